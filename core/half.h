@@ -1,0 +1,51 @@
+// The 16-bit floating types as plain bits, and their conversions. No std and nothing but always-inline functions: the
+// loops, which are compiled once per instruction set, include it.
+#pragma once
+#include <stdint.h>
+
+#if defined(__CUDACC__)
+#define TANDEM_HD __host__ __device__ __forceinline__
+#else
+// Always inlined, so that not even -O0 leaves a weak copy in an object that was compiled for a newer processor.
+#define TANDEM_HD inline __attribute__((always_inline))
+#endif
+
+namespace tandem {
+
+/// bfloat16: the upper 16 bits of a float32. Rounds to nearest even; a NaN stays a NaN.
+struct BFloat16 {
+  uint16_t bits;
+  BFloat16() = default;
+  TANDEM_HD constexpr explicit BFloat16(float value) : bits(0) {
+    const uint32_t u = __builtin_bit_cast(uint32_t, value);
+    const uint32_t rounded = u + 0x7fffu + ((u >> 16) & 1u);
+    bits = uint16_t((value != value ? (u | 0x400000u) : rounded) >> 16);
+  }
+  TANDEM_HD constexpr operator float() const { return __builtin_bit_cast(float, uint32_t(bits) << 16); }
+};
+
+/// IEEE 754 binary16. Rounds to nearest even, overflows to infinity, keeps subnormals; a NaN stays a NaN.
+struct Half {
+  uint16_t bits;
+  Half() = default;
+  TANDEM_HD constexpr explicit Half(float value) : bits(0) {
+    const uint32_t u = __builtin_bit_cast(uint32_t, value);
+    const uint32_t sign = (u >> 16) & 0x8000u, magnitude = u & 0x7fffffffu;
+    // Subnormals: adding 0.5 lets the float adder do the rounding at the weight of binary16's last bit, 2^-24.
+    const float shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
+    const uint32_t small = __builtin_bit_cast(uint32_t, shifted) - 0x3f000000u;
+    const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+    const uint32_t finite = magnitude < 0x38800000u ? small : normal;        // 2^-14: the smallest normal
+    const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;      // NaN, or infinity
+    bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));     // 65536; 65520 to 65535 round up to it
+  }
+  TANDEM_HD constexpr operator float() const {
+    const uint32_t sign = uint32_t(bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
+    // Moving the exponent by a multiplication handles normals and subnormals alike: 2^112 = 2^(127 - 15).
+    const float scaled = __builtin_bit_cast(float, magnitude << 13) * 0x1p112f;
+    const uint32_t finite = __builtin_bit_cast(uint32_t, scaled), special = (magnitude << 13) | 0x7f800000u;
+    return __builtin_bit_cast(float, sign | (magnitude >= 0x7c00u ? special : finite));
+  }
+};
+
+}  // namespace tandem
