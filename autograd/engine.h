@@ -1,0 +1,27 @@
+// Backward: walks the graph from its outputs, each node once all that feeds it has arrived. No recursion.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "tandem/autograd/node.h"
+
+namespace tandem::autograd {
+
+/// Adds the gradients of sum_i <tensors[i], grad_tensors[i]> into grad() of the leaves that the tensors depend on (or
+/// of `inputs` alone). An undefined grad_tensor stands for 1 and needs a tensor of one element.
+/// @param retain_graph  keep what was saved, so that backward can run again; create_graph by default
+/// @param create_graph  record the backward itself, for higher derivatives
+/// @throws Error when a tensor does not require a gradient, a shape clashes, or the graph was already released
+void backward(TensorList tensors, TensorList grad_tensors = {}, std::optional<bool> retain_graph = {},
+              bool create_graph = false, TensorList inputs = {});
+
+/// The gradients with respect to `inputs`, returned and not added anywhere. An input that the outputs do not depend on
+/// is an error unless `allow_unused`, which returns an undefined tensor for it.
+variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_outputs = {},
+                   std::optional<bool> retain_graph = {}, bool create_graph = false, bool allow_unused = false);
+
+/// Runs `callback` when the backward that is running on this thread is complete, before it returns. @throws Error
+/// outside a backward
+void queue_callback(std::function<void()> callback);
+
+}  // namespace tandem::autograd

@@ -1,0 +1,125 @@
+#include "tandem/autograd/factory.h"
+
+#include <cmath>
+
+#include "tandem/core/dispatch.h"
+#include "tandem/core/generator.h"
+#include "tandem/kernels/fill.h"
+
+namespace tandem {
+namespace {
+
+Tensor finish(Tensor t, const TensorOptions& options) {
+  if (options.requires_grad()) t.requires_grad_();
+  return t;
+}
+Tensor make_filled(IntArrayRef sizes, const Scalar& value, DType dtype, const TensorOptions& options) {
+  Tensor out = core::empty(sizes, dtype, options.device());
+  TANDEM_DISPATCH(out.device(), fill, value, out);
+  return finish(out, options);
+}
+
+}  // namespace
+
+Tensor empty(IntArrayRef sizes, const TensorOptions& options) {
+  return finish(core::empty(sizes, options.dtype(), options.device()), options);
+}
+Tensor empty_like(const Tensor& x) { return core::empty(x.sizes(), x.dtype(), x.device()); }
+Tensor empty_like(const Tensor& x, const TensorOptions& options) {
+  return empty(x.sizes(), options.dtype(options.dtype_or(x.dtype())));
+}
+Tensor zeros(IntArrayRef sizes, const TensorOptions& options) {
+  return make_filled(sizes, 0, options.dtype(), options);
+}
+Tensor zeros_like(const Tensor& x) { return zeros(x.sizes(), x.options()); }
+Tensor ones(IntArrayRef sizes, const TensorOptions& options) { return make_filled(sizes, 1, options.dtype(), options); }
+Tensor ones_like(const Tensor& x) { return ones(x.sizes(), x.options()); }
+Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options) {
+  return make_filled(sizes, value, options.dtype_or(value.dtype()), options);
+}
+Tensor full_like(const Tensor& x, const Scalar& value) { return full(x.sizes(), value, x.options()); }
+
+Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }
+Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
+  Tensor out = zeros({n, m}, options.requires_grad(false));
+  const int64_t diagonal = std::min(n, m);
+  if (diagonal > 0) core::as_strided(out, {diagonal}, {m + 1}, 0).fill_(1);
+  return finish(out, options);
+}
+
+Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0, end, 1, options); }
+Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) {
+  return arange(start, end, 1, options);
+}
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
+  const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
+  const double distance = end.to_double() - start.to_double(), by = step.to_double();
+  TANDEM_CHECK(by != 0 && distance * by >= 0, "arange: from ", start, " to ", end, " does not go by ", step);
+  const int64_t count = integral ? (end.to_int64() - start.to_int64() + step.to_int64() - (by > 0 ? 1 : -1)) / step.to_int64()
+                                 : static_cast<int64_t>(std::ceil(distance / by));
+  Tensor out = core::empty({count}, options.dtype_or(integral ? kInt64 : get_default_dtype()), options.device());
+  TANDEM_DISPATCH(out.device(), arange, start, step, out);
+  return finish(out, options);
+}
+Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options) {
+  TANDEM_CHECK(steps >= 0, "linspace: steps is ", steps, "; it must not be negative");
+  Tensor out = core::empty({steps}, options.dtype(), options.device());
+  TANDEM_DISPATCH(out.device(), arange, start, steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0, out);
+  if (steps > 1) core::select(out, 0, -1).fill_(end);  // exactly, whatever the step rounds to
+  return finish(out, options);
+}
+
+Tensor rand(IntArrayRef sizes, const TensorOptions& options) {
+  return finish(empty(sizes, options.requires_grad(false)).uniform_(), options);
+}
+Tensor rand_like(const Tensor& x) { return rand(x.sizes(), x.options()); }
+Tensor randn(IntArrayRef sizes, const TensorOptions& options) {
+  return finish(empty(sizes, options.requires_grad(false)).normal_(), options);
+}
+Tensor randn_like(const Tensor& x) { return randn(x.sizes(), x.options()); }
+Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options) {
+  return randint(0, high, sizes, options);
+}
+Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options) {
+  return core::empty(sizes, options.dtype_or(kInt64), options.device()).random_(low, high);
+}
+Tensor randperm(int64_t n, const TensorOptions& options) {
+  TANDEM_CHECK(n >= 0, "randperm: n is ", n, "; it must not be negative");
+  // Fisher-Yates on the host, from the device's stream: the same permutation wherever it is asked for.
+  Tensor order = core::empty({n}, kInt64, kCPU);
+  Tensor draws = core::empty({n}, kInt64, kCPU);
+  {
+    const GeneratorGuard guard(default_generator(options.device()));
+    draws.random_(0, std::numeric_limits<int64_t>::max());
+  }
+  auto* p = order.data<int64_t>();
+  const auto* r = draws.data<int64_t>();
+  for (int64_t i = 0; i < n; ++i) p[i] = i;
+  for (int64_t i = n - 1; i > 0; --i) std::swap(p[i], p[r[i] % (i + 1)]);
+  return finish(order.to(options.dtype(options.dtype_or(kInt64))), options);
+}
+
+NestedList::NestedList(std::initializer_list<NestedList> rows) : sizes_{static_cast<int64_t>(rows.size())} {
+  for (const NestedList& row : rows) {
+    TANDEM_CHECK(row.sizes_ == rows.begin()->sizes_, "tensor: a row of ", row.sizes_, " among rows of ",
+                 rows.begin()->sizes_);
+    values_.insert(values_.end(), row.values_.begin(), row.values_.end());
+  }
+  if (rows.size())
+    for (const int64_t s : rows.begin()->sizes_) sizes_.push_back(s);
+}
+Tensor NestedList::make(const TensorOptions& options) const {
+  Scalar::Kind kind = values_.empty() ? kind_of_empty_.kind() : Scalar::Kind::boolean;
+  for (const Scalar& v : values_) kind = std::max(kind, v.kind());
+  const DType inferred = kind == Scalar::Kind::boolean   ? kBool
+                         : kind == Scalar::Kind::integer ? kInt64
+                                                         : get_default_dtype();
+  Tensor host = core::empty(sizes_, options.dtype_or(inferred), kCPU);
+  visit_dtype(host.dtype(), [&]<class T>() {
+    for (size_t i = 0; i < values_.size(); ++i) host.data<T>()[i] = values_[i].to<T>();
+  });
+  return finish(host.to(options.device()), options);
+}
+Tensor tensor(const NestedList& values, const TensorOptions& options) { return values.make(options); }
+
+}  // namespace tandem

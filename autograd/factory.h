@@ -1,0 +1,61 @@
+// Functions that make new tensors.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// Uninitialised elements.
+Tensor empty(IntArrayRef sizes, const TensorOptions& options = {});
+Tensor empty_like(const Tensor& x);
+Tensor empty_like(const Tensor& x, const TensorOptions& options);
+Tensor zeros(IntArrayRef sizes, const TensorOptions& options = {});
+Tensor zeros_like(const Tensor& x);
+Tensor ones(IntArrayRef sizes, const TensorOptions& options = {});
+Tensor ones_like(const Tensor& x);
+/// Every element is `value`, whose kind gives the dtype unless the options name one.
+Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options = {});
+Tensor full_like(const Tensor& x, const Scalar& value);
+/// The (n, m) matrix with ones on the diagonal; m is n unless given.
+Tensor eye(int64_t n, const TensorOptions& options = {});
+Tensor eye(int64_t n, int64_t m, const TensorOptions& options = {});
+/// start, start + step, ... below end. int64 when all are integers.
+Tensor arange(const Scalar& end, const TensorOptions& options = {});
+Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options);
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step = 1, const TensorOptions& options = {});
+/// `steps` values from start to end, both included.
+Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options = {});
+
+/// Uniform in [0, 1); normal with mean 0 and variance 1; integers in [low, high) (int64 unless the options say
+/// otherwise); a permutation of 0 .. n-1 (int64). All draw from the device's generator (core/generator.h).
+Tensor rand(IntArrayRef sizes, const TensorOptions& options = {});
+Tensor rand_like(const Tensor& x);
+Tensor randn(IntArrayRef sizes, const TensorOptions& options = {});
+Tensor randn_like(const Tensor& x);
+Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
+Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
+Tensor randperm(int64_t n, const TensorOptions& options = {});
+
+/// A tensor of the values given: a number, a list, or nested lists of equal lengths.
+class NestedList {
+ public:
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  NestedList(T value) : values_{Scalar(value)} {}
+  NestedList(std::initializer_list<NestedList> rows);
+  template <class T>
+  NestedList(const std::vector<T>& list) : sizes_{static_cast<int64_t>(list.size())} {
+    for (const auto& v : list) values_.push_back(Scalar(static_cast<T>(v)));
+    if (list.empty()) kind_of_empty_ = Scalar(T{});
+  }
+  Tensor make(const TensorOptions& options) const;
+
+ private:
+  std::vector<Scalar> values_;
+  Shape sizes_;
+  Scalar kind_of_empty_ = 0.0;
+};
+/// tensor(3.0), tensor({1, 2, 3}), tensor({{1.f, 2.f}, {3.f, 4.f}}). The dtype follows from the values' kind (int64,
+/// bool, or the default floating dtype) unless the options name one.
+Tensor tensor(const NestedList& values, const TensorOptions& options = {});
+
+}  // namespace tandem

@@ -1,0 +1,28 @@
+// In-place operations. Without gradients they write straight into the tensor; with them, the result is computed beside
+// it from a copy and assigned, so that one rule (assign) gives every in-place operation its history.
+#pragma once
+#include "tandem/autograd/record.h"
+
+namespace tandem::autograd {
+
+/// Refuses to change in place what backward will need as it is: a leaf that requires a gradient, or a view of one.
+void check_inplace(const char* op, const Tensor& x);
+/// x = y, elements and history: x becomes an output of the op that made y, through x's base if x is a view. y has x's
+/// shape, dtype and device.
+void assign(const char* op, Tensor& x, const Tensor& y);
+
+/// `direct()` writes into x; `op(old)` computes the result from a copy of x, recorded.
+template <class Direct, class Op>
+Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op) {
+  bool wanted = is_grad_enabled() && wants_grad(x);
+  if (wanted) check_inplace(name, x);
+  if (wanted || any_wants_grad(others)) {
+    assign(name, x, op(x.clone()));
+  } else {
+    direct();
+    x.bump_version();
+  }
+  return x;
+}
+
+}  // namespace tandem::autograd

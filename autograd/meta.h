@@ -1,0 +1,33 @@
+// What autograd keeps beside a tensor: its gradient, the node that made it, and the tensor that it is a view of.
+#pragma once
+#include "tandem/autograd/node.h"
+
+namespace tandem::autograd {
+
+struct Meta : AutogradRecord {
+  bool requires_grad = false;  // of a leaf; anything with a node requires a gradient
+  Tensor grad;
+  std::shared_ptr<Tensor> retained;  // the gradient of a non-leaf, after retain_grad()
+  NodePtr node;
+  uint32_t slot = 0;
+  std::weak_ptr<AccumulateGrad> accumulator;
+  std::mutex mutex;  // guards `accumulator`, which graphs on several threads may ask for
+  std::vector<Node::TensorHook> hooks;                               // of a leaf
+  std::vector<std::function<void(const Tensor&)>> post_accumulate;  // of a leaf
+  // A view: the tensor that owns the history, and the version at which `node` was right.
+  Tensor base;
+  uint32_t node_version = 0;
+};
+
+/// The record, or null when the tensor has none.
+inline Meta* find_meta(const Tensor& t) { return static_cast<Meta*>(t.impl()->autograd.get()); }
+/// The record, made when missing.
+Meta& meta(const Tensor& t);
+/// The node that made a tensor, or null; of a view whose base was changed in place, it is made anew.
+const NodePtr& grad_fn(const Tensor& t);
+/// Makes `t` the output `slot` of `node`.
+void set_history(const Tensor& t, const NodePtr& node);
+/// Makes `view` a view of `x` (of x's base, if x is one): an in-place change of either is seen by both histories.
+void set_view_of(const Tensor& view, const Tensor& x);
+
+}  // namespace tandem::autograd

@@ -1,0 +1,111 @@
+#include "tandem/autograd/node.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/factory.h"
+#include "tandem/autograd/meta.h"
+#include "tandem/autograd/record.h"
+
+namespace tandem::autograd {
+
+// Note [Iterative release]: a graph may be 100,000 nodes deep, and each node holds the next, by its edges and by the
+// tensors it saved. The first destructor on a thread collects what the others let go of and drops it in a loop.
+struct Remains {
+  std::vector<Edge> edges;
+  std::vector<SavedTensor> saved;
+};
+static thread_local std::vector<Remains>* collecting = nullptr;
+static void bury(Remains remains) {
+  if (collecting) return collecting->push_back(std::move(remains));
+  std::vector<Remains> queue;
+  queue.push_back(std::move(remains));
+  collecting = &queue;
+  while (!queue.empty()) {
+    const Remains last = std::move(queue.back());
+    queue.pop_back();
+  }
+  collecting = nullptr;
+}
+
+SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_output) {
+  if (!tensor.defined()) return;
+  version_ = tensor._version();
+  if (is_output) slot_ = meta(tensor).slot;
+  tensor_ = is_output ? core::alias(tensor) : tensor;
+}
+
+Tensor SavedTensor::unpack(const Node& owner) const {
+  TANDEM_CHECK(!owner.released(), "backward through ", owner.name(),
+               " a second time: its saved tensors were released; pass retain_graph=true the first time");
+  if (!tensor_.defined()) return {};
+  TANDEM_CHECK(tensor_._version() == version_, "backward of ", owner.name(), " needs a tensor of shape ",
+               tensor_.sizes(), " that was changed in place since: it is at version ", tensor_._version(),
+               ", saved at version ", version_, "; change a clone instead");
+  if (!is_output_) return tensor_;
+  Tensor out = core::alias(tensor_);
+  Meta& m = meta(out);
+  m.node = const_cast<Node&>(owner).shared_from_this();
+  m.slot = slot_;
+  return out;
+}
+
+Tensor Context::saved(size_t i) const { return node_.saved(i).unpack(node_); }
+bool Context::needs_grad(size_t i) const { return node_.needs_grad(i); }
+
+Node::Node(std::string name) : sequence_(RankContext::current().next_sequence++), name_(std::move(name)) {}
+Node::~Node() { bury({std::move(edges_), std::move(saved_)}); }
+
+void Node::release() {
+  bury({{}, std::move(saved_)});
+  saved_.clear();
+  released_ = true;
+}
+
+void Node::add_input(const Tensor& input) {
+  edges_.push_back(input.defined() && wants_grad(input) ? gradient_edge(input) : Edge{});
+}
+uint32_t Node::add_output(const Tensor& output) {
+  device_ = output.device();
+  slots_.push_back({output.sizes(), output.dtype(), output.device()});
+  return static_cast<uint32_t>(slots_.size() - 1);
+}
+
+unsigned Node::add_hook(uint32_t slot, TensorHook hook) {
+  hooks_.emplace_back(slot, std::move(hook));
+  return static_cast<unsigned>(hooks_.size() - 1);
+}
+void Node::remove_hook(unsigned position) {
+  TANDEM_CHECK(position < hooks_.size(), "remove_hook: there is no hook ", position);
+  hooks_[position].second = nullptr;
+}
+Tensor Node::run_hooks(uint32_t slot, Tensor grad) const {
+  for (const auto& [at, hook] : hooks_) {
+    if (at != slot || !hook) continue;
+    Tensor replaced = hook(grad);
+    if (!replaced.defined()) continue;
+    TANDEM_CHECK(replaced.sizes() == grad.sizes(), "a hook on the output of ", name_, " returned ", replaced.sizes(),
+                 " for a gradient of ", grad.sizes(), "; the shape must stay");
+    grad = std::move(replaced);
+  }
+  return grad;
+}
+Tensor Node::zeros_for(size_t i) const {
+  return zeros(slots_[i].sizes, TensorOptions(slots_[i].dtype).device(slots_[i].device));
+}
+
+void link(const NodePtr& node, std::initializer_list<Tensor*> outputs, TensorRefs inputs, TensorRefs saved) {
+  for (const Tensor& input : inputs) node->add_input(input);
+  for (Tensor* output : outputs)
+    if (output->defined() && output->is_floating_point()) set_history(*output, node);
+    else node->add_output(*output);
+  for (const Tensor& t : saved) {
+    const bool is_output = std::any_of(outputs.begin(), outputs.end(), [&](Tensor* o) { return o->is_same(t); });
+    node->save(t, is_output);
+  }
+}
+void link(const NodePtr& node, std::initializer_list<Tensor*> outputs, ArrayRef<Tensor> inputs, TensorRefs saved) {
+  for (const Tensor& input : inputs) node->add_input(input);
+  link(node, outputs, TensorRefs{}, saved);
+}
+
+}  // namespace tandem::autograd

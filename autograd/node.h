@@ -1,0 +1,136 @@
+// The backward graph: a Node per recorded operation, edges to the nodes of its inputs, and the tensors it saved.
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem::autograd {
+
+class Node;
+using NodePtr = std::shared_ptr<Node>;
+/// One gradient per output going in, one per input coming out; an undefined tensor stands for zero.
+using Grads = std::vector<Tensor>;
+using variable_list = std::vector<Tensor>;
+
+/// Leads to one input of a node: the gradient of that node's output number `slot`.
+struct Edge {
+  NodePtr node;
+  uint32_t slot = 0;
+};
+
+/// A tensor kept for backward with the version it had. An output of the saving node itself is kept detached, so that a
+/// node never owns itself, and gets its history back when it is unpacked.
+class SavedTensor {
+ public:
+  SavedTensor() = default;
+  SavedTensor(const Tensor& tensor, bool is_output);
+  /// @throws Error naming op, shape and versions when the tensor was changed in place since
+  Tensor unpack(const Node& owner) const;
+  void reset() { tensor_.reset(); }
+
+ private:
+  Tensor tensor_;
+  uint32_t version_ = 0, slot_ = 0;
+  bool is_output_ = false;
+};
+
+/// What a backward sees besides the incoming gradients.
+class Context {
+ public:
+  explicit Context(const Node& node) : node_(node) {}
+  /// Saved tensor number i, as it was. @throws Error if it was changed in place since
+  Tensor saved(size_t i) const;
+  /// Whether anything upstream wants the gradient of input i.
+  bool needs_grad(size_t i) const;
+
+ private:
+  const Node& node_;
+};
+
+class Node : public std::enable_shared_from_this<Node> {
+ public:
+  using TensorHook = std::function<Tensor(const Tensor&)>;
+
+  explicit Node(std::string name);
+  virtual ~Node();
+  Node(const Node&) = delete;
+
+  /// The gradients of the inputs, given those of the outputs.
+  virtual Grads apply(Grads&& grads) = 0;
+  /// Drops what was saved, after a backward that does not retain the graph.
+  virtual void release();
+
+  const std::string& name() const { return name_; }
+  const std::vector<Edge>& edges() const { return edges_; }
+  uint64_t sequence() const { return sequence_; }
+  Device device() const { return device_; }
+  size_t slot_count() const { return slots_.size(); }
+  bool released() const { return released_; }
+  bool needs_grad(size_t input) const { return input < edges_.size() && edges_[input].node != nullptr; }
+  const SavedTensor& saved(size_t i) const { return saved_.at(i); }
+
+  /// Appends an edge to where `input` gets its gradient, or an empty one.
+  void add_input(const Tensor& input);
+  void set_edges(std::vector<Edge> edges) { edges_ = std::move(edges); }
+  /// Adds an output: shape, dtype and device of the gradient that slot expects. Returns the slot.
+  uint32_t add_output(const Tensor& output);
+  void save(const Tensor& tensor, bool is_output) { saved_.emplace_back(tensor, is_output); }
+
+  /// Called in order on the gradient of a slot once it is complete. Returns a position for remove_hook.
+  unsigned add_hook(uint32_t slot, TensorHook hook);
+  void remove_hook(unsigned position);
+  /// Applies the hooks of a slot.
+  Tensor run_hooks(uint32_t slot, Tensor grad) const;
+
+  struct Slot {
+    Shape sizes;
+    DType dtype = DType::float32;
+    Device device;
+  };
+  const Slot& slot(size_t i) const { return slots_[i]; }
+  /// A gradient of zeros for a slot whose output took no part.
+  Tensor zeros_for(size_t i) const;
+
+ protected:
+  uint64_t sequence_;
+  Device device_;
+
+ private:
+  std::string name_;
+  std::vector<Edge> edges_;
+  std::vector<SavedTensor> saved_;
+  std::vector<Slot> slots_;
+  std::vector<std::pair<uint32_t, TensorHook>> hooks_;
+  bool released_ = false;
+};
+
+/// Where a leaf's gradient is added up. Outlives backward only as long as a graph, or whoever asked for it, holds it.
+class AccumulateGrad : public Node {
+ public:
+  explicit AccumulateGrad(const Tensor& variable);
+  Grads apply(Grads&& grads) override;
+  void release() override {}
+  const Tensor& variable() const { return variable_; }
+  /// Called after a gradient was added. Returns a position for remove_post_hook.
+  unsigned add_post_hook(std::function<void(const Tensor& variable)> hook);
+  void remove_post_hook(unsigned position);
+  /// Memory that the gradient is to live in (a bucket's), with a version of its own: the first arrival is copied in.
+  void set_slot(const Tensor& memory) { memory_ = memory; }
+
+ private:
+  Tensor variable_, memory_;
+  std::mutex mutex_;  // graphs on several threads may share a leaf
+  std::vector<std::function<void(const Tensor&)>> post_hooks_;
+};
+
+/// The leaf's accumulator, made when it has none. @throws Error unless it is a leaf that requires a gradient
+std::shared_ptr<AccumulateGrad> grad_accumulator(const Tensor& leaf);
+/// Where a tensor's gradient goes: its node, its accumulator, or nowhere.
+Edge gradient_edge(const Tensor& tensor);
+
+}  // namespace tandem::autograd

@@ -1,0 +1,91 @@
+// record(): how an operation tells autograd what it did. Keeps nothing when no gradient is wanted.
+#pragma once
+#include <tuple>
+#include <type_traits>
+
+#include "tandem/autograd/meta.h"
+
+namespace tandem::autograd {
+
+/// A list of references: building it counts nothing.
+using TensorRefs = std::initializer_list<std::reference_wrapper<const Tensor>>;
+
+inline bool wants_grad(const Tensor& t) { return t.defined() && t.impl()->autograd && t.requires_grad(); }
+inline bool any_wants_grad(TensorRefs tensors) {
+  if (!is_grad_enabled()) return false;
+  for (const Tensor& t : tensors)
+    if (wants_grad(t)) return true;
+  return false;
+}
+
+/// A node whose backward is a lambda: (const Context&, const Tensor&) -> Grads for one output,
+/// (const Context&, const Grads&) -> Grads for several. It captures numbers and shapes; tensors go through `saved`.
+template <class Backward>
+class LambdaNode final : public Node {
+ public:
+  LambdaNode(const char* name, Backward backward) : Node(name), backward_(std::move(backward)) {}
+  Grads apply(Grads&& grads) override {
+    if constexpr (std::is_invocable_v<Backward&, const Context&, const Tensor&>)
+      return backward_(Context(*this), grads[0]);
+    else
+      return backward_(Context(*this), static_cast<const Grads&>(grads));
+  }
+
+ private:
+  Backward backward_;
+};
+
+/// Fills a node: edges, outputs, saved tensors. Its own outputs among the saved are kept detached.
+void link(const NodePtr& node, std::initializer_list<Tensor*> outputs, TensorRefs inputs, TensorRefs saved);
+void link(const NodePtr& node, std::initializer_list<Tensor*> outputs, ArrayRef<Tensor> inputs, TensorRefs saved);
+
+/// Records `output = op(inputs)`. Integer outputs are never recorded. The backward returns one gradient per input, and
+/// is not called for an output whose gradient is undefined.
+template <class Backward>
+Tensor record(const char* name, Tensor output, TensorRefs inputs, TensorRefs saved, Backward&& backward) {
+  if (any_wants_grad(inputs)) [[unlikely]]
+    link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)), {&output},
+         inputs, saved);
+  return output;
+}
+/// As above with a list of inputs whose length is known at run time (cat, stack).
+template <class Backward>
+Tensor record_list(const char* name, Tensor output, ArrayRef<Tensor> inputs, TensorRefs saved, Backward&& backward) {
+  bool wanted = false;
+  if (is_grad_enabled())
+    for (const Tensor& t : inputs) wanted |= wants_grad(t);
+  if (wanted)
+    link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)), {&output},
+         inputs, saved);
+  return output;
+}
+/// Several outputs go in as a tuple, and the backward gets as many gradients, some of which may be undefined.
+template <class... Outputs, class Backward>
+std::tuple<Outputs...> record(const char* name, std::tuple<Outputs...> outputs, TensorRefs inputs, TensorRefs saved,
+                              Backward&& backward) {
+  if (any_wants_grad(inputs)) [[unlikely]]
+    std::apply(
+        [&](auto&... each) {
+          link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)),
+               {&each...}, inputs, saved);
+        },
+        outputs);
+  return outputs;
+}
+/// Records a view: as record, and in-place changes of the view reach the history of `x`, and the other way round.
+template <class Backward>
+Tensor record_view(const char* name, Tensor output, const Tensor& x, Backward&& backward) {
+  output = record(name, std::move(output), {x}, {}, std::forward<Backward>(backward));
+  if (is_grad_enabled() && is_floating_point(x.dtype())) set_view_of(output, x);
+  return output;
+}
+
+}  // namespace tandem::autograd
+
+namespace tandem {
+using autograd::Context;
+using autograd::Grads;
+using autograd::record;
+using autograd::record_list;
+using autograd::record_view;
+}  // namespace tandem

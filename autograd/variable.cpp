@@ -1,0 +1,232 @@
+// The autograd side of a tensor: leaves, histories, views and their bases, gradients, hooks.
+#include <algorithm>
+
+#include "tandem/autograd/copy.h"
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/inplace.h"
+#include "tandem/autograd/view.h"
+
+namespace tandem {
+namespace autograd {
+
+Meta& meta(const Tensor& t) {
+  auto& record = t.impl()->autograd;
+  if (!record) record = std::make_unique<Meta>();
+  return static_cast<Meta&>(*record);
+}
+
+// The node of a view whose base was changed in place since: the base's new history, seen through the view's geometry.
+const NodePtr& grad_fn(const Tensor& t) {
+  static const NodePtr none;
+  Meta* m = find_meta(t);
+  if (!m) return none;
+  if (m->base.defined() && m->node_version != t._version()) {
+    if (grad_fn(m->base)) {
+      const Shape base_sizes = m->base.sizes(), sizes = t.sizes(), strides = t.strides();
+      const int64_t offset = t.storage_offset() - m->base.storage_offset();
+      auto backward = [=](const Context&, const Tensor& dy) -> Grads {
+        return {as_strided_backward(dy, base_sizes, sizes, strides, offset)};
+      };
+      auto node = std::make_shared<LambdaNode<decltype(backward)>>("as_strided", backward);
+      node->add_input(m->base);
+      set_history(t, node);
+    }
+    m->node_version = t._version();
+  }
+  return m->node;
+}
+
+void set_history(const Tensor& t, const NodePtr& node) {
+  Meta& m = meta(t);
+  m.slot = node->add_output(t);
+  m.node = node;
+}
+
+void set_view_of(const Tensor& view, const Tensor& x) {
+  Meta* above = find_meta(x);
+  Meta& m = meta(view);
+  m.base = above && above->base.defined() ? above->base : x;
+  m.node_version = view._version();
+}
+
+std::shared_ptr<AccumulateGrad> grad_accumulator(const Tensor& leaf) {
+  Meta& m = meta(leaf);
+  TANDEM_CHECK(!grad_fn(leaf) && m.requires_grad, "grad_accumulator: the tensor must be a leaf that requires a gradient");
+  const std::lock_guard lock(m.mutex);
+  std::shared_ptr<AccumulateGrad> existing = m.accumulator.lock();
+  if (!existing) m.accumulator = existing = std::make_shared<AccumulateGrad>(leaf);
+  return existing;
+}
+
+Edge gradient_edge(const Tensor& t) {
+  if (const NodePtr& node = grad_fn(t)) return {node, find_meta(t)->slot};
+  return t.requires_grad() ? Edge{grad_accumulator(t), 0} : Edge{};
+}
+
+AccumulateGrad::AccumulateGrad(const Tensor& variable) : Node("AccumulateGrad"), variable_(variable) {
+  add_output(variable);
+}
+Grads AccumulateGrad::apply(Grads&& grads) {
+  const std::lock_guard lock(mutex_);
+  Meta& m = meta(variable_);
+  for (const auto& hook : m.hooks) {
+    if (!hook) continue;
+    const Tensor replaced = hook(grads[0]);
+    if (replaced.defined()) grads[0] = replaced;
+  }
+  Tensor& grad = m.grad;
+  if (!grad.defined()) {
+    // The gradient may be taken over as it is when nobody else holds it and it lies densely.
+    const bool ours = grads[0].use_count() == 1 && grads[0].is_contiguous() && grads[0].storage()->use_count() == 1;
+    if (memory_.defined()) (grad = memory_).copy_(grads[0]);
+    else grad = is_grad_enabled() ? grads[0].clone() : ours ? std::move(grads[0]) : grads[0].clone();
+  } else if (is_grad_enabled()) {
+    grad = grad + grads[0];  // under create_graph what was added up keeps its history
+  } else {
+    grad.add_(grads[0]);
+  }
+  for (const auto& hook : post_hooks_)
+    if (hook) hook(variable_);
+  for (const auto& hook : m.post_accumulate)
+    if (hook) hook(variable_);
+  return {};
+}
+unsigned AccumulateGrad::add_post_hook(std::function<void(const Tensor&)> hook) {
+  const std::lock_guard lock(mutex_);
+  post_hooks_.push_back(std::move(hook));
+  return static_cast<unsigned>(post_hooks_.size() - 1);
+}
+void AccumulateGrad::remove_post_hook(unsigned position) {
+  const std::lock_guard lock(mutex_);
+  TANDEM_CHECK(position < post_hooks_.size(), "remove_post_hook: there is no hook ", position);
+  post_hooks_[position] = nullptr;
+}
+
+void check_inplace(const char* op, const Tensor& x) {
+  Meta* m = find_meta(x);
+  const bool leaf = !grad_fn(x) && m && m->requires_grad;
+  TANDEM_CHECK(!leaf, op, "_: a leaf of shape ", x.sizes(),
+               " that requires a gradient must not be changed in place; use a NoGradGuard");
+  TANDEM_CHECK(!m || !m->base.defined() || grad_fn(m->base) || !m->base.requires_grad(), op,
+               "_: a view of a leaf that requires a gradient must not be changed in place; use a NoGradGuard");
+}
+
+void assign(const char* op, Tensor& x, const Tensor& y) {
+  Meta* m = find_meta(x);
+  const bool is_view = m && m->base.defined();
+  const Edge old = is_view ? Edge{} : gradient_edge(x);
+  {
+    const NoGradGuard guard;
+    copy_elements(y.detach(), x);
+  }
+  if (!is_view) {
+    auto backward = [](const Context&, const Tensor& dy) -> Grads { return {Tensor(), dy}; };
+    auto node = std::make_shared<LambdaNode<decltype(backward)>>(op, backward);
+    node->add_input({});
+    node->set_edges({old});
+    node->add_input(y);
+    x.bump_version();
+    set_history(x, node);
+    return;
+  }
+  // The base becomes (old base, with y written over the part that x views); x's own node follows from it when asked.
+  const Tensor base = m->base;
+  const Shape sizes = x.sizes(), strides = x.strides();
+  const int64_t offset = x.storage_offset() - base.storage_offset();
+  auto backward = [=](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor part = dy.contiguous().as_strided(sizes, strides, offset);
+    Tensor rest;
+    if (ctx.needs_grad(0)) {
+      rest = dy.clone();
+      rest.as_strided(sizes, strides, offset).zero_();
+    }
+    return {rest, part};
+  };
+  auto node = std::make_shared<LambdaNode<decltype(backward)>>(op, backward);
+  node->add_input(base);
+  node->add_input(y);
+  x.bump_version();
+  set_history(base, node);
+}
+
+}  // namespace autograd
+
+using autograd::find_meta;
+using autograd::meta;
+
+bool Tensor::requires_grad() const {
+  const autograd::Meta* m = find_meta(*this);
+  return m && (m->requires_grad || autograd::grad_fn(*this));
+}
+const Tensor& Tensor::requires_grad_(bool wanted) const {
+  if (wanted == requires_grad()) return *this;
+  TANDEM_CHECK(!wanted || is_floating_point(), "requires_grad_: dtype is ", dtype(), "; accepted: floating point");
+  TANDEM_CHECK(is_leaf(), "requires_grad_: only a leaf's flag can be changed; use detach() for a part of a graph");
+  meta(*this).requires_grad = wanted;
+  return *this;
+}
+Tensor& Tensor::requires_grad_(bool wanted) {
+  std::as_const(*this).requires_grad_(wanted);
+  return *this;
+}
+bool Tensor::is_leaf() const { return !autograd::grad_fn(*this); }
+std::string Tensor::grad_fn_name() const { return is_leaf() ? "" : autograd::grad_fn(*this)->name(); }
+
+const Tensor& Tensor::grad() const {
+  static const Tensor none;
+  const autograd::Meta* m = find_meta(*this);
+  return !m ? none : m->retained ? *m->retained : m->grad;
+}
+Tensor& Tensor::mutable_grad() const {
+  autograd::Meta& m = meta(*this);
+  return m.retained ? *m.retained : m.grad;
+}
+void Tensor::zero_grad(bool set_to_none) const {
+  if (!grad().defined()) return;
+  if (set_to_none) mutable_grad().reset();
+  else mutable_grad() = mutable_grad().detach().zero_();
+}
+
+Tensor Tensor::detach() const { return core::alias(*this); }
+Tensor& Tensor::detach_() {
+  if (autograd::Meta* m = find_meta(*this)) {
+    TANDEM_CHECK(!m->base.defined(), "detach_: a view cannot be detached in place; use detach()");
+    m->node = nullptr;
+    m->requires_grad = false;
+  }
+  return *this;
+}
+Tensor Tensor::data() const {
+  Tensor out = core::alias(*this);
+  out.impl()->own_version = Ref<VersionCounter>(new VersionCounter);
+  return out;
+}
+
+unsigned Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) const {
+  TANDEM_CHECK(requires_grad(), "register_hook: the tensor does not require a gradient");
+  if (const auto& node = autograd::grad_fn(*this)) return node->add_hook(meta(*this).slot, std::move(hook));
+  meta(*this).hooks.push_back(std::move(hook));
+  return static_cast<unsigned>(meta(*this).hooks.size() - 1);
+}
+void Tensor::remove_hook(unsigned position) const {
+  if (const auto& node = autograd::grad_fn(*this)) return node->remove_hook(position);
+  TANDEM_CHECK(position < meta(*this).hooks.size(), "remove_hook: there is no hook ", position);
+  meta(*this).hooks[position] = nullptr;
+}
+void Tensor::retain_grad() const {
+  if (is_leaf()) return;
+  auto& retained = meta(*this).retained;
+  if (retained) return;
+  retained = std::make_shared<Tensor>();
+  register_hook([cell = retained](const Tensor& grad) {  // the tensor itself may be gone by then
+    *cell = cell->defined() ? *cell + grad : grad.clone();
+    return Tensor();
+  });
+}
+
+void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
+                      TensorList inputs) const {
+  autograd::backward({*this}, {gradient}, retain_graph, create_graph, inputs);
+}
+
+}  // namespace tandem

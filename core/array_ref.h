@@ -1,0 +1,120 @@
+// Lists of integers: IntArrayRef, a view that brace lists convert to, and Shape, a short list stored in place.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <ostream>
+#include <vector>
+
+#include "tandem/core/error.h"
+#include "tandem/core/loop.h"
+
+namespace tandem {
+
+/// A non-owning list, like std::span, that also accepts `{2, 3}`. Like LibTorch's, it must not outlive what it views.
+template <class T>
+class ArrayRef {
+ public:
+  constexpr ArrayRef() = default;
+  constexpr ArrayRef(const T* data, size_t size) : data_(data), size_(size) {}
+  constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
+  ArrayRef(const std::vector<T>& list) : data_(list.data()), size_(list.size()) {}
+  template <size_t N>
+  constexpr ArrayRef(const std::array<T, N>& list) : data_(list.data()), size_(N) {}
+#pragma GCC diagnostic push
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Winit-list-lifetime"  // used as a parameter type, where the list outlives the call
+#endif
+  constexpr ArrayRef(std::initializer_list<T> list) : data_(list.begin()), size_(list.size()) {}
+#pragma GCC diagnostic pop
+
+  constexpr const T* begin() const { return data_; }
+  constexpr const T* end() const { return data_ + size_; }
+  constexpr const T* data() const { return data_; }
+  constexpr size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr const T& operator[](size_t i) const { return data_[i]; }
+  constexpr const T& front() const { return data_[0]; }
+  constexpr const T& back() const { return data_[size_ - 1]; }
+  constexpr ArrayRef slice(size_t begin, size_t count) const { return {data_ + begin, count}; }
+  std::vector<T> vec() const { return {begin(), end()}; }
+  friend bool operator==(ArrayRef a, ArrayRef b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+ private:
+  const T* data_ = nullptr;
+  size_t size_ = 0;
+};
+using IntArrayRef = ArrayRef<int64_t>;
+
+/// Prints (2, 3); a single size as (5,); a scalar's as ().
+inline std::ostream& operator<<(std::ostream& out, IntArrayRef sizes) {
+  out << '(';
+  for (size_t i = 0; i < sizes.size(); ++i) out << (i ? ", " : "") << sizes[i];
+  return out << (sizes.size() == 1 ? ",)" : ")");
+}
+
+/// Sizes or strides of a tensor: at most kMaxDims integers, stored in place.
+class Shape {
+ public:
+  Shape() = default;
+  Shape(IntArrayRef list) : rank_(static_cast<int>(list.size())) {
+    TANDEM_CHECK(list.size() <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", list.size());
+    std::copy(list.begin(), list.end(), data_);
+  }
+  Shape(std::initializer_list<int64_t> list) : Shape(IntArrayRef(list.begin(), list.size())) {}
+  Shape(const std::vector<int64_t>& list) : Shape(IntArrayRef(list)) {}
+  Shape(size_t rank, int64_t value) : rank_(static_cast<int>(rank)) {
+    TANDEM_CHECK(rank <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", rank);
+    std::fill_n(data_, rank, value);
+  }
+
+  operator IntArrayRef() const { return {data_, size()}; }
+  size_t size() const { return static_cast<size_t>(rank_); }
+  bool empty() const { return rank_ == 0; }
+  int64_t* begin() { return data_; }
+  int64_t* end() { return data_ + rank_; }
+  const int64_t* begin() const { return data_; }
+  const int64_t* end() const { return data_ + rank_; }
+  int64_t* data() { return data_; }
+  const int64_t* data() const { return data_; }
+  int64_t& operator[](size_t i) { return data_[i]; }
+  int64_t operator[](size_t i) const { return data_[i]; }
+  int64_t& back() { return data_[rank_ - 1]; }
+  int64_t back() const { return data_[rank_ - 1]; }
+  void push_back(int64_t value) { insert(size(), value); }
+  void insert(size_t at, int64_t value) {
+    TANDEM_CHECK(rank_ < kMaxDims, "a tensor has at most ", kMaxDims, " dimensions");
+    std::copy_backward(data_ + at, data_ + rank_, data_ + rank_ + 1);
+    data_[at] = value;
+    ++rank_;
+  }
+  void erase(size_t at) {
+    std::copy(data_ + at + 1, data_ + rank_, data_ + at);
+    --rank_;
+  }
+  std::vector<int64_t> vec() const { return {begin(), end()}; }
+  friend bool operator==(const Shape& a, const Shape& b) { return IntArrayRef(a) == IntArrayRef(b); }
+  friend bool operator==(const Shape& a, IntArrayRef b) { return IntArrayRef(a) == b; }
+  friend std::ostream& operator<<(std::ostream& out, const Shape& s) { return out << IntArrayRef(s); }
+
+ private:
+  int rank_ = 0;
+  int64_t data_[kMaxDims];
+};
+
+/// Product of the sizes; 1 for a scalar's.
+inline int64_t numel_of(IntArrayRef sizes) {
+  int64_t n = 1;
+  for (int64_t s : sizes) n *= s;
+  return n;
+}
+/// Row-major strides, in elements.
+inline Shape contiguous_strides(IntArrayRef sizes) {
+  Shape strides(sizes.size(), 1);
+  for (size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * std::max<int64_t>(sizes[d], 1);
+  return strides;
+}
+
+}  // namespace tandem

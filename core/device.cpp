@@ -1,0 +1,70 @@
+#include "tandem/core/device.h"
+
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+
+#include "tandem/core/error.h"
+
+namespace tandem {
+namespace {
+
+int parse_index(const std::string& text, const std::string& digits) {
+  int index = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  TANDEM_CHECK(error == std::errc() && end == digits.data() + digits.size() && index >= 0 && index < kMaxDevices,
+               "Device: '", text, "' is not a device; accepted: cpu, cuda, cpu:N or cuda:N with N from 0 to ",
+               kMaxDevices - 1);
+  return index;
+}
+
+std::atomic<int>& cpu_devices() {
+  static std::atomic<int> count = [] {
+    const char* text = std::getenv("TANDEM_CPU_DEVICES");
+    if (!text || !*text) return 1;
+    char* end = nullptr;
+    const long n = std::strtol(text, &end, 10);
+    TANDEM_CHECK(*end == 0 && n >= 1 && n <= kMaxDevices, "TANDEM_CPU_DEVICES is '", text, "'; accepted: 1 to ",
+                 kMaxDevices);
+    return static_cast<int>(n);
+  }();
+  return count;
+}
+
+}  // namespace
+
+Device::Device(const std::string& text) {
+  const size_t colon = text.find(':');
+  const std::string type = text.substr(0, colon);
+  TANDEM_CHECK(type == "cpu" || type == "cuda", "Device: '", text,
+               "' is not a device; accepted: cpu, cuda, cpu:N or cuda:N");
+  type_ = type == "cpu" ? kCPU : kCUDA;
+  index_ = static_cast<int8_t>(colon == std::string::npos ? 0 : parse_index(text, text.substr(colon + 1)));
+}
+
+std::string Device::str() const {
+  const std::string type = is_cpu() ? "cpu" : "cuda";
+  return is_cpu() && index_ == 0 ? type : type + ":" + std::to_string(index_);
+}
+std::ostream& operator<<(std::ostream& out, Device device) { return out << device.str(); }
+
+int cpu_device_count() { return cpu_devices().load(std::memory_order_relaxed); }
+void set_cpu_device_count(int count) {
+  TANDEM_CHECK(count >= 1 && count <= kMaxDevices, "set_cpu_device_count: got ", count, "; accepted: 1 to ", kMaxDevices);
+  cpu_devices().store(count, std::memory_order_relaxed);
+}
+int device_count(DeviceType type) { return type == kCPU ? cpu_device_count() : cuda::device_count(); }
+
+void check_device_exists(Device device) {
+  if (device.index() < device_count(device.type())) return;
+  TANDEM_CHECK(!device.is_cuda(), "device ", device, " was asked for, but this build is without CUDA; accepted: cpu");
+  TANDEM_FAIL("device ", device, " does not exist; there are ", cpu_device_count(),
+              " virtual CPU devices (set_cpu_device_count or TANDEM_CPU_DEVICES changes that)");
+}
+
+namespace cuda {
+bool is_available() { return device_count() > 0; }
+int device_count() { return 0; }  // the CUDA backend is not part of this build
+}  // namespace cuda
+
+}  // namespace tandem

@@ -1,0 +1,60 @@
+// Where a tensor lives. "cpu", "cpu:1", ... are virtual devices: separate in everything the API can see.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+
+namespace tandem {
+
+enum class DeviceType : int8_t { cpu, cuda };
+constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
+
+/// A device by type and index. `Device("cpu")` is `cpu:0`, `Device("cuda:1")` the second GPU. Naming a device does not
+/// ask for it to exist; creating a tensor there does.
+class Device {
+ public:
+  constexpr Device(DeviceType type = kCPU, int index = 0) : type_(type), index_(static_cast<int8_t>(index)) {}
+  /// @throws Error on anything but "cpu", "cuda", "cpu:N", "cuda:N"
+  Device(const std::string& text);
+  Device(const char* text) : Device(std::string(text)) {}
+
+  constexpr DeviceType type() const { return type_; }
+  constexpr int index() const { return index_; }
+  constexpr bool is_cpu() const { return type_ == kCPU; }
+  constexpr bool is_cuda() const { return type_ == kCUDA; }
+  std::string str() const;
+  friend constexpr bool operator==(Device a, Device b) { return a.type_ == b.type_ && a.index_ == b.index_; }
+  friend constexpr auto operator<=>(Device a, Device b) {
+    return std::pair(a.type_, a.index_) <=> std::pair(b.type_, b.index_);
+  }
+
+ private:
+  DeviceType type_;
+  int8_t index_;
+};
+std::ostream& operator<<(std::ostream& out, Device device);
+
+constexpr int kMaxDevices = 64;  // of one type
+
+/// How many virtual CPU devices exist: TANDEM_CPU_DEVICES, 1 by default, or what set_cpu_device_count said last.
+int cpu_device_count();
+/// @throws Error unless 1 <= count <= kMaxDevices
+void set_cpu_device_count(int count);
+/// How many of a type: virtual CPU devices, or GPUs (none in a build without CUDA).
+int device_count(DeviceType type);
+/// @throws Error that names the device and those that exist; for CUDA in a build without it, says so
+void check_device_exists(Device device);
+
+namespace cuda {
+/// Whether a GPU can be used: never in a build without CUDA.
+bool is_available();
+int device_count();
+}  // namespace cuda
+
+}  // namespace tandem
+
+template <>
+struct std::hash<tandem::Device> {
+  size_t operator()(tandem::Device d) const { return static_cast<size_t>(d.type()) << 8 | static_cast<size_t>(d.index()); }
+};

@@ -1,0 +1,85 @@
+// Element types: their C++ types, names, sizes, and how they promote.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <ostream>
+#include <type_traits>
+
+#include "tandem/core/error.h"
+#include "tandem/core/loop.h"
+
+namespace tandem {
+
+constexpr DType kFloat32 = DType::float32, kFloat = kFloat32, kF32 = kFloat32;
+constexpr DType kFloat64 = DType::float64, kDouble = kFloat64, kF64 = kFloat64;
+constexpr DType kFloat16 = DType::float16, kHalf = kFloat16, kBFloat16 = DType::bfloat16;
+constexpr DType kInt64 = DType::int64, kLong = kInt64, kInt32 = DType::int32, kInt = kInt32;
+constexpr DType kInt16 = DType::int16, kShort = kInt16, kInt8 = DType::int8, kChar = kInt8;
+constexpr DType kUInt8 = DType::uint8, kByte = kUInt8, kBool = DType::boolean;
+
+/// LibTorch's name for an element type.
+using ScalarType = DType;
+using Dtype = DType;
+
+/// Bytes of one element.
+constexpr int64_t element_size(DType dtype) {
+  constexpr int64_t sizes[kDTypeCount] = {4, 8, 2, 2, 8, 4, 2, 1, 1, 1};
+  return sizes[static_cast<int>(dtype)];
+}
+/// "float32", "int64", "bool", ...
+constexpr const char* name(DType dtype) {
+  constexpr const char* names[kDTypeCount] = {"float32", "float64", "float16", "bfloat16", "int64",
+                                              "int32",   "int16",   "int8",    "uint8",    "bool"};
+  return names[static_cast<int>(dtype)];
+}
+inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }
+
+constexpr bool is_floating_point(DType dtype) { return dtype <= DType::bfloat16; }
+constexpr bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+/// Integers, bool not among them.
+constexpr bool is_integer(DType dtype) { return dtype >= DType::int64 && dtype <= DType::uint8; }
+
+/// The dtype in which elements of both are combined, as PyTorch promotes two tensors of equal standing.
+DType promote_types(DType a, DType b);
+
+/// Calls visitor.template operator()<T>() with the C++ type of a dtype.
+template <class Visitor>
+decltype(auto) visit_dtype(DType dtype, Visitor&& visitor) {
+  switch (dtype) {
+    case DType::float32: return visitor.template operator()<float>();
+    case DType::float64: return visitor.template operator()<double>();
+    case DType::float16: return visitor.template operator()<Half>();
+    case DType::bfloat16: return visitor.template operator()<BFloat16>();
+    case DType::int64: return visitor.template operator()<int64_t>();
+    case DType::int32: return visitor.template operator()<int32_t>();
+    case DType::int16: return visitor.template operator()<int16_t>();
+    case DType::int8: return visitor.template operator()<int8_t>();
+    case DType::uint8: return visitor.template operator()<uint8_t>();
+    case DType::boolean: return visitor.template operator()<bool>();
+  }
+  TANDEM_FAIL("dtype ", static_cast<int>(dtype), " does not exist");
+}
+
+/// The dtype of a C++ type.
+template <class T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, float>) return DType::float32;
+  else if constexpr (std::is_same_v<T, double>) return DType::float64;
+  else if constexpr (std::is_same_v<T, Half>) return DType::float16;
+  else if constexpr (std::is_same_v<T, BFloat16>) return DType::bfloat16;
+  else if constexpr (std::is_same_v<T, bool>) return DType::boolean;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) == 8) return DType::int64;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) == 4) return DType::int32;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) == 2) return DType::int16;
+  else if constexpr (std::is_same_v<T, int8_t> || std::is_same_v<T, char>) return DType::int8;
+  else {
+    static_assert(std::is_same_v<T, uint8_t>, "no dtype holds this C++ type");
+    return DType::uint8;
+  }
+}
+
+/// The dtype that factory functions use for floating-point values: float32 unless changed for this thread's rank.
+DType get_default_dtype();
+void set_default_dtype(DType dtype);
+
+}  // namespace tandem

@@ -1,0 +1,51 @@
+// Checks and the errors they throw. A message names the op, the values that clash, and what would be accepted.
+#pragma once
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace tandem {
+
+/// What every failed check throws. what() ends with the file and line of the check.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+/// A bad index into a dimension, a tensor or a data set.
+class IndexError : public Error {
+ public:
+  using Error::Error;
+};
+/// An operation that exists, but not for these dtypes or in this build.
+class NotImplementedError : public Error {
+ public:
+  using Error::Error;
+};
+/// Memory that could not be had.
+class OutOfMemoryError : public Error {
+ public:
+  using Error::Error;
+};
+
+namespace detail {
+template <class E, class... Parts>
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const char* file, int line, const Parts&... parts) {
+  std::ostringstream message;
+  message << std::boolalpha;
+  (message << ... << parts);
+  std::string name(file);
+  message << " [" << name.substr(name.rfind('/') + 1) << ":" << line << "]";
+  throw E(message.str());
+}
+}  // namespace detail
+
+}  // namespace tandem
+
+/// Throws tandem::Error with the remaining arguments streamed together, unless `condition` holds.
+#define TANDEM_CHECK(condition, ...) TANDEM_CHECK_AS(::tandem::Error, condition, __VA_ARGS__)
+#define TANDEM_CHECK_AS(ErrorType, condition, ...)                                  \
+  do {                                                                              \
+    if (!(condition)) [[unlikely]]                                                  \
+      ::tandem::detail::fail<ErrorType>(__FILE__, __LINE__, __VA_ARGS__);           \
+  } while (false)
+#define TANDEM_FAIL(...) ::tandem::detail::fail<::tandem::Error>(__FILE__, __LINE__, __VA_ARGS__)

@@ -1,0 +1,74 @@
+// What belongs to one rank or one device's thread: generators, grad mode, the autograd sequence. Thread-local; worker
+// threads of the engine and of loaders take over their creator's. Nothing else that affects results is global.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "tandem/core/device.h"
+#include "tandem/core/dtype.h"
+
+namespace tandem {
+
+class Generator;
+
+/// Shared by all threads of one rank.
+struct RankState {
+  RankState();
+  ~RankState();
+  Generator& generator(Device device);
+  void seed_all(uint64_t seed);
+
+ private:
+  struct Generators;
+  std::unique_ptr<Generators> generators_;
+};
+
+struct RankContext {
+  std::shared_ptr<RankState> rank;  // null until this thread needs one: then the process's first rank
+  bool grad_enabled = true;
+  DType default_dtype = DType::float32;
+  int thread_share = 0;  // of the pool's threads; 0: all
+  uint64_t next_sequence = 0;  // of autograd nodes: a node comes after every node that it consumes
+
+  static RankContext& current();
+  RankState& state();
+};
+
+/// Makes a context this thread's until it goes out of scope. Worker threads wrap their creator's context in it.
+class RankContextGuard {
+ public:
+  explicit RankContextGuard(RankContext context);
+  ~RankContextGuard();
+  RankContextGuard(const RankContextGuard&) = delete;
+
+ private:
+  RankContext saved_;
+};
+
+/// Whether operations on this thread are recorded for backward.
+inline bool is_grad_enabled() { return RankContext::current().grad_enabled; }
+/// Sets the grad mode of this thread until it goes out of scope.
+class AutoGradMode {
+ public:
+  explicit AutoGradMode(bool enabled) : saved_(RankContext::current().grad_enabled) {
+    RankContext::current().grad_enabled = enabled;
+  }
+  ~AutoGradMode() { RankContext::current().grad_enabled = saved_; }
+  AutoGradMode(const AutoGradMode&) = delete;
+
+ private:
+  bool saved_;
+};
+/// Nothing is recorded on this thread while one lives.
+struct NoGradGuard : AutoGradMode {
+  NoGradGuard() : AutoGradMode(false) {}
+};
+struct EnableGradGuard : AutoGradMode {
+  EnableGradGuard() : AutoGradMode(true) {}
+};
+struct GradMode {
+  static bool is_enabled() { return is_grad_enabled(); }
+  static void set_enabled(bool enabled) { RankContext::current().grad_enabled = enabled; }
+};
+
+}  // namespace tandem

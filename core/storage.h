@@ -1,0 +1,71 @@
+// The bytes behind tensors: a buffer on one device, shared by every view, with the version that in-place writes raise.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <utility>
+
+#include "tandem/core/device.h"
+#include "tandem/core/loop.h"
+
+namespace tandem {
+
+/// Base of what is counted in place: one word, no control block.
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
+  void retain() const { references_.fetch_add(1, std::memory_order_relaxed); }
+  bool release() const { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }  // true: delete it
+  int64_t use_count() const { return references_.load(std::memory_order_acquire); }
+
+ private:
+  mutable std::atomic<int64_t> references_{0};
+};
+
+/// A pointer that counts in its target.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* target) : target_(target) { retain(); }
+  Ref(const Ref& other) : target_(other.target_) { retain(); }
+  Ref(Ref&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(target_, other.target_);
+    return *this;
+  }
+  ~Ref() {
+    if (target_ && target_->release()) delete target_;
+  }
+  T* get() const { return target_; }
+  T* operator->() const { return target_; }
+  T& operator*() const { return *target_; }
+  explicit operator bool() const { return target_ != nullptr; }
+  friend bool operator==(const Ref& a, const Ref& b) { return a.target_ == b.target_; }
+
+ private:
+  void retain() {
+    if (target_) target_->retain();
+  }
+  T* target_ = nullptr;
+};
+
+/// Counts the in-place writes to a tensor and its views; a saved tensor compares it.
+struct VersionCounter : RefCounted {
+  std::atomic<uint32_t> value{0};
+};
+
+struct StorageImpl : RefCounted {
+  Buffer buffer;
+  int64_t bytes;
+  Device device;
+  std::atomic<uint32_t> version{0};
+  std::function<void(void*)> deleter;  // of memory that is not ours; empty for the device allocator's
+  StorageImpl(Device device, int64_t bytes);  // uninitialised memory from the device's allocator
+  StorageImpl(Device device, int64_t bytes, void* data, std::function<void(void*)> deleter);
+  ~StorageImpl();
+};
+using Storage = Ref<StorageImpl>;
+
+}  // namespace tandem

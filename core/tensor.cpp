@@ -1,0 +1,216 @@
+#include "tandem/core/tensor.h"
+
+#include <cstring>
+
+namespace tandem {
+namespace {
+
+bool is_contiguous(IntArrayRef sizes, IntArrayRef strides) {
+  int64_t expected = 1;
+  for (size_t d = sizes.size(); d-- > 0; expected *= sizes[d])
+    if (sizes[d] == 0) return true;
+    else if (sizes[d] != 1 && strides[d] != expected) return false;
+  return true;
+}
+
+Tensor make_view(const Tensor& x, const Shape& sizes, const Shape& strides, int64_t offset) {
+  auto* impl = new TensorImpl(x.impl()->storage, sizes, strides, offset, x.dtype());
+  impl->own_version = x.impl()->own_version;
+  return Tensor(Ref<TensorImpl>(impl));
+}
+
+}  // namespace
+
+TensorImpl::TensorImpl(Storage s, Shape size_list, Shape stride_list, int64_t first, DType type)
+    : storage(std::move(s)),
+      sizes(size_list),
+      strides(stride_list),
+      offset(first),
+      numel(numel_of(sizes)),
+      dtype(type),
+      contiguous(is_contiguous(sizes, strides)) {}
+
+int64_t Tensor::size(int64_t d) const {
+  return checked().sizes[static_cast<size_t>(wrap_dim("size", d, dim()))];
+}
+int64_t Tensor::stride(int64_t d) const {
+  return checked().strides[static_cast<size_t>(wrap_dim("stride", d, dim()))];
+}
+
+Scalar Tensor::item() const {
+  TANDEM_CHECK(numel() == 1, "item: the tensor is ", sizes(), "; it must have exactly one element");
+  if (!is_cpu()) return cpu().item();
+  return visit_dtype(dtype(), [&]<class T>() { return Scalar(*data<T>()); });
+}
+
+int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
+  const int64_t limit = rank == 0 ? 1 : rank;  // a scalar is treated as having one dimension
+  TANDEM_CHECK_AS(IndexError, dim >= -limit && dim < limit, op, ": dimension ", dim, " is out of range for ", rank,
+                  " dimensions; accepted: ", -limit, " to ", limit - 1);
+  return dim < 0 ? dim + limit : dim;
+}
+
+Shape broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
+  const size_t rank = std::max(a.size(), b.size());
+  Shape out(rank, 1);
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    TANDEM_CHECK(x == y || x == 1 || y == 1, op, ": shapes ", a, " and ", b, " do not broadcast: ", x, " against ", y,
+                 " in dimension ", -static_cast<int64_t>(i) - 1, "; sizes must be equal or one of them 1");
+    out[rank - 1 - i] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype) {
+  int64_t bytes = element_size(dtype);
+  for (int64_t s : sizes) {
+    TANDEM_CHECK(s >= 0, op, ": sizes ", sizes, " hold a negative number");
+    TANDEM_CHECK(!__builtin_mul_overflow(bytes, s, &bytes), op, ": sizes ", sizes, " of ", dtype,
+                 " are more bytes than 63 bits count");
+  }
+  return bytes;
+}
+
+namespace core {
+
+Tensor empty(IntArrayRef sizes, DType dtype, Device device) {
+  const Shape shape(sizes);
+  const Storage storage(new StorageImpl(device, checked_bytes("empty", sizes, dtype)));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, shape, contiguous_strides(shape), 0, dtype)));
+}
+
+Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device) {
+  TANDEM_CHECK(sizes.size() == strides.size(), "empty_strided: sizes ", sizes, " and strides ", strides,
+               " must be of one length");
+  int64_t extent = 1;
+  for (size_t d = 0; d < sizes.size(); ++d) extent = sizes[d] == 0 ? 0 : extent + (sizes[d] - 1) * strides[d];
+  if (numel_of(sizes) == 0) extent = 0;
+  const Storage storage(new StorageImpl(device, extent * element_size(dtype)));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, dtype)));
+}
+
+Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  TANDEM_CHECK(sizes.size() == strides.size(), "as_strided: sizes ", sizes, " and strides ", strides,
+               " must be of one length");
+  int64_t last = offset;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    TANDEM_CHECK(sizes[d] >= 0 && strides[d] >= 0, "as_strided: sizes ", sizes, " and strides ", strides,
+                 " must not be negative");
+    last += (sizes[d] - 1) * strides[d];
+  }
+  const int64_t held = x.storage()->bytes / x.itemsize();
+  TANDEM_CHECK(numel_of(sizes) == 0 || (offset >= 0 && last < held), "as_strided: sizes ", sizes, ", strides ", strides,
+               " and offset ", offset, " reach element ", last, " of a storage of ", held);
+  return make_view(x, sizes, strides, offset);
+}
+
+// Each run of x's dimensions that is contiguous within itself can be cut anew; a cut across runs cannot be a view.
+Tensor try_view(const Tensor& x, IntArrayRef sizes) {
+  Shape strides(sizes.size(), 1);
+  if (x.numel() == 0 || x.is_contiguous()) return make_view(x, sizes, contiguous_strides(sizes), x.storage_offset());
+  int64_t to = static_cast<int64_t>(sizes.size()) - 1;
+  int64_t run = 1, made = 1, base = x.dim() ? x.stride(-1) : 1;
+  for (int64_t from = x.dim() - 1; from >= 0; --from) {
+    run *= x.size(from);
+    const bool ends = from == 0 || (x.size(from - 1) != 1 && x.stride(from - 1) != run * base);
+    if (!ends) continue;
+    while (to >= 0 && (made < run || sizes[static_cast<size_t>(to)] == 1)) {
+      strides[static_cast<size_t>(to)] = made * base;
+      made *= sizes[static_cast<size_t>(to--)];
+    }
+    if (made != run) return {};
+    if (from > 0) base = x.stride(from - 1), run = made = 1;
+  }
+  return to == -1 ? make_view(x, sizes, strides, x.storage_offset()) : Tensor();
+}
+
+Tensor expand(const Tensor& x, IntArrayRef sizes) {
+  const int64_t added = static_cast<int64_t>(sizes.size()) - x.dim();
+  TANDEM_CHECK(added >= 0, "expand: ", x.sizes(), " has more dimensions than ", sizes);
+  Shape out(sizes), strides(sizes.size(), 0);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t from = static_cast<int64_t>(d) - added;
+    const int64_t had = from < 0 ? 1 : x.size(from);
+    if (out[d] == -1 && from >= 0) out[d] = had;
+    TANDEM_CHECK(had == out[d] || had == 1, "expand: ", x.sizes(), " does not expand to ", sizes,
+                 "; only sizes of 1 can grow");
+    strides[d] = from >= 0 && had == out[d] ? x.stride(from) : 0;
+  }
+  return make_view(x, out, strides, x.storage_offset());
+}
+
+Tensor permute(const Tensor& x, IntArrayRef dims) {
+  TANDEM_CHECK(static_cast<int64_t>(dims.size()) == x.dim(), "permute: ", dims, " must name each dimension of ",
+               x.sizes(), " once");
+  Shape sizes(dims.size(), 0), strides(dims.size(), 0);
+  unsigned seen = 0;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const auto from = static_cast<size_t>(wrap_dim("permute", dims[d], x.dim()));
+    TANDEM_CHECK(!(seen >> from & 1), "permute: ", dims, " must name each dimension of ", x.sizes(), " once");
+    seen |= 1u << from;
+    sizes[d] = x.sizes()[from];
+    strides[d] = x.strides()[from];
+  }
+  return make_view(x, sizes, strides, x.storage_offset());
+}
+
+Tensor transpose(const Tensor& x, int64_t a, int64_t b) {
+  a = wrap_dim("transpose", a, x.dim()), b = wrap_dim("transpose", b, x.dim());
+  Shape sizes = x.sizes(), strides = x.strides();
+  if (x.dim() > 0) {
+    std::swap(sizes[static_cast<size_t>(a)], sizes[static_cast<size_t>(b)]);
+    std::swap(strides[static_cast<size_t>(a)], strides[static_cast<size_t>(b)]);
+  }
+  return make_view(x, sizes, strides, x.storage_offset());
+}
+
+Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
+  TANDEM_CHECK(x.dim() > 0, "narrow: a scalar has no dimension to narrow");
+  dim = wrap_dim("narrow", dim, x.dim());
+  const int64_t size = x.size(dim), first = start < 0 ? start + size : start;
+  TANDEM_CHECK_AS(IndexError, first >= 0 && length >= 0 && first + length <= size, "narrow: start ", start,
+                  " and length ", length, " lie outside dimension ", dim, " of ", x.sizes());
+  Shape sizes = x.sizes();
+  sizes[static_cast<size_t>(dim)] = length;
+  return make_view(x, sizes, x.strides(), x.storage_offset() + first * x.stride(dim));
+}
+
+Tensor select(const Tensor& x, int64_t dim, int64_t index) {
+  TANDEM_CHECK_AS(IndexError, x.dim() > 0, "select: a scalar has no dimension to select from");
+  dim = wrap_dim("select", dim, x.dim());
+  const int64_t size = x.size(dim), at = index < 0 ? index + size : index;
+  TANDEM_CHECK_AS(IndexError, at >= 0 && at < size, "select: index ", index, " is out of range for dimension ", dim,
+                  " of ", x.sizes());
+  Shape sizes = x.sizes(), strides = x.strides();
+  sizes.erase(static_cast<size_t>(dim));
+  strides.erase(static_cast<size_t>(dim));
+  return make_view(x, sizes, strides, x.storage_offset() + at * x.stride(dim));
+}
+
+Tensor alias(const Tensor& x) { return make_view(x, x.sizes(), x.strides(), x.storage_offset()); }
+
+Tensor scalar(const Scalar& value, DType dtype, Device device) {
+  Tensor out = empty({}, dtype, device);
+  visit_dtype(dtype, [&]<class T>() { *out.data<T>() = value.to<T>(); });
+  return out;
+}
+
+}  // namespace core
+
+Tensor from_blob(void* data, IntArrayRef sizes, std::function<void(void*)> deleter, const TensorOptions& options) {
+  TANDEM_CHECK(options.device().is_cpu(), "from_blob: device is ", options.device(), "; accepted: a CPU device");
+  check_device_exists(options.device());
+  const int64_t bytes = checked_bytes("from_blob", sizes, options.dtype());
+  TANDEM_CHECK(data || bytes == 0, "from_blob: data is null for ", sizes);
+  if (!deleter) deleter = [](void*) {};
+  const Storage storage(new StorageImpl(options.device(), bytes, data, std::move(deleter)));
+  Tensor out(Ref<TensorImpl>(new TensorImpl(storage, sizes, contiguous_strides(sizes), 0, options.dtype())));
+  if (options.requires_grad()) out.requires_grad_();
+  return out;
+}
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options) {
+  return from_blob(data, sizes, nullptr, options);
+}
+
+}  // namespace tandem

@@ -1,0 +1,313 @@
+// Tensor: a cheap handle on storage, sizes, strides and an offset, and the methods that users call. Methods that
+// autograd records are defined in autograd/, beside the functions of the same name.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tandem/core/array_ref.h"
+#include "tandem/core/rank_context.h"
+#include "tandem/core/scalar.h"
+#include "tandem/core/storage.h"
+#include "tandem/core/tensor_options.h"
+
+namespace tandem {
+
+class Tensor;
+using TensorList = ArrayRef<Tensor>;
+
+namespace indexing {
+class TensorIndex;
+}
+
+/// What autograd knows of a tensor; opaque here, defined in autograd/meta.h.
+struct AutogradRecord {
+  virtual ~AutogradRecord() = default;
+};
+
+struct TensorImpl : RefCounted {
+  Storage storage;
+  Shape sizes, strides;  // strides in elements
+  int64_t offset = 0;    // in elements
+  int64_t numel = 0;
+  DType dtype = DType::float32;
+  bool contiguous = true;
+  Ref<VersionCounter> own_version;  // null: the storage's counts
+  std::unique_ptr<AutogradRecord> autograd;
+
+  TensorImpl(Storage storage, Shape sizes, Shape strides, int64_t offset, DType dtype);
+  std::atomic<uint32_t>& version() const { return own_version ? own_version->value : storage->version; }
+};
+
+/// An n-dimensional array. Copies name the same elements; a default-constructed one is undefined.
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
+
+  // ---- what it is
+  bool defined() const { return bool(impl_); }
+  explicit operator bool() const = delete;
+  TensorImpl* impl() const { return impl_.get(); }
+  bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
+  int64_t use_count() const { return impl_ ? impl_->use_count() : 0; }
+  void reset() { impl_ = {}; }
+  int64_t dim() const { return static_cast<int64_t>(checked().sizes.size()); }
+  IntArrayRef sizes() const { return checked().sizes; }
+  IntArrayRef strides() const { return checked().strides; }
+  /// @throws IndexError unless -dim() <= d < dim()
+  int64_t size(int64_t d) const;
+  int64_t stride(int64_t d) const;
+  int64_t numel() const { return checked().numel; }
+  int64_t storage_offset() const { return checked().offset; }
+  int64_t itemsize() const { return element_size(dtype()); }
+  int64_t nbytes() const { return numel() * itemsize(); }
+  DType dtype() const { return checked().dtype; }
+  DType scalar_type() const { return dtype(); }
+  Device device() const { return checked().storage->device; }
+  bool is_cpu() const { return device().is_cpu(); }
+  bool is_cuda() const { return device().is_cuda(); }
+  TensorOptions options() const { return TensorOptions(dtype()).device(device()); }
+  bool is_contiguous() const { return checked().contiguous; }
+  bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
+  const Storage& storage() const { return checked().storage; }
+  uint32_t _version() const { return checked().version().load(std::memory_order_relaxed); }
+  void bump_version() const { checked().version().fetch_add(1, std::memory_order_relaxed); }
+
+  // ---- elements
+  /// The first element. On a CPU device only; T must be the dtype's type.
+  template <class T>
+  T* data_ptr() const {
+    TANDEM_CHECK(dtype_of<T>() == dtype(), "data_ptr: asked for ", dtype_of<T>(), " of a tensor of ", dtype());
+    return static_cast<T*>(raw_data());
+  }
+  /// As data_ptr, without its check: for kernels.
+  template <class T>
+  T* data() const {
+    return static_cast<T*>(raw_data());
+  }
+  void* raw_data() const { return impl_->storage->buffer.data + impl_->offset * element_size(impl_->dtype); }
+  /// The one element of a tensor, as a number. @throws Error when there are more or none
+  Scalar item() const;
+  template <class T>
+  T item() const { return item().to<T>(); }
+
+  // ---- autograd (defined in autograd/variable.cpp)
+  bool requires_grad() const;
+  Tensor& requires_grad_(bool wanted = true);
+  const Tensor& requires_grad_(bool wanted = true) const;
+  Tensor& set_requires_grad(bool wanted) { return requires_grad_(wanted); }
+  bool is_leaf() const;
+  const Tensor& grad() const;
+  Tensor& mutable_grad() const;
+  void set_grad(const Tensor& grad) const { mutable_grad() = grad; }
+  void zero_grad(bool set_to_none = true) const;
+  /// Gradients of this tensor with respect to the leaves (or `inputs`), added into their grad().
+  void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = {}, bool create_graph = false,
+                TensorList inputs = {}) const;
+  Tensor detach() const;
+  Tensor& detach_();
+  /// The same elements without history. Changes through it go unnoticed by saved tensors. As LibTorch's.
+  Tensor data() const;
+  /// Called with the gradient of this tensor when it is known; what it returns, if defined, replaces it.
+  unsigned register_hook(std::function<Tensor(const Tensor&)> hook) const;
+  void remove_hook(unsigned position) const;
+  void retain_grad() const;
+  std::string grad_fn_name() const;  // "" for a leaf
+
+  // ---- views: share storage, recorded (autograd/view.cpp)
+  Tensor view(IntArrayRef sizes) const;
+  Tensor view_as(const Tensor& other) const { return view(other.sizes()); }
+  Tensor reshape(IntArrayRef sizes) const;
+  Tensor reshape_as(const Tensor& other) const { return reshape(other.sizes()); }
+  Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1) const;
+  Tensor unflatten(int64_t dim, IntArrayRef sizes) const;
+  Tensor transpose(int64_t dim0, int64_t dim1) const;
+  Tensor t() const;
+  Tensor mT() const { return transpose(-2, -1); }
+  Tensor permute(IntArrayRef dims) const;
+  Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
+  Tensor select(int64_t dim, int64_t index) const;
+  Tensor slice(int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {},
+               int64_t step = 1) const;
+  Tensor expand(IntArrayRef sizes) const;
+  Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
+  Tensor unsqueeze(int64_t dim) const;
+  Tensor squeeze() const;
+  Tensor squeeze(int64_t dim) const;
+  Tensor as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {}) const;
+  std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const;
+  std::vector<Tensor> split(int64_t split_size, int64_t dim = 0) const;
+  std::vector<Tensor> split(IntArrayRef split_sizes, int64_t dim = 0) const;
+  std::vector<Tensor> unbind(int64_t dim = 0) const;
+  Tensor operator[](int64_t index) const { return select(0, index); }
+  Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value);
+
+  // ---- copies and conversions (autograd/copy.cpp)
+  Tensor contiguous() const;
+  Tensor clone() const;
+  Tensor to(DType dtype) const;
+  Tensor to(Device device, bool non_blocking = false) const;
+  Tensor to(Device device, DType dtype, bool non_blocking = false) const;
+  Tensor to(const TensorOptions& options) const;
+  Tensor to(DeviceType type) const { return to(Device(type)); }
+  Tensor toType(DType dtype) const { return to(dtype); }
+  Tensor type_as(const Tensor& other) const { return to(other.dtype()); }
+  Tensor cpu() const { return to(Device(kCPU)); }
+  Tensor repeat(IntArrayRef repeats) const;
+
+#define TANDEM_UNARY_METHODS(X)                                                                                     \
+  X(abs) X(neg) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(tanh)       \
+  X(sigmoid) X(erf) X(erfc) X(reciprocal) X(square) X(sign) X(floor) X(ceil) X(round) X(trunc) X(frac) X(relu)       \
+  X(isnan) X(isinf) X(isfinite) X(logical_not) X(bitwise_not)
+#define X(name) Tensor name() const;
+  TANDEM_UNARY_METHODS(X)
+#undef X
+#define TANDEM_BINARY_METHODS(X)                                                                                    \
+  X(mul) X(div) X(pow) X(fmod) X(remainder) X(floor_divide) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and)       \
+  X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor)
+#define X(name)                            \
+  Tensor name(const Tensor& other) const; \
+  Tensor name(const Scalar& other) const;
+  TANDEM_BINARY_METHODS(X)
+#undef X
+  Tensor add(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor add(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor sub(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor sub(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor maximum(const Tensor& other) const;
+  Tensor minimum(const Tensor& other) const;
+  Tensor clamp(std::optional<Scalar> min, std::optional<Scalar> max = {}) const;
+  Tensor clamp(const Tensor& min, const Tensor& max = {}) const;
+  Tensor clamp_min(const Scalar& min) const { return clamp(min); }
+  Tensor clamp_max(const Scalar& max) const { return clamp({}, max); }
+  Tensor masked_fill(const Tensor& mask, const Scalar& value) const;
+  Tensor masked_select(const Tensor& mask) const;
+  Tensor where(const Tensor& condition, const Tensor& other) const;
+  Tensor operator-() const { return neg(); }
+
+  // ---- in place (autograd/inplace.cpp): they raise the version, and history is rebased
+  Tensor& add_(const Tensor& other, const Scalar& alpha = 1);
+  Tensor& add_(const Scalar& other, const Scalar& alpha = 1);
+  Tensor& sub_(const Tensor& other, const Scalar& alpha = 1);
+  Tensor& sub_(const Scalar& other, const Scalar& alpha = 1);
+  Tensor& mul_(const Tensor& other);
+  Tensor& mul_(const Scalar& other);
+  Tensor& div_(const Tensor& other);
+  Tensor& div_(const Scalar& other);
+  Tensor& copy_(const Tensor& source, bool non_blocking = false);
+  Tensor& fill_(const Scalar& value);
+  Tensor& fill_(const Tensor& value) { return copy_(value); }
+  Tensor& zero_();
+  Tensor& relu_();
+  Tensor& exp_();
+  Tensor& sqrt_();
+  Tensor& neg_();
+  Tensor& sigmoid_();
+  Tensor& tanh_();
+  Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {});
+  Tensor& masked_fill_(const Tensor& mask, const Scalar& value);
+  Tensor& uniform_(double low = 0, double high = 1);
+  Tensor& normal_(double mean = 0, double std = 1);
+  Tensor& bernoulli_(double p = 0.5);
+  Tensor& random_(int64_t low, int64_t high);
+  Tensor& operator+=(const Tensor& other) { return add_(other); }
+  Tensor& operator+=(const Scalar& other) { return add_(other); }
+  Tensor& operator-=(const Tensor& other) { return sub_(other); }
+  Tensor& operator-=(const Scalar& other) { return sub_(other); }
+  Tensor& operator*=(const Tensor& other) { return mul_(other); }
+  Tensor& operator*=(const Scalar& other) { return mul_(other); }
+  Tensor& operator/=(const Tensor& other) { return div_(other); }
+  Tensor& operator/=(const Scalar& other) { return div_(other); }
+
+  // ---- reductions (autograd/reduce.cpp)
+  Tensor sum() const;
+  Tensor sum(IntArrayRef dims, bool keepdim = false) const;
+  Tensor mean() const;
+  Tensor mean(IntArrayRef dims, bool keepdim = false) const;
+  Tensor var(bool unbiased = true) const;
+  Tensor var(IntArrayRef dims, bool unbiased = true, bool keepdim = false) const;
+  Tensor std(bool unbiased = true) const;
+  Tensor std(IntArrayRef dims, bool unbiased = true, bool keepdim = false) const;
+  Tensor norm(double p = 2) const;
+  Tensor max() const;
+  Tensor min() const;
+  std::tuple<Tensor, Tensor> max(int64_t dim, bool keepdim = false) const;
+  std::tuple<Tensor, Tensor> min(int64_t dim, bool keepdim = false) const;
+  Tensor amax(IntArrayRef dims = {}, bool keepdim = false) const;
+  Tensor amin(IntArrayRef dims = {}, bool keepdim = false) const;
+  Tensor argmax(std::optional<int64_t> dim = {}, bool keepdim = false) const;
+  Tensor argmin(std::optional<int64_t> dim = {}, bool keepdim = false) const;
+  Tensor all() const;
+  Tensor all(int64_t dim, bool keepdim = false) const;
+  Tensor any() const;
+  Tensor any(int64_t dim, bool keepdim = false) const;
+  Tensor prod() const;
+  Tensor cumsum(int64_t dim) const;
+  Tensor softmax(int64_t dim) const;
+  Tensor log_softmax(int64_t dim) const;
+  std::tuple<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;
+  Tensor argsort(int64_t dim = -1, bool descending = false) const;
+  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true) const;
+
+  // ---- products and indexing (autograd/matmul.cpp, autograd/index.cpp)
+  Tensor matmul(const Tensor& other) const;
+  Tensor mm(const Tensor& other) const;
+  Tensor bmm(const Tensor& other) const;
+  Tensor mv(const Tensor& other) const { return matmul(other); }
+  Tensor dot(const Tensor& other) const { return matmul(other); }
+  Tensor index_select(int64_t dim, const Tensor& index) const;
+  Tensor gather(int64_t dim, const Tensor& index) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const Tensor& source) const;
+  Tensor scatter_add(int64_t dim, const Tensor& index, const Tensor& source) const;
+  Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source) const;
+  bool equal(const Tensor& other) const;
+  bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
+
+  /// As PyTorch prints it: values in brackets, and the dtype unless it follows from them.
+  std::string str() const;
+
+ private:
+  const TensorImpl& checked() const {
+    TANDEM_CHECK(impl_, "this tensor is undefined (default-constructed, or a gradient that does not exist)");
+    return *impl_;
+  }
+  Ref<TensorImpl> impl_;
+};
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+
+/// dim counted from the end when negative. @throws IndexError that names op, dim and rank
+int64_t wrap_dim(const char* op, int64_t dim, int64_t rank);
+/// The shape that both broadcast to. @throws Error that names op and both shapes
+Shape broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b);
+/// How many bytes an op's tensor takes, or an error when that overflows or a size is negative.
+int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype);
+
+namespace core {
+// Views and allocations that record nothing: for kernels, planners and the engine.
+Tensor empty(IntArrayRef sizes, DType dtype, Device device);
+Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device);
+Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+/// An alias with sizes that x's strides allow, or undefined when they do not.
+Tensor try_view(const Tensor& x, IntArrayRef sizes);
+Tensor expand(const Tensor& x, IntArrayRef sizes);
+Tensor permute(const Tensor& x, IntArrayRef dims);
+Tensor transpose(const Tensor& x, int64_t a, int64_t b);
+Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length);
+Tensor select(const Tensor& x, int64_t dim, int64_t index);
+/// Another handle on the same elements, with a record of its own.
+Tensor alias(const Tensor& x);
+/// A scalar tensor (no dimensions) on a CPU device.
+Tensor scalar(const Scalar& value, DType dtype, Device device);
+}  // namespace core
+
+/// Wraps memory that stays the caller's; `deleter`, if any, is called when the last tensor on it is gone.
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef sizes, std::function<void(void*)> deleter, const TensorOptions& options = {});
+
+}  // namespace tandem

@@ -1,0 +1,43 @@
+// How a new tensor is made: dtype, device, and whether gradients are wanted.
+#pragma once
+#include <optional>
+
+#include "tandem/core/device.h"
+#include "tandem/core/dtype.h"
+
+namespace tandem {
+
+/// Options of factory functions. A dtype or a device alone converts to them: `zeros({2}, kInt64)`, `randn({2}, device)`.
+class TensorOptions {
+ public:
+  TensorOptions() = default;
+  TensorOptions(DType dtype) : dtype_(dtype) {}
+  TensorOptions(Device device) : device_(device) {}
+  TensorOptions(DeviceType type) : device_(type) {}
+  TensorOptions dtype(DType dtype) const { return with([&](auto& o) { o.dtype_ = dtype; }); }
+  TensorOptions device(Device device) const { return with([&](auto& o) { o.device_ = device; }); }
+  TensorOptions requires_grad(bool wanted) const { return with([&](auto& o) { o.requires_grad_ = wanted; }); }
+
+  DType dtype() const { return dtype_.value_or(get_default_dtype()); }
+  DType dtype_or(DType otherwise) const { return dtype_.value_or(otherwise); }
+  Device device() const { return device_; }
+  bool requires_grad() const { return requires_grad_; }
+  bool has_dtype() const { return dtype_.has_value(); }
+
+ private:
+  template <class F>
+  TensorOptions with(F change) const {
+    TensorOptions copy = *this;
+    change(copy);
+    return copy;
+  }
+  std::optional<DType> dtype_;
+  Device device_;
+  bool requires_grad_ = false;
+};
+
+inline TensorOptions dtype(DType dtype) { return TensorOptions(dtype); }
+inline TensorOptions device(Device device) { return TensorOptions(device); }
+inline TensorOptions requires_grad(bool wanted = true) { return TensorOptions().requires_grad(wanted); }
+
+}  // namespace tandem

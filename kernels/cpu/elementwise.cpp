@@ -1,0 +1,64 @@
+// Planners of elementwise kernels.
+#include "tandem/kernels/elementwise.h"
+
+#include <limits>
+
+#include "tandem/kernels/cpu/planner.h"
+
+namespace tandem::kernels::cpu {
+
+#define TANDEM_UNARY_PLANNER(op) \
+  TANDEM_DECLARE_LOOP(op)        \
+  void op(const Tensor& x, Tensor& y) { run(plan_elementwise(#op, loops::op, {y}, {x}, {}, /*cost=*/4)); }
+TANDEM_PLAIN_UNARY_KERNELS(TANDEM_UNARY_PLANNER)
+
+#define TANDEM_BINARY_PLANNER(op) \
+  TANDEM_DECLARE_LOOP(op)         \
+  void op(const Tensor& a, const Tensor& b, Tensor& y) { run(plan_elementwise(#op, loops::op, {y}, {a, b})); }
+TANDEM_PLAIN_BINARY_KERNELS(TANDEM_BINARY_PLANNER)
+
+TANDEM_DECLARE_LOOP(add)
+void add(const Tensor& a, const Tensor& b, const Scalar& alpha, Tensor& y) {
+  run(plan_elementwise("add", loops::add, {y}, {a, b}, {alpha.loop_scalar(a.dtype())}));
+}
+TANDEM_DECLARE_LOOP(clamp)
+void clamp(const Tensor& x, const Scalar& low, const Scalar& high, Tensor& y) {
+  run(plan_elementwise("clamp", loops::clamp, {y}, {x}, {low.loop_scalar(x.dtype()), high.loop_scalar(x.dtype())}));
+}
+TANDEM_DECLARE_LOOP(clamp_backward)
+void clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high, Tensor& dx) {
+  run(plan_elementwise("clamp_backward", loops::clamp_backward, {dx}, {dy, x},
+                       {low.loop_scalar(x.dtype()), high.loop_scalar(x.dtype())}));
+}
+TANDEM_DECLARE_LOOP(leaky_relu)
+void leaky_relu(const Tensor& x, double slope, Tensor& y) {
+  run(plan_elementwise("leaky_relu", loops::leaky_relu, {y}, {x}, {real(slope)}));
+}
+TANDEM_DECLARE_LOOP(leaky_relu_backward)
+void leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope, Tensor& dx) {
+  run(plan_elementwise("leaky_relu_backward", loops::leaky_relu_backward, {dx}, {dy, x}, {real(slope)}));
+}
+TANDEM_DECLARE_LOOP(elu)
+void elu(const Tensor& x, double alpha, Tensor& y) { run(plan_elementwise("elu", loops::elu, {y}, {x}, {real(alpha)}, 8)); }
+TANDEM_DECLARE_LOOP(softplus)
+void softplus(const Tensor& x, double beta, double threshold, Tensor& y) {
+  run(plan_elementwise("softplus", loops::softplus, {y}, {x}, {real(beta), real(threshold)}, 8));
+}
+
+TANDEM_DECLARE_LOOP(where)
+void where(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& y) {
+  const DType type = y.dtype();
+  run(plan_elementwise("where", loops::where, {y}, {condition, a, b}, {}, 1, &type));
+}
+
+// One row for each type that is written, by the type that is read.
+#define TANDEM_CASTS(X) X(float32) X(float64) X(float16) X(bfloat16) X(int64) X(int32) X(int16) X(int8) X(uint8) X(boolean)
+#define TANDEM_CAST_ROW(type) TANDEM_DECLARE_LOOP(cast_to_##type)
+TANDEM_CASTS(TANDEM_CAST_ROW)
+void copy(const Tensor& x, Tensor& y) {
+#define TANDEM_CAST_ENTRY(type) &loops::cast_to_##type,
+  static constexpr const LoopRows* rows[kDTypeCount] = {TANDEM_CASTS(TANDEM_CAST_ENTRY)};
+  run(plan_elementwise("copy", *rows[static_cast<int>(y.dtype())], {y}, {x}));
+}
+
+}  // namespace tandem::kernels::cpu

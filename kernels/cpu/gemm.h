@@ -1,0 +1,16 @@
+// One matrix product in the calling thread: OpenBLAS where it is built in, else our own blocked loop.
+#pragma once
+#include <cstdint>
+
+namespace tandem::kernels::cpu {
+
+/// c (m, n) = op(a) op(b) (+ c if accumulate), row-major with leading dimensions. op transposes when asked: a transposed
+/// a is stored (k, m).
+struct Gemm {
+  bool transpose_a, transpose_b, accumulate;
+  int64_t m, n, k, lda, ldb, ldc;
+};
+void gemm(const Gemm& g, const float* a, const float* b, float* c);
+void gemm(const Gemm& g, const double* a, const double* b, double* c);
+
+}  // namespace tandem::kernels::cpu

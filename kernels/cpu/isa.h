@@ -1,0 +1,55 @@
+// Rows of loops, compiled once per instruction set, and the choice among them.
+#pragma once
+#include "tandem/core/cpu_info.h"
+#include "tandem/core/dtype.h"
+#include "tandem/core/loop.h"
+
+// For each compiled instruction set, lowest first (CMake says which exist): declare its row, and name it.
+#if defined(TANDEM_HAS_ISA_V2)
+#define TANDEM_V2(...) __VA_ARGS__
+#else
+#define TANDEM_V2(...)
+#endif
+#if defined(TANDEM_HAS_ISA_V3)
+#define TANDEM_V3(...) __VA_ARGS__
+#else
+#define TANDEM_V3(...)
+#endif
+#if defined(TANDEM_HAS_ISA_V4)
+#define TANDEM_V4(...) __VA_ARGS__
+#else
+#define TANDEM_V4(...)
+#endif
+#if defined(TANDEM_HAS_ISA_BASE)
+#define TANDEM_BASE(...) __VA_ARGS__
+#else
+#define TANDEM_BASE(...)
+#endif
+
+namespace tandem::kernels::cpu {
+
+constexpr int kIsaCount = 0 TANDEM_V2(+1) TANDEM_V3(+1) TANDEM_V4(+1) TANDEM_BASE(+1);
+struct LoopRows {
+  const LoopRow* by_isa[kIsaCount];
+};
+
+/// The body for this processor and dtype. @throws NotImplementedError naming op and dtype when there is none
+inline LoopBody pick(const LoopRows& rows, DType dtype, const char* op) {
+  static const int level = cpu_isa_level();
+  const LoopBody body = rows.by_isa[level]->by_dtype[static_cast<int>(dtype)];
+  TANDEM_CHECK_AS(NotImplementedError, body, op, ": does not exist for ", dtype);
+  return body;
+}
+
+}  // namespace tandem::kernels::cpu
+
+// In namespace tandem::kernels::cpu: declares a row of every instruction set by name, as loops::op; a missing one is a
+// link error.
+#define TANDEM_DECLARE_LOOP(op)                                                                                    \
+  TANDEM_V2(namespace v2 { extern const LoopRow op; })                                                             \
+  TANDEM_V3(namespace v3 { extern const LoopRow op; })                                                             \
+  TANDEM_V4(namespace v4 { extern const LoopRow op; })                                                             \
+  TANDEM_BASE(namespace base { extern const LoopRow op; })                                                         \
+  namespace loops {                                                                                                \
+  constexpr LoopRows op{{TANDEM_V2(&v2::op, ) TANDEM_V3(&v3::op, ) TANDEM_V4(&v4::op, ) TANDEM_BASE(&base::op)}}; \
+  }
