@@ -1,0 +1,101 @@
+// Rows of softmax, log-softmax and the negative log likelihood. Scalar 0 is the row length n; a unit is one row.
+#include "tandem/kernels/cpu/loops/real.h"
+
+namespace tandem::kernels::cpu::TANDEM_ISA {
+namespace {
+
+template <class T>
+T row_max(const T* x, int64_t n) {
+  T lane[kLanes];
+  for (int k = 0; k < kLanes; ++k) lane[k] = -T(__builtin_inf());
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
+  for (int k = 0; i < n; ++i, ++k) lane[k] = x[i] > lane[k] ? x[i] : lane[k];
+  T best = lane[0];
+  for (int k = 1; k < kLanes; ++k) best = lane[k] > best ? lane[k] : best;
+  return best;
+}
+
+template <class T>
+void softmax_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer;
+  for (int64_t r = begin; r < end; ++r) {
+    T* const y = data<T>(loop, 0) + r * n;
+    const T* const x = data<const T>(loop, 1) + r * n;
+    const T peak = row_max(x, n);
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - peak);
+    const T scale = T(1) / lane_sum<T>(n, [&](int64_t i) { return y[i]; });
+    for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+  }
+}
+template <class T>
+void log_softmax_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer;
+  for (int64_t r = begin; r < end; ++r) {
+    T* const y = data<T>(loop, 0) + r * n;
+    const T* const x = data<const T>(loop, 1) + r * n;
+    const T peak = row_max(x, n);
+    const T log_norm = peak + math::log(lane_sum<T>(n, [&](int64_t i) { return math::exp(x[i] - peak); }));
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] - log_norm;
+  }
+}
+/// dx = y (dy - sum dy y)
+template <class T>
+void softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer;
+  for (int64_t r = begin; r < end; ++r) {
+    T* const dx = data<T>(loop, 0) + r * n;
+    const T *const dy = data<const T>(loop, 1) + r * n, *const y = data<const T>(loop, 2) + r * n;
+    const T dot = lane_sum<T>(n, [&](int64_t i) { return dy[i] * y[i]; });
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - dot);
+  }
+}
+/// dx = dy - e^y sum dy
+template <class T>
+void log_softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer;
+  for (int64_t r = begin; r < end; ++r) {
+    T* const dx = data<T>(loop, 0) + r * n;
+    const T *const dy = data<const T>(loop, 1) + r * n, *const y = data<const T>(loop, 2) + r * n;
+    const T total = lane_sum<T>(n, [&](int64_t i) { return dy[i]; });
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] - math::exp(y[i]) * total;
+  }
+}
+/// Operands: losses, weights, log_prob, target, class weight or none. Scalars: n, ignore_index.
+template <class T>
+void nll_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
+  const T* const class_weight = data<const T>(loop, 4);
+  for (int64_t r = begin; r < end; ++r) {
+    const int64_t t = data<const int64_t>(loop, 3)[r];
+    const T weight = t == ignore ? T(0) : class_weight ? class_weight[t] : T(1);
+    data<T>(loop, 0)[r] = t == ignore ? T(0) : -weight * data<const T>(loop, 2)[r * n + t];
+    data<T>(loop, 1)[r] = weight;
+  }
+}
+/// Operands: dx, dloss, target, weights. Scalars: n, ignore_index is told by a weight of the row.
+template <class T>
+void nll_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer;
+  for (int64_t r = begin; r < end; ++r) {
+    T* const dx = data<T>(loop, 0) + r * n;
+    const int64_t t = data<const int64_t>(loop, 2)[r];
+    for (int64_t i = 0; i < n; ++i) dx[i] = T(0);
+    if (t >= 0 && t < n) dx[t] = -data<const T>(loop, 1)[r] * data<const T>(loop, 3)[r];
+  }
+}
+
+}  // namespace
+}  // namespace tandem::kernels::cpu::TANDEM_ISA
+
+TANDEM_REAL_ROW(softmax, softmax_body)
+TANDEM_REAL_ROW(log_softmax, log_softmax_body)
+TANDEM_REAL_ROW(softmax_backward, softmax_backward_body)
+TANDEM_REAL_ROW(log_softmax_backward, log_softmax_backward_body)
+TANDEM_REAL_ROW(nll, nll_body)
+TANDEM_REAL_ROW(nll_backward, nll_backward_body)

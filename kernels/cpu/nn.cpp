@@ -1,0 +1,172 @@
+// Planners of layers and losses.
+#include "tandem/kernels/nn.h"
+
+#include "tandem/kernels/cpu/planner.h"
+
+namespace tandem::kernels::cpu {
+namespace {
+
+/// An operand that may be missing: its place stays, with a null buffer.
+Loop plan(const char* name, const LoopRows& rows, DType dtype, TensorRefs operands,
+          std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit) {
+  Loop loop;
+  loop.body = pick(rows, dtype, name);
+  loop.name = name;
+  loop.dtype = dtype;
+  loop.operand_count = static_cast<int>(operands.size());
+  loop.write_count = loop.operand_count;  // which are only read does not matter to a whole-row body
+  int i = 0;
+  for (const Tensor& t : operands) {
+    Operand& o = loop.operands[i++];
+    o.buffer = t.defined() ? &t.storage()->buffer : nullptr;
+    o.offset = t.defined() ? t.storage_offset() * t.itemsize() : 0;
+  }
+  loop.extents = {1, {range}};
+  loop.context = nullptr;
+  std::copy(scalars.begin(), scalars.end(), loop.scalars);
+  loop.range = range;
+  loop.grain = std::max<int64_t>(kElementwiseGrain / 2 / std::max<int64_t>(work_per_unit, 1), 1);
+  return loop;
+}
+
+void check_targets(const char* op, const Tensor& target, int64_t classes, int64_t ignore_index) {
+  const int64_t* const t = target.data<int64_t>();
+  for (int64_t i = 0; i < target.numel(); ++i)
+    TANDEM_CHECK_AS(IndexError, t[i] == ignore_index || (t[i] >= 0 && t[i] < classes), op, ": target ", i, " is ", t[i],
+                    "; accepted: 0 to ", classes - 1, ", or ignore_index ", ignore_index);
+}
+
+}  // namespace
+
+TANDEM_DECLARE_LOOP(softmax)
+TANDEM_DECLARE_LOOP(log_softmax)
+TANDEM_DECLARE_LOOP(softmax_backward)
+TANDEM_DECLARE_LOOP(log_softmax_backward)
+void softmax(const Tensor& x, Tensor& y) {
+  run(plan("softmax", loops::softmax, x.dtype(), {y, x}, {integer(x.size(1))}, x.size(0), x.size(1) * 8));
+}
+void log_softmax(const Tensor& x, Tensor& y) {
+  run(plan("log_softmax", loops::log_softmax, x.dtype(), {y, x}, {integer(x.size(1))}, x.size(0), x.size(1) * 8));
+}
+void softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {
+  run(plan("softmax_backward", loops::softmax_backward, y.dtype(), {dx, dy, y}, {integer(y.size(1))}, y.size(0),
+           y.size(1) * 2));
+}
+void log_softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {
+  run(plan("log_softmax_backward", loops::log_softmax_backward, y.dtype(), {dx, dy, y}, {integer(y.size(1))},
+           y.size(0), y.size(1) * 8));
+}
+
+TANDEM_DECLARE_LOOP(nll)
+TANDEM_DECLARE_LOOP(nll_backward)
+void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int64_t ignore_index, Tensor& losses,
+         Tensor& weights) {
+  check_targets("nll_loss", target, log_prob.size(1), ignore_index);
+  run(plan("nll", loops::nll, log_prob.dtype(), {losses, weights, log_prob, target, weight},
+           {integer(log_prob.size(1)), integer(ignore_index)}, log_prob.size(0), 1));
+}
+void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, Tensor& dx) {
+  run(plan("nll_backward", loops::nll_backward, dx.dtype(), {dx, dloss, target, weights}, {integer(dx.size(1))},
+           dx.size(0), dx.size(1)));
+}
+
+TANDEM_DECLARE_LOOP(batch_norm_stats)
+TANDEM_DECLARE_LOOP(batch_norm_apply)
+TANDEM_DECLARE_LOOP(batch_norm_backward)
+TANDEM_DECLARE_LOOP(layer_norm)
+TANDEM_DECLARE_LOOP(layer_norm_backward)
+void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
+  run(plan("batch_norm_stats", loops::batch_norm_stats, x.dtype(), {mean, var, rstd, x},
+           {integer(x.size(0)), integer(x.size(1)), integer(x.size(2)), real(eps)}, x.size(1),
+           x.size(0) * x.size(2) * 2));
+}
+void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
+                      Tensor& y) {
+  run(plan("batch_norm_apply", loops::batch_norm_apply, x.dtype(), {y, x, mean, rstd, weight, bias},
+           {integer(x.size(0)), integer(x.size(1)), integer(x.size(2))}, x.size(0) * x.size(1), x.size(2)));
+}
+void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
+                         bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
+  run(plan("batch_norm_backward", loops::batch_norm_backward, x.dtype(),
+           {sum_dy, sum_dy_xhat, dx, dy, x, mean, rstd, weight},
+           {integer(x.size(0)), integer(x.size(1)), integer(x.size(2)), integer(training)}, x.size(1),
+           x.size(0) * x.size(2) * 3));
+}
+void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y, Tensor& mean,
+                Tensor& rstd) {
+  run(plan("layer_norm", loops::layer_norm, x.dtype(), {y, mean, rstd, x, weight, bias},
+           {integer(x.size(1)), real(eps)}, x.size(0), x.size(1) * 3));
+}
+void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
+                         Tensor& dx) {
+  run(plan("layer_norm_backward", loops::layer_norm_backward, x.dtype(), {dx, dy, x, mean, rstd, weight},
+           {integer(x.size(1))}, x.size(0), x.size(1) * 3));
+}
+
+TANDEM_DECLARE_LOOP(max_pool2d)
+TANDEM_DECLARE_LOOP(max_pool2d_backward)
+TANDEM_DECLARE_LOOP(avg_pool2d)
+TANDEM_DECLARE_LOOP(avg_pool2d_backward)
+TANDEM_DECLARE_LOOP(adaptive_avg_pool2d)
+TANDEM_DECLARE_LOOP(adaptive_avg_pool2d_backward)
+namespace {
+/// `wide` has the window's input sizes, `narrow` its output sizes; both (planes, h, w).
+Loop plan_pool(const char* name, const LoopRows& rows, const Tensor& wide, const Tensor& narrow, TensorRefs operands,
+               const PoolShape& s, int64_t last) {
+  const auto i = integer;
+  return plan(name, rows, wide.dtype(), operands,
+              {i(wide.size(1)), i(wide.size(2)), i(narrow.size(1)), i(narrow.size(2)), i(s.kernel[0]), i(s.kernel[1]),
+               i(s.stride[0]), i(s.stride[1]), i(s.padding[0]), i(s.padding[1]), i(last), i(s.dilation[1])},
+              wide.size(0), wide.size(1) * wide.size(2) * 2);
+}
+}  // namespace
+void max_pool2d(const Tensor& x, const PoolShape& s, Tensor& y, Tensor& index) {
+  run(plan_pool("max_pool2d", loops::max_pool2d, x, y, {y, index, x}, s, s.dilation[0]));
+}
+void max_pool2d_backward(const Tensor& dy, const Tensor& index, Tensor& dx) {
+  run(plan("max_pool2d_backward", loops::max_pool2d_backward, dx.dtype(), {dx, dy, index},
+           {integer(dx.size(1) * dx.size(2)), integer(dy.size(1) * dy.size(2))}, dx.size(0), dx.size(1) * dx.size(2)));
+}
+void avg_pool2d(const Tensor& x, const PoolShape& s, Tensor& y) {
+  run(plan_pool("avg_pool2d", loops::avg_pool2d, x, y, {y, x}, s, s.count_include_pad));
+}
+void avg_pool2d_backward(const Tensor& dy, const PoolShape& s, Tensor& dx) {
+  run(plan_pool("avg_pool2d_backward", loops::avg_pool2d_backward, dx, dy, {dx, dy}, s, s.count_include_pad));
+}
+void adaptive_avg_pool2d(const Tensor& x, Tensor& y) {
+  run(plan_pool("adaptive_avg_pool2d", loops::adaptive_avg_pool2d, x, y, {y, x}, {}, 0));
+}
+void adaptive_avg_pool2d_backward(const Tensor& dy, Tensor& dx) {
+  run(plan_pool("adaptive_avg_pool2d_backward", loops::adaptive_avg_pool2d_backward, dx, dy, {dx, dy}, {}, 0));
+}
+
+TANDEM_DECLARE_LOOP(adam)
+TANDEM_DECLARE_LOOP(sgd)
+void adam(const AdamStep& s, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,
+          std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
+          std::vector<Tensor>& max_exp_avg_sqs) {
+  std::vector<Loop> all;
+  const Tensor none;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    all.push_back(plan("adam", loops::adam, parameters[i].dtype(),
+                       {parameters[i], exp_avgs[i], exp_avg_sqs[i], s.amsgrad ? max_exp_avg_sqs[i] : none, gradients[i],
+                        steps[i]},
+                       {real(s.lr), real(s.beta1), real(s.beta2), real(s.eps), real(s.weight_decay), integer(s.decoupled)},
+                       parameters[i].numel(), 2));
+  }
+  run_all(all);
+}
+void sgd(const SgdStep& s, const std::vector<Tensor>& gradients, std::vector<Tensor>& parameters,
+         std::vector<Tensor>& momenta) {
+  std::vector<Loop> all;
+  const Tensor none;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    all.push_back(plan("sgd", loops::sgd, parameters[i].dtype(),
+                       {parameters[i], s.momentum != 0 ? momenta[i] : none, gradients[i]},
+                       {real(s.lr), real(s.momentum), real(s.dampening), real(s.weight_decay), integer(s.nesterov),
+                        integer(s.first)},
+                       parameters[i].numel(), 1));
+  run_all(all);
+}
+
+}  // namespace tandem::kernels::cpu
