@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstdlib>
 #include <mutex>
-#include <vector>
 
 #include "tandem/core/error.h"
 
@@ -19,131 +18,163 @@
 #endif
 #if defined(TANDEM_ASAN)
 #include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(data, bytes) (void(data), void(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(data, bytes) (void(data), void(bytes))
 #endif
 
 namespace tandem {
 namespace {
 
-constexpr size_t kAlignment = 64, kHuge = size_t(2) << 20, kHugeFrom = size_t(4) << 20;
-constexpr int kClasses = 16 + 8 * 40;
+constexpr size_t kAlignment = 64, kHugePage = size_t(2) << 20, kMappedFrom = size_t(4) << 20;
 
-struct SizeClass {
-  int index;
-  size_t bytes;
-};
-/// Steps of 64 bytes up to 1 KiB, then eight to a power of two: at most an eighth is wasted.
-SizeClass size_class(size_t bytes) {
-  if (bytes <= 1024) {
-    const size_t units = (bytes + 63) / 64;
-    return {static_cast<int>(units) - 1, units * 64};
+// Size classes: 64, 128, ... 1024 bytes, then eight to a power of two.
+constexpr size_t kSmall = 1024, kSmallClasses = kSmall / kAlignment, kPerPower = 8;
+constexpr int kMaxLog = 47;  // more than an address has
+constexpr size_t kMaxBytes = size_t(1) << kMaxLog, kClasses = kSmallClasses + kPerPower * (kMaxLog - 10);
+
+size_t class_of(size_t bytes) {
+  if (bytes <= kSmall) return (bytes - 1) / kAlignment;
+  const int log = std::bit_width(bytes - 1) - 1;  // 2^log < bytes <= 2^(log + 1)
+  const size_t eighth = ((bytes - 1) >> (log - 3)) - kPerPower;
+  return kSmallClasses + static_cast<size_t>(log - 10) * kPerPower + eighth;
+}
+size_t class_bytes(size_t index) {
+  if (index < kSmallClasses) return (index + 1) * kAlignment;
+  index -= kSmallClasses;
+  return (kPerPower + index % kPerPower + 1) << (index / kPerPower + 10 - 3);
+}
+
+/// Null on failure.
+void* take_from_system(size_t bytes) {
+#if !defined(TANDEM_ASAN)  // which puts guards around its own blocks only
+  if (bytes >= kMappedFrom) {
+    void* const mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    char* const begin = static_cast<char*>(mapped);
+    const size_t before = -reinterpret_cast<uintptr_t>(begin) % kHugePage;
+    if (before > 0) munmap(begin, before);
+    if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
+    madvise(begin + before, bytes, MADV_HUGEPAGE);  // a hint: without it there are only more page faults
+    return begin + before;
   }
-  const int log = std::bit_width(bytes - 1) - 1;  // 2^log < bytes <= 2^(log + 1), log >= 10
-  const size_t step = (size_t(1) << log) / 8, eighth = (bytes - (size_t(1) << log) + step - 1) / step;
-  return {16 + (log - 10) * 8 + static_cast<int>(eighth) - 1, (size_t(1) << log) + eighth * step};
+#endif
+  return std::aligned_alloc(kAlignment, bytes);
+}
+void give_to_system(void* data, size_t bytes) {
+#if !defined(TANDEM_ASAN)
+  if (bytes >= kMappedFrom) {
+    munmap(data, bytes);
+    return;
+  }
+#endif
+  std::free(data);
 }
 
-void* system_allocate(size_t bytes) {
-  void* data = std::aligned_alloc(bytes >= kHugeFrom ? kHuge : kAlignment,
-                                  bytes >= kHugeFrom ? (bytes + kHuge - 1) / kHuge * kHuge : bytes);
-  if (data && bytes >= kHugeFrom) madvise(data, bytes, MADV_HUGEPAGE);  // a hint: refusal changes nothing
-  return data;
-}
-void poison([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
-#if defined(TANDEM_ASAN)
-  ASAN_POISON_MEMORY_REGION(data, bytes);
-#endif
-}
-void unpoison([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
-#if defined(TANDEM_ASAN)
-  ASAN_UNPOISON_MEMORY_REGION(data, bytes);
-#endif
-}
+/// One device's memory. The free blocks of a class are linked through their own first bytes, so that giving one back
+/// needs no memory and cannot fail.
+class Cache {
+ public:
+  /// Null when the class has no free block and the system none either.
+  void* take(size_t bytes) {
+    const size_t index = class_of(bytes), held = class_bytes(index);
+    const std::lock_guard lock(mutex_);
+    void* data = free_[index];
+    if (data) {
+      ASAN_UNPOISON_MEMORY_REGION(data, sizeof(void*));
+      free_[index] = next(data);
+    } else {
+      data = take_from_system(held);
+      if (!data) return nullptr;
+      stats_.reserved += static_cast<int64_t>(held);
+      ASAN_POISON_MEMORY_REGION(data, held);
+    }
+    ASAN_UNPOISON_MEMORY_REGION(data, bytes);  // and not what the class adds: an overrun is found
+    stats_.current += static_cast<int64_t>(bytes);
+    stats_.peak = std::max(stats_.peak, stats_.current);
+    ++stats_.allocations;
+    return data;
+  }
+  void give(void* data, size_t bytes) {
+    const size_t index = class_of(bytes);
+    const std::lock_guard lock(mutex_);
+    next(data) = free_[index];
+    free_[index] = data;
+    ASAN_POISON_MEMORY_REGION(data, class_bytes(index));
+    stats_.current -= static_cast<int64_t>(bytes);
+  }
+  void empty() {
+    const std::lock_guard lock(mutex_);
+    for (size_t index = 0; index < kClasses; ++index) {
+      while (void* const data = free_[index]) {
+        ASAN_UNPOISON_MEMORY_REGION(data, class_bytes(index));
+        free_[index] = next(data);
+        give_to_system(data, class_bytes(index));
+        stats_.reserved -= static_cast<int64_t>(class_bytes(index));
+      }
+    }
+  }
+  MemoryStats stats() {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+  }
+  void reset_peak() {
+    const std::lock_guard lock(mutex_);
+    stats_.peak = stats_.current;
+  }
 
-struct DeviceCache {
-  std::mutex mutex;
-  std::array<std::vector<void*>, kClasses> free;
-  MemoryStats stats;
+ private:
+  static void*& next(void* data) { return *static_cast<void**>(data); }
+
+  std::mutex mutex_;
+  std::array<void*, kClasses> free_{};
+  MemoryStats stats_;
 };
-// Never destroyed: tensors with static storage may outlive it.
-DeviceCache& cache(int device) {
-  static auto* caches = new std::array<DeviceCache, kMaxDevices>;
-  return (*caches)[static_cast<size_t>(device)];
-}
 
-size_t class_bytes(int index) {
-  if (index < 16) return static_cast<size_t>(index + 1) * 64;
-  const size_t power = size_t(1) << ((index - 16) / 8 + 10);
-  return power + power / 8 * static_cast<size_t>((index - 16) % 8 + 1);
+std::array<Cache, kMaxDevices>& caches() {
+  static auto* const all = new std::array<Cache, kMaxDevices>;  // for ever: tensors with static storage outlive statics
+  return *all;
+}
+Cache& cache(int device_index) {
+  TANDEM_CHECK(device_index >= 0 && device_index < kMaxDevices, "allocator: device index is ", device_index,
+               "; accepted: 0 to ", kMaxDevices - 1);
+  return caches()[static_cast<size_t>(device_index)];
+}
+Cache& cache(Device device, const char* op) {
+  TANDEM_CHECK(device.is_cpu(), op, ": got ", device, "; accepted: a CPU device");
+  return cache(device.index());
 }
 
 }  // namespace
 
 void* allocate(int device_index, size_t bytes) {
-  const SizeClass c = size_class(bytes);
-  DeviceCache& mine = cache(device_index);
+  if (bytes == 0) return nullptr;
+  Cache& mine = cache(device_index);
   void* data = nullptr;
-  if (c.index < kClasses) {
-    const std::lock_guard lock(mine.mutex);
-    auto& list = mine.free[static_cast<size_t>(c.index)];
-    if (!list.empty()) {
-      data = list.back();
-      list.pop_back();
-    }
-  }
-  bool fresh = false;
-  if (!data && c.index < kClasses && c.bytes <= size_t(1) << 48) {
-    fresh = true;
-    data = system_allocate(c.bytes);
-    if (!data) {
+  if (bytes <= kMaxBytes) {
+    data = mine.take(bytes);
+    if (!data) [[unlikely]] {
       empty_cache();
-      data = system_allocate(c.bytes);
+      data = mine.take(bytes);
     }
   }
-  const std::lock_guard lock(mine.mutex);
-  TANDEM_CHECK_AS(OutOfMemoryError, data, "out of memory on cpu:", device_index, ": asked for ", bytes, " bytes; ",
-                  mine.stats.current, " are in use there and ", mine.stats.reserved, " held");
-  if (fresh) mine.stats.reserved += static_cast<int64_t>(c.bytes), poison(data, c.bytes);
-  unpoison(data, bytes);
-  mine.stats.current += static_cast<int64_t>(bytes);
-  mine.stats.peak = std::max(mine.stats.peak, mine.stats.current);
-  ++mine.stats.allocations;
+  if (!data) [[unlikely]] {
+    const MemoryStats stats = mine.stats();
+    TANDEM_CHECK_AS(OutOfMemoryError, false, "allocate: out of memory on cpu:", device_index, ": asked for ", bytes,
+                    " bytes, while ", stats.current, " are in use there and ", stats.reserved, " held");
+  }
   return data;
 }
 
-void deallocate(int device_index, void* data, size_t bytes) {
-  const SizeClass c = size_class(bytes);
-  DeviceCache& mine = cache(device_index);
-  poison(data, c.bytes);
-  const std::lock_guard lock(mine.mutex);
-  mine.free[static_cast<size_t>(c.index)].push_back(data);
-  mine.stats.current -= static_cast<int64_t>(bytes);
+void deallocate(int device_index, void* data, size_t bytes) noexcept {
+  if (data) cache(device_index).give(data, bytes);
 }
 
-MemoryStats memory_stats(Device device) {
-  DeviceCache& mine = cache(device.index());
-  const std::lock_guard lock(mine.mutex);
-  return mine.stats;
-}
-void reset_peak_memory_stats(Device device) {
-  DeviceCache& mine = cache(device.index());
-  const std::lock_guard lock(mine.mutex);
-  mine.stats.peak = mine.stats.current;
-}
+MemoryStats memory_stats(Device device) { return cache(device, "memory_stats").stats(); }
+void reset_peak_memory_stats(Device device) { cache(device, "reset_peak_memory_stats").reset_peak(); }
 
-void empty_cache() {
-  for (int device = 0; device < kMaxDevices; ++device) {
-    DeviceCache& mine = cache(device);
-    const std::lock_guard lock(mine.mutex);
-    for (int index = 0; index < kClasses; ++index) {
-      auto& list = mine.free[static_cast<size_t>(index)];
-      for (void* data : list) {
-        unpoison(data, class_bytes(index));
-        std::free(data);
-        mine.stats.reserved -= static_cast<int64_t>(class_bytes(index));
-      }
-      list.clear();
-    }
-  }
+void empty_cache() noexcept {
+  for (Cache& each : caches()) each.empty();
 }
 
 }  // namespace tandem

@@ -7,20 +7,26 @@
 
 namespace tandem {
 
-/// 64-byte aligned memory of a virtual CPU device. Freed blocks are kept: giving pages back and touching fresh ones
-/// costs more than most operations. @throws OutOfMemoryError naming device, request and what is held
+/// Uninitialised memory of virtual CPU device `device_index`, aligned to 64 bytes; null when bytes == 0.
+/// Freed blocks are kept for requests of the same size class (at most an eighth larger, 63 bytes below 1 KiB), because
+/// touching fresh pages costs more than most operations; only empty_cache() hands them back to the system.
+/// @throws OutOfMemoryError that names device, request and what is in use, after emptying all caches did not help
 void* allocate(int device_index, size_t bytes);
-void deallocate(int device_index, void* data, size_t bytes);
+/// Takes back what allocate(device_index, bytes) returned, on any thread. Null is fine.
+void deallocate(int device_index, void* data, size_t bytes) noexcept;
 
 struct MemoryStats {
   int64_t current = 0;      // bytes in use, as requested
   int64_t peak = 0;         // the most that `current` was since the last reset
-  int64_t reserved = 0;     // bytes held from the system, cached ones included
-  int64_t allocations = 0;  // calls of allocate
+  int64_t reserved = 0;     // bytes held from the system, freed blocks included
+  int64_t allocations = 0;  // blocks handed out so far
 };
+/// @throws Error unless `device` is a virtual CPU device
 MemoryStats memory_stats(Device device = kCPU);
+/// The peak starts again from what is in use now.
 void reset_peak_memory_stats(Device device = kCPU);
-/// Gives cached blocks of all devices back to the system.
-void empty_cache();
+
+/// Hands the freed blocks of all devices back to the system.
+void empty_cache() noexcept;
 
 }  // namespace tandem

@@ -1,37 +1,40 @@
 #include "tandem/core/run_loop.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "tandem/core/thread_pool.h"
 
 namespace tandem {
 namespace {
-std::atomic<LoopObserver> observer{nullptr};
-inline void observe(const Loop& loop) {
-  if (const LoopObserver seen = observer.load(std::memory_order_relaxed)) [[unlikely]] seen(loop);
+
+int64_t chunk_count(const Loop& loop) {
+  TANDEM_CHECK(loop.range <= 0 || loop.grain >= 1, loop.name, ": a loop's grain is ", loop.grain,
+               "; accepted: 1 or more");
+  return loop.range <= 0 ? 0 : (loop.range - 1) / loop.grain + 1;
 }
+
 }  // namespace
 
-void set_loop_observer(LoopObserver seen) { observer = seen; }
+LoopObserver* set_loop_observer(LoopObserver* observer) { return detail::loop_observer.exchange(observer); }
 
-void run(const Loop& loop) {
-  observe(loop);
-  parallel_for(loop.range, loop.grain, [&loop](int64_t begin, int64_t end) { loop.body(loop, begin, end); });
+void detail::run_observed(ArrayRef<Loop> loops) {
+  if (LoopObserver* const observer = loop_observer.load()) return observer->on_run(loops);
+  run_unobserved(loops);  // it left since run_all looked
 }
 
-void run_all(ArrayRef<Loop> loops) {
-  std::vector<int64_t> first_chunk(1, 0);  // chunk numbers run through all loops
-  for (const Loop& loop : loops) {
-    observe(loop);
-    first_chunk.push_back(first_chunk.back() + (loop.range + loop.grain - 1) / loop.grain);
+void run_unobserved(ArrayRef<Loop> loops) {
+  if (loops.size() == 1) {
+    const Loop& loop = loops.front();
+    return parallel_for(loop.range, loop.grain, [&](int64_t begin, int64_t end) { loop.body(loop, begin, end); });
   }
-  parallel_for(first_chunk.back(), 1, [&](int64_t chunk, int64_t chunk_end) {
-    for (; chunk < chunk_end; ++chunk) {
-      const auto at = std::upper_bound(first_chunk.begin(), first_chunk.end(), chunk) - first_chunk.begin() - 1;
-      const Loop& loop = loops[static_cast<size_t>(at)];
-      const int64_t begin = (chunk - first_chunk[static_cast<size_t>(at)]) * loop.grain;
-      loop.body(loop, begin, std::min(begin + loop.grain, loop.range));
-    }
+  std::vector<int64_t> first(loops.size() + 1, 0);  // of all chunks, numbered through, the first of each loop
+  for (size_t i = 0; i < loops.size(); ++i) first[i + 1] = first[i] + chunk_count(loops[i]);
+  parallel_for(first.back(), 1, [&](int64_t chunk, int64_t) {
+    const size_t i = static_cast<size_t>(std::upper_bound(first.begin(), first.end(), chunk) - first.begin()) - 1;
+    const Loop& loop = loops[i];
+    const int64_t begin = (chunk - first[i]) * loop.grain;
+    loop.body(loop, begin, loop.range - begin > loop.grain ? begin + loop.grain : loop.range);
   });
 }
 

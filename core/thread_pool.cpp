@@ -1,186 +1,307 @@
 #include "tandem/core/thread_pool.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <condition_variable>
+#include <charconv>
+#include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tandem/core/cpu_info.h"
 #include "tandem/core/error.h"
 #include "tandem/core/rank_context.h"
 
+// Note [How a job finds its helpers]
+// A caller claims a slot, writes the job into it, opens its seats and raises the pool's epoch; then it takes chunks
+// from the slot's counter until none is left, closes the seats and waits for those who sat down. A worker looks through
+// the slots for a free seat; where there is none it watches the epoch, at first awake, later asleep. No lock is taken.
+// - Slots are never freed, so a worker may look at one whose job is over. Only who got a seat reads the job: the
+//   exchange that got it saw the store that opened it, and the caller cannot end before the seat is given back.
+// - No wakeup is lost: the caller raises the epoch and then counts sleepers, a worker counts itself and then compares
+//   the epoch (all sequentially consistent), so at least one of the two sees the other.
+// - Nothing depends on a worker coming: the caller alone finishes any job. So threads may be stopped at any time.
+
 namespace tandem {
 namespace {
 
-/// One parallel_for in progress. Lives on its caller's stack; helpers touch it only between joining and leaving, and
-/// the caller waits until all have left.
-struct Job {
-  ChunkFunction f;
-  int64_t range, grain, chunks;
-  int helper_limit;
-  std::atomic<int64_t> next{0};
-  std::atomic<int> helpers{0};
-  std::atomic<bool> failed{false};
-  std::exception_ptr error;  // written once, by whoever sets `failed` first
+constexpr int kMaxThreads = 1024;
+constexpr size_t kSlots = 64;  // jobs at a time that get helpers; a further caller works alone
+constexpr size_t kLine = 128;  // two cache lines: processors fetch them in pairs
 
-  void work() {
-    for (int64_t c; (c = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) {
-      if (failed.load(std::memory_order_relaxed)) continue;
-      try {
-        f(c * grain, std::min((c + 1) * grain, range));
-      } catch (...) {
-        if (!failed.exchange(true)) error = std::current_exception();
-      }
+/// Waits without sleeping, for a while.
+class Spinner {
+ public:
+  /// False when it is time to sleep. The first pauses take about 5 us; then the core is offered to others in between.
+  bool again() {
+    if (++turns_ <= kPauses) {
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#elif defined(__aarch64__)
+      __asm__ __volatile__("isb");
+#endif
+      return true;
     }
+    const auto now = std::chrono::steady_clock::now();
+    if (turns_ == kPauses + 1) end_ = now + std::chrono::microseconds(50);  // about the gap between two small ops
+    std::this_thread::yield();
+    return now < end_;
   }
+
+ private:
+  static constexpr int kPauses = 128;
+  int turns_ = 0;
+  std::chrono::steady_clock::time_point end_;
 };
 
 thread_local bool inside_chunk = false;
-std::atomic<void (*)()> start_hook{nullptr};
 
-inline void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#else
-  std::this_thread::yield();
-#endif
-}
+/// One parallel_for in progress.
+class alignas(kLine) Slot {
+ public:
+  bool claim() {
+    return !claimed_.load(std::memory_order_relaxed) && !claimed_.exchange(true, std::memory_order_acquire);
+  }
+  void open(int64_t range, int64_t grain, int64_t chunks, ChunkFunction* f, uint32_t helpers) {
+    range_ = range, grain_ = grain, chunks_ = chunks, f_ = f;
+    failed_chunk_ = chunks;
+    next_.store(0, std::memory_order_relaxed);
+    seats_.store(helpers * kFree, std::memory_order_release);
+  }
+  /// The seats still free; 0 once all chunks are taken.
+  int free_seats() const { return static_cast<int>(seats_.load(std::memory_order_relaxed) / kFree); }
+  bool sit_down() {
+    uint32_t seats = seats_.load(std::memory_order_relaxed);
+    while (seats >= kFree)
+      if (seats_.compare_exchange_weak(seats, seats - kFree + kTaken, std::memory_order_acquire)) return true;
+    return false;
+  }
+  void leave() {
+    if (seats_.fetch_sub(kTaken, std::memory_order_acq_rel) == kTaken) seats_.notify_one();
+  }
+  bool run_chunk() {
+    const int64_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
+    if (chunk >= chunks_) return false;
+    const int64_t begin = chunk * grain_, end = range_ - begin > grain_ ? begin + grain_ : range_;
+    try {
+      (*f_)(begin, end);
+    } catch (...) {
+      // Chunks are taken in order and those that are taken run, so the lowest that throws is always among them.
+      next_.store(chunks_, std::memory_order_relaxed);
+      const std::lock_guard lock(error_mutex_);
+      if (chunk < failed_chunk_) failed_chunk_ = chunk, error_ = std::current_exception();
+    }
+    return true;
+  }
+  /// The caller's end: waits for the helpers, frees the slot, and returns what was thrown.
+  std::exception_ptr close() {
+    uint32_t seats = seats_.fetch_and(kFree - 1, std::memory_order_acquire) & (kFree - 1);
+    for (Spinner spinner; seats != 0; seats = seats_.load(std::memory_order_acquire))
+      if (!spinner.again()) seats_.wait(seats, std::memory_order_acquire);
+    std::exception_ptr error = std::exchange(error_, nullptr);
+    claimed_.store(false, std::memory_order_release);
+    return error;
+  }
+
+ private:
+  static constexpr uint32_t kTaken = 1, kFree = 1 << 16;  // seats_ counts both
+
+  std::atomic<uint32_t> seats_{0};
+  std::atomic<bool> claimed_{false};
+  int64_t range_, grain_, chunks_;
+  ChunkFunction* f_;
+  std::mutex error_mutex_;
+  int64_t failed_chunk_;
+  std::exception_ptr error_;
+  alignas(kLine) std::atomic<int64_t> next_{0};
+};
 
 class Pool {
  public:
   static Pool& instance() {
-    static Pool pool;
-    return pool;
+    static Pool* const pool = [] {
+      auto* const made = new Pool;  // for ever: loops may run while statics are destroyed, then without helpers
+      std::atexit([] { instance().shut_down(); });
+      return made;
+    }();
+    return *pool;
   }
+
   int size() const { return size_.load(std::memory_order_relaxed); }
   void resize(int n) {
-    const std::lock_guard lock(resize_mutex_);
-    stop_all();
+    const std::lock_guard lock(mutex_);
+    stop();
     size_ = n;
-    start(n - 1);
   }
-  void run(Job& job) {
-    {
-      const std::lock_guard lock(mutex_);
-      jobs_.push_back(&job);
-      epoch_.fetch_add(1, std::memory_order_release);
-      if (sleepers_ > 0) wake_.notify_all();
-    }
+  void set_hook(void (*hook)()) { hook_.store(hook, std::memory_order_release); }
+
+  void run(int64_t range, int64_t grain, int64_t chunks, ChunkFunction f, int threads) {
+    if (!running_.load(std::memory_order_acquire)) start();
+    Slot* const slot = claim();
+    if (!slot) return run_alone(range, grain, f);
+    const int helpers = static_cast<int>(std::min<int64_t>(threads, chunks)) - 1;
+    slot->open(range, grain, chunks, &f, static_cast<uint32_t>(helpers));
+    const int called = call(helpers - awake());
     inside_chunk = true;
-    job.work();
-    inside_chunk = false;
-    {
-      const std::lock_guard lock(mutex_);
-      jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
+    if (slot->run_chunk()) {  // those who were awake may be at other jobs
+      if (const int missing = slot->free_seats() - called; missing > 0) call(missing);
     }
-    for (int spins = 0; job.helpers.load(std::memory_order_acquire) > 0; ++spins)
-      if (spins < kSpins) pause();
-      else std::this_thread::yield();
+    while (slot->run_chunk()) continue;
+    inside_chunk = false;
+    if (const std::exception_ptr error = slot->close()) std::rethrow_exception(error);
+  }
+
+  static void run_alone(int64_t range, int64_t grain, ChunkFunction f) {
+    int64_t begin = 0;
+    for (; range - begin > grain; begin += grain) f(begin, begin + grain);
+    f(begin, range);
   }
 
  private:
-  static constexpr int kSpins = 4000;  // about 40 us: longer than the gap between two ops of a small model
-
   Pool() {
-    int n = usable_cores();
-    if (const char* text = std::getenv("TANDEM_NUM_THREADS"); text && *text) {
-      n = std::atoi(text);
-      TANDEM_CHECK(n >= 1, "TANDEM_NUM_THREADS is '", text, "'; accepted: 1 or more");
+    const char* const text = std::getenv("TANDEM_NUM_THREADS");
+    int n = 0;
+    if (text && *text) {
+      const char* const end = text + std::strlen(text);
+      const auto parsed = std::from_chars(text, end, n);
+      TANDEM_CHECK(parsed.ec == std::errc() && parsed.ptr == end && n >= 1 && n <= kMaxThreads,
+                   "TANDEM_NUM_THREADS is '", text, "'; accepted: 1 to ", kMaxThreads);
     }
-    size_ = n;
-    start(n - 1);
+    size_ = n > 0 ? n : std::min(usable_cores(), kMaxThreads);
   }
-  ~Pool() { stop_all(); }
 
-  void start(int workers) {
-    stop_ = false;
-    for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { serve(); });
-  }
-  void stop_all() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-      epoch_.fetch_add(1, std::memory_order_release);
-      wake_.notify_all();
+  void start() {
+    const std::lock_guard lock(mutex_);
+    if (running_ || shut_down_) return;
+    const int wanted = size_ - 1;
+    try {
+      while (static_cast<int>(workers_.size()) < wanted)
+        workers_.emplace_back([this, first = workers_.size()] { serve(first); });
+    } catch (const std::system_error& error) {
+      const size_t started = workers_.size();
+      stop();
+      TANDEM_FAIL("thread pool: thread ", started + 1, " of ", wanted, " did not start: ", error.what(),
+                  "; set_num_threads or TANDEM_NUM_THREADS asks for fewer");
     }
-    for (std::thread& t : threads_) t.join();
-    threads_.clear();
+    running_.store(true, std::memory_order_release);
   }
-  Job* join_one() {  // under mutex_
-    for (Job* job : jobs_)
-      if (job->next.load(std::memory_order_relaxed) < job->chunks &&
-          job->helpers.load(std::memory_order_relaxed) < job->helper_limit) {
-        job->helpers.fetch_add(1, std::memory_order_relaxed);
-        return job;
-      }
+  /// Under mutex_. Jobs in progress lose their helpers after the chunk at hand.
+  void stop() {
+    running_ = false;
+    stopping_ = true;
+    epoch_.fetch_add(1);
+    epoch_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
+    stopping_ = false;
+  }
+  void shut_down() {
+    const std::lock_guard lock(mutex_);
+    shut_down_ = true;
+    for (const std::thread& worker : workers_)
+      if (worker.get_id() == std::this_thread::get_id()) return;  // exit() was called inside a chunk
+    stop();
+  }
+
+  Slot* claim() {
+    for (size_t i = 0; i < kSlots; ++i) {
+      if (!slots_[i].claim()) continue;
+      size_t used = used_slots_.load(std::memory_order_relaxed);
+      while (used <= i && !used_slots_.compare_exchange_weak(used, i + 1, std::memory_order_relaxed)) continue;
+      return &slots_[i];
+    }
     return nullptr;
   }
-  void serve() {
-    if (auto* hook = start_hook.load()) hook();
+  int awake() const { return size() - 1 - sleepers_.load(std::memory_order_relaxed); }
+  /// Has all who are awake look for a seat, and up to `wanted` of those who sleep; returns how many of these.
+  int call(int wanted) {
+    epoch_.fetch_add(1);
+    const int woken = std::min(wanted, sleepers_.load());
+    if (woken <= 0) return 0;
+    if (woken < sleepers_.load(std::memory_order_relaxed)) {
+      for (int i = 0; i < woken; ++i) epoch_.notify_one();
+    } else {
+      epoch_.notify_all();
+    }
+    return woken;
+  }
+  /// The slot where a free seat was taken; each worker begins at another one, so that they spread.
+  Slot* find_seat(size_t first) {
+    const size_t used = used_slots_.load(std::memory_order_relaxed);
+    for (size_t i = 0; i < used; ++i)
+      if (Slot& slot = slots_[(first + i) % used]; slot.sit_down()) return &slot;
+    return nullptr;
+  }
+  void serve(size_t first) {
+    pthread_setname_np(pthread_self(), "tandem-pool");
     inside_chunk = true;
+    void (*hook_done)() = nullptr;
     for (;;) {
-      Job* job = nullptr;
-      uint64_t seen;
-      {
-        const std::lock_guard lock(mutex_);
-        if (stop_) return;
-        seen = epoch_.load(std::memory_order_relaxed);
-        job = join_one();
-      }
-      if (job) {
-        job->work();
-        job->helpers.fetch_sub(1, std::memory_order_release);
+      const uint32_t epoch = epoch_.load();
+      if (stopping_.load()) return;
+      if (Slot* const slot = find_seat(first)) {
+        if (auto* const hook = hook_.load(std::memory_order_acquire); hook != hook_done) hook(), hook_done = hook;
+        while (!stopping_.load(std::memory_order_relaxed) && slot->run_chunk()) continue;
+        slot->leave();
         continue;
       }
-      for (int spins = 0; spins < kSpins && epoch_.load(std::memory_order_acquire) == seen; ++spins) pause();
-      std::unique_lock lock(mutex_);
-      if (epoch_.load(std::memory_order_relaxed) != seen) continue;
-      ++sleepers_;
-      wake_.wait(lock, [&] { return epoch_.load(std::memory_order_relaxed) != seen; });
-      --sleepers_;
+      Spinner spinner;
+      bool same = true;
+      while ((same = epoch_.load(std::memory_order_acquire) == epoch) && spinner.again()) continue;
+      if (!same) continue;
+      sleepers_.fetch_add(1);
+      epoch_.wait(epoch);
+      sleepers_.fetch_sub(1);
     }
   }
 
-  std::mutex resize_mutex_, mutex_;  // mutex_ guards jobs_, stop_, sleepers_
-  std::condition_variable wake_;
-  std::vector<Job*> jobs_;
-  std::vector<std::thread> threads_;
-  std::atomic<uint64_t> epoch_{0};  // raised with every change that a worker should look at
+  std::array<Slot, kSlots> slots_;
+  std::atomic<size_t> used_slots_{0};  // those behind were never used
+  alignas(kLine) std::atomic<uint32_t> epoch_{0};
+  alignas(kLine) std::atomic<int> sleepers_{0};
   std::atomic<int> size_{1};
-  int sleepers_ = 0;
-  bool stop_ = false;
+  std::atomic<bool> running_{false}, stopping_{false};
+  std::atomic<void (*)()> hook_{nullptr};
+  std::mutex mutex_;  // of what follows; taken to start and to stop, never to run
+  std::vector<std::thread> workers_;
+  bool shut_down_ = false;
 };
 
 }  // namespace
 
+int get_num_threads() { return Pool::instance().size(); }
 void set_num_threads(int n) {
-  TANDEM_CHECK(n >= 1, "set_num_threads: got ", n, "; accepted: 1 or more");
+  TANDEM_CHECK(n >= 1 && n <= kMaxThreads, "set_num_threads: got ", n, "; accepted: 1 to ", kMaxThreads);
+  TANDEM_CHECK(!inside_chunk, "set_num_threads: called inside a parallel loop; accepted: outside");
   Pool::instance().resize(n);
 }
-int get_num_threads() { return Pool::instance().size(); }
-void set_worker_start_hook(void (*hook)()) { start_hook = hook; }
+void set_worker_start_hook(void (*hook)()) { Pool::instance().set_hook(hook); }
 
-void parallel_for(int64_t range, int64_t grain, ChunkFunction f) {
-  if (range <= 0) return;
-  if (range <= grain) return f(0, range);
-  const int64_t chunks = (range + grain - 1) / grain;
+int get_thread_share() { return RankContext::current().thread_share; }
+ThreadShareGuard::ThreadShareGuard(int share) : saved_(get_thread_share()) {
+  TANDEM_CHECK(share >= 0, "ThreadShareGuard: got ", share, "; accepted: 1 or more, or 0 for all");
+  RankContext::current().thread_share = share;
+}
+ThreadShareGuard::~ThreadShareGuard() { RankContext::current().thread_share = saved_; }
+
+void detail::parallel_chunks(int64_t range, int64_t grain, ChunkFunction f) {
+  TANDEM_CHECK(grain >= 1, "parallel_for: grain is ", grain, "; accepted: 1 or more");
   int threads = 1;
   if (!inside_chunk) {
-    const int share = RankContext::current().thread_share;
-    threads = Pool::instance().size();
+    const int share = get_thread_share();
+    threads = get_num_threads();
     if (share > 0) threads = std::min(threads, share);
   }
-  if (threads == 1) {
-    for (int64_t c = 0; c < chunks; ++c) f(c * grain, std::min((c + 1) * grain, range));
-    return;
-  }
-  Job job{f, range, grain, chunks, threads - 1, {}, {}, {}, {}};
-  Pool::instance().run(job);
-  if (job.failed) std::rethrow_exception(job.error);
+  if (threads == 1) return Pool::run_alone(range, grain, f);
+  Pool::instance().run(range, grain, (range - 1) / grain + 1, f, threads);
 }
 
 }  // namespace tandem

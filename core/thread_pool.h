@@ -1,4 +1,4 @@
-// One pool of threads for the process. Work is cut into chunks by size only, so results do not depend on who runs them.
+// One pool of threads for the process. Work is cut into chunks by size alone, so no result depends on who runs them.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -6,19 +6,40 @@
 
 namespace tandem {
 
-/// Threads that one parallel loop may use, the calling one among them: usable_cores(), TANDEM_NUM_THREADS, or what
-/// set_num_threads said. @throws Error unless n >= 1
-void set_num_threads(int n);
+/// How many threads a parallel loop may use, the calling one among them: usable_cores(), TANDEM_NUM_THREADS, or what
+/// set_num_threads said last. The threads start with the first loop that needs them.
 int get_num_threads();
+/// Loops in progress on other threads finish undisturbed. @throws Error unless 1 <= n <= 1024, or inside a chunk
+void set_num_threads(int n);
+
+/// How many threads the loops that this thread starts may use, itself among them; 0, the default: get_num_threads().
+/// RankContext keeps it, so that devices and ranks can divide the cores among them.
+int get_thread_share();
+/// Sets this thread's share until it goes out of scope. @throws Error when negative
+class ThreadShareGuard {
+ public:
+  explicit ThreadShareGuard(int share);
+  ~ThreadShareGuard();
+  ThreadShareGuard(const ThreadShareGuard&) = delete;
+  ThreadShareGuard& operator=(const ThreadShareGuard&) = delete;
+
+ private:
+  int saved_;
+};
+
+/// Has `hook` called once in every thread of the pool, those running now included, before its next chunk: for settings
+/// that a library keeps per thread. Threads outside the pool that call parallel_for are their owner's concern.
+void set_worker_start_hook(void (*hook)());
 
 /// A reference to a callable void(int64_t begin, int64_t end) that outlives the call.
 class ChunkFunction {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, ChunkFunction>)
-  ChunkFunction(F&& f)
+  requires(!std::is_same_v<std::remove_cvref_t<F>, ChunkFunction>) ChunkFunction(F&& f)
       : target_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
-        call_([](void* t, int64_t b, int64_t e) { (*static_cast<std::remove_reference_t<F>*>(t))(b, e); }) {}
+        call_([](void* target, int64_t begin, int64_t end) {
+          (*static_cast<std::remove_reference_t<F>*>(target))(begin, end);
+        }) {}
   void operator()(int64_t begin, int64_t end) const { call_(target_, begin, end); }
 
  private:
@@ -26,12 +47,18 @@ class ChunkFunction {
   void (*call_)(void*, int64_t, int64_t);
 };
 
-/// Calls f on [0, grain), [grain, 2 grain), ... of [0, range), on any threads in any order, and returns when all are
-/// done. A call from inside a chunk, or with a thread share of 1, runs its chunks in turn. The first exception is
-/// rethrown; chunks not begun by then are skipped.
-void parallel_for(int64_t range, int64_t grain, ChunkFunction f);
+namespace detail {
+void parallel_chunks(int64_t range, int64_t grain, ChunkFunction f);
+}
 
-/// Called once in every thread of the pool, before its first chunk (set up in kernels/).
-void set_worker_start_hook(void (*hook)());
+/// Calls f on [0, grain), [grain, 2 grain), ... up to `range`, in any order on any threads, this one among them, and
+/// returns when all are done. The chunks are the same for any number of threads; inside a chunk, or with a share of 1,
+/// they run here one after the other. Any number of threads may call this at once.
+/// When chunks throw, those not begun are skipped and the exception of the lowest chunk is rethrown: always the same.
+/// @throws Error unless grain >= 1
+template <class F> void parallel_for(int64_t range, int64_t grain, F&& f) {
+  if (range > grain) return detail::parallel_chunks(range, grain, f);
+  if (range > 0) f(int64_t(0), range);
+}
 
 }  // namespace tandem

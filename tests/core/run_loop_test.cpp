@@ -1,0 +1,86 @@
+// Running Loops: alone, several as one job, and through an observer.
+#include "tandem/core/run_loop.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+
+namespace {
+
+/// Adds 1 to each visited element of the int32 array that is its only operand.
+void count_visits(const Loop& loop, int64_t begin, int64_t end) {
+  auto* const visits = reinterpret_cast<int32_t*>(loop.operands[0].buffer->data);
+  for (int64_t i = begin; i < end; ++i) ++visits[i];
+}
+
+struct Visits {
+  std::vector<int32_t> counts;
+  Buffer buffer;
+  explicit Visits(int64_t n) : counts(static_cast<size_t>(n)), buffer{reinterpret_cast<char*>(counts.data())} {}
+  Loop loop(const char* name, int64_t grain) {
+    Loop l{};
+    l.body = count_visits, l.name = name, l.dtype = DType::int32, l.operand_count = l.write_count = 1;
+    l.operands[0].buffer = &buffer, l.range = static_cast<int64_t>(counts.size()), l.grain = grain;
+    return l;
+  }
+  bool all(int32_t n) const {
+    return std::all_of(counts.begin(), counts.end(), [&](int32_t count) { return count == n; });
+  }
+};
+
+/// Keeps the names of what it sees, and runs it where told to.
+struct Recorder : LoopObserver {
+  bool runs = false;
+  std::vector<std::string> names;
+  void on_run(ArrayRef<Loop> loops) override {
+    for (const Loop& loop : loops) names.push_back(loop.name);
+    if (runs) run_unobserved(loops);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a loop covers its range once", "[core][run_loop]") {
+  for (const int64_t n : {0, 1, 10, 1000}) {
+    Visits visits(n);
+    run(visits.loop("count", 3));
+    REQUIRE(visits.all(1));
+  }
+}
+
+TEST_CASE("several loops, empty ones among them, run as one job", "[core][run_loop]") {
+  Visits a(0), b(100), c(1), d(0), e(7);
+  const std::vector<Loop> loops = {a.loop("a", 1), b.loop("b", 9), c.loop("c", 64), d.loop("d", 2), e.loop("e", 7)};
+  run_all(loops);
+  REQUIRE((b.all(1) && c.all(1) && e.all(1)));
+  run_all(std::vector<Loop>());
+  REQUIRE((b.all(1) && c.all(1) && e.all(1)));
+}
+
+TEST_CASE("a loop without a grain is refused by name", "[core][run_loop]") {
+  Visits a(5), b(5);
+  const std::vector<Loop> loops = {a.loop("good", 1), b.loop("bad", 0)};
+  REQUIRE_THROWS_WITH(run_all(loops), Contains("bad") && Contains("grain is 0"));
+}
+
+TEST_CASE("an observer sees every loop and decides whether it runs", "[core][run_loop]") {
+  Visits a(10), b(10);
+  const std::vector<Loop> both = {a.loop("a", 2), b.loop("b", 2)};
+  Recorder recorder;
+  REQUIRE(set_loop_observer(&recorder) == nullptr);
+  run(both[0]);
+  run_all(both);
+  REQUIRE((a.all(0) && b.all(0)));
+  recorder.runs = true;
+  run_all(both);
+  REQUIRE(set_loop_observer(nullptr) == &recorder);
+  REQUIRE((a.all(1) && b.all(1)));
+  REQUIRE(recorder.names == std::vector<std::string>{"a", "a", "b", "a", "b"});
+  run(both[0]);
+  REQUIRE(a.all(2));
+  REQUIRE(recorder.names.size() == 5);
+}
