@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/copy.h"
+#include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/inplace.h"
 #include "tandem/autograd/view.h"

@@ -1,0 +1,13 @@
+// Copies and conversions between dtypes and devices.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// Writes the elements of `source` into `target`, converting dtype, across devices, broadcasting. Records nothing and
+/// does not raise the version: for copy_ and for those who build on it.
+void copy_elements(const Tensor& source, const Tensor& target);
+/// A contiguous copy, recorded.
+Tensor clone(const Tensor& x);
+
+}  // namespace tandem

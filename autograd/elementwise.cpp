@@ -1,0 +1,374 @@
+#include "tandem/autograd/elementwise.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "tandem/autograd/factory.h"
+#include "tandem/autograd/record.h"
+#include "tandem/autograd/reduce.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/elementwise.h"
+
+namespace tandem {
+namespace {
+
+int category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
+
+/// An operation on floating types: integers and bool become the default floating dtype first.
+Tensor floating(const Tensor& x) { return x.is_floating_point() ? x : x.to(get_default_dtype()); }
+/// A number as a 0-dim tensor beside x, in the dtype of the result.
+Tensor beside(const Tensor& x, const Scalar& s) { return core::scalar(s, result_type(x, s), x.device()); }
+
+struct Operands {
+  Tensor a, b;
+  Shape sizes;
+};
+/// Both in the common dtype (a floating one if asked), on one device. A 0-dim CPU tensor may stand beside any device.
+Operands prepare(const char* op, const Tensor& a, const Tensor& b, bool to_floating = false) {
+  TANDEM_CHECK(a.device() == b.device(), op, ": a is on ", a.device(), " and b on ", b.device(),
+               "; both must be on one device");
+  DType type = a.dtype() == b.dtype() ? a.dtype() : result_type(a, b);
+  if (to_floating && !is_floating_point(type)) type = get_default_dtype();
+  return {a.to(type), b.to(type), a.sizes() == b.sizes() ? Shape(a.sizes()) : broadcast_shapes(op, a.sizes(), b.sizes())};
+}
+
+Tensor like(const Operands& o, DType dtype) { return core::empty(o.sizes, dtype, o.a.device()); }
+
+}  // namespace
+
+DType result_type(const Tensor& a, const Tensor& b) {
+  if ((a.dim() == 0) == (b.dim() == 0)) return promote_types(a.dtype(), b.dtype());
+  const Tensor& ranked = a.dim() ? a : b;  // the one with dimensions decides unless the other's kind is higher
+  const Tensor& plain = a.dim() ? b : a;
+  return category(plain.dtype()) > category(ranked.dtype()) ? promote_types(ranked.dtype(), plain.dtype())
+                                                            : ranked.dtype();
+}
+DType result_type(const Tensor& a, const Scalar& b) {
+  return category(b.dtype()) > category(a.dtype()) ? b.dtype() : a.dtype();
+}
+
+// ---- unary: (name, what it saves and its derivative)
+
+#define TANDEM_UNARY_OP(name, input, saved_tensor, ...)                                                             \
+  Tensor Tensor::name() const {                                                                                     \
+    const Tensor x = input(*this);                                                                                  \
+    Tensor y = core::empty(x.sizes(), x.dtype(), x.device());                                                       \
+    TANDEM_DISPATCH(x.device(), name, x, y);                                                                        \
+    return record(#name, y, {x}, {saved_tensor}, [](const Context& ctx, [[maybe_unused]] const Tensor& dy) -> Grads { \
+      [[maybe_unused]] const Tensor s = ctx.saved(0);                                                               \
+      return {__VA_ARGS__};                                                                                         \
+    });                                                                                                             \
+  }
+namespace {
+const Tensor& as_is(const Tensor& x) { return x; }
+const Tensor kNothing;
+}  // namespace
+TANDEM_UNARY_OP(neg, as_is, kNothing, dy.neg())
+TANDEM_UNARY_OP(abs, as_is, x, dy* s.sign())
+TANDEM_UNARY_OP(sign, as_is, kNothing, Tensor())
+TANDEM_UNARY_OP(square, as_is, x, dy * 2 * s)
+TANDEM_UNARY_OP(relu, as_is, y, relu_backward(dy, s))
+TANDEM_UNARY_OP(exp, floating, y, dy* s)
+TANDEM_UNARY_OP(expm1, floating, y, dy * (s + 1))
+TANDEM_UNARY_OP(log, floating, x, dy / s)
+TANDEM_UNARY_OP(log1p, floating, x, dy / (s + 1))
+TANDEM_UNARY_OP(log2, floating, x, dy / (s * std::numbers::ln2))
+TANDEM_UNARY_OP(log10, floating, x, dy / (s * std::numbers::ln10))
+TANDEM_UNARY_OP(sqrt, floating, y, dy / (s * 2))
+TANDEM_UNARY_OP(rsqrt, floating, y, dy* s* s* s * -0.5)
+TANDEM_UNARY_OP(sin, floating, x, dy* s.cos())
+TANDEM_UNARY_OP(cos, floating, x, dy* s.sin().neg())
+TANDEM_UNARY_OP(tan, floating, y, dy * (s * s + 1))
+TANDEM_UNARY_OP(tanh, floating, y, tanh_backward(dy, s))
+TANDEM_UNARY_OP(sigmoid, floating, y, sigmoid_backward(dy, s))
+TANDEM_UNARY_OP(erf, floating, x, dy*(s * s).neg().exp() * (2 * std::numbers::inv_sqrtpi))
+TANDEM_UNARY_OP(erfc, floating, x, dy*(s * s).neg().exp() * (-2 * std::numbers::inv_sqrtpi))
+TANDEM_UNARY_OP(reciprocal, floating, y, dy* s* s.neg())
+TANDEM_UNARY_OP(frac, floating, kNothing, dy)
+
+// Steps have no slope: their gradient is zero.
+#define TANDEM_STEP_OP(name)                                                                                        \
+  Tensor Tensor::name() const {                                                                                     \
+    if (!is_floating_point()) return clone();                                                                       \
+    const Tensor& x = *this;                                                                                        \
+    Tensor y = core::empty(x.sizes(), x.dtype(), x.device());                                                       \
+    TANDEM_DISPATCH(x.device(), name, x, y);                                                                        \
+    return record(#name, y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });   \
+  }
+TANDEM_STEP_OP(floor)
+TANDEM_STEP_OP(ceil)
+TANDEM_STEP_OP(trunc)
+TANDEM_STEP_OP(round)
+
+#define TANDEM_PREDICATE_OP(name, of_integers)                                                \
+  Tensor Tensor::name() const {                                                               \
+    if (!is_floating_point()) return full(sizes(), of_integers, options().dtype(kBool));      \
+    const Tensor& x = *this;                                                                  \
+    Tensor y = core::empty(x.sizes(), kBool, x.device());                                     \
+    TANDEM_DISPATCH(x.device(), name, x, y);                                                  \
+    return y;                                                                                 \
+  }
+TANDEM_PREDICATE_OP(isnan, false)
+TANDEM_PREDICATE_OP(isinf, false)
+TANDEM_PREDICATE_OP(isfinite, true)
+Tensor Tensor::logical_not() const {
+  const Tensor& x = *this;
+  Tensor y = core::empty(x.sizes(), kBool, x.device());
+  TANDEM_DISPATCH(x.device(), logical_not, x, y);
+  return y;
+}
+Tensor Tensor::bitwise_not() const {
+  const Tensor& x = *this;
+  TANDEM_CHECK(!is_floating_point(), "bitwise_not: dtype is ", dtype(), "; accepted: integers and bool");
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), bitwise_not, x, y);
+  return y;
+}
+
+// ---- binary
+
+Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const {
+  const Operands o = prepare("add", *this, other);
+  if (o.a.dtype() == kBool) return o.a.logical_or(o.b);
+  Tensor y = like(o, o.a.dtype());
+  TANDEM_DISPATCH(y.device(), add, o.a, o.b, alpha, y);
+  return record("add", y, {o.a, o.b}, {}, [alpha, one = alpha.to_double() == 1](const Context& ctx, const Tensor& dy) -> Grads {
+    return {ctx.needs_grad(0) ? dy : Tensor(), !ctx.needs_grad(1) ? Tensor() : one ? dy : dy.mul(alpha)};
+  });
+}
+Tensor Tensor::sub(const Tensor& other, const Scalar& alpha) const {
+  TANDEM_CHECK(dtype() != kBool || other.dtype() != kBool, "sub: bool has no subtraction; use logical_xor");
+  return add(other, alpha.is_floating_point() ? Scalar(-alpha.to_double()) : Scalar(-alpha.to_int64()));
+}
+Tensor Tensor::add(const Scalar& other, const Scalar& alpha) const { return add(beside(*this, other), alpha); }
+Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const { return sub(beside(*this, other), alpha); }
+
+Tensor Tensor::mul(const Tensor& other) const {
+  const Operands o = prepare("mul", *this, other);
+  Tensor y = like(o, o.a.dtype());
+  TANDEM_DISPATCH(y.device(), mul, o.a, o.b, y);
+  // A factor is kept only if the other one wants a gradient: changing it in place is then allowed.
+  const Tensor none;
+  return record("mul", y, {o.a, o.b}, {autograd::wants_grad(o.b) ? o.a : none, autograd::wants_grad(o.a) ? o.b : none},
+                [](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.needs_grad(0) ? dy * ctx.saved(1) : Tensor(),
+                          ctx.needs_grad(1) ? dy * ctx.saved(0) : Tensor()};
+                });
+}
+Tensor Tensor::div(const Tensor& other) const {
+  const Operands o = prepare("div", *this, other, /*to_floating=*/true);
+  Tensor y = like(o, o.a.dtype());
+  TANDEM_DISPATCH(y.device(), div, o.a, o.b, y);
+  return record("div", y, {o.a, o.b}, {o.b, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor da = dy / ctx.saved(0);
+    return {da, ctx.needs_grad(1) ? (da * ctx.saved(1)).neg() : Tensor()};
+  });
+}
+Tensor Tensor::pow(const Tensor& other) const {
+  const Operands o = prepare("pow", *this, other);
+  Tensor y = like(o, o.a.dtype());
+  TANDEM_DISPATCH(y.device(), pow, o.a, o.b, y);
+  return record("pow", y, {o.a, o.b}, {o.a, o.b, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor a = ctx.saved(0), b = ctx.saved(1);
+    Tensor da, db;
+    if (ctx.needs_grad(0)) da = tandem::where(b == 0, zeros_like(dy), dy * b * a.pow(b - 1));
+    if (ctx.needs_grad(1)) db = dy * tandem::where((a == 0) & (b >= 0), zeros_like(dy), ctx.saved(2) * a.log());
+    return {da, db};
+  });
+}
+Tensor Tensor::fmod(const Tensor& other) const {
+  const Operands o = prepare("fmod", *this, other);
+  Tensor y = like(o, o.a.dtype());
+  TANDEM_DISPATCH(y.device(), fmod, o.a, o.b, y);
+  return record("fmod", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    return {dy, ctx.needs_grad(1) ? dy.neg() * (ctx.saved(0) / ctx.saved(1)).trunc() : Tensor()};
+  });
+}
+Tensor Tensor::remainder(const Tensor& other) const {
+  const Operands o = prepare("remainder", *this, other);
+  Tensor y = like(o, o.a.dtype());
+  TANDEM_DISPATCH(y.device(), remainder, o.a, o.b, y);
+  return record("remainder", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    return {dy, ctx.needs_grad(1) ? dy.neg() * (ctx.saved(0) / ctx.saved(1)).floor() : Tensor()};
+  });
+}
+Tensor Tensor::floor_divide(const Tensor& other) const {
+  const Operands o = prepare("floor_divide", *this, other);
+  Tensor y = like(o, o.a.dtype());
+  TANDEM_DISPATCH(y.device(), floor_divide, o.a, o.b, y);
+  return y;
+}
+
+// Equal values share the gradient, as PyTorch has it: half to each.
+#define TANDEM_EXTREME_OP(name, compare)                                                                        \
+  Tensor name(const Tensor& a, const Tensor& b) {                                                               \
+    const Operands o = prepare(#name, a, b);                                                                    \
+    Tensor y = like(o, o.a.dtype());                                                                            \
+    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);                                                             \
+    return record(#name, y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {         \
+      const Tensor a = ctx.saved(0), b = ctx.saved(1), half = (a == b).to(dy.dtype()) * 0.5;                    \
+      return {dy * (half + (a compare b).to(dy.dtype())), dy * (half + (b compare a).to(dy.dtype()))};          \
+    });                                                                                                         \
+  }
+TANDEM_EXTREME_OP(maximum, >)
+TANDEM_EXTREME_OP(minimum, <)
+Tensor Tensor::maximum(const Tensor& other) const { return tandem::maximum(*this, other); }
+Tensor Tensor::minimum(const Tensor& other) const { return tandem::minimum(*this, other); }
+
+#define TANDEM_COMPARE_OP(name)                          \
+  Tensor Tensor::name(const Tensor& other) const {       \
+    const Operands o = prepare(#name, *this, other);     \
+    Tensor y = like(o, kBool);                           \
+    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);      \
+    return y;                                            \
+  }
+TANDEM_COMPARE_OP(eq)
+TANDEM_COMPARE_OP(ne)
+TANDEM_COMPARE_OP(lt)
+TANDEM_COMPARE_OP(le)
+TANDEM_COMPARE_OP(gt)
+TANDEM_COMPARE_OP(ge)
+TANDEM_COMPARE_OP(logical_and)
+TANDEM_COMPARE_OP(logical_or)
+TANDEM_COMPARE_OP(logical_xor)
+#define TANDEM_BITWISE_OP(name)                                                                                     \
+  Tensor Tensor::name(const Tensor& other) const {                                                                  \
+    const Operands o = prepare(#name, *this, other);                                                                \
+    TANDEM_CHECK(!tandem::is_floating_point(o.a.dtype()), #name ": dtype is ", o.a.dtype(),                         \
+                 "; accepted: integers and bool");                                                                  \
+    Tensor y = like(o, o.a.dtype());                                                                                \
+    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);                                                                 \
+    return y;                                                                                                       \
+  }
+TANDEM_BITWISE_OP(bitwise_and)
+TANDEM_BITWISE_OP(bitwise_or)
+TANDEM_BITWISE_OP(bitwise_xor)
+#define X(name) \
+  Tensor Tensor::name(const Scalar& other) const { return name(beside(*this, other)); }
+TANDEM_BINARY_METHODS(X)
+#undef X
+Tensor operator/(const Scalar& a, const Tensor& b) { return beside(b, a).div(b); }
+
+// ---- selection and clamping
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  TANDEM_CHECK(condition.dtype() == kBool, "where: condition is ", condition.dtype(), "; accepted: bool");
+  const Operands o = prepare("where", a, b);
+  TANDEM_CHECK(condition.device() == o.a.device(), "where: condition is on ", condition.device(), ", a on ", a.device());
+  Tensor y = core::empty(broadcast_shapes("where", condition.sizes(), o.sizes), o.a.dtype(), o.a.device());
+  TANDEM_DISPATCH(y.device(), where, condition, o.a, o.b, y);
+  return record("where", y, {o.a, o.b}, {condition}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor condition = ctx.saved(0);
+    return {ctx.needs_grad(0) ? where(condition, dy, Scalar(0)) : Tensor(),
+            ctx.needs_grad(1) ? where(condition, Scalar(0), dy) : Tensor()};
+  });
+}
+Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) { return where(condition, beside(b, a), b); }
+Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) { return where(condition, a, beside(a, b)); }
+Tensor Tensor::where(const Tensor& condition, const Tensor& other) const { return tandem::where(condition, *this, other); }
+Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
+  return tandem::where(mask, core::scalar(value, dtype(), device()), *this);
+}
+
+Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const {
+  TANDEM_CHECK(min || max, "clamp: neither min nor max was given");
+  const Tensor& x = *this;
+  TANDEM_CHECK(dtype() != kBool, "clamp: dtype is bool; accepted: numbers");
+  const auto limit = [&](bool low) -> Scalar {
+    if (is_floating_point()) return low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+    return visit_dtype(dtype(), [&]<class T>() -> Scalar {
+      if constexpr (std::is_integral_v<T>) return low ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+      else return 0;
+    });
+  };
+  const Scalar low = min.value_or(limit(true)), high = max.value_or(limit(false));
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(y.device(), clamp, x, low, high, y);
+  return record("clamp", y, {x}, {x}, [low, high](const Context& ctx, const Tensor& dy) -> Grads {
+    return {clamp_backward(dy, ctx.saved(0), low, high)};
+  });
+}
+Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
+  TANDEM_CHECK(min.defined() || max.defined(), "clamp: neither min nor max was given");
+  const Tensor raised = min.defined() ? maximum(min) : *this;
+  return max.defined() ? raised.minimum(max) : raised;
+}
+Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high) {
+  Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), clamp_backward, dy, x, low, high, dx);
+  return record("clamp_backward", dx, {dy}, {x}, [low, high](const Context& ctx, const Tensor& ddx) -> Grads {
+    return {clamp_backward(ddx, ctx.saved(0), low, high)};
+  });
+}
+
+// ---- activations and their gradients
+
+Tensor leaky_relu(const Tensor& x, double slope) {
+  TANDEM_CHECK(x.is_floating_point(), "leaky_relu: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), leaky_relu, x, slope, y);
+  return record("leaky_relu", y, {x}, {x}, [slope](const Context& ctx, const Tensor& dy) -> Grads {
+    return {leaky_relu_backward(dy, ctx.saved(0), slope)};
+  });
+}
+Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
+  Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), leaky_relu_backward, dy, x, slope, dx);
+  return record("leaky_relu_backward", dx, {dy}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
+    return {leaky_relu_backward(ddx, ctx.saved(0), slope)};
+  });
+}
+Tensor elu(const Tensor& x, double alpha) {
+  TANDEM_CHECK(x.is_floating_point(), "elu: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), elu, x, alpha, y);
+  return record("elu", y, {x}, {x, y}, [alpha](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    return {where(x > 0, dy, dy * (ctx.saved(1) + alpha))};
+  });
+}
+Tensor silu(const Tensor& x) {
+  TANDEM_CHECK(x.is_floating_point(), "silu: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), silu, x, y);
+  return record("silu", y, {x}, {x}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), s = x.sigmoid();
+    return {dy * (s * (x * (1 - s) + 1))};
+  });
+}
+Tensor gelu(const Tensor& x) {
+  TANDEM_CHECK(x.is_floating_point(), "gelu: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), gelu, x, y);
+  return record("gelu", y, {x}, {x}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    const Tensor phi = ((x * std::numbers::sqrt2 * 0.5).erf() + 1) * 0.5;
+    const Tensor density = (x.square() * -0.5).exp() * (0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
+    return {dy * (phi + x * density)};
+  });
+}
+Tensor softplus(const Tensor& x, double beta, double threshold) {
+  TANDEM_CHECK(x.is_floating_point(), "softplus: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), softplus, x, beta, threshold, y);
+  return record("softplus", y, {x}, {x}, [beta, threshold](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor scaled = ctx.saved(0) * beta;
+    return {where(scaled > threshold, dy, dy * scaled.sigmoid())};
+  });
+}
+
+#define TANDEM_GRADIENT_OP(name, second)                                                             \
+  Tensor name(const Tensor& dy, const Tensor& y) {                                                   \
+    Tensor dx = core::empty(y.sizes(), y.dtype(), y.device());                                       \
+    TANDEM_DISPATCH(y.device(), name, dy, y, dx);                                                    \
+    return record(#name, dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads {  \
+      const Tensor dy = ctx.saved(0), y = ctx.saved(1);                                              \
+      return {name(ddx, y), second};                                                                 \
+    });                                                                                              \
+  }
+TANDEM_GRADIENT_OP(relu_backward, Tensor())  // flat in y
+TANDEM_GRADIENT_OP(sigmoid_backward, ctx.needs_grad(1) ? ddx * dy * (1 - y * 2) : Tensor())
+TANDEM_GRADIENT_OP(tanh_backward, ctx.needs_grad(1) ? ddx * dy * y * -2 : Tensor())
+
+}  // namespace tandem

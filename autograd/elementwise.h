@@ -1,0 +1,78 @@
+// Elementwise operations. Operands broadcast, and dtypes promote as in PyTorch: dimensions before 0-dim tensors before
+// plain numbers, and bool before integers before floating point. Gradients are of floating dtypes.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// The dtype in which a and b are combined. A 0-dim tensor or a number changes it only by kind.
+DType result_type(const Tensor& a, const Tensor& b);
+DType result_type(const Tensor& a, const Scalar& b);
+
+#define X(name) \
+  inline Tensor name(const Tensor& x) { return x.name(); }
+TANDEM_UNARY_METHODS(X)
+#undef X
+#define X(name)                                                                 \
+  inline Tensor name(const Tensor& a, const Tensor& b) { return a.name(b); }   \
+  inline Tensor name(const Tensor& a, const Scalar& b) { return a.name(b); }
+TANDEM_BINARY_METHODS(X)
+#undef X
+
+/// a + alpha b, and a - alpha b
+inline Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
+inline Tensor add(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
+inline Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
+inline Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
+/// The larger and the smaller of two; a NaN wins. Where they are equal, each gets half of the gradient.
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);
+inline Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
+  return x.clamp(min, max);
+}
+/// condition ? a : b, elementwise; condition is bool
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b);
+
+/// x > 0 ? x : negative_slope x; x == 0 takes the slope of the left side
+Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);
+Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double negative_slope);
+/// x > 0 ? x : alpha (e^x - 1)
+Tensor elu(const Tensor& x, double alpha = 1.0);
+/// x sigmoid(x)
+Tensor silu(const Tensor& x);
+/// x Phi(x), with the normal distribution's Phi: the exact form
+Tensor gelu(const Tensor& x);
+/// ln(1 + e^(beta x)) / beta, and x itself where beta x > threshold
+Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
+// Gradients of their own kernel; each is an op and can be differentiated again.
+Tensor relu_backward(const Tensor& dy, const Tensor& y);
+Tensor sigmoid_backward(const Tensor& dy, const Tensor& y);
+Tensor tanh_backward(const Tensor& dy, const Tensor& y);
+Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high);
+
+#define TANDEM_OPERATOR(symbol, name)                                                            \
+  inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.name(b); }         \
+  inline Tensor operator symbol(const Tensor& a, const Scalar& b) { return a.name(b); }
+TANDEM_OPERATOR(+, add)
+TANDEM_OPERATOR(-, sub)
+TANDEM_OPERATOR(*, mul)
+TANDEM_OPERATOR(/, div)
+TANDEM_OPERATOR(%, remainder)
+TANDEM_OPERATOR(==, eq)
+TANDEM_OPERATOR(!=, ne)
+TANDEM_OPERATOR(<, lt)
+TANDEM_OPERATOR(<=, le)
+TANDEM_OPERATOR(>, gt)
+TANDEM_OPERATOR(>=, ge)
+TANDEM_OPERATOR(&, bitwise_and)
+TANDEM_OPERATOR(|, bitwise_or)
+TANDEM_OPERATOR(^, bitwise_xor)
+#undef TANDEM_OPERATOR
+inline Tensor operator+(const Scalar& a, const Tensor& b) { return b.add(a); }
+inline Tensor operator*(const Scalar& a, const Tensor& b) { return b.mul(a); }
+inline Tensor operator-(const Scalar& a, const Tensor& b) { return b.neg().add(a); }
+Tensor operator/(const Scalar& a, const Tensor& b);
+
+}  // namespace tandem

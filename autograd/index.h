@@ -1,0 +1,59 @@
+// Joining and indexing.
+#pragma once
+#include <variant>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// Tensors joined along an existing dimension; the other sizes must agree. dtypes promote.
+Tensor cat(TensorList tensors, int64_t dim = 0);
+/// Tensors of one shape joined along a new dimension.
+Tensor stack(TensorList tensors, int64_t dim = 0);
+/// Slices of x along dim at the positions of a 1-d int64 index. @throws IndexError on a position out of range
+inline Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) { return x.index_select(dim, index); }
+/// y[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and so on; index is int64 and of the output's shape.
+inline Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) { return x.gather(dim, index); }
+/// x with source written (or added) where index says.
+inline Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  return x.scatter(dim, index, source);
+}
+inline Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  return x.scatter_add(dim, index, source);
+}
+/// The elements at which mask is true, as a 1-d tensor.
+inline Tensor masked_select(const Tensor& x, const Tensor& mask) { return x.masked_select(mask); }
+/// Positions of non-zero elements: (count, dim) int64.
+Tensor nonzero(const Tensor& x);
+/// (N, num_classes) int64 with a one at each target.
+Tensor one_hot(const Tensor& target, int64_t num_classes = -1);
+/// Rows of weight (V, D) at the int64 indices of any shape: index.sizes() + (D,). Rows that equal padding_idx get no
+/// gradient.
+Tensor embedding(const Tensor& weight, const Tensor& index, int64_t padding_idx = -1);
+
+namespace indexing {
+enum class EllipsisIndexType { Ellipsis };
+constexpr auto Ellipsis = EllipsisIndexType::Ellipsis;
+constexpr std::nullopt_t None = std::nullopt;
+/// start:stop:step along one dimension; what is left out means from the first, to the last, by one.
+struct Slice {
+  std::optional<int64_t> start, stop;
+  int64_t step;
+  Slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1)
+      : start(start), stop(stop), step(step) {}
+};
+/// One entry of index({...}): a number, a slice, None (a new dimension), Ellipsis, or an int64 or bool tensor.
+class TensorIndex {
+ public:
+  template <class T>
+    requires std::is_integral_v<T>
+  TensorIndex(T index) : entry(static_cast<int64_t>(index)) {}
+  TensorIndex(Slice slice) : entry(slice) {}
+  TensorIndex(std::nullopt_t) : entry(std::monostate()) {}
+  TensorIndex(EllipsisIndexType e) : entry(e) {}
+  TensorIndex(Tensor index) : entry(std::move(index)) {}
+  std::variant<std::monostate, int64_t, Slice, EllipsisIndexType, Tensor> entry;
+};
+}  // namespace indexing
+
+}  // namespace tandem

@@ -1,0 +1,444 @@
+#include "tandem/autograd/layers.h"
+
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/factory.h"
+#include "tandem/autograd/record.h"
+#include "tandem/autograd/reduce.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/core/generator.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/kernels/nn.h"
+
+namespace tandem {
+namespace {
+
+Tensor dense(const Tensor& x) {
+  const NoGradGuard guard;
+  return x.contiguous();
+}
+void check_real(const char* op, const Tensor& x) {
+  TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
+}
+/// Kernels of whole rows exist for float32 and float64; half types go through float.
+Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? x.to(kFloat32) : x; }
+
+/// A row-wise op along dim: brings dim last, calls f on (rows, n), and puts it back.
+template <class F>
+Tensor along(const char* op, const Tensor& x, int64_t dim, F f) {
+  check_real(op, x);
+  dim = wrap_dim(op, dim, x.dim());
+  if (x.dim() == 0) return f(x.reshape({1, 1})).reshape({});
+  const bool last = dim == x.dim() - 1;
+  const Tensor moved = widened(last ? x : x.transpose(dim, -1));
+  const int64_t n = moved.size(-1);
+  const Tensor y = f(moved.reshape({n ? moved.numel() / n : 0, n})).reshape(moved.sizes()).to(x.dtype());
+  return last ? y : y.transpose(dim, -1);
+}
+
+Tensor softmax_backward(const Tensor& dy, const Tensor& y);
+Tensor log_softmax_backward(const Tensor& dy, const Tensor& y);
+Tensor softmax_rows(const Tensor& x) {
+  const Tensor from = dense(x);
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), softmax, from, y);
+  return record("softmax", y, {x}, {y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    return {softmax_backward(dy, ctx.saved(0))};
+  });
+}
+Tensor log_softmax_rows(const Tensor& x) {
+  const Tensor from = dense(x);
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), log_softmax, from, y);
+  return record("log_softmax", y, {x}, {y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    return {log_softmax_backward(dy, ctx.saved(0))};
+  });
+}
+/// dx = y (dy - sum dy y)
+Tensor softmax_backward(const Tensor& dy, const Tensor& y) {
+  const Tensor g = dense(dy), out = dense(y);
+  Tensor dx = core::empty(y.sizes(), y.dtype(), y.device());
+  TANDEM_DISPATCH(y.device(), softmax_backward, g, out, dx);
+  return record("softmax_backward", dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor dy = ctx.saved(0), y = ctx.saved(1);
+    const Tensor dot = (dy * y).sum({1}, true), other = (ddx * y).sum({1}, true);
+    return {softmax_backward(ddx, y), ctx.needs_grad(1) ? ddx * (dy - dot) - dy * other : Tensor()};
+  });
+}
+/// dx = dy - e^y sum dy
+Tensor log_softmax_backward(const Tensor& dy, const Tensor& y) {
+  const Tensor g = dense(dy), out = dense(y);
+  Tensor dx = core::empty(y.sizes(), y.dtype(), y.device());
+  TANDEM_DISPATCH(y.device(), log_softmax_backward, g, out, dx);
+  return record("log_softmax_backward", dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor dy = ctx.saved(0), p = ctx.saved(1).exp();
+    return {ddx - (ddx * p).sum({1}, true), ctx.needs_grad(1) ? (ddx * p * dy.sum({1}, true)).neg() : Tensor()};
+  });
+}
+
+}  // namespace
+
+Tensor softmax(const Tensor& x, int64_t dim) { return along("softmax", x, dim, softmax_rows); }
+Tensor log_softmax(const Tensor& x, int64_t dim) { return along("log_softmax", x, dim, log_softmax_rows); }
+Tensor Tensor::softmax(int64_t dim) const { return tandem::softmax(*this, dim); }
+Tensor Tensor::log_softmax(int64_t dim) const { return tandem::log_softmax(*this, dim); }
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  TANDEM_CHECK(weight.dim() == 2 && x.dim() > 0 && x.size(-1) == weight.size(1), "linear: x is ", x.sizes(),
+               " and weight is ", weight.sizes(), "; the last dimension of x must equal weight's second");
+  const Tensor y = matmul(x, weight.t());
+  return bias.defined() ? y + bias : y;
+}
+
+// ---- losses
+
+namespace {
+Tensor reduced(const Tensor& losses, Reduction reduction) {
+  return reduction == Reduction::none ? losses : reduction == Reduction::sum ? losses.sum() : losses.mean();
+}
+void check_pair(const char* op, const Tensor& x, const Tensor& target) {
+  check_real(op, x);
+  TANDEM_CHECK(x.device() == target.device() && x.sizes() == target.sizes(), op, ": x is ", x.sizes(), " on ",
+               x.device(), " and target is ", target.sizes(), " on ", target.device(), "; both must be alike");
+}
+
+/// dx[i, target[i]] = -dloss[i] weights[i]: linear in dloss.
+Tensor nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, IntArrayRef sizes) {
+  const Tensor g = dense(dloss);
+  Tensor dx = core::empty(sizes, dloss.dtype(), dloss.device());
+  TANDEM_DISPATCH(dx.device(), nll_backward, g, target, weights, dx);
+  return record("nll_backward", dx, {dloss}, {target, weights}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor target = ctx.saved(0), weights = ctx.saved(1);
+    const Tensor safe = where(target < 0, zeros_like(target), where(target >= ddx.size(1), zeros_like(target), target));
+    return {(ddx.gather(1, safe.unsqueeze(1)).squeeze(1) * weights).neg()};
+  });
+}
+}  // namespace
+
+Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight, Reduction reduction,
+                int64_t ignore_index) {
+  check_real("nll_loss", log_prob);
+  TANDEM_CHECK(target.dtype() == kInt64 && target.device() == log_prob.device(), "nll_loss: target is ", target.dtype(),
+               " on ", target.device(), "; accepted: int64 on ", log_prob.device());
+  if (log_prob.dim() == 1 && target.dim() == 0)
+    return nll_loss(log_prob.unsqueeze(0), target.unsqueeze(0), weight, reduction, ignore_index);
+  if (log_prob.dim() > 2) {  // every position is a sample of its own
+    const int64_t classes = log_prob.size(1);
+    const Tensor losses = nll_loss(log_prob.transpose(1, -1).reshape({-1, classes}), target.transpose(1, -1).reshape({-1}),
+                                   weight, reduction, ignore_index);
+    return reduction == Reduction::none ? losses.reshape(target.transpose(1, -1).sizes()).transpose(1, -1) : losses;
+  }
+  TANDEM_CHECK(log_prob.dim() == 2 && target.dim() == 1 && target.size(0) == log_prob.size(0), "nll_loss: log_prob is ",
+               log_prob.sizes(), " and target is ", target.sizes(), "; accepted: (N, C) and (N,)");
+  TANDEM_CHECK(!weight.defined() || (weight.dim() == 1 && weight.size(0) == log_prob.size(1)),
+               "nll_loss: weight must be (", log_prob.size(1), ",)");
+  const Tensor x = dense(widened(log_prob)), t = dense(target);
+  const Tensor w = weight.defined() ? dense(weight.detach().to(x.dtype())) : Tensor();
+  Tensor losses = core::empty({x.size(0)}, x.dtype(), x.device()), weights = core::empty({x.size(0)}, x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), nll, x, t, w, ignore_index, losses, weights);
+  losses = record("nll_loss", losses, {log_prob}, {t, weights},
+                  [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                    return {nll_backward(dy, ctx.saved(0), ctx.saved(1), sizes)};
+                  });
+  if (reduction == Reduction::mean) return losses.sum() / weights.sum();
+  return reduced(losses, reduction);
+}
+
+Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction,
+                     int64_t ignore_index, double label_smoothing) {
+  TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy: label_smoothing is ", label_smoothing,
+               "; accepted: 0 to 1");
+  const int64_t dim = x.dim() == 1 ? 0 : 1;
+  const Tensor log_prob = log_softmax(x, dim);
+  const Tensor loss = nll_loss(log_prob, target, weight, reduction, ignore_index);
+  if (label_smoothing == 0) return loss;
+  // The uniform part: -sum_c weight[c] log_prob[n, c] / C over the targets that count, averaged by their weights.
+  const double classes = static_cast<double>(x.size(dim));
+  Tensor spread = log_prob;
+  if (weight.defined()) {
+    Shape sizes(static_cast<size_t>(x.dim()), 1);
+    sizes[static_cast<size_t>(dim)] = weight.numel();
+    spread = spread * weight.view(sizes);
+  }
+  spread = spread.sum({dim}).neg() / classes;
+  const Tensor counted = (target != ignore_index).to(x.dtype());
+  spread = spread * counted;
+  Tensor smooth = spread;
+  if (reduction == Reduction::sum) smooth = spread.sum();
+  if (reduction == Reduction::mean) {
+    Tensor weights = counted;
+    if (weight.defined()) {
+      const Tensor safe = where(target == ignore_index, zeros_like(target), target);
+      weights = counted * weight.index_select(0, safe.reshape({-1})).reshape(target.sizes());
+    }
+    smooth = spread.sum() / weights.sum();
+  }
+  return loss * (1 - label_smoothing) + smooth * label_smoothing;
+}
+
+Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("mse_loss", x, target);
+  return reduced((x - target).square(), reduction);
+}
+Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("l1_loss", x, target);
+  return reduced((x - target).abs(), reduction);
+}
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, double beta) {
+  check_pair("smooth_l1_loss", x, target);
+  if (beta == 0) return l1_loss(x, target, reduction);
+  const Tensor d = (x - target).abs();
+  return reduced(where(d < beta, d.square() * (0.5 / beta), d - 0.5 * beta), reduction);
+}
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction) {
+  check_pair("binary_cross_entropy", x, target);
+  const Tensor yes = x.log().clamp(-100.0), no = (1 - x).log().clamp(-100.0);
+  Tensor losses = (target * yes + (1 - target) * no).neg();
+  if (weight.defined()) losses = losses * weight;
+  return reduced(losses, reduction);
+}
+Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight,
+                                        const Tensor& pos_weight, Reduction reduction) {
+  check_pair("binary_cross_entropy_with_logits", x, target);
+  // (1 - t) x + c softplus(-x) with c = 1 + (pos_weight - 1) t; softplus(-x) = max(-x, 0) + ln(1 + e^-|x|)
+  const Tensor soft = x.neg().relu() + x.abs().neg().exp().log1p();
+  Tensor losses = (1 - target) * x;
+  losses = losses + (pos_weight.defined() ? soft * ((pos_weight - 1) * target + 1) : soft);
+  if (weight.defined()) losses = losses * weight;
+  return reduced(losses, reduction);
+}
+
+// ---- normalisation
+
+Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                  const Tensor& running_var, bool training, double momentum, double eps) {
+  check_real("batch_norm", input);
+  TANDEM_CHECK(input.dim() >= 2, "batch_norm: x is ", input.sizes(), "; accepted: (N, C, ...)");
+  const int64_t channels = input.size(1);
+  TANDEM_CHECK(!weight.defined() || weight.numel() == channels, "batch_norm: weight has ", weight.numel(),
+               " elements for ", channels, " channels of ", input.sizes());
+  TANDEM_CHECK(training || (running_mean.defined() && running_var.defined()),
+               "batch_norm: evaluation needs running_mean and running_var");
+  const Tensor wide = widened(input).reshape({input.size(0), channels, -1 * (input.numel() != 0)});
+  const Tensor x = dense(wide), w = weight.defined() ? dense(weight.to(x.dtype())).detach() : Tensor(),
+               b = bias.defined() ? dense(bias.to(x.dtype())).detach() : Tensor();
+  const int64_t count = channels ? x.numel() / channels : 0;
+  Tensor mean, rstd;
+  if (training) {
+    TANDEM_CHECK(count != 1, "batch_norm: x is ", input.sizes(), "; in training each channel needs more than one value");
+    mean = core::empty({channels}, x.dtype(), x.device());
+    rstd = core::empty({channels}, x.dtype(), x.device());
+    Tensor var = core::empty({channels}, x.dtype(), x.device());
+    TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
+    if (running_mean.defined() && count > 0) {
+      const NoGradGuard guard;
+      Tensor m = running_mean, v = running_var;
+      m.mul_(1 - momentum).add_(mean.to(m.dtype()), momentum);
+      v.mul_(1 - momentum).add_(var.to(v.dtype()), momentum * static_cast<double>(count) / static_cast<double>(count - 1));
+    }
+  } else {
+    const NoGradGuard guard;
+    mean = running_mean.to(x.dtype()).clone();
+    rstd = (running_var.to(x.dtype()) + eps).rsqrt();
+  }
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), batch_norm_apply, x, mean, rstd, w, b, y);
+  const auto backward = [training, eps](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
+    if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
+      const Tensor m = training ? x.mean({0, 2}, true) : mean.view({1, -1, 1});
+      const Tensor r = training ? ((x - m).square().mean({0, 2}, true) + eps).rsqrt() : rstd.view({1, -1, 1});
+      const Tensor xhat = (x - m) * r;
+      const Tensor g = weight.defined() ? dy * weight.view({1, -1, 1}) : dy;
+      Tensor dx = g;
+      if (training) dx = g - g.mean({0, 2}, true) - xhat * (g * xhat).mean({0, 2}, true);
+      return {dx * r, weight.defined() ? (dy * xhat).sum({0, 2}) : Tensor(), dy.sum({0, 2})};
+    }
+    const Tensor g = dense(dy);
+    Tensor sum_dy = core::empty(mean.sizes(), x.dtype(), x.device()), sum_xhat = core::empty(mean.sizes(), x.dtype(), x.device());
+    Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+    const Tensor from = dense(x), w = weight.defined() ? dense(weight.to(x.dtype())) : Tensor();
+    TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training, sum_dy, sum_xhat, dx);
+    return {dx, sum_xhat, sum_dy};
+  };
+  return record("batch_norm", y, {wide, weight, bias}, {wide, mean, rstd, weight}, backward)
+      .reshape(input.sizes())
+      .to(input.dtype());
+}
+
+Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
+  check_real("layer_norm", input);
+  const int64_t n = numel_of(normalized_shape);
+  const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(input.dim());
+  TANDEM_CHECK(tail > 0 && tail <= rank && input.sizes().slice(rank - tail, tail) == normalized_shape, "layer_norm: x is ",
+               input.sizes(), "; its last sizes must be ", normalized_shape);
+  const Tensor wide = widened(input).reshape({n ? input.numel() / n : 0, n});
+  const Tensor x = dense(wide), w = weight.defined() ? dense(weight.to(x.dtype()).reshape({n})).detach() : Tensor(),
+               b = bias.defined() ? dense(bias.to(x.dtype()).reshape({n})).detach() : Tensor();
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mean = core::empty({x.size(0)}, x.dtype(), x.device()),
+         rstd = core::empty({x.size(0)}, x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), layer_norm, x, w, b, eps, y, mean, rstd);
+  const auto backward = [eps](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
+    const bool again = is_grad_enabled();
+    const Tensor m = again ? x.mean({1}, true) : mean.unsqueeze(1);
+    const Tensor r = again ? ((x - m).square().mean({1}, true) + eps).rsqrt() : rstd.unsqueeze(1);
+    const Tensor flat_weight = weight.defined() ? weight.reshape({1, -1}) : Tensor();
+    Tensor dx;
+    if (again) {
+      const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * flat_weight : dy;
+      dx = (g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r;
+    } else {
+      const Tensor g = dense(dy), from = dense(x), w = weight.defined() ? dense(weight.to(x.dtype())) : Tensor();
+      dx = core::empty(x.sizes(), x.dtype(), x.device());
+      TANDEM_DISPATCH(x.device(), layer_norm_backward, g, from, mean, rstd, w, dx);
+    }
+    const bool wants_weight = weight.defined() && ctx.needs_grad(1);
+    return {dx, wants_weight ? (dy * ((x - m) * r)).sum({0}).reshape(weight.sizes()) : Tensor(),
+            ctx.needs_grad(2) ? dy.sum({0}).reshape(weight.defined() ? weight.sizes() : IntArrayRef(dy.size(1))) : Tensor()};
+  };
+  return record("layer_norm", y, {wide, weight, bias}, {wide, mean, rstd, weight}, backward)
+      .reshape(input.sizes())
+      .to(input.dtype());
+}
+
+// ---- pooling
+
+namespace {
+/// Output size of one window dimension, as PyTorch rounds it: a last window that starts in the right padding is left out.
+int64_t pooled(const char* op, int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil) {
+  TANDEM_CHECK(kernel > 0 && stride > 0 && dilation > 0 && padding >= 0 && padding * 2 <= kernel, op, ": kernel ", kernel,
+               ", stride ", stride, ", padding ", padding, ", dilation ", dilation,
+               "; all but padding must be positive, and padding at most half the kernel");
+  const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
+  TANDEM_CHECK(room >= 0, op, ": a window of ", dilation * (kernel - 1) + 1, " is larger than the padded size ",
+               size + 2 * padding);
+  int64_t out = (room + (ceil ? stride - 1 : 0)) / stride + 1;
+  if (ceil && (out - 1) * stride >= size + padding) --out;
+  return out;
+}
+kernels::PoolShape pool_shape(Pair k, IntArrayRef stride, Pair p, Pair d, bool include) {
+  const Pair s = stride.empty() ? k : Pair(stride);
+  return {{k[0], k[1]}, {s[0], s[1]}, {p[0], p[1]}, {d[0], d[1]}, include};
+}
+struct Planes {
+  Tensor x;    // (planes, H, W), contiguous
+  Shape out;   // the output's full shape
+  int64_t oh, ow;
+  Planes(const char* op, const Tensor& input, const kernels::PoolShape& s, bool ceil) : Planes(op, input) {
+    oh = pooled(op, x.size(1), s.kernel[0], s.stride[0], s.padding[0], s.dilation[0], ceil);
+    ow = pooled(op, x.size(2), s.kernel[1], s.stride[1], s.padding[1], s.dilation[1], ceil);
+    finish();
+  }
+  Planes(const char* op, const Tensor& input) {
+    check_real(op, input);
+    TANDEM_CHECK(input.dim() == 3 || input.dim() == 4, op, ": x is ", input.sizes(),
+                 "; accepted: (N, C, H, W) or (C, H, W)");
+    out = input.sizes();
+    int64_t planes = 1;
+    for (int64_t d = 0; d + 2 < input.dim(); ++d) planes *= input.size(d);
+    x = core::try_view(dense(widened(input)), {planes, input.size(-2), input.size(-1)});
+  }
+  void finish() { out[out.size() - 2] = oh, out[out.size() - 1] = ow; }
+  Tensor make(DType dtype) const { return core::empty({x.size(0), oh, ow}, dtype, x.device()); }
+};
+
+Tensor max_pool_backward(const Tensor& dy, const Tensor& index, IntArrayRef x_sizes) {
+  const Tensor wide = dense(widened(dy));
+  const Tensor g = core::try_view(wide, index.sizes());
+  const Shape planes{index.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()};
+  Tensor dx = core::empty(planes, wide.dtype(), dy.device());
+  TANDEM_DISPATCH(dy.device(), max_pool2d_backward, g, index, dx);
+  return record("max_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {index},
+                [sizes = Shape(dy.sizes())](const Context& ctx, const Tensor& ddx) -> Grads {
+                  const Tensor index = ctx.saved(0);
+                  return {ddx.reshape({index.size(0), -1}).gather(1, index.reshape({index.size(0), -1})).reshape(sizes)};
+                });
+}
+/// A linear op and its transpose, each the other's derivative.
+Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil);
+Tensor avg_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil) {
+  const Planes p("avg_pool2d", input, s, ceil);
+  Tensor y = p.make(p.x.dtype());
+  TANDEM_DISPATCH(input.device(), avg_pool2d, p.x, s, y);
+  return record("avg_pool2d", core::try_view(y, p.out).to(input.dtype()), {input}, {},
+                [=, sizes = Shape(input.sizes())](const Context&, const Tensor& dy) -> Grads {
+                  return {avg_pool_backward(dy, s, sizes, ceil)};
+                });
+}
+Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil) {
+  const Planes p("avg_pool2d_backward", dy);
+  Tensor dx = core::empty({p.x.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()}, p.x.dtype(), dy.device());
+  TANDEM_DISPATCH(dy.device(), avg_pool2d_backward, p.x, s, dx);
+  return record("avg_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {},
+                [s, ceil](const Context&, const Tensor& ddx) -> Grads { return {avg_pool(ddx, s, ceil)}; });
+}
+Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes);
+}  // namespace
+
+std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, Pair kernel, IntArrayRef stride, Pair padding,
+                                                   Pair dilation, bool ceil_mode) {
+  const kernels::PoolShape s = pool_shape(kernel, stride, padding, dilation, true);
+  const Planes p("max_pool2d", input, s, ceil_mode);
+  Tensor y = p.make(p.x.dtype()), index = p.make(kInt64);
+  TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
+  return {record("max_pool2d", core::try_view(y, p.out).to(input.dtype()), {input}, {index},
+                 [sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                   return {max_pool_backward(dy, ctx.saved(0), sizes)};
+                 }),
+          core::try_view(index, p.out)};
+}
+Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Pair dilation, bool ceil_mode) {
+  return std::get<0>(max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
+}
+Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, bool ceil_mode, bool count_include_pad) {
+  return avg_pool(x, pool_shape(kernel, stride, padding, 1, count_include_pad), ceil_mode);
+}
+Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
+  Planes p("adaptive_avg_pool2d", input);
+  TANDEM_CHECK(size[0] > 0 && size[1] > 0 && p.x.size(1) > 0 && p.x.size(2) > 0, "adaptive_avg_pool2d: from ",
+               input.sizes(), " to ", IntArrayRef(size), "; sizes must be positive");
+  p.oh = size[0], p.ow = size[1];
+  p.finish();
+  Tensor y = p.make(p.x.dtype());
+  TANDEM_DISPATCH(input.device(), adaptive_avg_pool2d, p.x, y);
+  return record("adaptive_avg_pool2d", core::try_view(y, p.out).to(input.dtype()), {input}, {},
+                [sizes = Shape(input.sizes())](const Context&, const Tensor& dy) -> Grads {
+                  return {adaptive_backward(dy, sizes)};
+                });
+}
+namespace {
+Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes) {
+  const Planes p("adaptive_avg_pool2d_backward", dy);
+  Tensor dx = core::empty({p.x.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()}, p.x.dtype(), dy.device());
+  TANDEM_DISPATCH(dy.device(), adaptive_avg_pool2d_backward, p.x, dx);
+  const Pair size(dy.size(-2), dy.size(-1));
+  return record("adaptive_avg_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {},
+                [size](const Context&, const Tensor& ddx) -> Grads { return {adaptive_avg_pool2d(ddx, size)}; });
+}
+}  // namespace
+
+// ---- dropout
+
+Tensor dropout(const Tensor& x, double p, bool training) {
+  check_real("dropout", x);
+  TANDEM_CHECK(p >= 0 && p <= 1, "dropout: p is ", p, "; accepted: 0 to 1");
+  if (!training || p == 0) return x;
+  if (p == 1) return x * 0;
+  const double scale = 1 / (1 - p);
+  const Tensor from = dense(x);
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mask = core::empty(x.sizes(), kBool, x.device());
+  const PhiloxState random = default_generator(x.device()).reserve(static_cast<uint64_t>(x.numel()));
+  TANDEM_DISPATCH(x.device(), dropout, from, 1 - p, scale, random, y, mask);
+  return record("dropout", y, {x}, {mask}, [scale](const Context& ctx, const Tensor& dy) -> Grads {
+    return {where(ctx.saved(0), dy * scale, Scalar(0))};
+  });
+}
+Tensor dropout2d(const Tensor& x, double p, bool training) {
+  TANDEM_CHECK(x.dim() >= 2, "dropout2d: x is ", x.sizes(), "; accepted: (N, C, ...)");
+  if (!training || p == 0) return x;
+  Shape sizes(static_cast<size_t>(x.dim()), 1);
+  sizes[0] = x.size(0), sizes[1] = x.size(1);
+  return x * dropout(ones(sizes, x.options()), p, true);
+}
+
+}  // namespace tandem

@@ -1,0 +1,58 @@
+// Operations of layers and losses. Namespace and names as torch:: has them; nn/functional.h adds the option structs.
+#pragma once
+#include "tandem/autograd/matmul.h"
+
+namespace tandem {
+
+enum class Reduction { none, mean, sum };
+
+/// y = x W^T + b; x (..., in), weight (out, in), bias (out) or undefined
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+Tensor softmax(const Tensor& x, int64_t dim);
+Tensor log_softmax(const Tensor& x, int64_t dim);
+
+/// Negative log likelihood:  -weight[t] log_prob[n, t], averaged by the weights (Reduction::mean).
+/// @param log_prob  (N, C) or (N, C, d...) float32 or float64
+/// @param target    (N) or (N, d...) int64 in [0, C), or ignore_index, which counts for nothing
+/// @param weight    (C) or undefined
+/// @throws IndexError on the CPU for any other target. Nothing to average gives NaN, as in PyTorch.
+Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},
+                Reduction reduction = Reduction::mean, int64_t ignore_index = -100);
+/// nll_loss of log_softmax(x), with label_smoothing of the target towards the uniform distribution
+Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
+                     Reduction reduction = Reduction::mean, int64_t ignore_index = -100, double label_smoothing = 0);
+/// (x - y)^2, |x - y|
+Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
+Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
+/// 0.5 d^2 / beta below beta, d - beta / 2 above
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean, double beta = 1);
+/// -(t ln x + (1 - t) ln(1 - x)) with logarithms of at least -100, as PyTorch's
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
+                            Reduction reduction = Reduction::mean);
+Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight = {},
+                                        const Tensor& pos_weight = {}, Reduction reduction = Reduction::mean);
+
+/// Normalises each channel of x (N, C, ...). In training the batch's statistics are used, and running ones updated:
+/// running = (1 - momentum) running + momentum batch, with the unbiased variance. Otherwise the running ones are used.
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                  const Tensor& running_var, bool training, double momentum = 0.1, double eps = 1e-5);
+/// Normalises over the last dimensions, whose sizes are normalized_shape
+Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight = {}, const Tensor& bias = {},
+                  double eps = 1e-5);
+
+/// x (N, C, H, W) or (C, H, W). stride: the kernel's size unless given. Padding counts as -infinity.
+Tensor max_pool2d(const Tensor& x, Pair kernel_size, IntArrayRef stride = {}, Pair padding = 0, Pair dilation = 1,
+                  bool ceil_mode = false);
+std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, Pair kernel_size, IntArrayRef stride = {},
+                                                   Pair padding = 0, Pair dilation = 1, bool ceil_mode = false);
+Tensor avg_pool2d(const Tensor& x, Pair kernel_size, IntArrayRef stride = {}, Pair padding = 0, bool ceil_mode = false,
+                  bool count_include_pad = true);
+Tensor adaptive_avg_pool2d(const Tensor& x, Pair output_size);
+
+/// Zeroes each element with probability p and scales the rest by 1 / (1 - p); x itself outside training.
+Tensor dropout(const Tensor& x, double p = 0.5, bool training = true);
+/// As dropout, whole channels of (N, C, ...) at a time.
+Tensor dropout2d(const Tensor& x, double p = 0.5, bool training = true);
+
+}  // namespace tandem

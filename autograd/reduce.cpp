@@ -1,0 +1,263 @@
+#include "tandem/autograd/reduce.h"
+
+#include <cmath>
+
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/factory.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/reduce.h"
+
+namespace tandem {
+namespace {
+
+/// What a reduction over some dims needs: the input as (outer, reduced, inner), and the output's shape.
+struct Reduction {
+  Tensor x;       // (outer, n, inner), contiguous, recorded nowhere
+  Shape kept;     // sizes with 1 in the reduced places
+  Shape dropped;  // without them
+  int64_t count = 1;
+};
+
+unsigned dim_mask(const char* op, IntArrayRef dims, int64_t rank) {
+  if (dims.empty()) return ~0u;
+  unsigned mask = 0;
+  for (const int64_t d : dims) {
+    const unsigned bit = 1u << wrap_dim(op, d, rank);
+    TANDEM_CHECK(!(mask & bit), op, ": dimension ", d, " is named twice in ", dims);
+    mask |= bit;
+  }
+  return mask;
+}
+
+Reduction plan(const char* op, const Tensor& x, IntArrayRef dims) {
+  const unsigned mask = dim_mask(op, dims, x.dim());
+  Reduction r;
+  Shape outer_dims, reduced_dims;
+  int first = -1, last = -1;
+  for (int d = 0; d < static_cast<int>(x.dim()); ++d) {
+    const bool reduced = mask >> d & 1;
+    r.kept.push_back(reduced ? 1 : x.size(d));
+    (reduced ? reduced_dims : outer_dims).push_back(d);
+    if (!reduced) r.dropped.push_back(x.size(d));
+    if (!reduced) continue;
+    r.count *= x.size(d);
+    if (first < 0) first = d;
+    last = d;
+  }
+  const bool together = static_cast<int>(reduced_dims.size()) == last - first + 1;
+  Tensor flat = core::alias(x);
+  int64_t outer = 1, inner = 1;
+  if (together && first >= 0) {
+    for (int d = 0; d < first; ++d) outer *= x.size(d);
+    for (int d = last + 1; d < static_cast<int>(x.dim()); ++d) inner *= x.size(d);
+  } else {
+    Shape order = outer_dims;
+    for (const int64_t d : reduced_dims) order.push_back(d);
+    flat = core::permute(flat, order);
+    for (const int64_t d : outer_dims) outer *= x.size(d);
+  }
+  const NoGradGuard guard;
+  r.x = core::try_view(flat.contiguous(), {outer, r.count, inner});
+  return r;
+}
+
+Tensor restore(const Reduction& r, const Tensor& flat, bool keepdim) {
+  return core::try_view(flat, keepdim ? r.kept : r.dropped);
+}
+Tensor flat_output(const Reduction& r, DType dtype) {
+  return core::empty({r.x.size(0), r.x.size(2)}, dtype, r.x.device());
+}
+/// A gradient of the reduced shape, with its 1s back, so that it broadcasts against the input.
+Tensor with_dims(const Tensor& dy, const Shape& kept) { return dy.reshape(kept); }
+
+}  // namespace
+
+Tensor Tensor::sum(IntArrayRef dims, bool keepdim) const {
+  const Reduction r = plan("sum", *this, dims);
+  Tensor flat = flat_output(r, is_floating_point() ? dtype() : kInt64);
+  TANDEM_DISPATCH(device(), sum, r.x, flat);
+  return record("sum", restore(r, flat, keepdim), {*this}, {},
+                [kept = r.kept, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                  return {with_dims(dy, kept).expand(sizes)};
+                });
+}
+Tensor Tensor::sum() const { return sum(IntArrayRef()); }
+
+Tensor Tensor::mean(IntArrayRef dims, bool keepdim) const {
+  TANDEM_CHECK(is_floating_point(), "mean: dtype is ", dtype(), "; accepted: floating point");
+  const Tensor total = sum(dims, keepdim);
+  const double count = numel() == 0 ? static_cast<double>(plan("mean", *this, dims).count)
+                                    : static_cast<double>(numel()) / static_cast<double>(total.numel());
+  return total / count;
+}
+Tensor Tensor::mean() const { return mean(IntArrayRef()); }
+Tensor Tensor::var(IntArrayRef dims, bool unbiased, bool keepdim) const {
+  const Tensor off = *this - mean(dims, true);
+  const double count = static_cast<double>(plan("var", *this, dims).count);
+  return off.square().sum(dims, keepdim) / std::max(count - (unbiased ? 1.0 : 0.0), 0.0);
+}
+Tensor Tensor::var(bool unbiased) const { return var(IntArrayRef(), unbiased); }
+Tensor Tensor::std(IntArrayRef dims, bool unbiased, bool keepdim) const { return var(dims, unbiased, keepdim).sqrt(); }
+Tensor Tensor::std(bool unbiased) const { return var(unbiased).sqrt(); }
+Tensor Tensor::norm(double p) const {
+  if (p == 2) {
+    // sqrt has no slope at zero; PyTorch's norm has the subgradient 0 there.
+    const Tensor total = square().sum();
+    return record("norm", total.detach().sqrt(), {total}, {total}, [](const Context& ctx, const Tensor& dy) -> Grads {
+      const Tensor s = ctx.saved(0).sqrt();
+      return {tandem::where(s == 0, zeros_like(s), dy / (s * 2))};
+    });
+  }
+  if (p == 1) return abs().sum();
+  if (std::isinf(p)) return p > 0 ? abs().amax() : abs().amin();
+  return abs().pow(p).sum().pow(1 / p);
+}
+
+#define TANDEM_EXTREME_REDUCTION(name)                                                                              \
+  Tensor Tensor::name(IntArrayRef dims, bool keepdim) const {                                                       \
+    const Reduction r = plan(#name, *this, dims);                                                                   \
+    TANDEM_CHECK(r.count > 0, #name ": ", sizes(), " has no elements to choose from");                              \
+    Tensor flat = flat_output(r, dtype());                                                                          \
+    TANDEM_DISPATCH(device(), name, r.x, flat);                                                                     \
+    const Tensor y = restore(r, flat, keepdim);                                                                     \
+    return record(#name, y, {*this}, {*this, y}, [kept = r.kept](const Context& ctx, const Tensor& dy) -> Grads {   \
+      const Tensor hit = (ctx.saved(0) == with_dims(ctx.saved(1), kept)).to(dy.dtype());                            \
+      const Tensor ties = sum_to_size(hit, kept);                                                                   \
+      return {hit * (with_dims(dy, kept) / ties)};                                                                  \
+    });                                                                                                             \
+  }
+TANDEM_EXTREME_REDUCTION(amax)
+TANDEM_EXTREME_REDUCTION(amin)
+Tensor Tensor::max() const { return amax(); }
+Tensor Tensor::min() const { return amin(); }
+
+#define TANDEM_INDEXED_EXTREME(name, kernel)                                                                        \
+  std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, bool keepdim) const {                                        \
+    const Reduction r = plan(#name, *this, {dim});                                                                  \
+    TANDEM_CHECK(r.count > 0, #name ": dimension ", dim, " of ", sizes(), " has no elements to choose from");       \
+    Tensor flat = flat_output(r, dtype()), places = flat_output(r, kInt64);                                         \
+    TANDEM_DISPATCH(device(), kernel, r.x, flat, places);                                                           \
+    const Tensor index = restore(r, places, keepdim);                                                               \
+    const int64_t at = wrap_dim(#name, dim, this->dim());                                                           \
+    return {record(#name, restore(r, flat, keepdim), {*this}, {index},                                              \
+                   [kept = r.kept, sizes = Shape(sizes()), at](const Context& ctx, const Tensor& dy) -> Grads {     \
+                     const Tensor index = with_dims(ctx.saved(0), kept);                                            \
+                     return {zeros(sizes, dy.options()).scatter_add(at, index, with_dims(dy, kept))};               \
+                   }),                                                                                              \
+            index};                                                                                                 \
+  }
+TANDEM_INDEXED_EXTREME(max, max_with_index)
+TANDEM_INDEXED_EXTREME(min, min_with_index)
+Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim) const {
+  const NoGradGuard guard;
+  return std::get<1>(dim ? max(*dim, keepdim) : flatten().max(0));
+}
+Tensor Tensor::argmin(std::optional<int64_t> dim, bool keepdim) const {
+  const NoGradGuard guard;
+  return std::get<1>(dim ? min(*dim, keepdim) : flatten().min(0));
+}
+
+namespace {
+Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool want_all) {
+  const Reduction r = plan(op, x.dtype() == kBool ? x : x != 0, dims);
+  Tensor flat = flat_output(r, kBool);
+  if (want_all) TANDEM_DISPATCH(x.device(), all, r.x, flat);
+  else TANDEM_DISPATCH(x.device(), any, r.x, flat);
+  return restore(r, flat, keepdim);
+}
+}  // namespace
+Tensor Tensor::all() const { return reduce_bool("all", *this, {}, false, true); }
+Tensor Tensor::all(int64_t dim, bool keepdim) const { return reduce_bool("all", *this, {dim}, keepdim, true); }
+Tensor Tensor::any() const { return reduce_bool("any", *this, {}, false, false); }
+Tensor Tensor::any(int64_t dim, bool keepdim) const { return reduce_bool("any", *this, {dim}, keepdim, false); }
+
+Tensor Tensor::prod() const {
+  const Reduction r = plan("prod", *this, {});
+  Tensor flat = flat_output(r, is_floating_point() ? dtype() : kInt64);
+  TANDEM_DISPATCH(device(), prod, r.x, flat);
+  const Tensor y = restore(r, flat, false);
+  return record("prod", y, {*this}, {*this, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    const Tensor zero = x == 0;
+    if (!zero.any().item<bool>()) return {dy * ctx.saved(1) / x};
+    // With a zero, every factor's slope is the product of the others: exclusive products from both sides.
+    const Tensor flat = x.reshape({-1});
+    std::vector<Tensor> slopes;
+    for (int64_t i = 0; i < flat.numel(); ++i)
+      slopes.push_back(flat.narrow(0, 0, i).prod() * flat.narrow(0, i + 1, flat.numel() - i - 1).prod());
+    Tensor out = zeros({flat.numel()}, dy.options());
+    for (int64_t i = 0; i < flat.numel(); ++i) out = out + zeros_like(out).index_add(0, full({1}, i, kInt64), slopes[static_cast<size_t>(i)].reshape({1}));
+    return {dy * out.reshape(x.sizes())};
+  });
+}
+
+namespace {
+Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {
+  const Tensor wide = tandem::is_floating_point(x.dtype()) || x.dtype() == kInt64 ? x : x.to(kInt64);
+  if (x.dim() == 0) return wide.clone();
+  const Reduction r = plan("cumsum", wide, {dim});
+  Tensor flat = core::empty(r.x.sizes(), wide.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), cumsum, r.x, reverse, flat);
+  return record("cumsum", core::try_view(flat, x.sizes()), {x}, {},
+                [dim, reverse](const Context&, const Tensor& dy) -> Grads { return {cumulate(dy, dim, !reverse)}; });
+}
+}  // namespace
+Tensor Tensor::cumsum(int64_t dim) const { return cumulate(*this, wrap_dim("cumsum", dim, this->dim()), false); }
+
+std::tuple<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
+  dim = wrap_dim("sort", dim, this->dim());
+  if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
+  Tensor index, sorted;
+  {
+    const NoGradGuard guard;
+    const Tensor rows = transpose(dim, -1).contiguous();
+    const int64_t n = rows.size(-1);
+    const Tensor flat = core::try_view(rows, {n ? rows.numel() / n : 0, n});
+    Tensor y = core::empty(flat.sizes(), dtype(), device()), at = core::empty(flat.sizes(), kInt64, device());
+    TANDEM_DISPATCH(device(), sort, flat, descending, y, at);
+    sorted = y.view(rows.sizes()).transpose(dim, -1).contiguous();
+    index = at.view(rows.sizes()).transpose(dim, -1).contiguous();
+  }
+  return {record("sort", sorted, {*this}, {index},
+                 [dim](const Context& ctx, const Tensor& dy) -> Grads {
+                   const Tensor index = ctx.saved(0);
+                   return {zeros(index.sizes(), dy.options()).scatter(dim, index, dy)};
+                 }),
+          index};
+}
+Tensor Tensor::argsort(int64_t dim, bool descending) const {
+  const NoGradGuard guard;
+  return std::get<1>(sort(dim, descending));
+}
+std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool largest) const {
+  dim = wrap_dim("topk", dim, this->dim());
+  TANDEM_CHECK(this->dim() > 0 && k >= 0 && k <= size(dim), "topk: k is ", k, " for dimension ", dim, " of ", sizes());
+  const auto [values, index] = sort(dim, largest);
+  return {values.narrow(dim, 0, k).contiguous(), index.narrow(dim, 0, k).contiguous()};
+}
+
+Tensor sum_to_size(const Tensor& x, IntArrayRef sizes) {
+  if (x.sizes() == sizes) return x;
+  Shape dims;
+  const int64_t added = x.dim() - static_cast<int64_t>(sizes.size());
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (d < added || (sizes[static_cast<size_t>(d - added)] == 1 && x.size(d) != 1)) dims.push_back(d);
+  return dims.empty() ? x.reshape(sizes) : x.sum(dims, true).reshape(sizes);
+}
+
+bool Tensor::equal(const Tensor& other) const {
+  if (sizes() != other.sizes()) return false;
+  const NoGradGuard guard;
+  return eq(other).all().item<bool>();
+}
+bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
+  if (sizes() != other.sizes()) return false;
+  const NoGradGuard guard;
+  const Tensor a = to(kFloat64), b = other.to(kFloat64);
+  Tensor close = (a == b) | ((a - b).abs() <= b.abs() * rtol + atol);
+  if (equal_nan) close = close | (a.isnan() & b.isnan());
+  return close.all().item<bool>();
+}
+
+}  // namespace tandem

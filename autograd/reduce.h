@@ -1,0 +1,51 @@
+// Reductions and scans. Those over several dims accept them in any order; an empty list means all.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+inline Tensor sum(const Tensor& x) { return x.sum(); }
+inline Tensor sum(const Tensor& x, IntArrayRef dims, bool keepdim = false) { return x.sum(dims, keepdim); }
+inline Tensor mean(const Tensor& x) { return x.mean(); }
+inline Tensor mean(const Tensor& x, IntArrayRef dims, bool keepdim = false) { return x.mean(dims, keepdim); }
+/// Divided by n - 1 (unbiased) or n.
+inline Tensor var(const Tensor& x, bool unbiased = true) { return x.var(unbiased); }
+inline Tensor var(const Tensor& x, IntArrayRef dims, bool unbiased = true, bool keepdim = false) {
+  return x.var(dims, unbiased, keepdim);
+}
+inline Tensor std(const Tensor& x, bool unbiased = true) { return x.std(unbiased); }
+inline Tensor max(const Tensor& x) { return x.max(); }
+inline Tensor min(const Tensor& x) { return x.min(); }
+/// (values, positions); of several equal extremes the first, and the gradient goes to that one.
+inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, bool keepdim = false) { return x.max(dim, keepdim); }
+inline std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, bool keepdim = false) { return x.min(dim, keepdim); }
+/// Extremes over several dims; equal ones share the gradient evenly.
+inline Tensor amax(const Tensor& x, IntArrayRef dims = {}, bool keepdim = false) { return x.amax(dims, keepdim); }
+inline Tensor amin(const Tensor& x, IntArrayRef dims = {}, bool keepdim = false) { return x.amin(dims, keepdim); }
+inline Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false) {
+  return x.argmax(dim, keepdim);
+}
+inline Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false) {
+  return x.argmin(dim, keepdim);
+}
+inline Tensor all(const Tensor& x) { return x.all(); }
+inline Tensor any(const Tensor& x) { return x.any(); }
+inline Tensor prod(const Tensor& x) { return x.prod(); }
+inline Tensor cumsum(const Tensor& x, int64_t dim) { return x.cumsum(dim); }
+inline Tensor norm(const Tensor& x, double p = 2) { return x.norm(p); }
+inline std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, bool descending = false) {
+  return x.sort(dim, descending);
+}
+inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, bool largest = true) {
+  return x.topk(k, dim, largest);
+}
+
+/// Sums x over the dimensions in which `sizes` was broadcast to it.
+Tensor sum_to_size(const Tensor& x, IntArrayRef sizes);
+/// Largest absolute difference within atol + rtol |b|, elementwise, and equal shapes.
+inline bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) {
+  return a.allclose(b, rtol, atol, equal_nan);
+}
+inline bool equal(const Tensor& a, const Tensor& b) { return a.equal(b); }
+
+}  // namespace tandem

@@ -1,0 +1,245 @@
+#include "tandem/autograd/view.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/factory.h"
+#include "tandem/autograd/record.h"
+#include "tandem/autograd/reduce.h"
+
+namespace tandem {
+namespace {
+
+/// Sizes with their one -1 filled in so that they hold `numel` elements.
+Shape infer_sizes(const char* op, const Tensor& x, IntArrayRef wanted) {
+  Shape sizes = wanted;
+  int64_t known = 1, missing = -1;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    TANDEM_CHECK(sizes[d] >= -1, op, ": sizes ", wanted, " hold a negative number; only one -1 may stand for the rest");
+    if (sizes[d] == -1) {
+      TANDEM_CHECK(missing < 0, op, ": sizes ", wanted, " hold -1 more than once");
+      missing = static_cast<int64_t>(d);
+    } else {
+      known *= sizes[d];
+    }
+  }
+  if (missing >= 0) {
+    TANDEM_CHECK(known != 0 && x.numel() % known == 0, op, ": ", x.sizes(), " has ", x.numel(),
+                 " elements, which sizes ", wanted, " cannot hold");
+    sizes[static_cast<size_t>(missing)] = x.numel() / known;
+  }
+  TANDEM_CHECK(numel_of(sizes) == x.numel(), op, ": ", x.sizes(), " has ", x.numel(), " elements, which sizes ", wanted,
+               " cannot hold");
+  return sizes;
+}
+
+Tensor record_reshape(const char* name, const Tensor& y, const Tensor& x) {
+  return record_view(name, y, x, [sizes = Shape(x.sizes())](const Context&, const Tensor& dy) -> Grads {
+    return {dy.reshape(sizes)};
+  });
+}
+
+/// Whether two index tuples of this geometry may name one element.
+bool may_overlap(IntArrayRef sizes, IntArrayRef strides) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (sizes[d] > 1) dims.emplace_back(strides[d], sizes[d]);
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+Tensor Tensor::view(IntArrayRef wanted) const {
+  const Shape sizes = infer_sizes("view", *this, wanted);
+  const Tensor y = core::try_view(*this, sizes);
+  TANDEM_CHECK(y.defined(), "view: sizes ", wanted, " do not fit ", this->sizes(), " with strides ", strides(),
+               " without a copy; use reshape()");
+  return record_reshape("view", y, *this);
+}
+Tensor Tensor::reshape(IntArrayRef wanted) const {
+  const Shape sizes = infer_sizes("reshape", *this, wanted);
+  const Tensor y = core::try_view(*this, sizes);
+  return y.defined() ? record_reshape("reshape", y, *this) : clone().view(sizes);
+}
+Tensor Tensor::flatten(int64_t start, int64_t end) const {
+  start = wrap_dim("flatten", start, dim()), end = wrap_dim("flatten", end, dim());
+  TANDEM_CHECK(start <= end, "flatten: start_dim ", start, " comes after end_dim ", end);
+  if (dim() == 0) return reshape({1});
+  Shape sizes;
+  int64_t run = 1;
+  for (int64_t d = 0; d < dim(); ++d) {
+    run = d > start && d <= end ? run * size(d) : size(d);
+    if (d < start || d >= end) sizes.push_back(run);
+  }
+  return reshape(sizes);
+}
+Tensor Tensor::unflatten(int64_t d, IntArrayRef parts) const {
+  d = wrap_dim("unflatten", d, dim());
+  const Shape inner = infer_sizes("unflatten", core::select(core::permute(*this, [&] {
+    Shape order;
+    order.push_back(d);
+    for (int64_t i = 0; i < dim(); ++i)
+      if (i != d) order.push_back(i);
+    return order;
+  }()).reshape({size(d), -1}).transpose(0, 1), 0, 0), parts);
+  Shape out;
+  for (int64_t i = 0; i < dim(); ++i)
+    if (i != d) out.push_back(size(i));
+    else
+      for (const int64_t s : inner) out.push_back(s);
+  return reshape(out);
+}
+
+Tensor Tensor::transpose(int64_t a, int64_t b) const {
+  return record_view("transpose", core::transpose(*this, a, b), *this,
+                     [a, b](const Context&, const Tensor& dy) -> Grads { return {dy.transpose(a, b)}; });
+}
+Tensor Tensor::t() const {
+  TANDEM_CHECK(dim() <= 2, "t: expects at most 2 dimensions, got ", sizes());
+  return dim() < 2 ? *this : transpose(0, 1);
+}
+Tensor Tensor::permute(IntArrayRef dims) const {
+  Shape inverse(dims.size(), 0);
+  const Tensor y = core::permute(*this, dims);
+  for (size_t d = 0; d < dims.size(); ++d)
+    inverse[static_cast<size_t>(wrap_dim("permute", dims[d], dim()))] = static_cast<int64_t>(d);
+  return record_view("permute", y, *this,
+                     [inverse](const Context&, const Tensor& dy) -> Grads { return {dy.permute(inverse)}; });
+}
+
+Tensor Tensor::narrow(int64_t d, int64_t start, int64_t length) const {
+  const Tensor y = core::narrow(*this, d, start, length);
+  d = wrap_dim("narrow", d, dim());
+  start = start < 0 ? start + size(d) : start;
+  return record_view("narrow", y, *this, [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+    Tensor dx = zeros(sizes, dy.options());
+    dx.narrow(d, start, length).copy_(dy);
+    return {dx};
+  });
+}
+Tensor Tensor::select(int64_t d, int64_t index) const {
+  const Tensor y = core::select(*this, d, index);
+  d = wrap_dim("select", d, dim());
+  return record_view("select", y, *this, [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+    Tensor dx = zeros(sizes, dy.options());
+    dx.select(d, index).copy_(dy);
+    return {dx};
+  });
+}
+Tensor Tensor::slice(int64_t d, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const {
+  TANDEM_CHECK(dim() > 0, "slice: a scalar has no dimension to slice");
+  TANDEM_CHECK(step > 0, "slice: step is ", step, "; it must be positive");
+  d = wrap_dim("slice", d, dim());
+  const auto clip = [n = size(d)](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
+  const int64_t first = clip(start.value_or(0)), last = std::max(first, clip(end.value_or(size(d))));
+  if (step == 1) return narrow(d, first, last - first);
+  Shape sizes = this->sizes(), strides = this->strides();
+  sizes[static_cast<size_t>(d)] = (last - first + step - 1) / step;
+  strides[static_cast<size_t>(d)] *= step;
+  const Tensor y = core::as_strided(*this, sizes, strides, storage_offset() + first * stride(d));
+  return record_view("slice", y, *this, [=, from = Shape(this->sizes())](const Context&, const Tensor& dy) -> Grads {
+    Tensor dx = zeros(from, dy.options());
+    dx.slice(d, first, last, step).copy_(dy);
+    return {dx};
+  });
+}
+
+Tensor Tensor::expand(IntArrayRef wanted) const {
+  return record_view("expand", core::expand(*this, wanted), *this,
+                     [sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                       return {sum_to_size(dy, sizes)};
+                     });
+}
+Tensor Tensor::unsqueeze(int64_t d) const {
+  d = wrap_dim("unsqueeze", d, dim() + 1);
+  Shape sizes = this->sizes(), strides = this->strides();
+  const auto at = static_cast<size_t>(d);
+  strides.insert(at, d < dim() ? sizes[at] * strides[at] : 1);
+  sizes.insert(at, 1);
+  return record_reshape("unsqueeze", core::as_strided(*this, sizes, strides, storage_offset()), *this);
+}
+Tensor Tensor::squeeze() const {
+  Shape sizes, strides;
+  for (size_t d = 0; d < this->sizes().size(); ++d)
+    if (this->sizes()[d] != 1) sizes.push_back(this->sizes()[d]), strides.push_back(this->strides()[d]);
+  return record_reshape("squeeze", core::as_strided(*this, sizes, strides, storage_offset()), *this);
+}
+Tensor Tensor::squeeze(int64_t d) const {
+  d = wrap_dim("squeeze", d, dim());
+  return dim() == 0 || size(d) != 1 ? record_reshape("squeeze", core::alias(*this), *this) : select(d, 0);
+}
+
+Tensor Tensor::as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset) const {
+  const int64_t offset = storage_offset.value_or(this->storage_offset());
+  const Tensor y = core::as_strided(*this, sizes, strides, offset);
+  TANDEM_CHECK(!autograd::any_wants_grad({*this}) || is_contiguous(),
+               "as_strided: the gradient needs a contiguous tensor, got strides ", this->strides());
+  return record_view("as_strided", y, *this,
+                     [from = Shape(this->sizes()), sizes = Shape(sizes), strides = Shape(strides),
+                      start = offset - this->storage_offset()](const Context&, const Tensor& dy) -> Grads {
+                       return {as_strided_backward(dy, from, sizes, strides, start)};
+                     });
+}
+
+Tensor as_strided_backward(const Tensor& dy, IntArrayRef base_sizes, IntArrayRef sizes, IntArrayRef strides,
+                           int64_t offset) {
+  Tensor dx = zeros(base_sizes, dy.options());
+  if (!may_overlap(sizes, strides)) {
+    dx.as_strided(sizes, strides, offset).copy_(dy);
+    return dx;
+  }
+  const Tensor places = arange(dx.numel(), TensorOptions(kInt64).device(dy.device()));
+  const Tensor index = core::as_strided(places, sizes, strides, offset).contiguous().view({-1});
+  return dx.view({-1}).index_add(0, index, dy.reshape({-1})).view(base_sizes);
+}
+
+std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {
+  d = wrap_dim("split", d, dim());
+  int64_t total = 0;
+  for (const int64_t p : parts) total += p;
+  TANDEM_CHECK(total == size(d), "split: sizes ", parts, " add up to ", total, ", dimension ", d, " of ", sizes(),
+               " has ", size(d));
+  std::vector<Tensor> out;
+  int64_t at = 0;
+  for (const int64_t p : parts) out.push_back(narrow(d, at, p)), at += p;
+  return out;
+}
+std::vector<Tensor> Tensor::split(int64_t part, int64_t d) const {
+  d = wrap_dim("split", d, dim());
+  TANDEM_CHECK(part > 0, "split: split_size is ", part, "; it must be positive");
+  std::vector<Tensor> out;
+  for (int64_t at = 0; at < size(d) || out.empty(); at += part) out.push_back(narrow(d, at, std::min(part, size(d) - at)));
+  return out;
+}
+std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t d) const {
+  TANDEM_CHECK(chunks > 0, "chunk: chunks is ", chunks, "; it must be positive");
+  return split(std::max<int64_t>((size(d) + chunks - 1) / chunks, 1), d);
+}
+std::vector<Tensor> Tensor::unbind(int64_t d) const {
+  std::vector<Tensor> out;
+  for (int64_t i = 0; i < size(d); ++i) out.push_back(select(d, i));
+  return out;
+}
+
+Tensor Tensor::repeat(IntArrayRef repeats) const {
+  TANDEM_CHECK(static_cast<int64_t>(repeats.size()) >= dim(), "repeat: ", repeats, " names fewer dimensions than ",
+               sizes(), " has");
+  TANDEM_CHECK(repeats.size() * 2 <= kMaxDims, "repeat: at most ", kMaxDims / 2, " dimensions, got ", repeats);
+  // (a, b) repeated (r, s) is (1, a, 1, b) expanded to (r, a, s, b).
+  Shape from, to, out;
+  for (size_t d = 0; d < repeats.size(); ++d) {
+    const int64_t missing = static_cast<int64_t>(repeats.size()) - dim();
+    const int64_t had = static_cast<int64_t>(d) < missing ? 1 : size(static_cast<int64_t>(d) - missing);
+    from.push_back(1), from.push_back(had);
+    to.push_back(repeats[d]), to.push_back(had);
+    out.push_back(repeats[d] * had);
+  }
+  return reshape(from).expand(to).reshape(out);
+}
+
+}  // namespace tandem

@@ -1,0 +1,79 @@
+// torch::nn::functional: the operations of layers with option structs. Those without options are the functions of
+// namespace tandem.
+#pragma once
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/index.h"
+#include "tandem/nn/options.h"
+
+namespace tandem::nn::functional {
+
+using tandem::adaptive_avg_pool2d;
+using tandem::gelu;
+using tandem::linear;
+using tandem::log_softmax;
+using tandem::relu;
+using tandem::sigmoid;
+using tandem::silu;
+using tandem::softmax;
+using tandem::tanh;
+
+using MaxPool2dFuncOptions = PoolOptions;
+using AvgPool2dFuncOptions = PoolOptions;
+using CrossEntropyFuncOptions = LossOptions;
+using NLLLossFuncOptions = LossOptions;
+using MSELossFuncOptions = LossOptions;
+struct DropoutFuncOptions {
+  TANDEM_ARG(double, p) = 0.5;
+  TANDEM_ARG(bool, training) = true;
+};
+struct Conv2dFuncOptions {
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(Pair, stride) = 1;
+  TANDEM_ARG(Pair, padding) = 0;
+  TANDEM_ARG(Pair, dilation) = 1;
+  TANDEM_ARG(int64_t, groups) = 1;
+};
+
+inline Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dFuncOptions& o = {}) {
+  return tandem::conv2d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
+}
+inline Tensor max_pool2d(const Tensor& x, const PoolOptions& o) {
+  return tandem::max_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(), o.ceil_mode());
+}
+inline Tensor avg_pool2d(const Tensor& x, const PoolOptions& o) {
+  return tandem::avg_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
+                            o.count_include_pad());
+}
+inline Tensor dropout(const Tensor& x, const DropoutFuncOptions& o = {}) {
+  return tandem::dropout(x, o.p(), o.training());
+}
+inline Tensor dropout2d(const Tensor& x, const DropoutFuncOptions& o = {}) {
+  return tandem::dropout2d(x, o.p(), o.training());
+}
+inline Tensor leaky_relu(const Tensor& x, const LeakyReLUOptions& o = {}) {
+  return tandem::leaky_relu(x, o.negative_slope());
+}
+inline Tensor elu(const Tensor& x, const ELUOptions& o = {}) { return tandem::elu(x, o.alpha()); }
+inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+  return tandem::cross_entropy(x, target, o.weight(), o.reduction(), o.ignore_index(), o.label_smoothing());
+}
+inline Tensor nll_loss(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+  return tandem::nll_loss(x, target, o.weight(), o.reduction(), o.ignore_index());
+}
+inline Tensor mse_loss(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+  return tandem::mse_loss(x, target, o.reduction());
+}
+inline Tensor l1_loss(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+  return tandem::l1_loss(x, target, o.reduction());
+}
+inline Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+  return tandem::smooth_l1_loss(x, target, o.reduction(), o.beta());
+}
+inline Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+  return tandem::binary_cross_entropy(x, target, o.weight(), o.reduction());
+}
+inline Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+  return tandem::binary_cross_entropy_with_logits(x, target, o.weight(), o.pos_weight(), o.reduction());
+}
+
+}  // namespace tandem::nn::functional

@@ -1,0 +1,33 @@
+// Initial values, in place and unrecorded; torch::nn::init's names.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem::nn::init {
+
+Tensor uniform_(Tensor t, double low = 0, double high = 1);
+Tensor normal_(Tensor t, double mean = 0, double std = 1);
+Tensor constant_(Tensor t, const Scalar& value);
+Tensor ones_(Tensor t);
+Tensor zeros_(Tensor t);
+/// Inputs and outputs of one unit of a weight (out, in, ...). @throws Error for fewer than two dimensions
+std::tuple<int64_t, int64_t> calculate_fan_in_and_fan_out(const Tensor& weight);
+enum class Nonlinearity { linear, sigmoid, tanh, relu, leaky_relu };
+/// What the standard deviation is multiplied by to keep its size through a nonlinearity (a: leaky_relu's slope).
+double calculate_gain(Nonlinearity nonlinearity, double a = 0.01);
+/// Glorot and Bengio (2010)
+Tensor xavier_uniform_(Tensor t, double gain = 1);
+Tensor xavier_normal_(Tensor t, double gain = 1);
+/// He et al. (2015, arXiv:1502.01852), by fan in
+Tensor kaiming_uniform_(Tensor t, double a = 0, Nonlinearity nonlinearity = Nonlinearity::leaky_relu);
+Tensor kaiming_normal_(Tensor t, double a = 0, Nonlinearity nonlinearity = Nonlinearity::leaky_relu);
+
+}  // namespace tandem::nn::init
+
+namespace tandem::nn::utils {
+/// Scales all gradients so that their joint p-norm is at most max_norm; returns the norm before.
+/// @throws Error when the norm is not finite and error_if_nonfinite
+double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2,
+                       bool error_if_nonfinite = false);
+/// Clamps every gradient to [-clip_value, clip_value].
+void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value);
+}  // namespace tandem::nn::utils

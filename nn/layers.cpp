@@ -1,0 +1,118 @@
+#include "tandem/nn/layers.h"
+
+#include <cmath>
+
+#include "tandem/autograd/factory.h"
+#include "tandem/nn/init.h"
+
+namespace tandem::nn {
+namespace {
+
+/// PyTorch's default of Linear and Conv2d: kaiming uniform with a = sqrt(5), which is 1 / sqrt(fan in) for both.
+void reset_weight_and_bias(const Tensor& weight, const Tensor& bias) {
+  init::kaiming_uniform_(weight, std::sqrt(5.0));
+  if (!bias.defined()) return;
+  const auto in = std::get<0>(init::calculate_fan_in_and_fan_out(weight));
+  const double bound = in > 0 ? 1 / std::sqrt(static_cast<double>(in)) : 0;
+  init::uniform_(bias, -bound, bound);
+}
+std::string pair(const Pair& p) { return "(" + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ")"; }
+
+}  // namespace
+
+void LinearImpl::reset() {
+  TANDEM_CHECK(options.in_features() > 0 && options.out_features() > 0, "Linear: in_features ", options.in_features(),
+               " and out_features ", options.out_features(), " must be positive");
+  weight = register_parameter("weight", empty({options.out_features(), options.in_features()}));
+  if (options.bias()) bias = register_parameter("bias", empty({options.out_features()}));
+  reset_parameters();
+}
+void LinearImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
+void LinearImpl::pretty_print(std::ostream& out) const {
+  out << "Linear(in_features=" << options.in_features() << ", out_features=" << options.out_features()
+      << ", bias=" << (options.bias() ? "true" : "false") << ")";
+}
+
+void Conv2dImpl::reset() {
+  TANDEM_CHECK(options.groups() > 0 && options.in_channels() % options.groups() == 0 &&
+                   options.out_channels() % options.groups() == 0,
+               "Conv2d: ", options.in_channels(), " and ", options.out_channels(), " channels must be multiples of ",
+               options.groups(), " groups");
+  weight = register_parameter("weight", empty({options.out_channels(), options.in_channels() / options.groups(),
+                                               options.kernel_size()[0], options.kernel_size()[1]}));
+  if (options.bias()) bias = register_parameter("bias", empty({options.out_channels()}));
+  reset_parameters();
+}
+void Conv2dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
+void Conv2dImpl::pretty_print(std::ostream& out) const {
+  out << "Conv2d(" << options.in_channels() << ", " << options.out_channels()
+      << ", kernel_size=" << pair(options.kernel_size()) << ", stride=" << pair(options.stride());
+  if (options.padding() != Pair(0)) out << ", padding=" << pair(options.padding());
+  if (options.dilation() != Pair(1)) out << ", dilation=" << pair(options.dilation());
+  if (options.groups() != 1) out << ", groups=" << options.groups();
+  if (!options.bias()) out << ", bias=false";
+  out << ")";
+}
+
+void BatchNormImpl::reset() {
+  const int64_t n = options.num_features();
+  TANDEM_CHECK(n > 0, "BatchNorm: num_features is ", n, "; it must be positive");
+  if (options.affine()) {
+    weight = register_parameter("weight", ones({n}));
+    bias = register_parameter("bias", zeros({n}));
+  }
+  if (options.track_running_stats()) {
+    running_mean = register_buffer("running_mean", zeros({n}));
+    running_var = register_buffer("running_var", ones({n}));
+    num_batches_tracked = register_buffer("num_batches_tracked", zeros({}, kInt64));
+  }
+}
+Tensor BatchNormImpl::forward(const Tensor& x) {
+  TANDEM_CHECK(x.dim() >= min_dim_ && x.dim() <= max_dim_, name(), ": x is ", x.sizes(), "; it must have ", min_dim_,
+               min_dim_ == max_dim_ ? "" : " or 3", " dimensions");
+  if (is_training() && num_batches_tracked.defined()) num_batches_tracked.add_(1);
+  return batch_norm(x, weight, bias, running_mean, running_var, is_training() || !running_mean.defined(),
+                    options.momentum(), options.eps());
+}
+void BatchNormImpl::pretty_print(std::ostream& out) const {
+  out << name() << "(" << options.num_features() << ", eps=" << options.eps() << ", momentum=" << options.momentum()
+      << ", affine=" << (options.affine() ? "true" : "false")
+      << ", track_running_stats=" << (options.track_running_stats() ? "true" : "false") << ")";
+}
+namespace {
+template <class M>
+std::shared_ptr<Module> clone_batch_norm(const M& from, std::optional<Device> device) {
+  const auto copy = std::make_shared<M>(from.options);
+  if (device) copy->to(*device);
+  copy->load_state_dict(from.state_dict());
+  copy->train(from.is_training());
+  return copy;
+}
+}  // namespace
+std::shared_ptr<Module> BatchNorm1dImpl::clone(std::optional<Device> device) const {
+  return clone_batch_norm(*this, device);
+}
+std::shared_ptr<Module> BatchNorm2dImpl::clone(std::optional<Device> device) const {
+  return clone_batch_norm(*this, device);
+}
+
+void LayerNormImpl::reset() {
+  if (!options.elementwise_affine()) return;
+  weight = register_parameter("weight", ones(options.normalized_shape()));
+  bias = register_parameter("bias", zeros(options.normalized_shape()));
+}
+void LayerNormImpl::pretty_print(std::ostream& out) const {
+  out << "LayerNorm(" << IntArrayRef(options.normalized_shape()) << ", eps=" << options.eps()
+      << ", elementwise_affine=" << (options.elementwise_affine() ? "true" : "false") << ")";
+}
+
+void EmbeddingImpl::reset() {
+  weight = register_parameter("weight", empty({options.num_embeddings(), options.embedding_dim()}));
+  init::normal_(weight);
+  if (options.padding_idx()) init::zeros_(core::select(weight, 0, *options.padding_idx()));
+}
+void EmbeddingImpl::pretty_print(std::ostream& out) const {
+  out << "Embedding(num_embeddings=" << options.num_embeddings() << ", embedding_dim=" << options.embedding_dim() << ")";
+}
+
+}  // namespace tandem::nn

@@ -1,0 +1,99 @@
+// Modules with parameters or state.
+#pragma once
+#include "tandem/nn/functional.h"
+#include "tandem/nn/module.h"
+
+namespace tandem::nn {
+
+/// y = x W^T + b; x (..., in_features) -> (..., out_features)
+class LinearImpl : public Cloneable<LinearImpl> {
+ public:
+  LinearImpl(int64_t in_features, int64_t out_features) : LinearImpl(LinearOptions(in_features, out_features)) {}
+  explicit LinearImpl(const LinearOptions& o) : options(o) { reset(); }
+  void reset() override;
+  /// Uniform within 1 / sqrt(in_features), as torch::nn::Linear.
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& x) { return functional::linear(x, weight, bias); }
+  LinearOptions options;
+  Tensor weight;  // (out_features, in_features)
+  Tensor bias;    // (out_features), undefined when options.bias() is false
+};
+TANDEM_MODULE(Linear);
+
+/// 2-d cross-correlation; x (N, C, H, W)
+class Conv2dImpl : public Cloneable<Conv2dImpl> {
+ public:
+  Conv2dImpl(int64_t in_channels, int64_t out_channels, Pair kernel_size)
+      : Conv2dImpl(Conv2dOptions(in_channels, out_channels, kernel_size)) {}
+  explicit Conv2dImpl(const Conv2dOptions& o) : options(o) { reset(); }
+  void reset() override;
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& x) {
+    return tandem::conv2d(x, weight, bias, options.stride(), options.padding(), options.dilation(), options.groups());
+  }
+  Conv2dOptions options;
+  Tensor weight;  // (out_channels, in_channels / groups, KH, KW)
+  Tensor bias;    // (out_channels), undefined when options.bias() is false
+};
+TANDEM_MODULE(Conv2d);
+
+/// Batch normalisation over (N, C) or (N, C, L), and over (N, C, H, W). The rank of x is checked.
+class BatchNormImpl : public Cloneable<BatchNormImpl> {
+ public:
+  BatchNormImpl(const BatchNormOptions& o, int64_t min_dim, int64_t max_dim)
+      : options(o), min_dim_(min_dim), max_dim_(max_dim) {
+    reset();
+  }
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& x);
+  BatchNormOptions options;
+  Tensor weight, bias;               // (num_features), undefined when not affine
+  Tensor running_mean, running_var;  // (num_features), undefined when not tracked
+  Tensor num_batches_tracked;        // int64 scalar
+
+ private:
+  int64_t min_dim_, max_dim_;
+};
+class BatchNorm1dImpl : public BatchNormImpl {
+ public:
+  explicit BatchNorm1dImpl(const BatchNormOptions& o) : BatchNormImpl(o, 2, 3) {}
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+};
+class BatchNorm2dImpl : public BatchNormImpl {
+ public:
+  explicit BatchNorm2dImpl(const BatchNormOptions& o) : BatchNormImpl(o, 4, 4) {}
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+};
+TANDEM_MODULE(BatchNorm1d);
+TANDEM_MODULE(BatchNorm2d);
+
+/// Normalises the last dimensions
+class LayerNormImpl : public Cloneable<LayerNormImpl> {
+ public:
+  explicit LayerNormImpl(const LayerNormOptions& o) : options(o) { reset(); }
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& x) { return layer_norm(x, options.normalized_shape(), weight, bias, options.eps()); }
+  LayerNormOptions options;
+  Tensor weight, bias;
+};
+TANDEM_MODULE(LayerNorm);
+
+/// Rows of a table (num_embeddings, embedding_dim) by int64 index
+class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
+ public:
+  EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim)
+      : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
+  explicit EmbeddingImpl(const EmbeddingOptions& o) : options(o) { reset(); }
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& index) { return embedding(weight, index, options.padding_idx().value_or(-1)); }
+  EmbeddingOptions options;
+  Tensor weight;
+};
+TANDEM_MODULE(Embedding);
+
+}  // namespace tandem::nn

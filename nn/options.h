@@ -1,0 +1,120 @@
+// Options of modules and functionals, with LibTorch's names and defaults: each field has a chained setter and a getter.
+#pragma once
+#include <optional>
+
+#include "tandem/autograd/layers.h"
+#include "tandem/core/tensor.h"
+
+#define TANDEM_ARG(T, name)                                   \
+ public:                                                      \
+  auto name(const T& value) -> decltype(*this)& {             \
+    name##_ = value;                                          \
+    return *this;                                             \
+  }                                                           \
+  const T& name() const { return name##_; }                   \
+  T& name() { return name##_; }                               \
+                                                              \
+ private:                                                     \
+  T name##_
+
+namespace tandem {
+/// LibTorch's way of naming a loss reduction.
+constexpr Reduction kMean = Reduction::mean, kSum = Reduction::sum, kNone = Reduction::none;
+}  // namespace tandem
+
+namespace tandem::nn {
+
+struct LinearOptions {
+  LinearOptions(int64_t in_features, int64_t out_features) : in_features_(in_features), out_features_(out_features) {}
+  TANDEM_ARG(int64_t, in_features);
+  TANDEM_ARG(int64_t, out_features);
+  TANDEM_ARG(bool, bias) = true;
+};
+struct Conv2dOptions {
+  Conv2dOptions(int64_t in_channels, int64_t out_channels, Pair kernel_size)
+      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
+  TANDEM_ARG(int64_t, in_channels);
+  TANDEM_ARG(int64_t, out_channels);
+  TANDEM_ARG(Pair, kernel_size);
+  TANDEM_ARG(Pair, stride) = 1;
+  TANDEM_ARG(Pair, padding) = 0;
+  TANDEM_ARG(Pair, dilation) = 1;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(bool, bias) = true;
+};
+struct BatchNormOptions {
+  BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
+  TANDEM_ARG(int64_t, num_features);
+  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(double, momentum) = 0.1;
+  TANDEM_ARG(bool, affine) = true;
+  TANDEM_ARG(bool, track_running_stats) = true;
+};
+using BatchNorm1dOptions = BatchNormOptions;
+using BatchNorm2dOptions = BatchNormOptions;
+struct LayerNormOptions {
+  LayerNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);
+  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(bool, elementwise_affine) = true;
+};
+struct DropoutOptions {
+  DropoutOptions(double p = 0.5) : p_(p) {}
+  TANDEM_ARG(double, p);
+};
+using Dropout2dOptions = DropoutOptions;
+/// stride: the kernel's size unless set.
+struct PoolOptions {
+  PoolOptions(Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  TANDEM_ARG(Pair, kernel_size);
+  TANDEM_ARG(Pair, stride);
+  TANDEM_ARG(Pair, padding) = 0;
+  TANDEM_ARG(Pair, dilation) = 1;  // of max pooling
+  TANDEM_ARG(bool, ceil_mode) = false;
+  TANDEM_ARG(bool, count_include_pad) = true;  // of average pooling
+};
+using MaxPool2dOptions = PoolOptions;
+using AvgPool2dOptions = PoolOptions;
+struct FlattenOptions {
+  TANDEM_ARG(int64_t, start_dim) = 1;
+  TANDEM_ARG(int64_t, end_dim) = -1;
+};
+struct EmbeddingOptions {
+  EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
+      : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
+  TANDEM_ARG(int64_t, num_embeddings);
+  TANDEM_ARG(int64_t, embedding_dim);
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);
+};
+struct LeakyReLUOptions {
+  LeakyReLUOptions(double slope = 0.01) : negative_slope_(slope) {}
+  TANDEM_ARG(double, negative_slope);
+};
+struct ELUOptions {
+  ELUOptions(double alpha = 1) : alpha_(alpha) {}
+  TANDEM_ARG(double, alpha);
+};
+struct SoftmaxOptions {
+  SoftmaxOptions(int64_t dim) : dim_(dim) {}
+  TANDEM_ARG(int64_t, dim);
+};
+using LogSoftmaxOptions = SoftmaxOptions;
+/// Of every loss; weight is by class (nll, cross-entropy) or by element (bce).
+struct LossOptions {
+  LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Tensor, weight);
+  TANDEM_ARG(Tensor, pos_weight);
+  TANDEM_ARG(int64_t, ignore_index) = -100;
+  TANDEM_ARG(double, label_smoothing) = 0;
+  TANDEM_ARG(double, beta) = 1;
+  TANDEM_ARG(Reduction, reduction);
+};
+using NLLLossOptions = LossOptions;
+using CrossEntropyLossOptions = LossOptions;
+using MSELossOptions = LossOptions;
+using L1LossOptions = LossOptions;
+using SmoothL1LossOptions = LossOptions;
+using BCELossOptions = LossOptions;
+using BCEWithLogitsLossOptions = LossOptions;
+
+}  // namespace tandem::nn

@@ -1,0 +1,153 @@
+#include "tandem/optim/optimizer.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "tandem/autograd/factory.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/nn.h"
+
+namespace tandem::optim {
+namespace {
+
+/// The gradients that exist, and beside each its parameter and states, those made where missing.
+bool ready(const char* op, const Tensor& p) {
+  if (!p.grad().defined()) return false;
+  TANDEM_CHECK(p.grad().sizes() == p.sizes() && p.grad().dtype() == p.dtype() && p.grad().device() == p.device(), op,
+               ": a parameter of ", p.dtype(), p.sizes(), " on ", p.device(), " has a gradient of ", p.grad().dtype(),
+               p.grad().sizes(), " on ", p.grad().device());
+  TANDEM_CHECK(p.is_contiguous(), op, ": a parameter of ", p.sizes(), " is not contiguous");
+  return true;
+}
+void check_range(const char* what, double value, double low, double high) {
+  TANDEM_CHECK(value >= low && value <= high, what, " is ", value, "; accepted: ", low, " to ", high);
+}
+
+}  // namespace
+
+Optimizer::Optimizer(std::vector<Tensor> parameters) : parameters_(std::move(parameters)) {
+  TANDEM_CHECK(!parameters_.empty(), "an optimizer needs at least one parameter");
+  for (const Tensor& p : parameters_)
+    TANDEM_CHECK(p.defined() && p.is_leaf(), "an optimizer's parameters must be leaves, not results of operations");
+}
+void Optimizer::zero_grad(bool set_to_none) {
+  for (const Tensor& p : parameters_) p.zero_grad(set_to_none);
+}
+
+SGD::SGD(std::vector<Tensor> parameters, SGDOptions o)
+    : Optimizer(std::move(parameters)), options(std::move(o)), momenta_(parameters_.size()) {
+  check_range("SGD: lr", options.lr(), 0, INFINITY);
+  check_range("SGD: momentum", options.momentum(), 0, INFINITY);
+  TANDEM_CHECK(!options.nesterov() || (options.momentum() > 0 && options.dampening() == 0),
+               "SGD: nesterov needs a momentum above 0 and no dampening");
+}
+void SGD::step() {
+  const NoGradGuard guard;
+  struct Group {
+    std::vector<Tensor> gradients, parameters, momenta;
+  } groups[2];  // those whose momentum buffer begins with this step, and the others
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (!ready("SGD", parameters_[i])) continue;
+    const bool begins = options.momentum() != 0 && !momenta_[i].defined();
+    if (begins) momenta_[i] = zeros_like(parameters_[i]);
+    Group& g = groups[begins ? 0 : 1];
+    g.gradients.push_back(parameters_[i].grad().contiguous());
+    g.parameters.push_back(parameters_[i]);
+    g.momenta.push_back(momenta_[i]);
+  }
+  for (const bool begins : {true, false}) {
+    Group& g = groups[begins ? 0 : 1];
+    if (g.parameters.empty()) continue;
+    const kernels::SgdStep s{options.lr(), options.momentum(), options.dampening(), options.weight_decay(),
+                             options.nesterov(), begins};
+    TANDEM_DISPATCH(g.parameters[0].device(), sgd, s, g.gradients, g.parameters, g.momenta);
+    for (const Tensor& p : g.parameters) p.bump_version();
+  }
+}
+std::vector<std::pair<std::string, Tensor>> SGD::state() const {
+  std::vector<std::pair<std::string, Tensor>> out;
+  for (size_t i = 0; i < momenta_.size(); ++i)
+    if (momenta_[i].defined()) out.emplace_back(std::to_string(i) + ".momentum_buffer", momenta_[i]);
+  return out;
+}
+
+Adam::Adam(std::vector<Tensor> parameters, AdamOptions o, bool decoupled)
+    : Optimizer(std::move(parameters)),
+      options(std::move(o)),
+      decoupled_(decoupled),
+      steps_(parameters_.size()),
+      exp_avgs_(parameters_.size()),
+      exp_avg_sqs_(parameters_.size()),
+      max_exp_avg_sqs_(parameters_.size()) {
+  check_range("Adam: lr", options.lr(), 0, INFINITY);
+  check_range("Adam: beta1", std::get<0>(options.betas()), 0, 1);
+  check_range("Adam: beta2", std::get<1>(options.betas()), 0, 1);
+}
+void Adam::step() {
+  const NoGradGuard guard;
+  std::vector<Tensor> gradients, steps, parameters, exp_avgs, exp_avg_sqs, maxima;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor& p = parameters_[i];
+    if (!ready("Adam", p)) continue;
+    if (!steps_[i].defined()) {
+      steps_[i] = zeros({}, TensorOptions(kFloat32).device(p.device()));
+      exp_avgs_[i] = zeros_like(p);
+      exp_avg_sqs_[i] = zeros_like(p);
+      if (options.amsgrad()) max_exp_avg_sqs_[i] = zeros_like(p);
+    }
+    steps_[i].add_(1);
+    gradients.push_back(p.grad().contiguous());
+    steps.push_back(steps_[i]);
+    parameters.push_back(p);
+    exp_avgs.push_back(exp_avgs_[i]);
+    exp_avg_sqs.push_back(exp_avg_sqs_[i]);
+    maxima.push_back(max_exp_avg_sqs_[i]);
+  }
+  if (parameters.empty()) return;
+  const auto [beta1, beta2] = options.betas();
+  const kernels::AdamStep s{options.lr(), beta1, beta2, options.eps(), options.weight_decay(), decoupled_,
+                            options.amsgrad()};
+  TANDEM_DISPATCH(parameters[0].device(), adam, s, gradients, steps, parameters, exp_avgs, exp_avg_sqs, maxima);
+  for (const Tensor& p : parameters) p.bump_version();
+}
+std::vector<std::pair<std::string, Tensor>> Adam::state() const {
+  std::vector<std::pair<std::string, Tensor>> out;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (!steps_[i].defined()) continue;
+    const std::string prefix = std::to_string(i) + ".";
+    out.emplace_back(prefix + "step", steps_[i]);
+    out.emplace_back(prefix + "exp_avg", exp_avgs_[i]);
+    out.emplace_back(prefix + "exp_avg_sq", exp_avg_sqs_[i]);
+    if (max_exp_avg_sqs_[i].defined()) out.emplace_back(prefix + "max_exp_avg_sq", max_exp_avg_sqs_[i]);
+  }
+  return out;
+}
+
+LRScheduler::LRScheduler(Optimizer& optimizer, std::function<double(int64_t, double)> rate)
+    : optimizer_(optimizer), rate_(std::move(rate)), base_(optimizer.lr()) {
+  optimizer_.set_lr(rate_(0, base_));
+}
+void LRScheduler::step() { optimizer_.set_lr(rate_(++step_, base_)); }
+
+StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
+    : LRScheduler(optimizer, [=](int64_t step, double base) {
+        return base * std::pow(gamma, static_cast<double>(step / step_size));
+      }) {
+  TANDEM_CHECK(step_size > 0, "StepLR: step_size is ", step_size, "; it must be positive");
+}
+CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min)
+    : LRScheduler(optimizer, [=](int64_t step, double base) {
+        const double turn = std::numbers::pi * static_cast<double>(step) / static_cast<double>(T_max);
+        return eta_min + (base - eta_min) * (1 + std::cos(turn)) / 2;
+      }) {
+  TANDEM_CHECK(T_max > 0, "CosineAnnealingLR: T_max is ", T_max, "; it must be positive");
+}
+LinearLR::LinearLR(Optimizer& optimizer, double start, double end, int64_t total_iters)
+    : LRScheduler(optimizer, [=](int64_t step, double base) {
+        const double part = static_cast<double>(std::min(step, total_iters)) / static_cast<double>(total_iters);
+        return base * (start + (end - start) * part);
+      }) {
+  TANDEM_CHECK(total_iters > 0, "LinearLR: total_iters is ", total_iters, "; it must be positive");
+}
+
+}  // namespace tandem::optim
