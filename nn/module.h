@@ -144,9 +144,9 @@ template <class M>
 class ModuleHolder {
  public:
   using ContainedType = M;
-  ModuleHolder() : impl_(std::make_shared<M>())
+  ModuleHolder()
     requires std::is_default_constructible_v<M>
-  {}
+      : impl_(std::make_shared<M>()) {}
   ModuleHolder(std::nullptr_t) {}
   ModuleHolder(std::shared_ptr<M> module) : impl_(std::move(module)) {}
   template <class First, class... Rest>
