@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the peers ready in .peers/ of the checkout: PyTorch in a virtual environment, and the LibTorch peer built from it.
+# Makes the peers ready in .peers/ of the checkout: PyTorch in a virtual environment, the LibTorch peer built from it.
 # usage: setup.sh [PYTHON]   PYTHON: an interpreter that has torch, to use instead of installing it
 # TANDEM_PEERS_INDEX names another package index for torch (PyTorch's own has wheels without CUDA, a tenth of the size).
 set -eu

@@ -256,7 +256,8 @@ def layer_cases(dev, channels_last):
         flops = 2.0 * 64 * o * out * out * c * 9
         conv = nn.Conv2d(c, o, 3, padding=padding).to(dev, memory_format=layout)
         x = torch.randn(64, c, size, size, device=dev).contiguous(memory_format=layout)
-        yield from both(f"conv2d_{c}_{o}_{size}x{size}_b64", conv, x, c > 1, "GFLOP/s", flops, flops * (2 if c > 1 else 1))
+        yield from both(f"conv2d_{c}_{o}_{size}x{size}_b64", conv, x, c > 1, "GFLOP/s",
+                        flops, flops * (2 if c > 1 else 1))
     x = torch.randn(8192, 1024, device=dev)
     yield from both("layer_norm_8192x1024", nn.LayerNorm(1024).to(dev), x, True, "GB/s",
                     8.0 * x.numel(), 12.0 * x.numel())
