@@ -2,10 +2,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdlib>
 #include <mutex>
+#include <vector>
 
 #include "tandem/core/error.h"
 
@@ -19,6 +21,7 @@
 #if defined(TANDEM_ASAN)
 #include <sanitizer/asan_interface.h>
 #else
+#define TANDEM_ASAN 0
 #define ASAN_POISON_MEMORY_REGION(data, bytes) (void(data), void(bytes))
 #define ASAN_UNPOISON_MEMORY_REGION(data, bytes) (void(data), void(bytes))
 #endif
@@ -45,10 +48,11 @@ size_t class_bytes(size_t index) {
   return (kPerPower + index % kPerPower + 1) << (index / kPerPower + 10 - 3);
 }
 
+/// AddressSanitizer puts guards around the blocks of malloc only.
+bool is_mapped(size_t bytes) { return !TANDEM_ASAN && bytes >= kMappedFrom; }
 /// Null on failure.
 void* take_from_system(size_t bytes) {
-#if !defined(TANDEM_ASAN)  // which puts guards around its own blocks only
-  if (bytes >= kMappedFrom) {
+  if (is_mapped(bytes)) {
     void* const mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return nullptr;
     char* const begin = static_cast<char*>(mapped);
@@ -58,34 +62,33 @@ void* take_from_system(size_t bytes) {
     madvise(begin + before, bytes, MADV_HUGEPAGE);  // a hint: without it there are only more page faults
     return begin + before;
   }
-#endif
   return std::aligned_alloc(kAlignment, bytes);
 }
 void give_to_system(void* data, size_t bytes) {
-#if !defined(TANDEM_ASAN)
-  if (bytes >= kMappedFrom) {
+  if (is_mapped(bytes))
     munmap(data, bytes);
-    return;
-  }
-#endif
-  std::free(data);
+  else
+    std::free(data);
 }
 
-/// One device's memory. The free blocks of a class are linked through their own first bytes, so that giving one back
-/// needs no memory and cannot fail.
+/// One device's memory.
 class Cache {
  public:
   /// Null when the class has no free block and the system none either.
   void* take(size_t bytes) {
     const size_t index = class_of(bytes), held = class_bytes(index);
     const std::lock_guard lock(mutex_);
-    void* data = free_[index];
-    if (data) {
-      ASAN_UNPOISON_MEMORY_REGION(data, sizeof(void*));
-      free_[index] = next(data);
+    Class& mine = classes_[index];
+    void* data = nullptr;
+    if (!mine.free.empty()) {
+      data = mine.free.back();
+      mine.free.pop_back();
     } else {
+      // Room for all of the class's blocks, so that giving one back needs no memory and cannot fail.
+      if (mine.free.capacity() == mine.blocks) mine.free.reserve(2 * mine.blocks + 1);
       data = take_from_system(held);
       if (!data) return nullptr;
+      ++mine.blocks;
       stats_.reserved += static_cast<int64_t>(held);
       ASAN_POISON_MEMORY_REGION(data, held);
     }
@@ -98,20 +101,22 @@ class Cache {
   void give(void* data, size_t bytes) {
     const size_t index = class_of(bytes);
     const std::lock_guard lock(mutex_);
-    next(data) = free_[index];
-    free_[index] = data;
+    classes_[index].free.push_back(data);
     ASAN_POISON_MEMORY_REGION(data, class_bytes(index));
     stats_.current -= static_cast<int64_t>(bytes);
   }
   void empty() {
     const std::lock_guard lock(mutex_);
     for (size_t index = 0; index < kClasses; ++index) {
-      while (void* const data = free_[index]) {
-        ASAN_UNPOISON_MEMORY_REGION(data, class_bytes(index));
-        free_[index] = next(data);
-        give_to_system(data, class_bytes(index));
-        stats_.reserved -= static_cast<int64_t>(class_bytes(index));
+      const size_t held = class_bytes(index);
+      Class& mine = classes_[index];
+      for (void* const data : mine.free) {
+        ASAN_UNPOISON_MEMORY_REGION(data, held);
+        give_to_system(data, held);
       }
+      mine.blocks -= mine.free.size();
+      stats_.reserved -= static_cast<int64_t>(mine.free.size() * held);
+      mine.free.clear();
     }
   }
   MemoryStats stats() {
@@ -124,21 +129,28 @@ class Cache {
   }
 
  private:
-  static void*& next(void* data) { return *static_cast<void**>(data); }
+  struct Class {
+    std::vector<void*> free;
+    size_t blocks = 0;  // in use and free
+  };
 
   std::mutex mutex_;
-  std::array<void*, kClasses> free_{};
+  std::array<Class, kClasses> classes_;
   MemoryStats stats_;
 };
 
-std::array<Cache, kMaxDevices>& caches() {
-  static auto* const all = new std::array<Cache, kMaxDevices>;  // for ever: tensors with static storage outlive statics
-  return *all;
-}
+/// In place from the start, and never destroyed: tensors with static storage are older and outlive other statics.
+union Caches {
+  std::array<Cache, kMaxDevices> of_device;
+  constexpr Caches() : of_device() {}
+  ~Caches() {}
+};
+constinit Caches caches;
+
 Cache& cache(int device_index) {
   TANDEM_CHECK(device_index >= 0 && device_index < kMaxDevices, "allocator: device index is ", device_index,
                "; accepted: 0 to ", kMaxDevices - 1);
-  return caches()[static_cast<size_t>(device_index)];
+  return caches.of_device[static_cast<size_t>(device_index)];
 }
 Cache& cache(Device device, const char* op) {
   TANDEM_CHECK(device.is_cpu(), op, ": got ", device, "; accepted: a CPU device");
@@ -174,7 +186,7 @@ MemoryStats memory_stats(Device device) { return cache(device, "memory_stats").s
 void reset_peak_memory_stats(Device device) { cache(device, "reset_peak_memory_stats").reset_peak(); }
 
 void empty_cache() noexcept {
-  for (Cache& each : caches()) each.empty();
+  for (Cache& each : caches.of_device) each.empty();
 }
 
 }  // namespace tandem
