@@ -66,6 +66,7 @@ using Dropout2dOptions = DropoutOptions;
 /// stride: the kernel's size unless set.
 struct PoolOptions {
   PoolOptions(Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  PoolOptions(int64_t kernel_size) : PoolOptions(Pair(kernel_size)) {}
   TANDEM_ARG(Pair, kernel_size);
   TANDEM_ARG(Pair, stride);
   TANDEM_ARG(Pair, padding) = 0;
