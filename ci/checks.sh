@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Checks of the sources: formatting, the order of the folders, and that the loops leak no symbol.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+failed=0
+
+# A folder includes only itself and folders above it; kernels use core alone.
+order=(core kernels autograd nn optim data serialize parallel models examples tools)
+declare -A rank
+for i in "${!order[@]}"; do rank[${order[$i]}]=$i; done
+while IFS=: read -r file _ line; do
+  from=${file%%/*} to=$(sed -E 's/.*"tandem\/([a-z_]+)\/.*/\1/' <<<"$line")
+  [ -n "${rank[$from]:-}" ] && [ -n "${rank[$to]:-}" ] || continue
+  if [ "${rank[$to]}" -gt "${rank[$from]}" ]; then
+    echo "$file includes a lower folder: $line"
+    failed=1
+  fi
+done < <(git grep -n '#include "tandem/[a-z_]*/' -- "${order[@]}")
+while IFS= read -r hit; do
+  echo "a loop includes more than functors and loop.h: $hit"
+  failed=1
+done < <(git grep -nE '#include' -- 'kernels/cpu/loops/*' 'kernels/functors.h' 'kernels/philox.h' |
+  grep -vE 'tandem/(core/(loop|half)|kernels/(functors|philox|functors/[a-z_0-9]+)|kernels/cpu/loops/[a-z_0-9]+)\.h|<(math|stdint)\.h>' || true)
+
+if command -v clang-format >/dev/null; then
+  git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror || failed=1
+else
+  echo "SKIPPED formatting: clang-format is not installed"
+fi
+
+# What is compiled for a newer processor must not be seen outside: no weak symbol, no start-up code, no other export.
+objects=$(mktemp -d)
+trap 'rm -rf "$objects"' EXIT
+ln -s "$PWD" "$objects/tandem"
+if [ "$(uname -m)" = x86_64 ]; then
+  for source in kernels/cpu/loops/*.cpp; do
+    for isa in v2 v4; do
+      object=$objects/$(basename "$source").$isa.o
+      "${CXX:-g++}" -std=c++20 -O0 -march=x86-64-$isa -DTANDEM_ISA=$isa -I "$objects" -c "$source" -o "$object"
+      if nm -C "$object" | grep -E ' [WVuw] |_GLOBAL__sub_I' ||
+        nm -C --defined-only --extern-only "$object" | grep -v " tandem::kernels::cpu::$isa::" | grep -v '^$'; then
+        echo "$source leaks the symbols above at -O0 for $isa"
+        failed=1
+      fi
+    done
+  done
+fi
+exit $failed
