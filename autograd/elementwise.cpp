@@ -30,7 +30,8 @@ Operands prepare(const char* op, const Tensor& a, const Tensor& b, bool to_float
                "; both must be on one device");
   DType type = a.dtype() == b.dtype() ? a.dtype() : result_type(a, b);
   if (to_floating && !is_floating_point(type)) type = get_default_dtype();
-  return {a.to(type), b.to(type), a.sizes() == b.sizes() ? Shape(a.sizes()) : broadcast_shapes(op, a.sizes(), b.sizes())};
+  return {a.to(type), b.to(type),
+          a.sizes() == b.sizes() ? Shape(a.sizes()) : broadcast_shapes(op, a.sizes(), b.sizes())};
 }
 
 Tensor like(const Operands& o, DType dtype) { return core::empty(o.sizes, dtype, o.a.device()); }
@@ -50,15 +51,15 @@ DType result_type(const Tensor& a, const Scalar& b) {
 
 // ---- unary: (name, what it saves and its derivative)
 
-#define TANDEM_UNARY_OP(name, input, saved_tensor, ...)                                                             \
-  Tensor Tensor::name() const {                                                                                     \
-    const Tensor x = input(*this);                                                                                  \
-    Tensor y = core::empty(x.sizes(), x.dtype(), x.device());                                                       \
-    TANDEM_DISPATCH(x.device(), name, x, y);                                                                        \
+#define TANDEM_UNARY_OP(name, input, saved_tensor, ...)                                                               \
+  Tensor Tensor::name() const {                                                                                       \
+    const Tensor x = input(*this);                                                                                    \
+    Tensor y = core::empty(x.sizes(), x.dtype(), x.device());                                                         \
+    TANDEM_DISPATCH(x.device(), name, x, y);                                                                          \
     return record(#name, y, {x}, {saved_tensor}, [](const Context& ctx, [[maybe_unused]] const Tensor& dy) -> Grads { \
-      [[maybe_unused]] const Tensor s = ctx.saved(0);                                                               \
-      return {__VA_ARGS__};                                                                                         \
-    });                                                                                                             \
+      [[maybe_unused]] const Tensor s = ctx.saved(0);                                                                 \
+      return {__VA_ARGS__};                                                                                           \
+    });                                                                                                               \
   }
 namespace {
 const Tensor& as_is(const Tensor& x) { return x; }
@@ -70,7 +71,7 @@ TANDEM_UNARY_OP(sign, as_is, kNothing, Tensor())
 TANDEM_UNARY_OP(square, as_is, x, dy * 2 * s)
 TANDEM_UNARY_OP(relu, as_is, y, relu_backward(dy, s))
 TANDEM_UNARY_OP(exp, floating, y, dy* s)
-TANDEM_UNARY_OP(expm1, floating, y, dy * (s + 1))
+TANDEM_UNARY_OP(expm1, floating, y, dy*(s + 1))
 TANDEM_UNARY_OP(log, floating, x, dy / s)
 TANDEM_UNARY_OP(log1p, floating, x, dy / (s + 1))
 TANDEM_UNARY_OP(log2, floating, x, dy / (s * std::numbers::ln2))
@@ -79,35 +80,35 @@ TANDEM_UNARY_OP(sqrt, floating, y, dy / (s * 2))
 TANDEM_UNARY_OP(rsqrt, floating, y, dy* s* s* s * -0.5)
 TANDEM_UNARY_OP(sin, floating, x, dy* s.cos())
 TANDEM_UNARY_OP(cos, floating, x, dy* s.sin().neg())
-TANDEM_UNARY_OP(tan, floating, y, dy * (s * s + 1))
+TANDEM_UNARY_OP(tan, floating, y, dy*(s* s + 1))
 TANDEM_UNARY_OP(tanh, floating, y, tanh_backward(dy, s))
 TANDEM_UNARY_OP(sigmoid, floating, y, sigmoid_backward(dy, s))
-TANDEM_UNARY_OP(erf, floating, x, dy*(s * s).neg().exp() * (2 * std::numbers::inv_sqrtpi))
-TANDEM_UNARY_OP(erfc, floating, x, dy*(s * s).neg().exp() * (-2 * std::numbers::inv_sqrtpi))
+TANDEM_UNARY_OP(erf, floating, x, dy*(s* s).neg().exp() * (2 * std::numbers::inv_sqrtpi))
+TANDEM_UNARY_OP(erfc, floating, x, dy*(s* s).neg().exp() * (-2 * std::numbers::inv_sqrtpi))
 TANDEM_UNARY_OP(reciprocal, floating, y, dy* s* s.neg())
 TANDEM_UNARY_OP(frac, floating, kNothing, dy)
 
 // Steps have no slope: their gradient is zero.
-#define TANDEM_STEP_OP(name)                                                                                        \
-  Tensor Tensor::name() const {                                                                                     \
-    if (!is_floating_point()) return clone();                                                                       \
-    const Tensor& x = *this;                                                                                        \
-    Tensor y = core::empty(x.sizes(), x.dtype(), x.device());                                                       \
-    TANDEM_DISPATCH(x.device(), name, x, y);                                                                        \
-    return record(#name, y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });   \
+#define TANDEM_STEP_OP(name)                                                                                      \
+  Tensor Tensor::name() const {                                                                                   \
+    if (!is_floating_point()) return clone();                                                                     \
+    const Tensor& x = *this;                                                                                      \
+    Tensor y = core::empty(x.sizes(), x.dtype(), x.device());                                                     \
+    TANDEM_DISPATCH(x.device(), name, x, y);                                                                      \
+    return record(#name, y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; }); \
   }
 TANDEM_STEP_OP(floor)
 TANDEM_STEP_OP(ceil)
 TANDEM_STEP_OP(trunc)
 TANDEM_STEP_OP(round)
 
-#define TANDEM_PREDICATE_OP(name, of_integers)                                                \
-  Tensor Tensor::name() const {                                                               \
-    if (!is_floating_point()) return full(sizes(), of_integers, options().dtype(kBool));      \
-    const Tensor& x = *this;                                                                  \
-    Tensor y = core::empty(x.sizes(), kBool, x.device());                                     \
-    TANDEM_DISPATCH(x.device(), name, x, y);                                                  \
-    return y;                                                                                 \
+#define TANDEM_PREDICATE_OP(name, of_integers)                                           \
+  Tensor Tensor::name() const {                                                          \
+    if (!is_floating_point()) return full(sizes(), of_integers, options().dtype(kBool)); \
+    const Tensor& x = *this;                                                             \
+    Tensor y = core::empty(x.sizes(), kBool, x.device());                                \
+    TANDEM_DISPATCH(x.device(), name, x, y);                                             \
+    return y;                                                                            \
   }
 TANDEM_PREDICATE_OP(isnan, false)
 TANDEM_PREDICATE_OP(isinf, false)
@@ -133,9 +134,10 @@ Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const {
   if (o.a.dtype() == kBool) return o.a.logical_or(o.b);
   Tensor y = like(o, o.a.dtype());
   TANDEM_DISPATCH(y.device(), add, o.a, o.b, alpha, y);
-  return record("add", y, {o.a, o.b}, {}, [alpha, one = alpha.to_double() == 1](const Context& ctx, const Tensor& dy) -> Grads {
-    return {ctx.needs_grad(0) ? dy : Tensor(), !ctx.needs_grad(1) ? Tensor() : one ? dy : dy.mul(alpha)};
-  });
+  return record("add", y, {o.a, o.b}, {},
+                [alpha, one = alpha.to_double() == 1](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.needs_grad(0) ? dy : Tensor(), !ctx.needs_grad(1) ? Tensor() : one ? dy : dy.mul(alpha)};
+                });
 }
 Tensor Tensor::sub(const Tensor& other, const Scalar& alpha) const {
   TANDEM_CHECK(dtype() != kBool || other.dtype() != kBool, "sub: bool has no subtraction; use logical_xor");
@@ -150,11 +152,11 @@ Tensor Tensor::mul(const Tensor& other) const {
   TANDEM_DISPATCH(y.device(), mul, o.a, o.b, y);
   // A factor is kept only if the other one wants a gradient: changing it in place is then allowed.
   const Tensor none;
-  return record("mul", y, {o.a, o.b}, {autograd::wants_grad(o.b) ? o.a : none, autograd::wants_grad(o.a) ? o.b : none},
-                [](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.needs_grad(0) ? dy * ctx.saved(1) : Tensor(),
-                          ctx.needs_grad(1) ? dy * ctx.saved(0) : Tensor()};
-                });
+  return record(
+      "mul", y, {o.a, o.b}, {autograd::wants_grad(o.b) ? o.a : none, autograd::wants_grad(o.a) ? o.b : none},
+      [](const Context& ctx, const Tensor& dy) -> Grads {
+        return {ctx.needs_grad(0) ? dy * ctx.saved(1) : Tensor(), ctx.needs_grad(1) ? dy * ctx.saved(0) : Tensor()};
+      });
 }
 Tensor Tensor::div(const Tensor& other) const {
   const Operands o = prepare("div", *this, other, /*to_floating=*/true);
@@ -201,27 +203,27 @@ Tensor Tensor::floor_divide(const Tensor& other) const {
 }
 
 // Equal values share the gradient, as PyTorch has it: half to each.
-#define TANDEM_EXTREME_OP(name, compare)                                                                        \
-  Tensor name(const Tensor& a, const Tensor& b) {                                                               \
-    const Operands o = prepare(#name, a, b);                                                                    \
-    Tensor y = like(o, o.a.dtype());                                                                            \
-    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);                                                             \
-    return record(#name, y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {         \
-      const Tensor a = ctx.saved(0), b = ctx.saved(1), half = (a == b).to(dy.dtype()) * 0.5;                    \
-      return {dy * (half + (a compare b).to(dy.dtype())), dy * (half + (b compare a).to(dy.dtype()))};          \
-    });                                                                                                         \
+#define TANDEM_EXTREME_OP(name, compare)                                                                \
+  Tensor name(const Tensor& a, const Tensor& b) {                                                       \
+    const Operands o = prepare(#name, a, b);                                                            \
+    Tensor y = like(o, o.a.dtype());                                                                    \
+    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);                                                     \
+    return record(#name, y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads { \
+      const Tensor a = ctx.saved(0), b = ctx.saved(1), half = (a == b).to(dy.dtype()) * 0.5;            \
+      return {dy * (half + (a compare b).to(dy.dtype())), dy * (half + (b compare a).to(dy.dtype()))};  \
+    });                                                                                                 \
   }
 TANDEM_EXTREME_OP(maximum, >)
 TANDEM_EXTREME_OP(minimum, <)
 Tensor Tensor::maximum(const Tensor& other) const { return tandem::maximum(*this, other); }
 Tensor Tensor::minimum(const Tensor& other) const { return tandem::minimum(*this, other); }
 
-#define TANDEM_COMPARE_OP(name)                          \
-  Tensor Tensor::name(const Tensor& other) const {       \
-    const Operands o = prepare(#name, *this, other);     \
-    Tensor y = like(o, kBool);                           \
-    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);      \
-    return y;                                            \
+#define TANDEM_COMPARE_OP(name)                      \
+  Tensor Tensor::name(const Tensor& other) const {   \
+    const Operands o = prepare(#name, *this, other); \
+    Tensor y = like(o, kBool);                       \
+    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);  \
+    return y;                                        \
   }
 TANDEM_COMPARE_OP(eq)
 TANDEM_COMPARE_OP(ne)
@@ -232,14 +234,14 @@ TANDEM_COMPARE_OP(ge)
 TANDEM_COMPARE_OP(logical_and)
 TANDEM_COMPARE_OP(logical_or)
 TANDEM_COMPARE_OP(logical_xor)
-#define TANDEM_BITWISE_OP(name)                                                                                     \
-  Tensor Tensor::name(const Tensor& other) const {                                                                  \
-    const Operands o = prepare(#name, *this, other);                                                                \
-    TANDEM_CHECK(!tandem::is_floating_point(o.a.dtype()), #name ": dtype is ", o.a.dtype(),                         \
-                 "; accepted: integers and bool");                                                                  \
-    Tensor y = like(o, o.a.dtype());                                                                                \
-    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);                                                                 \
-    return y;                                                                                                       \
+#define TANDEM_BITWISE_OP(name)                                                             \
+  Tensor Tensor::name(const Tensor& other) const {                                          \
+    const Operands o = prepare(#name, *this, other);                                        \
+    TANDEM_CHECK(!tandem::is_floating_point(o.a.dtype()), #name ": dtype is ", o.a.dtype(), \
+                 "; accepted: integers and bool");                                          \
+    Tensor y = like(o, o.a.dtype());                                                        \
+    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);                                         \
+    return y;                                                                               \
   }
 TANDEM_BITWISE_OP(bitwise_and)
 TANDEM_BITWISE_OP(bitwise_or)
@@ -255,7 +257,8 @@ Tensor operator/(const Scalar& a, const Tensor& b) { return beside(b, a).div(b);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   TANDEM_CHECK(condition.dtype() == kBool, "where: condition is ", condition.dtype(), "; accepted: bool");
   const Operands o = prepare("where", a, b);
-  TANDEM_CHECK(condition.device() == o.a.device(), "where: condition is on ", condition.device(), ", a on ", a.device());
+  TANDEM_CHECK(condition.device() == o.a.device(), "where: condition is on ", condition.device(), ", a on ",
+               a.device());
   Tensor y = core::empty(broadcast_shapes("where", condition.sizes(), o.sizes), o.a.dtype(), o.a.device());
   TANDEM_DISPATCH(y.device(), where, condition, o.a, o.b, y);
   return record("where", y, {o.a, o.b}, {condition}, [](const Context& ctx, const Tensor& dy) -> Grads {
@@ -266,7 +269,9 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 }
 Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) { return where(condition, beside(b, a), b); }
 Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) { return where(condition, a, beside(a, b)); }
-Tensor Tensor::where(const Tensor& condition, const Tensor& other) const { return tandem::where(condition, *this, other); }
+Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
+  return tandem::where(condition, *this, other);
+}
 Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   return tandem::where(mask, core::scalar(value, dtype(), device()), *this);
 }
@@ -276,10 +281,13 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
   const Tensor& x = *this;
   TANDEM_CHECK(dtype() != kBool, "clamp: dtype is bool; accepted: numbers");
   const auto limit = [&](bool low) -> Scalar {
-    if (is_floating_point()) return low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+    if (is_floating_point())
+      return low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
     return visit_dtype(dtype(), [&]<class T>() -> Scalar {
-      if constexpr (std::is_integral_v<T>) return low ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
-      else return 0;
+      if constexpr (std::is_integral_v<T>)
+        return low ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+      else
+        return 0;
     });
   };
   const Scalar low = min.value_or(limit(true)), high = max.value_or(limit(false));
@@ -358,17 +366,17 @@ Tensor softplus(const Tensor& x, double beta, double threshold) {
   });
 }
 
-#define TANDEM_GRADIENT_OP(name, second)                                                             \
-  Tensor name(const Tensor& dy, const Tensor& y) {                                                   \
-    Tensor dx = core::empty(y.sizes(), y.dtype(), y.device());                                       \
-    TANDEM_DISPATCH(y.device(), name, dy, y, dx);                                                    \
-    return record(#name, dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads {  \
-      const Tensor dy = ctx.saved(0), y = ctx.saved(1);                                              \
-      return {name(ddx, y), second};                                                                 \
-    });                                                                                              \
+#define TANDEM_GRADIENT_OP(name, second)                                                            \
+  Tensor name(const Tensor& dy, const Tensor& y) {                                                  \
+    Tensor dx = core::empty(y.sizes(), y.dtype(), y.device());                                      \
+    TANDEM_DISPATCH(y.device(), name, dy, y, dx);                                                   \
+    return record(#name, dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads { \
+      const Tensor dy = ctx.saved(0), y = ctx.saved(1);                                             \
+      return {name(ddx, y), second};                                                                \
+    });                                                                                             \
   }
 TANDEM_GRADIENT_OP(relu_backward, Tensor())  // flat in y
-TANDEM_GRADIENT_OP(sigmoid_backward, ctx.needs_grad(1) ? ddx * dy * (1 - y * 2) : Tensor())
-TANDEM_GRADIENT_OP(tanh_backward, ctx.needs_grad(1) ? ddx * dy * y * -2 : Tensor())
+TANDEM_GRADIENT_OP(sigmoid_backward, ctx.needs_grad(1) ? ddx* dy*(1 - y * 2) : Tensor())
+TANDEM_GRADIENT_OP(tanh_backward, ctx.needs_grad(1) ? ddx* dy* y * -2 : Tensor())
 
 }  // namespace tandem

@@ -13,8 +13,8 @@ DType result_type(const Tensor& a, const Scalar& b);
   inline Tensor name(const Tensor& x) { return x.name(); }
 TANDEM_UNARY_METHODS(X)
 #undef X
-#define X(name)                                                                 \
-  inline Tensor name(const Tensor& a, const Tensor& b) { return a.name(b); }   \
+#define X(name)                                                              \
+  inline Tensor name(const Tensor& a, const Tensor& b) { return a.name(b); } \
   inline Tensor name(const Tensor& a, const Scalar& b) { return a.name(b); }
 TANDEM_BINARY_METHODS(X)
 #undef X
@@ -52,8 +52,8 @@ Tensor sigmoid_backward(const Tensor& dy, const Tensor& y);
 Tensor tanh_backward(const Tensor& dy, const Tensor& y);
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high);
 
-#define TANDEM_OPERATOR(symbol, name)                                                            \
-  inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.name(b); }         \
+#define TANDEM_OPERATOR(symbol, name)                                                   \
+  inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.name(b); } \
   inline Tensor operator symbol(const Tensor& a, const Scalar& b) { return a.name(b); }
 TANDEM_OPERATOR(+, add)
 TANDEM_OPERATOR(-, sub)

@@ -78,7 +78,8 @@ Tensor fit(const Node& from, const Node& to, uint32_t slot, Tensor grad) {
   return grad;
 }
 
-void deliver(GraphTask& task, const Node& from, uint64_t sequence, uint32_t edge_number, const Edge& edge, Tensor grad) {
+void deliver(GraphTask& task, const Node& from, uint64_t sequence, uint32_t edge_number, const Edge& edge,
+             Tensor grad) {
   grad = fit(from, *edge.node, edge.slot, std::move(grad));
   std::unique_lock lock(task.mutex, std::defer_lock);
   if (task.several_devices) lock.lock();
@@ -327,8 +328,10 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
           std::none_of(ready.begin(), ready.end(), [&](const NodePtr& n) { return n == root.node; }))
         ready.push_back(root.node);
     if (on_worker) task->several_devices = false;
-    if (task->several_devices) run_on_workers(task, std::move(ready));
-    else run_on_this_thread(task, std::move(ready));
+    if (task->several_devices)
+      run_on_workers(task, std::move(ready));
+    else
+      run_on_this_thread(task, std::move(ready));
     for (size_t i = 0; i < task->callbacks.size(); ++i) task->callbacks[i]();  // one may queue another
   } catch (...) {
     current_task = outer;

@@ -55,8 +55,9 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
   const double distance = end.to_double() - start.to_double(), by = step.to_double();
   TANDEM_CHECK(by != 0 && distance * by >= 0, "arange: from ", start, " to ", end, " does not go by ", step);
-  const int64_t count = integral ? (end.to_int64() - start.to_int64() + step.to_int64() - (by > 0 ? 1 : -1)) / step.to_int64()
-                                 : static_cast<int64_t>(std::ceil(distance / by));
+  const int64_t count =
+      integral ? (end.to_int64() - start.to_int64() + step.to_int64() - (by > 0 ? 1 : -1)) / step.to_int64()
+               : static_cast<int64_t>(std::ceil(distance / by));
   Tensor out = core::empty({count}, options.dtype_or(integral ? kInt64 : get_default_dtype()), options.device());
   TANDEM_DISPATCH(out.device(), arange, start, step, out);
   return finish(out, options);

@@ -39,11 +39,9 @@ Tensor randperm(int64_t n, const TensorOptions& options = {});
 class NestedList {
  public:
   template <class T>
-    requires std::is_arithmetic_v<T>
-  NestedList(T value) : values_{Scalar(value)} {}
+  requires std::is_arithmetic_v<T> NestedList(T value) : values_{Scalar(value)} {}
   NestedList(std::initializer_list<NestedList> rows);
-  template <class T>
-  NestedList(const std::vector<T>& list) : sizes_{static_cast<int64_t>(list.size())} {
+  template <class T> NestedList(const std::vector<T>& list) : sizes_{static_cast<int64_t>(list.size())} {
     for (const auto& v : list) values_.push_back(Scalar(static_cast<T>(v)));
     if (list.empty()) kind_of_empty_ = Scalar(T{});
   }

@@ -20,17 +20,14 @@ class AutogradContext {
   std::map<std::string, Scalar> saved_data;  // numbers that backward needs
 
  private:
-  template <class>
-  friend class Function;
-  template <class>
-  friend class FunctionNode;
+  template <class> friend class Function;
+  template <class> friend class FunctionNode;
   variable_list to_save_;
   size_t saved_count_ = 0;
   const Node* node_ = nullptr;
 };
 
-template <class T>
-class FunctionNode final : public Node {
+template <class T> class FunctionNode final : public Node {
  public:
   FunctionNode() : Node("CustomFunction") {}
   Grads apply(Grads&& grads) override {
@@ -51,11 +48,9 @@ class FunctionNode final : public Node {
 ///   static Tensor forward(AutogradContext* ctx, const Tensor& x, double k);   // or variable_list
 ///   static variable_list backward(AutogradContext* ctx, variable_list grads); // one entry per argument of forward
 /// and call Exp::apply(x, k). forward records nothing; backward may be differentiated again if it uses public ops.
-template <class Self>
-class Function {
+template <class Self> class Function {
  public:
-  template <class... Args>
-  static auto apply(Args&&... args) {
+  template <class... Args> static auto apply(Args&&... args) {
     auto node = std::make_shared<FunctionNode<Self>>();
     AutogradContext& context = node->context;
     context.node_ = node.get();
@@ -74,13 +69,17 @@ class Function {
       return Self::forward(&context, std::forward<Args>(args)...);
     }();
     variable_list outputs;
-    if constexpr (std::is_same_v<decltype(result), Tensor>) outputs = {result};
-    else outputs = result;
+    if constexpr (std::is_same_v<decltype(result), Tensor>)
+      outputs = {result};
+    else
+      outputs = result;
     if (!wanted) return result;
     for (Tensor& output : outputs) {
       if (find_meta(output)) output = core::alias(output);  // forward returned an input: it keeps its own history
-      if (output.is_floating_point()) set_history(output, node);
-      else node->add_output(output);
+      if (output.is_floating_point())
+        set_history(output, node);
+      else
+        node->add_output(output);
     }
     for (const Tensor& t : context.to_save_) {
       bool is_output = false;
@@ -89,8 +88,10 @@ class Function {
     }
     context.saved_count_ = context.to_save_.size();
     context.to_save_.clear();
-    if constexpr (std::is_same_v<decltype(result), Tensor>) return outputs[0];
-    else return outputs;
+    if constexpr (std::is_same_v<decltype(result), Tensor>)
+      return outputs[0];
+    else
+      return outputs;
   }
 };
 

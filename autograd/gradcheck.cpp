@@ -31,7 +31,8 @@ variable_list values(const GradcheckFunction& f, const variable_list& inputs) {
 bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double eps, double atol, double rtol) {
   for (size_t i = 0; i < inputs.size(); ++i)
     TANDEM_CHECK(!inputs[i].requires_grad() || (inputs[i].dtype() == kFloat64 && inputs[i].is_contiguous()),
-                 "gradcheck: input ", i, " is ", inputs[i].dtype(), "; inputs that require a gradient must be contiguous float64");
+                 "gradcheck: input ", i, " is ", inputs[i].dtype(),
+                 "; inputs that require a gradient must be contiguous float64");
   const variable_list outputs = floating_outputs(f(inputs));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& x = inputs[i];

@@ -212,7 +212,8 @@ Tensor embedding(const Tensor& weight, const Tensor& index, int64_t padding_idx)
 
 namespace {
 /// Applies numbers, slices, None and Ellipsis; tensors are left for later with the dimension they index.
-Tensor basic_index(Tensor x, ArrayRef<indexing::TensorIndex> indices, std::vector<std::pair<int64_t, Tensor>>& tensors) {
+Tensor basic_index(Tensor x, ArrayRef<indexing::TensorIndex> indices,
+                   std::vector<std::pair<int64_t, Tensor>>& tensors) {
   using namespace indexing;
   int64_t used = 0;
   for (const TensorIndex& i : indices) {
@@ -225,10 +226,14 @@ Tensor basic_index(Tensor x, ArrayRef<indexing::TensorIndex> indices, std::vecto
   const int64_t rank = x.dim();
   int64_t dim = 0;
   for (const TensorIndex& i : indices) {
-    if (const auto* number = std::get_if<int64_t>(&i.entry)) x = x.select(dim, *number);
-    else if (const auto* slice = std::get_if<Slice>(&i.entry)) x = x.slice(dim++, slice->start, slice->stop, slice->step);
-    else if (std::holds_alternative<std::monostate>(i.entry)) x = x.unsqueeze(dim++);
-    else if (std::holds_alternative<EllipsisIndexType>(i.entry)) dim += rank - used;
+    if (const auto* number = std::get_if<int64_t>(&i.entry))
+      x = x.select(dim, *number);
+    else if (const auto* slice = std::get_if<Slice>(&i.entry))
+      x = x.slice(dim++, slice->start, slice->stop, slice->step);
+    else if (std::holds_alternative<std::monostate>(i.entry))
+      x = x.unsqueeze(dim++);
+    else if (std::holds_alternative<EllipsisIndexType>(i.entry))
+      dim += rank - used;
     else {
       const Tensor& t = std::get<Tensor>(i.entry);
       tensors.emplace_back(dim, t);

@@ -46,8 +46,7 @@ struct Slice {
 class TensorIndex {
  public:
   template <class T>
-    requires std::is_integral_v<T>
-  TensorIndex(T index) : entry(static_cast<int64_t>(index)) {}
+  requires std::is_integral_v<T> TensorIndex(T index) : entry(static_cast<int64_t>(index)) {}
   TensorIndex(Slice slice) : entry(slice) {}
   TensorIndex(std::nullopt_t) : entry(std::monostate()) {}
   TensorIndex(EllipsisIndexType e) : entry(e) {}

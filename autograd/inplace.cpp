@@ -15,14 +15,13 @@ using autograd::inplace;
 
 /// A binary in-place op must keep x's shape, and its dtype must hold the result's kind.
 void check_result(const char* op, const Tensor& x, const Tensor& other, DType result) {
-  TANDEM_CHECK(broadcast_shapes(op, x.sizes(), other.sizes()) == x.sizes(), op, "_: x is ", x.sizes(), " and the other ",
-               other.sizes(), "; x cannot grow");
+  TANDEM_CHECK(broadcast_shapes(op, x.sizes(), other.sizes()) == x.sizes(), op, "_: x is ", x.sizes(),
+               " and the other ", other.sizes(), "; x cannot grow");
   TANDEM_CHECK(is_floating_point(x.dtype()) || !is_floating_point(result), op, "_: the result is ", result,
                ", which x of ", x.dtype(), " cannot hold");
 }
 /// Writes `y` into x when the two differ in dtype.
-template <class Op>
-void directly(Tensor& x, const Tensor& other, Op op) {
+template <class Op> void directly(Tensor& x, const Tensor& other, Op op) {
   const NoGradGuard guard;
   copy_elements(op(x, other), x);
 }
@@ -85,15 +84,15 @@ Tensor& Tensor::fill_(const Scalar& value) {
 }
 Tensor& Tensor::zero_() { return fill_(0); }
 
-#define TANDEM_UNARY_INPLACE(name)                                          \
-  Tensor& Tensor::name##_() {                                               \
-    return inplace(                                                         \
-        #name "_", *this, {},                                               \
-        [&] {                                                               \
-          const NoGradGuard guard;                                          \
-          copy_elements(name(), *this);                                     \
-        },                                                                  \
-        [&](const Tensor& old) { return old.name(); });                     \
+#define TANDEM_UNARY_INPLACE(name)                      \
+  Tensor& Tensor::name##_() {                           \
+    return inplace(                                     \
+        #name "_", *this, {},                           \
+        [&] {                                           \
+          const NoGradGuard guard;                      \
+          copy_elements(name(), *this);                 \
+        },                                              \
+        [&](const Tensor& old) { return old.name(); }); \
   }
 TANDEM_UNARY_INPLACE(relu)
 TANDEM_UNARY_INPLACE(exp)
@@ -114,8 +113,7 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) {
 
 namespace {
 /// Random in-place fills replace every element, so the old history ends here.
-template <class Fill>
-Tensor& random(const char* op, Tensor& x, Fill fill) {
+template <class Fill> Tensor& random(const char* op, Tensor& x, Fill fill) {
   return inplace(
       op, x, {}, [&] { fill(default_generator(x.device()).reserve(static_cast<uint64_t>(x.numel())), x); },
       [&](const Tensor&) {
@@ -139,7 +137,8 @@ Tensor& Tensor::normal_(double mean, double std) {
 }
 Tensor& Tensor::bernoulli_(double p) {
   TANDEM_CHECK(p >= 0 && p <= 1, "bernoulli_: p is ", p, "; accepted: 0 to 1");
-  return random("bernoulli_", *this, [&](PhiloxState r, Tensor& y) { TANDEM_DISPATCH(y.device(), bernoulli, p, r, y); });
+  return random("bernoulli_", *this,
+                [&](PhiloxState r, Tensor& y) { TANDEM_DISPATCH(y.device(), bernoulli, p, r, y); });
 }
 Tensor& Tensor::random_(int64_t low, int64_t high) {
   TANDEM_CHECK(low < high, "random_: from ", low, " to ", high, " holds no integer");

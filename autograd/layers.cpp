@@ -23,8 +23,7 @@ void check_real(const char* op, const Tensor& x) {
 Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? x.to(kFloat32) : x; }
 
 /// A row-wise op along dim: brings dim last, calls f on (rows, n), and puts it back.
-template <class F>
-Tensor along(const char* op, const Tensor& x, int64_t dim, F f) {
+template <class F> Tensor along(const char* op, const Tensor& x, int64_t dim, F f) {
   check_real(op, x);
   dim = wrap_dim(op, dim, x.dim());
   if (x.dim() == 0) return f(x.reshape({1, 1})).reshape({});
@@ -41,17 +40,15 @@ Tensor softmax_rows(const Tensor& x) {
   const Tensor from = dense(x);
   Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
   TANDEM_DISPATCH(x.device(), softmax, from, y);
-  return record("softmax", y, {x}, {y}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    return {softmax_backward(dy, ctx.saved(0))};
-  });
+  return record("softmax", y, {x}, {y},
+                [](const Context& ctx, const Tensor& dy) -> Grads { return {softmax_backward(dy, ctx.saved(0))}; });
 }
 Tensor log_softmax_rows(const Tensor& x) {
   const Tensor from = dense(x);
   Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
   TANDEM_DISPATCH(x.device(), log_softmax, from, y);
-  return record("log_softmax", y, {x}, {y}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    return {log_softmax_backward(dy, ctx.saved(0))};
-  });
+  return record("log_softmax", y, {x}, {y},
+                [](const Context& ctx, const Tensor& dy) -> Grads { return {log_softmax_backward(dy, ctx.saved(0))}; });
 }
 /// dx = y (dy - sum dy y)
 Tensor softmax_backward(const Tensor& dy, const Tensor& y) {
@@ -123,8 +120,8 @@ Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weig
     return nll_loss(log_prob.unsqueeze(0), target.unsqueeze(0), weight, reduction, ignore_index);
   if (log_prob.dim() > 2) {  // every position is a sample of its own
     const int64_t classes = log_prob.size(1);
-    const Tensor losses = nll_loss(log_prob.transpose(1, -1).reshape({-1, classes}), target.transpose(1, -1).reshape({-1}),
-                                   weight, reduction, ignore_index);
+    const Tensor losses = nll_loss(log_prob.transpose(1, -1).reshape({-1, classes}),
+                                   target.transpose(1, -1).reshape({-1}), weight, reduction, ignore_index);
     return reduction == Reduction::none ? losses.reshape(target.transpose(1, -1).sizes()).transpose(1, -1) : losses;
   }
   TANDEM_CHECK(log_prob.dim() == 2 && target.dim() == 1 && target.size(0) == log_prob.size(0), "nll_loss: log_prob is ",
@@ -133,7 +130,8 @@ Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weig
                "nll_loss: weight must be (", log_prob.size(1), ",)");
   const Tensor x = dense(widened(log_prob)), t = dense(target);
   const Tensor w = weight.defined() ? dense(weight.detach().to(x.dtype())) : Tensor();
-  Tensor losses = core::empty({x.size(0)}, x.dtype(), x.device()), weights = core::empty({x.size(0)}, x.dtype(), x.device());
+  Tensor losses = core::empty({x.size(0)}, x.dtype(), x.device()),
+         weights = core::empty({x.size(0)}, x.dtype(), x.device());
   TANDEM_DISPATCH(x.device(), nll, x, t, w, ignore_index, losses, weights);
   losses = record("nll_loss", losses, {log_prob}, {t, weights},
                   [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
@@ -224,7 +222,8 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   const int64_t count = channels ? x.numel() / channels : 0;
   Tensor mean, rstd;
   if (training) {
-    TANDEM_CHECK(count != 1, "batch_norm: x is ", input.sizes(), "; in training each channel needs more than one value");
+    TANDEM_CHECK(count != 1, "batch_norm: x is ", input.sizes(),
+                 "; in training each channel needs more than one value");
     mean = core::empty({channels}, x.dtype(), x.device());
     rstd = core::empty({channels}, x.dtype(), x.device());
     Tensor var = core::empty({channels}, x.dtype(), x.device());
@@ -233,7 +232,8 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
       const NoGradGuard guard;
       Tensor m = running_mean, v = running_var;
       m.mul_(1 - momentum).add_(mean.to(m.dtype()), momentum);
-      v.mul_(1 - momentum).add_(var.to(v.dtype()), momentum * static_cast<double>(count) / static_cast<double>(count - 1));
+      v.mul_(1 - momentum)
+          .add_(var.to(v.dtype()), momentum * static_cast<double>(count) / static_cast<double>(count - 1));
     }
   } else {
     const NoGradGuard guard;
@@ -254,7 +254,8 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
       return {dx * r, weight.defined() ? (dy * xhat).sum({0, 2}) : Tensor(), dy.sum({0, 2})};
     }
     const Tensor g = dense(dy);
-    Tensor sum_dy = core::empty(mean.sizes(), x.dtype(), x.device()), sum_xhat = core::empty(mean.sizes(), x.dtype(), x.device());
+    Tensor sum_dy = core::empty(mean.sizes(), x.dtype(), x.device()),
+           sum_xhat = core::empty(mean.sizes(), x.dtype(), x.device());
     Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
     const Tensor from = dense(x), w = weight.defined() ? dense(weight.to(x.dtype())) : Tensor();
     TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training, sum_dy, sum_xhat, dx);
@@ -265,12 +266,13 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
       .to(input.dtype());
 }
 
-Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
+                  double eps) {
   check_real("layer_norm", input);
   const int64_t n = numel_of(normalized_shape);
   const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(input.dim());
-  TANDEM_CHECK(tail > 0 && tail <= rank && input.sizes().slice(rank - tail, tail) == normalized_shape, "layer_norm: x is ",
-               input.sizes(), "; its last sizes must be ", normalized_shape);
+  TANDEM_CHECK(tail > 0 && tail <= rank && input.sizes().slice(rank - tail, tail) == normalized_shape,
+               "layer_norm: x is ", input.sizes(), "; its last sizes must be ", normalized_shape);
   const Tensor wide = widened(input).reshape({n ? input.numel() / n : 0, n});
   const Tensor x = dense(wide), w = weight.defined() ? dense(weight.to(x.dtype()).reshape({n})).detach() : Tensor(),
                b = bias.defined() ? dense(bias.to(x.dtype()).reshape({n})).detach() : Tensor();
@@ -294,7 +296,8 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
     }
     const bool wants_weight = weight.defined() && ctx.needs_grad(1);
     return {dx, wants_weight ? (dy * ((x - m) * r)).sum({0}).reshape(weight.sizes()) : Tensor(),
-            ctx.needs_grad(2) ? dy.sum({0}).reshape(weight.defined() ? weight.sizes() : IntArrayRef(dy.size(1))) : Tensor()};
+            ctx.needs_grad(2) ? dy.sum({0}).reshape(weight.defined() ? weight.sizes() : IntArrayRef(dy.size(1)))
+                              : Tensor()};
   };
   return record("layer_norm", y, {wide, weight, bias}, {wide, mean, rstd, weight}, backward)
       .reshape(input.sizes())
@@ -304,10 +307,12 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
 // ---- pooling
 
 namespace {
-/// Output size of one window dimension, as PyTorch rounds it: a last window that starts in the right padding is left out.
-int64_t pooled(const char* op, int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil) {
-  TANDEM_CHECK(kernel > 0 && stride > 0 && dilation > 0 && padding >= 0 && padding * 2 <= kernel, op, ": kernel ", kernel,
-               ", stride ", stride, ", padding ", padding, ", dilation ", dilation,
+/// Output size of one window dimension, as PyTorch rounds it: a last window that starts in the right padding is left
+/// out.
+int64_t pooled(const char* op, int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+               bool ceil) {
+  TANDEM_CHECK(kernel > 0 && stride > 0 && dilation > 0 && padding >= 0 && padding * 2 <= kernel, op, ": kernel ",
+               kernel, ", stride ", stride, ", padding ", padding, ", dilation ", dilation,
                "; all but padding must be positive, and padding at most half the kernel");
   const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
   TANDEM_CHECK(room >= 0, op, ": a window of ", dilation * (kernel - 1) + 1, " is larger than the padded size ",
@@ -321,8 +326,8 @@ kernels::PoolShape pool_shape(Pair k, IntArrayRef stride, Pair p, Pair d, bool i
   return {{k[0], k[1]}, {s[0], s[1]}, {p[0], p[1]}, {d[0], d[1]}, include};
 }
 struct Planes {
-  Tensor x;    // (planes, H, W), contiguous
-  Shape out;   // the output's full shape
+  Tensor x;   // (planes, H, W), contiguous
+  Shape out;  // the output's full shape
   int64_t oh, ow;
   Planes(const char* op, const Tensor& input, const kernels::PoolShape& s, bool ceil) : Planes(op, input) {
     oh = pooled(op, x.size(1), s.kernel[0], s.stride[0], s.padding[0], s.dilation[0], ceil);
@@ -348,11 +353,12 @@ Tensor max_pool_backward(const Tensor& dy, const Tensor& index, IntArrayRef x_si
   const Shape planes{index.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()};
   Tensor dx = core::empty(planes, wide.dtype(), dy.device());
   TANDEM_DISPATCH(dy.device(), max_pool2d_backward, g, index, dx);
-  return record("max_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {index},
-                [sizes = Shape(dy.sizes())](const Context& ctx, const Tensor& ddx) -> Grads {
-                  const Tensor index = ctx.saved(0);
-                  return {ddx.reshape({index.size(0), -1}).gather(1, index.reshape({index.size(0), -1})).reshape(sizes)};
-                });
+  return record(
+      "max_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {index},
+      [sizes = Shape(dy.sizes())](const Context& ctx, const Tensor& ddx) -> Grads {
+        const Tensor index = ctx.saved(0);
+        return {ddx.reshape({index.size(0), -1}).gather(1, index.reshape({index.size(0), -1})).reshape(sizes)};
+      });
 }
 /// A linear op and its transpose, each the other's derivative.
 Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil);
@@ -390,7 +396,8 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, Pair ker
 Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Pair dilation, bool ceil_mode) {
   return std::get<0>(max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
 }
-Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, bool ceil_mode, bool count_include_pad) {
+Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, bool ceil_mode,
+                  bool count_include_pad) {
   return avg_pool(x, pool_shape(kernel, stride, padding, 1, count_include_pad), ceil_mode);
 }
 Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {

@@ -68,7 +68,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (b.dim() == 2) {  // one product of all rows
     Shape out = a.sizes();
     out.back() = b.size(1);
-    return a.dim() == 2 ? mm(a, b) : mm(a.reshape({a.numel() / std::max<int64_t>(a.size(-1), 1), a.size(-1)}), b).reshape(out);
+    return a.dim() == 2 ? mm(a, b)
+                        : mm(a.reshape({a.numel() / std::max<int64_t>(a.size(-1), 1), a.size(-1)}), b).reshape(out);
   }
   const size_t ra = static_cast<size_t>(a.dim()), rb = static_cast<size_t>(b.dim());
   const Shape batch = broadcast_shapes("matmul", a.sizes().slice(0, ra - 2), b.sizes().slice(0, rb - 2));
@@ -125,14 +126,11 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
     const kernels::ConvShape shape = conv_shape(stride, padding, dilation, groups);
     TANDEM_DISPATCH(x.device(), conv2d, dense_x, dense_w, shape, y);
   }
-  y = record("conv2d", y, {x, weight}, {x, weight},
-             [=](const Context& ctx, const Tensor& dy) -> Grads {
-               const Tensor x = ctx.saved(0), w = ctx.saved(1);
-               return {ctx.needs_grad(0) ? conv2d_backward_input(dy, w, x.sizes(), stride, padding, dilation, groups)
-                                         : Tensor(),
-                       ctx.needs_grad(1) ? conv2d_backward_weight(dy, x, w.sizes(), stride, padding, dilation, groups)
-                                         : Tensor()};
-             });
+  y = record("conv2d", y, {x, weight}, {x, weight}, [=](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), w = ctx.saved(1);
+    return {ctx.needs_grad(0) ? conv2d_backward_input(dy, w, x.sizes(), stride, padding, dilation, groups) : Tensor(),
+            ctx.needs_grad(1) ? conv2d_backward_weight(dy, x, w.sizes(), stride, padding, dilation, groups) : Tensor()};
+  });
   return bias.defined() ? y + bias.view({-1, 1, 1}) : y;
 }
 
@@ -145,11 +143,13 @@ Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef
     const kernels::ConvShape shape = conv_shape(stride, padding, dilation, groups);
     TANDEM_DISPATCH(dy.device(), conv2d_backward_input, dense_dy, dense_w, shape, dx);
   }
-  return record("conv2d_backward_input", dx, {dy, weight}, {dy, weight}, [=](const Context& ctx, const Tensor& g) -> Grads {
-    const Tensor dy = ctx.saved(0), w = ctx.saved(1);  // linear in both
-    return {ctx.needs_grad(0) ? conv2d(g, w, {}, stride, padding, dilation, groups) : Tensor(),
+  return record(
+      "conv2d_backward_input", dx, {dy, weight}, {dy, weight}, [=](const Context& ctx, const Tensor& g) -> Grads {
+        const Tensor dy = ctx.saved(0), w = ctx.saved(1);  // linear in both
+        return {
+            ctx.needs_grad(0) ? conv2d(g, w, {}, stride, padding, dilation, groups) : Tensor(),
             ctx.needs_grad(1) ? conv2d_backward_weight(dy, g, w.sizes(), stride, padding, dilation, groups) : Tensor()};
-  });
+      });
 }
 Tensor conv2d_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, Pair stride, Pair padding,
                               Pair dilation, int64_t groups) {

@@ -11,8 +11,8 @@ struct Meta : AutogradRecord {
   NodePtr node;
   uint32_t slot = 0;
   std::weak_ptr<AccumulateGrad> accumulator;
-  std::mutex mutex;  // guards `accumulator`, which graphs on several threads may ask for
-  std::vector<Node::TensorHook> hooks;                               // of a leaf
+  std::mutex mutex;                     // guards `accumulator`, which graphs on several threads may ask for
+  std::vector<Node::TensorHook> hooks;  // of a leaf
   std::vector<std::function<void(const Tensor&)>> post_accumulate;  // of a leaf
   // A view: the tensor that owns the history, and the version at which `node` was right.
   Tensor base;

@@ -96,8 +96,10 @@ Tensor Node::zeros_for(size_t i) const {
 void link(const NodePtr& node, std::initializer_list<Tensor*> outputs, TensorRefs inputs, TensorRefs saved) {
   for (const Tensor& input : inputs) node->add_input(input);
   for (Tensor* output : outputs)
-    if (output->defined() && output->is_floating_point()) set_history(*output, node);
-    else node->add_output(*output);
+    if (output->defined() && output->is_floating_point())
+      set_history(*output, node);
+    else
+      node->add_output(*output);
   for (const Tensor& t : saved) {
     const bool is_output = std::any_of(outputs.begin(), outputs.end(), [&](Tensor* o) { return o->is_same(t); });
     node->save(t, is_output);

@@ -20,8 +20,7 @@ inline bool any_wants_grad(TensorRefs tensors) {
 
 /// A node whose backward is a lambda: (const Context&, const Tensor&) -> Grads for one output,
 /// (const Context&, const Grads&) -> Grads for several. It captures numbers and shapes; tensors go through `saved`.
-template <class Backward>
-class LambdaNode final : public Node {
+template <class Backward> class LambdaNode final : public Node {
  public:
   LambdaNode(const char* name, Backward backward) : Node(name), backward_(std::move(backward)) {}
   Grads apply(Grads&& grads) override {
@@ -66,15 +65,14 @@ std::tuple<Outputs...> record(const char* name, std::tuple<Outputs...> outputs, 
   if (any_wants_grad(inputs)) [[unlikely]]
     std::apply(
         [&](auto&... each) {
-          link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)),
-               {&each...}, inputs, saved);
+          link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)), {&each...},
+               inputs, saved);
         },
         outputs);
   return outputs;
 }
 /// Records a view: as record, and in-place changes of the view reach the history of `x`, and the other way round.
-template <class Backward>
-Tensor record_view(const char* name, Tensor output, const Tensor& x, Backward&& backward) {
+template <class Backward> Tensor record_view(const char* name, Tensor output, const Tensor& x, Backward&& backward) {
   output = record(name, std::move(output), {x}, {}, std::forward<Backward>(backward));
   if (is_grad_enabled() && is_floating_point(x.dtype())) set_view_of(output, x);
   return output;

@@ -114,38 +114,38 @@ Tensor Tensor::norm(double p) const {
   return abs().pow(p).sum().pow(1 / p);
 }
 
-#define TANDEM_EXTREME_REDUCTION(name)                                                                              \
-  Tensor Tensor::name(IntArrayRef dims, bool keepdim) const {                                                       \
-    const Reduction r = plan(#name, *this, dims);                                                                   \
-    TANDEM_CHECK(r.count > 0, #name ": ", sizes(), " has no elements to choose from");                              \
-    Tensor flat = flat_output(r, dtype());                                                                          \
-    TANDEM_DISPATCH(device(), name, r.x, flat);                                                                     \
-    const Tensor y = restore(r, flat, keepdim);                                                                     \
-    return record(#name, y, {*this}, {*this, y}, [kept = r.kept](const Context& ctx, const Tensor& dy) -> Grads {   \
-      const Tensor hit = (ctx.saved(0) == with_dims(ctx.saved(1), kept)).to(dy.dtype());                            \
-      const Tensor ties = sum_to_size(hit, kept);                                                                   \
-      return {hit * (with_dims(dy, kept) / ties)};                                                                  \
-    });                                                                                                             \
+#define TANDEM_EXTREME_REDUCTION(name)                                                                            \
+  Tensor Tensor::name(IntArrayRef dims, bool keepdim) const {                                                     \
+    const Reduction r = plan(#name, *this, dims);                                                                 \
+    TANDEM_CHECK(r.count > 0, #name ": ", sizes(), " has no elements to choose from");                            \
+    Tensor flat = flat_output(r, dtype());                                                                        \
+    TANDEM_DISPATCH(device(), name, r.x, flat);                                                                   \
+    const Tensor y = restore(r, flat, keepdim);                                                                   \
+    return record(#name, y, {*this}, {*this, y}, [kept = r.kept](const Context& ctx, const Tensor& dy) -> Grads { \
+      const Tensor hit = (ctx.saved(0) == with_dims(ctx.saved(1), kept)).to(dy.dtype());                          \
+      const Tensor ties = sum_to_size(hit, kept);                                                                 \
+      return {hit * (with_dims(dy, kept) / ties)};                                                                \
+    });                                                                                                           \
   }
 TANDEM_EXTREME_REDUCTION(amax)
 TANDEM_EXTREME_REDUCTION(amin)
 Tensor Tensor::max() const { return amax(); }
 Tensor Tensor::min() const { return amin(); }
 
-#define TANDEM_INDEXED_EXTREME(name, kernel)                                                                        \
-  std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, bool keepdim) const {                                        \
-    const Reduction r = plan(#name, *this, {dim});                                                                  \
-    TANDEM_CHECK(r.count > 0, #name ": dimension ", dim, " of ", sizes(), " has no elements to choose from");       \
-    Tensor flat = flat_output(r, dtype()), places = flat_output(r, kInt64);                                         \
-    TANDEM_DISPATCH(device(), kernel, r.x, flat, places);                                                           \
-    const Tensor index = restore(r, places, keepdim);                                                               \
-    const int64_t at = wrap_dim(#name, dim, this->dim());                                                           \
-    return {record(#name, restore(r, flat, keepdim), {*this}, {index},                                              \
-                   [kept = r.kept, sizes = Shape(sizes()), at](const Context& ctx, const Tensor& dy) -> Grads {     \
-                     const Tensor index = with_dims(ctx.saved(0), kept);                                            \
-                     return {zeros(sizes, dy.options()).scatter_add(at, index, with_dims(dy, kept))};               \
-                   }),                                                                                              \
-            index};                                                                                                 \
+#define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
+  std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, bool keepdim) const {                                    \
+    const Reduction r = plan(#name, *this, {dim});                                                              \
+    TANDEM_CHECK(r.count > 0, #name ": dimension ", dim, " of ", sizes(), " has no elements to choose from");   \
+    Tensor flat = flat_output(r, dtype()), places = flat_output(r, kInt64);                                     \
+    TANDEM_DISPATCH(device(), kernel, r.x, flat, places);                                                       \
+    const Tensor index = restore(r, places, keepdim);                                                           \
+    const int64_t at = wrap_dim(#name, dim, this->dim());                                                       \
+    return {record(#name, restore(r, flat, keepdim), {*this}, {index},                                          \
+                   [kept = r.kept, sizes = Shape(sizes()), at](const Context& ctx, const Tensor& dy) -> Grads { \
+                     const Tensor index = with_dims(ctx.saved(0), kept);                                        \
+                     return {zeros(sizes, dy.options()).scatter_add(at, index, with_dims(dy, kept))};           \
+                   }),                                                                                          \
+            index};                                                                                             \
   }
 TANDEM_INDEXED_EXTREME(max, max_with_index)
 TANDEM_INDEXED_EXTREME(min, min_with_index)
@@ -162,8 +162,10 @@ namespace {
 Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool want_all) {
   const Reduction r = plan(op, x.dtype() == kBool ? x : x != 0, dims);
   Tensor flat = flat_output(r, kBool);
-  if (want_all) TANDEM_DISPATCH(x.device(), all, r.x, flat);
-  else TANDEM_DISPATCH(x.device(), any, r.x, flat);
+  if (want_all)
+    TANDEM_DISPATCH(x.device(), all, r.x, flat);
+  else
+    TANDEM_DISPATCH(x.device(), any, r.x, flat);
   return restore(r, flat, keepdim);
 }
 }  // namespace
@@ -187,7 +189,8 @@ Tensor Tensor::prod() const {
     for (int64_t i = 0; i < flat.numel(); ++i)
       slopes.push_back(flat.narrow(0, 0, i).prod() * flat.narrow(0, i + 1, flat.numel() - i - 1).prod());
     Tensor out = zeros({flat.numel()}, dy.options());
-    for (int64_t i = 0; i < flat.numel(); ++i) out = out + zeros_like(out).index_add(0, full({1}, i, kInt64), slopes[static_cast<size_t>(i)].reshape({1}));
+    for (int64_t i = 0; i < flat.numel(); ++i)
+      out = out + zeros_like(out).index_add(0, full({1}, i, kInt64), slopes[static_cast<size_t>(i)].reshape({1}));
     return {dy * out.reshape(x.sizes())};
   });
 }

@@ -17,8 +17,12 @@ inline Tensor std(const Tensor& x, bool unbiased = true) { return x.std(unbiased
 inline Tensor max(const Tensor& x) { return x.max(); }
 inline Tensor min(const Tensor& x) { return x.min(); }
 /// (values, positions); of several equal extremes the first, and the gradient goes to that one.
-inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, bool keepdim = false) { return x.max(dim, keepdim); }
-inline std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, bool keepdim = false) { return x.min(dim, keepdim); }
+inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, bool keepdim = false) {
+  return x.max(dim, keepdim);
+}
+inline std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, bool keepdim = false) {
+  return x.min(dim, keepdim);
+}
 /// Extremes over several dims; equal ones share the gradient evenly.
 inline Tensor amax(const Tensor& x, IntArrayRef dims = {}, bool keepdim = false) { return x.amax(dims, keepdim); }
 inline Tensor amin(const Tensor& x, IntArrayRef dims = {}, bool keepdim = false) { return x.amin(dims, keepdim); }

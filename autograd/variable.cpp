@@ -52,7 +52,8 @@ void set_view_of(const Tensor& view, const Tensor& x) {
 
 std::shared_ptr<AccumulateGrad> grad_accumulator(const Tensor& leaf) {
   Meta& m = meta(leaf);
-  TANDEM_CHECK(!grad_fn(leaf) && m.requires_grad, "grad_accumulator: the tensor must be a leaf that requires a gradient");
+  TANDEM_CHECK(!grad_fn(leaf) && m.requires_grad,
+               "grad_accumulator: the tensor must be a leaf that requires a gradient");
   const std::lock_guard lock(m.mutex);
   std::shared_ptr<AccumulateGrad> existing = m.accumulator.lock();
   if (!existing) m.accumulator = existing = std::make_shared<AccumulateGrad>(leaf);
@@ -79,8 +80,10 @@ Grads AccumulateGrad::apply(Grads&& grads) {
   if (!grad.defined()) {
     // The gradient may be taken over as it is when nobody else holds it and it lies densely.
     const bool ours = grads[0].use_count() == 1 && grads[0].is_contiguous() && grads[0].storage()->use_count() == 1;
-    if (memory_.defined()) (grad = memory_).copy_(grads[0]);
-    else grad = is_grad_enabled() ? grads[0].clone() : ours ? std::move(grads[0]) : grads[0].clone();
+    if (memory_.defined())
+      (grad = memory_).copy_(grads[0]);
+    else
+      grad = is_grad_enabled() ? grads[0].clone() : ours ? std::move(grads[0]) : grads[0].clone();
   } else if (is_grad_enabled()) {
     grad = grad + grads[0];  // under create_graph what was added up keeps its history
   } else {
@@ -184,8 +187,10 @@ Tensor& Tensor::mutable_grad() const {
 }
 void Tensor::zero_grad(bool set_to_none) const {
   if (!grad().defined()) return;
-  if (set_to_none) mutable_grad().reset();
-  else mutable_grad() = mutable_grad().detach().zero_();
+  if (set_to_none)
+    mutable_grad().reset();
+  else
+    mutable_grad() = mutable_grad().detach().zero_();
 }
 
 Tensor Tensor::detach() const { return core::alias(*this); }

@@ -80,16 +80,23 @@ Tensor Tensor::flatten(int64_t start, int64_t end) const {
 }
 Tensor Tensor::unflatten(int64_t d, IntArrayRef parts) const {
   d = wrap_dim("unflatten", d, dim());
-  const Shape inner = infer_sizes("unflatten", core::select(core::permute(*this, [&] {
-    Shape order;
-    order.push_back(d);
-    for (int64_t i = 0; i < dim(); ++i)
-      if (i != d) order.push_back(i);
-    return order;
-  }()).reshape({size(d), -1}).transpose(0, 1), 0, 0), parts);
+  const Shape inner = infer_sizes("unflatten",
+                                  core::select(core::permute(*this,
+                                                             [&] {
+                                                               Shape order;
+                                                               order.push_back(d);
+                                                               for (int64_t i = 0; i < dim(); ++i)
+                                                                 if (i != d) order.push_back(i);
+                                                               return order;
+                                                             }())
+                                                   .reshape({size(d), -1})
+                                                   .transpose(0, 1),
+                                               0, 0),
+                                  parts);
   Shape out;
   for (int64_t i = 0; i < dim(); ++i)
-    if (i != d) out.push_back(size(i));
+    if (i != d)
+      out.push_back(size(i));
     else
       for (const int64_t s : inner) out.push_back(s);
   return reshape(out);
@@ -150,10 +157,9 @@ Tensor Tensor::slice(int64_t d, std::optional<int64_t> start, std::optional<int6
 }
 
 Tensor Tensor::expand(IntArrayRef wanted) const {
-  return record_view("expand", core::expand(*this, wanted), *this,
-                     [sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
-                       return {sum_to_size(dy, sizes)};
-                     });
+  return record_view(
+      "expand", core::expand(*this, wanted), *this,
+      [sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads { return {sum_to_size(dy, sizes)}; });
 }
 Tensor Tensor::unsqueeze(int64_t d) const {
   d = wrap_dim("unsqueeze", d, dim() + 1);
@@ -213,7 +219,8 @@ std::vector<Tensor> Tensor::split(int64_t part, int64_t d) const {
   d = wrap_dim("split", d, dim());
   TANDEM_CHECK(part > 0, "split: split_size is ", part, "; it must be positive");
   std::vector<Tensor> out;
-  for (int64_t at = 0; at < size(d) || out.empty(); at += part) out.push_back(narrow(d, at, std::min(part, size(d) - at)));
+  for (int64_t at = 0; at < size(d) || out.empty(); at += part)
+    out.push_back(narrow(d, at, std::min(part, size(d) - at)));
   return out;
 }
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t d) const {

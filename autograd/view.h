@@ -10,7 +10,9 @@ inline Tensor flatten(const Tensor& x, int64_t start_dim = 0, int64_t end_dim = 
 }
 inline Tensor transpose(const Tensor& x, int64_t a, int64_t b) { return x.transpose(a, b); }
 inline Tensor permute(const Tensor& x, IntArrayRef dims) { return x.permute(dims); }
-inline Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) { return x.narrow(dim, start, length); }
+inline Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
+  return x.narrow(dim, start, length);
+}
 inline Tensor select(const Tensor& x, int64_t dim, int64_t index) { return x.select(dim, index); }
 inline Tensor unsqueeze(const Tensor& x, int64_t dim) { return x.unsqueeze(dim); }
 inline Tensor squeeze(const Tensor& x) { return x.squeeze(); }

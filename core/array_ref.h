@@ -14,15 +14,13 @@
 namespace tandem {
 
 /// A non-owning list, like std::span, that also accepts `{2, 3}`. Like LibTorch's, it must not outlive what it views.
-template <class T>
-class ArrayRef {
+template <class T> class ArrayRef {
  public:
   constexpr ArrayRef() = default;
   constexpr ArrayRef(const T* data, size_t size) : data_(data), size_(size) {}
   constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
   ArrayRef(const std::vector<T>& list) : data_(list.data()), size_(list.size()) {}
-  template <size_t N>
-  constexpr ArrayRef(const std::array<T, N>& list) : data_(list.data()), size_(N) {}
+  template <size_t N> constexpr ArrayRef(const std::array<T, N>& list) : data_(list.data()), size_(N) {}
 #pragma GCC diagnostic push
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Winit-list-lifetime"  // used as a parameter type, where the list outlives the call

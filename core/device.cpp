@@ -50,7 +50,8 @@ std::ostream& operator<<(std::ostream& out, Device device) { return out << devic
 
 int cpu_device_count() { return cpu_devices().load(std::memory_order_relaxed); }
 void set_cpu_device_count(int count) {
-  TANDEM_CHECK(count >= 1 && count <= kMaxDevices, "set_cpu_device_count: got ", count, "; accepted: 1 to ", kMaxDevices);
+  TANDEM_CHECK(count >= 1 && count <= kMaxDevices, "set_cpu_device_count: got ", count, "; accepted: 1 to ",
+               kMaxDevices);
   cpu_devices().store(count, std::memory_order_relaxed);
 }
 int device_count(DeviceType type) { return type == kCPU ? cpu_device_count() : cuda::device_count(); }

@@ -54,7 +54,8 @@ int device_count();
 
 }  // namespace tandem
 
-template <>
-struct std::hash<tandem::Device> {
-  size_t operator()(tandem::Device d) const { return static_cast<size_t>(d.type()) << 8 | static_cast<size_t>(d.index()); }
+template <> struct std::hash<tandem::Device> {
+  size_t operator()(tandem::Device d) const {
+    return static_cast<size_t>(d.type()) << 8 | static_cast<size_t>(d.index());
+  }
 };

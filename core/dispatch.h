@@ -21,15 +21,14 @@ inline std::atomic<bool> dispatch_observed{false};
 void observed_dispatch(const DispatchedCall& call);
 [[noreturn]] void throw_built_without_cuda(const char* op);
 
-template <class T>
-void collect_tensor(DispatchedCall& call, const T& argument) {
+template <class T> void collect_tensor(DispatchedCall& call, const T& argument) {
   if constexpr (std::is_same_v<T, Tensor>) {
     if (argument.defined() && call.tensor_count < 8) call.tensors[call.tensor_count++] = &argument;
   }
 }
-template <class F, class... Args>
-void dispatch(const char* op, Device device, F&& run, const Args&... args) {
-  if (!dispatch_observed.load(std::memory_order_relaxed)) [[likely]] return run();
+template <class F, class... Args> void dispatch(const char* op, Device device, F&& run, const Args&... args) {
+  if (!dispatch_observed.load(std::memory_order_relaxed)) [[likely]]
+    return run();
   DispatchedCall call{op, device, [](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &run, {}, 0};
   (collect_tensor(call, args), ...);
   observed_dispatch(call);
@@ -42,11 +41,13 @@ void dispatch(const char* op, Device device, F&& run, const Args&... args) {
 #else
 #define TANDEM_CUDA_CALL(op, ...) ::tandem::detail::throw_built_without_cuda(#op)
 #endif
-#define TANDEM_DISPATCH(on, op, ...)                                                 \
-  ::tandem::detail::dispatch(                                                        \
-      #op, (on),                                                                     \
-      [&] {                                                                          \
-        if ((on).is_cpu()) [[likely]] ::tandem::kernels::cpu::op(__VA_ARGS__);       \
-        else TANDEM_CUDA_CALL(op, __VA_ARGS__);                                      \
-      },                                                                             \
+#define TANDEM_DISPATCH(on, op, ...)               \
+  ::tandem::detail::dispatch(                      \
+      #op, (on),                                   \
+      [&] {                                        \
+        if ((on).is_cpu()) [[likely]]              \
+          ::tandem::kernels::cpu::op(__VA_ARGS__); \
+        else                                       \
+          TANDEM_CUDA_CALL(op, __VA_ARGS__);       \
+      },                                           \
       __VA_ARGS__)

@@ -43,8 +43,7 @@ constexpr bool is_integer(DType dtype) { return dtype >= DType::int64 && dtype <
 DType promote_types(DType a, DType b);
 
 /// Calls visitor.template operator()<T>() with the C++ type of a dtype.
-template <class Visitor>
-decltype(auto) visit_dtype(DType dtype, Visitor&& visitor) {
+template <class Visitor> decltype(auto) visit_dtype(DType dtype, Visitor&& visitor) {
   switch (dtype) {
     case DType::float32: return visitor.template operator()<float>();
     case DType::float64: return visitor.template operator()<double>();
@@ -61,17 +60,25 @@ decltype(auto) visit_dtype(DType dtype, Visitor&& visitor) {
 }
 
 /// The dtype of a C++ type.
-template <class T>
-constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, float>) return DType::float32;
-  else if constexpr (std::is_same_v<T, double>) return DType::float64;
-  else if constexpr (std::is_same_v<T, Half>) return DType::float16;
-  else if constexpr (std::is_same_v<T, BFloat16>) return DType::bfloat16;
-  else if constexpr (std::is_same_v<T, bool>) return DType::boolean;
-  else if constexpr (std::is_integral_v<T> && sizeof(T) == 8) return DType::int64;
-  else if constexpr (std::is_integral_v<T> && sizeof(T) == 4) return DType::int32;
-  else if constexpr (std::is_integral_v<T> && sizeof(T) == 2) return DType::int16;
-  else if constexpr (std::is_same_v<T, int8_t> || std::is_same_v<T, char>) return DType::int8;
+template <class T> constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, float>)
+    return DType::float32;
+  else if constexpr (std::is_same_v<T, double>)
+    return DType::float64;
+  else if constexpr (std::is_same_v<T, Half>)
+    return DType::float16;
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return DType::bfloat16;
+  else if constexpr (std::is_same_v<T, bool>)
+    return DType::boolean;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) == 8)
+    return DType::int64;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) == 4)
+    return DType::int32;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) == 2)
+    return DType::int16;
+  else if constexpr (std::is_same_v<T, int8_t> || std::is_same_v<T, char>)
+    return DType::int8;
   else {
     static_assert(std::is_same_v<T, uint8_t>, "no dtype holds this C++ type");
     return DType::uint8;

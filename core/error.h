@@ -43,9 +43,9 @@ template <class E, class... Parts>
 
 /// Throws tandem::Error with the remaining arguments streamed together, unless `condition` holds.
 #define TANDEM_CHECK(condition, ...) TANDEM_CHECK_AS(::tandem::Error, condition, __VA_ARGS__)
-#define TANDEM_CHECK_AS(ErrorType, condition, ...)                                  \
-  do {                                                                              \
-    if (!(condition)) [[unlikely]]                                                  \
-      ::tandem::detail::fail<ErrorType>(__FILE__, __LINE__, __VA_ARGS__);           \
+#define TANDEM_CHECK_AS(ErrorType, condition, ...)                        \
+  do {                                                                    \
+    if (!(condition)) [[unlikely]]                                        \
+      ::tandem::detail::fail<ErrorType>(__FILE__, __LINE__, __VA_ARGS__); \
   } while (false)
 #define TANDEM_FAIL(...) ::tandem::detail::fail<::tandem::Error>(__FILE__, __LINE__, __VA_ARGS__)

@@ -35,9 +35,9 @@ struct Half {
     const float shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
     const uint32_t small = __builtin_bit_cast(uint32_t, shifted) - 0x3f000000u;
     const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-    const uint32_t finite = magnitude < 0x38800000u ? small : normal;        // 2^-14: the smallest normal
-    const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;      // NaN, or infinity
-    bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));     // 65536; 65520 to 65535 round up to it
+    const uint32_t finite = magnitude < 0x38800000u ? small : normal;     // 2^-14: the smallest normal
+    const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;   // NaN, or infinity
+    bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));  // 65536; 65520 to 65535 round up to it
   }
   TANDEM_HD constexpr operator float() const {
     const uint32_t sign = uint32_t(bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;

@@ -43,13 +43,13 @@ using LoopBody = void (*)(const Loop& loop, int64_t begin, int64_t end);
 struct Loop {
   LoopBody body;
   const char* name;
-  DType dtype;                      // of the row that was picked
-  int operand_count, write_count;   // outputs first
+  DType dtype;                     // of the row that was picked
+  int operand_count, write_count;  // outputs first
   Operand operands[kMaxOperands];
   Extents extents;
   LoopScalar scalars[kMaxScalars];
-  const void* context;              // of a library call: something that lives as long as the process, or null
-  int64_t range, grain;             // the grain depends on sizes only, never on the number of threads
+  const void* context;   // of a library call: something that lives as long as the process, or null
+  int64_t range, grain;  // the grain depends on sizes only, never on the number of threads
 };
 
 /// One operation's bodies by dtype; null where it does not exist.

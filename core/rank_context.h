@@ -27,7 +27,7 @@ struct RankContext {
   std::shared_ptr<RankState> rank;  // null until this thread needs one: then the process's first rank
   bool grad_enabled = true;
   DType default_dtype = DType::float32;
-  int thread_share = 0;  // of the pool's threads; 0: all
+  int thread_share = 0;        // of the pool's threads; 0: all
   uint64_t next_sequence = 0;  // of autograd nodes: a node comes after every node that it consumes
 
   static RankContext& current();

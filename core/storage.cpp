@@ -12,8 +12,10 @@ StorageImpl::StorageImpl(Device on, int64_t size, void* data, std::function<void
     : buffer{static_cast<char*>(data)}, bytes(size), device(on), deleter(std::move(free)) {}
 
 StorageImpl::~StorageImpl() {
-  if (deleter) deleter(buffer.data);
-  else if (buffer.data) deallocate(device.index(), buffer.data, static_cast<size_t>(bytes));
+  if (deleter)
+    deleter(buffer.data);
+  else if (buffer.data)
+    deallocate(device.index(), buffer.data, static_cast<size_t>(bytes));
 }
 
 }  // namespace tandem

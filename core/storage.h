@@ -24,8 +24,7 @@ class RefCounted {
 };
 
 /// A pointer that counts in its target.
-template <class T>
-class Ref {
+template <class T> class Ref {
  public:
   Ref() = default;
   explicit Ref(T* target) : target_(target) { retain(); }
@@ -61,7 +60,7 @@ struct StorageImpl : RefCounted {
   int64_t bytes;
   Device device;
   std::atomic<uint32_t> version{0};
-  std::function<void(void*)> deleter;  // of memory that is not ours; empty for the device allocator's
+  std::function<void(void*)> deleter;         // of memory that is not ours; empty for the device allocator's
   StorageImpl(Device device, int64_t bytes);  // uninitialised memory from the device's allocator
   StorageImpl(Device device, int64_t bytes, void* data, std::function<void(void*)> deleter);
   ~StorageImpl();

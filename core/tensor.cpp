@@ -8,8 +8,10 @@ namespace {
 bool is_contiguous(IntArrayRef sizes, IntArrayRef strides) {
   int64_t expected = 1;
   for (size_t d = sizes.size(); d-- > 0; expected *= sizes[d])
-    if (sizes[d] == 0) return true;
-    else if (sizes[d] != 1 && strides[d] != expected) return false;
+    if (sizes[d] == 0)
+      return true;
+    else if (sizes[d] != 1 && strides[d] != expected)
+      return false;
   return true;
 }
 
@@ -30,12 +32,8 @@ TensorImpl::TensorImpl(Storage s, Shape size_list, Shape stride_list, int64_t fi
       dtype(type),
       contiguous(is_contiguous(sizes, strides)) {}
 
-int64_t Tensor::size(int64_t d) const {
-  return checked().sizes[static_cast<size_t>(wrap_dim("size", d, dim()))];
-}
-int64_t Tensor::stride(int64_t d) const {
-  return checked().strides[static_cast<size_t>(wrap_dim("stride", d, dim()))];
-}
+int64_t Tensor::size(int64_t d) const { return checked().sizes[static_cast<size_t>(wrap_dim("size", d, dim()))]; }
+int64_t Tensor::stride(int64_t d) const { return checked().strides[static_cast<size_t>(wrap_dim("stride", d, dim()))]; }
 
 Scalar Tensor::item() const {
   TANDEM_CHECK(numel() == 1, "item: the tensor is ", sizes(), "; it must have exactly one element");

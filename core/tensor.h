@@ -80,21 +80,16 @@ class Tensor {
 
   // ---- elements
   /// The first element. On a CPU device only; T must be the dtype's type.
-  template <class T>
-  T* data_ptr() const {
+  template <class T> T* data_ptr() const {
     TANDEM_CHECK(dtype_of<T>() == dtype(), "data_ptr: asked for ", dtype_of<T>(), " of a tensor of ", dtype());
     return static_cast<T*>(raw_data());
   }
   /// As data_ptr, without its check: for kernels.
-  template <class T>
-  T* data() const {
-    return static_cast<T*>(raw_data());
-  }
+  template <class T> T* data() const { return static_cast<T*>(raw_data()); }
   void* raw_data() const { return impl_->storage->buffer.data + impl_->offset * element_size(impl_->dtype); }
   /// The one element of a tensor, as a number. @throws Error when there are more or none
   Scalar item() const;
-  template <class T>
-  T item() const { return item().to<T>(); }
+  template <class T> T item() const { return item().to<T>(); }
 
   // ---- autograd (defined in autograd/variable.cpp)
   bool requires_grad() const;
@@ -161,17 +156,19 @@ class Tensor {
   Tensor cpu() const { return to(Device(kCPU)); }
   Tensor repeat(IntArrayRef repeats) const;
 
-#define TANDEM_UNARY_METHODS(X)                                                                                     \
-  X(abs) X(neg) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(tanh)       \
-  X(sigmoid) X(erf) X(erfc) X(reciprocal) X(square) X(sign) X(floor) X(ceil) X(round) X(trunc) X(frac) X(relu)       \
-  X(isnan) X(isinf) X(isfinite) X(logical_not) X(bitwise_not)
+#define TANDEM_UNARY_METHODS(X)                                                                                    \
+  X(abs)                                                                                                           \
+  X(neg) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(tanh) X(sigmoid) \
+      X(erf) X(erfc) X(reciprocal) X(square) X(sign) X(floor) X(ceil) X(round) X(trunc) X(frac) X(relu) X(isnan)   \
+          X(isinf) X(isfinite) X(logical_not) X(bitwise_not)
 #define X(name) Tensor name() const;
   TANDEM_UNARY_METHODS(X)
 #undef X
-#define TANDEM_BINARY_METHODS(X)                                                                                    \
-  X(mul) X(div) X(pow) X(fmod) X(remainder) X(floor_divide) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and)       \
-  X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor)
-#define X(name)                            \
+#define TANDEM_BINARY_METHODS(X)                                                                                      \
+  X(mul)                                                                                                              \
+  X(div) X(pow) X(fmod) X(remainder) X(floor_divide) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) \
+      X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor)
+#define X(name)                           \
   Tensor name(const Tensor& other) const; \
   Tensor name(const Scalar& other) const;
   TANDEM_BINARY_METHODS(X)

@@ -7,16 +7,23 @@
 
 namespace tandem {
 
-/// Options of factory functions. A dtype or a device alone converts to them: `zeros({2}, kInt64)`, `randn({2}, device)`.
+/// Options of factory functions. A dtype or a device alone converts to them: `zeros({2}, kInt64)`, `randn({2},
+/// device)`.
 class TensorOptions {
  public:
   TensorOptions() = default;
   TensorOptions(DType dtype) : dtype_(dtype) {}
   TensorOptions(Device device) : device_(device) {}
   TensorOptions(DeviceType type) : device_(type) {}
-  TensorOptions dtype(DType dtype) const { return with([&](auto& o) { o.dtype_ = dtype; }); }
-  TensorOptions device(Device device) const { return with([&](auto& o) { o.device_ = device; }); }
-  TensorOptions requires_grad(bool wanted) const { return with([&](auto& o) { o.requires_grad_ = wanted; }); }
+  TensorOptions dtype(DType dtype) const {
+    return with([&](auto& o) { o.dtype_ = dtype; });
+  }
+  TensorOptions device(Device device) const {
+    return with([&](auto& o) { o.device_ = device; });
+  }
+  TensorOptions requires_grad(bool wanted) const {
+    return with([&](auto& o) { o.requires_grad_ = wanted; });
+  }
 
   DType dtype() const { return dtype_.value_or(get_default_dtype()); }
   DType dtype_or(DType otherwise) const { return dtype_.value_or(otherwise); }
@@ -25,8 +32,7 @@ class TensorOptions {
   bool has_dtype() const { return dtype_.has_value(); }
 
  private:
-  template <class F>
-  TensorOptions with(F change) const {
+  template <class F> TensorOptions with(F change) const {
     TensorOptions copy = *this;
     change(copy);
     return copy;

@@ -8,14 +8,17 @@
 
 namespace tandem::math {
 
-#define TANDEM_MATH1(name)                                    \
-  TANDEM_HD float name(float x) { return ::name##f(x); }      \
+#define TANDEM_MATH1(name)                               \
+  TANDEM_HD float name(float x) { return ::name##f(x); } \
   TANDEM_HD double name(double x) { return ::name(x); }
-TANDEM_MATH1(log2) TANDEM_MATH1(log10) TANDEM_MATH1(log1p) TANDEM_MATH1(expm1) TANDEM_MATH1(sin) TANDEM_MATH1(cos)
-TANDEM_MATH1(tan) TANDEM_MATH1(erfc) TANDEM_MATH1(sqrt) TANDEM_MATH1(fabs)
-TANDEM_MATH1(floor) TANDEM_MATH1(ceil) TANDEM_MATH1(trunc) TANDEM_MATH1(rint)
+TANDEM_MATH1(log2)
+TANDEM_MATH1(log10) TANDEM_MATH1(log1p) TANDEM_MATH1(expm1) TANDEM_MATH1(sin) TANDEM_MATH1(cos) TANDEM_MATH1(tan)
+    TANDEM_MATH1(erfc) TANDEM_MATH1(sqrt) TANDEM_MATH1(fabs) TANDEM_MATH1(floor) TANDEM_MATH1(ceil) TANDEM_MATH1(trunc)
+        TANDEM_MATH1(rint)
 #undef TANDEM_MATH1
-TANDEM_HD float pow(float x, float y) { return ::powf(x, y); }
+            TANDEM_HD float pow(float x, float y) {
+  return ::powf(x, y);
+}
 TANDEM_HD double pow(double x, double y) { return ::pow(x, y); }
 TANDEM_HD float fmod(float x, float y) { return ::fmodf(x, y); }
 TANDEM_HD double fmod(double x, double y) { return ::fmod(x, y); }
@@ -24,7 +27,8 @@ TANDEM_HD double log(double x) { return ::log(x); }
 TANDEM_HD double tanh(double x) { return ::tanh(x); }
 TANDEM_HD double erf(double x) { return ::erf(x); }
 
-/// e^x by 2^n * e^r with |r| <= ln(2)/2 and a polynomial of degree 6: branch-free, so that loops vectorise. Within 2 ulp.
+/// e^x by 2^n * e^r with |r| <= ln(2)/2 and a polynomial of degree 6: branch-free, so that loops vectorise. Within 2
+/// ulp.
 TANDEM_HD float exp(float x) {
   const float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;  // a NaN passes through both
   const float shifted = clamped * 1.44269504f + 12582912.0f;            // 1.5 * 2^23: rounds to an integer
@@ -83,45 +87,28 @@ TANDEM_HD float tanh(float x) {
 
 TANDEM_HD float erf(float x) { return ::erff(x); }
 
-template <class T>
-TANDEM_HD T sigmoid(T x) {
-  return T(1) / (T(1) + exp(-x));
-}
-template <class T>
-TANDEM_HD bool isnan(T x) {
-  return x != x;
-}
-template <class T>
-TANDEM_HD T abs(T x) {
-  return x < T(0) ? T(-x) : x;
-}
+template <class T> TANDEM_HD T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
+template <class T> TANDEM_HD bool isnan(T x) { return x != x; }
+template <class T> TANDEM_HD T abs(T x) { return x < T(0) ? T(-x) : x; }
 TANDEM_HD float abs(float x) { return __builtin_fabsf(x); }
 TANDEM_HD double abs(double x) { return __builtin_fabs(x); }
 /// The larger one; a NaN wins.
-template <class T>
-TANDEM_HD T max(T a, T b) {
-  return a != a ? a : (a < b || b != b) ? b : a;
-}
-template <class T>
-TANDEM_HD T min(T a, T b) {
-  return a != a ? a : (b < a || b != b) ? b : a;
-}
-template <class T>
-inline constexpr bool kFloating = T(0.5) != T(0);
+template <class T> TANDEM_HD T max(T a, T b) { return a != a ? a : (a < b || b != b) ? b : a; }
+template <class T> TANDEM_HD T min(T a, T b) { return a != a ? a : (b < a || b != b) ? b : a; }
+template <class T> inline constexpr bool kFloating = T(0.5) != T(0);
 
 }  // namespace tandem::math
 
 namespace tandem {
 
-#define TANDEM_FUNCTOR1(Name, expression) \
-  template <class T>                      \
-  struct Name {                           \
+#define TANDEM_FUNCTOR1(Name, expression)                    \
+  template <class T> struct Name {                           \
     TANDEM_HD T operator()(T x) const { return expression; } \
   };
 TANDEM_FUNCTOR1(Neg, T(-x))
 TANDEM_FUNCTOR1(Abs, math::abs(x))
 TANDEM_FUNCTOR1(Sign, T((x > T(0)) - (x < T(0))))
-TANDEM_FUNCTOR1(Square, T(x * x))
+TANDEM_FUNCTOR1(Square, T(x* x))
 TANDEM_FUNCTOR1(Exp, math::exp(x))
 TANDEM_FUNCTOR1(Expm1, math::expm1(x))
 TANDEM_FUNCTOR1(Log, math::log(x))
@@ -144,74 +131,63 @@ TANDEM_FUNCTOR1(Trunc, math::trunc(x))
 TANDEM_FUNCTOR1(Round, math::rint(x))  // half to even
 TANDEM_FUNCTOR1(Frac, x - math::trunc(x))
 TANDEM_FUNCTOR1(Relu, x > T(0) || x != x ? x : T(0))
-TANDEM_FUNCTOR1(Silu, x * math::sigmoid(x))
+TANDEM_FUNCTOR1(Silu, x* math::sigmoid(x))
 TANDEM_FUNCTOR1(Gelu, T(0.5) * x * (T(1) + math::erf(x * T(0.70710678118654752440))))
 TANDEM_FUNCTOR1(BitwiseNot, T(~x))
 
 /// y = x > 0 ? x : slope * x
-template <class T>
-struct LeakyRelu {
+template <class T> struct LeakyRelu {
   T slope;
   TANDEM_HD T operator()(T x) const { return x > T(0) ? x : slope * x; }
 };
 /// y = x > 0 ? x : alpha (e^x - 1)
-template <class T>
-struct Elu {
+template <class T> struct Elu {
   T alpha;
   TANDEM_HD T operator()(T x) const { return x > T(0) ? x : alpha * math::expm1(x); }
 };
 /// y = ln(1 + e^(beta x)) / beta, and x itself where beta x > threshold
-template <class T>
-struct Softplus {
+template <class T> struct Softplus {
   T beta, threshold;
-  TANDEM_HD T operator()(T x) const {
-    return x * beta > threshold ? x : math::log1p(math::exp(x * beta)) / beta;
-  }
+  TANDEM_HD T operator()(T x) const { return x * beta > threshold ? x : math::log1p(math::exp(x * beta)) / beta; }
 };
 /// y = min(max(x, low), high); a NaN stays one
-template <class T>
-struct Clamp {
+template <class T> struct Clamp {
   T low, high;
   TANDEM_HD T operator()(T x) const { return x < low ? low : x > high ? high : x; }
 };
 
-#define TANDEM_FUNCTOR2(Name, expression) \
-  template <class T>                      \
-  struct Name {                           \
+#define TANDEM_FUNCTOR2(Name, expression)                         \
+  template <class T> struct Name {                                \
     TANDEM_HD T operator()(T a, T b) const { return expression; } \
   };
-TANDEM_FUNCTOR2(Mul, T(a * b))
+TANDEM_FUNCTOR2(Mul, T(a* b))
 TANDEM_FUNCTOR2(Maximum, math::max(a, b))
 TANDEM_FUNCTOR2(Minimum, math::min(a, b))
-TANDEM_FUNCTOR2(BitwiseAnd, T(a & b))
+TANDEM_FUNCTOR2(BitwiseAnd, T(a& b))
 TANDEM_FUNCTOR2(BitwiseOr, T(a | b))
 TANDEM_FUNCTOR2(BitwiseXor, T(a ^ b))
 TANDEM_FUNCTOR2(SquaredDifference, T((a - b) * (a - b)))
 // Backwards, as (gradient of the output, saved): y stands for the output, x for the input.
-TANDEM_FUNCTOR2(ReluBackward, b > T(0) ? a : T(0))               // saved y
-TANDEM_FUNCTOR2(SigmoidBackward, a * b * (T(1) - b))             // saved y
-TANDEM_FUNCTOR2(TanhBackward, a * (T(1) - b * b))                // saved y
+TANDEM_FUNCTOR2(ReluBackward, b > T(0) ? a : T(0))  // saved y
+TANDEM_FUNCTOR2(SigmoidBackward, a* b*(T(1) - b))   // saved y
+TANDEM_FUNCTOR2(TanhBackward, a*(T(1) - b * b))     // saved y
 /// a + alpha * b
-template <class T>
-struct AddScaled {
+template <class T> struct AddScaled {
   T alpha;
   TANDEM_HD T operator()(T a, T b) const { return T(a + alpha * b); }
 };
-template <class T>
-struct LeakyReluBackward {
+template <class T> struct LeakyReluBackward {
   T slope;
   TANDEM_HD T operator()(T dy, T x) const { return x > T(0) ? dy : slope * dy; }
 };
-template <class T>
-struct ClampBackward {
+template <class T> struct ClampBackward {
   T low, high;
   TANDEM_HD T operator()(T dy, T x) const { return x >= low && x <= high ? dy : T(0); }
 };
 /// True division of floating types.
 TANDEM_FUNCTOR2(Div, T(a / b))
 /// Python's modulo: the sign of the divisor. An integer modulo 0 is 0 (PyTorch throws there; the planner checks).
-template <class T>
-struct Remainder {
+template <class T> struct Remainder {
   TANDEM_HD T operator()(T a, T b) const {
     if constexpr (math::kFloating<T>) {
       const T r = math::fmod(a, b);
@@ -225,17 +201,18 @@ struct Remainder {
   }
 };
 /// C's modulo: the sign of the dividend.
-template <class T>
-struct Fmod {
+template <class T> struct Fmod {
   TANDEM_HD T operator()(T a, T b) const {
-    if constexpr (math::kFloating<T>) return math::fmod(a, b);
-    else return b == T(0) || b == T(-1) ? T(0) : T(a % b);
+    if constexpr (math::kFloating<T>)
+      return math::fmod(a, b);
+    else
+      return b == T(0) || b == T(-1) ? T(0) : T(a % b);
   }
 };
-template <class T>
-struct FloorDivide {
+template <class T> struct FloorDivide {
   TANDEM_HD T operator()(T a, T b) const {
-    if constexpr (math::kFloating<T>) return math::floor(a / b);
+    if constexpr (math::kFloating<T>)
+      return math::floor(a / b);
     else {
       if (b == T(0)) return T(0);
       if (b == T(-1)) return T(T(0) - a);
@@ -244,10 +221,10 @@ struct FloorDivide {
     }
   }
 };
-template <class T>
-struct Pow {
+template <class T> struct Pow {
   TANDEM_HD T operator()(T a, T b) const {
-    if constexpr (math::kFloating<T>) return math::pow(a, b);
+    if constexpr (math::kFloating<T>)
+      return math::pow(a, b);
     else {
       if (b < T(0)) return a == T(1) ? T(1) : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : T(0);
       T result = T(1), base = a;
@@ -258,9 +235,8 @@ struct Pow {
   }
 };
 
-#define TANDEM_COMPARE(Name, expression) \
-  template <class T>                     \
-  struct Name {                          \
+#define TANDEM_COMPARE(Name, expression)                             \
+  template <class T> struct Name {                                   \
     TANDEM_HD bool operator()(T a, T b) const { return expression; } \
   };
 TANDEM_COMPARE(Eq, a == b)
@@ -272,9 +248,8 @@ TANDEM_COMPARE(Ge, a >= b)
 TANDEM_COMPARE(LogicalAnd, a != T(0) && b != T(0))
 TANDEM_COMPARE(LogicalOr, a != T(0) || b != T(0))
 TANDEM_COMPARE(LogicalXor, (a != T(0)) != (b != T(0)))
-#define TANDEM_PREDICATE(Name, expression) \
-  template <class T>                       \
-  struct Name {                            \
+#define TANDEM_PREDICATE(Name, expression)                      \
+  template <class T> struct Name {                              \
     TANDEM_HD bool operator()(T x) const { return expression; } \
   };
 TANDEM_PREDICATE(IsNan, x != x)

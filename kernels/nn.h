@@ -1,5 +1,5 @@
-// Kernels of layers and losses: softmax, normalisation, pooling, indexing, optimizer steps; float32 and float64 unless a
-// comment says otherwise, contiguous. One signature list for both backends.
+// Kernels of layers and losses: softmax, normalisation, pooling, indexing, optimizer steps; float32 and float64 unless
+// a comment says otherwise, contiguous. One signature list for both backends.
 #pragma once
 #include <vector>
 
@@ -27,7 +27,7 @@ struct SgdStep {
   void log_softmax(const Tensor& x, Tensor& y);                                                                      \
   void softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx);                                              \
   void log_softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx);                                          \
-  /* losses[i] = -weight[t] log_prob[i, t], weights[i] = weight[t] (0 where t is ignore_index); weight may be         \
+  /* losses[i] = -weight[t] log_prob[i, t], weights[i] = weight[t] (0 where t is ignore_index); weight may be        \
      undefined */                                                                                                    \
   void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int64_t ignore_index, Tensor& losses, \
            Tensor& weights);                                                                                         \

@@ -22,27 +22,19 @@ class AnyModule {
 class SequentialImpl : public Module {
  public:
   SequentialImpl() = default;
-  template <class... Modules>
-  explicit SequentialImpl(Modules&&... modules) {
+  template <class... Modules> explicit SequentialImpl(Modules&&... modules) {
     (push_back(std::forward<Modules>(modules)), ...);
   }
+  template <class M> void push_back(const ModuleHolder<M>& module) { push_back(module.ptr()); }
   template <class M>
-  void push_back(const ModuleHolder<M>& module) {
-    push_back(module.ptr());
-  }
-  template <class M>
-    requires std::is_base_of_v<Module, M>
-  void push_back(std::shared_ptr<M> module) {
-    push_back(std::to_string(modules_.size()), std::move(module));
-  }
-  template <class M>
-  void push_back(std::string name, std::shared_ptr<M> module) {
+  requires std::is_base_of_v<Module, M>
+  void push_back(std::shared_ptr<M> module) { push_back(std::to_string(modules_.size()), std::move(module)); }
+  template <class M> void push_back(std::string name, std::shared_ptr<M> module) {
     TANDEM_CHECK(module, "Sequential: module ", modules_.size(), " is empty");
     register_module(std::move(name), module);
     modules_.emplace_back(std::move(module));
   }
-  template <class M>
-  void push_back(std::string name, const ModuleHolder<M>& module) {
+  template <class M> void push_back(std::string name, const ModuleHolder<M>& module) {
     push_back(std::move(name), module.ptr());
   }
   Tensor forward(Tensor x) {
@@ -67,21 +59,17 @@ class Sequential : public ModuleHolder<SequentialImpl> {
 class ModuleListImpl : public Module {
  public:
   ModuleListImpl() = default;
-  template <class... Modules>
-  explicit ModuleListImpl(Modules&&... modules) {
+  template <class... Modules> explicit ModuleListImpl(Modules&&... modules) {
     (push_back(std::forward<Modules>(modules)), ...);
   }
+  template <class M> void push_back(const ModuleHolder<M>& module) { push_back(module.ptr()); }
   template <class M>
-  void push_back(const ModuleHolder<M>& module) {
-    push_back(module.ptr());
-  }
-  template <class M>
-    requires std::is_base_of_v<Module, M>
-  void push_back(std::shared_ptr<M> module) {
-    register_module(std::to_string(size()), module);
-  }
+  requires std::is_base_of_v<Module, M>
+  void push_back(std::shared_ptr<M> module) { register_module(std::to_string(size()), module); }
   size_t size() const { return children_.size(); }
-  std::shared_ptr<Module> operator[](size_t i) const { return (children_.begin() + static_cast<ptrdiff_t>(i))->value(); }
+  std::shared_ptr<Module> operator[](size_t i) const {
+    return (children_.begin() + static_cast<ptrdiff_t>(i))->value();
+  }
   auto begin() const { return all().begin(); }
   auto end() const { return all().end(); }
   void pretty_print(std::ostream& out) const override { out << "ModuleList"; }

@@ -57,7 +57,8 @@ Tensor kaiming_normal_(Tensor t, double a, Nonlinearity nonlinearity) {
 
 namespace utils {
 
-double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type, bool error_if_nonfinite) {
+double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
+                       bool error_if_nonfinite) {
   const NoGradGuard guard;
   double total = 0;
   for (const Tensor& p : parameters) {

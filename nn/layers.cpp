@@ -80,8 +80,7 @@ void BatchNormImpl::pretty_print(std::ostream& out) const {
       << ", track_running_stats=" << (options.track_running_stats() ? "true" : "false") << ")";
 }
 namespace {
-template <class M>
-std::shared_ptr<Module> clone_batch_norm(const M& from, std::optional<Device> device) {
+template <class M> std::shared_ptr<Module> clone_batch_norm(const M& from, std::optional<Device> device) {
   const auto copy = std::make_shared<M>(from.options);
   if (device) copy->to(*device);
   copy->load_state_dict(from.state_dict());
@@ -112,7 +111,8 @@ void EmbeddingImpl::reset() {
   if (options.padding_idx()) init::zeros_(core::select(weight, 0, *options.padding_idx()));
 }
 void EmbeddingImpl::pretty_print(std::ostream& out) const {
-  out << "Embedding(num_embeddings=" << options.num_embeddings() << ", embedding_dim=" << options.embedding_dim() << ")";
+  out << "Embedding(num_embeddings=" << options.num_embeddings() << ", embedding_dim=" << options.embedding_dim()
+      << ")";
 }
 
 }  // namespace tandem::nn

@@ -30,7 +30,8 @@ class ModuleVisitor {
     walk(root, "", seen, [&](const std::string& prefix, const Module& m) {
       if (!recurse && &m != &root) return;
       for (const auto& item : m.*member)
-        if (item.value_.defined() && listed.insert(item.value_.impl()).second) out.insert(prefix + item.name, item.value_);
+        if (item.value_.defined() && listed.insert(item.value_.impl()).second)
+          out.insert(prefix + item.name, item.value_);
     });
     return out;
   }

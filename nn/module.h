@@ -12,8 +12,7 @@
 namespace tandem::nn {
 
 /// Names and values in the order of registration.
-template <class T>
-class OrderedDict {
+template <class T> class OrderedDict {
  public:
   struct Item {
     std::string name;
@@ -53,8 +52,7 @@ class OrderedDict {
 };
 using NamedParameters = OrderedDict<Tensor>;
 
-template <class M>
-class ModuleHolder;
+template <class M> class ModuleHolder;
 
 class Module : public std::enable_shared_from_this<Module> {
  public:
@@ -93,23 +91,22 @@ class Module : public std::enable_shared_from_this<Module> {
   virtual void pretty_print(std::ostream& out) const;
   std::string name() const;
 
-  template <class M>
-  M* as() {
-    if constexpr (requires { typename M::ContainedType; }) return dynamic_cast<typename M::ContainedType*>(this);
-    else return dynamic_cast<M*>(this);
+  template <class M> M* as() {
+    if constexpr (requires { typename M::ContainedType; })
+      return dynamic_cast<typename M::ContainedType*>(this);
+    else
+      return dynamic_cast<M*>(this);
   }
 
   // Protected in spirit, public so that one can register from outside, as in LibTorch.
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
   Tensor& register_buffer(std::string name, Tensor tensor);
-  template <class M>
-  std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module) {
+  template <class M> std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module) {
     check_new_name("register_module", name);
     children_.insert(std::move(name), module);
     return module;
   }
-  template <class M>
-  std::shared_ptr<M> register_module(std::string name, ModuleHolder<M> holder) {
+  template <class M> std::shared_ptr<M> register_module(std::string name, ModuleHolder<M> holder) {
     return register_module(std::move(name), holder.ptr());
   }
 
@@ -120,8 +117,7 @@ class Module : public std::enable_shared_from_this<Module> {
   bool training_ = true;
 
  private:
-  template <class>
-  friend class Cloneable;
+  template <class> friend class Cloneable;
   void check_new_name(const char* op, const std::string& name) const;
   void copy_state_from(const Module& other, std::optional<Device> device);
   std::string name_;
@@ -130,8 +126,7 @@ class Module : public std::enable_shared_from_this<Module> {
 std::ostream& operator<<(std::ostream& out, const Module& module);
 
 /// Gives a module a deep copy: reset() registers everything afresh, then values are copied.
-template <class Derived>
-class Cloneable : public Module {
+template <class Derived> class Cloneable : public Module {
  public:
   using Module::Module;
   /// Registers parameters, buffers and children anew, with fresh initial values.
@@ -140,18 +135,15 @@ class Cloneable : public Module {
 };
 
 /// A shared handle on a module: copies name the same parameters.
-template <class M>
-class ModuleHolder {
+template <class M> class ModuleHolder {
  public:
   using ContainedType = M;
-  ModuleHolder()
-    requires std::is_default_constructible_v<M>
-      : impl_(std::make_shared<M>()) {}
+  ModuleHolder() requires std::is_default_constructible_v<M> : impl_(std::make_shared<M>()) {}
   ModuleHolder(std::nullptr_t) {}
   ModuleHolder(std::shared_ptr<M> module) : impl_(std::move(module)) {}
   template <class First, class... Rest>
-    requires(!std::is_base_of_v<ModuleHolder, std::decay_t<First>> && std::is_constructible_v<M, First, Rest...>)
-  explicit ModuleHolder(First&& first, Rest&&... rest)
+  requires(!std::is_base_of_v<ModuleHolder, std::decay_t<First>> &&
+           std::is_constructible_v<M, First, Rest...>) explicit ModuleHolder(First&& first, Rest&&... rest)
       : impl_(std::make_shared<M>(std::forward<First>(first), std::forward<Rest>(rest)...)) {}
   M* operator->() const { return get(); }
   M& operator*() const { return *get(); }
@@ -162,21 +154,14 @@ class ModuleHolder {
   const std::shared_ptr<M>& ptr() const { return impl_; }
   bool is_empty() const { return !impl_; }
   explicit operator bool() const { return bool(impl_); }
-  template <class... Args>
-  auto operator()(Args&&... args) const {
-    return get()->forward(std::forward<Args>(args)...);
-  }
+  template <class... Args> auto operator()(Args&&... args) const { return get()->forward(std::forward<Args>(args)...); }
 
  private:
   std::shared_ptr<M> impl_;
 };
-template <class M>
-std::ostream& operator<<(std::ostream& out, const ModuleHolder<M>& holder) {
-  return out << *holder;
-}
+template <class M> std::ostream& operator<<(std::ostream& out, const ModuleHolder<M>& holder) { return out << *holder; }
 
-template <class Derived>
-std::shared_ptr<Module> Cloneable<Derived>::clone(std::optional<Device> device) const {
+template <class Derived> std::shared_ptr<Module> Cloneable<Derived>::clone(std::optional<Device> device) const {
   const auto copy = std::make_shared<Derived>(static_cast<const Derived&>(*this));
   copy->parameters_.clear();
   copy->buffers_.clear();
@@ -189,8 +174,8 @@ std::shared_ptr<Module> Cloneable<Derived>::clone(std::optional<Device> device) 
 }  // namespace tandem::nn
 
 /// Declares `Name`, a shared handle on `NameImpl`.
-#define TANDEM_MODULE(Name)                                                  \
-  class Name : public ::tandem::nn::ModuleHolder<Name##Impl> {              \
-   public:                                                                  \
-    using ::tandem::nn::ModuleHolder<Name##Impl>::ModuleHolder;             \
+#define TANDEM_MODULE(Name)                                     \
+  class Name : public ::tandem::nn::ModuleHolder<Name##Impl> {  \
+   public:                                                      \
+    using ::tandem::nn::ModuleHolder<Name##Impl>::ModuleHolder; \
   }

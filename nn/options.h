@@ -5,16 +5,16 @@
 #include "tandem/autograd/layers.h"
 #include "tandem/core/tensor.h"
 
-#define TANDEM_ARG(T, name)                                   \
- public:                                                      \
-  auto name(const T& value) -> decltype(*this)& {             \
-    name##_ = value;                                          \
-    return *this;                                             \
-  }                                                           \
-  const T& name() const { return name##_; }                   \
-  T& name() { return name##_; }                               \
-                                                              \
- private:                                                     \
+#define TANDEM_ARG(T, name)                     \
+ public:                                        \
+  auto name(const T& value)->decltype(*this)& { \
+    name##_ = value;                            \
+    return *this;                               \
+  }                                             \
+  const T& name() const { return name##_; }     \
+  T& name() { return name##_; }                 \
+                                                \
+ private:                                       \
   T name##_
 
 namespace tandem {

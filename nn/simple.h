@@ -6,33 +6,33 @@
 namespace tandem::nn {
 
 /// A module that is its options and a function of them.
-#define TANDEM_OPTION_MODULE(Name, Options, call)                  \
-  class Name##Impl : public Cloneable<Name##Impl> {               \
-   public:                                                        \
-    explicit Name##Impl(const Options& o) : options(o) {}         \
-    void reset() override {}                                      \
+#define TANDEM_OPTION_MODULE(Name, Options, call)                              \
+  class Name##Impl : public Cloneable<Name##Impl> {                            \
+   public:                                                                     \
+    explicit Name##Impl(const Options& o) : options(o) {}                      \
+    void reset() override {}                                                   \
     void pretty_print(std::ostream& out) const override { out << #Name "()"; } \
-    Tensor forward(const Tensor& x) { return call; }              \
-    Options options;                                              \
-  };                                                              \
+    Tensor forward(const Tensor& x) { return call; }                           \
+    Options options;                                                           \
+  };                                                                           \
   TANDEM_MODULE(Name)
-#define TANDEM_DEFAULT_MODULE(Name, Options, call)                 \
-  class Name##Impl : public Cloneable<Name##Impl> {               \
-   public:                                                        \
-    explicit Name##Impl(const Options& o = {}) : options(o) {}    \
-    void reset() override {}                                      \
+#define TANDEM_DEFAULT_MODULE(Name, Options, call)                             \
+  class Name##Impl : public Cloneable<Name##Impl> {                            \
+   public:                                                                     \
+    explicit Name##Impl(const Options& o = {}) : options(o) {}                 \
+    void reset() override {}                                                   \
     void pretty_print(std::ostream& out) const override { out << #Name "()"; } \
-    Tensor forward(const Tensor& x) { return call; }              \
-    Options options;                                              \
-  };                                                              \
+    Tensor forward(const Tensor& x) { return call; }                           \
+    Options options;                                                           \
+  };                                                                           \
   TANDEM_MODULE(Name)
-#define TANDEM_PLAIN_MODULE(Name, call)                            \
-  class Name##Impl : public Cloneable<Name##Impl> {               \
-   public:                                                        \
-    void reset() override {}                                      \
+#define TANDEM_PLAIN_MODULE(Name, call)                                        \
+  class Name##Impl : public Cloneable<Name##Impl> {                            \
+   public:                                                                     \
+    void reset() override {}                                                   \
     void pretty_print(std::ostream& out) const override { out << #Name "()"; } \
-    Tensor forward(const Tensor& x) { return call; }              \
-  };                                                              \
+    Tensor forward(const Tensor& x) { return call; }                           \
+  };                                                                           \
   TANDEM_MODULE(Name)
 
 TANDEM_PLAIN_MODULE(ReLU, x.relu());
@@ -52,17 +52,15 @@ TANDEM_DEFAULT_MODULE(Flatten, FlattenOptions, x.flatten(options.start_dim(), op
 TANDEM_DEFAULT_MODULE(Dropout, DropoutOptions, dropout(x, options.p(), is_training()));
 TANDEM_DEFAULT_MODULE(Dropout2d, DropoutOptions, dropout2d(x, options.p(), is_training()));
 
-#define TANDEM_LOSS_MODULE(Name, function)                                         \
-  class Name##Impl : public Cloneable<Name##Impl> {                                \
-   public:                                                                         \
-    explicit Name##Impl(const LossOptions& o = {}) : options(o) {}                 \
-    void reset() override {}                                                       \
-    void pretty_print(std::ostream& out) const override { out << #Name "()"; }     \
-    Tensor forward(const Tensor& x, const Tensor& target) {                        \
-      return functional::function(x, target, options);                            \
-    }                                                                              \
-    LossOptions options;                                                           \
-  };                                                                               \
+#define TANDEM_LOSS_MODULE(Name, function)                                                                     \
+  class Name##Impl : public Cloneable<Name##Impl> {                                                            \
+   public:                                                                                                     \
+    explicit Name##Impl(const LossOptions& o = {}) : options(o) {}                                             \
+    void reset() override {}                                                                                   \
+    void pretty_print(std::ostream& out) const override { out << #Name "()"; }                                 \
+    Tensor forward(const Tensor& x, const Tensor& target) { return functional::function(x, target, options); } \
+    LossOptions options;                                                                                       \
+  };                                                                                                           \
   TANDEM_MODULE(Name)
 TANDEM_LOSS_MODULE(CrossEntropyLoss, cross_entropy);
 TANDEM_LOSS_MODULE(NLLLoss, nll_loss);

@@ -58,8 +58,8 @@ void SGD::step() {
   for (const bool begins : {true, false}) {
     Group& g = groups[begins ? 0 : 1];
     if (g.parameters.empty()) continue;
-    const kernels::SgdStep s{options.lr(), options.momentum(), options.dampening(), options.weight_decay(),
-                             options.nesterov(), begins};
+    const kernels::SgdStep s{options.lr(),           options.momentum(), options.dampening(),
+                             options.weight_decay(), options.nesterov(), begins};
     TANDEM_DISPATCH(g.parameters[0].device(), sgd, s, g.gradients, g.parameters, g.momenta);
     for (const Tensor& p : g.parameters) p.bump_version();
   }
@@ -105,7 +105,7 @@ void Adam::step() {
   }
   if (parameters.empty()) return;
   const auto [beta1, beta2] = options.betas();
-  const kernels::AdamStep s{options.lr(), beta1, beta2, options.eps(), options.weight_decay(), decoupled_,
+  const kernels::AdamStep s{options.lr(),     beta1, beta2, options.eps(), options.weight_decay(), decoupled_,
                             options.amsgrad()};
   TANDEM_DISPATCH(parameters[0].device(), adam, s, gradients, steps, parameters, exp_avgs, exp_avg_sqs, maxima);
   for (const Tensor& p : parameters) p.bump_version();

@@ -78,7 +78,8 @@ struct AdamWOptions : AdamOptions {
 /// Loshchilov and Hutter (2019, arXiv:1711.05101): weight decay apart from the gradient.
 class AdamW : public Adam {
  public:
-  AdamW(std::vector<Tensor> parameters, AdamOptions options = AdamWOptions()) : Adam(std::move(parameters), options, true) {}
+  AdamW(std::vector<Tensor> parameters, AdamOptions options = AdamWOptions())
+      : Adam(std::move(parameters), options, true) {}
 };
 
 /// A learning rate as a function of the number of step() calls and of the rate at construction.

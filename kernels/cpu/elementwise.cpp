@@ -39,7 +39,9 @@ void leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope, Tensor
   run(plan_elementwise("leaky_relu_backward", loops::leaky_relu_backward, {dx}, {dy, x}, {real(slope)}));
 }
 TANDEM_DECLARE_LOOP(elu)
-void elu(const Tensor& x, double alpha, Tensor& y) { run(plan_elementwise("elu", loops::elu, {y}, {x}, {real(alpha)}, 8)); }
+void elu(const Tensor& x, double alpha, Tensor& y) {
+  run(plan_elementwise("elu", loops::elu, {y}, {x}, {real(alpha)}, 8));
+}
 TANDEM_DECLARE_LOOP(softplus)
 void softplus(const Tensor& x, double beta, double threshold, Tensor& y) {
   run(plan_elementwise("softplus", loops::softplus, {y}, {x}, {real(beta), real(threshold)}, 8));
@@ -52,7 +54,8 @@ void where(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& y)
 }
 
 // One row for each type that is written, by the type that is read.
-#define TANDEM_CASTS(X) X(float32) X(float64) X(float16) X(bfloat16) X(int64) X(int32) X(int16) X(int8) X(uint8) X(boolean)
+#define TANDEM_CASTS(X) \
+  X(float32) X(float64) X(float16) X(bfloat16) X(int64) X(int32) X(int16) X(int8) X(uint8) X(boolean)
 #define TANDEM_CAST_ROW(type) TANDEM_DECLARE_LOOP(cast_to_##type)
 TANDEM_CASTS(TANDEM_CAST_ROW)
 void copy(const Tensor& x, Tensor& y) {

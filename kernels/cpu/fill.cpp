@@ -47,7 +47,8 @@ void randint(int64_t low, int64_t high, PhiloxState random, Tensor& y) {
 TANDEM_DECLARE_LOOP(dropout)
 void dropout(const Tensor& x, double keep, double scale, PhiloxState random, Tensor& y, Tensor& mask) {
   run(plan_raw("dropout", pick(loops::dropout, x.dtype(), "dropout"), x.dtype(), {y, mask}, {x},
-               {real(keep), real(scale), bits(random.seed), bits(random.stream), bits(random.offset)}, x.numel(), 8192));
+               {real(keep), real(scale), bits(random.seed), bits(random.stream), bits(random.offset)}, x.numel(),
+               8192));
 }
 
 }  // namespace tandem::kernels::cpu

@@ -17,8 +17,7 @@ namespace {
 // The library's own threads would make results depend on their number, and fight ours for the cores.
 const bool single_threaded = (openblas_set_num_threads(1), true);
 
-template <class T, class Call>
-void through_blas(const Gemm& g, const T* a, const T* b, T* c, Call call) {
+template <class T, class Call> void through_blas(const Gemm& g, const T* a, const T* b, T* c, Call call) {
   if (g.m == 0 || g.n == 0) return;
   const auto order = [](bool transposed) { return transposed ? CblasTrans : CblasNoTrans; };
   const auto i = [](int64_t v) { return static_cast<blasint>(v); };
@@ -36,8 +35,7 @@ void gemm(const Gemm& g, const double* a, const double* b, double* c) { through_
 TANDEM_DECLARE_LOOP(gemm_rows)
 namespace {
 /// Our own: transposed operands are laid straight first, so that the loop runs along rows.
-template <class T>
-void own(const Gemm& g, const T* a, const T* b, T* c) {
+template <class T> void own(const Gemm& g, const T* a, const T* b, T* c) {
   std::vector<T> straight_a, straight_b;
   const auto straighten = [](std::vector<T>& to, const T*& from, int64_t rows, int64_t cols, int64_t lead) {
     to.resize(static_cast<size_t>(rows * cols));

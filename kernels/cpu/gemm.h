@@ -4,8 +4,8 @@
 
 namespace tandem::kernels::cpu {
 
-/// c (m, n) = op(a) op(b) (+ c if accumulate), row-major with leading dimensions. op transposes when asked: a transposed
-/// a is stored (k, m).
+/// c (m, n) = op(a) op(b) (+ c if accumulate), row-major with leading dimensions. op transposes when asked: a
+/// transposed a is stored (k, m).
 struct Gemm {
   bool transpose_a, transpose_b, accumulate;
   int64_t m, n, k, lda, ldb, ldc;

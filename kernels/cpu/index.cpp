@@ -10,12 +10,14 @@ namespace {
 void check_indices(const char* op, const Tensor& index, int64_t size) {
   const int64_t* const p = index.data<int64_t>();
   for (int64_t i = 0; i < index.numel(); ++i)
-    TANDEM_CHECK_AS(IndexError, p[i] >= 0 && p[i] < size, op, ": index ", i, " is ", p[i], "; accepted: 0 to ", size - 1);
+    TANDEM_CHECK_AS(IndexError, p[i] >= 0 && p[i] < size, op, ": index ", i, " is ", p[i], "; accepted: 0 to ",
+                    size - 1);
 }
-template <class T>
-T add(T a, T b) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(float(a) + float(b));
-  else return static_cast<T>(a + b);
+template <class T> T add(T a, T b) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return T(float(a) + float(b));
+  else
+    return static_cast<T>(a + b);
 }
 
 }  // namespace

@@ -45,11 +45,11 @@ inline LoopBody pick(const LoopRows& rows, DType dtype, const char* op) {
 
 // In namespace tandem::kernels::cpu: declares a row of every instruction set by name, as loops::op; a missing one is a
 // link error.
-#define TANDEM_DECLARE_LOOP(op)                                                                                    \
-  TANDEM_V2(namespace v2 { extern const LoopRow op; })                                                             \
-  TANDEM_V3(namespace v3 { extern const LoopRow op; })                                                             \
-  TANDEM_V4(namespace v4 { extern const LoopRow op; })                                                             \
-  TANDEM_BASE(namespace base { extern const LoopRow op; })                                                         \
-  namespace loops {                                                                                                \
+#define TANDEM_DECLARE_LOOP(op)                                                                                   \
+  TANDEM_V2(namespace v2 { extern const LoopRow op; })                                                            \
+  TANDEM_V3(namespace v3 { extern const LoopRow op; })                                                            \
+  TANDEM_V4(namespace v4 { extern const LoopRow op; })                                                            \
+  TANDEM_BASE(namespace base { extern const LoopRow op; })                                                        \
+  namespace loops {                                                                                               \
   constexpr LoopRows op{{TANDEM_V2(&v2::op, ) TANDEM_V3(&v3::op, ) TANDEM_V4(&v4::op, ) TANDEM_BASE(&base::op)}}; \
   }

@@ -10,8 +10,7 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-template <class Visitor>
-void visit_real(const char* op, DType dtype, Visitor&& visitor) {
+template <class Visitor> void visit_real(const char* op, DType dtype, Visitor&& visitor) {
   if (dtype == kFloat32) return visitor.template operator()<float>();
   TANDEM_CHECK_AS(NotImplementedError, dtype == kFloat64, op, ": does not exist for ", dtype,
                   "; accepted: float32, float64");
@@ -32,8 +31,7 @@ struct Im2col {
   int64_t columns() const { return out[0] * out[1]; }
 
   /// Calls f(row, column range start, input offset, count-wise) for each output row that lies inside the image.
-  template <class T>
-  void gather(const T* x, T* columns_out) const {
+  template <class T> void gather(const T* x, T* columns_out) const {
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t kh = 0; kh < kernel[0]; ++kh)
         for (int64_t kw = 0; kw < kernel[1]; ++kw)
@@ -51,8 +49,7 @@ struct Im2col {
             }
           }
   }
-  template <class T>
-  void scatter_add(const T* columns_in, T* x) const {
+  template <class T> void scatter_add(const T* columns_in, T* x) const {
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t kh = 0; kh < kernel[0]; ++kh)
         for (int64_t kw = 0; kw < kernel[1]; ++kw)
@@ -89,8 +86,15 @@ void matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c) {
     parallel_for(batch * cuts, 1, [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t i = unit / cuts, first = unit % cuts * step, count = std::min(step, longer - first);
-        Gemm g{ta, tb, accumulate, by_rows ? count : m, by_rows ? n : count, k, ta ? a.stride(2) : a.stride(1),
-               tb ? b.stride(2) : b.stride(1), n};
+        Gemm g{ta,
+               tb,
+               accumulate,
+               by_rows ? count : m,
+               by_rows ? n : count,
+               k,
+               ta ? a.stride(2) : a.stride(1),
+               tb ? b.stride(2) : b.stride(1),
+               n};
         if (!ta && m == 1) g.lda = std::max(k, int64_t(1));
         if (!tb && k == 1) g.ldb = std::max(n, int64_t(1));
         const T* from_a = a.data<T>() + i * a.stride(0) + (by_rows ? first * a.stride(1) : 0);

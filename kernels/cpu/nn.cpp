@@ -53,8 +53,8 @@ void softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {
            y.size(1) * 2));
 }
 void log_softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {
-  run(plan("log_softmax_backward", loops::log_softmax_backward, y.dtype(), {dx, dy, y}, {integer(y.size(1))},
-           y.size(0), y.size(1) * 8));
+  run(plan("log_softmax_backward", loops::log_softmax_backward, y.dtype(), {dx, dy, y}, {integer(y.size(1))}, y.size(0),
+           y.size(1) * 8));
 }
 
 TANDEM_DECLARE_LOOP(nll)
@@ -85,8 +85,8 @@ void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, c
   run(plan("batch_norm_apply", loops::batch_norm_apply, x.dtype(), {y, x, mean, rstd, weight, bias},
            {integer(x.size(0)), integer(x.size(1)), integer(x.size(2))}, x.size(0) * x.size(1), x.size(2)));
 }
-void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
-                         bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
+void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                         const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
   run(plan("batch_norm_backward", loops::batch_norm_backward, x.dtype(),
            {sum_dy, sum_dy_xhat, dx, dy, x, mean, rstd, weight},
            {integer(x.size(0)), integer(x.size(1)), integer(x.size(2)), integer(training)}, x.size(1),
@@ -97,8 +97,8 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
   run(plan("layer_norm", loops::layer_norm, x.dtype(), {y, mean, rstd, x, weight, bias},
            {integer(x.size(1)), real(eps)}, x.size(0), x.size(1) * 3));
 }
-void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
-                         Tensor& dx) {
+void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                         const Tensor& weight, Tensor& dx) {
   run(plan("layer_norm_backward", loops::layer_norm_backward, x.dtype(), {dx, dy, x, mean, rstd, weight},
            {integer(x.size(1))}, x.size(0), x.size(1) * 3));
 }
@@ -148,11 +148,11 @@ void adam(const AdamStep& s, const std::vector<Tensor>& gradients, const std::ve
   std::vector<Loop> all;
   const Tensor none;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    all.push_back(plan("adam", loops::adam, parameters[i].dtype(),
-                       {parameters[i], exp_avgs[i], exp_avg_sqs[i], s.amsgrad ? max_exp_avg_sqs[i] : none, gradients[i],
-                        steps[i]},
-                       {real(s.lr), real(s.beta1), real(s.beta2), real(s.eps), real(s.weight_decay), integer(s.decoupled)},
-                       parameters[i].numel(), 2));
+    all.push_back(plan(
+        "adam", loops::adam, parameters[i].dtype(),
+        {parameters[i], exp_avgs[i], exp_avg_sqs[i], s.amsgrad ? max_exp_avg_sqs[i] : none, gradients[i], steps[i]},
+        {real(s.lr), real(s.beta1), real(s.beta2), real(s.eps), real(s.weight_decay), integer(s.decoupled)},
+        parameters[i].numel(), 2));
   }
   run_all(all);
 }
@@ -161,11 +161,10 @@ void sgd(const SgdStep& s, const std::vector<Tensor>& gradients, std::vector<Ten
   std::vector<Loop> all;
   const Tensor none;
   for (size_t i = 0; i < parameters.size(); ++i)
-    all.push_back(plan("sgd", loops::sgd, parameters[i].dtype(),
-                       {parameters[i], s.momentum != 0 ? momenta[i] : none, gradients[i]},
-                       {real(s.lr), real(s.momentum), real(s.dampening), real(s.weight_decay), integer(s.nesterov),
-                        integer(s.first)},
-                       parameters[i].numel(), 1));
+    all.push_back(plan(
+        "sgd", loops::sgd, parameters[i].dtype(), {parameters[i], s.momentum != 0 ? momenta[i] : none, gradients[i]},
+        {real(s.lr), real(s.momentum), real(s.dampening), real(s.weight_decay), integer(s.nesterov), integer(s.first)},
+        parameters[i].numel(), 1));
   run_all(all);
 }
 

@@ -43,8 +43,8 @@ Loop plan_elementwise(const char* name, const LoopRows& rows, TensorRefs writes,
   int order[kMaxDims];
   for (int d = 0; d < rank; ++d) order[d] = d;
   for (int d = 1; d < rank; ++d)
-    for (int k = d; k > 0 && strides[0][order[k - 1]] < strides[0][order[k]] && y.sizes()[static_cast<size_t>(order[k])] > 1;
-         --k)
+    for (int k = d;
+         k > 0 && strides[0][order[k - 1]] < strides[0][order[k]] && y.sizes()[static_cast<size_t>(order[k])] > 1; --k)
       std::swap(order[k - 1], order[k]);
 
   loop.extents.rank = 0;

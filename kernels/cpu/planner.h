@@ -1,5 +1,5 @@
-// Planners turn tensors into Loops: they check layout, collapse dimensions and choose the grain. Ordinary code, compiled
-// once for the baseline processor.
+// Planners turn tensors into Loops: they check layout, collapse dimensions and choose the grain. Ordinary code,
+// compiled once for the baseline processor.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -16,8 +16,8 @@ using TensorRefs = std::initializer_list<std::reference_wrapper<const Tensor>>;
 /// Elements that are worth a chunk of their own when each costs about one addition.
 constexpr int64_t kElementwiseGrain = 32768;
 
-/// A loop over all elements. All tensors broadcast to the shape of the first write; the row is picked by `dtype` (of the
-/// first read, or of the write when nothing is read, unless given). `cost` is per element, in additions.
+/// A loop over all elements. All tensors broadcast to the shape of the first write; the row is picked by `dtype` (of
+/// the first read, or of the write when nothing is read, unless given). `cost` is per element, in additions.
 Loop plan_elementwise(const char* name, const LoopRows& rows, TensorRefs writes, TensorRefs reads,
                       std::initializer_list<LoopScalar> scalars = {}, int cost = 1, const DType* dtype = nullptr);
 

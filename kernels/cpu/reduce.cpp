@@ -57,11 +57,11 @@ TANDEM_REDUCE_PLANNER(amin)
 TANDEM_REDUCE_PLANNER(any)
 TANDEM_REDUCE_PLANNER(all)
 
-#define TANDEM_EXTREMUM_PLANNER(op)                                                                              \
-  TANDEM_DECLARE_LOOP(op)                                                                                        \
-  void op(const Tensor& x, Tensor& y, Tensor& index) {                                                           \
-    run(plan_raw(#op, pick(loops::op, x.dtype(), #op), x.dtype(), {y, index}, {x},                               \
-                 {integer(x.size(1)), integer(x.size(2))}, y.numel(), kBlock / std::max<int64_t>(x.size(1), 1)));  \
+#define TANDEM_EXTREMUM_PLANNER(op)                                                                               \
+  TANDEM_DECLARE_LOOP(op)                                                                                         \
+  void op(const Tensor& x, Tensor& y, Tensor& index) {                                                            \
+    run(plan_raw(#op, pick(loops::op, x.dtype(), #op), x.dtype(), {y, index}, {x},                                \
+                 {integer(x.size(1)), integer(x.size(2))}, y.numel(), kBlock / std::max<int64_t>(x.size(1), 1))); \
   }
 TANDEM_EXTREMUM_PLANNER(max_with_index)
 TANDEM_EXTREMUM_PLANNER(min_with_index)
@@ -78,8 +78,10 @@ void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index) {
   visit_dtype(x.dtype(), [&]<class T>() {
     using C = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
     const auto before = [](C a, C b) {  // a NaN counts as the largest
-      if constexpr (std::is_floating_point_v<C>) return std::isnan(b) ? !std::isnan(a) : a < b;
-      else return a < b;
+      if constexpr (std::is_floating_point_v<C>)
+        return std::isnan(b) ? !std::isnan(a) : a < b;
+      else
+        return a < b;
     };
     parallel_for(rows, std::max<int64_t>(kBlock / std::max<int64_t>(n * 8, 1), 1), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {

@@ -5,17 +5,18 @@ namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 /// As C converts, with two exceptions: bool asks whether it is zero, and half types go through float.
-template <class C, class To>
-struct Cast {
+template <class C, class To> struct Cast {
   TANDEM_HD To operator()(C x) const {
-    if constexpr (__is_same(To, bool)) return x != C(0);
-    else if constexpr (__is_same(To, Half) || __is_same(To, BFloat16)) return To(float(x));
-    else return To(x);
+    if constexpr (__is_same(To, bool))
+      return x != C(0);
+    else if constexpr (__is_same(To, Half) || __is_same(To, BFloat16))
+      return To(float(x));
+    else
+      return To(x);
   }
 };
 
-template <class T>
-void where_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void where_body(const Loop& loop, int64_t begin, int64_t end) {
   const int inner = loop.extents.rank - 1;
   int64_t s[4];
   for (int k = 0; k < 4; ++k) s[k] = loop.operands[k].strides[inner];
@@ -27,13 +28,13 @@ void where_body(const Loop& loop, int64_t begin, int64_t end) {
   });
 }
 
-template <class T>
-T scalar_of(const LoopScalar& s) {
-  if constexpr (__is_same(T, Half) || __is_same(T, BFloat16)) return T(float(s.real));
-  else return scalar_as<T>(s);
+template <class T> T scalar_of(const LoopScalar& s) {
+  if constexpr (__is_same(T, Half) || __is_same(T, BFloat16))
+    return T(float(s.real));
+  else
+    return scalar_as<T>(s);
 }
-template <class T>
-void fill_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void fill_body(const Loop& loop, int64_t begin, int64_t end) {
   const T value = scalar_of<T>(loop.scalars[0]);
   const int64_t s = loop.operands[0].strides[loop.extents.rank - 1];
   for_rows<1>(loop, begin, end, [&](int64_t n, char** p) {
@@ -43,8 +44,7 @@ void fill_body(const Loop& loop, int64_t begin, int64_t end) {
       for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(p[0] + i * s) = value;
   });
 }
-template <class T>
-void arange_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void arange_body(const Loop& loop, int64_t begin, int64_t end) {
   using C = Compute<T>;
   T* const y = reinterpret_cast<T*>(loop.operands[0].buffer->data + loop.operands[0].offset);
   if constexpr (math::kFloating<C>)

@@ -26,8 +26,7 @@ void rows_of(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc
   }
 }
 
-template <class T>
-void gemm_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void gemm_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, k = loop.scalars[1].integer, lda = loop.scalars[2].integer,
                 ldb = loop.scalars[3].integer, ldc = loop.scalars[4].integer;
   const bool add = loop.scalars[5].integer;

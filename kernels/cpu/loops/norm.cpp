@@ -5,8 +5,7 @@ namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 /// Sum over the N planes of channel c of sum f(plane offset + i): planes in order, in double.
-template <class T, class F>
-double channel_sum(const Loop& loop, int64_t c, F f) {
+template <class T, class F> double channel_sum(const Loop& loop, int64_t c, F f) {
   const int64_t images = loop.scalars[0].integer, channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
   double total = 0;
   if (length == 1) return double(lane_sum<T>(images, [&](int64_t i) { return f(i * channels + c); }));
@@ -18,8 +17,7 @@ double channel_sum(const Loop& loop, int64_t c, F f) {
 }
 
 /// Operands: mean, var, rstd, x. Scalar 3: eps. Two passes: the variance of large means would cancel in one.
-template <class T>
-void stats_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void stats_body(const Loop& loop, int64_t begin, int64_t end) {
   const double count = double(loop.scalars[0].integer * loop.scalars[2].integer);
   const T* const x = data<const T>(loop, 3);
   for (int64_t c = begin; c < end; ++c) {
@@ -31,8 +29,7 @@ void stats_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 /// Operands: y, x, mean, rstd, weight or none, bias or none. A unit is one plane (n, c).
-template <class T>
-void apply_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void apply_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
   const T *const weight = data<const T>(loop, 4), *const bias = data<const T>(loop, 5);
   for (int64_t plane = begin; plane < end; ++plane) {
@@ -46,8 +43,7 @@ void apply_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 /// Operands: sum_dy, sum_dy_xhat, dx, dy, x, mean, rstd, weight or none. Scalar 3: whether in training mode.
-template <class T>
-void backward_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t images = loop.scalars[0].integer, channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
   const bool training = loop.scalars[3].integer;
   const T *const dy = data<const T>(loop, 3), *const x = data<const T>(loop, 4), *const weight = data<const T>(loop, 7);
@@ -70,8 +66,7 @@ void backward_body(const Loop& loop, int64_t begin, int64_t end) {
 }
 
 /// Operands: y, mean, rstd, x, weight or none, bias or none. Scalars: n, eps. A unit is one row.
-template <class T>
-void layer_norm_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void layer_norm_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   const T *const weight = data<const T>(loop, 4), *const bias = data<const T>(loop, 5);
   for (int64_t r = begin; r < end; ++r) {
@@ -83,13 +78,11 @@ void layer_norm_body(const Loop& loop, int64_t begin, int64_t end) {
     data<T>(loop, 1)[r] = mean;
     data<T>(loop, 2)[r] = rstd;
     TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i)
-      y[i] = (x[i] - mean) * rstd * (weight ? weight[i] : T(1)) + (bias ? bias[i] : T(0));
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * rstd * (weight ? weight[i] : T(1)) + (bias ? bias[i] : T(0));
   }
 }
 /// Operands: dx, dy, x, mean, rstd, weight or none.
-template <class T>
-void layer_norm_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void layer_norm_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   const T* const weight = data<const T>(loop, 5);
   for (int64_t r = begin; r < end; ++r) {

@@ -6,8 +6,7 @@ namespace {
 
 /// Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient, step. Scalars: lr, beta1, beta2, eps,
 /// weight decay, whether it is decoupled. The bias corrections come from the step, which is a tensor.
-template <class T>
-void adam_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void adam_body(const Loop& loop, int64_t begin, int64_t end) {
   const double lr = loop.scalars[0].real, beta1 = loop.scalars[1].real, beta2 = loop.scalars[2].real,
                decay = loop.scalars[4].real;
   const bool decoupled = loop.scalars[5].integer;
@@ -15,7 +14,8 @@ void adam_body(const Loop& loop, int64_t begin, int64_t end) {
   const T step_size = T(lr / (1 - ::pow(beta1, t))), root = T(1 / ::sqrt(1 - ::pow(beta2, t)));
   const T eps = T(loop.scalars[3].real), b1 = T(beta1), a1 = T(1 - beta1), b2 = T(beta2), a2 = T(1 - beta2);
   const T shrink = decoupled ? T(1 - lr * decay) : T(1), added = decoupled ? T(0) : T(decay);
-  T *const p = data<T>(loop, 0), *const m = data<T>(loop, 1), *const v = data<T>(loop, 2), *const top = data<T>(loop, 3);
+  T *const p = data<T>(loop, 0), *const m = data<T>(loop, 1), *const v = data<T>(loop, 2),
+           *const top = data<T>(loop, 3);
   const T* const g = data<const T>(loop, 4);
   const auto one = [&](int64_t i, bool amsgrad) {
     const T grad = g[i] + added * p[i];
@@ -35,8 +35,7 @@ void adam_body(const Loop& loop, int64_t begin, int64_t end) {
 
 /// Operands: parameter, momentum buffer or none, gradient. Scalars: lr, momentum, dampening, weight decay, nesterov,
 /// whether this is the buffer's first step.
-template <class T>
-void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
   const T lr = T(loop.scalars[0].real), momentum = T(loop.scalars[1].real), keep = T(1 - loop.scalars[2].real),
           decay = T(loop.scalars[3].real);
   const bool nesterov = loop.scalars[4].integer, first = loop.scalars[5].integer;

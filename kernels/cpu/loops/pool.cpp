@@ -15,8 +15,7 @@ struct Window {
 };
 
 /// Operands: y, index, x.
-template <class T>
-void max_pool_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void max_pool_body(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
   for (int64_t plane = begin; plane < end; ++plane) {
     const T* const x = data<const T>(loop, 2) + plane * v.h * v.w;
@@ -44,8 +43,7 @@ void max_pool_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 /// Operands: dx, dy, index. Scalars: elements of a plane of dx, of dy.
-template <class T>
-void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t to = loop.scalars[0].integer, from = loop.scalars[1].integer;
   for (int64_t plane = begin; plane < end; ++plane) {
     T* const dx = data<T>(loop, 0) + plane * to;
@@ -56,8 +54,7 @@ void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 /// Calls f(h, w, 1 / divisor) for each input of each window. dilation[0] says whether padding counts in the divisor.
-template <class T, class F>
-void average(const Window& v, int64_t oh, int64_t ow, F f) {
+template <class T, class F> void average(const Window& v, int64_t oh, int64_t ow, F f) {
   const int64_t h0 = oh * v.s[0] - v.p[0], w0 = ow * v.s[1] - v.p[1];
   const auto low = [](int64_t a) { return a < 0 ? int64_t(0) : a; };
   const auto less = [](int64_t a, int64_t b) { return a < b ? a : b; };
@@ -68,8 +65,7 @@ void average(const Window& v, int64_t oh, int64_t ow, F f) {
   for (int64_t h = hs; h < he; ++h)
     for (int64_t w = ws; w < we; ++w) f(h * v.w + w, scale);
 }
-template <class T, class F>
-void adaptive(const Window& v, int64_t oh, int64_t ow, F f) {
+template <class T, class F> void adaptive(const Window& v, int64_t oh, int64_t ow, F f) {
   const int64_t hs = oh * v.h / v.oh, he = ((oh + 1) * v.h + v.oh - 1) / v.oh, ws = ow * v.w / v.ow,
                 we = ((ow + 1) * v.w + v.ow - 1) / v.ow;
   const T scale = T(1) / T((he - hs) * (we - ws));
@@ -77,8 +73,7 @@ void adaptive(const Window& v, int64_t oh, int64_t ow, F f) {
     for (int64_t w = ws; w < we; ++w) f(h * v.w + w, scale);
 }
 /// Operands: y, x. Or in backward: dx, dy.
-template <class T, bool kAdaptive, bool kBackward>
-void average_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T, bool kAdaptive, bool kBackward> void average_body(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
   for (int64_t plane = begin; plane < end; ++plane) {
     T* const wide = kBackward ? data<T>(loop, 0) + plane * v.h * v.w : nullptr;
@@ -91,11 +86,15 @@ void average_body(const Loop& loop, int64_t begin, int64_t end) {
       for (int64_t ow = 0; ow < v.ow; ++ow) {
         T sum = T(0);
         const auto visit = [&](int64_t i, T scale) {
-          if (kBackward) wide[i] += dy[oh * v.ow + ow] * scale;
-          else sum += x[i] * scale;
+          if (kBackward)
+            wide[i] += dy[oh * v.ow + ow] * scale;
+          else
+            sum += x[i] * scale;
         };
-        if (kAdaptive) adaptive<T>(v, oh, ow, visit);
-        else average<T>(v, oh, ow, visit);
+        if (kAdaptive)
+          adaptive<T>(v, oh, ow, visit);
+        else
+          average<T>(v, oh, ow, visit);
         if (!kBackward) y[oh * v.ow + ow] = sum;
       }
   }

@@ -6,16 +6,14 @@ namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 /// Operand k as contiguous elements; null where the tensor was undefined.
-template <class T>
-T* data(const Loop& loop, int k) {
+template <class T> T* data(const Loop& loop, int k) {
   const Operand& o = loop.operands[k];
   return o.buffer ? reinterpret_cast<T*>(o.buffer->data + o.offset) : nullptr;
 }
 constexpr int kLanes = 16;
 
 /// sum of f(i) for i < n in 16 lanes, then the lanes in pairs: an order that depends on n alone.
-template <class T, class F>
-T lane_sum(int64_t n, F f) {
+template <class T, class F> T lane_sum(int64_t n, F f) {
   T lane[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)

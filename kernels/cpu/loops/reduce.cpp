@@ -6,19 +6,13 @@ namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 /// The type sums are kept in.
-template <class T>
-struct AccOf {
-  using type = Compute<T>;
-};
-#define TANDEM_INTEGER_ACC(T)   \
-  template <>                   \
-  struct AccOf<T> {             \
-    using type = int64_t;       \
-  };
-TANDEM_INTEGER_ACC(int32_t) TANDEM_INTEGER_ACC(int16_t) TANDEM_INTEGER_ACC(int8_t) TANDEM_INTEGER_ACC(uint8_t)
-TANDEM_INTEGER_ACC(bool)
-template <class T>
-using Acc = typename AccOf<T>::type;
+template <class T> struct AccOf { using type = Compute<T>; };
+#define TANDEM_INTEGER_ACC(T) \
+  template <> struct AccOf<T> { using type = int64_t; };
+TANDEM_INTEGER_ACC(int32_t)
+TANDEM_INTEGER_ACC(int16_t) TANDEM_INTEGER_ACC(int8_t) TANDEM_INTEGER_ACC(uint8_t)
+    TANDEM_INTEGER_ACC(bool) template <class T>
+    using Acc = typename AccOf<T>::type;
 
 struct Sum {
   template <class A> static A start() { return A(0); }
@@ -28,20 +22,27 @@ struct Prod {
   template <class A> static A start() { return A(1); }
   template <class A> static A join(A a, A b) { return a * b; }
 };
-template <class A>
-A lowest() {
-  if constexpr (math::kFloating<A>) return A(-__builtin_inf());
-  else if constexpr (A(-1) > A(0)) return A(0);
-  else if constexpr (sizeof(A) == 8) return A(-9223372036854775807LL - 1);
-  else return A(-(int64_t(1) << (8 * sizeof(A) - 1)));
+template <class A> A lowest() {
+  if constexpr (math::kFloating<A>)
+    return A(-__builtin_inf());
+  else if constexpr (A(-1) > A(0))
+    return A(0);
+  else if constexpr (sizeof(A) == 8)
+    return A(-9223372036854775807LL - 1);
+  else
+    return A(-(int64_t(1) << (8 * sizeof(A) - 1)));
 }
-template <class A>
-A highest() {
-  if constexpr (math::kFloating<A>) return A(__builtin_inf());
-  else if constexpr (__is_same(A, bool)) return true;
-  else if constexpr (A(-1) > A(0)) return A(-1);
-  else if constexpr (sizeof(A) == 8) return A(9223372036854775807LL);
-  else return A((int64_t(1) << (8 * sizeof(A) - 1)) - 1);
+template <class A> A highest() {
+  if constexpr (math::kFloating<A>)
+    return A(__builtin_inf());
+  else if constexpr (__is_same(A, bool))
+    return true;
+  else if constexpr (A(-1) > A(0))
+    return A(-1);
+  else if constexpr (sizeof(A) == 8)
+    return A(9223372036854775807LL);
+  else
+    return A((int64_t(1) << (8 * sizeof(A) - 1)) - 1);
 }
 struct Max {
   template <class A> static A start() { return lowest<A>(); }
@@ -56,8 +57,7 @@ constexpr int kLanes = 32;
 
 /// A run of contiguous elements: 32 lanes side by side, then the lanes in pairs. Lane sums of at most 128 elements are
 /// folded at a time, which keeps the error of a float sum near that of pairwise summation.
-template <class Op, class T, class A>
-A reduce_run(const T* x, int64_t n) {
+template <class Op, class T, class A> A reduce_run(const T* x, int64_t n) {
   A total = Op::template start<A>();
   for (int64_t from = 0; from < n; from += kLanes * 128) {
     const int64_t m = n - from < kLanes * 128 ? n - from : kLanes * 128;
@@ -74,8 +74,7 @@ A reduce_run(const T* x, int64_t n) {
   return total;
 }
 
-template <class Op, class T, class A, class Out>
-void reduce(const Loop& loop, int64_t begin, int64_t end) {
+template <class Op, class T, class A, class Out> void reduce(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
                 length = loop.scalars[3].integer;
   Out* const y = reinterpret_cast<Out*>(loop.operands[0].buffer->data + loop.operands[0].offset);
@@ -101,8 +100,7 @@ void reduce(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 
-template <bool kMax, class T>
-void extremum(const Loop& loop, int64_t begin, int64_t end) {
+template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int64_t end) {
   using C = Compute<T>;
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   T* const y = reinterpret_cast<T*>(loop.operands[0].buffer->data + loop.operands[0].offset);
@@ -121,8 +119,7 @@ void extremum(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 
-template <class T>
-void cumsum_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void cumsum_body(const Loop& loop, int64_t begin, int64_t end) {
   using A = Acc<T>;
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const bool reverse = loop.scalars[2].integer;
@@ -147,11 +144,11 @@ void cumsum_body(const Loop& loop, int64_t begin, int64_t end) {
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 // Sums of floating types stay in their type; of integers and bool they become int64.
-#define TANDEM_SUM_ROW(op, Op)                                                                                   \
+#define TANDEM_SUM_ROW(op, Op)                                                                                       \
   TANDEM_ROW(op, reduce<Op, float, float, float>, reduce<Op, double, double, double>, reduce<Op, Half, float, Half>, \
-             reduce<Op, BFloat16, float, BFloat16>, reduce<Op, int64_t, int64_t, int64_t>,                       \
-             reduce<Op, int32_t, int64_t, int64_t>, reduce<Op, int16_t, int64_t, int64_t>,                       \
-             reduce<Op, int8_t, int64_t, int64_t>, reduce<Op, uint8_t, int64_t, int64_t>,                        \
+             reduce<Op, BFloat16, float, BFloat16>, reduce<Op, int64_t, int64_t, int64_t>,                           \
+             reduce<Op, int32_t, int64_t, int64_t>, reduce<Op, int16_t, int64_t, int64_t>,                           \
+             reduce<Op, int8_t, int64_t, int64_t>, reduce<Op, uint8_t, int64_t, int64_t>,                            \
              reduce<Op, bool, int64_t, int64_t>)
 TANDEM_SUM_ROW(sum, Sum)
 TANDEM_SUM_ROW(prod, Prod)

@@ -4,8 +4,7 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-template <class T>
-T row_max(const T* x, int64_t n) {
+template <class T> T row_max(const T* x, int64_t n) {
   T lane[kLanes];
   for (int k = 0; k < kLanes; ++k) lane[k] = -T(__builtin_inf());
   int64_t i = 0;
@@ -17,8 +16,7 @@ T row_max(const T* x, int64_t n) {
   return best;
 }
 
-template <class T>
-void softmax_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void softmax_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const y = data<T>(loop, 0) + r * n;
@@ -30,8 +28,7 @@ void softmax_body(const Loop& loop, int64_t begin, int64_t end) {
     for (int64_t i = 0; i < n; ++i) y[i] *= scale;
   }
 }
-template <class T>
-void log_softmax_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void log_softmax_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const y = data<T>(loop, 0) + r * n;
@@ -43,8 +40,7 @@ void log_softmax_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 /// dx = y (dy - sum dy y)
-template <class T>
-void softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const dx = data<T>(loop, 0) + r * n;
@@ -55,8 +51,7 @@ void softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 /// dx = dy - e^y sum dy
-template <class T>
-void log_softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void log_softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const dx = data<T>(loop, 0) + r * n;
@@ -67,8 +62,7 @@ void log_softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 /// Operands: losses, weights, log_prob, target, class weight or none. Scalars: n, ignore_index.
-template <class T>
-void nll_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const T* const class_weight = data<const T>(loop, 4);
   for (int64_t r = begin; r < end; ++r) {
@@ -79,8 +73,7 @@ void nll_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 /// Operands: dx, dloss, target, weights. Scalars: n, ignore_index is told by a weight of the row.
-template <class T>
-void nll_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void nll_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const dx = data<T>(loop, 0) + r * n;
