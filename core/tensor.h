@@ -156,18 +156,24 @@ class Tensor {
   Tensor cpu() const { return to(Device(kCPU)); }
   Tensor repeat(IntArrayRef repeats) const;
 
-#define TANDEM_UNARY_METHODS(X)                                                                                    \
-  X(abs)                                                                                                           \
-  X(neg) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(tanh) X(sigmoid) \
-      X(erf) X(erfc) X(reciprocal) X(square) X(sign) X(floor) X(ceil) X(round) X(trunc) X(frac) X(relu) X(isnan)   \
-          X(isinf) X(isfinite) X(logical_not) X(bitwise_not)
+#define TANDEM_UNARY_METHODS(X)                                                                                        \
+  X(abs)                                                                                                               \
+  X(neg)                                                                                                               \
+  X(exp)                                                                                                               \
+  X(expm1)                                                                                                             \
+  X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(tanh) X(sigmoid) X(erf) X(erfc)             \
+      X(reciprocal) X(square) X(sign) X(floor) X(ceil) X(round) X(trunc) X(frac) X(relu) X(isnan) X(isinf) X(isfinite) \
+          X(logical_not) X(bitwise_not)
 #define X(name) Tensor name() const;
   TANDEM_UNARY_METHODS(X)
 #undef X
-#define TANDEM_BINARY_METHODS(X)                                                                                      \
-  X(mul)                                                                                                              \
-  X(div) X(pow) X(fmod) X(remainder) X(floor_divide) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) \
-      X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor)
+#define TANDEM_BINARY_METHODS(X)                                                                               \
+  X(mul)                                                                                                       \
+  X(div)                                                                                                       \
+  X(pow)                                                                                                       \
+  X(fmod)                                                                                                      \
+  X(remainder) X(floor_divide) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) \
+      X(bitwise_and) X(bitwise_or) X(bitwise_xor)
 #define X(name)                           \
   Tensor name(const Tensor& other) const; \
   Tensor name(const Scalar& other) const;

@@ -12,11 +12,13 @@ namespace tandem::math {
   TANDEM_HD float name(float x) { return ::name##f(x); } \
   TANDEM_HD double name(double x) { return ::name(x); }
 TANDEM_MATH1(log2)
-TANDEM_MATH1(log10) TANDEM_MATH1(log1p) TANDEM_MATH1(expm1) TANDEM_MATH1(sin) TANDEM_MATH1(cos) TANDEM_MATH1(tan)
-    TANDEM_MATH1(erfc) TANDEM_MATH1(sqrt) TANDEM_MATH1(fabs) TANDEM_MATH1(floor) TANDEM_MATH1(ceil) TANDEM_MATH1(trunc)
-        TANDEM_MATH1(rint)
+TANDEM_MATH1(log10)
+TANDEM_MATH1(log1p)
+TANDEM_MATH1(expm1)
+TANDEM_MATH1(sin) TANDEM_MATH1(cos) TANDEM_MATH1(tan) TANDEM_MATH1(erfc) TANDEM_MATH1(sqrt) TANDEM_MATH1(fabs)
+    TANDEM_MATH1(floor) TANDEM_MATH1(ceil) TANDEM_MATH1(trunc) TANDEM_MATH1(rint)
 #undef TANDEM_MATH1
-            TANDEM_HD float pow(float x, float y) {
+        TANDEM_HD float pow(float x, float y) {
   return ::powf(x, y);
 }
 TANDEM_HD double pow(double x, double y) { return ::pow(x, y); }

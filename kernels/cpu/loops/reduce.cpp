@@ -10,9 +10,9 @@ template <class T> struct AccOf { using type = Compute<T>; };
 #define TANDEM_INTEGER_ACC(T) \
   template <> struct AccOf<T> { using type = int64_t; };
 TANDEM_INTEGER_ACC(int32_t)
-TANDEM_INTEGER_ACC(int16_t) TANDEM_INTEGER_ACC(int8_t) TANDEM_INTEGER_ACC(uint8_t)
-    TANDEM_INTEGER_ACC(bool) template <class T>
-    using Acc = typename AccOf<T>::type;
+TANDEM_INTEGER_ACC(int16_t)
+TANDEM_INTEGER_ACC(int8_t)
+TANDEM_INTEGER_ACC(uint8_t) TANDEM_INTEGER_ACC(bool) template <class T> using Acc = typename AccOf<T>::type;
 
 struct Sum {
   template <class A> static A start() { return A(0); }
