@@ -1,0 +1,8 @@
+// All of tandem::data.
+#pragma once
+#include "tandem/data/data_loader.h"
+#include "tandem/data/dataset.h"
+#include "tandem/data/mnist.h"
+#include "tandem/data/samplers.h"
+#include "tandem/data/tensor_dataset.h"
+#include "tandem/data/transforms.h"

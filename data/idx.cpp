@@ -1,0 +1,136 @@
+#include "tandem/data/idx.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace tandem::data {
+namespace {
+
+constexpr uint64_t kMaxRatio = 1032;  // of deflate: no file expands further
+
+/// A file's bytes in order, inflated on the way if it is gzipped.
+class Source {
+ public:
+  explicit Source(const std::string& path) : path_(path) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    TANDEM_CHECK(std::filesystem::exists(status), "read_idx: there is no file ", path);
+    TANDEM_CHECK(std::filesystem::is_regular_file(status), "read_idx: ", path, " is not a file");
+    file_size_ = std::filesystem::file_size(path, error);
+    file_.open(path, std::ios::binary);
+    TANDEM_CHECK(!error && file_, "read_idx: cannot open ", path, ": ", std::strerror(errno));
+    refill();
+    gzipped_ = stream_.avail_in >= 2 && chunk_[0] == 0x1f && chunk_[1] == 0x8b;
+    if (gzipped_) TANDEM_CHECK(inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK, "read_idx: zlib has no memory");
+  }
+  ~Source() {
+    if (gzipped_) inflateEnd(&stream_);
+  }
+  Source(const Source&) = delete;
+
+  /// The most bytes that the file can hold.
+  uint64_t capacity() const { return gzipped_ ? file_size_ * kMaxRatio : file_size_; }
+
+  /// Fills up to `wanted` bytes; fewer only at the end.
+  size_t read(uint8_t* to, size_t wanted) {
+    size_t got = 0;
+    while (got < wanted && !ended_)
+      got += gzipped_ ? inflate_some(to + got, wanted - got) : copy_some(to + got, wanted - got);
+    return got;
+  }
+  /// Checks that everything was read, and, by gzip's checksum, that it is what was written.
+  void expect_end(uint64_t bytes) {
+    uint8_t extra;
+    TANDEM_CHECK(read(&extra, 1) == 0, "read_idx: ", path_, " goes on after the ", bytes,
+                 " bytes that its header announces");
+    TANDEM_CHECK(stream_.avail_in == 0 && !refill(), "read_idx: ", path_,
+                 " has bytes after the end of its gzip stream");
+  }
+
+ private:
+  bool refill() {
+    file_.read(reinterpret_cast<char*>(chunk_.data()), static_cast<std::streamsize>(chunk_.size()));
+    TANDEM_CHECK(!file_.bad(), "read_idx: reading ", path_, " failed: ", std::strerror(errno));
+    stream_.next_in = chunk_.data();
+    stream_.avail_in = static_cast<uInt>(file_.gcount());
+    return stream_.avail_in > 0;
+  }
+  size_t copy_some(uint8_t* to, size_t wanted) {
+    if (stream_.avail_in == 0 && !refill()) {
+      ended_ = true;
+      return 0;
+    }
+    const size_t n = std::min<size_t>(wanted, stream_.avail_in);
+    std::memcpy(to, stream_.next_in, n);
+    stream_.next_in += n;
+    stream_.avail_in -= static_cast<uInt>(n);
+    return n;
+  }
+  size_t inflate_some(uint8_t* to, size_t wanted) {
+    const bool more = stream_.avail_in > 0 || refill();
+    const auto room = static_cast<uInt>(std::min<size_t>(wanted, 1u << 30));
+    stream_.next_out = to;
+    stream_.avail_out = room;
+    const int result = inflate(&stream_, Z_NO_FLUSH);
+    ended_ = result == Z_STREAM_END;
+    TANDEM_CHECK(ended_ || result == Z_OK || (result == Z_BUF_ERROR && more), "read_idx: ", path_, " is ",
+                 result == Z_BUF_ERROR ? "truncated: its gzip stream does not end" : "damaged: zlib says ",
+                 result == Z_BUF_ERROR ? "" : (stream_.msg ? stream_.msg : zError(result)));
+    return room - stream_.avail_out;
+  }
+
+  std::string path_;
+  uint64_t file_size_ = 0;
+  std::ifstream file_;
+  std::array<uint8_t, 1 << 16> chunk_;
+  z_stream stream_{};
+  bool gzipped_ = false, ended_ = false;
+};
+
+}  // namespace
+
+Tensor read_idx(const std::string& path, int rank) {
+  Source source(path);
+  uint8_t magic[4];
+  TANDEM_CHECK(source.read(magic, 4) == 4, "read_idx: ", path, " is truncated: it has no magic number of 4 bytes");
+  TANDEM_CHECK(magic[0] == 0 && magic[1] == 0, "read_idx: ", path, " is not an IDX file: it begins with bytes ",
+               int{magic[0]}, ", ", int{magic[1]}, " instead of 0, 0");
+  TANDEM_CHECK(magic[2] == 8, "read_idx: ", path, " holds type ", int{magic[2]}, "; accepted: 8 (unsigned bytes)");
+  TANDEM_CHECK(magic[3] == rank, "read_idx: ", path, " has ", int{magic[3]}, " dimensions; accepted: ", rank);
+
+  Shape sizes;
+  uint64_t bytes = 1;
+  for (int d = 0; d < rank; ++d) {
+    uint8_t b[4];
+    TANDEM_CHECK(source.read(b, 4) == 4, "read_idx: ", path, " is truncated within its ", rank, " sizes");
+    const uint32_t size = uint32_t{b[0]} << 24 | uint32_t{b[1]} << 16 | uint32_t{b[2]} << 8 | b[3];
+    sizes.push_back(size);
+    TANDEM_CHECK(!__builtin_mul_overflow(bytes, uint64_t{size}, &bytes) && bytes <= INT64_MAX, "read_idx: ", path,
+                 " announces sizes ", sizes, ", more than memory can address");
+  }
+  // A little truncation is named below, by what there is; this keeps a header from asking for memory.
+  TANDEM_CHECK(bytes <= source.capacity() + 4096, "read_idx: ", path, " announces sizes ", sizes, ", ", bytes,
+               " bytes; a file of its length holds at most ", source.capacity());
+  Tensor out = core::empty(sizes, kUInt8, kCPU);
+  const size_t got = source.read(out.data<uint8_t>(), bytes);
+  TANDEM_CHECK(got == bytes, "read_idx: ", path, " is truncated: sizes ", sizes, " need ", bytes, " bytes, it has ",
+               got);
+  source.expect_end(bytes);
+  return out;
+}
+
+std::string find_idx(const std::string& root, const std::string& name) {
+  const std::string plain = (std::filesystem::path(root) / name).string();
+  std::error_code error;
+  for (const std::string& path : {plain, plain + ".gz"})
+    if (std::filesystem::exists(path, error)) return path;
+  TANDEM_FAIL("find_idx: there is neither ", plain, " nor ", plain, ".gz");
+}
+
+}  // namespace tandem::data

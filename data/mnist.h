@@ -1,0 +1,61 @@
+// MNIST and FashionMNIST, read from their published files.
+#pragma once
+#include <string>
+
+#include "tandem/data/dataset.h"
+
+namespace tandem::data::datasets {
+
+namespace detail {
+/// Images as bytes, converted when a batch is made: a quarter of the memory of floats.
+class ImageSet {
+ public:
+  ImageSet(const char* dataset, const std::string& root, bool train);
+  Example<> get(size_t index) const;
+  Example<> get_stacked(ArrayRef<size_t> indices) const;
+  Tensor images() const;  // (N, 1, 28, 28) float32 in [0, 1]
+  const Tensor& targets() const { return targets_; }
+  size_t size() const { return static_cast<size_t>(targets_.size(0)); }
+
+ private:
+  Tensor bytes_;    // (N, 28, 28) uint8
+  Tensor targets_;  // (N) int64 in [0, 10)
+};
+
+template <class Self> class ImageDataset : public Dataset<Self> {
+ public:
+  enum class Mode { kTrain, kTest };
+  Example<> get(size_t index) override { return set_.get(index); }
+  Example<> get_stacked(ArrayRef<size_t> indices) const { return set_.get_stacked(indices); }
+  std::optional<size_t> size() const override { return set_.size(); }
+  bool is_train() const noexcept { return mode_ == Mode::kTrain; }
+  /// All images, (N, 1, 28, 28) float32 in [0, 1], made anew.
+  Tensor images() const { return set_.images(); }
+  /// All labels, (N) int64.
+  const Tensor& targets() const { return set_.targets(); }
+
+ protected:
+  ImageDataset(const char* name, const std::string& root, Mode mode)
+      : mode_(mode), set_(name, root, mode == Mode::kTrain) {}
+
+ private:
+  Mode mode_;
+  ImageSet set_;
+};
+}  // namespace detail
+
+/// Handwritten digits: data (1, 28, 28) float32 in [0, 1], target a scalar int64 in [0, 10).
+/// `root` holds train-images-idx3-ubyte, train-labels-idx1-ubyte (t10k-... for kTest), each plain or as .gz.
+/// @throws Error naming file and values when one is missing, damaged, or does not match the other
+class MNIST final : public detail::ImageDataset<MNIST> {
+ public:
+  explicit MNIST(const std::string& root, Mode mode = Mode::kTrain) : ImageDataset("MNIST", root, mode) {}
+};
+
+/// Articles of clothing, in MNIST's format.
+class FashionMNIST final : public detail::ImageDataset<FashionMNIST> {
+ public:
+  explicit FashionMNIST(const std::string& root, Mode mode = Mode::kTrain) : ImageDataset("FashionMNIST", root, mode) {}
+};
+
+}  // namespace tandem::data::datasets

@@ -1,0 +1,125 @@
+// Prefetcher: worker threads that turn requests into batches, ahead of the consumer.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tandem/core/rank_context.h"
+
+namespace tandem::data::detail {
+
+/// One consumer thread; every method is called from it.
+template <class Request, class Batch> class Prefetcher {
+ public:
+  using Work = std::function<Batch(Request&)>;
+  /// What became of a request.
+  struct Result {
+    Request request;
+    std::optional<Batch> batch;
+    std::exception_ptr error;  // when there is no batch
+  };
+
+  /// One thread for each `work`. They take over the RankContext of the thread that calls this.
+  Prefetcher(std::vector<Work> work, bool ordered) : ordered_(ordered) {
+    RankContext::current().state();  // so that the copies share it
+    try {
+      for (Work& w : work)
+        threads_.emplace_back([this, w = std::move(w), context = RankContext::current()] { serve(w, context); });
+    } catch (...) {  // no more threads to be had: end those there are
+      stop();
+      throw;
+    }
+  }
+  ~Prefetcher() { stop(); }
+  Prefetcher(const Prefetcher&) = delete;
+
+  void submit(Request request) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back({next_submitted_++, std::move(request)});
+    }
+    job_came_.notify_one();
+  }
+  /// How many requests have not been answered by pop.
+  size_t in_flight() const { return next_submitted_ - popped_; }
+
+  /// The next result: in the order of the requests, or as they come. in_flight() must not be 0.
+  /// Nothing when `timeout` passes first.
+  std::optional<Result> pop(std::optional<std::chrono::milliseconds> timeout) {
+    std::unique_lock lock(mutex_);
+    const auto ready = [&] { return !done_.empty() && (!ordered_ || done_.begin()->first == next_ordered_); };
+    if (!timeout)
+      result_came_.wait(lock, ready);
+    else if (!result_came_.wait_for(lock, *timeout, ready))
+      return {};
+    auto first = done_.begin();
+    Result result = std::move(first->second);
+    done_.erase(first);
+    ++next_ordered_;
+    ++popped_;
+    return result;
+  }
+
+  /// Forgets all requests; results still being made are dropped when they come.
+  void clear() {
+    std::map<size_t, Result> dropped;  // destroyed after the lock is released
+    const std::lock_guard lock(mutex_);
+    waiting_.clear();
+    dropped.swap(done_);
+    first_valid_ = next_ordered_ = popped_ = next_submitted_;
+  }
+
+ private:
+  struct Job {
+    size_t number;
+    Request request;
+  };
+
+  void serve(const Work& work, const RankContext& context) {
+    const RankContextGuard guard(context);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      job_came_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+      if (stopping_) return;
+      Job job = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      Result result{std::move(job.request), {}, {}};
+      try {
+        result.batch.emplace(work(result.request));
+      } catch (...) {
+        result.error = std::current_exception();
+      }
+      lock.lock();
+      if (job.number >= first_valid_) done_.emplace(job.number, std::move(result));
+      result_came_.notify_one();
+    }
+  }
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    job_came_.notify_all();
+    for (std::thread& t : threads_) t.join();
+  }
+
+  const bool ordered_;
+  std::mutex mutex_;
+  std::condition_variable job_came_, result_came_;
+  std::deque<Job> waiting_;
+  std::map<size_t, Result> done_;  // by number
+  size_t next_submitted_ = 0, next_ordered_ = 0, popped_ = 0, first_valid_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tandem::data::detail

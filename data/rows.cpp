@@ -1,0 +1,58 @@
+#include "tandem/data/rows.h"
+
+#include <cstring>
+
+#include "tandem/autograd/index.h"
+
+namespace tandem::data {
+namespace {
+
+bool recorded(const Tensor& x) { return is_grad_enabled() && x.requires_grad(); }
+
+}  // namespace
+
+Tensor stack_rows(TensorList rows) {
+  TANDEM_CHECK(!rows.empty(), "stack_rows: there are no tensors; at least one is needed to know the shape");
+  const Tensor& first = rows[0];
+  bool plain = true;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Tensor& row = rows[i];
+    TANDEM_CHECK(row.sizes() == first.sizes() && row.dtype() == first.dtype() && row.device() == first.device(),
+                 "stack_rows: example ", i, " is ", row.sizes(), " of ", row.dtype(), " on ", row.device(),
+                 " and example 0 is ", first.sizes(), " of ", first.dtype(), " on ", first.device(),
+                 "; a batch needs equal ones");
+    plain = plain && row.is_cpu() && row.is_contiguous() && !recorded(row);
+  }
+  if (!plain) return stack(rows);
+  Shape sizes = first.sizes();
+  sizes.insert(0, static_cast<int64_t>(rows.size()));
+  Tensor out = core::empty(sizes, first.dtype(), first.device());
+  const auto bytes = static_cast<size_t>(first.nbytes());
+  auto* to = static_cast<char*>(out.raw_data());
+  if (bytes > 0)
+    for (size_t i = 0; i < rows.size(); ++i) std::memcpy(to + i * bytes, rows[i].raw_data(), bytes);
+  return out;
+}
+
+Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices) {
+  TANDEM_CHECK(source.dim() > 0, "gather_rows: source is a scalar; it must have rows");
+  const auto count = static_cast<size_t>(source.size(0));
+  for (const size_t i : indices)
+    TANDEM_CHECK_AS(IndexError, i < count, "gather_rows: index ", i, " is out of range for ", count, " rows");
+  Shape sizes = source.sizes();
+  sizes[0] = static_cast<int64_t>(indices.size());
+  if (!source.is_cpu() || !source.is_contiguous() || recorded(source)) {
+    Tensor index = core::empty({sizes[0]}, kInt64, kCPU);
+    for (size_t i = 0; i < indices.size(); ++i) index.data<int64_t>()[i] = static_cast<int64_t>(indices[i]);
+    return source.index_select(0, index.to(source.device()));
+  }
+  Tensor out = core::empty(sizes, source.dtype(), source.device());
+  const size_t bytes = count == 0 ? 0 : static_cast<size_t>(source.nbytes()) / count;
+  const auto* from = static_cast<const char*>(source.raw_data());
+  auto* to = static_cast<char*>(out.raw_data());
+  if (bytes > 0)
+    for (size_t i = 0; i < indices.size(); ++i) std::memcpy(to + i * bytes, from + indices[i] * bytes, bytes);
+  return out;
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,123 @@
+// What happens to examples on their way from a dataset to a batch.
+#pragma once
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "tandem/autograd/factory.h"
+#include "tandem/data/example.h"
+#include "tandem/data/rows.h"
+
+namespace tandem::data::transforms {
+
+/// Makes one batch of another.
+template <class InputBatch, class OutputBatch> class BatchTransform {
+ public:
+  using InputBatchType = InputBatch;
+  using OutputBatchType = OutputBatch;
+  virtual ~BatchTransform() = default;
+  virtual OutputBatch apply_batch(InputBatch batch) = 0;
+};
+
+/// Makes one example of another.
+template <class Input, class Output> class Transform : public BatchTransform<std::vector<Input>, std::vector<Output>> {
+ public:
+  using InputType = Input;
+  using OutputType = Output;
+  virtual Output apply(Input input) = 0;
+  std::vector<Output> apply_batch(std::vector<Input> batch) override {
+    std::vector<Output> out;
+    out.reserve(batch.size());
+    for (Input& input : batch) out.push_back(apply(std::move(input)));
+    return out;
+  }
+};
+
+/// Makes one example, a batch, of many.
+template <class T, class BatchType = std::vector<T>> using Collation = BatchTransform<BatchType, T>;
+
+/// Applies a function to each example.
+template <class Input, class Output = Input> class Lambda : public Transform<Input, Output> {
+ public:
+  using FunctionType = std::function<Output(Input)>;
+  explicit Lambda(FunctionType function) : function_(std::move(function)) {}
+  Output apply(Input input) override { return function_(std::move(input)); }
+
+ private:
+  FunctionType function_;
+};
+
+/// Applies a function to each whole batch.
+template <class Input, class Output = Input> class BatchLambda : public BatchTransform<Input, Output> {
+ public:
+  using FunctionType = std::function<Output(Input)>;
+  explicit BatchLambda(FunctionType function) : function_(std::move(function)) {}
+  Output apply_batch(Input batch) override { return function_(std::move(batch)); }
+
+ private:
+  FunctionType function_;
+};
+
+/// Changes the data of each example and leaves its target.
+template <class Target = Tensor>
+class TensorTransform : public Transform<Example<Tensor, Target>, Example<Tensor, Target>> {
+ public:
+  virtual Tensor operator()(Tensor input) = 0;
+  Example<Tensor, Target> apply(Example<Tensor, Target> input) override {
+    input.data = (*this)(std::move(input.data));
+    return input;
+  }
+};
+
+/// Applies a function to the data of each example.
+template <class Target = Tensor> class TensorLambda : public TensorTransform<Target> {
+ public:
+  using FunctionType = std::function<Tensor(Tensor)>;
+  explicit TensorLambda(FunctionType function) : function_(std::move(function)) {}
+  Tensor operator()(Tensor input) override { return function_(std::move(input)); }
+
+ private:
+  FunctionType function_;
+};
+
+/// (x - mean) / stddev, by channel: x is (C, H, W), and mean and stddev hold C values, or one for all.
+template <class Target = Tensor> class Normalize : public TensorTransform<Target> {
+ public:
+  Normalize(ArrayRef<double> mean, ArrayRef<double> stddev) : mean_(by_channel(mean)), stddev_(by_channel(stddev)) {}
+  Tensor operator()(Tensor input) override { return input.sub(mean_).div(stddev_); }
+  /// Examples already stacked, (N, C, H, W), take the same arithmetic in one go.
+  Example<Tensor, Target> apply_stacked(Example<Tensor, Target> batch) { return this->apply(std::move(batch)); }
+
+ private:
+  static Tensor by_channel(ArrayRef<double> values) {
+    Tensor out = core::empty({static_cast<int64_t>(values.size()), 1, 1}, kFloat32, kCPU);
+    for (size_t i = 0; i < values.size(); ++i) out.data<float>()[i] = static_cast<float>(values[i]);
+    return out;
+  }
+  Tensor mean_, stddev_;
+};
+
+/// Makes one example of many by stacking their tensors.
+template <class T = Example<>> class Stack;
+
+template <> class Stack<Example<>> : public Collation<Example<>> {
+ public:
+  Example<> apply_batch(std::vector<Example<>> examples) override {
+    std::vector<Tensor> data, targets;
+    data.reserve(examples.size()), targets.reserve(examples.size());
+    for (Example<>& e : examples) data.push_back(std::move(e.data)), targets.push_back(std::move(e.target));
+    return {stack_rows(data), stack_rows(targets)};
+  }
+};
+
+template <> class Stack<TensorExample> : public Collation<TensorExample> {
+ public:
+  TensorExample apply_batch(std::vector<TensorExample> examples) override {
+    std::vector<Tensor> data;
+    data.reserve(examples.size());
+    for (TensorExample& e : examples) data.push_back(std::move(e.data));
+    return stack_rows(data);
+  }
+};
+
+}  // namespace tandem::data::transforms

@@ -1,0 +1,161 @@
+#include "tandem/serialize/safetensors_header.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace tandem::detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr const char* kMetadata = "__metadata__";
+
+struct DTypeName {
+  DType dtype;
+  const char* name;
+};
+// In the order of the Python library's enumeration, which decides the order of the bytes.
+constexpr DTypeName kNames[] = {{kBool, "BOOL"},   {kUInt8, "U8"},      {kInt8, "I8"},   {kInt16, "I16"},
+                                {kFloat16, "F16"}, {kBFloat16, "BF16"}, {kInt32, "I32"}, {kFloat32, "F32"},
+                                {kFloat64, "F64"}, {kInt64, "I64"}};
+
+const DTypeName& find(DType dtype) {
+  return *std::find_if(std::begin(kNames), std::end(kNames), [&](const DTypeName& n) { return n.dtype == dtype; });
+}
+
+/// Parses, and refuses a name that comes twice in one object, of which the library would keep the last.
+Json parse_json(const std::string& text, const std::string& path) {
+  std::vector<std::set<std::string>> names;  // of each open object
+  const Json::parser_callback_t callback = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) names.emplace_back();
+    if (event == Json::parse_event_t::object_end) names.pop_back();
+    if (event == Json::parse_event_t::key)
+      TANDEM_CHECK(names.back().insert(value.get<std::string>()).second, "load_safetensors: the header of ", path,
+                   " has the name '", value.get<std::string>(), "' twice");
+    return true;
+  };
+  try {
+    return Json::parse(text, callback);
+  } catch (const nlohmann::json::exception& e) {
+    TANDEM_FAIL("load_safetensors: the header of ", path, " is not valid JSON: ", e.what());
+  }
+}
+
+uint64_t unsigned_value(const Json& value, const char* what, const std::string& name, const std::string& path) {
+  TANDEM_CHECK(value.is_number_unsigned(), "load_safetensors: ", what, " of '", name, "' in ", path, " holds ",
+               value.dump(-1, ' ', false, Json::error_handler_t::replace), "; accepted: non-negative integers");
+  return value.get<uint64_t>();
+}
+
+SafetensorsEntry parse_entry(const std::string& name, const Json& json, const std::string& path) {
+  const auto member = [&](const char* key) -> const Json& {
+    TANDEM_CHECK(json.is_object() && json.contains(key), "load_safetensors: '", name, "' in ", path, " has no ", key);
+    return json.at(key);
+  };
+  const Json &dtype = member("dtype"), &shape = member("shape"), &offsets = member("data_offsets");
+  const auto* known = std::find_if(std::begin(kNames), std::end(kNames),
+                                   [&](const DTypeName& n) { return dtype.is_string() && dtype == n.name; });
+  TANDEM_CHECK(known != std::end(kNames), "load_safetensors: '", name, "' in ", path, " is of dtype ",
+               dtype.dump(-1, ' ', false, Json::error_handler_t::replace),
+               "; accepted: F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL");
+  TANDEM_CHECK(shape.is_array() && shape.size() <= kMaxDims, "load_safetensors: shape of '", name, "' in ", path,
+               " is not a list of at most ", kMaxDims, " sizes");
+  TANDEM_CHECK(offsets.is_array() && offsets.size() == 2, "load_safetensors: data_offsets of '", name, "' in ", path,
+               " are not two numbers");
+  SafetensorsEntry entry{name,
+                         known->dtype,
+                         {},
+                         unsigned_value(offsets[0], "data_offsets", name, path),
+                         unsigned_value(offsets[1], "data_offsets", name, path)};
+  int64_t widest = element_size(entry.dtype);  // zero sizes left out: strides must not overflow either
+  for (const Json& s : shape) {
+    const uint64_t size = unsigned_value(s, "shape", name, path);
+    TANDEM_CHECK(
+        size <= INT64_MAX && !__builtin_mul_overflow(widest, std::max<int64_t>(static_cast<int64_t>(size), 1), &widest),
+        "load_safetensors: shape of '", name, "' in ", path, " is more than memory can address: ", shape.dump());
+    entry.sizes.push_back(static_cast<int64_t>(size));
+  }
+  const auto bytes = static_cast<uint64_t>(numel_of(entry.sizes) * element_size(entry.dtype));
+  TANDEM_CHECK(entry.begin <= entry.end && entry.end - entry.begin == bytes, "load_safetensors: '", name, "' in ", path,
+               " is ", entry.sizes, " of ", entry.dtype, ", ", bytes, " bytes, but its data_offsets are ", entry.begin,
+               " to ", entry.end);
+  return entry;
+}
+
+}  // namespace
+
+SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Tensor>>& tensors,
+                                     const SafetensorsMetadata& metadata, const std::string& path) {
+  SafetensorsHeader header{{}, metadata};
+  std::set<std::string> names;
+  for (const auto& [name, tensor] : tensors) {
+    TANDEM_CHECK(name != kMetadata, "save_safetensors: a tensor for ", path, " is named ", kMetadata,
+                 ", which the format keeps for itself");
+    TANDEM_CHECK(names.insert(name).second, "save_safetensors: two tensors for ", path, " are named '", name, "'");
+    TANDEM_CHECK(tensor.defined(), "save_safetensors: tensor '", name, "' for ", path, " is undefined");
+    header.entries.push_back({name, tensor.dtype(), tensor.sizes(), 0, static_cast<uint64_t>(tensor.nbytes())});
+  }
+  std::sort(header.entries.begin(), header.entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+    const auto *rank_a = &find(a.dtype), *rank_b = &find(b.dtype);
+    return rank_a != rank_b ? rank_a > rank_b : a.name < b.name;
+  });
+  uint64_t at = 0;
+  for (SafetensorsEntry& e : header.entries) {
+    e.begin = at;
+    e.end = at += e.end;  // until here the length
+  }
+  return header;
+}
+
+std::string format_safetensors(const SafetensorsHeader& header, const std::string& path) {
+  Json json = Json::object();
+  if (!header.metadata.empty()) json[kMetadata] = header.metadata;
+  for (const SafetensorsEntry& e : header.entries) {
+    Json& entry = json[e.name];
+    entry["dtype"] = find(e.dtype).name;
+    entry["shape"] = e.sizes.vec();
+    entry["data_offsets"] = {e.begin, e.end};
+  }
+  std::string text;
+  try {
+    text = json.dump();
+  } catch (const nlohmann::json::exception& e) {
+    TANDEM_FAIL("save_safetensors: a name or metadata for ", path, " is not valid UTF-8: ", e.what());
+  }
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  TANDEM_CHECK(text.size() <= kMaxSafetensorsHeader, "save_safetensors: the header of ", path, " takes ", text.size(),
+               " bytes; accepted: up to ", kMaxSafetensorsHeader);
+  return text;
+}
+
+SafetensorsHeader parse_safetensors(const std::string& text, uint64_t data_bytes, const std::string& path) {
+  const Json json = parse_json(text, path);
+  TANDEM_CHECK(json.is_object(), "load_safetensors: the header of ", path, " is not a JSON object");
+  SafetensorsHeader header;
+  for (const auto& [name, value] : json.items()) {
+    if (name != kMetadata) {
+      header.entries.push_back(parse_entry(name, value, path));
+      continue;
+    }
+    TANDEM_CHECK(value.is_object(), "load_safetensors: ", kMetadata, " in ", path, " is not an object");
+    for (const auto& [key, text_value] : value.items()) {
+      TANDEM_CHECK(text_value.is_string(), "load_safetensors: ", kMetadata, " '", key, "' in ", path,
+                   " is not a string");
+      header.metadata[key] = text_value.get<std::string>();
+    }
+  }
+  std::sort(header.entries.begin(), header.entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+  });
+  uint64_t at = 0;
+  for (const SafetensorsEntry& e : header.entries) {
+    TANDEM_CHECK(e.begin == at, "load_safetensors: '", e.name, "' in ", path, " begins at ", e.begin,
+                 e.begin < at ? ", within the tensor before it, which ends at " : ", after unused bytes from ", at);
+    at = e.end;
+  }
+  TANDEM_CHECK(at == data_bytes, "load_safetensors: the tensors of ", path, " take ", at, " bytes, but the file holds ",
+               data_bytes, at > data_bytes ? ": it is truncated" : ": it goes on after them");
+  return header;
+}
+
+}  // namespace tandem::detail

@@ -1,0 +1,33 @@
+// The JSON header of a safetensors file, as plain values.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tandem/serialize/safetensors.h"
+
+namespace tandem::detail {
+
+/// Where a tensor's bytes lie, counted from the end of the header.
+struct SafetensorsEntry {
+  std::string name;
+  DType dtype;
+  Shape sizes;
+  uint64_t begin, end;
+};
+struct SafetensorsHeader {
+  std::vector<SafetensorsEntry> entries;  // in the order of their bytes
+  SafetensorsMetadata metadata;
+};
+
+constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;  // bytes; the format's own limit
+
+/// Lays the tensors out as the Python library does: wider types first, so that all are aligned, then by name.
+SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Tensor>>& tensors,
+                                     const SafetensorsMetadata& metadata, const std::string& path);
+/// The JSON text, padded with spaces to a multiple of 8 bytes.
+std::string format_safetensors(const SafetensorsHeader& header, const std::string& path);
+/// @param data_bytes  what follows the header in the file; the entries must cover it exactly
+SafetensorsHeader parse_safetensors(const std::string& json, uint64_t data_bytes, const std::string& path);
+
+}  // namespace tandem::detail
