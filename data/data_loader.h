@@ -130,8 +130,8 @@ template <class Dataset, class Sampler> class StatelessDataLoader {
   using Workers = detail::Prefetcher<BatchRequestType, BatchType>;
 
   std::optional<BatchRequestType> next_request() {
-    if (exhausted_) return {};
-    std::optional<BatchRequestType> request = sampler_.next(options_.batch_size());
+    std::optional<BatchRequestType> request;
+    if (!exhausted_) request = sampler_.next(options_.batch_size());
     if (request && options_.drop_last()) {
       if constexpr (requires { request->size(); })
         if (request->size() < options_.batch_size()) request.reset();
