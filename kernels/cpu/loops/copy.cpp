@@ -4,28 +4,80 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// As C converts, with two exceptions: bool asks whether it is zero, and half types go through float.
-template <class C, class To> struct Cast {
-  TANDEM_HD To operator()(C x) const {
-    if constexpr (__is_same(To, bool))
+template <int kBytes> struct BitsOf;
+template <> struct BitsOf<1> { using type = uint8_t; };
+template <> struct BitsOf<2> { using type = uint16_t; };
+template <> struct BitsOf<4> { using type = uint32_t; };
+template <> struct BitsOf<8> { using type = uint64_t; };
+/// What moves without being looked at moves as an unsigned integer of its size: four copies for ten types.
+template <class T> using Bits = typename BitsOf<sizeof(T)>::type;
+
+template <class T> void copy_row(char* to, const char* from, int64_t sy, int64_t sx, int64_t n) {
+  if (sy == int64_t(sizeof(T)) && sx == int64_t(sizeof(T)))
+    __builtin_memcpy(to, from, uint64_t(n) * sizeof(T));
+  else
+    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * sy) = *as<T>(from + i * sx);
+}
+/// Copies within one dtype. Where x is better walked across rows than along them (a transposition), rows are copied in
+/// squares that stay in the nearest cache; row by row, each element would cost a cache line.
+template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) {
+  constexpr int64_t kEdge = 32;
+  const int inner = loop.extents.rank - 1;
+  const int64_t width = loop.extents.size[inner], sy = loop.operands[0].strides[inner],
+                sx = loop.operands[1].strides[inner];
+  const auto row = [&](int64_t n, char** p) { copy_row<T>(p[0], p[1], sy, sx, n); };
+  const int64_t across = inner > 0 ? loop.operands[1].strides[inner - 1] : 0;
+  if (inner == 0 || across == 0 || across >= sx || width < 4) return for_rows<2>(loop, begin, end, row);
+  const int64_t height = loop.extents.size[inner - 1], down = loop.operands[0].strides[inner - 1];
+  for (int64_t at = begin, count; at < end; at += count) {
+    const int64_t column = at % width, below = height - at / width % height, whole = (end - at) / width;
+    const int64_t rows = column != 0 ? 0 : below < whole ? below : whole;
+    if (rows < 2) {
+      count = width - column < end - at ? width - column : end - at;
+      for_rows<2>(loop, at, at + count, row);
+      continue;
+    }
+    count = rows * width;
+    for_rows<2>(loop, at, at + 1, [&](int64_t, char** p) {  // only for the pointers
+      for (int64_t r = 0; r < rows; r += kEdge)
+        for (int64_t c = 0; c < width; c += kEdge)
+          for (int64_t i = r; i < rows && i < r + kEdge; ++i)
+            copy_row<T>(p[0] + i * down + c * sy, p[1] + i * across + c * sx, sy, sx,
+                        width - c < kEdge ? width - c : kEdge);
+    });
+  }
+}
+
+/// As PyTorch converts: bool asks whether it is zero; small integers wrap, through int64; half types go through float.
+template <class C, class Made> struct Convert {
+  TANDEM_HD Made operator()(C x) const {
+    if constexpr (__is_same(Made, bool))
       return x != C(0);
-    else if constexpr (__is_same(To, Half) || __is_same(To, BFloat16))
-      return To(float(x));
     else
-      return To(x);
+      return Made(x);
   }
 };
+template <class To> struct MadeOf { using type = Wide<To>; };
+template <> struct MadeOf<bool> { using type = bool; };
+template <> struct MadeOf<int32_t> { using type = int32_t; };
+template <class To, class From> void cast(const Loop& loop, int64_t begin, int64_t end) {
+  if constexpr (__is_same(To, From))
+    copy_bits<Bits<To>>(loop, begin, end);
+  else
+    unary<Convert<Wide<From>, typename MadeOf<To>::type>, From, To>(loop, begin, end);
+}
 
+template <class T> void where_strip(const LoopScalar*, void* to, const void* const* from, int64_t n) {
+  T* const y = static_cast<T*>(to);
+  const uint8_t* const condition = static_cast<const uint8_t*>(from[0]);
+  const T *const a = static_cast<const T*>(from[1]), *const b = static_cast<const T*>(from[2]);
+  TANDEM_IVDEP
+  for (int64_t i = 0; i < n; ++i) y[i] = condition[i] ? a[i] : b[i];
+}
 template <class T> void where_body(const Loop& loop, int64_t begin, int64_t end) {
-  const int inner = loop.extents.rank - 1;
-  int64_t s[4];
-  for (int k = 0; k < 4; ++k) s[k] = loop.operands[k].strides[inner];
-  for_rows<4>(loop, begin, end, [&](int64_t n, char** p) {
-    for (int64_t i = 0; i < n; ++i) {
-      const bool condition = *as<bool>(p[1] + i * s[1]);
-      *reinterpret_cast<T*>(p[0] + i * s[0]) = *as<T>(condition ? p[2] + i * s[2] : p[3] + i * s[3]);
-    }
-  });
+  using B = Bits<T>;
+  const Port ports[] = {output<B, B>(), input<uint8_t, uint8_t>(), input<B, B>(), input<B, B>()};
+  walk<3>(loop, begin, end, where_strip<B>, ports);
 }
 
 template <class T> T scalar_of(const LoopScalar& s) {
@@ -34,8 +86,7 @@ template <class T> T scalar_of(const LoopScalar& s) {
   else
     return scalar_as<T>(s);
 }
-template <class T> void fill_body(const Loop& loop, int64_t begin, int64_t end) {
-  const T value = scalar_of<T>(loop.scalars[0]);
+template <class T> void fill_bits(const Loop& loop, int64_t begin, int64_t end, T value) {
   const int64_t s = loop.operands[0].strides[loop.extents.rank - 1];
   for_rows<1>(loop, begin, end, [&](int64_t n, char** p) {
     if (s == int64_t(sizeof(T)))
@@ -43,6 +94,9 @@ template <class T> void fill_body(const Loop& loop, int64_t begin, int64_t end) 
     else
       for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(p[0] + i * s) = value;
   });
+}
+template <class T> void fill_body(const Loop& loop, int64_t begin, int64_t end) {
+  fill_bits(loop, begin, end, __builtin_bit_cast(Bits<T>, scalar_of<T>(loop.scalars[0])));
 }
 template <class T> void arange_body(const Loop& loop, int64_t begin, int64_t end) {
   using C = Compute<T>;
@@ -56,7 +110,7 @@ template <class T> void arange_body(const Loop& loop, int64_t begin, int64_t end
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-#define TANDEM_CAST_BODY(To, From) unary<Cast<Compute<From>, To>, From, To>
+#define TANDEM_CAST_BODY(To, From) cast<To, From>
 TANDEM_ALL_ROW(cast_to_float32, TANDEM_CAST_BODY, float)
 TANDEM_ALL_ROW(cast_to_float64, TANDEM_CAST_BODY, double)
 TANDEM_ALL_ROW(cast_to_float16, TANDEM_CAST_BODY, Half)

@@ -5,8 +5,10 @@
 
 #if defined(__clang__)
 #define TANDEM_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#define TANDEM_ONE_COPY __attribute__((noinline))
 #else
 #define TANDEM_IVDEP _Pragma("GCC ivdep")
+#define TANDEM_ONE_COPY __attribute__((noinline, noclone))  // not one for each strip that it is called with
 #endif
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -64,94 +66,120 @@ template <int Count, class Row> void for_rows(const Loop& loop, int64_t begin, i
   }
 }
 
-/// Types whose loops are worth vectorising: the others take one plain strided loop, which keeps objects and compile
-/// times small.
-template <class T> inline constexpr bool kHot = math::kFloating<Compute<T>> || sizeof(T) == 8;
+/// The type that a strip computes an element in: float for the half types, int64 for all integers and bool, whose
+/// results wrap when they are stored. So a functor is compiled for three types, not for ten.
+template <class T> struct WideOf { using type = int64_t; };
+template <> struct WideOf<float> { using type = float; };
+template <> struct WideOf<double> { using type = double; };
+template <> struct WideOf<Half> { using type = float; };
+template <> struct WideOf<BFloat16> { using type = float; };
+template <class T> using Wide = typename WideOf<T>::type;
 
 template <class T> const T* as(const char* p) { return reinterpret_cast<const T*>(p); }
 
-/// Elements in the type they are computed in: widened, gathered or repeated into a tile. One copy serves all functors.
-template <class T> [[gnu::noinline]] void load_tile(Compute<T>* tile, const char* from, int64_t stride, int64_t n) {
-  if (stride == int64_t(sizeof(T)))
-    for (int64_t i = 0; i < n; ++i) tile[i] = Compute<T>(as<T>(from)[i]);
-  else
-    for (int64_t i = 0; i < n; ++i) tile[i] = Compute<T>(*as<T>(from + i * stride));
+/// A few elements on their way, in the type that they are computed in.
+union alignas(64) Tile {
+  float float32[kTile];
+  double float64[kTile];
+  int64_t int64[kTile];
+};
+
+/// Between an operand in memory and a tile. Direct: both are of one type, so that a contiguous run needs no tile.
+struct Port {
+  int64_t size;
+  bool direct;
+  void (*move)(void* tile, char* memory, int64_t stride, int64_t n);
+};
+template <class T, class C> void load(void* tile, char* memory, int64_t stride, int64_t n) {
+  C* const to = static_cast<C*>(tile);
+  if (stride == 0) {
+    const C value = C(*as<T>(memory));
+    for (int64_t i = 0; i < n; ++i) to[i] = value;
+  } else if (stride == int64_t(sizeof(T))) {
+    for (int64_t i = 0; i < n; ++i) to[i] = C(as<T>(memory)[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = C(*as<T>(memory + i * stride));
+  }
 }
-template <class T, class C> [[gnu::noinline]] void store_tile(const C* tile, char* to, int64_t stride, int64_t n) {
+template <class T, class C> void store(void* tile, char* memory, int64_t stride, int64_t n) {
+  const C* const from = static_cast<const C*>(tile);
   if (stride == int64_t(sizeof(T)))
-    for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(to)[i] = T(tile[i]);
+    for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(memory)[i] = T(from[i]);
   else
-    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * stride) = T(tile[i]);
+    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(memory + i * stride) = T(from[i]);
+}
+template <class T, class C> Port input() { return {sizeof(T), __is_same(T, C), load<T, C>}; }
+template <class T, class C> Port output() { return {sizeof(T), __is_same(T, C), store<T, C>}; }
+
+/// The work on n elements side by side: y may be an x, exactly, never shifted against it: the planner sees to that.
+using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x, int64_t n);
+
+/// Feeds a strip with long contiguous runs where it can, and through tiles elsewhere. One copy serves all functors and
+/// types; the call through a pointer is one for each row or tile.
+template <int Inputs>
+TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip strip, const Port* ports) {
+  constexpr int kCount = Inputs + 1;
+  int64_t stride[kCount];
+  bool direct[kCount], all_direct = true;
+  for (int k = 0; k < kCount; ++k) {
+    stride[k] = loop.operands[k].strides[loop.extents.rank - 1];
+    direct[k] = ports[k].direct && stride[k] == ports[k].size;
+    all_direct = all_direct && direct[k];
+  }
+  for_rows<kCount>(loop, begin, end, [&](int64_t n, char** p) {
+    Tile tile[kCount];
+    const void* x[Inputs];
+    const int64_t step = all_direct ? n : kTile;
+    for (int64_t done = 0; done < n; done += step) {
+      const int64_t m = n - done < step ? n - done : step;
+      for (int k = 1; k < kCount; ++k) {
+        char* const at = p[k] + done * stride[k];
+        if (!direct[k] && (stride[k] != 0 || done == 0)) ports[k].move(&tile[k], at, stride[k], m);
+        x[k - 1] = direct[k] ? at : static_cast<const void*>(&tile[k]);
+      }
+      char* const to = p[0] + done * stride[0];
+      strip(loop.scalars, direct[0] ? to : static_cast<void*>(&tile[0]), x, m);
+      if (!direct[0]) ports[0].move(&tile[0], to, stride[0], m);
+    }
+  });
 }
 
-/// y = f(x)
+template <class F, class C, class Made>
+void unary_strip(const LoopScalar* scalars, void* to, const void* const* from, int64_t n) {
+  const F f = make<F, C>(scalars);
+  Made* const y = static_cast<Made*>(to);
+  const C* const x = static_cast<const C*>(from[0]);
+  TANDEM_IVDEP
+  for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+template <class F, class C, class Made>
+void binary_strip(const LoopScalar* scalars, void* to, const void* const* from, int64_t n) {
+  const F f = make<F, C>(scalars);
+  Made* const y = static_cast<Made*>(to);
+  const C *const a = static_cast<const C*>(from[0]), *const b = static_cast<const C*>(from[1]);
+  TANDEM_IVDEP
+  for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
+}
+
+/// y = f(x) and y = f(a, b). What f returns is stored as Out.
 template <class F, class In, class Out> void unary(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Compute<In>;
-  const F f = make<F, C>(loop.scalars);
-  const int inner = loop.extents.rank - 1;
-  const int64_t sy = loop.operands[0].strides[inner], sx = loop.operands[1].strides[inner];
-  for_rows<2>(loop, begin, end, [&](int64_t n, char** p) {
-    if constexpr (!kHot<In> || !kHot<Out>) {
-      for (int64_t i = 0; i < n; ++i) *reinterpret_cast<Out*>(p[0] + i * sy) = Out(f(C(*as<In>(p[1] + i * sx))));
-    } else {
-      using Made = Compute<Out>;
-      const bool read = sizeof(C) == sizeof(In) && sx == int64_t(sizeof(In)),
-                 written = sizeof(Made) == sizeof(Out) && sy == int64_t(sizeof(Out));
-      const int64_t step = read && written ? n : kTile;
-      C in[kTile];
-      Made out[kTile];
-      for (int64_t done = 0; done < n; done += step) {
-        const int64_t m = n - done < step ? n - done : step;
-        if (!read) load_tile<In>(in, p[1] + done * sx, sx, m);
-        const C* const x = read ? as<C>(p[1]) + done : in;
-        Made* const y = written ? reinterpret_cast<Made*>(p[0]) + done : out;
-        TANDEM_IVDEP  // y may be x, exactly, never shifted against it: the planner sees to that
-            for (int64_t i = 0; i < m; ++i) y[i] = Made(f(x[i]));
-        if (!written) store_tile<Out>(out, p[0] + done * sy, sy, m);
-      }
-    }
-  });
+  using C = Wide<In>;
+  using Made = decltype(make<F, C>(nullptr)(C()));
+  const Port ports[] = {output<Out, Made>(), input<In, C>()};
+  walk<1>(loop, begin, end, unary_strip<F, C, Made>, ports);
 }
-
-/// y = f(a, b); either may be a broadcast scalar.
 template <class F, class In, class Out> void binary(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Compute<In>;
-  const F f = make<F, C>(loop.scalars);
-  const int inner = loop.extents.rank - 1;
-  const int64_t sy = loop.operands[0].strides[inner], sa = loop.operands[1].strides[inner],
-                sb = loop.operands[2].strides[inner];
-  for_rows<3>(loop, begin, end, [&](int64_t n, char** p) {
-    if constexpr (!kHot<In>) {
-      for (int64_t i = 0; i < n; ++i)
-        *reinterpret_cast<Out*>(p[0] + i * sy) = Out(f(C(*as<In>(p[1] + i * sa)), C(*as<In>(p[2] + i * sb))));
-    } else {
-      using Made = Compute<Out>;
-      const bool direct = sizeof(C) == sizeof(In), read_a = direct && sa == int64_t(sizeof(In)),
-                 read_b = direct && sb == int64_t(sizeof(In)),
-                 written = sizeof(Made) == sizeof(Out) && sy == int64_t(sizeof(Out));
-      const int64_t step = read_a && read_b && written ? n : kTile;
-      C in_a[kTile], in_b[kTile];
-      Made out[kTile];
-      for (int64_t done = 0; done < n; done += step) {
-        const int64_t m = n - done < step ? n - done : step;
-        if (!read_a && (sa != 0 || done == 0)) load_tile<In>(in_a, p[1] + done * sa, sa, m);
-        if (!read_b && (sb != 0 || done == 0)) load_tile<In>(in_b, p[2] + done * sb, sb, m);
-        const C* const a = read_a ? as<C>(p[1]) + done : in_a;
-        const C* const b = read_b ? as<C>(p[2]) + done : in_b;
-        Made* const y = written ? reinterpret_cast<Made*>(p[0]) + done : out;
-        TANDEM_IVDEP
-        for (int64_t i = 0; i < m; ++i) y[i] = Made(f(a[i], b[i]));
-        if (!written) store_tile<Out>(out, p[0] + done * sy, sy, m);
-      }
-    }
-  });
+  using C = Wide<In>;
+  using Made = decltype(make<F, C>(nullptr)(C(), C()));
+  const Port ports[] = {output<Out, Made>(), input<In, C>(), input<In, C>()};
+  walk<2>(loop, begin, end, binary_strip<F, C, Made>, ports);
 }
 
-// The rows' macros name bodies as Functor<compute type>.
-#define TANDEM_UNARY_BODY(F, T) unary<F<Compute<T>>, T, T>
-#define TANDEM_PREDICATE_BODY(F, T) unary<F<Compute<T>>, T, bool>
-#define TANDEM_BINARY_BODY(F, T) binary<F<Compute<T>>, T, T>
-#define TANDEM_COMPARE_BODY(F, T) binary<F<Compute<T>>, T, bool>
+// The rows' macros name bodies as Functor<type computed in>.
+#define TANDEM_UNARY_BODY(F, T) unary<F<Wide<T>>, T, T>
+#define TANDEM_PREDICATE_BODY(F, T) unary<F<Wide<T>>, T, bool>
+#define TANDEM_BINARY_BODY(F, T) binary<F<Wide<T>>, T, T>
+#define TANDEM_COMPARE_BODY(F, T) binary<F<Wide<T>>, T, bool>
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
