@@ -1,0 +1,216 @@
+// The walk that all elementwise loops share: every layout and dtype against elements computed one by one.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "tandem/core/dtype.h"
+#include "tandem/core/tensor.h"
+#include "tandem/kernels/elementwise.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+namespace kernel = tandem::kernels::cpu;
+
+namespace {
+
+constexpr DType kAll[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int64,
+                          DType::int32,   DType::int16,   DType::int8,    DType::uint8,    DType::boolean};
+
+Tensor make(std::vector<int64_t> sizes, DType dtype) { return core::empty(sizes, dtype, Device(kCPU)); }
+/// Element i of the storage, and the same as a number.
+void put(const Tensor& t, int64_t i, double value) {
+  char* const at = static_cast<char*>(t.raw_data()) + i * t.itemsize();
+  switch (t.dtype()) {
+    case DType::float32: *reinterpret_cast<float*>(at) = float(value); break;
+    case DType::float64: *reinterpret_cast<double*>(at) = value; break;
+    case DType::float16: *reinterpret_cast<Half*>(at) = Half(float(value)); break;
+    case DType::bfloat16: *reinterpret_cast<BFloat16*>(at) = BFloat16(float(value)); break;
+    case DType::int64: *reinterpret_cast<int64_t*>(at) = int64_t(value); break;
+    case DType::int32: *reinterpret_cast<int32_t*>(at) = int32_t(value); break;
+    case DType::int16: *reinterpret_cast<int16_t*>(at) = int16_t(value); break;
+    case DType::int8: *reinterpret_cast<int8_t*>(at) = int8_t(value); break;
+    case DType::uint8: *reinterpret_cast<uint8_t*>(at) = uint8_t(int64_t(value)); break;
+    case DType::boolean: *reinterpret_cast<bool*>(at) = value != 0; break;
+  }
+}
+double get(const Tensor& t, int64_t i) {
+  const char* const at = static_cast<const char*>(t.raw_data()) + i * t.itemsize();
+  switch (t.dtype()) {
+    case DType::float32: return double(*reinterpret_cast<const float*>(at));
+    case DType::float64: return *reinterpret_cast<const double*>(at);
+    case DType::float16: return double(float(*reinterpret_cast<const Half*>(at)));
+    case DType::bfloat16: return double(float(*reinterpret_cast<const BFloat16*>(at)));
+    case DType::int64: return double(*reinterpret_cast<const int64_t*>(at));
+    case DType::int32: return *reinterpret_cast<const int32_t*>(at);
+    case DType::int16: return *reinterpret_cast<const int16_t*>(at);
+    case DType::int8: return *reinterpret_cast<const int8_t*>(at);
+    case DType::uint8: return *reinterpret_cast<const uint8_t*>(at);
+    case DType::boolean: return *reinterpret_cast<const bool*>(at);
+  }
+  return 0;
+}
+/// Element (r, c) of a matrix with any strides, also a broadcast one.
+double at(const Tensor& t, int64_t r, int64_t c) {
+  return get(t, (t.size(0) == 1 ? 0 : r * t.stride(0)) + (t.size(1) == 1 ? 0 : c * t.stride(1)));
+}
+/// Small whole numbers that every dtype holds, and whose sums and products it holds too.
+Tensor counted(std::vector<int64_t> sizes, DType dtype, int64_t salt) {
+  Tensor t = make(std::move(sizes), dtype);
+  for (int64_t i = 0; i < t.numel(); ++i)
+    put(t, i, dtype == DType::boolean ? double((i * 7 + salt) % 3 == 0) : double((i * 7 + salt) % 11));
+  return t;
+}
+/// x as (rows, cols) in several layouts: as it is, transposed, every second column, one row, one column.
+std::vector<Tensor> layouts(int64_t rows, int64_t cols, DType dtype, int64_t salt) {
+  return {counted({rows, cols}, dtype, salt),
+          core::transpose(counted({cols, rows}, dtype, salt), 0, 1),
+          core::as_strided(counted({rows, cols * 2}, dtype, salt), {rows, cols}, {cols * 2, 2}, 1),
+          counted({1, cols}, dtype, salt),
+          counted({rows, 1}, dtype, salt),
+          counted({1, 1}, dtype, salt)};
+}
+template <class Want> bool matches(const Tensor& y, Want want) {
+  for (int64_t r = 0; r < y.size(0); ++r)
+    for (int64_t c = 0; c < y.size(1); ++c)
+      if (at(y, r, c) != want(r, c)) {
+        UNSCOPED_INFO("element " << r << ", " << c << " is " << at(y, r, c) << ", not " << want(r, c));
+        return false;
+      }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("binary loops agree with one element at a time in every layout and dtype", "[loops]") {
+  const DType dtype = GENERATE(from_range(std::begin(kAll), std::end(kAll)));
+  const auto [rows, cols] = GENERATE(std::pair<int64_t, int64_t>{37, 71}, std::pair<int64_t, int64_t>{3, 700},
+                                     std::pair<int64_t, int64_t>{130, 10}, std::pair<int64_t, int64_t>{1, 1});
+  CAPTURE(name(dtype), rows, cols);
+  for (const Tensor& a : layouts(rows, cols, dtype, 1))
+    for (const Tensor& b : layouts(rows, cols, dtype, 5))
+      for (Tensor& y :
+           std::vector<Tensor>{make({rows, cols}, dtype), core::transpose(make({cols, rows}, dtype), 0, 1)}) {
+        kernel::mul(a, b, y);
+        CHECK(matches(y, [&](int64_t r, int64_t c) { return at(a, r, c) * at(b, r, c); }));
+        kernel::maximum(a, b, y);
+        CHECK(matches(y, [&](int64_t r, int64_t c) { return std::max(at(a, r, c), at(b, r, c)); }));
+        Tensor less = make({rows, cols}, DType::boolean);
+        kernel::lt(a, b, less);
+        CHECK(matches(less, [&](int64_t r, int64_t c) { return at(a, r, c) < at(b, r, c); }));
+        kernel::where(less, a, b, y);
+        CHECK(matches(y, [&](int64_t r, int64_t c) { return at(less, r, c) ? at(a, r, c) : at(b, r, c); }));
+      }
+}
+
+TEST_CASE("a loop may write what it reads", "[loops]") {
+  const DType dtype = GENERATE(DType::float32, DType::float64, DType::bfloat16, DType::int64, DType::int8);
+  const bool transposed = GENERATE(false, true);
+  Tensor x = counted({61, 83}, dtype, 2), before = counted({61, 83}, dtype, 2);
+  if (transposed) x = core::transpose(x, 0, 1), before = core::transpose(before, 0, 1);
+  kernel::square(x, x);
+  CHECK(matches(x, [&](int64_t r, int64_t c) { return at(before, r, c) * at(before, r, c); }));
+}
+
+TEST_CASE("every dtype casts to every other, and copies within itself, in any layout", "[loops]") {
+  const DType from = GENERATE(from_range(std::begin(kAll), std::end(kAll)));
+  const DType to = GENERATE(from_range(std::begin(kAll), std::end(kAll)));
+  CAPTURE(name(from), name(to));
+  for (const Tensor& x : layouts(67, 301, from, 3))
+    for (Tensor& y : std::vector<Tensor>{make({67, 301}, to), core::transpose(make({301, 67}, to), 0, 1)}) {
+      kernel::copy(x, y);
+      CHECK(matches(
+          y, [&](int64_t r, int64_t c) { return to == DType::boolean ? double(at(x, r, c) != 0) : at(x, r, c); }));
+    }
+}
+
+TEST_CASE("a transposed copy of three dimensions is right wherever the threads cut it", "[loops]") {
+  const int64_t a = 5, b = 150, c = 210;  // more elements than a chunk holds
+  Tensor x = counted({a, c, b}, DType::float32, 0), y = make({a, b, c}, DType::float32);
+  for (int64_t i = 0; i < x.numel(); ++i) put(x, i, double(i));
+  kernel::copy(core::transpose(x, 1, 2), y);
+  bool same = true;
+  for (int64_t i = 0; i < a; ++i)
+    for (int64_t j = 0; j < b; ++j)
+      for (int64_t k = 0; k < c; ++k) same = same && get(y, (i * b + j) * c + k) == double((i * c + k) * b + j);
+  CHECK(same);
+}
+
+TEST_CASE("integers are exact, wrap as PyTorch's do, and floats become integers by truncation", "[loops]") {
+  const auto binary = [](DType dtype, double a, double b, auto run) {
+    Tensor x = make({1}, dtype), z = make({1}, dtype), y = make({1}, dtype);
+    put(x, 0, a), put(z, 0, b);
+    run(x, z, y);
+    return get(y, 0);
+  };
+  const auto add = [](const Tensor& a, const Tensor& b, Tensor& y) { kernel::add(a, b, 1, y); };
+  const auto sub = [](const Tensor& a, const Tensor& b, Tensor& y) { kernel::add(a, b, -1, y); };
+  CHECK(binary(DType::uint8, 200, 100, add) == 44);
+  CHECK(binary(DType::uint8, 1, 2, sub) == 255);
+  CHECK(binary(DType::int8, 127, 1, add) == -128);
+  CHECK(binary(DType::int32, 2147483647, 1, add) == -2147483648.0);
+  CHECK(binary(DType::uint8, 200, 255, kernel::remainder) == 200);
+  CHECK(binary(DType::uint8, 200, 255, kernel::floor_divide) == 0);
+  CHECK(binary(DType::int32, -7, 2, kernel::floor_divide) == -4);
+  CHECK(binary(DType::int32, -7, 2, kernel::remainder) == 1);
+  CHECK(binary(DType::int32, -7, 2, kernel::fmod) == -1);
+  CHECK(binary(DType::int32, -2147483648.0, -1, kernel::floor_divide) == -2147483648.0);
+  CHECK(binary(DType::int16, 3, 5, kernel::pow) == 243);
+  CHECK(binary(DType::int64, -1, -3, kernel::pow) == -1);
+  CHECK(binary(DType::boolean, 1, 1, kernel::bitwise_xor) == 0);
+
+  Tensor wide = make({1}, DType::int64), copied = make({1}, DType::int64);
+  *wide.data<int64_t>() = (int64_t(1) << 53) + 1;  // no double is that
+  kernel::copy(wide, copied);
+  CHECK(*copied.data<int64_t>() == *wide.data<int64_t>());
+
+  const auto cast = [](double value, DType to) {
+    Tensor x = make({1}, DType::float32), y = make({1}, to);
+    put(x, 0, value);
+    kernel::copy(x, y);
+    return get(y, 0);
+  };
+  CHECK(cast(-1.5, DType::int32) == -1);
+  CHECK(cast(300, DType::uint8) == 44);
+  CHECK(cast(-3, DType::uint8) == 253);
+  CHECK(cast(40000, DType::int8) == 64);
+  CHECK(cast(0.5, DType::boolean) == 1);
+  CHECK(cast(std::nan(""), DType::boolean) == 1);
+}
+
+TEST_CASE("edge values of floats are PyTorch's", "[loops]") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const DType dtype = GENERATE(DType::float32, DType::float64, DType::float16);
+  const auto binary = [&](double a, double b, auto run) {
+    Tensor x = make({1}, dtype), z = make({1}, dtype), y = make({1}, dtype);
+    put(x, 0, a), put(z, 0, b);
+    run(x, z, y);
+    return get(y, 0);
+  };
+  CHECK(binary(1, 0, kernel::floor_divide) == inf);
+  CHECK(binary(5, -inf, kernel::floor_divide) == -1);
+  CHECK(binary(-5, inf, kernel::floor_divide) == -1);
+  CHECK(std::isnan(binary(inf, 1, kernel::floor_divide)));
+  CHECK(binary(-1, inf, kernel::remainder) == inf);
+  CHECK(binary(1, inf, kernel::remainder) == 1);
+  CHECK(std::isnan(binary(5, 0, kernel::remainder)));
+  CHECK(std::isnan(binary(nan, 1, kernel::maximum)));
+  CHECK(std::isnan(binary(1, nan, kernel::minimum)));
+  CHECK(binary(1, nan, kernel::relu_backward) == 1);  // saved NaN: the gradient passes
+  CHECK(binary(1, 0, kernel::relu_backward) == 0);
+  const auto clamp = [&](double x, double low, double high) {
+    Tensor in = make({1}, dtype), y = make({1}, dtype);
+    put(in, 0, x);
+    kernel::clamp(in, low, high, y);
+    return get(y, 0);
+  };
+  CHECK(clamp(1, 5, 2) == 2);  // crossed bounds: the upper one
+  CHECK(std::isnan(clamp(nan, 0, 1)));
+  const auto unary = [&](double x, auto run) {
+    return binary(x, 0, [&](const Tensor& a, const Tensor&, Tensor& y) { run(a, y); });
+  };
+  CHECK(unary(2.5, kernel::round) == 2);
+  CHECK(unary(-0.5, kernel::round) == 0);
+  CHECK(unary(nan, kernel::sign) == 0);
+  CHECK(std::isnan(unary(nan, kernel::relu)));
+}
