@@ -1,0 +1,77 @@
+// Random fills and dropout against numbers drawn one by one in code for the baseline processor: whatever instruction
+// set runs the loops (TANDEM_CPU_ISA) and however threads cut them, integers, uniforms and masks are the same bits.
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "tandem/core/tensor.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/kernels/philox.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+namespace kernel = tandem::kernels::cpu;
+
+namespace {
+
+constexpr int64_t kCount = 200003;  // several chunks, and no multiple of a Philox block
+constexpr uint64_t kSeed = 0x123456789abcdef0, kStream = 5, kOffset = 0x1ffffffff;
+const PhiloxState kState{kSeed, kStream, kOffset};
+
+Tensor drawn(DType dtype) { return core::empty({kCount}, dtype, Device(kCPU)); }
+uint32_t word(int64_t i) { return philox32(kSeed, kStream, kOffset, uint64_t(i)); }
+uint64_t wide(int64_t i) { return philox64(kSeed, kStream, kOffset, uint64_t(i)); }
+template <class T, class Want> int64_t differences(const Tensor& y, Want want) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < y.numel(); ++i) count += y.data<T>()[i] != want(i);
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("uniform numbers are bit-equal to one at a time", "[random]") {
+  Tensor f = drawn(DType::float32), d = drawn(DType::float64);
+  kernel::uniform(-0.1, 0.7, kState, f);
+  kernel::uniform(-0.1, 0.7, kState, d);
+  // Stored, so that no compiler fuses the sum with the product.
+  volatile float f_product = 0;
+  volatile double d_product = 0;
+  const float f_width = float(0.7 - -0.1);
+  CHECK(differences<float>(
+            f, [&](int64_t i) { return f_product = f_width * uniform_float(word(i)), float(-0.1) + f_product; }) == 0);
+  CHECK(differences<double>(
+            d, [&](int64_t i) { return d_product = (0.7 - -0.1) * uniform_double(wide(i)), -0.1 + d_product; }) == 0);
+}
+
+TEST_CASE("integers and masks are bit-equal to one at a time", "[random]") {
+  Tensor n = drawn(DType::int64), small = drawn(DType::uint8), coin = drawn(DType::boolean);
+  kernel::randint(-7, 1000003, kState, n);
+  kernel::randint(0, 256, kState, small);
+  kernel::bernoulli(0.3, kState, coin);
+  CHECK(differences<int64_t>(n, [](int64_t i) { return -7 + int64_t(wide(i) % 1000010); }) == 0);
+  CHECK(differences<uint8_t>(small, [](int64_t i) { return uint8_t(wide(i) % 256); }) == 0);
+  CHECK(differences<bool>(coin, [](int64_t i) { return uniform_float(word(i)) < 0.3f; }) == 0);
+}
+
+TEST_CASE("dropout keeps what the mask says, and scales it", "[random]") {
+  Tensor x = drawn(DType::float32), y = drawn(DType::float32), mask = drawn(DType::boolean);
+  for (int64_t i = 0; i < kCount; ++i) x.data<float>()[i] = float(i % 17) - 8;
+  kernel::dropout(x, 0.75, 2.0, kState, y, mask);
+  CHECK(differences<bool>(mask, [](int64_t i) { return uniform_float(word(i)) < 0.75f; }) == 0);
+  CHECK(differences<float>(y, [&](int64_t i) { return mask.data<bool>()[i] ? x.data<float>()[i] * 2 : 0; }) == 0);
+}
+
+TEST_CASE("normal numbers have the moments of a normal distribution", "[random]") {
+  const DType dtype = GENERATE(DType::float32, DType::float64);
+  Tensor y = drawn(dtype);
+  kernel::normal(3, 2, kState, y);
+  double sum = 0, square = 0, fourth = 0;
+  for (int64_t i = 0; i < kCount; ++i) {
+    const double z = ((dtype == DType::float32 ? double(y.data<float>()[i]) : y.data<double>()[i]) - 3) / 2;
+    sum += z, square += z * z, fourth += z * z * z * z;
+  }
+  // Five standard errors of 200,003 draws: 1, sqrt(2) and sqrt(96) over sqrt(n).
+  CHECK(std::abs(sum / kCount) < 0.0112);
+  CHECK(std::abs(square / kCount - 1) < 0.0159);
+  CHECK(std::abs(fourth / kCount - 3) < 0.1096);
+}
