@@ -156,6 +156,7 @@ class Tensor {
   Tensor cpu() const { return to(Device(kCPU)); }
   Tensor repeat(IntArrayRef repeats) const;
 
+// clang-format off
 #define TANDEM_UNARY_METHODS(X)                                                                                        \
   X(abs)                                                                                                               \
   X(neg)                                                                                                               \
@@ -164,9 +165,11 @@ class Tensor {
   X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(tanh) X(sigmoid) X(erf) X(erfc)             \
       X(reciprocal) X(square) X(sign) X(floor) X(ceil) X(round) X(trunc) X(frac) X(relu) X(isnan) X(isinf) X(isfinite) \
           X(logical_not) X(bitwise_not)
+// clang-format on
 #define X(name) Tensor name() const;
   TANDEM_UNARY_METHODS(X)
 #undef X
+// clang-format off
 #define TANDEM_BINARY_METHODS(X)                                                                               \
   X(mul)                                                                                                       \
   X(div)                                                                                                       \
@@ -174,6 +177,7 @@ class Tensor {
   X(fmod)                                                                                                      \
   X(remainder) X(floor_divide) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) \
       X(bitwise_and) X(bitwise_or) X(bitwise_xor)
+// clang-format on
 #define X(name)                           \
   Tensor name(const Tensor& other) const; \
   Tensor name(const Scalar& other) const;

@@ -4,6 +4,7 @@
 #include "tandem/core/tensor.h"
 
 // Lists that the planners, the public functions and the tests go through.
+// clang-format off
 #define TANDEM_PLAIN_UNARY_KERNELS(X)                                                                               \
   X(neg)                                                                                                            \
   X(abs)                                                                                                            \
@@ -20,6 +21,7 @@
   X(fmod) X(pow) X(maximum) X(minimum) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(squared_difference) X(eq) X(ne) \
       X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(relu_backward) X(sigmoid_backward)       \
           X(tanh_backward)
+// clang-format on
 #define TANDEM_DECLARE_UNARY(op) void op(const Tensor& x, Tensor& y);
 #define TANDEM_DECLARE_BINARY(op) void op(const Tensor& a, const Tensor& b, Tensor& y);
 

@@ -1,0 +1,14 @@
+// The subcommands of `tandem`: each adds itself to the command line and runs when chosen.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace tandem::tools {
+
+void add_demo(CLI::App& app);
+void add_doctor(CLI::App& app);
+/// Where FashionMNIST's files are: `asked` if not empty, else the Debian package's folder, also under TANDEM_DATA_ROOT.
+/// Empty when there are none.
+std::string find_fashion_mnist(const std::string& asked);
+
+}  // namespace tandem::tools
