@@ -35,8 +35,6 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_o
 }
 
 Tensor SavedTensor::unpack(const Node& owner) const {
-  TANDEM_CHECK(!owner.released(), "backward through ", owner.name(),
-               " a second time: its saved tensors were released; pass retain_graph=true the first time");
   if (!tensor_.defined()) return {};
   TANDEM_CHECK(tensor_._version() == version_, "backward of ", owner.name(), " needs a tensor of shape ",
                tensor_.sizes(), " that was changed in place since: it is at version ", tensor_._version(),

@@ -72,7 +72,11 @@ class Node : public std::enable_shared_from_this<Node> {
   size_t slot_count() const { return slots_.size(); }
   bool released() const { return released_; }
   bool needs_grad(size_t input) const { return input < edges_.size() && edges_[input].node != nullptr; }
-  const SavedTensor& saved(size_t i) const { return saved_.at(i); }
+  const SavedTensor& saved(size_t i) const {
+    TANDEM_CHECK(!released_, "backward through ", name_,
+                 " a second time: its saved tensors were released; pass retain_graph=true the first time");
+    return saved_.at(i);
+  }
 
   /// Appends an edge to where `input` gets its gradient, or an empty one.
   void add_input(const Tensor& input);
