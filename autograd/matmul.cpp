@@ -5,6 +5,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/reduce.h"
 #include "tandem/core/dispatch.h"
+#include "tandem/kernels/convolution.h"
 #include "tandem/kernels/matmul.h"
 
 namespace tandem {
@@ -108,8 +109,11 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
   TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0, "conv2d: x is ",
                x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
                " groups; x must have groups times weight's second size of channels, and weight a multiple of groups");
-  TANDEM_CHECK(!bias.defined() || (bias.dim() == 1 && bias.size(0) == weight.size(0)), "conv2d: bias is ",
-               bias.defined() ? Shape(bias.sizes()) : Shape(), "; accepted: (", weight.size(0), ",)");
+  if (bias.defined()) {
+    check_operands("conv2d", x, bias);
+    TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == weight.size(0), "conv2d: bias is ", bias.sizes(), "; accepted: (",
+                 weight.size(0), ",)");
+  }
   Shape out{x.size(0), weight.size(0), 0, 0};
   for (size_t i = 0; i < 2; ++i) {
     TANDEM_CHECK(stride[i] > 0 && padding[i] >= 0 && dilation[i] > 0, "conv2d: stride ", IntArrayRef(stride),
@@ -123,15 +127,16 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
   {
     const NoGradGuard guard;
     const Tensor dense_x = x.contiguous(), dense_w = weight.contiguous();
+    const Tensor dense_bias = bias.defined() ? bias.contiguous() : Tensor();
     const kernels::ConvShape shape = conv_shape(stride, padding, dilation, groups);
-    TANDEM_DISPATCH(x.device(), conv2d, dense_x, dense_w, shape, y);
+    TANDEM_DISPATCH(x.device(), conv2d, dense_x, dense_w, dense_bias, shape, y);
   }
-  y = record("conv2d", y, {x, weight}, {x, weight}, [=](const Context& ctx, const Tensor& dy) -> Grads {
+  return record("conv2d", y, {x, weight, bias}, {x, weight}, [=](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), w = ctx.saved(1);
     return {ctx.needs_grad(0) ? conv2d_backward_input(dy, w, x.sizes(), stride, padding, dilation, groups) : Tensor(),
-            ctx.needs_grad(1) ? conv2d_backward_weight(dy, x, w.sizes(), stride, padding, dilation, groups) : Tensor()};
+            ctx.needs_grad(1) ? conv2d_backward_weight(dy, x, w.sizes(), stride, padding, dilation, groups) : Tensor(),
+            ctx.needs_grad(2) ? dy.sum({0, 2, 3}) : Tensor()};
   });
-  return bias.defined() ? y + bias.view({-1, 1, 1}) : y;
 }
 
 Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,

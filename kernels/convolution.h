@@ -1,0 +1,26 @@
+// Convolutions, float32 and float64. One signature list for both backends.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem::kernels {
+
+/// Of a 2-d convolution, by (height, width).
+struct ConvShape {
+  int64_t stride[2], padding[2], dilation[2], groups;
+  auto operator<=>(const ConvShape& other) const = default;
+};
+
+}  // namespace tandem::kernels
+
+#define TANDEM_CONVOLUTION_KERNELS                                                                             \
+  /* x (N, C, H, W), w (O, C / groups, KH, KW), y (N, O, OH, OW), all contiguous; bias (O) may be undefined */ \
+  void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y);        \
+  void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx);           \
+  void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw);
+
+namespace tandem::kernels::cpu {
+TANDEM_CONVOLUTION_KERNELS
+}
+namespace tandem::kernels::cuda {
+TANDEM_CONVOLUTION_KERNELS
+}

@@ -1,0 +1,46 @@
+// One pass of a convolution over a block of images in the calling thread: what the library's and our own have in
+// common.
+#pragma once
+#include <memory>
+
+#include "tandem/kernels/convolution.h"
+
+namespace tandem::kernels::cpu {
+
+enum class ConvPass : int64_t { forward, backward_input, backward_weight };
+
+/// Everything that the code for a convolution depends on.
+struct ConvProblem {
+  ConvPass pass;
+  int64_t images, channels, size[2], out_channels, out_size[2], kernel[2];
+  ConvShape shape;
+  int64_t has_bias;
+
+  int64_t x_plane() const { return channels * size[0] * size[1]; }  // elements of one image of x
+  int64_t y_plane() const { return out_channels * out_size[0] * out_size[1]; }
+  int64_t weights() const { return out_channels * (channels / shape.groups) * kernel[0] * kernel[1]; }
+  /// Floating-point operations of one image, additions and multiplications.
+  double work() const { return 2.0 * static_cast<double>(weights() * out_size[0] * out_size[1]); }
+  auto operator<=>(const ConvProblem& other) const = default;
+};
+
+/// A pass prepared for blocks of problem.images images. What is read and what is written are x or dx, y or dy, and w or
+/// dw, by the pass; the weights in a layout of its own. Any number of threads may run it at once.
+template <class T> class ConvBlock {
+ public:
+  virtual ~ConvBlock() = default;
+  /// Elements of the weights in that layout, and bytes of memory that a run needs for itself, aligned to 64.
+  virtual int64_t packed_weights() const = 0;
+  virtual int64_t scratch_bytes() const = 0;
+  virtual void pack(const T* w, T* packed) const = 0;
+  virtual void unpack(const T* packed, T* dw) const = 0;
+  /// Of each tensor of images the block's first; `bias` may be null, and is only for forward.
+  virtual void run(T* x, T* packed, const T* bias, T* y, char* scratch) const = 0;
+};
+
+/// By patches laid out as columns and a matrix product.
+template <class T> std::shared_ptr<const ConvBlock<T>> im2col_block(const ConvProblem& problem);
+/// By oneDNN; null when this build has none, or none for such a problem.
+std::shared_ptr<const ConvBlock<float>> onednn_block(const ConvProblem& problem);
+
+}  // namespace tandem::kernels::cpu

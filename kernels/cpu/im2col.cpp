@@ -1,0 +1,123 @@
+// Convolutions by patches: each image's are laid out as columns, and multiplied with the weights as a matrix.
+#include <algorithm>
+#include <cstring>
+
+#include "tandem/kernels/cpu/convolution.h"
+#include "tandem/kernels/cpu/gemm.h"
+
+namespace tandem::kernels::cpu {
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// The patches of one group of one image: rows (channel, kernel row, kernel column), columns (output row and column).
+class Patches {
+ public:
+  explicit Patches(const ConvProblem& p) : p_(p), channels_(p.channels / p.shape.groups) {
+    const ConvShape& s = p.shape;
+    itself_ = p.kernel[0] * p.kernel[1] == 1 && s.stride[0] == 1 && s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
+  }
+  int64_t rows() const { return channels_ * p_.kernel[0] * p_.kernel[1]; }
+  int64_t columns() const { return p_.out_size[0] * p_.out_size[1]; }
+  int64_t plane() const { return channels_ * p_.size[0] * p_.size[1]; }
+  /// Whether the image is its own matrix of patches: a 1 x 1 kernel that stands on every pixel.
+  bool itself() const { return itself_; }
+
+  template <class T> void gather(const T* x, T* columns) const {
+    walk([&](int64_t from, int64_t low, int64_t high, int64_t step) {
+      const int64_t width = p_.out_size[1];
+      std::fill(columns, columns + low, T(0));
+      if (step == 1 && high > low)
+        std::memcpy(columns + low, x + from, static_cast<size_t>(high - low) * sizeof(T));
+      else
+        for (int64_t i = low; i < high; ++i) columns[i] = x[from + (i - low) * step];
+      std::fill(columns + high, columns + width, T(0));
+      columns += width;
+    });
+  }
+  template <class T> void scatter_add(const T* columns, T* x) const {
+    walk([&](int64_t from, int64_t low, int64_t high, int64_t step) {
+      for (int64_t i = low; i < high; ++i) x[from + (i - low) * step] += columns[i];
+      columns += p_.out_size[1];
+    });
+  }
+
+ private:
+  /// For each row of a patch matrix and each output row: visit(first pixel, first and last output column that lie
+  /// inside the image, pixels from one to the next). Outside are zeros: low == high where the whole row is outside.
+  template <class Visit> void walk(Visit visit) const {
+    const ConvShape& s = p_.shape;
+    const int64_t height = p_.size[0], width = p_.size[1], step = s.stride[1];
+    for (int64_t c = 0; c < channels_; ++c)
+      for (int64_t kh = 0; kh < p_.kernel[0]; ++kh)
+        for (int64_t kw = 0; kw < p_.kernel[1]; ++kw) {
+          const int64_t shift = kw * s.dilation[1] - s.padding[1];  // of the first output column's pixel
+          const int64_t low = std::min(shift < 0 ? ceil_div(-shift, step) : 0, p_.out_size[1]);
+          const int64_t high =
+              std::clamp(width > shift ? ceil_div(width - shift, step) : int64_t(0), low, p_.out_size[1]);
+          for (int64_t oh = 0; oh < p_.out_size[0]; ++oh) {
+            const int64_t h = oh * s.stride[0] - s.padding[0] + kh * s.dilation[0];
+            if (h >= 0 && h < height)
+              visit((c * height + h) * width + low * step + shift, low, high, step);
+            else
+              visit(0, 0, 0, step);
+          }
+        }
+  }
+
+  ConvProblem p_;
+  int64_t channels_;
+  bool itself_;
+};
+
+template <class T> class Im2colBlock final : public ConvBlock<T> {
+ public:
+  explicit Im2colBlock(const ConvProblem& p) : p_(p), patches_(p) {}
+  int64_t packed_weights() const override { return p_.weights(); }
+  int64_t scratch_bytes() const override {
+    return patches_.itself() ? 0 : patches_.rows() * patches_.columns() * static_cast<int64_t>(sizeof(T));
+  }
+  void pack(const T* w, T* packed) const override { std::copy(w, w + p_.weights(), packed); }
+  void unpack(const T* packed, T* dw) const override { std::copy(packed, packed + p_.weights(), dw); }
+
+  void run(T* x, T* packed, const T* bias, T* y, char* scratch) const override {
+    const int64_t groups = p_.shape.groups, out = p_.out_channels / groups, rows = patches_.rows(),
+                  columns = patches_.columns();
+    for (int64_t i = 0; i < p_.images; ++i)
+      for (int64_t g = 0; g < groups; ++g) {
+        T* const image = x + (i * groups + g) * patches_.plane();
+        T* const w = packed + g * out * rows;
+        T* const to = y + (i * groups + g) * out * columns;
+        T* const patches = patches_.itself() ? image : reinterpret_cast<T*>(scratch);
+        if (p_.pass == ConvPass::backward_input) {
+          gemm({true, false, false, rows, columns, out, rows, columns, columns}, w, to, patches);
+          if (patches_.itself()) continue;
+          std::fill(image, image + patches_.plane(), T(0));
+          patches_.scatter_add(patches, image);
+          continue;
+        }
+        if (!patches_.itself()) patches_.gather(image, patches);
+        if (p_.pass == ConvPass::backward_weight) {
+          gemm({false, true, i > 0, out, rows, columns, columns, columns, rows}, to, patches, w);
+          continue;
+        }
+        if (bias)
+          for (int64_t o = 0; o < out; ++o) std::fill(to + o * columns, to + (o + 1) * columns, bias[g * out + o]);
+        gemm({false, false, bias != nullptr, out, columns, rows, rows, columns, columns}, w, patches, to);
+      }
+  }
+
+ private:
+  ConvProblem p_;
+  Patches patches_;
+};
+
+}  // namespace
+
+template <class T> std::shared_ptr<const ConvBlock<T>> im2col_block(const ConvProblem& problem) {
+  return std::make_shared<Im2colBlock<T>>(problem);
+}
+template std::shared_ptr<const ConvBlock<float>> im2col_block(const ConvProblem& problem);
+template std::shared_ptr<const ConvBlock<double>> im2col_block(const ConvProblem& problem);
+
+}  // namespace tandem::kernels::cpu

@@ -1,0 +1,269 @@
+// Convolutions through oneDNN, versions 2 and 3: each primitive works for one thread, the one that calls it.
+#include "tandem/kernels/cpu/convolution.h"
+
+#if TANDEM_HAS_ONEDNN
+#include <omp.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#endif
+
+namespace tandem::kernels::cpu {
+
+#if TANDEM_HAS_ONEDNN
+namespace {
+
+using dnnl::memory;
+
+/// The library asks OpenMP how many threads to use, when a primitive is made and when it runs. One: its own threads
+/// would fight ours for the cores. The setting is this thread's alone, and it gets its own back.
+class OneThread {
+ public:
+  OneThread() : saved_(omp_get_max_threads()) {
+    if (saved_ != 1) omp_set_num_threads(1);
+  }
+  ~OneThread() {
+    if (saved_ != 1) omp_set_num_threads(saved_);
+  }
+  OneThread(const OneThread&) = delete;
+
+ private:
+  int saved_;
+};
+
+const dnnl::engine& engine() {
+  static const auto* const made = new dnnl::engine(dnnl::engine::kind::cpu, 0);  // for ever, as the primitives
+  return *made;
+}
+int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+int64_t bytes_of(const memory::desc& desc) { return static_cast<int64_t>(desc.get_size()); }
+
+/// How images are laid out for the primitive. Its own choice, in blocks of channels, wins by a factor of two in spite
+/// of the reordering, but for these cases.
+memory::format_tag layout_of(const ConvProblem& p) {
+  const ConvShape& s = p.shape;
+  const int64_t channels = p.channels / s.groups;
+  const bool pointwise = p.kernel[0] * p.kernel[1] * s.stride[0] * s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
+  if (pointwise && s.groups == 1) return memory::format_tag::nchw;  // a matrix product, images as they are
+  if (p.pass == ConvPass::forward || channels % 16 == 0) return memory::format_tag::any;
+  if (channels > 4) return memory::format_tag::nhwc;  // blocks would be filled up with zeros
+  return p.pass == ConvPass::backward_input ? memory::format_tag::nchw : memory::format_tag::any;
+}
+
+/// A tensor as it lies in ours and as the primitive wants it, and the way from one to the other where they differ.
+struct Port {
+  memory::desc plain, wanted;
+  std::optional<dnnl::reorder> in, out;
+
+  Port(memory::desc ours, memory::desc theirs, const dnnl::primitive_attr& attr)
+      : plain(std::move(ours)), wanted(std::move(theirs)) {
+    if (plain == wanted) return;
+    in.emplace(dnnl::reorder::primitive_desc(engine(), plain, engine(), wanted, attr));
+    out.emplace(dnnl::reorder::primitive_desc(engine(), wanted, engine(), plain, attr));
+  }
+  bool differs() const { return in.has_value(); }
+};
+
+class OnednnBlock final : public ConvBlock<float> {
+ public:
+  explicit OnednnBlock(const ConvProblem& p) : p_(p) {
+    attr_.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's own crashes when threads change
+    const ConvShape& s = p.shape;
+    const memory::dims stride{s.stride[0], s.stride[1]}, padding{s.padding[0], s.padding[1]},
+        dilation{s.dilation[0] - 1, s.dilation[1] - 1};
+    const memory::dims x{p.images, p.channels, p.size[0], p.size[1]},
+        y{p.images, p.out_channels, p.out_size[0], p.out_size[1]}, bias{p.out_channels};
+    memory::dims w{p.out_channels, p.channels / s.groups, p.kernel[0], p.kernel[1]};
+    if (s.groups > 1) w = {s.groups, p.out_channels / s.groups, p.channels / s.groups, p.kernel[0], p.kernel[1]};
+    using Tag = memory::format_tag;
+    const auto any = [](const memory::dims& d) { return memory::desc(d, memory::data_type::f32, Tag::any); };
+    const auto image = [tag = layout_of(p)](const memory::dims& d) {
+      return memory::desc(d, memory::data_type::f32, tag);
+    };
+    const auto plain = [](const memory::dims& d, Tag tag) { return memory::desc(d, memory::data_type::f32, tag); };
+    const auto plain_bias = p.has_bias ? plain(bias, Tag::a) : memory::desc();
+    const auto kind = dnnl::prop_kind::forward_training;
+    const auto direct = dnnl::algorithm::convolution_direct;
+#if DNNL_VERSION_MAJOR >= 3
+    const dnnl::convolution_forward::primitive_desc forward(engine(), kind, direct, image(x), any(w), plain_bias,
+                                                            image(y), stride, dilation, padding, padding, attr_);
+#else
+    const dnnl::convolution_forward::primitive_desc forward(
+        {kind, direct, image(x), any(w), plain_bias, image(y), stride, dilation, padding, padding}, attr_, engine());
+#endif
+    const auto adopt = [&](auto desc, const memory::desc& x_desc, const memory::desc& w_desc,
+                           const memory::desc& y_desc) {
+      x_.emplace(plain(x, Tag::nchw), x_desc, attr_);
+      w_.emplace(plain(w, s.groups > 1 ? Tag::goihw : Tag::oihw), w_desc, attr_);
+      y_.emplace(plain(y, Tag::nchw), y_desc, attr_);
+      library_bytes_ = bytes_of(desc.scratchpad_desc());
+      scratchpad_ = desc.scratchpad_desc();
+    };
+    if (p.pass == ConvPass::forward) {
+      convolution_ = dnnl::convolution_forward(forward);
+      adopt(forward, forward.src_desc(), forward.weights_desc(), forward.dst_desc());
+    } else if (p.pass == ConvPass::backward_input) {
+#if DNNL_VERSION_MAJOR >= 3
+      const dnnl::convolution_backward_data::primitive_desc desc(engine(), direct, image(x), any(w), image(y), stride,
+                                                                 dilation, padding, padding, forward, attr_);
+#else
+      const dnnl::convolution_backward_data::primitive_desc desc(
+          {direct, image(x), any(w), image(y), stride, dilation, padding, padding}, attr_, engine(), forward);
+#endif
+      convolution_ = dnnl::convolution_backward_data(desc);
+      adopt(desc, desc.diff_src_desc(), desc.weights_desc(), desc.diff_dst_desc());
+    } else {
+#if DNNL_VERSION_MAJOR >= 3
+      const dnnl::convolution_backward_weights::primitive_desc desc(engine(), direct, image(x), any(w), image(y),
+                                                                    stride, dilation, padding, padding, forward, attr_);
+#else
+      const dnnl::convolution_backward_weights::primitive_desc desc(
+          {direct, image(x), any(w), image(y), stride, dilation, padding, padding}, attr_, engine(), forward);
+#endif
+      convolution_ = dnnl::convolution_backward_weights(desc);
+      adopt(desc, desc.src_desc(), desc.diff_weights_desc(), desc.diff_dst_desc());
+    }
+  }
+
+  int64_t packed_weights() const override { return round_up(bytes_of(w_->wanted)) / int64_t(sizeof(float)); }
+  int64_t scratch_bytes() const override {
+    return round_up(library_bytes_) + (x_->differs() ? round_up(bytes_of(x_->wanted)) : 0) +
+           (y_->differs() ? round_up(bytes_of(y_->wanted)) : 0);
+  }
+  void pack(const float* w, float* packed) const override { move(*w_, w_->in, w, w_->plain, packed, w_->wanted); }
+  void unpack(const float* packed, float* dw) const override { move(*w_, w_->out, packed, w_->wanted, dw, w_->plain); }
+
+  void run(float* x, float* packed, const float* bias, float* y, char* scratch) const override {
+    const OneThread guard;
+    dnnl::stream stream(engine());
+    const memory library(scratchpad_, engine(), scratch);
+    scratch += round_up(library_bytes_);
+    const memory weight(w_->wanted, engine(), packed);
+    const memory x_ours(x_->plain, engine(), x), y_ours(y_->plain, engine(), y);
+    memory x_theirs = x_ours, y_theirs = y_ours;
+    if (x_->differs()) {
+      x_theirs = memory(x_->wanted, engine(), scratch);
+      scratch += round_up(bytes_of(x_->wanted));
+    }
+    if (y_->differs()) y_theirs = memory(y_->wanted, engine(), scratch);
+    const bool reads_x = p_.pass != ConvPass::backward_input, reads_y = p_.pass != ConvPass::forward;
+    if (reads_x && x_->differs()) execute(*x_->in, stream, {{DNNL_ARG_FROM, x_ours}, {DNNL_ARG_TO, x_theirs}});
+    if (reads_y && y_->differs()) execute(*y_->in, stream, {{DNNL_ARG_FROM, y_ours}, {DNNL_ARG_TO, y_theirs}});
+    if (p_.pass == ConvPass::forward) {
+      if (bias)
+        execute(convolution_, stream,
+                {{DNNL_ARG_SRC, x_theirs},
+                 {DNNL_ARG_WEIGHTS, weight},
+                 {DNNL_ARG_BIAS, memory({{p_.out_channels}, memory::data_type::f32, memory::format_tag::a}, engine(),
+                                        const_cast<float*>(bias))},
+                 {DNNL_ARG_DST, y_theirs},
+                 {DNNL_ARG_SCRATCHPAD, library}});
+      else
+        execute(convolution_, stream,
+                {{DNNL_ARG_SRC, x_theirs},
+                 {DNNL_ARG_WEIGHTS, weight},
+                 {DNNL_ARG_DST, y_theirs},
+                 {DNNL_ARG_SCRATCHPAD, library}});
+      if (y_->differs()) execute(*y_->out, stream, {{DNNL_ARG_FROM, y_theirs}, {DNNL_ARG_TO, y_ours}});
+    } else if (p_.pass == ConvPass::backward_input) {
+      execute(convolution_, stream,
+              {{DNNL_ARG_DIFF_SRC, x_theirs},
+               {DNNL_ARG_WEIGHTS, weight},
+               {DNNL_ARG_DIFF_DST, y_theirs},
+               {DNNL_ARG_SCRATCHPAD, library}});
+      if (x_->differs()) execute(*x_->out, stream, {{DNNL_ARG_FROM, x_theirs}, {DNNL_ARG_TO, x_ours}});
+    } else {
+      execute(convolution_, stream,
+              {{DNNL_ARG_SRC, x_theirs},
+               {DNNL_ARG_DIFF_WEIGHTS, weight},
+               {DNNL_ARG_DIFF_DST, y_theirs},
+               {DNNL_ARG_SCRATCHPAD, library}});
+    }
+    stream.wait();
+  }
+
+ private:
+  struct Argument {
+    int index;
+    memory value;
+  };
+  /// Without the map of arguments that the C++ interface would build each time.
+  static void execute(const dnnl::primitive& primitive, dnnl::stream& stream,
+                      std::initializer_list<Argument> arguments) {
+    dnnl_exec_arg_t list[8];
+    int count = 0;
+    for (const Argument& a : arguments) list[count++] = {a.index, a.value.get()};
+    dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive.get(), stream.get(), count, list),
+                            "oneDNN could not run a primitive");
+  }
+  static void move(const Port& port, const std::optional<dnnl::reorder>& way, const float* from,
+                   const memory::desc& from_desc, float* to, const memory::desc& to_desc) {
+    if (!port.differs()) {
+      std::copy(from, from + port.plain.get_size() / sizeof(float), to);
+      return;
+    }
+    const OneThread guard;
+    dnnl::stream stream(engine());
+    execute(*way, stream,
+            {{DNNL_ARG_FROM, memory(from_desc, engine(), const_cast<float*>(from))},
+             {DNNL_ARG_TO, memory(to_desc, engine(), to)}});
+    stream.wait();
+  }
+
+  ConvProblem p_;
+  dnnl::primitive_attr attr_;
+  dnnl::primitive convolution_;
+  std::optional<Port> x_, w_, y_;
+  memory::desc scratchpad_;
+  int64_t library_bytes_ = 0;
+};
+
+/// The latest primitives: making one takes about a millisecond.
+class Cache {
+ public:
+  std::shared_ptr<const ConvBlock<float>> get(const ConvProblem& problem) {
+    const std::lock_guard lock(mutex_);
+    const auto [at, added] = entries_.try_emplace(problem);
+    at->second.used = ++clock_;
+    if (added) {
+      if (entries_.size() > kEntries)
+        entries_.erase(std::min_element(entries_.begin(), entries_.end(),
+                                        [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+      try {
+        const OneThread guard;
+        at->second.block = std::make_shared<OnednnBlock>(problem);
+      } catch (const dnnl::error&) {
+        // It has no implementation of this problem: the null pointer stays, and says so.
+      }
+    }
+    return at->second.block;
+  }
+
+ private:
+  static constexpr size_t kEntries = 128;
+  struct Entry {
+    std::shared_ptr<const ConvBlock<float>> block;
+    uint64_t used = 0;
+  };
+  std::mutex mutex_;
+  std::map<ConvProblem, Entry> entries_;
+  uint64_t clock_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const ConvBlock<float>> onednn_block(const ConvProblem& problem) {
+  static Cache* const cache = new Cache;
+  return cache->get(problem);
+}
+
+#else
+
+std::shared_ptr<const ConvBlock<float>> onednn_block(const ConvProblem&) { return nullptr; }
+
+#endif
+
+}  // namespace tandem::kernels::cpu
