@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks of the sources: formatting, the order of the folders, and that the loops leak no symbol.
+# checks.sh BUILD: checks of the sources: formatting, clang-tidy (with the flags of the configured folder BUILD), the
+# order of the folders, and that the loops leak no symbol.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -26,6 +27,13 @@ if command -v clang-format >/dev/null; then
   git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror || failed=1
 else
   echo "SKIPPED formatting: clang-format is not installed"
+fi
+
+if command -v clang-tidy >/dev/null; then
+  git ls-files '*.cpp' | grep -vE '^(tests|benchmarks|kernels/cpu/loops)/' |
+    xargs -P "$(nproc)" -n 2 clang-tidy -quiet -p "$1" 2>/dev/null || failed=1
+else
+  echo "SKIPPED clang-tidy: it is not installed"
 fi
 
 # What is compiled for a newer processor must not be seen outside: no weak symbol, no start-up code, no other export.

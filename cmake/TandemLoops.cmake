@@ -20,8 +20,11 @@ function(tandem_add_loops name)
     target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/include)
     target_compile_definitions(${target} PRIVATE TANDEM_ISA=${isa})
     # Without -O3 and -fno-trapping-math gcc leaves `x > 0 ? x : slope * x` scalar below AVX-512; a square root that may
-    # set errno is a call.
-    target_compile_options(${target} PRIVATE -O3 -fno-trapping-math -fno-math-errno ${ARG_OPTIONS})
+    # set errno is a call. Under a sanitizer such code would take minutes to compile, and its speed is of no use.
+    if(NOT TANDEM_SANITIZE)
+      target_compile_options(${target} PRIVATE -O3)
+    endif()
+    target_compile_options(${target} PRIVATE -fno-trapping-math -fno-math-errno ${ARG_OPTIONS})
     # Loops that call the C library are not vectorised; clang would warn of each.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
     if(NOT isa STREQUAL "base")

@@ -131,7 +131,8 @@ void LRScheduler::step() { optimizer_.set_lr(rate_(++step_, base_)); }
 
 StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
     : LRScheduler(optimizer, [=](int64_t step, double base) {
-        return base * std::pow(gamma, static_cast<double>(step / step_size));
+        const int64_t steps = step / step_size;
+        return base * std::pow(gamma, static_cast<double>(steps));
       }) {
   TANDEM_CHECK(step_size > 0, "StepLR: step_size is ", step_size, "; it must be positive");
 }

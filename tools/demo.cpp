@@ -69,7 +69,8 @@ class Progress {
 double accuracy(const Model& model, data::datasets::FashionMNIST& test) {
   const NoGradGuard guard;
   model.module->eval();
-  const Tensor images = test.images(), labels = test.targets();
+  const Tensor images = test.images();
+  const Tensor& labels = test.targets();
   int64_t right = 0;
   for (int64_t at = 0; at < labels.size(0); at += 500) {
     const int64_t n = std::min<int64_t>(500, labels.size(0) - at);
