@@ -1,0 +1,167 @@
+// Printing of tensors: the text that Python's str() gives for the same tensor in PyTorch, character for character.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+namespace {
+
+// PyTorch's defaults: torch.set_printoptions' precision, threshold, edgeitems and linewidth.
+constexpr int kPrecision = 4;
+constexpr int64_t kThreshold = 1000, kEdge = 3, kLineWidth = 80;
+constexpr const char* kPrefix = "tensor(";
+constexpr int64_t kIndent = 7;  // of lines below the prefix
+
+std::string with_precision(const char* format, double value) {
+  if (std::isnan(value)) return "nan";  // printf shows the sign of a NaN, Python does not
+  char text[400];                       // 1e308 with %f has 309 digits
+  std::snprintf(text, sizeof text, format, kPrecision, value);
+  return text;
+}
+
+/// How all elements of one tensor are written: whole numbers, fractions or scientific, padded to one width.
+class Format {
+ public:
+  explicit Format(DType dtype) : floating_(is_floating_point(dtype)), boolean_(dtype == kBool) {}
+
+  /// Chooses notation and width from the elements that will be shown.
+  void fit(const std::vector<Scalar>& shown) {
+    if (!floating_) {
+      for (const Scalar& s : shown) widen(s);
+      return;
+    }
+    double largest = 0, smallest = INFINITY;
+    for (const Scalar& s : shown) {
+      const double v = s.to_double();
+      if (!std::isfinite(v) || v == 0) continue;
+      largest = std::max(largest, std::abs(v));
+      smallest = std::min(smallest, std::abs(v));
+      whole_ &= v == std::ceil(v);
+    }
+    if (largest == 0) return;
+    scientific_ = largest / smallest > 1000 || largest > 1e8 || (!whole_ && smallest < 1e-4);
+    for (const Scalar& s : shown)
+      if (std::isfinite(s.to_double()) && s.to_double() != 0) widen(s);
+  }
+  std::string operator()(const Scalar& s) const {
+    const std::string text = plain(s);
+    return std::string(static_cast<size_t>(std::max<int64_t>(width_ - length(text), 0)), ' ') + text;
+  }
+  int64_t width() const { return width_; }
+
+ private:
+  static int64_t length(const std::string& text) { return static_cast<int64_t>(text.size()); }
+  void widen(const Scalar& s) { width_ = std::max(width_, length(plain(s))); }
+  std::string plain(const Scalar& s) const {
+    if (boolean_) return s.to<bool>() ? "True" : "False";
+    if (!floating_) return std::to_string(s.to_int64());
+    const double v = s.to_double();
+    if (scientific_) return with_precision("%.*e", v);
+    if (!whole_) return with_precision("%.*f", v);
+    if (!std::isfinite(v)) return with_precision("%.*f", v);
+    char text[400];
+    std::snprintf(text, sizeof text, "%.0f.", v);
+    return text;
+  }
+  bool floating_, boolean_, whole_ = true, scientific_ = false;
+  int64_t width_ = 1;
+};
+
+class Printer {
+ public:
+  explicit Printer(const Tensor& x) : x_(x), format_(x.dtype()), summarise_(x.numel() > kThreshold) {
+    std::vector<Scalar> shown;
+    collect(0, 0, shown);
+    format_.fit(shown);
+  }
+  std::string text() const { return x_.dim() == 0 ? format_(at(0)) : block(0, 0, kIndent); }
+
+ private:
+  Scalar at(int64_t offset) const {
+    return visit_dtype(x_.dtype(), [&]<class T>() { return Scalar(x_.data<T>()[offset]); });
+  }
+  /// The positions along a dimension that are shown; -1 stands for those left out.
+  std::vector<int64_t> positions(int64_t dim) const {
+    const int64_t size = x_.size(dim);
+    std::vector<int64_t> out;
+    for (int64_t i = 0; i < size; ++i) {
+      if (summarise_ && size > 2 * kEdge && i == kEdge) {
+        out.push_back(-1);
+        i = size - kEdge;
+      }
+      out.push_back(i);
+    }
+    return out;
+  }
+  void collect(int64_t dim, int64_t offset, std::vector<Scalar>& shown) const {
+    if (dim == x_.dim()) return shown.push_back(at(offset));
+    for (const int64_t i : positions(dim))
+      if (i >= 0) collect(dim + 1, offset + i * x_.stride(dim), shown);
+  }
+  /// What lies below one index of the dimensions before `dim`, in brackets.
+  std::string block(int64_t dim, int64_t offset, int64_t indent) const {
+    const bool innermost = dim == x_.dim() - 1;
+    const int64_t per_line = innermost ? std::max<int64_t>(1, (kLineWidth - indent) / (format_.width() + 2)) : 1;
+    const std::string break_lines = "," + std::string(innermost ? 1 : static_cast<size_t>(x_.dim() - dim - 1), '\n') +
+                                    std::string(static_cast<size_t>(indent) + 1, ' ');
+    std::string out = "[";
+    int64_t count = 0;
+    for (const int64_t i : positions(dim)) {
+      if (count > 0) out += count % per_line == 0 ? break_lines : ", ";
+      ++count;
+      const int64_t next = offset + i * x_.stride(dim);
+      if (i < 0)
+        out += innermost ? " ..." : "...";
+      else
+        out += innermost ? format_(at(next)) : block(dim + 1, next, indent + 1);
+    }
+    return out + "]";
+  }
+
+  const Tensor& x_;
+  Format format_;
+  bool summarise_;
+};
+
+/// Whether the values alone tell the dtype.
+bool dtype_goes_without_saying(const Tensor& x) {
+  if (x.dtype() == get_default_dtype()) return true;
+  return x.numel() > 0 && (x.dtype() == kInt64 || x.dtype() == kBool);
+}
+
+}  // namespace
+
+std::string Tensor::str() const {
+  if (!defined()) return "[ Tensor (undefined) ]";  // LibTorch's words; Python has none
+  std::string out = kPrefix + (numel() == 0 ? "[]" : Printer(is_cpu() ? *this : cpu()).text());
+  std::vector<std::string> suffixes;
+  if (device() != Device()) suffixes.push_back("device='" + device().str() + "'");
+  if (numel() == 0 && dim() != 1) {
+    std::ostringstream sizes_text;
+    sizes_text << "size=" << sizes();
+    suffixes.push_back(sizes_text.str());
+  }
+  if (!dtype_goes_without_saying(*this)) suffixes.push_back(std::string("dtype=torch.") + tandem::name(dtype()));
+  if (!is_leaf())
+    suffixes.push_back("grad_fn=<" + grad_fn_name() + ">");
+  else if (requires_grad())
+    suffixes.push_back("requires_grad=True");
+
+  size_t line = out.size() - (out.rfind('\n') + 1) + 2;  // as PyTorch counts it
+  for (const std::string& suffix : suffixes) {
+    if (line + suffix.size() + 2 > kLineWidth) {
+      out += ",\n" + std::string(kIndent, ' ') + suffix;
+      line = kIndent + suffix.size();
+    } else {
+      out += ", " + suffix;
+      line += suffix.size() + 2;
+    }
+  }
+  return out + ")";
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.str(); }
+
+}  // namespace tandem

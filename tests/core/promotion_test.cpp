@@ -1,0 +1,70 @@
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+using nlohmann::json;
+
+namespace {
+
+DType dtype_named(const std::string& text) {
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (name(static_cast<DType>(i)) == text) return static_cast<DType>(i);
+  FAIL("dtype " << text);
+  return kFloat32;
+}
+const Scalar& number(const std::string& kind) {
+  static const Scalar numbers[] = {true, 2, 2.5};
+  return numbers[kind == "bool" ? 0 : kind == "int" ? 1 : 2];
+}
+Tensor vector_of(const std::string& dtype) { return ones({2}, dtype_named(dtype)); }
+Tensor scalar_of(const std::string& dtype) { return ones({}, dtype_named(dtype)); }
+
+using Pairwise = std::function<DType(const std::string&, const std::string&)>;
+const std::map<std::string, Pairwise> kTables = {
+    {"tensor_tensor", [](auto& a, auto& b) { return result_type(vector_of(a), vector_of(b)); }},
+    {"tensor_zero_dim", [](auto& a, auto& b) { return result_type(vector_of(a), scalar_of(b)); }},
+    {"tensor_number", [](auto& a, auto& b) { return result_type(vector_of(a), number(b)); }},
+    {"zero_dim_number", [](auto& a, auto& b) { return result_type(scalar_of(a), number(b)); }},
+    {"tensor_divided", [](auto& a, auto& b) { return (vector_of(a) / vector_of(b)).dtype(); }},
+    {"sum", [](auto& a, auto&) { return vector_of(a).sum(0).dtype(); }},
+    {"prod", [](auto& a, auto&) { return vector_of(a).prod().dtype(); }},
+    {"cumsum", [](auto& a, auto&) { return vector_of(a).cumsum(0).dtype(); }},
+};
+
+}  // namespace
+
+TEST_CASE("mixed dtypes promote as in PyTorch", "[promotion]") {
+  std::ifstream file(TANDEM_TEST_FIXTURES "/promotion.json");
+  REQUIRE(file);
+  const json fixture = json::parse(file);
+  const auto dtypes = fixture["dtypes"].get<std::vector<std::string>>();
+  const auto numbers = fixture["numbers"].get<std::vector<std::string>>();
+  REQUIRE(dtypes.size() == kDTypeCount);
+  REQUIRE(fixture["tables"].size() == kTables.size());
+  for (const json& table : fixture["tables"]) {
+    const std::string title = table["name"];
+    for (const std::string& left : dtypes)
+      for (size_t i = 0; i < table[left].size(); ++i) {
+        const std::string right = table[left].size() == numbers.size() ? numbers[i] : dtypes[i];
+        INFO(title << ": " << left << " with " << right);
+        CHECK(name(kTables.at(title)(left, right)) == table[left][i].get<std::string>());
+      }
+  }
+}
+
+TEST_CASE("what an operation gives has the promoted dtype", "[promotion]") {
+  for (int a = 0; a < kDTypeCount; ++a)
+    for (int b = 0; b < kDTypeCount; ++b) {
+      const Tensor x = ones({2}, static_cast<DType>(a)), y = ones({2}, static_cast<DType>(b));
+      const DType expected = result_type(x, y);
+      INFO(x.dtype() << " and " << y.dtype());
+      CHECK((x + y).dtype() == expected);
+      CHECK((x * y).dtype() == expected);
+      CHECK((x + scalar_of(name(y.dtype()))).dtype() == result_type(x, scalar_of(name(y.dtype()))));
+      CHECK((x < y).dtype() == kBool);
+      CHECK(cat({x, y}).dtype() == expected);
+    }
+}
