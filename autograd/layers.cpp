@@ -79,13 +79,6 @@ Tensor log_softmax(const Tensor& x, int64_t dim) { return along("log_softmax", x
 Tensor Tensor::softmax(int64_t dim) const { return tandem::softmax(*this, dim); }
 Tensor Tensor::log_softmax(int64_t dim) const { return tandem::log_softmax(*this, dim); }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  TANDEM_CHECK(weight.dim() == 2 && x.dim() > 0 && x.size(-1) == weight.size(1), "linear: x is ", x.sizes(),
-               " and weight is ", weight.sizes(), "; the last dimension of x must equal weight's second");
-  const Tensor y = matmul(x, weight.t());
-  return bias.defined() ? y + bias : y;
-}
-
 // ---- losses
 
 namespace {

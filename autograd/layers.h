@@ -6,9 +6,6 @@ namespace tandem {
 
 enum class Reduction { none, mean, sum };
 
-/// y = x W^T + b; x (..., in), weight (out, in), bias (out) or undefined
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
-
 Tensor softmax(const Tensor& x, int64_t dim);
 Tensor log_softmax(const Tensor& x, int64_t dim);
 

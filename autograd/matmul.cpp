@@ -6,6 +6,7 @@
 #include "tandem/autograd/reduce.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/convolution.h"
+#include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/matmul.h"
 
 namespace tandem {
@@ -17,26 +18,42 @@ void check_operands(const char* op, const Tensor& a, const Tensor& b) {
   TANDEM_CHECK(a.dtype() == b.dtype() && a.is_floating_point(), op, ": a is ", a.dtype(), " and b is ", b.dtype(),
                "; both must be of one floating dtype");
 }
-/// The matrix as it is when its rows or its columns lie densely, else a contiguous copy.
+/// As (batch, rows, columns), recorded nowhere: as it is when its rows or its columns lie densely, else a copy.
 Tensor straight(const Tensor& x) {
-  const bool rows = x.stride(2) == 1 && x.stride(1) >= std::max<int64_t>(x.size(2), 1);
-  const bool columns = x.stride(1) == 1 && x.stride(2) >= std::max<int64_t>(x.size(1), 1);
+  const Tensor lifted =
+      x.dim() == 3 ? core::alias(x)
+                   : core::as_strided(x, {1, x.size(0), x.size(1)}, {0, x.stride(0), x.stride(1)}, x.storage_offset());
+  const bool rows = lifted.stride(2) == 1 && lifted.stride(1) >= std::max<int64_t>(lifted.size(2), 1);
+  const bool columns = lifted.stride(1) == 1 && lifted.stride(2) >= std::max<int64_t>(lifted.size(1), 1);
   const NoGradGuard guard;
-  return rows || columns ? core::alias(x) : core::alias(x).clone();
+  return rows || columns ? lifted : lifted.clone();
 }
-/// (batch, m, k) times (batch, k, n), recorded. Half types are multiplied in float.
-Tensor batched(const char* op, const Tensor& a, const Tensor& b) {
-  if (is_half(a.dtype())) return batched(op, a.to(kFloat32), b.to(kFloat32)).to(a.dtype());
-  Tensor y = core::empty({a.size(0), a.size(1), b.size(2)}, a.dtype(), a.device());
-  if (a.size(2) == 0) {
-    y.zero_();
-  } else {
-    const Tensor left = straight(a), right = straight(b);
-    TANDEM_DISPATCH(a.device(), matmul, left, right, false, y);
+/// y = a b, or y + a b.
+void multiply(const Tensor& a, const Tensor& b, bool accumulate, const Tensor& y) {
+  if (a.size(-1) == 0) {
+    if (!accumulate) Tensor(y).zero_();
+    return;
   }
+  const Tensor left = straight(a), right = straight(b);
+  Tensor to = y.dim() == 3 ? y : core::try_view(y, {1, y.size(0), y.size(1)});
+  TANDEM_DISPATCH(a.device(), matmul, left, right, accumulate, to);
+}
+/// Whether columns lie densely and rows do not.
+bool is_turned(const Tensor& x) { return x.stride(-2) == 1 && x.stride(-1) != 1; }
+/// (batch, m, k) times (batch, k, n), or both without batch, recorded. Half types are multiplied in float.
+Tensor product(const char* op, const Tensor& a, const Tensor& b) {
+  if (is_half(a.dtype())) return product(op, a.to(kFloat32), b.to(kFloat32)).to(a.dtype());
+  Shape sizes = a.sizes();
+  sizes.back() = b.size(-1);
+  Tensor y = core::empty(sizes, a.dtype(), a.device());
+  multiply(a, b, false, y);
   return record(op, y, {a, b}, {a, b}, [op](const Context& ctx, const Tensor& dy) -> Grads {
-    return {ctx.needs_grad(0) ? batched(op, dy, ctx.saved(1).transpose(1, 2)) : Tensor(),
-            ctx.needs_grad(1) ? batched(op, ctx.saved(0).transpose(1, 2), dy) : Tensor()};
+    const Tensor a = ctx.saved(0), b = ctx.saved(1);
+    const auto turn = [](const Tensor& x) { return x.transpose(-2, -1); };
+    Tensor da, db;  // each laid out as the operand itself, so that a parameter's needs no copy
+    if (ctx.needs_grad(0)) da = is_turned(a) ? turn(product(op, b, turn(dy))) : product(op, dy, turn(b));
+    if (ctx.needs_grad(1)) db = is_turned(b) ? turn(product(op, turn(dy), a)) : product(op, turn(a), dy);
+    return {da, db};
   });
 }
 
@@ -46,13 +63,13 @@ Tensor mm(const Tensor& a, const Tensor& b) {
   check_operands("mm", a, b);
   TANDEM_CHECK(a.dim() == 2 && b.dim() == 2 && a.size(1) == b.size(0), "mm: a is ", a.sizes(), " and b is ", b.sizes(),
                "; accepted: (n, k) and (k, m)");
-  return batched("mm", a.unsqueeze(0), b.unsqueeze(0)).squeeze(0);
+  return product("mm", a, b);
 }
 Tensor bmm(const Tensor& a, const Tensor& b) {
   check_operands("bmm", a, b);
   TANDEM_CHECK(a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0) && a.size(2) == b.size(1), "bmm: a is ",
                a.sizes(), " and b is ", b.sizes(), "; accepted: (b, n, k) and (b, k, m)");
-  return batched("bmm", a, b);
+  return product("bmm", a, b);
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -81,13 +98,40 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   };
   Shape out = batch;
   out.push_back(a.size(-2)), out.push_back(b.size(-1));
-  return batched("matmul", spread(a), spread(b)).reshape(out);
+  return product("matmul", spread(a), spread(b)).reshape(out);
 }
 
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, double alpha) {
   Tensor product = mm(a, b);
   if (alpha != 1) product = product * alpha;
   return product + (beta == 1 ? bias : bias * beta);
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  TANDEM_CHECK(weight.dim() == 2 && x.dim() > 0 && x.size(-1) == weight.size(1), "linear: x is ", x.sizes(),
+               " and weight is ", weight.sizes(), "; the last dimension of x must equal weight's second");
+  check_operands("linear", x, weight);
+  if (x.dim() != 2) {
+    Shape out = x.sizes();
+    out.back() = weight.size(0);
+    const int64_t rows = numel_of(x.sizes().slice(0, x.sizes().size() - 1));
+    return linear(x.reshape({rows, x.size(-1)}), weight, bias).reshape(out);
+  }
+  if (is_half(x.dtype()))
+    return linear(x.to(kFloat32), weight.to(kFloat32), bias.defined() ? bias.to(kFloat32) : bias).to(x.dtype());
+  Tensor y = core::empty({x.size(0), weight.size(0)}, x.dtype(), x.device());
+  if (bias.defined()) {
+    check_operands("linear", x, bias);
+    TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == weight.size(0), "linear: bias is ", bias.sizes(), "; accepted: (",
+                 weight.size(0), ",)");
+    const Tensor rows = core::expand(bias, y.sizes());
+    TANDEM_DISPATCH(x.device(), copy, rows, y);
+  }
+  multiply(x, core::transpose(weight, 0, 1), bias.defined(), y);
+  return record("linear", y, {x, weight, bias}, {x, weight}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    return {ctx.needs_grad(0) ? dy.mm(ctx.saved(1)) : Tensor(), ctx.needs_grad(1) ? dy.t().mm(ctx.saved(0)) : Tensor(),
+            ctx.needs_grad(2) ? dy.sum({0}) : Tensor()};
+  });
 }
 
 Tensor Tensor::matmul(const Tensor& other) const { return tandem::matmul(*this, other); }

@@ -1,4 +1,4 @@
-// Matrix products and convolution.
+// Matrix products, linear maps and convolution.
 #pragma once
 #include <array>
 
@@ -15,6 +15,9 @@ Tensor mm(const Tensor& a, const Tensor& b);
 Tensor bmm(const Tensor& a, const Tensor& b);
 /// beta bias + alpha a b; bias broadcasts to (n, m)
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
+
+/// y = x W^T + b; x (..., in), weight (out, in), bias (out) or undefined
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 /// Two numbers (height, width), or one for both.
 struct Pair : std::array<int64_t, 2> {

@@ -1,5 +1,6 @@
 #include "tandem/autograd/reduce.h"
 
+#include <bit>
 #include <cmath>
 
 #include "tandem/autograd/elementwise.h"
@@ -73,7 +74,37 @@ Tensor with_dims(const Tensor& dy, const Shape& kept) { return dy.reshape(kept);
 
 }  // namespace
 
+namespace {
+/// Sums over dims that do not lie together, the last run of them first: what a copy would bring together is never
+/// copied. Undefined where one sum will do, and for half types, whose partial results would be rounded.
+Tensor sum_in_turn(const Tensor& x, IntArrayRef dims, bool keepdim) {
+  if (is_half(x.dtype()) || dims.size() < 2 || !x.is_contiguous()) return {};
+  const unsigned mask = dim_mask("sum", dims, x.dim());
+  const int last = std::bit_width(mask) - 1;
+  int first = last;
+  while (first > 0 && mask >> (first - 1) & 1) --first;
+  Shape run, others;
+  for (int d = 0; d <= last; ++d)
+    if (mask >> d & 1) (d < first ? others : run).push_back(d);
+  if (others.empty()) return {};
+  const NoGradGuard guard;
+  Tensor total = core::alias(x).sum(run, true).sum(others, true);
+  if (keepdim) return total;
+  Shape kept;
+  for (int d = 0; d < x.dim(); ++d)
+    if (!(mask >> d & 1)) kept.push_back(x.size(d));
+  return core::try_view(total, kept);
+}
+}  // namespace
+
 Tensor Tensor::sum(IntArrayRef dims, bool keepdim) const {
+  if (const Tensor y = sum_in_turn(*this, dims, keepdim); y.defined()) {
+    Shape kept = sizes();
+    for (const int64_t d : dims) kept[static_cast<size_t>(wrap_dim("sum", d, dim()))] = 1;
+    return record("sum", y, {*this}, {}, [kept, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+      return {with_dims(dy, kept).expand(sizes)};
+    });
+  }
   const Reduction r = plan("sum", *this, dims);
   Tensor flat = flat_output(r, is_floating_point() ? dtype() : kInt64);
   TANDEM_DISPATCH(device(), sum, r.x, flat);

@@ -4,16 +4,49 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Sum over the N planes of channel c of sum f(plane offset + i): planes in order, in double.
-template <class T, class F> double channel_sum(const Loop& loop, int64_t c, F f) {
-  const int64_t images = loop.scalars[0].integer, channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
-  double total = 0;
-  if (length == 1) return double(lane_sum<T>(images, [&](int64_t i) { return f(i * channels + c); }));
-  for (int64_t n = 0; n < images; ++n) {
-    const int64_t at = (n * channels + c) * length;
-    total += double(lane_sum<T>(length, [&](int64_t i) { return f(at + i); }));
+template <class T> struct Lanes {
+  T lane[kLanes];
+  double total;
+  template <class F> void add(int64_t n, F f) {
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+      for (int k = 0; k < kLanes; ++k) lane[k] += f(i + k);
+    for (int k = 0; i < n; ++i, ++k) lane[k] += f(i);
   }
-  return total;
+  void fold() {
+    for (int width = kLanes / 2; width > 0; width /= 2)
+      for (int k = 0; k < width; ++k) lane[k] += lane[k + width];
+    total += double(lane[0]);
+    for (int k = 0; k < kLanes; ++k) lane[k] = T(0);
+  }
+};
+
+/// totals[s] = the sum of f_s(offset) over the elements of channel c. Sixteen lanes, folded into a double after every
+/// 2048 elements or so, planes in order: an order that depends on the shape alone.
+template <class T, class... F> void channel_sums(const Loop& loop, int64_t c, double* totals, F... f) {
+  constexpr int64_t kFold = 2048;
+  const int64_t images = loop.scalars[0].integer, channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
+  Lanes<T> lanes[sizeof...(F)] = {};
+  int64_t held = 0;
+  const auto add = [&](int64_t n, auto place) {
+    int s = 0;
+    (lanes[s++].add(n, [&](int64_t i) { return f(place(i)); }), ...);
+    if ((held += n) < kFold) return;
+    held = 0;
+    for (Lanes<T>& each : lanes) each.fold();
+  };
+  if (length == 1) {
+    for (int64_t n = 0; n < images; n += kFold)
+      add(images - n < kFold ? images - n : kFold, [&](int64_t i) { return (n + i) * channels + c; });
+  } else {
+    for (int64_t n = 0; n < images; ++n)
+      for (int64_t from = 0; from < length; from += kFold) {
+        const int64_t at = (n * channels + c) * length + from;
+        add(length - from < kFold ? length - from : kFold, [at](int64_t i) { return at + i; });
+      }
+  }
+  int s = 0;
+  for (Lanes<T>& each : lanes) each.fold(), totals[s++] = each.total;
 }
 
 /// Operands: mean, var, rstd, x. Scalar 3: eps. Two passes: the variance of large means would cancel in one.
@@ -21,8 +54,11 @@ template <class T> void stats_body(const Loop& loop, int64_t begin, int64_t end)
   const double count = double(loop.scalars[0].integer * loop.scalars[2].integer);
   const T* const x = data<const T>(loop, 3);
   for (int64_t c = begin; c < end; ++c) {
-    const T mean = T(channel_sum<T>(loop, c, [&](int64_t i) { return x[i]; }) / count);
-    const double var = channel_sum<T>(loop, c, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); }) / count;
+    double sum, squares;
+    channel_sums<T>(loop, c, &sum, [&](int64_t i) { return x[i]; });
+    const T mean = T(sum / count);
+    channel_sums<T>(loop, c, &squares, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); });
+    const double var = squares / count;
     data<T>(loop, 0)[c] = mean;
     data<T>(loop, 1)[c] = T(var);
     data<T>(loop, 2)[c] = T(1.0 / ::sqrt(var + loop.scalars[3].real));
@@ -49,8 +85,10 @@ template <class T> void backward_body(const Loop& loop, int64_t begin, int64_t e
   const T *const dy = data<const T>(loop, 3), *const x = data<const T>(loop, 4), *const weight = data<const T>(loop, 7);
   for (int64_t c = begin; c < end; ++c) {
     const T mean = data<const T>(loop, 5)[c], rstd = data<const T>(loop, 6)[c];
-    const double sum_dy = channel_sum<T>(loop, c, [&](int64_t i) { return dy[i]; });
-    const double sum_xhat = channel_sum<T>(loop, c, [&](int64_t i) { return dy[i] * (x[i] - mean); }) * double(rstd);
+    double sums[2];
+    channel_sums<T>(
+        loop, c, sums, [&](int64_t i) { return dy[i]; }, [&](int64_t i) { return dy[i] * (x[i] - mean); });
+    const double sum_dy = sums[0], sum_xhat = sums[1] * double(rstd);
     data<T>(loop, 0)[c] = T(sum_dy);
     data<T>(loop, 1)[c] = T(sum_xhat);
     const double count = double(images * length);

@@ -1,0 +1,153 @@
+// Pooling and batch norm against their definitions, written down one element at a time.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "tandem/core/thread_pool.h"
+#include "tandem/kernels/nn.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+namespace {
+
+double at(const Tensor& t, int64_t i) { return t.dtype() == kFloat32 ? t.data<float>()[i] : t.data<double>()[i]; }
+void set(const Tensor& t, int64_t i, double value) {
+  if (t.dtype() == kFloat32)
+    t.data<float>()[i] = static_cast<float>(value);
+  else
+    t.data<double>()[i] = value;
+}
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.nbytes() == 0 || std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
+}
+
+struct PoolCase {
+  int64_t planes, height, width;
+  kernels::PoolShape shape;
+  int64_t out(int i) const {
+    const int64_t size = i == 0 ? height : width;
+    return (size + 2 * shape.padding[i] - shape.dilation[i] * (shape.kernel[i] - 1) - 1) / shape.stride[i] + 1;
+  }
+};
+// planes, H, W, kernel, stride, padding, dilation
+const PoolCase kPools[] = {
+    {64, 28, 28, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},   // FashionCNN's
+    {300, 12, 12, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},  // rows shorter than a vector
+    {5, 2, 2, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},
+    {3, 4, 4100, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},  // rows longer than a tile
+    {4, 9, 7, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},     // odd sizes: a row and a column are left over
+    {4, 9, 7, {{3, 2}, {2, 1}, {1, 1}, {1, 2}, true}},
+    {2, 8, 8, {{2, 2}, {2, 2}, {1, 1}, {1, 1}, true}},
+    {2, 8, 8, {{2, 2}, {1, 1}, {0, 0}, {1, 1}, true}},  // windows that overlap
+    {0, 8, 8, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},
+};
+
+/// Small whole numbers, so that many are equal, and here and there a NaN.
+Tensor values(IntArrayRef sizes, DType dtype) {
+  const Tensor x = randint(-3, 4, sizes).to(dtype);
+  for (int64_t i = 5; i < x.numel(); i += 37) set(x, i, std::numeric_limits<double>::quiet_NaN());
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("max pooling takes the first of the largest, or the last NaN, and hands it the gradient", "[pool]") {
+  manual_seed(3);
+  for (const PoolCase& c : kPools)
+    for (const DType dtype : {kFloat32, kFloat64}) {
+      CAPTURE(&c - kPools);
+      const Shape sizes{c.planes, c.out(0), c.out(1)};
+      const Tensor x = values({c.planes, c.height, c.width}, dtype), dy = randn(sizes, dtype);
+      Tensor y = empty(sizes, dtype), index = empty(sizes, kInt64), dx = empty(x.sizes(), dtype);
+      kernels::cpu::max_pool2d(x, c.shape, y, index);
+      kernels::cpu::max_pool2d_backward(dy, index, dx);
+      std::vector<double> gradient(static_cast<size_t>(x.numel()));
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < y.numel(); ++i) {
+        const int64_t plane = i / (c.out(0) * c.out(1)) * c.height * c.width;
+        const int64_t oh = i / c.out(1) % c.out(0), ow = i % c.out(1);
+        int64_t best = -1;
+        for (int64_t k = 0; k < c.shape.kernel[0] * c.shape.kernel[1]; ++k) {
+          const int64_t kh = k / c.shape.kernel[1], kw = k % c.shape.kernel[1];
+          const int64_t h = oh * c.shape.stride[0] - c.shape.padding[0] + kh * c.shape.dilation[0];
+          const int64_t w = ow * c.shape.stride[1] - c.shape.padding[1] + kw * c.shape.dilation[1];
+          if (h < 0 || h >= c.height || w < 0 || w >= c.width) continue;
+          const double value = at(x, plane + h * c.width + w);
+          if (best < 0 || std::isnan(value) || value > at(x, plane + best)) best = h * c.width + w;
+        }
+        const double want = at(x, plane + best), got = at(y, i);
+        wrong += index.data<int64_t>()[i] != best || !(got == want || (std::isnan(got) && std::isnan(want)));
+        gradient[static_cast<size_t>(plane + best)] += at(dy, i);
+      }
+      REQUIRE(wrong == 0);
+      for (int64_t i = 0; i < dx.numel(); ++i)  // at most nine gradients meet; one rounding each
+        wrong += !(std::abs(at(dx, i) - gradient[static_cast<size_t>(i)]) <= 1e-6 * 9);
+      REQUIRE(wrong == 0);
+    }
+}
+
+TEST_CASE("batch norm's statistics and gradients are the sums that define them", "[batch_norm]") {
+  struct Case {
+    int64_t n, c, l;
+  };
+  manual_seed(5);
+  for (const Case& c : {Case{64, 3, 144}, Case{5, 2, 7}, Case{3000, 4, 1}, Case{2, 1, 5000}, Case{1, 2, 17}})
+    for (const DType dtype : {kFloat32, kFloat64}) {
+      CAPTURE(c.n, c.c, c.l);
+      // A mean far from zero: the variance must not cancel.
+      const Tensor x = randn({c.n, c.c, c.l}, dtype) + 30.0, dy = randn({c.n, c.c, c.l}, dtype),
+                   weight = randn({c.c}, dtype);
+      Tensor mean = empty({c.c}, dtype), var = empty({c.c}, dtype), rstd = empty({c.c}, dtype);
+      Tensor sum_dy = empty({c.c}, dtype), sum_xhat = empty({c.c}, dtype), dx = empty(x.sizes(), dtype);
+      kernels::cpu::batch_norm_stats(x, 1e-5, mean, var, rstd);
+      kernels::cpu::batch_norm_backward(dy, x, mean, rstd, weight, true, sum_dy, sum_xhat, dx);
+      const auto count = static_cast<double>(c.n * c.l);
+      // float: sums of up to 9,216 terms in sixteen lanes of numbers near 30, and of their products with dy
+      const double near = dtype == kFloat32 ? 3e-5 : 1e-12, sums = near * std::sqrt(count) * 4;
+      for (int64_t channel = 0; channel < c.c; ++channel) {
+        const auto place = [&](int64_t i) { return (i / c.l * c.c + channel) * c.l + i % c.l; };
+        double m = 0, v = 0, s = 0, sx = 0;
+        for (int64_t i = 0; i < c.n * c.l; ++i) m += at(x, place(i)) / count;
+        for (int64_t i = 0; i < c.n * c.l; ++i) v += (at(x, place(i)) - m) * (at(x, place(i)) - m) / count;
+        const double r = 1 / std::sqrt(v + 1e-5);
+        for (int64_t i = 0; i < c.n * c.l; ++i) {
+          s += at(dy, place(i));
+          sx += at(dy, place(i)) * (at(x, place(i)) - m) * r;
+        }
+        REQUIRE(std::abs(at(mean, channel) - m) <= near);
+        REQUIRE(std::abs(at(var, channel) - v) <= near);
+        REQUIRE(std::abs(at(rstd, channel) - r) <= near);
+        REQUIRE(std::abs(at(sum_dy, channel) - s) <= sums);
+        REQUIRE(std::abs(at(sum_xhat, channel) - sx) <= sums);
+        double worst = 0;
+        for (int64_t i = 0; i < c.n * c.l; ++i) {
+          const double xhat = (at(x, place(i)) - m) * r;
+          const double want = at(weight, channel) * r * (at(dy, place(i)) - s / count - xhat * sx / count);
+          worst = std::max(worst, std::abs(at(dx, place(i)) - want));
+        }
+        REQUIRE(worst <= 10 * near);
+      }
+    }
+}
+
+TEST_CASE("pooling and batch norm give the same bits with 1, 2 and 3 threads", "[pool][batch_norm]") {
+  manual_seed(9);
+  const int before = get_num_threads();
+  const Tensor x = randn({64, 32, 28, 28}), dy = randn({64, 32, 28, 28});
+  const auto run = [&](int threads) {
+    set_num_threads(threads);
+    const Tensor in = x.detach().requires_grad_(), weight = ones({32}).requires_grad_(),
+                 bias = zeros({32}).requires_grad_();
+    const Tensor y = batch_norm(in, weight, bias, {}, {}, true, 0.1, 1e-5);
+    const Tensor pooled = max_pool2d(y, 2);
+    (pooled.sum() + (y * dy).sum()).backward();
+    return std::vector<Tensor>{y, pooled, in.grad(), weight.grad(), bias.grad()};
+  };
+  const auto alone = run(1);
+  for (const int threads : {2, 3}) {
+    const auto together = run(threads);
+    for (size_t i = 0; i < alone.size(); ++i) REQUIRE(same_bits(alone[i], together[i]));
+  }
+  set_num_threads(before);
+}
