@@ -53,6 +53,12 @@ template <class T> class OrderedDict {
 using NamedParameters = OrderedDict<Tensor>;
 
 template <class M> class ModuleHolder;
+template <class M> struct Contained { using type = M; };
+template <class M>
+requires requires { typename M::ContainedType; }
+struct Contained<M> {
+  using type = typename M::ContainedType;
+};
 
 class Module : public std::enable_shared_from_this<Module> {
  public:
@@ -91,12 +97,9 @@ class Module : public std::enable_shared_from_this<Module> {
   virtual void pretty_print(std::ostream& out) const;
   std::string name() const;
 
-  template <class M> M* as() {
-    if constexpr (requires { typename M::ContainedType; })
-      return dynamic_cast<typename M::ContainedType*>(this);
-    else
-      return dynamic_cast<M*>(this);
-  }
+  /// This module as an `M`, a module or its handle (nn::Linear, nn::LinearImpl); null when it is something else.
+  template <class M> auto* as() { return dynamic_cast<typename Contained<M>::type*>(this); }
+  template <class M> const auto* as() const { return dynamic_cast<const typename Contained<M>::type*>(this); }
 
   // Protected in spirit, public so that one can register from outside, as in LibTorch.
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);

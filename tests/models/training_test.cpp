@@ -1,0 +1,164 @@
+// Twenty steps of four models against PyTorch's, from the same weights and batches: fixtures/training.json.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tandem/models/models.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/formula.h"
+
+using namespace tandem;
+using nlohmann::json;
+
+namespace {
+
+Tensor from_spec(const test::InputSpec& spec, uint32_t salt, DType dtype) {
+  const std::vector<double> v = test::evaluate(spec, salt);
+  Tensor t = empty(spec.shape, kFloat64);
+  std::copy(v.begin(), v.end(), t.data_ptr<double>());
+  return t.to(spec.kind == test::InputSpec::Kind::integer ? kInt64 : dtype);
+}
+
+/// A model as the fixture's script has it: without dropout, and with its loss and its optimizer.
+struct Setup {
+  std::shared_ptr<nn::Module> module;
+  std::function<Tensor(const Tensor&)> forward;
+  test::InputSpec input = test::real({16, 1, 28, 28}, 0, 1), target = test::integer(10, {16});
+  std::function<Tensor(const Tensor& output, const Tensor& target)> loss;
+  std::unique_ptr<optim::Optimizer> optimizer;
+};
+template <class Model> void take(Setup& s, const Model& model, DType dtype) {
+  s.module = model.ptr();
+  s.module->to(dtype);
+  s.forward = [model](const Tensor& x) { return model(x); };
+}
+Setup make(const std::string& name, DType dtype) {
+  Setup s;
+  s.loss = [](const Tensor& x, const Tensor& target) { return cross_entropy(x, target); };
+  if (name == "simple_model") {
+    take(s, nn::Linear(10, 1), dtype);
+    s.input = test::real({16, 10}, 0, 1), s.target = test::real({16, 1});
+    s.loss = [](const Tensor& x, const Tensor& target) { return mse_loss(x, target); };
+    s.optimizer = std::make_unique<optim::Adam>(s.module->parameters(), optim::AdamOptions(1e-3));
+  } else if (name == "mlp") {
+    take(s, models::Mlp(), dtype);
+    s.optimizer = std::make_unique<optim::SGD>(s.module->parameters(), optim::SGDOptions(0.01).momentum(0.9));
+  } else if (name == "lenet") {
+    take(s, models::Lenet(), dtype);
+    s.module->eval();  // it has nothing but dropout that would notice
+    s.loss = [](const Tensor& x, const Tensor& target) { return nll_loss(x, target); };
+    s.optimizer = std::make_unique<optim::SGD>(s.module->parameters(), optim::SGDOptions(0.01).momentum(0.5));
+  } else {
+    const models::FashionCnn cnn;
+    cnn->drop->eval();
+    take(s, cnn, dtype);
+    s.optimizer = std::make_unique<optim::Adam>(s.module->parameters(), optim::AdamOptions(1e-3));
+  }
+  return s;
+}
+
+/// The initial weights of the fixture's script.
+void initialise(nn::Module& root) {
+  const NoGradGuard guard;
+  uint32_t salt = 1000;
+  for (const auto& module : root.modules()) {
+    const bool norm = module->as<nn::BatchNorm2d>() != nullptr;
+    const nn::NamedParameters own = module->named_parameters(/*recurse=*/false);
+    const double fan_in =
+        own.contains("weight") ? static_cast<double>(own.begin()->value().numel() / own.begin()->value().size(0)) : 1;
+    for (const auto& item : own) {
+      Tensor p = item.value();
+      Tensor v = empty(p.sizes(), kFloat64);
+      const double middle = norm && item.key() == "weight" ? 1 : 0, scale = norm ? 0.1 : 1 / std::sqrt(fan_in);
+      for (int64_t i = 0; i < v.numel(); ++i)
+        v.data_ptr<double>()[i] = static_cast<float>(middle + scale * test::value(i, salt));
+      p.copy_(v);
+      ++salt;
+    }
+  }
+}
+
+/// The norm of a tensor, and sum_i v_i value(i, 7), which sees where its elements are.
+std::array<double, 2> summary(const Tensor& t) {
+  const Tensor v = t.detach().to(kFloat64).contiguous();
+  double squares = 0, weighted = 0;
+  for (int64_t i = 0; i < v.numel(); ++i) {
+    const double x = v.data_ptr<double>()[i];
+    squares += x * x;
+    weighted += x * test::value(i, test::kChecksumSalt);
+  }
+  return {std::sqrt(squares), weighted};
+}
+/// How far both numbers of a summary may be off, relative to the norm: the weighted sum is of its size, and may cancel
+/// to less. float64: 1e-6. Rounding of 1e-16 grows over twenty steps, most where Adam divides a small gradient by the
+/// root of its mean square. float32: 1e-3, since its rounding is 5e8 times as large and orders of summation differ. A
+/// bias before batch norm (`rounding_only`) has a gradient of nothing but rounding. In float64 that is far below Adam's
+/// eps; in float32 Adam makes steps of up to lr of it, of any sign: 20 lr = 0.02 an element, and running means follow.
+/// Two elements of a pooling window may differ by less than float32's rounding: then the gradient goes elsewhere, and
+/// those of the layers below differ by 4e-3 at once.
+enum class Kind { exact, gradient, follows_noise };
+double tolerance(DType dtype, Kind kind) {
+  if (dtype == kFloat64) return 1e-6;
+  return kind == Kind::follows_noise ? 5e-2 : kind == Kind::gradient ? 1e-2 : 1e-3;
+}
+
+void compare(const nn::NamedParameters& ours, const json& theirs, DType dtype, Kind kind, const json& noise) {
+  for (const auto& [name, expected] : theirs.items()) {
+    const bool is_noise = std::find(noise.begin(), noise.end(), name) != noise.end();
+    if (is_noise && kind == Kind::gradient) continue;
+    CAPTURE(name);
+    REQUIRE(ours.contains(name));
+    const bool follows = is_noise || (!noise.empty() && name.ends_with("running_mean"));
+    const double size = expected[0], margin = tolerance(dtype, follows ? Kind::follows_noise : kind) * size;
+    const auto [norm, weighted] = summary(*ours.find(name));
+    CHECK(norm == Approx(size).epsilon(0).margin(margin));
+    CHECK(weighted == Approx(expected[1].get<double>()).epsilon(0).margin(margin));
+  }
+}
+
+void follow(const json& run) {
+  const std::string name = run.at("model");
+  const DType dtype = run.at("dtype") == "float64" ? kFloat64 : kFloat32;
+  CAPTURE(name, dtype);
+  const Setup s = make(name, dtype);
+  initialise(*s.module);
+
+  const nn::NamedParameters parameters = s.module->named_parameters();
+  REQUIRE(parameters.size() == run.at("parameters").size());
+  for (const auto& item : parameters) {
+    CAPTURE(item.key());
+    REQUIRE(run.at("parameters").contains(item.key()));
+    REQUIRE(item.value().sizes() == IntArrayRef(run.at("parameters").at(item.key()).get<std::vector<int64_t>>()));
+  }
+  const json& losses = run.at("losses");
+  const json& noise = run.at("rounding_only");
+  for (uint32_t step = 1; step <= losses.size(); ++step) {
+    CAPTURE(step);
+    s.optimizer->zero_grad();
+    const Tensor loss =
+        s.loss(s.forward(from_spec(s.input, 2000 + step, dtype)), from_spec(s.target, 3000 + step, dtype));
+    loss.backward();
+    CHECK(loss.item<double>() == Approx(losses[step - 1].get<double>()).epsilon(tolerance(dtype, Kind::exact)));
+    nn::NamedParameters gradients;
+    for (const auto& item : parameters) gradients.insert(item.key(), item.value().grad());
+    s.optimizer->step();
+    const auto details = run.at("steps").find(std::to_string(step));
+    if (details == run.at("steps").end()) continue;
+    compare(gradients, details->at("gradients"), dtype, Kind::gradient, noise);
+    compare(parameters, details->at("values"), dtype, Kind::exact, noise);
+    compare(s.module->named_buffers(), details->at("buffers"), dtype, Kind::exact, noise);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("twenty steps of four models follow PyTorch's", "[models][training]") {
+  std::ifstream file(std::string(TANDEM_TEST_FIXTURES) + "/training.json");
+  const json fixture = json::parse(file);
+  REQUIRE(fixture.at("runs").size() == 8);
+  for (const json& run : fixture.at("runs")) follow(run);
+}
