@@ -1,7 +1,7 @@
 #include "tandem/kernels/cpu/gemm.h"
 
 #include <algorithm>
-#include <vector>
+#include <memory>
 
 #include "tandem/kernels/cpu/isa.h"
 
@@ -11,14 +11,48 @@
 
 namespace tandem::kernels::cpu {
 
+TANDEM_DECLARE_LOOP(gemm_rows)
+
+template <class T> void own_gemm(const Gemm& g, const T* a, const T* b, T* c) {
+  // One block of a and one of b, as the loop cuts them, for as long as the thread lives.
+  constexpr size_t kRoom = (128 + 480) * 192 * sizeof(double) + 64;
+  thread_local const std::unique_ptr<char[]> room(new char[kRoom]);
+  char* const aligned = room.get() + -reinterpret_cast<uintptr_t>(room.get()) % 64;
+  const auto bytes = [](const T* p) { return reinterpret_cast<char*>(const_cast<T*>(p)); };
+  const Buffer buffers[] = {{bytes(c)}, {bytes(a)}, {bytes(b)}, {aligned}};
+  Loop loop{};
+  for (int i = 0; i < 4; ++i) loop.operands[i].buffer = &buffers[i];
+  const int64_t numbers[] = {g.n,
+                             g.k,
+                             g.transpose_a ? 1 : g.lda,
+                             g.transpose_a ? g.lda : 1,
+                             g.transpose_b ? 1 : g.ldb,
+                             g.transpose_b ? g.ldb : 1,
+                             g.ldc,
+                             g.accumulate};
+  for (int i = 0; i < 8; ++i) loop.scalars[i].integer = numbers[i];
+  pick(loops::gemm_rows, dtype_of<T>(), "gemm")(loop, 0, g.m);
+}
+template void own_gemm(const Gemm& g, const float* a, const float* b, float* c);
+template void own_gemm(const Gemm& g, const double* a, const double* b, double* c);
+
 #if TANDEM_HAS_OPENBLAS
 
 namespace {
 // The library's own threads would make results depend on their number, and fight ours for the cores.
 const bool single_threaded = (openblas_set_num_threads(1), true);
 
+/// Where our own was measured to be the faster: with AVX-512, float32, above the sizes that OpenBLAS has small kernels
+/// for (100 cubed), and below those where a block of a is packed again too often.
+bool own_wins(const Gemm& g) {
+  static const bool avx512 = cpu_isa() == CpuIsa::v4;
+  const int64_t work = g.m * g.n * g.k;
+  return avx512 && std::min(g.m, g.n) >= 16 && work > 1'000'000 && work <= 32'000'000;
+}
+
 template <class T, class Call> void through_blas(const Gemm& g, const T* a, const T* b, T* c, Call call) {
   if (g.m == 0 || g.n == 0) return;
+  if (std::is_same_v<T, float> && own_wins(g)) return own_gemm(g, a, b, c);
   const auto order = [](bool transposed) { return transposed ? CblasTrans : CblasNoTrans; };
   const auto i = [](int64_t v) { return static_cast<blasint>(v); };
   const auto lead = [](int64_t v) { return static_cast<blasint>(std::max<int64_t>(v, 1)); };
@@ -32,32 +66,8 @@ void gemm(const Gemm& g, const double* a, const double* b, double* c) { through_
 
 #else
 
-TANDEM_DECLARE_LOOP(gemm_rows)
-namespace {
-/// Our own: transposed operands are laid straight first, so that the loop runs along rows.
-template <class T> void own(const Gemm& g, const T* a, const T* b, T* c) {
-  std::vector<T> straight_a, straight_b;
-  const auto straighten = [](std::vector<T>& to, const T*& from, int64_t rows, int64_t cols, int64_t lead) {
-    to.resize(static_cast<size_t>(rows * cols));
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < cols; ++j) to[static_cast<size_t>(i * cols + j)] = from[j * lead + i];
-    from = to.data();
-  };
-  int64_t lda = g.lda, ldb = g.ldb;
-  if (g.transpose_a) straighten(straight_a, a, g.m, g.k, lda), lda = g.k;
-  if (g.transpose_b) straighten(straight_b, b, g.k, g.n, ldb), ldb = g.n;
-  Loop loop{};
-  const Buffer buffers[3] = {{reinterpret_cast<char*>(c)},
-                             {reinterpret_cast<char*>(const_cast<T*>(a))},
-                             {reinterpret_cast<char*>(const_cast<T*>(b))}};
-  for (int i = 0; i < 3; ++i) loop.operands[i].buffer = &buffers[i];
-  const int64_t numbers[] = {g.n, g.k, lda, ldb, g.ldc, g.accumulate};
-  for (int i = 0; i < 6; ++i) loop.scalars[i].integer = numbers[i];
-  pick(loops::gemm_rows, dtype_of<T>(), "gemm")(loop, 0, g.m);
-}
-}  // namespace
-void gemm(const Gemm& g, const float* a, const float* b, float* c) { own(g, a, b, c); }
-void gemm(const Gemm& g, const double* a, const double* b, double* c) { own(g, a, b, c); }
+void gemm(const Gemm& g, const float* a, const float* b, float* c) { own_gemm(g, a, b, c); }
+void gemm(const Gemm& g, const double* a, const double* b, double* c) { own_gemm(g, a, b, c); }
 
 #endif
 

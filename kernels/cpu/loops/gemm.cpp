@@ -1,41 +1,177 @@
-// Our own matrix product, for builds without OpenBLAS: rows of c in blocks of four, columns in tiles, along k.
+// Our own matrix product, for one thread: panels of a and b are packed so that the innermost loop reads memory in
+// order, and a tile of c stays in registers. It runs where there is no library, and for products that it does faster.
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// c (rows, columns) tile from kRows rows of a. The sum runs along k in order, whatever the tile.
-template <class T, int kRows>
-void rows_of(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, int64_t n, int64_t k, bool add) {
-  constexpr int64_t kWidth = 64;
-  for (int64_t j = 0; j < n; j += kWidth) {
-    const int64_t width = n - j < kWidth ? n - j : kWidth;
-    T acc[kRows][kWidth];
-    for (int r = 0; r < kRows; ++r)
-      for (int64_t i = 0; i < width; ++i) acc[r][i] = add ? c[r * ldc + j + i] : T(0);
-    for (int64_t p = 0; p < k; ++p) {
-      const T* const row = b + p * ldb + j;
-      for (int r = 0; r < kRows; ++r) {
-        const T factor = a[r * lda + p];
-        TANDEM_IVDEP
-        for (int64_t i = 0; i < width; ++i) acc[r][i] += factor * row[i];
+// A tile is kRows x kColumns vectors; with a row of b and one broadcast element it fills the registers there are.
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64, kRows = 8, kColumns = 3;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32, kRows = 4, kColumns = 3;
+#else
+constexpr int kVectorBytes = 16, kRows = 4, kColumns = 2;
+#endif
+template <class T> struct VectorOf;
+template <> struct VectorOf<float> {
+  typedef float type __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+};
+template <> struct VectorOf<double> {
+  typedef double type __attribute__((vector_size(kVectorBytes), aligned(8), may_alias));
+};
+template <class T> using Vector = typename VectorOf<T>::type;
+template <class T> constexpr int64_t kLane = kVectorBytes / int64_t(sizeof(T));
+template <class T> constexpr int64_t kWidth = kColumns* kLane<T>;  // columns of a tile
+
+// Blocks: a panel of b stays in the first cache while the panels of a go by, the block of a in the second. The sum
+// along k runs in order, in blocks of kDepth: no element of c depends on how rows and columns are cut.
+constexpr int64_t kDepth = 192, kBlockRows = 128, kBlockColumns = 480;
+
+/// A tile of c (Rows rows, Columns vectors) = or += a panel of a times a panel of b.
+template <class T, int Rows, int Columns>
+void tile(const T* a, const T* b, int64_t depth, T* c, int64_t ldc, bool add) {
+  using V = Vector<T>;
+  V sum[Rows][Columns] = {};
+  for (int64_t p = 0; p < depth; ++p) {
+    V right[Columns];
+#pragma GCC unroll 4
+    for (int j = 0; j < Columns; ++j) right[j] = reinterpret_cast<const V*>(b + p * Columns * kLane<T>)[j];
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+      for (int j = 0; j < Columns; ++j) sum[r][j] += a[p * kRows + r] * right[j];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+    V* const to = reinterpret_cast<V*>(c + r * ldc);
+#pragma GCC unroll 4
+    for (int j = 0; j < Columns; ++j) to[j] = add ? to[j] + sum[r][j] : sum[r][j];
+  }
+}
+/// Few rows or columns are left at the edges: a tile with fewer does for them.
+template <class T, int Columns>
+void tile_of_rows(int64_t rows, const T* a, const T* b, int64_t depth, T* c, int64_t ldc, bool add) {
+  if (rows > kRows / 2)
+    tile<T, kRows, Columns>(a, b, depth, c, ldc, add);
+  else if (rows > kRows / 4)
+    tile<T, kRows / 2, Columns>(a, b, depth, c, ldc, add);
+  else
+    tile<T, kRows / 4, Columns>(a, b, depth, c, ldc, add);
+}
+template <class T>
+void any_tile(int64_t rows, int64_t width, const T* a, const T* b, int64_t depth, T* c, int64_t ldc, bool add) {
+  if (width == kWidth<T>)
+    tile_of_rows<T, kColumns>(rows, a, b, depth, c, ldc, add);
+  else if (width == kLane<T>)
+    tile_of_rows<T, 1>(rows, a, b, depth, c, ldc, add);
+  else
+    tile_of_rows<T, 2>(rows, a, b, depth, c, ldc, add);
+}
+
+/// A matrix by the distance of its rows and of its columns, in elements.
+template <class T> struct Matrix {
+  const T* data;
+  int64_t row, column;
+};
+typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t Lanes __attribute__((vector_size(16)));
+/// to[q][r] = from[r][q] for r, q < 4; both by the distance of their rows.
+void transpose_four(const float* from, int64_t from_row, float* to, int64_t to_row) {
+  Four x[4];
+  for (int r = 0; r < 4; ++r) x[r] = *reinterpret_cast<const Four*>(from + r * from_row);
+  const Lanes low{0, 4, 1, 5}, high{2, 6, 3, 7}, first{0, 1, 4, 5}, second{2, 3, 6, 7};
+  const Four a = __builtin_shuffle(x[0], x[1], low), b = __builtin_shuffle(x[2], x[3], low);
+  const Four c = __builtin_shuffle(x[0], x[1], high), d = __builtin_shuffle(x[2], x[3], high);
+  const Four y[4] = {__builtin_shuffle(a, b, first), __builtin_shuffle(a, b, second), __builtin_shuffle(c, d, first),
+                     __builtin_shuffle(c, d, second)};
+  for (int q = 0; q < 4; ++q) *reinterpret_cast<Four*>(to + q * to_row) = y[q];
+}
+/// `count` lines that are contiguous in themselves, beside each other. A cache line of each at a time, while the next
+/// ones are on their way: they lie too far apart for the processor to guess.
+template <class T> void interleave(const T* from, int64_t line, int64_t count, int64_t depth, int64_t width, T* to) {
+  constexpr int64_t kRun = 64 / int64_t(sizeof(T));
+  for (int64_t begin = 0; begin < depth; begin += kRun) {
+    const int64_t end = depth - begin < kRun ? depth : begin + kRun;
+    int64_t i = 0;
+    if constexpr (sizeof(T) == 4) {
+      for (; i + 4 <= count; i += 4) {
+        for (int64_t r = i; r < i + 4; ++r) __builtin_prefetch(from + r * line + end);
+        int64_t p = begin;
+        for (; p + 4 <= end; p += 4) transpose_four(from + i * line + p, line, to + p * width + i, width);
+        for (; p < end; ++p)
+          for (int64_t r = i; r < i + 4; ++r) to[p * width + r] = from[r * line + p];
       }
     }
-    for (int r = 0; r < kRows; ++r)
-      for (int64_t i = 0; i < width; ++i) c[r * ldc + j + i] = acc[r][i];
+    for (; i < count; ++i)
+      for (int64_t p = begin; p < end; ++p) to[p * width + i] = from[i * line + p];
+  }
+}
+/// Panels of `width` lines, each line element by element beside the others. What is missing of the last panel's last
+/// `unit` lines is zero; if that is all of them, the panel is narrower.
+template <class T>
+void pack(const T* from, int64_t line, int64_t step, int64_t lines, int64_t depth, int64_t width, int64_t unit, T* to) {
+  for (int64_t first = 0; first < lines; first += width, to += width * depth) {
+    const int64_t count = lines - first < width ? lines - first : width;
+    const T* const panel = from + first * line;
+    width = (count + unit - 1) / unit * unit;
+    if (line == 1) {
+      for (int64_t p = 0; p < depth; ++p) {
+        TANDEM_IVDEP
+        for (int64_t i = 0; i < count; ++i) to[p * width + i] = panel[p * step + i];
+      }
+    } else if (step == 1) {
+      interleave(panel, line, count, depth, width, to);
+    } else {
+      for (int64_t p = 0; p < depth; ++p)
+        for (int64_t i = 0; i < count; ++i) to[p * width + i] = panel[i * line + p * step];
+    }
+    if (count < width)
+      for (int64_t p = 0; p < depth; ++p)
+        for (int64_t i = count; i < width; ++i) to[p * width + i] = T(0);
   }
 }
 
+/// Operands: c, a, b, and room for packing. Scalars: n, k, then the distances of rows and columns of a and of b, the
+/// distance of rows of c, and whether to add to c. The range is c's rows.
 template <class T> void gemm_body(const Loop& loop, int64_t begin, int64_t end) {
-  const int64_t n = loop.scalars[0].integer, k = loop.scalars[1].integer, lda = loop.scalars[2].integer,
-                ldb = loop.scalars[3].integer, ldc = loop.scalars[4].integer;
-  const bool add = loop.scalars[5].integer;
-  T* const c = reinterpret_cast<T*>(loop.operands[0].buffer->data);
-  const T* const a = as<T>(loop.operands[1].buffer->data);
-  const T* const b = as<T>(loop.operands[2].buffer->data);
-  int64_t i = begin;
-  for (; i + 4 <= end; i += 4) rows_of<T, 4>(a + i * lda, lda, b, ldb, c + i * ldc, ldc, n, k, add);
-  for (; i < end; ++i) rows_of<T, 1>(a + i * lda, lda, b, ldb, c + i * ldc, ldc, n, k, add);
+  const auto number = [&](int i) { return loop.scalars[i].integer; };
+  const auto at = [&](int i) { return reinterpret_cast<T*>(loop.operands[i].buffer->data); };
+  const int64_t n = number(0), k = number(1), ldc = number(6);
+  const bool accumulate = number(7);
+  const Matrix<T> a{at(1), number(2), number(3)}, b{at(2), number(4), number(5)};
+  constexpr int64_t width = kWidth<T>, columns = kBlockColumns / width * width;
+  T *const packed_a = at(3), *const packed_b = packed_a + kBlockRows * kDepth;
+  T rest[kRows * width];
+  for (int64_t jc = 0; jc < n; jc += columns) {
+    const int64_t nc = n - jc < columns ? n - jc : columns;
+    for (int64_t pc = 0; pc < k; pc += kDepth) {
+      const int64_t depth = k - pc < kDepth ? k - pc : kDepth;
+      const bool add = accumulate || pc > 0;
+      pack(b.data + pc * b.row + jc * b.column, b.column, b.row, nc, depth, width, kLane<T>, packed_b);
+      for (int64_t ic = begin; ic < end; ic += kBlockRows) {
+        const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
+        pack(a.data + ic * a.row + pc * a.column, a.row, a.column, mc, depth, int64_t(kRows), int64_t(kRows), packed_a);
+        for (int64_t j = 0; j < nc; j += width) {
+          const int64_t across = nc - j < width ? nc - j : width, held = (across + kLane<T> - 1) / kLane<T> * kLane<T>;
+          for (int64_t i = 0; i < mc; i += kRows) {
+            const int64_t down = mc - i < kRows ? mc - i : int64_t(kRows);
+            T* const to = at(0) + (ic + i) * ldc + jc + j;
+            const T *const left = packed_a + i * depth, *const right = packed_b + j * depth;
+            if (down == kRows && across == held) {
+              any_tile(down, held, left, right, depth, to, ldc, add);
+              continue;
+            }
+            any_tile(down, held, left, right, depth, rest, held, false);
+            for (int64_t r = 0; r < down; ++r)
+              for (int64_t q = 0; q < across; ++q)
+                to[r * ldc + q] = add ? to[r * ldc + q] + rest[r * held + q] : rest[r * held + q];
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

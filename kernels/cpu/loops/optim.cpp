@@ -46,12 +46,21 @@ template <class T> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) p[i] -= lr * (g[i] + decay * p[i]);
     return;
   }
-  TANDEM_IVDEP
-  for (int64_t i = begin; i < end; ++i) {
-    const T grad = g[i] + decay * p[i];
-    const T b = first ? grad : momentum * buffer[i] + keep * grad;
-    buffer[i] = b;
-    p[i] -= lr * (nesterov ? grad + momentum * b : b);
+  // The first value of the buffer, which holds zeros until then, is the gradient itself.
+  const T old = first ? T(0) : momentum, added = first ? T(1) : keep;
+  if (nesterov) {
+    TANDEM_IVDEP
+    for (int64_t i = begin; i < end; ++i) {
+      const T grad = g[i] + decay * p[i];
+      buffer[i] = old * buffer[i] + added * grad;
+      p[i] -= lr * (grad + momentum * buffer[i]);
+    }
+  } else {
+    TANDEM_IVDEP
+    for (int64_t i = begin; i < end; ++i) {
+      buffer[i] = old * buffer[i] + added * (g[i] + decay * p[i]);
+      p[i] -= lr * buffer[i];
+    }
   }
 }
 

@@ -1,0 +1,112 @@
+// Our own matrix product against three loops in double.
+#include <cmath>
+#include <cstring>
+
+#include "tandem/core/thread_pool.h"
+#include "tandem/kernels/cpu/gemm.h"
+#include "tandem/kernels/philox.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+using kernels::cpu::Gemm;
+namespace {
+
+template <class T> struct Product {
+  Gemm g;
+  std::vector<T> a, b, c, before;
+
+  /// Rows are three elements longer than they need be.
+  Product(int64_t m, int64_t n, int64_t k, bool turn_a, bool turn_b, bool accumulate)
+      : g{turn_a, turn_b, accumulate, m, n, k, (turn_a ? m : k) + 3, (turn_b ? k : n) + 3, n + 3} {
+    fill(a, (turn_a ? k : m) * g.lda, 1);
+    fill(b, (turn_b ? n : k) * g.ldb, 2);
+    fill(c, m * g.ldc, 3);
+    before = c;
+  }
+  static void fill(std::vector<T>& to, int64_t size, uint64_t salt) {
+    to.resize(static_cast<size_t>(size));
+    for (size_t i = 0; i < to.size(); ++i) to[i] = static_cast<T>(uniform_float(philox32(salt, 0, 0, i)) * 2 - 1);
+  }
+  double left(int64_t i, int64_t p) const {
+    return a[static_cast<size_t>(g.transpose_a ? p * g.lda + i : i * g.lda + p)];
+  }
+  double right(int64_t p, int64_t j) const {
+    return b[static_cast<size_t>(g.transpose_b ? j * g.ldb + p : p * g.ldb + j)];
+  }
+  int64_t wrong() const {
+    // k products of numbers below 1, and what was there: 4 units for each root of a term
+    const double bound = (std::is_same_v<T, float> ? 2.4e-7 : 4.5e-16) * (std::sqrt(static_cast<double>(g.k)) * 3 + 2);
+    int64_t count = 0;
+    for (int64_t i = 0; i < g.m; ++i)
+      for (int64_t j = 0; j < g.ldc; ++j) {
+        const size_t at = static_cast<size_t>(i * g.ldc + j);
+        double want = before[at];
+        if (j < g.n) {
+          if (!g.accumulate) want = 0;
+          for (int64_t p = 0; p < g.k; ++p) want += left(i, p) * right(p, j);
+        }
+        count += !(std::abs(c[at] - want) <= (j < g.n ? bound : 0));
+      }
+    return count;
+  }
+};
+
+template <class T> void check(int64_t m, int64_t n, int64_t k) {
+  for (const bool turn_a : {false, true})
+    for (const bool turn_b : {false, true})
+      for (const bool accumulate : {false, true}) {
+        CAPTURE(m, n, k, turn_a, turn_b, accumulate, sizeof(T));
+        Product<T> p(m, n, k, turn_a, turn_b, accumulate);
+        kernels::cpu::own_gemm(p.g, p.a.data(), p.b.data(), p.c.data());
+        REQUIRE(p.wrong() == 0);
+        p.c = p.before;
+        kernels::cpu::gemm(p.g, p.a.data(), p.b.data(), p.c.data());
+        REQUIRE(p.wrong() == 0);
+      }
+}
+
+}  // namespace
+
+TEST_CASE("a matrix product is the sum that defines it, at every edge of a tile and of a block", "[gemm]") {
+  const int64_t sizes[][3] = {{1, 1, 1},    {1, 50, 3},   {7, 5, 9},     {8, 48, 16},   {9, 49, 17},    {13, 17, 191},
+                              {2, 33, 192}, {3, 97, 193}, {64, 10, 128}, {129, 16, 40}, {130, 481, 20}, {20, 31, 400}};
+  for (const auto& s : sizes) {
+    check<float>(s[0], s[1], s[2]);
+    check<double>(s[0], s[1], s[2]);
+  }
+}
+
+TEST_CASE("our own product is bit-equal however its rows and columns are cut", "[gemm]") {
+  Product<float> whole(100, 200, 500, false, true, false), parts = whole;
+  kernels::cpu::own_gemm(whole.g, whole.a.data(), whole.b.data(), whole.c.data());
+  for (const auto& [first, rows] : {std::pair<int64_t, int64_t>{0, 37}, {37, 63}})
+    for (const auto& [left, columns] : {std::pair<int64_t, int64_t>{0, 150}, {150, 50}}) {
+      Gemm g = parts.g;
+      g.m = rows, g.n = columns;
+      kernels::cpu::own_gemm(g, parts.a.data() + first * g.lda, parts.b.data() + left * g.ldb,
+                             parts.c.data() + first * g.ldc + left);
+    }
+  REQUIRE(std::memcmp(whole.c.data(), parts.c.data(), whole.c.size() * sizeof(float)) == 0);
+}
+
+TEST_CASE("products and their gradients give the same bits with 1, 2 and 3 threads", "[gemm]") {
+  manual_seed(11);
+  const int before = get_num_threads();
+  const Tensor x = randn({64, 784}), w = randn({600, 784}), b = randn({600}), big = randn({300, 700});
+  const auto run = [&](int threads) {
+    set_num_threads(threads);
+    const Tensor in = x.detach().requires_grad_(), weight = w.detach().requires_grad_(),
+                 bias = b.detach().requires_grad_();
+    const Tensor y = linear(in, weight, bias);
+    y.square().sum().backward();
+    return std::vector<Tensor>{y, in.grad(), weight.grad(), bias.grad(), big.mm(big.t())};
+  };
+  const auto alone = run(1);
+  for (const int threads : {2, 3}) {
+    const auto together = run(threads);
+    for (size_t i = 0; i < alone.size(); ++i)
+      REQUIRE(std::memcmp(alone[i].raw_data(), together[i].raw_data(), static_cast<size_t>(alone[i].nbytes())) == 0);
+  }
+  set_num_threads(before);
+}
