@@ -21,6 +21,8 @@
 #include "tandem/nn/functional.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/layers.h"
+#include "tandem/nn/libtorch_macros.h"
 #include "tandem/nn/simple.h"
 #include "tandem/optim/optimizer.h"
+#include "tandem/serialize/module.h"
 #include "tandem/serialize/safetensors.h"

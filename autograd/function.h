@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 
+#include "tandem/autograd/ivalue.h"
 #include "tandem/autograd/record.h"
 
 namespace tandem::autograd {
@@ -17,7 +18,7 @@ class AutogradContext {
     return out;
   }
   bool needs_input_grad(size_t i) const { return node_->needs_grad(i); }
-  std::map<std::string, Scalar> saved_data;  // numbers that backward needs
+  std::map<std::string, IValue> saved_data;  // whatever else backward needs
 
  private:
   template <class> friend class Function;
@@ -34,6 +35,8 @@ template <class T> class FunctionNode final : public Node {
     for (size_t i = 0; i < grads.size(); ++i)
       if (!grads[i].defined()) grads[i] = zeros_for(i);
     variable_list all = T::backward(&context, std::move(grads)), tensors_only;
+    // Arguments of forward that apply() left to their defaults have no gradient either.
+    while (all.size() > is_tensor.size() && !all.back().defined()) all.pop_back();
     TANDEM_CHECK(all.size() == is_tensor.size(), "Function: backward returned ", all.size(), " gradients for ",
                  is_tensor.size(), " arguments of forward; return an undefined Tensor for those that have none");
     for (size_t i = 0; i < all.size(); ++i)

@@ -4,7 +4,8 @@
 
 namespace tandem {
 
-enum class Reduction { none, mean, sum };
+/// What becomes of the losses of single elements. The capital names are LibTorch's.
+enum class Reduction { none, mean, sum, None = none, Mean = mean, Sum = sum };
 
 Tensor softmax(const Tensor& x, int64_t dim);
 Tensor log_softmax(const Tensor& x, int64_t dim);

@@ -15,7 +15,9 @@ class Node;
 using NodePtr = std::shared_ptr<Node>;
 /// One gradient per output going in, one per input coming out; an undefined tensor stands for zero.
 using Grads = std::vector<Tensor>;
+using Variable = Tensor;  // LibTorch's older names
 using variable_list = std::vector<Tensor>;
+using tensor_list = std::vector<Tensor>;
 
 /// Leads to one input of a node: the gradient of that node's output number `slot`.
 struct Edge {

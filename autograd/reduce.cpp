@@ -131,18 +131,19 @@ Tensor Tensor::var(IntArrayRef dims, bool unbiased, bool keepdim) const {
 Tensor Tensor::var(bool unbiased) const { return var(IntArrayRef(), unbiased); }
 Tensor Tensor::std(IntArrayRef dims, bool unbiased, bool keepdim) const { return var(dims, unbiased, keepdim).sqrt(); }
 Tensor Tensor::std(bool unbiased) const { return var(unbiased).sqrt(); }
-Tensor Tensor::norm(double p) const {
+Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
+Tensor Tensor::norm(double p, IntArrayRef dims, bool keepdim) const {
   if (p == 2) {
     // sqrt has no slope at zero; PyTorch's norm has the subgradient 0 there.
-    const Tensor total = square().sum();
+    const Tensor total = square().sum(dims, keepdim);
     return record("norm", total.detach().sqrt(), {total}, {total}, [](const Context& ctx, const Tensor& dy) -> Grads {
       const Tensor s = ctx.saved(0).sqrt();
       return {tandem::where(s == 0, zeros_like(s), dy / (s * 2))};
     });
   }
-  if (p == 1) return abs().sum();
-  if (std::isinf(p)) return p > 0 ? abs().amax() : abs().amin();
-  return abs().pow(p).sum().pow(1 / p);
+  if (p == 1) return abs().sum(dims, keepdim);
+  if (std::isinf(p)) return p > 0 ? abs().amax(dims, keepdim) : abs().amin(dims, keepdim);
+  return abs().pow(p).sum(dims, keepdim).pow(1 / p);
 }
 
 #define TANDEM_EXTREME_REDUCTION(name)                                                                            \

@@ -36,7 +36,11 @@ inline Tensor all(const Tensor& x) { return x.all(); }
 inline Tensor any(const Tensor& x) { return x.any(); }
 inline Tensor prod(const Tensor& x) { return x.prod(); }
 inline Tensor cumsum(const Tensor& x, int64_t dim) { return x.cumsum(dim); }
+/// (sum |x|^p)^(1/p), of all elements or over some dims; p may be infinite.
 inline Tensor norm(const Tensor& x, double p = 2) { return x.norm(p); }
+inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, bool keepdim = false) {
+  return x.norm(p, dims, keepdim);
+}
 inline std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, bool descending = false) {
   return x.sort(dim, descending);
 }

@@ -174,6 +174,7 @@ Tensor& Tensor::requires_grad_(bool wanted) {
   return *this;
 }
 bool Tensor::is_leaf() const { return !autograd::grad_fn(*this); }
+const autograd::NodePtr& Tensor::grad_fn() const { return autograd::grad_fn(*this); }
 std::string Tensor::grad_fn_name() const { return is_leaf() ? "" : autograd::grad_fn(*this)->name(); }
 
 const Tensor& Tensor::grad() const {

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tandem/core/accessor.h"
 #include "tandem/core/array_ref.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/core/scalar.h"
@@ -20,8 +21,14 @@ namespace tandem {
 class Tensor;
 using TensorList = ArrayRef<Tensor>;
 
+using std::nullopt;
+using std::optional;
+
 namespace indexing {
 class TensorIndex;
+}
+namespace autograd {
+class Node;
 }
 
 /// What autograd knows of a tensor; opaque here, defined in autograd/meta.h.
@@ -87,6 +94,11 @@ class Tensor {
   /// As data_ptr, without its check: for kernels.
   template <class T> T* data() const { return static_cast<T*>(raw_data()); }
   void* raw_data() const { return impl_->storage->buffer.data + impl_->offset * element_size(impl_->dtype); }
+  /// The elements by a[i][j], unchecked. On a CPU device only. @throws Error unless dim() is N and T the dtype's type
+  template <class T, size_t N> TensorAccessor<T, N> accessor() const {
+    TANDEM_CHECK(dim() == static_cast<int64_t>(N), "accessor: asked for ", N, " dimensions of a tensor of ", sizes());
+    return {data_ptr<T>(), sizes().data(), strides().data()};
+  }
   /// The one element of a tensor, as a number. @throws Error when there are more or none
   Scalar item() const;
   template <class T> T item() const { return item().to<T>(); }
@@ -110,8 +122,19 @@ class Tensor {
   Tensor data() const;
   /// Called with the gradient of this tensor when it is known; what it returns, if defined, replaces it.
   unsigned register_hook(std::function<Tensor(const Tensor&)> hook) const;
+  /// One that only looks.
+  template <class Hook>
+  requires std::is_void_v<std::invoke_result_t<Hook&, const Tensor&>>
+  unsigned register_hook(Hook hook) const {
+    return register_hook(std::function<Tensor(const Tensor&)>([hook = std::move(hook)](const Tensor& grad) mutable {
+      hook(grad);
+      return Tensor();
+    }));
+  }
   void remove_hook(unsigned position) const;
   void retain_grad() const;
+  /// The node that made this tensor; null for a leaf.
+  const std::shared_ptr<autograd::Node>& grad_fn() const;
   std::string grad_fn_name() const;  // "" for a leaf
 
   // ---- views: share storage, recorded (autograd/view.cpp)
@@ -242,6 +265,7 @@ class Tensor {
   Tensor std(bool unbiased = true) const;
   Tensor std(IntArrayRef dims, bool unbiased = true, bool keepdim = false) const;
   Tensor norm(double p = 2) const;
+  Tensor norm(double p, IntArrayRef dims, bool keepdim = false) const;
   Tensor max() const;
   Tensor min() const;
   std::tuple<Tensor, Tensor> max(int64_t dim, bool keepdim = false) const;

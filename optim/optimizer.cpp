@@ -1,5 +1,6 @@
 #include "tandem/optim/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -33,6 +34,27 @@ Optimizer::Optimizer(std::vector<Tensor> parameters) : parameters_(std::move(par
 void Optimizer::zero_grad(bool set_to_none) {
   for (const Tensor& p : parameters_) p.zero_grad(set_to_none);
 }
+std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
+  std::vector<std::pair<std::string, Tensor>> out;
+  for (const Slot& slot : const_cast<Optimizer*>(this)->slots())
+    if (slot.tensor.defined()) out.emplace_back(slot.name, slot.tensor);
+  return out;
+}
+void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& state) {
+  const NoGradGuard guard;
+  const std::vector<Slot> slots = this->slots();
+  std::vector<Tensor> loaded(slots.size());
+  for (const auto& [name, tensor] : state) {
+    const auto at = std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.name == name; });
+    TANDEM_CHECK(at != slots.end(), "load_state: '", name, "' has no place in this optimizer of ", parameters_.size(),
+                 " parameters");
+    const Shape sizes = at->scalar ? Shape() : Shape(at->parameter.sizes());
+    TANDEM_CHECK(tensor.sizes() == sizes, "load_state: '", name, "' is ", tensor.sizes(), "; accepted: ", sizes);
+    loaded[static_cast<size_t>(at - slots.begin())] =
+        tensor.detach().to(at->parameter.device(), at->scalar ? kFloat32 : at->parameter.dtype()).clone();
+  }
+  for (size_t i = 0; i < slots.size(); ++i) slots[i].tensor = loaded[i];
+}
 
 SGD::SGD(std::vector<Tensor> parameters, SGDOptions o)
     : Optimizer(std::move(parameters)), options(std::move(o)), momenta_(parameters_.size()) {
@@ -64,10 +86,10 @@ void SGD::step() {
     for (const Tensor& p : g.parameters) p.bump_version();
   }
 }
-std::vector<std::pair<std::string, Tensor>> SGD::state() const {
-  std::vector<std::pair<std::string, Tensor>> out;
+std::vector<Optimizer::Slot> SGD::slots() {
+  std::vector<Slot> out;
   for (size_t i = 0; i < momenta_.size(); ++i)
-    if (momenta_[i].defined()) out.emplace_back(std::to_string(i) + ".momentum_buffer", momenta_[i]);
+    out.push_back({std::to_string(i) + ".momentum_buffer", parameters_[i], false, momenta_[i]});
   return out;
 }
 
@@ -110,15 +132,14 @@ void Adam::step() {
   TANDEM_DISPATCH(parameters[0].device(), adam, s, gradients, steps, parameters, exp_avgs, exp_avg_sqs, maxima);
   for (const Tensor& p : parameters) p.bump_version();
 }
-std::vector<std::pair<std::string, Tensor>> Adam::state() const {
-  std::vector<std::pair<std::string, Tensor>> out;
+std::vector<Optimizer::Slot> Adam::slots() {
+  std::vector<Slot> out;
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (!steps_[i].defined()) continue;
     const std::string prefix = std::to_string(i) + ".";
-    out.emplace_back(prefix + "step", steps_[i]);
-    out.emplace_back(prefix + "exp_avg", exp_avgs_[i]);
-    out.emplace_back(prefix + "exp_avg_sq", exp_avg_sqs_[i]);
-    if (max_exp_avg_sqs_[i].defined()) out.emplace_back(prefix + "max_exp_avg_sq", max_exp_avg_sqs_[i]);
+    out.push_back({prefix + "step", parameters_[i], true, steps_[i]});
+    out.push_back({prefix + "exp_avg", parameters_[i], false, exp_avgs_[i]});
+    out.push_back({prefix + "exp_avg_sq", parameters_[i], false, exp_avg_sqs_[i]});
+    if (options.amsgrad()) out.push_back({prefix + "max_exp_avg_sq", parameters_[i], false, max_exp_avg_sqs_[i]});
   }
   return out;
 }

@@ -17,10 +17,21 @@ class Optimizer {
   const std::vector<Tensor>& parameters() const { return parameters_; }
   virtual double lr() const = 0;
   virtual void set_lr(double lr) = 0;
-  /// State tensors by name ("0.exp_avg", ...), for saving.
-  virtual std::vector<std::pair<std::string, Tensor>> state() const = 0;
+  /// State tensors by name ("0.exp_avg", ...), for saving; those of parameters not yet updated are left out.
+  std::vector<std::pair<std::string, Tensor>> state() const;
+  /// Copies of such tensors become the state; parameters that have none begin anew.
+  /// @throws Error naming a tensor that is unknown here, or not of its parameter's shape; nothing is changed then
+  void load_state(const std::vector<std::pair<std::string, Tensor>>& state);
 
  protected:
+  /// Every place that state can have, by name.
+  struct Slot {
+    std::string name;
+    const Tensor& parameter;
+    bool scalar;  // a step count, not of the parameter's shape
+    Tensor& tensor;
+  };
+  virtual std::vector<Slot> slots() = 0;
   std::vector<Tensor> parameters_;
 };
 
@@ -39,10 +50,10 @@ class SGD : public Optimizer {
   void step() override;
   double lr() const override { return options.lr(); }
   void set_lr(double lr) override { options.lr(lr); }
-  std::vector<std::pair<std::string, Tensor>> state() const override;
   SGDOptions options;
 
  private:
+  std::vector<Slot> slots() override;
   std::vector<Tensor> momenta_;
 };
 
@@ -62,13 +73,13 @@ class Adam : public Optimizer {
   void step() override;
   double lr() const override { return options.lr(); }
   void set_lr(double lr) override { options.lr(lr); }
-  std::vector<std::pair<std::string, Tensor>> state() const override;
   AdamOptions options;
 
  protected:
   Adam(std::vector<Tensor> parameters, AdamOptions options, bool decoupled);
 
  private:
+  std::vector<Slot> slots() override;
   bool decoupled_;
   std::vector<Tensor> steps_, exp_avgs_, exp_avg_sqs_, max_exp_avg_sqs_;
 };
