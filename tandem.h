@@ -23,6 +23,7 @@
 #include "tandem/nn/layers.h"
 #include "tandem/nn/libtorch_macros.h"
 #include "tandem/nn/simple.h"
+#include "tandem/optim/lr_scheduler.h"
 #include "tandem/optim/optimizer.h"
 #include "tandem/serialize/module.h"
 #include "tandem/serialize/safetensors.h"

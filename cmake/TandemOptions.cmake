@@ -1,5 +1,6 @@
 # What a build can choose.
 option(TANDEM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(TANDEM_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(TANDEM_BUILD_TOOLS "Build the tandem command" ${PROJECT_IS_TOP_LEVEL})
 option(TANDEM_WERROR "Treat warnings as errors" OFF)
 set(TANDEM_SANITIZE "" CACHE STRING "Empty, address (with undefined), or thread")

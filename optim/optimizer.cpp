@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "tandem/autograd/factory.h"
 #include "tandem/core/dispatch.h"
@@ -142,34 +141,6 @@ std::vector<Optimizer::Slot> Adam::slots() {
     if (options.amsgrad()) out.push_back({prefix + "max_exp_avg_sq", parameters_[i], false, max_exp_avg_sqs_[i]});
   }
   return out;
-}
-
-LRScheduler::LRScheduler(Optimizer& optimizer, std::function<double(int64_t, double)> rate)
-    : optimizer_(optimizer), rate_(std::move(rate)), base_(optimizer.lr()) {
-  optimizer_.set_lr(rate_(0, base_));
-}
-void LRScheduler::step() { optimizer_.set_lr(rate_(++step_, base_)); }
-
-StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
-    : LRScheduler(optimizer, [=](int64_t step, double base) {
-        const int64_t steps = step / step_size;
-        return base * std::pow(gamma, static_cast<double>(steps));
-      }) {
-  TANDEM_CHECK(step_size > 0, "StepLR: step_size is ", step_size, "; it must be positive");
-}
-CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min)
-    : LRScheduler(optimizer, [=](int64_t step, double base) {
-        const double turn = std::numbers::pi * static_cast<double>(step) / static_cast<double>(T_max);
-        return eta_min + (base - eta_min) * (1 + std::cos(turn)) / 2;
-      }) {
-  TANDEM_CHECK(T_max > 0, "CosineAnnealingLR: T_max is ", T_max, "; it must be positive");
-}
-LinearLR::LinearLR(Optimizer& optimizer, double start, double end, int64_t total_iters)
-    : LRScheduler(optimizer, [=](int64_t step, double base) {
-        const double part = static_cast<double>(std::min(step, total_iters)) / static_cast<double>(total_iters);
-        return base * (start + (end - start) * part);
-      }) {
-  TANDEM_CHECK(total_iters > 0, "LinearLR: total_iters is ", total_iters, "; it must be positive");
 }
 
 }  // namespace tandem::optim

@@ -1,4 +1,4 @@
-// Optimizers, as torch::optim: SGD, Adam, AdamW, and schedules of the learning rate.
+// Optimizers, as torch::optim: SGD, Adam, AdamW.
 #pragma once
 #include <functional>
 
@@ -17,6 +17,11 @@ class Optimizer {
   const std::vector<Tensor>& parameters() const { return parameters_; }
   virtual double lr() const = 0;
   virtual void set_lr(double lr) = 0;
+  /// What schedules are relative to: lr() when the first of them was made.
+  double initial_lr() {
+    if (!initial_lr_) initial_lr_ = lr();
+    return *initial_lr_;
+  }
   /// State tensors by name ("0.exp_avg", ...), for saving; those of parameters not yet updated are left out.
   std::vector<std::pair<std::string, Tensor>> state() const;
   /// Copies of such tensors become the state; parameters that have none begin anew.
@@ -33,6 +38,9 @@ class Optimizer {
   };
   virtual std::vector<Slot> slots() = 0;
   std::vector<Tensor> parameters_;
+
+ private:
+  std::optional<double> initial_lr_;
 };
 
 struct SGDOptions {
@@ -91,35 +99,6 @@ class AdamW : public Adam {
  public:
   AdamW(std::vector<Tensor> parameters, AdamOptions options = AdamWOptions())
       : Adam(std::move(parameters), options, true) {}
-};
-
-/// A learning rate as a function of the number of step() calls and of the rate at construction.
-class LRScheduler {
- public:
-  LRScheduler(Optimizer& optimizer, std::function<double(int64_t step, double base)> rate);
-  void step();
-  double get_last_lr() const { return optimizer_.lr(); }
-
- private:
-  Optimizer& optimizer_;
-  std::function<double(int64_t, double)> rate_;
-  double base_;
-  int64_t step_ = 0;
-};
-/// base gamma^(step / step_size)
-class StepLR : public LRScheduler {
- public:
-  StepLR(Optimizer& optimizer, int64_t step_size, double gamma = 0.1);
-};
-/// From base to eta_min along half a cosine of T_max steps (Loshchilov and Hutter 2017, arXiv:1608.03983)
-class CosineAnnealingLR : public LRScheduler {
- public:
-  CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min = 0);
-};
-/// Linearly from start_factor base to end_factor base over total_iters steps: a warm-up
-class LinearLR : public LRScheduler {
- public:
-  LinearLR(Optimizer& optimizer, double start_factor = 1.0 / 3, double end_factor = 1, int64_t total_iters = 5);
 };
 
 }  // namespace tandem::optim

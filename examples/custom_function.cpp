@@ -1,0 +1,47 @@
+// A differentiable function of one's own, checked against finite differences and then trained through.
+#include <tandem/tandem.h>
+
+#include <iostream>
+
+using namespace tandem;
+using autograd::AutogradContext;
+using autograd::variable_list;
+
+/// y = x / sqrt(1 + (s x)^2): the identity near 0, at most 1 / s far from it.
+struct SoftClip : autograd::Function<SoftClip> {
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, double s) {
+    ctx->save_for_backward({x});
+    ctx->saved_data["s"] = s;
+    return x / (1 + (x * s).square()).sqrt();
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const Tensor x = ctx->get_saved_variables()[0];
+    const double s = ctx->saved_data["s"].toDouble();
+    return {grads[0] * (1 + (x * s).square()).pow(-1.5), Tensor()};  // s is a number and has no gradient
+  }
+};
+
+int main() {
+  manual_seed(1);
+
+  // Finite differences agree, for the first derivative and for the second.
+  const auto f = [](const variable_list& in) -> variable_list { return {SoftClip::apply(in[0], 0.5)}; };
+  const Tensor points = randn({8}, kFloat64).requires_grad_();
+  autograd::gradcheck(f, {points});
+  autograd::gradgradcheck(f, {points});
+  std::cout << "gradients agree with finite differences\n";
+
+  // Outliers pull on a clipped error no harder than 1 / s.
+  const Tensor x = randn({256, 1});
+  Tensor y = x * 2;
+  y.narrow(0, 0, 10).add_(100);
+  Tensor slope = zeros({1}, requires_grad());
+  optim::SGD optimizer({slope}, optim::SGDOptions(0.5));
+  for (int step = 0; step < 200; ++step) {
+    optimizer.zero_grad();
+    const Tensor error = SoftClip::apply(x * slope - y, 2.0);
+    error.square().mean().backward();
+    optimizer.step();
+  }
+  std::cout << "slope " << slope.item<float>() << ", of 2 without the outliers\n";
+}

@@ -1,0 +1,58 @@
+// Trains a network with batch norm on FashionMNIST under a falling learning rate.
+// usage: fashion_mnist [FOLDER [EPOCHS]]      FOLDER: where Debian's package dataset-fashion-mnist puts it, by default
+#include <tandem/tandem.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+using namespace tandem;
+
+nn::Sequential make_network() {
+  return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(1, 16, 3).padding(1)), nn::BatchNorm2d(16), nn::ReLU(),
+                        nn::MaxPool2d(2), nn::Conv2d(nn::Conv2dOptions(16, 32, 3).padding(1)), nn::BatchNorm2d(32),
+                        nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(32 * 7 * 7, 128), nn::ReLU(),
+                        nn::Dropout(0.25), nn::Linear(128, 10));
+}
+
+int main(int argc, char** argv) try {
+  const std::string folder = argc > 1 ? argv[1] : "/usr/share/datasets/fashion-mnist";
+  const int epochs = argc > 2 ? std::atoi(argv[2]) : 2;
+  manual_seed(1);
+
+  using data::datasets::FashionMNIST;
+  auto train = data::make_data_loader<data::samplers::RandomSampler>(
+      FashionMNIST(folder).map(data::transforms::Stack<>()), data::DataLoaderOptions(128).workers(1));
+  const FashionMNIST test(folder, FashionMNIST::Mode::kTest);
+  const std::vector<Tensor> images = test.images().split(500), labels = test.targets().split(500);
+
+  nn::Sequential net = make_network();
+  std::cout << net << "\n";
+  optim::AdamW optimizer(net->parameters(), optim::AdamWOptions(2e-3));
+  optim::CosineAnnealingLR schedule(optimizer, /*T_max=*/epochs);
+  for (int epoch = 1; epoch <= epochs; ++epoch) {
+    net->train();
+    double loss_sum = 0;
+    int batches = 0;
+    for (auto& batch : *train) {
+      optimizer.zero_grad();
+      const Tensor loss = cross_entropy(net(batch.data), batch.target);
+      loss.backward();
+      nn::utils::clip_grad_norm_(net->parameters(), 5.0);
+      optimizer.step();
+      loss_sum += loss.item<double>();
+      ++batches;
+    }
+    schedule.step();
+
+    net->eval();
+    const NoGradGuard no_grad;
+    int64_t right = 0;
+    for (size_t i = 0; i < images.size(); ++i) right += net(images[i]).argmax(1).eq(labels[i]).sum().item<int64_t>();
+    std::printf("epoch %d: loss %.3f, %.2f %% of the test images\n", epoch, loss_sum / batches,
+                100.0 * static_cast<double>(right) / static_cast<double>(test.targets().numel()));
+  }
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "fashion_mnist: %s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,50 @@
+// One network in two parts on two devices, joined by .to(): activations cross over in forward, gradients in backward.
+// The devices are virtual, parts of the CPU that do not mix; on GPUs only their names differ.
+// usage: model_parallel [STEPS]
+#include <tandem/tandem.h>
+
+#include <cstdlib>
+#include <iostream>
+
+using namespace tandem;
+
+struct TwoParts : nn::Module {
+  TwoParts(Device first, Device second) : first(first), second(second) {
+    front->to(first);
+    back->to(second);
+  }
+  Tensor forward(const Tensor& x) { return back(front(x.to(first)).to(second)); }
+
+  Device first, second;
+  nn::Sequential front = register_module("front", nn::Sequential(nn::Linear(2, 32), nn::Tanh()));
+  nn::Sequential back = register_module("back", nn::Sequential(nn::Linear(32, 32), nn::Tanh(), nn::Linear(32, 1)));
+};
+
+int main(int argc, char** argv) {
+  const int steps = argc > 1 ? std::atoi(argv[1]) : 300;
+  set_cpu_device_count(2);
+  const Device first("cpu:0"), second("cpu:1");
+  manual_seed(1);
+
+  // Whether a point lies inside a ring.
+  const Tensor x = rand({512, 2}) * 2 - 1;
+  const Tensor radius = x.square().sum({1}, /*keepdim=*/true).sqrt();
+  const Tensor y = (radius > 0.4).logical_and(radius < 0.8).to(kFloat32).to(second);  // beside the network's output
+
+  TwoParts net(first, second);
+  optim::Adam front(net.front->parameters(), 0.01), back(net.back->parameters(), 0.01);  // one for each device
+  for (int step = 1; step <= steps; ++step) {
+    front.zero_grad();
+    back.zero_grad();
+    const Tensor loss = binary_cross_entropy_with_logits(net.forward(x), y);
+    loss.backward();
+    front.step();
+    back.step();
+    if (step % 100 == 0) std::cout << "step " << step << "  loss " << loss.item<float>() << "\n";
+  }
+  for (const auto& item : net.named_parameters())
+    std::cout << item.key() << " " << item.value().sizes() << " on " << item.value().device() << "\n";
+  const NoGradGuard no_grad;
+  const float right = ((net.forward(x) > 0) == (y > 0)).to(kFloat32).mean().item<float>();
+  std::cout << 100 * right << " % right\n";
+}

@@ -1,0 +1,73 @@
+#include <cmath>
+
+#include "tandem/optim/lr_scheduler.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+using namespace tandem::optim;
+
+namespace {
+
+SGD make_optimizer(double lr) { return {{zeros({1}, requires_grad())}, SGDOptions(lr)}; }
+/// The rates before the first step and after each of twelve, beside their closed form.
+void follows(Optimizer& optimizer, LRScheduler& schedule, const std::function<double(int)>& expected) {
+  for (int step = 0; step <= 12; ++step) {
+    INFO("step " << step);
+    CHECK(optimizer.lr() == Approx(expected(step)).epsilon(1e-12));  // a few roundings in pow and cos
+    CHECK(schedule.get_last_lr() == optimizer.lr());
+    schedule.step();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every schedule follows its closed form", "[optim][schedule]") {
+  SGD optimizer = make_optimizer(0.1);
+  SECTION("StepLR") {
+    StepLR schedule(optimizer, 3, 0.5);
+    follows(optimizer, schedule, [](int s) { return 0.1 / (1 << s / 3); });
+  }
+  SECTION("MultiStepLR") {
+    MultiStepLR schedule(optimizer, {2, 5, 6}, 0.1);
+    follows(optimizer, schedule, [](int s) { return s < 2 ? 0.1 : s < 5 ? 0.01 : s < 6 ? 0.001 : 0.0001; });
+  }
+  SECTION("ExponentialLR") {
+    ExponentialLR schedule(optimizer, 0.9);
+    follows(optimizer, schedule, [](int s) { return 0.1 * std::exp(s * std::log(0.9)); });
+  }
+  SECTION("LambdaLR") {
+    LambdaLR schedule(optimizer, [](int64_t s) { return 1.0 / static_cast<double>(1 + s); });
+    follows(optimizer, schedule, [](int s) { return 0.1 / (1 + s); });
+  }
+  SECTION("CosineAnnealingLR rises again after T_max") {
+    CosineAnnealingLR schedule(optimizer, 4, 0.02);
+    const double rates[] = {0.1, 0.06 + 0.04 * std::sqrt(0.5), 0.06, 0.06 - 0.04 * std::sqrt(0.5), 0.02};
+    follows(optimizer, schedule, [&](int s) { return rates[s % 8 <= 4 ? s % 8 : 8 - s % 8]; });
+  }
+  SECTION("LinearLR") {
+    LinearLR schedule(optimizer, 0.2, 1, 4);
+    follows(optimizer, schedule, [](int s) { return s >= 4 ? 0.1 : 0.02 + 0.02 * s; });
+  }
+  SECTION("SequentialLR: a warm-up, then a decay whose steps count from there") {
+    SequentialLR schedule(optimizer, {LinearLR(optimizer, 0.2, 1, 4), ExponentialLR(optimizer, 0.5)}, {4});
+    follows(optimizer, schedule, [](int s) { return s < 4 ? 0.02 + 0.02 * s : 0.1 * std::pow(0.5, s - 4); });
+  }
+}
+
+TEST_CASE("schedules are relative to the rate before the first of them", "[optim][schedule]") {
+  SGD optimizer = make_optimizer(0.1);
+  const LinearLR warm_up(optimizer, 0.5);
+  CHECK(optimizer.lr() == Approx(0.05));
+  const StepLR steps(optimizer, 10);
+  CHECK(optimizer.lr() == Approx(0.1));
+}
+
+TEST_CASE("a schedule that cannot be is refused", "[optim][schedule]") {
+  SGD optimizer = make_optimizer(0.1);
+  REQUIRE_THROWS_WITH(StepLR(optimizer, 0), Contains("StepLR: step_size is 0"));
+  REQUIRE_THROWS_WITH(CosineAnnealingLR(optimizer, -1), Contains("CosineAnnealingLR: T_max is -1"));
+  REQUIRE_THROWS_WITH(LinearLR(optimizer, 0.1, 1, 0), Contains("LinearLR: total_iters is 0"));
+  REQUIRE_THROWS_WITH(MultiStepLR(optimizer, {5, 2}), Contains("MultiStepLR: milestones are (5, 2)"));
+  REQUIRE_THROWS_WITH(SequentialLR(optimizer, {StepLR(optimizer, 1)}, {3}), Contains("1 schedules and 1 milestones"));
+}
