@@ -27,7 +27,8 @@ struct Arrival {
 };
 struct Pending {
   int dependencies = 0;
-  bool needed = true;
+  bool needed = true;   // it runs
+  bool reached = true;  // its gradient is wanted: it runs, or was asked for
   std::vector<std::vector<Arrival>> slots;
   std::vector<std::pair<uint32_t, Tensor*>> captures;  // slot, and where its gradient is returned
 };
@@ -128,7 +129,7 @@ std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
     const Edge& edge = node->edges()[i];
     if (!edge.node) continue;
     const auto next = task.nodes.find(edge.node.get());
-    if (next == task.nodes.end()) continue;  // not on a path to what was asked for
+    if (next == task.nodes.end() || !next->second.reached) continue;  // not on a path to what was asked for
     if (i < results.size() && results[i].defined())
       deliver(task, *node, node->sequence(), i, edge, std::move(results[i]));
     if (task.several_devices) lock.lock();
@@ -238,12 +239,12 @@ void discover(GraphTask& task, const std::vector<Edge>& roots) {
   }
 }
 
-/// Marks the nodes on a path to one of `targets`; only they run. Without recursion: by ascending order of consumers.
+/// Marks `targets` as reached, and the nodes on a path to one of them as such that run. Without recursion.
 void prune(GraphTask& task, const std::set<const Node*>& targets) {
   std::unordered_map<const Node*, std::vector<Node*>> consumers;
   std::vector<const Node*> stack;
   for (auto& [node, pending] : task.nodes) {
-    pending.needed = false;
+    pending.needed = false, pending.reached = targets.count(node) > 0;
     for (const Edge& edge : node->edges())
       if (edge.node) consumers[edge.node.get()].push_back(node);
     if (targets.count(node)) stack.push_back(node);
@@ -253,6 +254,7 @@ void prune(GraphTask& task, const std::set<const Node*>& targets) {
     stack.pop_back();
     for (Node* consumer : consumers[node]) {
       Pending& pending = task.nodes.at(consumer);
+      pending.reached = true;
       if (!std::exchange(pending.needed, true)) stack.push_back(consumer);
     }
   }
@@ -313,7 +315,8 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
     for (const NodePtr& node : only) wanted.insert(node.get());
     prune(*task, wanted);
     for (const NodePtr& node : only)
-      if (const auto at = task->nodes.find(node.get()); at != task->nodes.end()) at->second.needed = true;
+      if (const auto at = task->nodes.find(node.get()); at != task->nodes.end())
+        at->second.needed |= node->edges().empty();  // an accumulator runs; elsewhere the gradient's arrival is enough
     for (size_t i = 0; i < targets.size(); ++i)
       if (const auto at = task->nodes.find(targets[i].node.get()); at != task->nodes.end())
         at->second.captures.emplace_back(targets[i].slot, &(*captured)[i]);
@@ -332,7 +335,10 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
       run_on_workers(task, std::move(ready));
     else
       run_on_this_thread(task, std::move(ready));
-    for (size_t i = 0; i < task->callbacks.size(); ++i) task->callbacks[i]();  // one may queue another
+    for (size_t i = 0; i < task->callbacks.size(); ++i) {
+      const auto callback = std::move(task->callbacks[i]);  // it may queue another, which may move them all
+      callback();
+    }
   } catch (...) {
     current_task = outer;
     throw;
@@ -346,7 +352,12 @@ void backward(TensorList tensors, TensorList grad_tensors, std::optional<bool> r
               TensorList inputs) {
   if (grad_tensors.size() == 1 && !grad_tensors[0].defined()) grad_tensors = {};
   std::vector<NodePtr> only;
-  for (const Tensor& input : inputs) only.push_back(grad_accumulator(input));
+  for (const Tensor& input : inputs) {
+    TANDEM_CHECK(input.defined() && input.requires_grad(), "backward: input ", only.size(),
+                 " does not require a gradient");
+    input.retain_grad();  // of a leaf the accumulator does it
+    only.push_back(gradient_edge(input).node);
+  }
   execute(tensors, grad_tensors, retain_graph, create_graph, {}, nullptr, only);
 }
 

@@ -5,6 +5,8 @@
 
 namespace tandem::autograd {
 
+/// Refuses to write to a tensor that holds an element more than once, as an expanded one does.
+void check_writable(const char* op, const Tensor& x);
 /// Refuses to change in place what backward will need as it is: a leaf that requires a gradient, or a view of one.
 void check_inplace(const char* op, const Tensor& x);
 /// x = y, elements and history: x becomes an output of the op that made y, through x's base if x is a view. y has x's
@@ -14,7 +16,8 @@ void assign(const char* op, Tensor& x, const Tensor& y);
 /// `direct()` writes into x; `op(old)` computes the result from a copy of x, recorded.
 template <class Direct, class Op>
 Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op) {
-  bool wanted = is_grad_enabled() && wants_grad(x);
+  if (!x.is_contiguous()) check_writable(name, x);
+  const bool wanted = is_grad_enabled() && wants_grad(x);
   if (wanted) check_inplace(name, x);
   if (wanted || any_wants_grad(others)) {
     assign(name, x, op(x.clone()));

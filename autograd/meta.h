@@ -13,7 +13,6 @@ struct Meta : AutogradRecord {
   std::weak_ptr<AccumulateGrad> accumulator;
   std::mutex mutex;                     // guards `accumulator`, which graphs on several threads may ask for
   std::vector<Node::TensorHook> hooks;  // of a leaf
-  std::vector<std::function<void(const Tensor&)>> post_accumulate;  // of a leaf
   // A view: the tensor that owns the history, and the version at which `node` was right.
   Tensor base;
   uint32_t node_version = 0;

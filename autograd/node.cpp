@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/factory.h"
 #include "tandem/autograd/meta.h"
 #include "tandem/autograd/record.h"
@@ -76,15 +77,21 @@ void Node::remove_hook(unsigned position) {
   TANDEM_CHECK(position < hooks_.size(), "remove_hook: there is no hook ", position);
   hooks_[position].second = nullptr;
 }
+void Node::forget(const std::shared_ptr<Tensor>& cell) {
+  std::erase_if(retained_, [&](const auto& entry) { return entry.second == cell; });
+}
+Tensor Node::apply_hook(const TensorHook& hook, Tensor grad) const {
+  Tensor replaced = hook(grad);
+  if (!replaced.defined()) return grad;
+  TANDEM_CHECK(replaced.sizes() == grad.sizes(), "a hook on the output of ", name_, " returned ", replaced.sizes(),
+               " for a gradient of ", grad.sizes(), "; the shape must stay");
+  return replaced;
+}
 Tensor Node::run_hooks(uint32_t slot, Tensor grad) const {
-  for (const auto& [at, hook] : hooks_) {
-    if (at != slot || !hook) continue;
-    Tensor replaced = hook(grad);
-    if (!replaced.defined()) continue;
-    TANDEM_CHECK(replaced.sizes() == grad.sizes(), "a hook on the output of ", name_, " returned ", replaced.sizes(),
-                 " for a gradient of ", grad.sizes(), "; the shape must stay");
-    grad = std::move(replaced);
-  }
+  for (const auto& [at, hook] : hooks_)
+    if (at == slot && hook) grad = apply_hook(hook, std::move(grad));
+  for (const auto& [at, cell] : retained_)
+    if (at == slot) *cell = cell->defined() ? *cell + grad : grad.clone();
   return grad;
 }
 Tensor Node::zeros_for(size_t i) const {

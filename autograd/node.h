@@ -90,8 +90,11 @@ class Node : public std::enable_shared_from_this<Node> {
   /// Called in order on the gradient of a slot once it is complete. Returns a position for remove_hook.
   unsigned add_hook(uint32_t slot, TensorHook hook);
   void remove_hook(unsigned position);
+  /// Adds the gradient of a slot, as the hooks leave it, to `cell`; until it is told to forget that.
+  void retain(uint32_t slot, std::shared_ptr<Tensor> cell) { retained_.emplace_back(slot, std::move(cell)); }
+  void forget(const std::shared_ptr<Tensor>& cell);
   /// Applies the hooks of a slot.
-  Tensor run_hooks(uint32_t slot, Tensor grad) const;
+  virtual Tensor run_hooks(uint32_t slot, Tensor grad) const;
 
   struct Slot {
     Shape sizes;
@@ -99,12 +102,18 @@ class Node : public std::enable_shared_from_this<Node> {
     Device device;
   };
   const Slot& slot(size_t i) const { return slots_[i]; }
+  /// Whether a gradient of this slot is one of the tensor: of its sizes, dtype and device.
+  bool fits(size_t i, const Tensor& t) const {
+    return slots_[i].sizes == t.sizes() && slots_[i].dtype == t.dtype() && slots_[i].device == t.device();
+  }
   /// A gradient of zeros for a slot whose output took no part.
   Tensor zeros_for(size_t i) const;
 
  protected:
   uint64_t sequence_;
   Device device_;
+  /// What a hook makes of a gradient. @throws Error when the shape does not stay
+  Tensor apply_hook(const TensorHook& hook, Tensor grad) const;
 
  private:
   std::string name_;
@@ -112,6 +121,7 @@ class Node : public std::enable_shared_from_this<Node> {
   std::vector<SavedTensor> saved_;
   std::vector<Slot> slots_;
   std::vector<std::pair<uint32_t, TensorHook>> hooks_;
+  std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>> retained_;
   bool released_ = false;
 };
 
@@ -121,6 +131,7 @@ class AccumulateGrad : public Node {
   explicit AccumulateGrad(const Tensor& variable);
   Grads apply(Grads&& grads) override;
   void release() override {}
+  Tensor run_hooks(uint32_t slot, Tensor grad) const override;  // those of the leaf itself
   const Tensor& variable() const { return variable_; }
   /// Called after a gradient was added. Returns a position for remove_post_hook.
   unsigned add_post_hook(std::function<void(const Tensor& variable)> hook);

@@ -23,10 +23,8 @@ const NodePtr& grad_fn(const Tensor& t) {
   if (!m) return none;
   if (m->base.defined() && m->node_version != t._version()) {
     if (grad_fn(m->base)) {
-      const Shape base_sizes = m->base.sizes(), sizes = t.sizes(), strides = t.strides();
-      const int64_t offset = t.storage_offset() - m->base.storage_offset();
-      auto backward = [=](const Context&, const Tensor& dy) -> Grads {
-        return {as_strided_backward(dy, base_sizes, sizes, strides, offset)};
+      auto backward = [geometry = ViewGeometry(m->base, t)](const Context&, const Tensor& dy) -> Grads {
+        return {as_strided_backward(dy, geometry)};
       };
       auto node = std::make_shared<LambdaNode<decltype(backward)>>("as_strided", backward);
       node->add_input(m->base);
@@ -40,6 +38,10 @@ const NodePtr& grad_fn(const Tensor& t) {
 void set_history(const Tensor& t, const NodePtr& node) {
   Meta& m = meta(t);
   m.slot = node->add_output(t);
+  if (m.retained) {  // the gradient to keep is that of what the tensor is now
+    if (m.node) m.node->forget(m.retained);
+    node->retain(m.slot, m.retained);
+  }
   m.node = node;
 }
 
@@ -56,7 +58,8 @@ std::shared_ptr<AccumulateGrad> grad_accumulator(const Tensor& leaf) {
                "grad_accumulator: the tensor must be a leaf that requires a gradient");
   const std::lock_guard lock(m.mutex);
   std::shared_ptr<AccumulateGrad> existing = m.accumulator.lock();
-  if (!existing) m.accumulator = existing = std::make_shared<AccumulateGrad>(leaf);
+  // One that a graph still holds from before the leaf went to another dtype or device is of no use for a new graph.
+  if (!existing || !existing->fits(0, leaf)) m.accumulator = existing = std::make_shared<AccumulateGrad>(leaf);
   return existing;
 }
 
@@ -68,15 +71,14 @@ Edge gradient_edge(const Tensor& t) {
 AccumulateGrad::AccumulateGrad(const Tensor& variable) : Node("AccumulateGrad"), variable_(variable) {
   add_output(variable);
 }
+Tensor AccumulateGrad::run_hooks(uint32_t, Tensor grad) const {
+  for (const auto& hook : meta(variable_).hooks)
+    if (hook) grad = apply_hook(hook, std::move(grad));
+  return grad;
+}
 Grads AccumulateGrad::apply(Grads&& grads) {
   const std::lock_guard lock(mutex_);
-  Meta& m = meta(variable_);
-  for (const auto& hook : m.hooks) {
-    if (!hook) continue;
-    const Tensor replaced = hook(grads[0]);
-    if (replaced.defined()) grads[0] = replaced;
-  }
-  Tensor& grad = m.grad;
+  Tensor& grad = meta(variable_).grad;
   if (!grad.defined()) {
     // The gradient may be taken over as it is when nobody else holds it and it lies densely.
     const bool ours = grads[0].use_count() == 1 && grads[0].is_contiguous() && grads[0].storage()->use_count() == 1;
@@ -91,8 +93,6 @@ Grads AccumulateGrad::apply(Grads&& grads) {
   }
   for (const auto& hook : post_hooks_)
     if (hook) hook(variable_);
-  for (const auto& hook : m.post_accumulate)
-    if (hook) hook(variable_);
   return {};
 }
 unsigned AccumulateGrad::add_post_hook(std::function<void(const Tensor&)> hook) {
@@ -106,13 +106,18 @@ void AccumulateGrad::remove_post_hook(unsigned position) {
   post_hooks_[position] = nullptr;
 }
 
+void check_writable(const char* op, const Tensor& x) {
+  for (int64_t d = 0; d < x.dim(); ++d)
+    TANDEM_CHECK(x.stride(d) != 0 || x.size(d) <= 1, op, ": x of ", x.sizes(), " with strides ", x.strides(),
+                 " holds elements more than once; write to a clone instead");
+}
 void check_inplace(const char* op, const Tensor& x) {
   Meta* m = find_meta(x);
   const bool leaf = !grad_fn(x) && m && m->requires_grad;
-  TANDEM_CHECK(!leaf, op, "_: a leaf of shape ", x.sizes(),
+  TANDEM_CHECK(!leaf, op, ": a leaf of shape ", x.sizes(),
                " that requires a gradient must not be changed in place; use a NoGradGuard");
   TANDEM_CHECK(!m || !m->base.defined() || grad_fn(m->base) || !m->base.requires_grad(), op,
-               "_: a view of a leaf that requires a gradient must not be changed in place; use a NoGradGuard");
+               ": a view of a leaf that requires a gradient must not be changed in place; use a NoGradGuard");
 }
 
 void assign(const char* op, Tensor& x, const Tensor& y) {
@@ -135,14 +140,12 @@ void assign(const char* op, Tensor& x, const Tensor& y) {
   }
   // The base becomes (old base, with y written over the part that x views); x's own node follows from it when asked.
   const Tensor base = m->base;
-  const Shape sizes = x.sizes(), strides = x.strides();
-  const int64_t offset = x.storage_offset() - base.storage_offset();
-  auto backward = [=](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor part = dy.contiguous().as_strided(sizes, strides, offset);
-    Tensor rest;
+  auto backward = [g = ViewGeometry(base, x)](const Context& ctx, const Tensor& dy) -> Grads {
+    Tensor line = g.lay_out(dy), rest;
+    const Tensor part = line.as_strided(g.sizes, g.strides, g.offset).clone();
     if (ctx.needs_grad(0)) {
-      rest = dy.clone();
-      rest.as_strided(sizes, strides, offset).zero_();
+      line.as_strided(g.sizes, g.strides, g.offset).zero_();
+      rest = line.as_strided(g.base_sizes, g.base_strides, g.base_offset);
     }
     return {rest, part};
   };
@@ -224,11 +227,8 @@ void Tensor::retain_grad() const {
   if (is_leaf()) return;
   auto& retained = meta(*this).retained;
   if (retained) return;
-  retained = std::make_shared<Tensor>();
-  register_hook([cell = retained](const Tensor& grad) {  // the tensor itself may be gone by then
-    *cell = cell->defined() ? *cell + grad : grad.clone();
-    return Tensor();
-  });
+  retained = std::make_shared<Tensor>();  // a cell of its own, as the tensor may be gone by then
+  autograd::grad_fn(*this)->retain(meta(*this).slot, retained);
 }
 
 void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,

@@ -183,25 +183,45 @@ Tensor Tensor::squeeze(int64_t d) const {
 Tensor Tensor::as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset) const {
   const int64_t offset = storage_offset.value_or(this->storage_offset());
   const Tensor y = core::as_strided(*this, sizes, strides, offset);
-  TANDEM_CHECK(!autograd::any_wants_grad({*this}) || is_contiguous(),
-               "as_strided: the gradient needs a contiguous tensor, got strides ", this->strides());
+  TANDEM_CHECK(!autograd::any_wants_grad({*this}) || !may_overlap(this->sizes(), this->strides()),
+               "as_strided: the gradient needs a tensor that holds each element once, got sizes ", this->sizes(),
+               " with strides ", this->strides());
   return record_view("as_strided", y, *this,
-                     [from = Shape(this->sizes()), sizes = Shape(sizes), strides = Shape(strides),
-                      start = offset - this->storage_offset()](const Context&, const Tensor& dy) -> Grads {
-                       return {as_strided_backward(dy, from, sizes, strides, start)};
+                     [geometry = ViewGeometry(*this, y)](const Context&, const Tensor& dy) -> Grads {
+                       return {as_strided_backward(dy, geometry)};
                      });
 }
 
-Tensor as_strided_backward(const Tensor& dy, IntArrayRef base_sizes, IntArrayRef sizes, IntArrayRef strides,
-                           int64_t offset) {
-  Tensor dx = zeros(base_sizes, dy.options());
-  if (!may_overlap(sizes, strides)) {
-    dx.as_strided(sizes, strides, offset).copy_(dy);
-    return dx;
+ViewGeometry::ViewGeometry(const Tensor& base, const Tensor& view)
+    : base_sizes(base.sizes()), base_strides(base.strides()), sizes(view.sizes()), strides(view.strides()) {
+  const auto reach = [](const Shape& sizes, const Shape& strides) {
+    int64_t end = 1;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] == 0) return int64_t{0};
+      end += (sizes[d] - 1) * strides[d];
+    }
+    return end;
+  };
+  const int64_t first = std::min(base.storage_offset(), view.storage_offset());
+  base_offset = base.storage_offset() - first, offset = view.storage_offset() - first;
+  extent = std::max(base_offset + reach(base_sizes, base_strides), offset + reach(sizes, strides));
+}
+Tensor ViewGeometry::lay_out(const Tensor& like_base) const {
+  Tensor line = zeros({extent}, like_base.options());
+  line.as_strided(base_sizes, base_strides, base_offset).copy_(like_base);
+  return line;
+}
+
+Tensor as_strided_backward(const Tensor& dy, const ViewGeometry& g) {
+  Tensor line = zeros({g.extent}, dy.options());
+  if (!may_overlap(g.sizes, g.strides)) {
+    line.as_strided(g.sizes, g.strides, g.offset).copy_(dy);
+  } else {
+    const Tensor places = arange(g.extent, TensorOptions(kInt64).device(dy.device()));
+    const Tensor index = core::as_strided(places, g.sizes, g.strides, g.offset).contiguous().view({-1});
+    line = line.index_add(0, index, dy.reshape({-1}));
   }
-  const Tensor places = arange(dx.numel(), TensorOptions(kInt64).device(dy.device()));
-  const Tensor index = core::as_strided(places, sizes, strides, offset).contiguous().view({-1});
-  return dx.view({-1}).index_add(0, index, dy.reshape({-1})).view(base_sizes);
+  return line.as_strided(g.base_sizes, g.base_strides, g.base_offset);
 }
 
 std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {

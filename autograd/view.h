@@ -21,9 +21,16 @@ inline std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim = 
 inline std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim = 0) { return x.split(size, dim); }
 inline std::vector<Tensor> unbind(const Tensor& x, int64_t dim = 0) { return x.unbind(dim); }
 
-/// Gradient of as_strided with respect to a contiguous base of `base_sizes`: elements that the view holds more than
-/// once are summed. `offset` is relative to the base's first element.
-Tensor as_strided_backward(const Tensor& dy, IntArrayRef base_sizes, IntArrayRef sizes, IntArrayRef strides,
-                           int64_t offset);
+/// Where the elements of a view lie among those of its base.
+struct ViewGeometry {
+  ViewGeometry(const Tensor& base, const Tensor& view);
+  Shape base_sizes, base_strides, sizes, strides;
+  int64_t base_offset, offset;  // the lower of the two is 0
+  int64_t extent;               // how many elements of storage both together reach
+  /// A tensor of the base's shape, laid out in one dimension as the base is.
+  Tensor lay_out(const Tensor& like_base) const;
+};
+/// Gradient of as_strided with respect to the base: elements that the view holds more than once are summed.
+Tensor as_strided_backward(const Tensor& dy, const ViewGeometry& geometry);
 
 }  // namespace tandem

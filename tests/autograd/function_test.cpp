@@ -1,0 +1,139 @@
+// Custom functions, and gradcheck, which has to fail where a derivative is wrong.
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+using autograd::AutogradContext;
+using autograd::variable_list;
+
+namespace {
+
+Tensor input(IntArrayRef sizes) {
+  return arange(numel_of(sizes), kFloat64).add(1).mul(0.53).sin().view(sizes).detach().requires_grad_();
+}
+
+/// y = k x exp(x), which saves its input and an output
+struct Scaled : autograd::Function<Scaled> {
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, double k) {
+    ctx->saved_data["k"] = k;
+    const Tensor y = x * x.exp() * k;
+    ctx->save_for_backward({x, y});
+    return y;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list dy) {
+    const variable_list saved = ctx->get_saved_variables();
+    const double k = ctx->saved_data["k"].to_double();
+    return {dy[0] * (saved[0].exp() * k + saved[1]), Tensor()};
+  }
+};
+
+/// (a b, a + b); counts what backward is asked for
+struct Pair2 : autograd::Function<Pair2> {
+  static inline bool wants_a = false, wants_b = false;
+  static variable_list forward(AutogradContext* ctx, const Tensor& a, const Tensor& b) {
+    ctx->save_for_backward({a, b});
+    return {a * b, a + b};
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list dy) {
+    const variable_list s = ctx->get_saved_variables();
+    wants_a = ctx->needs_input_grad(0), wants_b = ctx->needs_input_grad(1);
+    return {wants_a ? dy[0] * s[1] + dy[1] : Tensor(), wants_b ? dy[0] * s[0] + dy[1] : Tensor()};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a custom function has the gradients of its backward, first and second", "[autograd][function]") {
+  const auto f = [](const variable_list& in) -> variable_list { return {Scaled::apply(in[0], 1.5)}; };
+  CHECK(autograd::gradcheck(f, {input({2, 3})}));
+  CHECK(autograd::gradgradcheck(f, {input({2, 3})}));
+  const auto two = [](const variable_list& in) -> variable_list { return Pair2::apply(in[0], in[1]); };
+  CHECK(autograd::gradcheck(two, {input({4}), input({4})}));
+  CHECK(autograd::gradgradcheck(two, {input({4}), input({4})}));
+}
+
+TEST_CASE("a custom function is told which gradients are wanted", "[autograd][function]") {
+  const Tensor a = input({3}), b = ones({3}, kFloat64);
+  Pair2::apply(a, b)[0].sum().backward();
+  CHECK((Pair2::wants_a && !Pair2::wants_b));
+  CHECK(a.grad().equal(b));  // the second output took no part: its gradient came as zeros
+}
+
+TEST_CASE("a custom function records nothing without need, and its outputs know it otherwise", "[autograd][function]") {
+  CHECK_FALSE(Scaled::apply(ones({2}), 2.0).requires_grad());
+  const Tensor x = input({2});
+  CHECK(Scaled::apply(x, 2.0).grad_fn_name() != "");
+  const NoGradGuard guard;
+  CHECK_FALSE(Scaled::apply(x, 2.0).requires_grad());
+}
+
+TEST_CASE("a custom function that returns its input leaves the input's history alone", "[autograd][function]") {
+  struct Reverse : autograd::Function<Reverse> {  // the identity, with the gradient turned round
+    static Tensor forward(AutogradContext*, const Tensor& x) { return x; }
+    static variable_list backward(AutogradContext*, variable_list dy) { return {-dy[0]}; }
+  };
+  const Tensor x = input({2});
+  const Tensor y = Reverse::apply(x);
+  CHECK(x.is_leaf());
+  (y.sum() * 3 + x.sum()).backward();
+  CHECK(x.grad().equal(full({2}, -2.0, kFloat64)));
+}
+
+TEST_CASE("saved tensors of a custom function are guarded as others are", "[autograd][function]") {
+  Tensor h = input({3}) * 1;
+  const Tensor y = Scaled::apply(h, 1.0);
+  h.add_(1);
+  CHECK_THROWS_WITH(y.sum().backward(), Contains("version 1") && Contains("(3,)"));
+  const Tensor z = Scaled::apply(input({3}), 1.0).sum();
+  z.backward();
+  CHECK_THROWS_WITH(z.backward(), Contains("second time"));
+}
+
+TEST_CASE("a backward that returns the wrong number or shape of gradients is named", "[autograd][function]") {
+  struct TooFew : autograd::Function<TooFew> {
+    static Tensor forward(AutogradContext*, const Tensor& a, const Tensor& b) { return a + b; }
+    static variable_list backward(AutogradContext*, variable_list dy) { return {dy[0]}; }
+  };
+  struct Narrow : autograd::Function<Narrow> {
+    static Tensor forward(AutogradContext*, const Tensor& x) { return x * 2; }
+    static variable_list backward(AutogradContext*, variable_list dy) { return {dy[0].sum()}; }
+  };
+  CHECK_THROWS_WITH(TooFew::apply(input({2}), input({2})).sum().backward(), Contains("1 gradients for 2 arguments"));
+  CHECK_THROWS_WITH(Narrow::apply(input({2})).sum().backward(), Contains("()") && Contains("(2,)"));
+}
+
+TEST_CASE("gradcheck finds a wrong derivative and names input, element and both values", "[autograd][gradcheck]") {
+  struct Wrong : autograd::Function<Wrong> {  // x^2 + 3 y, whose derivative by y[1] is said to be 4
+    static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& y) {
+      ctx->save_for_backward({x});
+      return x * x + y * 3;
+    }
+    static variable_list backward(AutogradContext* ctx, variable_list dy) {
+      return {dy[0] * ctx->get_saved_variables()[0] * 2, dy[0] * tensor({3.0, 4.0}, kFloat64)};
+    }
+  };
+  const auto f = [](const variable_list& in) -> variable_list { return {Wrong::apply(in[0], in[1])}; };
+  CHECK_THROWS_WITH(
+      autograd::gradcheck(f, {input({2}), input({2})}),
+      Contains("input 1[1]") && Contains("output 0[1]") && Contains("numeric 3") && Contains("analytic 4"));
+  const auto missing = [](const variable_list& in) -> variable_list { return {in[0].detach() * in[0]}; };
+  CHECK_THROWS_WITH(autograd::gradcheck(missing, {input({1})}), Contains("input 0[0]"));
+  CHECK_THROWS_WITH(autograd::gradcheck(f, {ones({2}).requires_grad_(), input({2})}),
+                    Contains("input 0") && Contains("float32") && Contains("float64"));
+}
+
+TEST_CASE("gradgradcheck finds a first derivative that is right and a second that is not", "[autograd][gradcheck]") {
+  struct Cubed : autograd::Function<Cubed> {
+    static Tensor forward(AutogradContext* ctx, const Tensor& x) {
+      ctx->save_for_backward({x});
+      return x * x * x;
+    }
+    static variable_list backward(AutogradContext* ctx, variable_list dy) {
+      const Tensor x = ctx->get_saved_variables()[0];
+      return {dy[0] * x.detach() * x * 3};  // half of the second derivative gets lost
+    }
+  };
+  const auto f = [](const variable_list& in) -> variable_list { return {Cubed::apply(in[0])}; };
+  CHECK(autograd::gradcheck(f, {input({3})}));
+  CHECK_THROWS_WITH(autograd::gradgradcheck(f, {input({3})}), Contains("numeric") && Contains("analytic"));
+}

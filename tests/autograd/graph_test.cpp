@@ -1,0 +1,314 @@
+// What users do with a graph: hooks, several backwards, parts of a graph, accumulation.
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+using autograd::variable_list;
+
+namespace {
+Tensor leaf(const NestedList& values) { return tensor(values, kFloat64).requires_grad_(); }
+Tensor number(const NestedList& values) { return tensor(values, kFloat64); }
+}  // namespace
+
+TEST_CASE("a hook on a tensor sees its gradient, and what it returns replaces it", "[autograd][hooks]") {
+  Tensor x = leaf({1.0, 2.0}), h = x * 3;
+  Tensor seen;
+  const unsigned looks = h.register_hook([&](const Tensor& g) {
+    seen = g;
+    return Tensor();
+  });
+  const unsigned doubles = h.register_hook([](const Tensor& g) { return g * 2; });
+  const Tensor y = (h * h).sum();  // dy/dh = 2 h = 6 x
+  y.backward({}, true);
+  CHECK(seen.equal(number({6.0, 12.0})));
+  CHECK(x.grad().equal(number({36.0, 72.0})));
+  h.remove_hook(doubles);
+  h.remove_hook(looks);
+  x.zero_grad();
+  seen.reset();
+  y.backward();
+  CHECK_FALSE(seen.defined());
+  CHECK(x.grad().equal(number({18.0, 36.0})));
+}
+
+TEST_CASE("hooks see a gradient once it is complete, whatever number of uses it adds up", "[autograd][hooks]") {
+  Tensor x = leaf({1.0}), h = x * 1;
+  std::vector<double> seen;
+  h.register_hook([&](const Tensor& g) {
+    seen.push_back(g.item<double>());
+    return Tensor();
+  });
+  (h * 2 + h * 3 + h).sum().backward();
+  CHECK(seen == std::vector<double>{6});
+}
+
+TEST_CASE("hooks of a leaf run before accumulation, and for grad()", "[autograd][hooks]") {
+  Tensor x = leaf({2.0});
+  const unsigned hook = x.register_hook([](const Tensor& g) { return g * 10; });
+  CHECK(autograd::grad({x * 3}, {x})[0].item<double>() == 30);
+  (x * 3).backward();
+  (x * 3).backward();
+  CHECK(x.grad().item<double>() == 60);
+  x.remove_hook(hook);
+  (x * 3).backward();
+  CHECK(x.grad().item<double>() == 63);
+}
+
+TEST_CASE("a hook that changes the shape, and one of a tensor without gradient, are errors", "[autograd][hooks]") {
+  Tensor x = leaf({1.0, 2.0}), y = x * 2;
+  y.register_hook([](const Tensor& g) { return g.sum(); });
+  CHECK_THROWS_WITH(y.sum().backward(), Contains("mul") && Contains("(2,)") && Contains("()"));
+  CHECK_THROWS_WITH(ones({2}).register_hook([](const Tensor& g) { return g; }), Contains("does not require"));
+  CHECK_THROWS_WITH(x.remove_hook(7), Contains("no hook 7"));
+}
+
+TEST_CASE("an exception in a hook reaches the caller, and the next backward works", "[autograd][hooks]") {
+  Tensor x = leaf({1.0}), y = x * 2;
+  const unsigned hook = y.register_hook([](const Tensor&) -> Tensor { throw std::runtime_error("from the hook"); });
+  CHECK_THROWS_WITH(y.backward({}, true), "from the hook");
+  y.remove_hook(hook);
+  y.backward();
+  CHECK(x.grad().item<double>() == 2);
+}
+
+TEST_CASE("post-hooks of an accumulator run after each accumulation, with the sum", "[autograd][hooks]") {
+  Tensor x = leaf({1.0}), other = leaf({1.0});
+  const auto accumulator = autograd::grad_accumulator(x);
+  CHECK(accumulator == autograd::grad_accumulator(x));  // one for as long as somebody holds it
+  std::vector<double> sums;
+  const unsigned hook = accumulator->add_post_hook([&](const Tensor& v) { sums.push_back(v.grad().item<double>()); });
+  (x * 2 * other).backward();
+  (x * 3 * other).backward();
+  CHECK(sums == std::vector<double>{2, 5});
+  accumulator->remove_post_hook(hook);
+  (x * 4).backward();
+  CHECK(sums.size() == 2);
+  CHECK_THROWS_WITH(autograd::grad_accumulator(x * 2), Contains("leaf"));
+  CHECK_THROWS_WITH(accumulator->remove_post_hook(5), Contains("no hook 5"));
+}
+
+TEST_CASE("an accumulator with a slot keeps the gradient in the memory that it was given", "[autograd][hooks]") {
+  Tensor x = leaf({1.0, 2.0});
+  const Tensor bucket = zeros({4}, kFloat64);
+  const auto accumulator = autograd::grad_accumulator(x);
+  accumulator->set_slot(bucket.narrow(0, 1, 2));
+  (x * 3).sum().backward();
+  (x * 4).sum().backward();
+  CHECK(bucket.equal(number({0.0, 7.0, 7.0, 0.0})));
+  CHECK(x.grad().raw_data() == bucket.narrow(0, 1, 2).raw_data());
+}
+
+TEST_CASE("callbacks run in order when the whole backward is done, those that they queue too", "[autograd][hooks]") {
+  Tensor x = leaf({1.0}), h = x * 2;
+  std::vector<int> order;
+  h.register_hook([&](const Tensor&) {
+    for (int i = 0; i < 3; ++i)
+      autograd::queue_callback([&order, &x, i] {
+        CHECK(x.grad().item<double>() == 6);  // complete, although the hook ran before
+        order.push_back(i);
+        if (i == 0)
+          for (int k = 0; k < 20; ++k) autograd::queue_callback([&order, k] { order.push_back(10 + k); });
+        CHECK(order[0] == 0);  // what it holds is still there
+      });
+    return Tensor();
+  });
+  (h * 3).backward();
+  REQUIRE(order.size() == 23);
+  CHECK((order[0] == 0 && order[2] == 2 && order[22] == 29));
+  CHECK_THROWS_WITH(autograd::queue_callback([] {}), Contains("no backward is running"));
+}
+
+TEST_CASE("a second backward needs retain_graph, and the error says so", "[autograd]") {
+  Tensor x = leaf({3.0});
+  const Tensor y = x * x;
+  y.backward({}, /*retain_graph=*/true);
+  y.backward();
+  CHECK(x.grad().item<double>() == 12);
+  CHECK_THROWS_WITH(y.backward(), Contains("mul") && Contains("second time") && Contains("retain_graph"));
+  CHECK(x.grad().item<double>() == 12);
+  const Tensor linear = x + 1;  // saves nothing, so there is nothing to miss
+  linear.backward();
+  linear.backward();
+  CHECK(x.grad().item<double>() == 14);
+}
+
+TEST_CASE("create_graph gives higher derivatives", "[autograd]") {
+  Tensor x = leaf({2.0});
+  const Tensor y = x * x * x;  // x^3: 12, 12, 6 at 2
+  const Tensor first = autograd::grad({y}, {x}, {}, {}, /*create_graph=*/true)[0];
+  const Tensor second = autograd::grad({first}, {x}, {}, {}, true)[0];
+  const Tensor third = autograd::grad({second}, {x})[0];
+  CHECK(first.item<double>() == 12);
+  CHECK(second.item<double>() == 12);
+  CHECK(third.item<double>() == 6);
+  CHECK_FALSE(third.requires_grad());
+  (x * x * x).backward({}, {}, /*create_graph=*/true);
+  CHECK(x.grad().requires_grad());
+  const Tensor gradient = x.grad();
+  x.zero_grad();
+  gradient.backward();
+  CHECK(x.grad().item<double>() == 12);
+  x.zero_grad();
+}
+
+TEST_CASE("backward with inputs touches only these, leaves or not", "[autograd]") {
+  Tensor a = leaf({2.0}), b = leaf({5.0}), h = a * b;
+  int hooks = 0;
+  b.register_hook([&](const Tensor&) {
+    ++hooks;
+    return Tensor();
+  });
+  (h * 3).backward({}, {}, false, {a});
+  CHECK(a.grad().item<double>() == 15);
+  CHECK_FALSE(b.grad().defined());
+  CHECK(hooks == 0);
+  Tensor k = a * b;
+  (k * 3).backward({}, {}, false, {k});
+  CHECK(k.grad().item<double>() == 3);
+  CHECK(a.grad().item<double>() == 15);
+  CHECK_THROWS_WITH((a * b).backward({}, {}, false, {ones({1})}), Contains("input 0"));
+}
+
+TEST_CASE("grad returns gradients of any tensor and leaves grad() alone", "[autograd]") {
+  Tensor a = leaf({2.0}), b = leaf({5.0}), unused = leaf({1.0}), h = a * b;
+  const variable_list g = autograd::grad({h * h}, {a, h});
+  CHECK(g[0].item<double>() == 100);  // 2 a b^2
+  CHECK(g[1].item<double>() == 20);
+  CHECK_FALSE(a.grad().defined());
+  CHECK_THROWS_WITH(autograd::grad({a * b}, {a, unused}), Contains("input 1") && Contains("allow_unused"));
+  const variable_list some = autograd::grad({a * b}, {a, unused}, {}, {}, false, /*allow_unused=*/true);
+  CHECK(some[0].item<double>() == 5);
+  CHECK_FALSE(some[1].defined());
+  CHECK_THROWS_WITH(autograd::grad({a * b}, {ones({1})}), Contains("input 0 does not require"));
+  const variable_list both = autograd::grad({a * 2, a * b}, {a}, {number({10.0}), number({100.0})});
+  CHECK(both[0].item<double>() == 20 + 500);
+}
+
+TEST_CASE("backward says what it cannot start from", "[autograd]") {
+  Tensor x = leaf({1.0, 2.0});
+  CHECK_THROWS_WITH((x * 2).backward(), Contains("(2,)") && Contains("one element"));
+  CHECK_THROWS_WITH((x * 2).backward(ones({3}, kFloat64)), Contains("(3,)") && Contains("(2,)"));
+  CHECK_THROWS_WITH(ones({1}).backward(), Contains("does not require a gradient"));
+  CHECK_THROWS_WITH(autograd::backward({x * 2}, {x, x}), Contains("1 tensors but 2 gradients"));
+  const NoGradGuard guard;
+  CHECK_THROWS_WITH((x * 2).sum().backward(), Contains("has no history"));
+}
+
+TEST_CASE("nothing is recorded under NoGradGuard, and modes nest", "[autograd]") {
+  Tensor x = leaf({1.0});
+  {
+    const NoGradGuard off;
+    CHECK_FALSE((x * 2).requires_grad());
+    {
+      const EnableGradGuard on;
+      CHECK((x * 2).requires_grad());
+    }
+    CHECK_FALSE(is_grad_enabled());
+    x.add_(1);  // a leaf may be changed here
+  }
+  CHECK(is_grad_enabled());
+  CHECK(x.item<double>() == 2);
+}
+
+TEST_CASE("detach shares elements without history; detach_ cuts where it stands", "[autograd]") {
+  Tensor x = leaf({2.0}), h = x * 3;
+  const Tensor apart = h.detach();
+  CHECK_FALSE(apart.requires_grad());
+  CHECK(apart.raw_data() == h.raw_data());
+  (h * apart).backward();
+  CHECK(x.grad().item<double>() == 18);  // 3 * 6, with the second factor constant
+  Tensor cut = x * 5;
+  cut.detach_();
+  CHECK((cut.is_leaf() && !cut.requires_grad()));
+  cut.requires_grad_();
+  (cut * 7).backward();
+  CHECK(cut.grad().item<double>() == 7);
+  CHECK(x.grad().item<double>() == 18);
+  CHECK_THROWS_WITH(x.view({1, 1}).detach_(), Contains("view"));
+  CHECK_THROWS_WITH(h.requires_grad_(false), Contains("leaf"));
+  CHECK_THROWS_WITH(ones({1}, kInt64).requires_grad_(), Contains("int64") && Contains("floating point"));
+}
+
+TEST_CASE("retain_grad keeps the gradient of a result, as its hooks leave it", "[autograd]") {
+  Tensor x = leaf({2.0}), h = x * 3;
+  h.retain_grad();
+  h.register_hook([](const Tensor& g) { return g * 2; });
+  const Tensor y = h * 5;
+  y.backward({}, true);
+  CHECK(h.grad().item<double>() == 10);
+  y.backward();
+  CHECK(h.grad().item<double>() == 20);
+  CHECK(x.grad().item<double>() == 60);
+  x.retain_grad();  // a leaf has its gradient anyway
+  Tensor k = x * 3;
+  k.retain_grad();
+  k.mul_(10);  // it is the gradient of what k is now
+  (k * 7).backward();
+  CHECK(k.grad().item<double>() == 7);
+}
+
+TEST_CASE("gradients add up into what is there, without touching what others hold", "[autograd]") {
+  Tensor x = leaf({1.0, 2.0});
+  const Tensor seed = number({10.0, 20.0});
+  (x * 1).backward(seed);
+  CHECK(x.grad().raw_data() != seed.raw_data());
+  x.mutable_grad().zero_();
+  CHECK(seed.equal(number({10.0, 20.0})));
+  x.set_grad(number({100.0, 100.0}));
+  (x * 2).backward(seed);
+  CHECK(x.grad().equal(number({120.0, 140.0})));
+  x.zero_grad(/*set_to_none=*/false);
+  CHECK(x.grad().equal(number({0.0, 0.0})));
+  Tensor a = leaf({1.0}), b = leaf({1.0});
+  (a + b).backward();  // both get the same tensor at first
+  a.mutable_grad().fill_(9);
+  CHECK(b.grad().item<double>() == 1);
+}
+
+TEST_CASE("gradients that do not exist stay undefined, on the way and at the end", "[autograd]") {
+  Tensor x = leaf({{3.0, 1.0}, {2.0, 5.0}});
+  const auto [values, positions] = x.sort(1);
+  CHECK_FALSE(positions.requires_grad());
+  const std::vector<Tensor> parts = x.unbind(0);
+  (parts[1] * 2).sum().backward();  // nothing comes from the other outputs
+  CHECK(x.grad().equal(number({{0.0, 0.0}, {2.0, 2.0}})));
+  Tensor y = leaf({1.0});
+  (y.detach() * x.sum()).backward();
+  CHECK_FALSE(y.grad().defined());
+}
+
+TEST_CASE("an op of the same tensor twice, and a diamond, add up both ways", "[autograd]") {
+  Tensor x = leaf({3.0});
+  (x * x + x).backward();
+  CHECK(x.grad().item<double>() == 7);
+  x.zero_grad();
+  const Tensor h = x * 2, left = h * h, right = h * 3;
+  (left * right).backward();  // 3 (2x)^3: 72 x^2
+  CHECK(x.grad().item<double>() == 72 * 9);
+}
+
+TEST_CASE("a backward within a backward works", "[autograd]") {
+  struct Inner : autograd::Function<Inner> {
+    static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x) {
+      ctx->save_for_backward({x});
+      return x * x;
+    }
+    static variable_list backward(autograd::AutogradContext* ctx, variable_list dy) {
+      const EnableGradGuard on;
+      const Tensor again = ctx->get_saved_variables()[0].detach().requires_grad_();
+      (again * again).backward(dy[0]);
+      return {again.grad()};
+    }
+  };
+  Tensor x = leaf({3.0});
+  (Inner::apply(x) * 2).backward();
+  CHECK(x.grad().item<double>() == 12);
+}
+
+TEST_CASE("a leaf that changes its dtype gets gradients of the new one while an old graph lives", "[autograd]") {
+  nn::Linear fc(2, 1);
+  const Tensor old = fc(ones({1, 2}));  // holds the accumulators
+  fc->to(kFloat64);
+  fc(ones({1, 2}, kFloat64)).sum().backward();
+  CHECK(fc->weight.grad().dtype() == kFloat64);
+}

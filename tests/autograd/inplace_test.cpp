@@ -1,0 +1,215 @@
+// In-place operations: their gradients are those of the same formula out of place, and what must not change is guarded.
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+using autograd::variable_list;
+
+namespace {
+using Formula = std::function<Tensor(const Tensor& x, const Tensor& w)>;
+Tensor input(IntArrayRef sizes, double shift = 0) {
+  return (arange(numel_of(sizes), kFloat64).add(1).mul(0.37).sin() + shift).view(sizes).detach().requires_grad_();
+}
+/// Both formulas give the same values and, for uneven upstream gradients, the same gradients; finite differences agree
+/// with the first and second derivatives of the in-place one.
+void same(const Formula& in_place, const Formula& out_of_place) {
+  const Tensor x = input({3, 4}), w = input({3, 4}, 2);
+  const Tensor a = in_place(x, w), b = out_of_place(x, w);
+  REQUIRE(a.sizes() == b.sizes());
+  CHECK(a.allclose(b, 1e-14, 1e-14));
+  const Tensor seed = arange(a.numel(), kFloat64).cos().view(a.sizes());
+  const variable_list one = autograd::grad({a}, {x, w}, {seed}, {}, false, true);
+  const variable_list two = autograd::grad({b}, {x, w}, {seed}, {}, false, true);
+  for (size_t i = 0; i < 2; ++i) {
+    CAPTURE(i);
+    const auto dense = [&](const Tensor& g) { return g.defined() ? g : zeros({3, 4}, kFloat64); };
+    CHECK(dense(one[i]).allclose(dense(two[i]), 1e-13, 1e-13));  // the order of a few float64 sums
+  }
+  const auto f = [&](const variable_list& in) -> variable_list { return {in_place(in[0], in[1])}; };
+  CHECK(autograd::gradcheck(f, {x, w}));
+  CHECK(autograd::gradgradcheck(f, {x, w}));
+}
+}  // namespace
+
+TEST_CASE("in-place arithmetic has the gradients of the formula", "[autograd][inplace]") {
+  same(
+      [](const Tensor& x, const Tensor& w) {
+        Tensor h = x * 2;
+        h.add_(w).mul_(w).sub_(x, 3).div_(w);
+        h += x;
+        h.exp_().neg_();
+        return h.sigmoid_();
+      },
+      [](const Tensor& x, const Tensor& w) { return (((x * 2 + w) * w - x * 3) / w + x).exp().neg().sigmoid(); });
+}
+
+TEST_CASE("a change of a view reaches its base, with gradients", "[autograd][inplace]") {
+  same(
+      [](const Tensor& x, const Tensor& w) {
+        Tensor h = x * 2;
+        h.select(0, 1).mul_(w.select(0, 2));
+        return h;
+      },
+      [](const Tensor& x, const Tensor& w) {
+        const Tensor h = x * 2;
+        return cat({h.narrow(0, 0, 1), (h.select(0, 1) * w.select(0, 2)).unsqueeze(0), h.narrow(0, 2, 1)});
+      });
+}
+
+TEST_CASE("a change of the base reaches views made before", "[autograd][inplace]") {
+  same(
+      [](const Tensor& x, const Tensor& w) {
+        Tensor h = x * 1, row = h[1], column = h.select(1, 2);
+        h.mul_(w);
+        row.mul_(2);
+        return column * 3;
+      },
+      [](const Tensor& x, const Tensor& w) {
+        const Tensor h = x * w;
+        return cat({h[0][2].view({1}), h[1][2].view({1}) * 2, h[2][2].view({1})}) * 3;
+      });
+}
+
+TEST_CASE("views of views, transposed and strided, write through", "[autograd][inplace]") {
+  same(
+      [](const Tensor& x, const Tensor& w) {
+        Tensor h = x.clone();
+        Tensor part = h.t().slice(0, 0, 4, 2).narrow(1, 1, 2);  // columns 0 and 2 of rows 1 and 2
+        part.copy_(w.t().narrow(0, 0, 2).narrow(1, 0, 2));
+        part.mul_(3);
+        return h * w;
+      },
+      [](const Tensor& x, const Tensor& w) {
+        const Tensor s = w.t().narrow(0, 0, 2).narrow(1, 0, 2), p = s * 3;
+        const Tensor mask = tensor({{0.0, 0.0, 0.0, 0.0}, {1.0, 0.0, 1.0, 0.0}, {1.0, 0.0, 1.0, 0.0}}, kFloat64);
+        const Tensor at = cat({zeros({1, 2}, kFloat64), p.t()});
+        const Tensor zero = zeros({3, 1}, kFloat64);
+        const Tensor spread = cat({at.narrow(1, 0, 1), zero, at.narrow(1, 1, 1), zero}, 1);
+        return (x * (mask * -1 + 1) + spread) * w;
+      });
+}
+
+TEST_CASE("a base without gradient gets a history from what is written into it", "[autograd][inplace]") {
+  same(
+      [](const Tensor& x, const Tensor& w) {
+        Tensor table = zeros({5, 4}, kFloat64);
+        table.narrow(0, 1, 3).copy_(x);
+        table[4].copy_(w[0]);
+        return table * table;
+      },
+      [](const Tensor& x, const Tensor& w) {
+        const Tensor table = cat({zeros({1, 4}, kFloat64), x, w.narrow(0, 0, 1)});
+        return table * table;
+      });
+}
+
+TEST_CASE("the base may itself lie in part of a larger storage, in any order", "[autograd][inplace]") {
+  const auto base_of = [](const Tensor& x, bool transposed) {
+    Tensor large = zeros({7, 9}, kFloat64);
+    Tensor base = transposed ? large.narrow(0, 2, 4).narrow(1, 3, 3).t().detach() : large.narrow(0, 1, 3).detach();
+    base = transposed ? base : base.narrow(1, 4, 4).detach();  // (3, 4), not contiguous, and nobody's view
+    base.copy_(x);
+    return base;
+  };
+  for (const bool transposed : {true, false}) {
+    CAPTURE(transposed);
+    same(
+        [&](const Tensor& x, const Tensor& w) {
+          Tensor base = base_of(x, transposed);
+          base[1].mul_(w[2]);
+          return base * 2;
+        },
+        [&](const Tensor& x, const Tensor& w) {
+          return cat({x.narrow(0, 0, 1), (x[1] * w[2]).unsqueeze(0), x.narrow(0, 2, 1)}) * 2;
+        });
+  }
+}
+
+TEST_CASE("as_strided of a tensor that is not contiguous has a gradient", "[autograd][inplace]") {
+  const auto f = [](const variable_list& in) -> variable_list {
+    const Tensor t = in[0].t().clone().t() * 1;  // (3, 4)
+    return {in[0].t().as_strided({2, 2, 3}, {1, 2, 3}, 1).square(), t.as_strided({2, 2}, {1, 1}).exp()};
+  };
+  CHECK(autograd::gradcheck(f, {input({3, 4})}));
+  CHECK(autograd::gradgradcheck(f, {input({3, 4})}));
+}
+
+TEST_CASE("masks, clamps, fills and constants in place", "[autograd][inplace]") {
+  const Tensor mask = (arange(12).view({3, 4}) % 3).eq(0);
+  same(
+      [&](const Tensor& x, const Tensor& w) {
+        Tensor h = x * w, rest = x + w;
+        h.masked_fill_(mask, 0.5).clamp_(-1.5, 1.5);
+        rest[0].fill_(3);
+        rest[2].zero_();
+        return h.tanh_() * rest;
+      },
+      [&](const Tensor& x, const Tensor& w) {
+        const Tensor keep = cat({zeros({1, 4}, kFloat64), ones({1, 4}, kFloat64), zeros({1, 4}, kFloat64)});
+        const Tensor three = cat({full({1, 4}, 3.0, kFloat64), zeros({2, 4}, kFloat64)});
+        return (x * w).masked_fill(mask, 0.5).clamp(-1.5, 1.5).tanh() * ((x + w) * keep + three);
+      });
+}
+
+TEST_CASE("a leaf that requires a gradient, and a view of one, cannot be changed in place", "[autograd][inplace]") {
+  Tensor x = ones({2, 3}).requires_grad_();
+  CHECK_THROWS_WITH(x.add_(1), Contains("add_") && Contains("leaf") && Contains("(2, 3)") && Contains("NoGradGuard"));
+  CHECK_THROWS_WITH(x[0].zero_(), Contains("fill_") && Contains("view of a leaf"));
+  CHECK(x.equal(ones({2, 3})));
+  {
+    const NoGradGuard guard;
+    x.add_(1);
+    x[0].zero_();
+  }
+  CHECK(x.sum().item<double>() == 6);
+  CHECK(x.is_leaf());
+}
+
+TEST_CASE("a tensor that holds an element more than once cannot be written to", "[autograd][inplace]") {
+  Tensor x = ones({1}).expand({3});
+  CHECK_THROWS_WITH(x.add_(1), Contains("add_") && Contains("(3,)") && Contains("clone"));
+  CHECK_THROWS_WITH(x.copy_(zeros({3})), Contains("copy_"));
+  CHECK(x[0].item<double>() == 1);
+}
+
+TEST_CASE("in-place operations keep shape and kind", "[autograd][inplace]") {
+  Tensor x = ones({3}), n = ones({3}, kInt64);
+  CHECK_THROWS_WITH(x.add_(ones({2, 3})), Contains("add_") && Contains("(3,)") && Contains("(2, 3)"));
+  CHECK_THROWS_WITH(n.add_(1.5), Contains("int64") && Contains("1.5"));
+  CHECK_THROWS_WITH(n.mul_(ones({3})), Contains("mul_") && Contains("int64"));
+  n.add_(2);
+  CHECK(n.equal(full({3}, 3, kInt64)));
+  x.add_(ones({3}, kFloat64));
+  CHECK(x.dtype() == kFloat32);
+}
+
+TEST_CASE("a saved tensor that was changed since is an error with op, shape and versions", "[autograd][saved]") {
+  Tensor x = ones({2, 3}).requires_grad_();
+#define MESSAGE Contains("(2, 3)") && Contains("version 1") && Contains("version 0")  // matchers hold references
+  Tensor h = x * 1;
+  Tensor y = h * h;
+  h.add_(1);
+  CHECK_THROWS_WITH(y.sum().backward(), Contains("mul") && MESSAGE);
+  h = x * 1;
+  y = h.exp();  // saves its output
+  y.mul_(2);
+  CHECK_THROWS_WITH(y.sum().backward(), Contains("exp") && MESSAGE);
+  h = x * 1;
+  y = matmul(h, ones({3, 2}).requires_grad_());
+  h[0].zero_();  // through a view
+  CHECK_THROWS_WITH(y.sum().backward(), Contains("mm") && MESSAGE);
+  h = x * 1;
+  y = h.square();
+  h.detach().fill_(7);  // through a detached tensor
+  CHECK_THROWS_WITH(y.sum().backward(), MESSAGE);
+  h = x * 1;
+  y = h.square();
+  h.data().add_(1);  // data() is for those who know what they do
+  y.sum().backward();
+  CHECK(x.grad().equal(full({2, 3}, 4.0)));
+  h = x * 1;
+  y = h + 1;  // saves nothing
+  h.zero_();
+  y.sum().backward();
+#undef MESSAGE
+}
