@@ -1,5 +1,7 @@
 #include "tandem/autograd/index.h"
 
+#include <algorithm>
+
 #include "tandem/autograd/copy.h"
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/factory.h"
@@ -63,8 +65,9 @@ Tensor stack(TensorList tensors, int64_t dim) {
   dim = wrap_dim("stack", dim, tensors[0].dim() + 1);
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
-    TANDEM_CHECK(t.sizes() == tensors[0].sizes(), "stack: ", t.sizes(), " beside ", tensors[0].sizes(),
-                 "; all must have one shape");
+    TANDEM_CHECK(t.sizes() == tensors[0].sizes() && t.device() == tensors[0].device(), "stack: ", t.sizes(), " on ",
+                 t.device(), " beside ", tensors[0].sizes(), " on ", tensors[0].device(),
+                 "; all must have one shape and device");
     rows.push_back(t.unsqueeze(dim));
   }
   return cat(rows, dim);
@@ -191,7 +194,13 @@ Tensor Tensor::masked_select(const Tensor& mask) const {
 
 Tensor one_hot(const Tensor& target, int64_t num_classes) {
   TANDEM_CHECK(target.dtype() == kInt64, "one_hot: target is ", target.dtype(), "; accepted: int64");
-  if (num_classes < 0) num_classes = target.numel() ? target.max().item<int64_t>() + 1 : 0;
+  if (target.numel() > 0) {
+    const auto low = target.min().item<int64_t>(), high = target.max().item<int64_t>();
+    TANDEM_CHECK_AS(IndexError, low >= 0 && (num_classes < 0 || high < num_classes), "one_hot: targets go from ", low,
+                    " to ", high, "; accepted: 0 to ", num_classes < 0 ? high : num_classes - 1);
+    if (num_classes < 0) num_classes = high + 1;
+  }
+  num_classes = std::max<int64_t>(num_classes, 0);
   Shape sizes = target.sizes();
   sizes.push_back(num_classes);
   return zeros(sizes, target.options()).scatter(-1, target.unsqueeze(-1), ones_like(target.unsqueeze(-1)));

@@ -19,6 +19,12 @@ Tensor dense(const Tensor& x) {
 void check_real(const char* op, const Tensor& x) {
   TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
 }
+/// A weight, bias or statistic, or none: `size` elements on x's device.
+void check_part(const char* op, const char* name, const Tensor& part, int64_t size, const Tensor& x) {
+  TANDEM_CHECK(!part.defined() || (part.numel() == size && part.device() == x.device()), op, ": ", name, " is ",
+               part.sizes(), " on ", part.device(), "; accepted: ", size, " elements on ", x.device(), ", as x of ",
+               x.sizes(), " has");
+}
 /// Kernels of whole rows exist for float32 and float64; half types go through float.
 Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? x.to(kFloat32) : x; }
 
@@ -119,8 +125,7 @@ Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weig
   }
   TANDEM_CHECK(log_prob.dim() == 2 && target.dim() == 1 && target.size(0) == log_prob.size(0), "nll_loss: log_prob is ",
                log_prob.sizes(), " and target is ", target.sizes(), "; accepted: (N, C) and (N,)");
-  TANDEM_CHECK(!weight.defined() || (weight.dim() == 1 && weight.size(0) == log_prob.size(1)),
-               "nll_loss: weight must be (", log_prob.size(1), ",)");
+  check_part("nll_loss", "weight", weight, log_prob.size(1), log_prob);
   const Tensor x = dense(widened(log_prob)), t = dense(target);
   const Tensor w = weight.defined() ? dense(weight.detach().to(x.dtype())) : Tensor();
   Tensor losses = core::empty({x.size(0)}, x.dtype(), x.device()),
@@ -205,8 +210,10 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   check_real("batch_norm", input);
   TANDEM_CHECK(input.dim() >= 2, "batch_norm: x is ", input.sizes(), "; accepted: (N, C, ...)");
   const int64_t channels = input.size(1);
-  TANDEM_CHECK(!weight.defined() || weight.numel() == channels, "batch_norm: weight has ", weight.numel(),
-               " elements for ", channels, " channels of ", input.sizes());
+  check_part("batch_norm", "weight", weight, channels, input);
+  check_part("batch_norm", "bias", bias, channels, input);
+  check_part("batch_norm", "running_mean", running_mean, channels, input);
+  check_part("batch_norm", "running_var", running_var, channels, input);
   TANDEM_CHECK(training || (running_mean.defined() && running_var.defined()),
                "batch_norm: evaluation needs running_mean and running_var");
   const Tensor wide = widened(input).reshape({input.size(0), channels, -1 * (input.numel() != 0)});
@@ -266,6 +273,8 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(input.dim());
   TANDEM_CHECK(tail > 0 && tail <= rank && input.sizes().slice(rank - tail, tail) == normalized_shape,
                "layer_norm: x is ", input.sizes(), "; its last sizes must be ", normalized_shape);
+  check_part("layer_norm", "weight", weight, n, input);
+  check_part("layer_norm", "bias", bias, n, input);
   const Tensor wide = widened(input).reshape({n ? input.numel() / n : 0, n});
   const Tensor x = dense(wide), w = weight.defined() ? dense(weight.to(x.dtype()).reshape({n})).detach() : Tensor(),
                b = bias.defined() ? dense(bias.to(x.dtype()).reshape({n})).detach() : Tensor();

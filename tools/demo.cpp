@@ -1,15 +1,17 @@
 // `tandem demo`: trains a model on FashionMNIST and shows what came of it.
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tandem/data/data.h"
 #include "tandem/models/models.h"
-#include "tandem/serialize/safetensors.h"
+#include "tandem/serialize/module.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/commands.h"
 
@@ -115,9 +117,18 @@ void write_json(const std::string& path, const nlohmann::json& json) {
   out << json.dump(2) << "\n";
   out.close();
   if (!out || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);
     std::remove(temporary.c_str());
-    TANDEM_FAIL("demo: cannot write ", path);
+    TANDEM_FAIL("demo: cannot write ", path, ": ", reason);
   }
+}
+/// Told before the training rather than after it.
+void check_place(const char* option, const std::string& path) {
+  if (path.empty()) return;
+  TANDEM_CHECK(!std::filesystem::is_directory(path), "demo: ", option, " ", path, " is a folder; accepted: a file");
+  const std::string folder = std::filesystem::absolute(path).parent_path().string();
+  TANDEM_CHECK(::access(folder.c_str(), W_OK) == 0, "demo: ", option, " ", path, " cannot be written: ", folder, ": ",
+               std::strerror(errno));
 }
 
 void demo(const Settings& s) {
@@ -125,16 +136,14 @@ void demo(const Settings& s) {
   TANDEM_CHECK(!folder.empty(),
                "demo: FashionMNIST was not found; install the package dataset-fashion-mnist, or name a ",
                "folder that holds train-images-idx3-ubyte.gz and its three companions with --data");
+  check_place("--save", s.save);
+  check_place("--json", s.json);
   if (s.threads > 0) set_num_threads(s.threads);
   manual_seed(s.seed);
   using Mode = data::datasets::FashionMNIST::Mode;
   data::datasets::FashionMNIST train(folder, Mode::kTrain), test(folder, Mode::kTest);
   const Model model = make_model(s.model);
-  if (!s.load.empty()) {
-    nn::NamedParameters state;
-    for (const auto& [name, tensor] : load_safetensors(s.load)) state.insert(name, tensor);
-    model.module->load_state_dict(state);
-  }
+  if (!s.load.empty()) load_module(*model.module, s.load);
   optim::Adam optimizer(model.module->parameters(), optim::AdamOptions(1e-3));
   const auto samples = static_cast<int64_t>(*train.size());
   std::printf("%s on FashionMNIST: %lld images, batch %lld, %d thread(s)\n", s.model.c_str(),
@@ -164,11 +173,7 @@ void demo(const Settings& s) {
   draw(model, test);
   std::printf("\nmode     seconds   samples/s   test accuracy   peak MiB\n");
   std::printf("single   %7.1f   %9.0f   %11.2f %%   %8.1f\n", spent, rate, 100 * right, peak);
-  if (!s.save.empty()) {
-    std::vector<std::pair<std::string, Tensor>> state;
-    for (const auto& item : model.module->state_dict()) state.emplace_back(item.key(), item.value());
-    save_safetensors(state, s.save);
-  }
+  if (!s.save.empty()) save_module(*model.module, s.save);
   if (!s.json.empty())
     write_json(s.json, {{"runs",
                          {{{"mode", "single"},

@@ -1,0 +1,213 @@
+// What the engine says of input that cannot be: the op, the values that clash, and what would be accepted.
+#include <functional>
+
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+
+namespace {
+
+struct Mistake {
+  const char* name;
+  std::function<void()> make;
+  std::vector<std::string> words;  // all of them are in the message
+};
+void check(const std::vector<Mistake>& mistakes) {
+  for (const Mistake& m : mistakes) {
+    INFO(m.name);
+    std::string message = "no error at all";
+    try {
+      m.make();
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    for (const std::string& word : m.words) CHECK_THAT(message, Contains(word));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("shapes that clash are named with their op", "[errors]") {
+  const Tensor a = ones({2, 3}), b = ones({4, 5}), image = ones({1, 3, 8, 8});
+  check({
+      {"add", [&] { a + b; }, {"add", "(2, 3)", "(4, 5)"}},
+      {"in place", [&] { ones({3}).add_(a); }, {"add_", "(3,)", "(2, 3)"}},
+      {"matmul", [&] { matmul(a, b); }, {"matmul", "(2, 3)", "(4, 5)"}},
+      {"mm", [&] { mm(a, image); }, {"mm", "(1, 3, 8, 8)"}},
+      {"bmm", [&] { bmm(a, b); }, {"bmm", "(2, 3)"}},
+      {"linear", [&] { nn::Linear(4, 2)(a); }, {"linear", "(2, 3)", "(2, 4)"}},
+      {"conv2d, channels", [&] { nn::Conv2d(1, 2, 3)(image); }, {"conv2d", "(1, 3, 8, 8)", "(2, 1, 3, 3)"}},
+      {"conv2d, kernel", [&] { nn::Conv2d(3, 2, 9)(image); }, {"conv2d", "(1, 3, 8, 8)", "9"}},
+      {"conv2d, groups", [&] { nn::Conv2d(nn::Conv2dOptions(3, 4, 1).groups(2)); }, {"groups", "2", "3"}},
+      {"max_pool2d", [&] { max_pool2d(a, 2); }, {"max_pool2d", "(2, 3)"}},
+      {"batch norm", [&] { nn::BatchNorm2d(3)(a); }, {"BatchNorm2d", "(2, 3)"}},
+      {"batch norm's parts", [&] { batch_norm(a, ones({3}), ones({2}), {}, {}, true); }, {"batch_norm", "(2,)", "3"}},
+      {"running mean", [&] { batch_norm(a, {}, {}, ones({1}), ones({3}), false); }, {"running_mean", "(1,)", "3"}},
+      {"bias",
+       [&] {
+         linear(a, ones({5, 3}), ones({4}));
+       },
+       {"linear", "(4,)", "5"}},
+      {"bias of conv2d",
+       [&] {
+         conv2d(image, ones({2, 3, 1, 1}), ones({3}));
+       },
+       {"conv2d", "(3,)", "2"}},
+      {"class weights", [&] { nll_loss(a, zeros({2}, kInt64), ones({2})); }, {"nll_loss", "(2,)", "3"}},
+      {"layer norm", [&] { nn::LayerNorm(std::vector<int64_t>{5})(a); }, {"layer_norm", "(2, 3)", "(5,)"}},
+      {"cat",
+       [&] {
+         cat({a, b});
+       },
+       {"cat", "(2, 3)", "(4, 5)"}},
+      {"cat of nothing", [&] { cat({}); }, {"cat"}},
+      {"stack",
+       [&] {
+         stack({a, b});
+       },
+       {"stack", "(2, 3)", "(4, 5)"}},
+      {"view",
+       [&] {
+         a.view({4, 2});
+       },
+       {"view", "(2, 3)", "(4, 2)"}},
+      {"reshape",
+       [&] {
+         a.reshape({-1, 4});
+       },
+       {"reshape", "(2, 3)", "(-1, 4)"}},
+      {"expand",
+       [&] {
+         a.expand({5, 3});
+       },
+       {"expand", "(2, 3)", "(5, 3)"}},
+      {"permute",
+       [&] {
+         a.permute({0, 0});
+       },
+       {"permute", "(0, 0)"}},
+      {"narrow", [&] { a.narrow(1, 2, 2); }, {"narrow", "2", "(2, 3)"}},
+      {"mse_loss", [&] { mse_loss(a, b); }, {"mse_loss", "(2, 3)", "(4, 5)"}},
+      {"backward", [&] { a.clone().requires_grad_().mul(2).backward(b); }, {"backward", "(4, 5)", "(2, 3)"}},
+      {"backward of many", [&] { a.clone().requires_grad_().mul(2).backward(); }, {"backward", "(2, 3)"}},
+      {"item", [&] { a.item(); }, {"item", "(2, 3)"}},
+      {"rows of unequal length",
+       [&] {
+         tensor({{1, 2}, {3}});
+       },
+       {"tensor", "(2,)", "(1,)"}},
+      {"negative size",
+       [&] {
+         empty({2, -1});
+       },
+       {"empty", "(2, -1)"}},
+      {"more than memory",
+       [&] {
+         empty({int64_t(1) << 62, 4});
+       },
+       {"empty", "4611686018427387904"}},
+  });
+}
+
+TEST_CASE("dtypes that clash are named with their op", "[errors]") {
+  const Tensor x = ones({2, 3}), ints = ones({2, 3}, kInt64);
+  check({
+      {"matmul", [&] { matmul(x, ints.t()); }, {"matmul", "float32", "int64"}},
+      {"mean of integers", [&] { ints.mean(); }, {"mean", "int64", "floating point"}},
+      {"gradient of integers", [&] { ints.requires_grad_(); }, {"requires_grad_", "int64"}},
+      {"wrong pointer", [&] { x.data_ptr<double>(); }, {"data_ptr", "float64", "float32"}},
+      {"index", [&] { x.index_select(0, x[0]); }, {"index_select", "float32"}},
+      {"embedding", [&] { embedding(x, x); }, {"embedding", "float32"}},
+      {"target", [&] { cross_entropy(x, zeros({2}, kInt32)); }, {"int32", "int64"}},
+      {"in place", [&] { ones({2}, kInt64).add_(0.5); }, {"add_", "int64", "0.5"}},
+      {"bitwise", [&] { x& x; }, {"bitwise_and", "float32"}},
+  });
+}
+
+TEST_CASE("indices and targets out of range are named", "[errors]") {
+  const Tensor x = ones({2, 3});
+  const auto labels = [](int64_t label) { return full({2}, label); };
+  check({
+      {"nll_loss", [&] { nll_loss(x, labels(3)); }, {"nll_loss", "3"}},
+      {"cross_entropy", [&] { cross_entropy(x, labels(-1)); }, {"-1", "3"}},
+      {"one_hot", [&] { one_hot(labels(5), 3); }, {"one_hot", "5", "3"}},
+      {"embedding", [&] { embedding(x, labels(2)); }, {"index_select", "2", "0 to 1"}},
+      {"index_select", [&] { x.index_select(1, labels(7)); }, {"index_select", "7", "3"}},
+      {"gather",
+       [&] {
+         x.gather(1, full({2, 1}, 9));
+       },
+       {"gather", "9"}},
+      {"select", [&] { x[2]; }, {"select", "2"}},
+      {"dimension", [&] { x.sum(2); }, {"sum", "2"}},
+      {"size", [&] { x.size(-3); }, {"size", "-3"}},
+      {"topk", [&] { x.topk(4); }, {"topk", "4", "(2, 3)"}},
+  });
+}
+
+TEST_CASE("tensors and modules on the wrong device, and devices that are not there, are named", "[errors]") {
+  set_cpu_device_count(2);
+  const Tensor here = ones({2, 3}), there = ones({2, 3}, Device("cpu:1"));
+  const auto both = std::vector<std::string>{" cpu", "cpu:1"};
+  const auto with = [&](const char* op) {
+    std::vector<std::string> words = both;
+    words.push_back(op);
+    return words;
+  };
+  nn::Linear layer(3, 1);
+  nn::Conv2d convolution(1, 1, 1);
+  nn::BatchNorm1d norm(3);
+  check({
+      {"add", [&] { here + there; }, with("add")},
+      {"in place", [&] { here.clone().mul_(there); }, with("mul")},
+      {"matmul", [&] { matmul(here, there.t()); }, with("matmul")},
+      {"cat",
+       [&] {
+         cat({here, there});
+       },
+       with("cat")},
+      {"stack",
+       [&] {
+         stack({here, there});
+       },
+       with("stack")},
+      {"where", [&] { where(here > 0, here, there); }, with("where")},
+      {"index_select", [&] { here.index_select(0, zeros({1}, TensorOptions(kInt64).device("cpu:1"))); },
+       with("index_select")},
+      {"module", [&] { layer(there); }, with("linear")},
+      {"convolution",
+       [&] {
+         convolution(there.view({1, 1, 2, 3}));
+       },
+       with("conv2d")},
+      {"norm", [&] { norm(there); }, with("batch_norm")},
+      {"norm, evaluated",
+       [&] {
+         norm->eval();
+         norm(there);
+       },
+       with("batch_norm")},
+      {"layer norm", [&] { layer_norm(here, {3}, there[0]); }, with("layer_norm")},
+      {"class weights", [&] { nll_loss(here, zeros({2}, kInt64), there[0]); }, with("nll_loss")},
+      {"loss", [&] { cross_entropy(here, zeros({2}, TensorOptions(kInt64).device("cpu:1"))); }, both},
+      {"mse", [&] { mse_loss(here, there); }, with("mse_loss")},
+      {"backward", [&] { here.clone().requires_grad_().mul(2).backward(there); }, both},
+      {"no such device", [&] { ones({1}, Device("cpu:2")); }, {"cpu:2", "there are 2"}},
+      {"move there", [&] { here.to(Device("cpu:5")); }, {"cpu:5"}},
+      {"module there", [&] { layer->to(Device("cpu:5")); }, {"cpu:5"}},
+      {"no such name", [&] { Device("tpu:0"); }, {"tpu:0", "cpu"}},
+  });
+  set_cpu_device_count(1);
+}
+
+TEST_CASE("CUDA asked of a build without it says so", "[errors]") {
+  if (cuda::is_available()) return;
+  nn::Linear layer(3, 1);
+  check({
+      {"factory", [] { ones({1}, kCUDA); }, {"cuda:0", "without CUDA"}},
+      {"to", [] { ones({1}).to(kCUDA); }, {"cuda:0", "without CUDA"}},
+      {"module", [&] { layer->to(kCUDA); }, {"cuda:0", "without CUDA"}},
+  });
+  CHECK(layer->weight.device() == Device(kCPU));
+}

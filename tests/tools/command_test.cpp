@@ -1,0 +1,213 @@
+// The `tandem` command with good and with bad input: its exit status, what it says, and what it leaves behind.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <functional>
+
+#include "tandem/tests/catch.h"
+#include "tandem/tests/data/idx_files.h"
+#include "tandem/tests/temporary.h"
+
+using namespace tandem::test;
+
+namespace {
+
+struct Result {
+  int status;  // -1: ended by a signal
+  std::string output;
+};
+/// The command's files may have `file_limit` bytes at most; beyond them a write fails, as on a full disk.
+Result run(const std::vector<std::string>& arguments, rlim_t file_limit = RLIM_INFINITY,
+           const char* standard_output = nullptr) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  std::vector<char*> argv{const_cast<char*>(TANDEM_COMMAND)};
+  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDERR_FILENO);
+    const int out = standard_output ? ::open(standard_output, O_WRONLY) : ends[1];
+    ::dup2(out, STDOUT_FILENO);
+    ::close(ends[0]);
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{file_limit, RLIM_INFINITY};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::alarm(120);  // what hangs is ended by a signal, and fails
+    ::execv(TANDEM_COMMAND, argv.data());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  Result result;
+  char chunk[4096];
+  for (ssize_t n; (n = ::read(ends[0], chunk, sizeof chunk)) > 0;) result.output.append(chunk, static_cast<size_t>(n));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return result;
+}
+
+/// A data set of 40 images to train on and 10 to test with.
+struct Data {
+  Data() {
+    for (const auto& [prefix, count] : {std::pair("train", 40u), std::pair("t10k", 10u)}) {
+      std::string labels;
+      for (uint32_t i = 0; i < count; ++i) labels += static_cast<char>(i % 10);
+      write_file(path(prefix, true), idx_bytes({count, 28, 28}, some_bytes(count * 784)));
+      write_file(path(prefix, false), idx_bytes({count}, labels));
+    }
+  }
+  std::string path(const std::string& prefix, bool images) const {
+    return folder / (prefix + (images ? "-images-idx3-ubyte" : "-labels-idx1-ubyte"));
+  }
+  std::vector<std::string> demo(std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"demo", "--model", "mlp", "--batch-size", "16", "--data", folder.path()});
+    return more;
+  }
+  TemporaryFolder folder;
+};
+
+}  // namespace
+
+TEST_CASE("the demo saves, writes JSON, and loads again", "[command]") {
+  const Data data;
+  const TemporaryFolder out;
+  const Result first = run(data.demo({"--save", out / "state", "--json", out / "json"}));
+  INFO(first.output);
+  REQUIRE(first.status == 0);
+  CHECK_THAT(read_file(out / "json"), Contains("\"mode\": \"single\"") && Contains("\"test_accuracy\""));
+  CHECK(out.count() == 2);
+  const Result second = run(data.demo({"--load", out / "state", "--epochs", "0"}));
+  INFO(second.output);
+  REQUIRE(second.status == 0);
+}
+
+TEST_CASE("data that cannot be is an error that names the file and the values", "[command]") {
+  struct Case {
+    const char* name;
+    std::function<void(const Data&)> spoil;
+    std::string words;
+  };
+  const std::vector<Case> cases = {
+      {"missing", [](const Data& d) { std::filesystem::remove(d.path("train", true)); }, "there is neither"},
+      {"missing test labels", [](const Data& d) { std::filesystem::remove(d.path("t10k", false)); }, "t10k-labels"},
+      {"empty", [](const Data& d) { write_file(d.path("train", true), ""); }, "no magic number"},
+      {"truncated",
+       [](const Data& d) { write_file(d.path("train", true), read_file(d.path("train", true)).substr(0, 10000)); },
+       "31360 bytes; a file of its length holds at most 10000"},
+      {"a little truncated",
+       [](const Data& d) { write_file(d.path("train", true), read_file(d.path("train", true)).substr(0, 31000)); },
+       "need 31360 bytes, it has 30984"},
+      {"truncated gzip",
+       [](const Data& d) {
+         const std::string bytes = gzip(read_file(d.path("train", true)));
+         write_file(d.path("train", true), bytes.substr(0, bytes.size() / 2));
+       },
+       "its gzip stream does not end"},
+      {"too long", [](const Data& d) { write_file(d.path("t10k", false), idx_bytes({10}, some_bytes(11))); },
+       "goes on after the 10 bytes"},
+      {"labels in the place of images",
+       [](const Data& d) { write_file(d.path("train", true), read_file(d.path("train", false))); },
+       "has 1 dimensions; accepted: 3"},
+      {"no IDX file", [](const Data& d) { write_file(d.path("train", true), "<html>not found</html>"); },
+       "not an IDX file"},
+      {"of another type",
+       [](const Data& d) { write_file(d.path("train", false), idx_bytes({40}, some_bytes(160), 13)); },
+       "holds type 13; accepted: 8"},
+      {"of other sizes",
+       [](const Data& d) {
+         write_file(d.path("train", true), idx_bytes({40, 14, 56}, some_bytes(31360)));
+       },
+       "14 x 56 pixels; accepted: 28 x 28"},
+      {"more images than labels",
+       [](const Data& d) {
+         write_file(d.path("train", true), idx_bytes({41, 28, 28}, some_bytes(32144)));
+       },
+       "holds 41 images"},
+      {"a label out of range",
+       [](const Data& d) { write_file(d.path("train", false), idx_bytes({40}, std::string(40, '\x0b'))); },
+       "is 11; accepted: 0 to 9"},
+      {"a header that asks for all memory",
+       [](const Data& d) {
+         write_file(d.path("train", true), idx_bytes({0xffffffff, 0xffff, 0xffff}, "x"));
+       },
+       "more than memory can address"},
+  };
+  for (const Case& c : cases) {
+    const Data data;
+    const TemporaryFolder out;
+    c.spoil(data);
+    const Result result = run(data.demo({"--save", out / "state", "--json", out / "json"}));
+    INFO(c.name << ": " << result.output);
+    CHECK(result.status == 1);
+    CHECK_THAT(result.output, Contains(c.words) && Contains(data.folder.path()));
+    CHECK(out.count() == 0);
+  }
+}
+
+TEST_CASE("a state that does not fit is an error that names the file and what clashes", "[command]") {
+  const Data data;
+  const TemporaryFolder out;
+  REQUIRE(run({"demo", "--model", "lenet", "--epochs", "0", "--data", data.folder.path(), "--save", out / "lenet"})
+              .status == 0);
+  write_file(out / "cut", read_file(out / "lenet").substr(0, 50000));
+  write_file(out / "text", "this is not a safetensors file");
+  for (const auto& [name, words] :
+       {std::pair("nowhere", "No such file"), std::pair("lenet", "'fc1.weight' is (50, 320)"),
+        std::pair("cut", "truncated"), std::pair("text", "announces a header")}) {
+    const Result result = run(data.demo({"--load", out / name, "--save", out / "new"}));
+    INFO(name << ": " << result.output);
+    CHECK(result.status == 1);
+    CHECK_THAT(result.output, Contains(out / name) && Contains(words));
+  }
+  CHECK(out.count() == 3);
+}
+
+TEST_CASE("where nothing can be written, the demo says so before it trains", "[command]") {
+  const Data data;
+  const TemporaryFolder out;
+  for (const char* option : {"--save", "--json"})
+    for (const std::string& place : {out / "no/such/file", out.path()}) {
+      const Result result = run(data.demo({option, place}));
+      INFO(result.output);
+      CHECK(result.status == 1);
+      CHECK_THAT(result.output, Contains(option) && Contains(place) && !Contains("samples/s"));
+    }
+  CHECK(out.count() == 0);
+}
+
+TEST_CASE("a disk that fills up leaves no half-written file", "[command]") {
+  const Data data;
+  const TemporaryFolder out;
+  const Result save = run(data.demo({"--save", out / "state"}), 100'000);
+  INFO(save.output);
+  CHECK(save.status == 1);
+  CHECK_THAT(save.output, Contains(out / "state") && Contains("File too large"));
+  const Result json = run(data.demo({"--json", out / "json"}), 100);
+  INFO(json.output);
+  CHECK(json.status == 1);
+  CHECK_THAT(json.output, Contains(out / "json") && Contains("File too large"));
+  CHECK(out.count() == 0);
+  const Result printed = run({"--help"}, RLIM_INFINITY, "/dev/full");
+  CHECK(printed.status == 1);
+  CHECK_THAT(printed.output, Contains("standard output: No space left on device"));
+}
+
+TEST_CASE("arguments that cannot be are refused by name", "[command]") {
+  const Data data;
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"--model", "resnet"},
+                                                                     {"--epochs", "-1"},
+                                                                     {"--batch-size", "0"},
+                                                                     {"--threads", "many"},
+                                                                     {"--no-such-option", "1"}}) {
+    const Result result = run(data.demo(arguments));
+    INFO(result.output);
+    CHECK(result.status > 0);
+    CHECK_THAT(result.output, Contains(arguments[0]));
+  }
+  CHECK(run({}).status > 0);
+  CHECK(run({"no-such-command"}).status > 0);
+}
