@@ -67,7 +67,7 @@ const Tensor kNothing;
 }  // namespace
 TANDEM_UNARY_OP(neg, as_is, kNothing, dy.neg())
 TANDEM_UNARY_OP(abs, as_is, x, dy* s.sign())
-TANDEM_UNARY_OP(sign, as_is, kNothing, Tensor())
+TANDEM_UNARY_OP(sign, as_is, kNothing, zeros_like(dy))
 TANDEM_UNARY_OP(square, as_is, x, dy * 2 * s)
 TANDEM_UNARY_OP(relu, as_is, y, relu_backward(dy, s))
 TANDEM_UNARY_OP(exp, floating, y, dy* s)

@@ -32,7 +32,7 @@ Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? x.to(kFloat32) : x
 template <class F> Tensor along(const char* op, const Tensor& x, int64_t dim, F f) {
   check_real(op, x);
   dim = wrap_dim(op, dim, x.dim());
-  if (x.dim() == 0) return f(x.reshape({1, 1})).reshape({});
+  if (x.dim() == 0) return along(op, x.reshape({1}), 0, f).reshape({});
   const bool last = dim == x.dim() - 1;
   const Tensor moved = widened(last ? x : x.transpose(dim, -1));
   const int64_t n = moved.size(-1);

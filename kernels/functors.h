@@ -186,7 +186,7 @@ TANDEM_FUNCTOR1(Ceil, math::ceil(x))
 TANDEM_FUNCTOR1(Trunc, math::trunc(x))
 TANDEM_FUNCTOR1(Round, math::rint(x))  // half to even
 TANDEM_FUNCTOR1(Frac, x - math::trunc(x))
-TANDEM_FUNCTOR1(Relu, x > T(0) || x != x ? x : T(0))
+TANDEM_FUNCTOR1(Relu, x < T(0) ? T(0) : x)  // -0 and NaN stay, as in PyTorch
 TANDEM_FUNCTOR1(Silu, x* math::sigmoid(x))
 TANDEM_FUNCTOR1(Gelu, T(0.5) * x * (T(1) + math::erf(x * T(0.70710678118654752440))))
 TANDEM_FUNCTOR1(BitwiseNot, T(~x))

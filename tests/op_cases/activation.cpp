@@ -1,0 +1,34 @@
+// Activations and softmax.
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/layers.h"
+#include "tandem/tests/op_cases/families.h"
+
+namespace tandem::test {
+
+static constexpr const char* kKink = "sits on a kink";
+static constexpr OpCase kCases[] = {
+    {"relu", [](In in) { return relu(in[0]); }, {.integers = true}},
+    {"relu/at_zero", [](In in) { return relu(in[0] - in[0].detach()); }, {.no_gradcheck = kKink}},
+    {"leaky_relu", [](In in) { return leaky_relu(in[0], 0.1); }},
+    {"elu", [](In in) { return elu(in[0]); }},
+    {"elu/alpha", [](In in) { return elu(in[0], 1.5); }},
+    {"gelu", [](In in) { return gelu(in[0]); }},
+    {"silu", [](In in) { return silu(in[0]); }},
+    {"sigmoid", [](In in) { return sigmoid(in[0]); }},
+    {"tanh", [](In in) { return tanh(in[0]); }},
+    {"tanh/large", [](In in) { return tanh(in[0]); }},
+    {"softplus", [](In in) { return softplus(in[0]); }},
+    {"softplus/beta", [](In in) { return softplus(in[0], 2.0, 3.0); }},
+    {"softmax", [](In in) { return softmax(in[0], -1); }},
+    {"softmax/middle", [](In in) { return softmax(in[0], 1); }},
+    {"softmax/large", [](In in) { return softmax(in[0], 1); }},
+    {"softmax/scalar", [](In in) { return softmax(in[0], 0); }},
+    {"softmax/far", [](In in) { return softmax(in[0], 1); }},
+    {"log_softmax", [](In in) { return log_softmax(in[0], -1); }},
+    {"log_softmax/first", [](In in) { return log_softmax(in[0], 0); }},
+    {"log_softmax/large", [](In in) { return log_softmax(in[0], 1); }},
+    {"log_softmax/empty", [](In in) { return log_softmax(in[0], 1); }},
+};
+const Family kActivation{"activation", kCases};
+
+}  // namespace tandem::test

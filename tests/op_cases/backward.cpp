@@ -1,0 +1,87 @@
+// Gradients as ops: their values are first derivatives, and their gradients second ones.
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/factory.h"
+#include "tandem/autograd/layers.h"
+#include "tandem/autograd/reduce.h"
+#include "tandem/tests/op_cases/families.h"
+
+namespace tandem::test {
+namespace {
+
+/// f's gradient for x, given dy: an op in both, whether or not gradients are being recorded.
+template <class F> Tensor pullback(F f, const Tensor& dy, const Tensor& x) {
+  const EnableGradGuard on;
+  const Tensor at = x.requires_grad() ? x : x.detach().requires_grad_();
+  return autograd::grad({f(at)}, {at}, {dy}, /*retain_graph=*/true, /*create_graph=*/true)[0];
+}
+/// The same for an f that is linear in x: where x is does not matter.
+template <class F> Tensor linear_pullback(F f, const Tensor& dy, IntArrayRef sizes) {
+  return pullback(f, dy, zeros(sizes, dy.options()));
+}
+constexpr const char* kNamed = "the gradient's size is named";
+
+constexpr OpCase kCases[] = {
+    {"relu_backward", [](In in) { return relu_backward(in[0], in[1]); }},
+    {"sigmoid_backward", [](In in) { return sigmoid_backward(in[0], in[1]); }},
+    {"tanh_backward", [](In in) { return tanh_backward(in[0], in[1]); }},
+    {"leaky_relu_backward", [](In in) { return leaky_relu_backward(in[0], in[1], 0.1); }},
+    {"clamp_backward", [](In in) { return clamp_backward(in[0], in[1], -0.5, 0.25); }},
+    {"softmax_backward", [](In in) { return pullback([](const Tensor& x) { return softmax(x, -1); }, in[0], in[1]); }},
+    {"log_softmax_backward",
+     [](In in) { return pullback([](const Tensor& x) { return log_softmax(x, -1); }, in[0], in[1]); }},
+    {"nll_backward",
+     [](In in) {
+       return linear_pullback([&](const Tensor& x) { return nll_loss(x, in[1], {}, Reduction::none); }, in[0], {8, 5});
+     },
+     {.no_empty = kNamed}},
+    {"conv2d_backward_input",
+     [](In in) {
+       return conv2d_backward_input(in[0], in[1], {2, 3, 7, 6}, 1, 0, 1, 1);
+     },
+     {.no_empty = kNamed}},
+    {"conv2d_backward_input/all",
+     [](In in) {
+       return conv2d_backward_input(in[0], in[1], {3, 4, 8, 7}, {2, 1}, {1, 2}, {1, 2}, 2);
+     },
+     {.no_empty = kNamed}},
+    {"conv2d_backward_weight",
+     [](In in) {
+       return conv2d_backward_weight(in[0], in[1], {4, 3, 3, 3}, 1, 0, 1, 1);
+     }},
+    {"conv2d_backward_weight/all",
+     [](In in) {
+       return conv2d_backward_weight(in[0], in[1], {6, 2, 3, 2}, {2, 1}, {1, 2}, {1, 2}, 2);
+     }},
+    {"max_pool2d_backward",
+     [](In in) { return pullback([](const Tensor& x) { return max_pool2d(x, 2); }, in[0], in[1]); }},
+    {"avg_pool2d_backward",
+     [](In in) {
+       return linear_pullback([](const Tensor& x) { return avg_pool2d(x, 3, 2, 1); }, in[0], {2, 3, 7, 6});
+     },
+     {.no_empty = kNamed}},
+    {"adaptive_avg_pool2d_backward",
+     [](In in) {
+       return linear_pullback([](const Tensor& x) { return adaptive_avg_pool2d(x, {3, 2}); }, in[0], {2, 3, 7, 5});
+     },
+     {.no_empty = kNamed}},
+    // ---- composed gradients, as the forward's first derivative
+    {"elu/gradient", [](In in) { return pullback([](const Tensor& x) { return elu(x); }, in[0], in[1]); }},
+    {"gelu/gradient", [](In in) { return pullback([](const Tensor& x) { return gelu(x); }, in[0], in[1]); }},
+    {"silu/gradient", [](In in) { return pullback([](const Tensor& x) { return silu(x); }, in[0], in[1]); }},
+    {"softplus/gradient", [](In in) { return pullback([](const Tensor& x) { return softplus(x); }, in[0], in[1]); }},
+    {"std/gradient", [](In in) { return pullback([](const Tensor& x) { return x.std({1}); }, in[0], in[1]); }},
+    {"norm/gradient", [](In in) { return pullback([](const Tensor& x) { return norm(x); }, in[0], in[1]); }},
+    {"cross_entropy/gradient",
+     [](In in) { return pullback([&](const Tensor& x) { return cross_entropy(x, in[2]); }, in[0], in[1]); }},
+    {"batch_norm/gradient",
+     [](In in) {
+       return pullback([&](const Tensor& x) { return batch_norm(x, in[2], {}, {}, {}, true); }, in[0], in[1]);
+     }},
+    {"layer_norm/gradient",
+     [](In in) { return pullback([&](const Tensor& x) { return layer_norm(x, {5}, in[2]); }, in[0], in[1]); }},
+};
+}  // namespace
+const Family kBackward{"backward", kCases};
+
+}  // namespace tandem::test

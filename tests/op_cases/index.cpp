@@ -1,0 +1,51 @@
+// Reading and writing by index and by mask.
+#include "tandem/autograd/index.h"
+#include "tandem/autograd/elementwise.h"
+#include "tandem/tests/op_cases/families.h"
+
+namespace tandem::test {
+
+using indexing::Ellipsis;
+using indexing::None;
+using indexing::Slice;
+static constexpr const char* kNoRow = "an index into no rows is an error, as in PyTorch";
+static constexpr OpCase kCases[] = {
+    {"index_select", [](In in) { return index_select(in[0], 1, in[1]); }, {.integers = true}},
+    {"index_select/first", [](In in) { return index_select(in[0], 0, in[1]); }, {.integers = true, .no_empty = kNoRow}},
+    {"index_add", [](In in) { return in[0].index_add(1, in[1], in[2]); }, {.integers = true}},
+    {"gather", [](In in) { return gather(in[0], 1, in[1]); }, {.integers = true}},
+    {"gather/last", [](In in) { return gather(in[0], -1, in[1]); }, {.integers = true}},
+    {"scatter", [](In in) { return scatter(in[0], 1, in[1], in[2]); }, {.integers = true}},
+    {"scatter_add", [](In in) { return scatter_add(in[0], 1, in[1], in[2]); }, {.integers = true}},
+    {"masked_fill", [](In in) { return in[0].masked_fill(in[1], -2.5); }},
+    {"masked_fill/broadcast", [](In in) { return in[0].masked_fill(in[1], -2.5); }},
+    {"masked_select", [](In in) { return masked_select(in[0], in[1]); }, {.integers = true}},
+    {"embedding", [](In in) { return embedding(in[0], in[1]); }, {.no_empty = kNoRow}},
+    {"embedding/padding", [](In in) { return embedding(in[0], in[1], 2); }, {.no_empty = kNoRow}},
+    {"one_hot", [](In in) { return one_hot(in[0], 6); }},
+    {"index/mixed",
+     [](In in) {
+       return in[0].index({Slice(1), None, Ellipsis, Slice({}, {}, 2)});
+     },
+     {.integers = true}},
+    {"index/int",
+     [](In in) {
+       return in[0].index({1, Slice(), -1});
+     },
+     {.integers = true, .no_empty = kNoRow}},
+    {"index/tensor", [](In in) { return in[0].index({in[1]}); }, {.integers = true, .no_empty = kNoRow}},
+    {"index/mask", [](In in) { return in[0].index({in[1]}); }, {.integers = true}},
+    {"index/two_tensors",
+     [](In in) {
+       return in[0].index({in[1], in[2]});
+     },
+     {.integers = true, .no_empty = kNoRow}},
+    {"index/tensor_second",
+     [](In in) {
+       return in[0].index({Slice(), in[1]});
+     },
+     {.integers = true}},
+};
+const Family kIndex{"index", kCases};
+
+}  // namespace tandem::test

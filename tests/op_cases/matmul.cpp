@@ -1,0 +1,67 @@
+// Products and convolutions.
+#include "tandem/autograd/matmul.h"
+#include "tandem/autograd/layers.h"
+#include "tandem/tests/op_cases/families.h"
+
+namespace tandem::test {
+
+static constexpr const char* kInner = "the first size is the one that is summed over";
+static constexpr OpCase kCases[] = {
+    {"matmul", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/vectors", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/matrix_vector", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/vector_matrix", [](In in) { return matmul(in[0], in[1]); }, {.no_empty = kInner}},
+    {"matmul/batched", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/batch_by_matrix", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/matrix_by_batch", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/batch_by_vector", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/broadcast", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/transposed_a", [](In in) { return matmul(in[0].t(), in[1]); }},
+    {"matmul/transposed_b", [](In in) { return matmul(in[0], in[1].t()); }},
+    {"matmul/transposed_both", [](In in) { return matmul(in[0].t(), in[1].t()); }, {.no_empty = kInner}},
+    {"matmul/transposed_batch", [](In in) { return matmul(in[0], in[1].transpose(1, 2)); }},
+    {"matmul/large", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/no_rows", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/no_terms", [](In in) { return matmul(in[0], in[1]); }},
+    {"mm", [](In in) { return mm(in[0], in[1]); }},
+    {"bmm", [](In in) { return bmm(in[0], in[1]); }},
+    {"mv", [](In in) { return in[0].mv(in[1]); }},
+    {"dot", [](In in) { return in[0].dot(in[1]); }},
+    {"addmm", [](In in) { return addmm(in[0], in[1], in[2]); }},
+    {"addmm/scaled", [](In in) { return addmm(in[0], in[1], in[2], 0.5, 2); }, {.no_empty = "the first is a bias"}},
+    {"linear", [](In in) { return linear(in[0], in[1], in[2]); }},
+    {"linear/no_bias", [](In in) { return linear(in[0], in[1]); }},
+    {"linear/batched", [](In in) { return linear(in[0], in[1], in[2]); }},
+    {"linear/vector", [](In in) { return linear(in[0], in[1], in[2]); }, {.no_empty = kInner}},
+    {"linear/large", [](In in) { return linear(in[0], in[1], in[2]); }},
+    {"linear/empty", [](In in) { return linear(in[0], in[1], in[2]); }},
+    // ---- conv2d(x, weight, bias, stride, padding, dilation, groups)
+    {"conv2d", [](In in) { return conv2d(in[0], in[1], in[2]); }},
+    {"conv2d/no_bias", [](In in) { return conv2d(in[0], in[1]); }},
+    {"conv2d/pointwise", [](In in) { return conv2d(in[0], in[1], in[2]); }},
+    {"conv2d/stride",
+     [](In in) {
+       return conv2d(in[0], in[1], in[2], {2, 3});
+     }},
+    {"conv2d/padding",
+     [](In in) {
+       return conv2d(in[0], in[1], in[2], 1, {1, 2});
+     }},
+    {"conv2d/dilation",
+     [](In in) {
+       return conv2d(in[0], in[1], in[2], 1, 0, {2, 1});
+     }},
+    {"conv2d/groups", [](In in) { return conv2d(in[0], in[1], in[2], 1, 1, 1, 2); }},
+    {"conv2d/depthwise", [](In in) { return conv2d(in[0], in[1], in[2], 1, 1, 1, 4); }},
+    {"conv2d/all",
+     [](In in) {
+       return conv2d(in[0], in[1], in[2], {2, 1}, {1, 2}, {1, 2}, 2);
+     }},
+    {"conv2d/large", [](In in) { return conv2d(in[0], in[1], in[2]); }},
+    {"conv2d/one_channel", [](In in) { return conv2d(in[0], in[1], in[2], 1, 1); }},
+    {"conv2d/unbatched", [](In in) { return conv2d(in[0], in[1], in[2]); }, {.no_empty = "has no batch"}},
+    {"conv2d/empty", [](In in) { return conv2d(in[0], in[1], in[2]); }},
+};
+const Family kMatmul{"matmul", kCases};
+
+}  // namespace tandem::test

@@ -1,0 +1,141 @@
+// Views, joins and splits, in-place changes.
+#include "tandem/autograd/view.h"
+#include "tandem/autograd/copy.h"
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/index.h"
+#include "tandem/tests/op_cases/families.h"
+
+namespace tandem::test {
+namespace {
+
+/// `change` applied in place to a copy: what history is rebased on.
+template <class F> Tensor changed(const Tensor& a, F change) {
+  Tensor y = a.clone();
+  change(y);
+  return y;
+}
+constexpr const char* kLayout = "asks for strides that fit";
+
+constexpr OpCase kCases[] = {
+    {"view",
+     [](In in) {
+       return in[0].view({4, -1});
+     },
+     {.integers = true, .no_strided = kLayout}},
+    {"reshape",
+     [](In in) {
+       return in[0].reshape({5, 12});
+     },
+     {.integers = true, .no_empty = "names 60 elements"}},
+    {"reshape/copy", [](In in) { return in[0].transpose(0, 2).reshape({-1}); }, {.integers = true}},
+    {"flatten", [](In in) { return flatten(in[0]); }, {.integers = true}},
+    {"flatten/from_one", [](In in) { return flatten(in[0], 1); }, {.integers = true}},
+    {"unflatten",
+     [](In in) {
+       return in[0].unflatten(1, {2, -1});
+     },
+     {.integers = true}},
+    {"transpose", [](In in) { return transpose(in[0], 0, -1); }, {.integers = true}},
+    {"t", [](In in) { return in[0].t(); }, {.integers = true}},
+    {"permute",
+     [](In in) {
+       return permute(in[0], {2, 0, 1});
+     },
+     {.integers = true}},
+    {"narrow", [](In in) { return narrow(in[0], 1, 1, 2); }, {.integers = true}},
+    {"select", [](In in) { return select(in[0], 1, -2); }, {.integers = true}},
+    {"slice", [](In in) { return in[0].slice(2, 1, 5, 2); }, {.integers = true}},
+    {"slice/open", [](In in) { return in[0].slice(0, -2); }, {.integers = true}},
+    {"expand",
+     [](In in) {
+       return in[0].expand({2, 3, 4, 5});
+     },
+     {.integers = true, .no_empty = "names the rows"}},
+    {"expand/keep",
+     [](In in) {
+       return in[0].expand({-1, 4, -1});
+     },
+     {.integers = true}},
+    {"unsqueeze", [](In in) { return unsqueeze(in[0], -1); }, {.integers = true}},
+    {"squeeze", [](In in) { return squeeze(in[0]); }, {.integers = true}},
+    {"squeeze/dim", [](In in) { return squeeze(in[0], 0); }, {.integers = true}},
+    {"as_strided",
+     [](In in) {
+       return in[0].as_strided({3, 3}, {2, 1}, 1);
+     },
+     {.integers = true, .no_strided = "reads the storage by strides of its own", .no_empty = "reads the storage"}},
+    {"chunk", [](In in) { return chunk(in[0], 3, 2); }, {.integers = true}},
+    {"split", [](In in) { return split(in[0], 2, 1); }, {.integers = true}},
+    {"split/sizes",
+     [](In in) {
+       return in[0].split({1, 4}, 2);
+     },
+     {.integers = true}},
+    {"unbind", [](In in) { return unbind(in[0], 1); }, {.integers = true}},
+    {"repeat",
+     [](In in) {
+       return in[0].repeat({2, 1, 3});
+     },
+     {.integers = true}},
+    {"detach",
+     [](In in) { return in[0].detach() * in[0]; },
+     {.integers = true, .no_gradcheck = "hides a dependence, which is its purpose"}},
+    {"cat",
+     [](In in) {
+       return cat({in[0], in[1]}, 1);
+     },
+     {.integers = true}},
+    {"cat/three",
+     [](In in) {
+       return cat({in[0], in[1], in[2]}, -1);
+     },
+     {.integers = true}},
+    {"cat/empty",
+     [](In in) {
+       return cat({in[0], in[1]}, 0);
+     },
+     {.integers = true}},
+    {"stack",
+     [](In in) {
+       return stack({in[0], in[1]}, 0);
+     },
+     {.integers = true}},
+    {"stack/last",
+     [](In in) {
+       return stack({in[0], in[1]}, -1);
+     },
+     {.integers = true}},
+    // ---- in place
+    {"add_", [](In in) { return changed(in[0], [&](Tensor& y) { y.add_(in[1], 0.5); }); }},
+    {"sub_", [](In in) { return changed(in[0], [&](Tensor& y) { y.sub_(in[1]); }); }},
+    {"mul_", [](In in) { return changed(in[0], [&](Tensor& y) { y.mul_(in[1]); }); }, {.integers = true}},
+    {"mul_/view",
+     [](In in) { return changed(in[0], [&](Tensor& y) { y.narrow(0, 1, 2).mul_(in[1]); }); },
+     {.integers = true, .no_empty = "names the rows"}},
+    {"div_", [](In in) { return changed(in[0], [&](Tensor& y) { y.div_(in[1]); }); }},
+    {"copy_", [](In in) { return changed(in[0], [&](Tensor& y) { y.copy_(in[1]); }); }, {.integers = true}},
+    {"copy_/view",
+     [](In in) { return changed(in[0], [&](Tensor& y) { y.select(1, 2).copy_(in[1]); }); },
+     {.integers = true, .no_empty = "the two have different ranks"}},
+    {"fill_/view",
+     [](In in) { return changed(in[0], [](Tensor& y) { y.select(0, 1).fill_(0.5); }); },
+     {.no_empty = "names a row"}},
+    {"zero_/view",
+     [](In in) { return changed(in[0], [](Tensor& y) { y.narrow(2, 0, 2).zero_(); }); },
+     {.integers = true}},
+    {"relu_", [](In in) { return changed(in[0], [](Tensor& y) { y.relu_(); }); }, {.integers = true}},
+    {"exp_", [](In in) { return changed(in[0], [](Tensor& y) { y.exp_(); }); }},
+    {"sqrt_", [](In in) { return changed(in[0], [](Tensor& y) { y.sqrt_(); }); }},
+    {"neg_", [](In in) { return changed(in[0], [](Tensor& y) { y.neg_(); }); }},
+    {"sigmoid_", [](In in) { return changed(in[0], [](Tensor& y) { y.sigmoid_(); }); }},
+    {"tanh_", [](In in) { return changed(in[0], [](Tensor& y) { y.tanh_(); }); }},
+    {"clamp_", [](In in) { return changed(in[0], [](Tensor& y) { y.clamp_(-0.5, 0.25); }); }},
+    {"masked_fill_", [](In in) { return changed(in[0], [&](Tensor& y) { y.masked_fill_(in[1], 0.5); }); }},
+    {"index_put_",
+     [](In in) { return changed(in[0], [&](Tensor& y) { y.index_put_({in[1]}, in[2]); }); },
+     {.integers = true, .no_empty = "an index of no rows"}},
+};
+}  // namespace
+const Family kView{"view", kCases};
+
+}  // namespace tandem::test

@@ -1,0 +1,202 @@
+// The checks that a row of the op tests buys.
+#include <cmath>
+#include <cstring>
+
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/gradcheck.h"
+#include "tandem/autograd/reduce.h"
+#include "tandem/core/thread_pool.h"
+#include "tandem/tests/op_case.h"
+
+namespace tandem::test {
+namespace {
+
+/// Finite differences take two calls for each element: larger inputs are left to the op's smaller rows.
+constexpr int64_t kMostElements = 600;
+
+std::vector<Tensor> make_inputs(const Fixture& f, DType real) {
+  std::vector<Tensor> inputs;
+  for (size_t k = 0; k < f.inputs.size(); ++k) inputs.push_back(make_input(f.inputs[k], k, real));
+  return inputs;
+}
+bool has_real(const Fixture& f) {
+  return std::any_of(f.inputs.begin(), f.inputs.end(),
+                     [](const InputSpec& s) { return s.kind == InputSpec::Kind::real; });
+}
+std::string output(size_t j) { return "output " + std::to_string(j); }
+std::string gradient(size_t k) { return "gradient " + std::to_string(k); }
+
+void compare_with_fixture(const Ran& ran, const Fixture& f, DType real, double tolerance) {
+  TANDEM_CHECK(ran.outputs.size() == f.outputs.size(), ran.outputs.size(), " outputs, PyTorch's ", f.outputs.size());
+  for (size_t j = 0; j < f.outputs.size(); ++j) compare(output(j), ran.outputs[j], f.outputs[j], real, tolerance);
+  for (size_t k = 0; k < f.grads.size(); ++k) {
+    TANDEM_CHECK(ran.grads[k].defined() == f.grads[k].has_value(), gradient(k), " is ",
+                 f.grads[k] ? "missing" : "there, but PyTorch has none");
+    if (f.grads[k]) compare(gradient(k), ran.grads[k], *f.grads[k], real, tolerance);
+  }
+}
+
+/// Elements of a within `margin` of those of b, NaN equal to NaN.
+void compare_elements(const std::string& what, const Tensor& a, const Tensor& b, double relative, double absolute) {
+  TANDEM_CHECK(a.sizes() == b.sizes(), what, " has shape ", a.sizes(), " and not ", b.sizes());
+  const NoGradGuard guard;
+  const Tensor x = a.to(kFloat64).contiguous(), y = b.to(kFloat64).contiguous();
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    const double p = x.data<double>()[i], q = y.data<double>()[i];
+    if (p == q || (std::isnan(p) && std::isnan(q))) continue;
+    TANDEM_CHECK(std::abs(p - q) <= relative * std::abs(q) + absolute, what, "[", i, "] is ", p, " and not ", q,
+                 "; accepted: off by ", relative * std::abs(q) + absolute);
+  }
+}
+double largest(const Tensor& x) {
+  const NoGradGuard guard;
+  return x.numel() && x.is_floating_point() ? x.to(kFloat64).abs().max().item<double>() : 0.0;
+}
+
+std::string too_large(const Fixture& f) {
+  int64_t n = 0;
+  for (const InputSpec& s : f.inputs) n += s.differentiable() ? s.numel() : 0;
+  return n > kMostElements ? "large: a smaller row of the op is checked" : "";
+}
+bool no_gradient(const Fixture& f) {
+  return std::none_of(f.grads.begin(), f.grads.end(), [](const auto& g) { return g.has_value(); });
+}
+
+}  // namespace
+
+std::string check_fixture(const OpCase& row, DType real) {
+  const Fixture& f = fixture(row.name);
+  // 1e-9: float64 sums of up to 1e5 terms in another order, and functions within a few ulp; 1e-4 the same in float32
+  compare_with_fixture(run_case(row, make_inputs(f, real)), f, real, real == kFloat64 ? 1e-9 : 1e-4);
+  return "";
+}
+
+std::string check_half(const OpCase& row, DType half) {
+  const Fixture& f = fixture(row.name);
+  if (row.notes.no_half) return row.notes.no_half;
+  if (!has_real(f)) return "no real numbers";
+  std::vector<Tensor> inputs = make_inputs(f, half), wide;
+  for (const Tensor& t : inputs)
+    wide.push_back(t.is_floating_point() ? t.detach().to(kFloat64).requires_grad_(t.requires_grad()) : t);
+  const Ran got = run_case(row, inputs), want = run_case(row, wide);
+  // Each op rounds once: half a unit in the last place. Composed ops round their intermediate results, which are as
+  // large as the largest element, a few times, and gradients a few times more.
+  const double unit = half == kFloat16 ? 0x1p-11 : 0x1p-8;
+  for (size_t j = 0; j < want.outputs.size(); ++j) {
+    const Tensor& y = got.outputs[j];
+    const bool real = want.outputs[j].dtype() == kFloat64;
+    TANDEM_CHECK(y.dtype() == (real ? half : want.outputs[j].dtype()), output(j), " is ", y.dtype());
+    compare_elements(output(j), y, want.outputs[j], real ? unit : 0, real ? 4 * unit * largest(want.outputs[j]) : 0);
+  }
+  for (size_t k = 0; k < wide.size(); ++k) {
+    TANDEM_CHECK(got.grads[k].defined() == want.grads[k].defined(), gradient(k), " is there for one dtype only");
+    if (!got.grads[k].defined()) continue;
+    const double size = std::max(largest(want.grads[k]), 0x1p-10);
+    compare_elements(gradient(k), got.grads[k], want.grads[k], unit, 8 * unit * size);
+  }
+  return "";
+}
+
+std::string check_integers(const OpCase& row) {
+  const Fixture& f = fixture(row.name);
+  if (!row.notes.integers) return "not an op of integers";
+  std::vector<Tensor> real, wide;
+  for (size_t k = 0; k < f.inputs.size(); ++k) {
+    InputSpec spec = f.inputs[k];
+    // 1 to 6: no division by zero, and no product leaves int8
+    if (spec.kind == InputSpec::Kind::real) spec = integer(6, spec.shape);
+    const bool number = spec.kind == InputSpec::Kind::integer && f.inputs[k].kind == InputSpec::Kind::real;
+    const Tensor t = make_input(spec, k, kFloat64);
+    wide.push_back(number ? t + 1 : t);
+    real.push_back(number ? wide[k].to(kFloat64) : t);
+  }
+  const NoGradGuard guard;
+  const std::vector<Tensor> want = row.run(real), from_int64 = row.run(wide);
+  for (size_t j = 0; j < want.size(); ++j) {
+    TANDEM_CHECK(!from_int64[j].is_floating_point(), output(j), " of int64 inputs is ", from_int64[j].dtype());
+    compare_elements(output(j) + " of int64", from_int64[j], want[j], 0, 0);
+  }
+  for (const DType narrow : {kInt32, kInt16, kInt8, kUInt8}) {
+    std::vector<Tensor> inputs;
+    for (size_t k = 0; k < wide.size(); ++k)
+      inputs.push_back(f.inputs[k].kind == InputSpec::Kind::real ? wide[k].to(narrow) : wide[k]);
+    const std::vector<Tensor> got = row.run(inputs);
+    for (size_t j = 0; j < got.size(); ++j)
+      compare_elements(output(j) + " of " + name(narrow), got[j], from_int64[j].to(got[j].dtype()), 0, 0);
+  }
+  return "";
+}
+
+std::string check_gradcheck(const OpCase& row) {
+  const Fixture& f = fixture(row.name);
+  if (no_gradient(f)) return "no gradient";
+  if (row.notes.no_gradcheck) return row.notes.no_gradcheck;
+  if (const std::string reason = too_large(f); !reason.empty()) return reason;
+  autograd::gradcheck([&](In in) -> std::vector<Tensor> { return row.run(in); }, make_inputs(f, kFloat64));
+  return "";
+}
+std::string check_gradgradcheck(const OpCase& row) {
+  const Fixture& f = fixture(row.name);
+  if (no_gradient(f)) return "no gradient";
+  if (row.notes.no_gradcheck) return row.notes.no_gradcheck;
+  if (row.notes.no_gradgradcheck) return row.notes.no_gradgradcheck;
+  if (const std::string reason = too_large(f); !reason.empty()) return reason;
+  autograd::gradgradcheck([&](In in) -> std::vector<Tensor> { return row.run(in); }, make_inputs(f, kFloat64));
+  return "";
+}
+
+std::string check_strided(const OpCase& row) {
+  const Fixture& f = fixture(row.name);
+  if (row.notes.no_strided) return row.notes.no_strided;
+  std::vector<Tensor> inputs;
+  for (const Tensor& t : make_inputs(f, kFloat64)) inputs.push_back(scattered_copy(t));
+  // 1e-9: sums may run in another order than over contiguous elements
+  compare_with_fixture(run_case(row, inputs, /*scattered_seeds=*/true), f, kFloat64, 1e-9);
+  return "";
+}
+
+std::string check_empty(const OpCase& row) {
+  const Fixture& f = fixture(row.name);
+  if (row.notes.no_empty) return row.notes.no_empty;
+  if (f.inputs[0].shape.empty() || f.inputs[0].numel() == 0) return "no rows to take away";
+  // The first dimension of the first input is taken for the batch, in every input that has it.
+  const int64_t rows = f.inputs[0].shape[0];
+  std::vector<Tensor> inputs;
+  for (size_t k = 0; k < f.inputs.size(); ++k) {
+    InputSpec spec = f.inputs[k];
+    if (spec.shape.size() == f.inputs[0].shape.size() || (k && f.inputs[k].kind != InputSpec::Kind::real))
+      if (!spec.shape.empty() && spec.shape[0] == rows) spec.shape[0] = 0;
+    inputs.push_back(make_input(spec, k, kFloat64));
+  }
+  const Ran ran = run_case(row, inputs);
+  for (size_t k = 0; k < inputs.size(); ++k)
+    TANDEM_CHECK(ran.grads[k].defined() == f.grads[k].has_value(), gradient(k), " of zero rows is ",
+                 f.grads[k] ? "missing" : "there");
+  return "";
+}
+
+std::string check_threads(const OpCase& row, const std::vector<Tensor>& inputs) {
+  struct Restore {
+    int threads = get_num_threads();
+    ~Restore() { set_num_threads(threads); }
+  } restore;
+  std::vector<Tensor> first;
+  for (const int threads : {1, 2, 3}) {
+    set_num_threads(threads);
+    const Ran ran = run_case(row, inputs);
+    std::vector<Tensor> all = ran.outputs;
+    all.insert(all.end(), ran.grads.begin(), ran.grads.end());
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i] = all[i].defined() ? all[i].detach().contiguous() : Tensor();
+      if (threads == 1 || !all[i].defined()) continue;
+      TANDEM_CHECK(!all[i].nbytes() || std::memcmp(all[i].raw_data(), first[i].raw_data(), all[i].nbytes()) == 0,
+                   i < ran.outputs.size() ? output(i) : gradient(i - ran.outputs.size()), " with ", threads,
+                   " threads is not what it is with one");
+    }
+    if (threads == 1) first = all;
+  }
+  return "";
+}
+std::string check_threads(const OpCase& row) { return check_threads(row, make_inputs(fixture(row.name), kFloat32)); }
+
+}  // namespace tandem::test

@@ -1,0 +1,89 @@
+// Every op against PyTorch's numbers and finite differences: one test case for each kind of check, over the rows of
+// tests/op_cases/. TANDEM_OP_FAMILY limits it to one family; TANDEM_OP_REPORT names a file that gets a line for each
+// row and check ("row column", and the reason where a check does not apply), from which `./run ops` makes its table.
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <set>
+
+#include "tandem/tests/catch.h"
+#include "tandem/tests/op_cases/families.h"
+
+using namespace tandem;
+using namespace tandem::test;
+
+namespace tandem::test {
+std::span<const Family> families() {
+  static const Family all[] = {kActivation, kBackward, kElementwise, kIndex, kLoss, kMatmul, kNorm, kReduce, kView};
+  return all;
+}
+}  // namespace tandem::test
+
+namespace {
+
+std::string setting(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// Does one check of every row, names those that fail, and reports the others under `column`.
+void check_all(const std::string& column, const std::function<std::string(const OpCase&)>& check) {
+  const std::string only = setting("TANDEM_OP_FAMILY"), report = setting("TANDEM_OP_REPORT");
+  std::ofstream out;
+  if (!report.empty()) out.open(report, std::ios::app);
+  for (const Family& family : families()) {
+    if (!only.empty() && only != family.name) continue;
+    for (const OpCase& row : family.cases) {
+      INFO(row.name);
+      std::string failure, reason;
+      try {
+        reason = check(row);
+      } catch (const std::exception& error) {
+        failure = error.what();
+      }
+      CHECK(failure == "");
+      if (failure.empty()) out << row.name << ' ' << column << (reason.empty() ? "" : " ") << reason << '\n';
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every row of the fixtures has a case, and every case a row", "[ops][values]") {
+  const std::string only = setting("TANDEM_OP_FAMILY");
+  std::set<std::string> known;
+  for (const Family& family : families()) {
+    for (const OpCase& row : family.cases) {
+      INFO(row.name);
+      CHECK(known.insert(row.name).second);
+      REQUIRE_NOTHROW(fixture(row.name));
+      CHECK(fixture(row.name).family == family.name);
+    }
+  }
+  for (const Fixture& f : fixtures()) {
+    INFO(f.name);
+    CHECK((known.count(f.name) == 1 || (!only.empty() && only != f.family)));
+  }
+}
+TEST_CASE("float64 values and gradients are PyTorch's", "[ops][values]") {
+  check_all("float64", [](const OpCase& row) { return check_fixture(row, kFloat64); });
+}
+TEST_CASE("float32 values and gradients are PyTorch's", "[ops][values]") {
+  check_all("float32", [](const OpCase& row) { return check_fixture(row, kFloat32); });
+}
+TEST_CASE("half types give what float64 gives, up to rounding", "[ops][values]") {
+  check_all("float16", [](const OpCase& row) { return check_half(row, kFloat16); });
+  check_all("bfloat16", [](const OpCase& row) { return check_half(row, kBFloat16); });
+}
+TEST_CASE("integers give what real numbers give", "[ops][values]") { check_all("integers", check_integers); }
+TEST_CASE("strided inputs and gradients change nothing", "[ops][values]") { check_all("strided", check_strided); }
+TEST_CASE("zero rows go through", "[ops][values]") { check_all("empty", check_empty); }
+TEST_CASE("gradients are those of finite differences", "[ops][derivatives]") {
+  check_all("gradcheck", check_gradcheck);
+}
+TEST_CASE("second derivatives are those of finite differences", "[ops][derivatives]") {
+  check_all("gradgradcheck", check_gradgradcheck);
+}
+TEST_CASE("1, 2 and 3 threads give the same bits", "[ops][threads]") {
+  check_all("threads", [](const OpCase& row) { return check_threads(row); });
+}
