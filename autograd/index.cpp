@@ -249,19 +249,53 @@ Tensor basic_index(Tensor x, ArrayRef<indexing::TensorIndex> indices,
       dim += t.dtype() == kBool ? t.dim() : 1;
     }
   }
-  TANDEM_CHECK(tensors.size() <= 1, "index: ", tensors.size(), " tensors among the indices; at most one is accepted");
   return x;
 }
-/// x with dimensions [dim, dim + mask.dim()) made one, and the positions in it.
-std::pair<Tensor, Tensor> flat_positions(const Tensor& x, int64_t dim, const Tensor& index) {
-  if (index.dtype() != kBool) {
-    const Tensor wrapped = where(index < 0, index + x.size(dim), index);
-    return {x, wrapped};
+
+/// What the tensors among the indices point at: x with the dimensions that they index side by side, as PyTorch has them
+/// (where they are if they are neighbours, else in front), and positions in those.
+struct Pointed {
+  Tensor moved;  // x.permute(order)
+  Shape order;
+  int64_t dim = 0, count;  // the indexed ones among moved's dimensions
+  Tensor at;               // of the shape that the index tensors broadcast to
+  Tensor flat() const { return count > 1 ? moved.flatten(dim, dim + count - 1) : moved; }
+};
+Pointed point(const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& tensors) {
+  std::vector<int64_t> dims;
+  std::vector<Tensor> positions;
+  for (const auto& [dim, index] : tensors) {
+    if (index.dtype() == kBool) {
+      TANDEM_CHECK(index.dim() > 0, "index: a mask needs at least one dimension");
+      for (int64_t d = 0; d < index.dim(); ++d)
+        TANDEM_CHECK(index.size(d) == x.size(dim + d), "index: a mask of ", index.sizes(), " for dimension ", dim,
+                     " of ", x.sizes());
+      const Tensor hits = nonzero(index);
+      for (int64_t d = 0; d < index.dim(); ++d) dims.push_back(dim + d), positions.push_back(hits.select(1, d));
+      continue;
+    }
+    check_index("index", x, index);
+    const int64_t n = x.size(dim);
+    TANDEM_CHECK_AS(IndexError, !((index < -n) | (index >= n)).any().item<bool>(), "index: positions from ",
+                    index.min().item<int64_t>(), " to ", index.max().item<int64_t>(), " for dimension ", dim, " of ",
+                    x.sizes());
+    dims.push_back(dim), positions.push_back(where(index < 0, index + n, index));
   }
-  for (int64_t d = 0; d < index.dim(); ++d)
-    TANDEM_CHECK(index.size(d) == x.size(dim + d), "index: a mask of ", index.sizes(), " for dimension ", dim, " of ",
-                 x.sizes());
-  return {index.dim() > 1 ? x.flatten(dim, dim + index.dim() - 1) : x, nonzero(index.reshape({-1})).reshape({-1})};
+  Pointed p;
+  p.count = static_cast<int64_t>(dims.size());
+  const bool neighbours = dims.back() - dims.front() == p.count - 1;
+  if (neighbours) p.dim = dims.front();
+  for (int64_t d = 0; d < p.dim; ++d) p.order.push_back(d);
+  for (const int64_t d : dims) p.order.push_back(d);
+  for (int64_t d = p.dim; d < x.dim(); ++d)
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) p.order.push_back(d);
+  p.moved = neighbours ? x : x.permute(p.order);
+  p.at = positions[0];
+  for (size_t k = 1; k < dims.size(); ++k) {
+    broadcast_shapes("index", p.at.sizes(), positions[k].sizes());
+    p.at = p.at * x.size(dims[k]) + positions[k];
+  }
+  return p;
 }
 }  // namespace
 
@@ -269,10 +303,10 @@ Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
   std::vector<std::pair<int64_t, Tensor>> tensors;
   const Tensor x = basic_index(*this, indices, tensors);
   if (tensors.empty()) return x;
-  const auto [flat, at] = flat_positions(x, tensors[0].first, tensors[0].second);
-  const Tensor rows = flat.index_select(tensors[0].first, at.reshape({-1}));
-  if (at.dim() == 1) return rows;
-  return at.dim() == 0 ? rows.squeeze(tensors[0].first) : rows.unflatten(tensors[0].first, at.sizes());
+  const Pointed p = point(x, tensors);
+  const Tensor rows = p.flat().index_select(p.dim, p.at.reshape({-1}));
+  if (p.at.dim() == 1) return rows;
+  return p.at.dim() == 0 ? rows.squeeze(p.dim) : rows.unflatten(p.dim, p.at.sizes());
 }
 Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value) {
   std::vector<std::pair<int64_t, Tensor>> tensors;
@@ -281,19 +315,26 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
     x.copy_(value);
     return *this;
   }
-  const auto [dim, index] = tensors[0];
-  if (index.dtype() == kBool && value.numel() == 1) {
-    Shape sizes = index.sizes();
-    for (int64_t d = dim + index.dim(); d < x.dim(); ++d) sizes.push_back(1);
-    x.copy_(tandem::where(index.reshape(sizes), value.to(dtype()), x));
+  if (tensors.size() == 1 && tensors[0].second.dtype() == kBool && value.numel() == 1) {
+    const auto& [dim, mask] = tensors[0];
+    Shape sizes = mask.sizes();
+    for (int64_t d = dim + mask.dim(); d < x.dim(); ++d) sizes.push_back(1);
+    x.copy_(tandem::where(mask.reshape(sizes), value.to(dtype()), x));
     return *this;
   }
-  const auto [flat, at] = flat_positions(x, dim, index);
-  const Tensor positions = at.reshape({-1});
-  Shape part = flat.sizes(), column(part.size(), 1);
-  part[static_cast<size_t>(dim)] = column[static_cast<size_t>(dim)] = positions.numel();
-  const Tensor wide = positions.reshape(column).expand(part);
-  x.copy_(flat.scatter(dim, wide, value.to(dtype()).expand(part)).reshape(x.sizes()));
+  const Pointed p = point(x, tensors);
+  const Tensor flat = p.flat();
+  Shape part = flat.sizes(), column(part.size(), 1), whole;  // whole: part with the positions' own shape
+  const auto dim = static_cast<size_t>(p.dim);
+  for (size_t d = 0; d < dim; ++d) whole.push_back(part[d]);
+  for (const int64_t s : p.at.sizes()) whole.push_back(s);
+  for (size_t d = dim + 1; d < part.size(); ++d) whole.push_back(part[d]);
+  part[dim] = column[dim] = p.at.numel();
+  const Tensor wide = p.at.reshape(column).expand(part);
+  const Tensor put = flat.scatter(p.dim, wide, value.to(dtype()).expand(whole).reshape(part)).reshape(p.moved.sizes());
+  Shape back(p.order.size(), 0);
+  for (size_t d = 0; d < back.size(); ++d) back[static_cast<size_t>(p.order[d])] = static_cast<int64_t>(d);
+  x.copy_(put.permute(back));
   return *this;
 }
 

@@ -42,7 +42,8 @@ struct Slice {
   Slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1)
       : start(start), stop(stop), step(step) {}
 };
-/// One entry of index({...}): a number, a slice, None (a new dimension), Ellipsis, or an int64 or bool tensor.
+/// One entry of index({...}): a number, a slice, None (a new dimension), Ellipsis, or an int64 or bool tensor. Several
+/// tensors broadcast, and point together.
 class TensorIndex {
  public:
   template <class T>

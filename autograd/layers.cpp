@@ -135,8 +135,8 @@ Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weig
                   [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                     return {nll_backward(dy, ctx.saved(0), ctx.saved(1), sizes)};
                   });
-  if (reduction == Reduction::mean) return losses.sum() / weights.sum();
-  return reduced(losses, reduction);
+  const Tensor loss = reduction == Reduction::mean ? losses.sum() / weights.sum() : reduced(losses, reduction);
+  return loss.to(log_prob.dtype());
 }
 
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction,
@@ -355,12 +355,10 @@ Tensor max_pool_backward(const Tensor& dy, const Tensor& index, IntArrayRef x_si
   const Shape planes{index.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()};
   Tensor dx = core::empty(planes, wide.dtype(), dy.device());
   TANDEM_DISPATCH(dy.device(), max_pool2d_backward, g, index, dx);
-  return record(
-      "max_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {index},
-      [sizes = Shape(dy.sizes())](const Context& ctx, const Tensor& ddx) -> Grads {
-        const Tensor index = ctx.saved(0);
-        return {ddx.reshape({index.size(0), -1}).gather(1, index.reshape({index.size(0), -1})).reshape(sizes)};
-      });
+  return record("max_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {index},
+                [sizes = Shape(dy.sizes()), planes](const Context& ctx, const Tensor& ddx) -> Grads {
+                  return {ddx.reshape(planes).flatten(1).gather(1, ctx.saved(0).flatten(1)).reshape(sizes)};
+                });
 }
 /// A linear op and its transpose, each the other's derivative.
 Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil);

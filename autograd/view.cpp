@@ -9,8 +9,9 @@
 namespace tandem {
 namespace {
 
-/// Sizes with their one -1 filled in so that they hold `numel` elements.
-Shape infer_sizes(const char* op, const Tensor& x, IntArrayRef wanted) {
+/// Sizes with their one -1 filled in so that they hold as many elements as `held`.
+Shape infer_sizes(const char* op, IntArrayRef held, IntArrayRef wanted) {
+  const int64_t numel = numel_of(held);
   Shape sizes = wanted;
   int64_t known = 1, missing = -1;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -23,11 +24,11 @@ Shape infer_sizes(const char* op, const Tensor& x, IntArrayRef wanted) {
     }
   }
   if (missing >= 0) {
-    TANDEM_CHECK(known != 0 && x.numel() % known == 0, op, ": ", x.sizes(), " has ", x.numel(),
-                 " elements, which sizes ", wanted, " cannot hold");
-    sizes[static_cast<size_t>(missing)] = x.numel() / known;
+    TANDEM_CHECK(known != 0 && numel % known == 0, op, ": ", held, " has ", numel, " elements, which sizes ", wanted,
+                 " cannot hold");
+    sizes[static_cast<size_t>(missing)] = numel / known;
   }
-  TANDEM_CHECK(numel_of(sizes) == x.numel(), op, ": ", x.sizes(), " has ", x.numel(), " elements, which sizes ", wanted,
+  TANDEM_CHECK(numel_of(sizes) == numel, op, ": ", held, " has ", numel, " elements, which sizes ", wanted,
                " cannot hold");
   return sizes;
 }
@@ -55,14 +56,14 @@ bool may_overlap(IntArrayRef sizes, IntArrayRef strides) {
 }  // namespace
 
 Tensor Tensor::view(IntArrayRef wanted) const {
-  const Shape sizes = infer_sizes("view", *this, wanted);
+  const Shape sizes = infer_sizes("view", this->sizes(), wanted);
   const Tensor y = core::try_view(*this, sizes);
   TANDEM_CHECK(y.defined(), "view: sizes ", wanted, " do not fit ", this->sizes(), " with strides ", strides(),
                " without a copy; use reshape()");
   return record_reshape("view", y, *this);
 }
 Tensor Tensor::reshape(IntArrayRef wanted) const {
-  const Shape sizes = infer_sizes("reshape", *this, wanted);
+  const Shape sizes = infer_sizes("reshape", this->sizes(), wanted);
   const Tensor y = core::try_view(*this, sizes);
   return y.defined() ? record_reshape("reshape", y, *this) : clone().view(sizes);
 }
@@ -80,19 +81,7 @@ Tensor Tensor::flatten(int64_t start, int64_t end) const {
 }
 Tensor Tensor::unflatten(int64_t d, IntArrayRef parts) const {
   d = wrap_dim("unflatten", d, dim());
-  const Shape inner = infer_sizes("unflatten",
-                                  core::select(core::permute(*this,
-                                                             [&] {
-                                                               Shape order;
-                                                               order.push_back(d);
-                                                               for (int64_t i = 0; i < dim(); ++i)
-                                                                 if (i != d) order.push_back(i);
-                                                               return order;
-                                                             }())
-                                                   .reshape({size(d), -1})
-                                                   .transpose(0, 1),
-                                               0, 0),
-                                  parts);
+  const Shape inner = infer_sizes("unflatten", size(d), parts);
   Shape out;
   for (int64_t i = 0; i < dim(); ++i)
     if (i != d)

@@ -6,7 +6,6 @@
 namespace tandem::test {
 
 static constexpr const char* kKink = "sits on a kink";
-static constexpr const char* kStep = "rounding moves values over steps and poles";
 static constexpr OpCase kCases[] = {
     // ---- one input
     {"neg", [](In in) { return neg(in[0]); }},
@@ -47,7 +46,7 @@ static constexpr OpCase kCases[] = {
     {"add/broadcast", [](In in) { return add(in[0], in[1]); }, {.integers = true}},
     {"add/scalar", [](In in) { return add(in[0], 1.5); }},
     {"add/zero_dim", [](In in) { return add(in[0], in[1]); }},
-    {"add/transposed", [](In in) { return add(in[0].transpose(0, 1), in[1]); }},
+    {"add/transposed", [](In in) { return add(in[0].transpose(0, 1), in[1]); }, {.no_empty = "rows are columns"}},
     {"add/large", [](In in) { return add(in[0], in[1]); }},
     {"add/empty", [](In in) { return add(in[0], in[1]); }},
     {"add/int_and_real", [](In in) { return add(in[0], in[1]); }},
