@@ -22,7 +22,7 @@ struct Outputs : std::vector<Tensor> {
 
 /// What is special about a row. A check is left out only for a reason, which the table of `./run ops` shows.
 struct Notes {
-  bool integers = false;  // check integers of every width in place of the real numbers too
+  bool integers = false;  // check integers of every width too, in place of the real numbers if there are any
   const char* no_gradcheck = nullptr;
   const char* no_gradgradcheck = nullptr;
   const char* no_half = nullptr;
@@ -33,6 +33,7 @@ struct Notes {
 /// One row: a fixture's name and the op's call, a lambda without captures from In to what Outputs takes.
 struct OpCase {
   template <class F>
+  requires std::is_empty_v<F>
   constexpr OpCase(const char* name, F, Notes notes = {})
       : name(name), run([](In in) -> Outputs { return F{}(in); }), notes(notes) {}
   const char* name;

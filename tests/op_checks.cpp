@@ -90,17 +90,17 @@ std::string check_half(const OpCase& row, DType half) {
 }
 
 std::string check_integers(const OpCase& row) {
+  using Kind = InputSpec::Kind;
   const Fixture& f = fixture(row.name);
-  if (!row.notes.integers) return "not an op of integers";
+  const Kind replaced = has_real(f) ? Kind::real : Kind::integer;
+  if (!row.notes.integers) return has_real(f) ? "not an op of integers" : "an op of bool, or of positions";
   std::vector<Tensor> real, wide;
   for (size_t k = 0; k < f.inputs.size(); ++k) {
-    InputSpec spec = f.inputs[k];
+    const InputSpec& spec = f.inputs[k];
     // 1 to 6: no division by zero, and no product leaves int8
-    if (spec.kind == InputSpec::Kind::real) spec = integer(6, spec.shape);
-    const bool number = spec.kind == InputSpec::Kind::integer && f.inputs[k].kind == InputSpec::Kind::real;
-    const Tensor t = make_input(spec, k, kFloat64);
-    wide.push_back(number ? t + 1 : t);
-    real.push_back(number ? wide[k].to(kFloat64) : t);
+    const bool number = spec.kind == replaced;
+    wide.push_back(number ? make_input(integer(6, spec.shape), k, kFloat64) + 1 : make_input(spec, k, kFloat64));
+    real.push_back(number && has_real(f) ? wide[k].to(kFloat64) : wide[k]);
   }
   const NoGradGuard guard;
   const std::vector<Tensor> want = row.run(real), from_int64 = row.run(wide);
@@ -111,7 +111,7 @@ std::string check_integers(const OpCase& row) {
   for (const DType narrow : {kInt32, kInt16, kInt8, kUInt8}) {
     std::vector<Tensor> inputs;
     for (size_t k = 0; k < wide.size(); ++k)
-      inputs.push_back(f.inputs[k].kind == InputSpec::Kind::real ? wide[k].to(narrow) : wide[k]);
+      inputs.push_back(f.inputs[k].kind == replaced ? wide[k].to(narrow) : wide[k]);
     const std::vector<Tensor> got = row.run(inputs);
     for (size_t j = 0; j < got.size(); ++j)
       compare_elements(output(j) + " of " + name(narrow), got[j], from_int64[j].to(got[j].dtype()), 0, 0);

@@ -30,7 +30,9 @@ std::string setting(const char* name) {
 void check_all(const std::string& column, const std::function<std::string(const OpCase&)>& check) {
   const std::string only = setting("TANDEM_OP_FAMILY"), report = setting("TANDEM_OP_REPORT");
   std::ofstream out;
-  if (!report.empty()) out.open(report, std::ios::app);
+  static bool begun = false;  // a run of the program replaces the report of the one before
+  if (!report.empty()) out.open(report, begun ? std::ios::app : std::ios::trunc);
+  begun = true;
   for (const Family& family : families()) {
     if (!only.empty() && only != family.name) continue;
     for (const OpCase& row : family.cases) {
@@ -67,6 +69,7 @@ TEST_CASE("every row of the fixtures has a case, and every case a row", "[ops][v
 }
 TEST_CASE("float64 values and gradients are PyTorch's", "[ops][values]") {
   check_all("float64", [](const OpCase& row) { return check_fixture(row, kFloat64); });
+  check_all("fixture", [](const OpCase& row) { return fixture(row.name), ""; });
 }
 TEST_CASE("float32 values and gradients are PyTorch's", "[ops][values]") {
   check_all("float32", [](const OpCase& row) { return check_fixture(row, kFloat32); });

@@ -6,4 +6,11 @@ namespace tandem::test {
 
 extern const Family kActivation, kBackward, kElementwise, kIndex, kLoss, kMatmul, kNorm, kReduce, kView;
 
+/// A call on inputs of its own, without a fixture.
+struct LargeCase {
+  OpCase op;
+  std::vector<InputSpec> inputs;
+};
+std::span<const LargeCase> large_cases();
+
 }  // namespace tandem::test

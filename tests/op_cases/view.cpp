@@ -107,7 +107,7 @@ constexpr OpCase kCases[] = {
      {.integers = true}},
     // ---- in place
     {"add_", [](In in) { return changed(in[0], [&](Tensor& y) { y.add_(in[1], 0.5); }); }},
-    {"sub_", [](In in) { return changed(in[0], [&](Tensor& y) { y.sub_(in[1]); }); }},
+    {"sub_", [](In in) { return changed(in[0], [&](Tensor& y) { y.sub_(in[1]); }); }, {.integers = true}},
     {"mul_", [](In in) { return changed(in[0], [&](Tensor& y) { y.mul_(in[1]); }); }, {.integers = true}},
     {"mul_/view",
      [](In in) { return changed(in[0], [&](Tensor& y) { y.narrow(0, 1, 2).mul_(in[1]); }); },
@@ -126,7 +126,7 @@ constexpr OpCase kCases[] = {
     {"relu_", [](In in) { return changed(in[0], [](Tensor& y) { y.relu_(); }); }, {.integers = true}},
     {"exp_", [](In in) { return changed(in[0], [](Tensor& y) { y.exp_(); }); }},
     {"sqrt_", [](In in) { return changed(in[0], [](Tensor& y) { y.sqrt_(); }); }},
-    {"neg_", [](In in) { return changed(in[0], [](Tensor& y) { y.neg_(); }); }},
+    {"neg_", [](In in) { return changed(in[0], [](Tensor& y) { y.neg_(); }); }, {.integers = true}},
     {"sigmoid_", [](In in) { return changed(in[0], [](Tensor& y) { y.sigmoid_(); }); }},
     {"tanh_", [](In in) { return changed(in[0], [](Tensor& y) { y.tanh_(); }); }},
     {"clamp_", [](In in) { return changed(in[0], [](Tensor& y) { y.clamp_(-0.5, 0.25); }); }},

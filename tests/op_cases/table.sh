@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# The table of `./run ops`: which op is checked how. What must be in it comes from the sources (every function and method
+# that gives tensors, every operation that autograd records); what was checked, from the reports of ops_test. A hole that
+# neither the report nor holes.txt gives a reason for is an error.
+# usage: table.sh REPORTS [BENCHMARKS]     REPORTS: the folder of reports; BENCHMARKS: a file with a name on each line
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$here/../..
+reports=$1 benchmarks=${2:-}
+
+{
+  # Functions in autograd's headers, methods in tensor.h from the views on, and the lists of methods there. (`name` is
+  # the parameter of macros.)
+  sed -nE 's/^(inline )?(Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\3/p' \
+    "$root"/autograd/{copy,elementwise,index,layers,matmul,reduce,view}.h
+  sed -n '/---- views/,/ private:/p' "$root/core/tensor.h" |
+    sed -nE 's/^  (Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\2/p'
+  sed -n '/define TANDEM_UNARY_METHODS/,/clang-format on/p;/define TANDEM_BINARY_METHODS/,/clang-format on/p' \
+    "$root/core/tensor.h" | grep -oE 'X\([a-z0-9_]+\)' | sed -E 's/X\((.*)\)/\1/'
+  # What is recorded under a name of its own.
+  tr '\n' ' ' < <(cat "$root"/autograd/*.cpp) | grep -oE '(record|record_view|record_list|inplace)\( *"[a-z0-9_]+"' |
+    sed -E 's/.*"(.*)"/\1/'
+} | grep -vx name | sort -u >"${TMPDIR:-/tmp}/tandem_ops.$$"
+trap 'rm -f "${TMPDIR:-/tmp}/tandem_ops.$$"' EXIT
+
+compgen -G "$reports/*" >/dev/null || { echo "no reports in $reports; run the tests named 'ops:' first" >&2; exit 2; }
+awk -v with_benchmarks="${benchmarks:+1}" '
+  BEGIN {
+    split("float64 float32 float16 bfloat16 integers gradcheck gradgradcheck fixture strided empty threads benchmark", column, " ")
+    split("f64 f32 f16 bf16 int gradcheck gradgradcheck fixture strided empty threads benchmark", title, " ")
+    columns = with_benchmarks ? 12 : 11
+  }
+  function op_of(name) { sub("/.*", "", name); return name }
+  function set_reason(op, col, why) { reason[op, col] = why }
+  FILENAME ~ /tandem_ops/ { ops[$1]; next }
+  FILENAME ~ /holes.txt$/ {
+    if (/^#/ || NF == 0) next
+    why = $0; sub(/^[^ ]+ +[^ ]+ +/, "", why)
+    n = split($1, some, ","); m = split($2, cols, ",")
+    for (i = 1; i <= n; i++) for (j = 1; j <= m; j++) { stated[some[i], cols[j]] = why; named[some[i]] }
+    next
+  }
+  FILENAME == benchmark_file { done[op_of($1), "benchmark"]; next }
+  {
+    op = op_of($1); ops[op]; seen[op]
+    if (NF == 2) done[op, $2]
+    else { why = $0; sub(/^[^ ]+ +[^ ]+ +/, "", why); if (why !~ /^large:/) set_reason(op, $2, why) }
+  }
+  END {
+    count = 0
+    for (op in ops) sorted[++count] = op
+    for (i = 2; i <= count; i++) {  # by name; awk has no sort of its own
+      key = sorted[i]
+      for (j = i - 1; j >= 1 && sorted[j] > key; j--) sorted[j + 1] = sorted[j]
+      sorted[j + 1] = key
+    }
+    for (op in named) if (op != "*" && !(op in ops)) { printf "holes.txt names %s, which is no op\n", op; bad++ }
+    line = sprintf("%-34s", "op")
+    for (c = 1; c <= columns; c++) line = line sprintf(" %-*s", length(title[c]), title[c])
+    print line
+    for (i = 1; i <= count; i++) {
+      op = sorted[i]
+      if ((op, "*") in stated) { other[stated[op, "*"]] = other[stated[op, "*"]] " " op; continue }
+      line = sprintf("%-34s", op)
+      for (c = 1; c <= columns; c++) {
+        col = column[c]
+        if ((op, col) in done) cell = "yes"
+        else {
+          why = (op, col) in stated ? stated[op, col] : ("*", col) in stated ? stated["*", col] : reason[op, col]
+          cell = why == "" ? "HOLE" : "-"
+          if (why == "") { holes = holes sprintf("%s: %s is neither checked nor is there a reason\n", op, col); bad++ }
+          else { key = title[c] ": " why; if (!(key in left)) keys[++nkeys] = key; left[key] = left[key] " " op }
+        }
+        line = line sprintf(" %-*s", length(title[c]), cell)
+      }
+      print line
+    }
+    print "\n- stands for:"
+    for (k = 1; k <= nkeys; k++) print "  " keys[k] ":" left[keys[k]]
+    for (why in other) print "  no row: " why ":" other[why]
+    if (!with_benchmarks) print "\nSKIPPED benchmark: there is no list of them"
+    if (bad) { printf "\n%d holes:\n%s", bad, holes; exit 1 }
+    printf "\n%d ops, no hole without a reason\n", count
+  }
+' benchmark_file="$benchmarks" "${TMPDIR:-/tmp}/tandem_ops.$$" "$here/holes.txt" ${benchmarks:+"$benchmarks"} "$reports"/*
