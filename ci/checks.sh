@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 failed=0
 
 # A folder includes only itself and folders above it; kernels use core alone.
-order=(core kernels autograd nn optim data serialize parallel models examples tools)
+order=(core kernels autograd nn optim data serialize parallel models benchmarks examples tools)
 declare -A rank
 for i in "${!order[@]}"; do rank[${order[$i]}]=$i; done
 while IFS=: read -r file _ line; do

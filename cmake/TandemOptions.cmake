@@ -2,6 +2,7 @@
 option(TANDEM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(TANDEM_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(TANDEM_BUILD_TOOLS "Build the tandem command" ${PROJECT_IS_TOP_LEVEL})
+option(TANDEM_BUILD_BENCHMARKS "Build the benchmarks, which tandem bench runs" ${PROJECT_IS_TOP_LEVEL})
 option(TANDEM_WERROR "Treat warnings as errors" OFF)
 set(TANDEM_SANITIZE "" CACHE STRING "Empty, address (with undefined), or thread")
 set(TANDEM_CPU_ISAS "v2;v3;v4" CACHE STRING "x86-64 levels that the loops are compiled for")

@@ -1,0 +1,67 @@
+#include "tandem/benchmarks/benchmark.h"
+
+#include <numeric>
+
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/factory.h"
+
+namespace tandem::benchmarks {
+
+std::string str(const Shapes& shapes) {
+  std::string text;
+  for (const auto& sizes : shapes) {
+    if (!text.empty()) text += ',';
+    for (size_t i = 0; i < sizes.size(); ++i) text += (i ? "x" : "") + std::to_string(sizes[i]);
+    if (sizes.empty()) text += '1';
+  }
+  return text;
+}
+double numel(const std::vector<int64_t>& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), 1.0,
+                         [](double product, int64_t size) { return product * static_cast<double>(size); });
+}
+
+std::vector<Benchmark> all_benchmarks() {
+  std::vector<Benchmark> all;
+  for (const auto& table : {training_benchmarks, overhead_benchmarks, elementwise_benchmarks, inplace_benchmarks,
+                            reduce_benchmarks, loss_benchmarks, matmul_benchmarks, layer_benchmarks, index_benchmarks,
+                            view_benchmarks, fill_benchmarks, optim_benchmarks})
+    for (Benchmark& entry : table()) all.push_back(std::move(entry));
+  return all;
+}
+
+Inputs make_inputs(const Shapes& shapes, bool positive) {
+  Inputs inputs;
+  for (const auto& sizes : shapes) inputs.push_back(positive ? rand(sizes) + 0.5 : randn(sizes));
+  return inputs;
+}
+std::function<Run(const Shapes&)> forward(Op op, bool positive) {
+  return [=](const Shapes& shapes) -> Run { return [op, in = make_inputs(shapes, positive)] { op(in); }; };
+}
+std::function<Run(const Shapes&)> backward(std::function<Inputs(const Shapes&)> make, Op op) {
+  return [=](const Shapes& shapes) -> Run {
+    const Inputs in = make(shapes);
+    Inputs wanted;
+    for (const Tensor& x : in)
+      if (x.requires_grad()) wanted.push_back(x);
+    const Tensor y = op(in), dy = randn_like(y);
+    return [=] { autograd::grad({y}, wanted, {dy}, /*retain_graph=*/true); };
+  };
+}
+std::function<Run(const Shapes&)> backward(Op op, bool positive) {
+  return backward(
+      [positive](const Shapes& shapes) {
+        Inputs in = make_inputs(shapes, positive);
+        for (Tensor& x : in) x.requires_grad_();
+        return in;
+      },
+      std::move(op));
+}
+
+double read_one(const Shapes& s) { return 4 * numel(s[0]); }
+double read_write(const Shapes& s) { return 8 * numel(s[0]); }
+double read_two_write_one(const Shapes& s) { return 12 * numel(s[0]); }
+double write_one(const Shapes& s) { return 4 * numel(s[0]); }
+
+}  // namespace tandem::benchmarks

@@ -1,0 +1,146 @@
+// Elementwise operations, broadcasting, and their gradients.
+#include "tandem/autograd/elementwise.h"
+
+#include <set>
+
+#include "tandem/autograd/factory.h"
+#include "tandem/autograd/layers.h"
+#include "tandem/benchmarks/benchmark.h"
+
+namespace tandem::benchmarks {
+namespace {
+
+// In the cache of one core, of the machine, and in neither.
+const std::vector<int64_t> kSmall = {16 << 10}, kMiddle = {1 << 20}, kLarge = {16 << 20};
+
+std::vector<Shapes> cases(const std::string& name, size_t inputs) {
+  static const std::set<std::string> two = {"mul", "relu", "sigmoid", "tanh", "gelu", "div"};
+  const bool all = name == "add" || name == "exp";
+  std::vector<Shapes> out;
+  if (all || two.count(name)) out.push_back(Shapes(inputs, kSmall));
+  out.push_back(Shapes(inputs, kMiddle));
+  if (all) out.push_back(Shapes(inputs, kLarge));
+  return out;
+}
+// Those of the others that are defined for positive numbers only, or would leave the range of floats.
+bool positive(const std::string& name) {
+  static const std::set<std::string> names = {"log", "log1p", "log2", "log10", "sqrt", "rsqrt", "pow", "div"};
+  return names.count(name) > 0;
+}
+Benchmark unary(const std::string& name, std::function<Tensor(const Tensor&)> op) {
+  return {.name = name + "/forward",
+          .cases = cases(name, 1),
+          .bytes = read_write,
+          .prepare = forward([op](const Inputs& in) { return op(in[0]); }, positive(name))};
+}
+Benchmark unary_backward(const std::string& name, std::function<Tensor(const Tensor&)> op) {
+  return {.name = name + "/backward",
+          .cases = {{kMiddle}},
+          .bytes = read_two_write_one,
+          .prepare = backward([op](const Inputs& in) { return op(in[0]); }, positive(name))};
+}
+Benchmark binary(const std::string& name, std::function<Tensor(const Tensor&, const Tensor&)> op) {
+  return {.name = name + "/forward",
+          .cases = cases(name, 2),
+          .bytes = read_two_write_one,
+          .prepare = forward([op](const Inputs& in) { return op(in[0], in[1]); }, positive(name))};
+}
+
+}  // namespace
+
+std::vector<Benchmark> elementwise_benchmarks() {
+  std::vector<Benchmark> out;
+  const std::string integers_only = "bitwise_not bitwise_and bitwise_or bitwise_xor";
+#define X(name)                                       \
+  if (integers_only.find(#name) == std::string::npos) \
+    out.push_back(unary(#name, [](const Tensor& x) { return x.name(); }));
+  TANDEM_UNARY_METHODS(X)
+#undef X
+  out.push_back(binary("add", [](const Tensor& a, const Tensor& b) { return a + b; }));
+  out.push_back(binary("sub", [](const Tensor& a, const Tensor& b) { return a - b; }));
+#define X(name)                                       \
+  if (integers_only.find(#name) == std::string::npos) \
+    out.push_back(binary(#name, [](const Tensor& a, const Tensor& b) { return a.name(b); }));
+  TANDEM_BINARY_METHODS(X)
+#undef X
+  out.push_back(binary("maximum", maximum));
+  out.push_back(binary("minimum", minimum));
+  out.push_back(unary("leaky_relu", [](const Tensor& x) { return leaky_relu(x, 0.1); }));
+  out.push_back(unary("elu", [](const Tensor& x) { return elu(x); }));
+  out.push_back(unary("silu", silu));
+  out.push_back(unary("gelu", gelu));
+  out.push_back(unary("softplus", [](const Tensor& x) { return softplus(x); }));
+  out.push_back(unary("clamp", [](const Tensor& x) { return x.clamp(-0.5, 0.5); }));
+  out.push_back(unary("clamp_min", [](const Tensor& x) { return x.clamp_min(-0.5); }));
+  out.push_back(unary("clamp_max", [](const Tensor& x) { return x.clamp_max(0.5); }));
+  out.push_back(unary("dropout", [](const Tensor& x) { return dropout(x, 0.5); }));
+
+  out.push_back(unary_backward("exp", [](const Tensor& x) { return x.exp(); }));
+  out.push_back(unary_backward("relu", [](const Tensor& x) { return x.relu(); }));
+  out.push_back(unary_backward("gelu", gelu));
+  out.push_back({.name = "mul/backward", .cases = {{kMiddle, kMiddle}}, .prepare = backward([](const Inputs& in) {
+                                                                          return in[0] * in[1];
+                                                                        })});
+  // The gradients that have a kernel of their own.
+  out.push_back(binary("relu_backward", relu_backward));
+  out.push_back(binary("sigmoid_backward", sigmoid_backward));
+  out.push_back(binary("tanh_backward", tanh_backward));
+  out.push_back(
+      binary("leaky_relu_backward", [](const Tensor& dy, const Tensor& x) { return leaky_relu_backward(dy, x, 0.1); }));
+  out.push_back(
+      binary("clamp_backward", [](const Tensor& dy, const Tensor& x) { return clamp_backward(dy, x, -0.5, 0.5); }));
+
+  const std::vector<Shapes> rows = {{{4096, 256}, {256}}}, columns = {{{4096, 256}, {4096, 1}}};
+  const Op add = [](const Inputs& in) { return in[0] + in[1]; };
+  out.push_back({.name = "add/broadcast_row", .cases = rows, .bytes = read_write, .prepare = forward(add)});
+  out.push_back({.name = "add/broadcast_column", .cases = columns, .bytes = read_write, .prepare = forward(add)});
+  out.push_back({.name = "add/broadcast_backward", .cases = rows, .prepare = backward(add)});
+  out.push_back({.name = "where/forward", .cases = {{kMiddle, kMiddle}}, .prepare = [](const Shapes& s) -> Run {
+                   return [a = randn(s[0]), b = randn(s[1]), condition = randn(s[0]) > 0] { where(condition, a, b); };
+                 }});
+  return out;
+}
+
+/// Values stay where they are (x * 1) or settle, so that any number of calls does the same work.
+std::vector<Benchmark> inplace_benchmarks() {
+  const std::vector<Shapes> one = {{kMiddle}};
+  const auto unary = [&](const char* name, void (*change)(Tensor&)) -> Benchmark {
+    return {.name = std::string(name) + "/forward",
+            .cases = one,
+            .bytes = read_write,
+            .prepare = [change](const Shapes& s) -> Run {
+              return [change, x = randn(s[0]).abs()]() mutable { change(x); };
+            }};
+  };
+  const auto binary = [&](const char* name, void (*change)(Tensor&, const Tensor&)) -> Benchmark {
+    return {.name = std::string(name) + "/forward",
+            .cases = one,
+            .bytes = read_two_write_one,
+            .prepare = [change](const Shapes& s) -> Run {
+              return [change, x = randn(s[0]), y = ones(s[0])]() mutable { change(x, y); };
+            }};
+  };
+  return {
+      binary("add_", [](Tensor& x, const Tensor& y) { x.add_(y); }),
+      binary("sub_", [](Tensor& x, const Tensor& y) { x.sub_(y); }),
+      binary("mul_", [](Tensor& x, const Tensor& y) { x.mul_(y); }),
+      binary("div_", [](Tensor& x, const Tensor& y) { x.div_(y); }),
+      binary("copy_", [](Tensor& x, const Tensor& y) { x.copy_(y); }),
+      unary("fill_", [](Tensor& x) { x.fill_(2.5); }),
+      unary("zero_", [](Tensor& x) { x.zero_(); }),
+      unary("relu_", [](Tensor& x) { x.relu_(); }),
+      unary("exp_", [](Tensor& x) { x.exp_(); }),
+      unary("sqrt_", [](Tensor& x) { x.sqrt_(); }),
+      unary("neg_", [](Tensor& x) { x.neg_(); }),
+      unary("sigmoid_", [](Tensor& x) { x.sigmoid_(); }),
+      unary("tanh_", [](Tensor& x) { x.tanh_(); }),
+      unary("clamp_", [](Tensor& x) { x.clamp_(0.25, 0.5); }),
+      {.name = "masked_fill_/forward",
+       .cases = one,
+       .prepare = [](const Shapes& s) -> Run {
+         return [x = randn(s[0]), mask = randn(s[0]) > 0]() mutable { x.masked_fill_(mask, 0.5); };
+       }},
+  };
+}
+
+}  // namespace tandem::benchmarks

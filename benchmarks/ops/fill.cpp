@@ -1,0 +1,32 @@
+// Tensors made from nothing: constants, sequences and random numbers.
+#include "tandem/autograd/factory.h"
+#include "tandem/benchmarks/benchmark.h"
+
+namespace tandem::benchmarks {
+
+std::vector<Benchmark> fill_benchmarks() {
+  std::vector<Benchmark> out;
+  const auto add = [&](const char* name, Tensor (*make)(IntArrayRef sizes)) {
+    out.push_back({.name = name, .cases = {{{1 << 20}}}, .bytes = write_one, .prepare = [make](const Shapes& s) -> Run {
+                     return [make, sizes = s[0]] { make(sizes); };
+                   }});
+  };
+  const auto change = [&](const char* name, void (*fill)(Tensor&)) {
+    out.push_back({.name = name, .cases = {{{1 << 20}}}, .bytes = write_one, .prepare = [fill](const Shapes& s) -> Run {
+                     return [fill, x = tandem::empty(s[0])]() mutable { fill(x); };
+                   }});
+  };
+  add("empty/overhead", [](IntArrayRef sizes) { return empty(sizes); });
+  add("zeros/forward", [](IntArrayRef sizes) { return zeros(sizes); });
+  add("full/forward", [](IntArrayRef sizes) { return full(sizes, 2.5); });
+  add("arange/forward", [](IntArrayRef sizes) { return arange(sizes[0], DType::float32); });
+  add("rand/forward", [](IntArrayRef sizes) { return rand(sizes); });
+  add("randn/forward", [](IntArrayRef sizes) { return randn(sizes); });
+  add("randperm/forward", [](IntArrayRef sizes) { return randperm(sizes[0]); });
+  change("uniform_/forward", [](Tensor& x) { x.uniform_(); });
+  change("normal_/forward", [](Tensor& x) { x.normal_(); });
+  change("bernoulli_/forward", [](Tensor& x) { x.bernoulli_(); });
+  return out;
+}
+
+}  // namespace tandem::benchmarks

@@ -1,0 +1,93 @@
+// Convolution, pooling and normalisation, of the sizes that FashionCNN and LeNet have.
+#include "tandem/autograd/layers.h"
+
+#include "tandem/autograd/factory.h"
+#include "tandem/benchmarks/benchmark.h"
+
+namespace tandem::benchmarks {
+namespace {
+
+/// x (N, C, H, W) and weight (O, C, K, K) with padding that depends on `same`: K / 2, or none.
+double conv_flops(const Shapes& s, bool same) {
+  const double height = static_cast<double>(s[0][2] - (same ? 0 : s[1][2] - 1));
+  const double width = static_cast<double>(s[0][3] - (same ? 0 : s[1][3] - 1));
+  return 2 * static_cast<double>(s[0][0]) * height * width * numel(s[1]);
+}
+double plain_flops(const Shapes& s) { return conv_flops(s, false); }
+double same_flops(const Shapes& s) { return conv_flops(s, true); }
+double twice_plain_flops(const Shapes& s) { return 2 * conv_flops(s, false); }
+
+Tensor conv(const Inputs& in) { return conv2d(in[0], in[1], in[2]); }
+Tensor conv_same(const Inputs& in) { return conv2d(in[0], in[1], in[2], 1, in[1].size(2) / 2); }
+/// The first layer of a network: its input takes no gradient.
+Inputs first_layer(const Shapes& s) {
+  return {randn(s[0]), randn(s[1]).requires_grad_(), randn(s[2]).requires_grad_()};
+}
+
+std::vector<Benchmark> convolutions() {
+  const Shapes fashion1 = {{64, 1, 28, 28}, {32, 1, 3, 3}, {32}}, fashion2 = {{64, 32, 14, 14}, {64, 32, 3, 3}, {64}};
+  const Shapes lenet1 = {{64, 1, 28, 28}, {10, 1, 5, 5}, {10}}, lenet2 = {{64, 10, 12, 12}, {20, 10, 5, 5}, {20}};
+  return {
+      {.name = "conv2d/forward", .cases = {lenet1, lenet2, fashion2}, .flops = plain_flops, .prepare = forward(conv)},
+      {.name = "conv2d/backward", .cases = {lenet2, fashion2}, .flops = twice_plain_flops, .prepare = backward(conv)},
+      {.name = "conv2d/backward_first",
+       .cases = {lenet1},
+       .flops = plain_flops,
+       .prepare = backward(first_layer, conv)},
+      {.name = "conv2d/same_forward", .cases = {fashion1}, .flops = same_flops, .prepare = forward(conv_same)},
+      {.name = "conv2d/same_backward_first",
+       .cases = {fashion1},
+       .flops = same_flops,
+       .prepare = backward(first_layer, conv_same)},
+      {.name = "conv2d_backward_input/forward",
+       .cases = {fashion2},
+       .flops = plain_flops,
+       .prepare = [](const Shapes& s) -> Run {
+         const Tensor w = randn(s[1]), dy = randn_like(conv2d(randn(s[0]), w));
+         return [=] { conv2d_backward_input(dy, w, s[0], 1, 0, 1, 1); };
+       }},
+      {.name = "conv2d_backward_weight/forward",
+       .cases = {fashion2},
+       .flops = plain_flops,
+       .prepare = [](const Shapes& s) -> Run {
+         const Tensor x = randn(s[0]), dy = randn_like(conv2d(x, randn(s[1])));
+         return [=] { conv2d_backward_weight(dy, x, s[1], 1, 0, 1, 1); };
+       }},
+  };
+}
+
+}  // namespace
+
+std::vector<Benchmark> layer_benchmarks() {
+  const std::vector<Shapes> pooled = {{{64, 64, 12, 12}}, {{64, 32, 28, 28}}};
+  const std::vector<Shapes> normal = {{{64, 64, 12, 12}, {64}, {64}}, {{64, 32, 28, 28}, {32}, {32}}};
+  const std::vector<Shapes> rows = {{{8192, 1024}, {1024}, {1024}}};
+  std::vector<Benchmark> out = convolutions();
+  const auto both = [&](const std::string& name, const std::vector<Shapes>& cases, Op op) {
+    out.push_back({.name = name + "/forward", .cases = cases, .bytes = read_write, .prepare = forward(op)});
+    out.push_back({.name = name + "/backward", .cases = cases, .prepare = backward(op)});
+  };
+  both("max_pool2d", pooled, [](const Inputs& in) { return max_pool2d(in[0], 2); });
+  both("avg_pool2d", pooled, [](const Inputs& in) { return avg_pool2d(in[0], 2); });
+  both("adaptive_avg_pool2d", pooled, [](const Inputs& in) { return adaptive_avg_pool2d(in[0], 1); });
+  out.push_back({.name = "max_pool2d_with_indices/forward",
+                 .cases = {pooled[0]},
+                 .bytes = read_write,
+                 .prepare = forward([](const Inputs& in) { return std::get<0>(max_pool2d_with_indices(in[0], 2)); })});
+  // in training, with the batch's statistics; no running ones
+  both("batch_norm", normal, [](const Inputs& in) { return batch_norm(in[0], in[1], in[2], {}, {}, true); });
+  both("layer_norm", rows, [](const Inputs& in) { return layer_norm(in[0], {in[1].size(0)}, in[1], in[2]); });
+  out.push_back(
+      {.name = "batch_norm/evaluation", .cases = normal, .bytes = read_write, .prepare = [](const Shapes& s) -> Run {
+         const Inputs in = make_inputs(s);
+         const Tensor mean = zeros(s[1]), var = ones(s[1]);
+         return [=] { batch_norm(in[0], in[1], in[2], mean, var, false); };
+       }});
+  out.push_back(
+      {.name = "dropout2d/forward", .cases = {pooled[1]}, .bytes = read_write, .prepare = forward([](const Inputs& in) {
+                                                                                 return dropout2d(in[0], 0.5);
+                                                                               })});
+  return out;
+}
+
+}  // namespace tandem::benchmarks

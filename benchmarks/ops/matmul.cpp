@@ -1,0 +1,65 @@
+// Matrix products, of the sizes that networks have: squares, FashionCNN's and the mlp's layers, a transformer's.
+#include "tandem/autograd/matmul.h"
+
+#include "tandem/autograd/factory.h"
+#include "tandem/autograd/layers.h"
+#include "tandem/benchmarks/benchmark.h"
+
+namespace tandem::benchmarks {
+namespace {
+
+/// Two operations per multiply-add: every element of the first input, times the columns of the second.
+double product_flops(const Shapes& s) { return 2 * numel(s[0]) * static_cast<double>(s[1].back()); }
+/// linear's weight is (out, in).
+double linear_flops(const Shapes& s) { return 2 * numel(s[0]) * static_cast<double>(s[1].front()); }
+double linear_backward_flops(const Shapes& s) { return 2 * linear_flops(s); }
+
+}  // namespace
+
+std::vector<Benchmark> matmul_benchmarks() {
+  const std::vector<Shapes> products = {{{64, 784}, {784, 128}},      {{64, 2304}, {2304, 600}},
+                                        {{64, 600}, {600, 2304}},     {{1024, 256}, {256, 1024}},
+                                        {{1024, 256}, {256, 8192}},   {{1024, 8192}, {8192, 256}},
+                                        {{1024, 1024}, {1024, 1024}}, {{2048, 2048}, {2048, 2048}}};
+  // a weight's gradient: the products over the rows of a batch of 64
+  const std::vector<Shapes> gradients = {{{64, 128}, {64, 784}}, {{64, 600}, {64, 2304}}};
+  const std::vector<Shapes> layers = {{{64, 784}, {128, 784}, {128}}, {{64, 2304}, {600, 2304}, {600}}};
+  const Op linear = [](const Inputs& in) { return tandem::linear(in[0], in[1], in[2]); };
+  return {
+      {.name = "matmul/forward", .cases = products, .flops = product_flops, .prepare = forward([](const Inputs& in) {
+                                                                              return matmul(in[0], in[1]);
+                                                                            })},
+      {.name = "matmul/transposed",
+       .cases = gradients,
+       .flops = product_flops,
+       .prepare = forward([](const Inputs& in) { return matmul(in[0].t(), in[1]); })},
+      {.name = "mm/forward",
+       .cases = {{{256, 256}, {256, 256}}},
+       .flops = product_flops,
+       .prepare = forward([](const Inputs& in) { return mm(in[0], in[1]); })},
+      {.name = "bmm/forward",
+       .cases = {{{32, 128, 64}, {32, 64, 128}}},
+       .flops = product_flops,
+       .prepare = forward([](const Inputs& in) { return bmm(in[0], in[1]); })},
+      {.name = "bmm/backward",
+       .cases = {{{32, 128, 64}, {32, 64, 128}}},
+       .flops = [](const Shapes& s) { return 2 * product_flops(s); },
+       .prepare = backward([](const Inputs& in) { return bmm(in[0], in[1]); })},
+      {.name = "addmm/forward",
+       .cases = {{{64, 2304}, {2304, 600}, {600}}},
+       .flops = product_flops,
+       .prepare = forward([](const Inputs& in) { return addmm(in[2], in[0], in[1]); })},
+      {.name = "mv/forward",
+       .cases = {{{1024, 1024}, {1024}}},
+       .bytes = read_one,
+       .prepare = forward([](const Inputs& in) { return in[0].mv(in[1]); })},
+      {.name = "dot/forward",
+       .cases = {{{1 << 20}, {1 << 20}}},
+       .bytes = read_write,
+       .prepare = forward([](const Inputs& in) { return in[0].dot(in[1]); })},
+      {.name = "linear/forward", .cases = layers, .flops = linear_flops, .prepare = forward(linear)},
+      {.name = "linear/backward", .cases = layers, .flops = linear_backward_flops, .prepare = backward(linear)},
+  };
+}
+
+}  // namespace tandem::benchmarks

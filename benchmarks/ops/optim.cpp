@@ -1,0 +1,58 @@
+// One step of each optimizer on the parameters of FashionCNN's linear layers, and clipping of their gradients.
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/factory.h"
+#include "tandem/benchmarks/benchmark.h"
+#include "tandem/nn/init.h"
+#include "tandem/optim/optimizer.h"
+
+namespace tandem::benchmarks {
+namespace {
+
+std::vector<Tensor> make_parameters(const Shapes& shapes) {
+  std::vector<Tensor> out;
+  for (const auto& sizes : shapes) {
+    out.push_back(randn(sizes).requires_grad_());
+    out.back().mutable_grad() = randn(sizes) * 1e-3;
+  }
+  return out;
+}
+template <class Optimizer, class Options> std::function<Run(const Shapes&)> step(Options options) {
+  return [options](const Shapes& shapes) -> Run {
+    const auto optimizer = std::make_shared<Optimizer>(make_parameters(shapes), options);
+    return [optimizer] { optimizer->step(); };
+  };
+}
+double elements(const Shapes& shapes) {
+  double sum = 0;
+  for (const auto& sizes : shapes) sum += numel(sizes);
+  return sum;
+}
+double sgd_bytes(const Shapes& s) { return 20 * elements(s); }   // reads p, g, buffer; writes p, buffer
+double adam_bytes(const Shapes& s) { return 28 * elements(s); }  // reads p, g, m, v; writes p, m, v
+
+}  // namespace
+
+std::vector<Benchmark> optim_benchmarks() {
+  const std::vector<Shapes> fashion = {{{600, 2304}, {600}, {120, 600}, {120}, {10, 120}, {10}}};
+  return {
+      {.name = "sgd/step",
+       .cases = fashion,
+       .bytes = sgd_bytes,
+       .prepare = step<optim::SGD>(optim::SGDOptions(0.01).momentum(0.9))},
+      {.name = "adam/step",
+       .cases = fashion,
+       .bytes = adam_bytes,
+       .prepare = step<optim::Adam>(optim::AdamOptions(1e-3))},
+      {.name = "adamw/step",
+       .cases = fashion,
+       .bytes = adam_bytes,
+       .prepare = step<optim::AdamW>(optim::AdamWOptions(1e-3))},
+      {.name = "clip_grad_norm_/forward",
+       .cases = fashion,
+       .prepare = [](const Shapes& s) -> Run {
+         return [p = make_parameters(s)] { nn::utils::clip_grad_norm_(p, 100.0); };
+       }},
+  };
+}
+
+}  // namespace tandem::benchmarks

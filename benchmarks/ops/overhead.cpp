@@ -1,0 +1,34 @@
+// What a call costs apart from its work: a few elements, with and without a graph.
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/factory.h"
+#include "tandem/benchmarks/benchmark.h"
+
+namespace tandem::benchmarks {
+
+std::vector<Benchmark> overhead_benchmarks() {
+  const std::vector<Shapes> few = {{{16}}};
+  return {
+      {.name = "add/overhead",
+       .cases = few,
+       .prepare = [](const Shapes& s) -> Run { return [x = randn(s[0])] { x + 1; }; }},
+      {.name = "add/overhead_grad",
+       .cases = few,
+       .prepare = [](const Shapes& s) -> Run { return [x = randn(s[0]).requires_grad_()] { x + 1; }; }},
+      {.name = "mul_add_sum/overhead",
+       .cases = few,
+       .prepare = [](const Shapes& s) -> Run {
+         return [a = randn(s[0]), b = randn(s[0]), c = randn(s[0])] { (a * b + c).sum(); };
+       }},
+      // forward, backward through three nodes, and three leaves that get their gradients
+      {.name = "mul_add_sum/overhead_backward",
+       .cases = few,
+       .prepare = [](const Shapes& s) -> Run {
+         return [a = randn(s[0]).requires_grad_(), b = randn(s[0]).requires_grad_(), c = randn(s[0]).requires_grad_()] {
+           for (const Tensor* x : {&a, &b, &c}) x->mutable_grad().reset();
+           (a * b + c).sum().backward();
+         };
+       }},
+  };
+}
+
+}  // namespace tandem::benchmarks

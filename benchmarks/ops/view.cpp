@@ -1,0 +1,44 @@
+// Views, whose cost is that of the call, and copies.
+#include "tandem/autograd/view.h"
+
+#include "tandem/autograd/copy.h"
+#include "tandem/autograd/elementwise.h"
+#include "tandem/benchmarks/benchmark.h"
+
+namespace tandem::benchmarks {
+
+std::vector<Benchmark> view_benchmarks() {
+  std::vector<Benchmark> out;
+  const auto view = [&](const char* name, Op op) {
+    out.push_back({.name = std::string(name) + "/overhead", .cases = {{{4, 1, 6}}}, .prepare = forward(std::move(op))});
+  };
+  view("view", [](const Inputs& in) { return in[0].view({24}); });
+  view("reshape", [](const Inputs& in) { return in[0].reshape({6, 4}); });
+  view("flatten", [](const Inputs& in) { return in[0].flatten(); });
+  view("unflatten", [](const Inputs& in) { return in[0].unflatten(0, {2, 2}); });
+  view("transpose", [](const Inputs& in) { return in[0].transpose(0, 2); });
+  view("t", [](const Inputs& in) { return in[0].squeeze(1).t(); });
+  view("permute", [](const Inputs& in) { return in[0].permute({2, 0, 1}); });
+  view("narrow", [](const Inputs& in) { return in[0].narrow(0, 1, 2); });
+  view("select", [](const Inputs& in) { return in[0].select(0, 1); });
+  view("slice", [](const Inputs& in) { return in[0].slice(2, 1, 5, 2); });
+  view("expand", [](const Inputs& in) { return in[0].expand({4, 5, 6}); });
+  view("unsqueeze", [](const Inputs& in) { return in[0].unsqueeze(0); });
+  view("squeeze", [](const Inputs& in) { return in[0].squeeze(); });
+  view("as_strided", [](const Inputs& in) { return in[0].as_strided({3, 3}, {2, 1}); });
+  view("chunk", [](const Inputs& in) { return in[0].chunk(2, 2)[0]; });
+  view("split", [](const Inputs& in) { return in[0].split(2, 0)[0]; });
+  view("unbind", [](const Inputs& in) { return in[0].unbind(0)[0]; });
+  view("detach", [](const Inputs& in) { return in[0].detach(); });
+
+  const auto copy = [&](const char* name, double (*bytes)(const Shapes&), Op op) {
+    out.push_back({.name = name, .cases = {{{1024, 1024}}}, .bytes = bytes, .prepare = forward(std::move(op))});
+  };
+  copy("clone/forward", read_write, [](const Inputs& in) { return in[0].clone(); });
+  copy("contiguous/transposed", read_write, [](const Inputs& in) { return in[0].t().contiguous(); });
+  copy("to/double", read_two_write_one, [](const Inputs& in) { return in[0].to(DType::float64); });
+  copy("repeat/forward", read_two_write_one, [](const Inputs& in) { return in[0].repeat({2, 1}); });
+  return out;
+}
+
+}  // namespace tandem::benchmarks

@@ -1,0 +1,142 @@
+// Peers as processes: started with one socket as standard input and output, asked and answered in lines.
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "tandem/benchmarks/program.h"
+
+extern char** environ;
+
+namespace tandem::benchmarks {
+namespace {
+
+/// A list that ends with a null pointer, as exec wants it. The strings must outlive it.
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  for (const std::string& s : strings) out.push_back(const_cast<char*>(s.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+}  // namespace
+
+PeerProgram::PeerProgram(Command command, double timeout_s) : command_(std::move(command)) {
+  int ends[2];
+  TANDEM_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0,
+               "bench: cannot make a socket pair: ", std::strerror(errno));
+  socket_ = ends[0];
+  timeval timeout = {};
+  timeout.tv_sec = static_cast<time_t>(timeout_s);
+  timeout.tv_usec = static_cast<suseconds_t>((timeout_s - static_cast<double>(timeout.tv_sec)) * 1e6);
+  setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  std::vector<std::string> environment = command_.environment;  // the first of a name counts
+  for (char** e = environ; *e; ++e) environment.emplace_back(*e);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  const int status = posix_spawnp(&child_, command_.arguments[0].c_str(), &actions, nullptr,
+                                  pointers(command_.arguments).data(), pointers(environment).data());
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  if (status != 0) {
+    ::close(socket_);
+    TANDEM_FAIL("bench: cannot start the peer ", command_.name, ", ", command_.arguments[0], ": ",
+                std::strerror(status));
+  }
+  try {
+    const std::string greeting = ask("version");
+    TANDEM_CHECK(greeting.starts_with("version "), "bench: the peer ", command_.name,
+                 " was asked for its version and said '", greeting, "'");
+    version_ = greeting.substr(8);
+  } catch (...) {
+    ::close(socket_);
+    kill(child_, SIGTERM);
+    waitpid(child_, nullptr, 0);
+    throw;
+  }
+}
+PeerProgram::~PeerProgram() {
+  ::close(socket_);
+  kill(child_, SIGTERM);
+  waitpid(child_, nullptr, 0);
+}
+
+std::string PeerProgram::read_line(const std::string& asked) {
+  for (;;) {
+    if (const size_t end = unread_.find('\n'); end != std::string::npos) {
+      const std::string line = unread_.substr(0, end);
+      unread_.erase(0, end + 1);
+      return line;
+    }
+    char bytes[512];
+    const ssize_t n = recv(socket_, bytes, sizeof bytes, 0);
+    if (n < 0 && errno == EINTR) continue;
+    TANDEM_CHECK(n >= 0, "bench: the peer ", command_.name, " did not answer '", asked, "' in time");
+    TANDEM_CHECK(n > 0, "bench: the peer ", command_.name, " ended when asked '", asked, "'");
+    unread_.append(bytes, static_cast<size_t>(n));
+  }
+}
+std::string PeerProgram::ask(const std::string& line) {
+  const std::string message = line + "\n";
+  // A peer that is gone is found by the answer that does not come.
+  [[maybe_unused]] const ssize_t sent = send(socket_, message.data(), message.size(), MSG_NOSIGNAL);
+  return read_line(line);
+}
+double PeerProgram::number(const std::string& asked, const std::string& answer) const {
+  char* end = nullptr;
+  const double value = std::strtod(answer.c_str(), &end);
+  TANDEM_CHECK(end != answer.c_str() && *end == '\0', "bench: the peer ", command_.name, " was asked '", asked,
+               "' and said '", answer, "'; accepted: seconds");
+  return value;
+}
+std::optional<double> PeerProgram::prepare(const Case& c) {
+  const std::string line = "prepare " + c.key(), answer = ask(line);
+  if (answer == "unknown") return {};
+  return number(line, answer);
+}
+double PeerProgram::time(const Case& c, int64_t iterations) {
+  const std::string line = "time " + std::to_string(iterations) + " " + c.key();
+  return number(line, ask(line));
+}
+
+std::vector<std::string> peer_names() { return {"pytorch", "pytorch-tuned", "libtorch", "libtorch-tuned"}; }
+
+PeerProgram::Command peer_command(const std::string& name, int threads) {
+  const std::string folder = TANDEM_PEERS_FOLDER, made = folder + "/../../.peers";
+  PeerProgram::Command command{.name = name, .arguments = {}, .environment = {}};
+  if (name.starts_with("pytorch")) {
+    const char* chosen = std::getenv("TANDEM_PEERS_PYTHON");
+    const std::string python = chosen && *chosen ? chosen : made + "/python";
+    TANDEM_CHECK(chosen || std::filesystem::exists(python), "bench: the peer ", name,
+                 " needs a Python with torch; run ",
+                 "benchmarks/peers/setup.sh, or set TANDEM_PEERS_PYTHON to an interpreter that has it");
+    command.arguments = {python, folder + "/bench_torch.py"};
+  } else if (name.starts_with("libtorch")) {
+    const std::string program = made + "/bench_libtorch";
+    TANDEM_CHECK(std::filesystem::exists(program), "bench: the peer ", name, " is not built; run ",
+                 "benchmarks/peers/setup.sh, with the path of a Python that has torch if there is one");
+    command.arguments = {program};
+  }
+  bool known = false;
+  std::string names;
+  for (const std::string& each : peer_names()) {
+    known |= each == name;
+    names += (names.empty() ? "" : ", ") + each;
+  }
+  TANDEM_CHECK(known, "bench: '", name, "' is not a peer; accepted: ", names);
+  command.arguments.insert(command.arguments.end(), {"--threads", std::to_string(threads)});
+  if (name.ends_with("-tuned")) {
+    command.arguments.emplace_back("--channels-last");
+    command.environment = {"GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184"};
+  }
+  return command;
+}
+
+}  // namespace tandem::benchmarks

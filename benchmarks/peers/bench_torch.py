@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""PyTorch's side of `tandem bench --peers`: the same cases, asked for one at a time (README.md has the protocol).
+
+  python bench_torch.py [--threads N] [--channels-last]
+
+A case is "name shapes" ("linear/forward 64x784,128x784,128"), and means what benchmarks/ops and benchmarks/models of
+Tandem mean by it: float32, the same sizes, the same work in a call.
+"""
+import argparse
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+
+from torch_peers import MnistNet, fashion_cnn, mlp
+
+LAYOUT = torch.contiguous_format
+
+
+# ---------------------------------------------------------------- how a case is made from an op
+def inputs(shapes, positive=False):
+    made = [torch.rand(s) + 0.5 if positive else torch.randn(s) for s in shapes]
+    return [x.contiguous(memory_format=LAYOUT) if x.dim() == 4 else x for x in made]
+
+
+def forward(op, positive=False):
+    def prepare(shapes):
+        x = inputs(shapes, positive)
+        return lambda: op(*x)
+    return prepare
+
+
+def backward(op, make=None, positive=False):
+    """The op's backward alone, on a graph that is kept."""
+    def prepare(shapes):
+        x = make(shapes) if make else [a.requires_grad_() for a in inputs(shapes, positive)]
+        wanted = [a for a in x if a.requires_grad]
+        y = op(*x)
+        dy = torch.randn_like(y)
+        return lambda: torch.autograd.grad(y, wanted, dy, retain_graph=True)
+    return prepare
+
+
+def both(name, op):
+    return {f"{name}/forward": forward(op), f"{name}/backward": backward(op)}
+
+
+# ---------------------------------------------------------------- ops
+def overhead_grad(shapes):
+    x = torch.randn(shapes[0], requires_grad=True)
+    return lambda: x + 1
+
+
+def overhead_backward(shapes):
+    leaves = [torch.randn(shapes[0], requires_grad=True) for _ in range(3)]
+    a, b, c = leaves
+
+    def call():
+        for x in leaves:
+            x.grad = None
+        (a * b + c).sum().backward()
+    return call
+
+
+def where(shapes):
+    a, b, condition = torch.randn(shapes[0]), torch.randn(shapes[1]), torch.randn(shapes[0]) > 0
+    return lambda: torch.where(condition, a, b)
+
+
+ELEMENTWISE = {
+    **{f"{name}/forward": forward(getattr(torch, name), name in ("log", "log1p", "sqrt", "rsqrt", "pow", "div"))
+       for name in ("abs", "neg", "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "erf",
+                    "reciprocal", "square", "relu", "add", "sub", "mul", "div", "pow", "maximum", "minimum", "eq", "lt")},
+    "gelu/forward": forward(F.gelu),
+    "silu/forward": forward(F.silu),
+    "elu/forward": forward(F.elu),
+    "softplus/forward": forward(F.softplus),
+    "leaky_relu/forward": forward(lambda x: F.leaky_relu(x, 0.1)),
+    "clamp/forward": forward(lambda x: torch.clamp(x, -0.5, 0.5)),
+    "dropout/forward": forward(lambda x: F.dropout(x, 0.5)),
+    "where/forward": where,
+    "exp/backward": backward(torch.exp),
+    "relu/backward": backward(torch.relu),
+    "gelu/backward": backward(F.gelu),
+    "mul/backward": backward(torch.mul),
+    "add/broadcast_row": forward(torch.add),
+    "add/broadcast_column": forward(torch.add),
+    "add/broadcast_backward": backward(torch.add),
+    "add/overhead": forward(lambda x: x + 1),
+    "add/overhead_grad": overhead_grad,
+    "mul_add_sum/overhead": forward(lambda a, b, c: (a * b + c).sum()),
+    "mul_add_sum/overhead_backward": overhead_backward,
+}
+REDUCTIONS = {
+    "sum/forward": forward(lambda x: x.sum()),
+    "sum/rows": forward(lambda x: x.sum(-1)),
+    "sum/columns": forward(lambda x: x.sum(0)),
+    "sum/backward": backward(lambda x: x.sum()),
+    "mean/forward": forward(lambda x: x.mean()),
+    "mean/channels": forward(lambda x: x.mean((0, 2, 3))),
+    "var/forward": forward(lambda x: x.var()),
+    "var/channels": forward(lambda x: x.var((0, 2, 3))),
+    "var/rows": forward(lambda x: x.var(-1)),
+    "max/forward": forward(lambda x: x.max()),
+    "max/rows": forward(lambda x: x.max(-1)),
+    "argmax/rows": forward(lambda x: x.argmax(-1)),
+    "cumsum/rows": forward(lambda x: x.cumsum(-1)),
+    "sort/rows": forward(lambda x: x.sort(-1)),
+    "topk/rows": forward(lambda x: x.topk(10, -1)),
+}
+
+
+def logits_and_classes(shapes):
+    rows, classes = shapes[0]
+    return [torch.randn(rows, classes, requires_grad=True), torch.randint(classes, (rows,))]
+
+
+def on_classes(op):
+    def prepare(shapes):
+        x, classes = logits_and_classes(shapes)
+        x = x.detach()
+        return lambda: op(x, classes)
+    return prepare
+
+
+LOSSES = {
+    **both("softmax", lambda x: torch.softmax(x, -1)),
+    **both("log_softmax", lambda x: torch.log_softmax(x, -1)),
+    "cross_entropy/forward": on_classes(F.cross_entropy),
+    "cross_entropy/backward": backward(F.cross_entropy, logits_and_classes),
+    "nll_loss/forward": on_classes(F.nll_loss),
+    "nll_loss/backward": backward(F.nll_loss, logits_and_classes),
+    **both("mse_loss", F.mse_loss),
+}
+PRODUCTS = {
+    "matmul/forward": forward(torch.matmul),
+    "matmul/transposed": forward(lambda a, b: a.t() @ b),
+    "mm/forward": forward(torch.mm),
+    **both("bmm", torch.bmm),
+    "addmm/forward": forward(lambda a, b, c: torch.addmm(c, a, b)),
+    "mv/forward": forward(torch.mv),
+    "dot/forward": forward(torch.dot),
+    **both("linear", F.linear),
+}
+
+
+def first_layer(shapes):
+    """The first layer's input takes no gradient."""
+    x, *rest = inputs(shapes)
+    return [x] + [p.requires_grad_() for p in rest]
+
+
+def conv_same(x, w, b):
+    return F.conv2d(x, w, b, padding=w.size(2) // 2)
+
+
+def batch_norm(x, w, b):
+    return F.batch_norm(x, None, None, w, b, training=True)
+
+
+def batch_norm_evaluation(shapes):
+    x, w, b = inputs(shapes)
+    mean, var = torch.zeros(shapes[1]), torch.ones(shapes[1])
+    return lambda: F.batch_norm(x, mean, var, w, b, training=False)
+
+
+LAYERS = {
+    **both("conv2d", F.conv2d),
+    "conv2d/backward_first": backward(F.conv2d, first_layer),
+    "conv2d/same_forward": forward(conv_same),
+    "conv2d/same_backward_first": backward(conv_same, first_layer),
+    **both("max_pool2d", lambda x: F.max_pool2d(x, 2)),
+    **both("avg_pool2d", lambda x: F.avg_pool2d(x, 2)),
+    **both("adaptive_avg_pool2d", lambda x: F.adaptive_avg_pool2d(x, 1)),
+    **both("batch_norm", batch_norm),
+    "batch_norm/evaluation": batch_norm_evaluation,
+    **both("layer_norm", lambda x, w, b: F.layer_norm(x, w.shape, w, b)),
+}
+
+
+def table_and_index(shapes):
+    return [torch.randn(shapes[0], requires_grad=True), torch.randint(shapes[0][0], shapes[1])]
+
+
+def on_table(op):
+    def prepare(shapes):
+        w, i = table_and_index(shapes)
+        w = w.detach()
+        return lambda: op(w, i)
+    return prepare
+
+
+def gather(shapes):
+    x, i = torch.randn(shapes[0]), torch.randint(shapes[0][1], shapes[0])
+    return lambda: x.gather(1, i)
+
+
+def scatter_add(shapes):
+    x, y, i = torch.randn(shapes[0]), torch.randn(shapes[0]), torch.randint(shapes[0][1], shapes[0])
+    return lambda: x.scatter_add(1, i, y)
+
+
+def made_in_place(fill):
+    def prepare(shapes):
+        x = torch.empty(shapes[0])
+        return lambda: fill(x)
+    return prepare
+
+
+INDEXING = {
+    "embedding/forward": on_table(lambda w, i: F.embedding(i, w)),
+    "embedding/backward": backward(lambda w, i: F.embedding(i, w), table_and_index),
+    "index_select/forward": on_table(lambda w, i: w.index_select(0, i)),
+    "index_select/backward": backward(lambda w, i: w.index_select(0, i), table_and_index),
+    "gather/forward": gather,
+    "scatter_add/forward": scatter_add,
+    "cat/forward": forward(lambda a, b: torch.cat((a, b), 1)),
+    "stack/forward": forward(lambda a, b: torch.stack((a, b), 0)),
+    "clone/forward": forward(torch.clone),
+    "contiguous/transposed": forward(lambda x: x.t().contiguous()),
+    "view/overhead": forward(lambda x: x.view(24)),
+    "transpose/overhead": forward(lambda x: x.transpose(0, 2)),
+}
+FILLS = {
+    "zeros/forward": lambda shapes: lambda: torch.zeros(shapes[0]),
+    "full/forward": lambda shapes: lambda: torch.full(shapes[0], 2.5),
+    "rand/forward": lambda shapes: lambda: torch.rand(shapes[0]),
+    "randn/forward": lambda shapes: lambda: torch.randn(shapes[0]),
+    "uniform_/forward": made_in_place(lambda x: x.uniform_()),
+    "normal_/forward": made_in_place(lambda x: x.normal_()),
+}
+
+
+# ---------------------------------------------------------------- optimizers and models
+def parameters(shapes):
+    made = [torch.randn(s, requires_grad=True) for s in shapes]
+    for p in made:
+        p.grad = torch.randn_like(p) * 1e-3
+    return made
+
+
+def adam(p):
+    return torch.optim.Adam(p, lr=1e-3)
+
+
+def sgd(momentum):
+    return lambda p: torch.optim.SGD(p, lr=0.01, momentum=momentum)
+
+
+def clip(shapes):
+    p = parameters(shapes)
+    return lambda: torch.nn.utils.clip_grad_norm_(p, 100.0)
+
+
+def train_step(make_model, make_optimizer, loss, make_target):
+    def prepare(shapes):
+        model, x = make_model().to(memory_format=LAYOUT), inputs(shapes)[0]
+        optimizer, target = make_optimizer(model.parameters()), make_target(shapes[0][0])
+
+        def call():
+            optimizer.zero_grad()
+            value = loss(model(x), target)
+            value.backward()
+            optimizer.step()
+            return value.item()
+        return call
+    return prepare
+
+
+def classes(rows):
+    return torch.randint(10, (rows,))
+
+
+MODELS = {
+    "sgd/step": lambda shapes: sgd(0.9)(parameters(shapes)).step,
+    "adam/step": lambda shapes: adam(parameters(shapes)).step,
+    "adamw/step": lambda shapes: torch.optim.AdamW(parameters(shapes), lr=1e-3).step,
+    "clip_grad_norm_/forward": clip,
+    "simple_model/train_step": train_step(lambda: torch.nn.Linear(10, 1), adam, F.mse_loss,
+                                          lambda rows: torch.randn(rows, 1)),
+    "mlp/train_step": train_step(mlp, sgd(0.9), F.cross_entropy, classes),
+    "lenet/train_step": train_step(MnistNet, sgd(0.5), F.nll_loss, classes),
+    "fashion_cnn/train_step": train_step(fashion_cnn, adam, F.cross_entropy, classes),
+}
+CASES = {**ELEMENTWISE, **REDUCTIONS, **LOSSES, **PRODUCTS, **LAYERS, **INDEXING, **FILLS, **MODELS}
+
+
+# ---------------------------------------------------------------- protocol
+def seconds_per_call(call, iterations):
+    start = time.perf_counter()
+    for _ in range(iterations):
+        call()
+    return (time.perf_counter() - start) / iterations
+
+
+def answer(words, ready):
+    if words == ["version"]:
+        return f"version {torch.__version__}"
+    if words[0] == "prepare":
+        name, shapes = words[1:]
+        if name not in CASES:
+            return "unknown"
+        torch.manual_seed(0)
+        call = CASES[name]([tuple(int(n) for n in sizes.split("x")) for sizes in shapes.split(",")])
+        ready[name, shapes] = call
+        for _ in range(3):
+            call()
+        one = seconds_per_call(call, 1)
+        return repr(seconds_per_call(call, max(1, min(10000, int(0.005 / max(one, 1e-9))))))
+    if words[0] == "time":
+        iterations, name, shapes = words[1:]
+        call = ready[name, shapes]
+        call()
+        return repr(seconds_per_call(call, int(iterations)))
+    return f"error: {' '.join(words)}"
+
+
+def main():
+    global LAYOUT
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--channels-last", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    if options.channels_last:
+        LAYOUT = torch.channels_last
+    ready = {}
+    for line in sys.stdin:
+        print(answer(line.split(), ready), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+// What runs benchmarks: this process, or a peer in a process of its own that is asked line by line.
+#pragma once
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/benchmarks/benchmark.h"
+
+namespace tandem::benchmarks {
+
+/// A benchmark with one of its shapes.
+struct Case {
+  const Benchmark* benchmark;
+  Shapes shapes;
+  std::string key() const { return benchmark->name + " " + str(shapes); }  // how peers are asked for it
+};
+
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual const std::string& name() const = 0;
+  virtual std::string version() const = 0;
+  /// Makes a case ready and warms it up. @return an estimate of a call's seconds, or nothing: it has no such case
+  virtual std::optional<double> prepare(const Case& c) = 0;
+  /// Seconds per call, over so many calls after one that is not timed.
+  virtual double time(const Case& c, int64_t iterations) = 0;
+};
+
+/// Tandem itself.
+class OwnProgram final : public Program {
+ public:
+  const std::string& name() const override { return name_; }
+  std::string version() const override;
+  std::optional<double> prepare(const Case& c) override;
+  double time(const Case& c, int64_t iterations) override;
+
+ private:
+  std::string name_ = "tandem";
+  std::map<std::string, Run> ready_;
+};
+
+/// A peer: a process that speaks the protocol of peers/README.md through its standard input and output.
+class PeerProgram final : public Program {
+ public:
+  struct Command {
+    std::string name;                      // how tables call it
+    std::vector<std::string> arguments;    // the program first
+    std::vector<std::string> environment;  // "NAME=value", beside this process's
+  };
+  /// Starts it and reads its version. @throws Error when it cannot be started, ends, or says something else
+  explicit PeerProgram(Command command, double timeout_s = 300);
+  ~PeerProgram() override;
+  PeerProgram(const PeerProgram&) = delete;
+  const std::string& name() const override { return command_.name; }
+  std::string version() const override { return version_; }
+  std::optional<double> prepare(const Case& c) override;
+  double time(const Case& c, int64_t iterations) override;
+
+ private:
+  std::string ask(const std::string& line);
+  std::string read_line(const std::string& asked);
+  double number(const std::string& asked, const std::string& answer) const;
+  Command command_;
+  std::string version_, unread_;
+  int socket_ = -1;
+  pid_t child_ = -1;
+};
+
+/// The peers that can be named: "pytorch", "pytorch-tuned", "libtorch", "libtorch-tuned". Tuned is channels-last, and
+/// glibc told to keep memory that was freed.
+std::vector<std::string> peer_names();
+/// How to start a peer: with TANDEM_PEERS_PYTHON, or what peers/setup.sh left in .peers of the checkout.
+/// @throws Error on another name, or when the peer is not there: then it says how to get it
+PeerProgram::Command peer_command(const std::string& name, int threads);
+
+}  // namespace tandem::benchmarks

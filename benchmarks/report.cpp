@@ -1,0 +1,223 @@
+#include "tandem/benchmarks/report.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tandem/core/cpu_info.h"
+#include "tandem/core/thread_pool.h"
+#if TANDEM_HAS_OPENBLAS
+#include <cblas.h>
+#endif
+#if TANDEM_HAS_ONEDNN
+#include <oneapi/dnnl/dnnl.h>
+#endif
+
+namespace tandem::benchmarks {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string format(const char* pattern, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, value);
+  return text;
+}
+/// Three digits with the unit that suits.
+std::string duration(double seconds) {
+  const auto digits = [](double v) { return v < 10 ? "%.2f" : v < 100 ? "%.1f" : "%.0f"; };
+  if (seconds < 1e-6) return format(digits(seconds * 1e9), seconds * 1e9) + " ns";
+  if (seconds < 1e-3) return format(digits(seconds * 1e6), seconds * 1e6) + " us";
+  return format(digits(seconds * 1e3), seconds * 1e3) + " ms";
+}
+std::string ratio(double theirs, double ours) { return format("%.2f", theirs / ours); }
+
+double median(const Samples& s) { return percentile(s.seconds, 0.5); }
+
+/// Of the first line that a command prints; empty when it fails.
+std::string output_of(const std::string& command) {
+  std::string text;
+  if (FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "r")) {
+    char bytes[256];
+    while (std::fgets(bytes, sizeof bytes, pipe)) text += bytes;
+    pclose(pipe);
+  }
+  return text.substr(0, text.find('\n'));
+}
+std::string commit() {
+  const std::string git = "git -C '" TANDEM_SOURCE_FOLDER "' ";
+  const std::string head = output_of(git + "rev-parse HEAD");
+  return head.empty() || output_of(git + "status --porcelain -uno").empty() ? head : head + " with changes";
+}
+std::string openblas_version() {
+#if TANDEM_HAS_OPENBLAS
+  return openblas_get_config();
+#else
+  return "none";
+#endif
+}
+std::string onednn_version() {
+#if TANDEM_HAS_ONEDNN
+  const dnnl_version_t* const v = dnnl_version();
+  return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+#else
+  return "none";
+#endif
+}
+std::string now() {
+  char text[32];
+  const std::time_t t = std::time(nullptr);
+  std::tm parts;
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &parts));
+  return text;
+}
+
+Json to_json(const Row& row) {
+  const Benchmark& b = *row.c.benchmark;
+  Json out = {{"name", b.name}, {"shapes", str(row.c.shapes)}};
+  if (b.bytes) out["bytes"] = b.bytes(row.c.shapes);
+  if (b.flops) out["flops"] = b.flops(row.c.shapes);
+  for (const Samples& s : row.programs) {
+    Json& result = out["results"][s.program];
+    result = {{"median_ms", median(s) * 1e3},
+              {"p10_ms", percentile(s.seconds, 0.1) * 1e3},
+              {"p90_ms", percentile(s.seconds, 0.9) * 1e3},
+              {"iterations", s.iterations}};
+    if (b.bytes) result["gb_per_s"] = b.bytes(row.c.shapes) / median(s) * 1e-9;
+    if (b.flops) result["gflop_per_s"] = b.flops(row.c.shapes) / median(s) * 1e-9;
+    for (double sample : s.seconds) result["samples_ms"].push_back(sample * 1e3);
+    if (&s != &row.programs[0]) out["time_over_tandem"][s.program] = median(s) / median(row.programs[0]);
+  }
+  return out;
+}
+
+/// Columns as wide as their widest cell; the first is aligned to the left.
+std::string aligned(const std::vector<std::vector<std::string>>& lines) {
+  std::vector<size_t> widths;
+  for (const auto& line : lines)
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (i == widths.size()) widths.push_back(0);
+      widths[i] = std::max(widths[i], line[i].size());
+    }
+  std::string out;
+  for (const auto& line : lines) {
+    std::string text;
+    for (size_t i = 0; i < line.size(); ++i) {
+      const std::string padding(widths[i] - line[i].size(), ' ');
+      text += i == 0 ? line[i] + padding : "  " + padding + line[i];
+    }
+    out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string table(const std::vector<Row>& rows) {
+  std::vector<std::string> peers;
+  for (const Row& row : rows)
+    for (size_t i = 1; i < row.programs.size(); ++i)
+      if (std::find(peers.begin(), peers.end(), row.programs[i].program) == peers.end())
+        peers.push_back(row.programs[i].program);
+  std::vector<std::vector<std::string>> lines = {{"benchmark", "median", "10 %", "90 %", "figure"}};
+  for (const std::string& peer : peers) lines[0].insert(lines[0].end(), {peer, "x"});
+  for (const Row& row : rows) {
+    const Benchmark& b = *row.c.benchmark;
+    const Samples& own = row.programs[0];
+    const double ours = median(own);
+    std::string figure;
+    if (b.flops) figure = format("%.3g GFLOP/s", b.flops(row.c.shapes) / ours * 1e-9);
+    if (b.bytes) figure = format("%.3g GB/s", b.bytes(row.c.shapes) / ours * 1e-9);
+    lines.push_back({b.name + "  " + str(row.c.shapes), duration(ours), duration(percentile(own.seconds, 0.1)),
+                     duration(percentile(own.seconds, 0.9)), figure});
+    for (const std::string& peer : peers) {
+      const auto found =
+          std::find_if(row.programs.begin(), row.programs.end(), [&](const Samples& s) { return s.program == peer; });
+      const bool has = found != row.programs.end();
+      lines.back().insert(lines.back().end(),
+                          {has ? duration(median(*found)) : "", has ? ratio(median(*found), ours) : ""});
+    }
+  }
+  std::string out = aligned(lines);
+  if (!peers.empty()) out += "x: the peer's median over Tandem's; above 1, Tandem is faster\n";
+  return out;
+}
+
+void write_json(const std::string& path, const std::vector<Row>& rows,
+                const std::vector<std::unique_ptr<Program>>& programs, const Settings& settings,
+                const std::vector<std::string>& command_line) {
+  Json json = {
+      {"machine",
+       {{"cpu", cpu_model()},
+        {"cores", usable_cores()},
+        {"instruction_set", cpu_isa_name()},
+        {"memory_gib", static_cast<double>(memory_limit()) / (1 << 30)}}},
+      {"build",
+       {{"commit", commit()},
+        {"compiler", TANDEM_COMPILER},
+        {"openblas", openblas_version()},
+        {"onednn", onednn_version()}}},
+      {"date", now()},
+      {"command", command_line},
+      {"settings", {{"threads", get_num_threads()}, {"repeats", settings.repeats}, {"seconds", settings.seconds}}}};
+  for (const auto& program : programs)
+    json["programs"].push_back({{"name", program->name()}, {"version", program->version()}});
+  for (const Row& row : rows) json["benchmarks"].push_back(to_json(row));
+
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code ignored;  // the file that cannot be opened tells
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
+  std::ofstream out(temporary, std::ios::trunc);
+  out << json.dump(1) << "\n";
+  out.close();
+  if (!out || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    std::remove(temporary.c_str());
+    TANDEM_FAIL("bench: cannot write ", path);
+  }
+}
+
+std::string markdown(const std::string& path, const std::string& filter) {
+  std::ifstream in(path);
+  TANDEM_CHECK(in, "bench: cannot read ", path);
+  const Json json = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  TANDEM_CHECK(json.is_object() && json.contains("programs") && json.contains("benchmarks"), "bench: ", path,
+               " is not a file that `tandem bench --json` wrote");
+  std::vector<std::string> peers;
+  for (const Json& program : json["programs"])
+    if (program["name"] != "tandem") peers.push_back(program["name"]);
+  TANDEM_CHECK(!peers.empty(), "bench: ", path, " was measured without peers; there is nothing to compare");
+  std::string header = "| benchmark | tandem |", line = "|---|---|";
+  for (const std::string& peer : peers) header += " " + peer + " |", line += "---|";
+  std::string out = header + " best peer / tandem |\n" + line + "---|\n";
+  const auto is_wanted = [&](const std::string& name) {
+    std::istringstream text(filter);
+    bool any = false;
+    for (std::string part; std::getline(text, part, ',');) {
+      if (name.find(part) != std::string::npos) return true;
+      any = true;
+    }
+    return !any;
+  };
+  for (const Json& b : json["benchmarks"]) {
+    if (!b.contains("time_over_tandem") || !is_wanted(b["name"])) continue;
+    const Json& results = b["results"];
+    const auto ms = [&](const std::string& program) { return results[program]["median_ms"].get<double>(); };
+    out += "| " + b["name"].get<std::string>() + " " + b["shapes"].get<std::string>() + " | " +
+           duration(ms("tandem") / 1e3) + " |";
+    double best = INFINITY;
+    for (const std::string& peer : peers) {
+      if (results.contains(peer)) best = std::min(best, ms(peer));
+      out += results.contains(peer) ? " " + duration(ms(peer) / 1e3) + " |" : " |";
+    }
+    out += " " + ratio(best, ms("tandem")) + " |\n";
+  }
+  return out;
+}
+
+}  // namespace tandem::benchmarks

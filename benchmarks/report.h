@@ -1,0 +1,20 @@
+// What came of a run: a table to read, JSON to keep, and a table for a README made from that.
+#pragma once
+#include <string>
+
+#include "tandem/benchmarks/runner.h"
+
+namespace tandem::benchmarks {
+
+/// The rows, one line each: medians with the 10th and 90th percentile, the figure where one is defined, and for each
+/// peer its median and how many times as long it takes.
+std::string table(const std::vector<Row>& rows);
+/// Writes the rows with every sample, and what they were measured on. Whole, or not at all. @throws Error
+void write_json(const std::string& path, const std::vector<Row>& rows,
+                const std::vector<std::unique_ptr<Program>>& programs, const Settings& settings,
+                const std::vector<std::string>& command_line);
+/// A Markdown table of those benchmarks in a file of write_json's whose name contains a part of the filter and that a
+/// peer has too. @throws Error when the file is not such a file
+std::string markdown(const std::string& path, const std::string& filter);
+
+}  // namespace tandem::benchmarks

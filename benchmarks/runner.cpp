@@ -1,0 +1,64 @@
+#include "tandem/benchmarks/runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <thread>
+
+namespace tandem::benchmarks {
+
+double percentile(std::vector<double> samples, double part) {
+  TANDEM_CHECK(!samples.empty(), "percentile: there are no samples");
+  std::sort(samples.begin(), samples.end());
+  const double at = part * static_cast<double>(samples.size() - 1), low = std::floor(at);
+  const auto i = static_cast<size_t>(low);
+  return i + 1 < samples.size() ? samples[i] + (at - low) * (samples[i + 1] - samples[i]) : samples.back();
+}
+
+std::vector<Case> select(const std::vector<Benchmark>& table, const std::string& filter) {
+  std::vector<std::string> parts;
+  std::istringstream text(filter);
+  for (std::string part; std::getline(text, part, ',');)
+    if (!part.empty()) parts.push_back(part);
+  std::vector<Case> cases;
+  for (const Benchmark& benchmark : table) {
+    const bool wanted = parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+                          return benchmark.name.find(part) != std::string::npos;
+                        });
+    if (!wanted) continue;
+    for (const Shapes& shapes : benchmark.cases) cases.push_back({&benchmark, shapes});
+  }
+  TANDEM_CHECK(!cases.empty(), "bench: no benchmark's name contains '", filter, "'; --list prints the names");
+  return cases;
+}
+
+std::vector<Row> run(const std::vector<Case>& cases, const std::vector<std::unique_ptr<Program>>& programs,
+                     const Settings& settings, const std::function<void(double)>& progress) {
+  std::vector<Row> rows;
+  const double steps = static_cast<double>(cases.size()) * (settings.repeats + 1);
+  double done = 0;
+  for (const Case& c : cases) {
+    Row row{.c = c, .programs = {}};
+    for (const auto& program : programs)
+      if (const std::optional<double> estimate = program->prepare(c)) {
+        const double calls = settings.seconds / std::max(*estimate, 1e-9);
+        row.programs.push_back({program->name(), std::clamp<int64_t>(static_cast<int64_t>(calls), 1, 10000000), {}});
+      }
+    rows.push_back(std::move(row));
+    progress(++done / steps);
+  }
+  for (int repeat = 0; repeat < settings.repeats; ++repeat)
+    for (Row& row : rows) {
+      for (Samples& samples : row.programs) {
+        const auto program =
+            std::find_if(programs.begin(), programs.end(), [&](const auto& p) { return p->name() == samples.program; });
+        // Threads of the program before it may still spin, waiting for more.
+        if (programs.size() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        samples.seconds.push_back((*program)->time(row.c, samples.iterations));
+      }
+      progress(++done / steps);
+    }
+  return rows;
+}
+
+}  // namespace tandem::benchmarks
