@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the peers ready in .peers/ of the checkout: PyTorch in a virtual environment, the LibTorch peer built from it.
-# usage: setup.sh [PYTHON]   PYTHON: an interpreter that has torch, to use instead of installing it
+# Makes the peers ready in .peers/ of the checkout: PyTorch in a virtual environment, the LibTorch peers built from it.
+# usage: setup.sh [PYTHON]   PYTHON: an interpreter that has torch, to use instead of installing it; once given, it stays
 # TANDEM_PEERS_INDEX names another package index for torch (PyTorch's own has wheels without CUDA, a tenth of the size).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,6 +11,8 @@ peers=$(cd "$peers" && pwd)
 if [ $# -gt 0 ]; then
   python=$(command -v "$1") || { echo "setup.sh: $1 is not an interpreter" >&2; exit 1; }
   "$python" -c 'import torch' || { echo "setup.sh: $python has no torch" >&2; exit 1; }
+elif [ -f "$peers/interpreter" ] && "$(cat "$peers/interpreter")" -c 'import torch' 2>/dev/null; then
+  python=$(cat "$peers/interpreter")
 else
   python=$peers/venv/bin/python
   if ! "$python" -c 'import torch, numpy' 2>/dev/null; then
@@ -25,10 +27,14 @@ fi
 printf '#!/bin/sh\nexec "%s" "$@"\n' "$python" > "$peers/python"
 chmod +x "$peers/python"
 
-source=$here/libtorch_peers.cpp
-stamp="$python $(sha256sum < "$source")"
-if [ ! -x "$peers/libtorch_peers" ] || [ "$(cat "$peers/stamp" 2>/dev/null)" != "$stamp" ]; then
-  "$here/build_libtorch.sh" "$python" "$source" "$peers/libtorch_peers"
-  echo "$stamp" > "$peers/stamp"
-fi
-echo "peers are ready: $peers/python $here/torch_peers.py, $peers/libtorch_peers"
+echo "$python" > "$peers/interpreter"
+
+for program in libtorch_peers bench_libtorch; do
+  stamp="$python $(cat "$here/$program.cpp" "$here/libtorch_models.h" | sha256sum)"
+  if [ ! -x "$peers/$program" ] || [ "$(cat "$peers/$program.stamp" 2>/dev/null)" != "$stamp" ]; then
+    echo "setup.sh: compiling $program, which takes minutes"
+    "$here/build_libtorch.sh" "$python" "$here/$program.cpp" "$peers/$program"
+    echo "$stamp" > "$peers/$program.stamp"
+  fi
+done
+echo "peers are ready: $peers/python with $here/torch_peers.py, $peers/libtorch_peers, and those of tandem bench --peers"
