@@ -46,7 +46,8 @@ std::vector<Benchmark> training_benchmarks();
 using Inputs = std::vector<Tensor>;
 using Op = std::function<Tensor(const Inputs&)>;
 
-/// Normally distributed inputs of these shapes; `positive`: uniform in [0.5, 1.5) instead.
+/// Uniform in [-1, 1); `positive`: in [0.5, 1.5).
+Tensor values(IntArrayRef sizes, bool positive = false);
 Inputs make_inputs(const Shapes& shapes, bool positive = false);
 /// The op alone, on inputs that take no gradient.
 std::function<Run(const Shapes&)> forward(Op op, bool positive = false);

@@ -36,28 +36,28 @@ std::vector<Benchmark> training_benchmarks() {
        .cases = {{{64, 10}}, {{128, 10}}},
        .prepare =
            [](const Shapes& s) {
-             return training_step<optim::Adam>(nn::Linear(10, 1), optim::AdamOptions(1e-3), randn(s[0]),
-                                               randn({s[0][0], 1}), squares);
+             return training_step<optim::Adam>(nn::Linear(10, 1), optim::AdamOptions(1e-3), values(s[0]),
+                                               values({s[0][0], 1}), squares);
            }},
       {.name = "mlp/train_step",
        .cases = {{{64, 784}}, {{128, 784}}},
        .prepare =
            [](const Shapes& s) {
-             return training_step<optim::SGD>(models::Mlp(), optim::SGDOptions(0.01).momentum(0.9), randn(s[0]),
+             return training_step<optim::SGD>(models::Mlp(), optim::SGDOptions(0.01).momentum(0.9), values(s[0]),
                                               classes(s), entropy);
            }},
       {.name = "lenet/train_step",
        .cases = images,
        .prepare =
            [](const Shapes& s) {
-             return training_step<optim::SGD>(models::Lenet(), optim::SGDOptions(0.01).momentum(0.5), randn(s[0]),
+             return training_step<optim::SGD>(models::Lenet(), optim::SGDOptions(0.01).momentum(0.5), values(s[0]),
                                               classes(s), likelihood);
            }},
       {.name = "fashion_cnn/train_step",
        .cases = images,
        .prepare =
            [](const Shapes& s) {
-             return training_step<optim::Adam>(models::FashionCnn(), optim::AdamOptions(1e-3), randn(s[0]), classes(s),
+             return training_step<optim::Adam>(models::FashionCnn(), optim::AdamOptions(1e-3), values(s[0]), classes(s),
                                                entropy);
            }},
   };

@@ -96,7 +96,8 @@ std::vector<Benchmark> elementwise_benchmarks() {
   out.push_back({.name = "add/broadcast_column", .cases = columns, .bytes = read_write, .prepare = forward(add)});
   out.push_back({.name = "add/broadcast_backward", .cases = rows, .prepare = backward(add)});
   out.push_back({.name = "where/forward", .cases = {{kMiddle, kMiddle}}, .prepare = [](const Shapes& s) -> Run {
-                   return [a = randn(s[0]), b = randn(s[1]), condition = randn(s[0]) > 0] { where(condition, a, b); };
+                   return
+                       [a = values(s[0]), b = values(s[1]), condition = values(s[0]) > 0] { where(condition, a, b); };
                  }});
   return out;
 }
@@ -109,7 +110,7 @@ std::vector<Benchmark> inplace_benchmarks() {
             .cases = one,
             .bytes = read_write,
             .prepare = [change](const Shapes& s) -> Run {
-              return [change, x = randn(s[0]).abs()]() mutable { change(x); };
+              return [change, x = values(s[0]).abs()]() mutable { change(x); };
             }};
   };
   const auto binary = [&](const char* name, void (*change)(Tensor&, const Tensor&)) -> Benchmark {
@@ -117,7 +118,7 @@ std::vector<Benchmark> inplace_benchmarks() {
             .cases = one,
             .bytes = read_two_write_one,
             .prepare = [change](const Shapes& s) -> Run {
-              return [change, x = randn(s[0]), y = ones(s[0])]() mutable { change(x, y); };
+              return [change, x = values(s[0]), y = ones(s[0])]() mutable { change(x, y); };
             }};
   };
   return {
@@ -138,7 +139,7 @@ std::vector<Benchmark> inplace_benchmarks() {
       {.name = "masked_fill_/forward",
        .cases = one,
        .prepare = [](const Shapes& s) -> Run {
-         return [x = randn(s[0]), mask = randn(s[0]) > 0]() mutable { x.masked_fill_(mask, 0.5); };
+         return [x = values(s[0]), mask = values(s[0]) > 0]() mutable { x.masked_fill_(mask, 0.5); };
        }},
   };
 }

@@ -8,7 +8,7 @@ namespace {
 
 /// Logits (N, C) and a class for each row.
 Inputs logits_and_classes(const Shapes& s) {
-  return {randn(s[0]).requires_grad_(), randint(s[0].back(), {s[0].front()})};
+  return {values(s[0]).requires_grad_(), randint(s[0].back(), {s[0].front()})};
 }
 
 }  // namespace

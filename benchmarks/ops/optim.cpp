@@ -11,8 +11,8 @@ namespace {
 std::vector<Tensor> make_parameters(const Shapes& shapes) {
   std::vector<Tensor> out;
   for (const auto& sizes : shapes) {
-    out.push_back(randn(sizes).requires_grad_());
-    out.back().mutable_grad() = randn(sizes) * 1e-3;
+    out.push_back(values(sizes).requires_grad_());
+    out.back().mutable_grad() = values(sizes) * 1e-3;
   }
   return out;
 }

@@ -10,23 +10,24 @@ std::vector<Benchmark> overhead_benchmarks() {
   return {
       {.name = "add/overhead",
        .cases = few,
-       .prepare = [](const Shapes& s) -> Run { return [x = randn(s[0])] { x + 1; }; }},
+       .prepare = [](const Shapes& s) -> Run { return [x = values(s[0])] { x + 1; }; }},
       {.name = "add/overhead_grad",
        .cases = few,
-       .prepare = [](const Shapes& s) -> Run { return [x = randn(s[0]).requires_grad_()] { x + 1; }; }},
+       .prepare = [](const Shapes& s) -> Run { return [x = values(s[0]).requires_grad_()] { x + 1; }; }},
       {.name = "mul_add_sum/overhead",
        .cases = few,
        .prepare = [](const Shapes& s) -> Run {
-         return [a = randn(s[0]), b = randn(s[0]), c = randn(s[0])] { (a * b + c).sum(); };
+         return [a = values(s[0]), b = values(s[0]), c = values(s[0])] { (a * b + c).sum(); };
        }},
       // forward, backward through three nodes, and three leaves that get their gradients
       {.name = "mul_add_sum/overhead_backward",
        .cases = few,
        .prepare = [](const Shapes& s) -> Run {
-         return [a = randn(s[0]).requires_grad_(), b = randn(s[0]).requires_grad_(), c = randn(s[0]).requires_grad_()] {
-           for (const Tensor* x : {&a, &b, &c}) x->mutable_grad().reset();
-           (a * b + c).sum().backward();
-         };
+         return
+             [a = values(s[0]).requires_grad_(), b = values(s[0]).requires_grad_(), c = values(s[0]).requires_grad_()] {
+               for (const Tensor* x : {&a, &b, &c}) x->mutable_grad().reset();
+               (a * b + c).sum().backward();
+             };
        }},
   };
 }

@@ -31,9 +31,12 @@ Tensor laid_out(const Tensor& x) {
 }
 
 // ---------------------------------------------------------------- how a case is made from an op
+Tensor values(at::IntArrayRef sizes, bool positive = false) {
+  return torch::empty(sizes).uniform_(positive ? 0.5 : -1, positive ? 1.5 : 1);
+}
 Inputs inputs(const Shapes& shapes, bool positive = false) {
   Inputs out;
-  for (const auto& s : shapes) out.push_back(laid_out(positive ? torch::rand(s) + 0.5 : torch::randn(s)));
+  for (const auto& s : shapes) out.push_back(laid_out(values(s, positive)));
   return out;
 }
 Prepare forward(Op op, bool positive = false) {
@@ -44,7 +47,7 @@ Prepare backward(Op op, std::function<Inputs(const Shapes&)> make) {
     Inputs in = make(s), wanted;
     for (const Tensor& x : in)
       if (x.requires_grad()) wanted.push_back(x);
-    const Tensor y = op(in), dy = torch::randn_like(y);
+    const Tensor y = op(in), dy = values(y.sizes());
     return [=] { torch::autograd::grad({y}, wanted, {dy}, /*retain_graph=*/true); };
   };
 }
@@ -90,7 +93,7 @@ void add_elementwise(Table& table) {
   binary("eq", [](const Tensor& a, const Tensor& b) { return a == b; });
   binary("lt", [](const Tensor& a, const Tensor& b) { return a < b; });
   table["where/forward"] = [](const Shapes& s) -> Run {
-    return [a = torch::randn(s[0]), b = torch::randn(s[1]), c = torch::randn(s[0]) > 0] { torch::where(c, a, b); };
+    return [a = values(s[0]), b = values(s[1]), c = values(s[0]) > 0] { torch::where(c, a, b); };
   };
   const Op add = [](const Inputs& in) { return in[0] + in[1]; };
   table["add/broadcast_row"] = table["add/broadcast_column"] = forward(add);
@@ -102,12 +105,10 @@ void add_elementwise(Table& table) {
 }
 
 void add_overhead(Table& table) {
-  table["add/overhead"] = [](const Shapes& s) -> Run { return [x = torch::randn(s[0])] { x + 1; }; };
-  table["add/overhead_grad"] = [](const Shapes& s) -> Run {
-    return [x = torch::randn(s[0]).requires_grad_()] { x + 1; };
-  };
+  table["add/overhead"] = [](const Shapes& s) -> Run { return [x = values(s[0])] { x + 1; }; };
+  table["add/overhead_grad"] = [](const Shapes& s) -> Run { return [x = values(s[0]).requires_grad_()] { x + 1; }; };
   table["mul_add_sum/overhead"] = [](const Shapes& s) -> Run {
-    return [a = torch::randn(s[0]), b = torch::randn(s[0]), c = torch::randn(s[0])] { (a * b + c).sum(); };
+    return [a = values(s[0]), b = values(s[0]), c = values(s[0])] { (a * b + c).sum(); };
   };
   table["mul_add_sum/overhead_backward"] = [](const Shapes& s) -> Run {
     return [in = with_gradients({s[0], s[0], s[0]})] {
@@ -137,7 +138,7 @@ void add_reductions(Table& table) {
 }
 
 Inputs logits_and_classes(const Shapes& s) {
-  return {torch::randn(s[0]).requires_grad_(), torch::randint(s[0][1], {s[0][0]}, torch::kLong)};
+  return {values(s[0]).requires_grad_(), torch::randint(s[0][1], {s[0][0]}, torch::kLong)};
 }
 /// An op on what `make` returns, whose first then takes no gradient.
 Prepare forward_of(std::function<Inputs(const Shapes&)> make, Op op) {
@@ -197,7 +198,7 @@ void add_layers(Table& table) {
 }
 
 Inputs table_and_index(const Shapes& s) {
-  return {torch::randn(s[0]).requires_grad_(), torch::randint(s[0][0], s[1], torch::kLong)};
+  return {values(s[0]).requires_grad_(), torch::randint(s[0][0], s[1], torch::kLong)};
 }
 void add_indexing(Table& table) {
   const Op embedding = [](const Inputs& in) { return torch::embedding(in[0], in[1]); };
@@ -207,10 +208,10 @@ void add_indexing(Table& table) {
   table["index_select/forward"] = forward_of(table_and_index, select);
   table["index_select/backward"] = backward(select, table_and_index);
   table["gather/forward"] = [](const Shapes& s) -> Run {
-    return [x = torch::randn(s[0]), i = torch::randint(s[0][1], s[0], torch::kLong)] { x.gather(1, i); };
+    return [x = values(s[0]), i = torch::randint(s[0][1], s[0], torch::kLong)] { x.gather(1, i); };
   };
   table["scatter_add/forward"] = [](const Shapes& s) -> Run {
-    return [x = torch::randn(s[0]), y = torch::randn(s[0]), i = torch::randint(s[0][1], s[0], torch::kLong)] {
+    return [x = values(s[0]), y = values(s[0]), i = torch::randint(s[0][1], s[0], torch::kLong)] {
       x.scatter_add(1, i, y);
     };
   };
@@ -234,8 +235,8 @@ void add_fills(Table& table) {
 std::vector<Tensor> parameters(const Shapes& shapes) {
   std::vector<Tensor> out;
   for (const auto& s : shapes) {
-    out.push_back(torch::randn(s).requires_grad_());
-    out.back().mutable_grad() = torch::randn(s) * 1e-3;
+    out.push_back(values(s).requires_grad_());
+    out.back().mutable_grad() = values(s) * 1e-3;
   }
   return out;
 }
@@ -251,7 +252,7 @@ Prepare train_step(Options options, Loss loss, Target make_target) {
     const auto model = std::make_shared<Model>();
     for (Tensor& p : model->parameters()) p.set_data(laid_out(p.data()));
     const auto optimizer = std::make_shared<Optimizer>(model->parameters(), options);
-    return [=, x = laid_out(torch::randn(s[0])), target = make_target(s[0][0])] {
+    return [=, x = laid_out(values(s[0])), target = make_target(s[0][0])] {
       optimizer->zero_grad();
       const Tensor value = loss(model->forward(x), target);
       value.backward();
@@ -269,7 +270,7 @@ void add_models(Table& table) {
     return [p = parameters(s)] { torch::nn::utils::clip_grad_norm_(p, 100.0); };
   };
   const auto classes = [](int64_t rows) { return torch::randint(10, {rows}, torch::kLong); };
-  const auto numbers = [](int64_t rows) { return torch::randn({rows, 1}); };
+  const auto numbers = [](int64_t rows) { return values({rows, 1}); };
   const auto entropy = [](const Tensor& y, const Tensor& t) { return F::cross_entropy(y, t); };
   const auto likelihood = [](const Tensor& y, const Tensor& t) { return torch::nll_loss(y, t); };
   const auto squares = [](const Tensor& y, const Tensor& t) { return torch::mse_loss(y, t); };

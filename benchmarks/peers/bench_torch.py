@@ -19,8 +19,12 @@ LAYOUT = torch.contiguous_format
 
 
 # ---------------------------------------------------------------- how a case is made from an op
+def values(shape, positive=False):
+    return torch.empty(shape).uniform_(0.5, 1.5) if positive else torch.empty(shape).uniform_(-1, 1)
+
+
 def inputs(shapes, positive=False):
-    made = [torch.rand(s) + 0.5 if positive else torch.randn(s) for s in shapes]
+    made = [values(s, positive) for s in shapes]
     return [x.contiguous(memory_format=LAYOUT) if x.dim() == 4 else x for x in made]
 
 
@@ -37,7 +41,7 @@ def backward(op, make=None, positive=False):
         x = make(shapes) if make else [a.requires_grad_() for a in inputs(shapes, positive)]
         wanted = [a for a in x if a.requires_grad]
         y = op(*x)
-        dy = torch.randn_like(y)
+        dy = values(y.shape)
         return lambda: torch.autograd.grad(y, wanted, dy, retain_graph=True)
     return prepare
 
@@ -47,13 +51,17 @@ def both(name, op):
 
 
 # ---------------------------------------------------------------- ops
+def overhead(a, b, c):
+    return lambda: (a * b + c).sum()
+
+
 def overhead_grad(shapes):
-    x = torch.randn(shapes[0], requires_grad=True)
+    x = values(shapes[0]).requires_grad_()
     return lambda: x + 1
 
 
 def overhead_backward(shapes):
-    leaves = [torch.randn(shapes[0], requires_grad=True) for _ in range(3)]
+    leaves = [values(shapes[0]).requires_grad_() for _ in range(3)]
     a, b, c = leaves
 
     def call():
@@ -64,7 +72,7 @@ def overhead_backward(shapes):
 
 
 def where(shapes):
-    a, b, condition = torch.randn(shapes[0]), torch.randn(shapes[1]), torch.randn(shapes[0]) > 0
+    a, b, condition = values(shapes[0]), values(shapes[1]), values(shapes[0]) > 0
     return lambda: torch.where(condition, a, b)
 
 
@@ -89,7 +97,7 @@ ELEMENTWISE = {
     "add/broadcast_backward": backward(torch.add),
     "add/overhead": forward(lambda x: x + 1),
     "add/overhead_grad": overhead_grad,
-    "mul_add_sum/overhead": forward(lambda a, b, c: (a * b + c).sum()),
+    "mul_add_sum/overhead": lambda shapes: overhead(*inputs(shapes * 3)),
     "mul_add_sum/overhead_backward": overhead_backward,
 }
 REDUCTIONS = {
@@ -113,7 +121,7 @@ REDUCTIONS = {
 
 def logits_and_classes(shapes):
     rows, classes = shapes[0]
-    return [torch.randn(rows, classes, requires_grad=True), torch.randint(classes, (rows,))]
+    return [values((rows, classes)).requires_grad_(), torch.randint(classes, (rows,))]
 
 
 def on_classes(op):
@@ -180,7 +188,7 @@ LAYERS = {
 
 
 def table_and_index(shapes):
-    return [torch.randn(shapes[0], requires_grad=True), torch.randint(shapes[0][0], shapes[1])]
+    return [values(shapes[0]).requires_grad_(), torch.randint(shapes[0][0], shapes[1])]
 
 
 def on_table(op):
@@ -192,12 +200,12 @@ def on_table(op):
 
 
 def gather(shapes):
-    x, i = torch.randn(shapes[0]), torch.randint(shapes[0][1], shapes[0])
+    x, i = values(shapes[0]), torch.randint(shapes[0][1], shapes[0])
     return lambda: x.gather(1, i)
 
 
 def scatter_add(shapes):
-    x, y, i = torch.randn(shapes[0]), torch.randn(shapes[0]), torch.randint(shapes[0][1], shapes[0])
+    x, y, i = values(shapes[0]), values(shapes[0]), torch.randint(shapes[0][1], shapes[0])
     return lambda: x.scatter_add(1, i, y)
 
 
@@ -234,9 +242,9 @@ FILLS = {
 
 # ---------------------------------------------------------------- optimizers and models
 def parameters(shapes):
-    made = [torch.randn(s, requires_grad=True) for s in shapes]
+    made = [values(s).requires_grad_() for s in shapes]
     for p in made:
-        p.grad = torch.randn_like(p) * 1e-3
+        p.grad = values(p.shape) * 1e-3
     return made
 
 
@@ -278,7 +286,7 @@ MODELS = {
     "adamw/step": lambda shapes: torch.optim.AdamW(parameters(shapes), lr=1e-3).step,
     "clip_grad_norm_/forward": clip,
     "simple_model/train_step": train_step(lambda: torch.nn.Linear(10, 1), adam, F.mse_loss,
-                                          lambda rows: torch.randn(rows, 1)),
+                                          lambda rows: values((rows, 1))),
     "mlp/train_step": train_step(mlp, sgd(0.9), F.cross_entropy, classes),
     "lenet/train_step": train_step(MnistNet, sgd(0.5), F.nll_loss, classes),
     "fashion_cnn/train_step": train_step(fashion_cnn, adam, F.cross_entropy, classes),
