@@ -64,12 +64,21 @@ DType result_type(const Tensor& a, const Scalar& b) {
 namespace {
 const Tensor& as_is(const Tensor& x) { return x; }
 const Tensor kNothing;
+/// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
+/// takes the result.
+Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
+  const bool alone = dy.use_count() == 1 && dy.storage()->use_count() == 1 && dy.is_contiguous() && y.is_contiguous();
+  if (is_grad_enabled() || !alone) return relu_backward(dy, y);
+  Tensor dx = dy;
+  TANDEM_DISPATCH(y.device(), relu_backward, dy, y, dx);
+  return dx;
+}
 }  // namespace
 TANDEM_UNARY_OP(neg, as_is, kNothing, dy.neg())
 TANDEM_UNARY_OP(abs, as_is, x, dy* s.sign())
 TANDEM_UNARY_OP(sign, as_is, kNothing, zeros_like(dy))
 TANDEM_UNARY_OP(square, as_is, x, dy * 2 * s)
-TANDEM_UNARY_OP(relu, as_is, y, relu_backward(dy, s))
+TANDEM_UNARY_OP(relu, as_is, y, relu_gradient(dy, s))
 TANDEM_UNARY_OP(exp, floating, y, dy* s)
 TANDEM_UNARY_OP(expm1, floating, y, dy*(s + 1))
 TANDEM_UNARY_OP(log, floating, x, dy / s)

@@ -141,7 +141,6 @@ class Pool {
     stop();
     size_ = n;
   }
-  void set_hook(void (*hook)()) { hook_.store(hook, std::memory_order_release); }
 
   void run(int64_t range, int64_t grain, int64_t chunks, ChunkFunction f, int threads) {
     if (!running_.load(std::memory_order_acquire)) start();
@@ -243,12 +242,10 @@ class Pool {
   void serve(size_t first) {
     pthread_setname_np(pthread_self(), "tandem-pool");
     inside_chunk = true;
-    void (*hook_done)() = nullptr;
     for (;;) {
       const uint32_t epoch = epoch_.load();
       if (stopping_.load()) return;
       if (Slot* const slot = find_seat(first)) {
-        if (auto* const hook = hook_.load(std::memory_order_acquire); hook != hook_done) hook(), hook_done = hook;
         while (!stopping_.load(std::memory_order_relaxed) && slot->run_chunk()) continue;
         slot->leave();
         continue;
@@ -269,7 +266,6 @@ class Pool {
   alignas(kLine) std::atomic<int> sleepers_{0};
   std::atomic<int> size_{1};
   std::atomic<bool> running_{false}, stopping_{false};
-  std::atomic<void (*)()> hook_{nullptr};
   std::mutex mutex_;  // of what follows; taken to start and to stop, never to run
   std::vector<std::thread> workers_;
   bool shut_down_ = false;
@@ -283,7 +279,6 @@ void set_num_threads(int n) {
   TANDEM_CHECK(!inside_chunk, "set_num_threads: called inside a parallel loop; accepted: outside");
   Pool::instance().resize(n);
 }
-void set_worker_start_hook(void (*hook)()) { Pool::instance().set_hook(hook); }
 
 int get_thread_share() { return RankContext::current().thread_share; }
 ThreadShareGuard::ThreadShareGuard(int share) : saved_(get_thread_share()) {

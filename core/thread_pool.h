@@ -27,10 +27,6 @@ class ThreadShareGuard {
   int saved_;
 };
 
-/// Has `hook` called once in every thread of the pool, those running now included, before its next chunk: for settings
-/// that a library keeps per thread. Threads outside the pool that call parallel_for are their owner's concern.
-void set_worker_start_hook(void (*hook)());
-
 /// A reference to a callable void(int64_t begin, int64_t end) that outlives the call.
 class ChunkFunction {
  public:

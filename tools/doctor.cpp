@@ -34,8 +34,9 @@ int doctor() {
   std::printf("instruction set  %s\n", cpu_isa_name().c_str());
   std::printf("memory           %.1f GiB\n", static_cast<double>(memory_limit()) / (1 << 30));
   std::printf("OpenBLAS         %s\n", TANDEM_HAS_OPENBLAS ? "in" : "out: our own matrix product instead");
-  if (!TANDEM_HAS_OPENBLAS)
-    problem("matrix products are several times slower", "apt install libopenblas-dev, and build anew");
+  if (!TANDEM_HAS_OPENBLAS) problem("large matrix products are slower", "apt install libopenblas-dev, and build anew");
+  std::printf("oneDNN           %s\n", TANDEM_HAS_ONEDNN ? "in" : "out: our own convolution instead");
+  if (!TANDEM_HAS_ONEDNN) problem("convolutions take twice the time", "apt install libdnnl-dev, and build anew");
   std::printf("devices          %d virtual CPU device%s, %d CUDA\n", cpu_device_count(),
               cpu_device_count() == 1 ? "" : "s", cuda::device_count());
   const std::string data = find_fashion_mnist("");

@@ -168,3 +168,26 @@ TEST_CASE("Adam and SGD make a small regression fit", "[optim]") {
     CHECK(mse_loss(fc(x), y).item<double>() < 1e-3);
   }
 }
+
+TEST_CASE("a gradient that someone holds is not written over by the relu before it", "[autograd][engine]") {
+  const auto values = [](const Tensor& t) { return std::vector<float>(t.data_ptr<float>(), t.data_ptr<float>() + 4); };
+  const Tensor x = full({4}, -1, kFloat32).requires_grad_(), seed = full({4}, 3, kFloat32);
+  relu(x).backward(seed);  // the caller's gradient
+  REQUIRE(values(seed) == std::vector<float>(4, 3));
+  REQUIRE(values(x.grad()) == std::vector<float>(4, 0));
+
+  const Tensor h = x * 1, y = relu(h);
+  Tensor seen;
+  y.register_hook([&](const Tensor& dy) { return seen = dy, Tensor(); });  // a hook's
+  (y * 3).sum().backward();
+  REQUIRE(values(seen) == std::vector<float>(4, 3));
+
+  const Tensor z = x * 1, sum = z + relu(z);  // one gradient for two inputs
+  (sum * 3).sum().backward();
+  REQUIRE(values(x.grad()) == std::vector<float>(4, 3));
+
+  const Tensor w = relu(x), c = w * 3;  // captured
+  const auto grads = autograd::grad({c.sum()}, {w, x});
+  REQUIRE(values(grads[0]) == std::vector<float>(4, 3));
+  REQUIRE(values(grads[1]) == std::vector<float>(4, 0));
+}

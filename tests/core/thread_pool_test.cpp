@@ -221,16 +221,3 @@ TEST_CASE("the number of threads is checked", "[core][thread_pool]") {
   const ThreadCount threads(2);
   REQUIRE_THROWS_WITH(loop(), Contains("inside a parallel loop"));
 }
-
-TEST_CASE("the start hook runs once in every worker, in those already running too", "[core][thread_pool]") {
-  static std::atomic<int> calls{0};
-  const ThreadCount threads(4);
-  REQUIRE(threads_taking_part(16) == 4);
-  set_worker_start_hook([] { ++calls; });
-  REQUIRE(threads_taking_part(16) == 4);
-  REQUIRE(threads_taking_part(16) == 4);
-  REQUIRE(calls == 3);
-  set_num_threads(2);
-  REQUIRE(threads_taking_part(16) == 2);
-  REQUIRE(calls == 4);
-}
