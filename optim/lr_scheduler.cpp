@@ -27,7 +27,8 @@ void LRScheduler::step() { optimizer_.set_lr(rate_at(++step_)); }
 StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
     : LRScheduler(optimizer, [=](int64_t step, double base) {
         TANDEM_CHECK(step_size > 0, "StepLR: step_size is ", step_size, "; it must be positive");
-        return base * std::pow(gamma, static_cast<double>(step / step_size));
+        const int64_t decays = step / step_size;
+        return base * std::pow(gamma, static_cast<double>(decays));
       }) {}
 MultiStepLR::MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma)
     : LRScheduler(optimizer, [milestones, gamma](int64_t step, double base) {

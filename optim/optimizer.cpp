@@ -43,8 +43,10 @@ void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& st
   const NoGradGuard guard;
   const std::vector<Slot> slots = this->slots();
   std::vector<Tensor> loaded(slots.size());
-  for (const auto& [name, tensor] : state) {
-    const auto at = std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.name == name; });
+  for (const auto& entry : state) {
+    const auto& [name, tensor] = entry;
+    const auto at =
+        std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.name == entry.first; });
     TANDEM_CHECK(at != slots.end(), "load_state: '", name, "' has no place in this optimizer of ", parameters_.size(),
                  " parameters");
     const Shape sizes = at->scalar ? Shape() : Shape(at->parameter.sizes());
