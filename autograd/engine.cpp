@@ -6,6 +6,8 @@
 #include <queue>
 #include <set>
 #include <thread>
+#include <tuple>
+#include <typeinfo>
 #include <unordered_map>
 
 #include "tandem/autograd/elementwise.h"
@@ -18,14 +20,17 @@
 namespace tandem::autograd {
 namespace {
 
-/// A gradient on its way into a slot. Those that meet are summed by descending sequence of their senders, then by edge,
-/// which is the order in which one thread meets them: the sum does not depend on who came first.
+/// A gradient on its way into a slot. Those that meet are summed by descending sequence of their senders, which is the
+/// order in which one thread meets them; then, for nodes that workers made at the same time, by how the graph was
+/// walked, and by edge: the sum does not depend on who came first.
 struct Arrival {
   uint64_t sequence;
+  size_t visit;
   uint32_t edge;
   Tensor grad;
 };
 struct Pending {
+  size_t visit = 0;  // the how-manieth node that discover() came to
   int dependencies = 0;
   bool needed = true;   // it runs
   bool reached = true;  // its gradient is wanted: it runs, or was asked for
@@ -36,10 +41,10 @@ struct Pending {
 /// One call of backward.
 struct GraphTask {
   std::unordered_map<Node*, Pending> nodes;
-  std::vector<NodePtr> alive;  // roots and captured nodes, so that no pointer above dangles
   bool retain, create, several_devices = false;
   RankContext context;
-  std::mutex mutex;  // guards all of the above while several devices' workers run
+  uint64_t last_sequence = 0;  // of the nodes that workers made
+  std::mutex mutex;            // guards all of the above while several devices' workers run
   std::condition_variable done;
   int outstanding = 0;  // nodes queued or running
   std::exception_ptr failure;
@@ -58,19 +63,26 @@ struct Ready {
 
 Tensor sum_in_order(std::vector<Arrival>& arrivals) {
   std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
-    return a.sequence != b.sequence ? a.sequence > b.sequence : a.edge < b.edge;
+    return a.sequence != b.sequence ? a.sequence > b.sequence : std::tie(a.visit, a.edge) < std::tie(b.visit, b.edge);
   });
   Tensor total = std::move(arrivals[0].grad);
   for (size_t i = 1; i < arrivals.size(); ++i) total = total + arrivals[i].grad;
   return total;
 }
 
-/// Gradients are checked where they are made: a backward that returns another shape is named.
+/// Gradients are checked where they are made: a backward that returns another shape is named. One that was broadcast is
+/// summed back.
 Tensor fit(const Node& from, const Node& to, uint32_t slot, Tensor grad) {
   const Node::Slot& want = to.slot(slot);
   if (grad.sizes() != want.sizes) {
-    TANDEM_CHECK(grad.dim() >= static_cast<int64_t>(want.sizes.size()), "backward of ", from.name(),
-                 " returned a gradient of ", grad.sizes(), " for a tensor of ", want.sizes);
+    const IntArrayRef have = grad.sizes(), wanted = want.sizes;
+    bool expands = have.size() >= wanted.size();
+    for (size_t i = 1; expands && i <= wanted.size(); ++i) {
+      const int64_t w = wanted[wanted.size() - i];
+      expands = w == 1 || w == have[have.size() - i];
+    }
+    TANDEM_CHECK(expands, "backward of ", from.name(), " returned a gradient of ", have, " for a tensor of ", wanted,
+                 "; accepted: that shape, or one that it broadcasts to");
     grad = sum_to_size(grad, want.sizes);
   }
   if (grad.dtype() != want.dtype) grad = grad.to(want.dtype);
@@ -79,7 +91,7 @@ Tensor fit(const Node& from, const Node& to, uint32_t slot, Tensor grad) {
   return grad;
 }
 
-void deliver(GraphTask& task, const Node& from, uint64_t sequence, uint32_t edge_number, const Edge& edge,
+void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
              Tensor grad) {
   grad = fit(from, *edge.node, edge.slot, std::move(grad));
   std::unique_lock lock(task.mutex, std::defer_lock);
@@ -92,7 +104,27 @@ void deliver(GraphTask& task, const Node& from, uint64_t sequence, uint32_t edge
     arrivals[0].grad = arrivals[0].grad + grad;
     return;
   }
-  arrivals.push_back({sequence, edge_number, std::move(grad)});
+  arrivals.push_back({sequence, visit, edge_number, std::move(grad)});
+}
+
+/// Calls a node's backward; an error keeps its type and gains the node's name.
+Grads apply_named(Node& node, Grads&& grads) {
+  const auto named = [&](const Error& error) {
+    const std::string what = error.what();
+    return what.find("backward of") == std::string::npos ? "backward of " + node.name() + ": " + what : what;
+  };
+  try {
+    return node.apply(std::move(grads));
+  } catch (const IndexError& error) {
+    throw IndexError(named(error));
+  } catch (const NotImplementedError& error) {
+    throw NotImplementedError(named(error));
+  } catch (const OutOfMemoryError& error) {
+    throw OutOfMemoryError(named(error));
+  } catch (const Error& error) {
+    if (typeid(error) != typeid(Error)) throw;
+    throw Error(named(error));
+  }
 }
 
 /// Runs one node and returns those that became ready.
@@ -114,12 +146,7 @@ std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
 
   Grads results;
   if (any && pending.needed) {
-    try {
-      results = node->apply(std::move(grads));
-    } catch (const Error& error) {
-      if (std::string(error.what()).find("backward of") != std::string::npos) throw;
-      throw Error("backward of " + node->name() + ": " + error.what());
-    }
+    results = apply_named(*node, std::move(grads));
     TANDEM_CHECK(results.size() <= node->edges().size() || node->edges().empty(), "backward of ", node->name(),
                  " returned ", results.size(), " gradients for ", node->edges().size(), " inputs");
     if (!task.retain) node->release();
@@ -131,7 +158,7 @@ std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
     const auto next = task.nodes.find(edge.node.get());
     if (next == task.nodes.end() || !next->second.reached) continue;  // not on a path to what was asked for
     if (i < results.size() && results[i].defined())
-      deliver(task, *node, node->sequence(), i, edge, std::move(results[i]));
+      deliver(task, *node, node->sequence(), pending.visit, i, edge, std::move(results[i]));
     if (task.several_devices) lock.lock();
     if (--next->second.dependencies == 0) ready.push_back(edge.node);
     if (lock) lock.unlock();
@@ -211,6 +238,7 @@ class Workers {
     {
       const std::lock_guard lock(task.mutex);
       task.outstanding += static_cast<int>(next.size());
+      task.last_sequence = std::max(task.last_sequence, RankContext::current().next_sequence);
     }
     for (NodePtr& node : next) instance().push({std::move(node), ready.task});
     const std::lock_guard lock(task.mutex);
@@ -225,7 +253,10 @@ void discover(GraphTask& task, const std::vector<Edge>& roots) {
   std::vector<Node*> stack;
   const auto visit = [&](Node* node) {
     const auto [at, added] = task.nodes.try_emplace(node);
-    if (added) stack.push_back(node);
+    if (added) {
+      at->second.visit = task.nodes.size();
+      stack.push_back(node);
+    }
     return &at->second;
   };
   for (const Edge& root : roots) visit(root.node.get());
@@ -275,6 +306,8 @@ void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr>
   for (NodePtr& node : ready) Workers::instance().push({std::move(node), task});
   std::unique_lock lock(task->mutex);
   task->done.wait(lock, [&] { return task->outstanding == 0; });
+  uint64_t& next_sequence = RankContext::current().next_sequence;
+  next_sequence = std::max(next_sequence, task->last_sequence);  // what is recorded from now on comes later
   if (task->failure) std::rethrow_exception(task->failure);
 }
 
@@ -324,7 +357,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   GraphTask* const outer = std::exchange(current_task, task.get());
   try {
     for (size_t i = 0; i < roots.size(); ++i)
-      deliver(*task, *roots[i].node, ~uint64_t(0), static_cast<uint32_t>(i), roots[i], seeds[i]);
+      deliver(*task, *roots[i].node, ~uint64_t(0), 0, static_cast<uint32_t>(i), roots[i], seeds[i]);
     std::vector<NodePtr> ready;
     for (const Edge& root : roots)
       if (task->nodes.at(root.node.get()).dependencies == 0 &&

@@ -24,20 +24,26 @@ Tensor make_filled(IntArrayRef sizes, const Scalar& value, DType dtype, const Te
 Tensor empty(IntArrayRef sizes, const TensorOptions& options) {
   return finish(core::empty(sizes, options.dtype(), options.device()), options);
 }
-Tensor empty_like(const Tensor& x) { return core::empty(x.sizes(), x.dtype(), x.device()); }
-Tensor empty_like(const Tensor& x, const TensorOptions& options) {
-  return empty(x.sizes(), options.dtype(options.dtype_or(x.dtype())));
+namespace {
+/// Options with x's dtype and device where they leave these open.
+TensorOptions as(const Tensor& x, const TensorOptions& options) {
+  return options.dtype(options.dtype_or(x.dtype())).device(options.device_or(x.device()));
 }
+}  // namespace
+Tensor empty_like(const Tensor& x) { return core::empty(x.sizes(), x.dtype(), x.device()); }
+Tensor empty_like(const Tensor& x, const TensorOptions& options) { return empty(x.sizes(), as(x, options)); }
 Tensor zeros(IntArrayRef sizes, const TensorOptions& options) {
   return make_filled(sizes, 0, options.dtype(), options);
 }
-Tensor zeros_like(const Tensor& x) { return zeros(x.sizes(), x.options()); }
+Tensor zeros_like(const Tensor& x, const TensorOptions& options) { return zeros(x.sizes(), as(x, options)); }
 Tensor ones(IntArrayRef sizes, const TensorOptions& options) { return make_filled(sizes, 1, options.dtype(), options); }
-Tensor ones_like(const Tensor& x) { return ones(x.sizes(), x.options()); }
+Tensor ones_like(const Tensor& x, const TensorOptions& options) { return ones(x.sizes(), as(x, options)); }
 Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options) {
   return make_filled(sizes, value, options.dtype_or(value.dtype()), options);
 }
-Tensor full_like(const Tensor& x, const Scalar& value) { return full(x.sizes(), value, x.options()); }
+Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options) {
+  return full(x.sizes(), value, as(x, options));
+}
 
 Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }
 Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
@@ -55,9 +61,15 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
   const double distance = end.to_double() - start.to_double(), by = step.to_double();
   TANDEM_CHECK(by != 0 && distance * by >= 0, "arange: from ", start, " to ", end, " does not go by ", step);
-  const int64_t count =
-      integral ? (end.to_int64() - start.to_int64() + step.to_int64() - (by > 0 ? 1 : -1)) / step.to_int64()
-               : static_cast<int64_t>(std::ceil(distance / by));
+  int64_t count = 0, span = 0;
+  if (integral && !__builtin_sub_overflow(end.to_int64(), start.to_int64(), &span)) {
+    count = span / step.to_int64() + (span % step.to_int64() != 0);
+  } else {
+    const double steps = std::ceil(distance / by);
+    TANDEM_CHECK(steps < 0x1p62, "arange: from ", start, " to ", end, " by ", step, " there are ", steps,
+                 " numbers, more than a tensor holds");
+    count = static_cast<int64_t>(steps);
+  }
   Tensor out = core::empty({count}, options.dtype_or(integral ? kInt64 : get_default_dtype()), options.device());
   TANDEM_DISPATCH(out.device(), arange, start, step, out);
   return finish(out, options);
@@ -73,11 +85,11 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions& op
 Tensor rand(IntArrayRef sizes, const TensorOptions& options) {
   return finish(empty(sizes, options.requires_grad(false)).uniform_(), options);
 }
-Tensor rand_like(const Tensor& x) { return rand(x.sizes(), x.options()); }
+Tensor rand_like(const Tensor& x, const TensorOptions& options) { return rand(x.sizes(), as(x, options)); }
 Tensor randn(IntArrayRef sizes, const TensorOptions& options) {
   return finish(empty(sizes, options.requires_grad(false)).normal_(), options);
 }
-Tensor randn_like(const Tensor& x) { return randn(x.sizes(), x.options()); }
+Tensor randn_like(const Tensor& x, const TensorOptions& options) { return randn(x.sizes(), as(x, options)); }
 Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options) {
   return randint(0, high, sizes, options);
 }

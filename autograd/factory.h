@@ -7,14 +7,15 @@ namespace tandem {
 /// Uninitialised elements.
 Tensor empty(IntArrayRef sizes, const TensorOptions& options = {});
 Tensor empty_like(const Tensor& x);
+/// The functions named _like: sizes, and the dtype and device unless the options name them, are x's.
 Tensor empty_like(const Tensor& x, const TensorOptions& options);
 Tensor zeros(IntArrayRef sizes, const TensorOptions& options = {});
-Tensor zeros_like(const Tensor& x);
+Tensor zeros_like(const Tensor& x, const TensorOptions& options = {});
 Tensor ones(IntArrayRef sizes, const TensorOptions& options = {});
-Tensor ones_like(const Tensor& x);
+Tensor ones_like(const Tensor& x, const TensorOptions& options = {});
 /// Every element is `value`, whose kind gives the dtype unless the options name one.
 Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options = {});
-Tensor full_like(const Tensor& x, const Scalar& value);
+Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options = {});
 /// The (n, m) matrix with ones on the diagonal; m is n unless given.
 Tensor eye(int64_t n, const TensorOptions& options = {});
 Tensor eye(int64_t n, int64_t m, const TensorOptions& options = {});
@@ -28,9 +29,9 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions& op
 /// Uniform in [0, 1); normal with mean 0 and variance 1; integers in [low, high) (int64 unless the options say
 /// otherwise); a permutation of 0 .. n-1 (int64). All draw from the device's generator (core/generator.h).
 Tensor rand(IntArrayRef sizes, const TensorOptions& options = {});
-Tensor rand_like(const Tensor& x);
+Tensor rand_like(const Tensor& x, const TensorOptions& options = {});
 Tensor randn(IntArrayRef sizes, const TensorOptions& options = {});
-Tensor randn_like(const Tensor& x);
+Tensor randn_like(const Tensor& x, const TensorOptions& options = {});
 Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor randperm(int64_t n, const TensorOptions& options = {});

@@ -69,7 +69,7 @@ template <class Self> class Function {
     (note(args), ...);
     auto result = [&] {
       const NoGradGuard guard;
-      return Self::forward(&context, std::forward<Args>(args)...);
+      return Self::forward(&context, args...);
     }();
     variable_list outputs;
     if constexpr (std::is_same_v<decltype(result), Tensor>)
@@ -77,8 +77,15 @@ template <class Self> class Function {
     else
       outputs = result;
     if (!wanted) return result;
+    const auto is_argument = [&](const Tensor& output) {
+      const auto same = [&](const auto& argument) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(argument)>, Tensor>) return argument.is_same(output);
+        return false;
+      };
+      return (same(args) || ...);
+    };
     for (Tensor& output : outputs) {
-      if (find_meta(output)) output = core::alias(output);  // forward returned an input: it keeps its own history
+      if (is_argument(output) || find_meta(output)) output = core::alias(output);  // what it was keeps its own history
       if (output.is_floating_point())
         set_history(output, node);
       else

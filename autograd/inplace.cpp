@@ -1,6 +1,8 @@
 // In-place operations: the out-of-place op of the same name, written back.
 #include "tandem/autograd/inplace.h"
 
+#include <limits>
+
 #include "tandem/autograd/copy.h"
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/factory.h"
@@ -11,6 +13,7 @@
 
 namespace tandem {
 namespace {
+using autograd::any_wants_grad;
 using autograd::inplace;
 
 /// A binary in-place op must keep x's shape, and its dtype must hold the result's kind.
@@ -35,7 +38,8 @@ Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) {
       [&] {
         if (other.dtype() != dtype() || dtype() == kBool || other.device() != device())
           return directly(*this, other, [&](const Tensor& a, const Tensor& b) { return a.add(b, alpha); });
-        TANDEM_DISPATCH(device(), add, *this, other, alpha, *this);
+        const Tensor from = clear_of(*this, other);
+        TANDEM_DISPATCH(device(), add, *this, from, alpha, *this);
       },
       [&](const Tensor& old) { return old.add(other, alpha).to(dtype()); });
 }
@@ -49,15 +53,21 @@ Tensor& Tensor::mul_(const Tensor& other) {
       [&] {
         if (other.dtype() != dtype() || other.device() != device())
           return directly(*this, other, [](const Tensor& a, const Tensor& b) { return a.mul(b); });
-        TANDEM_DISPATCH(device(), mul, *this, other, *this);
+        const Tensor from = clear_of(*this, other);
+        TANDEM_DISPATCH(device(), mul, *this, from, *this);
       },
-      [&](const Tensor& old) { return old.mul(other).to(dtype()); });
+      [&](const Tensor& old) { return (any_wants_grad({other}) ? old.clone() : old).mul(other).to(dtype()); });
 }
 Tensor& Tensor::div_(const Tensor& other) {
   check_result("div", *this, other, tandem::is_floating_point(dtype()) ? dtype() : get_default_dtype());
   return inplace(
       "div_", *this, {other},
-      [&] { directly(*this, other, [](const Tensor& a, const Tensor& b) { return a.div(b); }); },
+      [&] {
+        if (other.dtype() != dtype() || other.device() != device())
+          return directly(*this, other, [](const Tensor& a, const Tensor& b) { return a.div(b); });
+        const Tensor from = clear_of(*this, other);
+        TANDEM_DISPATCH(device(), div, *this, from, *this);
+      },
       [&](const Tensor& old) { return old.div(other).to(dtype()); });
 }
 namespace {
@@ -78,32 +88,34 @@ Tensor& Tensor::copy_(const Tensor& source, bool) {
       [&](const Tensor&) { return source.to(device(), dtype()).expand(sizes()); });
 }
 Tensor& Tensor::fill_(const Scalar& value) {
-  return inplace(
-      "fill_", *this, {}, [&] { TANDEM_DISPATCH(device(), fill, value, *this); },
-      [&](const Tensor&) { return full(sizes(), value, options()); });
+  const auto direct = [&] { TANDEM_DISPATCH(device(), fill, value, *this); };
+  if (!requires_grad()) {  // elements that are one in memory do no harm here
+    direct();
+    bump_version();
+    return *this;
+  }
+  return inplace("fill_", *this, {}, direct, [&](const Tensor&) { return full(sizes(), value, options()); });
 }
 Tensor& Tensor::zero_() { return fill_(0); }
 
-#define TANDEM_UNARY_INPLACE(name)                      \
-  Tensor& Tensor::name##_() {                           \
-    return inplace(                                     \
-        #name "_", *this, {},                           \
-        [&] {                                           \
-          const NoGradGuard guard;                      \
-          copy_elements(name(), *this);                 \
-        },                                              \
-        [&](const Tensor& old) { return old.name(); }); \
+#define TANDEM_UNARY_INPLACE(name, of_integers)                                                                    \
+  Tensor& Tensor::name##_() {                                                                                      \
+    TANDEM_CHECK(of_integers || is_floating_point(), #name "_: dtype is ", dtype(), "; accepted: floating point"); \
+    return inplace(                                                                                                \
+        #name "_", *this, {}, [&] { TANDEM_DISPATCH(device(), name, *this, *this); },                              \
+        [&](const Tensor& old) { return old.name(); });                                                            \
   }
-TANDEM_UNARY_INPLACE(relu)
-TANDEM_UNARY_INPLACE(exp)
-TANDEM_UNARY_INPLACE(sqrt)
-TANDEM_UNARY_INPLACE(neg)
-TANDEM_UNARY_INPLACE(sigmoid)
-TANDEM_UNARY_INPLACE(tanh)
+TANDEM_UNARY_INPLACE(relu, true)
+TANDEM_UNARY_INPLACE(neg, true)
+TANDEM_UNARY_INPLACE(exp, false)
+TANDEM_UNARY_INPLACE(sqrt, false)
+TANDEM_UNARY_INPLACE(sigmoid, false)
+TANDEM_UNARY_INPLACE(tanh, false)
+#undef TANDEM_UNARY_INPLACE
 Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) {
   return inplace(
       "clamp_", *this, {}, [&] { copy_elements(detach().clamp(min, max), *this); },
-      [&](const Tensor& old) { return old.clamp(min, max); });
+      [&](const Tensor& old) { return old.clone().clamp(min, max); });
 }
 Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) {
   return inplace(
@@ -142,6 +154,15 @@ Tensor& Tensor::bernoulli_(double p) {
 }
 Tensor& Tensor::random_(int64_t low, int64_t high) {
   TANDEM_CHECK(low < high, "random_: from ", low, " to ", high, " holds no integer");
+  if (!tandem::is_floating_point(dtype())) {
+    const int64_t most = visit_dtype(dtype(), []<class T>() -> int64_t {
+      if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::max();
+      return 0;
+    });
+    const int64_t least = dtype() == kBool || dtype() == kUInt8 ? 0 : -most - 1;
+    TANDEM_CHECK(low >= least && high - 1 <= most, "random_: from ", low, " to ", high, " is more than ", dtype(),
+                 " holds; accepted: from ", least, " to ", most);
+  }
   return random("random_", *this,
                 [&](PhiloxState r, Tensor& y) { TANDEM_DISPATCH(y.device(), randint, low, high, r, y); });
 }

@@ -1,5 +1,5 @@
 // In-place operations. Without gradients they write straight into the tensor; with them, the result is computed beside
-// it from a copy and assigned, so that one rule (assign) gives every in-place operation its history.
+// it and assigned, so that one rule (assign) gives every in-place operation its history.
 #pragma once
 #include "tandem/autograd/record.h"
 
@@ -13,14 +13,15 @@ void check_inplace(const char* op, const Tensor& x);
 /// shape, dtype and device.
 void assign(const char* op, Tensor& x, const Tensor& y);
 
-/// `direct()` writes into x; `op(old)` computes the result from a copy of x, recorded.
+/// `direct()` writes into x; `op(x)` computes the result beside x, recorded. x is written over afterwards, so an op
+/// that saves its input must be given a copy.
 template <class Direct, class Op>
 Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op) {
   if (!x.is_contiguous()) check_writable(name, x);
   const bool wanted = is_grad_enabled() && wants_grad(x);
   if (wanted) check_inplace(name, x);
   if (wanted || any_wants_grad(others)) {
-    assign(name, x, op(x.clone()));
+    assign(name, x, op(x));
   } else {
     direct();
     x.bump_version();

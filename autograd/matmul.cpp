@@ -137,6 +137,16 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 Tensor Tensor::matmul(const Tensor& other) const { return tandem::matmul(*this, other); }
 Tensor Tensor::mm(const Tensor& other) const { return tandem::mm(*this, other); }
 Tensor Tensor::bmm(const Tensor& other) const { return tandem::bmm(*this, other); }
+Tensor Tensor::mv(const Tensor& other) const {
+  TANDEM_CHECK(dim() == 2 && other.dim() == 1, "mv: the operands are ", sizes(), " and ", other.sizes(),
+               "; accepted: (n, k) and (k,)");
+  return matmul(other);
+}
+Tensor Tensor::dot(const Tensor& other) const {
+  TANDEM_CHECK(dim() == 1 && other.dim() == 1, "dot: the operands are ", sizes(), " and ", other.sizes(),
+               "; accepted: (k,) and (k,)");
+  return matmul(other);
+}
 
 namespace {
 kernels::ConvShape conv_shape(Pair stride, Pair padding, Pair dilation, int64_t groups) {

@@ -11,8 +11,8 @@ struct Meta : AutogradRecord {
   NodePtr node;
   uint32_t slot = 0;
   std::weak_ptr<AccumulateGrad> accumulator;
-  std::mutex mutex;                     // guards `accumulator`, which graphs on several threads may ask for
-  std::vector<Node::TensorHook> hooks;  // of a leaf
+  std::mutex mutex;               // guards `accumulator`, which graphs on several threads may ask for
+  std::vector<TensorHook> hooks;  // of a leaf
   // A view: the tensor that owns the history, and the version at which `node` was right.
   Tensor base;
   uint32_t node_version = 0;

@@ -80,16 +80,25 @@ void Node::remove_hook(unsigned position) {
 void Node::forget(const std::shared_ptr<Tensor>& cell) {
   std::erase_if(retained_, [&](const auto& entry) { return entry.second == cell; });
 }
-Tensor Node::apply_hook(const TensorHook& hook, Tensor grad) const {
-  Tensor replaced = hook(grad);
-  if (!replaced.defined()) return grad;
-  TANDEM_CHECK(replaced.sizes() == grad.sizes(), "a hook on the output of ", name_, " returned ", replaced.sizes(),
-               " for a gradient of ", grad.sizes(), "; the shape must stay");
-  return replaced;
+Tensor apply_hooks(Tensor grad, const std::string& where, const std::function<const TensorHook*(size_t)>& at) {
+  for (size_t i = 0; const TensorHook* const there = at(i); ++i) {
+    const TensorHook hook = *there;  // a copy: the list may change while it runs
+    if (!hook) continue;
+    Tensor replaced = hook(grad);
+    if (!replaced.defined()) continue;
+    TANDEM_CHECK(replaced.sizes() == grad.sizes() && replaced.device() == grad.device(), "a hook on ", where,
+                 " returned ", replaced.sizes(), " on ", replaced.device(), " for a gradient of ", grad.sizes(), " on ",
+                 grad.device(), "; shape and device must stay");
+    grad = std::move(replaced);
+  }
+  return grad;
 }
 Tensor Node::run_hooks(uint32_t slot, Tensor grad) const {
-  for (const auto& [at, hook] : hooks_)
-    if (at == slot && hook) grad = apply_hook(hook, std::move(grad));
+  static const TensorHook none;
+  if (!hooks_.empty())
+    grad = apply_hooks(std::move(grad), "the output of " + name_, [&](size_t i) -> const TensorHook* {
+      return i >= hooks_.size() ? nullptr : hooks_[i].first == slot ? &hooks_[i].second : &none;
+    });
   for (const auto& [at, cell] : retained_)
     if (at == slot) *cell = cell->defined() ? *cell + grad : grad.clone();
   return grad;

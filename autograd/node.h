@@ -54,10 +54,13 @@ class Context {
   const Node& node_;
 };
 
+using TensorHook = std::function<Tensor(const Tensor&)>;
+/// Passes a gradient through hook 0, 1, ... until `at` gives null. A hook may add and remove hooks, itself included.
+/// @param where  what an error names: the tensor whose gradient it is
+Tensor apply_hooks(Tensor grad, const std::string& where, const std::function<const TensorHook*(size_t)>& at);
+
 class Node : public std::enable_shared_from_this<Node> {
  public:
-  using TensorHook = std::function<Tensor(const Tensor&)>;
-
   explicit Node(std::string name);
   virtual ~Node();
   Node(const Node&) = delete;
@@ -112,8 +115,6 @@ class Node : public std::enable_shared_from_this<Node> {
  protected:
   uint64_t sequence_;
   Device device_;
-  /// What a hook makes of a gradient. @throws Error when the shape does not stay
-  Tensor apply_hook(const TensorHook& hook, Tensor grad) const;
 
  private:
   std::string name_;
@@ -126,7 +127,7 @@ class Node : public std::enable_shared_from_this<Node> {
 };
 
 /// Where a leaf's gradient is added up. Outlives backward only as long as a graph, or whoever asked for it, holds it.
-class AccumulateGrad : public Node {
+class AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(const Tensor& variable);
   Grads apply(Grads&& grads) override;
@@ -140,6 +141,8 @@ class AccumulateGrad : public Node {
   void set_slot(const Tensor& memory) { memory_ = memory; }
 
  private:
+  void accumulate(Tensor arrived);
+
   Tensor variable_, memory_;
   std::mutex mutex_;  // graphs on several threads may share a leaf
   std::vector<std::function<void(const Tensor&)>> post_hooks_;

@@ -265,7 +265,7 @@ Tensor Tensor::argsort(int64_t dim, bool descending) const {
   const NoGradGuard guard;
   return std::get<1>(sort(dim, descending));
 }
-std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool largest) const {
+std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool largest, bool) const {
   dim = wrap_dim("topk", dim, this->dim());
   TANDEM_CHECK(this->dim() > 0 && k >= 0 && k <= size(dim), "topk: k is ", k, " for dimension ", dim, " of ", sizes());
   const auto [values, index] = sort(dim, largest);

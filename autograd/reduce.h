@@ -44,8 +44,9 @@ inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, bool keepdim = f
 inline std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, bool descending = false) {
   return x.sort(dim, descending);
 }
-inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, bool largest = true) {
-  return x.topk(k, dim, largest);
+inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, bool largest = true,
+                                       bool sorted = true) {
+  return x.topk(k, dim, largest, sorted);
 }
 
 /// Sums x over the dimensions in which `sizes` was broadcast to it.

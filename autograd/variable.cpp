@@ -72,28 +72,39 @@ AccumulateGrad::AccumulateGrad(const Tensor& variable) : Node("AccumulateGrad"),
   add_output(variable);
 }
 Tensor AccumulateGrad::run_hooks(uint32_t, Tensor grad) const {
-  for (const auto& hook : meta(variable_).hooks)
-    if (hook) grad = apply_hook(hook, std::move(grad));
-  return grad;
+  const std::vector<TensorHook>& hooks = meta(variable_).hooks;
+  if (hooks.empty()) return grad;
+  return apply_hooks(std::move(grad), "a leaf", [&](size_t i) { return i < hooks.size() ? &hooks[i] : nullptr; });
 }
 Grads AccumulateGrad::apply(Grads&& grads) {
+  accumulate(std::move(grads[0]));
+  // Without the lock: a hook may add and remove hooks, and run a backward that comes by here again.
+  for (size_t i = 0;; ++i) {
+    std::function<void(const Tensor&)> hook;
+    {
+      const std::lock_guard lock(mutex_);
+      if (i >= post_hooks_.size()) break;
+      hook = post_hooks_[i];
+    }
+    if (hook) hook(variable_);
+  }
+  return {};
+}
+void AccumulateGrad::accumulate(Tensor arrived) {
   const std::lock_guard lock(mutex_);
   Tensor& grad = meta(variable_).grad;
   if (!grad.defined()) {
     // The gradient may be taken over as it is when nobody else holds it and it lies densely.
-    const bool ours = grads[0].use_count() == 1 && grads[0].is_contiguous() && grads[0].storage()->use_count() == 1;
+    const bool ours = arrived.use_count() == 1 && arrived.is_contiguous() && arrived.storage()->use_count() == 1;
     if (memory_.defined())
-      (grad = memory_).copy_(grads[0]);
+      (grad = memory_).copy_(arrived);
     else
-      grad = is_grad_enabled() ? grads[0].clone() : ours ? std::move(grads[0]) : grads[0].clone();
+      grad = ours && !is_grad_enabled() ? std::move(arrived) : arrived.clone();
   } else if (is_grad_enabled()) {
-    grad = grad + grads[0];  // under create_graph what was added up keeps its history
+    grad = grad + arrived;  // under create_graph what was added up keeps its history
   } else {
-    grad.add_(grads[0]);
+    grad.add_(arrived);
   }
-  for (const auto& hook : post_hooks_)
-    if (hook) hook(variable_);
-  return {};
 }
 unsigned AccumulateGrad::add_post_hook(std::function<void(const Tensor&)> hook) {
   const std::lock_guard lock(mutex_);
@@ -140,6 +151,8 @@ void assign(const char* op, Tensor& x, const Tensor& y) {
   }
   // The base becomes (old base, with y written over the part that x views); x's own node follows from it when asked.
   const Tensor base = m->base;
+  TANDEM_CHECK(!may_overlap(base.sizes(), base.strides()), op, ": the tensor is a view of ", base.sizes(),
+               " with strides ", base.strides(), ", which holds elements more than once; change a clone instead");
   auto backward = [g = ViewGeometry(base, x)](const Context& ctx, const Tensor& dy) -> Grads {
     Tensor line = g.lay_out(dy), rest;
     const Tensor part = line.as_strided(g.sizes, g.strides, g.offset).clone();

@@ -14,22 +14,19 @@ Shape infer_sizes(const char* op, IntArrayRef held, IntArrayRef wanted) {
   const int64_t numel = numel_of(held);
   Shape sizes = wanted;
   int64_t known = 1, missing = -1;
+  bool overflow = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
     TANDEM_CHECK(sizes[d] >= -1, op, ": sizes ", wanted, " hold a negative number; only one -1 may stand for the rest");
     if (sizes[d] == -1) {
       TANDEM_CHECK(missing < 0, op, ": sizes ", wanted, " hold -1 more than once");
       missing = static_cast<int64_t>(d);
     } else {
-      known *= sizes[d];
+      overflow |= __builtin_mul_overflow(known, sizes[d], &known);
     }
   }
-  if (missing >= 0) {
-    TANDEM_CHECK(known != 0 && numel % known == 0, op, ": ", held, " has ", numel, " elements, which sizes ", wanted,
-                 " cannot hold");
-    sizes[static_cast<size_t>(missing)] = numel / known;
-  }
-  TANDEM_CHECK(numel_of(sizes) == numel, op, ": ", held, " has ", numel, " elements, which sizes ", wanted,
-               " cannot hold");
+  const bool fits = !overflow && (missing < 0 ? known == numel : known != 0 && numel % known == 0);
+  TANDEM_CHECK(fits, op, ": ", held, " has ", numel, " elements, which sizes ", wanted, " cannot hold");
+  if (missing >= 0) sizes[static_cast<size_t>(missing)] = numel / known;
   return sizes;
 }
 
@@ -39,7 +36,8 @@ Tensor record_reshape(const char* name, const Tensor& y, const Tensor& x) {
   });
 }
 
-/// Whether two index tuples of this geometry may name one element.
+}  // namespace
+
 bool may_overlap(IntArrayRef sizes, IntArrayRef strides) {
   std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
   for (size_t d = 0; d < sizes.size(); ++d)
@@ -52,8 +50,6 @@ bool may_overlap(IntArrayRef sizes, IntArrayRef strides) {
   }
   return false;
 }
-
-}  // namespace
 
 Tensor Tensor::view(IntArrayRef wanted) const {
   const Shape sizes = infer_sizes("view", this->sizes(), wanted);
@@ -135,8 +131,9 @@ Tensor Tensor::slice(int64_t d, std::optional<int64_t> start, std::optional<int6
   const int64_t first = clip(start.value_or(0)), last = std::max(first, clip(end.value_or(size(d))));
   if (step == 1) return narrow(d, first, last - first);
   Shape sizes = this->sizes(), strides = this->strides();
-  sizes[static_cast<size_t>(d)] = (last - first + step - 1) / step;
-  strides[static_cast<size_t>(d)] *= step;
+  const int64_t count = last > first ? (last - first - 1) / step + 1 : 0;
+  sizes[static_cast<size_t>(d)] = count;
+  if (count > 1) strides[static_cast<size_t>(d)] *= step;
   const Tensor y = core::as_strided(*this, sizes, strides, storage_offset() + first * stride(d));
   return record_view("slice", y, *this, [=, from = Shape(this->sizes())](const Context&, const Tensor& dy) -> Grads {
     Tensor dx = zeros(from, dy.options());
@@ -213,7 +210,13 @@ Tensor as_strided_backward(const Tensor& dy, const ViewGeometry& g) {
   return line.as_strided(g.base_sizes, g.base_strides, g.base_offset);
 }
 
+namespace {
+void check_has_dims(const char* op, const Tensor& x) {
+  TANDEM_CHECK_AS(IndexError, x.dim() > 0, op, ": a scalar has no dimension to cut; accepted: one or more dimensions");
+}
+}  // namespace
 std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {
+  check_has_dims("split", *this);
   d = wrap_dim("split", d, dim());
   int64_t total = 0;
   for (const int64_t p : parts) total += p;
@@ -225,24 +228,30 @@ std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {
   return out;
 }
 std::vector<Tensor> Tensor::split(int64_t part, int64_t d) const {
+  check_has_dims("split", *this);
   d = wrap_dim("split", d, dim());
   TANDEM_CHECK(part > 0, "split: split_size is ", part, "; it must be positive");
   std::vector<Tensor> out;
+  part = std::min(part, std::max<int64_t>(size(d), 1));
   for (int64_t at = 0; at < size(d) || out.empty(); at += part)
     out.push_back(narrow(d, at, std::min(part, size(d) - at)));
   return out;
 }
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t d) const {
+  check_has_dims("chunk", *this);
   TANDEM_CHECK(chunks > 0, "chunk: chunks is ", chunks, "; it must be positive");
-  return split(std::max<int64_t>((size(d) + chunks - 1) / chunks, 1), d);
+  return split(std::max<int64_t>(size(d) / chunks + (size(d) % chunks != 0), 1), d);
 }
 std::vector<Tensor> Tensor::unbind(int64_t d) const {
+  check_has_dims("unbind", *this);
   std::vector<Tensor> out;
   for (int64_t i = 0; i < size(d); ++i) out.push_back(select(d, i));
   return out;
 }
 
 Tensor Tensor::repeat(IntArrayRef repeats) const {
+  for (const int64_t n : repeats)
+    TANDEM_CHECK(n >= 0, "repeat: ", repeats, " holds a negative number; accepted: 0 or more of each dimension");
   TANDEM_CHECK(static_cast<int64_t>(repeats.size()) >= dim(), "repeat: ", repeats, " names fewer dimensions than ",
                sizes(), " has");
   TANDEM_CHECK(repeats.size() * 2 <= kMaxDims, "repeat: at most ", kMaxDims / 2, " dimensions, got ", repeats);

@@ -5,16 +5,24 @@
 #include <ostream>
 #include <string>
 
+#include "tandem/core/error.h"
+
 namespace tandem {
 
 enum class DeviceType : int8_t { cpu, cuda };
 constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
 
+constexpr int kMaxDevices = 64;  // of one type
+
 /// A device by type and index. `Device("cpu")` is `cpu:0`, `Device("cuda:1")` the second GPU. Naming a device does not
 /// ask for it to exist; creating a tensor there does.
 class Device {
  public:
-  constexpr Device(DeviceType type = kCPU, int index = 0) : type_(type), index_(static_cast<int8_t>(index)) {}
+  /// An index of -1, LibTorch's way of leaving it open, is 0. @throws Error beyond kMaxDevices
+  constexpr Device(DeviceType type = kCPU, int index = 0)
+      : type_(type), index_(static_cast<int8_t>(index < 0 ? 0 : index)) {
+    TANDEM_CHECK(index >= -1 && index < kMaxDevices, "Device: index is ", index, "; accepted: -1 to ", kMaxDevices - 1);
+  }
   /// @throws Error on anything but "cpu", "cuda", "cpu:N", "cuda:N"
   Device(const std::string& text);
   Device(const char* text) : Device(std::string(text)) {}
@@ -34,8 +42,6 @@ class Device {
   int8_t index_;
 };
 std::ostream& operator<<(std::ostream& out, Device device);
-
-constexpr int kMaxDevices = 64;  // of one type
 
 /// How many virtual CPU devices exist: TANDEM_CPU_DEVICES, 1 by default, or what set_cpu_device_count said last.
 int cpu_device_count();

@@ -1,5 +1,7 @@
 #include "tandem/core/dtype.h"
 
+#include "tandem/core/scalar.h"
+
 namespace tandem {
 
 DType promote_types(DType a, DType b) {
@@ -18,5 +20,15 @@ DType promote_types(DType a, DType b) {
   }
   return element_size(a) > element_size(b) ? a : b;
 }
+
+LoopScalar Scalar::loop_scalar(DType dtype) const {
+  LoopScalar s;
+  if (tandem::is_floating_point(dtype))
+    s.real = to_double();
+  else
+    s.integer = visit_dtype(dtype, [&]<class T>() { return static_cast<int64_t>(to<T>()); });
+  return s;
+}
+void Scalar::refuse(DType dtype) const { TANDEM_FAIL("the number ", *this, " does not fit ", dtype); }
 
 }  // namespace tandem

@@ -1,12 +1,14 @@
 // A number that keeps its kind (bool, integer, floating point), so that `x * 2` leaves an integer tensor integer.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "tandem/core/dtype.h"
 
 namespace tandem {
 
+/// A bool, an integer or a floating-point number, as it was given.
 class Scalar {
  public:
   enum class Kind : uint8_t { boolean, integer, floating };
@@ -27,9 +29,28 @@ class Scalar {
   bool is_floating_point() const { return kind_ == Kind::floating; }
   bool is_integral() const { return kind_ != Kind::floating; }
   bool is_boolean() const { return kind_ == Kind::boolean; }
+  /// This number as a T: a fraction is cut off, a negative integer wraps in an unsigned type, as in PyTorch.
+  /// @throws Error when an integer type T cannot hold it
   template <class T> T to() const {
+    if constexpr (std::is_same_v<T, bool> || !std::is_integral_v<T>) {
+      return wrapped<T>();
+    } else {
+      using Limits = std::numeric_limits<T>;
+      if (kind_ == Kind::floating) {  // a NaN fails both comparisons
+        if (!(real_ >= static_cast<double>(Limits::min()) && real_ < static_cast<double>(Limits::max() / 2 + 1) * 2))
+          refuse(dtype_of<T>());
+      } else if constexpr (sizeof(T) < sizeof(int64_t)) {
+        constexpr int64_t low = std::is_signed_v<T> ? Limits::min() : -int64_t(Limits::max());
+        if (integer_ < low || integer_ > int64_t(Limits::max())) refuse(dtype_of<T>());
+      }
+      return wrapped<T>();
+    }
+  }
+  /// As to(), but an integer beyond T's range wraps: what becomes of a number beside a tensor of T. Of a floating-point
+  /// number, the range must be known to hold it.
+  template <class T> T wrapped() const {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-      return T(to<float>());
+      return T(wrapped<float>());
     else
       return kind_ == Kind::floating ? static_cast<T>(real_) : static_cast<T>(integer_);
   }
@@ -37,20 +58,14 @@ class Scalar {
   int64_t to_int64() const { return to<int64_t>(); }
   /// The dtype of a tensor made of it: bool, int64, or the default floating dtype.
   DType dtype() const { return kind_ == Kind::boolean ? kBool : kind_ == Kind::integer ? kInt64 : get_default_dtype(); }
-  /// As a loop of this dtype reads it.
-  LoopScalar loop_scalar(DType dtype) const {
-    LoopScalar s;
-    if (tandem::is_floating_point(dtype))
-      s.real = to_double();
-    else
-      s.integer = to_int64();
-    return s;
-  }
+  /// As a loop of this dtype reads it. @throws Error when an integer dtype cannot hold it
+  LoopScalar loop_scalar(DType dtype) const;
   friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {
     return s.is_floating_point() ? out << s.real_ : out << s.integer_;
   }
 
  private:
+  [[noreturn, gnu::cold]] void refuse(DType dtype) const;
   Kind kind_;
   union {
     double real_;

@@ -1,6 +1,6 @@
 #include "tandem/core/tensor.h"
 
-#include <cstring>
+#include <limits>
 
 namespace tandem {
 namespace {
@@ -32,8 +32,14 @@ TensorImpl::TensorImpl(Storage s, Shape size_list, Shape stride_list, int64_t fi
       dtype(type),
       contiguous(is_contiguous(sizes, strides)) {}
 
-int64_t Tensor::size(int64_t d) const { return checked().sizes[static_cast<size_t>(wrap_dim("size", d, dim()))]; }
-int64_t Tensor::stride(int64_t d) const { return checked().strides[static_cast<size_t>(wrap_dim("stride", d, dim()))]; }
+namespace {
+size_t dimension(const char* op, int64_t d, int64_t rank) {
+  TANDEM_CHECK_AS(IndexError, rank > 0, op, ": dimension ", d, " was asked for of a scalar, which has none");
+  return static_cast<size_t>(wrap_dim(op, d, rank));
+}
+}  // namespace
+int64_t Tensor::size(int64_t d) const { return checked().sizes[dimension("size", d, dim())]; }
+int64_t Tensor::stride(int64_t d) const { return checked().strides[dimension("stride", d, dim())]; }
 
 Scalar Tensor::item() const {
   TANDEM_CHECK(numel() == 1, "item: the tensor is ", sizes(), "; it must have exactly one element");
@@ -61,13 +67,15 @@ Shape broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
 }
 
 int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype) {
-  int64_t bytes = element_size(dtype);
+  int64_t widest = element_size(dtype);  // zero sizes left out: strides must not overflow either
+  bool empty = false;
   for (int64_t s : sizes) {
     TANDEM_CHECK(s >= 0, op, ": sizes ", sizes, " hold a negative number");
-    TANDEM_CHECK(!__builtin_mul_overflow(bytes, s, &bytes), op, ": sizes ", sizes, " of ", dtype,
-                 " are more bytes than 63 bits count");
+    TANDEM_CHECK(!__builtin_mul_overflow(widest, std::max<int64_t>(s, 1), &widest), op, ": sizes ", sizes, " of ",
+                 dtype, " are more bytes than 63 bits count");
+    empty |= s == 0;
   }
-  return bytes;
+  return empty ? 0 : widest;
 }
 
 namespace core {
@@ -78,28 +86,36 @@ Tensor empty(IntArrayRef sizes, DType dtype, Device device) {
   return Tensor(Ref<TensorImpl>(new TensorImpl(storage, shape, contiguous_strides(shape), 0, dtype)));
 }
 
-Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device) {
-  TANDEM_CHECK(sizes.size() == strides.size(), "empty_strided: sizes ", sizes, " and strides ", strides,
+/// The last element that a view reaches, counted from the storage's first; -1 when it has no elements.
+static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strides, int64_t offset, DType dtype) {
+  TANDEM_CHECK(sizes.size() == strides.size(), op, ": sizes ", sizes, " and strides ", strides,
                " must be of one length");
-  int64_t extent = 1;
-  for (size_t d = 0; d < sizes.size(); ++d) extent = sizes[d] == 0 ? 0 : extent + (sizes[d] - 1) * strides[d];
-  if (numel_of(sizes) == 0) extent = 0;
+  checked_bytes(op, sizes, dtype);
+  int64_t last = offset;
+  bool overflow = false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    TANDEM_CHECK(strides[d] >= 0, op, ": strides ", strides, " must not be negative");
+    int64_t reach;
+    overflow |= __builtin_mul_overflow(std::max<int64_t>(sizes[d] - 1, 0), strides[d], &reach) ||
+                __builtin_add_overflow(last, reach, &last);
+  }
+  TANDEM_CHECK(!overflow && last < std::numeric_limits<int64_t>::max() / element_size(dtype), op, ": sizes ", sizes,
+               ", strides ", strides, " and offset ", offset, " reach further than 63 bits count");
+  return numel_of(sizes) == 0 ? -1 : last;
+}
+
+Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device) {
+  const int64_t extent = last_element("empty_strided", sizes, strides, 0, dtype) + 1;
   const Storage storage(new StorageImpl(device, extent * element_size(dtype)));
   return Tensor(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, dtype)));
 }
 
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
-  TANDEM_CHECK(sizes.size() == strides.size(), "as_strided: sizes ", sizes, " and strides ", strides,
-               " must be of one length");
-  int64_t last = offset;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    TANDEM_CHECK(sizes[d] >= 0 && strides[d] >= 0, "as_strided: sizes ", sizes, " and strides ", strides,
-                 " must not be negative");
-    last += (sizes[d] - 1) * strides[d];
-  }
+  TANDEM_CHECK(offset >= 0, "as_strided: offset is ", offset, "; it must not be negative");
+  const int64_t last = last_element("as_strided", sizes, strides, offset, x.dtype());
   const int64_t held = x.storage()->bytes / x.itemsize();
-  TANDEM_CHECK(numel_of(sizes) == 0 || (offset >= 0 && last < held), "as_strided: sizes ", sizes, ", strides ", strides,
-               " and offset ", offset, " reach element ", last, " of a storage of ", held);
+  TANDEM_CHECK(last < held, "as_strided: sizes ", sizes, ", strides ", strides, " and offset ", offset,
+               " reach element ", last, " of a storage of ", held);
   return make_view(x, sizes, strides, offset);
 }
 
@@ -131,10 +147,13 @@ Tensor expand(const Tensor& x, IntArrayRef sizes) {
     const int64_t from = static_cast<int64_t>(d) - added;
     const int64_t had = from < 0 ? 1 : x.size(from);
     if (out[d] == -1 && from >= 0) out[d] = had;
+    TANDEM_CHECK(out[d] >= 0, "expand: ", x.sizes(), " does not expand to ", sizes,
+                 "; a size must not be negative, but -1 keeps that of a dimension that exists");
     TANDEM_CHECK(had == out[d] || had == 1, "expand: ", x.sizes(), " does not expand to ", sizes,
                  "; only sizes of 1 can grow");
     strides[d] = from >= 0 && had == out[d] ? x.stride(from) : 0;
   }
+  checked_bytes("expand", out, x.dtype());
   return make_view(x, out, strides, x.storage_offset());
 }
 
@@ -167,8 +186,8 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   TANDEM_CHECK(x.dim() > 0, "narrow: a scalar has no dimension to narrow");
   dim = wrap_dim("narrow", dim, x.dim());
   const int64_t size = x.size(dim), first = start < 0 ? start + size : start;
-  TANDEM_CHECK_AS(IndexError, first >= 0 && length >= 0 && first + length <= size, "narrow: start ", start,
-                  " and length ", length, " lie outside dimension ", dim, " of ", x.sizes());
+  TANDEM_CHECK_AS(IndexError, first >= 0 && first <= size && length >= 0 && length <= size - first, "narrow: start ",
+                  start, " and length ", length, " lie outside dimension ", dim, " of ", x.sizes());
   Shape sizes = x.sizes();
   sizes[static_cast<size_t>(dim)] = length;
   return make_view(x, sizes, x.strides(), x.storage_offset() + first * x.stride(dim));
@@ -190,7 +209,8 @@ Tensor alias(const Tensor& x) { return make_view(x, x.sizes(), x.strides(), x.st
 
 Tensor scalar(const Scalar& value, DType dtype, Device device) {
   Tensor out = empty({}, dtype, device);
-  visit_dtype(dtype, [&]<class T>() { *out.data<T>() = value.to<T>(); });
+  visit_dtype(dtype,
+              [&]<class T>() { *out.data<T>() = value.is_floating_point() ? value.to<T>() : value.wrapped<T>(); });
   return out;
 }
 

@@ -284,14 +284,16 @@ class Tensor {
   Tensor log_softmax(int64_t dim) const;
   std::tuple<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;
   Tensor argsort(int64_t dim = -1, bool descending = false) const;
-  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true) const;
+  /// The k largest or smallest; they come sorted whether or not that is asked for.
+  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true) const;
 
   // ---- products and indexing (autograd/matmul.cpp, autograd/index.cpp)
   Tensor matmul(const Tensor& other) const;
   Tensor mm(const Tensor& other) const;
   Tensor bmm(const Tensor& other) const;
-  Tensor mv(const Tensor& other) const { return matmul(other); }
-  Tensor dot(const Tensor& other) const { return matmul(other); }
+  /// A matrix times a vector, and the product of two vectors. @throws Error for any other ranks
+  Tensor mv(const Tensor& other) const;
+  Tensor dot(const Tensor& other) const;
   Tensor index_select(int64_t dim, const Tensor& index) const;
   Tensor gather(int64_t dim, const Tensor& index) const;
   Tensor scatter(int64_t dim, const Tensor& index, const Tensor& source) const;

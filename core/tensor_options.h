@@ -27,9 +27,11 @@ class TensorOptions {
 
   DType dtype() const { return dtype_.value_or(get_default_dtype()); }
   DType dtype_or(DType otherwise) const { return dtype_.value_or(otherwise); }
-  Device device() const { return device_; }
+  Device device() const { return device_.value_or(kCPU); }
+  Device device_or(Device otherwise) const { return device_.value_or(otherwise); }
   bool requires_grad() const { return requires_grad_; }
   bool has_dtype() const { return dtype_.has_value(); }
+  bool has_device() const { return device_.has_value(); }
 
  private:
   template <class F> TensorOptions with(F change) const {
@@ -38,7 +40,7 @@ class TensorOptions {
     return copy;
   }
   std::optional<DType> dtype_;
-  Device device_;
+  std::optional<Device> device_;
   bool requires_grad_ = false;
 };
 

@@ -1,0 +1,89 @@
+// Sizes, views and numbers at their edges: what has no sense is an error that says so, and nothing overflows.
+#include <limits>
+
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+
+namespace {
+constexpr int64_t kHuge = std::numeric_limits<int64_t>::max(), k32 = int64_t(1) << 32;
+}
+
+TEST_CASE("a scalar has no size or stride to ask for, and nothing to cut", "[core][edge]") {
+  const Tensor s = tensor(3.0);
+  CHECK_THROWS_AS(s.size(0), IndexError);
+  CHECK_THROWS_AS(s.size(-1), IndexError);
+  CHECK_THROWS_AS(s.stride(0), IndexError);
+  CHECK_THROWS_WITH(s.unbind(), Contains("unbind"));
+  CHECK_THROWS_WITH(s.chunk(2), Contains("chunk"));
+  CHECK_THROWS_WITH(s.split(1), Contains("split"));
+}
+
+TEST_CASE("negative sizes are refused wherever sizes are given", "[core][edge]") {
+  const Tensor x = ones({1, 3});
+  CHECK_THROWS_WITH(x.expand({-5, 1, 3}), Contains("expand") && Contains("-5"));
+  CHECK_THROWS_WITH(x.expand({-1, 1, 3}), Contains("expand") && Contains("-1"));
+  CHECK(x.expand({2, -1, -1}).sizes() == IntArrayRef{2, 1, 3});
+  CHECK_THROWS_WITH(x.repeat({-1, 2}), Contains("repeat") && Contains("-1"));
+  CHECK_THROWS_WITH(zeros({2, -1}), Contains("-1"));
+  CHECK_THROWS_WITH(x.view({-2, -3}), Contains("view"));
+  CHECK_THROWS_WITH(x.as_strided({2}, {-1}), Contains("as_strided"));
+  CHECK_THROWS_WITH(core::empty_strided({-2}, {1}, kFloat, kCPU), Contains("empty_strided"));
+}
+
+TEST_CASE("sizes whose product overflows are refused", "[core][edge]") {
+  CHECK_THROWS_WITH(empty({k32, k32}), Contains("empty"));
+  CHECK_THROWS_WITH(ones({1}).expand({k32, k32}), Contains("expand"));
+  CHECK_THROWS_WITH(ones({4}).as_strided({k32, k32}, {0, 0}), Contains("as_strided"));
+  CHECK_THROWS_WITH(ones({4}).as_strided({3}, {kHuge}), Contains("as_strided"));
+  CHECK_THROWS_WITH(ones({4}).as_strided({2}, {1}, kHuge), Contains("as_strided"));
+  CHECK_THROWS_WITH(ones({4}).as_strided({0}, {1}, -1), Contains("as_strided"));
+  CHECK_THROWS_WITH(ones({0}).view({k32, k32}), Contains("view"));
+  CHECK_THROWS_AS(ones({3}).narrow(0, 1, kHuge), IndexError);
+  CHECK_THROWS_AS(ones({3}).narrow(0, std::numeric_limits<int64_t>::min(), 1), IndexError);
+  CHECK_THROWS_WITH(core::empty_strided({2, 2}, {kHuge, 1}, kFloat, kCPU), Contains("empty_strided"));
+  CHECK(ones({5}).slice(0, 1, {}, kHuge).sizes() == IntArrayRef{1});
+  CHECK(ones({5}).chunk(kHuge).size() == 5);
+  CHECK(ones({5}).split(kHuge).size() == 1);
+  CHECK_THROWS_WITH(arange(0, std::numeric_limits<double>::infinity()), Contains("arange"));
+  CHECK_THROWS_WITH(arange(std::numeric_limits<int64_t>::min(), kHuge), Contains("arange"));
+}
+
+TEST_CASE("unflatten works on tensors without elements", "[core][edge]") {
+  CHECK(ones({0, 4}).unflatten(1, {2, 2}).sizes() == IntArrayRef{0, 2, 2});
+  CHECK(ones({0, 4}).unflatten(1, {2, -1}).sizes() == IntArrayRef{0, 2, 2});
+  CHECK(ones({3, 6}).unflatten(-1, {2, 3}).sizes() == IntArrayRef{3, 2, 3});
+  CHECK_THROWS_WITH(ones({3, 6}).unflatten(1, {4, 2}), Contains("unflatten"));
+}
+
+TEST_CASE("a number that a dtype cannot hold is refused", "[core][scalar]") {
+  CHECK_THROWS_WITH(zeros({1}, kUInt8).fill_(300), Contains("300") && Contains("uint8"));
+  CHECK_THROWS_WITH(zeros({1}, kInt64).fill_(1e300), Contains("int64"));
+  CHECK_THROWS_WITH(full({1}, NAN, kInt32), Contains("int32"));
+  CHECK_THROWS_WITH(tensor({300}, kUInt8), Contains("uint8"));
+  CHECK_THROWS_WITH(tensor(3e9).item<int32_t>(), Contains("int32"));
+  CHECK(zeros({1}, kUInt8).fill_(-1).item<int>() == 255);  // as PyTorch: negative numbers wrap in unsigned types
+  CHECK(zeros({1}, kInt64).fill_(1.5).item<int>() == 1);
+  CHECK(zeros({1}, kBool).fill_(7).item<bool>());
+  CHECK((tensor({1}, kUInt8) + 300).item<int>() == 45);  // as PyTorch: beside a tensor a number wraps
+  CHECK(std::isinf(zeros({1}).fill_(1e300).item<float>()));
+  CHECK_THROWS_WITH(empty({3}, kUInt8).random_(0, 300), Contains("random_") && Contains("300"));
+}
+
+TEST_CASE("options without a device keep a tensor where it is", "[core][devices]") {
+  set_cpu_device_count(2);
+  const Device second("cpu:1");
+  const Tensor x = ones({2}, second);
+  CHECK(x.to(dtype(kFloat64)).device() == second);
+  CHECK(x.to(TensorOptions(kInt64)).device() == second);
+  CHECK(empty_like(x, kInt64).device() == second);
+  CHECK(x.to(TensorOptions(kCPU)).device() == Device(kCPU));
+  set_cpu_device_count(1);
+}
+
+TEST_CASE("a device index out of range is refused, and does not wrap", "[core][devices]") {
+  CHECK_THROWS_WITH(Device(kCPU, 256), Contains("256"));
+  CHECK_THROWS_WITH(Device(kCPU, -2), Contains("-2"));
+  CHECK(Device(kCPU, -1) == Device("cpu"));  // LibTorch's way of writing the current one
+}
