@@ -22,7 +22,7 @@ struct Scaled : autograd::Function<Scaled> {
   }
   static variable_list backward(AutogradContext* ctx, variable_list dy) {
     const variable_list saved = ctx->get_saved_variables();
-    const double k = ctx->saved_data["k"].to_double();
+    const double k = ctx->saved_data["k"].toDouble();
     return {dy[0] * (saved[0].exp() * k + saved[1]), Tensor()};
   }
 };

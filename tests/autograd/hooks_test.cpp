@@ -46,6 +46,7 @@ TEST_CASE("a hook of an accumulator may run a backward that reaches it, and add 
     if (++depth > 1) return;
     accumulator->add_post_hook([](const Tensor&) {});
     accumulator->remove_post_hook(position);
+    const EnableGradGuard recorded;
     (variable * 2).sum().backward();
   });
   (x * 3).sum().backward();
