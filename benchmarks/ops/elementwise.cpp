@@ -90,6 +90,16 @@ std::vector<Benchmark> elementwise_benchmarks() {
   out.push_back(
       binary("clamp_backward", [](const Tensor& dy, const Tensor& x) { return clamp_backward(dy, x, -0.5, 0.5); }));
 
+  for (const auto& [name, op] : std::vector<std::pair<std::string, Op>>{
+           {"bitwise_not", [](const Inputs& in) { return in[0].bitwise_not(); }},
+           {"bitwise_and", [](const Inputs& in) { return in[0].bitwise_and(in[1]); }},
+           {"bitwise_or", [](const Inputs& in) { return in[0].bitwise_or(in[1]); }},
+           {"bitwise_xor", [](const Inputs& in) { return in[0].bitwise_xor(in[1]); }}})
+    out.push_back({.name = name + "/forward", .cases = {{kMiddle, kMiddle}}, .prepare = [op](const Shapes& s) -> Run {
+                     const Inputs in = {randint(0, 1000, s[0], kInt32), randint(0, 1000, s[1], kInt32)};
+                     return [op, in] { op(in); };
+                   }});
+
   const std::vector<Shapes> rows = {{{4096, 256}, {256}}}, columns = {{{4096, 256}, {4096, 1}}};
   const Op add = [](const Inputs& in) { return in[0] + in[1]; };
   out.push_back({.name = "add/broadcast_row", .cases = rows, .bytes = read_write, .prepare = forward(add)});

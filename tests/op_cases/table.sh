@@ -40,7 +40,11 @@ awk -v with_benchmarks="${benchmarks:+1}" '
     for (i = 1; i <= n; i++) for (j = 1; j <= m; j++) { stated[some[i], cols[j]] = why; named[some[i]] }
     next
   }
-  FILENAME == benchmark_file { done[op_of($1), "benchmark"]; next }
+  FILENAME == benchmark_file {
+    done[op_of($1), "benchmark"]
+    if ($1 ~ /\/backward$/) done[op_of($1) "_backward", "benchmark"]  # the kernel that this calls
+    next
+  }
   {
     op = op_of($1); ops[op]; seen[op]
     if (NF == 2) done[op, $2]
