@@ -36,9 +36,10 @@ class Scalar {
       return wrapped<T>();
     } else {
       using Limits = std::numeric_limits<T>;
-      if (kind_ == Kind::floating) {  // a NaN fails both comparisons
-        if (!(real_ >= static_cast<double>(Limits::min()) && real_ < static_cast<double>(Limits::max() / 2 + 1) * 2))
-          refuse(dtype_of<T>());
+      if (kind_ == Kind::floating) {
+        constexpr T middle = Limits::max() / 2 + 1;  // a power of two, of which a double is exact
+        const bool fits = real_ >= static_cast<double>(Limits::min()) && real_ < static_cast<double>(middle) * 2;
+        if (!fits) refuse(dtype_of<T>());  // nor does a NaN fit
       } else if constexpr (sizeof(T) < sizeof(int64_t)) {
         constexpr int64_t low = std::is_signed_v<T> ? Limits::min() : -int64_t(Limits::max());
         if (integer_ < low || integer_ > int64_t(Limits::max())) refuse(dtype_of<T>());

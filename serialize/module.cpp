@@ -33,6 +33,7 @@ void load(optim::Optimizer& optimizer, const std::string& path) {
 
 void save(const std::vector<Tensor>& tensors, const std::string& path) {
   std::vector<std::pair<std::string, Tensor>> named;
+  named.reserve(tensors.size());
   for (const Tensor& t : tensors) named.emplace_back(std::to_string(named.size()), t);
   save_safetensors(named, path);
 }
