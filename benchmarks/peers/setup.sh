@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the peers ready in .peers/ of the checkout: PyTorch in a virtual environment, the LibTorch peers built from it.
 # usage: setup.sh [PYTHON]   PYTHON: an interpreter that has torch, to use instead of installing it; once given, it stays
-# TANDEM_PEERS_INDEX names another package index for torch (PyTorch's own has wheels without CUDA, a tenth of the size).
+# TANDEM_PEERS_INDEX names another package index for torch: PyTorch's own for the CPU has wheels of a tenth of the size.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 peers=$here/../../.peers
@@ -17,10 +17,7 @@ else
   python=$peers/venv/bin/python
   if ! "$python" -c 'import torch, numpy' 2>/dev/null; then
     python3 -m venv "$peers/venv" || { echo "setup.sh: python3 has no venv (Debian: python3-venv)" >&2; exit 1; }
-    index=${TANDEM_PEERS_INDEX:-https://download.pytorch.org/whl/cpu}
-    "$python" -m pip install --quiet --index-url "$index" torch ||
-      { echo "setup.sh: $index does not answer; torch from pip's own index instead" >&2
-        "$python" -m pip install --quiet torch; }
+    "$python" -m pip install --quiet ${TANDEM_PEERS_INDEX:+--index-url "$TANDEM_PEERS_INDEX"} torch
     "$python" -m pip install --quiet numpy
   fi
 fi
