@@ -185,7 +185,7 @@ void add_layers(Table& table) {
   table["conv2d/same_backward_first"] = backward(same, first_layer);
   both(table, "max_pool2d", [](const Inputs& in) { return torch::max_pool2d(in[0], 2); });
   both(table, "avg_pool2d", [](const Inputs& in) { return torch::avg_pool2d(in[0], 2); });
-  both(table, "adaptive_avg_pool2d", [](const Inputs& in) { return torch::adaptive_avg_pool2d(in[0], 1); });
+  both(table, "adaptive_avg_pool2d", [](const Inputs& in) { return torch::adaptive_avg_pool2d(in[0], {1, 1}); });
   both(table, "batch_norm", [](const Inputs& in) {
     return torch::batch_norm(in[0], in[1], in[2], {}, {}, /*training=*/true, 0.1, 1e-5, /*cudnn_enabled=*/false);
   });
