@@ -1,55 +1,17 @@
 #include "tandem/autograd/engine.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
 #include <queue>
-#include <set>
 #include <thread>
-#include <tuple>
-#include <typeinfo>
-#include <unordered_map>
 
-#include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/factory.h"
-#include "tandem/autograd/meta.h"
+#include "tandem/autograd/graph_task.h"
 #include "tandem/autograd/record.h"
-#include "tandem/autograd/reduce.h"
-#include "tandem/core/thread_pool.h"
 
 namespace tandem::autograd {
 namespace {
 
-/// A gradient on its way into a slot. Those that meet are summed by descending sequence of their senders, which is the
-/// order in which one thread meets them; then, for nodes that workers made at the same time, by how the graph was
-/// walked, and by edge: the sum does not depend on who came first.
-struct Arrival {
-  uint64_t sequence;
-  size_t visit;
-  uint32_t edge;
-  Tensor grad;
-};
-struct Pending {
-  size_t visit = 0;  // the how-manieth node that discover() came to
-  int dependencies = 0;
-  bool needed = true;   // it runs
-  bool reached = true;  // its gradient is wanted: it runs, or was asked for
-  std::vector<std::vector<Arrival>> slots;
-  std::vector<std::pair<uint32_t, Tensor*>> captures;  // slot, and where its gradient is returned
-};
-
-/// One call of backward.
-struct GraphTask {
-  std::unordered_map<Node*, Pending> nodes;
-  bool retain, create, several_devices = false;
-  RankContext context;
-  uint64_t last_sequence = 0;  // of the nodes that workers made
-  std::mutex mutex;            // guards all of the above while several devices' workers run
-  std::condition_variable done;
-  int outstanding = 0;  // nodes queued or running
-  std::exception_ptr failure;
-  std::vector<std::function<void()>> callbacks;
-};
 thread_local GraphTask* current_task = nullptr;
 thread_local bool on_worker = false;  // such a thread must not wait for the workers: a backward inside one runs inline
 
@@ -60,111 +22,6 @@ struct Ready {
   friend bool operator<(const Ready& a, const Ready& b) { return a.priority() < b.priority(); }
   uint64_t priority() const { return node->edges().empty() ? ~uint64_t(0) : node->sequence(); }
 };
-
-Tensor sum_in_order(std::vector<Arrival>& arrivals) {
-  std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
-    return a.sequence != b.sequence ? a.sequence > b.sequence : std::tie(a.visit, a.edge) < std::tie(b.visit, b.edge);
-  });
-  Tensor total = std::move(arrivals[0].grad);
-  for (size_t i = 1; i < arrivals.size(); ++i) total = total + arrivals[i].grad;
-  return total;
-}
-
-/// Gradients are checked where they are made: a backward that returns another shape is named. One that was broadcast is
-/// summed back.
-Tensor fit(const Node& from, const Node& to, uint32_t slot, Tensor grad) {
-  const Node::Slot& want = to.slot(slot);
-  if (grad.sizes() != want.sizes) {
-    const IntArrayRef have = grad.sizes(), wanted = want.sizes;
-    bool expands = have.size() >= wanted.size();
-    for (size_t i = 1; expands && i <= wanted.size(); ++i) {
-      const int64_t w = wanted[wanted.size() - i];
-      expands = w == 1 || w == have[have.size() - i];
-    }
-    TANDEM_CHECK(expands, "backward of ", from.name(), " returned a gradient of ", have, " for a tensor of ", wanted,
-                 "; accepted: that shape, or one that it broadcasts to");
-    grad = sum_to_size(grad, want.sizes);
-  }
-  if (grad.dtype() != want.dtype) grad = grad.to(want.dtype);
-  TANDEM_CHECK(grad.device() == want.device, "backward of ", from.name(), " returned a gradient on ", grad.device(),
-               " for a tensor on ", want.device);
-  return grad;
-}
-
-void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
-             Tensor grad) {
-  grad = fit(from, *edge.node, edge.slot, std::move(grad));
-  std::unique_lock lock(task.mutex, std::defer_lock);
-  if (task.several_devices) lock.lock();
-  Pending& pending = task.nodes.at(edge.node.get());
-  if (pending.slots.empty()) pending.slots.resize(edge.node->slot_count());
-  auto& arrivals = pending.slots[edge.slot];
-  if (!task.several_devices && arrivals.size() == 1) {
-    // One thread meets them in the right order, so they need not be kept apart.
-    arrivals[0].grad = arrivals[0].grad + grad;
-    return;
-  }
-  arrivals.push_back({sequence, visit, edge_number, std::move(grad)});
-}
-
-/// Calls a node's backward; an error keeps its type and gains the node's name.
-Grads apply_named(Node& node, Grads&& grads) {
-  const auto named = [&](const Error& error) {
-    const std::string what = error.what();
-    return what.find("backward of") == std::string::npos ? "backward of " + node.name() + ": " + what : what;
-  };
-  try {
-    return node.apply(std::move(grads));
-  } catch (const IndexError& error) {
-    throw IndexError(named(error));
-  } catch (const NotImplementedError& error) {
-    throw NotImplementedError(named(error));
-  } catch (const OutOfMemoryError& error) {
-    throw OutOfMemoryError(named(error));
-  } catch (const Error& error) {
-    if (typeid(error) != typeid(Error)) throw;
-    throw Error(named(error));
-  }
-}
-
-/// Runs one node and returns those that became ready.
-std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
-  std::unique_lock lock(task.mutex, std::defer_lock);
-  if (task.several_devices) lock.lock();
-  Pending pending = std::move(task.nodes.at(node.get()));
-  if (lock) lock.unlock();
-
-  Grads grads(node->slot_count());
-  bool any = false;
-  for (size_t s = 0; s < pending.slots.size(); ++s) {
-    if (pending.slots[s].empty()) continue;
-    grads[s] = node->run_hooks(static_cast<uint32_t>(s), sum_in_order(pending.slots[s]));
-    any = true;
-  }
-  pending.slots.clear();
-  for (const auto& [slot, target] : pending.captures) *target = grads[slot];
-
-  Grads results;
-  if (any && pending.needed) {
-    results = apply_named(*node, std::move(grads));
-    TANDEM_CHECK(results.size() <= node->edges().size() || node->edges().empty(), "backward of ", node->name(),
-                 " returned ", results.size(), " gradients for ", node->edges().size(), " inputs");
-    if (!task.retain) node->release();
-  }
-  std::vector<NodePtr> ready;
-  for (uint32_t i = 0; i < node->edges().size(); ++i) {
-    const Edge& edge = node->edges()[i];
-    if (!edge.node) continue;
-    const auto next = task.nodes.find(edge.node.get());
-    if (next == task.nodes.end() || !next->second.reached) continue;  // not on a path to what was asked for
-    if (i < results.size() && results[i].defined())
-      deliver(task, *node, node->sequence(), pending.visit, i, edge, std::move(results[i]));
-    if (task.several_devices) lock.lock();
-    if (--next->second.dependencies == 0) ready.push_back(edge.node);
-    if (lock) lock.unlock();
-  }
-  return ready;
-}
 
 /// The threads of one rank that run nodes of graphs over several devices, one per device.
 class Workers {
@@ -247,49 +104,6 @@ class Workers {
   std::mutex mutex_;
   std::map<std::pair<RankState*, Device>, Worker> workers_;
 };
-
-/// Counts how many edges lead into each node that is reachable from the roots.
-void discover(GraphTask& task, const std::vector<Edge>& roots) {
-  std::vector<Node*> stack;
-  const auto visit = [&](Node* node) {
-    const auto [at, added] = task.nodes.try_emplace(node);
-    if (added) {
-      at->second.visit = task.nodes.size();
-      stack.push_back(node);
-    }
-    return &at->second;
-  };
-  for (const Edge& root : roots) visit(root.node.get());
-  Device first = roots[0].node->device();
-  while (!stack.empty()) {
-    Node* const node = stack.back();
-    stack.pop_back();
-    task.several_devices |= !(node->device() == first);
-    for (const Edge& edge : node->edges())
-      if (edge.node) ++visit(edge.node.get())->dependencies;
-  }
-}
-
-/// Marks `targets` as reached, and the nodes on a path to one of them as such that run. Without recursion.
-void prune(GraphTask& task, const std::set<const Node*>& targets) {
-  std::unordered_map<const Node*, std::vector<Node*>> consumers;
-  std::vector<const Node*> stack;
-  for (auto& [node, pending] : task.nodes) {
-    pending.needed = false, pending.reached = targets.count(node) > 0;
-    for (const Edge& edge : node->edges())
-      if (edge.node) consumers[edge.node.get()].push_back(node);
-    if (targets.count(node)) stack.push_back(node);
-  }
-  while (!stack.empty()) {
-    const Node* const node = stack.back();
-    stack.pop_back();
-    for (Node* consumer : consumers[node]) {
-      Pending& pending = task.nodes.at(consumer);
-      pending.reached = true;
-      if (!std::exchange(pending.needed, true)) stack.push_back(consumer);
-    }
-  }
-}
 
 void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {
   std::priority_queue<Ready> queue;

@@ -1,0 +1,160 @@
+#include "tandem/autograd/graph_task.h"
+
+#include <algorithm>
+#include <tuple>
+#include <typeinfo>
+
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/reduce.h"
+
+namespace tandem::autograd {
+namespace {
+
+Tensor sum_in_order(std::vector<Arrival>& arrivals) {
+  std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
+    return a.sequence != b.sequence ? a.sequence > b.sequence : std::tie(a.visit, a.edge) < std::tie(b.visit, b.edge);
+  });
+  Tensor total = std::move(arrivals[0].grad);
+  for (size_t i = 1; i < arrivals.size(); ++i) total = total + arrivals[i].grad;
+  return total;
+}
+
+/// Gradients are checked where they are made: a backward that returns another shape is named. One that was broadcast is
+/// summed back.
+Tensor fit(const Node& from, const Node& to, uint32_t slot, Tensor grad) {
+  const Node::Slot& want = to.slot(slot);
+  if (grad.sizes() != want.sizes) {
+    const IntArrayRef have = grad.sizes(), wanted = want.sizes;
+    bool expands = have.size() >= wanted.size();
+    for (size_t i = 1; expands && i <= wanted.size(); ++i) {
+      const int64_t w = wanted[wanted.size() - i];
+      expands = w == 1 || w == have[have.size() - i];
+    }
+    TANDEM_CHECK(expands, "backward of ", from.name(), " returned a gradient of ", have, " for a tensor of ", wanted,
+                 "; accepted: that shape, or one that it broadcasts to");
+    grad = sum_to_size(grad, want.sizes);
+  }
+  if (grad.dtype() != want.dtype) grad = grad.to(want.dtype);
+  TANDEM_CHECK(grad.device() == want.device, "backward of ", from.name(), " returned a gradient on ", grad.device(),
+               " for a tensor on ", want.device);
+  return grad;
+}
+
+/// Calls a node's backward; an error keeps its type and gains the node's name.
+Grads apply_named(Node& node, Grads&& grads) {
+  const auto named = [&](const Error& error) {
+    const std::string what = error.what();
+    return what.find("backward of") == std::string::npos ? "backward of " + node.name() + ": " + what : what;
+  };
+  try {
+    return node.apply(std::move(grads));
+  } catch (const IndexError& error) {
+    throw IndexError(named(error));
+  } catch (const NotImplementedError& error) {
+    throw NotImplementedError(named(error));
+  } catch (const OutOfMemoryError& error) {
+    throw OutOfMemoryError(named(error));
+  } catch (const Error& error) {
+    if (typeid(error) != typeid(Error)) throw;
+    throw Error(named(error));
+  }
+}
+
+}  // namespace
+
+void discover(GraphTask& task, const std::vector<Edge>& roots) {
+  std::vector<Node*> stack;
+  const auto visit = [&](Node* node) {
+    const auto [at, added] = task.nodes.try_emplace(node);
+    if (added) {
+      at->second.visit = task.nodes.size();
+      stack.push_back(node);
+    }
+    return &at->second;
+  };
+  for (const Edge& root : roots) visit(root.node.get());
+  Device first = roots[0].node->device();
+  while (!stack.empty()) {
+    Node* const node = stack.back();
+    stack.pop_back();
+    task.several_devices |= !(node->device() == first);
+    for (const Edge& edge : node->edges())
+      if (edge.node) ++visit(edge.node.get())->dependencies;
+  }
+}
+
+void prune(GraphTask& task, const std::set<const Node*>& targets) {
+  std::unordered_map<const Node*, std::vector<Node*>> consumers;
+  std::vector<const Node*> stack;
+  for (auto& [node, pending] : task.nodes) {
+    pending.needed = false, pending.reached = targets.count(node) > 0;
+    for (const Edge& edge : node->edges())
+      if (edge.node) consumers[edge.node.get()].push_back(node);
+    if (targets.count(node)) stack.push_back(node);
+  }
+  while (!stack.empty()) {
+    const Node* const node = stack.back();
+    stack.pop_back();
+    for (Node* consumer : consumers[node]) {
+      Pending& pending = task.nodes.at(consumer);
+      pending.reached = true;
+      if (!std::exchange(pending.needed, true)) stack.push_back(consumer);
+    }
+  }
+}
+
+void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
+             Tensor grad) {
+  grad = fit(from, *edge.node, edge.slot, std::move(grad));
+  std::unique_lock lock(task.mutex, std::defer_lock);
+  if (task.several_devices) lock.lock();
+  Pending& pending = task.nodes.at(edge.node.get());
+  if (pending.slots.empty()) pending.slots.resize(edge.node->slot_count());
+  auto& arrivals = pending.slots[edge.slot];
+  if (!task.several_devices && arrivals.size() == 1) {
+    // One thread meets them in the right order, so they need not be kept apart.
+    arrivals[0].grad = arrivals[0].grad + grad;
+    return;
+  }
+  arrivals.push_back({sequence, visit, edge_number, std::move(grad)});
+}
+
+std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
+  std::unique_lock lock(task.mutex, std::defer_lock);
+  if (task.several_devices) lock.lock();
+  Pending pending = std::move(task.nodes.at(node.get()));
+  if (lock) lock.unlock();
+
+  Grads grads(node->slot_count());
+  bool any = false;
+  for (size_t s = 0; s < pending.slots.size(); ++s) {
+    if (pending.slots[s].empty()) continue;
+    grads[s] = node->run_hooks(static_cast<uint32_t>(s), sum_in_order(pending.slots[s]));
+    any = true;
+  }
+  pending.slots.clear();
+  for (const auto& [slot, target] : pending.captures) *target = grads[slot];
+
+  Grads results;
+  if (any && pending.needed) {
+    results = apply_named(*node, std::move(grads));
+    TANDEM_CHECK(results.size() <= node->edges().size() || node->edges().empty(), "backward of ", node->name(),
+                 " returned ", results.size(), " gradients for ", node->edges().size(), " inputs");
+    if (!task.retain) node->release();
+  }
+  std::vector<NodePtr> ready;
+  for (uint32_t i = 0; i < node->edges().size(); ++i) {
+    const Edge& edge = node->edges()[i];
+    if (!edge.node) continue;
+    const auto next = task.nodes.find(edge.node.get());
+    if (next == task.nodes.end() || !next->second.reached) continue;  // not on a path to what was asked for
+    if (i < results.size() && results[i].defined())
+      deliver(task, *node, node->sequence(), pending.visit, i, edge, std::move(results[i]));
+    if (task.several_devices) lock.lock();
+    if (--next->second.dependencies == 0) ready.push_back(edge.node);
+    if (lock) lock.unlock();
+  }
+  return ready;
+}
+
+}  // namespace tandem::autograd

@@ -1,0 +1,59 @@
+// One call of backward as data: which nodes take part, what waits for what, and the gradients on their way. engine.cpp
+// decides which thread runs which node.
+#pragma once
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+#include "tandem/autograd/node.h"
+#include "tandem/core/rank_context.h"
+
+namespace tandem::autograd {
+
+/// A gradient on its way into a slot. Those that meet are summed by descending sequence of their senders, which is the
+/// order in which one thread meets them; then, for nodes that workers made at the same time, by how the graph was
+/// walked, and by edge: the sum does not depend on who came first.
+struct Arrival {
+  uint64_t sequence;
+  size_t visit;
+  uint32_t edge;
+  Tensor grad;
+};
+/// What is known of a node that takes part.
+struct Pending {
+  size_t visit = 0;  // the how-manieth node that discover() came to
+  int dependencies = 0;
+  bool needed = true;   // it runs
+  bool reached = true;  // its gradient is wanted: it runs, or was asked for
+  std::vector<std::vector<Arrival>> slots;
+  std::vector<std::pair<uint32_t, Tensor*>> captures;  // slot, and where its gradient is returned
+};
+
+/// One call of backward.
+struct GraphTask {
+  std::unordered_map<Node*, Pending> nodes;
+  bool retain, create, several_devices = false;
+  RankContext context;
+  uint64_t last_sequence = 0;  // of the nodes that workers made
+  std::mutex mutex;            // guards all of the above while several devices' workers run
+  std::condition_variable done;
+  int outstanding = 0;  // nodes queued or running
+  std::exception_ptr failure;
+  std::vector<std::function<void()>> callbacks;
+};
+
+/// Counts how many edges lead into each node that is reachable from the roots.
+void discover(GraphTask& task, const std::vector<Edge>& roots);
+/// Marks `targets` as reached, and the nodes on a path to one of them as such that run.
+void prune(GraphTask& task, const std::set<const Node*>& targets);
+/// Brings the gradient of an edge, number `edge_number` of the node `from`, to where it leads.
+/// @throws Error when it does not fit the tensor that it is the gradient of
+void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
+             Tensor grad);
+/// Runs one node, all of whose gradients have arrived, and returns those that became ready.
+std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node);
+
+}  // namespace tandem::autograd
