@@ -1,35 +1,9 @@
-// Operations of layers and losses. Namespace and names as torch:: has them; nn/functional.h adds the option structs.
+// Normalisation, pooling and dropout. Namespace and names as torch:: has them; nn/functional.h adds the option structs.
 #pragma once
+#include "tandem/autograd/loss.h"
 #include "tandem/autograd/matmul.h"
 
 namespace tandem {
-
-/// What becomes of the losses of single elements. The capital names are LibTorch's.
-enum class Reduction { none, mean, sum, None = none, Mean = mean, Sum = sum };
-
-Tensor softmax(const Tensor& x, int64_t dim);
-Tensor log_softmax(const Tensor& x, int64_t dim);
-
-/// Negative log likelihood:  -weight[t] log_prob[n, t], averaged by the weights (Reduction::mean).
-/// @param log_prob  (N, C) or (N, C, d...) float32 or float64
-/// @param target    (N) or (N, d...) int64 in [0, C), or ignore_index, which counts for nothing
-/// @param weight    (C) or undefined
-/// @throws IndexError on the CPU for any other target. Nothing to average gives NaN, as in PyTorch.
-Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},
-                Reduction reduction = Reduction::mean, int64_t ignore_index = -100);
-/// nll_loss of log_softmax(x), with label_smoothing of the target towards the uniform distribution
-Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
-                     Reduction reduction = Reduction::mean, int64_t ignore_index = -100, double label_smoothing = 0);
-/// (x - y)^2, |x - y|
-Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
-Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
-/// 0.5 d^2 / beta below beta, d - beta / 2 above
-Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean, double beta = 1);
-/// -(t ln x + (1 - t) ln(1 - x)) with logarithms of at least -100, as PyTorch's
-Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
-                            Reduction reduction = Reduction::mean);
-Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight = {},
-                                        const Tensor& pos_weight = {}, Reduction reduction = Reduction::mean);
 
 /// Normalises each channel of x (N, C, ...). In training the batch's statistics are used, and running ones updated:
 /// running = (1 - momentum) running + momentum batch, with the unbiased variance. Otherwise the running ones are used.

@@ -12,7 +12,7 @@ reports=$1 benchmarks=${2:-}
   # Functions in autograd's headers, methods in tensor.h from the views on, and the lists of methods there. (`name` is
   # the parameter of macros.)
   sed -nE 's/^(inline )?(Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\3/p' \
-    "$root"/autograd/{copy,elementwise,index,layers,matmul,reduce,view}.h
+    "$root"/autograd/{copy,elementwise,index,layers,loss,matmul,reduce,view}.h
   sed -n '/---- views/,/ private:/p' "$root/core/tensor.h" |
     sed -nE 's/^  (Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\2/p'
   sed -n '/define TANDEM_UNARY_METHODS/,/clang-format on/p;/define TANDEM_BINARY_METHODS/,/clang-format on/p' \

@@ -1,0 +1,190 @@
+#include "tandem/autograd/loss.h"
+
+#include "tandem/autograd/argument.h"
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/factory.h"
+#include "tandem/autograd/record.h"
+#include "tandem/autograd/reduce.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/nn.h"
+
+namespace tandem {
+using detail::check_part, detail::check_real, detail::dense, detail::widened;
+namespace {
+
+/// A row-wise op along dim: brings dim last, calls f on (rows, n), and puts it back.
+template <class F> Tensor along(const char* op, const Tensor& x, int64_t dim, F f) {
+  check_real(op, x);
+  dim = wrap_dim(op, dim, x.dim());
+  if (x.dim() == 0) return along(op, x.reshape({1}), 0, f).reshape({});
+  const bool last = dim == x.dim() - 1;
+  const Tensor moved = widened(last ? x : x.transpose(dim, -1));
+  const int64_t n = moved.size(-1);
+  const Tensor y = f(moved.reshape({n ? moved.numel() / n : 0, n})).reshape(moved.sizes()).to(x.dtype());
+  return last ? y : y.transpose(dim, -1);
+}
+
+Tensor softmax_backward(const Tensor& dy, const Tensor& y);
+Tensor log_softmax_backward(const Tensor& dy, const Tensor& y);
+Tensor softmax_rows(const Tensor& x) {
+  const Tensor from = dense(x);
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), softmax, from, y);
+  return record("softmax", y, {x}, {y},
+                [](const Context& ctx, const Tensor& dy) -> Grads { return {softmax_backward(dy, ctx.saved(0))}; });
+}
+Tensor log_softmax_rows(const Tensor& x) {
+  const Tensor from = dense(x);
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), log_softmax, from, y);
+  return record("log_softmax", y, {x}, {y},
+                [](const Context& ctx, const Tensor& dy) -> Grads { return {log_softmax_backward(dy, ctx.saved(0))}; });
+}
+/// dx = y (dy - sum dy y)
+Tensor softmax_backward(const Tensor& dy, const Tensor& y) {
+  const Tensor g = dense(dy), out = dense(y);
+  Tensor dx = core::empty(y.sizes(), y.dtype(), y.device());
+  TANDEM_DISPATCH(y.device(), softmax_backward, g, out, dx);
+  return record("softmax_backward", dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor dy = ctx.saved(0), y = ctx.saved(1);
+    const Tensor dot = (dy * y).sum({1}, true), other = (ddx * y).sum({1}, true);
+    return {softmax_backward(ddx, y), ctx.needs_grad(1) ? ddx * (dy - dot) - dy * other : Tensor()};
+  });
+}
+/// dx = dy - e^y sum dy
+Tensor log_softmax_backward(const Tensor& dy, const Tensor& y) {
+  const Tensor g = dense(dy), out = dense(y);
+  Tensor dx = core::empty(y.sizes(), y.dtype(), y.device());
+  TANDEM_DISPATCH(y.device(), log_softmax_backward, g, out, dx);
+  return record("log_softmax_backward", dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor dy = ctx.saved(0), p = ctx.saved(1).exp();
+    return {ddx - (ddx * p).sum({1}, true), ctx.needs_grad(1) ? (ddx * p * dy.sum({1}, true)).neg() : Tensor()};
+  });
+}
+
+}  // namespace
+
+Tensor softmax(const Tensor& x, int64_t dim) { return along("softmax", x, dim, softmax_rows); }
+Tensor log_softmax(const Tensor& x, int64_t dim) { return along("log_softmax", x, dim, log_softmax_rows); }
+Tensor Tensor::softmax(int64_t dim) const { return tandem::softmax(*this, dim); }
+Tensor Tensor::log_softmax(int64_t dim) const { return tandem::log_softmax(*this, dim); }
+
+// ---- losses
+
+namespace {
+Tensor reduced(const Tensor& losses, Reduction reduction) {
+  return reduction == Reduction::none ? losses : reduction == Reduction::sum ? losses.sum() : losses.mean();
+}
+void check_pair(const char* op, const Tensor& x, const Tensor& target) {
+  check_real(op, x);
+  TANDEM_CHECK(x.device() == target.device() && x.sizes() == target.sizes(), op, ": x is ", x.sizes(), " on ",
+               x.device(), " and target is ", target.sizes(), " on ", target.device(), "; both must be alike");
+}
+
+/// dx[i, target[i]] = -dloss[i] weights[i]: linear in dloss.
+Tensor nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, IntArrayRef sizes) {
+  const Tensor g = dense(dloss);
+  Tensor dx = core::empty(sizes, dloss.dtype(), dloss.device());
+  TANDEM_DISPATCH(dx.device(), nll_backward, g, target, weights, dx);
+  return record("nll_backward", dx, {dloss}, {target, weights}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor target = ctx.saved(0), weights = ctx.saved(1);
+    const Tensor safe = where(target < 0, zeros_like(target), where(target >= ddx.size(1), zeros_like(target), target));
+    return {(ddx.gather(1, safe.unsqueeze(1)).squeeze(1) * weights).neg()};
+  });
+}
+}  // namespace
+
+Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight, Reduction reduction,
+                int64_t ignore_index) {
+  check_real("nll_loss", log_prob);
+  TANDEM_CHECK(target.dtype() == kInt64 && target.device() == log_prob.device(), "nll_loss: target is ", target.dtype(),
+               " on ", target.device(), "; accepted: int64 on ", log_prob.device());
+  if (log_prob.dim() == 1 && target.dim() == 0)
+    return nll_loss(log_prob.unsqueeze(0), target.unsqueeze(0), weight, reduction, ignore_index);
+  if (log_prob.dim() > 2) {  // every position is a sample of its own
+    const int64_t classes = log_prob.size(1);
+    const Tensor losses = nll_loss(log_prob.transpose(1, -1).reshape({-1, classes}),
+                                   target.transpose(1, -1).reshape({-1}), weight, reduction, ignore_index);
+    return reduction == Reduction::none ? losses.reshape(target.transpose(1, -1).sizes()).transpose(1, -1) : losses;
+  }
+  TANDEM_CHECK(log_prob.dim() == 2 && target.dim() == 1 && target.size(0) == log_prob.size(0), "nll_loss: log_prob is ",
+               log_prob.sizes(), " and target is ", target.sizes(), "; accepted: (N, C) and (N,)");
+  check_part("nll_loss", "weight", weight, log_prob.size(1), log_prob);
+  const Tensor x = dense(widened(log_prob)), t = dense(target);
+  const Tensor w = weight.defined() ? dense(weight.detach().to(x.dtype())) : Tensor();
+  Tensor losses = core::empty({x.size(0)}, x.dtype(), x.device()),
+         weights = core::empty({x.size(0)}, x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), nll, x, t, w, ignore_index, losses, weights);
+  losses = record("nll_loss", losses, {log_prob}, {t, weights},
+                  [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                    return {nll_backward(dy, ctx.saved(0), ctx.saved(1), sizes)};
+                  });
+  const Tensor loss = reduction == Reduction::mean ? losses.sum() / weights.sum() : reduced(losses, reduction);
+  return loss.to(log_prob.dtype());
+}
+
+Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction,
+                     int64_t ignore_index, double label_smoothing) {
+  TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy: label_smoothing is ", label_smoothing,
+               "; accepted: 0 to 1");
+  const int64_t dim = x.dim() == 1 ? 0 : 1;
+  const Tensor log_prob = log_softmax(x, dim);
+  const Tensor loss = nll_loss(log_prob, target, weight, reduction, ignore_index);
+  if (label_smoothing == 0) return loss;
+  // The uniform part: -sum_c weight[c] log_prob[n, c] / C over the targets that count, averaged by their weights.
+  const double classes = static_cast<double>(x.size(dim));
+  Tensor spread = log_prob;
+  if (weight.defined()) {
+    Shape sizes(static_cast<size_t>(x.dim()), 1);
+    sizes[static_cast<size_t>(dim)] = weight.numel();
+    spread = spread * weight.view(sizes);
+  }
+  spread = spread.sum({dim}).neg() / classes;
+  const Tensor counted = (target != ignore_index).to(x.dtype());
+  spread = spread * counted;
+  Tensor smooth = spread;
+  if (reduction == Reduction::sum) smooth = spread.sum();
+  if (reduction == Reduction::mean) {
+    Tensor weights = counted;
+    if (weight.defined()) {
+      const Tensor safe = where(target == ignore_index, zeros_like(target), target);
+      weights = counted * weight.index_select(0, safe.reshape({-1})).reshape(target.sizes());
+    }
+    smooth = spread.sum() / weights.sum();
+  }
+  return loss * (1 - label_smoothing) + smooth * label_smoothing;
+}
+
+Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("mse_loss", x, target);
+  return reduced((x - target).square(), reduction);
+}
+Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("l1_loss", x, target);
+  return reduced((x - target).abs(), reduction);
+}
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, double beta) {
+  check_pair("smooth_l1_loss", x, target);
+  if (beta == 0) return l1_loss(x, target, reduction);
+  const Tensor d = (x - target).abs();
+  return reduced(where(d < beta, d.square() * (0.5 / beta), d - 0.5 * beta), reduction);
+}
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction) {
+  check_pair("binary_cross_entropy", x, target);
+  const Tensor yes = x.log().clamp(-100.0), no = (1 - x).log().clamp(-100.0);
+  Tensor losses = (target * yes + (1 - target) * no).neg();
+  if (weight.defined()) losses = losses * weight;
+  return reduced(losses, reduction);
+}
+Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight,
+                                        const Tensor& pos_weight, Reduction reduction) {
+  check_pair("binary_cross_entropy_with_logits", x, target);
+  // (1 - t) x + c softplus(-x) with c = 1 + (pos_weight - 1) t; softplus(-x) = max(-x, 0) + ln(1 + e^-|x|)
+  const Tensor soft = x.neg().relu() + x.abs().neg().exp().log1p();
+  Tensor losses = (1 - target) * x;
+  losses = losses + (pos_weight.defined() ? soft * ((pos_weight - 1) * target + 1) : soft);
+  if (weight.defined()) losses = losses * weight;
+  return reduced(losses, reduction);
+}
+
+}  // namespace tandem
