@@ -13,7 +13,7 @@ import time
 import torch
 import torch.nn.functional as F
 
-from torch_peers import MnistNet, fashion_cnn, mlp
+from torch_models import Lenet, fashion_cnn, mlp
 
 LAYOUT = torch.contiguous_format
 
@@ -288,7 +288,7 @@ MODELS = {
     "simple_model/train_step": train_step(lambda: torch.nn.Linear(10, 1), adam, F.mse_loss,
                                           lambda rows: values((rows, 1))),
     "mlp/train_step": train_step(mlp, sgd(0.9), F.cross_entropy, classes),
-    "lenet/train_step": train_step(MnistNet, sgd(0.5), F.nll_loss, classes),
+    "lenet/train_step": train_step(Lenet, sgd(0.5), F.nll_loss, classes),
     "fashion_cnn/train_step": train_step(fashion_cnn, adam, F.cross_entropy, classes),
 }
 CASES = {**ELEMENTWISE, **REDUCTIONS, **LOSSES, **PRODUCTS, **LAYERS, **INDEXING, **FILLS, **MODELS}

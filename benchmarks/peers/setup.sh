@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the peers ready in .peers/ of the checkout: PyTorch in a virtual environment, the LibTorch peers built from it.
+# Makes the peers ready in .peers/ of the checkout: PyTorch in a virtual environment, the LibTorch peer built from it.
 # usage: setup.sh [PYTHON]   PYTHON: an interpreter that has torch, to use instead of installing it; once given, it stays
 # TANDEM_PEERS_INDEX names another package index for torch: PyTorch's own for the CPU has wheels of a tenth of the size.
 set -eu
@@ -26,12 +26,10 @@ chmod +x "$peers/python"
 
 echo "$python" > "$peers/interpreter"
 
-for program in libtorch_peers bench_libtorch; do
-  stamp="$python $(cat "$here/$program.cpp" "$here/libtorch_models.h" | sha256sum)"
-  if [ ! -x "$peers/$program" ] || [ "$(cat "$peers/$program.stamp" 2>/dev/null)" != "$stamp" ]; then
-    echo "setup.sh: compiling $program, which takes minutes"
-    "$here/build_libtorch.sh" "$python" "$here/$program.cpp" "$peers/$program"
-    echo "$stamp" > "$peers/$program.stamp"
-  fi
-done
-echo "peers are ready: $peers/python with $here/torch_peers.py, $peers/libtorch_peers, and those of tandem bench --peers"
+stamp="$python $(cat "$here/bench_libtorch.cpp" "$here/libtorch_models.h" | sha256sum)"
+if [ ! -x "$peers/bench_libtorch" ] || [ "$(cat "$peers/bench_libtorch.stamp" 2>/dev/null)" != "$stamp" ]; then
+  echo "setup.sh: compiling bench_libtorch, which takes a minute"
+  "$here/build_libtorch.sh" "$python" "$here/bench_libtorch.cpp" "$peers/bench_libtorch"
+  echo "$stamp" > "$peers/bench_libtorch.stamp"
+fi
+echo "peers are ready in $peers"

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""FashionCNN's test accuracy after one epoch of FashionMNIST in PyTorch, as `tandem demo` trains it: batch 128, Adam
+1e-3, shuffled, pixels from 0 to 1. One line for each seed, then mean and standard deviation: what accuracy.sh compares
+Tandem with.
+
+  python accuracy_torch.py DATA [SEEDS] [EPOCHS]      DATA: the folder of the four IDX files (.gz)
+"""
+import gzip
+import statistics
+import sys
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from torch_models import fashion_cnn
+
+
+def read(kind):
+    def idx(name, header):
+        return torch.frombuffer(bytearray(gzip.open(Path(sys.argv[1]) / name).read()[header:]), dtype=torch.uint8)
+    images = idx(f"{kind}-images-idx3-ubyte.gz", 16).view(-1, 1, 28, 28).float() / 255
+    return images, idx(f"{kind}-labels-idx1-ubyte.gz", 8).long()
+
+
+def main():
+    seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+    epochs = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    (images, labels), (test_images, test_labels) = read("train"), read("t10k")
+    accuracies = []
+    for seed in range(1, seeds + 1):
+        torch.manual_seed(seed)
+        model = fashion_cnn()
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+        for _ in range(epochs):
+            for rows in torch.randperm(len(images)).split(128):
+                optimizer.zero_grad()
+                F.cross_entropy(model(images[rows]), labels[rows]).backward()
+                optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            right = sum((model(x).argmax(1) == y).sum().item()
+                        for x, y in zip(test_images.split(500), test_labels.split(500)))
+        accuracies.append(100 * right / len(test_labels))
+        print(f"seed {seed}: {accuracies[-1]:.2f} %", flush=True)
+    if seeds > 1:
+        print(f"mean {statistics.mean(accuracies):.2f} %, standard deviation {statistics.stdev(accuracies):.2f}")
+
+
+main()
