@@ -61,7 +61,7 @@ const std::vector<Fixture>& fixtures() {
   static const std::vector<Fixture> all = load();
   return all;
 }
-const Fixture& fixture(const std::string& name) {
+const Fixture& fixture(const char* name) {
   static const auto by_name = [] {
     std::map<std::string, const Fixture*> map;
     for (const Fixture& f : fixtures()) map[f.name] = &f;

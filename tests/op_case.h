@@ -61,7 +61,7 @@ struct Fixture {
 };
 const std::vector<Fixture>& fixtures();
 /// @throws Error when there is none of that name
-const Fixture& fixture(const std::string& name);
+const Fixture& fixture(const char* name);
 
 /// The numbers of a spec (input k has salt k + 1) as a tensor: real ones of `real`, integers int64, bool.
 Tensor make_input(const InputSpec& spec, size_t k, DType real);

@@ -42,16 +42,20 @@ class ThreadCount {
   int saved_;
 };
 
-/// How many threads took part in a loop whose chunks are long enough for all to come.
-size_t threads_taking_part(int64_t chunks) {
+/// How many threads take part in a loop whose chunks wait for `expected` of them to have come, ten seconds at most, and
+/// then leave time for one too many.
+size_t threads_taking_part(int64_t chunks, size_t expected) {
   std::mutex mutex;
   std::set<std::thread::id> ids;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   parallel_for(chunks, 1, [&](int64_t, int64_t) {
-    {
+    size_t here = 0;
+    do {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const std::lock_guard lock(mutex);
       ids.insert(std::this_thread::get_id());
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      here = ids.size();
+    } while (here < expected && std::chrono::steady_clock::now() < deadline);
   });
   return ids.size();
 }
@@ -107,15 +111,15 @@ TEST_CASE("a loop inside a chunk runs there, in the same chunks", "[core][thread
 
 TEST_CASE("helpers take part, as many as there are threads, chunks or a share", "[core][thread_pool]") {
   const ThreadCount threads(4);
-  REQUIRE(threads_taking_part(16) == 4);
-  REQUIRE(threads_taking_part(2) == 2);
+  REQUIRE(threads_taking_part(16, 4) == 4);
+  REQUIRE(threads_taking_part(2, 2) == 2);
   {
     const ThreadShareGuard share(2);
     REQUIRE(get_thread_share() == 2);
-    REQUIRE(threads_taking_part(16) == 2);
+    REQUIRE(threads_taking_part(16, 2) == 2);
     {
       const ThreadShareGuard alone(1);
-      REQUIRE(threads_taking_part(4) == 1);
+      REQUIRE(threads_taking_part(4, 1) == 1);
     }
     REQUIRE(get_thread_share() == 2);
   }
@@ -189,7 +193,8 @@ TEST_CASE("no wakeup is lost, however long the threads had slept", "[core][threa
     std::this_thread::sleep_for(std::chrono::microseconds(repeat % 8 * 15));  // around the moment of falling asleep
   }
   REQUIRE(total == 400 * 36);
-  REQUIRE(threads_taking_part(32) == static_cast<size_t>(get_num_threads()));
+  const auto all = static_cast<size_t>(get_num_threads());
+  REQUIRE(threads_taking_part(32, all) == all);
 }
 
 TEST_CASE("the number of threads may change while others run loops", "[core][thread_pool]") {
