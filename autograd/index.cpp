@@ -5,6 +5,7 @@
 #include "tandem/autograd/copy.h"
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/factory.h"
+#include "tandem/autograd/inplace.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/reduce.h"
 #include "tandem/core/dispatch.h"
@@ -73,6 +74,19 @@ Tensor stack(TensorList tensors, int64_t dim) {
   return cat(rows, dim);
 }
 
+namespace {
+/// zeros(sizes).index_add(dim, index, dy), and recorded as that, without the copy of the zeros: linear in dy.
+Tensor index_select_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {
+  Tensor dx = zeros(sizes, dy.options());
+  const Tensor g = around(dy, dim), at = index.contiguous();
+  Tensor y = around(dx, dim);
+  TANDEM_DISPATCH(dy.device(), index_add, g, at, y);
+  return record("index_add", dx, {dy}, {index}, [dim](const Context& ctx, const Tensor& ddx) -> Grads {
+    return {ddx.index_select(dim, ctx.saved(0))};
+  });
+}
+}  // namespace
+
 Tensor Tensor::index_select(int64_t dim, const Tensor& index) const {
   check_index("index_select", *this, index);
   TANDEM_CHECK(index.dim() <= 1 && this->dim() > 0, "index_select: x is ", sizes(), " and index ", index.sizes(),
@@ -85,7 +99,7 @@ Tensor Tensor::index_select(int64_t dim, const Tensor& index) const {
   TANDEM_DISPATCH(device(), index_select, x, at, y);
   return record("index_select", y, {*this}, {index},
                 [dim, sizes = Shape(this->sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {zeros(sizes, dy.options()).index_add(dim, ctx.saved(0), dy)};
+                  return {index_select_backward(dy, dim, ctx.saved(0), sizes)};
                 });
 }
 Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source) const {
@@ -123,20 +137,32 @@ Tensor reachable(Tensor x, int64_t dim, const Tensor& index) {
     if (d != dim && x.size(d) != index.size(d)) x = x.narrow(d, 0, index.size(d));
   return x;
 }
+/// Writes into `out` itself, which is contiguous.
+void scatter_into(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source, bool add) {
+  if (index.numel() == 0) return;
+  const NoGradGuard guard;
+  const Tensor part = reachable(out, dim, index);
+  Tensor flat = around(part, dim);
+  const Tensor at = around(index, dim), from = around(source, dim);
+  TANDEM_DISPATCH(out.device(), scatter, at, from, add, flat);
+  if (flat.storage() != out.storage()) copy_elements(core::try_view(flat, part.sizes()), part);
+}
 Tensor scattered(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool add) {
   dim = wrap_dim(op, dim, x.dim());
   check_gather(op, x, dim, index);
   TANDEM_CHECK(source.sizes() == index.sizes() && source.dtype() == x.dtype(), op, ": source is ", source.dtype(),
                source.sizes(), "; accepted: ", x.dtype(), index.sizes());
   const NoGradGuard guard;
-  Tensor out = x.clone();
-  if (index.numel() == 0) return out;
-  const Tensor part = reachable(out, dim, index);
-  Tensor flat = around(part, dim);
-  const Tensor at = around(index, dim), from = around(source, dim);
-  TANDEM_DISPATCH(x.device(), scatter, at, from, add, flat);
-  if (flat.storage() != out.storage()) copy_elements(core::try_view(flat, part.sizes()), part);
+  const Tensor out = x.clone();
+  scatter_into(out, dim, index, source, add);
   return out;
+}
+/// zeros(sizes).scatter_add(dim, index, dy), and recorded as that, without the copy of the zeros: linear in dy.
+Tensor gather_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {
+  const Tensor dx = zeros(sizes, dy.options());
+  scatter_into(dx, dim, index, dy, true);
+  return record("scatter_add", dx, {dy}, {index},
+                [dim](const Context& ctx, const Tensor& ddx) -> Grads { return {ddx.gather(dim, ctx.saved(0))}; });
 }
 }  // namespace
 
@@ -152,7 +178,7 @@ Tensor Tensor::gather(int64_t dim, const Tensor& index) const {
   }
   return record("gather", y, {*this}, {index},
                 [dim, sizes = Shape(this->sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {zeros(sizes, dy.options()).scatter_add(dim, ctx.saved(0), dy)};
+                  return {gather_backward(dy, dim, ctx.saved(0), sizes)};
                 });
 }
 Tensor Tensor::scatter_add(int64_t dim, const Tensor& index, const Tensor& source) const {
@@ -172,18 +198,10 @@ Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source) c
 
 Tensor nonzero(const Tensor& x) {
   const NoGradGuard guard;
-  const Tensor mask = (x.dtype() == kBool ? x : x != 0).cpu().contiguous();
-  const bool* const m = mask.data<bool>();
-  std::vector<int64_t> places;
-  for (int64_t i = 0; i < mask.numel(); ++i)
-    if (m[i]) places.push_back(i);
-  Tensor out = core::empty({static_cast<int64_t>(places.size()), x.dim()}, kInt64, kCPU);
-  for (size_t row = 0; row < places.size(); ++row) {
-    int64_t rest = places[row];
-    for (int64_t d = x.dim() - 1; d >= 0; rest /= x.size(d--))
-      out.data<int64_t>()[static_cast<int64_t>(row) * x.dim() + d] = rest % x.size(d);
-  }
-  return out.to(x.device());
+  const Tensor mask = (x.dtype() == kBool ? x : x != 0).contiguous();
+  Tensor places;
+  TANDEM_DISPATCH(x.device(), nonzero, mask, places);
+  return places;
 }
 Tensor Tensor::masked_select(const Tensor& mask) const {
   TANDEM_CHECK(mask.dtype() == kBool, "masked_select: mask is ", mask.dtype(), "; accepted: bool");
@@ -330,11 +348,21 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
   for (const int64_t s : p.at.sizes()) whole.push_back(s);
   for (size_t d = dim + 1; d < part.size(); ++d) whole.push_back(part[d]);
   part[dim] = column[dim] = p.at.numel();
-  const Tensor wide = p.at.reshape(column).expand(part);
-  const Tensor put = flat.scatter(p.dim, wide, value.to(dtype()).expand(whole).reshape(part)).reshape(p.moved.sizes());
-  Shape back(p.order.size(), 0);
-  for (size_t d = 0; d < back.size(); ++d) back[static_cast<size_t>(p.order[d])] = static_cast<int64_t>(d);
-  x.copy_(put.permute(back));
+  const Tensor rows = value.to(dtype()).expand(whole).reshape(part);
+  const auto put = [&] {  // beside x
+    const Tensor wide = p.at.reshape(column).expand(part);
+    Shape back(p.order.size(), 0);
+    for (size_t d = 0; d < back.size(); ++d) back[static_cast<size_t>(p.order[d])] = static_cast<int64_t>(d);
+    return flat.scatter(p.dim, wide, rows).reshape(p.moved.sizes()).permute(back);
+  };
+  const auto direct = [&] {
+    if (flat.storage() != x.storage() || !flat.is_contiguous()) return copy_elements(put(), x);
+    const NoGradGuard guard;
+    const Tensor from = around(clear_of(flat, rows), p.dim), at = p.at.reshape({-1});
+    Tensor to = around(flat, p.dim);
+    TANDEM_DISPATCH(device(), index_copy, from, at, to);
+  };
+  autograd::inplace("index_put_", x, {value}, direct, [&](const Tensor&) { return put(); });
   return *this;
 }
 

@@ -240,26 +240,37 @@ Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {
 }  // namespace
 Tensor Tensor::cumsum(int64_t dim) const { return cumulate(*this, wrap_dim("cumsum", dim, this->dim()), false); }
 
+namespace {
+/// Rows along dim go through fill(rows, values, index), which makes `count` of each; recorded.
+template <class Fill>
+std::tuple<Tensor, Tensor> ordered(const char* op, const Tensor& x, int64_t dim, int64_t count, Fill fill) {
+  Tensor index, values;
+  {
+    const NoGradGuard guard;
+    const Tensor rows = x.transpose(dim, -1).contiguous();
+    const int64_t n = rows.size(-1);
+    const Tensor flat = core::try_view(rows, {n ? rows.numel() / n : 0, n});
+    Tensor y = core::empty({flat.size(0), count}, x.dtype(), x.device());
+    Tensor at = core::empty({flat.size(0), count}, kInt64, x.device());
+    fill(flat, y, at);
+    Shape sizes = rows.sizes();
+    sizes.back() = count;
+    values = y.view(sizes).transpose(dim, -1).contiguous();
+    index = at.view(sizes).transpose(dim, -1).contiguous();
+  }
+  return {record(op, values, {x}, {index},
+                 [dim, sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                   return {zeros(sizes, dy.options()).scatter(dim, ctx.saved(0), dy)};
+                 }),
+          index};
+}
+}  // namespace
 std::tuple<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
   dim = wrap_dim("sort", dim, this->dim());
   if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
-  Tensor index, sorted;
-  {
-    const NoGradGuard guard;
-    const Tensor rows = transpose(dim, -1).contiguous();
-    const int64_t n = rows.size(-1);
-    const Tensor flat = core::try_view(rows, {n ? rows.numel() / n : 0, n});
-    Tensor y = core::empty(flat.sizes(), dtype(), device()), at = core::empty(flat.sizes(), kInt64, device());
-    TANDEM_DISPATCH(device(), sort, flat, descending, y, at);
-    sorted = y.view(rows.sizes()).transpose(dim, -1).contiguous();
-    index = at.view(rows.sizes()).transpose(dim, -1).contiguous();
-  }
-  return {record("sort", sorted, {*this}, {index},
-                 [dim](const Context& ctx, const Tensor& dy) -> Grads {
-                   const Tensor index = ctx.saved(0);
-                   return {zeros(index.sizes(), dy.options()).scatter(dim, index, dy)};
-                 }),
-          index};
+  return ordered("sort", *this, dim, size(dim), [descending](const Tensor& rows, Tensor& y, Tensor& index) {
+    TANDEM_DISPATCH(rows.device(), sort, rows, descending, y, index);
+  });
 }
 Tensor Tensor::argsort(int64_t dim, bool descending) const {
   const NoGradGuard guard;
@@ -268,8 +279,9 @@ Tensor Tensor::argsort(int64_t dim, bool descending) const {
 std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool largest, bool) const {
   dim = wrap_dim("topk", dim, this->dim());
   TANDEM_CHECK(this->dim() > 0 && k >= 0 && k <= size(dim), "topk: k is ", k, " for dimension ", dim, " of ", sizes());
-  const auto [values, index] = sort(dim, largest);
-  return {values.narrow(dim, 0, k).contiguous(), index.narrow(dim, 0, k).contiguous()};
+  return ordered("topk", *this, dim, k, [largest](const Tensor& rows, Tensor& y, Tensor& index) {
+    TANDEM_DISPATCH(rows.device(), topk, rows, largest, y, index);
+  });
 }
 
 Tensor sum_to_size(const Tensor& x, IntArrayRef sizes) {

@@ -59,10 +59,14 @@ struct SgdStep {
   void index_select(const Tensor& x, const Tensor& index, Tensor& y);                                                \
   /* y (outer, n, inner)[index[i]] += x (outer, m, inner)[i], in order of i */                                       \
   void index_add(const Tensor& x, const Tensor& index, Tensor& y);                                                   \
+  /* y (outer, n, inner)[index[i]] = x (outer, m, inner)[i], in order of i */                                        \
+  void index_copy(const Tensor& x, const Tensor& index, Tensor& y);                                                  \
   /* along the middle dimension, index of y's shape: y = x[.., index, ..] */                                         \
   void gather(const Tensor& x, const Tensor& index, Tensor& y);                                                      \
   /* y[.., index, ..] = or += source; index and source have one shape */                                             \
   void scatter(const Tensor& index, const Tensor& source, bool add, Tensor& y);                                      \
+  /* places (hits, rank) int64, made here: where mask (contiguous, bool) is true, in its order */                    \
+  void nonzero(const Tensor& mask, Tensor& places);                                                                  \
   /* one fused pass over all parameters; steps[i] counts from 1 */                                                   \
   void adam(const AdamStep& step, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,            \
             std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,        \

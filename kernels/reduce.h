@@ -19,7 +19,9 @@
   /* running sums along the middle dimension; y has x's shape */                                           \
   void cumsum(const Tensor& x, bool reverse, Tensor& y);                                                   \
   /* sorted along the last dimension of (rows, n), stable; NaN counts as the largest */                    \
-  void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index);
+  void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index);                                   \
+  /* the first y.size(1) of each row as sort has them; the rest of the row is not sorted */                \
+  void topk(const Tensor& x, bool largest, Tensor& y, Tensor& index);
 
 namespace tandem::kernels::cpu {
 TANDEM_REDUCE_KERNELS

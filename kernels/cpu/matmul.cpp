@@ -3,6 +3,8 @@
 
 #include "tandem/core/thread_pool.h"
 #include "tandem/kernels/cpu/gemm.h"
+#include "tandem/kernels/cpu/planner.h"
+#include "tandem/kernels/reduce.h"
 
 namespace tandem::kernels::cpu {
 namespace {
@@ -23,6 +25,22 @@ int64_t pieces_of(int64_t m, int64_t n, int64_t k) {
 
 }  // namespace
 
+TANDEM_DECLARE_LOOP(dot)
+namespace {
+/// Of each row of a with the column of b, both dense: a sum, which a product of matrices would leave to one thread.
+void dot(const Tensor& a, const Tensor& b, Tensor& c) {
+  constexpr int64_t kBlock = 32768;
+  const int64_t batch = c.size(0), k = a.size(2), blocks = (k + kBlock - 1) / kBlock;
+  Tensor partial = blocks == 1 ? c : core::empty({batch, blocks, 1}, c.dtype(), c.device());
+  run(plan_raw("dot", pick(loops::dot, c.dtype(), "dot"), c.dtype(), {partial}, {a, b},
+               {integer(k), integer(blocks), integer(kBlock), integer(a.stride(0)), integer(b.stride(0))},
+               batch * blocks, std::max<int64_t>(kBlock / k, 1)));
+  if (blocks == 1) return;
+  Tensor total = core::try_view(c, {batch, 1});
+  sum(partial, total);
+}
+}  // namespace
+
 void matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c) {
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
   const bool ta = a.stride(2) != 1 && k > 1 && m > 0, tb = b.stride(2) != 1 && n > 1;
@@ -31,6 +49,7 @@ void matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c) {
   const int64_t longer = by_rows ? m : n, step = std::max<int64_t>(((longer + pieces - 1) / pieces + 15) / 16 * 16, 1);
   const int64_t cuts = (longer + step - 1) / step;
   if (c.numel() == 0) return;
+  if (m == 1 && n == 1 && !accumulate && (k == 1 || (a.stride(2) == 1 && b.stride(1) == 1))) return dot(a, b, c);
   visit_real("matmul", c.dtype(), [&]<class T>() {
     parallel_for(batch * cuts, 1, [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; ++unit) {

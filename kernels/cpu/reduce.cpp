@@ -1,11 +1,8 @@
-// Planners of reductions, and sorting.
+// Planners of reductions.
 #include "tandem/kernels/reduce.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
-#include "tandem/core/thread_pool.h"
 #include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/fill.h"
@@ -71,30 +68,6 @@ void cumsum(const Tensor& x, bool reverse, Tensor& y) {
   run(plan_raw("cumsum", pick(loops::cumsum, x.dtype(), "cumsum"), x.dtype(), {y}, {x},
                {integer(x.size(1)), integer(x.size(2)), integer(reverse)}, x.size(0) * x.size(2),
                kBlock / std::max<int64_t>(x.size(1), 1)));
-}
-
-void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index) {
-  const int64_t rows = x.size(0), n = x.size(1);
-  visit_dtype(x.dtype(), [&]<class T>() {
-    using C = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-    const auto before = [](C a, C b) {  // a NaN counts as the largest
-      if constexpr (std::is_floating_point_v<C>)
-        return std::isnan(b) ? !std::isnan(a) : a < b;
-      else
-        return a < b;
-    };
-    parallel_for(rows, std::max<int64_t>(kBlock / std::max<int64_t>(n * 8, 1), 1), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const T* const from = x.data<T>() + r * n;
-        int64_t* const at = index.data<int64_t>() + r * n;
-        std::iota(at, at + n, int64_t(0));
-        std::stable_sort(at, at + n, [&](int64_t i, int64_t j) {
-          return descending ? before(C(from[j]), C(from[i])) : before(C(from[i]), C(from[j]));
-        });
-        for (int64_t i = 0; i < n; ++i) y.data<T>()[r * n + i] = from[at[i]];
-      }
-    });
-  });
 }
 
 }  // namespace tandem::kernels::cpu

@@ -55,9 +55,9 @@ struct Min {
 
 constexpr int kLanes = 32;
 
-/// A run of contiguous elements: 32 lanes side by side, then the lanes in pairs. Lane sums of at most 128 elements are
-/// folded at a time, which keeps the error of a float sum near that of pairwise summation.
-template <class Op, class T, class A> A reduce_run(const T* x, int64_t n) {
+/// f(i) for i < n: 32 lanes side by side, then the lanes in pairs. Lane sums of at most 128 elements are folded at a
+/// time, which keeps the error of a float sum near that of pairwise summation.
+template <class Op, class A, class F> A reduce_run(int64_t n, F f) {
   A total = Op::template start<A>();
   for (int64_t from = 0; from < n; from += kLanes * 128) {
     const int64_t m = n - from < kLanes * 128 ? n - from : kLanes * 128;
@@ -65,8 +65,8 @@ template <class Op, class T, class A> A reduce_run(const T* x, int64_t n) {
     for (int k = 0; k < kLanes; ++k) lane[k] = Op::template start<A>();
     int64_t i = 0;
     for (; i + kLanes <= m; i += kLanes)
-      for (int k = 0; k < kLanes; ++k) lane[k] = Op::join(lane[k], A(x[from + i + k]));
-    for (int k = 0; i < m; ++i, ++k) lane[k] = Op::join(lane[k], A(x[from + i]));
+      for (int k = 0; k < kLanes; ++k) lane[k] = Op::join(lane[k], f(from + i + k));
+    for (int k = 0; i < m; ++i, ++k) lane[k] = Op::join(lane[k], f(from + i));
     for (int width = kLanes / 2; width > 0; width /= 2)
       for (int k = 0; k < width; ++k) lane[k] = Op::join(lane[k], lane[k + width]);
     total = Op::join(total, lane[0]);
@@ -84,7 +84,7 @@ template <class Op, class T, class A, class Out> void reduce(const Loop& loop, i
     const int64_t count = n - first < length ? n - first : length;
     const T* const from = x + (outer * n + first) * inner;
     if (inner == 1) {
-      y[unit] = Out(reduce_run<Op, T, A>(from, count));
+      y[unit] = Out(reduce_run<Op, A>(count, [from](int64_t i) { return A(from[i]); }));
       continue;
     }
     for (int64_t c = 0; c < inner; c += kTile) {  // columns side by side, row after row
@@ -97,6 +97,19 @@ template <class Op, class T, class A, class Out> void reduce(const Loop& loop, i
       }
       for (int64_t i = 0; i < width; ++i) y[unit * inner + c + i] = Out(acc[i]);
     }
+  }
+}
+
+/// Operands: y, a, b. Scalars: n, blocks, block length, and the distances of the vectors of a and of b.
+template <class T> void dot_body(const Loop& loop, int64_t begin, int64_t end) {
+  const auto number = [&](int i) { return loop.scalars[i].integer; };
+  const auto at = [&](int k) { return loop.operands[k].buffer->data + loop.operands[k].offset; };
+  const int64_t n = number(0), blocks = number(1), length = number(2);
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t vector = unit / blocks, first = unit % blocks * length;
+    const T *const a = as<T>(at(1)) + vector * number(3) + first, *const b = as<T>(at(2)) + vector * number(4) + first;
+    const int64_t count = n - first < length ? n - first : length;
+    reinterpret_cast<T*>(at(0))[unit] = reduce_run<Sum, T>(count, [=](int64_t i) { return a[i] * b[i]; });
   }
 }
 
@@ -156,6 +169,7 @@ TANDEM_SUM_ROW(prod, Prod)
 TANDEM_ROW(sum_partial, nullptr, nullptr, reduce<Sum, Half, float, float>, reduce<Sum, BFloat16, float, float>)
 TANDEM_ROW(sum_finish_float16, reduce<Sum, float, float, Half>)
 TANDEM_ROW(sum_finish_bfloat16, reduce<Sum, float, float, BFloat16>)
+TANDEM_ROW(dot, dot_body<float>, dot_body<double>)
 TANDEM_ALL_ROW(amax, TANDEM_KEEP_BODY, Max)
 TANDEM_ALL_ROW(amin, TANDEM_KEEP_BODY, Min)
 TANDEM_ROW(any, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,

@@ -1,0 +1,169 @@
+// Rows of average pooling. dilation[0] says whether padding counts in the divisor.
+#include "tandem/kernels/cpu/loops/pool.h"
+
+namespace tandem::kernels::cpu::TANDEM_ISA {
+namespace {
+
+constexpr int64_t kChunk = 256;
+int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/// See Note [Halving]. Operands: y, x.
+template <class T> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+  const int64_t steps = (v.ow + kStep - 1) / kStep;
+  T across[2 * kTileWindows + kStep], both[kTileWindows + kStep];
+  for_tiles(v, begin, end, [&](int64_t row, int64_t rows) {
+    const T* const x = data<const T>(loop, 1) + 2 * row * v.w;
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < 2 * rows * v.ow; ++i) across[i] = x[2 * i] + x[2 * i + 1];
+    for (int64_t r = 0; r < rows; ++r) {
+      const T *const top = across + 2 * r * v.ow, *const bottom = top + v.ow;
+      T* const to = both + r * v.ow;
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < steps * kStep; ++i) to[i] = (top[i] + bottom[i]) * T(0.25);
+    }
+    T* const y = data<T>(loop, 0) + row * v.ow;
+    for (int64_t i = 0; i < rows * v.ow; ++i) y[i] = both[i];
+  });
+}
+
+/// Operands: dx, dy.
+template <class T> void halve_backward(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+  T wide[2 * kTileWindows];
+  for_tiles(v, begin, end, [&](int64_t row, int64_t rows) {
+    const T* const dy = data<const T>(loop, 1) + row * v.ow;
+    for (int64_t i = 0; i < rows * v.ow; ++i) wide[2 * i] = wide[2 * i + 1] = dy[i] * T(0.25);
+    T* dx = data<T>(loop, 0) + 2 * row * v.w;
+    for (int64_t r = 0; r < 2 * rows; ++r, dx += v.w)
+      __builtin_memcpy(dx, wide + r / 2 * v.w, uint64_t(v.w) * sizeof(T));
+  });
+}
+
+/// What the sum of a window is multiplied by.
+template <class T> T scale_of(const Window& v, int64_t oh, int64_t ow) {
+  int64_t count = 1;
+  const int64_t at[2] = {oh, ow}, size[2] = {v.h, v.w};
+  for (int i = 0; i < 2; ++i) {
+    const int64_t first = at[i] * v.s[i] - v.p[i], last = lesser(first + v.k[i], size[i] + v.p[i]);
+    count *= v.d[0] ? last - first : lesser(last, size[i]) - greater(first, 0);
+  }
+  return T(1) / T(count);
+}
+/// values[i] *= the scale of window (oh, first + i). Only those at the edges differ from the one in the middle.
+template <class T> void scale_windows(const Window& v, int64_t oh, int64_t first, int64_t count, T* values) {
+  const auto inside = [&](int64_t i) {
+    const int64_t w = (first + i) * v.s[1] - v.p[1];
+    return w >= 0 && w + v.k[1] <= v.w;
+  };
+  int64_t left = 0, right = count;
+  for (; left < count && !inside(left); ++left) values[left] *= scale_of<T>(v, oh, first + left);
+  for (; right > left && !inside(right - 1); --right) values[right - 1] *= scale_of<T>(v, oh, first + right - 1);
+  if (left == right) return;
+  const T scale = scale_of<T>(v, oh, first + left);
+  for (int64_t i = left; i < right; ++i) values[i] *= scale;
+}
+/// One row of windows, side by side, element by element of the window: y = the averages, or x += their gradients.
+template <class T, bool kBackward, int kStride> void average_row(const Window& v, int64_t oh, T* x, T* y) {
+  const int64_t s = kStride ? kStride : v.s[1], h0 = oh * v.s[0] - v.p[0];
+  const int64_t top = greater(h0, 0), bottom = lesser(h0 + v.k[0], v.h);
+  for (int64_t first = 0; first < v.ow; first += kChunk) {
+    const int64_t count = lesser(kChunk, v.ow - first);
+    T value[kChunk];
+    for (int64_t i = 0; i < count; ++i) value[i] = kBackward ? y[first + i] : T(0);
+    if (kBackward) scale_windows(v, oh, first, count, value);
+    for (int64_t h = top; h < bottom; ++h)
+      for (int64_t k = 0; k < v.k[1]; ++k) {
+        const int64_t at = first * s - v.p[1] + k;  // the column of window `first`; those of others may lie within
+        const int64_t begin = at < 0 ? (-at + s - 1) / s : 0,
+                      end = at < v.w ? lesser(count, (v.w - 1 - at) / s + 1) : 0;
+        T* const row = x + h * v.w + at;
+        TANDEM_IVDEP
+        for (int64_t i = begin; i < end; ++i) {
+          if (kBackward)
+            row[i * s] += value[i];
+          else
+            value[i] += row[i * s];
+        }
+      }
+    if (!kBackward) {
+      scale_windows(v, oh, first, count, value);
+      for (int64_t i = 0; i < count; ++i) y[first + i] = value[i];
+    }
+  }
+}
+template <class T, bool kBackward> void average_plane(const Window& v, T* x, T* y) {
+  if (kBackward)
+    for (int64_t i = 0; i < v.h * v.w; ++i) x[i] = T(0);
+  for (int64_t oh = 0; oh < v.oh; ++oh, y += v.ow)
+    if (v.s[1] == 1)
+      average_row<T, kBackward, 1>(v, oh, x, y);
+    else if (v.s[1] == 2)
+      average_row<T, kBackward, 2>(v, oh, x, y);
+    else
+      average_row<T, kBackward, 0>(v, oh, x, y);
+}
+/// Operands: y, x. Or in backward: dx, dy.
+template <class T, bool kBackward> void average_body(const Loop& loop, int64_t begin, int64_t end) {
+  const Window v(loop);
+  Window plain = v;
+  plain.d[0] = plain.d[1] = 1;
+  if (is_halving(plain)) return kBackward ? halve_backward<T>(loop, v, begin, end) : halve<T>(loop, v, begin, end);
+  T *const x = data<T>(loop, kBackward ? 0 : 1), *const y = data<T>(loop, kBackward ? 1 : 0);
+  for (int64_t plane = begin; plane < end; ++plane)
+    average_plane<T, kBackward>(v, x + plane * v.h * v.w, y + plane * v.oh * v.ow);
+}
+
+/// Windows of any size and place: element by element.
+template <class T, bool kBackward> void adaptive_plane(const Window& v, T* x, T* y) {
+  if (kBackward)
+    for (int64_t i = 0; i < v.h * v.w; ++i) x[i] = T(0);
+  for (int64_t oh = 0; oh < v.oh; ++oh)
+    for (int64_t ow = 0; ow < v.ow; ++ow, ++y) {
+      const int64_t top = oh * v.h / v.oh, bottom = ((oh + 1) * v.h + v.oh - 1) / v.oh;
+      const int64_t left = ow * v.w / v.ow, right = ((ow + 1) * v.w + v.ow - 1) / v.ow;
+      const T scale = T(1) / T((bottom - top) * (right - left)), g = kBackward ? *y * scale : T(0);
+      T sum = T(0);
+      for (int64_t h = top; h < bottom; ++h)
+        for (int64_t w = left; w < right; ++w) {
+          if (kBackward)
+            x[h * v.w + w] += g;
+          else
+            sum += x[h * v.w + w];
+        }
+      if (!kBackward) *y = sum * scale;
+    }
+}
+/// As average_body. A window as wide as the plane is one run; equal windows are those of average_body.
+template <class T, bool kBackward> void adaptive_body(const Loop& loop, int64_t begin, int64_t end) {
+  Window v(loop);
+  const bool equal = v.oh > 0 && v.ow > 0 && v.h % v.oh == 0 && v.w % v.ow == 0;
+  if (equal) v.k[0] = v.s[0] = v.h / v.oh, v.k[1] = v.s[1] = v.w / v.ow, v.p[0] = v.p[1] = 0, v.d[0] = 1;
+  const int64_t run = v.k[0] * v.w;
+  T *const wide = data<T>(loop, kBackward ? 0 : 1), *const narrow = data<T>(loop, kBackward ? 1 : 0);
+  for (int64_t plane = begin; plane < end; ++plane) {
+    T *const x = wide + plane * v.h * v.w, *const y = narrow + plane * v.oh * v.ow;
+    if (!equal) {
+      adaptive_plane<T, kBackward>(v, x, y);
+    } else if (v.ow > 1) {
+      average_plane<T, kBackward>(v, x, y);
+    } else {
+      for (int64_t oh = 0; oh < v.oh; ++oh) {
+        T* const from = x + oh * run;
+        if (kBackward) {
+          const T g = y[oh] / T(run);
+          for (int64_t i = 0; i < run; ++i) from[i] = g;
+        } else {
+          y[oh] = lane_sum<T>(run, [from](int64_t i) { return from[i]; }) / T(run);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tandem::kernels::cpu::TANDEM_ISA
+
+TANDEM_ROW(avg_pool2d, average_body<float, false>, average_body<double, false>)
+TANDEM_ROW(avg_pool2d_backward, average_body<float, true>, average_body<double, true>)
+TANDEM_ROW(adaptive_avg_pool2d, adaptive_body<float, false>, adaptive_body<double, false>)
+TANDEM_ROW(adaptive_avg_pool2d_backward, adaptive_body<float, true>, adaptive_body<double, true>)

@@ -1,0 +1,136 @@
+// Sorting and selection. Elements become unsigned keys of the same order, beside their positions: keys compare fast,
+// and can be sorted digit by digit. NaN counts as the largest, zeros of both signs as equal; equal elements keep their
+// order.
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "tandem/core/thread_pool.h"
+#include "tandem/kernels/reduce.h"
+
+namespace tandem::kernels::cpu {
+namespace {
+
+/// Key and position; both are of one width.
+template <class K> struct Entry {
+  K key, at;
+  bool operator<(const Entry& other) const { return key != other.key ? key < other.key : at < other.at; }
+};
+
+template <int kBytes> struct UnsignedOf;
+template <> struct UnsignedOf<1> { using type = uint8_t; };
+template <> struct UnsignedOf<2> { using type = uint16_t; };
+template <> struct UnsignedOf<4> { using type = uint32_t; };
+template <> struct UnsignedOf<8> { using type = uint64_t; };
+
+/// Ascends as x does; `flip` (all ones) turns the order round.
+template <class T> auto key_of(T x, uint64_t flip) {
+  using U = typename UnsignedOf<sizeof(T)>::type;
+  constexpr U sign = static_cast<U>(U(1) << (8 * sizeof(T) - 1));
+  U u = std::bit_cast<U>(x);
+  if constexpr (is_floating_point(dtype_of<T>())) {
+    const bool nan = !(static_cast<double>(x) == static_cast<double>(x));
+    if (u == sign) u = 0;
+    u = nan ? static_cast<U>(~U(0)) : static_cast<U>(u & sign ? ~u : u | sign);
+  } else if constexpr (std::is_signed_v<T>) {
+    u = static_cast<U>(u ^ sign);
+  }
+  return static_cast<U>(u ^ static_cast<U>(flip));
+}
+
+/// Sorts by key, stably; `entries` and `spare` hold n each. @return where the result is
+template <class K> Entry<K>* sort_entries(Entry<K>* entries, Entry<K>* spare, int64_t n, int key_bytes) {
+  if (n < 48) {  // positions ascend, so that comparing them as well makes it stable
+    std::sort(entries, entries + n);
+    return entries;
+  }
+  // Digit by digit from the lowest; the counts of all digits are taken at once.
+  K count[sizeof(K)][256] = {};
+  for (int64_t i = 0; i < n; ++i)
+    for (int d = 0; d < key_bytes; ++d) ++count[d][entries[i].key >> (8 * d) & 255];
+  for (int d = 0; d < key_bytes; ++d) {
+    if (count[d][entries[0].key >> (8 * d) & 255] == static_cast<K>(n)) continue;  // all alike
+    K start = 0;
+    for (K& each : count[d]) {
+      const K here = each;
+      each = start, start += here;
+    }
+    for (int64_t i = 0; i < n; ++i) spare[count[d][entries[i].key >> (8 * d) & 255]++] = entries[i];
+    std::swap(entries, spare);
+  }
+  return entries;
+}
+
+/// The k entries that come first, in order, at the front of `kept`, which has room for 2 k.
+template <class T, class K> void select_entries(const T* x, int64_t n, int64_t k, uint64_t flip, Entry<K>* kept) {
+  const int64_t room = 2 * k;
+  int64_t count = 0;
+  K limit = static_cast<K>(~K(0));
+  bool limited = false;  // by the last of k entries: a later one of the same key is not among the first k
+  for (int64_t i = 0; i < n; ++i) {
+    const K key = key_of(x[i], flip);
+    if (limited && key >= limit) continue;
+    kept[count++] = {key, static_cast<K>(i)};
+    if (count < room) continue;
+    std::nth_element(kept, kept + (k - 1), kept + count);
+    limit = kept[k - 1].key, limited = true, count = k;
+  }
+  if (count > k) std::nth_element(kept, kept + (k - 1), kept + count);
+  std::sort(kept, kept + k);
+}
+
+/// Calls f<T, K>(): K is the narrowest of 32 and 64 bits that holds keys of x and positions along n.
+template <class F> void visit_key(DType dtype, int64_t n, F f) {
+  visit_dtype(dtype, [&]<class T>() {
+    if constexpr (sizeof(T) <= 4) {
+      if (n < int64_t(1) << 32) return f.template operator()<T, uint32_t>();
+    }
+    f.template operator()<T, uint64_t>();
+  });
+}
+
+}  // namespace
+
+void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index) {
+  const int64_t rows = x.size(0), n = x.size(1);
+  const uint64_t flip = descending ? ~uint64_t(0) : 0;
+  visit_key(x.dtype(), n, [&]<class T, class K>() {
+    parallel_for(rows, std::max<int64_t>(4096 / std::max<int64_t>(n, 1), 1), [&](int64_t begin, int64_t end) {
+      std::vector<Entry<K>> entries(static_cast<size_t>(2 * n));
+      for (int64_t r = begin; r < end; ++r) {
+        const T* const from = x.data<T>() + r * n;
+        for (int64_t i = 0; i < n; ++i)
+          entries[static_cast<size_t>(i)] = {static_cast<K>(key_of(from[i], flip)), static_cast<K>(i)};
+        const Entry<K>* const sorted = sort_entries(entries.data(), entries.data() + n, n, static_cast<int>(sizeof(T)));
+        T* const to = y.data<T>() + r * n;
+        int64_t* const at = index.data<int64_t>() + r * n;
+        for (int64_t i = 0; i < n; ++i) {
+          at[i] = static_cast<int64_t>(sorted[i].at);
+          to[i] = from[at[i]];
+        }
+      }
+    });
+  });
+}
+
+void topk(const Tensor& x, bool largest, Tensor& y, Tensor& index) {
+  const int64_t rows = x.size(0), n = x.size(1), k = y.size(1);
+  if (k == 0) return;
+  const uint64_t flip = largest ? ~uint64_t(0) : 0;
+  visit_key(x.dtype(), n, [&]<class T, class K>() {
+    parallel_for(rows, std::max<int64_t>(16384 / n, 1), [&](int64_t begin, int64_t end) {
+      std::vector<Entry<K>> kept(static_cast<size_t>(2 * k));
+      for (int64_t r = begin; r < end; ++r) {
+        const T* const from = x.data<T>() + r * n;
+        select_entries(from, n, k, flip, kept.data());
+        for (int64_t i = 0; i < k; ++i) {
+          const auto at = static_cast<int64_t>(kept[static_cast<size_t>(i)].at);
+          index.data<int64_t>()[r * k + i] = at;
+          y.data<T>()[r * k + i] = from[at];
+        }
+      }
+    });
+  });
+}
+
+}  // namespace tandem::kernels::cpu

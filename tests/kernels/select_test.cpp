@@ -1,0 +1,78 @@
+// Sorting, selection and positions by mask against plain code, at sizes where the kernels go digit by digit, select by
+// a limit, or cut a mask into blocks.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/factory.h"
+#include "tandem/autograd/index.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+
+namespace {
+
+/// A few hundred different values, so that many are equal; with `specials` also NaN, infinities and both zeros.
+Tensor many(IntArrayRef sizes, DType dtype, bool specials) {
+  Tensor x = core::empty(sizes, kFloat64, kCPU);
+  const double special[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0};
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    const auto k = static_cast<uint64_t>(i) * 2654435761 % 1000003;
+    x.data<double>()[i] = specials && k % 7 == 0 ? special[k % 5] : static_cast<double>(k % 241) - 120;
+  }
+  return x.to(dtype);
+}
+bool before(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
+/// The stable order of a row.
+std::vector<int64_t> order(const double* x, int64_t n, bool descending) {
+  std::vector<int64_t> at(static_cast<size_t>(n));
+  std::iota(at.begin(), at.end(), 0);
+  std::stable_sort(at.begin(), at.end(),
+                   [&](int64_t i, int64_t j) { return descending ? before(x[j], x[i]) : before(x[i], x[j]); });
+  return at;
+}
+int64_t differences(const Tensor& index, const Tensor& x, bool descending) {
+  const Tensor wide = x.to(kFloat64);
+  const int64_t n = x.size(1), k = index.size(1);
+  int64_t count = 0;
+  for (int64_t r = 0; r < x.size(0); ++r) {
+    const std::vector<int64_t> want = order(wide.data<double>() + r * n, n, descending);
+    for (int64_t i = 0; i < k; ++i) count += index.data<int64_t>()[r * k + i] != want[static_cast<size_t>(i)];
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("sort and topk keep the stable order of every dtype, with NaN as the largest", "[select]") {
+  const DType dtype = GENERATE(kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt16, kInt8);
+  const bool descending = GENERATE(false, true);
+  const int64_t n = GENERATE(1, 5, 47, 48, 1000);
+  const Tensor x = many({3, n}, dtype, is_floating_point(dtype));
+  CAPTURE(dtype, descending, n);
+  const auto [sorted, index] = x.sort(-1, descending);
+  CHECK(differences(index, x, descending) == 0);
+  CHECK(sorted.allclose(x.gather(1, index), 0, 0, /*equal_nan=*/true));
+  for (const int64_t k : {int64_t(1), n / 20 + 1, n / 2 + 1, n}) {
+    const auto [values, places] = x.topk(std::min(k, n), -1, descending);
+    CHECK(differences(places, x, descending) == 0);
+    CHECK(values.allclose(x.gather(1, places), 0, 0, /*equal_nan=*/true));
+  }
+}
+
+TEST_CASE("nonzero gives every position of a large mask in order", "[select]") {
+  const Shape sizes = GENERATE(Shape{50001}, Shape{3, 7, 2001}, Shape{20000, 2}, Shape{1, 9000, 1});
+  const Tensor mask = many(sizes, kFloat32, false) > 60;
+  const Tensor places = nonzero(mask);
+  std::vector<int64_t> want;
+  for (int64_t i = 0; i < mask.numel(); ++i) {
+    if (!mask.data<bool>()[i]) continue;
+    int64_t step = mask.numel();
+    for (const int64_t size : sizes) step /= size, want.push_back(i / step % size);
+  }
+  REQUIRE(places.numel() == static_cast<int64_t>(want.size()));
+  CHECK(std::equal(want.begin(), want.end(), places.data<int64_t>()));
+}
