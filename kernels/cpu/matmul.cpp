@@ -16,11 +16,29 @@ template <class Visitor> void visit_real(const char* op, DType dtype, Visitor&& 
   visitor.template operator()<double>();
 }
 
-/// How many pieces a product is cut into: by its size alone, so that the calls are the same whoever runs them.
-int64_t pieces_of(int64_t m, int64_t n, int64_t k) {
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/// Rows and columns of the pieces that a product is cut into.
+struct Cut {
+  int64_t rows, columns;
+};
+/// By its sizes alone, so that the calls are the same whoever runs them. Of all ways to as many pieces, the squarest:
+/// a piece reads as many lines of a and b as it has rows and columns.
+Cut cut_of(int64_t m, int64_t n, int64_t k) {
   const double work = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const int64_t wanted = work < 1e6 ? 1 : work < 64e6 ? 2 : work < 1e9 ? 4 : 16;
-  return std::min(wanted, std::max<int64_t>(std::max(m, n) / 32, 1));
+  const auto step = [](int64_t size, int64_t cuts) {
+    cuts = std::min(cuts, std::max<int64_t>(size / 32, 1));
+    return std::max<int64_t>(ceil_div(ceil_div(size, cuts), 16) * 16, 1);
+  };
+  Cut best{step(m, 1), step(n, 1)};
+  int64_t best_cuts = 0;
+  for (int64_t by_rows = wanted; by_rows >= 1; by_rows /= 2) {
+    const Cut cut{step(m, by_rows), step(n, wanted / by_rows)};
+    const int64_t cuts = std::min(wanted, ceil_div(m, cut.rows) * ceil_div(n, cut.columns));
+    if (cuts < best_cuts || (cuts == best_cuts && cut.rows + cut.columns >= best.rows + best.columns)) continue;
+    best = cut, best_cuts = cuts;
+  }
+  return best;
 }
 
 }  // namespace
@@ -44,31 +62,29 @@ void dot(const Tensor& a, const Tensor& b, Tensor& c) {
 void matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c) {
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
   const bool ta = a.stride(2) != 1 && k > 1 && m > 0, tb = b.stride(2) != 1 && n > 1;
-  const int64_t pieces = pieces_of(m, n, k);
-  const bool by_rows = m >= n;
-  const int64_t longer = by_rows ? m : n, step = std::max<int64_t>(((longer + pieces - 1) / pieces + 15) / 16 * 16, 1);
-  const int64_t cuts = (longer + step - 1) / step;
   if (c.numel() == 0) return;
   if (m == 1 && n == 1 && !accumulate && (k == 1 || (a.stride(2) == 1 && b.stride(1) == 1))) return dot(a, b, c);
+  const Cut cut = cut_of(m, n, k);
+  const int64_t across = ceil_div(n, cut.columns), pieces = ceil_div(m, cut.rows) * across;
   visit_real("matmul", c.dtype(), [&]<class T>() {
-    parallel_for(batch * cuts, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(batch * pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; ++unit) {
-        const int64_t i = unit / cuts, first = unit % cuts * step, count = std::min(step, longer - first);
+        const int64_t i = unit / pieces;
+        const int64_t row = unit % pieces / across * cut.rows, column = unit % pieces % across * cut.columns;
         Gemm g{ta,
                tb,
                accumulate,
-               by_rows ? count : m,
-               by_rows ? n : count,
+               std::min(cut.rows, m - row),
+               std::min(cut.columns, n - column),
                k,
                ta ? a.stride(2) : a.stride(1),
                tb ? b.stride(2) : b.stride(1),
                n};
         if (!ta && m == 1) g.lda = std::max(k, int64_t(1));
         if (!tb && k == 1) g.ldb = std::max(n, int64_t(1));
-        const T* from_a = a.data<T>() + i * a.stride(0) + (by_rows ? first * a.stride(1) : 0);
-        const T* from_b = b.data<T>() + i * b.stride(0) + (by_rows ? 0 : first * b.stride(2));
-        T* const to = c.data<T>() + (i * m + (by_rows ? first : 0)) * n + (by_rows ? 0 : first);
-        gemm(g, from_a, from_b, to);
+        const T* const from_a = a.data<T>() + i * a.stride(0) + row * a.stride(1);
+        const T* const from_b = b.data<T>() + i * b.stride(0) + column * b.stride(2);
+        gemm(g, from_a, from_b, c.data<T>() + (i * m + row) * n + column);
       }
     });
   });
