@@ -91,25 +91,23 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mean = core::empty({x.size(0)}, x.dtype(), x.device()),
          rstd = core::empty({x.size(0)}, x.dtype(), x.device());
   TANDEM_DISPATCH(x.device(), layer_norm, x, w, b, eps, y, mean, rstd);
-  const auto backward = [eps](const Context& ctx, const Tensor& dy) -> Grads {
+  const Shape bias_sizes = bias.defined() ? Shape(bias.sizes()) : Shape();
+  const auto backward = [eps, bias_sizes](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
-    const bool again = is_grad_enabled();
-    const Tensor m = again ? x.mean({1}, true) : mean.unsqueeze(1);
-    const Tensor r = again ? ((x - m).square().mean({1}, true) + eps).rsqrt() : rstd.unsqueeze(1);
-    const Tensor flat_weight = weight.defined() ? weight.reshape({1, -1}) : Tensor();
-    Tensor dx;
-    if (again) {
-      const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * flat_weight : dy;
-      dx = (g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r;
-    } else {
-      const Tensor g = dense(dy), from = dense(x), w = weight.defined() ? dense(weight.to(x.dtype())) : Tensor();
-      dx = core::empty(x.sizes(), x.dtype(), x.device());
-      TANDEM_DISPATCH(x.device(), layer_norm_backward, g, from, mean, rstd, w, dx);
+    const bool wants_weight = weight.defined() && ctx.needs_grad(1), wants_bias = ctx.needs_grad(2);
+    if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
+      const Tensor m = x.mean({1}, true), r = ((x - m).square().mean({1}, true) + eps).rsqrt();
+      const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * weight.reshape({1, -1}) : dy;
+      return {(g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r,
+              wants_weight ? (dy * xhat).sum({0}).reshape(weight.sizes()) : Tensor(),
+              wants_bias ? dy.sum({0}).reshape(bias_sizes) : Tensor()};
     }
-    const bool wants_weight = weight.defined() && ctx.needs_grad(1);
-    return {dx, wants_weight ? (dy * ((x - m) * r)).sum({0}).reshape(weight.sizes()) : Tensor(),
-            ctx.needs_grad(2) ? dy.sum({0}).reshape(weight.defined() ? weight.sizes() : IntArrayRef(dy.size(1)))
-                              : Tensor()};
+    const Tensor g = dense(dy), from = dense(x), w = weight.defined() ? dense(weight.to(x.dtype())) : Tensor();
+    Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+    Tensor dw = wants_weight ? core::empty(weight.sizes(), x.dtype(), x.device()) : Tensor(),
+           db = wants_bias ? core::empty(bias_sizes, x.dtype(), x.device()) : Tensor();
+    TANDEM_DISPATCH(x.device(), layer_norm_backward, g, from, mean, rstd, w, dx, dw, db);
+    return {dx, dw, db};
   };
   return record("layer_norm", y, {wide, weight, bias}, {wide, mean, rstd, weight}, backward)
       .reshape(input.sizes())

@@ -44,8 +44,9 @@ struct SgdStep {
   /* x (rows, n) */                                                                                                  \
   void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y, Tensor& mean,    \
                   Tensor& rstd);                                                                                     \
+  /* dweight and dbias (n) where they are defined */                                                                 \
   void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,                \
-                           const Tensor& weight, Tensor& dx);                                                        \
+                           const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias);                        \
   /* x (planes, H, W); index holds h * W + w of the maximum */                                                       \
   void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& index);                                \
   /* dx[p, index[p, i]] += dy[p, i] over the last two dimensions */                                                  \

@@ -11,17 +11,22 @@ struct PhiloxBlock {
   uint32_t word[4];
 };
 
+constexpr uint32_t kPhiloxStep0 = 0x9E3779B9u, kPhiloxStep1 = 0xBB67AE85u;  // what the keys grow by
+
+/// One of the ten rounds, with that round's keys.
+TANDEM_HD PhiloxBlock philox_round(PhiloxBlock c, uint32_t k0, uint32_t k1) {
+  const uint64_t a = uint64_t(0xD2511F53u) * c.word[0], b = uint64_t(0xCD9E8D57u) * c.word[2];
+  return {{uint32_t(b >> 32) ^ c.word[1] ^ k0, uint32_t(b), uint32_t(a >> 32) ^ c.word[3] ^ k1, uint32_t(a)}};
+}
 /// The four words of one block: key = seed, counter = (block, stream).
 TANDEM_HD PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t block) {
-  uint32_t c0 = uint32_t(block), c1 = uint32_t(block >> 32), c2 = uint32_t(stream), c3 = uint32_t(stream >> 32);
+  PhiloxBlock c{{uint32_t(block), uint32_t(block >> 32), uint32_t(stream), uint32_t(stream >> 32)}};
   uint32_t k0 = uint32_t(seed), k1 = uint32_t(seed >> 32);
   for (int round = 0; round < 10; ++round) {
-    const uint64_t a = uint64_t(0xD2511F53u) * c0, b = uint64_t(0xCD9E8D57u) * c2;
-    const uint32_t n0 = uint32_t(b >> 32) ^ c1 ^ k0, n2 = uint32_t(a >> 32) ^ c3 ^ k1;
-    c1 = uint32_t(b), c3 = uint32_t(a), c0 = n0, c2 = n2;
-    k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+    c = philox_round(c, k0, k1);
+    k0 += kPhiloxStep0, k1 += kPhiloxStep1;
   }
-  return {{c0, c1, c2, c3}};
+  return c;
 }
 /// Word i of the draw that starts at block `offset`: for 32-bit numbers.
 TANDEM_HD uint32_t philox32(uint64_t seed, uint64_t stream, uint64_t offset, uint64_t i) {
@@ -33,7 +38,7 @@ TANDEM_HD uint64_t philox64(uint64_t seed, uint64_t stream, uint64_t offset, uin
   return i % 2 ? uint64_t(b.word[3]) << 32 | b.word[2] : uint64_t(b.word[1]) << 32 | b.word[0];
 }
 /// Uniform in [0, 1) with 24 and with 53 bits.
-TANDEM_HD float uniform_float(uint32_t bits) { return float(bits >> 8) * 0x1p-24f; }
+TANDEM_HD float uniform_float(uint32_t bits) { return float(int32_t(bits >> 8)) * 0x1p-24f; }
 TANDEM_HD double uniform_double(uint64_t bits) { return double(bits >> 11) * 0x1p-53; }
 
 }  // namespace tandem

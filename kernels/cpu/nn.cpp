@@ -1,7 +1,10 @@
 // Planners of layers and losses.
 #include "tandem/kernels/nn.h"
 
+#include <algorithm>
+
 #include "tandem/kernels/cpu/planner.h"
+#include "tandem/kernels/reduce.h"
 
 namespace tandem::kernels::cpu {
 namespace {
@@ -98,9 +101,25 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
            {integer(x.size(1)), real(eps)}, x.size(0), x.size(1) * 3));
 }
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                         const Tensor& weight, Tensor& dx) {
-  run(plan("layer_norm_backward", loops::layer_norm_backward, x.dtype(), {dx, dy, x, mean, rstd, weight},
-           {integer(x.size(1))}, x.size(0), x.size(1) * 3));
+                         const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
+  // The sums over rows are taken block by block in the same pass over dy and x, and then over the blocks.
+  const int64_t rows = x.size(0), n = x.size(1);
+  const int64_t length = std::clamp<int64_t>(16384 / std::max<int64_t>(n, 1), 32, 1024);
+  const int64_t blocks = (rows + length - 1) / length;
+  const auto partial = [&](const Tensor& sum) {
+    return sum.defined() ? core::empty({1, blocks, n}, x.dtype(), x.device()) : Tensor();
+  };
+  const Tensor weights = partial(dweight), biases = partial(dbias);
+  Loop loop = plan("layer_norm_backward", loops::layer_norm_backward, x.dtype(),
+                   {dx, weights, biases, dy, x, mean, rstd, weight}, {integer(n), integer(rows), integer(length)},
+                   blocks, length * n * 3);
+  run(loop);
+  const auto finish = [&](const Tensor& parts, const Tensor& total) {
+    if (!total.defined()) return;
+    Tensor y = core::try_view(total, {1, n});
+    sum(parts, y);
+  };
+  finish(weights, dweight), finish(biases, dbias);
 }
 
 TANDEM_DECLARE_LOOP(max_pool2d)

@@ -119,19 +119,40 @@ template <class T> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * rstd * (weight ? weight[i] : T(1)) + (bias ? bias[i] : T(0));
   }
 }
-/// Operands: dx, dy, x, mean, rstd, weight or none.
+/// Operands: dx, then of each block of rows sum dy (x - mean) rstd or none, and sum dy or none; dy, x, mean, rstd,
+/// weight or none. Scalars: n, rows, rows of a block. A unit is one block.
 template <class T> void layer_norm_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  const int64_t n = loop.scalars[0].integer;
-  const T* const weight = data<const T>(loop, 5);
-  for (int64_t r = begin; r < end; ++r) {
-    const T *const dy = data<const T>(loop, 1) + r * n, *const x = data<const T>(loop, 2) + r * n;
-    const T mean = data<const T>(loop, 3)[r], rstd = data<const T>(loop, 4)[r];
-    T* const dx = data<T>(loop, 0) + r * n;
-    const auto g = [&](int64_t i) { return weight ? dy[i] * weight[i] : dy[i]; };
-    const T a = lane_sum<T>(n, g) / T(n);
-    const T b = lane_sum<T>(n, [&](int64_t i) { return g(i) * (x[i] - mean); }) * rstd * rstd / T(n);
-    TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) dx[i] = rstd * (g(i) - a - (x[i] - mean) * b);
+  const int64_t n = loop.scalars[0].integer, rows = loop.scalars[1].integer, length = loop.scalars[2].integer;
+  const T* const weight = data<const T>(loop, 7);
+  for (int64_t block = begin; block < end; ++block) {
+    T* const weights = data<T>(loop, 1) ? data<T>(loop, 1) + block * n : nullptr;
+    T* const biases = data<T>(loop, 2) ? data<T>(loop, 2) + block * n : nullptr;
+    for (int64_t i = 0; weights && i < n; ++i) weights[i] = T(0);
+    for (int64_t i = 0; biases && i < n; ++i) biases[i] = T(0);
+    const int64_t last = rows - block * length < length ? rows : (block + 1) * length;
+    for (int64_t r = block * length; r < last; ++r) {
+      const T *const dy = data<const T>(loop, 3) + r * n, *const x = data<const T>(loop, 4) + r * n;
+      const T mean = data<const T>(loop, 5)[r], rstd = data<const T>(loop, 6)[r];
+      T* const dx = data<T>(loop, 0) + r * n;
+      const auto gradient = [&](auto g) {
+        const T a = lane_sum<T>(n, g) / T(n);
+        const T b = lane_sum<T>(n, [&](int64_t i) { return g(i) * (x[i] - mean); }) * rstd * rstd / T(n);
+        TANDEM_IVDEP
+        for (int64_t i = 0; i < n; ++i) dx[i] = rstd * (g(i) - a - (x[i] - mean) * b);
+      };
+      if (weight)
+        gradient([=](int64_t i) { return dy[i] * weight[i]; });
+      else
+        gradient([=](int64_t i) { return dy[i]; });
+      if (weights) {
+        TANDEM_IVDEP
+        for (int64_t i = 0; i < n; ++i) weights[i] += dy[i] * ((x[i] - mean) * rstd);
+      }
+      if (biases) {
+        TANDEM_IVDEP
+        for (int64_t i = 0; i < n; ++i) biases[i] += dy[i];
+      }
+    }
   }
 }
 
