@@ -169,10 +169,36 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction
   const Tensor d = (x - target).abs();
   return reduced(where(d < beta, d.square() * (0.5 / beta), d - 0.5 * beta), reduction);
 }
+namespace {
+/// Written out, since the derivative of the composed logarithms is 0 * infinity where x is 0 or 1:
+/// d/dx = (x - t) / max(x (1 - x), 1e-12), with PyTorch's bound.
+Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
+  Tensor losses;
+  {
+    const NoGradGuard guard;
+    losses = (target * x.log().clamp(-100.0) + (1 - target) * (1 - x).log().clamp(-100.0)).neg();
+  }
+  return record("binary_cross_entropy", losses, {x, target}, {x, target},
+                [](const Context& ctx, const Tensor& dy) -> Grads {
+                  const Tensor x = ctx.saved(0), t = ctx.saved(1);
+                  Tensor dx, dt;
+                  if (ctx.needs_grad(0)) dx = (dy * (x - t) / (x * (1 - x)).clamp_min(1e-12)).to(x.dtype());
+                  if (ctx.needs_grad(1))
+                    dt = (dy * ((1 - x).log().clamp(-100.0) - x.log().clamp(-100.0))).to(t.dtype());
+                  return {dx, dt};
+                });
+}
+}  // namespace
+
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction) {
   check_pair("binary_cross_entropy", x, target);
-  const Tensor yes = x.log().clamp(-100.0), no = (1 - x).log().clamp(-100.0);
-  Tensor losses = (target * yes + (1 - target) * no).neg();
+  if (x.is_cpu() && x.numel() > 0) {
+    const Tensor values = x.detach();
+    const double low = values.min().item<double>(), high = values.max().item<double>();
+    TANDEM_CHECK(low >= 0 && high <= 1, "binary_cross_entropy: x holds values from ", low, " to ", high,
+                 "; accepted: 0 to 1, as sigmoid gives; binary_cross_entropy_with_logits takes any");
+  }
+  Tensor losses = binary_cross_entropies(x, target);
   if (weight.defined()) losses = losses * weight;
   return reduced(losses, reduction);
 }

@@ -32,14 +32,12 @@ int main(int argc, char** argv) {
   const Tensor y = (radius > 0.4).logical_and(radius < 0.8).to(kFloat32).to(second);  // beside the network's output
 
   TwoParts net(first, second);
-  optim::Adam front(net.front->parameters(), 0.01), back(net.back->parameters(), 0.01);  // one for each device
+  optim::Adam optimizer(net.parameters(), 0.01);  // updates each parameter where it is
   for (int step = 1; step <= steps; ++step) {
-    front.zero_grad();
-    back.zero_grad();
+    optimizer.zero_grad();
     const Tensor loss = binary_cross_entropy_with_logits(net.forward(x), y);
     loss.backward();
-    front.step();
-    back.step();
+    optimizer.step();
     if (step % 100 == 0) std::cout << "step " << step << "  loss " << loss.item<float>() << "\n";
   }
   for (const auto& item : net.named_parameters())

@@ -8,43 +8,66 @@ namespace tandem::nn {
 class AnyModule {
  public:
   template <class M>
-  AnyModule(std::shared_ptr<M> module)
-      : module_(module), forward_([m = module.get()](const Tensor& x) { return m->forward(x); }) {}
-  Tensor forward(const Tensor& x) const { return forward_(x); }
+  requires std::is_base_of_v<Module, M> AnyModule(std::shared_ptr<M> module)
+      : module_(std::move(module)),
+        forward_([](Module& m, const Tensor& x) -> Tensor { return dynamic_cast<M&>(m).forward(x); }) {}
+  template <class M> AnyModule(const ModuleHolder<M>& module) : AnyModule(module.ptr()) {}
+  Tensor forward(const Tensor& x) const { return forward_(*module_, x); }
+  AnyModule clone(std::optional<Device> device = {}) const {
+    AnyModule copy = *this;
+    copy.module_ = module_->clone(device);
+    return copy;
+  }
   const std::shared_ptr<Module>& ptr() const { return module_; }
 
  private:
   std::shared_ptr<Module> module_;
-  std::function<Tensor(const Tensor&)> forward_;
+  Tensor (*forward_)(Module&, const Tensor&);
+};
+/// {"fc", nn::Linear(2, 3)}, for Sequential.
+struct NamedAnyModule {
+  template <class M> NamedAnyModule(std::string name, M module) : name(std::move(name)), module(std::move(module)) {}
+  std::string name;
+  AnyModule module;
 };
 
 /// Modules applied one after the other. Children are named 0, 1, ... unless given names.
 class SequentialImpl : public Module {
  public:
   SequentialImpl() = default;
-  template <class... Modules> explicit SequentialImpl(Modules&&... modules) {
-    (push_back(std::forward<Modules>(modules)), ...);
+  template <class... Modules>
+  requires(std::is_constructible_v<AnyModule, Modules>&&...) explicit SequentialImpl(Modules&&... modules) {
+    (push_back(AnyModule(std::forward<Modules>(modules))), ...);
   }
-  template <class M> void push_back(const ModuleHolder<M>& module) { push_back(module.ptr()); }
-  template <class M>
-  requires std::is_base_of_v<Module, M>
-  void push_back(std::shared_ptr<M> module) { push_back(std::to_string(modules_.size()), std::move(module)); }
-  template <class M> void push_back(std::string name, std::shared_ptr<M> module) {
-    TANDEM_CHECK(module, "Sequential: module ", modules_.size(), " is empty");
-    register_module(std::move(name), module);
-    modules_.emplace_back(std::move(module));
+  SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
+    for (const NamedAnyModule& m : modules) push_back(m.name, m.module);
   }
-  template <class M> void push_back(std::string name, const ModuleHolder<M>& module) {
-    push_back(std::move(name), module.ptr());
+  void push_back(AnyModule module) { push_back(std::to_string(size()), std::move(module)); }
+  void push_back(std::string name, AnyModule module) {
+    register_module(std::move(name), module.ptr());
+    modules_.push_back(std::move(module));
   }
   Tensor forward(Tensor x) {
     for (const AnyModule& m : modules_) x = m.forward(x);
     return x;
   }
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override {
+    const auto copy = std::make_shared<SequentialImpl>();
+    for (size_t i = 0; i < size(); ++i) copy->push_back(children_[i].key(), modules_[i].clone(device));
+    copy->training_ = training_;
+    return copy;
+  }
   size_t size() const { return modules_.size(); }
-  std::shared_ptr<Module> operator[](size_t i) const { return modules_.at(i).ptr(); }
-  std::shared_ptr<Module> ptr(size_t i) const { return modules_.at(i).ptr(); }
-  void pretty_print(std::ostream& out) const override { out << "Sequential"; }
+  bool is_empty() const { return modules_.empty(); }
+  /// @throws IndexError unless i < size()
+  std::shared_ptr<Module> ptr(size_t i) const { return children_[i].value(); }
+  std::shared_ptr<Module> operator[](size_t i) const { return ptr(i); }
+  /// Module i as what it is. @throws Error when it is something else
+  template <class M> M& at(size_t i) const {
+    M* const found = dynamic_cast<M*>(ptr(i).get());
+    TANDEM_CHECK(found, "Sequential: module ", i, " is another one: ", ptr(i)->name());
+    return *found;
+  }
 
  private:
   std::vector<AnyModule> modules_;
@@ -52,6 +75,7 @@ class SequentialImpl : public Module {
 class Sequential : public ModuleHolder<SequentialImpl> {
  public:
   using ModuleHolder<SequentialImpl>::ModuleHolder;
+  Sequential(std::initializer_list<NamedAnyModule> modules) : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
   Tensor operator()(const Tensor& x) const { return get()->forward(x); }
 };
 
@@ -65,21 +89,26 @@ class ModuleListImpl : public Module {
   template <class M> void push_back(const ModuleHolder<M>& module) { push_back(module.ptr()); }
   template <class M>
   requires std::is_base_of_v<Module, M>
-  void push_back(std::shared_ptr<M> module) { register_module(std::to_string(size()), module); }
-  size_t size() const { return children_.size(); }
-  std::shared_ptr<Module> operator[](size_t i) const {
-    return (children_.begin() + static_cast<ptrdiff_t>(i))->value();
+  void push_back(std::shared_ptr<M> module) {
+    register_module(std::to_string(size()), module);
+    modules_.push_back(std::move(module));
   }
-  auto begin() const { return all().begin(); }
-  auto end() const { return all().end(); }
-  void pretty_print(std::ostream& out) const override { out << "ModuleList"; }
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override {
+    const auto copy = std::make_shared<ModuleListImpl>();
+    for (const auto& m : modules_) copy->push_back(m->clone(device));
+    copy->training_ = training_;
+    return copy;
+  }
+  size_t size() const { return modules_.size(); }
+  bool is_empty() const { return modules_.empty(); }
+  /// @throws IndexError unless i < size()
+  std::shared_ptr<Module> ptr(size_t i) const { return children_[i].value(); }
+  std::shared_ptr<Module> operator[](size_t i) const { return ptr(i); }
+  auto begin() const { return modules_.begin(); }
+  auto end() const { return modules_.end(); }
 
  private:
-  const std::vector<std::shared_ptr<Module>>& all() const {
-    if (cache_.size() != size()) cache_ = children();
-    return cache_;
-  }
-  mutable std::vector<std::shared_ptr<Module>> cache_;
+  std::vector<std::shared_ptr<Module>> modules_;
 };
 TANDEM_MODULE(ModuleList);
 

@@ -7,25 +7,32 @@
 
 namespace tandem::nn::functional {
 
-using tandem::adaptive_avg_pool2d;
 using tandem::gelu;
 using tandem::linear;
-using tandem::log_softmax;
-using tandem::relu;
 using tandem::sigmoid;
 using tandem::silu;
-using tandem::softmax;
 using tandem::tanh;
 
 using MaxPool2dFuncOptions = PoolOptions;
 using AvgPool2dFuncOptions = PoolOptions;
+using AdaptiveAvgPool2dFuncOptions = AdaptiveAvgPool2dOptions;
+using ReLUFuncOptions = ReLUOptions;
+using LeakyReLUFuncOptions = LeakyReLUOptions;
+using ELUFuncOptions = ELUOptions;
+using SoftmaxFuncOptions = SoftmaxOptions;
+using LogSoftmaxFuncOptions = LogSoftmaxOptions;
 using CrossEntropyFuncOptions = LossOptions;
 using NLLLossFuncOptions = LossOptions;
 using MSELossFuncOptions = LossOptions;
+using L1LossFuncOptions = LossOptions;
+using SmoothL1LossFuncOptions = LossOptions;
+using BinaryCrossEntropyFuncOptions = LossOptions;
+using BinaryCrossEntropyWithLogitsFuncOptions = LossOptions;
 struct DropoutFuncOptions {
   TANDEM_ARG(double, p) = 0.5;
   TANDEM_ARG(bool, training) = true;
 };
+using Dropout2dFuncOptions = DropoutFuncOptions;
 struct Conv2dFuncOptions {
   TANDEM_ARG(Tensor, bias);
   TANDEM_ARG(Pair, stride) = 1;
@@ -44,12 +51,18 @@ inline Tensor avg_pool2d(const Tensor& x, const PoolOptions& o) {
   return tandem::avg_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad());
 }
+inline Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOptions& o) {
+  return tandem::adaptive_avg_pool2d(x, o.output_size());
+}
+inline Tensor softmax(const Tensor& x, const SoftmaxOptions& o) { return tandem::softmax(x, o.dim()); }
+inline Tensor log_softmax(const Tensor& x, const LogSoftmaxOptions& o) { return tandem::log_softmax(x, o.dim()); }
 inline Tensor dropout(const Tensor& x, const DropoutFuncOptions& o = {}) {
   return tandem::dropout(x, o.p(), o.training());
 }
 inline Tensor dropout2d(const Tensor& x, const DropoutFuncOptions& o = {}) {
   return tandem::dropout2d(x, o.p(), o.training());
 }
+inline Tensor relu(Tensor x, const ReLUOptions& o = {}) { return o.inplace() ? x.relu_() : x.relu(); }
 inline Tensor leaky_relu(const Tensor& x, const LeakyReLUOptions& o = {}) {
   return tandem::leaky_relu(x, o.negative_slope());
 }

@@ -4,6 +4,7 @@
 
 #include "tandem/autograd/factory.h"
 #include "tandem/nn/init.h"
+#include "tandem/nn/print.h"
 
 namespace tandem::nn {
 namespace {
@@ -16,7 +17,6 @@ void reset_weight_and_bias(const Tensor& weight, const Tensor& bias) {
   const double bound = in > 0 ? 1 / std::sqrt(static_cast<double>(in)) : 0;
   init::uniform_(bias, -bound, bound);
 }
-std::string pair(const Pair& p) { return "(" + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ")"; }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void LinearImpl::reset() {
 void LinearImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
 void LinearImpl::pretty_print(std::ostream& out) const {
   out << "Linear(in_features=" << options.in_features() << ", out_features=" << options.out_features()
-      << ", bias=" << (options.bias() ? "true" : "false") << ")";
+      << ", bias=" << printed(options.bias()) << ")";
 }
 
 void Conv2dImpl::reset() {
@@ -46,11 +46,11 @@ void Conv2dImpl::reset() {
 void Conv2dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
 void Conv2dImpl::pretty_print(std::ostream& out) const {
   out << "Conv2d(" << options.in_channels() << ", " << options.out_channels()
-      << ", kernel_size=" << pair(options.kernel_size()) << ", stride=" << pair(options.stride());
-  if (options.padding() != Pair(0)) out << ", padding=" << pair(options.padding());
-  if (options.dilation() != Pair(1)) out << ", dilation=" << pair(options.dilation());
+      << ", kernel_size=" << tuple(options.kernel_size()) << ", stride=" << tuple(options.stride());
+  if (options.padding() != Pair(0)) out << ", padding=" << tuple(options.padding());
+  if (options.dilation() != Pair(1)) out << ", dilation=" << tuple(options.dilation());
   if (options.groups() != 1) out << ", groups=" << options.groups();
-  if (!options.bias()) out << ", bias=false";
+  if (!options.bias()) out << ", bias=False";
   out << ")";
 }
 
@@ -67,32 +67,40 @@ void BatchNormImpl::reset() {
     num_batches_tracked = register_buffer("num_batches_tracked", zeros({}, kInt64));
   }
 }
+void BatchNormImpl::reset_running_stats() {
+  if (!running_mean.defined()) return;
+  running_mean.zero_();
+  running_var.fill_(1);
+  num_batches_tracked.zero_();
+}
+void BatchNormImpl::reset_parameters() {
+  reset_running_stats();
+  if (!weight.defined()) return;
+  init::ones_(weight);
+  init::zeros_(bias);
+}
 Tensor BatchNormImpl::forward(const Tensor& x) {
   TANDEM_CHECK(x.dim() >= min_dim_ && x.dim() <= max_dim_, name(), ": x is ", x.sizes(), "; it must have ", min_dim_,
                min_dim_ == max_dim_ ? "" : " or 3", " dimensions");
-  if (is_training() && num_batches_tracked.defined()) num_batches_tracked.add_(1);
-  return batch_norm(x, weight, bias, running_mean, running_var, is_training() || !running_mean.defined(),
-                    options.momentum(), options.eps());
+  double momentum = options.momentum().value_or(0);
+  if (is_training() && num_batches_tracked.defined()) {
+    num_batches_tracked.add_(1);
+    if (!options.momentum()) momentum = 1 / num_batches_tracked.item<double>();  // the mean of all batches
+  }
+  return batch_norm(x, weight, bias, running_mean, running_var, is_training() || !running_mean.defined(), momentum,
+                    options.eps());
 }
 void BatchNormImpl::pretty_print(std::ostream& out) const {
-  out << name() << "(" << options.num_features() << ", eps=" << options.eps() << ", momentum=" << options.momentum()
-      << ", affine=" << (options.affine() ? "true" : "false")
-      << ", track_running_stats=" << (options.track_running_stats() ? "true" : "false") << ")";
+  out << name() << "(" << options.num_features() << ", eps=" << printed(options.eps())
+      << ", momentum=" << (options.momentum() ? printed(*options.momentum()) : "None")
+      << ", affine=" << printed(options.affine()) << ", bias=" << printed(options.affine())
+      << ", track_running_stats=" << printed(options.track_running_stats()) << ")";
 }
-namespace {
-template <class M> std::shared_ptr<Module> clone_batch_norm(const M& from, std::optional<Device> device) {
-  const auto copy = std::make_shared<M>(from.options);
-  if (device) copy->to(*device);
-  copy->load_state_dict(from.state_dict());
-  copy->train(from.is_training());
-  return copy;
-}
-}  // namespace
 std::shared_ptr<Module> BatchNorm1dImpl::clone(std::optional<Device> device) const {
-  return clone_batch_norm(*this, device);
+  return clone_as<BatchNorm1dImpl>(device);
 }
 std::shared_ptr<Module> BatchNorm2dImpl::clone(std::optional<Device> device) const {
-  return clone_batch_norm(*this, device);
+  return clone_as<BatchNorm2dImpl>(device);
 }
 
 void LayerNormImpl::reset() {
@@ -101,18 +109,29 @@ void LayerNormImpl::reset() {
   bias = register_parameter("bias", zeros(options.normalized_shape()));
 }
 void LayerNormImpl::pretty_print(std::ostream& out) const {
-  out << "LayerNorm(" << IntArrayRef(options.normalized_shape()) << ", eps=" << options.eps()
-      << ", elementwise_affine=" << (options.elementwise_affine() ? "true" : "false") << ")";
+  out << "LayerNorm(" << IntArrayRef(options.normalized_shape()) << ", eps=" << printed(options.eps())
+      << ", elementwise_affine=" << printed(options.elementwise_affine())
+      << ", bias=" << printed(options.elementwise_affine()) << ")";
 }
 
 void EmbeddingImpl::reset() {
-  weight = register_parameter("weight", empty({options.num_embeddings(), options.embedding_dim()}));
+  const int64_t rows = options.num_embeddings();
+  if (std::optional<int64_t>& padding = options.padding_idx()) {  // counted from the end when negative
+    TANDEM_CHECK(*padding >= -rows && *padding < rows, "Embedding: padding_idx is ", *padding, "; accepted: ", -rows,
+                 " to ", rows - 1);
+    if (*padding < 0) *padding += rows;
+  }
+  weight = register_parameter("weight", empty({rows, options.embedding_dim()}));
+  reset_parameters();
+}
+void EmbeddingImpl::reset_parameters() {
   init::normal_(weight);
   if (options.padding_idx()) init::zeros_(core::select(weight, 0, *options.padding_idx()));
 }
 void EmbeddingImpl::pretty_print(std::ostream& out) const {
-  out << "Embedding(num_embeddings=" << options.num_embeddings() << ", embedding_dim=" << options.embedding_dim()
-      << ")";
+  out << "Embedding(" << options.num_embeddings() << ", " << options.embedding_dim();
+  if (options.padding_idx()) out << ", padding_idx=" << *options.padding_idx();
+  out << ")";
 }
 
 }  // namespace tandem::nn

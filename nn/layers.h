@@ -47,12 +47,22 @@ class BatchNormImpl : public Cloneable<BatchNormImpl> {
     reset();
   }
   void reset() override;
+  void reset_running_stats();
+  /// The initial values again.
+  void reset_parameters();
   void pretty_print(std::ostream& out) const override;
   Tensor forward(const Tensor& x);
   BatchNormOptions options;
   Tensor weight, bias;               // (num_features), undefined when not affine
   Tensor running_mean, running_var;  // (num_features), undefined when not tracked
   Tensor num_batches_tracked;        // int64 scalar
+
+ protected:
+  template <class M> std::shared_ptr<Module> clone_as(std::optional<Device> device) const {
+    const auto copy = std::make_shared<M>(options);
+    copy->copy_state_from(*this, device);
+    return copy;
+  }
 
  private:
   int64_t min_dim_, max_dim_;
@@ -89,6 +99,8 @@ class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
       : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
   explicit EmbeddingImpl(const EmbeddingOptions& o) : options(o) { reset(); }
   void reset() override;
+  /// Normal values, zero in the row of padding_idx.
+  void reset_parameters();
   void pretty_print(std::ostream& out) const override;
   Tensor forward(const Tensor& index) { return embedding(weight, index, options.padding_idx().value_or(-1)); }
   EmbeddingOptions options;

@@ -15,39 +15,41 @@ namespace tandem::nn {
 /// Reaches into modules that are not its own.
 class ModuleVisitor {
  public:
-  /// All modules below `m`, itself first; a shared one once.
-  static void walk(const Module& m, const std::string& prefix, std::set<const Module*>& seen,
-                   const std::function<void(const std::string& prefix, const Module&)>& f) {
-    if (!seen.insert(&m).second) return;
+  using Visit = std::function<void(const std::string& prefix, const Module&)>;
+  /// All modules below `m`, itself first; with `seen`, a shared one once.
+  static void walk(const Module& m, const std::string& prefix, std::set<const Module*>* seen, const Visit& f) {
+    if (seen && !seen->insert(&m).second) return;
     f(prefix, m);
-    for (const auto& child : m.children_)
-      if (child.value_) walk(*child.value_, prefix + child.name + ".", seen, f);
+    for (const auto& child : m.children_) walk(*child.value(), prefix + child.key() + ".", seen, f);
   }
-  static NamedParameters collect(const Module& root, bool recurse, NamedParameters Module::*member) {
+  /// Tensors under their names; `once`: a shared one under the first of them only.
+  static NamedParameters collect(const Module& root, bool recurse, bool once, NamedParameters Module::*member) {
     NamedParameters out;
     std::set<const Module*> seen;
     std::set<const TensorImpl*> listed;
-    walk(root, "", seen, [&](const std::string& prefix, const Module& m) {
+    walk(root, "", once ? &seen : nullptr, [&](const std::string& prefix, const Module& m) {
       if (!recurse && &m != &root) return;
       for (const auto& item : m.*member)
-        if (item.value_.defined() && listed.insert(item.value_.impl()).second)
-          out.insert(prefix + item.name, item.value_);
+        if (item->defined() && (listed.insert(item->impl()).second || !once))
+          out.insert(prefix + item.key(), item.value());
     });
     return out;
   }
-  static NamedParameters named_parameters(const Module& m, bool recurse) {
-    return collect(m, recurse, &Module::parameters_);
+  static NamedParameters parameters(const Module& m, bool recurse, bool once) {
+    return collect(m, recurse, once, &Module::parameters_);
   }
-  static NamedParameters named_buffers(const Module& m, bool recurse) { return collect(m, recurse, &Module::buffers_); }
+  static NamedParameters buffers(const Module& m, bool recurse, bool once) {
+    return collect(m, recurse, once, &Module::buffers_);
+  }
 };
 
-NamedParameters Module::named_parameters(bool recurse) const { return ModuleVisitor::named_parameters(*this, recurse); }
-NamedParameters Module::named_buffers(bool recurse) const { return ModuleVisitor::named_buffers(*this, recurse); }
+NamedParameters Module::named_parameters(bool recurse) const { return ModuleVisitor::parameters(*this, recurse, true); }
+NamedParameters Module::named_buffers(bool recurse) const { return ModuleVisitor::buffers(*this, recurse, true); }
 
-OrderedDict<std::shared_ptr<Module>> Module::named_modules() const {
-  OrderedDict<std::shared_ptr<Module>> out;
+OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules() const {
+  OrderedDict<std::string, std::shared_ptr<Module>> out;
   std::set<const Module*> seen;
-  ModuleVisitor::walk(*this, "", seen, [&](const std::string& prefix, const Module& m) {
+  ModuleVisitor::walk(*this, "", &seen, [&](const std::string& prefix, const Module& m) {
     const auto self = const_cast<Module&>(m).weak_from_this().lock();
     if (self) out.insert(prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1), self);
   });
@@ -56,33 +58,36 @@ OrderedDict<std::shared_ptr<Module>> Module::named_modules() const {
 std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const {
   std::vector<std::shared_ptr<Module>> out;
   for (const auto& item : named_modules())
-    if (include_self || item.value_.get() != this) out.push_back(item.value_);
+    if (include_self || item.value().get() != this) out.push_back(item.value());
   return out;
 }
 std::vector<std::shared_ptr<Module>> Module::children() const { return children_.values(); }
 
 NamedParameters Module::state_dict() const {
-  NamedParameters out = named_parameters();
-  for (const auto& item : named_buffers()) out.insert(item.name, item.value_);
+  NamedParameters out = ModuleVisitor::parameters(*this, true, false);
+  for (const auto& item : ModuleVisitor::buffers(*this, true, false)) out.insert(item.key(), item.value());
   return out;
 }
 void Module::load_state_dict(const NamedParameters& state) {
   NamedParameters mine = state_dict();
+  std::set<const TensorImpl*> given;
+  for (const auto& item : mine)
+    if (state.contains(item.key())) given.insert(item->impl());
   for (const auto& item : mine) {
-    const Tensor* given = state.find(item.name);
-    TANDEM_CHECK(given, "load_state_dict: '", item.name, "' of ", item.value_.sizes(), " is missing");
-    TANDEM_CHECK(given->sizes() == item.value_.sizes(), "load_state_dict: '", item.name, "' is ", given->sizes(),
-                 "; the module's is ", item.value_.sizes());
+    TANDEM_CHECK(given.count(item->impl()), "load_state_dict: '", item.key(), "' of ", item->sizes(), " is missing");
+    const Tensor* const from = state.find(item.key());
+    TANDEM_CHECK(!from || from->sizes() == item->sizes(), "load_state_dict: '", item.key(), "' is ",
+                 from ? from->sizes() : IntArrayRef(), "; the module's is ", item->sizes());
   }
   for (const auto& item : state)
-    TANDEM_CHECK(mine.contains(item.name), "load_state_dict: '", item.name, "' is not in this module");
+    TANDEM_CHECK(mine.contains(item.key()), "load_state_dict: '", item.key(), "' is not in this module");
   const NoGradGuard guard;
-  for (auto& item : mine) item.value_.copy_(*state.find(item.name));
+  for (const auto& item : state) mine[item.key()].copy_(item.value());
 }
 
 void Module::train(bool on) {
   training_ = on;
-  for (const auto& child : children_) child.value_->train(on);
+  for (const auto& child : children_) child.value()->train(on);
 }
 void Module::zero_grad(bool set_to_none) {
   for (const Tensor& p : parameters()) p.zero_grad(set_to_none);
@@ -96,8 +101,11 @@ void rebind(const Tensor& t, Device device, DType dtype) {
     const Tensor moved = x.detach().to(device, x.is_floating_point() ? dtype : x.dtype()).contiguous();
     TensorImpl& to = *x.impl();
     TensorImpl& from = *moved.impl();
+    if (to.storage == from.storage) return;
+    const uint32_t version = x._version() + 1;  // what was saved for backward has changed
     to.storage = from.storage, to.sizes = from.sizes, to.strides = from.strides;
     to.offset = from.offset, to.dtype = from.dtype, to.contiguous = from.contiguous;
+    to.version().store(version, std::memory_order_relaxed);
   };
   move(t);
   if (t.grad().defined()) move(t.grad());
@@ -106,33 +114,47 @@ void rebind(const Tensor& t, Device device, DType dtype) {
 
 void Module::to(Device device, DType dtype) {
   check_device_exists(device);
-  for (const auto& item : state_dict()) rebind(item.value_, device, dtype);
+  for (const auto& item : state_dict()) rebind(*item, device, dtype);
 }
 void Module::to(Device device) {
   check_device_exists(device);
-  for (const auto& item : state_dict()) rebind(item.value_, device, item.value_.dtype());
+  for (const auto& item : state_dict()) rebind(*item, device, item->dtype());
 }
 void Module::to(DType dtype) {
   TANDEM_CHECK(is_floating_point(dtype), "Module::to: dtype is ", dtype, "; accepted: floating point");
-  for (const auto& item : state_dict()) rebind(item.value_, item.value_.device(), dtype);
+  for (const auto& item : state_dict()) rebind(*item, item->device(), dtype);
 }
 
 void Module::apply(const std::function<void(Module&)>& f) {
-  for (const auto& child : children_) child.value_->apply(f);
-  f(*this);
+  apply([&](const std::string&, Module& m) { f(m); });
+}
+void Module::apply(const std::function<void(const std::string&, Module&)>& f) {
+  std::set<const Module*> seen;
+  ModuleVisitor::walk(*this, "", &seen, [&](const std::string& prefix, const Module& m) {
+    f(prefix.substr(0, prefix.size() - !prefix.empty()), const_cast<Module&>(m));
+  });
 }
 
 std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
   TANDEM_FAIL("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(), "> and give it a reset()");
 }
 void Module::copy_state_from(const Module& other, std::optional<Device> device) {
-  if (device) to(*device);
   const NoGradGuard guard;
   NamedParameters mine = state_dict();
-  for (const auto& item : other.state_dict()) mine[item.name].copy_(item.value_);
-  const NamedParameters theirs = other.named_parameters();
-  for (const auto& item : theirs) mine[item.name].requires_grad_(item.value_.requires_grad());
-  train(other.training_);
+  for (const auto& item : other.state_dict()) {
+    Tensor* const to = mine.find(item.key());
+    TANDEM_CHECK(to && to->sizes() == item->sizes(), "clone: '", item.key(), "' of ", item->sizes(),
+                 to ? " has another shape" : " does not exist", " after the reset() of the copy, a ", name());
+    rebind(*to, device.value_or(item->device()), item->dtype());
+    to->copy_(*item).requires_grad_(item->requires_grad());
+  }
+  std::vector<bool> training;
+  ModuleVisitor::walk(other, "", nullptr,
+                      [&](const std::string&, const Module& m) { training.push_back(m.training_); });
+  auto flag = training.begin();
+  ModuleVisitor::walk(*this, "", nullptr, [&](const std::string&, const Module& m) {
+    if (flag != training.end()) const_cast<Module&>(m).training_ = *flag++;
+  });
 }
 
 std::string Module::name() const {
@@ -141,10 +163,16 @@ std::string Module::name() const {
   char* const text = abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status);
   std::string out = status == 0 ? text : typeid(*this).name();
   std::free(text);
-  out = out.substr(out.rfind(':') == std::string::npos ? 0 : out.rfind(':') + 1);
+  size_t begin = 0;  // behind the last "::" that is not within template arguments
+  int depth = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    depth += (out[i] == '<' || out[i] == '(') - (out[i] == '>' || out[i] == ')');
+    if (out[i] == ':' && depth == 0) begin = i + 1;
+  }
+  out = out.substr(begin);
   return out.size() > 4 && out.ends_with("Impl") ? out.substr(0, out.size() - 4) : out;
 }
-void Module::pretty_print(std::ostream& out) const { out << name(); }
+void Module::pretty_print(std::ostream& out) const { out << name() << (children_.is_empty() ? "()" : ""); }
 
 namespace {
 void print_tree(std::ostream& out, const Module& m, const std::string& indent) {
@@ -152,8 +180,8 @@ void print_tree(std::ostream& out, const Module& m, const std::string& indent) {
   if (m.named_children().is_empty()) return;
   out << "(\n";
   for (const auto& child : m.named_children()) {
-    out << indent << "  (" << child.name << "): ";
-    print_tree(out, *child.value_, indent + "  ");
+    out << indent << "  (" << child.key() << "): ";
+    print_tree(out, *child.value(), indent + "  ");
     out << "\n";
   }
   out << indent << ")";
@@ -173,13 +201,11 @@ void Module::check_new_name(const char* op, const std::string& name) const {
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
   check_new_name("register_parameter", name);
   if (tensor.defined()) tensor.requires_grad_(requires_grad);
-  parameters_.insert(name, tensor);
-  return parameters_[name];
+  return parameters_.insert(std::move(name), std::move(tensor));
 }
 Tensor& Module::register_buffer(std::string name, Tensor tensor) {
   check_new_name("register_buffer", name);
-  buffers_.insert(name, std::move(tensor));
-  return buffers_[name];
+  return buffers_.insert(std::move(name), std::move(tensor));
 }
 
 }  // namespace tandem::nn

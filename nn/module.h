@@ -7,50 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/generator.h"
 #include "tandem/core/tensor.h"
+#include "tandem/nn/ordered_dict.h"
 
 namespace tandem::nn {
 
-/// Names and values in the order of registration.
-template <class T> class OrderedDict {
- public:
-  struct Item {
-    std::string name;
-    T value_;
-    const std::string& key() const { return name; }
-    T& value() { return value_; }
-    const T& value() const { return value_; }
-  };
-  void insert(std::string name, T value) { items_.push_back({std::move(name), std::move(value)}); }
-  T* find(const std::string& name) {
-    for (Item& i : items_)
-      if (i.name == name) return &i.value_;
-    return nullptr;
-  }
-  const T* find(const std::string& name) const { return const_cast<OrderedDict*>(this)->find(name); }
-  bool contains(const std::string& name) const { return find(name) != nullptr; }
-  T& operator[](const std::string& name) {
-    T* const found = find(name);
-    TANDEM_CHECK(found, "there is nothing named '", name, "' here");
-    return *found;
-  }
-  size_t size() const { return items_.size(); }
-  bool is_empty() const { return items_.empty(); }
-  void clear() { items_.clear(); }
-  auto begin() { return items_.begin(); }
-  auto end() { return items_.end(); }
-  auto begin() const { return items_.begin(); }
-  auto end() const { return items_.end(); }
-  std::vector<T> values() const {
-    std::vector<T> out;
-    for (const Item& i : items_) out.push_back(i.value_);
-    return out;
-  }
-
- private:
-  std::vector<Item> items_;
-};
-using NamedParameters = OrderedDict<Tensor>;
+using NamedParameters = OrderedDict<std::string, Tensor>;
 
 template <class M> class ModuleHolder;
 template <class M> struct Contained { using type = M; };
@@ -73,13 +36,13 @@ class Module : public std::enable_shared_from_this<Module> {
   std::vector<Tensor> buffers(bool recurse = true) const { return named_buffers(recurse).values(); }
   NamedParameters named_buffers(bool recurse = true) const;
   std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
-  OrderedDict<std::shared_ptr<Module>> named_modules() const;
+  OrderedDict<std::string, std::shared_ptr<Module>> named_modules() const;
   std::vector<std::shared_ptr<Module>> children() const;
-  const OrderedDict<std::shared_ptr<Module>>& named_children() const { return children_; }
-  /// Parameters and buffers by name: what a state file holds.
+  const OrderedDict<std::string, std::shared_ptr<Module>>& named_children() const { return children_; }
+  /// Parameters and buffers by name: what a state file holds. As in PyTorch, what is shared stands under all its names.
   NamedParameters state_dict() const;
-  /// Copies values into the parameters and buffers of these names. @throws Error naming what is missing, unexpected or
-  /// of another shape; nothing is changed then
+  /// Copies values into the parameters and buffers of these names; one of the names of a shared tensor is enough.
+  /// @throws Error naming what is missing, unexpected or of another shape; nothing is changed then
   void load_state_dict(const NamedParameters& state);
 
   virtual void train(bool on = true);
@@ -90,11 +53,14 @@ class Module : public std::enable_shared_from_this<Module> {
   void to(Device device, DType dtype);
   void to(Device device);
   void to(DType dtype);
+  /// Calls f with this module, then with all below it.
   void apply(const std::function<void(Module&)>& f);
-  /// A deep copy. Modules that derive from Cloneable have one.
+  void apply(const std::function<void(const std::string& name, Module&)>& f);
+  /// A deep copy, where the original's tensors are or all on `device`. Modules that derive from Cloneable have one.
   virtual std::shared_ptr<Module> clone(std::optional<Device> device = {}) const;
-  /// "Linear(in_features=2, out_features=3)": one line for this module alone.
+  /// "Linear(in_features=2, out_features=3, bias=True)": one line for this module alone, as Python's PyTorch prints it.
   virtual void pretty_print(std::ostream& out) const;
+  /// The name of the class, unless the constructor was given another.
   std::string name() const;
 
   /// This module as an `M`, a module or its handle (nn::Linear, nn::LinearImpl); null when it is something else.
@@ -106,6 +72,7 @@ class Module : public std::enable_shared_from_this<Module> {
   Tensor& register_buffer(std::string name, Tensor tensor);
   template <class M> std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module) {
     check_new_name("register_module", name);
+    TANDEM_CHECK(module, "register_module: '", name, "' is an empty handle, made with nullptr and never assigned");
     children_.insert(std::move(name), module);
     return module;
   }
@@ -116,13 +83,14 @@ class Module : public std::enable_shared_from_this<Module> {
  protected:
   friend class ModuleVisitor;
   NamedParameters parameters_, buffers_;
-  OrderedDict<std::shared_ptr<Module>> children_;
+  OrderedDict<std::string, std::shared_ptr<Module>> children_;
+  /// Values, dtypes, devices (unless `device` says another), requires_grad and the training flags of all modules.
+  void copy_state_from(const Module& other, std::optional<Device> device);
   bool training_ = true;
 
  private:
   template <class> friend class Cloneable;
   void check_new_name(const char* op, const std::string& name) const;
-  void copy_state_from(const Module& other, std::optional<Device> device);
   std::string name_;
 };
 /// The module and its children as an indented tree.
@@ -145,8 +113,8 @@ template <class M> class ModuleHolder {
   ModuleHolder(std::nullptr_t) {}
   ModuleHolder(std::shared_ptr<M> module) : impl_(std::move(module)) {}
   template <class First, class... Rest>
-  requires(!std::is_base_of_v<ModuleHolder, std::decay_t<First>> &&
-           std::is_constructible_v<M, First, Rest...>) explicit ModuleHolder(First&& first, Rest&&... rest)
+  requires((sizeof...(Rest) > 0 || !std::is_base_of_v<ModuleHolder, std::decay_t<First>>)&&std::is_constructible_v<
+           M, First, Rest...>) explicit ModuleHolder(First&& first, Rest&&... rest)
       : impl_(std::make_shared<M>(std::forward<First>(first), std::forward<Rest>(rest)...)) {}
   M* operator->() const { return get(); }
   M& operator*() const { return *get(); }
@@ -155,6 +123,7 @@ template <class M> class ModuleHolder {
     return impl_.get();
   }
   const std::shared_ptr<M>& ptr() const { return impl_; }
+  template <class Index> decltype(auto) operator[](Index&& i) const { return (*get())[std::forward<Index>(i)]; }
   bool is_empty() const { return !impl_; }
   explicit operator bool() const { return bool(impl_); }
   template <class... Args> auto operator()(Args&&... args) const { return get()->forward(std::forward<Args>(args)...); }
@@ -165,6 +134,8 @@ template <class M> class ModuleHolder {
 template <class M> std::ostream& operator<<(std::ostream& out, const ModuleHolder<M>& holder) { return out << *holder; }
 
 template <class Derived> std::shared_ptr<Module> Cloneable<Derived>::clone(std::optional<Device> device) const {
+  Generator scratch;  // the initial values are overwritten: what they draw must not move the caller's random numbers
+  const GeneratorGuard guard(scratch);
   const auto copy = std::make_shared<Derived>(static_cast<const Derived&>(*this));
   copy->parameters_.clear();
   copy->buffers_.clear();

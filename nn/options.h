@@ -46,7 +46,7 @@ struct BatchNormOptions {
   BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
   TANDEM_ARG(int64_t, num_features);
   TANDEM_ARG(double, eps) = 1e-5;
-  TANDEM_ARG(double, momentum) = 0.1;
+  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: running statistics are the means of all batches
   TANDEM_ARG(bool, affine) = true;
   TANDEM_ARG(bool, track_running_stats) = true;
 };
@@ -76,6 +76,11 @@ struct PoolOptions {
 };
 using MaxPool2dOptions = PoolOptions;
 using AvgPool2dOptions = PoolOptions;
+struct AdaptiveAvgPool2dOptions {
+  AdaptiveAvgPool2dOptions(Pair output_size) : output_size_(output_size) {}
+  AdaptiveAvgPool2dOptions(int64_t output_size) : output_size_(output_size) {}
+  TANDEM_ARG(Pair, output_size);
+};
 struct FlattenOptions {
   TANDEM_ARG(int64_t, start_dim) = 1;
   TANDEM_ARG(int64_t, end_dim) = -1;
@@ -85,7 +90,11 @@ struct EmbeddingOptions {
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
   TANDEM_ARG(int64_t, num_embeddings);
   TANDEM_ARG(int64_t, embedding_dim);
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // a row that starts as zero and is not trained
+};
+struct ReLUOptions {
+  ReLUOptions(bool inplace = false) : inplace_(inplace) {}
+  TANDEM_ARG(bool, inplace);
 };
 struct LeakyReLUOptions {
   LeakyReLUOptions(double slope = 0.01) : negative_slope_(slope) {}

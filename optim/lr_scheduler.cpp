@@ -18,11 +18,21 @@ size_t reached(const std::vector<int64_t>& milestones, int64_t step) {
 
 }  // namespace
 
-LRScheduler::LRScheduler(Optimizer& optimizer, Rate rate)
-    : optimizer_(optimizer), rate_(std::move(rate)), base_(optimizer.initial_lr()) {
-  optimizer_.set_lr(rate_at(0));
+LRScheduler::LRScheduler(Optimizer& optimizer, Rate rate) : optimizer_(optimizer), rate_(std::move(rate)) {
+  set_rates();
 }
-void LRScheduler::step() { optimizer_.set_lr(rate_at(++step_)); }
+void LRScheduler::step() {
+  ++step_;
+  set_rates();
+}
+void LRScheduler::set_rates() {
+  for (OptimizerParamGroup& group : optimizer_.param_groups()) group.options().set_lr(rate_(step_, group.initial_lr()));
+}
+std::vector<double> LRScheduler::get_last_lr() const {
+  std::vector<double> rates;
+  for (const OptimizerParamGroup& group : optimizer_.param_groups()) rates.push_back(group.options().get_lr());
+  return rates;
+}
 
 StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
     : LRScheduler(optimizer, [=](int64_t step, double base) {
@@ -54,11 +64,11 @@ LinearLR::LinearLR(Optimizer& optimizer, double start, double end, int64_t total
         return base * (start + (end - start) * part);
       }) {}
 SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<LRScheduler> schedules, std::vector<int64_t> milestones)
-    : LRScheduler(optimizer, [schedules, milestones](int64_t step, double) {
+    : LRScheduler(optimizer, [schedules, milestones](int64_t step, double base) {
         TANDEM_CHECK(schedules.size() == milestones.size() + 1, "SequentialLR: ", schedules.size(), " schedules and ",
                      milestones.size(), " milestones; there must be one milestone fewer");
         const size_t i = reached(milestones, step);
-        return schedules[i].rate_at(step - (i == 0 ? 0 : milestones[i - 1]));
+        return schedules[i].rate_at(step - (i == 0 ? 0 : milestones[i - 1]), base);
       }) {
   check_milestones("SequentialLR", milestones);
 }

@@ -7,21 +7,22 @@
 
 namespace tandem::optim {
 
-/// A learning rate as a function of the number of step() calls so far and of the base, the optimizer's initial_lr().
-/// Sets the rate when it is made and at each step(). The optimizer must outlive it.
+/// The learning rate of each parameter group as a function of the number of step() calls so far and of the base, the
+/// group's initial_lr(). Sets the rates when it is made and at each step(). The optimizer must outlive it.
 class LRScheduler {
  public:
   using Rate = std::function<double(int64_t step, double base)>;
   LRScheduler(Optimizer& optimizer, Rate rate);
   void step();
-  double get_last_lr() const { return optimizer_.lr(); }
-  /// The rate after `step` calls, whatever the optimizer's is now.
-  double rate_at(int64_t step) const { return rate_(step, base_); }
+  /// The rates now, one for each group.
+  std::vector<double> get_last_lr() const;
+  /// The rate after `step` calls that `base` becomes, whatever the optimizer's is now.
+  double rate_at(int64_t step, double base) const { return rate_(step, base); }
 
  private:
+  void set_rates();
   Optimizer& optimizer_;
   Rate rate_;
-  double base_;
   int64_t step_ = 0;
 };
 

@@ -1,27 +1,80 @@
-// Optimizers, as torch::optim: SGD, Adam, AdamW.
+// What optimizers share, as torch::optim: groups of parameters with options, gradients to clear, state to save.
 #pragma once
 #include <functional>
+#include <memory>
 
 #include "tandem/nn/options.h"
 
 namespace tandem::optim {
 
-/// What all optimizers share: the parameters, and how gradients are cleared.
+/// The settings of an optimizer, or of one group of its parameters.
+class OptimizerOptions {
+ public:
+  virtual ~OptimizerOptions() = default;
+  virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
+  virtual double get_lr() const = 0;
+  virtual void set_lr(double lr) = 0;
+};
+template <class Derived> class OptimizerCloneableOptions : public OptimizerOptions {
+ public:
+  std::unique_ptr<OptimizerOptions> clone() const override { return std::make_unique<Derived>(self()); }
+  double get_lr() const override { return self().lr(); }
+  void set_lr(double lr) override { static_cast<Derived&>(*this).lr(lr); }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+};
+
+/// Parameters with options of their own. Without any they get the optimizer's; options given count whole.
+class OptimizerParamGroup {
+ public:
+  OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}
+  OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options)
+      : params_(std::move(params)), options_(std::move(options)) {}
+  OptimizerParamGroup(const OptimizerParamGroup& other)
+      : params_(other.params_), options_(other.options_ ? other.options_->clone() : nullptr) {}
+  OptimizerParamGroup(OptimizerParamGroup&&) = default;
+  OptimizerParamGroup& operator=(OptimizerParamGroup&&) = default;
+
+  const std::vector<Tensor>& params() const { return params_; }
+  bool has_options() const { return options_ != nullptr; }
+  /// @throws Error when there are none
+  OptimizerOptions& options();
+  const OptimizerOptions& options() const { return const_cast<OptimizerParamGroup*>(this)->options(); }
+  void set_options(std::unique_ptr<OptimizerOptions> options) { options_ = std::move(options); }
+  /// What schedules are relative to: the rate when the first of them was made.
+  double initial_lr();
+
+ private:
+  std::vector<Tensor> params_;
+  std::unique_ptr<OptimizerOptions> options_;
+  std::optional<double> initial_lr_;
+};
+
+/// Parameters may live on several devices; those of one device are updated together.
 class Optimizer {
  public:
-  explicit Optimizer(std::vector<Tensor> parameters);
+  using LossClosure = std::function<Tensor()>;
   virtual ~Optimizer() = default;
-  /// Updates the parameters that have a gradient.
-  virtual void step() = 0;
+  Optimizer(Optimizer&&) = default;
+
+  /// Updates the parameters that have a gradient, after calling the closure, if any, whose loss it returns.
+  Tensor step(const LossClosure& closure = nullptr);
   void zero_grad(bool set_to_none = true);
+  /// @throws Error for options of another optimizer, values that make no sense, and parameters that are undefined, not
+  /// leaves, or in the optimizer already
+  void add_param_group(OptimizerParamGroup group);
+  std::vector<OptimizerParamGroup>& param_groups() { return groups_; }
+  const std::vector<OptimizerParamGroup>& param_groups() const { return groups_; }
+  OptimizerOptions& defaults() { return *defaults_; }
+  /// Those of all groups, one group after the other.
   const std::vector<Tensor>& parameters() const { return parameters_; }
-  virtual double lr() const = 0;
-  virtual void set_lr(double lr) = 0;
-  /// What schedules are relative to: lr() when the first of them was made.
-  double initial_lr() {
-    if (!initial_lr_) initial_lr_ = lr();
-    return *initial_lr_;
-  }
+  size_t size() const { return parameters_.size(); }
+  /// The rate of the first group.
+  double lr() const { return groups_.front().options().get_lr(); }
+  /// Sets the rate of every group.
+  void set_lr(double lr);
+
   /// State tensors by name ("0.exp_avg", ...), for saving; those of parameters not yet updated are left out.
   std::vector<std::pair<std::string, Tensor>> state() const;
   /// Copies of such tensors become the state; parameters that have none begin anew.
@@ -29,6 +82,10 @@ class Optimizer {
   void load_state(const std::vector<std::pair<std::string, Tensor>>& state);
 
  protected:
+  explicit Optimizer(std::unique_ptr<OptimizerOptions> defaults) : defaults_(std::move(defaults)) {}
+  /// For constructors. @throws Error when there is no parameter
+  void add_param_groups(std::vector<OptimizerParamGroup> groups);
+
   /// Every place that state can have, by name.
   struct Slot {
     std::string name;
@@ -37,68 +94,17 @@ class Optimizer {
     Tensor& tensor;
   };
   virtual std::vector<Slot> slots() = 0;
+  /// Updates a group, whose parameters are numbered from `first` on, unrecorded.
+  virtual void update(const OptimizerParamGroup& group, size_t first) = 0;
+  /// Makes room for the state of size() parameters.
+  virtual void resize_state() = 0;
+  /// @throws Error for options of another type, or values that make no sense
+  virtual void check_options(const OptimizerOptions& options) const = 0;
+
+ private:
+  std::unique_ptr<OptimizerOptions> defaults_;
+  std::vector<OptimizerParamGroup> groups_;
   std::vector<Tensor> parameters_;
-
- private:
-  std::optional<double> initial_lr_;
-};
-
-struct SGDOptions {
-  SGDOptions(double lr) : lr_(lr) {}
-  TANDEM_ARG(double, lr);
-  TANDEM_ARG(double, momentum) = 0;
-  TANDEM_ARG(double, dampening) = 0;
-  TANDEM_ARG(double, weight_decay) = 0;
-  TANDEM_ARG(bool, nesterov) = false;
-};
-/// Stochastic gradient descent with momentum; the buffer's first value is the gradient itself, as in PyTorch.
-class SGD : public Optimizer {
- public:
-  SGD(std::vector<Tensor> parameters, SGDOptions options);
-  void step() override;
-  double lr() const override { return options.lr(); }
-  void set_lr(double lr) override { options.lr(lr); }
-  SGDOptions options;
-
- private:
-  std::vector<Slot> slots() override;
-  std::vector<Tensor> momenta_;
-};
-
-struct AdamOptions {
-  AdamOptions(double lr = 1e-3) : lr_(lr) {}
-  using Betas = std::tuple<double, double>;
-  TANDEM_ARG(double, lr);
-  TANDEM_ARG(Betas, betas) = {0.9, 0.999};
-  TANDEM_ARG(double, eps) = 1e-8;
-  TANDEM_ARG(double, weight_decay) = 0;
-  TANDEM_ARG(bool, amsgrad) = false;
-};
-/// Kingma and Ba (2015, arXiv:1412.6980); weight decay is added to the gradient.
-class Adam : public Optimizer {
- public:
-  Adam(std::vector<Tensor> parameters, AdamOptions options = {}) : Adam(std::move(parameters), options, false) {}
-  void step() override;
-  double lr() const override { return options.lr(); }
-  void set_lr(double lr) override { options.lr(lr); }
-  AdamOptions options;
-
- protected:
-  Adam(std::vector<Tensor> parameters, AdamOptions options, bool decoupled);
-
- private:
-  std::vector<Slot> slots() override;
-  bool decoupled_;
-  std::vector<Tensor> steps_, exp_avgs_, exp_avg_sqs_, max_exp_avg_sqs_;
-};
-struct AdamWOptions : AdamOptions {
-  AdamWOptions(double lr = 1e-3) : AdamOptions(lr) { weight_decay(1e-2); }
-};
-/// Loshchilov and Hutter (2019, arXiv:1711.05101): weight decay apart from the gradient.
-class AdamW : public Adam {
- public:
-  AdamW(std::vector<Tensor> parameters, AdamOptions options = AdamWOptions())
-      : Adam(std::move(parameters), options, true) {}
 };
 
 }  // namespace tandem::optim

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -61,9 +62,12 @@ class File {
   int fd_;
 };
 
-/// Removes a temporary file unless it was put in place.
+/// Removes a temporary file unless it was put in place. Its name is no other thread's.
 struct Temporary {
-  explicit Temporary(const std::string& target) : path(target + ".tmp." + std::to_string(::getpid())) {}
+  explicit Temporary(const std::string& target) {
+    static std::atomic<uint64_t> count{0};
+    path = target + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(count++);
+  }
   ~Temporary() {
     if (!path.empty()) ::unlink(path.c_str());
   }
@@ -92,6 +96,9 @@ void save_safetensors(const std::vector<std::pair<std::string, Tensor>>& tensors
   std::map<std::string, const Tensor*> by_name;
   for (const auto& [name, tensor] : tensors) by_name[name] = &tensor;
 
+  struct stat status;  // a device or a pipe would be replaced, not written to
+  TANDEM_CHECK(::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode), "save_safetensors: ", path,
+               " exists and is not a file");
   Temporary temporary(path);
   File file("save_safetensors", temporary.path, O_WRONLY | O_CREAT | O_TRUNC);
   uint8_t length[8];
@@ -113,7 +120,7 @@ void save_safetensors(const NamedTensors& tensors, const std::string& path, cons
 }
 
 NamedTensors load_safetensors(const std::string& path, SafetensorsMetadata* metadata) {
-  File file("load_safetensors", path, O_RDONLY);
+  File file("load_safetensors", path, O_RDONLY | O_NONBLOCK);  // a pipe is refused, not waited for
   const uint64_t size = file.size();
   TANDEM_CHECK(size >= 8, "load_safetensors: ", path, " has ", size, " bytes; a safetensors file has at least 8");
   uint8_t bytes[8];

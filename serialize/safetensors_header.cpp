@@ -26,7 +26,10 @@ const DTypeName& find(DType dtype) {
 /// Parses, and refuses a name that comes twice in one object, of which the library would keep the last.
 Json parse_json(const std::string& text, const std::string& path) {
   std::vector<std::set<std::string>> names;  // of each open object
-  const Json::parser_callback_t callback = [&](int, Json::parse_event_t event, Json& value) {
+  constexpr int kMaxDepth = 8;  // names, entries, lists; much deeper ones would overflow the stack when printed
+  const Json::parser_callback_t callback = [&](int depth, Json::parse_event_t event, Json& value) {
+    TANDEM_CHECK(depth <= kMaxDepth, "load_safetensors: the header of ", path, " nests deeper than ", kMaxDepth,
+                 " levels");
     if (event == Json::parse_event_t::object_start) names.emplace_back();
     if (event == Json::parse_event_t::object_end) names.pop_back();
     if (event == Json::parse_event_t::key)

@@ -4,7 +4,8 @@
 #include "tandem/autograd/layers.h"
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/models/models.h"
-#include "tandem/optim/optimizer.h"
+#include "tandem/optim/adam.h"
+#include "tandem/optim/sgd.h"
 
 namespace tandem::benchmarks {
 namespace {

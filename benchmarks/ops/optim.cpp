@@ -3,7 +3,8 @@
 #include "tandem/autograd/factory.h"
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/nn/init.h"
-#include "tandem/optim/optimizer.h"
+#include "tandem/optim/adam.h"
+#include "tandem/optim/sgd.h"
 
 namespace tandem::benchmarks {
 namespace {

@@ -30,13 +30,26 @@ Tensor from_formula(IntArrayRef sizes, uint32_t salt) {
 
 using Parameters = std::vector<Tensor>;
 
+/// b alone in a group with ten times the rate when `grouped`, as the fixture's script has it.
+template <class Optimizer, class Options>
+std::unique_ptr<optim::Optimizer> make(const Options& options, const Parameters& p, bool grouped) {
+  if (!grouped) return std::make_unique<Optimizer>(p, options);
+  Options fast = options;
+  fast.lr(10 * options.lr());
+  std::vector<optim::OptimizerParamGroup> groups;
+  groups.emplace_back(Parameters{p[0]});
+  groups.emplace_back(Parameters{p[1]}, std::make_unique<Options>(fast));
+  return std::make_unique<Optimizer>(groups, options);
+}
+
 std::unique_ptr<optim::Optimizer> make_optimizer(const json& row, const Parameters& parameters) {
   const json& o = row.at("options");
   const double lr = o.at("lr");
+  const bool grouped = row.at("name").get<std::string>().ends_with("/groups");
   if (row.at("optimizer") == "SGD") {
     auto options = optim::SGDOptions(lr).momentum(o.value("momentum", 0.0)).dampening(o.value("dampening", 0.0));
     options.weight_decay(o.value("weight_decay", 0.0)).nesterov(o.value("nesterov", false));
-    return std::make_unique<optim::SGD>(parameters, options);
+    return make<optim::SGD>(options, parameters, grouped);
   }
   const auto set = [&](auto options) {  // what the row does not name keeps our default
     if (o.contains("betas")) options.betas({o["betas"][0].get<double>(), o["betas"][1].get<double>()});
@@ -45,8 +58,8 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const json& row, const Paramete
     if (o.contains("amsgrad")) options.amsgrad(o["amsgrad"]);
     return options;
   };
-  if (row.at("optimizer") == "AdamW") return std::make_unique<optim::AdamW>(parameters, set(optim::AdamWOptions(lr)));
-  return std::make_unique<optim::Adam>(parameters, set(optim::AdamOptions(lr)));
+  if (row.at("optimizer") == "AdamW") return make<optim::AdamW>(set(optim::AdamWOptions(lr)), parameters, grouped);
+  return make<optim::Adam>(set(optim::AdamOptions(lr)), parameters, grouped);
 }
 
 std::unique_ptr<optim::LRScheduler> make_scheduler(const std::string& name, optim::Optimizer& o) {
@@ -68,7 +81,6 @@ TEST_CASE("ten steps of every optimizer give PyTorch's parameters", "[optim]") {
   size_t compared = 0;
   for (const json& row : fixture().at("optimizers")) {
     const std::string name = row.at("name");
-    if (name.ends_with("/groups")) continue;
     CAPTURE(name);
     const Parameters p = {from_formula({3, 4}, 1).requires_grad_(), from_formula({5}, 2).requires_grad_()};
     const auto optimizer = make_optimizer(row, p);
@@ -87,18 +99,21 @@ TEST_CASE("ten steps of every optimizer give PyTorch's parameters", "[optim]") {
     }
     ++compared;
   }
-  CHECK(compared == 13);
+  CHECK(compared == 15);
 }
 
 TEST_CASE("schedules give PyTorch's learning rates, before the first step and after each", "[optim]") {
   REQUIRE(fixture().at("schedulers").size() == 8);
   for (const json& row : fixture().at("schedulers")) {
     CAPTURE(row.at("name"));
-    optim::SGD optimizer({zeros({1}).requires_grad_()}, fixture().at("base_rates")[0].get<double>());
+    const json& base = fixture().at("base_rates");
+    optim::SGD optimizer({zeros({1}).requires_grad_()}, base[0].get<double>());
+    optimizer.add_param_group({{zeros({1}).requires_grad_()}, std::make_unique<optim::SGDOptions>(base[1])});
     const auto scheduler = make_scheduler(row.at("name"), optimizer);
     for (const json& rates : row.at("rates")) {
       // PyTorch multiplies step by step, we evaluate the closed form: twenty roundings
-      CHECK(optimizer.lr() == Approx(rates[0].get<double>()).epsilon(1e-12).margin(1e-16));
+      for (size_t group = 0; group < 2; ++group)
+        CHECK(scheduler->get_last_lr().at(group) == Approx(rates[group].get<double>()).epsilon(1e-12).margin(1e-16));
       scheduler->step();
     }
   }
@@ -138,10 +153,113 @@ TEST_CASE("optimizers refuse what makes no sense, with the value", "[optim]") {
   CHECK_THROWS_WITH(optim::SGD({w}, -0.1), Contains("lr") && Contains("-0.1"));
   CHECK_THROWS_WITH(optim::SGD({w}, optim::SGDOptions(0.1).nesterov(true)), Contains("nesterov"));
   CHECK_THROWS_WITH(optim::Adam({w}, optim::AdamOptions(0.1).betas({0.9, 1.5})), Contains("beta2") && Contains("1.5"));
-  CHECK_THROWS_WITH(optim::Adam({}), Contains("at least one parameter"));
+  CHECK_THROWS_WITH(optim::Adam(Parameters()), Contains("at least one parameter"));
+  CHECK_THROWS_WITH(optim::AdamW({w}, optim::AdamWOptions(0.1).betas({1, 0.9})), Contains("AdamW: beta1 is 1;"));
+  CHECK_THROWS_WITH(optim::Adam({w}, optim::AdamOptions(0.1).eps(-1)), Contains("eps -1"));
+  CHECK_THROWS_WITH(optim::SGD({w}, optim::SGDOptions(0.1).weight_decay(-2)), Contains("weight_decay is -2"));
   CHECK_THROWS_WITH(optim::SGD({w * 2}, 0.1), Contains("leaves"));
+  CHECK_THROWS_WITH(optim::SGD({w, w}, 0.1), Contains("(2,)") && Contains("twice"));
   optim::SGD optimizer({w}, 0.1);
   CHECK_THROWS_WITH(optim::StepLR(optimizer, 0), Contains("step_size is 0"));
   w.set_grad(ones({3}));
   CHECK_THROWS_WITH(optimizer.step(), Contains("(2,)") && Contains("(3,)"));
+}
+
+TEST_CASE("groups are changed one by one, by LibTorch's idiom, and added later", "[optim]") {
+  const Tensor a = ones({2}).requires_grad_(), b = ones({2}).requires_grad_(), c = ones({2}).requires_grad_();
+  std::vector<optim::OptimizerParamGroup> groups{Parameters{a}, Parameters{b}};
+  optim::SGD optimizer(groups, optim::SGDOptions(1));
+  for (auto& group : optimizer.param_groups())
+    if (group.has_options() && group.params()[0].is_same(b)) static_cast<optim::SGDOptions&>(group.options()).lr(0.25);
+  optimizer.add_param_group({{c}, std::make_unique<optim::SGDOptions>(0.5)});
+  CHECK(optimizer.parameters().size() == 3);
+  for (const Tensor& p : optimizer.parameters()) p.set_grad(ones({2}));
+  optimizer.step();
+  CHECK(a.equal(zeros({2})));
+  CHECK(b.equal(full({2}, 0.75)));
+  CHECK(c.equal(full({2}, 0.5)));
+  optimizer.set_lr(2);
+  CHECK(optimizer.param_groups()[2].options().get_lr() == 2);
+  CHECK_THROWS_WITH(optimizer.add_param_group({{a}}), Contains("twice"));
+  CHECK_THROWS_WITH(optimizer.add_param_group({{ones({1})}, std::make_unique<optim::AdamOptions>()}),
+                    Contains("SGD") && Contains("another optimizer"));
+  CHECK(optimizer.param_groups().size() == 3);
+}
+
+TEST_CASE("one optimizer updates parameters on two devices as two optimizers would", "[optim]") {
+  set_cpu_device_count(2);
+  const bool adam = GENERATE(true, false);
+  const auto train = [&](std::vector<Parameters> each) {  // one optimizer for each list
+    std::vector<std::unique_ptr<optim::Optimizer>> optimizers;
+    for (const Parameters& p : each)
+      if (adam)
+        optimizers.push_back(std::make_unique<optim::Adam>(p, optim::AdamOptions(0.1)));
+      else
+        optimizers.push_back(std::make_unique<optim::SGD>(p, optim::SGDOptions(0.1).momentum(0.9)));
+    for (uint32_t step = 1; step <= 5; ++step) {
+      uint32_t salt = 10 * step;
+      for (const Parameters& list : each)
+        for (const Tensor& p : list) p.set_grad(from_formula(p.sizes(), ++salt).to(p.device()));
+      for (const auto& optimizer : optimizers) optimizer->step();
+    }
+  };
+  const auto parameters = [] {
+    return Parameters{from_formula({3}, 1).requires_grad_(),
+                      from_formula({4}, 2).to(Device("cpu:1")).detach().requires_grad_()};
+  };
+  const Parameters together = parameters(), apart = parameters();
+  train({together});
+  train({{apart[0]}, {apart[1]}});
+  for (size_t i = 0; i < 2; ++i) CHECK(together[i].equal(apart[i]));
+  CHECK(together[1].device() == Device("cpu:1"));
+  set_cpu_device_count(1);
+}
+
+TEST_CASE("step calls a closure, recorded, and returns its loss", "[optim]") {
+  const Tensor w = ones({2}).requires_grad_();
+  optim::SGD optimizer({w}, 0.25);
+  const NoGradGuard guard;
+  const Tensor loss = optimizer.step([&] {
+    optimizer.zero_grad();
+    const Tensor loss = w.square().sum();
+    loss.backward();
+    return loss;
+  });
+  CHECK(loss.item<float>() == 2);
+  CHECK(w.equal(full({2}, 0.5)));
+  CHECK_FALSE(optimizer.step().defined());
+}
+
+TEST_CASE("AMSGrad may be turned on late", "[optim]") {
+  const Tensor w = ones({2}).requires_grad_();
+  optim::Adam optimizer({w}, optim::AdamOptions(0.1));
+  for (int i = 0; i < 2; ++i) {
+    w.set_grad(ones({2}));
+    optimizer.step();
+    static_cast<optim::AdamOptions&>(optimizer.param_groups()[0].options()).amsgrad(true);
+  }
+  CHECK(optimizer.state().size() == 4);
+}
+
+TEST_CASE("an optimizer's state goes where its module goes", "[optim]") {
+  set_cpu_device_count(2);
+  const bool adam = GENERATE(true, false);
+  nn::Linear moved(2, 2), stays(2, 2);
+  stays->load_state_dict(moved->state_dict());
+  const auto make_one = [&](const nn::Linear& layer) -> std::unique_ptr<optim::Optimizer> {
+    if (adam) return std::make_unique<optim::AdamW>(layer->parameters(), optim::AdamWOptions(0.1).amsgrad(true));
+    return std::make_unique<optim::SGD>(layer->parameters(), optim::SGDOptions(0.1).momentum(0.9));
+  };
+  const auto a = make_one(moved), b = make_one(stays);
+  for (int step = 0; step < 3; ++step) {
+    const Tensor x = full({1, 2}, step + 1.0);
+    moved(x.to(moved->weight.device())).square().sum().backward();
+    stays(x).square().sum().backward();
+    a->step();
+    b->step();
+    moved->to(Device("cpu:1"));
+  }
+  for (const auto& entry : a->state()) CHECK(entry.second.device() == Device("cpu:1"));
+  CHECK(moved->weight.cpu().equal(stays->weight));
+  set_cpu_device_count(1);
 }

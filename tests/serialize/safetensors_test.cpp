@@ -1,9 +1,11 @@
 #include "tandem/serialize/safetensors.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <random>
+#include <thread>
 
 #include "tandem/tests/catch.h"
 #include "tandem/tests/temporary.h"
@@ -137,7 +139,7 @@ TEST_CASE("every defect of a safetensors file is an error that names the file an
   header("{", "not valid JSON");
   header("\xff\xfe", "not valid JSON");
   header("[1]", "not a JSON object");
-  header(std::string(100000, '['), "not valid JSON");
+  header(std::string(100000, '['), "nests deeper than 8 levels");
   header(R"({"a":{)" + two + "[0,8]}} x", "not valid JSON");
   header(R"({"a":1})", "'a'");
   header(R"({"a":{"dtype":"F32","shape":[2]}})", "no data_offsets");
@@ -204,5 +206,45 @@ TEST_CASE("a disk that is full leaves the old file and nothing half-written", "[
   std::signal(SIGXFSZ, old_handler);
   REQUIRE_THAT(message, Contains(path) && Contains("File too large"));
   REQUIRE(read_file(path) == before);
+  REQUIRE(folder.count() == 1);
+}
+
+TEST_CASE("a header that nests without end is an error", "[serialize]") {
+  const TemporaryFolder folder;
+  const std::string open(500000, '['), close(500000, ']');
+  for (const std::string& shape : {open + close, open, "[" + open + "1" + close + "]"}) {
+    write_file(folder / "deep",
+               file_bytes(R"({"a":{"dtype":"F32","data_offsets":[0,4],"shape":)" + shape + "}}", "abcd"));
+    REQUIRE_THROWS_WITH(load_safetensors(folder / "deep"), Contains(folder / "deep") && Contains("nests deeper"));
+  }
+}
+
+TEST_CASE("what is not a file is neither read nor replaced", "[serialize]") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  REQUIRE_THROWS_WITH(load_safetensors(pipe), Contains(pipe) && Contains("is not a file"));
+  REQUIRE_THROWS_WITH(save(core::scalar(1, kFloat32, kCPU), pipe), Contains(pipe) && Contains("is not a file"));
+  REQUIRE_THROWS_WITH(save(core::scalar(1, kFloat32, kCPU), folder.path()), Contains("is not a file"));
+  REQUIRE(std::filesystem::is_fifo(pipe));
+  REQUIRE(folder.count() == 1);
+}
+
+TEST_CASE("threads that save to one path leave one whole file", "[serialize]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "shared";
+  std::vector<std::thread> threads;
+  for (int64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      Tensor mine = core::empty({1000 * (t + 1)}, kInt64, kCPU);
+      std::fill_n(mine.data<int64_t>(), mine.numel(), t);
+      for (int i = 0; i < 10; ++i) save(mine, path);
+    });
+  for (std::thread& t : threads) t.join();
+  Tensor read;
+  load(read, path);
+  const int64_t winner = read.data<int64_t>()[0];
+  REQUIRE(read.numel() == 1000 * (winner + 1));
+  for (int64_t i = 0; i < read.numel(); ++i) REQUIRE(read.data<int64_t>()[i] == winner);
   REQUIRE(folder.count() == 1);
 }

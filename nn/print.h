@@ -1,0 +1,23 @@
+// Options as modules print them, in the words of Python's PyTorch: what one prints compares with what the other does.
+#pragma once
+#include <concepts>
+#include <sstream>
+#include <string>
+
+#include "tandem/autograd/matmul.h"
+
+namespace tandem::nn {
+
+template <std::same_as<bool> Bool> const char* printed(Bool value) { return value ? "True" : "False"; }
+/// 1.0, 0.5, 1e-05
+inline std::string printed(double value) {
+  std::ostringstream out;
+  out << value;
+  const std::string text = out.str();
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+}
+inline std::string tuple(const Pair& p) { return "(" + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ")"; }
+/// One number when both are the same, as they were given most likely.
+inline std::string printed(const Pair& p) { return p[0] == p[1] ? std::to_string(p[0]) : tuple(p); }
+
+}  // namespace tandem::nn

@@ -1,0 +1,94 @@
+#include "tandem/optim/adam.h"
+
+#include <map>
+
+#include "tandem/autograd/factory.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/nn.h"
+#include "tandem/optim/update.h"
+
+namespace tandem::optim {
+namespace {
+
+template <class Options> void check_values(const char* op, const OptimizerOptions& options) {
+  const auto& o = detail::options_as<Options>(op, options);
+  const auto check_beta = [&](const char* name, double beta) {
+    TANDEM_CHECK(beta >= 0 && beta < 1, op, ": ", name, " is ", beta, "; accepted: 0 or more, below 1");
+  };
+  TANDEM_CHECK(o.lr() >= 0 && o.eps() >= 0 && o.weight_decay() >= 0, op, ": lr is ", o.lr(), ", eps ", o.eps(),
+               ", weight_decay ", o.weight_decay(), "; accepted: 0 or more");
+  check_beta("beta1", std::get<0>(o.betas()));
+  check_beta("beta2", std::get<1>(o.betas()));
+}
+
+}  // namespace
+
+void AdamBase::resize_state() {
+  for (std::vector<Tensor>* state : {&steps_, &exp_avgs_, &exp_avg_sqs_, &max_exp_avg_sqs_}) state->resize(size());
+}
+
+template <class Options> void AdamBase::update_by(const Options& o, const OptimizerParamGroup& group, size_t first) {
+  constexpr bool decoupled = std::is_same_v<Options, AdamWOptions>;
+  struct Batch {
+    std::vector<Tensor> gradients, steps, parameters, exp_avgs, exp_avg_sqs, maxima;
+  };
+  std::map<Device, Batch> batches;
+  for (size_t i = 0; i < group.params().size(); ++i) {
+    const Tensor& p = group.params()[i];
+    if (!detail::ready(decoupled ? "AdamW" : "Adam", p)) continue;
+    const size_t k = first + i;
+    if (!steps_[k].defined()) {
+      steps_[k] = zeros({}, TensorOptions(kFloat32).device(p.device()));
+      exp_avgs_[k] = zeros_like(p);
+      exp_avg_sqs_[k] = zeros_like(p);
+    }
+    if (o.amsgrad() && !max_exp_avg_sqs_[k].defined()) max_exp_avg_sqs_[k] = zeros_like(p);
+    steps_[k] = steps_[k].to(p.device());
+    for (Tensor* state : {&exp_avgs_[k], &exp_avg_sqs_[k], &max_exp_avg_sqs_[k]})
+      if (state->defined()) detail::follow(*state, p);
+    Batch& b = batches[p.device()];
+    b.gradients.push_back(p.grad().contiguous());
+    b.steps.push_back(steps_[k]);
+    b.parameters.push_back(p);
+    b.exp_avgs.push_back(exp_avgs_[k]);
+    b.exp_avg_sqs.push_back(exp_avg_sqs_[k]);
+    b.maxima.push_back(max_exp_avg_sqs_[k]);
+  }
+  const auto [beta1, beta2] = o.betas();
+  const kernels::AdamStep s{o.lr(), beta1, beta2, o.eps(), o.weight_decay(), decoupled, o.amsgrad()};
+  for (auto& entry : batches) {
+    Batch& b = entry.second;
+    for (Tensor& step : b.steps) step.add_(1);
+    TANDEM_DISPATCH(entry.first, adam, s, b.gradients, b.steps, b.parameters, b.exp_avgs, b.exp_avg_sqs, b.maxima);
+    for (const Tensor& p : b.parameters) p.bump_version();
+  }
+}
+std::vector<Optimizer::Slot> AdamBase::slots() {
+  std::vector<Slot> out;
+  for (size_t i = 0; i < size(); ++i) {
+    const std::string prefix = std::to_string(i) + ".";
+    out.push_back({prefix + "step", parameters()[i], true, steps_[i]});
+    out.push_back({prefix + "exp_avg", parameters()[i], false, exp_avgs_[i]});
+    out.push_back({prefix + "exp_avg_sq", parameters()[i], false, exp_avg_sqs_[i]});
+    out.push_back({prefix + "max_exp_avg_sq", parameters()[i], false, max_exp_avg_sqs_[i]});
+  }
+  return out;
+}
+
+Adam::Adam(std::vector<OptimizerParamGroup> groups, const AdamOptions& defaults) : AdamBase(defaults.clone()) {
+  add_param_groups(std::move(groups));
+}
+void Adam::update(const OptimizerParamGroup& group, size_t first) {
+  update_by(static_cast<const AdamOptions&>(group.options()), group, first);
+}
+void Adam::check_options(const OptimizerOptions& options) const { check_values<AdamOptions>("Adam", options); }
+
+AdamW::AdamW(std::vector<OptimizerParamGroup> groups, const AdamWOptions& defaults) : AdamBase(defaults.clone()) {
+  add_param_groups(std::move(groups));
+}
+void AdamW::update(const OptimizerParamGroup& group, size_t first) {
+  update_by(static_cast<const AdamWOptions&>(group.options()), group, first);
+}
+void AdamW::check_options(const OptimizerOptions& options) const { check_values<AdamWOptions>("AdamW", options); }
+
+}  // namespace tandem::optim

@@ -1,0 +1,62 @@
+// Adam and AdamW.
+#pragma once
+#include "tandem/optim/optimizer.h"
+
+namespace tandem::optim {
+
+struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
+  AdamOptions(double lr = 1e-3) : lr_(lr) {}
+  using Betas = std::tuple<double, double>;
+  TANDEM_ARG(double, lr);
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);
+  TANDEM_ARG(double, eps) = 1e-8;
+  TANDEM_ARG(double, weight_decay) = 0;
+  TANDEM_ARG(bool, amsgrad) = false;
+};
+struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
+  AdamWOptions(double lr = 1e-3) : lr_(lr) {}
+  using Betas = std::tuple<double, double>;
+  TANDEM_ARG(double, lr);
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);
+  TANDEM_ARG(double, eps) = 1e-8;
+  TANDEM_ARG(double, weight_decay) = 1e-2;
+  TANDEM_ARG(bool, amsgrad) = false;
+};
+
+/// What both share: moments of the gradient and of its square.
+class AdamBase : public Optimizer {
+ protected:
+  using Optimizer::Optimizer;
+  template <class Options> void update_by(const Options& options, const OptimizerParamGroup& group, size_t first);
+  std::vector<Slot> slots() override;
+  void resize_state() override;
+
+ private:
+  std::vector<Tensor> steps_, exp_avgs_, exp_avg_sqs_, max_exp_avg_sqs_;
+};
+
+/// Kingma and Ba (2015, arXiv:1412.6980); weight decay is added to the gradient.
+class Adam : public AdamBase {
+ public:
+  explicit Adam(std::vector<OptimizerParamGroup> groups, const AdamOptions& defaults = {});
+  explicit Adam(std::vector<Tensor> parameters, const AdamOptions& defaults = {})
+      : Adam(std::vector<OptimizerParamGroup>{std::move(parameters)}, defaults) {}
+
+ private:
+  void update(const OptimizerParamGroup& group, size_t first) override;
+  void check_options(const OptimizerOptions& options) const override;
+};
+
+/// Loshchilov and Hutter (2019, arXiv:1711.05101): weight decay apart from the gradient.
+class AdamW : public AdamBase {
+ public:
+  explicit AdamW(std::vector<OptimizerParamGroup> groups, const AdamWOptions& defaults = {});
+  explicit AdamW(std::vector<Tensor> parameters, const AdamWOptions& defaults = {})
+      : AdamW(std::vector<OptimizerParamGroup>{std::move(parameters)}, defaults) {}
+
+ private:
+  void update(const OptimizerParamGroup& group, size_t first) override;
+  void check_options(const OptimizerOptions& options) const override;
+};
+
+}  // namespace tandem::optim

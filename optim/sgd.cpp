@@ -1,0 +1,58 @@
+#include "tandem/optim/sgd.h"
+
+#include <map>
+
+#include "tandem/autograd/factory.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/nn.h"
+#include "tandem/optim/update.h"
+
+namespace tandem::optim {
+
+SGD::SGD(std::vector<OptimizerParamGroup> groups, const SGDOptions& defaults) : Optimizer(defaults.clone()) {
+  add_param_groups(std::move(groups));
+}
+void SGD::check_options(const OptimizerOptions& options) const {
+  const auto& o = detail::options_as<SGDOptions>("SGD", options);
+  detail::check_not_negative("SGD: lr", o.lr());
+  detail::check_not_negative("SGD: momentum", o.momentum());
+  detail::check_not_negative("SGD: weight_decay", o.weight_decay());
+  TANDEM_CHECK(!o.nesterov() || (o.momentum() > 0 && o.dampening() == 0),
+               "SGD: nesterov needs a momentum above 0 and no dampening");
+}
+void SGD::resize_state() { momenta_.resize(size()); }
+
+void SGD::update(const OptimizerParamGroup& group, size_t first) {
+  const auto& o = static_cast<const SGDOptions&>(group.options());
+  struct Batch {
+    std::vector<Tensor> gradients, parameters, momenta;
+  };
+  std::map<std::pair<Device, bool>, Batch> batches;  // by whether the momentum buffer begins with this step
+  for (size_t i = 0; i < group.params().size(); ++i) {
+    const Tensor& p = group.params()[i];
+    if (!detail::ready("SGD", p)) continue;
+    Tensor& momentum = momenta_[first + i];
+    const bool begins = o.momentum() != 0 && !momentum.defined();
+    if (begins) momentum = zeros_like(p);
+    if (momentum.defined()) detail::follow(momentum, p);
+    Batch& b = batches[{p.device(), begins}];
+    b.gradients.push_back(p.grad().contiguous());
+    b.parameters.push_back(p);
+    b.momenta.push_back(momentum);
+  }
+  for (auto& entry : batches) {
+    const auto& [device, begins] = entry.first;
+    Batch& b = entry.second;
+    const kernels::SgdStep s{o.lr(), o.momentum(), o.dampening(), o.weight_decay(), o.nesterov(), begins};
+    TANDEM_DISPATCH(device, sgd, s, b.gradients, b.parameters, b.momenta);
+    for (const Tensor& p : b.parameters) p.bump_version();
+  }
+}
+std::vector<Optimizer::Slot> SGD::slots() {
+  std::vector<Slot> out;
+  for (size_t i = 0; i < momenta_.size(); ++i)
+    out.push_back({std::to_string(i) + ".momentum_buffer", parameters()[i], false, momenta_[i]});
+  return out;
+}
+
+}  // namespace tandem::optim

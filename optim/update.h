@@ -1,0 +1,32 @@
+// What the optimizers' updates share. Internal.
+#pragma once
+#include <cmath>
+#include <typeinfo>
+
+#include "tandem/core/tensor.h"
+#include "tandem/optim/optimizer.h"
+
+namespace tandem::optim::detail {
+
+/// Whether p has a gradient, one that fits.
+inline bool ready(const char* op, const Tensor& p) {
+  if (!p.grad().defined()) return false;
+  TANDEM_CHECK(p.grad().sizes() == p.sizes() && p.grad().dtype() == p.dtype() && p.grad().device() == p.device(), op,
+               ": a parameter of ", p.dtype(), p.sizes(), " on ", p.device(), " has a gradient of ", p.grad().dtype(),
+               p.grad().sizes(), " on ", p.grad().device());
+  TANDEM_CHECK(p.is_contiguous(), op, ": a parameter of ", p.sizes(), " is not contiguous");
+  return true;
+}
+/// State goes where its parameter went, should that have been moved or converted since the last step.
+inline void follow(Tensor& state, const Tensor& p) { state = state.to(p.device(), p.dtype()); }
+inline void check_not_negative(const char* what, double value) {
+  TANDEM_CHECK(value >= 0, what, " is ", value, "; accepted: 0 or more");
+}
+/// The options as what they must be.
+template <class Options> const Options& options_as(const char* op, const OptimizerOptions& options) {
+  const auto* const own = dynamic_cast<const Options*>(&options);
+  TANDEM_CHECK(own, op, ": a parameter group has the options of another optimizer");
+  return *own;
+}
+
+}  // namespace tandem::optim::detail
