@@ -13,11 +13,17 @@ namespace {
                                    size - 1);
 }
 bool outside(int64_t index, int64_t size) { return static_cast<uint64_t>(index) >= static_cast<uint64_t>(size); }
+/// Of `count` indices, the first of which is number `first`. The signs are gathered, so that there is one branch.
+void check_run(const char* op, const int64_t* at, int64_t first, int64_t count, int64_t size) {
+  int64_t signs = 0;
+  for (int64_t i = 0; i < count; ++i) signs |= at[i] | (size - 1 - at[i]);
+  if (signs >= 0) [[likely]]
+    return;
+  for (int64_t i = 0; i < count; ++i)
+    if (outside(at[i], size)) throw_index(op, first + i, at[i], size);
+}
 void check_indices(const char* op, const Tensor& index, int64_t size) {
-  const int64_t* const p = index.data<int64_t>();
-  for (int64_t i = 0; i < index.numel(); ++i)
-    if (outside(p[i], size)) [[unlikely]]
-      throw_index(op, i, p[i], size);
+  check_run(op, index.data<int64_t>(), 0, index.numel(), size);
 }
 template <class T> T add(T a, T b) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
@@ -99,7 +105,7 @@ void index_copy(const Tensor& x, const Tensor& index, Tensor& y) {
 void gather(const Tensor& x, const Tensor& index, Tensor& y) {
   const int64_t n = x.size(1), inner = x.size(2), m = y.size(1);
   // Runs that share a base: of columns, or of a whole row where every row has but one.
-  const int64_t run = inner == 1 ? m : inner, runs_per_base = inner == 1 ? 1 : m, step = inner == 1 ? 0 : 1;
+  const int64_t run = inner == 1 ? m : inner, runs_per_base = inner == 1 ? 1 : m;
   const int64_t* const index_data = index.data<int64_t>();
   visit_bytes(y.itemsize(), [&]<class T>() {
     parallel_for(y.numel(), 16384, [&](int64_t begin, int64_t end) {
@@ -108,11 +114,11 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
         const T* const from = static_cast<const T*>(x.raw_data()) + first / run / runs_per_base * n * inner;
         T* const to = static_cast<T*>(y.raw_data()) + first;
         const int64_t* const at = index_data + first;
-        for (int64_t i = 0; i < width; ++i) {
-          if (outside(at[i], n)) [[unlikely]]
-            throw_index("gather", first + i, at[i], n);
-          to[i] = from[at[i] * inner + (column + i) * step];
-        }
+        check_run("gather", at, first, width, n);
+        if (inner == 1)
+          for (int64_t i = 0; i < width; ++i) to[i] = from[at[i]];
+        else
+          for (int64_t i = 0; i < width; ++i) to[i] = from[at[i] * inner + column + i];
         first += width;
       }
     });
@@ -124,25 +130,25 @@ namespace {
 template <class T, class Join> void scatter_columns(const Tensor& index, const Tensor& source, Tensor& y, Join join) {
   const int64_t n = y.size(1), inner = y.size(2), m = index.size(1), columns = y.size(0) * inner;
   const int64_t* const index_data = index.data<int64_t>();
-  // A run of the source, `place` on, into y from `to` on; `step` is 1 where its elements go to columns side by side.
-  const auto put = [&](int64_t place, int64_t count, T* to, int64_t step) {
+  // A run of the source, `place` on, into y from `to` on: all into one column, or into columns side by side.
+  const auto put = [&](int64_t place, int64_t count, T* to) {
     const T* const from = static_cast<const T*>(source.raw_data()) + place;
     const int64_t* const at = index_data + place;
-    for (int64_t i = 0; i < count; ++i) {
-      if (outside(at[i], n)) [[unlikely]]
-        throw_index("scatter", place + i, at[i], n);
-      join(to[at[i] * inner + i * step], from[i]);
-    }
+    check_run("scatter", at, place, count, n);
+    if (inner == 1)
+      for (int64_t i = 0; i < count; ++i) join(to[at[i]], from[i]);
+    else
+      for (int64_t i = 0; i < count; ++i) join(to[at[i] * inner + i], from[i]);
   };
   parallel_for(columns, std::max<int64_t>(16384 / std::max<int64_t>(m, 1), 1), [&](int64_t begin, int64_t end) {
     T* const to = static_cast<T*>(y.raw_data());
     if (inner == 1) {
-      for (int64_t o = begin; o < end; ++o) put(o * m, m, to + o * n, 0);
+      for (int64_t o = begin; o < end; ++o) put(o * m, m, to + o * n);
       return;
     }
     for (int64_t first = begin; first < end;) {
       const int64_t o = first / inner, column = first % inner, width = std::min(inner - column, end - first);
-      for (int64_t i = 0; i < m; ++i) put((o * m + i) * inner + column, width, to + o * n * inner + column, 1);
+      for (int64_t i = 0; i < m; ++i) put((o * m + i) * inner + column, width, to + o * n * inner + column);
       first += width;
     }
   });
