@@ -115,12 +115,21 @@ Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weig
   Tensor losses = core::empty({x.size(0)}, x.dtype(), x.device()),
          weights = core::empty({x.size(0)}, x.dtype(), x.device());
   TANDEM_DISPATCH(x.device(), nll, x, t, w, ignore_index, losses, weights);
-  losses = record("nll_loss", losses, {log_prob}, {t, weights},
-                  [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                    return {nll_backward(dy, ctx.saved(0), ctx.saved(1), sizes)};
-                  });
-  const Tensor loss = reduction == Reduction::mean ? losses.sum() / weights.sum() : reduced(losses, reduction);
-  return loss.to(log_prob.dtype());
+  const Shape sizes = x.sizes();
+  if (reduction == Reduction::mean) {
+    Tensor loss = core::empty({}, x.dtype(), x.device()), total = core::empty({}, x.dtype(), x.device());
+    TANDEM_DISPATCH(x.device(), nll_mean, losses, weights, loss, total);
+    return record("nll_loss", loss, {log_prob}, {t, weights, total},
+                  [sizes](const Context& ctx, const Tensor& dy) -> Grads {
+                    const Tensor each = (dy / ctx.saved(2)).expand({sizes[0]});
+                    return {nll_backward(each, ctx.saved(0), ctx.saved(1), sizes)};
+                  })
+        .to(log_prob.dtype());
+  }
+  losses = record("nll_loss", losses, {log_prob}, {t, weights}, [sizes](const Context& ctx, const Tensor& dy) -> Grads {
+    return {nll_backward(dy, ctx.saved(0), ctx.saved(1), sizes)};
+  });
+  return reduced(losses, reduction).to(log_prob.dtype());
 }
 
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction,

@@ -31,6 +31,8 @@ struct SgdStep {
      undefined */                                                                                                    \
   void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int64_t ignore_index, Tensor& losses, \
            Tensor& weights);                                                                                         \
+  /* total = the sum of weights, loss = that of losses over it; both are single elements */                          \
+  void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor& total);                           \
   /* dx[i, t] = -dloss[i] weights[i], zero elsewhere */                                                              \
   void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, Tensor& dx);                   \
   /* x (N, C, L): mean and 1 / sqrt(var + eps) of each channel; var is returned too */                               \

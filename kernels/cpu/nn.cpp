@@ -61,12 +61,16 @@ void log_softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {
 }
 
 TANDEM_DECLARE_LOOP(nll)
+TANDEM_DECLARE_LOOP(nll_mean)
 TANDEM_DECLARE_LOOP(nll_backward)
 void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int64_t ignore_index, Tensor& losses,
          Tensor& weights) {
   check_targets("nll_loss", target, log_prob.size(1), ignore_index);
   run(plan("nll", loops::nll, log_prob.dtype(), {losses, weights, log_prob, target, weight},
            {integer(log_prob.size(1)), integer(ignore_index)}, log_prob.size(0), 1));
+}
+void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor& total) {
+  run(plan("nll_mean", loops::nll_mean, loss.dtype(), {loss, total, losses, weights}, {integer(losses.numel())}, 1, 1));
 }
 void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, Tensor& dx) {
   run(plan("nll_backward", loops::nll_backward, dx.dtype(), {dx, dloss, target, weights}, {integer(dx.size(1))},

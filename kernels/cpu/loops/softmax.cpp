@@ -72,6 +72,15 @@ template <class T> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
     data<T>(loop, 1)[r] = weight;
   }
 }
+/// Operands: loss, total weight, losses, weights. Scalar: how many. One unit; in double, as many may be summed.
+template <class T> void nll_mean_body(const Loop& loop, int64_t, int64_t) {
+  const int64_t n = loop.scalars[0].integer;
+  const T *const losses = data<const T>(loop, 2), *const weights = data<const T>(loop, 3);
+  const double sum = lane_sum<double>(n, [=](int64_t i) { return double(losses[i]); });
+  const double total = lane_sum<double>(n, [=](int64_t i) { return double(weights[i]); });
+  *data<T>(loop, 0) = T(sum / total);
+  *data<T>(loop, 1) = T(total);
+}
 /// Operands: dx, dloss, target, weights. Scalars: n, ignore_index is told by a weight of the row.
 template <class T> void nll_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
@@ -91,4 +100,5 @@ TANDEM_REAL_ROW(log_softmax, log_softmax_body)
 TANDEM_REAL_ROW(softmax_backward, softmax_backward_body)
 TANDEM_REAL_ROW(log_softmax_backward, log_softmax_backward_body)
 TANDEM_REAL_ROW(nll, nll_body)
+TANDEM_REAL_ROW(nll_mean, nll_mean_body)
 TANDEM_REAL_ROW(nll_backward, nll_backward_body)
