@@ -37,7 +37,11 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     mean = core::empty({channels}, x.dtype(), x.device());
     rstd = core::empty({channels}, x.dtype(), x.device());
     Tensor var = core::empty({channels}, x.dtype(), x.device());
-    TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
+    if (count > 0) {
+      TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
+    } else {  // nothing to average: any finite numbers, so that the weight's gradient is zero
+      mean.zero_(), rstd.zero_();
+    }
     if (running_mean.defined() && count > 0) {
       const NoGradGuard guard;
       Tensor m = running_mean, v = running_var;

@@ -65,7 +65,7 @@ template <class Request> std::string describe(const Request&) { return ""; }
 }  // namespace detail
 
 /// Iterate it once per epoch: `for (auto& batch : *loader)`. begin() starts a new epoch, whether or not the last one
-/// came to its end; an iterator of an earlier epoch must not be used after it.
+/// came to its end; an iterator of an earlier epoch can go no further then.
 template <class Dataset, class Sampler> class StatelessDataLoader {
  public:
   using BatchType = typename Dataset::BatchType;
@@ -89,11 +89,13 @@ template <class Dataset, class Sampler> class StatelessDataLoader {
     using pointer = BatchType*;
     using reference = BatchType&;
     Iterator() = default;
-    explicit Iterator(StatelessDataLoader* loader) : loader_(loader) { ++*this; }
+    explicit Iterator(StatelessDataLoader* loader) : loader_(loader), epoch_(loader->epoch_) { ++*this; }
     BatchType& operator*() const { return *checked(); }
     BatchType* operator->() const { return checked(); }
     Iterator& operator++() {
       TANDEM_CHECK(loader_, "DataLoader: its iterator is already at the end");
+      TANDEM_CHECK(epoch_ == loader_->epoch_,
+                   "DataLoader: begin() was called again; an iterator of the epoch before it", " cannot go on");
       auto batch = loader_->next();
       if (batch)
         batch_ = std::make_shared<BatchType>(std::move(*batch));
@@ -109,12 +111,14 @@ template <class Dataset, class Sampler> class StatelessDataLoader {
       return batch_.get();
     }
     StatelessDataLoader* loader_ = nullptr;  // null at the end
+    size_t epoch_ = 0;
     std::shared_ptr<BatchType> batch_;
   };
 
   Iterator begin() {
     if (workers_) workers_->clear();
     sampler_.reset();
+    ++epoch_;
     exhausted_ = false;
     if (workers_) {
       const size_t jobs = options_.max_jobs().value_or(2 * options_.workers());
@@ -161,6 +165,7 @@ template <class Dataset, class Sampler> class StatelessDataLoader {
   Dataset dataset_;
   Sampler sampler_;
   bool exhausted_ = false;
+  size_t epoch_ = 0;  // how often begin() was called
   std::unique_ptr<Workers> workers_;
 };
 template <class Dataset, class Sampler> using DataLoader = StatelessDataLoader<Dataset, Sampler>;

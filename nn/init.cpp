@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "tandem/autograd/factory.h"
+
 namespace tandem::nn {
 namespace init {
 
@@ -43,14 +45,19 @@ Tensor xavier_normal_(Tensor t, double gain) {
   const auto [in, out] = calculate_fan_in_and_fan_out(t);
   return normal_(std::move(t), 0, gain * std::sqrt(2.0 / static_cast<double>(in + out)));
 }
-Tensor kaiming_uniform_(Tensor t, double a, Nonlinearity nonlinearity) {
-  const double in = static_cast<double>(std::get<0>(calculate_fan_in_and_fan_out(t)));
-  const double bound = calculate_gain(nonlinearity, a) * std::sqrt(3.0 / in);
+namespace {
+double fan(const Tensor& t, FanMode mode) {
+  const auto [in, out] = calculate_fan_in_and_fan_out(t);
+  return static_cast<double>(mode == FanMode::fan_in ? in : out);
+}
+}  // namespace
+Tensor kaiming_uniform_(Tensor t, double a, FanMode mode, Nonlinearity nonlinearity) {
+  const double bound = calculate_gain(nonlinearity, a) * std::sqrt(3.0 / fan(t, mode));
   return uniform_(std::move(t), -bound, bound);
 }
-Tensor kaiming_normal_(Tensor t, double a, Nonlinearity nonlinearity) {
-  const double in = static_cast<double>(std::get<0>(calculate_fan_in_and_fan_out(t)));
-  return normal_(std::move(t), 0, calculate_gain(nonlinearity, a) / std::sqrt(in));
+Tensor kaiming_normal_(Tensor t, double a, FanMode mode, Nonlinearity nonlinearity) {
+  const double std = calculate_gain(nonlinearity, a) / std::sqrt(fan(t, mode));
+  return normal_(std::move(t), 0, std);
 }
 
 }  // namespace init
@@ -60,13 +67,11 @@ namespace utils {
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
                        bool error_if_nonfinite) {
   const NoGradGuard guard;
-  double total = 0;
-  for (const Tensor& p : parameters) {
-    if (!p.grad().defined()) continue;
-    const double n = p.grad().norm(norm_type).item<double>();
-    total = std::isinf(norm_type) ? std::max(total, n) : total + std::pow(n, norm_type);
-  }
-  if (!std::isinf(norm_type)) total = std::pow(total, 1 / norm_type);
+  std::vector<double> norms;
+  for (const Tensor& p : parameters)
+    if (p.grad().defined()) norms.push_back(p.grad().norm(norm_type).item<double>());
+  if (norms.empty()) return 0;
+  const double total = tensor(norms, kFloat64).norm(norm_type).item<double>();
   TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total), "clip_grad_norm_: the norm of the gradients is ", total);
   const double scale = max_norm / (total + 1e-6);
   if (scale < 1 || std::isnan(scale))

@@ -12,22 +12,41 @@ Tensor zeros_(Tensor t);
 /// Inputs and outputs of one unit of a weight (out, in, ...). @throws Error for fewer than two dimensions
 std::tuple<int64_t, int64_t> calculate_fan_in_and_fan_out(const Tensor& weight);
 enum class Nonlinearity { linear, sigmoid, tanh, relu, leaky_relu };
+using NonlinearityType = Nonlinearity;
+/// Whether the size of activations (inputs of a unit) or of gradients (its outputs) is kept.
+enum class FanMode { fan_in, fan_out };
+using FanModeType = FanMode;
 /// What the standard deviation is multiplied by to keep its size through a nonlinearity (a: leaky_relu's slope).
 double calculate_gain(Nonlinearity nonlinearity, double a = 0.01);
 /// Glorot and Bengio (2010)
 Tensor xavier_uniform_(Tensor t, double gain = 1);
 Tensor xavier_normal_(Tensor t, double gain = 1);
-/// He et al. (2015, arXiv:1502.01852), by fan in
-Tensor kaiming_uniform_(Tensor t, double a = 0, Nonlinearity nonlinearity = Nonlinearity::leaky_relu);
-Tensor kaiming_normal_(Tensor t, double a = 0, Nonlinearity nonlinearity = Nonlinearity::leaky_relu);
+/// He et al. (2015, arXiv:1502.01852)
+Tensor kaiming_uniform_(Tensor t, double a = 0, FanMode mode = FanMode::fan_in,
+                        Nonlinearity nonlinearity = Nonlinearity::leaky_relu);
+Tensor kaiming_normal_(Tensor t, double a = 0, FanMode mode = FanMode::fan_in,
+                       Nonlinearity nonlinearity = Nonlinearity::leaky_relu);
 
 }  // namespace tandem::nn::init
 
+namespace tandem {
+// LibTorch's names of these.
+constexpr nn::init::FanMode kFanIn = nn::init::FanMode::fan_in, kFanOut = nn::init::FanMode::fan_out;
+constexpr nn::init::Nonlinearity kLinear = nn::init::Nonlinearity::linear, kSigmoid = nn::init::Nonlinearity::sigmoid,
+                                 kTanh = nn::init::Nonlinearity::tanh, kReLU = nn::init::Nonlinearity::relu,
+                                 kLeakyReLU = nn::init::Nonlinearity::leaky_relu;
+}  // namespace tandem
+
 namespace tandem::nn::utils {
-/// Scales all gradients so that their joint p-norm is at most max_norm; returns the norm before.
+/// Scales all gradients so that their joint p-norm is at most max_norm; returns the norm before. Any p that norm()
+/// takes.
 /// @throws Error when the norm is not finite and error_if_nonfinite
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2,
                        bool error_if_nonfinite = false);
+inline double clip_grad_norm_(const Tensor& parameter, double max_norm, double norm_type = 2,
+                              bool error_if_nonfinite = false) {
+  return clip_grad_norm_(std::vector<Tensor>{parameter}, max_norm, norm_type, error_if_nonfinite);
+}
 /// Clamps every gradient to [-clip_value, clip_value].
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value);
 }  // namespace tandem::nn::utils

@@ -217,3 +217,89 @@ TEST_CASE("rows that need a gradient, or are views, stack and gather through ops
   const Tensor gathered = gather_rows(view, std::vector<size_t>{2, 0});
   REQUIRE(gathered.equal(tensor({{2, 5}, {0, 3}})));
 }
+
+TEST_CASE("an iterator of an earlier epoch keeps its batch but cannot go on", "[data][loader]") {
+  const size_t workers = GENERATE(0, 2);
+  auto loader = make_data_loader<SequentialSampler>(rows(6).map(Stack<>()), DataLoaderOptions(2).workers(workers));
+  auto first = loader->begin();
+  ++first;
+  auto second = loader->begin();
+  REQUIRE(first->target.data_ptr<int64_t>()[0] == 2);
+  REQUIRE_THROWS_WITH(++first, Contains("begin() was called again"));
+  REQUIRE(second->target.data_ptr<int64_t>()[0] == 0);
+  ++second;
+  REQUIRE(second->target.data_ptr<int64_t>()[0] == 2);
+}
+
+TEST_CASE("after a failed batch the same iterator goes on with the next", "[data][loader]") {
+  const size_t workers = GENERATE(0, 1, 3);
+  auto loader =
+      make_data_loader<SequentialSampler>(Squares(8, /*bad=*/3).map(Stack<>()), DataLoaderOptions(2).workers(workers));
+  auto at = loader->begin();
+  REQUIRE_THROWS_WITH(++at, Contains("no square of 3"));
+  ++at;
+  REQUIRE(at->target.data_ptr<int64_t>()[0] == 4);
+}
+
+TEST_CASE("a worker may throw anything, even the last batch", "[data][loader]") {
+  struct Odd : datasets::Dataset<Odd> {
+    Example<> get(size_t i) override {
+      if (i == 4) throw 42;
+      return {core::scalar(0, kFloat32, kCPU), core::scalar(0, kInt64, kCPU)};
+    }
+    std::optional<size_t> size() const override { return 5; }
+  };
+  auto loader = make_data_loader<SequentialSampler>(Odd().map(Stack<>()), DataLoaderOptions(1).workers(8));
+  try {
+    targets_of(loader);
+    FAIL("nothing was thrown");
+  } catch (const WorkerException& e) {
+    REQUIRE_THAT(e.what(), Contains("examples 4") && Contains("not a std::exception"));
+    REQUIRE_THROWS_AS(std::rethrow_exception(e.original_exception), int);
+  }
+}
+
+TEST_CASE("two loaders run at once, and a batch outlives its loader", "[data][loader]") {
+  Example<> kept;
+  {
+    auto a = make_data_loader<SequentialSampler>(Squares(9).map(Stack<>()), DataLoaderOptions(4).workers(2));
+    auto b = make_data_loader<SequentialSampler>(rows(9).map(Stack<>()), DataLoaderOptions(4).workers(2));
+    auto i = a->begin();
+    auto j = b->begin();
+    for (; i != a->end() && j != b->end(); ++i, ++j) {
+      REQUIRE(i->target.equal(j->target));
+      kept = *j;
+    }
+    REQUIRE(i == a->end());
+    REQUIRE(j == b->end());
+  }
+  REQUIRE(kept.data.sizes() == IntArrayRef{1, 2});
+  REQUIRE(kept.target.data_ptr<int64_t>()[0] == 8);
+}
+
+TEST_CASE("set_epoch reshuffles a loader's epochs, and the ranks still share the examples", "[data][loader]") {
+  const size_t size = 23, world = 3;
+  std::vector<Batches> of_epoch;
+  for (size_t epoch = 0; epoch < 3; ++epoch) {
+    std::multiset<int64_t> all;
+    Batches lists;
+    for (size_t rank = 0; rank < world; ++rank) {
+      auto loader =
+          make_data_loader(rows(size).map(Stack<>()),
+                           samplers::DistributedSampler(size, world, rank, {.drop_last = false, .pad = false}),
+                           DataLoaderOptions(4).workers(1));
+      for (size_t earlier = 0; earlier < epoch; ++earlier) {  // a loader that lives on gives what a new one gives
+        loader->sampler().set_epoch(earlier);
+        targets_of(loader);
+      }
+      loader->sampler().set_epoch(epoch);
+      lists.emplace_back();
+      for (const auto& batch : targets_of(loader))
+        for (const int64_t i : batch) lists.back().push_back(i), all.insert(i);
+    }
+    REQUIRE(all.size() == size);
+    REQUIRE(std::set<int64_t>(all.begin(), all.end()).size() == size);
+    for (const Batches& other : of_epoch) REQUIRE(other != lists);
+    of_epoch.push_back(lists);
+  }
+}

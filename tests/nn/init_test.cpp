@@ -1,0 +1,121 @@
+// Initial values: bounds, moments, fans; clipping of gradients.
+#include <cmath>
+#include <limits>
+
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+using namespace tandem::nn;
+
+namespace {
+
+double average(const Tensor& t) { return t.detach().to(kFloat64).mean().item<double>(); }
+double deviation(const Tensor& t) { return t.detach().to(kFloat64).std().item<double>(); }
+/// All of t is within the bound, some of it close, and the moments are those of a uniform distribution: six standard
+/// errors of n values.
+void is_uniform(const Tensor& t, double bound) {
+  const double n = static_cast<double>(t.numel()), sigma = bound / std::sqrt(3.0);
+  CHECK(t.abs().max().item<double>() <= bound * (1 + 1e-6));  // 1e-6: the bound rounded to float
+  CHECK(t.abs().max().item<double>() > 0.99 * bound);
+  CHECK(std::abs(average(t)) < 6 * sigma / std::sqrt(n));
+  CHECK(std::abs(deviation(t) - sigma) < 6 * sigma / std::sqrt(n));
+}
+void is_normal(const Tensor& t, double center, double sigma) {
+  const double n = static_cast<double>(t.numel());
+  CHECK(std::abs(average(t) - center) < 6 * sigma / std::sqrt(n));
+  CHECK(std::abs(deviation(t) - sigma) < 6 * sigma / std::sqrt(2 * n));
+  CHECK(t.sub(center).abs().max().item<double>() > 3 * sigma);  // tails, of 12000 values and more
+}
+Tensor with_grad(const std::vector<float>& grad) {
+  const Tensor p = zeros({static_cast<int64_t>(grad.size())}).requires_grad_();
+  p.set_grad(tensor(grad));
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("fans count inputs and outputs of a unit, the kernel's area included", "[nn][init]") {
+  CHECK(init::calculate_fan_in_and_fan_out(empty({5, 3})) == std::tuple<int64_t, int64_t>(3, 5));
+  CHECK(init::calculate_fan_in_and_fan_out(empty({8, 4, 3, 2})) == std::tuple<int64_t, int64_t>(24, 48));
+  CHECK_THROWS_WITH(init::calculate_fan_in_and_fan_out(empty({5})), Contains("(5,)"));
+}
+
+TEST_CASE("gains are PyTorch's", "[nn][init]") {
+  CHECK(init::calculate_gain(kLinear) == 1);
+  CHECK(init::calculate_gain(kSigmoid) == 1);
+  CHECK(init::calculate_gain(kTanh) == Approx(1.6666666666666667));
+  CHECK(init::calculate_gain(kReLU) == Approx(1.4142135623730951));
+  CHECK(init::calculate_gain(kLeakyReLU) == Approx(1.4141428569978354));
+  CHECK(init::calculate_gain(kLeakyReLU, 0.2) == Approx(1.3867504905630728));
+}
+
+TEST_CASE("initial values have the bounds and moments that the papers give", "[nn][init]") {
+  manual_seed(3);
+  const Tensor w = empty({60, 50, 2, 2}).requires_grad_();  // fan in 200, fan out 240
+  is_uniform(init::uniform_(w, -0.5, 0.5), 0.5);
+  is_normal(init::normal_(w, 2, 0.5), 2, 0.5);
+  is_uniform(init::xavier_uniform_(w), std::sqrt(6.0 / 440));
+  is_uniform(init::xavier_uniform_(w, 3), 3 * std::sqrt(6.0 / 440));
+  is_normal(init::xavier_normal_(w, 2), 0, 2 * std::sqrt(2.0 / 440));
+  is_uniform(init::kaiming_uniform_(w), std::sqrt(6.0 / 200));
+  is_uniform(init::kaiming_uniform_(w, std::sqrt(5.0)), 1 / std::sqrt(200.0));
+  is_uniform(init::kaiming_uniform_(w, 0, kFanOut, kReLU), std::sqrt(6.0 / 240));
+  is_normal(init::kaiming_normal_(w, 0, kFanOut, kReLU), 0, std::sqrt(2.0 / 240));
+  is_normal(init::kaiming_normal_(w, 0, kFanIn, kTanh), 0, 5.0 / 3 / std::sqrt(200.0));
+  CHECK(init::constant_(w, 1.5).equal(full(w.sizes(), 1.5)));
+  CHECK(init::ones_(w).equal(ones(w.sizes())));
+  CHECK(init::zeros_(w).equal(zeros(w.sizes())));
+  CHECK(w.is_leaf());  // nothing was recorded
+  CHECK(w.requires_grad());
+}
+
+TEST_CASE("layers start as PyTorch's do", "[nn][init]") {
+  manual_seed(4);
+  Linear linear(100, 300);
+  is_uniform(linear->weight, 0.1);
+  is_uniform(linear->bias, 0.1);
+  Conv2d conv(Conv2dOptions(8, 64, 5).groups(2));  // fan in 4 * 25
+  is_uniform(conv->weight, 0.1);
+  CHECK(conv->bias.abs().max().item<double>() <= 0.1);
+  Embedding table(EmbeddingOptions(300, 50).padding_idx(-1));
+  is_normal(table->weight.slice(0, 0, 299), 0, 1);
+  CHECK(table->weight[299].equal(zeros({50})));
+}
+
+TEST_CASE("clip_grad_norm_ scales to the joint norm, and leaves smaller ones", "[nn][clip]") {
+  const auto parameters = [] { return std::vector<Tensor>{with_grad({3, 0}), with_grad({-4}), zeros({1})}; };
+  struct Row {
+    double p, norm;
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const Row& row : {Row{2, 5}, {1, 7}, {infinity, 4}, {3, std::cbrt(91.0)}}) {
+    INFO("norm " << row.p);
+    auto p = parameters();
+    CHECK(utils::clip_grad_norm_(p, 1, row.p) == Approx(row.norm));
+    // 1e-5: PyTorch adds 1e-6 to the norm that it divides by
+    CHECK(p[0].grad().sub(tensor({3.f, 0.f}) / row.norm).abs().max().item<double>() < 1e-5);
+    CHECK(p[1].grad().item<double>() == Approx(-4 / row.norm).epsilon(1e-5));
+    CHECK_FALSE(p[2].grad().defined());
+    p = parameters();
+    utils::clip_grad_norm_(p, 100, row.p);
+    CHECK(p[0].grad().equal(tensor({3.f, 0.f})));
+  }
+  CHECK(utils::clip_grad_norm_(std::vector<Tensor>{zeros({1})}, 1) == 0);
+  CHECK(utils::clip_grad_norm_(with_grad({0, 0}), 1) == 0);
+  CHECK(utils::clip_grad_norm_(with_grad({6, 8}), 1) == Approx(10));
+}
+
+TEST_CASE("clip_grad_norm_ refuses a norm that is not finite only when asked to", "[nn][clip]") {
+  const float bad = GENERATE(std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN());
+  const Tensor p = with_grad({1, bad});
+  CHECK_THROWS_WITH(utils::clip_grad_norm_(p, 1, 2, /*error_if_nonfinite=*/true), Contains("clip_grad_norm_"));
+  CHECK(p.grad()[0].item<float>() == 1);
+  CHECK_FALSE(std::isfinite(utils::clip_grad_norm_(p, 1)));
+}
+
+TEST_CASE("clip_grad_value_ clamps each gradient", "[nn][clip]") {
+  const Tensor p = with_grad({3, -0.25, -8});
+  utils::clip_grad_value_({p}, 0.5);
+  CHECK(p.grad().equal(tensor({0.5f, -0.25f, -0.5f})));
+}

@@ -1,0 +1,122 @@
+// Losses against sums written out: class weights, ignored targets, smoothing, saturated probabilities.
+#include <cmath>
+
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+
+namespace {
+
+struct Expected {
+  std::vector<double> losses;
+  double weights = 0;  // of the targets that count
+};
+/// Cross-entropy by its definition: -sum_c q[c] w[c] log p[c], q the target smoothed by s.
+Expected by_definition(const Tensor& x, const std::vector<int64_t>& target, const std::vector<double>& w,
+                       int64_t ignored, double s) {
+  Expected e;
+  const int64_t classes = x.size(1);
+  for (int64_t n = 0; n < x.size(0); ++n) {
+    double norm = 0, loss = 0;
+    const int64_t t = target[static_cast<size_t>(n)];
+    for (int64_t c = 0; c < classes; ++c) norm += std::exp(x[n][c].item<double>());
+    for (int64_t c = 0; c < classes; ++c) {
+      const double q = (c == t ? 1 - s : 0) + s / static_cast<double>(classes);
+      loss -= q * w[static_cast<size_t>(c)] * (x[n][c].item<double>() - std::log(norm));
+    }
+    e.losses.push_back(t == ignored ? 0 : loss);
+    e.weights += t == ignored ? 0 : w[static_cast<size_t>(t)];
+  }
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("cross-entropy is its definition, with weights, ignored targets and smoothing", "[nn][loss]") {
+  manual_seed(6);
+  const bool weighted = GENERATE(false, true), ignoring = GENERATE(false, true);
+  const double smoothing = GENERATE(0.0, 0.2);
+  const std::vector<double> w = weighted ? std::vector<double>{0.5, 2, 1.5} : std::vector<double>{1, 1, 1};
+  const std::vector<int64_t> t{2, 0, 1, 1, 2};
+  const int64_t ignored = ignoring ? 1 : -100;
+  const Tensor x = randn({5, 3}, kFloat64), target = tensor(t);
+  const Expected e = by_definition(x, t, w, ignored, smoothing);
+  double sum = 0;
+  for (const double l : e.losses) sum += l;
+  auto options = nn::CrossEntropyLossOptions().ignore_index(ignored).label_smoothing(smoothing);
+  if (weighted) options.weight(tensor(w, kFloat64));
+  CHECK(nn::CrossEntropyLoss(options)(x, target).item<double>() == Approx(sum / e.weights));
+  CHECK(nn::CrossEntropyLoss(options.reduction(kSum))(x, target).item<double>() == Approx(sum));
+  const Tensor each = nn::CrossEntropyLoss(options.reduction(kNone))(x, target);
+  for (int64_t n = 0; n < 5; ++n) CHECK(each[n].item<double>() == Approx(e.losses[static_cast<size_t>(n)]));
+}
+
+TEST_CASE("with every target ignored, the mean is NaN, the sum and the gradient zero, as in PyTorch", "[nn][loss]") {
+  const double smoothing = GENERATE(0.0, 0.1);
+  const Tensor x = ones({2, 3}).requires_grad_(), target = full({2}, -100);
+  const auto loss = [&](Reduction r) { return cross_entropy(x, target, {}, r, -100, smoothing); };
+  CHECK(std::isnan(loss(kMean).item<float>()));
+  CHECK(loss(kSum).item<float>() == 0);
+  CHECK(loss(kNone).equal(zeros({2})));
+  loss(kSum).backward();
+  CHECK(x.grad().equal(zeros({2, 3})));
+  CHECK(std::isnan(nll_loss(zeros({0, 3}), zeros({0}, kInt64)).item<float>()));  // nothing at all likewise
+  CHECK(std::isnan(mse_loss(zeros({0}), zeros({0})).item<float>()));
+}
+
+TEST_CASE("an ignored target may lie outside the classes, any other may not", "[nn][loss]") {
+  const Tensor x = zeros({2, 3});
+  CHECK(nll_loss(x, tensor({0, 255}), {}, kMean, 255).item<float>() == 0);
+  CHECK_THROWS_AS(nll_loss(x, tensor({0, 255})), IndexError);
+  CHECK_THROWS_AS(nll_loss(x, tensor({0, -100}), {}, kMean, 255), IndexError);
+}
+
+TEST_CASE("losses of images take a target for each position", "[nn][loss]") {
+  manual_seed(7);
+  const Tensor x = randn({2, 3, 4, 5}, kFloat64), target = randint(0, 3, {2, 4, 5}, kInt64);
+  const Tensor rows = x.permute({0, 2, 3, 1}).reshape({-1, 3});
+  CHECK(cross_entropy(x, target).item<double>() == Approx(cross_entropy(rows, target.reshape({-1})).item<double>()));
+  const Tensor each = cross_entropy(x, target, {}, kNone);
+  CHECK(each.sizes() == IntArrayRef{2, 4, 5});
+  CHECK(each.allclose(cross_entropy(rows, target.reshape({-1}), {}, kNone).view({2, 4, 5})));
+}
+
+TEST_CASE("binary cross-entropy has finite gradients where a probability is 0 or 1, PyTorch's", "[nn][loss]") {
+  const Tensor x = tensor({0.f, 0.f, 1.f, 1.f, 0.25f}).requires_grad_(), t = tensor({0.f, 1.f, 0.f, 1.f, 1.f});
+  const Tensor losses = binary_cross_entropy(x, t, {}, kNone);
+  CHECK(losses.allclose(tensor({0.f, 100.f, 100.f, 0.f, 1.3862944f})));  // a logarithm is at least -100
+  losses.sum().backward();
+  CHECK(x.grad().allclose(tensor({0.f, -1e12f, 1e12f, 0.f, -4.f})));
+  // A saturated sigmoid: nothing but zeros comes back, no NaN.
+  const Tensor logits = tensor({200.f, -200.f}).requires_grad_();
+  binary_cross_entropy(logits.sigmoid(), tensor({1.f, 0.f})).backward();
+  CHECK(logits.grad().equal(zeros({2})));
+}
+
+TEST_CASE("binary cross-entropy refuses what is no probability", "[nn][loss]") {
+  for (const float bad : {-0.1f, 1.5f, std::nanf("")})
+    CHECK_THROWS_WITH(binary_cross_entropy(tensor({0.5f, bad}), zeros({2})),
+                      Contains("binary_cross_entropy") && Contains("0 to 1"));
+  CHECK(std::isnan(binary_cross_entropy(zeros({0}), zeros({0})).item<float>()));
+}
+
+TEST_CASE("binary cross-entropy's gradients are right, those of the target included", "[nn][loss]") {
+  manual_seed(8);
+  const Tensor x = (rand({6}, kFloat64) * 0.8 + 0.1).requires_grad_(), t = rand({6}, kFloat64).requires_grad_();
+  const auto loss = [](const std::vector<Tensor>& in) {
+    return std::vector<Tensor>{binary_cross_entropy(in[0], in[1], {}, kSum)};
+  };
+  CHECK(autograd::gradcheck(loss, {x, t}));
+  CHECK(autograd::gradgradcheck(loss, {x, t}));
+}
+
+TEST_CASE("with logits the loss is that of the sigmoid, and weights multiply as they should", "[nn][loss]") {
+  const Tensor x = tensor({-3.0, -0.5, 0.0, 2.0}, kFloat64), t = tensor({0.0, 1.0, 0.25, 1.0}, kFloat64);
+  const Tensor w = tensor({1.0, 2.0, 3.0, 4.0}, kFloat64), positive = full({4}, 3.0, kFloat64);
+  CHECK(binary_cross_entropy_with_logits(x, t, w).allclose(binary_cross_entropy(x.sigmoid(), t, w)));
+  const Tensor p = x.sigmoid();
+  const Tensor expected = (t * p.log() * 3 + (1 - t) * (1 - p).log()).neg();
+  CHECK(binary_cross_entropy_with_logits(x, t, {}, positive, kNone).allclose(expected));
+  CHECK(binary_cross_entropy_with_logits(tensor({1000.f}), tensor({1.f})).item<float>() == 0);  // no overflow
+}
