@@ -4,6 +4,7 @@
 
 #include "tandem/core/dispatch.h"
 #include "tandem/core/generator.h"
+#include "tandem/core/thread_pool.h"
 #include "tandem/kernels/fill.h"
 
 namespace tandem {
@@ -106,9 +107,15 @@ Tensor randperm(int64_t n, const TensorOptions& options) {
     draws.random_(0, std::numeric_limits<int64_t>::max());
   }
   auto* p = order.data<int64_t>();
-  const auto* r = draws.data<int64_t>();
-  for (int64_t i = 0; i < n; ++i) p[i] = i;
-  for (int64_t i = n - 1; i > 0; --i) std::swap(p[i], p[r[i] % (i + 1)]);
+  auto* r = draws.data<int64_t>();
+  parallel_for(n, 8192, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) p[i] = i, r[i] %= i + 1;
+  });
+  constexpr int64_t kAhead = 16;  // partners are anywhere: the next ones are fetched while these are swapped
+  for (int64_t i = n - 1; i > 0; --i) {
+    if (i > kAhead) __builtin_prefetch(p + r[i - kAhead], 1);
+    std::swap(p[i], p[r[i]]);
+  }
   return finish(order.to(options.dtype(options.dtype_or(kInt64))), options);
 }
 
