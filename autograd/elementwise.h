@@ -47,6 +47,10 @@ Tensor gelu(const Tensor& x);
 /// ln(1 + e^(beta x)) / beta, and x itself where beta x > threshold
 Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
 // Gradients of their own kernel; each is an op and can be differentiated again.
+Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha);
+Tensor silu_backward(const Tensor& dy, const Tensor& x);
+Tensor gelu_backward(const Tensor& dy, const Tensor& x);
+Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold);
 Tensor relu_backward(const Tensor& dy, const Tensor& y);
 Tensor sigmoid_backward(const Tensor& dy, const Tensor& y);
 Tensor tanh_backward(const Tensor& dy, const Tensor& y);

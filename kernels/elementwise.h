@@ -20,7 +20,7 @@
   X(remainder)                                                                                                       \
   X(fmod) X(pow) X(maximum) X(minimum) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(squared_difference) X(eq) X(ne) \
       X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(relu_backward) X(sigmoid_backward)       \
-          X(tanh_backward)
+          X(tanh_backward) X(gelu_backward) X(silu_backward)
 // clang-format on
 #define TANDEM_DECLARE_UNARY(op) void op(const Tensor& x, Tensor& y);
 #define TANDEM_DECLARE_BINARY(op) void op(const Tensor& a, const Tensor& b, Tensor& y);
@@ -35,7 +35,9 @@
   void leaky_relu(const Tensor& x, double slope, Tensor& y);                                                 \
   void leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope, Tensor& dx);                     \
   void elu(const Tensor& x, double alpha, Tensor& y);                                                        \
+  void elu_backward(const Tensor& dy, const Tensor& x, double alpha, Tensor& dx);                            \
   void softplus(const Tensor& x, double beta, double threshold, Tensor& y);                                  \
+  void softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold, Tensor& dx);      \
   /* y = condition ? a : b; condition is bool */                                                             \
   void where(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& y);                          \
   /* y = x, of any dtype to any other */                                                                     \

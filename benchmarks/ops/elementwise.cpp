@@ -85,6 +85,11 @@ std::vector<Benchmark> elementwise_benchmarks() {
   out.push_back(binary("relu_backward", relu_backward));
   out.push_back(binary("sigmoid_backward", sigmoid_backward));
   out.push_back(binary("tanh_backward", tanh_backward));
+  out.push_back(binary("gelu_backward", gelu_backward));
+  out.push_back(binary("silu_backward", silu_backward));
+  out.push_back(binary("elu_backward", [](const Tensor& dy, const Tensor& x) { return elu_backward(dy, x, 1.0); }));
+  out.push_back(binary("softplus_backward",
+                       [](const Tensor& dy, const Tensor& x) { return softplus_backward(dy, x, 1.0, 20.0); }));
   out.push_back(
       binary("leaky_relu_backward", [](const Tensor& dy, const Tensor& x) { return leaky_relu_backward(dy, x, 0.1); }));
   out.push_back(

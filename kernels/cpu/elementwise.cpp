@@ -42,9 +42,17 @@ TANDEM_DECLARE_LOOP(elu)
 void elu(const Tensor& x, double alpha, Tensor& y) {
   run(plan_elementwise("elu", loops::elu, {y}, {x}, {real(alpha)}, 8));
 }
+TANDEM_DECLARE_LOOP(elu_backward)
+void elu_backward(const Tensor& dy, const Tensor& x, double alpha, Tensor& dx) {
+  run(plan_elementwise("elu_backward", loops::elu_backward, {dx}, {dy, x}, {real(alpha)}, 8));
+}
 TANDEM_DECLARE_LOOP(softplus)
 void softplus(const Tensor& x, double beta, double threshold, Tensor& y) {
   run(plan_elementwise("softplus", loops::softplus, {y}, {x}, {real(beta), real(threshold)}, 8));
+}
+TANDEM_DECLARE_LOOP(softplus_backward)
+void softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold, Tensor& dx) {
+  run(plan_elementwise("softplus_backward", loops::softplus_backward, {dx}, {dy, x}, {real(beta), real(threshold)}, 8));
 }
 
 TANDEM_DECLARE_LOOP(where)

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "tandem/kernels/functors.h"
 #include "tandem/kernels/philox.h"
@@ -41,35 +43,136 @@ bool is_zero_with_sign(float x, bool negative) { return x == 0 && std::signbit(x
 
 }  // namespace
 
-TEST_CASE("float exp, log, tanh, sigmoid, erf, expm1 and log1p are within a few units in the last place",
-          "[functors]") {
+TEST_CASE("float functions of one number are within a few units in the last place", "[functors]") {
   // Bounds: measured over these samples with and without fused multiply-adds, rounded up. Results below 2^-126 count in
   // units of 2^-149.
-  const uint32_t step = 509;  // a prime: patterns of no regular spacing
-  CHECK(worst_ulp(
-            -104, 89, step, [](float x) { return math::exp(x); }, [](double x) { return std::exp(x); }) <= 1);
-  CHECK(worst_ulp(
-            1e-45f, 3.4e38f, step, [](float x) { return math::log(x); }, [](double x) { return std::log(x); }) <= 0.9);
-  CHECK(worst_ulp(
-            0.5f, 2, 3, [](float x) { return math::log(x); }, [](double x) { return std::log(x); }) <= 0.9);
-  CHECK(worst_ulp(
-            -20, 20, step, [](float x) { return math::tanh(x); }, [](double x) { return std::tanh(x); }) <= 1.3);
-  CHECK(worst_ulp(
-            -85, 85, step, [](float x) { return math::sigmoid(x); }, [](double x) { return 1 / (1 + std::exp(-x)); }) <=
-        2.2);
-  CHECK(worst_ulp(
-            -6, 6, step, [](float x) { return math::erf(x); }, [](double x) { return std::erf(x); }) <= 1.3);
-  CHECK(worst_ulp(
-            -100, 89, step, [](float x) { return math::expm1(x); }, [](double x) { return std::expm1(x); }) <= 1.5);
-  CHECK(worst_ulp(
-            -1, 3.4e38f, step, [](float x) { return math::log1p(x); }, [](double x) { return std::log1p(x); }) <= 2.4);
+  struct Row {
+    const char* name;
+    float low, high;
+    uint32_t step;
+    float (*f)(float);
+    double (*exact)(double);
+    double bound;
+  };
+  const uint32_t step = 509, fine = 101;  // primes: patterns of no regular spacing
+  const float large = 3.4e38f;
+#define TANDEM_ROW_OF(name) #name, [](float x) { return math::name(x); }, [](double x) { return std::name(x); }
+  const auto row = [](const char* name, float (*f)(float), double (*exact)(double), float low, float high,
+                      uint32_t step, double bound) { return Row{name, low, high, step, f, exact, bound}; };
+  const auto phi = [](double x) { return 0.5 * std::erfc(x * -std::sqrt(0.5)); };
+  for (const Row& r : {
+           row(TANDEM_ROW_OF(exp), -104, 89, step, 1.1),
+           row(TANDEM_ROW_OF(expm1), -100, 89, step, 1.6),
+           row(TANDEM_ROW_OF(log), 1e-45f, large, step, 0.9),
+           row(TANDEM_ROW_OF(log), 0.5f, 2, 3, 0.9),
+           row(TANDEM_ROW_OF(log2), 1e-45f, large, step, 1.4),
+           row(TANDEM_ROW_OF(log2), 0.5f, 2, 3, 1.4),
+           row(TANDEM_ROW_OF(log10), 1e-45f, large, step, 2),
+           row(TANDEM_ROW_OF(log10), 0.5f, 2, 3, 2),
+           row(TANDEM_ROW_OF(log1p), -1, large, step, 2.4),
+           row(
+               "log1p_of_fraction", [](float x) { return math::log1p_of_fraction(x); },
+               [](double x) { return std::log1p(x); }, 0, 1, step, 2),
+           row(TANDEM_ROW_OF(tanh), -20, 20, step, 2.5),
+           row(
+               "sigmoid", [](float x) { return math::sigmoid(x); }, [](double x) { return 1 / (1 + std::exp(-x)); },
+               -85, 85, step, 2.5),
+           row(TANDEM_ROW_OF(erf), -6, 6, step, 1.3),
+           row(TANDEM_ROW_OF(erfc), -20, 20, fine, 5),
+           row(
+               "phi", [](float x) { return math::normal(x).phi; }, phi, -14.5f, 20, fine, 5.5),
+           row(TANDEM_ROW_OF(sin), -large, large, step, 1.6),
+           row(TANDEM_ROW_OF(cos), -large, large, step, 1.6),
+           row(TANDEM_ROW_OF(tan), -large, large, step, 3.7),
+           row(TANDEM_ROW_OF(sin), 1, math::kEasyAngle, fine, 1.6),
+           row(TANDEM_ROW_OF(cos), 1, math::kEasyAngle, fine, 1.6),
+           row(TANDEM_ROW_OF(tan), 1, math::kEasyAngle, fine, 3.7),
+       }) {
+    CAPTURE(r.name, r.low, r.high);
+    CHECK(worst_ulp(r.low, r.high, r.step, r.f, r.exact) <= r.bound);
+  }
+#undef TANDEM_ROW_OF
+}
+
+TEST_CASE("sine and cosine are right at the floats nearest to multiples of pi/2", "[functors]") {
+  // k pi/2 rounded to float is where the reduction cancels most; a double's libm reduces exactly.
+  double worst = 0;
+  for (int k = 1; k < 63000; ++k) {
+    const float x = float(k * 1.57079632679489661923);
+    const float s = math::sin(x), c = math::cos(x);
+    worst = std::max(worst, std::fabs(double(s) - std::sin(double(x))) / std::fabs(std::sin(double(x))));
+    worst = std::max(worst, std::fabs(double(c) - std::cos(double(x))) / std::fabs(std::cos(double(x))));
+  }
+  CHECK(worst <= 1.6 * 0x1p-23);
+}
+
+TEST_CASE("the slopes of gelu and silu are those of their definitions", "[functors]") {
+  double worst_gelu = 0, worst_silu = 0;  // absolute: both have a zero
+  for (float x = -15; x < 15; x += 0.00037f) {
+    const double at = x, density = std::exp(-0.5 * at * at) * 0.39894228040143267794;
+    const double s = 1 / (1 + std::exp(-at));
+    worst_gelu =
+        std::max(worst_gelu, std::fabs(math::gelu_slope(x) - (0.5 * std::erfc(at * -std::sqrt(0.5)) + at * density)));
+    worst_silu = std::max(worst_silu, std::fabs(math::silu_slope(x) - s * (1 + at * (1 - s))));
+  }
+  CHECK(worst_gelu <= 4e-7);  // three roundings of numbers up to 1.13, and those of their parts
+  CHECK(worst_silu <= 1e-6);  // x (1 - s) multiplies the rounding of 1 - s, at most 2^-24, by up to 15
+}
+
+TEST_CASE("float pow is within a unit in the last place, and keeps C's special values", "[functors]") {
+  const auto agrees = [](float a, float b) {
+    const double want = std::pow(double(a), double(b));
+    const float rounded = float(want), got = math::pow(a, b);
+    if (std::isnan(want)) return std::isnan(got);
+    if (std::isinf(rounded) || rounded == 0) return got == rounded && std::signbit(got) == std::signbit(rounded);
+    const float size = std::max(std::fabs(rounded), std::numeric_limits<float>::min());
+    return std::fabs(double(got) - want) <= 0.6 * double(std::nextafter(size, kInf) - size);
+  };
+  std::vector<std::pair<float, float>> wrong;
+  for (uint64_t i = 0; i < 1000000; ++i) {
+    const PhiloxBlock random = philox(1, 0, i);
+    const auto any = __builtin_bit_cast(float, random.word[0]), power = __builtin_bit_cast(float, random.word[1]);
+    const float small = float(int32_t(random.word[2]) >> 24), near = 1 + float(int32_t(random.word[3])) * 0x1p-33f;
+    for (const auto& [a, b] : {std::pair{any, power}, {any, small}, {near, small * 100}, {any, small / 64}})
+      if (!agrees(a, b)) wrong.emplace_back(a, b);
+  }
+  const float special[] = {0,    0.5f,  1,    2,           3,           1e-45f,     1e-40f,     1.5f,
+                           2.5f, 1e38f, kInf, 16777215.0f, 16777216.0f, 0.9999999f, 1.0000001f, kNaN};
+  for (const float a : special)
+    for (const float b : special)
+      for (const auto& [x, y] : {std::pair{a, b}, {-a, b}, {a, -b}, {-a, -b}})
+        if (!agrees(x, y)) wrong.emplace_back(x, y);
+  for (const auto& [a, b] : wrong) UNSCOPED_INFO("pow(" << a << ", " << b << ") = " << math::pow(a, b));
+  CHECK(wrong.empty());
+}
+
+TEST_CASE("float fmod is exact", "[functors]") {
+  const auto agrees = [](float a, float b) {
+    const float want = std::fmod(a, b), got = math::fmod(a, b);
+    return std::isnan(want) ? std::isnan(got) : got == want && std::signbit(got) == std::signbit(want);
+  };
+  int wrong = 0;
+  for (uint64_t i = 0; i < 1000000; ++i) {
+    const PhiloxBlock random = philox(2, 0, i);
+    const auto a = __builtin_bit_cast(float, random.word[0]), b = __builtin_bit_cast(float, random.word[1]);
+    const float near = a / float(1 + (random.word[2] >> (random.word[3] % 32)));  // a quotient close to a whole number
+    wrong += !agrees(a, b) + !agrees(a, near) + !agrees(a, std::nextafter(near, kInf)) + !agrees(near, a);
+  }
+  CHECK(wrong == 0);
+  for (const float a : {0.0f, 1.0f, 5.5f, 1e-45f, 3e38f, kInf, kNaN})
+    for (const float b : {0.0f, 1.0f, 2.0f, 1e-45f, 3e38f, kInf, kNaN})
+      CHECK((agrees(a, b) && agrees(-a, b) && agrees(a, -b) && agrees(-a, -b)));
 }
 
 TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of their range", "[functors]") {
   for (const auto f : {+[](float x) { return math::exp(x); }, +[](float x) { return math::log(x); },
                        +[](float x) { return math::tanh(x); }, +[](float x) { return math::erf(x); },
                        +[](float x) { return math::expm1(x); }, +[](float x) { return math::log1p(x); },
-                       +[](float x) { return math::sigmoid(x); }})
+                       +[](float x) { return math::sigmoid(x); }, +[](float x) { return math::log2(x); },
+                       +[](float x) { return math::log10(x); }, +[](float x) { return math::erfc(x); },
+                       +[](float x) { return math::sin(x); }, +[](float x) { return math::cos(x); },
+                       +[](float x) { return math::tan(x); }, +[](float x) { return math::gelu(x); },
+                       +[](float x) { return math::gelu_slope(x); }})
     CHECK(std::isnan(f(kNaN)));
   CHECK(math::exp(0.0f) == 1);
   CHECK(math::exp(kInf) == kInf);
@@ -81,6 +184,23 @@ TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of th
   CHECK(math::log(-0.0f) == -kInf);
   CHECK(math::log(kInf) == kInf);
   CHECK(std::isnan(math::log(-1.0f)));
+  for (const auto f : {+[](float x) { return math::log2(x); }, +[](float x) { return math::log10(x); }}) {
+    CHECK(f(1) == 0);
+    CHECK(f(0) == -kInf);
+    CHECK(f(kInf) == kInf);
+    CHECK(std::isnan(f(-1)));
+  }
+  CHECK(math::log2(1e-45f) == -149);
+  CHECK(math::log2(8.0f) == 3);
+  CHECK(math::log10(1000.0f) == 3);
+  CHECK(math::erfc(0.0f) == 1);
+  CHECK(math::erfc(kInf) == 0);
+  CHECK(math::erfc(-kInf) == 2);
+  CHECK(math::gelu(kInf) == kInf);
+  CHECK(math::gelu_slope(0.0f) == 0.5f);
+  CHECK(math::cos(0.0f) == 1);
+  CHECK(std::isnan(math::sin(kInf)));
+  CHECK(std::isnan(math::cos(-kInf)));
   CHECK(math::tanh(kInf) == 1);
   CHECK(math::tanh(-kInf) == -1);
   CHECK(math::erf(kInf) == 1);
@@ -97,6 +217,9 @@ TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of th
     const float zero = negative ? -0.0f : 0.0f;
     CHECK(is_zero_with_sign(math::tanh(zero), negative));
     CHECK(is_zero_with_sign(math::erf(zero), negative));
+    CHECK(is_zero_with_sign(math::sin(zero), negative));
+    CHECK(is_zero_with_sign(math::tan(zero), negative));
+    CHECK(is_zero_with_sign(math::gelu(zero), negative));
     CHECK(is_zero_with_sign(math::expm1(zero), negative));
     CHECK(is_zero_with_sign(math::log1p(zero), negative));
   }

@@ -214,3 +214,51 @@ TEST_CASE("edge values of floats are PyTorch's", "[loops]") {
   CHECK(unary(nan, kernel::sign) == 0);
   CHECK(std::isnan(unary(nan, kernel::relu)));
 }
+
+TEST_CASE("an element's sine or remainder does not depend on a huge neighbour, in place either", "[loops]") {
+  // A loop takes the few hard numbers out of a block: what is beside them must come out as in a block without them.
+  const int64_t n = 1000;
+  const auto fill = [&](const Tensor& t, bool with_hard) {
+    for (int64_t i = 0; i < n; ++i) put(t, i, with_hard && i % 97 == 5 ? 3e30 : 0.37 * double(i - 500));
+  };
+  const auto divide = [](auto op) {
+    return [op](const Tensor& x, Tensor& y) {
+      Tensor b = make({n}, DType::float32);
+      for (int64_t i = 0; i < n; ++i) put(b, i, 0.7 + 0.001 * double(i));
+      op(x, b, y);
+    };
+  };
+  int differ = 0, wrong = 0;
+  const auto check = [&](auto op, auto exact) {
+    Tensor easy = make({n}, DType::float32), mixed = make({n}, DType::float32), y = make({n}, DType::float32);
+    fill(easy, false), fill(mixed, true);
+    op(easy, y);
+    op(mixed, mixed);
+    for (int64_t i = 0; i < n; ++i) {
+      if (i % 97 != 5) differ += get(y, i) != get(mixed, i);
+      const double want = exact(i % 97 == 5 ? 3e30f : float(0.37 * double(i - 500)), float(0.7 + 0.001 * double(i)));
+      wrong += std::fabs(get(mixed, i) - want) > 4e-7 * std::max(1.0, std::fabs(want));  // a few roundings of float
+    }
+  };
+  check(kernel::sin, [](float x, float) { return std::sin(double(x)); });
+  check(kernel::cos, [](float x, float) { return std::cos(double(x)); });
+  check(kernel::tan, [](float x, float) { return std::tan(double(x)); });
+  check(divide(kernel::fmod), [](float x, float b) { return std::fmod(double(x), double(b)); });
+  check(divide(kernel::remainder), [](float x, float b) {
+    const double r = std::fmod(double(x), double(b));
+    return r < 0 ? r + double(b) : r;
+  });
+  CHECK(differ == 0);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("relu keeps -0 and NaN, as PyTorch does, in whole vectors too", "[loops]") {
+  const DType dtype = GENERATE(DType::float32, DType::float64, DType::float16, DType::bfloat16);
+  Tensor x = make({67}, dtype), y = make({67}, dtype);
+  for (int64_t i = 0; i < 67; ++i) put(x, i, i % 3 ? -0.0 : std::nan(""));
+  kernel::relu(x, y);
+  bool kept = true;
+  for (int64_t i = 0; i < 67; ++i)
+    kept = kept && (i % 3 ? get(y, i) == 0 && std::signbit(get(y, i)) : std::isnan(get(y, i)));
+  CHECK(kept);
+}

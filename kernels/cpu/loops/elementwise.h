@@ -144,21 +144,62 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
   });
 }
 
+/// y = f(x) where f is quick for all but a few floats: in blocks, of which all elements go through one loop, so that it
+/// does not matter to an element which others are beside it. y may be x, so the block's inputs are kept.
+template <class F> void easy_strip(float* y, const float* x, int64_t n) {
+  float kept[kTile];
+  for (int64_t done = 0; done < n; done += kTile, y += kTile, x += kTile) {
+    const int64_t m = n - done < kTile ? n - done : kTile;
+    int32_t hard = 0;
+    for (int64_t i = 0; i < m; ++i) hard |= !F::is_easy(x[i]);
+    if (hard)
+      for (int64_t i = 0; i < m; ++i) kept[i] = x[i];
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < m; ++i) y[i] = F::easy(x[i]);
+    if (hard)
+      for (int64_t i = 0; i < m; ++i)
+        if (!F::is_easy(kept[i])) y[i] = F()(kept[i]);
+  }
+}
+template <class F> void easy_strip(float* y, const float* a, const float* b, int64_t n) {
+  float kept[2][kTile];
+  for (int64_t done = 0; done < n; done += kTile, y += kTile, a += kTile, b += kTile) {
+    const int64_t m = n - done < kTile ? n - done : kTile;
+    int32_t hard = 0;
+    for (int64_t i = 0; i < m; ++i) hard |= !F::is_easy(a[i], b[i]);
+    if (hard)
+      for (int64_t i = 0; i < m; ++i) kept[0][i] = a[i], kept[1][i] = b[i];
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < m; ++i) y[i] = F::easy(a[i], b[i]);
+    if (hard)
+      for (int64_t i = 0; i < m; ++i)
+        if (!F::is_easy(kept[0][i], kept[1][i])) y[i] = F()(kept[0][i], kept[1][i]);
+  }
+}
+
 template <class F, class C, class Made>
 void unary_strip(const LoopScalar* scalars, void* to, const void* const* from, int64_t n) {
-  const F f = make<F, C>(scalars);
   Made* const y = static_cast<Made*>(to);
   const C* const x = static_cast<const C*>(from[0]);
-  TANDEM_IVDEP
-  for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+  if constexpr (requires(C c) { F::easy(c); }) {
+    easy_strip<F>(y, x, n);
+  } else {
+    const F f = make<F, C>(scalars);
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+  }
 }
 template <class F, class C, class Made>
 void binary_strip(const LoopScalar* scalars, void* to, const void* const* from, int64_t n) {
-  const F f = make<F, C>(scalars);
   Made* const y = static_cast<Made*>(to);
   const C *const a = static_cast<const C*>(from[0]), *const b = static_cast<const C*>(from[1]);
-  TANDEM_IVDEP
-  for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
+  if constexpr (requires(C c) { F::easy(c, c); }) {
+    easy_strip<F>(y, a, b, n);
+  } else {
+    const F f = make<F, C>(scalars);
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
+  }
 }
 
 /// y = f(x) and y = f(a, b). What f returns is stored as Out.

@@ -1,0 +1,33 @@
+// What the scalar math is built from. It lives in tandem::math and never calls std::, whose inline functions the
+// instruction sets would share. Floats are computed here, without branches, so that loops vectorise; doubles by the C
+// library where it has the function.
+#pragma once
+#include <math.h>
+#include <stdint.h>
+
+#include "tandem/core/half.h"
+
+namespace tandem::math {
+
+#define TANDEM_MATH1(name)                               \
+  TANDEM_HD float name(float x) { return ::name##f(x); } \
+  TANDEM_HD double name(double x) { return ::name(x); }
+TANDEM_MATH1(sqrt)
+TANDEM_MATH1(floor)
+TANDEM_MATH1(ceil)
+TANDEM_MATH1(trunc)
+TANDEM_MATH1(rint)
+#undef TANDEM_MATH1
+TANDEM_HD float copysign(float x, float sign) { return __builtin_copysignf(x, sign); }
+TANDEM_HD double copysign(double x, double sign) { return __builtin_copysign(x, sign); }
+
+template <class T> TANDEM_HD bool isnan(T x) { return x != x; }
+template <class T> TANDEM_HD T abs(T x) { return x < T(0) ? T(-x) : x; }
+TANDEM_HD float abs(float x) { return __builtin_fabsf(x); }
+TANDEM_HD double abs(double x) { return __builtin_fabs(x); }
+/// The larger one; a NaN wins.
+template <class T> TANDEM_HD T max(T a, T b) { return a != a ? a : (a < b || b != b) ? b : a; }
+template <class T> TANDEM_HD T min(T a, T b) { return a != a ? a : (b < a || b != b) ? b : a; }
+template <class T> inline constexpr bool kFloating = T(0.5) != T(0) && T(0.5) != T(1);  // bool(0.5) is true
+
+}  // namespace tandem::math

@@ -1,0 +1,73 @@
+// Exponentials and what is made of them. The polynomials' coefficients were fitted for these files by weighted minimax
+// (Lawson's iteration on Chebyshev nodes, each coefficient rounded to float before the next ones were fitted).
+// tests/kernels/functors_test.cpp measures the bounds given here, and holds them.
+#pragma once
+#include "tandem/kernels/functors/base.h"
+
+namespace tandem::math {
+
+TANDEM_HD double exp(double x) { return ::exp(x); }
+TANDEM_HD double expm1(double x) { return ::expm1(x); }
+TANDEM_HD double tanh(double x) { return ::tanh(x); }
+
+/// x = k ln 2 + r, |r| <= ln(2) / 2, for x in [-104, 89]
+struct ExpArgument {
+  float r;
+  int32_t k;
+};
+TANDEM_HD ExpArgument exp_argument(float x) {
+  const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: rounds to an integer
+  const float n = shifted - 12582912.0f;
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts, of which the first is short
+  return {r, __builtin_bit_cast(int32_t, shifted) - 0x4b400000};
+}
+/// e^r - 1 for |r| <= 0.4
+TANDEM_HD float exp_fraction(float r) {
+  float p = 1.388248987e-3f;
+  p = p * r + 8.366691880e-3f;
+  p = p * r + 4.166720435e-2f;
+  p = p * r + 1.666654199e-1f;
+  p = p * r + 0.5f;
+  return p * (r * r) + r;
+}
+TANDEM_HD float power_of_two(int32_t k) { return __builtin_bit_cast(float, uint32_t(k + 127) << 23); }
+/// p 2^k by two factors, so that results below 2^-126 and above 2^127 come out right.
+TANDEM_HD float scaled(float p, int32_t k) {
+  const int32_t half = k >> 1;
+  return p * power_of_two(half) * power_of_two(k - half);
+}
+
+/// Within 1 ulp, below 2^-126 too.
+TANDEM_HD float exp(float x) {
+  const float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;  // a NaN passes through both
+  const ExpArgument a = exp_argument(clamped);
+  return scaled(exp_fraction(a.r) + 1.0f, a.k);
+}
+
+/// 2^k q + (2^k - 1), which loses nothing near zero, where k = 0. Within 1.5 ulp.
+TANDEM_HD float expm1(float x) {
+  const float clamped = x < -20.0f ? -20.0f : x > 89.0f ? 89.0f : x;
+  const ExpArgument a = exp_argument(clamped);
+  const int32_t half = a.k >> 1, rest = a.k - half;
+  const float scale = power_of_two(half);
+  const float y = (exp_fraction(a.r) * scale + (scale - power_of_two(-rest))) * power_of_two(rest);
+  return x != x || x == 0.0f ? x : y;
+}
+
+/// m / (m + 2) with m = e^2|x| - 1. Within 2.5 ulp.
+TANDEM_HD float tanh(float x) {
+  const float a = abs(x), clamped = a > 9.5f ? 9.5f : a;
+  const ExpArgument e = exp_argument(2.0f * clamped);
+  const float scale = power_of_two(e.k), m = exp_fraction(e.r) * scale + (scale - 1.0f);
+  return copysign(m / (m + 2.0f), x);
+}
+
+/// Of floats within 2.2 ulp while e^-x is finite, and 0 below.
+template <class T> TANDEM_HD T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
+/// The derivative of x sigmoid(x)
+template <class T> TANDEM_HD T silu_slope(T x) {
+  const T s = sigmoid(x);
+  return s * (T(1) + x * (T(1) - s));
+}
+
+}  // namespace tandem::math

@@ -1,0 +1,57 @@
+// Sine, cosine and tangent. Coefficients as in exp.h.
+#pragma once
+#include "tandem/kernels/functors/base.h"
+
+namespace tandem::math {
+
+TANDEM_HD double sin(double x) { return ::sin(x); }
+TANDEM_HD double cos(double x) { return ::cos(x); }
+TANDEM_HD double tan(double x) { return ::tan(x); }
+
+/// sin r and cos r, where x = k pi/2 + r and |r| <= 0.79, for |x| <= kEasyAngle. The reduction is in double, pi/2 in
+/// two parts, of which the first is short: k times it is exact, so that r is right beside the multiples of pi/2 too.
+constexpr float kEasyAngle = 100000.0f;
+struct Angle {
+  float sine, cosine;
+  uint32_t k;
+};
+TANDEM_HD Angle reduced_angle(float x) {
+  const float shifted = x * 0.636619772f + 12582912.0f;  // 1.5 * 2^23: rounds to an integer
+  const double n = double(shifted - 12582912.0f);
+  const float r = float((double(x) - n * 1.57079632673412561417) - n * 6.07710050650619224932e-11);
+  const float z = r * r;
+  float s = -1.951682643e-4f;
+  s = s * z + 8.332182653e-3f;
+  s = s * z - 1.666665524e-1f;
+  float c = 2.443120138e-5f;
+  c = c * z - 1.388730365e-3f;
+  c = c * z + 4.166664556e-2f;
+  return {r + r * (z * s), (1.0f - 0.5f * z) + z * z * c, __builtin_bit_cast(uint32_t, shifted)};
+}
+/// x with its sign turned where bit `bit` of k is set
+TANDEM_HD float turned(float x, uint32_t k, int bit) {
+  return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) ^ (k >> bit << 31));
+}
+
+/// Within 1.6 ulp for |x| <= kEasyAngle.
+TANDEM_HD float easy_sin(float x) {
+  const Angle a = reduced_angle(x);
+  return x == 0.0f ? x : turned(a.k & 1 ? a.cosine : a.sine, a.k, 1);
+}
+TANDEM_HD float easy_cos(float x) {
+  const Angle a = reduced_angle(x);
+  return turned(a.k & 1 ? a.sine : a.cosine, a.k + 1, 1);
+}
+/// Within 3.7 ulp.
+TANDEM_HD float easy_tan(float x) {
+  const Angle a = reduced_angle(x);
+  const bool odd = a.k & 1;
+  return x == 0.0f ? x : turned((odd ? a.cosine : a.sine) / (odd ? a.sine : a.cosine), a.k, 0);
+}
+TANDEM_HD bool is_easy_angle(float x) { return abs(x) <= kEasyAngle; }
+/// The C library's for larger angles.
+TANDEM_HD float sin(float x) { return is_easy_angle(x) ? easy_sin(x) : ::sinf(x); }
+TANDEM_HD float cos(float x) { return is_easy_angle(x) ? easy_cos(x) : ::cosf(x); }
+TANDEM_HD float tan(float x) { return is_easy_angle(x) ? easy_tan(x) : ::tanf(x); }
+
+}  // namespace tandem::math
