@@ -41,7 +41,8 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
     b.momenta.push_back(momentum);
   }
   for (auto& entry : batches) {
-    const auto& [device, begins] = entry.first;
+    const Device device = entry.first.first;
+    const bool begins = entry.first.second;
     Batch& b = entry.second;
     const kernels::SgdStep s{o.lr(), o.momentum(), o.dampening(), o.weight_decay(), o.nesterov(), begins};
     TANDEM_DISPATCH(device, sgd, s, b.gradients, b.parameters, b.momenta);

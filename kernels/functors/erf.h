@@ -52,7 +52,7 @@ TANDEM_HD float scaled_erfc(float u) {
   return p;
 }
 
-/// Within 3 ulp, below 2^-126 too.
+/// Within 5 ulp, below 2^-126 too.
 TANDEM_HD float erfc(float x) {
   const float a = abs(x), t = a > 10.25f ? 10.25f : a, z = x * x;
   float p = 4.703023471e-3f;  // erf(x) = x + x p below 0.5
@@ -64,7 +64,7 @@ TANDEM_HD float erfc(float x) {
   return a < 0.5f ? (1.0f - x) - x * p : x < 0.0f ? 2.0f - tail : tail;
 }
 
-/// The normal distribution function and density. Phi within 3 ulp.
+/// The normal distribution function and density. Phi within 5.5 ulp.
 struct Normal {
   float phi, density;
 };

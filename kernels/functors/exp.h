@@ -37,14 +37,14 @@ TANDEM_HD float scaled(float p, int32_t k) {
   return p * power_of_two(half) * power_of_two(k - half);
 }
 
-/// Within 1 ulp, below 2^-126 too.
+/// Within 1.1 ulp, below 2^-126 too.
 TANDEM_HD float exp(float x) {
   const float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;  // a NaN passes through both
   const ExpArgument a = exp_argument(clamped);
   return scaled(exp_fraction(a.r) + 1.0f, a.k);
 }
 
-/// 2^k q + (2^k - 1), which loses nothing near zero, where k = 0. Within 1.5 ulp.
+/// 2^k q + (2^k - 1), which loses nothing near zero, where k = 0. Within 1.6 ulp.
 TANDEM_HD float expm1(float x) {
   const float clamped = x < -20.0f ? -20.0f : x > 89.0f ? 89.0f : x;
   const ExpArgument a = exp_argument(clamped);
@@ -62,7 +62,7 @@ TANDEM_HD float tanh(float x) {
   return copysign(m / (m + 2.0f), x);
 }
 
-/// Of floats within 2.2 ulp while e^-x is finite, and 0 below.
+/// Of floats within 2.5 ulp while e^-x is finite, and 0 below.
 template <class T> TANDEM_HD T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
 /// The derivative of x sigmoid(x)
 template <class T> TANDEM_HD T silu_slope(T x) {
