@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # checks.sh BUILD: checks of the sources: formatting, clang-tidy (with the flags of the configured folder BUILD), the
-# order of the folders, and that the loops leak no symbol.
+# order of the folders, that the loops leak no symbol, and that the README's program is the example.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -22,6 +22,11 @@ while IFS= read -r hit; do
   failed=1
 done < <(git grep -nE '#include' -- 'kernels/cpu/loops/*' 'kernels/functors.h' 'kernels/philox.h' |
   grep -vE 'tandem/(core/(loop|half)|kernels/(functors|philox|functors/[a-z_0-9]+)|kernels/cpu/loops/[a-z_0-9]+)\.h|<(math|stdint)\.h>' || true)
+
+if ! diff <(awk '/^```cpp/ { on = 1; next } /^```/ { on = 0 } on' README.md) examples/simple_model.cpp; then
+  echo "the program in README.md is not examples/simple_model.cpp"
+  failed=1
+fi
 
 if command -v clang-format >/dev/null; then
   git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror || failed=1
