@@ -42,11 +42,11 @@ TANDEM_FUNCTOR1(BitwiseNot, T(~x))
 
 /// Functions that are quick for all but a few floats. A loop asks is_easy() of a block, runs easy() over all of it, and
 /// operator() again where the answer was no.
-#define TANDEM_EASY_FUNCTOR1(Name, function, condition)                                            \
-  template <class T> struct Name {                                                                 \
-    TANDEM_HD T operator()(T x) const { return math::function(x); }                                \
-    TANDEM_HD static bool is_easy(float x) { return condition; }                                   \
-    TANDEM_HD static T easy(T x) requires __is_same(T, float) { return math::easy_##function(x); } \
+#define TANDEM_EASY_FUNCTOR1(Name, function, condition)                                              \
+  template <class T> struct Name {                                                                   \
+    TANDEM_HD T operator()(T x) const { return math::function(x); }                                  \
+    TANDEM_HD static bool is_easy(float x) { return condition; }                                     \
+    TANDEM_HD static T easy(T x) requires math::kSame<T, float> { return math::easy_##function(x); } \
   };
 TANDEM_EASY_FUNCTOR1(Sin, sin, math::is_easy_angle(x))
 TANDEM_EASY_FUNCTOR1(Cos, cos, math::is_easy_angle(x))
@@ -136,14 +136,14 @@ template <class T> struct Fmod {
       return b == T(0) || b == T(-1) ? T(0) : T(a % b);
   }
   TANDEM_HD static bool is_easy(float a, float b) { return math::is_easy_quotient(a, b); }
-  TANDEM_HD static T easy(T a, T b) requires __is_same(T, float) { return math::easy_fmod(a, b); }
+  TANDEM_HD static T easy(T a, T b) requires math::kSame<T, float> { return math::easy_fmod(a, b); }
 };
 /// Python's modulo: the sign of the divisor.
 template <class T> struct Remainder {
   TANDEM_HD static T of(T r, T b) { return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r; }
   TANDEM_HD T operator()(T a, T b) const { return of(Fmod<T>()(a, b), b); }
   TANDEM_HD static bool is_easy(float a, float b) { return math::is_easy_quotient(a, b); }
-  TANDEM_HD static T easy(T a, T b) requires __is_same(T, float) { return of(math::easy_fmod(a, b), b); }
+  TANDEM_HD static T easy(T a, T b) requires math::kSame<T, float> { return of(math::easy_fmod(a, b), b); }
 };
 /// Rounded down, not towards zero. Of floating types it is made of the rest, since a / b may round up to an integer
 /// that the quotient does not reach.
@@ -165,7 +165,7 @@ template <class T> struct FloorDivide {
     }
   }
   TANDEM_HD static bool is_easy(float a, float b) { return math::is_easy_quotient(a, b); }
-  TANDEM_HD static T easy(T a, T b) requires __is_same(T, float) { return of(a, b, math::easy_fmod(a, b)); }
+  TANDEM_HD static T easy(T a, T b) requires math::kSame<T, float> { return of(a, b, math::easy_fmod(a, b)); }
 };
 template <class T> struct Pow {
   TANDEM_HD T operator()(T a, T b) const {

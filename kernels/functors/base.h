@@ -28,6 +28,7 @@ TANDEM_HD double abs(double x) { return __builtin_fabs(x); }
 /// The larger one; a NaN wins.
 template <class T> TANDEM_HD T max(T a, T b) { return a != a ? a : (a < b || b != b) ? b : a; }
 template <class T> TANDEM_HD T min(T a, T b) { return a != a ? a : (b < a || b != b) ? b : a; }
+template <class A, class B> inline constexpr bool kSame = __is_same(A, B);  // gcc 14: the trait itself in no signature
 template <class T> inline constexpr bool kFloating = T(0.5) != T(0) && T(0.5) != T(1);  // bool(0.5) is true
 
 }  // namespace tandem::math
