@@ -20,7 +20,7 @@ done < <(git grep -n '#include "tandem/[a-z_]*/' -- "${order[@]}")
 while IFS= read -r hit; do
   echo "a loop includes more than functors and loop.h: $hit"
   failed=1
-done < <(git grep -nE '#include' -- 'kernels/cpu/loops/*' 'kernels/functors.h' 'kernels/philox.h' |
+done < <(git grep -nE '#include' -- 'kernels/cpu/loops/*' 'kernels/functors.h' 'kernels/functors/*' 'kernels/philox.h' |
   grep -vE 'tandem/(core/(loop|half)|kernels/(functors|philox|functors/[a-z_0-9]+)|kernels/cpu/loops/[a-z_0-9]+)\.h|<(math|stdint)\.h>' || true)
 
 if ! diff <(awk '/^```cpp/ { on = 1; next } /^```/ { on = 0 } on' README.md) examples/simple_model.cpp; then

@@ -36,7 +36,7 @@ int doctor() {
   std::printf("OpenBLAS         %s\n", TANDEM_HAS_OPENBLAS ? "in" : "out: our own matrix product instead");
   if (!TANDEM_HAS_OPENBLAS) problem("large matrix products are slower", "apt install libopenblas-dev, and build anew");
   std::printf("oneDNN           %s\n", TANDEM_HAS_ONEDNN ? "in" : "out: our own convolution instead");
-  if (!TANDEM_HAS_ONEDNN) problem("convolutions take twice the time", "apt install libdnnl-dev, and build anew");
+  if (!TANDEM_HAS_ONEDNN) problem("convolutions are slower", "apt install libdnnl-dev, and build anew");
   std::printf("devices          %d virtual CPU device%s, %d CUDA\n", cpu_device_count(),
               cpu_device_count() == 1 ? "" : "s", cuda::device_count());
   const std::string data = find_fashion_mnist("");

@@ -6,6 +6,7 @@
 
 #include "tandem/core/allocator.h"
 #include "tandem/core/thread_pool.h"
+#include "tandem/kernels/cpu/planner.h"
 
 namespace tandem::kernels::cpu {
 namespace {
@@ -47,13 +48,6 @@ template <class T> std::shared_ptr<const ConvBlock<T>> block_of(const ConvProble
   if constexpr (std::is_same_v<T, float>)
     if (auto block = onednn_block(problem)) return block;
   return im2col_block<T>(problem);
-}
-
-template <class Visitor> void visit_real(const char* op, DType dtype, Visitor&& visitor) {
-  if (dtype == kFloat32) return visitor.template operator()<float>();
-  TANDEM_CHECK_AS(NotImplementedError, dtype == kFloat64, op, ": does not exist for ", dtype,
-                  "; accepted: float32, float64");
-  visitor.template operator()<double>();
 }
 
 /// Forward and backward to the input: every block writes images of its own.

@@ -9,13 +9,6 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-template <class Visitor> void visit_real(const char* op, DType dtype, Visitor&& visitor) {
-  if (dtype == kFloat32) return visitor.template operator()<float>();
-  TANDEM_CHECK_AS(NotImplementedError, dtype == kFloat64, op, ": does not exist for ", dtype,
-                  "; accepted: float32, float64");
-  visitor.template operator()<double>();
-}
-
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Rows and columns of the pieces that a product is cut into.
 struct Cut {
