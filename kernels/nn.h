@@ -75,7 +75,11 @@ struct SgdStep {
             std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,        \
             std::vector<Tensor>& max_exp_avg_sqs);                                                                   \
   void sgd(const SgdStep& step, const std::vector<Tensor>& gradients, std::vector<Tensor>& parameters,               \
-           std::vector<Tensor>& momenta);
+           std::vector<Tensor>& momenta);                                                                            \
+  /* sum () float64 of the squares of all elements of contiguous tensors of one dtype */                             \
+  void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& sum);                                              \
+  /* every element times the factor; contiguous tensors of one dtype */                                              \
+  void scale_all(double factor, std::vector<Tensor>& tensors);
 
 namespace tandem::kernels::cpu {
 TANDEM_NN_KERNELS

@@ -1,8 +1,12 @@
 #include "tandem/nn/init.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "tandem/autograd/factory.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/nn.h"
 
 namespace tandem::nn {
 namespace init {
@@ -67,16 +71,40 @@ namespace utils {
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
                        bool error_if_nonfinite) {
   const NoGradGuard guard;
+  std::map<std::pair<Device, DType>, std::vector<Tensor>> fused;  // gradients that one kernel call takes together
+  std::vector<Tensor> others, seen;
+  for (const Tensor& p : parameters) {
+    if (!p.grad().defined()) continue;
+    const Tensor& g = p.grad();
+    if (std::any_of(seen.begin(), seen.end(), [&](const Tensor& other) { return g.is_same(other); })) continue;
+    seen.push_back(g);
+    const bool real = g.dtype() == kFloat32 || g.dtype() == kFloat64;
+    (real && g.is_contiguous() ? fused[{g.device(), g.dtype()}] : others).push_back(g);
+  }
   std::vector<double> norms;
-  for (const Tensor& p : parameters)
-    if (p.grad().defined()) norms.push_back(p.grad().norm(norm_type).item<double>());
+  for (const auto& entry : fused) {
+    const Device device = entry.first.first;
+    const std::vector<Tensor>& gradients = entry.second;
+    if (norm_type == 2) {
+      Tensor squares = empty({}, TensorOptions(kFloat64).device(device));
+      TANDEM_DISPATCH(device, sum_of_squares, gradients, squares);
+      norms.push_back(std::sqrt(squares.item<double>()));
+    } else {
+      for (const Tensor& g : gradients) norms.push_back(g.norm(norm_type).item<double>());
+    }
+  }
+  for (const Tensor& g : others) norms.push_back(g.norm(norm_type).item<double>());
   if (norms.empty()) return 0;
   const double total = tensor(norms, kFloat64).norm(norm_type).item<double>();
   TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total), "clip_grad_norm_: the norm of the gradients is ", total);
   const double scale = max_norm / (total + 1e-6);
-  if (scale < 1 || std::isnan(scale))
-    for (const Tensor& p : parameters)
-      if (p.grad().defined()) p.mutable_grad().mul_(scale);
+  if (scale >= 1) return total;
+  for (auto& entry : fused) {
+    const Device device = entry.first.first;
+    TANDEM_DISPATCH(device, scale_all, scale, entry.second);
+    for (const Tensor& g : entry.second) g.bump_version();
+  }
+  for (Tensor& g : others) g.mul_(scale);
   return total;
 }
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value) {

@@ -39,7 +39,7 @@ constexpr nn::init::Nonlinearity kLinear = nn::init::Nonlinearity::linear, kSigm
 
 namespace tandem::nn::utils {
 /// Scales all gradients so that their joint p-norm is at most max_norm; returns the norm before. Any p that norm()
-/// takes.
+/// takes; a parameter listed twice counts once. The 2-norm is one pass over all gradients together, in float64.
 /// @throws Error when the norm is not finite and error_if_nonfinite
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2,
                        bool error_if_nonfinite = false);

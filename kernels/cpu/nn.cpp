@@ -191,4 +191,30 @@ void sgd(const SgdStep& s, const std::vector<Tensor>& gradients, std::vector<Ten
   run_all(all);
 }
 
+TANDEM_DECLARE_LOOP(square_sums)
+TANDEM_DECLARE_LOOP(scale)
+void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& total) {
+  constexpr int64_t kLength = kElementwiseGrain;  // elements of one partial sum
+  const auto blocks = [](const Tensor& t) { return (t.numel() + kLength - 1) / kLength; };
+  int64_t count = 0;
+  for (const Tensor& t : tensors) count += blocks(t);
+  Tensor partial = core::empty({1, count, 1}, kFloat64, total.device());
+  std::vector<Loop> all;
+  int64_t first = 0;
+  for (const Tensor& t : tensors) {
+    const Tensor part = core::narrow(partial, 1, first, blocks(t));
+    all.push_back(plan("sum_of_squares", loops::square_sums, t.dtype(), {part, t},
+                       {integer(t.numel()), integer(kLength)}, blocks(t), kLength));
+    first += blocks(t);
+  }
+  run_all(all);
+  sum(partial, total);
+}
+void scale_all(double factor, std::vector<Tensor>& tensors) {
+  std::vector<Loop> all;
+  for (const Tensor& t : tensors)
+    all.push_back(plan("scale_all", loops::scale, t.dtype(), {t}, {real(factor)}, t.numel(), 1));
+  run_all(all);
+}
+
 }  // namespace tandem::kernels::cpu

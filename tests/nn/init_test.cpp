@@ -4,6 +4,7 @@
 
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/formula.h"
 
 using namespace tandem;
 using namespace tandem::nn;
@@ -104,6 +105,42 @@ TEST_CASE("clip_grad_norm_ scales to the joint norm, and leaves smaller ones", "
   CHECK(utils::clip_grad_norm_(std::vector<Tensor>{zeros({1})}, 1) == 0);
   CHECK(utils::clip_grad_norm_(with_grad({0, 0}), 1) == 0);
   CHECK(utils::clip_grad_norm_(with_grad({6, 8}), 1) == Approx(10));
+}
+
+/// Values from -1 to 1, the same in every run.
+Tensor numbers(IntArrayRef sizes) {
+  const int64_t n = numel_of(sizes);
+  std::vector<double> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(test::value(i, 1));
+  return tensor(values, kFloat32).view(sizes);
+}
+
+TEST_CASE("clip_grad_norm_ takes gradients of every size, dtype and layout together", "[nn][clip]") {
+  std::vector<Tensor> parameters;
+  const auto add = [&](const Tensor& g) {
+    parameters.push_back(empty(g.sizes(), g.dtype()));
+    parameters.back().set_grad(g);
+  };
+  add(numbers({100, 700}));  // several partial sums
+  add(numbers({7}).to(kFloat64));
+  add(numbers({5, 6}).t());
+  add(numbers({3}).to(kBFloat16));
+  add(empty({0, 2}));
+  parameters.push_back(parameters[0]);  // listed twice
+  double squares = 0;
+  std::vector<Tensor> before;
+  for (size_t i = 0; i < 5; ++i) {
+    before.push_back(parameters[i].grad().to(kFloat64).clone());
+    squares += before[i].mul(before[i]).sum().item<double>();
+  }
+  const double norm = std::sqrt(squares);
+  CHECK(utils::clip_grad_norm_(parameters, 2) == Approx(norm).epsilon(1e-3));  // bfloat16's norm has 8 bits
+  for (size_t i = 0; i < 5; ++i) {
+    INFO("gradient " << i);
+    const double digits = i == 3 ? 1e-2 : 1e-3;
+    CHECK(allclose(parameters[i].grad().to(kFloat64), before[i] * (2 / norm), digits, 1e-12));
+    CHECK(parameters[i].grad()._version() > 0);
+  }
 }
 
 TEST_CASE("clip_grad_norm_ refuses a norm that is not finite only when asked to", "[nn][clip]") {

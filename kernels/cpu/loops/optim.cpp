@@ -1,4 +1,4 @@
-// Rows of optimizer steps: one pass over a parameter, its gradient and its state.
+// Rows of optimizer steps: one pass over a parameter, its gradient and its state; and of gradient clipping.
 #include "tandem/kernels/cpu/loops/real.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -64,8 +64,27 @@ template <class T> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 
+/// Operands: sums (float64), x. Scalars: n, elements of a sum. A unit of the range is one sum of squares.
+template <class T> void square_sums_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer, length = loop.scalars[1].integer;
+  double* const sums = data<double>(loop, 0);
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const T* const x = data<const T>(loop, 1) + unit * length;
+    const int64_t count = n - unit * length < length ? n - unit * length : length;
+    sums[unit] = lane_sum<double>(count, [x](int64_t i) { return double(x[i]) * double(x[i]); });
+  }
+}
+/// Operand: x. Scalar: the factor.
+template <class T> void scale_body(const Loop& loop, int64_t begin, int64_t end) {
+  const T factor = T(loop.scalars[0].real);
+  T* const x = data<T>(loop, 0);
+  for (int64_t i = begin; i < end; ++i) x[i] *= factor;
+}
+
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 TANDEM_REAL_ROW(adam, adam_body)
 TANDEM_REAL_ROW(sgd, sgd_body)
+TANDEM_REAL_ROW(square_sums, square_sums_body)
+TANDEM_REAL_ROW(scale, scale_body)
