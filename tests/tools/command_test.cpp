@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <filesystem>
 #include <functional>
 
 #include "tandem/tests/catch.h"
