@@ -200,6 +200,7 @@ void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& total) {
   for (const Tensor& t : tensors) count += blocks(t);
   Tensor partial = core::empty({1, count, 1}, kFloat64, total.device());
   std::vector<Loop> all;
+  all.reserve(tensors.size());
   int64_t first = 0;
   for (const Tensor& t : tensors) {
     const Tensor part = core::narrow(partial, 1, first, blocks(t));
@@ -212,6 +213,7 @@ void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& total) {
 }
 void scale_all(double factor, std::vector<Tensor>& tensors) {
   std::vector<Loop> all;
+  all.reserve(tensors.size());
   for (const Tensor& t : tensors)
     all.push_back(plan("scale_all", loops::scale, t.dtype(), {t}, {real(factor)}, t.numel(), 1));
   run_all(all);
