@@ -26,5 +26,7 @@
 #include "tandem/optim/adam.h"
 #include "tandem/optim/lr_scheduler.h"
 #include "tandem/optim/sgd.h"
+#include "tandem/parallel/collectives/distributed.h"
+#include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/serialize/module.h"
 #include "tandem/serialize/safetensors.h"

@@ -31,8 +31,11 @@ class Generator {
   PhiloxState state_;
 };
 
-/// The generator that a rank's random operations on a device draw from, unless a GeneratorGuard names another.
+/// The generator that a rank's random operations on a device draw from, unless a GeneratorGuard names another: that of
+/// stream 0. Shard r of a batch that is divided among devices or ranks draws from stream r.
 Generator& default_generator(Device device = kCPU);
+/// That of a stream, whatever a guard says.
+Generator& default_generator(Device device, uint64_t stream);
 /// Seeds every generator of this rank, those of devices not yet used included.
 void manual_seed(uint64_t seed);
 

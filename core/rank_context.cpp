@@ -10,15 +10,15 @@ namespace tandem {
 struct RankState::Generators {
   std::mutex mutex;
   uint64_t seed = Generator::kDefaultSeed;
-  std::map<Device, Generator> by_device;
+  std::map<std::pair<Device, uint64_t>, Generator> all;  // by device and stream
 };
 
 RankState::RankState() : generators_(std::make_unique<Generators>()) {}
 RankState::~RankState() = default;
 
-Generator& RankState::generator(Device device) {
+Generator& RankState::generator(Device device, uint64_t stream) {
   const std::lock_guard lock(generators_->mutex);
-  return generators_->by_device.try_emplace(device, generators_->seed).first->second;
+  return generators_->all.try_emplace({device, stream}, generators_->seed, stream).first->second;
 }
 
 RankContext& RankContext::current() {
@@ -47,14 +47,17 @@ thread_local Generator* chosen_generator = nullptr;
 }
 
 Generator& default_generator(Device device) {
-  return chosen_generator ? *chosen_generator : RankContext::current().state().generator(device);
+  return chosen_generator ? *chosen_generator : default_generator(device, 0);
+}
+Generator& default_generator(Device device, uint64_t stream) {
+  return RankContext::current().state().generator(device, stream);
 }
 void manual_seed(uint64_t seed) { RankContext::current().state().seed_all(seed); }
 
 void RankState::seed_all(uint64_t seed) {
   const std::lock_guard lock(generators_->mutex);
   generators_->seed = seed;
-  for (auto& [device, generator] : generators_->by_device) generator.set_current_seed(seed);
+  for (auto& [key, generator] : generators_->all) generator.set_current_seed(seed);
 }
 
 GeneratorGuard::GeneratorGuard(Generator& generator) : saved_(std::exchange(chosen_generator, &generator)) {}

@@ -1,6 +1,7 @@
 // What belongs to one rank or one device's thread: generators, grad mode, the autograd sequence. Thread-local; worker
 // threads of the engine and of loaders take over their creator's. Nothing else that affects results is global.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -10,13 +11,21 @@
 namespace tandem {
 
 class Generator;
+namespace distributed {
+class ProcessGroup;
+}
 
 /// Shared by all threads of one rank.
 struct RankState {
   RankState();
   ~RankState();
-  Generator& generator(Device device);
+  Generator& generator(Device device, uint64_t stream);
   void seed_all(uint64_t seed);
+
+  std::shared_ptr<distributed::ProcessGroup> default_group;  // after init_process_group
+  int world_size = 1;                                        // of the default group
+  std::atomic<int64_t> collectives{0};                       // started by this rank
+  std::atomic<bool> warned_of_no_collective{false};
 
  private:
   struct Generators;

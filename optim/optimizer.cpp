@@ -1,7 +1,10 @@
 #include "tandem/optim/optimizer.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
+
+#include "tandem/core/rank_context.h"
 
 namespace tandem::optim {
 
@@ -33,12 +36,26 @@ void Optimizer::add_param_groups(std::vector<OptimizerParamGroup> groups) {
   TANDEM_CHECK(!parameters_.empty(), "an optimizer needs at least one parameter");
 }
 
+namespace {
+/// Ranks that never talk train as many models as there are ranks: a group was made, but the model was not wrapped.
+void warn_of_ranks_that_never_talk() {
+  RankState& state = RankContext::current().state();
+  if (state.world_size > 1 && state.collectives == 0 && !state.warned_of_no_collective.exchange(true))
+    std::fprintf(
+        stderr,
+        "tandem: warning: the optimizer makes a step in a group of %d ranks that has exchanged nothing: each rank "
+        "trains a model of its own. Wrap the model in DistributedDataParallel, or all_reduce its gradients.\n",
+        state.world_size);
+}
+}  // namespace
+
 Tensor Optimizer::step(const LossClosure& closure) {
   Tensor loss;
   if (closure) {
     const EnableGradGuard guard;
     loss = closure();
   }
+  warn_of_ranks_that_never_talk();
   const NoGradGuard guard;
   size_t first = 0;
   for (const OptimizerParamGroup& group : groups_) {

@@ -1,0 +1,232 @@
+#include "tandem/parallel/collectives/local.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace tandem::distributed {
+
+namespace {
+void copy(const Tensor& from, Tensor& to) {
+  if (to.numel() > 0 && to.raw_data() != from.raw_data())
+    std::memcpy(to.raw_data(), from.raw_data(), static_cast<size_t>(to.nbytes()));
+}
+}  // namespace
+
+/// A collective has two meetings of all ranks: at the first each lays out its tensors, at the second all have done
+/// their share of the work, and whoever wants may touch its tensors again.
+class LocalHub {
+ public:
+  LocalHub(int size, std::chrono::milliseconds timeout)
+      : size(size), timeout_(timeout), seats_(static_cast<size_t>(size)), calls_(seats_.size()) {
+    first_.present.resize(seats_.size());
+    second_.present.resize(seats_.size());
+  }
+  using Tables = std::vector<std::vector<Tensor>>;  // by rank
+
+  /// Lays out this rank's tensors, and returns those of all ranks, there until finish().
+  const Tables& meet(int rank, const Call& call, std::vector<Tensor> tensors) {
+    std::unique_lock lock(mutex_);
+    const size_t me = static_cast<size_t>(rank);
+    calls_[me] = call;
+    seats_[me] = std::move(tensors);
+    wait_for_all(lock, me, first_);
+    return seats_;
+  }
+  void finish(int rank) {
+    std::unique_lock lock(mutex_);
+    const size_t me = static_cast<size_t>(rank);
+    wait_for_all(lock, me, second_);
+    seats_[me].clear();
+  }
+
+  void send(int from, const Call& call, const Tensor& x, int tag) {
+    std::unique_lock lock(mutex_);
+    Parcel parcel{call, x};
+    auto& queue = parcels_[{from, call.other, tag}];
+    queue.push_back(&parcel);
+    changed_.notify_all();
+    wait(lock, call, "did not receive it", [&] { return parcel.taken; });
+    if (!parcel.taken) {
+      std::erase(queue, &parcel);
+      fail_here(call);
+    }
+    if (!parcel.error.empty()) throw DistributedError(parcel.error);
+  }
+  void recv(int to, const Call& call, Tensor& x, int tag) {
+    std::unique_lock lock(mutex_);
+    auto& queue = parcels_[{call.other, to, tag}];
+    wait(lock, call, "sent nothing", [&] { return !queue.empty(); });
+    if (queue.empty()) fail_here(call);
+    Parcel& parcel = *queue.front();
+    queue.pop_front();
+    if (parcel.call.dtype != call.dtype || parcel.call.numel != call.numel)
+      parcel.error = "rank " + std::to_string(call.other) + " calls " + parcel.call.str() + ", but rank " +
+                     std::to_string(to) + " calls " + call.str();
+    else
+      copy(parcel.x, x);
+    const std::string error = parcel.error;  // the parcel is gone once its sender wakes
+    parcel.taken = true;
+    changed_.notify_all();
+    if (!error.empty()) throw DistributedError(error);
+  }
+
+  void abort(const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.empty()) failure_ = reason;
+    changed_.notify_all();
+  }
+  const int size;
+
+ private:
+  struct Meeting {
+    std::vector<bool> present;
+    int arrived = 0;
+    int64_t held = 0;  // how many there were
+  };
+  struct Parcel {
+    Call call;
+    Tensor x;
+    bool taken = false;
+    std::string error = {};
+  };
+
+  /// Until `ready` or a failure; with the deadline the hub fails, since the other rank `did_not`.
+  template <class Ready>
+  void wait(std::unique_lock<std::mutex>& lock, const Call& call, const char* did_not, Ready ready) {
+    if (changed_.wait_for(lock, timeout_, [&] { return ready() || !failure_.empty(); })) return;
+    failure_ = call.str() + ": rank " + std::to_string(call.other) + " " + did_not + " within " + in_time();
+    changed_.notify_all();
+  }
+  void wait_for_all(std::unique_lock<std::mutex>& lock, size_t me, Meeting& meeting) {
+    if (!failure_.empty()) fail_here(calls_[me]);
+    const int64_t number = meeting.held;
+    meeting.present[me] = true;
+    if (++meeting.arrived == size) {
+      if (&meeting == &first_) compare_calls();
+      meeting.arrived = 0;
+      meeting.present.assign(seats_.size(), false);
+      ++meeting.held;
+      changed_.notify_all();
+      return;
+    }
+    if (!changed_.wait_for(lock, timeout_, [&] { return meeting.held != number || !failure_.empty(); })) {
+      std::string missing;
+      for (size_t r = 0; r < seats_.size(); ++r)
+        if (!meeting.present[r]) missing += (missing.empty() ? "rank " : ", rank ") + std::to_string(r);
+      failure_ = calls_[me].str() + ": " + missing + " did not come within " + in_time();
+      changed_.notify_all();
+    }
+    if (meeting.held == number) fail_here(calls_[me]);
+  }
+  void compare_calls() {
+    for (size_t r = 1; r < calls_.size(); ++r)
+      if (!calls_[r].agrees(calls_[0])) {
+        failure_ = "the ranks do different things: rank 0 calls " + calls_[0].str() + ", but rank " +
+                   std::to_string(r) + " calls " + calls_[r].str();
+        changed_.notify_all();
+        throw DistributedError(failure_);
+      }
+  }
+  std::string in_time() const { return std::to_string(timeout_.count()) + " ms"; }
+  [[noreturn]] void fail_here(const Call& call) {
+    throw DistributedError(failure_.find(call.name) == 0 ? failure_ : std::string(call.str()) + ": " + failure_);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::chrono::milliseconds timeout_;
+  std::string failure_;  // the first; the hub stays failed
+  Tables seats_;
+  std::vector<Call> calls_;
+  Meeting first_, second_;
+  std::map<std::tuple<int, int, int>, std::deque<Parcel*>> parcels_;  // by sender, receiver, tag
+};
+
+namespace {
+
+class LocalCommunicator final : public Communicator {
+ public:
+  LocalCommunicator(std::shared_ptr<LocalHub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
+
+  // Rank r reduces chunk r of all ranks' tensors, straight from their memory, and writes the result to all of them.
+  void all_reduce(const Call& call, Tensor& x) override {
+    const auto& all = hub_->meet(rank_, call, {x});
+    std::vector<Tensor> chunks = chunks_of(all, call.numel);
+    reduce_in_order(chunks, call.op, chunks[0]);
+    for (size_t r = 1; r < chunks.size(); ++r) copy(chunks[0], chunks[r]);
+    bytes_sent += 2 * (hub_->size - 1) * chunks[0].nbytes();
+    hub_->finish(rank_);
+  }
+  void broadcast(const Call& call, Tensor& x) override {
+    const auto& all = hub_->meet(rank_, call, {x});
+    if (rank_ != call.other) {
+      copy(all[static_cast<size_t>(call.other)][0], x);
+      bytes_sent += x.nbytes();
+    }
+    hub_->finish(rank_);
+  }
+  void reduce(const Call& call, Tensor& x) override {
+    const auto& all = hub_->meet(rank_, call, {x});
+    std::vector<Tensor> chunks = chunks_of(all, call.numel);
+    reduce_in_order(chunks, call.op, chunks[static_cast<size_t>(call.other)]);
+    bytes_sent += (hub_->size - 1) * chunks[0].nbytes();
+    hub_->finish(rank_);
+  }
+  void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
+    const auto& all = hub_->meet(rank_, call, {input});
+    for (size_t r = 0; r < outputs.size(); ++r) copy(all[r][0], outputs[r]);
+    bytes_sent += (hub_->size - 1) * input.nbytes();
+    hub_->finish(rank_);
+  }
+  void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
+    const auto& all = hub_->meet(rank_, call, inputs);
+    std::vector<Tensor> parts;
+    for (const auto& table : all) parts.push_back(table[static_cast<size_t>(rank_)]);
+    Tensor result = core::empty(output.sizes(), output.dtype(), output.device());  // output may be one of the inputs
+    reduce_in_order(parts, call.op, result);
+    bytes_sent += (hub_->size - 1) * output.nbytes();
+    hub_->finish(rank_);
+    copy(result, output);
+  }
+  void send(const Call& call, const Tensor& x, int tag) override {
+    hub_->send(rank_, call, x, tag);
+    bytes_sent += x.nbytes();
+  }
+  void recv(const Call& call, Tensor& x, int tag) override { hub_->recv(rank_, call, x, tag); }
+  void barrier(const Call& call) override {
+    hub_->meet(rank_, call, {});
+    hub_->finish(rank_);
+  }
+  void abort(const std::string& reason) override { hub_->abort(reason); }
+
+ private:
+  /// This rank's share of every rank's tensor: as many elements for each, one more for the first few.
+  std::vector<Tensor> chunks_of(const LocalHub::Tables& all, int64_t n) const {
+    const int64_t first = n * rank_ / hub_->size, end = n * (rank_ + 1) / hub_->size;
+    std::vector<Tensor> chunks;
+    for (const auto& table : all) {
+      const Tensor flat = core::try_view(table[0], {n});
+      chunks.push_back(core::narrow(flat, 0, first, end - first));
+    }
+    return chunks;
+  }
+  const std::shared_ptr<LocalHub> hub_;
+  const int rank_;
+};
+
+}  // namespace
+
+std::shared_ptr<LocalHub> make_local_hub(int size, std::chrono::milliseconds timeout) {
+  return std::make_shared<LocalHub>(size, timeout);
+}
+std::unique_ptr<Communicator> make_local_communicator(std::shared_ptr<LocalHub> hub, int rank) {
+  return std::make_unique<LocalCommunicator>(std::move(hub), rank);
+}
+void abort_local(LocalHub& hub, const std::string& reason) { hub.abort(reason); }
+
+}  // namespace tandem::distributed

@@ -1,0 +1,14 @@
+// The backend `local`: ranks are threads of one process and read each other's memory. Internal.
+#pragma once
+#include "tandem/parallel/collectives/communicator.h"
+
+namespace tandem::distributed {
+
+/// Where the ranks of one group meet.
+class LocalHub;
+std::shared_ptr<LocalHub> make_local_hub(int size, std::chrono::milliseconds timeout);
+std::unique_ptr<Communicator> make_local_communicator(std::shared_ptr<LocalHub> hub, int rank);
+/// Fails what is under way and to come, on all ranks; the first reason counts.
+void abort_local(LocalHub& hub, const std::string& reason);
+
+}  // namespace tandem::distributed

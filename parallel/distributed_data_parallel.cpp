@@ -1,0 +1,127 @@
+#include "tandem/parallel/distributed_data_parallel.h"
+
+#include <cstring>
+#include <map>
+
+#include "tandem/autograd/copy.h"
+#include "tandem/autograd/factory.h"
+#include "tandem/autograd/index.h"
+
+namespace tandem::nn::parallel {
+namespace {
+
+/// "fc1.weight float32 (128, 784)" for each parameter and buffer, a line each.
+std::string description(const Module& module) {
+  std::ostringstream out;
+  const auto list = [&](const NamedParameters& tensors, const char* kind) {
+    for (const auto& item : tensors)
+      out << kind << " " << item.key() << " " << item.value().dtype() << " " << item.value().sizes()
+          << (item.value().requires_grad() ? "" : ", frozen") << "\n";
+  };
+  list(module.named_parameters(), "parameter");
+  list(module.named_buffers(), "buffer");
+  return out.str();
+}
+std::string line(const std::string& text, size_t number) {
+  std::istringstream in(text);
+  std::string found;
+  for (size_t i = 0; i <= number; ++i)
+    if (!std::getline(in, found)) return "nothing more";
+  return found;
+}
+
+}  // namespace
+
+DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<Module>& module,
+                                                         const DistributedDataParallelOptions& options)
+    : Module("DistributedDataParallel"),
+      group_(options.process_group() ? options.process_group() : distributed::default_group()),
+      options_(options) {
+  register_module("module", module);
+  const NamedParameters parameters = module->named_parameters(), buffers = module->named_buffers();
+  bool known = false;
+  for (const NamedParameters* list : {&parameters, &buffers})
+    for (const auto& item : *list) {
+      if (!known) device_ = item.value().device();
+      known = true;
+      TANDEM_CHECK(item.value().device() == device_, "DistributedDataParallel: ", item.key(), " is on ",
+                   item.value().device(), " but the tensors before it are on ", device_,
+                   "; accepted: a module on one device");
+    }
+  check_same_model(*module);
+  std::vector<Tensor> all = parameters.values();
+  for (const Tensor& buffer : buffers.values()) all.push_back(buffer);
+  broadcast(all, "the model of rank 0");
+  if (options.broadcast_buffers()) buffers_to_follow_ = buffers.values();
+  ReducerOptions reducer;
+  reducer.bucket_bytes = static_cast<int64_t>(options.bucket_cap_mb() * (1 << 20));
+  reducer.first_bucket_bytes = std::min(reducer.first_bucket_bytes, reducer.bucket_bytes);
+  reducer.find_unused_parameters = options.find_unused_parameters();
+  reducer_ = std::make_unique<Reducer>(parameters, group_, reducer);
+  watched_ = std::make_shared<Reducer*>(reducer_.get());
+}
+DistributedDataParallelBase::~DistributedDataParallelBase() { *watched_ = nullptr; }
+
+void DistributedDataParallelBase::check_same_model(const Module& module) const {
+  const std::string mine = description(module);
+  const auto sizes = static_cast<size_t>(group_->size());
+  std::vector<Tensor> lengths;
+  for (size_t r = 0; r < sizes; ++r) lengths.push_back(empty({1}, kInt64));
+  group_
+      ->all_gather(lengths, full({1}, static_cast<int64_t>(mine.size()), kInt64),
+                   "the length of the model's description")
+      ->wait();
+  int64_t longest = 0;
+  for (const Tensor& length : lengths) longest = std::max(longest, length.item<int64_t>());
+  Tensor text = zeros({longest}, kUInt8);
+  std::memcpy(text.raw_data(), mine.data(), mine.size());
+  std::vector<Tensor> texts;
+  for (size_t r = 0; r < sizes; ++r) texts.push_back(empty({longest}, kUInt8));
+  group_->all_gather(texts, text, "the model's description")->wait();
+  const auto of_rank = [&](size_t r) {
+    return std::string(static_cast<const char*>(texts[r].raw_data()), static_cast<size_t>(lengths[r].item<int64_t>()));
+  };
+  const std::string first = of_rank(0);
+  for (size_t r = 1; r < sizes; ++r) {
+    const std::string other = of_rank(r);
+    for (size_t i = 0; other != first; ++i)
+      TANDEM_CHECK(line(first, i) == line(other, i),
+                   "DistributedDataParallel: the ranks have different models: rank 0 has ", line(first, i),
+                   ", but rank ", r, " has ", line(other, i));
+  }
+}
+
+void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, const std::string& about) const {
+  const NoGradGuard guard;
+  std::map<DType, std::vector<Tensor>> by_dtype;
+  for (const Tensor& t : tensors) by_dtype[t.dtype()].push_back(t.detach());
+  for (auto& entry : by_dtype) {
+    std::vector<Tensor>& list = entry.second;
+    std::vector<Tensor> flat;
+    flat.reserve(list.size());
+    for (const Tensor& t : list) flat.push_back(t.reshape({-1}));
+    const Tensor together = flat.size() == 1 ? flat[0].contiguous() : cat(flat);
+    group_->broadcast(together, 0, about)->wait();
+    if (group_->rank() == 0) continue;
+    int64_t at = 0;
+    for (Tensor& t : list) {
+      t.copy_(together.narrow(0, at, t.numel()).view(t.sizes()));
+      at += t.numel();
+    }
+  }
+}
+
+void DistributedDataParallelBase::before_forward() {
+  const bool synchronizes = synchronize_ && is_grad_enabled();
+  if (is_grad_enabled()) reducer_->begin(synchronize_);
+  if (synchronizes && is_training() && !buffers_to_follow_.empty()) broadcast(buffers_to_follow_, "buffers of rank 0");
+}
+
+void DistributedDataParallelBase::watch(const Tensor& output) {
+  if (!output.defined() || !is_grad_enabled() || output.is_leaf()) return;
+  output.register_hook([watched = watched_](const Tensor&) {
+    if (*watched) (*watched)->start_backward();
+  });
+}
+
+}  // namespace tandem::nn::parallel

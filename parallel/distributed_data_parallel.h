@@ -1,0 +1,130 @@
+// DistributedDataParallel: every rank trains its own copy of a module on its own data, with averaged gradients.
+#pragma once
+#include <optional>
+#include <tuple>
+
+#include "tandem/core/generator.h"
+#include "tandem/parallel/collectives/distributed.h"
+#include "tandem/parallel/reducer.h"
+
+namespace tandem::nn::parallel {
+
+/// As the arguments of PyTorch's torch.nn.parallel.DistributedDataParallel.
+struct DistributedDataParallelOptions {
+#define TANDEM_OPTION(type, name, value)                \
+ public:                                                \
+  DistributedDataParallelOptions& name(type name) {     \
+    name##_ = name;                                     \
+    return *this;                                       \
+  }                                                     \
+  const type& name() const noexcept { return name##_; } \
+                                                        \
+ private:                                               \
+  type name##_ = value
+  /// The default group unless given.
+  TANDEM_OPTION(distributed::ProcessGroupPtr, process_group, nullptr);
+  /// Whether the buffers of rank 0 replace the others' before each forward that synchronizes.
+  TANDEM_OPTION(bool, broadcast_buffers, true);
+  TANDEM_OPTION(double, bucket_cap_mb, 25);
+  /// Whether a parameter may go without a gradient (see ReducerOptions).
+  TANDEM_OPTION(bool, find_unused_parameters, false);
+#undef TANDEM_OPTION
+};
+
+/// What does not depend on the module's class.
+class DistributedDataParallelBase : public Module {
+ public:
+  /// Backwards do not synchronize while it lives, nor do those of forwards that ran meanwhile: gradients add up on each
+  /// rank. The first backward of a forward after it reduces the sums.
+  class NoSync {
+   public:
+    explicit NoSync(DistributedDataParallelBase& ddp) : ddp_(ddp), saved_(std::exchange(ddp.synchronize_, false)) {}
+    ~NoSync() { ddp_.synchronize_ = saved_; }
+    NoSync(const NoSync&) = delete;
+
+   private:
+    DistributedDataParallelBase& ddp_;
+    bool saved_;
+  };
+  [[nodiscard]] NoSync no_sync() { return NoSync(*this); }
+  const Reducer& reducer() const { return *reducer_; }
+  const distributed::ProcessGroupPtr& process_group() const { return group_; }
+  /// Where the module is, and inputs go.
+  Device device() const { return device_; }
+
+  ~DistributedDataParallelBase() override;
+
+ protected:
+  DistributedDataParallelBase(const std::shared_ptr<Module>& module, const DistributedDataParallelOptions& options);
+  void before_forward();
+  /// What this rank's forward draws from: rank r has stream r, so that dropout differs between ranks seeded alike.
+  Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
+
+  template <class T> decltype(auto) moved(T&& argument) const {
+    if constexpr (std::is_same_v<std::decay_t<T>, Tensor>)
+      return argument.defined() ? argument.to(device_) : Tensor();
+    else
+      return std::forward<T>(argument);
+  }
+  /// The end of a backward through an output waits for the reduction, even if no parameter of the module is reached.
+  void watch(const Tensor& output);
+  template <class T> void watch(const std::vector<T>& outputs) {
+    for (const T& output : outputs) watch(output);
+  }
+  template <class... T> void watch(const std::tuple<T...>& outputs) {
+    std::apply([this](const auto&... each) { (watch(each), ...); }, outputs);
+  }
+  template <class A, class B> void watch(const std::pair<A, B>& outputs) {
+    watch(outputs.first), watch(outputs.second);
+  }
+  template <class T> void watch(const T&) {}  // something else: the hooks on the parameters are enough
+
+ private:
+  void check_same_model(const Module& module) const;
+  /// Copies of rank 0's values, in as few messages as there are dtypes.
+  void broadcast(const std::vector<Tensor>& tensors, const std::string& about) const;
+
+  distributed::ProcessGroupPtr group_;
+  DistributedDataParallelOptions options_;
+  Device device_;
+  std::vector<Tensor> buffers_to_follow_;
+  std::unique_ptr<Reducer> reducer_;
+  std::shared_ptr<Reducer*> watched_;  // for hooks that may outlive this
+  bool synchronize_ = true;
+};
+
+/// Wraps a module, given as its handle or shared pointer:
+///
+///     DistributedDataParallel ddp(net);
+///     loss(ddp(x), target).backward();  // gradients are the ranks' average when it returns
+///
+/// Construction, forward and backward are collective: every rank must do them, in the same order.
+/// @throws Error when the ranks' modules differ, naming the first parameter that does, or when the module's tensors are
+/// on several devices
+template <class M> class DistributedDataParallel : public DistributedDataParallelBase {
+ public:
+  explicit DistributedDataParallel(M module, const DistributedDataParallelOptions& options = {})
+      : DistributedDataParallelBase(pointer(module), options), module_(std::move(module)) {}
+
+  /// The module's forward, on inputs moved to its device.
+  template <class... Args> auto forward(Args&&... args) {
+    before_forward();
+    const GeneratorGuard guard(generator());
+    auto output = module_->forward(moved(std::forward<Args>(args))...);
+    watch(output);
+    return output;
+  }
+  template <class... Args> auto operator()(Args&&... args) { return forward(std::forward<Args>(args)...); }
+  M& module() { return module_; }
+
+ private:
+  static std::shared_ptr<Module> pointer(const M& module) {
+    if constexpr (requires { module.ptr(); })
+      return module.ptr();
+    else
+      return module;
+  }
+  M module_;
+};
+
+}  // namespace tandem::nn::parallel

@@ -1,0 +1,177 @@
+#include "tandem/parallel/reducer.h"
+
+#include <map>
+
+#include "tandem/autograd/copy.h"
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/factory.h"
+
+namespace tandem::nn::parallel {
+
+std::vector<std::vector<size_t>> plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap) {
+  std::vector<std::vector<size_t>> plan;
+  struct Open {
+    size_t bucket;
+    int64_t bytes;
+  };
+  std::map<std::pair<DType, Device>, Open> open;
+  for (size_t i = items.size(); i-- > 0;) {
+    const auto key = std::pair(items[i].dtype, items[i].device);
+    const auto at = open.find(key);
+    const bool first = at != open.end() && at->second.bucket == 0;
+    if (at == open.end() || at->second.bytes + items[i].bytes > (first ? first_cap : cap)) {
+      open[key] = {plan.size(), 0};
+      plan.emplace_back();
+    }
+    Open& bucket = open[key];
+    plan[bucket.bucket].push_back(i);
+    bucket.bytes += items[i].bytes;
+  }
+  return plan;
+}
+
+Reducer::Reducer(const NamedParameters& parameters, distributed::ProcessGroupPtr group, ReducerOptions options)
+    : group_(std::move(group)), options_(options) {
+  std::vector<BucketItem> items;
+  for (const auto& item : parameters) {
+    if (!item.value().requires_grad()) continue;
+    names_.push_back(item.key());
+    parameters_.push_back(item.value());
+    items.push_back({item.value().dtype(), item.value().device(), item.value().nbytes()});
+  }
+  plan_ = plan_buckets(items, options_.first_bucket_bytes, options_.bucket_bytes);
+  const size_t n = parameters_.size();
+  slots_.resize(n), bucket_of_.resize(n), accumulators_.resize(n), hooks_.resize(n), arrived_.resize(n);
+  for (size_t b = 0; b < plan_.size(); ++b) {
+    const bool last = b + 1 == plan_.size();
+    int64_t total = last, at = 0;
+    for (const size_t i : plan_[b]) total += parameters_[i].numel();
+    const Tensor& like = parameters_[plan_[b][0]];
+    Bucket bucket;
+    bucket.flat = zeros({total}, TensorOptions(like.dtype()).device(like.device()));
+    for (const size_t i : plan_[b]) {
+      const int64_t count = parameters_[i].numel();
+      slots_[i] = bucket.flat.narrow(0, at, count).view(parameters_[i].sizes()).data();  // a version of its own
+      bucket_of_[i] = b;
+      at += count;
+    }
+    if (last) all_used_ = bucket.flat.narrow(0, at, 1);
+    buckets_.push_back(std::move(bucket));
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (const Tensor& old = parameters_[i].grad(); old.defined()) {
+      slots_[i].copy_(old);
+      parameters_[i].set_grad(slots_[i]);
+    }
+    accumulators_[i] = autograd::grad_accumulator(parameters_[i]);
+    accumulators_[i]->set_slot(slots_[i]);
+    hooks_[i] = accumulators_[i]->add_post_hook([this, i](const Tensor&) { on_gradient(i); });
+  }
+}
+Reducer::~Reducer() {
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    accumulators_[i]->remove_post_hook(hooks_[i]);
+    accumulators_[i]->set_slot({});
+  }
+}
+
+void Reducer::begin(bool synchronize) {
+  const std::lock_guard lock(mutex_);
+  synchronize_ = synchronize;
+  running_ = false;
+}
+void Reducer::start_backward() {
+  const std::lock_guard lock(mutex_);
+  if (synchronize_ && !running_ && !buckets_.empty()) start_locked();
+}
+void Reducer::start_locked() {
+  running_ = true;
+  next_ = 0;
+  times_ = {};
+  arrived_.assign(arrived_.size(), false);
+  for (size_t b = 0; b < buckets_.size(); ++b) {
+    buckets_[b].pending = plan_[b].size();
+    buckets_[b].work = nullptr;
+  }
+  autograd::queue_callback([this] { finish(); });
+}
+
+void Reducer::on_gradient(size_t i) {
+  const NoGradGuard guard;
+  const std::lock_guard lock(mutex_);
+  // Somebody may have given the parameter another gradient; what is reduced is the bucket.
+  if (const Tensor& grad = parameters_[i].grad(); !grad.is_same(slots_[i])) {
+    slots_[i].copy_(grad);
+    parameters_[i].set_grad(slots_[i]);
+  }
+  if (!synchronize_) return;
+  if (!running_) start_locked();
+  TANDEM_CHECK(!arrived_[i], "DistributedDataParallel: ", names_[i],
+               " got a second gradient in one backward; use no_sync() for all backwards but the last");
+  arrived_[i] = true;
+  last_gradient_ = std::chrono::steady_clock::now();
+  --buckets_[bucket_of_[i]].pending;
+  launch_full_buckets();
+}
+void Reducer::launch_full_buckets() {
+  while (next_ < buckets_.size() && buckets_[next_].pending == 0) {
+    if (next_ + 1 == buckets_.size()) all_used_.fill_(1);
+    launch(next_++);
+  }
+}
+void Reducer::launch(size_t b) {
+  if (b == 0) first_launch_ = std::chrono::steady_clock::now();
+  buckets_[b].work =
+      group_->all_reduce(buckets_[b].flat, distributed::ReduceOp::AVG,
+                         "gradients, bucket " + std::to_string(b) + " of " + std::to_string(buckets_.size()));
+}
+
+void Reducer::finish() {
+  const NoGradGuard guard;
+  const std::lock_guard lock(mutex_);
+  running_ = false;
+  const bool all_arrived = next_ == buckets_.size();
+  if (!all_arrived) {
+    // Some gradients will not come. The others wait for these buckets all the same, and must hear of it.
+    for (size_t i = 0; i < slots_.size(); ++i)
+      if (!arrived_[i] && !parameters_[i].grad().defined()) slots_[i].zero_();
+    all_used_.fill_(0);
+    while (next_ < buckets_.size()) launch(next_++);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  for (Bucket& bucket : buckets_) {
+    bucket.work->wait();
+    times_.communication += bucket.work->seconds();
+    bucket.work = nullptr;
+  }
+  times_.exposed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  times_.overlapped = all_arrived && first_launch_ < last_gradient_;
+  // 1 everywhere averages to 1 within rounding; a single 0 takes away 1 / size.
+  if (all_used_.item<double>() < 1 - 0.5 / group_->size()) settle_unused();
+}
+
+void Reducer::settle_unused() {
+  const auto n = static_cast<int64_t>(names_.size());
+  Tensor mine = zeros({n}, kBool);
+  for (size_t i = 0; i < names_.size(); ++i) mine.data_ptr<bool>()[i] = arrived_[i];
+  std::vector<Tensor> all;
+  all.reserve(static_cast<size_t>(group_->size()));
+  for (int r = 0; r < group_->size(); ++r) all.push_back(empty({n}, kBool));
+  group_->all_gather(all, mine, "which parameters got a gradient")->wait();
+  std::string unused;
+  for (size_t i = 0; i < names_.size(); ++i) {
+    std::string ranks;
+    int users = 0;
+    for (size_t r = 0; r < all.size(); ++r) {
+      users += all[r].data_ptr<bool>()[i];
+      if (!all[r].data_ptr<bool>()[i]) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
+    }
+    if (!ranks.empty()) unused += (unused.empty() ? "" : "; ") + names_[i] + " on rank " + ranks;
+    if (!arrived_[i] && users > 0) parameters_[i].set_grad(slots_[i]);
+  }
+  TANDEM_CHECK(options_.find_unused_parameters, "DistributedDataParallel: these parameters got no gradient: ", unused,
+               "; use them in the loss on every rank, or pass find_unused_parameters(true)");
+}
+
+}  // namespace tandem::nn::parallel

@@ -1,0 +1,86 @@
+// Reducer: averages gradients over the ranks while backward still runs.
+#pragma once
+#include <chrono>
+#include <mutex>
+
+#include "tandem/autograd/node.h"
+#include "tandem/nn/module.h"
+#include "tandem/parallel/collectives/process_group.h"
+
+namespace tandem::nn::parallel {
+
+/// Of one parameter, what decides its bucket.
+struct BucketItem {
+  DType dtype;
+  Device device;
+  int64_t bytes;
+};
+/// Groups parameters, in reverse order, into buckets of one dtype and device and at most `cap` bytes (the first:
+/// `first_cap`, so that communication starts early); a larger parameter has its own.
+std::vector<std::vector<size_t>> plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap);
+
+struct ReducerOptions {
+  int64_t first_bucket_bytes = int64_t{1} << 20, bucket_bytes = int64_t{25} << 20;
+  /// Whether a parameter may go without a gradient: then it is averaged as zeros where another rank has one, and left
+  /// alone where none has. Otherwise it is an error.
+  bool find_unused_parameters = false;
+};
+
+/// What one synchronized backward spent on communication.
+struct ReduceTimes {
+  double communication = 0;  // seconds that the all-reduces took, one after the other
+  double exposed = 0;        // seconds that backward waited for them at its end
+  bool overlapped = false;   // the first all-reduce began before the last gradient existed
+  /// The part of the communication that backward hid, 0 to 1.
+  double hidden_share() const { return communication > 0 ? std::max(0.0, 1 - exposed / communication) : 0; }
+};
+
+/// Gradients live in buckets, flat tensors whose parts are the parameters' grad(). A hook on each accumulator counts
+/// down its bucket; a full one is all-reduced beside the backward, bucket k never before k - 1, so that all ranks issue
+/// the same sequence. Hooks never wait; the end of backward does.
+class Reducer {
+ public:
+  Reducer(const NamedParameters& parameters, distributed::ProcessGroupPtr group, ReducerOptions options);
+  Reducer(const Reducer&) = delete;  // the hooks know its address
+  ~Reducer();                        // takes them away
+
+  /// Whether the backwards to come synchronize, and that none is under way: what one that failed left is forgotten.
+  void begin(bool synchronize);
+  /// In a backward: from now on its end waits for all buckets. The first gradient does it too.
+  void start_backward();
+  const std::vector<std::vector<size_t>>& buckets() const { return plan_; }
+  const ReduceTimes& last_times() const { return times_; }
+
+ private:
+  struct Bucket {
+    Tensor flat;         // the gradients of its parameters, one after the other
+    size_t pending = 0;  // gradients that have not arrived in this backward
+    distributed::WorkPtr work;
+  };
+  void on_gradient(size_t parameter);
+  void start_locked();
+  void launch_full_buckets();
+  void launch(size_t bucket);
+  void finish();
+  void settle_unused();
+
+  std::vector<std::string> names_;
+  std::vector<Tensor> parameters_, slots_;  // slots_: their places in the buckets
+  std::vector<std::shared_ptr<autograd::AccumulateGrad>> accumulators_;
+  std::vector<unsigned> hooks_;
+  const distributed::ProcessGroupPtr group_;
+  const ReducerOptions options_;
+  std::vector<std::vector<size_t>> plan_;
+  std::vector<size_t> bucket_of_;
+  std::vector<Bucket> buckets_;
+  Tensor all_used_;  // the last bucket's extra element: 1 where every parameter got a gradient, averaged with the rest
+
+  std::mutex mutex_;  // a graph over several devices has several threads
+  bool synchronize_ = true, running_ = false;
+  std::vector<bool> arrived_;
+  size_t next_ = 0;  // bucket to launch
+  std::chrono::steady_clock::time_point first_launch_, last_gradient_;
+  ReduceTimes times_;
+};
+
+}  // namespace tandem::nn::parallel

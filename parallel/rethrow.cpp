@@ -1,0 +1,34 @@
+#include "tandem/parallel/rethrow.h"
+
+namespace tandem::detail {
+
+std::string what_of(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+void rethrow_named(const std::exception_ptr& exception, const std::string& who) {
+  const std::string text = who + ": " + what_of(exception);
+  try {
+    std::rethrow_exception(exception);
+  } catch (const IndexError&) {
+    throw IndexError(text);
+  } catch (const NotImplementedError&) {
+    throw NotImplementedError(text);
+  } catch (const OutOfMemoryError&) {
+    throw OutOfMemoryError(text);
+  } catch (const distributed::DistributedError&) {
+    throw distributed::DistributedError(text);
+  } catch (const std::exception&) {
+    throw Error(text);
+  } catch (...) {
+    throw;
+  }
+}
+
+}  // namespace tandem::detail

@@ -1,0 +1,438 @@
+// DistributedDataParallel against its reference, bit for bit: one device that accumulates the gradients of the shards'
+// mean losses in order and multiplies them by 1 / k. And what it refuses.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "tandem/models/models.h"
+#include "tandem/parallel/collectives/communicator.h"
+#include "tandem/parallel/collectives/local.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/formula.h"
+#include "tandem/tests/temporary.h"
+
+using namespace tandem;
+using namespace tandem::distributed;
+using nn::parallel::DistributedDataParallel;
+using nn::parallel::DistributedDataParallelOptions;
+using State = std::vector<Tensor>;
+
+namespace {
+
+/// A convolution, batch norm, dropout and a shared linear layer, which is used twice.
+struct SmallNetImpl : nn::Cloneable<SmallNetImpl> {
+  SmallNetImpl() { reset(); }
+  void reset() override {
+    conv = register_module("conv", nn::Conv2d(1, 4, 5));
+    norm = register_module("norm", nn::BatchNorm2d(4));
+    drop = register_module("drop", nn::Dropout(0.5));
+    mix = register_module("mix", nn::Linear(64, 64));
+    out = register_module("out", nn::Linear(64, 10));
+  }
+  Tensor forward(const Tensor& x) {
+    const Tensor h = max_pool2d(relu(norm(conv(x))), 6).flatten(1);
+    return out(mix(drop(relu(mix(h)))));
+  }
+  nn::Conv2d conv{nullptr};
+  nn::BatchNorm2d norm{nullptr};
+  nn::Dropout drop{nullptr};
+  nn::Linear mix{nullptr}, out{nullptr};
+};
+TANDEM_MODULE(SmallNet);
+
+Tensor images(int64_t n, DType dtype) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < n * 784; ++i) values.push_back(test::unit(i, 3));
+  return tensor(values, kFloat64).to(dtype).view({n, 1, 28, 28});
+}
+Tensor labels(int64_t n) {
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<int64_t>(10 * test::unit(i, 4)));
+  return tensor(values);
+}
+/// Rows [first, end) of rank r of k: as even as they can be.
+Tensor shard(const Tensor& x, int r, int k) {
+  const int64_t n = x.size(0), first = n * r / k, end = n * (r + 1) / k;
+  return x.narrow(0, first, end - first);
+}
+State state_of(const nn::Module& module) {
+  const NoGradGuard guard;
+  State out;
+  for (const auto& item : module.state_dict()) out.push_back(item.value().detach().clone());
+  return out;
+}
+double largest_difference(const State& a, const State& b) {
+  double largest = a.size() == b.size() ? 0 : INFINITY;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    largest = std::max(largest, (a[i].to(kFloat64) - b[i].to(kFloat64)).abs().max().item<double>());
+  return largest;
+}
+
+struct Job {
+  int ranks = 2, steps = 3, accumulate = 1;  // backwards under no_sync before each step's last
+  int64_t rows = 12;
+  DType dtype = kFloat32;
+  bool train = true;
+  double bucket_mb = 25;
+};
+template <class Net> Net make_net(const Job& job) {
+  Net net;
+  net->to(job.dtype);
+  net->train(job.train);
+  return net;
+}
+template <class Net> optim::SGD make_optimizer(Net& net) {
+  return optim::SGD(net->parameters(), optim::SGDOptions(0.05).momentum(0.9));
+}
+
+template <class Net> State with_ddp(const Job& job) {
+  State result;
+  run_ranks(job.ranks, [&](int rank) {
+    init_process_group("local");
+    manual_seed(7 + static_cast<uint64_t>(rank));  // the initial values of rank 0 count
+    Net net = make_net<Net>(job);
+    manual_seed(11);
+    DistributedDataParallel ddp(net, DistributedDataParallelOptions().bucket_cap_mb(job.bucket_mb));
+    ddp.train(job.train);
+    auto optimizer = make_optimizer(net);
+    const Tensor x = images(job.rows, job.dtype), y = labels(job.rows);
+    for (int step = 0; step < job.steps; ++step) {
+      optimizer.zero_grad();
+      for (int part = 1; part < job.accumulate; ++part) {
+        const auto guard = ddp.no_sync();
+        cross_entropy(ddp(shard(x, rank, job.ranks)), shard(y, rank, job.ranks)).backward();
+      }
+      cross_entropy(ddp(shard(x, rank, job.ranks)), shard(y, rank, job.ranks)).backward();
+      optimizer.step();
+    }
+    if (rank == 0) result = state_of(*net);
+    barrier();
+    for (const Tensor& p : net->parameters()) {  // all ranks have the same
+      const Tensor first = p.detach().clone();
+      broadcast(first, 0);
+      TANDEM_CHECK(first.equal(p.detach()), "rank ", rank, " has other parameters than rank 0");
+    }
+  });
+  return result;
+}
+
+template <class Net> State with_one_device(const Job& job) {
+  manual_seed(7);
+  Net net = make_net<Net>(job);
+  manual_seed(11);
+  auto optimizer = make_optimizer(net);
+  const Tensor x = images(job.rows, job.dtype), y = labels(job.rows);
+  for (int step = 0; step < job.steps; ++step) {
+    optimizer.zero_grad();
+    // Each rank adds up its own backwards before the ranks are added up; the buffers are those of shard 0.
+    std::vector<State> by_rank(static_cast<size_t>(job.ranks));
+    const NoGradGuard no_grad;
+    State buffers_before, buffers_after;
+    for (const Tensor& b : net->buffers()) buffers_before.push_back(b.clone());
+    for (int r = 0; r < job.ranks; ++r) {
+      for (size_t i = 0; i < buffers_before.size(); ++i) net->buffers()[i].copy_(buffers_before[i]);
+      GeneratorGuard guard(default_generator(kCPU, static_cast<uint64_t>(r)));
+      for (int part = 0; part < job.accumulate; ++part) {
+        const EnableGradGuard grad;
+        cross_entropy(net(shard(x, r, job.ranks)), shard(y, r, job.ranks)).backward();
+      }
+      for (const Tensor& p : net->parameters()) by_rank[static_cast<size_t>(r)].push_back(p.grad().clone());
+      if (r == 0)
+        for (const Tensor& b : net->buffers()) buffers_after.push_back(b.clone());
+      net->zero_grad();
+    }
+    for (size_t i = 0; i < net->parameters().size(); ++i) {
+      Tensor sum = by_rank[0][i].clone();
+      for (size_t r = 1; r < by_rank.size(); ++r) sum.add_(by_rank[r][i]);
+      net->parameters()[i].set_grad(sum.mul_(1.0 / job.ranks));
+    }
+    for (size_t i = 0; i < buffers_after.size(); ++i) net->buffers()[i].copy_(buffers_after[i]);
+    optimizer.step();
+  }
+  return state_of(*net);
+}
+
+}  // namespace
+
+TEST_CASE("DDP over k ranks equals one device that accumulates the shards, bit for bit", "[parallel][ddp]") {
+  Job job;
+  job.ranks = GENERATE(1, 2, 3, 4);
+  job.rows = GENERATE(12, 13);
+  job.dtype = GENERATE(kFloat32, kFloat64);
+  job.train = GENERATE(true, false);
+  INFO(job.ranks << " ranks, " << job.rows << " rows, " << job.dtype << ", training " << job.train);
+  CHECK(largest_difference(with_ddp<SmallNet>(job), with_one_device<SmallNet>(job)) == 0);
+}
+
+TEST_CASE("DDP of the shared models equals its reference, bit for bit", "[parallel][ddp]") {
+  Job job;
+  job.ranks = GENERATE(2, 3);
+  job.bucket_mb = GENERATE(0.01, 25.0);  // many buckets, and one
+  CHECK(largest_difference(with_ddp<models::Mlp>(job), with_one_device<models::Mlp>(job)) == 0);
+  CHECK(largest_difference(with_ddp<models::Lenet>(job), with_one_device<models::Lenet>(job)) == 0);
+}
+
+TEST_CASE("DDP: gradients that add up under no_sync are reduced by the first backward after it", "[parallel][ddp]") {
+  Job job;
+  job.ranks = GENERATE(2, 3);
+  job.accumulate = 3;
+  job.bucket_mb = 0.01;
+  CHECK(largest_difference(with_ddp<models::Lenet>(job), with_one_device<models::Lenet>(job)) == 0);
+}
+
+namespace {
+
+/// Two linear layers; which of them `use` says is used.
+struct BranchesImpl : nn::Cloneable<BranchesImpl> {
+  BranchesImpl() { reset(); }
+  void reset() override {
+    a = register_module("a", nn::Linear(3, 2));
+    b = register_module("b", nn::Linear(3, 2));
+    c = register_module("c", nn::Linear(3, 2));
+  }
+  Tensor forward(const Tensor& x, const std::string& use) {
+    Tensor y = a(x);
+    if (use.find('b') != std::string::npos) y = y + b(x);
+    if (use.find('c') != std::string::npos) y = y + c(x);
+    return y;
+  }
+  nn::Linear a{nullptr}, b{nullptr}, c{nullptr};
+};
+TANDEM_MODULE(Branches);
+
+std::string thrown(int ranks, const std::function<void(int)>& f, std::string* all = nullptr) {
+  std::mutex mutex;
+  try {
+    run_ranks(ranks, [&](int rank) {
+      init_process_group("local", {.timeout = std::chrono::seconds(20)});
+      try {
+        f(rank);
+      } catch (const std::exception& error) {
+        const std::lock_guard lock(mutex);
+        if (all) *all += std::string(error.what()) + "\n";
+        throw;
+      }
+    });
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace
+
+TEST_CASE("DDP names a parameter without a gradient and its rank, on every rank in the same step", "[parallel][ddp]") {
+  std::string all;
+  const auto use = [](int rank) { return rank == 2 ? "c" : "bc"; };
+  thrown(
+      3,
+      [&](int rank) {
+        Branches net;
+        DistributedDataParallel ddp(net, DistributedDataParallelOptions().bucket_cap_mb(1e-5));
+        ddp(ones({4, 3}), std::string(use(rank))).sum().backward();
+      },
+      &all);
+  size_t times = 0;
+  for (size_t at = 0; (at = all.find("b.weight on rank 2; b.bias on rank 2", at)) != std::string::npos; ++at) ++times;
+  INFO(all);
+  CHECK(times == 3);
+}
+
+TEST_CASE("DDP with find_unused_parameters averages what some ranks use and leaves what none does", "[parallel][ddp]") {
+  CHECK(thrown(3, [&](int rank) {
+          Branches net;
+          DistributedDataParallel ddp(net, DistributedDataParallelOptions().find_unused_parameters(true));
+          for (int step = 0; step < 2; ++step) {
+            net->zero_grad();
+            ddp(ones({4, 3}), std::string(rank == 1 ? "b" : "")).sum().backward();
+            // d/da.weight = 4 on each of three ranks; d/db.weight = 4 on one of three.
+            TANDEM_CHECK(net->a->weight.grad().equal(full({2, 3}, 4.f)), "a: ", net->a->weight.grad());
+            TANDEM_CHECK(net->b->weight.grad().allclose(full({2, 3}, 4.f / 3)), "b: ", net->b->weight.grad());
+            TANDEM_CHECK(!net->c->weight.grad().defined(), "c: ", net->c->weight.grad());
+          }
+        }) == "nothing was thrown");
+}
+
+TEST_CASE("DDP refuses ranks whose models differ, and names what differs", "[parallel][ddp][errors]") {
+  std::string all;
+  thrown(
+      2,
+      [](int rank) {
+        nn::Sequential net(nn::Linear(3, 2), nn::Linear(2, rank + 1));
+        DistributedDataParallel ddp(net);
+      },
+      &all);
+  CHECK_THAT(
+      all, Contains("rank 0 has parameter 1.weight float32 (1, 2), but rank 1 has parameter 1.weight float32 (2, 2)"));
+  CHECK_THAT(thrown(2,
+                    [](int rank) {
+                      nn::Sequential net(nn::Linear(3, 2));
+                      if (rank == 1) net->push_back(nn::Linear(2, 2));
+                      DistributedDataParallel ddp(net);
+                    }),
+             Contains("rank 0 has nothing more, but rank 1 has parameter 1.weight"));
+  CHECK_THROWS_WITH(DistributedDataParallel(nn::Linear(2, 2)), Contains("init_process_group"));
+}
+
+TEST_CASE("DDP: a rank that throws before, in or after backward ends the job with its error",
+          "[parallel][ddp][errors]") {
+  const std::string where = GENERATE("before", "in", "after");
+  const std::string error = thrown(3, [&](int rank) {
+    models::Mlp net;
+    DistributedDataParallel ddp(net);
+    for (int step = 0; step < 2; ++step) {
+      if (rank == 1 && where == "before" && step == 1) throw std::runtime_error("power cut");
+      Tensor y = ddp(images(2, kFloat32));
+      if (rank == 1 && where == "in" && step == 1)
+        y.register_hook([](const Tensor&) { throw std::runtime_error("power cut"); });
+      y.sum().backward();
+      if (rank == 1 && where == "after" && step == 0) throw std::runtime_error("power cut");
+    }
+  });
+  CHECK_THAT(error, Contains("rank 1") && Contains("power cut"));
+}
+
+TEST_CASE("DDP takes over gradients that are there, or that somebody has replaced", "[parallel][ddp]") {
+  CHECK(thrown(2, [](int rank) {
+          nn::Linear net(2, 1);
+          net->weight.set_grad(full({1, 2}, 1.f + static_cast<float>(rank)));
+          DistributedDataParallel ddp(net);
+          ddp(ones({1, 2})).sum().backward();  // d/dweight = 1, added to 1 and 2, averaged
+          TANDEM_CHECK(net->weight.grad().equal(full({1, 2}, 2.5f)), net->weight.grad());
+          net->weight.set_grad(full({1, 2}, 4.f * static_cast<float>(rank)));
+          ddp(ones({1, 2})).sum().backward();
+          TANDEM_CHECK(net->weight.grad().equal(full({1, 2}, 3.f)), net->weight.grad());
+        }) == "nothing was thrown");
+}
+
+TEST_CASE("buckets are filled from the last parameter, the first one small", "[parallel][ddp]") {
+  using nn::parallel::BucketItem;
+  const auto plan = [](std::vector<int64_t> bytes, int64_t first, int64_t cap) {
+    std::vector<BucketItem> items;
+    for (const int64_t b : bytes) items.push_back({kFloat32, kCPU, b});
+    return nn::parallel::plan_buckets(items, first, cap);
+  };
+  using Plan = std::vector<std::vector<size_t>>;
+  CHECK(plan({4, 4, 4, 4}, 4, 8) == Plan{{3}, {2, 1}, {0}});
+  CHECK(plan({4, 100, 4}, 8, 8) == Plan{{2}, {1}, {0}});
+  CHECK(plan({4, 4, 4}, 100, 100) == Plan{{2, 1, 0}});
+  CHECK(plan({}, 4, 8).empty());
+  CHECK(nn::parallel::plan_buckets({{kFloat32, kCPU, 4}, {kFloat64, kCPU, 8}, {kFloat32, kCPU, 4}}, 100, 100) ==
+        Plan{{2, 0}, {1}});
+}
+
+namespace {
+
+/// A local communicator whose all_reduce takes at least so long.
+class SlowCommunicator final : public Communicator {
+ public:
+  SlowCommunicator(std::unique_ptr<Communicator> inner, std::chrono::milliseconds delay)
+      : inner_(std::move(inner)), delay_(delay) {}
+  void all_reduce(const Call& call, Tensor& x) override {
+    std::this_thread::sleep_for(delay_);
+    inner_->all_reduce(call, x);
+    bytes_sent = inner_->bytes_sent.load();
+  }
+  void broadcast(const Call& call, Tensor& x) override { inner_->broadcast(call, x); }
+  void reduce(const Call& call, Tensor& x) override { inner_->reduce(call, x); }
+  void all_gather(const Call& c, std::vector<Tensor>& y, const Tensor& x) override { inner_->all_gather(c, y, x); }
+  void reduce_scatter(const Call& c, Tensor& y, const std::vector<Tensor>& x) override {
+    inner_->reduce_scatter(c, y, x);
+  }
+  void send(const Call& call, const Tensor& x, int tag) override { inner_->send(call, x, tag); }
+  void recv(const Call& call, Tensor& x, int tag) override { inner_->recv(call, x, tag); }
+  void barrier(const Call& call) override { inner_->barrier(call); }
+  void abort(const std::string& reason) override { inner_->abort(reason); }
+
+ private:
+  std::unique_ptr<Communicator> inner_;
+  std::chrono::milliseconds delay_;
+};
+
+/// Two layers; backward takes a while between them.
+struct SlowMiddleImpl : nn::Cloneable<SlowMiddleImpl> {
+  SlowMiddleImpl() { reset(); }
+  void reset() override {
+    first = register_module("first", nn::Linear(8, 8));
+    last = register_module("last", nn::Linear(8, 8));
+  }
+  Tensor forward(const Tensor& x) {
+    const Tensor h = first(x);
+    h.register_hook([](const Tensor&) { std::this_thread::sleep_for(std::chrono::milliseconds(200)); });
+    return last(h);
+  }
+  nn::Linear first{nullptr}, last{nullptr};
+};
+TANDEM_MODULE(SlowMiddle);
+
+}  // namespace
+
+TEST_CASE("DDP: the first all-reduce begins before the last gradient exists, and is hidden", "[parallel][ddp]") {
+  const auto timeout = std::chrono::milliseconds(20000);
+  const auto hub = make_local_hub(2, timeout);
+  run_ranks(2, [&](int rank) {
+    const auto group = make_queued_group(
+        rank, 2, "slow", timeout,
+        std::make_unique<SlowCommunicator>(make_local_communicator(hub, rank), std::chrono::milliseconds(20)));
+    SlowMiddle net;
+    DistributedDataParallel ddp(net,
+                                DistributedDataParallelOptions().process_group(group).bucket_cap_mb(300.0 / (1 << 20)));
+    ddp(ones({2, 8})).sum().backward();
+    const nn::parallel::ReduceTimes& times = ddp.reducer().last_times();
+    TANDEM_CHECK(ddp.reducer().buckets().size() == 2, ddp.reducer().buckets().size(), " buckets");
+    TANDEM_CHECK(times.overlapped, "the first all-reduce began after the last gradient");
+    TANDEM_CHECK(times.communication >= 0.04, "two delays of 20 ms took ", times.communication, " s");
+    TANDEM_CHECK(times.hidden_share() > 0, "nothing of ", times.communication, " s was hidden");
+  });
+}
+
+TEST_CASE("DDP moves 2 (k - 1) times the gradients, and the buffers once to each rank", "[parallel][ddp]") {
+  const int ranks = GENERATE(2, 3, 4);
+  std::atomic<int64_t> bytes{0}, gradients{0}, buffers{0};
+  run_ranks(ranks, [&](int rank) {
+    init_process_group("local");
+    SmallNet net;
+    DistributedDataParallel ddp(net);
+    barrier();
+    const int64_t before = default_group()->bytes_sent();
+    cross_entropy(ddp(images(4, kFloat32)), labels(4)).backward();
+    barrier();
+    bytes += default_group()->bytes_sent() - before;
+    if (rank != 0) return;
+    for (const Tensor& p : net->parameters()) gradients += p.nbytes();
+    for (const Tensor& b : net->buffers()) buffers += b.nbytes();
+  });
+  constexpr int64_t kAllUsed = 4;  // the element that says whether every parameter got a gradient
+  CHECK(bytes == 2 * (ranks - 1) * (gradients + kAllUsed) + (ranks - 1) * buffers);
+}
+
+TEST_CASE("an optimizer's step in a group that exchanged nothing is warned about once", "[parallel][ddp]") {
+  const test::TemporaryFolder folder;
+  const int saved = ::dup(STDERR_FILENO), file = ::open((folder / "err").c_str(), O_WRONLY | O_CREAT, 0600);
+  ::dup2(file, STDERR_FILENO);
+  run_ranks(2, [](int) {
+    init_process_group("local");
+    nn::Linear net(2, 2);
+    barrier();
+    optim::SGD(net->parameters(), 0.1).step();
+  });
+  const std::string talked = test::read_file(folder / "err");
+  run_ranks(2, [](int) {
+    init_process_group("local");
+    nn::Linear net(2, 2);
+    optim::SGD optimizer(net->parameters(), 0.1);
+    for (int step = 0; step < 3; ++step) optimizer.step();
+  });
+  ::dup2(saved, STDERR_FILENO);
+  ::close(saved), ::close(file);
+  CHECK(talked.empty());
+  const std::string silent = test::read_file(folder / "err"), text = "each rank trains a model of its own";
+  size_t times = 0;
+  for (size_t at = 0; (at = silent.find(text, at)) != std::string::npos; ++at) ++times;
+  CHECK(times == 2);  // once for each rank
+}

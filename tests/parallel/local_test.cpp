@@ -1,0 +1,279 @@
+// Collectives between threads, against sums written out; what happens when ranks disagree, are late, or leave.
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "tandem/parallel/collectives/distributed.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/formula.h"
+
+using namespace tandem;
+using namespace tandem::distributed;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// Rank r's element i, a small integer that every dtype holds exactly, sums over 8 ranks included (of bool: 0 or 1).
+double element(DType dtype, int rank, int64_t i) {
+  const double v = std::floor(8 * test::unit(i, static_cast<uint32_t>(rank + 1)));
+  return dtype == kBool ? std::fmod(v, 2) : v;
+}
+Tensor input(DType dtype, int rank, int64_t n) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(element(dtype, rank, i));
+  return tensor(values, kFloat64).to(dtype);
+}
+/// The reduction of element i, written out.
+double reduced(DType dtype, ReduceOp op, int size, int64_t i) {
+  double sum = 0, low = 1e9, high = -1e9;
+  for (int r = 0; r < size; ++r) {
+    const double v = element(dtype, r, i);
+    sum += v, low = std::min(low, v), high = std::max(high, v);
+  }
+  if (op == ReduceOp::MIN) return low;
+  if (op == ReduceOp::MAX) return high;
+  if (dtype == kBool) return sum > 0;
+  return op == ReduceOp::AVG ? sum / size : sum;
+}
+/// Catch2's assertions are not for several threads: each rank counts its wrong elements.
+int64_t wrong(const Tensor& x, const std::function<double(int64_t)>& expected, double tolerance = 0) {
+  const Tensor wide = x.to(kFloat64).contiguous();
+  int64_t count = 0;
+  for (int64_t i = 0; i < x.numel(); ++i) count += !(std::abs(wide.data_ptr<double>()[i] - expected(i)) <= tolerance);
+  return count;
+}
+constexpr DType kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt16, kInt8, kUInt8, kBool};
+
+/// Runs f(rank) in a local group of `size` and returns what the ranks' results add up to.
+int64_t total(int size, const std::function<int64_t(int)>& f, milliseconds timeout = kDefaultTimeout) {
+  std::atomic<int64_t> sum{0};
+  run_ranks(size, [&](int rank) {
+    init_process_group("local", {.timeout = timeout});
+    sum += f(rank);
+  });
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("local: all_reduce and reduce equal the sums written out", "[parallel][local]") {
+  const int size = GENERATE(range(1, 9));
+  for (const DType dtype : kDtypes)
+    for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{1000}})
+      for (const ReduceOp op : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MIN, ReduceOp::MAX}) {
+        if (op == ReduceOp::AVG && !is_floating_point(dtype)) continue;
+        INFO(size << " ranks, " << dtype << ", " << n << " elements, " << to_string(op));
+        // AVG is exact but for 1 / size and one rounding: half a unit in the last place of values up to 8.
+        const double tolerance = op != ReduceOp::AVG ? 0 : dtype == kBFloat16 ? 0.04 : dtype == kFloat16 ? 0.005 : 1e-6;
+        CHECK(total(size, [&](int rank) {
+                Tensor x = input(dtype, rank, n), y = input(dtype, rank, n);
+                all_reduce(x, op);
+                reduce(y, size - 1, op);
+                const auto expected = [&](int64_t i) { return reduced(dtype, op, size, i); };
+                return wrong(x, expected, tolerance) +
+                       (rank == size - 1 ? wrong(y, expected, tolerance)
+                                         : wrong(y, [&](int64_t i) { return element(dtype, rank, i); }));
+              }) == 0);
+      }
+}
+
+TEST_CASE("local: broadcast, all_gather and reduce_scatter bring every element to its place", "[parallel][local]") {
+  const int size = GENERATE(range(1, 9));
+  for (const DType dtype : kDtypes)
+    for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{1000}}) {
+      INFO(size << " ranks, " << dtype << ", " << n << " elements");
+      CHECK(total(size, [&](int rank) {
+              const int src = size / 2;
+              Tensor x = input(dtype, rank, n);
+              broadcast(x, src);
+              int64_t bad = wrong(x, [&](int64_t i) { return element(dtype, src, i); });
+              std::vector<Tensor> all;
+              for (int r = 0; r < size; ++r) all.push_back(zeros({n}, dtype));
+              all_gather(all, input(dtype, rank, n));
+              for (int r = 0; r < size; ++r)
+                bad += wrong(all[static_cast<size_t>(r)], [&](int64_t i) { return element(dtype, r, i); });
+              // Rank r's input for rank q is its input turned by q.
+              std::vector<Tensor> turned;
+              for (int q = 0; q < size; ++q) turned.push_back(input(dtype, (rank + q) % size, n));
+              Tensor y = zeros({n}, dtype);
+              reduce_scatter(y, turned);
+              return bad + wrong(y, [&](int64_t i) { return reduced(dtype, ReduceOp::SUM, size, i); });
+            }) == 0);
+    }
+}
+
+TEST_CASE("local: a million elements, in several collectives at once", "[parallel][local]") {
+  CHECK(total(3, [&](int rank) {
+          const int64_t n = 1 << 20;
+          std::vector<Tensor> xs;
+          std::vector<WorkPtr> works;
+          for (int k = 0; k < 4; ++k) {
+            xs.push_back(full({n}, rank + k, kFloat32));
+            works.push_back(all_reduce(xs.back(), ReduceOp::SUM, nullptr, /*async_op=*/true));
+          }
+          int64_t bad = 0;
+          for (int k = 0; k < 4; ++k) {
+            works[static_cast<size_t>(k)]->wait();
+            bad += (xs[static_cast<size_t>(k)] != 3.0 + 3 * k).sum().item<int64_t>();
+          }
+          return bad;
+        }) == 0);
+}
+
+TEST_CASE("local: sums are in rank order, to the bit", "[parallel][local]") {
+  // The 1 survives only when the two large ones have met before it.
+  const float values[] = {1e8f, -1e8f, 1.f, 0.f};
+  for (int first = 0; first < 4; ++first) {
+    float expected = 0;
+    for (int r = 0; r < 4; ++r) expected = r == 0 ? values[first] : expected + values[(first + r) % 4];
+    CHECK(total(4, [&](int rank) {
+            const Tensor x = full({5}, values[(first + rank) % 4]);
+            all_reduce(x);
+            return (x != expected).sum().item<int64_t>();
+          }) == 0);
+  }
+}
+
+TEST_CASE("local: tensors with strides are reduced where they lie, and a NaN is carried on", "[parallel][local]") {
+  CHECK(total(2, [&](int rank) {
+          const Tensor base = full({3, 4}, rank + 1.0), column = base.t();
+          all_reduce(column);
+          int64_t bad = (base != 3).sum().item<int64_t>();
+          const Tensor x = full({2}, rank == 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0);
+          all_reduce(x, ReduceOp::MAX);
+          return bad + (x.isnan().sum().item<int64_t>() != 2);
+        }) == 0);
+}
+
+TEST_CASE("local: send and recv pair up by rank and tag, in order", "[parallel][local]") {
+  CHECK(total(3, [&](int rank) {
+          const int next = (rank + 1) % 3, before = (rank + 2) % 3;
+          const ProcessGroupPtr group = default_group();
+          std::vector<WorkPtr> works;
+          for (int k = 0; k < 3; ++k) works.push_back(group->send(full({2}, 10.0 * rank + k), next, k / 2));
+          std::vector<Tensor> got;
+          for (const int tag : {1, 0, 0}) {
+            got.push_back(zeros({2}));
+            group->recv(got.back(), before, tag)->wait();
+          }
+          for (const WorkPtr& work : works) work->wait();
+          return (got[0] != 10.0 * before + 2).sum().item<int64_t>() + (got[1] != 10.0 * before).sum().item<int64_t>() +
+                 (got[2] != 10.0 * before + 1).sum().item<int64_t>();
+        }) == 0);
+}
+
+namespace {
+/// What run_ranks throws, and in `others` what the other ranks saw.
+std::string failure_of(int size, milliseconds timeout, const std::function<void(int)>& f, std::string* seen = nullptr) {
+  std::mutex mutex;
+  try {
+    run_ranks(size, [&](int rank) {
+      init_process_group("local", {.timeout = timeout});
+      try {
+        f(rank);
+      } catch (const std::exception& error) {
+        const std::lock_guard lock(mutex);
+        if (seen) *seen += "[" + std::to_string(rank) + ": " + error.what() + "]";
+        throw;
+      }
+    });
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+}  // namespace
+
+TEST_CASE("local: ranks that do different things hear of it, on every rank", "[parallel][local][errors]") {
+  std::string seen;
+  failure_of(
+      3, milliseconds(5000), [](int rank) { all_reduce(zeros({rank == 1 ? 5 : 4})); }, &seen);
+  for (const char* rank : {"[0: ", "[1: ", "[2: "}) CHECK_THAT(seen, Contains(rank));
+  CHECK_THAT(seen, Contains("rank 0 calls all_reduce #2 of float32, 4 elements") &&
+                       Contains("rank 1 calls all_reduce #2 of float32, 5 elements"));
+  CHECK_THAT(failure_of(2, milliseconds(5000),
+                        [](int rank) {
+                          if (rank == 0)
+                            broadcast(zeros({4}), 0);
+                          else
+                            all_reduce(zeros({4}));
+                        }),
+             Contains("rank 0 calls broadcast") && Contains("rank 1 calls all_reduce"));
+  CHECK_THAT(failure_of(2, milliseconds(5000), [](int rank) { broadcast(zeros({4}), rank); }), Contains("different"));
+  CHECK_THAT(failure_of(2, milliseconds(5000),
+                        [](int rank) {
+                          if (rank == 0) send(zeros({4}), 1);
+                          if (rank == 1) recv(zeros({4}, kInt64), 0);
+                        }),
+             Contains("send") && Contains("int64"));
+}
+
+TEST_CASE("local: a rank that does not come, or throws, ends the wait of the others", "[parallel][local][errors]") {
+  std::string seen;
+  CHECK_THAT(failure_of(
+                 3, milliseconds(200),
+                 [](int rank) {
+                   if (rank != 1) all_reduce(zeros({4}));
+                 },
+                 &seen),
+             Contains("rank 1 did not come within 200 ms"));
+  CHECK_THAT(seen, Contains("[0: ") && Contains("[2: "));
+  seen.clear();
+  CHECK_THAT(failure_of(
+                 3, milliseconds(60000),
+                 [](int rank) {
+                   if (rank == 1) throw std::runtime_error("no data here");
+                   all_reduce(zeros({4}));
+                 },
+                 &seen),
+             Contains("rank 1: no data here"));
+  CHECK_THAT(seen, Contains("rank 1 failed: no data here"));
+  CHECK_THAT(failure_of(2, milliseconds(200),
+                        [](int rank) {
+                          if (rank == 0) recv(zeros({4}), 1);
+                        }),
+             Contains("rank 1 sent nothing within 200 ms"));
+  // A group that failed stays so, with its first error.
+  CHECK_THAT(failure_of(2, milliseconds(200),
+                        [](int rank) {
+                          if (rank == 1) return;
+                          CHECK_THROWS(all_reduce(zeros({4})));
+                          barrier();
+                        }),
+             Contains("rank 1 did not come"));
+}
+
+TEST_CASE("local: bad arguments are refused at once", "[parallel][local][errors]") {
+  CHECK_THROWS_WITH(default_group(), Contains("init_process_group"));
+  CHECK_THROWS_WITH(init_process_group("mpi"), Contains("'mpi'; accepted: local, gloo"));
+  CHECK(get_rank() == 0);
+  CHECK(get_world_size() == 1);
+  CHECK_THROWS_WITH(run_ranks(0, [](int) {}), Contains("accepted: 1 or more"));
+  const auto message = [](const std::function<void()>& f) {
+    return failure_of(2, milliseconds(5000), [&](int) { f(); });
+  };
+  CHECK_THAT(message([] { broadcast(zeros({2}), 2); }), Contains("accepted: 0 to 1"));
+  CHECK_THAT(message([] { all_reduce(zeros({2}, kInt64), ReduceOp::AVG); }), Contains("AVG of int64"));
+  CHECK_THAT(message([] { all_reduce(Tensor()); }), Contains("undefined"));
+  CHECK_THAT(message([] { all_gather({zeros({2})}, zeros({2})); }), Contains("there are 1 outputs for 2 ranks"));
+  CHECK_THAT(message([] { all_gather({zeros({2}), zeros({3})}, zeros({2})); }), Contains("accepted: all alike"));
+  CHECK_THAT(message([] { send(zeros({2}), get_rank()); }), Contains("this rank itself"));
+  CHECK_THAT(message([] { init_process_group("local"); }), Contains("has a group already"));
+}
+
+TEST_CASE("local: a rank has its own generators, a group of one needs no others", "[parallel][local]") {
+  manual_seed(5);
+  const Tensor here = rand({4});
+  CHECK(total(2, [&](int) {
+          manual_seed(5);
+          return int64_t{!rand({4}).equal(here)};
+        }) == 0);
+  init_process_group("local");
+  const Tensor x = ones({3});
+  all_reduce(x, ReduceOp::AVG);
+  CHECK(x.equal(ones({3})));
+  CHECK(is_initialized());
+  destroy_process_group();
+  CHECK_FALSE(is_initialized());
+}
