@@ -28,5 +28,6 @@
 #include "tandem/optim/sgd.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/parallel/functional.h"
 #include "tandem/serialize/module.h"
 #include "tandem/serialize/safetensors.h"

@@ -8,6 +8,7 @@
 #include "tandem/autograd/factory.h"
 #include "tandem/autograd/graph_task.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/thread_pool.h"
 
 namespace tandem::autograd {
 namespace {
@@ -116,6 +117,8 @@ void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<Node
 }
 
 void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {
+  const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads();
+  task->context.thread_share = (cores + task->devices - 1) / task->devices;  // equal; rounded up: none is left idle
   task->outstanding = static_cast<int>(ready.size());
   for (NodePtr& node : ready) Workers::instance().push({std::move(node), task});
   std::unique_lock lock(task->mutex);

@@ -73,14 +73,16 @@ void discover(GraphTask& task, const std::vector<Edge>& roots) {
     return &at->second;
   };
   for (const Edge& root : roots) visit(root.node.get());
-  Device first = roots[0].node->device();
+  std::vector<Device> devices{roots[0].node->device()};
   while (!stack.empty()) {
     Node* const node = stack.back();
     stack.pop_back();
-    task.several_devices |= !(node->device() == first);
+    if (std::find(devices.begin(), devices.end(), node->device()) == devices.end()) devices.push_back(node->device());
     for (const Edge& edge : node->edges())
       if (edge.node) ++visit(edge.node.get())->dependencies;
   }
+  task.devices = static_cast<int>(devices.size());
+  task.several_devices = devices.size() > 1;
 }
 
 void prune(GraphTask& task, const std::set<const Node*>& targets) {

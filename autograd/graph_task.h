@@ -36,6 +36,7 @@ struct Pending {
 struct GraphTask {
   std::unordered_map<Node*, Pending> nodes;
   bool retain, create, several_devices = false;
+  int devices = 1;  // how many its nodes are on
   RankContext context;
   uint64_t last_sequence = 0;  // of the nodes that workers made
   std::mutex mutex;            // guards all of the above while several devices' workers run

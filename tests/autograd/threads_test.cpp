@@ -72,6 +72,26 @@ TEST_CASE("the engine's workers run with the caller's grad mode and rank", "[aut
   }
 }
 
+TEST_CASE("workers of several devices divide the cores of the thread that called them", "[autograd][devices]") {
+  const Devices devices(3);
+  const int threads = get_num_threads();
+  set_num_threads(7);
+  const auto share_in_backward = [](const std::vector<Device>& list) {
+    int share = -1;
+    Tensor x = ones({2}).requires_grad_(), y = x * 2;
+    for (const Device device : list) y = y.to(device) * 2;
+    y.register_hook([&](const Tensor&) { share = get_thread_share(); });
+    y.sum().backward();
+    return share;
+  };
+  CHECK(share_in_backward({kCPU}) == 0);  // on the thread that called: as it was
+  CHECK(share_in_backward({kCPU, "cpu:1"}) == 4);
+  CHECK(share_in_backward({kCPU, "cpu:1", "cpu:2"}) == 3);
+  const ThreadShareGuard guard(2);
+  CHECK(share_in_backward({kCPU, "cpu:1"}) == 1);
+  set_num_threads(threads);
+}
+
 TEST_CASE("an error on a worker reaches the caller, and the next graph runs", "[autograd][devices]") {
   const Devices devices(2);
   Tensor x = ones({2}).requires_grad_();

@@ -1,0 +1,163 @@
+#include "tandem/parallel/broadcast.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/elementwise.h"
+#include "tandem/autograd/record.h"
+#include "tandem/parallel/scatter_gather.h"
+#include "tandem/parallel/step_node.h"
+
+namespace tandem::nn::parallel {
+namespace detail {
+
+FlatBuffers::FlatBuffers(const std::vector<Tensor>& like, Device device) : tensors_(like.size()) {
+  std::vector<DType> dtypes;
+  for (const Tensor& t : like)
+    if (std::find(dtypes.begin(), dtypes.end(), t.dtype()) == dtypes.end()) dtypes.push_back(t.dtype());
+  buffers_.reserve(dtypes.size());
+  for (const DType dtype : dtypes) {
+    int64_t total = 0, first = 0;
+    for (const Tensor& t : like)
+      if (t.dtype() == dtype) total += t.numel();
+    buffers_.push_back(core::empty({total}, dtype, device));
+    for (size_t i = 0; i < like.size(); ++i) {
+      if (like[i].dtype() != dtype) continue;
+      const Shape sizes = like[i].sizes();
+      tensors_[i] = core::as_strided(buffers_.back(), sizes, contiguous_strides(sizes), first);
+      tensors_[i].impl()->own_version = Ref<VersionCounter>(new VersionCounter);
+      first += like[i].numel();
+    }
+  }
+}
+void FlatBuffers::pack(const std::vector<Tensor>& tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) transfer(tensors[i], tensors_[i]);
+}
+void FlatBuffers::receive(const FlatBuffers& other) {
+  for (size_t i = 0; i < buffers_.size(); ++i) transfer(other.buffers_[i], buffers_[i]);
+}
+bool FlatBuffers::fits(const std::vector<Tensor>& tensors) const {
+  return std::equal(tensors.begin(), tensors.end(), tensors_.begin(), tensors_.end(),
+                    [](const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.sizes() == b.sizes(); });
+}
+
+void record_broadcast(const std::vector<Tensor>& tensors, const std::vector<std::vector<Tensor>>& copies) {
+  std::vector<size_t> learning;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (autograd::wants_grad(tensors[i])) learning.push_back(i);
+  if (learning.empty()) return;
+  std::vector<Tensor> inputs, outputs;  // outputs: all those of the first device, then those of the second, ...
+  inputs.reserve(learning.size()), outputs.reserve(learning.size() * copies.size());
+  for (const size_t i : learning) inputs.push_back(tensors[i]);
+  for (const std::vector<Tensor>& on_device : copies)
+    for (const size_t i : learning) outputs.push_back(on_device[i]);
+  record_step("broadcast_coalesced", outputs, inputs, inputs[0].device(),
+              [count = learning.size(), home = inputs[0].device()](const autograd::Node&, autograd::Grads& grads) {
+                std::vector<std::vector<Tensor>> by_device;
+                by_device.reserve(grads.size() / count);
+                for (auto at = grads.begin(); at != grads.end(); at += static_cast<std::ptrdiff_t>(count))
+                  by_device.emplace_back(at, at + static_cast<std::ptrdiff_t>(count));
+                return reduce_add_coalesced(by_device, home);
+              });
+}
+
+/// Contiguous copies on another device, undefined where the originals are.
+static std::vector<Tensor> move_coalesced(const std::vector<Tensor>& tensors, Device device) {
+  std::vector<Tensor> defined, out = tensors;
+  for (const Tensor& t : tensors)
+    if (t.defined()) defined.push_back(t);
+  if (defined.empty() || defined[0].device() == device) return out;
+  FlatBuffers here(defined, defined[0].device()), there(defined, device);
+  here.pack(defined);
+  there.receive(here);
+  auto next = there.tensors().begin();
+  for (Tensor& t : out)
+    if (t.defined()) t = *next++;
+  return out;
+}
+
+}  // namespace detail
+
+std::vector<std::vector<Tensor>> broadcast_coalesced(const std::vector<Tensor>& tensors,
+                                                     const std::vector<Device>& devices) {
+  TANDEM_CHECK(!devices.empty(), "broadcast_coalesced: the list of devices is empty; accepted: one device or more");
+  for (const Device device : devices) check_device_exists(device);
+  for (const Tensor& t : tensors)
+    TANDEM_CHECK(t.device() == tensors[0].device(), "broadcast_coalesced: a tensor is on ", t.device(),
+                 " and the first on ", tensors[0].device(), "; all must be on one device");
+  std::vector<std::vector<Tensor>> copies(devices.size());
+  if (tensors.empty()) return copies;
+  const Device home = tensors[0].device();
+  const auto own = std::find(devices.begin(), devices.end(), home);
+  detail::FlatBuffers packed;
+  if (devices.size() > 1 || own == devices.end()) {
+    packed = detail::FlatBuffers(tensors, home);
+    packed.pack(tensors);
+  }
+  for (auto at = devices.begin(); at != devices.end(); ++at) {
+    std::vector<Tensor>& on_device = copies[static_cast<size_t>(at - devices.begin())];
+    if (at == own) {
+      on_device.reserve(tensors.size());
+      for (const Tensor& t : tensors) on_device.push_back(core::alias(t));
+    } else {
+      detail::FlatBuffers buffers(tensors, *at);
+      buffers.receive(packed);
+      on_device = buffers.tensors();
+    }
+  }
+  detail::record_broadcast(tensors, copies);
+  return copies;
+}
+
+std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>& tensors, Device device) {
+  TANDEM_CHECK(!tensors.empty(), "reduce_add_coalesced: there is nothing to add; accepted: one list or more");
+  const size_t count = tensors[0].size();
+  std::vector<Tensor> sums(count), inputs;
+  std::vector<bool> ours(count, false);  // whether sums[i] is a tensor of its own, to which one may add in place
+  std::vector<Device> devices;
+  for (const std::vector<Tensor>& list : tensors) {
+    TANDEM_CHECK(list.size() == count, "reduce_add_coalesced: list 0 holds ", count, " tensors and list ",
+                 devices.size(), " holds ", list.size(), "; accepted: lists of one length");
+    const NoGradGuard guard;
+    const std::vector<Tensor> here = detail::move_coalesced(list, device);
+    const auto first = std::find_if(list.begin(), list.end(), [](const Tensor& t) { return t.defined(); });
+    devices.push_back(first == list.end() ? device : first->device());
+    for (size_t i = 0; i < count; ++i) {
+      inputs.push_back(list[i]);
+      if (!here[i].defined()) continue;
+      if (!sums[i].defined()) {
+        sums[i] = here[i];
+        continue;
+      }
+      TANDEM_CHECK(here[i].sizes() == sums[i].sizes(), "reduce_add_coalesced: tensor ", i, " of list ",
+                   devices.size() - 1, " is ", here[i].sizes(), "; those before it are ", sums[i].sizes());
+      sums[i] = ours[i] ? sums[i].add_(here[i]) : sums[i] + here[i];
+      ours[i] = true;
+    }
+  }
+  std::vector<size_t> recorded;  // the sums of which a part wants a gradient
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < count; ++i) {
+    if (!is_grad_enabled() || std::none_of(tensors.begin(), tensors.end(), [i](const std::vector<Tensor>& list) {
+          return autograd::wants_grad(list[i]);
+        }))
+      continue;
+    if (!ours[i]) sums[i] = core::alias(sums[i]);  // what went in keeps its own history
+    recorded.push_back(i);
+    outputs.push_back(sums[i]);
+  }
+  detail::record_step("reduce_add_coalesced", outputs, inputs, device,
+                      [recorded, count, devices](const autograd::Node&, autograd::Grads& grads) {
+                        std::vector<Tensor> arrived;
+                        std::vector<size_t> places;
+                        for (size_t o = 0; o < grads.size(); ++o)
+                          if (grads[o].defined()) arrived.push_back(grads[o]), places.push_back(recorded[o]);
+                        const auto copies = broadcast_coalesced(arrived, devices);
+                        autograd::Grads out(devices.size() * count);
+                        for (size_t r = 0; r < devices.size(); ++r)
+                          for (size_t o = 0; o < places.size(); ++o) out[r * count + places[o]] = copies[r][o];
+                        return out;
+                      });
+  return sums;
+}
+
+}  // namespace tandem::nn::parallel

@@ -1,0 +1,220 @@
+// DataParallel: one module on several devices of this process, each with a part of the batch.
+//
+// A step, over devices 0 to k-1, of which the first holds the module:
+//   forward   scatter     the rows of the inputs, spread evenly            shard r -> device r
+//             replicate   the module's parameters and buffers              device 0 -> device r
+//             apply       each replica to its shard, side by side
+//             gather      the rows of the outputs                          device r -> output device
+//   backward  gather's    scatters the gradients of the outputs            output device -> device r
+//             apply's     each replica's part of the graph, side by side
+//             replicate's adds up the parameters' gradients, device by device: ((g0 + g1) + g2) ...
+//             scatter's   gathers the gradients of the inputs, if they want any
+// So 3 (k-1) transfers forward, and the first device holds more than the others: the module, the whole batch, the
+// outputs, the optimizer's state. loss() saves the outputs' way there and back.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tandem/nn/options.h"
+#include "tandem/parallel/device_threads.h"
+#include "tandem/parallel/parallel_loss.h"
+#include "tandem/parallel/replicas.h"
+#include "tandem/parallel/scatter_gather.h"
+#include "tandem/parallel/tensor_parts.h"
+
+namespace tandem::nn {
+namespace parallel {
+
+/// A module by handle, by shared pointer, or by reference, which must then outlive its users.
+template <class M> struct ModuleRef {
+  ModuleRef(std::shared_ptr<M> module) : ptr(std::move(module)) {}
+  ModuleRef(const ModuleHolder<M>& module) : ptr(module.ptr()) {}
+  ModuleRef(M& module) : ptr(module.weak_from_this().lock(), &module) {}  // owns it with those who do, if any
+  std::shared_ptr<M> ptr;
+};
+
+namespace detail {
+template <class H> struct ModuleOf : Contained<H> {};
+template <class M> struct ModuleOf<std::shared_ptr<M>> { using type = M; };
+/// Handle, shared pointer or module -> module.
+template <class H> using ModuleOfT = typename ModuleOf<std::remove_cvref_t<H>>::type;
+
+/// A module that inherits Module::clone() has none: that one only throws.
+template <class M> inline constexpr bool kHasClone = !std::is_same_v<decltype(&M::clone), decltype(&Module::clone)>;
+
+/// @throws Error for an empty list, and for a device that does not exist
+std::vector<Device> checked_devices(std::vector<Device> devices);
+/// All devices of the type that the module is on; of the CPU's for a module without parameters and buffers.
+std::vector<Device> all_devices(const Module& module);
+/// A replica by clone(). Random numbers stay as they were.
+std::shared_ptr<Module> clone_to(const Module& module, Device device);
+
+template <class M> std::vector<std::shared_ptr<M>> make_replicas(const M& module, const std::vector<Device>& devices) {
+  static_assert(kHasClone<M>,
+                "DataParallel builds its replicas with clone(), which this module lacks: derive it from "
+                "nn::Cloneable<Module> and give it a reset(), or pass a factory, [](Device) { return a new module; }");
+  std::vector<std::shared_ptr<M>> replicas;
+  replicas.reserve(devices.size());
+  for (const Device device : devices) {
+    replicas.push_back(std::dynamic_pointer_cast<M>(clone_to(module, device)));
+    TANDEM_CHECK(replicas.back(), "DataParallel: clone() of a ", module.name(), " makes a module of another type; ",
+                 "it must be derived from nn::Cloneable of its own type");
+  }
+  return replicas;
+}
+template <class M> std::vector<std::shared_ptr<Module>> as_modules(const std::vector<std::shared_ptr<M>>& modules) {
+  return {modules.begin(), modules.end()};
+}
+}  // namespace detail
+
+struct DataParallelOptions {
+  /// Along which dimension inputs are cut and outputs joined.
+  TANDEM_ARG(int64_t, dim) = 0;
+  /// Whether values go to the other devices only when a version says that they changed: parameters after an
+  /// optimizer's step, buffers after a batch. It saves the copies where nothing changes, in evaluation and while
+  /// gradients are accumulated. Off by default, as a version does not see every write: one through data() or a raw
+  /// pointer would reach the first device alone.
+  TANDEM_ARG(bool, persistent_replicas) = false;
+};
+
+/// Applies a module to batches, the rows of which are shared out among devices. Its parameters are the module's own,
+/// under names such as "module.fc1.weight", and get the gradients' sum: train them as ever. As torch.nn.DataParallel.
+///
+///   DataParallel dp(net, {"cpu:0", "cpu:1"});
+///   cross_entropy(dp(x), target).backward();                // x may be anywhere; the output is on cpu:0
+///   dp.loss(nn::CrossEntropyLoss(), x, target).backward();  // the same loss, computed where the outputs are
+///
+/// Replicas are built once, from clone() or a factory; parameters, buffers, requires_grad and train() follow the module
+/// from then on, other members do not. Each works on its shard alone: batch norm uses its statistics, and the module
+/// keeps the running ones of the first device; shard r draws its random numbers from stream r (DeviceThreads::run).
+/// One call at a time; several may come before a backward.
+template <class M> class DataParallel : public Module {
+ public:
+  using ModuleType = detail::ModuleOfT<M>;
+  using Factory = std::function<std::shared_ptr<ModuleType>(Device)>;
+
+  /// Over all devices of the module's type.
+  explicit DataParallel(ModuleRef<ModuleType> module) : DataParallel(module, detail::all_devices(*module.ptr)) {}
+  /// @param module         on the first of `devices`
+  /// @param output_device  where outputs go; the first device unless given
+  /// @throws Error         naming the parameter of a module that is elsewhere, or the device that does not exist
+  DataParallel(ModuleRef<ModuleType> module, std::vector<Device> devices, std::optional<Device> output_device = {},
+               DataParallelOptions options = {})
+      : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
+                     [&](const std::vector<Device>& on) { return detail::make_replicas(*module.ptr, on); }) {}
+  /// With replicas by `factory(device)`, for modules without clone(); values are copied over from the module.
+  DataParallel(ModuleRef<ModuleType> module, const Factory& factory, std::vector<Device> devices,
+               std::optional<Device> output_device = {}, DataParallelOptions options = {})
+      : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
+                     [&](const std::vector<Device>& on) {
+                       Generator scratch;  // initial values are overwritten: the caller's random numbers stay
+                       const GeneratorGuard guard(scratch);
+                       std::vector<std::shared_ptr<ModuleType>> replicas;
+                       replicas.reserve(on.size());
+                       for (const Device device : on) {
+                         replicas.push_back(factory(device));
+                         TANDEM_CHECK(replicas.back(), "DataParallel: the factory returned no module for ", device);
+                       }
+                       return replicas;
+                     }) {}
+
+  /// module(inputs...), shard by shard. Tensors among the inputs, also in vectors, pairs, tuples and optionals, are
+  /// cut, scalars go to each replica whole, and so does what is not a tensor, by const reference.
+  /// @return       the replicas' tensors joined; scalars become a vector
+  /// @throws Error when no input has rows, or the numbers of rows differ; what a replica throws, with its device
+  template <class... Inputs> auto forward(const Inputs&... inputs) {
+    const auto outputs =
+        on_shards([](ModuleType& net, const auto&... shard) { return net.forward(shard...); }, inputs...);
+    using Output = typename std::decay_t<decltype(outputs)>::value_type;
+    static_assert(detail::kOnlyTensors<Output>,
+                  "DataParallel gathers what forward() returns: a tensor, or a vector, pair or tuple of tensors");
+    std::vector<std::vector<Tensor>> shards;
+    shards.reserve(outputs.size());
+    for (const Output& output : outputs) shards.push_back(detail::tensors_of(output));
+    return detail::with_tensors(outputs[0], detail::gather_batch(shards, output_device_, options_.dim()));
+  }
+  template <class... Inputs> auto operator()(const Inputs&... inputs) { return forward(inputs...); }
+
+  /// The loss of a batch, computed shard by shard inside the replicas: (total of the sums) / (total of the weights), so
+  /// that shards of different sizes, ignored targets and class weights give the batch's true mean.
+  /// @param loss_fn  a loss module such as nn::CrossEntropyLoss, or a function of (output, target) -> LossPart
+  /// @param inputs_and_target  what forward() takes, then the target, which is cut along with it
+  template <class Loss, class... InputsAndTarget>
+  Tensor loss(const Loss& loss_fn, const InputsAndTarget&... inputs_and_target) {
+    static_assert(sizeof...(InputsAndTarget) >= 2, "loss(loss_fn, inputs..., target)");
+    const auto part = [&loss_fn](ModuleType& net, const auto&... shard) -> LossPart {
+      const auto all = std::tie(shard...);
+      return [&]<size_t... I>(std::index_sequence<I...>) {
+        return loss_part(loss_fn, net.forward(std::get<I>(all)...), std::get<sizeof...(I)>(all));
+      }
+      (std::make_index_sequence<sizeof...(shard) - 1>());
+    };
+    return detail::total_loss(on_shards(part, inputs_and_target...), output_device_);
+  }
+
+  const std::shared_ptr<ModuleType>& module() const { return module_; }
+  const std::vector<Device>& devices() const { return devices_; }
+  Device output_device() const { return output_device_; }
+
+ private:
+  using Make = std::function<std::vector<std::shared_ptr<ModuleType>>(const std::vector<Device>&)>;
+  DataParallel(std::shared_ptr<ModuleType> module, std::vector<Device> devices, std::optional<Device> output_device,
+               const DataParallelOptions& options, const Make& make)
+      : Module("DataParallel"),
+        module_(register_module("module", std::move(module))),
+        devices_(std::move(devices)),
+        output_device_(output_device.value_or(devices_[0])),
+        options_(options),
+        replicas_(make(devices_)),
+        contents_(*module_, detail::as_modules(replicas_), devices_),
+        threads_(devices_) {
+    check_device_exists(output_device_);
+  }
+
+  /// What call(replica, shard...) returns for every shard of the inputs.
+  template <class Call, class... Inputs> auto on_shards(const Call& call, const Inputs&... inputs) {
+    using Shard = std::tuple<detail::ShardArgument<Inputs>...>;
+    using Result =
+        std::decay_t<std::invoke_result_t<const Call&, ModuleType&, const detail::ShardArgument<Inputs>&...>>;
+    const Shard whole(inputs...);
+    const std::vector<std::vector<Tensor>> tensors =
+        detail::scatter_batch(detail::tensors_of(whole), devices_, options_.dim());
+    std::vector<Shard> shards;
+    shards.reserve(tensors.size());
+    for (const std::vector<Tensor>& of_shard : tensors) shards.push_back(detail::with_tensors(whole, of_shard));
+    contents_.refresh(shards.size(), options_.persistent_replicas());
+    std::vector<Result> results(shards.size());
+    threads_.run(shards.size(), [&](size_t r) {
+      results[r] = std::apply([&](const auto&... each) { return call(*replicas_[r], each...); }, shards[r]);
+    });
+    return results;
+  }
+
+  std::shared_ptr<ModuleType> module_;
+  std::vector<Device> devices_;
+  Device output_device_;
+  DataParallelOptions options_;
+  std::vector<std::shared_ptr<ModuleType>> replicas_;
+  Replicas contents_;
+  DeviceThreads threads_;
+};
+
+template <class H> DataParallel(H&&) -> DataParallel<detail::ModuleOfT<H>>;
+template <class H>
+DataParallel(H&&, std::vector<Device>, std::optional<Device> = {}, DataParallelOptions = {})
+    -> DataParallel<detail::ModuleOfT<H>>;
+template <class H, class F>
+DataParallel(H&&, F, std::vector<Device>, std::optional<Device> = {}, DataParallelOptions = {})
+    -> DataParallel<detail::ModuleOfT<H>>;
+
+}  // namespace parallel
+
+using parallel::DataParallel;
+using parallel::DataParallelOptions;
+
+}  // namespace tandem::nn

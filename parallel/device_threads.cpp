@@ -1,0 +1,52 @@
+#include "tandem/parallel/device_threads.h"
+
+#include <algorithm>
+#include <latch>
+#include <optional>
+#include <string>
+
+#include "tandem/core/generator.h"
+#include "tandem/core/thread_pool.h"
+#include "tandem/parallel/rethrow.h"
+
+namespace tandem::nn::parallel {
+
+DeviceThreads::DeviceThreads(std::vector<Device> devices) : devices_(std::move(devices)) {
+  threads_.reserve(devices_.size());
+  for (size_t r = 1; r < devices_.size(); ++r) threads_.push_back(std::make_unique<tandem::detail::WorkerThread>());
+}
+
+void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
+  const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads(), parts = static_cast<int>(count);
+  const int share = count == 1 ? get_thread_share() : (cores + parts - 1) / parts;  // rounded up: none is left idle
+  const ThreadShareGuard cores_of_each(share);
+  RankContext::current().state();  // so that the threads share this rank's
+  const RankContext context = RankContext::current();
+  std::vector<std::exception_ptr> failures(count);
+  std::vector<uint64_t> sequences(count);
+  const auto run_one = [&](size_t r) {
+    std::optional<GeneratorGuard> stream;
+    if (r > 0) stream.emplace(default_generator(devices_[0], r));
+    try {
+      job(r);
+    } catch (...) {
+      failures[r] = std::current_exception();
+    }
+    sequences[r] = RankContext::current().next_sequence;
+  };
+  std::latch others(parts - 1);
+  for (size_t r = 1; r < count; ++r)
+    threads_[r - 1]->post(context, [&, r] {
+      run_one(r);
+      others.count_down();
+    });
+  run_one(0);
+  others.wait();
+  // The shards' nodes were numbered side by side from the same number on; what follows consumes them all.
+  RankContext::current().next_sequence = *std::max_element(sequences.begin(), sequences.end());
+  for (size_t r = 0; r < count; ++r)
+    if (failures[r])
+      tandem::detail::rethrow_named(failures[r], "replica " + std::to_string(r) + " on " + devices_[r].str());
+}
+
+}  // namespace tandem::nn::parallel

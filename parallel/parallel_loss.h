@@ -1,0 +1,50 @@
+// Losses that are computed inside the replicas, as a sum and a weight, so that the total is the batch's true mean.
+#pragma once
+#include <utility>
+
+#include "tandem/autograd/factory.h"
+#include "tandem/nn/simple.h"
+
+namespace tandem::nn::parallel {
+
+/// What a shard adds to a loss: the sum over its elements, and how many they are, or what their weights add up to. The
+/// loss of the batch is the total of the sums divided by that of the weights; without a weight it is the sum alone.
+using LossPart = std::pair<Tensor, Tensor>;
+
+namespace detail {
+/// The sum of the class weights (1 each if `weight` is undefined) of the targets that are not ignored.
+Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& weight, int64_t ignore_index);
+/// A loss module's options for one shard: the sum, with class weights on the shard's device.
+/// @throws Error for Reduction::none, and for weights that are not those of classes
+LossOptions shard_options(const LossOptions& options, Device device, bool class_weights);
+}  // namespace detail
+
+/// The part of one shard by a loss module such as nn::CrossEntropyLoss: its Reduction::mean is over the whole batch.
+template <class Impl>
+requires std::is_same_v<decltype(Impl::options), LossOptions> LossPart loss_part(const ModuleHolder<Impl>& loss,
+                                                                                 const Tensor& output,
+                                                                                 const Tensor& target) {
+  constexpr bool kByClass = std::is_same_v<Impl, CrossEntropyLossImpl> || std::is_same_v<Impl, NLLLossImpl>;
+  const LossOptions options = detail::shard_options(loss->options, output.device(), kByClass);
+  Tensor sum = Impl(options).forward(output, target), weight;
+  if (loss->options.reduction() == Reduction::mean) {
+    if constexpr (kByClass)
+      weight = detail::counted_weight(output, target, options.weight(), options.ignore_index());
+    else
+      weight = full({}, static_cast<double>(output.numel()), output.options());
+  }
+  return {std::move(sum), std::move(weight)};
+}
+/// The part of one shard by any function of (output, target) that returns a LossPart.
+template <class Loss, class Output, class Target>
+requires std::is_invocable_r_v<LossPart, const Loss&, const Output&, const Target&> LossPart
+loss_part(const Loss& loss, const Output& output, const Target& target) {
+  return loss(output, target);
+}
+
+namespace detail {
+/// The loss of the batch from the parts of its shards, which are added in order, on `device`.
+Tensor total_loss(const std::vector<LossPart>& parts, Device device);
+}  // namespace detail
+
+}  // namespace tandem::nn::parallel

@@ -1,0 +1,127 @@
+#include "tandem/parallel/replicas.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/record.h"
+
+namespace tandem::nn::parallel {
+namespace detail {
+namespace {
+
+/// Gives `follower`, in place, the elements and the history of `leader`.
+void follow(const Tensor& follower, const Tensor& leader) {
+  TensorImpl& to = *follower.impl();
+  const TensorImpl& from = *leader.impl();
+  to.storage = from.storage, to.sizes = from.sizes, to.strides = from.strides, to.offset = from.offset;
+  to.numel = from.numel, to.dtype = from.dtype, to.contiguous = from.contiguous, to.own_version = from.own_version;
+  autograd::Meta& meta = autograd::meta(follower);
+  meta.requires_grad = false;  // as a part of a graph; a leaf of its own it is not
+  meta.node = autograd::grad_fn(leader);
+  meta.slot = meta.node ? autograd::find_meta(leader)->slot : 0;
+}
+
+}  // namespace
+
+Mirror::Mirror(const NamedParameters& originals, std::vector<Device> devices)
+    : names_(originals.keys()),
+      originals_(originals.values()),
+      devices_(std::move(devices)),
+      copies_(devices_.size()),
+      followers_(devices_.size()) {
+  check_on_first_device();
+}
+
+void Mirror::check_on_first_device() const {
+  for (size_t i = 0; i < originals_.size(); ++i)
+    TANDEM_CHECK(originals_[i].device() == devices_[0], "DataParallel: the module's '", names_[i], "' is on ",
+                 originals_[i].device(), " and the first device is ", devices_[0],
+                 "; the module must be there: call to() of it, or name another device first");
+}
+
+bool Mirror::add(size_t replica, const Tensor& original, const Tensor& tensor) {
+  for (size_t i = 0; i < originals_.size(); ++i) {
+    if (!originals_[i].is_same(original)) continue;
+    followers_[replica].emplace_back(i, tensor);
+    return true;
+  }
+  return false;
+}
+
+bool Mirror::stale(const Copies& copies, size_t i) const {
+  return copies.versions.empty() || copies.original_versions[i] != originals_[i]._version() ||
+         copies.versions[i] != copies.buffers.tensors()[i]._version();
+}
+
+void Mirror::transfer(size_t count, bool persistent) {
+  FlatBuffers packed;  // all originals on the first device, packed when the first copy needs them
+  for (size_t r = 1; r < count; ++r) {
+    Copies& copies = copies_[r];
+    if (!copies.buffers.fits(originals_)) copies = {FlatBuffers(originals_, devices_[r]), {}, {}};
+    std::vector<bool> changes(originals_.size());
+    for (size_t i = 0; i < originals_.size(); ++i) changes[i] = stale(copies, i);
+    if (persistent && std::find(changes.begin(), changes.end(), true) == changes.end()) continue;
+    if (packed.tensors().empty()) {
+      packed = FlatBuffers(originals_, devices_[0]);
+      packed.pack(originals_);
+    }
+    copies.buffers.receive(packed);
+    copies.original_versions.resize(originals_.size()), copies.versions.resize(originals_.size());
+    for (size_t i = 0; i < originals_.size(); ++i) {
+      const Tensor& copy = copies.buffers.tensors()[i];
+      if (changes[i]) copy.bump_version();
+      copies.original_versions[i] = originals_[i]._version(), copies.versions[i] = copy._version();
+    }
+  }
+}
+
+void Mirror::refresh(size_t count, bool persistent) {
+  if (originals_.empty()) return;
+  check_on_first_device();
+  transfer(count, persistent);
+  std::vector<std::vector<Tensor>> leaders(count);  // fresh handles, which the broadcast gives their history
+  for (size_t r = 0; r < count; ++r) {
+    leaders[r].reserve(originals_.size());
+    for (const Tensor& t : r == 0 ? originals_ : copies_[r].buffers.tensors()) leaders[r].push_back(core::alias(t));
+  }
+  record_broadcast(originals_, leaders);
+  for (size_t r = 0; r < count; ++r)
+    for (const auto& [i, tensor] : followers_[r]) follow(tensor, leaders[r][i]);
+}
+
+}  // namespace detail
+
+Replicas::Replicas(const Module& module, std::vector<std::shared_ptr<Module>> replicas, std::vector<Device> devices)
+    : replicas_(std::move(replicas)),
+      parameters_(module.named_parameters(), devices),
+      buffers_(module.named_buffers(), devices),
+      modules_(replicas_.size()) {
+  const NamedParameters originals = module.state_dict();
+  const auto submodules = module.named_modules();
+  for (size_t r = 0; r < replicas_.size(); ++r) {
+    const NamedParameters tensors = replicas_[r]->state_dict();
+    for (const auto& item : tensors)
+      TANDEM_CHECK(originals.contains(item.key()), "DataParallel: the replica for ", devices[r], " has '", item.key(),
+                   "', which the module does not have; both must have the same tensors");
+    for (const auto& item : originals) {
+      const Tensor* const tensor = tensors.find(item.key());
+      TANDEM_CHECK(tensor && tensor->sizes() == item->sizes(), "DataParallel: the replica for ", devices[r],
+                   tensor ? " has another shape of '" : " lacks '", item.key(), "', in the module ", item->sizes(),
+                   "; both must have the same tensors");
+      if (!parameters_.add(r, item.value(), *tensor)) buffers_.add(r, item.value(), *tensor);
+    }
+    modules_[r].emplace_back(&module, replicas_[r].get());
+    const auto own = replicas_[r]->named_modules();
+    for (const auto& item : submodules)
+      if (const auto* const same = own.find(item.key())) modules_[r].emplace_back(item->get(), same->get());
+  }
+}
+
+void Replicas::refresh(size_t count, bool persistent) {
+  for (size_t r = 0; r < count; ++r)
+    for (const auto& [original, copy] : modules_[r])
+      if (copy->is_training() != original->is_training()) copy->train(original->is_training());
+  parameters_.refresh(count, persistent);
+  buffers_.refresh(count, persistent);
+}
+
+}  // namespace tandem::nn::parallel

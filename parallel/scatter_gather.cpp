@@ -1,0 +1,162 @@
+#include "tandem/parallel/scatter_gather.h"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+
+#include "tandem/autograd/copy.h"
+#include "tandem/autograd/record.h"
+#include "tandem/parallel/broadcast.h"
+#include "tandem/parallel/step_node.h"
+
+namespace tandem::nn::parallel {
+
+namespace {
+std::atomic<int64_t> moved{0};
+
+/// The sizes of `t` without dimension `dim`.
+std::vector<int64_t> other_sizes(const Tensor& t, int64_t dim) {
+  std::vector<int64_t> sizes = t.sizes().vec();
+  sizes.erase(sizes.begin() + dim);
+  return sizes;
+}
+}  // namespace
+
+int64_t bytes_moved() { return moved.load(std::memory_order_relaxed); }
+
+std::vector<int64_t> shard_sizes(int64_t rows, size_t devices) {
+  TANDEM_CHECK(rows >= 0 && devices > 0, "shard_sizes: ", rows, " rows on ", devices,
+               " devices; accepted: 0 rows or more on 1 device or more");
+  const int64_t shards = std::max<int64_t>(1, std::min(rows, static_cast<int64_t>(devices)));
+  std::vector<int64_t> sizes(static_cast<size_t>(shards), rows / shards);
+  for (int64_t r = 0; r < rows % shards; ++r) ++sizes[static_cast<size_t>(r)];
+  return sizes;
+}
+
+std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices, int64_t dim) {
+  TANDEM_CHECK(!devices.empty(), "scatter: the list of devices is empty; accepted: one device or more");
+  TANDEM_CHECK(x.dim() > 0, "scatter: x is a scalar; accepted: a tensor with a dimension to cut");
+  for (const Device device : devices) check_device_exists(device);
+  dim = wrap_dim("scatter", dim, x.dim());
+  return detail::scatter_sizes(x, shard_sizes(x.size(dim), devices.size()), devices, dim);
+}
+
+Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
+  TANDEM_CHECK(!shards.empty(), "gather: there are no shards; accepted: one or more");
+  check_device_exists(device);
+  if (shards[0].dim() == 0) {
+    std::vector<Tensor> vectors;
+    vectors.reserve(shards.size());
+    for (const Tensor& shard : shards) vectors.push_back(shard.reshape({1}));
+    return gather(vectors, device, 0);
+  }
+  dim = wrap_dim("gather", dim, shards[0].dim());
+  std::vector<int64_t> sizes;
+  std::vector<Device> devices;
+  sizes.reserve(shards.size()), devices.reserve(shards.size());
+  for (const Tensor& shard : shards) {
+    TANDEM_CHECK(shard.dtype() == shards[0].dtype() && shard.dim() == shards[0].dim() &&
+                     other_sizes(shard, dim) == other_sizes(shards[0], dim),
+                 "gather: shard 0 is ", shards[0].dtype(), shards[0].sizes(), " and shard ", sizes.size(), " is ",
+                 shard.dtype(), shard.sizes(), "; they may differ in the size of dimension ", dim, " alone");
+    sizes.push_back(shard.size(dim));
+    devices.push_back(shard.device());
+  }
+  if (shards.size() == 1 && devices[0] == device) return shards[0];
+
+  Shape whole = shards[0].sizes();
+  whole[static_cast<size_t>(dim)] = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+  const Tensor out = core::empty(whole, shards[0].dtype(), device);
+  int64_t first = 0;
+  for (const Tensor& shard : shards) {
+    detail::transfer(shard, core::narrow(out, dim, first, shard.size(dim)));
+    first += shard.size(dim);
+  }
+  detail::record_step("gather", {out}, shards, device,
+                      [sizes, devices, dim](const autograd::Node&, autograd::Grads& grads) {
+                        return detail::scatter_sizes(grads[0], sizes, devices, dim);
+                      });
+  return out;
+}
+
+namespace detail {
+
+void transfer(const Tensor& source, const Tensor& target) {
+  copy_elements(source, target);
+  if (source.device() != target.device()) moved.fetch_add(target.nbytes(), std::memory_order_relaxed);
+}
+
+std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& sizes,
+                                  const std::vector<Device>& devices, int64_t dim) {
+  std::vector<Tensor> shards;
+  shards.reserve(sizes.size());
+  int64_t first = 0;
+  for (const int64_t size : sizes) {
+    const Device device = devices[shards.size()];
+    Tensor shard = core::narrow(x, dim, first, size);
+    if (device != x.device()) {
+      const Tensor there = core::empty(shard.sizes(), x.dtype(), device);
+      transfer(shard, there);
+      shard = there;
+    }
+    shards.push_back(shard);
+    first += size;
+  }
+  record_step("scatter", shards, {x}, x.device(),
+              [device = x.device(), dim](const autograd::Node& node, autograd::Grads& grads) -> autograd::Grads {
+                for (size_t r = 0; r < grads.size(); ++r)
+                  if (!grads[r].defined()) grads[r] = node.zeros_for(r);
+                return {gather(grads, device, dim)};
+              });
+  // A shard that is a view of x follows the rules for views: writing to it in place reaches x and its history.
+  if (is_grad_enabled() && x.is_floating_point())
+    for (const Tensor& shard : shards)
+      if (shard.storage() == x.storage()) autograd::set_view_of(shard, x);
+  return shards;
+}
+
+std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensors, const std::vector<Device>& devices,
+                                               int64_t dim) {
+  const Tensor* first = nullptr;
+  for (const Tensor& t : tensors) {
+    if (!t.defined() || t.dim() == 0) continue;
+    if (!first) first = &t;
+    const int64_t rows = t.size(dim), expected = first->size(dim);
+    TANDEM_CHECK(rows == expected, "DataParallel: the inputs differ in dimension ", dim, ": ", first->sizes(), " and ",
+                 t.sizes(), "; all must have the same number of rows");
+  }
+  TANDEM_CHECK(first, "DataParallel: none of the inputs is a tensor with rows to share out among the devices");
+  const std::vector<int64_t> sizes = shard_sizes(first->size(dim), devices.size());
+  const std::vector<Device> used(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
+  std::vector<std::vector<Tensor>> shards(sizes.size());
+  for (const Tensor& t : tensors) {
+    std::vector<Tensor> parts(sizes.size());
+    if (t.defined() && t.dim() == 0) {
+      const auto copies = broadcast_coalesced({t}, used);
+      for (size_t r = 0; r < sizes.size(); ++r) parts[r] = copies[r][0];
+    } else if (t.defined()) {
+      parts = scatter_sizes(t, sizes, used, wrap_dim("DataParallel", dim, t.dim()));
+    }
+    for (size_t r = 0; r < sizes.size(); ++r) shards[r].push_back(parts[r]);
+  }
+  return shards;
+}
+
+std::vector<Tensor> gather_batch(const std::vector<std::vector<Tensor>>& shards, Device device, int64_t dim) {
+  std::vector<Tensor> out;
+  out.reserve(shards[0].size());
+  for (size_t i = 0; i < shards[0].size(); ++i) {
+    std::vector<Tensor> parts;
+    parts.reserve(shards.size());
+    for (const std::vector<Tensor>& shard : shards) {
+      TANDEM_CHECK(shard.size() == shards[0].size(), "DataParallel: replica 0 returned ", shards[0].size(),
+                   " tensors and replica ", parts.size(), " returned ", shard.size(), "; all must return as many");
+      parts.push_back(shard[i]);
+    }
+    out.push_back(gather(parts, device, dim));
+  }
+  return out;
+}
+
+}  // namespace detail
+}  // namespace tandem::nn::parallel

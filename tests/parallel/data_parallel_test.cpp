@@ -1,0 +1,299 @@
+// DataParallel as its users see it: what goes in and comes out, errors, threads, random numbers, the functional forms.
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "tandem/models/models.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/devices.h"
+
+using namespace tandem;
+using namespace tandem::nn::parallel;
+
+namespace {
+const Device kFirst("cpu:0"), kSecond("cpu:1"), kThird("cpu:2");
+
+/// A module whose forward is any function; `Function` is its type, so that every test has a class of its own.
+template <class Function> struct ModuleOf : nn::Cloneable<ModuleOf<Function>> {
+  explicit ModuleOf(Function f) : function(std::move(f)) {}
+  void reset() override {}
+  template <class... Inputs> auto forward(const Inputs&... inputs) { return function(inputs...); }
+  Function function;
+};
+template <class Function> auto module_of(Function f) { return std::make_shared<ModuleOf<Function>>(std::move(f)); }
+
+struct WithoutClone : nn::Module {
+  explicit WithoutClone(Device device) { fc->to(device); }
+  Tensor forward(const Tensor& x) { return fc(x); }
+  nn::Linear fc = register_module("fc", nn::Linear(3, 2));
+};
+static_assert(!nn::parallel::detail::kHasClone<WithoutClone>);
+static_assert(nn::parallel::detail::kHasClone<models::MlpImpl> && nn::parallel::detail::kHasClone<nn::SequentialImpl>);
+}  // namespace
+
+TEST_CASE("parameters are the module's own, under the name of the child", "[parallel][dp]") {
+  const test::Devices devices(2);
+  models::Mlp net;
+  DataParallel dp(net, devices.list);
+  const nn::NamedParameters names = dp.named_parameters();
+  CHECK(names.size() == 6);
+  CHECK(names["module.fc1.weight"].is_same(net->fc1->weight));
+  CHECK(dp.module() == net.ptr());
+  CHECK(dp.named_children().contains("module"));
+}
+
+TEST_CASE("handles, shared pointers and references are modules; all devices are the default", "[parallel][dp]") {
+  const test::Devices devices(3);
+  models::Mlp handle;
+  models::MlpImpl local;
+  const Tensor x = randn({5, 784});
+  DataParallel a(handle);
+  DataParallel b(handle.ptr(), {"cpu:0", "cpu:1"}, "cpu:2");
+  DataParallel<models::Mlp> c(handle, {kFirst});
+  DataParallel d(local, devices.list);
+  nn::DataParallel<models::MlpImpl> e(handle);
+  CHECK(a.devices() == devices.list);
+  CHECK(b.output_device() == kThird);
+  CHECK(b(x).device() == kThird);
+  CHECK(b(x).to(kFirst).equal(gather(scatter(a(x), {kFirst}), kFirst)));
+  CHECK(c(x).allclose(a(x), 1e-5, 1e-6));  // products of other sizes may be added in another order
+  CHECK(d(x).sizes() == IntArrayRef({5, 10}));
+  CHECK(e.devices().size() == 3);
+}
+
+TEST_CASE("inputs may be anywhere, in any number and any form", "[parallel][dp]") {
+  const test::Devices devices(3);
+  const Tensor x = arange(10).to(kFloat32).reshape({5, 2});
+  const auto net =
+      module_of([](const Tensor& a, const std::vector<Tensor>& list, const std::tuple<Tensor, double>& pair,
+                   const Tensor& scalar, const Tensor& none, const std::optional<Tensor>& maybe, int factor,
+                   const std::string& text, const char* literal) {
+        if (none.defined() || !maybe || text != "text" || std::string(literal) != "literal")
+          throw Error("inputs got lost");
+        return (a + list[0] + list[1] + std::get<0>(pair) * std::get<1>(pair) + scalar + *maybe) * factor;
+      });
+  DataParallel dp(net, devices.list);
+  const std::string text = "text";
+  const Tensor y = dp(x.to(kSecond), std::vector<Tensor>{x, x.to(kThird)}, std::tuple(x, 3.0), full({}, 100.0f, kThird),
+                      Tensor(), std::optional(x), 2, text, "literal");
+  CHECK(y.equal((x * 7 + 100) * 2));
+}
+
+TEST_CASE("outputs are tensors, tuples, pairs and vectors; scalars become a vector", "[parallel][dp]") {
+  const test::Devices devices(2);
+  const Tensor x = arange(6).to(kFloat32).reshape({3, 2});
+  DataParallel tuple(module_of([](const Tensor& a) {
+                       return std::tuple(a, std::pair(a * 2, a.argmax(1)), std::vector<Tensor>{a.sum(), a});
+                     }),
+                     devices.list);
+  const auto [same, pair, list] = tuple(x);
+  CHECK(same.equal(x));
+  CHECK(pair.first.equal(x * 2));
+  CHECK(pair.second.equal(ones({3}, kInt64)));
+  CHECK(list[0].sizes() == IntArrayRef({2}));
+  CHECK(list[0].sum().item<float>() == 15);
+  DataParallel scalar(module_of([](const Tensor& a) { return a.mean(); }), {kFirst});
+  CHECK(scalar(x).sizes() == IntArrayRef({1}));
+}
+
+TEST_CASE("one device, one named twice, few rows, no rows, no parameters: all work", "[parallel][dp]") {
+  const test::Devices devices(4);
+  std::atomic<int> calls{0};
+  std::atomic<bool> empty{false};
+  const auto net = module_of([&](const Tensor& a) {
+    ++calls, empty = empty || a.size(0) == 0;
+    return a * 2;
+  });
+  for (const auto& list : {devices.list, {kFirst}, {kFirst, kFirst}, {kSecond, kFirst}}) {
+    DataParallel dp(net, list);
+    for (const int64_t rows : {1, 2, 9}) {
+      calls = 0;
+      const Tensor x = randn({rows, 3}).requires_grad_();
+      const Tensor y = dp(x);
+      CHECK(y.to(kFirst).equal(x * 2));
+      CHECK(y.device() == list[0]);
+      CHECK(calls == std::min<int64_t>(rows, static_cast<int64_t>(list.size())));
+      y.sum().backward();
+      CHECK(x.grad().equal(full({rows, 3}, 2.0f)));
+    }
+    CHECK_FALSE(empty);
+    CHECK(dp(zeros({0, 3})).sizes() == IntArrayRef({0, 3}));
+    empty = false;
+  }
+}
+
+TEST_CASE("inputs are cut along another dimension if asked", "[parallel][dp]") {
+  const test::Devices devices(2);
+  std::atomic<int64_t> columns{0};
+  DataParallel dp(module_of([&](const Tensor& a) { return columns += a.size(-1), a * 2; }), devices.list, {},
+                  DataParallelOptions().dim(-1));
+  const Tensor x = randn({1, 5});
+  CHECK(dp(x).equal(x * 2));
+  CHECK(columns == 5);
+}
+
+TEST_CASE("a factory makes replicas of what has no clone()", "[parallel][dp]") {
+  const test::Devices devices(2);
+  manual_seed(5);
+  const auto net = std::make_shared<WithoutClone>(kFirst);
+  const uint64_t drawn = default_generator().get_state().offset;
+  DataParallel dp(
+      net, [](Device device) { return std::make_shared<WithoutClone>(device); }, devices.list);
+  CHECK(default_generator().get_state().offset == drawn);
+  const Tensor x = randn({4, 3});
+  CHECK(dp(x).allclose(net->forward(x), 1e-6, 1e-6));  // products of other sizes
+  dp(x).sum().backward();
+  CHECK(net->fc->weight.grad().defined());
+  const auto null = [](Device) { return std::shared_ptr<WithoutClone>(); };
+  CHECK_THROWS_WITH(DataParallel(net, null, devices.list), Contains("no module for cpu"));
+}
+
+TEST_CASE("mistakes are refused by name and value", "[parallel][dp]") {
+  const test::Devices devices(2);
+  models::Mlp net;
+  CHECK_THROWS_WITH(DataParallel(net, std::vector<Device>{}), Contains("the list of devices is empty"));
+  CHECK_THROWS_WITH(DataParallel(net, {"cpu:0", "cpu:7"}), Contains("cpu:7"));
+  CHECK_THROWS_WITH(DataParallel(net, devices.list, "cpu:9"), Contains("cpu:9"));
+  CHECK_THROWS_WITH(DataParallel(net, {"cpu:1", "cpu:0"}),
+                    Contains("'fc1.weight' is on cpu and the first device is cpu:1"));
+  DataParallel dp(net, devices.list);
+  DataParallel none(module_of([](int, double) { return Tensor(); }), devices.list);
+  CHECK_THROWS_WITH(none(3, 0.5), Contains("none of the inputs is a tensor"));
+  DataParallel two(module_of([](const Tensor& a, const Tensor& b) { return a + b; }), devices.list);
+  CHECK_THROWS_WITH(two(ones({4, 2}), ones({3, 2})), Contains("(4, 2)") && Contains("(3, 2)"));
+  net->to(kSecond);
+  CHECK_THROWS_WITH(dp(randn({4, 784})), Contains("'fc1.weight' is on cpu:1"));
+  const auto factory = [](Device) {
+    auto made = std::make_shared<models::MlpImpl>();
+    made->register_parameter("extra", ones({1}));
+    return made;
+  };
+  net->to(kFirst);
+  CHECK_THROWS_WITH(DataParallel(net, factory, devices.list), Contains("the replica for cpu has 'extra'"));
+}
+
+TEST_CASE("an exception in a replica comes back with its device, and as what it was", "[parallel][dp]") {
+  const test::Devices devices(3);
+  DataParallel dp(module_of([](const Tensor& a, const std::string& kind) {
+                    if (a.device() == kFirst) return a;
+                    if (kind == "index") throw IndexError("no such row");
+                    if (kind == "other") throw std::runtime_error("of the user's");
+                    return a;
+                  }),
+                  devices.list);
+  const Tensor x = ones({3, 2});
+  CHECK_THROWS_AS(dp(x, std::string("index")), IndexError);
+  CHECK_THROWS_WITH(dp(x, std::string("index")), "replica 1 on cpu:1: no such row");  // the lowest that failed
+  CHECK_THROWS_WITH(dp(x, std::string("other")), "replica 1 on cpu:1: of the user's");
+  CHECK(dp(x, std::string("none")).equal(x));
+}
+
+TEST_CASE("replicas run at the same time, with the caller's grad mode and a share of the cores", "[parallel][dp]") {
+  const test::Devices devices(2);
+  const int threads = get_num_threads();
+  set_num_threads(4);
+  std::mutex mutex;
+  std::condition_variable both;
+  int inside = 0, share = 0;
+  bool grad = true;
+  std::set<std::thread::id> ids;
+  DataParallel dp(module_of([&](const Tensor& a) {
+                    std::unique_lock lock(mutex);
+                    ids.insert(std::this_thread::get_id()), share = get_thread_share(), grad = is_grad_enabled();
+                    ++inside;
+                    both.notify_all();
+                    both.wait(lock, [&] { return inside == 2; });  // neither leaves before the other is there
+                    return a;
+                  }),
+                  devices.list);
+  {
+    const NoGradGuard guard;
+    dp(ones({2, 2}));
+  }
+  CHECK(ids.size() == 2);
+  CHECK(share == 2);
+  CHECK_FALSE(grad);
+  set_num_threads(threads);
+}
+
+TEST_CASE("shards draw from streams of their own, which manual_seed repeats", "[parallel][dp][random]") {
+  const test::Devices devices(3);
+  nn::Dropout drop(0.5);
+  DataParallel dp(drop, devices.list);
+  const Tensor x = ones({6, 64});
+  manual_seed(11);
+  const Tensor first = dp(x), second = dp(x);
+  CHECK_FALSE(first.equal(second));
+  CHECK_FALSE(first.narrow(0, 0, 2).equal(first.narrow(0, 2, 2)));
+  manual_seed(11);
+  CHECK(dp(x).equal(first));
+  CHECK(dp(x).equal(second));
+  manual_seed(11);
+  CHECK(drop(x.narrow(0, 0, 2)).equal(first.narrow(0, 0, 2)));  // shard 0 draws what one device would
+}
+
+TEST_CASE("a gradient may be taken inside a replica", "[parallel][dp]") {
+  const test::Devices devices(2);
+  struct Force : nn::Cloneable<Force> {
+    Force() { reset(); }
+    void reset() override { fc = register_module("fc", nn::Linear(2, 1)); }
+    Tensor forward(const Tensor& x) {
+      const Tensor at = x.detach().requires_grad_();
+      return autograd::grad({fc(at).tanh().sum()}, {at}, {}, {}, /*create_graph=*/true)[0];
+    }
+    nn::Linear fc{nullptr};
+  };
+  const auto net = std::make_shared<Force>();
+  net->to(kFloat64);
+  DataParallel dp(net, devices.list);
+  const Tensor x = randn({4, 2}, kFloat64);
+  dp(x).square().sum().backward();
+  const Tensor found = net->fc->weight.grad().clone();
+  net->zero_grad();
+  net->forward(x).square().sum().backward();
+  CHECK(found.allclose(net->fc->weight.grad(), 1e-12, 1e-12));  // sums of four in another order
+}
+
+TEST_CASE("the functional forms do one step", "[parallel][dp][functional]") {
+  const test::Devices devices(2);
+  nn::Linear net(3, 2);
+  const Tensor x = randn({5, 3});
+  const Tensor expected = DataParallel(net, devices.list)(x);
+  const Tensor y = data_parallel(net, x, devices.list, kSecond);
+  CHECK(y.device() == kSecond);
+  CHECK(y.to(kFirst).equal(expected));
+  CHECK(data_parallel(net, x).equal(expected));
+
+  const std::vector<nn::ModuleHolder<nn::LinearImpl>> replicas = replicate(net, devices.list);
+  CHECK(replicas[1]->weight.grad_fn_name() == "broadcast_coalesced");
+  const std::vector<Tensor> outputs = parallel_apply(replicas, scatter(x, devices.list));
+  const Tensor whole = gather(outputs, kFirst);
+  CHECK(whole.equal(expected));
+  whole.sum().backward();
+  const Tensor found = net->weight.grad().clone();
+  net->zero_grad();
+  y.sum().backward();
+  CHECK(net->weight.grad().equal(found));
+  CHECK_THROWS_WITH(parallel_apply(replicas, {x}), Contains("2 modules, 1 inputs"));
+}
+
+TEST_CASE("loss() takes loss modules and functions", "[parallel][dp][loss]") {
+  const test::Devices devices(3);
+  nn::Linear net(3, 2);
+  DataParallel dp(net, devices.list);
+  const Tensor x = randn({5, 3}), target = randn({5, 2});
+  // 1e-6: sums of ten, in another order
+  const auto close = [](const Tensor& a, const Tensor& b) { return a.allclose(b, 1e-6, 1e-6); };
+  CHECK(close(dp.loss(nn::MSELoss(), x, target), mse_loss(net(x), target)));
+  const nn::MSELoss sum(nn::LossOptions().reduction(kSum));
+  CHECK(close(dp.loss(sum, x, target), mse_loss(net(x), target, kSum)));
+  const auto by_rows = [](const Tensor& out, const Tensor& t) {
+    return LossPart{(out - t).abs().sum(), full({}, out.size(0), out.options())};
+  };
+  CHECK(close(dp.loss(by_rows, x, target), (net(x) - target).abs().sum() / 5));
+  CHECK_THROWS_WITH(dp.loss(nn::MSELoss(nn::LossOptions().reduction(kNone)), x, target), Contains("Reduction::none"));
+  const auto wrong = [](const Tensor& out, const Tensor&) { return LossPart{out, Tensor()}; };
+  CHECK_THROWS_WITH(dp.loss(wrong, x, target), Contains("a sum of (2, 2)"));
+}

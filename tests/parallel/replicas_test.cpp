@@ -1,0 +1,206 @@
+// How replicas follow their module: values, versions, buffers, flags; and what that moves.
+#include "tandem/models/models.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/devices.h"
+
+using namespace tandem;
+using namespace tandem::nn::parallel;
+
+namespace {
+DataParallelOptions persistent(bool on) { return DataParallelOptions().persistent_replicas(on); }
+int64_t bytes_of(const std::vector<Tensor>& tensors) {
+  int64_t bytes = 0;
+  for (const Tensor& t : tensors) bytes += t.nbytes();
+  return bytes;
+}
+template <class F> int64_t moved_by(const F& f) {
+  const int64_t before = bytes_moved();
+  f();
+  return bytes_moved() - before;
+}
+}  // namespace
+
+TEST_CASE("gradients are added to the module's own parameters", "[parallel][replicas]") {
+  const test::Devices devices(3);
+  const bool keep = GENERATE(false, true);
+  nn::Linear net(3, 2);
+  DataParallel dp(net, devices.list, {}, persistent(keep));
+  const Tensor x = randn({7, 3});
+  dp(x).sum().backward();
+  const Tensor once = net->weight.grad().clone();
+  CHECK(once.allclose(x.sum({0}).expand({2, 3}), 1e-5, 1e-6));  // sums of seven, in another order
+  dp(x).sum().backward();
+  CHECK(net->weight.grad().equal(once + once));
+  CHECK(net->weight.is_leaf());
+}
+
+TEST_CASE("forward may run twice before backward, and says so when the values changed", "[parallel][replicas]") {
+  const test::Devices devices(2);
+  const bool keep = GENERATE(false, true);
+  nn::Sequential net(nn::Linear(3, 4), nn::Tanh(), nn::Linear(4, 1));
+  DataParallel dp(net, devices.list, {}, persistent(keep));
+  const Tensor a = randn({4, 3}), b = randn({4, 3});
+  const auto gradient = [&](const auto& backward) {
+    net->zero_grad();
+    backward();
+    return net->at<nn::LinearImpl>(0).weight.grad().clone();
+  };
+  const Tensor one_by_one = gradient([&] { dp(a).sum().backward(), dp(b).sum().backward(); });
+  CHECK(one_by_one.equal(gradient([&] {
+    const Tensor first = dp(a), second = dp(b);
+    first.sum().backward();
+    second.sum().backward();
+  })));
+  const Tensor first = dp(a);
+  {
+    const NoGradGuard guard;
+    net->at<nn::LinearImpl>(2).weight.mul_(2);
+  }
+  const Tensor second = dp(b);
+  CHECK_THROWS_WITH(first.sum().backward(), Contains("changed in place since"));
+  CHECK_NOTHROW(second.sum().backward());
+}
+
+TEST_CASE("replicas see what an optimizer, load_state_dict and to() did", "[parallel][replicas]") {
+  const test::Devices devices(2);
+  const bool keep = GENERATE(false, true);
+  nn::Linear net(3, 2);
+  DataParallel dp(net, devices.list, {}, persistent(keep));
+  Tensor x = randn({5, 3});
+  const auto agree = [&] { return dp(x).allclose(net(x), 1e-6, 1e-6); };  // shards may take another product's order
+  REQUIRE(agree());
+  optim::SGD optimizer(dp.parameters(), 0.5);
+  dp(x).sum().backward();
+  optimizer.step();
+  CHECK(agree());
+  net->load_state_dict(nn::Linear(3, 2)->state_dict());
+  CHECK(agree());
+  net->to(kFloat64);
+  x = x.to(kFloat64);
+  CHECK(agree());
+  CHECK(dp(x).dtype() == kFloat64);
+  // A write that no version sees: per-step replicas follow, persistent ones cannot know.
+  net->weight.data().mul_(3);
+  CHECK(agree() != keep);
+}
+
+TEST_CASE("frozen parameters stay frozen in the replicas", "[parallel][replicas]") {
+  const test::Devices devices(2);
+  nn::Sequential net(nn::Linear(3, 4), nn::Linear(4, 1));
+  DataParallel dp(net, devices.list);
+  net->at<nn::LinearImpl>(0).weight.requires_grad_(false);
+  dp(randn({4, 3})).sum().backward();
+  CHECK_FALSE(net->at<nn::LinearImpl>(0).weight.grad().defined());
+  CHECK(net->at<nn::LinearImpl>(0).bias.grad().defined());
+  net->at<nn::LinearImpl>(0).weight.requires_grad_(true);
+  dp(randn({4, 3})).sum().backward();
+  CHECK(net->at<nn::LinearImpl>(0).weight.grad().defined());
+  const NoGradGuard guard;
+  CHECK_FALSE(dp(randn({4, 3})).requires_grad());
+}
+
+TEST_CASE("running buffers follow the first device, flags follow the module", "[parallel][replicas]") {
+  const test::Devices devices(2);
+  const bool keep = GENERATE(false, true);
+  nn::BatchNorm1d net(2), alone(2);
+  DataParallel dp(net, devices.list, {}, persistent(keep));
+  const Tensor x = randn({8, 2});
+  for (int step = 0; step < 2; ++step) {
+    dp(x).sum().backward();
+    alone(x.narrow(0, 0, 4));
+  }
+  CHECK(net->running_mean.equal(alone->running_mean));
+  CHECK(net->running_var.equal(alone->running_var));
+  CHECK(net->num_batches_tracked.item<int64_t>() == 2);
+  dp.eval();
+  CHECK_FALSE(net->is_training());
+  alone->eval();
+  CHECK(dp(x).equal(alone(x)));  // the second device normalises with the first one's statistics
+  CHECK(net->num_batches_tracked.item<int64_t>() == 2);
+}
+
+TEST_CASE("batch norm in evaluation is not disturbed by its neighbour's running statistics", "[parallel][replicas]") {
+  const test::Devices devices(2);
+  nn::Sequential net(nn::BatchNorm1d(2), nn::Linear(2, 2), nn::BatchNorm1d(2));
+  DataParallel dp(net, devices.list);
+  net[0]->eval();
+  const Tensor first = dp(randn({8, 2})), second = dp(randn({8, 2}));
+  CHECK_NOTHROW(first.sum().backward());
+  CHECK_NOTHROW(second.sum().backward());
+}
+
+TEST_CASE("the bytes of a step are those of the formula", "[parallel][replicas][bytes]") {
+  const test::Devices devices(4);
+  const int k = GENERATE(1, 2, 3, 4);
+  const int64_t rows = GENERATE(8, 11);
+  const bool keep = GENERATE(false, true);
+  CAPTURE(k, rows, keep);
+  models::FashionCnn net;
+  DataParallel dp(net, devices.first(k), {}, persistent(keep));
+  optim::SGD optimizer(dp.parameters(), 0.01);
+  const Tensor x = randn({rows, 1, 28, 28}), target = randint(0, 10, {rows});
+  const int64_t parameters = bytes_of(net->parameters()), buffers = bytes_of(net->buffers());
+  const int64_t outputs = rows * 10 * 4, away = rows - shard_sizes(rows, static_cast<size_t>(k))[0];  // rows elsewhere
+  const int64_t step = away * (x.nbytes() + 2 * outputs) / rows + (k - 1) * (2 * parameters + buffers);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(moved_by([&] {
+            optimizer.zero_grad();
+            cross_entropy(dp(x), target).backward();
+            optimizer.step();
+          }) == step);
+  }
+  net->eval();
+  const NoGradGuard guard;
+  dp(x);
+  const int64_t shards = away * (x.nbytes() + outputs) / rows;
+  CHECK(moved_by([&] { dp(x); }) == shards + (keep ? 0 : (k - 1) * (parameters + buffers)));
+}
+
+TEST_CASE("loss() moves targets and two numbers in place of the outputs", "[parallel][replicas][bytes]") {
+  const test::Devices devices(2);
+  nn::Linear net(10, 10);
+  DataParallel dp(net, devices.list);
+  const Tensor x = randn({6, 10}), target = randint(0, 10, {6});
+  const int64_t parameters = bytes_of(net->parameters());
+  // Half of the inputs; sum and weight there, the sum's gradient back; parameters there and gradients back.
+  CHECK(moved_by([&] { dp.loss(nn::CrossEntropyLoss(), x, target).backward(); }) ==
+        (x.nbytes() + target.nbytes()) / 2 + 3 * 4 + 2 * parameters);
+}
+
+TEST_CASE("second derivatives pass through the replicas", "[parallel][replicas]") {
+  const test::Devices devices(3);
+  nn::Sequential net(nn::Linear(2, 3), nn::Tanh(), nn::Linear(3, 1));
+  net->to(kFloat64);
+  DataParallel dp(net, devices.list);
+  const Tensor x = randn({5, 2}, kFloat64).requires_grad_();
+  const auto penalty = [&](auto&& model) {
+    net->zero_grad();
+    const Tensor dx = autograd::grad({model(x).sum()}, {x}, {}, {}, /*create_graph=*/true)[0];
+    (dx * dx).sum().backward();
+    return net->at<nn::LinearImpl>(0).weight.grad().clone();
+  };
+  const Tensor expected = penalty(net);
+  CHECK(penalty(dp).allclose(expected, 1e-12, 1e-12));  // float64, sums of five in another order
+}
+
+TEST_CASE("a layer that stands in two places gets one gradient", "[parallel][replicas]") {
+  const test::Devices devices(2);
+  struct Twice : nn::Cloneable<Twice> {
+    Twice() { reset(); }
+    void reset() override {
+      a = register_module("a", nn::Linear(2, 2));
+      b = register_module("b", a);
+    }
+    Tensor forward(const Tensor& x) { return b(a(x)); }
+    nn::Linear a{nullptr}, b{nullptr};
+  };
+  const auto net = std::make_shared<Twice>();
+  DataParallel dp(net, devices.list);
+  const Tensor x = randn({4, 2});
+  dp(x).sum().backward();
+  const Tensor found = net->a->weight.grad().clone();
+  net->zero_grad();
+  net->forward(x).sum().backward();
+  CHECK(found.allclose(net->a->weight.grad(), 1e-5, 1e-6));  // float32, sums in another order
+}

@@ -1,0 +1,197 @@
+// Scatter, gather, broadcast and reduce-add: what they give, their derivatives, and what they move.
+#include "tandem/parallel/scatter_gather.h"
+#include "tandem/autograd/gradcheck.h"
+#include "tandem/parallel/broadcast.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/devices.h"
+
+using namespace tandem;
+using namespace tandem::nn::parallel;
+using autograd::variable_list;
+
+namespace {
+const Device kFirst("cpu:0"), kSecond("cpu:1"), kThird("cpu:2");
+
+Tensor flat(const std::vector<std::vector<Tensor>>& lists) {
+  std::vector<Tensor> parts;
+  for (const auto& list : lists)
+    for (const Tensor& t : list) parts.push_back(t.to(kFirst).reshape({-1}));
+  return cat(parts);
+}
+}  // namespace
+
+TEST_CASE("rows are spread evenly, and no device is left with none", "[parallel][scatter]") {
+  CHECK(shard_sizes(9, 4) == std::vector<int64_t>{3, 2, 2, 2});
+  CHECK(shard_sizes(2, 4) == std::vector<int64_t>{1, 1});
+  CHECK(shard_sizes(0, 4) == std::vector<int64_t>{0});
+  CHECK_THROWS_WITH(shard_sizes(3, 0), Contains("3 rows on 0 devices"));
+}
+
+TEST_CASE("every split of up to 127 rows over up to 8 devices comes back whole", "[parallel][scatter]") {
+  const test::Devices devices(8);
+  for (int64_t n = 0; n <= 127; ++n) {
+    const Tensor x = arange(2 * n).reshape({n, 2});
+    for (int k = 1; k <= 8; ++k) {
+      CAPTURE(n, k);
+      const std::vector<Device> list = devices.first(k);
+      for (const int64_t dim : {0, 1}) {
+        const Tensor whole = dim == 0 ? x : x.t();
+        const std::vector<Tensor> shards = scatter(whole, list, dim);
+        int64_t rows = 0;
+        for (size_t r = 0; r < shards.size(); ++r) {
+          REQUIRE(shards[r].device() == list[r]);
+          // Independently of how it is computed: device r begins where r of k equal parts, the longer ones first, end.
+          const int64_t size = shards[r].size(dim);
+          REQUIRE(size == (n + k - 1 - static_cast<int64_t>(r)) / k);
+          REQUIRE(shards[r].to(kFirst).equal(whole.narrow(dim, rows, size)));
+          rows += size;
+        }
+        REQUIRE(rows == n);
+        REQUIRE(static_cast<int64_t>(shards.size()) == std::max<int64_t>(1, std::min<int64_t>(n, k)));
+        REQUIRE(gather(shards, kFirst, dim).equal(whole));
+      }
+    }
+  }
+}
+
+TEST_CASE("scatter is one node whose backward is one gather, and the other way round", "[parallel][scatter]") {
+  const test::Devices devices(3);
+  const Tensor x = randn({5, 2}, kFloat64).requires_grad_();
+  const std::vector<Tensor> shards = scatter(x, devices.list);
+  CHECK(shards[0].grad_fn() == shards[2].grad_fn());
+  CHECK(shards[0].grad_fn_name() == "scatter");
+  const Tensor back = gather(shards, kSecond);
+  CHECK(back.grad_fn_name() == "gather");
+  CHECK(back.device() == kSecond);
+  const Tensor dx = autograd::grad({(back * back).sum()}, {x}, {}, {}, /*create_graph=*/true)[0];
+  CHECK(dx.grad_fn_name() == "gather");
+  CHECK(dx.equal(2 * x.detach()));
+}
+
+TEST_CASE("the steps between devices have their derivatives", "[parallel][scatter][broadcast]") {
+  const test::Devices devices(3);
+  manual_seed(1);
+  const auto input = [](std::vector<int64_t> sizes, Device device) {
+    return randn(sizes, kFloat64).to(device).requires_grad_();
+  };
+  const auto check = [](const autograd::GradcheckFunction& f, const variable_list& inputs) {
+    CHECK(autograd::gradcheck(f, inputs));
+    CHECK(autograd::gradgradcheck(f, inputs));
+  };
+  for (const int64_t dim : {0, 1}) {
+    check([&](const variable_list& in) { return scatter(in[0], devices.list, dim); }, {input({5, 4}, kSecond)});
+    const std::vector<int64_t> other = dim == 0 ? std::vector<int64_t>{1, 4} : std::vector<int64_t>{3, 2};
+    check([&](const variable_list& in) { return variable_list{gather(in, kSecond, dim)}; },
+          {input({3, 4}, kFirst), input(other, kThird)});
+  }
+  check([&](const variable_list& in) { return variable_list{gather(in, kThird)}; },
+        {input({}, kFirst), input({}, kSecond)});
+  check(
+      [&](const variable_list& in) {
+        const auto copies = broadcast_coalesced(in, {kFirst, kSecond, kThird, kFirst});
+        return variable_list{flat(copies)};
+      },
+      {input({2, 3}, kFirst), input({}, kFirst), input({0, 2}, kFirst)});
+  check(
+      [&](const variable_list& in) {
+        return reduce_add_coalesced({{in[0], in[1]}, {Tensor(), in[2]}, {in[3], in[4]}}, kFirst);
+      },
+      {input({2, 3}, kFirst), input({2}, kFirst), input({2}, kSecond), input({2, 3}, kThird), input({2}, kThird)});
+}
+
+TEST_CASE("a shard that nobody uses has a gradient of zeros", "[parallel][scatter]") {
+  const test::Devices devices(2);
+  const Tensor x = ones({3, 2}).requires_grad_();
+  scatter(x, devices.list)[1].sum().backward();
+  CHECK(x.grad().sum().item<float>() == 2);
+  CHECK(x.grad()[0].sum().item<float>() == 0);
+}
+
+TEST_CASE("a shard that stays on its device is a view, and follows the rules for views", "[parallel][scatter]") {
+  const test::Devices devices(2);
+  const Tensor x = ones({4}).requires_grad_();
+  std::vector<Tensor> shards = scatter(x, devices.list);
+  CHECK(shards[0].storage() == x.storage());
+  CHECK_THROWS_WITH(shards[0].add_(1), Contains("must not be changed in place"));
+}
+
+TEST_CASE("broadcast aliases at home and packs for the other devices", "[parallel][broadcast]") {
+  const test::Devices devices(3);
+  const Tensor a = randn({3, 2}), b = arange(4), c = randn({5});
+  const auto copies = broadcast_coalesced({a, b, c}, devices.list);
+  CHECK(copies[0][0].storage() == a.storage());
+  for (const size_t r : {1, 2}) {
+    CHECK(copies[r][0].storage() == copies[r][2].storage());  // of one dtype, so in one buffer
+    CHECK(copies[r][1].dtype() == kInt64);
+    for (const Tensor& t : copies[r]) CHECK(t.device() == devices.list[r]);
+    CHECK(copies[r][0].to(kFirst).equal(a));
+    CHECK(copies[r][1].to(kFirst).equal(b));
+    CHECK(copies[r][2].to(kFirst).equal(c));
+  }
+  CHECK(broadcast_coalesced({}, devices.list).size() == 3);
+  const auto twice = broadcast_coalesced({a}, {kFirst, kFirst});
+  CHECK(twice[1][0].storage() != a.storage());
+  CHECK(twice[1][0].equal(a));
+}
+
+TEST_CASE("only those that want a gradient have a history", "[parallel][broadcast]") {
+  const test::Devices devices(2);
+  const Tensor learning = ones({2}).requires_grad_(), frozen = ones({2});
+  const auto copies = broadcast_coalesced({frozen, learning}, devices.list);
+  CHECK_FALSE(copies[1][0].requires_grad());
+  CHECK(copies[1][1].grad_fn_name() == "broadcast_coalesced");
+  const NoGradGuard guard;
+  CHECK_FALSE(broadcast_coalesced({learning}, devices.list)[1][0].requires_grad());
+}
+
+TEST_CASE("sums run through the devices in order, straight", "[parallel][broadcast]") {
+  const test::Devices devices(4);
+  // In float32, 1e8 + 1 is 1e8: the four orders of adding these up give different sums.
+  const std::vector<float> values = {1e8f, 1.0f, -1e8f, 1.0f};
+  std::vector<std::vector<Tensor>> lists;
+  for (size_t r = 0; r < 4; ++r) lists.push_back({full({3}, values[r], devices.list[r]), Tensor()});
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const std::vector<Tensor> sums = reduce_add_coalesced(lists, kFirst);
+    REQUIRE(sums[0].equal(full({3}, 1.0f)));  // ((1e8 + 1) - 1e8) + 1
+    REQUIRE_FALSE(sums[1].defined());
+  }
+  std::swap(lists[0], lists[1]);  // ((1 + 1e8) - 1e8) + 1
+  std::swap(lists[1], lists[2]);  // ((1 - 1e8) + 1e8) + 1
+  CHECK(reduce_add_coalesced(lists, kThird)[0].to(kFirst).equal(full({3}, 1.0f)));
+  std::swap(lists[2], lists[3]);  // ((1 - 1e8) + 1) + 1e8
+  CHECK(reduce_add_coalesced(lists, kFirst)[0].equal(zeros({3})));
+}
+
+TEST_CASE("what crosses over to another device is counted", "[parallel][scatter][broadcast]") {
+  const test::Devices devices(4);
+  const auto count = [](const auto& f) {
+    const int64_t before = bytes_moved();
+    f();
+    return bytes_moved() - before;
+  };
+  const Tensor x = ones({9, 10});
+  const std::vector<Tensor> shards = scatter(x, devices.list);
+  CHECK(count([&] { scatter(x, devices.list); }) == (2 + 2 + 2) * 40);
+  CHECK(count([&] { scatter(x.to(kSecond), devices.list); }) == (3 + 2 + 2) * 40);
+  CHECK(count([&] { gather(shards, kFirst); }) == (2 + 2 + 2) * 40);
+  CHECK(count([&] { broadcast_coalesced({x, arange(3)}, devices.list); }) == 3 * (360 + 24));
+  CHECK(count([&] { reduce_add_coalesced({{ones({2})}, {ones({2}, kSecond)}}, kFirst); }) == 8);
+  CHECK(count([&] { broadcast_coalesced({x}, {kFirst, kFirst}); }) == 0);
+}
+
+TEST_CASE("what does not fit is refused by name and value", "[parallel][scatter][broadcast]") {
+  const test::Devices devices(2);
+  CHECK_THROWS_WITH(scatter(ones({3}), {}), Contains("the list of devices is empty"));
+  CHECK_THROWS_WITH(scatter(ones({}), devices.list), Contains("a scalar"));
+  CHECK_THROWS_WITH(scatter(ones({3}), {"cpu:0", "cpu:5"}), Contains("cpu:5"));
+  CHECK_THROWS_WITH(gather({}, kFirst), Contains("there are no shards"));
+  CHECK_THROWS_WITH(gather({ones({2, 3}), ones({2, 4})}, kFirst),
+                    Contains("(2, 3)") && Contains("shard 1 is") && Contains("(2, 4)"));
+  CHECK_THROWS_WITH(gather({ones({2}), ones({2}, kFloat64)}, kFirst), Contains("float64"));
+  CHECK_THROWS_WITH(broadcast_coalesced({ones({2})}, {}), Contains("is empty"));
+  CHECK_THROWS_WITH(broadcast_coalesced({ones({2}), ones({2}, kSecond)}, devices.list), Contains("cpu:1"));
+  CHECK_THROWS_WITH(reduce_add_coalesced({}, kFirst), Contains("nothing to add"));
+  CHECK_THROWS_WITH(reduce_add_coalesced({{ones({2})}, {}}, kFirst), Contains("list 1 holds 0"));
+  CHECK_THROWS_WITH(reduce_add_coalesced({{ones({2})}, {ones({1})}}, kFirst), Contains("tensor 0 of list 1"));
+}
