@@ -37,6 +37,8 @@ int doctor() {
   if (!TANDEM_HAS_OPENBLAS) problem("large matrix products are slower", "apt install libopenblas-dev, and build anew");
   std::printf("oneDNN           %s\n", TANDEM_HAS_ONEDNN ? "in" : "out: our own convolution instead");
   if (!TANDEM_HAS_ONEDNN) problem("convolutions are slower", "apt install libdnnl-dev, and build anew");
+  std::printf("Gloo             %s\n", TANDEM_HAS_GLOO ? "in" : "out: ranks are threads of one process");
+  if (!TANDEM_HAS_GLOO) problem("ranks cannot be processes", "apt install libgloo-dev, and build anew");
   std::printf("devices          %d virtual CPU device%s, %d CUDA\n", cpu_device_count(),
               cpu_device_count() == 1 ? "" : "s", cuda::device_count());
   const std::string data = find_fashion_mnist("");

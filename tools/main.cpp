@@ -14,6 +14,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   tandem::tools::add_demo(app);
   tandem::tools::add_doctor(app);
+  tandem::tools::add_launch(app);
 #if TANDEM_HAS_BENCHMARKS
   tandem::tools::add_bench(app, {argv, argv + argc});
 #endif

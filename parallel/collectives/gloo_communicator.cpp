@@ -1,0 +1,277 @@
+// Collectives on Gloo's sends and receives: every rank sends to every other at once, and each reduces its share of the
+// elements in rank order. Gloo's own collectives are of little use here: they reduce in another order, know no bfloat16
+// and no empty tensors, say not which peer failed, and cannot be ended from outside.
+#include "tandem/parallel/collectives/gloo.h"
+
+#if TANDEM_HAS_GLOO
+#include <gloo/allreduce.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tandem/autograd/elementwise.h"
+#include "tandem/parallel/collectives/gloo_channel.h"
+#include "tandem/parallel/collectives/watchdog.h"
+
+namespace tandem::distributed {
+namespace {
+
+constexpr int64_t kSegmentBytes = 512 << 10;  // while one is reduced, the next are on their way
+constexpr int64_t kWindow = 4;                // so many of them
+
+/// The i-th of `count` pieces of `numel` elements.
+struct Piece {
+  int64_t begin, numel;
+  Piece(int64_t all, int64_t i, int64_t count) : begin(all * i / count), numel(all * (i + 1) / count - begin) {}
+};
+int64_t segments_of(int64_t numel, int64_t itemsize) {
+  return std::max<int64_t>(1, (numel * itemsize + kSegmentBytes - 1) / kSegmentBytes);
+}
+Tensor flat(const Tensor& x) { return core::as_strided(x, {x.numel()}, {1}, x.storage_offset()); }
+Tensor piece_of(const Tensor& x, Piece p) { return core::narrow(x, 0, p.begin, p.numel); }
+void copy_elements(const Tensor& from, const Tensor& to) {
+  if (from.nbytes() > 0 && from.raw_data() != to.raw_data())
+    std::memcpy(to.raw_data(), from.raw_data(), static_cast<size_t>(from.nbytes()));
+}
+
+/// A collective under way, from its comparison with the other ranks' on.
+struct Collective {
+  Collective(GlooLink& link, const Call& call) : link(link), op(link.operation(call)) { link.begin(op); }
+  ~Collective() { link.end(); }
+  Collective(const Collective&) = delete;
+  GlooLink& link;
+  NoPipeSignal no_signal;
+  Operation op;
+};
+using Channels = std::vector<std::unique_ptr<Channel>>;  // by rank; none for this one
+
+class GlooCommunicator final : public Communicator {
+ public:
+  GlooCommunicator(int rank, int size, GlooJob job, std::chrono::milliseconds timeout)
+      : host_{std::move(job.server)},
+        link_(rank, size, std::move(job.store), timeout, std::move(job.name)),
+        me_(static_cast<size_t>(rank)),
+        size_(static_cast<size_t>(size)) {
+    if (job.launcher)
+      watchdog_ = std::make_unique<Watchdog>(std::move(job.launcher), [this](const std::string& why) { abort(why); });
+  }
+
+  ~GlooCommunicator() override {
+    watchdog_.reset();
+    host_.linger = link_.failed();
+  }
+
+  /// Chunk r of the elements belongs to rank r: it gets that of all, reduces it, and sends it round, piece by piece.
+  void all_reduce(const Call& call, Tensor& x) override {
+    const Collective c(link_, call);
+    if (size_ == 1 || x.numel() == 0) return;
+    if (size_ > kDirectRanks && (x.itemsize() == 4 || x.itemsize() == 8)) return ring(c.op, x);
+    const Tensor all = flat(x);
+    const auto ranks = static_cast<int64_t>(size_);
+    std::vector<Tensor> chunks;
+    chunks.reserve(size_);
+    for (int64_t r = 0; r < ranks; ++r) chunks.push_back(piece_of(all, Piece(all.numel(), r, ranks)));
+    const int64_t segments = segments_of((all.numel() + ranks - 1) / ranks, all.itemsize());
+    const Channels results = channels(c.op, Slot::results, std::vector<Tensor>(size_, all));
+    reduce_parts(c.op, chunks, chunks[me_], chunks[me_], segments, [&](int64_t s, const Channels& parts) {
+      for (size_t r = 0; r < size_; ++r) {
+        if (r == me_) continue;
+        send_piece(*results[r], all, offset_in(all, chunks[me_]), Piece(chunks[me_].numel(), s, segments));
+        const Piece theirs(chunks[r].numel(), s, segments);
+        if (theirs.numel > 0) parts[r]->wait_send();  // what comes now takes its place
+        results[r]->recv((offset_in(all, chunks[r]) + theirs.begin) * all.itemsize(), theirs.numel * all.itemsize());
+      }
+    });
+    wait_all(results);
+  }
+  void reduce(const Call& call, Tensor& x) override {
+    const Collective c(link_, call);
+    if (size_ == 1) return;
+    const auto root = static_cast<size_t>(call.other);
+    std::vector<Tensor> sends(size_);
+    sends[root] = flat(x);
+    const Tensor own = me_ == root ? sends[root] : Tensor();
+    reduce_parts(c.op, sends, own, own, segments_of(x.numel(), x.itemsize()), [](int64_t, const Channels&) {});
+  }
+  void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
+    const Collective c(link_, call);
+    std::vector<Tensor> sends;
+    sends.reserve(size_);
+    for (const Tensor& x : inputs) sends.push_back(flat(x));
+    reduce_parts(c.op, sends, sends[me_], flat(output), segments_of(output.numel(), output.itemsize()),
+                 [](int64_t, const Channels&) {});
+  }
+  void broadcast(const Call& call, Tensor& x) override {
+    const Collective c(link_, call);
+    const auto root = static_cast<size_t>(call.other);
+    std::vector<Tensor> peers(size_);
+    for (size_t r = 0; r < size_; ++r)
+      if (me_ == root || r == root) peers[r] = flat(x);
+    const Channels all = channels(c.op, Slot::parts, peers);
+    for (size_t r = 0; r < size_; ++r) {
+      if (!all[r]) continue;
+      if (me_ == root)
+        send_piece(*all[r], x, 0, Piece(x.numel(), 0, 1));
+      else
+        all[r]->recv(0, x.nbytes());
+    }
+    wait_all(all);
+  }
+  void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
+    const Collective c(link_, call);
+    const Channels in = channels(c.op, Slot::results, outputs);
+    const Channels out = channels(c.op, Slot::results, std::vector<Tensor>(size_, input));
+    for (size_t r = 0; r < size_; ++r) {
+      if (r == me_) continue;
+      in[r]->recv(0, input.nbytes());
+      send_piece(*out[r], input, 0, Piece(input.numel(), 0, 1));
+    }
+    copy_elements(input, outputs[me_]);
+    wait_all(in);
+    wait_all(out);
+  }
+  void send(const Call& call, const Tensor& x, int tag) override {
+    const NoPipeSignal no_signal;
+    const Operation op = link_.operation(call);
+    link_.begin(op, tag, /*sends=*/true);
+    Channel channel(link_, op, call.other, slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(), x.nbytes());
+    send_piece(channel, x, 0, Piece(x.numel(), 0, 1));
+    channel.wait_all();
+  }
+  void recv(const Call& call, Tensor& x, int tag) override {
+    const NoPipeSignal no_signal;
+    const Operation op = link_.operation(call);
+    link_.begin(op, tag, /*sends=*/false);
+    Channel channel(link_, op, call.other, slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(), x.nbytes());
+    channel.recv(0, x.nbytes());
+    channel.wait_all();
+  }
+  void barrier(const Call& call) override { const Collective come(link_, call); }
+  void abort(const std::string& reason) override { link_.abort(reason); }
+
+ private:
+  static int64_t offset_in(const Tensor& all, const Tensor& part) {
+    return part.storage_offset() - all.storage_offset();
+  }
+  Channels channels(const Operation& op, Slot kind, const std::vector<Tensor>& memory) {
+    Channels all(size_);
+    for (size_t r = 0; r < size_; ++r)
+      if (r != me_ && memory[r].defined())
+        all[r] = std::make_unique<Channel>(link_, op, static_cast<int>(r), slot(kind), memory[r].raw_data(),
+                                           memory[r].nbytes());
+    return all;
+  }
+  static void wait_all(const Channels& channels) {
+    for (const auto& channel : channels)
+      if (channel) channel->wait_all();
+  }
+  /// Elements of x, whose first the channel's memory begins with, from `first` on.
+  void send_piece(Channel& channel, const Tensor& x, int64_t first, Piece p) {
+    channel.send((first + p.begin) * x.itemsize(), p.numel * x.itemsize());
+    bytes_sent += p.numel * x.itemsize();
+  }
+
+  /// Sends every rank what is its (where that is defined) and, where `own` is defined, reduces that with what the
+  /// others send into `result`, which may be `own`. All flat. Calls each(s, channels of the sends) when segment s is
+  /// reduced.
+  template <class F>
+  void reduce_parts(const Operation& op, const std::vector<Tensor>& sends, const Tensor& own, const Tensor& result,
+                    int64_t segments, F&& each) {
+    const Channels out = channels(op, Slot::parts, sends);
+    Channels in(size_);
+    std::vector<Tensor> scratch(size_);
+    const int64_t most = own.defined() ? (own.numel() + segments - 1) / segments : 0;
+    if (own.defined()) {
+      for (size_t r = 0; r < size_; ++r)
+        if (r != me_) scratch[r] = core::empty({std::min(kWindow, segments) * most}, own.dtype(), own.device());
+      in = channels(op, Slot::parts, scratch);
+    }
+    const auto receive = [&](int64_t s) {
+      if (s >= segments || !own.defined()) return;
+      for (const auto& channel : in)
+        if (channel)
+          channel->recv(s % kWindow * most * own.itemsize(), Piece(own.numel(), s, segments).numel * own.itemsize());
+    };
+    for (int64_t s = 0; s < kWindow; ++s) receive(s);
+    for (int64_t s = 0; s < segments; ++s)
+      for (size_t r = 0; r < size_; ++r)
+        if (out[r]) send_piece(*out[r], sends[r], 0, Piece(sends[r].numel(), s, segments));
+    for (int64_t s = 0; s < segments; ++s) {
+      if (own.defined())
+        reduce_segment(op.call.op, in, scratch, own, result, s % kWindow * most, Piece(own.numel(), s, segments));
+      receive(s + kWindow);
+      each(s, out);
+    }
+    wait_all(out);
+  }
+  void reduce_segment(ReduceOp how, const Channels& in, const std::vector<Tensor>& scratch, const Tensor& own,
+                      const Tensor& result, int64_t first, Piece p) {
+    if (p.numel == 0) return;
+    std::vector<Tensor> parts;
+    parts.reserve(size_);
+    for (size_t r = 0; r < size_; ++r) {
+      if (in[r]) in[r]->wait_recv();
+      parts.push_back(r == me_ ? piece_of(own, p) : core::narrow(scratch[r], 0, first, p.numel));
+    }
+    Tensor y = piece_of(result, p);
+    reduce_in_order(parts, how, y);
+  }
+
+  /// Many ranks: Gloo's ring, in which each talks to its two neighbours alone.
+  void ring(const Operation& op, Tensor& x) {
+    const DType dtype = x.dtype();
+    gloo::AllreduceOptions options(link_.context());
+    if (x.itemsize() == 4)
+      options.setOutput(static_cast<uint32_t*>(x.raw_data()), static_cast<size_t>(x.numel()));
+    else
+      options.setOutput(static_cast<uint64_t*>(x.raw_data()), static_cast<size_t>(x.numel()));
+    options.setAlgorithm(gloo::AllreduceOptions::Algorithm::RING);
+    options.setTimeout(std::max(left_until(op.deadline), std::chrono::milliseconds(1)));
+    const ReduceOp how = op.call.op == ReduceOp::AVG ? ReduceOp::SUM : op.call.op;
+    options.setReduceFunction([dtype, how](void* y, const void* a, const void* b, size_t n) {
+      const auto at = [&](const void* data) {
+        return from_blob(const_cast<void*>(data), {static_cast<int64_t>(n)}, TensorOptions(dtype));
+      };
+      Tensor out = at(y);
+      reduce_in_order({at(a), at(b)}, how, out);
+    });
+    link_.guard(op, -1, [&] { return gloo::allreduce(options), true; });
+    if (op.call.op == ReduceOp::AVG) x.mul_(1.0 / static_cast<double>(size_));
+    const Piece share(x.numel(), static_cast<int64_t>(me_), static_cast<int64_t>(size_));
+    bytes_sent += 2 * (x.numel() - share.numel) * x.itemsize();
+  }
+
+  struct Host {
+    std::shared_ptr<StoreServer> server;
+    bool linger = true;  // the other ranks may still ask for the cause of a failure
+    ~Host() {
+      if (server && linger) server->wait_for_clients_to_leave(std::chrono::seconds(2));
+    }
+  };
+  Host host_;  // outlives what follows
+  GlooLink link_;
+  size_t me_, size_;
+  std::unique_ptr<Watchdog> watchdog_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_gloo_communicator(int rank, int size, GlooJob job,
+                                                     std::chrono::milliseconds timeout) {
+  return std::make_unique<GlooCommunicator>(rank, size, std::move(job), timeout);
+}
+
+}  // namespace tandem::distributed
+
+#else
+
+namespace tandem::distributed {
+
+std::unique_ptr<Communicator> make_gloo_communicator(int, int, GlooJob, std::chrono::milliseconds) {
+  TANDEM_CHECK_AS(NotImplementedError, false,
+                  "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, and build anew");
+  return nullptr;
+}
+
+}  // namespace tandem::distributed
+#endif

@@ -1,0 +1,89 @@
+// One rank's connections to all others, over Gloo's transport: bounded transfers, the comparison of calls, and one
+// first failure for all. Internal; part of builds with Gloo only.
+#pragma once
+#include <gloo/rendezvous/context.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include "tandem/parallel/collectives/communicator.h"
+#include "tandem/parallel/collectives/store.h"
+
+namespace tandem::distributed {
+
+/// One call of a communicator's: until when it must be done.
+struct Operation {
+  const Call& call;
+  Deadline deadline;
+};
+
+class GlooLink {
+ public:
+  /// Returns when all ranks are connected. `name` is that of the group in the store.
+  /// @throws DistributedError naming who did not come, came twice, or counts other ranks
+  GlooLink(int rank, int size, std::shared_ptr<StoreClient> store, std::chrono::milliseconds timeout, std::string name);
+  /// Tells the others and waits a little for them, so that nothing sent is lost.
+  ~GlooLink();
+  GlooLink(const GlooLink&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  const std::shared_ptr<gloo::Context>& context() const { return context_; }
+  Operation operation(const Call& call) const { return {call, after(timeout_)}; }
+  /// Of a collective: returns when all ranks have come to it; throws the same on every rank when they do different
+  /// things. Until end(), abort() names the call.
+  void begin(const Operation& op);
+  void end();
+  /// Of a send or receive: the same with one peer.
+  void begin(const Operation& op, int tag, bool sends);
+
+  /// The first failure, if there is one, is thrown.
+  void check() const;
+  bool failed() const {
+    const std::lock_guard lock(mutex_);
+    return !failure_.empty();
+  }
+  void abort(const std::string& reason);
+  /// Runs a part of Gloo's and turns what it throws into the group's failure. `done` returns false when it was given
+  /// up. @param peer whom it is about; -1: the ring's neighbours
+  template <class F> void guard(const Operation& op, int peer, F&& done) {
+    check();
+    std::string why;
+    try {
+      if (done()) return;
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    lost(op, peer, why);
+  }
+
+ private:
+  struct Header;
+  struct Mailbox;
+  void arrive();
+  void connect();
+  void leave();
+  void compare(const std::vector<Header>& headers);
+  /// The error of a peer that did not do its part.
+  [[noreturn]] void lost(const Operation& op, int peer, const std::string& why);
+  /// Fails the group with the first cause that any rank published; with `own` if there is none within `patience`.
+  [[noreturn]] void fail(const std::string& own, std::chrono::milliseconds patience);
+  std::string first_cause(const std::string& own, std::chrono::milliseconds patience);
+  /// Closes all connections, so that every wait here and there ends.
+  void cut();
+  std::string key(const std::string& what) const { return name_ + "/" + what; }
+
+  int rank_, size_;
+  std::shared_ptr<StoreClient> store_;
+  std::chrono::milliseconds timeout_;
+  std::string name_;
+  mutable std::mutex mutex_;  // guards the two below
+  std::string failure_;
+  const Call* current_ = nullptr;
+  std::shared_ptr<gloo::Context> context_;  // none for one rank
+  std::unique_ptr<Mailbox> mailbox_;
+};
+
+/// Gloo matches sends and receives of two ranks by slot. Its own collectives use the first bytes 1 to 8.
+enum class Slot : uint64_t { header = 0x40, parts, results, pair_send, pair_recv, pair_data };
+constexpr uint64_t slot(Slot kind, uint32_t tag = 0) { return static_cast<uint64_t>(kind) << 56 | tag; }
+
+}  // namespace tandem::distributed

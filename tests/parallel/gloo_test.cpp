@@ -1,0 +1,350 @@
+// Collectives over Gloo between threads that are ranks, against sums written out; what happens when ranks disagree, are
+// late, or leave.
+#include "tandem/parallel/collectives/gloo.h"
+
+#include <atomic>
+#include <limits>
+
+#include "tandem/core/rank_context.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/formula.h"
+
+using namespace tandem;
+using namespace tandem::distributed;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+/// Runs f(group) on `size` threads, each a rank of one group. Returns what each threw, "" for nothing.
+std::vector<std::string> run_group(int size, milliseconds timeout, const std::function<void(ProcessGroup&)>& f) {
+  const StoreServer server("secret");
+  std::vector<std::string> errors(static_cast<size_t>(size));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      RankContext context;
+      context.rank = std::make_shared<RankState>();
+      const RankContextGuard guard(std::move(context));
+      try {
+        GlooJob job{std::make_shared<StoreClient>("127.0.0.1", server.port(), "secret", timeout)};
+        const ProcessGroupPtr group =
+            make_queued_group(rank, size, "gloo", timeout, make_gloo_communicator(rank, size, std::move(job), timeout));
+        f(*group);
+      } catch (const std::exception& error) {
+        errors[static_cast<size_t>(rank)] = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+/// The same, where each rank counts what is wrong: Catch2's assertions are not for several threads.
+int64_t count_wrong(int size, const std::function<int64_t(ProcessGroup&)>& f) {
+  std::atomic<int64_t> wrong{0};
+  for (const std::string& error : run_group(size, seconds(60), [&](ProcessGroup& group) { wrong += f(group); }))
+    if (!error.empty()) {
+      UNSCOPED_INFO(error);
+      ++wrong;
+    }
+  return wrong;
+}
+bool skipped() {
+  if (TANDEM_HAS_GLOO) return false;
+  WARN("SKIPPED: built without Gloo");
+  return true;
+}
+
+/// Rank r's elements: fractions that rounding touches for floating dtypes, small integers otherwise.
+double element(DType dtype, int rank, int64_t i) {
+  const double unit = test::unit(i, static_cast<uint32_t>(rank + 1));
+  if (is_floating_point(dtype)) return 3 * unit - 1;
+  return dtype == kBool ? (unit < 0.4 ? 1 : 0) : std::floor(12 * unit);
+}
+Tensor input(DType dtype, int rank, int64_t n) {
+  std::vector<double> values;
+  values.reserve(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) values.push_back(element(dtype, rank, i));
+  return tensor(values, kFloat64).to(dtype);
+}
+/// The reduction over ranks of inputs that `of` gives, written out: one by one in rank order, each step rounded to the
+/// dtype. A float's sum is exact in double, and so is rounded once.
+Tensor reduced(ReduceOp op, int size, const std::function<Tensor(int)>& of) {
+  const DType dtype = of(0).dtype();
+  Tensor total = of(0).to(kFloat64);
+  for (int r = 1; r < size; ++r) {
+    const Tensor x = of(r).to(kFloat64);
+    double* const t = total.data_ptr<double>();
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      const double v = x.data_ptr<double>()[i];
+      t[i] = op == ReduceOp::MIN ? std::min(t[i], v) : op == ReduceOp::MAX ? std::max(t[i], v) : t[i] + v;
+    }
+    total = total.to(dtype).to(kFloat64);
+  }
+  if (op == ReduceOp::AVG) {
+    double* const t = total.data_ptr<double>();
+    for (int64_t i = 0; i < total.numel(); ++i)
+      t[i] = dtype == kFloat64 ? t[i] * (1.0 / size) : static_cast<float>(t[i]) * static_cast<float>(1.0 / size);
+  }
+  return total.to(dtype);
+}
+int64_t differs(const Tensor& x, const Tensor& expected) { return x.equal(expected) ? 0 : 1; }
+
+constexpr DType kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt16, kInt8, kUInt8, kBool};
+constexpr ReduceOp kOps[] = {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MIN, ReduceOp::MAX};
+
+int64_t check_reductions(ProcessGroup& group, DType dtype, int64_t n, ReduceOp op) {
+  const int size = group.size(), rank = group.rank(), root = size / 2;
+  const auto plain = [&](int r) { return input(dtype, r, n); };
+  const Tensor expected = reduced(op, size, plain);
+  const Tensor x = plain(rank), y = plain(rank), z = empty({n}, dtype);
+  group.all_reduce(x, op)->wait();
+  group.reduce(y, root, op)->wait();
+  std::vector<Tensor> inputs;  // rank r's for rank q: its elements begin elsewhere
+  for (int q = 0; q < size; ++q) inputs.push_back(input(dtype, rank + q, n));
+  group.reduce_scatter(z, inputs, op)->wait();
+  return differs(x, expected) + differs(y, rank == root ? expected : plain(rank)) +
+         differs(z, reduced(op, size, [&](int r) { return input(dtype, r + rank, n); }));
+}
+int64_t check_moves(ProcessGroup& group, DType dtype, int64_t n) {
+  const int size = group.size(), rank = group.rank(), root = size - 1;
+  const Tensor x = input(dtype, rank, n);
+  std::vector<Tensor> all;
+  for (int r = 0; r < size; ++r) all.push_back(empty({n}, dtype));
+  group.all_gather(all, x)->wait();
+  group.broadcast(x, root)->wait();
+  int64_t wrong = differs(x, input(dtype, root, n));
+  for (int r = 0; r < size; ++r) wrong += differs(all[static_cast<size_t>(r)], input(dtype, r, n));
+  if (size == 1) return wrong;
+  const Tensor got = empty({n}, dtype), sent = input(dtype, rank, n);  // round the ring
+  const WorkPtr sending = group.send(sent, (rank + 1) % size, 5);
+  group.recv(got, (rank + size - 1) % size, 5)->wait();
+  sending->wait();
+  return wrong + differs(got, input(dtype, (rank + size - 1) % size, n));
+}
+
+}  // namespace
+
+TEST_CASE("gloo: every collective equals what is written out, to the bit", "[parallel][gloo]") {
+  if (skipped()) return;
+  const int size = GENERATE(range(1, 9));
+  INFO(size << " ranks");
+  CHECK(count_wrong(size, [&](ProcessGroup& group) {
+          int64_t wrong = 0;
+          for (const DType dtype : kDtypes)
+            for (const int64_t n : {int64_t(0), int64_t(1), int64_t(7), int64_t(300)}) {
+              wrong += check_moves(group, dtype, n);
+              for (const ReduceOp op : kOps)
+                if (is_floating_point(dtype) || op != ReduceOp::AVG) wrong += check_reductions(group, dtype, n, op);
+            }
+          return wrong;
+        }) == 0);
+}
+
+TEST_CASE("gloo: a million elements go in segments", "[parallel][gloo]") {
+  if (skipped()) return;
+  const int size = GENERATE(2, 3, 8);
+  INFO(size << " ranks");
+  constexpr int64_t kCount = (1 << 20) + 3;
+  CHECK(count_wrong(size, [&](ProcessGroup& group) {
+          int64_t wrong = 0;
+          for (const DType dtype : {kFloat32, kBFloat16, kInt64}) {
+            const int64_t step = group.rank() + 1;
+            const Tensor x = arange(kCount).remainder(7).mul(step).to(dtype), base = arange(kCount).remainder(7);
+            const int64_t sum = size * (size + 1) / 2;  // below 256: exact in bfloat16
+            std::vector<Tensor> inputs(static_cast<size_t>(size), x.clone());
+            const Tensor y = x.clone(), z = empty_like(x);
+            group.reduce(y, size - 1)->wait();
+            group.reduce_scatter(z, inputs)->wait();
+            group.all_reduce(x)->wait();
+            const Tensor expected = base.mul(sum).to(dtype);
+            wrong +=
+                differs(x, expected) + differs(z, expected) + (group.rank() == size - 1 ? differs(y, expected) : 0);
+          }
+          return wrong;
+        }) == 0);
+}
+
+TEST_CASE("gloo: MIN and MAX carry NaN on, from any rank", "[parallel][gloo]") {
+  if (skipped()) return;
+  CHECK(count_wrong(3, [](ProcessGroup& group) {
+          int64_t wrong = 0;
+          for (int from = 0; from < 3; ++from)
+            for (const ReduceOp op : {ReduceOp::MIN, ReduceOp::MAX}) {
+              const Tensor x = full({5}, group.rank() == from ? std::numeric_limits<double>::quiet_NaN() : 1.0);
+              group.all_reduce(x, op)->wait();
+              wrong += 5 - x.isnan().sum().item<int64_t>();
+            }
+          return wrong;
+        }) == 0);
+}
+
+TEST_CASE("gloo: beyond eight ranks the ring gives all the same bits", "[parallel][gloo]") {
+  if (skipped()) return;
+  constexpr int kRanks = 9;
+  std::vector<Tensor> sums(kRanks);
+  CHECK(count_wrong(kRanks, [&](ProcessGroup& group) {
+          const auto me = static_cast<size_t>(group.rank());
+          sums[me] = input(kFloat32, group.rank(), 1000);
+          group.all_reduce(sums[me], ReduceOp::AVG)->wait();
+          const Tensor n = full({4}, group.rank(), kInt64), low = full({4}, group.rank() + 0.5, kFloat16);
+          group.all_reduce(n)->wait();
+          group.all_reduce(low, ReduceOp::MIN)->wait();
+          return differs(n, full({4}, 36, kInt64)) + differs(low, full({4}, 0.5, kFloat16));
+        }) == 0);
+  for (const Tensor& sum : sums) CHECK(sum.equal(sums[0]));
+  const Tensor exact = reduced(ReduceOp::AVG, kRanks, [](int r) { return input(kFloat32, r, 1000).to(kFloat64); });
+  CHECK(sums[0].to(kFloat64).sub(exact).abs().max().item<double>() < 1e-6);  // float sums of 9 terms below 2
+}
+
+TEST_CASE("gloo: strided tensors, and the bytes that are sent", "[parallel][gloo]") {
+  if (skipped()) return;
+  std::atomic<int64_t> sent{0};
+  constexpr int64_t kBytes = 1001 * 4;
+  for (const int size : {1, 2, 3, 5}) {
+    sent = 0;
+    CHECK(count_wrong(size, [&](ProcessGroup& group) {
+            const Tensor wide = full({1001, 2}, 1.0), x = wide.select(1, 0);
+            group.all_reduce(x)->wait();
+            sent += group.bytes_sent();
+            return differs(x, full({1001}, size)) + differs(wide.select(1, 1), full({1001}, 1.0));
+          }) == 0);
+    CHECK(sent == 2 * (size - 1) * kBytes);
+  }
+}
+
+TEST_CASE("gloo: ranks that do different things hear the same error", "[parallel][gloo][errors]") {
+  if (skipped()) return;
+  struct Case {
+    std::function<void(ProcessGroup&)> call;
+    const char *first, *second;
+  };
+  const std::vector<Case> cases = {
+      {[](ProcessGroup& g) { g.all_reduce(zeros({g.rank() == 1 ? 4 : 5}), ReduceOp::SUM, "the loss")->wait(); },
+       "rank 0 calls all_reduce #1 (the loss) of float32, 5 elements",
+       "rank 1 calls all_reduce #1 (the loss) of float32, 4"},
+      {[](ProcessGroup& g) { g.all_reduce(zeros({3}, g.rank() == 1 ? kInt64 : kFloat32))->wait(); }, "float32",
+       "int64"},
+      {[](ProcessGroup& g) { g.all_reduce(zeros({3}), g.rank() == 1 ? ReduceOp::MAX : ReduceOp::SUM)->wait(); }, "SUM",
+       "MAX"},
+      {[](ProcessGroup& g) { g.broadcast(zeros({3}), g.rank() == 1 ? 1 : 0)->wait(); }, "broadcast", "rank 1 calls"},
+      {[](ProcessGroup& g) { (g.rank() == 1 ? g.barrier() : g.all_reduce(zeros({3})))->wait(); }, "all_reduce",
+       "barrier"},
+  };
+  for (const Case& c : cases) {
+    const std::vector<std::string> errors = run_group(3, seconds(60), c.call);
+    CHECK_THAT(errors[0], Contains("the ranks do different things") && Contains(c.first) && Contains(c.second));
+    CHECK(errors[1] == errors[0]);
+    CHECK(errors[2] == errors[0]);
+  }
+  const auto errors = run_group(
+      2, seconds(60), [](ProcessGroup& g) { (g.rank() == 0 ? g.send(zeros({3}), 1) : g.recv(zeros({4}), 0))->wait(); });
+  CHECK_THAT(errors[0],
+             Contains("rank 0 calls send of float32, 3 elements") && Contains("rank 1 calls recv of float32, 4"));
+  CHECK(errors[1] == errors[0]);
+}
+
+TEST_CASE("gloo: a rank that leaves or hangs ends the waits of the others, by name", "[parallel][gloo][errors]") {
+  if (skipped()) return;
+  const auto gone = run_group(3, seconds(60), [](ProcessGroup& g) {
+    g.all_reduce(ones({3}))->wait();
+    if (g.rank() != 2) g.all_reduce(ones({3}), ReduceOp::SUM, "bucket 0")->wait();
+  });
+  CHECK_THAT(gone[0], Contains("all_reduce #2 (bucket 0)") && Contains("rank 2 is gone: it has left the group"));
+  CHECK(gone[1] == gone[0]);
+  CHECK(gone[2].empty());
+
+  std::atomic<int> failed{0};
+  const auto late = run_group(3, milliseconds(300), [&](ProcessGroup& g) {
+    if (g.rank() == 1) {
+      for (const Deadline deadline = after(seconds(60)); failed < 2 && Clock::now() < deadline;)
+        std::this_thread::sleep_for(milliseconds(1));
+      return;
+    }
+    try {
+      g.broadcast(ones({1000}), 0)->wait();
+    } catch (const std::exception&) {
+      ++failed;
+      throw;
+    }
+  });
+  CHECK_THAT(late[0],
+             Contains("broadcast #1 of float32, 1000 elements") && Contains("rank 1 did not come within 300 ms"));
+  CHECK(late[2] == late[0]);
+
+  const auto unheard = run_group(2, milliseconds(300), [](ProcessGroup& g) {
+    if (g.rank() == 0) g.recv(ones({3}), 1)->wait();
+    if (g.rank() == 1) std::this_thread::sleep_for(milliseconds(900));
+  });
+  CHECK_THAT(unheard[0], Contains("recv of float32, 3 elements") && Contains("rank 1"));
+}
+
+TEST_CASE("gloo: a group stays failed with its first error; abort tells the others", "[parallel][gloo][errors]") {
+  if (skipped()) return;
+  std::vector<std::string> second(2);
+  const auto errors = run_group(2, seconds(60), [&](ProcessGroup& g) {
+    const auto me = static_cast<size_t>(g.rank());
+    const WorkPtr work = g.rank() == 0 ? g.all_reduce(ones({3})) : nullptr;
+    if (g.rank() == 1) {
+      std::this_thread::sleep_for(milliseconds(50));
+      g.abort("the data ran out");
+    }
+    try {
+      (work ? work : g.barrier())->wait();
+    } catch (const DistributedError& error) {
+      second[me] = error.what();
+      g.abort("too late");
+      g.barrier()->wait();
+    }
+  });
+  for (size_t r = 0; r < 2; ++r) {
+    CHECK_THAT(errors[r], Contains("the data ran out"));
+    CHECK(errors[r] == second[r]);
+  }
+}
+
+TEST_CASE("gloo: ranks that do not come together say who is missing or counts otherwise", "[parallel][gloo][errors]") {
+  if (skipped()) return;
+  const StoreServer server("");
+  const auto join = [&](int rank, int size, const std::string& name, milliseconds timeout) -> std::string {
+    try {
+      make_gloo_communicator(rank, size, {std::make_shared<StoreClient>("127.0.0.1", server.port(), "", timeout), name},
+                             timeout);
+      return "";
+    } catch (const DistributedError& error) {
+      return error.what();
+    }
+  };
+  CHECK_THAT(join(0, 3, "a", milliseconds(200)), Contains("rank 1 of 3 did not come within 200 ms"));
+  std::string other;
+  std::thread thread([&] { other = join(1, 3, "b", seconds(60)); });
+  CHECK_THAT(join(0, 2, "b", seconds(60)), Contains("count differently"));
+  thread.join();
+  CHECK_THAT(other, Contains("count differently"));
+  thread = std::thread([&] { other = join(0, 2, "c", seconds(60)); });
+  const std::string mine = join(0, 2, "c", seconds(60));
+  thread.join();
+  CHECK_THAT(mine, Contains("two processes of rank 0"));
+  CHECK(other == mine);
+}
+
+TEST_CASE("gloo: what the environment lacks is named", "[parallel][gloo][errors]") {
+  if (skipped()) {
+    CHECK_THROWS_WITH(init_process_group("gloo"), Contains("libgloo-dev"));
+    return;
+  }
+  CHECK_THROWS_WITH(init_process_group("gloo"), Contains("WORLD_SIZE is not set"));
+  InitOptions options;
+  options.world_size = 2;
+  CHECK_THROWS_WITH(init_process_group("gloo", options), Contains("RANK is not set"));
+  options.rank = 2;
+  CHECK_THROWS_WITH(init_process_group("gloo", options), Contains("InitOptions::rank is 2; accepted: 0 to 1"));
+  options.rank = 0;
+  CHECK_THROWS_WITH(init_process_group("gloo", options), Contains("MASTER_ADDR is not set"));
+  options.master_addr = "127.0.0.1";
+  options.master_port = 70000;
+  CHECK_THROWS_WITH(init_process_group("gloo", options), Contains("70000; accepted: 1 to 65535"));
+  const StoreServer other("");
+  options.master_port = other.port();
+  CHECK_THROWS_WITH(init_process_group("gloo", options), Contains("in use") && Contains(std::to_string(other.port())));
+}

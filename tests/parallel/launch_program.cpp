@@ -1,0 +1,35 @@
+// What launch_test.cpp launches: a rank that takes part in collectives, and does what its argument says at the second.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "tandem/tandem.h"
+
+using namespace tandem;
+
+int main(int argc, char** argv) try {
+  const std::string what = argc > 1 ? argv[1] : "sum";
+  if (what == "wrong token") ::setenv("TANDEM_JOB_TOKEN", "guessed", 1);
+  distributed::InitOptions options;
+  options.timeout = what == "hang" ? std::chrono::milliseconds(1500) : std::chrono::minutes(1);
+  distributed::init_process_group("gloo", options);
+  const int rank = distributed::get_rank();
+  const Tensor x = full({3}, rank + 1.0);
+  distributed::all_reduce(x);
+  std::printf("the sum is %g\n", x[0].item<double>());
+  std::fflush(stdout);
+  if (rank == 1 && what == "throw") throw std::runtime_error("no data here");
+  if (rank == 1 && what == "die") std::raise(SIGKILL);
+  if (rank == 1 && what == "hang") std::this_thread::sleep_for(std::chrono::minutes(2));
+  if (rank == 1 && what == "uncaught") std::thread([] { throw std::runtime_error("nobody catches this"); }).join();
+  distributed::all_reduce(x);
+  distributed::destroy_process_group();
+  distributed::init_process_group("gloo", options);  // and once more
+  distributed::barrier();
+  distributed::destroy_process_group();
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 3;
+}
