@@ -213,6 +213,25 @@ TEST_CASE("gloo: strided tensors, and the bytes that are sent", "[parallel][gloo
   }
 }
 
+TEST_CASE("gloo: sends and receives pair up by rank and tag, in order, beside collectives", "[parallel][gloo]") {
+  if (skipped()) return;
+  CHECK(count_wrong(3, [](ProcessGroup& group) {
+          const int rank = group.rank(), next = (rank + 1) % 3, before = (rank + 2) % 3;
+          std::vector<WorkPtr> works;
+          for (const int k : {0, 1, 2}) works.push_back(group.send(full({2}, 10.0 * rank + k), next, k == 2 ? -1 : 7));
+          const Tensor sum = ones({1000});
+          group.all_reduce(sum)->wait();
+          int64_t wrong = differs(sum, full({1000}, 3.0));
+          for (const auto& [tag, k] : {std::pair(-1, 2), std::pair(7, 0), std::pair(7, 1)}) {
+            const Tensor got = zeros({2});
+            group.recv(got, before, tag)->wait();
+            wrong += differs(got, full({2}, 10.0 * before + k));
+          }
+          for (const WorkPtr& work : works) work->wait();
+          return wrong;
+        }) == 0);
+}
+
 TEST_CASE("gloo: ranks that do different things hear the same error", "[parallel][gloo][errors]") {
   if (skipped()) return;
   struct Case {
