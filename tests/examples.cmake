@@ -22,3 +22,17 @@ tandem_example_test("example fashion_mnist_dp learns over two devices"
                     EXPECT "epoch 2: loss 0.*, (100|9[5-9]).* over 2 devices")
 tandem_example_test("example data_parallel_inference prints its table" COMMAND example_data_parallel_inference 1
                     EXPECT "batch +plain +DP over 1 +persistent.*\n +512( +[0-9.]+)+")
+tandem_example_test("example simple_model_ddp finds the bias with two threads, each on half the examples"
+                    COMMAND example_simple_model_ddp
+                    EXPECT "epoch 20: rank [01] of 2 saw 512 examples.*bias (2[.]9|3[.]0)[0-9]+, 0 apart")
+tandem_example_test("example fashion_mnist_ddp learns with three threads, and evaluates each image once"
+                    COMMAND example_fashion_mnist_ddp ${TANDEM_TEST_DIGITS} 2 3
+                    EXPECT "epoch 2: loss 0.*, (100|9[5-9]).* of [0-9]+ test images over 3 ranks")
+if(TANDEM_HAS_GLOO AND TANDEM_BUILD_TOOLS)
+  tandem_example_test("example simple_model_ddp finds the bias with two processes"
+                      COMMAND tandem_command launch -n 2 -- $<TARGET_FILE:example_simple_model_ddp>
+                      EXPECT "epoch 20: rank 0 of 2 saw 512 examples.*bias (2[.]9|3[.]0)[0-9]+, 0 apart")
+  tandem_example_test("example fashion_mnist_ddp learns with two processes"
+                      COMMAND tandem_command launch -n 2 -- $<TARGET_FILE:example_fashion_mnist_ddp> ${TANDEM_TEST_DIGITS} 2
+                      EXPECT "epoch 2: loss 0.*, (100|9[5-9]).* of [0-9]+ test images over 2 ranks")
+endif()

@@ -1,0 +1,103 @@
+// As fashion_mnist, by several ranks: each trains a copy of the network on its share of every epoch's images, and
+// DistributedDataParallel averages the gradients while backward still runs.
+//   tandem launch -n 2 -- fashion_mnist_ddp [FOLDER [EPOCHS]]     ranks that are processes, and talk over Gloo
+//   fashion_mnist_ddp [FOLDER [EPOCHS [RANKS]]]                   without a launcher: 2 (or RANKS) threads
+// FOLDER: where Debian's package dataset-fashion-mnist puts it, by default
+#include <tandem/tandem.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+using namespace tandem;
+
+nn::Sequential make_network() {
+  return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(1, 16, 3).padding(1)), nn::BatchNorm2d(16), nn::ReLU(),
+                        nn::MaxPool2d(2), nn::Conv2d(nn::Conv2dOptions(16, 32, 3).padding(1)), nn::BatchNorm2d(32),
+                        nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(32 * 7 * 7, 128), nn::ReLU(),
+                        nn::Dropout(0.25), nn::Linear(128, 10));
+}
+
+/// The sum of a number over all ranks.
+double over_ranks(double number) {
+  const Tensor sum = full({}, number, kFloat64);
+  distributed::all_reduce(sum);
+  return sum.item<double>();
+}
+
+/// What each rank runs.
+void train(const std::string& folder, int epochs) {
+  const auto rank = static_cast<size_t>(distributed::get_rank()),
+             ranks = static_cast<size_t>(distributed::get_world_size());
+  manual_seed(1);
+
+  using data::datasets::FashionMNIST;
+  using data::samplers::DistributedSampler;
+  const data::transforms::Stack<> stack;
+  const FashionMNIST train_set(folder), test_set(folder, FashionMNIST::Mode::kTest);
+  // 128 images a step, over all ranks together. The order is shuffled, alike on all ranks, and padded at its end: every
+  // rank takes as many steps.
+  auto train_loader =
+      data::make_data_loader(FashionMNIST(train_set).map(stack), DistributedSampler(*train_set.size(), ranks, rank),
+                             data::DataLoaderOptions(std::max<size_t>(1, 128 / ranks)).workers(1));
+  // In evaluation each image is to count once: nothing is shuffled or padded, and some ranks may have one image more.
+  auto test_loader =
+      data::make_data_loader(FashionMNIST(test_set).map(stack),
+                             DistributedSampler(*test_set.size(), ranks, rank, {.shuffle = false, .pad = false}),
+                             data::DataLoaderOptions(500));
+
+  nn::Sequential net = make_network();
+  nn::parallel::DistributedDataParallel ddp(net);
+  optim::AdamW optimizer(net->parameters(), optim::AdamWOptions(2e-3));
+  optim::CosineAnnealingLR schedule(optimizer, /*T_max=*/epochs);
+  for (int epoch = 1; epoch <= epochs; ++epoch) {
+    train_loader->sampler().set_epoch(static_cast<size_t>(epoch));
+    ddp.train();
+    double loss_sum = 0;
+    int batches = 0;
+    for (auto& batch : *train_loader) {
+      optimizer.zero_grad();
+      const Tensor loss = cross_entropy(ddp(batch.data), batch.target);
+      loss.backward();
+      nn::utils::clip_grad_norm_(net->parameters(), 5.0);  // after the average: every rank clips alike
+      optimizer.step();
+      loss_sum += loss.item<double>();
+      ++batches;
+    }
+    schedule.step();
+
+    ddp.eval();
+    const NoGradGuard no_grad;
+    // The last step left each rank with batch norm statistics of its own; what is evaluated is the network of rank 0.
+    for (const Tensor& buffer : net->buffers()) distributed::broadcast(buffer, /*src=*/0);
+    int64_t right = 0, seen = 0;
+    for (auto& batch : *test_loader) {
+      right += net(batch.data).argmax(1).eq(batch.target).sum().item<int64_t>();
+      seen += batch.target.numel();
+    }
+    const double loss = over_ranks(loss_sum / batches) / static_cast<double>(ranks);
+    const double all_right = over_ranks(static_cast<double>(right)), all_seen = over_ranks(static_cast<double>(seen));
+    if (rank == 0)
+      std::printf("epoch %d: loss %.3f, %.2f %% of %.0f test images over %zu ranks\n", epoch, loss,
+                  100 * all_right / all_seen, all_seen, ranks);
+  }
+}
+
+int main(int argc, char** argv) try {
+  const std::string folder = argc > 1 ? argv[1] : "/usr/share/datasets/fashion-mnist";
+  const int epochs = argc > 2 ? std::atoi(argv[2]) : 2, threads = argc > 3 ? std::atoi(argv[3]) : 2;
+  if (std::getenv("RANK")) {  // a launcher started this process as one of the ranks
+    distributed::init_process_group("gloo");
+    train(folder, epochs);
+    distributed::destroy_process_group();
+  } else {
+    distributed::run_ranks(threads, [&](int) {
+      distributed::init_process_group("local");
+      train(folder, epochs);
+    });
+  }
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "fashion_mnist_ddp: %s\n", error.what());
+  return 1;
+}
