@@ -8,7 +8,7 @@ seeds=${1:-10} epochs=${2:-1} tandem=${3:-build/release/tools/tandem}
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 for seed in $(seq "$seeds"); do
-  "$tandem" demo --seed "$seed" --epochs "$epochs" --json "$results/$seed.json" >/dev/null
+  "$tandem" demo --mode single --seed "$seed" --epochs "$epochs" --json "$results/$seed.json" >/dev/null
   awk -F'[:,]' -v seed="$seed" '/"test_accuracy"/ { a = 100 * $2 } /"seconds"/ { s = $2 }
     END { printf "seed %d: %.2f %% in %.1f s\n", seed, a, s }' "$results/$seed.json"
   awk -F'[:,]' '/"test_accuracy"/ { print 100 * $2 }' "$results/$seed.json" >>"$results/all"

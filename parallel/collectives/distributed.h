@@ -21,6 +21,8 @@ struct InitOptions {
 /// DistributedError when the ranks do not come together within the timeout
 void init_process_group(const std::string& backend, InitOptions options = {});
 bool is_initialized();
+/// Whether this build has the backend gloo.
+bool is_gloo_available();
 /// Leaves the group; what is under way is completed first.
 void destroy_process_group();
 /// @throws Error before init_process_group

@@ -35,8 +35,10 @@ std::string next_name(int rank) {
 
 }  // namespace
 
+bool is_gloo_available() { return TANDEM_HAS_GLOO; }
+
 ProcessGroupPtr make_gloo_group(const InitOptions& o) {
-  TANDEM_CHECK_AS(NotImplementedError, TANDEM_HAS_GLOO,
+  TANDEM_CHECK_AS(NotImplementedError, is_gloo_available(),
                   "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, and build anew");
   constexpr int kMostRanks = 1024;
   const int size = number_from("WORLD_SIZE", "InitOptions::world_size", o.world_size, 1, kMostRanks);

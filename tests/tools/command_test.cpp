@@ -65,7 +65,8 @@ struct Data {
     return folder / (prefix + (images ? "-images-idx3-ubyte" : "-labels-idx1-ubyte"));
   }
   std::vector<std::string> demo(std::vector<std::string> more = {}) const {
-    more.insert(more.begin(), {"demo", "--model", "mlp", "--batch-size", "16", "--data", folder.path()});
+    more.insert(more.begin(),
+                {"demo", "--mode", "single", "--model", "mlp", "--batch-size", "16", "--data", folder.path()});
     return more;
   }
   TemporaryFolder folder;
@@ -84,6 +85,28 @@ TEST_CASE("the demo saves, writes JSON, and loads again", "[command]") {
   const Result second = run(data.demo({"--load", out / "state", "--epochs", "0"}));
   INFO(second.output);
   REQUIRE(second.status == 0);
+}
+
+TEST_CASE("the demo trains in every mode, and each agrees with its reference to the bit", "[command]") {
+  const Data data;
+  const TemporaryFolder out;
+  const Result result = run({"demo", "--model", "mlp", "--batch-size", "16", "--ranks", "3", "--devices", "3", "--data",
+                             data.folder.path(), "--json", out / "json"});
+  INFO(result.output);
+  REQUIRE(result.status == 0);
+  const std::string json = read_file(out / "json");
+  CHECK_THAT(json, Contains("\"max_parameter_difference\": 0.0") && Contains("\"mib_moved_per_step\""));
+  for (const char* mode : {"single", "dp", "ddp_local"}) CHECK_THAT(json, Contains("\"" + std::string(mode) + "\""));
+  CHECK((json.find("\"ddp_gloo\"") != std::string::npos) ==
+        (result.output.find("ddp_gloo is left out") == std::string::npos));
+  const Result local = run({"demo", "--mode", "ddp", "--backend", "local", "--model", "mlp", "--batch-size", "16",
+                            "--data", data.folder.path()});
+  INFO(local.output);
+  CHECK(local.status == 0);
+  CHECK_THAT(local.output, Contains("ddp_local") && !Contains("ddp_gloo "));
+  const Result small = run({"demo", "--batch-size", "2", "--ranks", "3", "--data", data.folder.path()});
+  CHECK(small.status == 1);
+  CHECK_THAT(small.output, Contains("a batch of 2 images for 3 devices or ranks"));
 }
 
 TEST_CASE("data that cannot be is an error that names the file and the values", "[command]") {
@@ -152,7 +175,8 @@ TEST_CASE("data that cannot be is an error that names the file and the values", 
 TEST_CASE("a state that does not fit is an error that names the file and what clashes", "[command]") {
   const Data data;
   const TemporaryFolder out;
-  REQUIRE(run({"demo", "--model", "lenet", "--epochs", "0", "--data", data.folder.path(), "--save", out / "lenet"})
+  REQUIRE(run({"demo", "--mode", "single", "--model", "lenet", "--epochs", "0", "--data", data.folder.path(), "--save",
+               out / "lenet"})
               .status == 0);
   write_file(out / "cut", read_file(out / "lenet").substr(0, 50000));
   write_file(out / "text", "this is not a safetensors file");

@@ -1,0 +1,58 @@
+// The demo's proof of agreement: no difference, and the smallest one is seen.
+#include <cmath>
+
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/data/idx_files.h"
+#include "tandem/tests/temporary.h"
+#include "tandem/tools/demo/agreement.h"
+
+using namespace tandem;
+using namespace tandem::test;
+using tools::FashionMNIST;
+using tools::largest_difference;
+
+namespace {
+
+/// One weight, one unit in the last place up.
+void nudge(nn::Module& module) {
+  const NoGradGuard guard;
+  float* const first = module.parameters()[0].detach().data_ptr<float>();
+  first[3] = std::nextafter(first[3], INFINITY);
+}
+double difference(const std::string& mode, const tools::DemoSettings& s, const FashionMNIST& data,
+                  const std::function<void(nn::Module&)>& meddle) {
+  if (mode == "dp") return largest_difference(s, mode, data, 4, meddle);
+  double found = -1;
+  distributed::run_ranks(s.ranks, [&](int rank) {
+    distributed::init_process_group("local");
+    const double own = largest_difference(s, mode, data, 4, rank == 0 ? meddle : nullptr);
+    if (rank == 0) found = own;
+  });
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("agreement is exact, and one unit in the last place of one weight is reported", "[demo]") {
+  const TemporaryFolder folder;
+  for (const char* kind : {"train", "t10k"}) {
+    write_file(folder / (std::string(kind) + "-images-idx3-ubyte"), idx_bytes({30, 28, 28}, some_bytes(30 * 784)));
+    std::string labels;
+    for (int i = 0; i < 30; ++i) labels += static_cast<char>(i % 10);
+    write_file(folder / (std::string(kind) + "-labels-idx1-ubyte"), idx_bytes({30}, labels));
+  }
+  const tools::DemoData data(folder.path());
+  set_cpu_device_count(4);
+  tools::DemoSettings s;
+  s.model = GENERATE("mlp", "lenet", "fashion_cnn");
+  s.batch_size = 13;
+  s.devices = s.ranks = GENERATE(2, 3, 4);
+  for (const char* mode : {"dp", "ddp_local"}) {
+    INFO(s.model << " by " << mode << " over " << s.devices);
+    CHECK(difference(mode, s, data.train, nullptr) == 0);
+    const double nudged = difference(mode, s, data.train, nudge);
+    CHECK(nudged > 0);
+    CHECK(nudged < 1e-6);  // weights are below 1
+  }
+}

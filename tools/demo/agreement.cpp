@@ -1,0 +1,87 @@
+#include "tandem/tools/demo/agreement.h"
+
+#include <algorithm>
+
+#include "tandem/tandem.h"
+
+namespace tandem::tools {
+namespace {
+
+/// The batch of a step: the images in their order, from the start again when they are through.
+data::Example<> batch_of(const FashionMNIST& data, int64_t size, int step) {
+  const auto n = static_cast<int64_t>(*data.size());
+  std::vector<size_t> rows(static_cast<size_t>(size));
+  for (int64_t i = 0; i < size; ++i) rows[static_cast<size_t>(i)] = static_cast<size_t>((step * size + i) % n);
+  return data.get_stacked(rows);
+}
+/// Rows of shard r of k. DataParallel gives the first shards one more, and makes fewer of them when there are too few.
+Tensor dp_shard(const Tensor& x, int r, int k) {
+  const int64_t n = x.size(0), base = n / k, extra = n % k;
+  return x.narrow(0, r * base + std::min<int64_t>(r, extra), base + (r < extra));
+}
+Tensor ddp_shard(const Tensor& x, int r, int k) {
+  const int64_t n = x.size(0), first = n * r / k;
+  return x.narrow(0, first, n * (r + 1) / k - first);
+}
+Net fresh_net(const DemoSettings& s) {
+  manual_seed(s.seed);
+  Net net(s.model);
+  net->eval();
+  return net;
+}
+
+void train_reference(const Net& net, const std::string& mode, int shards, const FashionMNIST& data, int64_t batch_size,
+                     int steps) {
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  for (int step = 0; step < steps; ++step) {
+    const data::Example<> batch = batch_of(data, batch_size, step);
+    const Tensor &x = batch.data, &y = batch.target;
+    optimizer.zero_grad();
+    for (int r = 0; r < shards; ++r) {
+      if (mode == "dp") {
+        const Tensor part = dp_shard(x, r, shards);
+        if (part.size(0) == 0) continue;
+        (net->loss(net(part), dp_shard(y, r, shards), Reduction::sum) / static_cast<double>(x.size(0))).backward();
+      } else {
+        net->loss(net(ddp_shard(x, r, shards)), ddp_shard(y, r, shards)).backward();
+      }
+    }
+    const NoGradGuard guard;
+    if (mode != "dp")
+      for (const Tensor& p : net->parameters()) p.mutable_grad().mul_(1.0 / shards);
+    optimizer.step();
+  }
+}
+
+}  // namespace
+
+double largest_difference(const DemoSettings& s, const std::string& mode, const FashionMNIST& data, int steps,
+                          const std::function<void(nn::Module&)>& meddle) {
+  const Net net = fresh_net(s);
+  if (mode == "ddp_local") net->to(Device(kCPU, distributed::get_rank()));
+  const Way way = make_way(mode, net, s.devices);
+  way.set_training(false);
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  for (int step = 0; step < steps; ++step) {
+    const data::Example<> batch = batch_of(data, s.batch_size, step);
+    Tensor x = batch.data, y = batch.target;
+    if (way.ranks > 1) x = ddp_shard(x, way.rank, way.ranks), y = ddp_shard(y, way.rank, way.ranks);
+    optimizer.zero_grad();
+    way.backward(x, y);
+    optimizer.step();
+  }
+  if (meddle) meddle(*net);
+  if (way.rank != 0) return 0;
+  const Net reference = fresh_net(s);
+  train_reference(reference, mode, mode == "dp" ? s.devices : way.ranks, data, s.batch_size, steps);
+  const NoGradGuard guard;
+  double largest = 0;
+  const std::vector<Tensor> one = net->parameters(), other = reference->parameters();
+  for (size_t i = 0; i < one.size(); ++i) {
+    const Tensor difference = one[i].detach().to(kCPU).to(kFloat64) - other[i].detach().to(kFloat64);
+    largest = std::max(largest, difference.abs().max().item<double>());
+  }
+  return largest;
+}
+
+}  // namespace tandem::tools

@@ -1,0 +1,157 @@
+// `tandem demo`: trains a model on FashionMNIST on one device, under DataParallel and under DistributedDataParallel,
+// and shows what came of each.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+
+#include "tandem/tandem.h"
+#include "tandem/tools/commands.h"
+#include "tandem/tools/demo/show.h"
+#include "tandem/tools/ranks.h"
+
+namespace tandem::tools {
+namespace {
+
+/// Told before the training rather than after it.
+void check_place(const char* option, const std::string& path) {
+  if (path.empty()) return;
+  TANDEM_CHECK(!std::filesystem::is_directory(path), "demo: ", option, " ", path, " is a folder; accepted: a file");
+  const std::string folder = std::filesystem::absolute(path).parent_path().string();
+  TANDEM_CHECK(::access(folder.c_str(), W_OK) == 0, "demo: ", option, " ", path, " cannot be written: ", folder, ": ",
+               std::strerror(errno));
+}
+
+void check_settings(DemoSettings& s) {
+  const std::string asked = s.data;
+  s.data = find_fashion_mnist(asked);
+  TANDEM_CHECK(!s.data.empty(),
+               "demo: FashionMNIST was not found; install the package dataset-fashion-mnist, or name a ",
+               "folder that holds train-images-idx3-ubyte.gz and its three companions with --data");
+  check_place("--save", s.save);
+  check_place("--json", s.json);
+  TANDEM_CHECK(s.batch_size >= std::max(s.devices, s.ranks), "demo: a batch of ", s.batch_size, " images for ",
+               std::max(s.devices, s.ranks), " devices or ranks; accepted: at least one image for each");
+}
+
+/// The ranks are this program again, each with the hidden option --rank-result.
+DemoRun train_in_processes(const DemoSettings& s) {
+  char folder[] = "/tmp/tandem-demo-XXXXXX";
+  TANDEM_CHECK(::mkdtemp(folder), "demo: no temporary folder: ", std::strerror(errno));
+  const std::string result = std::string(folder) + "/rank0.json";
+  std::vector<std::string> command = {"/proc/self/exe", "demo", "--mode", "ddp_gloo", "--rank-result", result};
+  const auto add = [&](const char* option, const std::string& value) {
+    command.emplace_back(option);
+    command.push_back(value);
+  };
+  add("--model", s.model), add("--data", s.data), add("--seed", std::to_string(s.seed));
+  add("--epochs", std::to_string(s.epochs)), add("--batch-size", std::to_string(s.batch_size));
+  add("--ranks", std::to_string(s.ranks));
+  if (s.threads > 0) add("--threads", std::to_string(std::max(1, s.threads / s.ranks)));
+  if (!s.load.empty()) add("--load", s.load);
+  if (!s.save.empty() && s.modes[0] == "ddp_gloo") add("--save", s.save);
+  const int status = run_processes(s.ranks, command);
+  std::optional<DemoRun> run;
+  if (status == 0) run = read_run(result);
+  std::filesystem::remove_all(folder);
+  TANDEM_CHECK(run, "demo: a rank of ddp_gloo failed with exit status ", status);
+  return *run;
+}
+
+DemoRun train_in_threads(const DemoSettings& s, const DemoData& data) {
+  DemoRun run;
+  distributed::run_ranks(s.ranks, [&](int rank) {
+    distributed::init_process_group("local");
+    DemoRun own = train(s, data, "ddp_local");
+    if (rank == 0) run = std::move(own);
+  });
+  return run;
+}
+
+void demo(DemoSettings s, const std::string& rank_result) {
+  check_settings(s);
+  if (s.threads > 0) set_num_threads(s.threads);
+  if (!rank_result.empty()) {
+    distributed::init_process_group("gloo");
+    s.pictures = false;
+    const DemoRun run = train(s, DemoData(s.data), "ddp_gloo");
+    if (distributed::get_rank() == 0) write_run(rank_result, run);
+    distributed::destroy_process_group();
+    return;
+  }
+  set_cpu_device_count(std::max({cpu_device_count(), s.devices, s.ranks}));
+  const DemoData data(s.data);
+  std::vector<DemoRun> runs;
+  for (const std::string& mode : s.modes) {
+    const bool ranks = mode == "ddp_gloo" || mode == "ddp_local";
+    std::printf("%s%s by %s", runs.empty() ? "" : "\n", s.model.c_str(), mode.c_str());
+    if (mode == "dp") std::printf(" over %d virtual devices", s.devices);
+    if (ranks) std::printf(" over %d %s", s.ranks, mode == "ddp_gloo" ? "processes" : "threads");
+    std::printf(": batch %lld, %d thread(s)\n", static_cast<long long>(s.batch_size), get_num_threads());
+    std::fflush(stdout);
+    runs.push_back(mode == "ddp_gloo" ? train_in_processes(s)
+                   : ranks            ? train_in_threads(s, data)
+                                      : train(s, data, mode));
+  }
+  print_table(runs);
+  if (!s.json.empty()) write_json(s.json, s, runs);
+}
+
+/// "ddp" stands for both of its backends; --backend leaves one.
+std::vector<std::string> chosen_modes(const std::vector<std::string>& asked, const std::string& backend) {
+  std::vector<std::string> modes;
+  for (const std::string& mode : asked)
+    for (const char* each : {"single", "dp", "ddp_gloo", "ddp_local"}) {
+      const bool ddp = std::strncmp(each, "ddp", 3) == 0;
+      if (mode != each && mode != "all" && !(mode == "ddp" && ddp)) continue;
+      if (ddp && !backend.empty() && each != "ddp_" + backend) continue;
+      if (std::string(each) == "ddp_gloo" && mode != each && !distributed::is_gloo_available()) {
+        std::printf("ddp_gloo is left out: this build has no Gloo\n");
+        continue;
+      }
+      if (std::find(modes.begin(), modes.end(), each) == modes.end()) modes.emplace_back(each);
+    }
+  TANDEM_CHECK(!modes.empty(), "demo: --mode and --backend ", backend, " leave nothing to train");
+  return modes;
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app) {
+  struct Options {
+    DemoSettings settings;
+    std::vector<std::string> modes = {"all"};
+    std::string backend, rank_result;
+  };
+  auto o = std::make_shared<Options>();
+  DemoSettings& s = o->settings;
+  CLI::App* const c = app.add_subcommand("demo", "Train a model on FashionMNIST on one device, under DP and under DDP");
+  c->add_option("--model", s.model, "mlp, lenet or fashion_cnn")->check(CLI::IsMember({"mlp", "lenet", "fashion_cnn"}));
+  c->add_option("--mode", o->modes, "single, dp, ddp_gloo, ddp_local, ddp (both) or all; several with commas between")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"single", "dp", "ddp_gloo", "ddp_local", "ddp", "all"}));
+  c->add_option("--devices", s.devices, "Virtual CPU devices of dp")->check(CLI::Range(1, kMaxDevices));
+  c->add_option("--ranks", s.ranks, "Ranks of ddp")->check(CLI::Range(1, kMaxDevices));
+  c->add_option("--backend", o->backend, "Of ddp: gloo (processes) or local (threads); both unless given")
+      ->check(CLI::IsMember({"gloo", "local"}));
+  c->add_option("--data", s.data, "Folder that holds FashionMNIST's four IDX files, plain or .gz");
+  c->add_option("--epochs", s.epochs, "Passes over the training images")->check(CLI::Range(0, 100000));
+  c->add_option("--batch-size", s.batch_size, "Images per step, over all devices or ranks")
+      ->check(CLI::Range(1, 60000));
+  c->add_option("--seed", s.seed, "Of initial values, order and dropout");
+  c->add_option("--threads", s.threads, "Threads to compute with; all usable cores unless given")
+      ->check(CLI::Range(1, 1024));
+  c->add_option("--save", s.save, "Write the state that the first mode trained, as safetensors");
+  c->add_option("--load", s.load, "Start from this state");
+  c->add_option("--json", s.json, "Write the table and the settings");
+  c->add_option("--rank-result", o->rank_result)->group("");  // hidden: this process is a rank, and writes here
+  c->callback([o] {
+    o->settings.modes = chosen_modes(o->modes, o->backend);
+    demo(o->settings, o->rank_result);
+  });
+}
+
+}  // namespace tandem::tools

@@ -1,0 +1,19 @@
+#include "tandem/tools/demo/net.h"
+
+#include "tandem/tandem.h"
+
+namespace tandem::tools {
+
+NetImpl::NetImpl(std::string kind) : kind_(std::move(kind)) { NetImpl::reset(); }
+void NetImpl::reset() {
+  if (kind_ == "mlp") return use(models::Mlp());
+  if (kind_ == "lenet") return use(models::Lenet());
+  TANDEM_CHECK(kind_ == "fashion_cnn", "demo: there is no model '", kind_, "'; accepted: mlp, lenet, fashion_cnn");
+  use(models::FashionCnn());
+}
+Tensor NetImpl::loss(const Tensor& output, const Tensor& target, Reduction reduction) const {
+  if (kind_ == "lenet") return nn::functional::nll_loss(output, target, reduction);
+  return nn::functional::cross_entropy(output, target, reduction);
+}
+
+}  // namespace tandem::tools

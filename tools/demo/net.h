@@ -1,0 +1,31 @@
+// The demo's networks as one type, so that every way of training is compiled once.
+#pragma once
+#include "tandem/models/models.h"
+
+namespace tandem::tools {
+
+/// mlp, lenet or fashion_cnn, on (N, 1, 28, 28) images.
+class NetImpl : public nn::Cloneable<NetImpl> {
+ public:
+  /// @throws Error for another name
+  explicit NetImpl(std::string kind);
+  void reset() override;
+  /// -> (N, 10) logits, or log probabilities (lenet)
+  Tensor forward(const Tensor& images) { return forward_(images); }
+  /// The loss of outputs of forward(): its mean over the rows, or its sum.
+  Tensor loss(const Tensor& output, const Tensor& target, Reduction reduction = Reduction::mean) const;
+  /// The network itself, whose names a state file has.
+  nn::Module& network() { return *network_; }
+
+ private:
+  template <class M> void use(M network) {
+    network_ = register_module("network", network.ptr());
+    forward_ = [network](const Tensor& x) { return network->forward(x); };
+  }
+  std::string kind_;
+  std::shared_ptr<nn::Module> network_;
+  std::function<Tensor(const Tensor&)> forward_;
+};
+TANDEM_MODULE(Net);
+
+}  // namespace tandem::tools

@@ -1,0 +1,146 @@
+#include "tandem/tools/demo/show.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tandem/tandem.h"
+
+namespace tandem::tools {
+namespace {
+
+const char* const kClasses[] = {"T-shirt", "trouser", "pullover", "dress", "coat",
+                                "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
+
+}  // namespace
+
+void draw(const Way& way, const FashionMNIST& test) {
+  constexpr int64_t kCount = 4;
+  const int64_t count = std::min<int64_t>(kCount, test.targets().size(0));
+  const NoGradGuard guard;
+  way.set_training(false);
+  const Tensor images = test.images().narrow(0, 0, count);
+  const Tensor predicted = way.predict(images).argmax(1);
+  for (int64_t row = 0; row < 28; row += 2) {
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t column = 0; column < 28; ++column) {
+        const float* const pixel = images.data_ptr<float>() + (i * 28 + row) * 28 + column;
+        std::putchar(" .:-=+*#%@"[static_cast<int>((pixel[0] + pixel[28]) / 2 * 9.99f)]);
+      }
+      std::printf("   ");
+    }
+    std::printf("\n");
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const auto p = predicted[i].item<int64_t>(), t = test.targets()[i].item<int64_t>();
+    std::printf("%-31s",
+                (std::string(kClasses[p]) + (p == t ? " (right)" : std::string(" (is: ") + kClasses[t] + ")")).c_str());
+  }
+  std::printf("\n");
+  way.set_training(true);
+}
+
+void Progress::show(int64_t done, double loss) {
+  const double part = static_cast<double>(done) / static_cast<double>(samples_),
+               spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double rate = static_cast<double>(done) / spent, left = spent / part - spent;
+  if (isatty(STDOUT_FILENO)) {
+    std::string bar(30, '.');
+    std::fill_n(bar.begin(), static_cast<int>(30 * part), '#');
+    std::printf("\repoch %d [%s] %6.0f samples/s  %4.0f s left  loss %.4f ", epoch_, bar.c_str(), rate, left, loss);
+    if (done == samples_) std::printf("\n");
+    std::fflush(stdout);
+  } else if (static_cast<int>(10 * part) > tenths_) {
+    tenths_ = static_cast<int>(10 * part);
+    std::printf("epoch %d  %3d %%  %6.0f samples/s  %4.0f s left  loss %.4f\n", epoch_, tenths_ * 10, rate, left, loss);
+    std::fflush(stdout);
+  }
+}
+
+void print_table(const std::vector<DemoRun>& runs) {
+  std::printf(
+      "\nmode        seconds   samples/s   test accuracy   peak MiB           MiB moved   largest difference\n");
+  std::printf("                                                  of each device     per step    from reference\n");
+  for (const DemoRun& run : runs) {
+    std::string peaks;
+    for (const double mib : run.peak_mib_per_device) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%s%.1f", peaks.empty() ? "" : " ", mib);
+      peaks += text;
+    }
+    std::printf("%-9s %9.1f   %9.0f   %11.2f %%   %-16s   %9.2f   ", run.mode.c_str(), run.seconds,
+                run.samples_per_second, 100 * run.test_accuracy, peaks.c_str(), run.mib_moved_per_step);
+    if (run.max_parameter_difference)
+      std::printf("%g\n", *run.max_parameter_difference);
+    else
+      std::printf("-\n");
+  }
+}
+
+namespace {
+nlohmann::json as_json(const DemoRun& run) {
+  nlohmann::json json = {{"mode", run.mode},
+                         {"seconds", run.seconds},
+                         {"samples_per_second", run.samples_per_second},
+                         {"test_accuracy", run.test_accuracy},
+                         {"final_loss", run.final_loss},
+                         {"peak_mib_per_device", run.peak_mib_per_device},
+                         {"mib_moved_per_step", run.mib_moved_per_step}};
+  if (run.max_parameter_difference) json["max_parameter_difference"] = *run.max_parameter_difference;
+  return json;
+}
+void write_whole(const std::string& path, const nlohmann::json& json) {
+  const std::string temporary = path + ".part";
+  std::ofstream out(temporary, std::ios::trunc);
+  out << json.dump(2) << "\n";
+  out.close();
+  if (!out || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);
+    std::remove(temporary.c_str());
+    TANDEM_FAIL("demo: cannot write ", path, ": ", reason);
+  }
+}
+}  // namespace
+
+void write_json(const std::string& path, const DemoSettings& s, const std::vector<DemoRun>& runs) {
+  nlohmann::json list = nlohmann::json::array();
+  double largest = 0;
+  for (const DemoRun& run : runs) {
+    list.push_back(as_json(run));
+    largest = std::max(largest, run.max_parameter_difference.value_or(0));
+  }
+  write_whole(path, {{"runs", list},
+                     {"max_parameter_difference", largest},
+                     {"settings",
+                      {{"model", s.model},
+                       {"epochs", s.epochs},
+                       {"batch_size", s.batch_size},
+                       {"seed", s.seed},
+                       {"devices", s.devices},
+                       {"ranks", s.ranks},
+                       {"threads", get_num_threads()},
+                       {"data", s.data}}}});
+}
+void write_run(const std::string& path, const DemoRun& run) { write_whole(path, as_json(run)); }
+DemoRun read_run(const std::string& path) {
+  std::ifstream in(path);
+  const nlohmann::json json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
+  TANDEM_CHECK(json.is_object(), "demo: rank 0 left no result in ", path);
+  DemoRun run;
+  run.mode = json.at("mode");
+  run.seconds = json.at("seconds");
+  run.samples_per_second = json.at("samples_per_second");
+  run.test_accuracy = json.at("test_accuracy");
+  run.final_loss = json.at("final_loss");
+  run.peak_mib_per_device = json.at("peak_mib_per_device").get<std::vector<double>>();
+  run.mib_moved_per_step = json.at("mib_moved_per_step");
+  if (json.contains("max_parameter_difference")) run.max_parameter_difference = json.at("max_parameter_difference");
+  return run;
+}
+
+}  // namespace tandem::tools

@@ -1,0 +1,171 @@
+#include "tandem/tools/demo/train.h"
+
+#include <chrono>
+#include <filesystem>
+#include <numeric>
+
+#include "tandem/serialize/module.h"
+#include "tandem/tandem.h"
+#include "tandem/tools/demo/agreement.h"
+#include "tandem/tools/demo/show.h"
+
+namespace tandem::tools {
+namespace {
+
+std::vector<Device> first_devices(int count) {
+  std::vector<Device> devices;
+  devices.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) devices.emplace_back(kCPU, i);
+  return devices;
+}
+
+/// Bytes between devices or ranks so far, of this rank.
+int64_t bytes_moved(const std::string& mode) {
+  if (mode == "dp") return nn::parallel::bytes_moved();
+  return mode == "single" ? 0 : distributed::default_group()->bytes_sent();
+}
+/// The sum over ranks.
+double over_ranks(const Way& way, double value) {
+  if (way.ranks == 1) return value;
+  const Tensor sum = full({}, value, kFloat64);
+  distributed::all_reduce(sum);
+  return sum.item<double>();
+}
+
+/// Each rank counts its rows of the test images, none twice; the counts are added up.
+double accuracy(const Way& way, const FashionMNIST& test) {
+  const NoGradGuard guard;
+  way.set_training(false);
+  const Tensor images = test.images();
+  const Tensor& labels = test.targets();
+  const int64_t n = labels.size(0), end = n * (way.rank + 1) / way.ranks;
+  int64_t right = 0;
+  for (int64_t at = n * way.rank / way.ranks; at < end; at += 500) {
+    const int64_t rows = std::min<int64_t>(500, end - at);
+    const Tensor predicted = way.predict(images.narrow(0, at, rows)).argmax(1).to(kCPU);
+    right += (predicted == labels.narrow(0, at, rows)).sum().item<int64_t>();
+  }
+  way.set_training(true);
+  return over_ranks(way, static_cast<double>(right)) / static_cast<double>(n);
+}
+
+std::vector<double> peaks(const Way& way) {
+  std::vector<double> mib;
+  for (const Device device : way.devices) mib.push_back(static_cast<double>(memory_stats(device).peak) / (1 << 20));
+  if (way.ranks == 1) return mib;
+  std::vector<Tensor> all;
+  all.reserve(static_cast<size_t>(way.ranks));
+  for (int r = 0; r < way.ranks; ++r) all.push_back(empty({}, kFloat64));
+  distributed::all_gather(all, full({}, mib[0], kFloat64));
+  mib.clear();
+  for (const Tensor& peak : all) mib.push_back(peak.item<double>());
+  return mib;
+}
+
+template <class Loader>
+void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t samples, optim::Optimizer& optimizer,
+                  const std::function<void(int)>& begin_epoch, DemoRun& run, int64_t& steps) {
+  for (int epoch = 1; epoch <= s.epochs; ++epoch) {
+    Progress progress(epoch, samples);
+    begin_epoch(epoch);
+    const auto start = std::chrono::steady_clock::now();
+    int64_t done = 0;
+    for (auto& batch : loader) {
+      optimizer.zero_grad();
+      const Tensor loss = way.backward(batch.data, batch.target);
+      optimizer.step();
+      ++steps;
+      done = std::min(samples, done + batch.data.size(0) * way.ranks);
+      run.final_loss = loss.item<double>();
+      if (way.rank == 0) progress.show(done, run.final_loss);
+    }
+    run.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+}
+
+}  // namespace
+
+Way make_way(const std::string& mode, const Net& net, int devices) {
+  Way way{net, {}, {}, {}, {net->parameters()[0].device()}};
+  if (mode == "single") {
+    way.backward = [net](const Tensor& x, const Tensor& y) {
+      const Tensor loss = net->loss(net(x), y);
+      loss.backward();
+      return loss;
+    };
+    way.predict = [net](const Tensor& x) { return net(x); };
+    way.set_training = [net](bool on) { net->train(on); };
+  } else if (mode == "dp") {
+    way.devices = first_devices(devices);
+    const auto dp = std::make_shared<nn::parallel::DataParallel<Net>>(net, way.devices);
+    const auto part = [net](const Tensor& output, const Tensor& target) {
+      return nn::parallel::LossPart(net->loss(output, target, Reduction::sum),
+                                    full({}, static_cast<double>(target.numel()), output.options()));
+    };
+    way.backward = [dp, part](const Tensor& x, const Tensor& y) {
+      const Tensor loss = dp->loss(part, x, y);
+      loss.backward();
+      return loss;
+    };
+    way.predict = [dp](const Tensor& x) { return dp->forward(x); };
+    way.set_training = [dp](bool on) { dp->train(on); };
+  } else {
+    const auto ddp = std::make_shared<nn::parallel::DistributedDataParallel<Net>>(net);
+    way.rank = distributed::get_rank();
+    way.ranks = distributed::get_world_size();
+    way.backward = [ddp, net](const Tensor& x, const Tensor& y) {
+      const Tensor loss = net->loss(ddp->forward(x), y.to(ddp->device()));
+      loss.backward();
+      return loss;
+    };
+    way.predict = [ddp](const Tensor& x) { return ddp->forward(x); };
+    way.set_training = [ddp](bool on) { ddp->train(on); };
+  }
+  return way;
+}
+
+DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mode) {
+  const auto samples = static_cast<int64_t>(*data.train.size());
+  manual_seed(s.seed);
+  Net net(s.model);
+  if (!s.load.empty()) load_module(net->network(), s.load);
+  // Ranks that are threads compute on a device each, so that its memory is counted by itself.
+  if (mode == "ddp_local") net->to(Device(kCPU, distributed::get_rank()));
+  Way way = make_way(mode, net, s.devices);
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  DemoRun run;
+  run.mode = mode;
+  int64_t steps = 0;
+  for (const Device device : way.devices) reset_peak_memory_stats(device);
+  const int64_t moved_before = bytes_moved(mode);
+  const auto stacked = FashionMNIST(data.train).map(data::transforms::Stack<>());
+  if (way.ranks == 1) {
+    auto loader = data::make_data_loader<data::samplers::RandomSampler>(
+        stacked, data::DataLoaderOptions(static_cast<size_t>(s.batch_size)).workers(1));
+    train_epochs(
+        s, way, *loader, samples, optimizer, [](int) {}, run, steps);
+  } else {
+    data::samplers::DistributedSamplerOptions options;
+    options.seed = s.seed;
+    const data::samplers::DistributedSampler sampler(static_cast<size_t>(samples), static_cast<size_t>(way.ranks),
+                                                     static_cast<size_t>(way.rank), options);
+    auto loader = data::make_data_loader(
+        stacked, sampler,
+        data::DataLoaderOptions(static_cast<size_t>(std::max<int64_t>(s.batch_size / way.ranks, 1))).workers(1));
+    const auto begin_epoch = [&loader](int epoch) { loader->sampler().set_epoch(static_cast<size_t>(epoch)); };
+    train_epochs(s, way, *loader, samples, optimizer, begin_epoch, run, steps);
+  }
+  const double moved = over_ranks(way, static_cast<double>(bytes_moved(mode) - moved_before));
+  run.mib_moved_per_step = moved / (1 << 20) / static_cast<double>(std::max<int64_t>(steps, 1));
+  run.peak_mib_per_device = peaks(way);
+  run.test_accuracy = accuracy(way, data.test);
+  run.samples_per_second = static_cast<double>(samples * s.epochs) / std::max(run.seconds, 1e-9);
+  if (way.rank == 0 && mode == s.modes[0]) {
+    if (s.pictures) draw(way, data.test);
+    if (!s.save.empty()) save_module(net->network(), s.save);
+  }
+  if (mode != "single") run.max_parameter_difference = largest_difference(s, mode, data.train);
+  return run;
+}
+
+}  // namespace tandem::tools

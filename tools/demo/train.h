@@ -1,0 +1,55 @@
+// The demo's ways to train one network: on one device, under DataParallel, and under DistributedDataParallel.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/data/data.h"
+#include "tandem/tools/demo/net.h"
+
+namespace tandem::tools {
+
+struct DemoSettings {
+  std::string model = "fashion_cnn", data, save, load, json;
+  std::vector<std::string> modes = {"single", "dp", "ddp_gloo", "ddp_local"};
+  int epochs = 1, threads = 0, devices = 2, ranks = 2;
+  int64_t batch_size = 128;
+  uint64_t seed = 1;
+  bool pictures = true;  // a few test images with what the first mode's network takes them for
+};
+
+/// What came of one way.
+struct DemoRun {
+  std::string mode;
+  double seconds = 0, samples_per_second = 0, test_accuracy = 0, final_loss = 0;
+  std::vector<double> peak_mib_per_device;
+  double mib_moved_per_step = 0;                   // between devices or ranks, all together
+  std::optional<double> max_parameter_difference;  // from the mode's reference (agreement.h)
+};
+
+using FashionMNIST = data::datasets::FashionMNIST;
+struct DemoData {
+  explicit DemoData(const std::string& folder)
+      : train(folder, FashionMNIST::Mode::kTrain), test(folder, FashionMNIST::Mode::kTest) {}
+  FashionMNIST train, test;
+};
+
+/// What a way does with a batch; made by make_way.
+struct Way {
+  Net net;
+  /// Sets the gradients of the batch's mean loss, and returns that loss. Of DDP's ranks each has its part of the batch.
+  std::function<Tensor(const Tensor& images, const Tensor& labels)> backward;
+  /// The network's outputs, in evaluation mode.
+  std::function<Tensor(const Tensor& images)> predict;
+  std::function<void(bool)> set_training;
+  std::vector<Device> devices;  // that this process or thread computes on
+  int rank = 0, ranks = 1;
+};
+/// Trains by one way, all of it in this process: single, dp, or one rank of ddp_gloo or ddp_local, whose process group
+/// there is by now. On rank 0 the result counts.
+DemoRun train(const DemoSettings& settings, const DemoData& data, const std::string& mode);
+/// Of single, dp, and, in an initialised group, ddp_*: a way to train a network that exists.
+Way make_way(const std::string& mode, const Net& net, int devices);
+
+}  // namespace tandem::tools
