@@ -56,8 +56,8 @@ std::shared_ptr<Module> clone_to(const Module& module, Device device);
 
 template <class M> std::vector<std::shared_ptr<M>> make_replicas(const M& module, const std::vector<Device>& devices) {
   static_assert(kHasClone<M>,
-                "DataParallel builds its replicas with clone(), which this module lacks: derive it from "
-                "nn::Cloneable<Module> and give it a reset(), or pass a factory, [](Device) { return a new module; }");
+                "DataParallel builds its replicas with clone(), which this module lacks: write `struct Net : "
+                "nn::Cloneable<Net>` and give it a reset(), or pass a factory after it, [](Device) -> shared_ptr<Net>");
   std::vector<std::shared_ptr<M>> replicas;
   replicas.reserve(devices.size());
   for (const Device device : devices) {
@@ -150,7 +150,13 @@ template <class M> class DataParallel : public Module {
     const auto part = [&loss_fn](ModuleType& net, const auto&... shard) -> LossPart {
       const auto all = std::tie(shard...);
       return [&]<size_t... I>(std::index_sequence<I...>) {
-        return loss_part(loss_fn, net.forward(std::get<I>(all)...), std::get<sizeof...(I)>(all));
+        const auto output = net.forward(std::get<I>(all)...);
+        const auto& target = std::get<sizeof...(I)>(all);
+        static_assert(
+            requires { loss_part(loss_fn, output, target); },
+            "loss(loss_fn, inputs..., target): loss_fn(output, target) must return a LossPart, that is a sum "
+            "and a weight, or be a loss module such as nn::CrossEntropyLoss");
+        return loss_part(loss_fn, output, target);
       }
       (std::make_index_sequence<sizeof...(shard) - 1>());
     };

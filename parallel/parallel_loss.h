@@ -2,6 +2,7 @@
 #pragma once
 #include <utility>
 
+#include "tandem/autograd/argument.h"
 #include "tandem/autograd/factory.h"
 #include "tandem/nn/simple.h"
 
@@ -19,11 +20,14 @@ Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& 
 LossOptions shard_options(const LossOptions& options, Device device, bool class_weights);
 }  // namespace detail
 
-/// The part of one shard by a loss module such as nn::CrossEntropyLoss: its Reduction::mean is over the whole batch.
 template <class Impl>
-requires std::is_same_v<decltype(Impl::options), LossOptions> LossPart loss_part(const ModuleHolder<Impl>& loss,
-                                                                                 const Tensor& output,
-                                                                                 const Tensor& target) {
+concept LossModule = std::is_same_v<decltype(Impl::options), LossOptions>;
+template <class Loss, class Output, class Target>
+concept LossFunction = std::is_invocable_r_v<LossPart, const Loss&, const Output&, const Target&>;
+
+/// The part of one shard by a loss module such as nn::CrossEntropyLoss: its Reduction::mean is over the whole batch.
+template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, const Tensor& y, const Tensor& target) {
+  const Tensor output = tandem::detail::widened(y);  // sums of half types would soon be too large for them
   constexpr bool kByClass = std::is_same_v<Impl, CrossEntropyLossImpl> || std::is_same_v<Impl, NLLLossImpl>;
   const LossOptions options = detail::shard_options(loss->options, output.device(), kByClass);
   Tensor sum = Impl(options).forward(output, target), weight;
@@ -36,9 +40,8 @@ requires std::is_same_v<decltype(Impl::options), LossOptions> LossPart loss_part
   return {std::move(sum), std::move(weight)};
 }
 /// The part of one shard by any function of (output, target) that returns a LossPart.
-template <class Loss, class Output, class Target>
-requires std::is_invocable_r_v<LossPart, const Loss&, const Output&, const Target&> LossPart
-loss_part(const Loss& loss, const Output& output, const Target& target) {
+template <class Output, class Target, LossFunction<Output, Target> Loss>
+LossPart loss_part(const Loss& loss, const Output& output, const Target& target) {
   return loss(output, target);
 }
 

@@ -278,22 +278,3 @@ TEST_CASE("the functional forms do one step", "[parallel][dp][functional]") {
   CHECK(net->weight.grad().equal(found));
   CHECK_THROWS_WITH(parallel_apply(replicas, {x}), Contains("2 modules, 1 inputs"));
 }
-
-TEST_CASE("loss() takes loss modules and functions", "[parallel][dp][loss]") {
-  const test::Devices devices(3);
-  nn::Linear net(3, 2);
-  DataParallel dp(net, devices.list);
-  const Tensor x = randn({5, 3}), target = randn({5, 2});
-  // 1e-6: sums of ten, in another order
-  const auto close = [](const Tensor& a, const Tensor& b) { return a.allclose(b, 1e-6, 1e-6); };
-  CHECK(close(dp.loss(nn::MSELoss(), x, target), mse_loss(net(x), target)));
-  const nn::MSELoss sum(nn::LossOptions().reduction(kSum));
-  CHECK(close(dp.loss(sum, x, target), mse_loss(net(x), target, kSum)));
-  const auto by_rows = [](const Tensor& out, const Tensor& t) {
-    return LossPart{(out - t).abs().sum(), full({}, out.size(0), out.options())};
-  };
-  CHECK(close(dp.loss(by_rows, x, target), (net(x) - target).abs().sum() / 5));
-  CHECK_THROWS_WITH(dp.loss(nn::MSELoss(nn::LossOptions().reduction(kNone)), x, target), Contains("Reduction::none"));
-  const auto wrong = [](const Tensor& out, const Tensor&) { return LossPart{out, Tensor()}; };
-  CHECK_THROWS_WITH(dp.loss(wrong, x, target), Contains("a sum of (2, 2)"));
-}

@@ -157,17 +157,6 @@ TEST_CASE("the bytes of a step are those of the formula", "[parallel][replicas][
   CHECK(moved_by([&] { dp(x); }) == shards + (keep ? 0 : (k - 1) * (parameters + buffers)));
 }
 
-TEST_CASE("loss() moves targets and two numbers in place of the outputs", "[parallel][replicas][bytes]") {
-  const test::Devices devices(2);
-  nn::Linear net(10, 10);
-  DataParallel dp(net, devices.list);
-  const Tensor x = randn({6, 10}), target = randint(0, 10, {6});
-  const int64_t parameters = bytes_of(net->parameters());
-  // Half of the inputs; sum and weight there, the sum's gradient back; parameters there and gradients back.
-  CHECK(moved_by([&] { dp.loss(nn::CrossEntropyLoss(), x, target).backward(); }) ==
-        (x.nbytes() + target.nbytes()) / 2 + 3 * 4 + 2 * parameters);
-}
-
 TEST_CASE("second derivatives pass through the replicas", "[parallel][replicas]") {
   const test::Devices devices(3);
   nn::Sequential net(nn::Linear(2, 3), nn::Tanh(), nn::Linear(3, 1));

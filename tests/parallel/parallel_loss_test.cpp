@@ -1,0 +1,58 @@
+// Losses that are computed inside the replicas. That their gradients are right to the bit is in equality_test.cpp.
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/devices.h"
+
+using namespace tandem;
+using namespace tandem::nn::parallel;
+
+namespace {
+int64_t bytes_of(const std::vector<Tensor>& tensors) {
+  int64_t bytes = 0;
+  for (const Tensor& t : tensors) bytes += t.nbytes();
+  return bytes;
+}
+}  // namespace
+
+TEST_CASE("loss() takes loss modules and functions", "[parallel][dp][loss]") {
+  const test::Devices devices(3);
+  nn::Linear net(3, 2);
+  DataParallel dp(net, devices.list);
+  const Tensor x = randn({5, 3}), target = randn({5, 2});
+  // 1e-6: sums of ten, in another order
+  const auto close = [](const Tensor& a, const Tensor& b) { return a.allclose(b, 1e-6, 1e-6); };
+  CHECK(close(dp.loss(nn::MSELoss(), x, target), mse_loss(net(x), target)));
+  const nn::MSELoss sum(nn::LossOptions().reduction(kSum));
+  CHECK(close(dp.loss(sum, x, target), mse_loss(net(x), target, kSum)));
+  const auto by_rows = [](const Tensor& out, const Tensor& t) {
+    return LossPart{(out - t).abs().sum(), full({}, out.size(0), out.options())};
+  };
+  CHECK(close(dp.loss(by_rows, x, target), (net(x) - target).abs().sum() / 5));
+  CHECK_THROWS_WITH(dp.loss(nn::MSELoss(nn::LossOptions().reduction(kNone)), x, target), Contains("Reduction::none"));
+  const auto wrong = [](const Tensor& out, const Tensor&) { return LossPart{out, Tensor()}; };
+  CHECK_THROWS_WITH(dp.loss(wrong, x, target), Contains("a sum of (2, 2)"));
+}
+
+TEST_CASE("losses of half types are added up in float32", "[parallel][dp][loss]") {
+  const test::Devices devices(2);
+  nn::Sequential same{nn::Flatten()};
+  DataParallel dp(same, devices.list);
+  // 140,000 is beyond float16, and in bfloat16 a sum of ones stays at 256.
+  for (const DType dtype : {kFloat16, kBFloat16}) {
+    const Tensor loss = dp.loss(nn::MSELoss(), ones({70000, 2}, dtype), zeros({70000, 2}, dtype));
+    CHECK(loss.dtype() == kFloat32);
+    CHECK(loss.item<float>() == 1);
+  }
+}
+
+TEST_CASE("loss() moves targets and two numbers in place of the outputs", "[parallel][replicas][bytes]") {
+  const test::Devices devices(2);
+  nn::Linear net(10, 10);
+  DataParallel dp(net, devices.list);
+  const Tensor x = randn({6, 10}), target = randint(0, 10, {6});
+  const int64_t parameters = bytes_of(net->parameters());
+  // Half of the inputs; sum and weight there, the sum's gradient back; parameters there and gradients back.
+  const int64_t before = bytes_moved();
+  dp.loss(nn::CrossEntropyLoss(), x, target).backward();
+  CHECK(bytes_moved() - before == (x.nbytes() + target.nbytes()) / 2 + 3 * 4 + 2 * parameters);
+}
