@@ -30,6 +30,5 @@
 #include "tandem/parallel/data_parallel.h"
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/parallel/functional.h"
-#include "tandem/parallel/functional.h"
 #include "tandem/serialize/module.h"
 #include "tandem/serialize/safetensors.h"
