@@ -34,8 +34,9 @@ struct DistributedDataParallelOptions {
 /// What does not depend on the module's class.
 class DistributedDataParallelBase : public Module {
  public:
-  /// Backwards do not synchronize while it lives, nor do those of forwards that ran meanwhile: gradients add up on each
-  /// rank. The first backward of a forward after it reduces the sums.
+  /// What a forward that runs while it lives leads to does not synchronize: gradients add up on each rank. The backward
+  /// of the first forward after it reduces the sums. (What counts is the latest forward before a backward, as in
+  /// PyTorch: run both parts of a step inside.)
   class NoSync {
    public:
     explicit NoSync(DistributedDataParallelBase& ddp) : ddp_(ddp), saved_(std::exchange(ddp.synchronize_, false)) {}
@@ -100,7 +101,7 @@ class DistributedDataParallelBase : public Module {
 ///
 /// Construction, forward and backward are collective: every rank must do them, in the same order.
 /// @throws Error when the ranks' modules differ, naming the first parameter that does, or when the module's tensors are
-/// on several devices
+/// on several devices, or a parameter is in another DistributedDataParallel that still lives
 template <class M> class DistributedDataParallel : public DistributedDataParallelBase {
  public:
   explicit DistributedDataParallel(M module, const DistributedDataParallelOptions& options = {})

@@ -1,6 +1,7 @@
 #include "tandem/parallel/reducer.h"
 
 #include <map>
+#include <set>
 
 #include "tandem/autograd/copy.h"
 #include "tandem/autograd/elementwise.h"
@@ -31,6 +32,19 @@ std::vector<std::vector<size_t>> plan_buckets(const std::vector<BucketItem>& ite
   return plan;
 }
 
+namespace {
+/// The accumulators that reducers of this process hook into. Two at one parameter would each reduce what the other has
+/// under way.
+struct Taken {
+  std::mutex mutex;
+  std::set<const autograd::AccumulateGrad*> accumulators;
+};
+Taken& taken() {
+  static Taken all;
+  return all;
+}
+}  // namespace
+
 Reducer::Reducer(const NamedParameters& parameters, distributed::ProcessGroupPtr group, ReducerOptions options)
     : group_(std::move(group)), options_(options) {
   std::vector<BucketItem> items;
@@ -59,12 +73,12 @@ Reducer::Reducer(const NamedParameters& parameters, distributed::ProcessGroupPtr
     if (last) all_used_ = bucket.flat.narrow(0, at, 1);
     buckets_.push_back(std::move(bucket));
   }
+  take_parameters();
   for (size_t i = 0; i < n; ++i) {
     if (const Tensor& old = parameters_[i].grad(); old.defined()) {
       slots_[i].copy_(old);
       parameters_[i].set_grad(slots_[i]);
     }
-    accumulators_[i] = autograd::grad_accumulator(parameters_[i]);
     accumulators_[i]->set_slot(slots_[i]);
     hooks_[i] = accumulators_[i]->add_post_hook([this, i](const Tensor&) { on_gradient(i); });
   }
@@ -74,6 +88,16 @@ Reducer::~Reducer() {
     accumulators_[i]->remove_post_hook(hooks_[i]);
     accumulators_[i]->set_slot({});
   }
+  const std::lock_guard lock(taken().mutex);
+  for (const auto& accumulator : accumulators_) taken().accumulators.erase(accumulator.get());
+}
+void Reducer::take_parameters() {
+  for (size_t i = 0; i < parameters_.size(); ++i) accumulators_[i] = autograd::grad_accumulator(parameters_[i]);
+  const std::lock_guard lock(taken().mutex);
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    TANDEM_CHECK(!taken().accumulators.count(accumulators_[i].get()), "DistributedDataParallel: ", names_[i],
+                 " is in another DistributedDataParallel already; accepted: one at a time, so destroy that one first");
+  for (const auto& accumulator : accumulators_) taken().accumulators.insert(accumulator.get());
 }
 
 void Reducer::begin(bool synchronize) {
@@ -134,8 +158,13 @@ void Reducer::finish() {
   const bool all_arrived = next_ == buckets_.size();
   if (!all_arrived) {
     // Some gradients will not come. The others wait for these buckets all the same, and must hear of it.
-    for (size_t i = 0; i < slots_.size(); ++i)
-      if (!arrived_[i] && !parameters_[i].grad().defined()) slots_[i].zero_();
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (arrived_[i]) continue;
+      if (const Tensor& grad = parameters_[i].grad(); !grad.defined())
+        slots_[i].zero_();
+      else if (!grad.is_same(slots_[i]))
+        slots_[i].copy_(grad);  // somebody has replaced it, and the bucket holds an older one
+    }
     all_used_.fill_(0);
     while (next_ < buckets_.size()) launch(next_++);
   }

@@ -40,6 +40,7 @@ struct ReduceTimes {
 /// the same sequence. Hooks never wait; the end of backward does.
 class Reducer {
  public:
+  /// @throws Error naming a parameter that another reducer has
   Reducer(const NamedParameters& parameters, distributed::ProcessGroupPtr group, ReducerOptions options);
   Reducer(const Reducer&) = delete;  // the hooks know its address
   ~Reducer();                        // takes them away
@@ -57,6 +58,7 @@ class Reducer {
     size_t pending = 0;  // gradients that have not arrived in this backward
     distributed::WorkPtr work;
   };
+  void take_parameters();
   void on_gradient(size_t parameter);
   void start_locked();
   void launch_full_buckets();

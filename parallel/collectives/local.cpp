@@ -22,7 +22,7 @@ void copy(const Tensor& from, Tensor& to) {
 class LocalHub {
  public:
   LocalHub(int size, std::chrono::milliseconds timeout)
-      : size(size), timeout_(timeout), seats_(static_cast<size_t>(size)), calls_(seats_.size()) {
+      : size(size), timeout_(timeout), seats_(static_cast<size_t>(size)), calls_(seats_.size()), left_(seats_.size()) {
     first_.present.resize(seats_.size());
     second_.present.resize(seats_.size());
   }
@@ -75,6 +75,12 @@ class LocalHub {
     if (!error.empty()) throw DistributedError(error);
   }
 
+  /// Nothing comes from this rank any more: who waits for it need not until the deadline.
+  void leave(int rank) {
+    const std::lock_guard lock(mutex_);
+    left_[static_cast<size_t>(rank)] = true;
+    changed_.notify_all();
+  }
   void abort(const std::string& reason) {
     const std::lock_guard lock(mutex_);
     if (failure_.empty()) failure_ = reason;
@@ -95,12 +101,23 @@ class LocalHub {
     std::string error = {};
   };
 
-  /// Until `ready` or a failure; with the deadline the hub fails, since the other rank `did_not`.
+  /// Until `ready` or a failure; when the other rank has left or `did_not` until the deadline, the hub fails.
   template <class Ready>
   void wait(std::unique_lock<std::mutex>& lock, const Call& call, const char* did_not, Ready ready) {
-    if (changed_.wait_for(lock, timeout_, [&] { return ready() || !failure_.empty(); })) return;
-    failure_ = call.str() + ": rank " + std::to_string(call.other) + " " + did_not + " within " + in_time();
+    const auto other = static_cast<size_t>(call.other);
+    const bool early = changed_.wait_for(lock, timeout_, [&] { return ready() || !failure_.empty() || left_[other]; });
+    if (ready() || !failure_.empty()) return;
+    failure_ = call.str() + ": rank " + std::to_string(call.other) +
+               (early ? " has left the group" : std::string(" ") + did_not + " within " + in_time());
     changed_.notify_all();
+  }
+  /// "rank 1, rank 3": who has not come; with `gone`, of those who never will.
+  std::string missing(const Meeting& meeting, bool gone) const {
+    std::string ranks;
+    for (size_t r = 0; r < seats_.size(); ++r)
+      if (!meeting.present[r] && (!gone || left_[r]))
+        ranks += (ranks.empty() ? "rank " : ", rank ") + std::to_string(r);
+    return ranks;
   }
   void wait_for_all(std::unique_lock<std::mutex>& lock, size_t me, Meeting& meeting) {
     if (!failure_.empty()) fail_here(calls_[me]);
@@ -114,11 +131,12 @@ class LocalHub {
       changed_.notify_all();
       return;
     }
-    if (!changed_.wait_for(lock, timeout_, [&] { return meeting.held != number || !failure_.empty(); })) {
-      std::string missing;
-      for (size_t r = 0; r < seats_.size(); ++r)
-        if (!meeting.present[r]) missing += (missing.empty() ? "rank " : ", rank ") + std::to_string(r);
-      failure_ = calls_[me].str() + ": " + missing + " did not come within " + in_time();
+    const bool early = changed_.wait_for(
+        lock, timeout_, [&] { return meeting.held != number || !failure_.empty() || !missing(meeting, true).empty(); });
+    if (meeting.held == number && failure_.empty()) {
+      failure_ = calls_[me].str() + ": " +
+                 (early ? missing(meeting, true) + " left the group"
+                        : missing(meeting, false) + " did not come within " + in_time());
       changed_.notify_all();
     }
     if (meeting.held == number) fail_here(calls_[me]);
@@ -143,6 +161,7 @@ class LocalHub {
   std::string failure_;  // the first; the hub stays failed
   Tables seats_;
   std::vector<Call> calls_;
+  std::vector<bool> left_;
   Meeting first_, second_;
   std::map<std::tuple<int, int, int>, std::deque<Parcel*>> parcels_;  // by sender, receiver, tag
 };
@@ -152,6 +171,7 @@ namespace {
 class LocalCommunicator final : public Communicator {
  public:
   LocalCommunicator(std::shared_ptr<LocalHub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
+  ~LocalCommunicator() override { hub_->leave(rank_); }
 
   // Rank r reduces chunk r of all ranks' tensors, straight from their memory, and writes the result to all of them.
   void all_reduce(const Call& call, Tensor& x) override {

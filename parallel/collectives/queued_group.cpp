@@ -58,28 +58,28 @@ class QueuedGroup final : public ProcessGroup {
   WorkPtr all_reduce(const Tensor& x, ReduceOp op, std::string about) override {
     Call call = collective("all_reduce", x, std::move(about));
     set_op(call, op);
-    return start([this, call, x] { in_place(x, [&](Tensor& dense) { communicator_->all_reduce(call, dense); }); });
+    return start(call, [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->all_reduce(c, y); }); });
   }
   WorkPtr broadcast(const Tensor& x, int src, std::string about) override {
     Call call = collective("broadcast", x, std::move(about));
     set_other(call, src);
-    return start([this, call, x] { in_place(x, [&](Tensor& dense) { communicator_->broadcast(call, dense); }); });
+    return start(call, [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->broadcast(c, y); }); });
   }
   WorkPtr reduce(const Tensor& x, int dst, ReduceOp op, std::string about) override {
     Call call = collective("reduce", x, std::move(about));
     set_op(call, op);
     set_other(call, dst);
-    return start([this, call, x] { in_place(x, [&](Tensor& dense) { communicator_->reduce(call, dense); }); });
+    return start(call, [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->reduce(c, y); }); });
   }
   WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, std::string about) override {
     const Call call = collective("all_gather", input, std::move(about));
     check_list(call, "outputs", outputs, input);
-    return start([this, call, outputs, input] {
+    return start(call, [this, outputs, input](const Call& c) {
       std::vector<Tensor> dense;
       dense.reserve(outputs.size());
       for (const Tensor& y : outputs)
         dense.push_back(y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device()));
-      communicator_->all_gather(call, dense, input.contiguous());
+      communicator_->all_gather(c, dense, input.contiguous());
       for (size_t r = 0; r < outputs.size(); ++r) hand_over(dense[r], outputs[r]);
     });
   }
@@ -88,11 +88,11 @@ class QueuedGroup final : public ProcessGroup {
     Call call = collective("reduce_scatter", output, std::move(about));
     set_op(call, op);
     check_list(call, "inputs", inputs, output);
-    return start([this, call, output, inputs] {
+    return start(call, [this, output, inputs](const Call& c) {
       std::vector<Tensor> dense;
       dense.reserve(inputs.size());
       for (const Tensor& x : inputs) dense.push_back(x.contiguous());
-      in_place(output, [&](Tensor& y) { communicator_->reduce_scatter(call, y, dense); });
+      in_place(output, [&](Tensor& y) { communicator_->reduce_scatter(c, y, dense); });
     });
   }
   WorkPtr send(const Tensor& x, int dst, int tag) override {
@@ -109,8 +109,7 @@ class QueuedGroup final : public ProcessGroup {
   WorkPtr barrier() override {
     Call call;
     call.name = "barrier";
-    call.sequence = ++sequence_;
-    return start([this, call] { communicator_->barrier(call); });
+    return start(call, [this](const Call& c) { communicator_->barrier(c); });
   }
   void abort(const std::string& reason) override { communicator_->abort(reason); }
   int64_t bytes_sent() const override { return communicator_->bytes_sent; }
@@ -123,9 +122,9 @@ class QueuedGroup final : public ProcessGroup {
     TANDEM_CHECK(!x.requires_grad() || !is_grad_enabled() || x.is_leaf(), name,
                  ": the tensor has a history, which a collective would cut; detach it first");
   }
-  Call collective(const char* name, const Tensor& x, std::string about) {
+  Call collective(const char* name, const Tensor& x, std::string about) const {
     check_tensor(name, x);
-    return {.name = name, .sequence = ++sequence_, .about = std::move(about), .dtype = x.dtype(), .numel = x.numel()};
+    return {.name = name, .sequence = 0, .about = std::move(about), .dtype = x.dtype(), .numel = x.numel()};
   }
   Call peer_call(const char* name, const Tensor& x, int other) {
     check_tensor(name, x);
@@ -164,7 +163,12 @@ class QueuedGroup final : public ProcessGroup {
     f(dense);
     hand_over(dense, x);
   }
-  WorkPtr start(std::function<void()> run) { return start_on(thread_, std::move(run)); }
+  /// A collective whose arguments are accepted: one that was refused leaves this rank in step with the others.
+  WorkPtr start(Call call, std::function<void(const Call&)> run) {
+    const std::lock_guard lock(mutex_);
+    call.sequence = ++sequence_;
+    return start_on(thread_, [call = std::move(call), run = std::move(run)] { run(call); });
+  }
   WorkPtr start_on(detail::WorkerThread& thread, std::function<void()> run) {
     RankState& state = RankContext::current().state();
     state.collectives.fetch_add(1, std::memory_order_relaxed);
@@ -182,8 +186,8 @@ class QueuedGroup final : public ProcessGroup {
   }
 
   std::unique_ptr<Communicator> communicator_;
+  std::mutex mutex_;  // guards the two below, and the order of collectives
   int64_t sequence_ = 0;
-  std::mutex mutex_;  // guards peers_
   std::map<std::tuple<int, int, bool>, detail::WorkerThread> peers_;
   detail::WorkerThread thread_;
 };

@@ -310,6 +310,28 @@ TEST_CASE("DDP takes over gradients that are there, or that somebody has replace
         }) == "nothing was thrown");
 }
 
+TEST_CASE("DDP: what is averaged for a parameter without a gradient is the one that it was given", "[parallel][ddp]") {
+  CHECK(thrown(2, [](int rank) {
+          Branches net;
+          DistributedDataParallel ddp(net, DistributedDataParallelOptions().find_unused_parameters(true));
+          ddp(ones({4, 3}), std::string("b")).sum().backward();  // leaves 4 in the bucket
+          if (rank == 1) net->b->weight.set_grad(full({2, 3}, 8.f));
+          if (rank == 0) net->b->weight.set_grad(zeros({2, 3}));
+          ddp(ones({4, 3}), std::string(rank == 0 ? "b" : "")).sum().backward();
+          TANDEM_CHECK(net->b->weight.grad().equal(full({2, 3}, (4 + 8) / 2.f)), "b: ", net->b->weight.grad());
+        }) == "nothing was thrown");
+}
+
+TEST_CASE("DDP: a module is in one at a time", "[parallel][ddp][errors]") {
+  const std::string error = thrown(2, [](int) {
+    Branches net;
+    { DistributedDataParallel first(net); }
+    DistributedDataParallel second(net);
+    DistributedDataParallel third(net->b);
+  });
+  CHECK_THAT(error, Contains("weight is in another DistributedDataParallel already; accepted: one at a time"));
+}
+
 TEST_CASE("buckets are filled from the last parameter, the first one small", "[parallel][ddp]") {
   using nn::parallel::BucketItem;
   const auto plan = [](std::vector<int64_t> bytes, int64_t first, int64_t cap) {

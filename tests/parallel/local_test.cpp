@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/tandem.h"
@@ -210,11 +211,13 @@ TEST_CASE("local: ranks that do different things hear of it, on every rank", "[p
 }
 
 TEST_CASE("local: a rank that does not come, or throws, ends the wait of the others", "[parallel][local][errors]") {
+  const auto late = [] { std::this_thread::sleep_for(milliseconds(600)); };
   std::string seen;
   CHECK_THAT(failure_of(
                  3, milliseconds(200),
-                 [](int rank) {
-                   if (rank != 1) all_reduce(zeros({4}));
+                 [&](int rank) {
+                   if (rank == 1) return late();
+                   all_reduce(zeros({4}));
                  },
                  &seen),
              Contains("rank 1 did not come within 200 ms"));
@@ -230,18 +233,59 @@ TEST_CASE("local: a rank that does not come, or throws, ends the wait of the oth
              Contains("rank 1: no data here"));
   CHECK_THAT(seen, Contains("rank 1 failed: no data here"));
   CHECK_THAT(failure_of(2, milliseconds(200),
-                        [](int rank) {
-                          if (rank == 0) recv(zeros({4}), 1);
+                        [&](int rank) {
+                          if (rank == 1) return late();
+                          recv(zeros({4}), 1);
                         }),
              Contains("rank 1 sent nothing within 200 ms"));
   // A group that failed stays so, with its first error.
   CHECK_THAT(failure_of(2, milliseconds(200),
-                        [](int rank) {
-                          if (rank == 1) return;
+                        [&](int rank) {
+                          if (rank == 1) return late();
                           CHECK_THROWS(all_reduce(zeros({4})));
                           barrier();
                         }),
              Contains("rank 1 did not come"));
+}
+
+TEST_CASE("local: nobody waits for a rank that has left, as one with fewer batches does", "[parallel][local][errors]") {
+  const milliseconds long_time(600000);
+  CHECK_THAT(failure_of(3, long_time,
+                        [](int rank) {
+                          for (int step = 0; step < (rank == 1 ? 2 : 3); ++step) all_reduce(zeros({4}));
+                        }),
+             Contains("all_reduce #4 of float32, 4 elements, SUM: rank 1 left the group"));
+  CHECK_THAT(failure_of(2, long_time,
+                        [](int rank) {
+                          if (rank == 0) recv(zeros({4}), 1);
+                        }),
+             Contains("recv of float32, 4 elements, rank 1: rank 1 has left the group"));
+  CHECK_THAT(failure_of(2, long_time,
+                        [](int rank) {
+                          if (rank == 0) send(zeros({4}), 1);
+                        }),
+             Contains("rank 1 has left the group"));
+  // Two that stay need nothing of a third.
+  CHECK(total(3, [](int rank) {
+          const Tensor x = full({2}, rank);
+          if (rank == 2) return int64_t{0};
+          std::this_thread::sleep_for(milliseconds(50));
+          if (rank == 0) send(x + 7, 1);
+          if (rank == 1) recv(x, 0);
+          return rank == 1 ? wrong(x, [](int64_t) { return 7; }) : 0;
+        }) == 0);
+}
+
+TEST_CASE("local: a rank whose call was refused is still in step with the others", "[parallel][local][errors]") {
+  CHECK(total(2, [](int rank) {
+          if (rank == 1) try {
+              all_gather({zeros({2})}, zeros({2}));
+              return int64_t{1000};
+            } catch (const Error&) {}
+          const Tensor x = ones({3});
+          all_reduce(x);
+          return wrong(x, [](int64_t) { return 2; });
+        }) == 0);
 }
 
 TEST_CASE("local: bad arguments are refused at once", "[parallel][local][errors]") {
