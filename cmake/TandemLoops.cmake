@@ -20,9 +20,14 @@ function(tandem_add_loops name)
     target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/include)
     target_compile_definitions(${target} PRIVATE TANDEM_ISA=${isa})
     # Without -O3 and -fno-trapping-math gcc leaves `x > 0 ? x : slope * x` scalar below AVX-512; a square root that may
-    # set errno is a call. Under a sanitizer such code would take minutes to compile, and its speed is of no use.
+    # set errno is a call. Under a sanitizer such code would take minutes to compile.
     if(NOT TANDEM_SANITIZE)
       target_compile_options(${target} PRIVATE -O3)
+    else()
+      target_compile_options(${target} PRIVATE -O1)
+    endif()
+    if(TANDEM_SANITIZE STREQUAL "address")
+      target_compile_options(${target} PRIVATE -fsanitize=null,alignment)
     endif()
     target_compile_options(${target} PRIVATE -fno-trapping-math -fno-math-errno ${ARG_OPTIONS})
     # Loops that call the C library are not vectorised; clang would warn of each.
