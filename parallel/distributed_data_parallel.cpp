@@ -112,9 +112,9 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
 }
 
 void DistributedDataParallelBase::before_forward() {
-  const bool synchronizes = synchronize_ && is_grad_enabled();
   if (is_grad_enabled()) reducer_->begin(synchronize_);
-  if (synchronizes && is_training() && !buffers_to_follow_.empty()) broadcast(buffers_to_follow_, "buffers of rank 0");
+  if (buffers_may_differ_ && !buffers_to_follow_.empty()) broadcast(buffers_to_follow_, "buffers of rank 0");
+  buffers_may_differ_ = synchronize_ && is_grad_enabled();
 }
 
 void DistributedDataParallelBase::watch(const Tensor& output) {

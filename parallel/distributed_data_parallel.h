@@ -23,7 +23,8 @@ struct DistributedDataParallelOptions {
   type name##_ = value
   /// The default group unless given.
   TANDEM_OPTION(distributed::ProcessGroupPtr, process_group, nullptr);
-  /// Whether the buffers of rank 0 replace the others' before each forward that synchronizes.
+  /// Whether the buffers of rank 0 replace the others' before each forward that follows one that synchronizes, the
+  /// first in evaluation among them; so all ranks must evaluate, or one alone the module itself. As in PyTorch.
   TANDEM_OPTION(bool, broadcast_buffers, true);
   TANDEM_OPTION(double, bucket_cap_mb, 25);
   /// Whether a parameter may go without a gradient (see ReducerOptions).
@@ -91,7 +92,7 @@ class DistributedDataParallelBase : public Module {
   std::vector<Tensor> buffers_to_follow_;
   std::unique_ptr<Reducer> reducer_;
   std::shared_ptr<Reducer*> watched_;  // for hooks that may outlive this
-  bool synchronize_ = true;
+  bool synchronize_ = true, buffers_may_differ_ = true;
 };
 
 /// Wraps a module, given as its handle or shared pointer:

@@ -8,9 +8,9 @@ namespace tandem::distributed {
 
 /// What a call is, for comparing ranks and for errors.
 struct Call {
-  const char* name;  // "all_reduce"
-  int64_t sequence;  // how-manieth collective of the group, from 1; 0 for send and recv
-  std::string about;
+  const char* name = "";  // "all_reduce"
+  int64_t sequence = 0;   // how-manieth collective of the group, from 1; 0 for send and recv
+  std::string about = {};
   DType dtype = kFloat32;
   int64_t numel = -1;    // of one tensor; -1 where there is none
   int other = -1;        // root, destination or source

@@ -66,8 +66,9 @@ void init_process_group(const std::string& backend, InitOptions options) {
   TANDEM_CHECK(!state.default_group, "init_process_group: this rank has a group already (",
                state.default_group->backend(), ", ", state.default_group->size(),
                " ranks); destroy_process_group() leaves it");
-  TANDEM_CHECK(options.timeout.count() > 0, "init_process_group: the timeout is ", options.timeout.count(),
-               " ms; accepted: more than 0");
+  constexpr auto kMost = std::chrono::hours(24 * 365);
+  TANDEM_CHECK(options.timeout.count() > 0 && options.timeout <= kMost, "init_process_group: the timeout is ",
+               options.timeout.count(), " ms; accepted: more than 0, up to a year");
   ProcessGroupPtr group;
   if (backend == "local")
     group = make_local_group(options);

@@ -23,7 +23,8 @@ void init_process_group(const std::string& backend, InitOptions options = {});
 bool is_initialized();
 /// Whether this build has the backend gloo.
 bool is_gloo_available();
-/// Leaves the group; what is under way is completed first.
+/// Leaves the group; what is under way is completed first. Who holds the group (a DistributedDataParallel does) keeps
+/// it until its own end.
 void destroy_process_group();
 /// @throws Error before init_process_group
 ProcessGroupPtr default_group();

@@ -413,6 +413,23 @@ TEST_CASE("DDP: the first all-reduce begins before the last gradient exists, and
   });
 }
 
+TEST_CASE("DDP: in evaluation every rank has the running statistics of rank 0", "[parallel][ddp]") {
+  std::vector<Tensor> outputs(3);
+  run_ranks(3, [&](int rank) {
+    init_process_group("local");
+    SmallNet net;
+    DistributedDataParallel ddp(net);
+    cross_entropy(ddp(images(4, kFloat32) * (rank + 1)), labels(4)).backward();  // statistics of its own
+    const NoGradGuard guard;
+    ddp.eval();
+    outputs[static_cast<size_t>(rank)] = ddp(images(2, kFloat32));
+    ddp(images(2 + rank, kFloat32));  // no collective any more: ranks may evaluate as much as they like
+    if (rank == 1) ddp(images(2, kFloat32));
+  });
+  CHECK(outputs[1].equal(outputs[0]));
+  CHECK(outputs[2].equal(outputs[0]));
+}
+
 TEST_CASE("DDP moves 2 (k - 1) times the gradients, and the buffers once to each rank", "[parallel][ddp]") {
   const int ranks = GENERATE(2, 3, 4);
   std::atomic<int64_t> bytes{0}, gradients{0}, buffers{0};

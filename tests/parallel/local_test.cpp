@@ -291,6 +291,8 @@ TEST_CASE("local: a rank whose call was refused is still in step with the others
 TEST_CASE("local: bad arguments are refused at once", "[parallel][local][errors]") {
   CHECK_THROWS_WITH(default_group(), Contains("init_process_group"));
   CHECK_THROWS_WITH(init_process_group("mpi"), Contains("'mpi'; accepted: local, gloo"));
+  CHECK_THROWS_WITH(init_process_group("local", {.timeout = milliseconds(0)}), Contains("more than 0, up to a year"));
+  CHECK_THROWS_WITH(init_process_group("local", {.timeout = milliseconds::max()}), Contains("up to a year"));
   CHECK(get_rank() == 0);
   CHECK(get_world_size() == 1);
   CHECK_THROWS_WITH(run_ranks(0, [](int) {}), Contains("accepted: 1 or more"));

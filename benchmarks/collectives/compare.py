@@ -1,0 +1,59 @@
+"""DDP over Gloo in Tandem and in PyTorch, two ranks with a thread each, interleaved: medians over the rounds, and
+PyTorch's time over Tandem's.
+
+  python compare.py BUILD [ROUNDS] [JSON]      BUILD: a configured and built folder; python: one with torch
+"""
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def run(command):
+    out = subprocess.run(command, check=True, capture_output=True, text=True,
+                         env=dict(os.environ, TANDEM_NUM_THREADS="1", OMP_NUM_THREADS="1")).stdout
+    line = next(line for line in out.splitlines() if "{" in line)  # the launcher puts the rank before it
+    return json.loads(line[line.index("{"):])
+
+
+def cpu():
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.machine()
+
+
+def main():
+    build = Path(sys.argv[1])
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    commands = {
+        "tandem": [build / "tools/tandem", "launch", "-n", "2", "--", build / "benchmarks/benchmark_ddp"],
+        "pytorch": [sys.executable, HERE / "ddp_torch.py"],
+    }
+    samples = {name: {} for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            for key, value in run(command).items():
+                samples[name].setdefault(key, []).append(value)
+    medians = {name: {key: statistics.median(v) for key, v in s.items()} for name, s in samples.items()}
+    ratio = {key: medians["pytorch"][key] / ms for key, ms in medians["tandem"].items() if key in medians["pytorch"]}
+    print(f"{'milliseconds':24}{'Tandem':>10}{'PyTorch':>10}{'ratio':>8}")
+    for key, ms in medians["pytorch"].items():
+        ours = medians["tandem"].get(key)
+        print(f"{key:24}{ours if ours is not None else float('nan'):10.3f}{ms:10.3f}{ratio.get(key, float('nan')):8.2f}")
+    print(f"share of the communication that Tandem's backward hid: {medians['tandem']['hidden_share']:.2f}")
+    if len(sys.argv) > 3:
+        commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+        Path(sys.argv[3]).write_text(json.dumps({
+            "cpu": cpu(), "cores": os.cpu_count(), "ranks": 2, "threads_per_rank": 1, "rounds": rounds,
+            "commit": commit.stdout.strip(), "command": "benchmarks/collectives/compare.py " + " ".join(sys.argv[1:]),
+            "samples_ms": samples, "median_ms": medians, "pytorch_over_tandem": ratio}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
