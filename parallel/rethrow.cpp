@@ -13,7 +13,7 @@ std::string what_of(const std::exception_ptr& exception) {
 }
 
 void rethrow_named(const std::exception_ptr& exception, const std::string& who) {
-  const std::string text = who + ": " + what_of(exception);
+  const std::string text = (who.empty() ? "" : who + ": ") + what_of(exception);
   try {
     std::rethrow_exception(exception);
   } catch (const IndexError&) {

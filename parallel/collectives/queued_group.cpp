@@ -6,6 +6,7 @@
 #include "tandem/autograd/copy.h"
 #include "tandem/autograd/factory.h"
 #include "tandem/parallel/collectives/communicator.h"
+#include "tandem/parallel/rethrow.h"
 #include "tandem/parallel/worker_thread.h"
 
 namespace tandem::distributed {
@@ -24,7 +25,7 @@ class QueuedWork final : public Work {
   void wait() override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return done_; });  // the communicator's waits end within the timeout
-    if (failure_) std::rethrow_exception(failure_);
+    if (failure_) detail::rethrow_named(failure_, "");
   }
   void run(const std::function<void()>& f) {
     const auto start = std::chrono::steady_clock::now();
