@@ -1,5 +1,5 @@
-// DistributedDataParallel against its reference, bit for bit: one device that accumulates the gradients of the shards'
-// mean losses in order and multiplies them by 1 / k. And what it refuses.
+// DistributedDataParallel: what it refuses and names, its buckets, its overlap with backward, and the bytes that it
+// moves.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,179 +11,17 @@
 #include "tandem/models/models.h"
 #include "tandem/parallel/collectives/communicator.h"
 #include "tandem/parallel/collectives/local.h"
-#include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
-#include "tandem/tests/formula.h"
+#include "tandem/tests/parallel/small_net.h"
 #include "tandem/tests/temporary.h"
 
 using namespace tandem;
 using namespace tandem::distributed;
 using nn::parallel::DistributedDataParallel;
 using nn::parallel::DistributedDataParallelOptions;
-using State = std::vector<Tensor>;
-
-namespace {
-
-/// A convolution, batch norm, dropout and a shared linear layer, which is used twice.
-struct SmallNetImpl : nn::Cloneable<SmallNetImpl> {
-  SmallNetImpl() { reset(); }
-  void reset() override {
-    conv = register_module("conv", nn::Conv2d(1, 4, 5));
-    norm = register_module("norm", nn::BatchNorm2d(4));
-    drop = register_module("drop", nn::Dropout(0.5));
-    mix = register_module("mix", nn::Linear(64, 64));
-    out = register_module("out", nn::Linear(64, 10));
-  }
-  Tensor forward(const Tensor& x) {
-    const Tensor h = max_pool2d(relu(norm(conv(x))), 6).flatten(1);
-    return out(mix(drop(relu(mix(h)))));
-  }
-  nn::Conv2d conv{nullptr};
-  nn::BatchNorm2d norm{nullptr};
-  nn::Dropout drop{nullptr};
-  nn::Linear mix{nullptr}, out{nullptr};
-};
-TANDEM_MODULE(SmallNet);
-
-Tensor images(int64_t n, DType dtype) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < n * 784; ++i) values.push_back(test::unit(i, 3));
-  return tensor(values, kFloat64).to(dtype).view({n, 1, 28, 28});
-}
-Tensor labels(int64_t n) {
-  std::vector<int64_t> values;
-  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<int64_t>(10 * test::unit(i, 4)));
-  return tensor(values);
-}
-/// Rows [first, end) of rank r of k: as even as they can be.
-Tensor shard(const Tensor& x, int r, int k) {
-  const int64_t n = x.size(0), first = n * r / k, end = n * (r + 1) / k;
-  return x.narrow(0, first, end - first);
-}
-State state_of(const nn::Module& module) {
-  const NoGradGuard guard;
-  State out;
-  for (const auto& item : module.state_dict()) out.push_back(item.value().detach().clone());
-  return out;
-}
-double largest_difference(const State& a, const State& b) {
-  double largest = a.size() == b.size() ? 0 : INFINITY;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    largest = std::max(largest, (a[i].to(kFloat64) - b[i].to(kFloat64)).abs().max().item<double>());
-  return largest;
-}
-
-struct Job {
-  int ranks = 2, steps = 3, accumulate = 1;  // backwards under no_sync before each step's last
-  int64_t rows = 12;
-  DType dtype = kFloat32;
-  bool train = true;
-  double bucket_mb = 25;
-};
-template <class Net> Net make_net(const Job& job) {
-  Net net;
-  net->to(job.dtype);
-  net->train(job.train);
-  return net;
-}
-template <class Net> optim::SGD make_optimizer(Net& net) {
-  return optim::SGD(net->parameters(), optim::SGDOptions(0.05).momentum(0.9));
-}
-
-template <class Net> State with_ddp(const Job& job) {
-  State result;
-  run_ranks(job.ranks, [&](int rank) {
-    init_process_group("local");
-    manual_seed(7 + static_cast<uint64_t>(rank));  // the initial values of rank 0 count
-    Net net = make_net<Net>(job);
-    manual_seed(11);
-    DistributedDataParallel ddp(net, DistributedDataParallelOptions().bucket_cap_mb(job.bucket_mb));
-    ddp.train(job.train);
-    auto optimizer = make_optimizer(net);
-    const Tensor x = images(job.rows, job.dtype), y = labels(job.rows);
-    for (int step = 0; step < job.steps; ++step) {
-      optimizer.zero_grad();
-      for (int part = 1; part < job.accumulate; ++part) {
-        const auto guard = ddp.no_sync();
-        cross_entropy(ddp(shard(x, rank, job.ranks)), shard(y, rank, job.ranks)).backward();
-      }
-      cross_entropy(ddp(shard(x, rank, job.ranks)), shard(y, rank, job.ranks)).backward();
-      optimizer.step();
-    }
-    if (rank == 0) result = state_of(*net);
-    barrier();
-    for (const Tensor& p : net->parameters()) {  // all ranks have the same
-      const Tensor first = p.detach().clone();
-      broadcast(first, 0);
-      TANDEM_CHECK(first.equal(p.detach()), "rank ", rank, " has other parameters than rank 0");
-    }
-  });
-  return result;
-}
-
-template <class Net> State with_one_device(const Job& job) {
-  manual_seed(7);
-  Net net = make_net<Net>(job);
-  manual_seed(11);
-  auto optimizer = make_optimizer(net);
-  const Tensor x = images(job.rows, job.dtype), y = labels(job.rows);
-  for (int step = 0; step < job.steps; ++step) {
-    optimizer.zero_grad();
-    // Each rank adds up its own backwards before the ranks are added up; the buffers are those of shard 0.
-    std::vector<State> by_rank(static_cast<size_t>(job.ranks));
-    const NoGradGuard no_grad;
-    State buffers_before, buffers_after;
-    for (const Tensor& b : net->buffers()) buffers_before.push_back(b.clone());
-    for (int r = 0; r < job.ranks; ++r) {
-      for (size_t i = 0; i < buffers_before.size(); ++i) net->buffers()[i].copy_(buffers_before[i]);
-      GeneratorGuard guard(default_generator(kCPU, static_cast<uint64_t>(r)));
-      for (int part = 0; part < job.accumulate; ++part) {
-        const EnableGradGuard grad;
-        cross_entropy(net(shard(x, r, job.ranks)), shard(y, r, job.ranks)).backward();
-      }
-      for (const Tensor& p : net->parameters()) by_rank[static_cast<size_t>(r)].push_back(p.grad().clone());
-      if (r == 0)
-        for (const Tensor& b : net->buffers()) buffers_after.push_back(b.clone());
-      net->zero_grad();
-    }
-    for (size_t i = 0; i < net->parameters().size(); ++i) {
-      Tensor sum = by_rank[0][i].clone();
-      for (size_t r = 1; r < by_rank.size(); ++r) sum.add_(by_rank[r][i]);
-      net->parameters()[i].set_grad(sum.mul_(1.0 / job.ranks));
-    }
-    for (size_t i = 0; i < buffers_after.size(); ++i) net->buffers()[i].copy_(buffers_after[i]);
-    optimizer.step();
-  }
-  return state_of(*net);
-}
-
-}  // namespace
-
-TEST_CASE("DDP over k ranks equals one device that accumulates the shards, bit for bit", "[parallel][ddp]") {
-  Job job;
-  job.ranks = GENERATE(1, 2, 3, 4);
-  job.rows = GENERATE(12, 13);
-  job.dtype = GENERATE(kFloat32, kFloat64);
-  job.train = GENERATE(true, false);
-  INFO(job.ranks << " ranks, " << job.rows << " rows, " << job.dtype << ", training " << job.train);
-  CHECK(largest_difference(with_ddp<SmallNet>(job), with_one_device<SmallNet>(job)) == 0);
-}
-
-TEST_CASE("DDP of the shared models equals its reference, bit for bit", "[parallel][ddp]") {
-  Job job;
-  job.ranks = GENERATE(2, 3);
-  job.bucket_mb = GENERATE(0.01, 25.0);  // many buckets, and one
-  CHECK(largest_difference(with_ddp<models::Mlp>(job), with_one_device<models::Mlp>(job)) == 0);
-  CHECK(largest_difference(with_ddp<models::Lenet>(job), with_one_device<models::Lenet>(job)) == 0);
-}
-
-TEST_CASE("DDP: gradients that add up under no_sync are reduced by the first backward after it", "[parallel][ddp]") {
-  Job job;
-  job.ranks = GENERATE(2, 3);
-  job.accumulate = 3;
-  job.bucket_mb = 0.01;
-  CHECK(largest_difference(with_ddp<models::Lenet>(job), with_one_device<models::Lenet>(job)) == 0);
-}
+using test::images;
+using test::labels;
+using test::SmallNet;
 
 namespace {
 

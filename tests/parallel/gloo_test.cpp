@@ -5,10 +5,10 @@
 #include <atomic>
 #include <limits>
 
-#include "tandem/core/rank_context.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/formula.h"
+#include "tandem/tests/parallel/gloo_ranks.h"
 
 using namespace tandem;
 using namespace tandem::distributed;
@@ -17,27 +17,8 @@ using std::chrono::seconds;
 
 namespace {
 
-/// Runs f(group) on `size` threads, each a rank of one group. Returns what each threw, "" for nothing.
 std::vector<std::string> run_group(int size, milliseconds timeout, const std::function<void(ProcessGroup&)>& f) {
-  const StoreServer server("secret");
-  std::vector<std::string> errors(static_cast<size_t>(size));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank)
-    threads.emplace_back([&, rank] {
-      RankContext context;
-      context.rank = std::make_shared<RankState>();
-      const RankContextGuard guard(std::move(context));
-      try {
-        GlooJob job{std::make_shared<StoreClient>("127.0.0.1", server.port(), "secret", timeout)};
-        const ProcessGroupPtr group =
-            make_queued_group(rank, size, "gloo", timeout, make_gloo_communicator(rank, size, std::move(job), timeout));
-        f(*group);
-      } catch (const std::exception& error) {
-        errors[static_cast<size_t>(rank)] = error.what();
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  return errors;
+  return test::run_gloo_ranks(size, timeout, [&](const ProcessGroupPtr& group) { f(*group); });
 }
 /// The same, where each rank counts what is wrong: Catch2's assertions are not for several threads.
 int64_t count_wrong(int size, const std::function<int64_t(ProcessGroup&)>& f) {
@@ -49,12 +30,6 @@ int64_t count_wrong(int size, const std::function<int64_t(ProcessGroup&)>& f) {
     }
   return wrong;
 }
-bool skipped() {
-  if (TANDEM_HAS_GLOO) return false;
-  WARN("SKIPPED: built without Gloo");
-  return true;
-}
-
 /// Rank r's elements: fractions that rounding touches for floating dtypes, small integers otherwise.
 double element(DType dtype, int rank, int64_t i) {
   const double unit = test::unit(i, static_cast<uint32_t>(rank + 1));
@@ -126,7 +101,7 @@ int64_t check_moves(ProcessGroup& group, DType dtype, int64_t n) {
 }  // namespace
 
 TEST_CASE("gloo: every collective equals what is written out, to the bit", "[parallel][gloo]") {
-  if (skipped()) return;
+  if (test::without_gloo()) return;
   const int size = GENERATE(range(1, 9));
   INFO(size << " ranks");
   CHECK(count_wrong(size, [&](ProcessGroup& group) {
@@ -142,7 +117,7 @@ TEST_CASE("gloo: every collective equals what is written out, to the bit", "[par
 }
 
 TEST_CASE("gloo: a million elements go in segments", "[parallel][gloo]") {
-  if (skipped()) return;
+  if (test::without_gloo()) return;
   const int size = GENERATE(2, 3, 8);
   INFO(size << " ranks");
   constexpr int64_t kCount = (1 << 20) + 3;
@@ -166,7 +141,7 @@ TEST_CASE("gloo: a million elements go in segments", "[parallel][gloo]") {
 }
 
 TEST_CASE("gloo: MIN and MAX carry NaN on, from any rank", "[parallel][gloo]") {
-  if (skipped()) return;
+  if (test::without_gloo()) return;
   CHECK(count_wrong(3, [](ProcessGroup& group) {
           int64_t wrong = 0;
           for (int from = 0; from < 3; ++from)
@@ -180,7 +155,7 @@ TEST_CASE("gloo: MIN and MAX carry NaN on, from any rank", "[parallel][gloo]") {
 }
 
 TEST_CASE("gloo: beyond eight ranks the ring gives all the same bits", "[parallel][gloo]") {
-  if (skipped()) return;
+  if (test::without_gloo()) return;
   constexpr int kRanks = 9;
   std::vector<Tensor> sums(kRanks);
   CHECK(count_wrong(kRanks, [&](ProcessGroup& group) {
@@ -198,7 +173,7 @@ TEST_CASE("gloo: beyond eight ranks the ring gives all the same bits", "[paralle
 }
 
 TEST_CASE("gloo: strided tensors, and the bytes that are sent", "[parallel][gloo]") {
-  if (skipped()) return;
+  if (test::without_gloo()) return;
   std::atomic<int64_t> sent{0};
   constexpr int64_t kBytes = 1001 * 4;
   for (const int size : {1, 2, 3, 5}) {
@@ -214,7 +189,7 @@ TEST_CASE("gloo: strided tensors, and the bytes that are sent", "[parallel][gloo
 }
 
 TEST_CASE("gloo: sends and receives pair up by rank and tag, in order, beside collectives", "[parallel][gloo]") {
-  if (skipped()) return;
+  if (test::without_gloo()) return;
   CHECK(count_wrong(3, [](ProcessGroup& group) {
           const int rank = group.rank(), next = (rank + 1) % 3, before = (rank + 2) % 3;
           std::vector<WorkPtr> works;
@@ -233,7 +208,7 @@ TEST_CASE("gloo: sends and receives pair up by rank and tag, in order, beside co
 }
 
 TEST_CASE("gloo: ranks that do different things hear the same error", "[parallel][gloo][errors]") {
-  if (skipped()) return;
+  if (test::without_gloo()) return;
   struct Case {
     std::function<void(ProcessGroup&)> call;
     const char *first, *second;
@@ -264,7 +239,7 @@ TEST_CASE("gloo: ranks that do different things hear the same error", "[parallel
 }
 
 TEST_CASE("gloo: a rank that leaves or hangs ends the waits of the others, by name", "[parallel][gloo][errors]") {
-  if (skipped()) return;
+  if (test::without_gloo()) return;
   const auto gone = run_group(3, seconds(60), [](ProcessGroup& g) {
     g.all_reduce(ones({3}))->wait();
     if (g.rank() != 2) g.all_reduce(ones({3}), ReduceOp::SUM, "bucket 0")->wait();
@@ -299,7 +274,7 @@ TEST_CASE("gloo: a rank that leaves or hangs ends the waits of the others, by na
 }
 
 TEST_CASE("gloo: a group stays failed with its first error; abort tells the others", "[parallel][gloo][errors]") {
-  if (skipped()) return;
+  if (test::without_gloo()) return;
   std::vector<std::string> second(2);
   const auto errors = run_group(2, seconds(60), [&](ProcessGroup& g) {
     const auto me = static_cast<size_t>(g.rank());
@@ -323,7 +298,7 @@ TEST_CASE("gloo: a group stays failed with its first error; abort tells the othe
 }
 
 TEST_CASE("gloo: ranks that do not come together say who is missing or counts otherwise", "[parallel][gloo][errors]") {
-  if (skipped()) return;
+  if (test::without_gloo()) return;
   const StoreServer server("");
   const auto join = [&](int rank, int size, const std::string& name, milliseconds timeout) -> std::string {
     try {
@@ -348,7 +323,7 @@ TEST_CASE("gloo: ranks that do not come together say who is missing or counts ot
 }
 
 TEST_CASE("gloo: what the environment lacks is named", "[parallel][gloo][errors]") {
-  if (skipped()) {
+  if (test::without_gloo()) {
     CHECK_THROWS_WITH(init_process_group("gloo"), Contains("libgloo-dev"));
     return;
   }

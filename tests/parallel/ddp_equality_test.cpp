@@ -1,0 +1,205 @@
+// DistributedDataParallel against its reference, bit for bit: one device that accumulates the gradients of the shards'
+// mean losses in order and multiplies them by 1 / k. And against DataParallel, where the two must coincide.
+#include "tandem/models/models.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/devices.h"
+#include "tandem/tests/parallel/gloo_ranks.h"
+#include "tandem/tests/parallel/small_net.h"
+
+using namespace tandem;
+using namespace tandem::distributed;
+using nn::parallel::DistributedDataParallel;
+using nn::parallel::DistributedDataParallelOptions;
+using test::images;
+using test::labels;
+using test::SmallNet;
+using State = std::vector<Tensor>;
+
+namespace {
+
+/// Rows [first, end) of rank r of k: as even as they can be.
+Tensor shard(const Tensor& x, int r, int k) {
+  const int64_t n = x.size(0), first = n * r / k, end = n * (r + 1) / k;
+  return x.narrow(0, first, end - first);
+}
+State state_of(const nn::Module& module) {
+  const NoGradGuard guard;
+  State out;
+  for (const auto& item : module.state_dict()) out.push_back(item.value().detach().clone());
+  return out;
+}
+double largest_difference(const State& a, const State& b) {
+  double largest = a.size() == b.size() ? 0 : INFINITY;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    largest = std::max(largest, (a[i].to(kFloat64) - b[i].to(kFloat64)).abs().max().item<double>());
+  return largest;
+}
+
+struct Job {
+  std::string backend = "local";
+  int ranks = 2, steps = 3, accumulate = 1;  // backwards under no_sync before each step's last
+  int64_t rows = 12;
+  DType dtype = kFloat32;
+  bool train = true;
+  double bucket_mb = 25;
+};
+template <class Net> Net make_net(const Job& job) {
+  Net net;
+  net->to(job.dtype);
+  net->train(job.train);
+  return net;
+}
+template <class Net> optim::SGD make_optimizer(Net& net) {
+  return optim::SGD(net->parameters(), optim::SGDOptions(0.05).momentum(0.9));
+}
+
+/// f(group) on every rank of a job; over Gloo the ranks are threads too.
+void run(const Job& job, const std::function<void(const ProcessGroupPtr&)>& f) {
+  if (job.backend == "local") {
+    run_ranks(job.ranks, [&](int) {
+      init_process_group("local");
+      f(default_group());
+    });
+    return;
+  }
+  for (const std::string& error : test::run_gloo_ranks(job.ranks, std::chrono::seconds(60), f))
+    TANDEM_CHECK(error.empty(), error);
+}
+std::vector<std::string> backends() {
+  if (TANDEM_HAS_GLOO) return {"local", "gloo"};
+  return {"local"};
+}
+
+template <class Net> State with_ddp(const Job& job) {
+  State result;
+  run(job, [&](const ProcessGroupPtr& group) {
+    const int rank = group->rank();
+    manual_seed(7 + static_cast<uint64_t>(rank));  // the initial values of rank 0 count
+    Net net = make_net<Net>(job);
+    manual_seed(11);
+    DistributedDataParallel ddp(net,
+                                DistributedDataParallelOptions().process_group(group).bucket_cap_mb(job.bucket_mb));
+    ddp.train(job.train);
+    auto optimizer = make_optimizer(net);
+    const Tensor x = images(job.rows, job.dtype), y = labels(job.rows);
+    for (int step = 0; step < job.steps; ++step) {
+      optimizer.zero_grad();
+      for (int part = 1; part < job.accumulate; ++part) {
+        const auto guard = ddp.no_sync();
+        cross_entropy(ddp(shard(x, rank, job.ranks)), shard(y, rank, job.ranks)).backward();
+      }
+      cross_entropy(ddp(shard(x, rank, job.ranks)), shard(y, rank, job.ranks)).backward();
+      optimizer.step();
+    }
+    if (rank == 0) result = state_of(*net);
+    for (const Tensor& p : net->parameters()) {  // all ranks have the same
+      const Tensor first = p.detach().clone();
+      group->broadcast(first, 0)->wait();
+      TANDEM_CHECK(first.equal(p.detach()), "rank ", rank, " has other parameters than rank 0");
+    }
+  });
+  return result;
+}
+
+template <class Net> State with_one_device(const Job& job) {
+  manual_seed(7);
+  Net net = make_net<Net>(job);
+  manual_seed(11);
+  auto optimizer = make_optimizer(net);
+  const Tensor x = images(job.rows, job.dtype), y = labels(job.rows);
+  for (int step = 0; step < job.steps; ++step) {
+    optimizer.zero_grad();
+    // Each rank adds up its own backwards before the ranks are added up; the buffers are those of shard 0.
+    std::vector<State> by_rank(static_cast<size_t>(job.ranks));
+    const NoGradGuard no_grad;
+    State buffers_before, buffers_after;
+    for (const Tensor& b : net->buffers()) buffers_before.push_back(b.clone());
+    for (int r = 0; r < job.ranks; ++r) {
+      for (size_t i = 0; i < buffers_before.size(); ++i) net->buffers()[i].copy_(buffers_before[i]);
+      GeneratorGuard guard(default_generator(kCPU, static_cast<uint64_t>(r)));
+      for (int part = 0; part < job.accumulate; ++part) {
+        const EnableGradGuard grad;
+        cross_entropy(net(shard(x, r, job.ranks)), shard(y, r, job.ranks)).backward();
+      }
+      for (const Tensor& p : net->parameters()) by_rank[static_cast<size_t>(r)].push_back(p.grad().clone());
+      if (r == 0)
+        for (const Tensor& b : net->buffers()) buffers_after.push_back(b.clone());
+      net->zero_grad();
+    }
+    for (size_t i = 0; i < net->parameters().size(); ++i) {
+      Tensor sum = by_rank[0][i].clone();
+      for (size_t r = 1; r < by_rank.size(); ++r) sum.add_(by_rank[r][i]);
+      net->parameters()[i].set_grad(sum.mul_(1.0 / job.ranks));
+    }
+    for (size_t i = 0; i < buffers_after.size(); ++i) net->buffers()[i].copy_(buffers_after[i]);
+    optimizer.step();
+  }
+  return state_of(*net);
+}
+
+template <class Net> State with_data_parallel(const Job& job) {
+  const test::Devices devices(job.ranks);
+  manual_seed(7);
+  Net net = make_net<Net>(job);
+  manual_seed(11);
+  nn::parallel::DataParallel dp(net, devices.list);
+  auto optimizer = make_optimizer(net);
+  const Tensor x = images(job.rows, job.dtype), y = labels(job.rows);
+  for (int step = 0; step < job.steps; ++step) {
+    optimizer.zero_grad();
+    cross_entropy(dp(x), y).backward();
+    optimizer.step();
+  }
+  return state_of(*net);
+}
+
+}  // namespace
+
+TEST_CASE("DDP over k ranks equals one device that accumulates the shards, bit for bit", "[parallel][ddp]") {
+  Job job;
+  job.backend = GENERATE(from_range(backends()));
+  job.ranks = GENERATE(1, 2, 3, 4);
+  job.rows = GENERATE(12, 13);
+  job.dtype = GENERATE(kFloat32, kFloat64);
+  job.train = GENERATE(true, false);
+  INFO(job.backend << ", " << job.ranks << " ranks, " << job.rows << " rows, " << job.dtype << ", training "
+                   << job.train);
+  CHECK(largest_difference(with_ddp<SmallNet>(job), with_one_device<SmallNet>(job)) == 0);
+}
+
+TEST_CASE("DDP of the shared models equals its reference, bit for bit", "[parallel][ddp]") {
+  Job job;
+  job.backend = GENERATE(from_range(backends()));
+  job.ranks = GENERATE(2, 3, 4);
+  job.bucket_mb = GENERATE(0.01, 25.0);  // many buckets, and one
+  CHECK(largest_difference(with_ddp<models::Mlp>(job), with_one_device<models::Mlp>(job)) == 0);
+  CHECK(largest_difference(with_ddp<models::Lenet>(job), with_one_device<models::Lenet>(job)) == 0);
+}
+
+TEST_CASE("DDP: gradients that add up under no_sync are reduced by the first backward after it", "[parallel][ddp]") {
+  Job job;
+  job.backend = GENERATE(from_range(backends()));
+  job.ranks = GENERATE(2, 3, 4);
+  job.accumulate = 3;
+  job.bucket_mb = 0.01;
+  CHECK(largest_difference(with_ddp<models::Lenet>(job), with_one_device<models::Lenet>(job)) == 0);
+}
+
+TEST_CASE("DP and DDP coincide bit for bit: equal shards, rows and ranks powers of two", "[parallel][ddp]") {
+  Job job;
+  job.backend = GENERATE(from_range(backends()));
+  job.ranks = GENERATE(2, 4);
+  job.dtype = GENERATE(kFloat32, kFloat64);
+  job.train = GENERATE(true, false);
+  job.rows = 16;
+  INFO(job.backend << ", " << job.ranks << " ranks, " << job.dtype << ", training " << job.train);
+  CHECK(largest_difference(with_ddp<SmallNet>(job), with_data_parallel<SmallNet>(job)) == 0);
+  CHECK(largest_difference(with_ddp<models::Mlp>(job), with_data_parallel<models::Mlp>(job)) == 0);
+}
+TEST_CASE("DP and DDP over three differ in rounding, so that comparing them can see a difference", "[parallel][ddp]") {
+  Job job;
+  job.ranks = 3;
+  const double difference = largest_difference(with_ddp<SmallNet>(job), with_data_parallel<SmallNet>(job));
+  CHECK(difference > 0);
+  CHECK(difference < 1e-5);  // float32, three steps
+}
