@@ -36,7 +36,7 @@ constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::minutes(5);
 /// All ranks must call the same collectives in the same order, with tensors of one dtype and size; calls start in that
 /// order and run beside the caller. Tensors of any strides and sizes (empty ones too) and of every dtype are taken; MIN
 /// and MAX carry NaN on. SUM and AVG add in rank order, so that all ranks get the same bits in every run: ((x0 + x1) +
-/// x2) + ..., AVG then times 1 / size (of integers SUM alone; of bool none).
+/// x2) + ..., AVG then times 1 / size (of integers SUM alone; of bool none). Gloo beyond 8 ranks adds round a ring.
 /// `about` is what an error says the collective was for.
 /// @throws Error at once for arguments that this rank can judge, DistributedError from Work::wait() for the rest
 class ProcessGroup {

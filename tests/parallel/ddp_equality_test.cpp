@@ -3,11 +3,11 @@
 #include "tandem/models/models.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/devices.h"
-#include "tandem/tests/parallel/gloo_ranks.h"
+#include "tandem/tests/parallel/ranks.h"
 #include "tandem/tests/parallel/small_net.h"
 
 using namespace tandem;
-using namespace tandem::distributed;
+using distributed::ProcessGroupPtr;
 using nn::parallel::DistributedDataParallel;
 using nn::parallel::DistributedDataParallelOptions;
 using test::images;
@@ -53,26 +53,9 @@ template <class Net> optim::SGD make_optimizer(Net& net) {
   return optim::SGD(net->parameters(), optim::SGDOptions(0.05).momentum(0.9));
 }
 
-/// f(group) on every rank of a job; over Gloo the ranks are threads too.
-void run(const Job& job, const std::function<void(const ProcessGroupPtr&)>& f) {
-  if (job.backend == "local") {
-    run_ranks(job.ranks, [&](int) {
-      init_process_group("local");
-      f(default_group());
-    });
-    return;
-  }
-  for (const std::string& error : test::run_gloo_ranks(job.ranks, std::chrono::seconds(60), f))
-    TANDEM_CHECK(error.empty(), error);
-}
-std::vector<std::string> backends() {
-  if (TANDEM_HAS_GLOO) return {"local", "gloo"};
-  return {"local"};
-}
-
 template <class Net> State with_ddp(const Job& job) {
   State result;
-  run(job, [&](const ProcessGroupPtr& group) {
+  test::run_over(job.backend, job.ranks, [&](const ProcessGroupPtr& group) {
     const int rank = group->rank();
     manual_seed(7 + static_cast<uint64_t>(rank));  // the initial values of rank 0 count
     Net net = make_net<Net>(job);
@@ -157,7 +140,7 @@ template <class Net> State with_data_parallel(const Job& job) {
 
 TEST_CASE("DDP over k ranks equals one device that accumulates the shards, bit for bit", "[parallel][ddp]") {
   Job job;
-  job.backend = GENERATE(from_range(backends()));
+  job.backend = GENERATE(from_range(test::backends()));
   job.ranks = GENERATE(1, 2, 3, 4);
   job.rows = GENERATE(12, 13);
   job.dtype = GENERATE(kFloat32, kFloat64);
@@ -169,7 +152,7 @@ TEST_CASE("DDP over k ranks equals one device that accumulates the shards, bit f
 
 TEST_CASE("DDP of the shared models equals its reference, bit for bit", "[parallel][ddp]") {
   Job job;
-  job.backend = GENERATE(from_range(backends()));
+  job.backend = GENERATE(from_range(test::backends()));
   job.ranks = GENERATE(2, 3, 4);
   job.bucket_mb = GENERATE(0.01, 25.0);  // many buckets, and one
   CHECK(largest_difference(with_ddp<models::Mlp>(job), with_one_device<models::Mlp>(job)) == 0);
@@ -178,7 +161,7 @@ TEST_CASE("DDP of the shared models equals its reference, bit for bit", "[parall
 
 TEST_CASE("DDP: gradients that add up under no_sync are reduced by the first backward after it", "[parallel][ddp]") {
   Job job;
-  job.backend = GENERATE(from_range(backends()));
+  job.backend = GENERATE(from_range(test::backends()));
   job.ranks = GENERATE(2, 3, 4);
   job.accumulate = 3;
   job.bucket_mb = 0.01;
@@ -187,7 +170,7 @@ TEST_CASE("DDP: gradients that add up under no_sync are reduced by the first bac
 
 TEST_CASE("DP and DDP coincide bit for bit: equal shards, rows and ranks powers of two", "[parallel][ddp]") {
   Job job;
-  job.backend = GENERATE(from_range(backends()));
+  job.backend = GENERATE(from_range(test::backends()));
   job.ranks = GENERATE(2, 4);
   job.dtype = GENERATE(kFloat32, kFloat64);
   job.train = GENERATE(true, false);

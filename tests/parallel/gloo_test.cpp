@@ -8,7 +8,7 @@
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/formula.h"
-#include "tandem/tests/parallel/gloo_ranks.h"
+#include "tandem/tests/parallel/ranks.h"
 
 using namespace tandem;
 using namespace tandem::distributed;

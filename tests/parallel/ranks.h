@@ -1,8 +1,9 @@
-// Threads that are ranks of a group over Gloo, as processes would be.
+// Threads that are the ranks of a group: over Gloo too, where they would be processes.
 #pragma once
 #include <thread>
 
 #include "tandem/core/rank_context.h"
+#include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/collectives/gloo.h"
 #include "tandem/tests/catch.h"
 
@@ -38,6 +39,24 @@ inline bool without_gloo() {
   if (TANDEM_HAS_GLOO) return false;
   WARN("SKIPPED: built without Gloo");
   return true;
+}
+
+/// The backends that are there.
+inline std::vector<std::string> backends() {
+  if (TANDEM_HAS_GLOO) return {"local", "gloo"};
+  return {"local"};
+}
+/// f(group) on every rank of a group over that backend. @throws what a rank throws
+inline void run_over(const std::string& backend, int size,
+                     const std::function<void(const distributed::ProcessGroupPtr&)>& f) {
+  if (backend == "local") {
+    distributed::run_ranks(size, [&](int) {
+      distributed::init_process_group("local");
+      f(distributed::default_group());
+    });
+    return;
+  }
+  for (const std::string& error : run_gloo_ranks(size, std::chrono::seconds(60), f)) TANDEM_CHECK(error.empty(), error);
 }
 
 }  // namespace tandem::test
