@@ -104,9 +104,10 @@ class Printer {
   std::string block(int64_t dim, int64_t offset, int64_t indent) const {
     const bool innermost = dim == x_.dim() - 1;
     const int64_t per_line = innermost ? std::max<int64_t>(1, (kLineWidth - indent) / (format_.width() + 2)) : 1;
-    const std::string break_lines = "," + std::string(innermost ? 1 : static_cast<size_t>(x_.dim() - dim - 1), '\n') +
-                                    std::string(static_cast<size_t>(indent) + 1, ' ');
-    std::string out = "[";
+    std::string break_lines(1, ',');
+    break_lines.append(innermost ? 1 : static_cast<size_t>(x_.dim() - dim - 1), '\n');
+    break_lines.append(static_cast<size_t>(indent) + 1, ' ');
+    std::string out(1, '[');
     int64_t count = 0;
     for (const int64_t i : positions(dim)) {
       if (count > 0) out += count % per_line == 0 ? break_lines : ", ";
@@ -117,7 +118,7 @@ class Printer {
       else
         out += innermost ? format_(at(next)) : block(dim + 1, next, indent + 1);
     }
-    return out + "]";
+    return out + ']';
   }
 
   const Tensor& x_;

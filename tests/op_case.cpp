@@ -1,13 +1,12 @@
 #include "tandem/tests/op_case.h"
 
 #include <cstring>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "tandem/autograd/copy.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/factory.h"
+#include "tandem/tests/json.h"
 
 namespace tandem::test {
 namespace {
@@ -33,11 +32,8 @@ Fixture::Sum parse_sum(const Json& j) {
   return s;
 }
 std::vector<Fixture> load() {
-  const std::string path = std::string(TANDEM_TEST_FIXTURES) + "/ops.json";
-  std::ifstream in(path);
-  TANDEM_CHECK(in, "cannot open ", path);
   std::vector<Fixture> all;
-  const Json file = Json::parse(in);
+  const Json file = read_json("ops.json");
   for (const Json& j : file.at("cases")) {
     Fixture f{.name = j.at("name"), .family = j.at("family"), .inputs = {}, .outputs = {}, .grads = {}};
     for (const Json& spec : j.at("inputs")) f.inputs.push_back(parse_spec(spec));

@@ -1,19 +1,13 @@
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/json.h"
 
 using namespace tandem;
 using nlohmann::json;
 
 namespace {
 
-json read_json(const std::string& name) {
-  std::ifstream file(std::string(TANDEM_TEST_FIXTURES) + "/" + name);
-  REQUIRE(file);
-  return json::parse(file);
-}
 DType dtype_named(const std::string& text) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (name(static_cast<DType>(i)) == text) return static_cast<DType>(i);
@@ -41,7 +35,7 @@ Tensor build(const json& row) {
 }  // namespace
 
 TEST_CASE("tensors print as PyTorch prints them", "[print]") {
-  const json fixture = read_json("printing.json");
+  const json fixture = test::read_json("printing.json");
   REQUIRE(fixture["cases"].size() > 60);
   for (const json& row : fixture["cases"]) {
     INFO(row["name"]);

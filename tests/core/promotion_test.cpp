@@ -1,8 +1,7 @@
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/json.h"
 
 using namespace tandem;
 using nlohmann::json;
@@ -37,9 +36,7 @@ const std::map<std::string, Pairwise> kTables = {
 }  // namespace
 
 TEST_CASE("mixed dtypes promote as in PyTorch", "[promotion]") {
-  std::ifstream file(TANDEM_TEST_FIXTURES "/promotion.json");
-  REQUIRE(file);
-  const json fixture = json::parse(file);
+  const json fixture = test::read_json("promotion.json");
   const auto dtypes = fixture["dtypes"].get<std::vector<std::string>>();
   const auto numbers = fixture["numbers"].get<std::vector<std::string>>();
   REQUIRE(dtypes.size() == kDTypeCount);

@@ -1,12 +1,11 @@
 #include "tandem/data/samplers.h"
 
 #include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "tandem/core/generator.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/json.h"
 
 using namespace tandem;
 using namespace tandem::data::samplers;
@@ -68,8 +67,7 @@ TEST_CASE("distributed index lists follow PyTorch's rule for every size and worl
 }
 
 TEST_CASE("distributed index lists are those that PyTorch gave", "[data][samplers]") {
-  std::ifstream file(std::string(TANDEM_TEST_FIXTURES) + "/distributed_sampler.json");
-  const auto fixture = nlohmann::json::parse(file);
+  const auto fixture = test::read_json("distributed_sampler.json");
   size_t lists = 0;
   for (const char* kind : {"plain", "shuffled"})
     for (const auto& row : fixture.at(kind)) {

@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "tandem/models/models.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/formula.h"
+#include "tandem/tests/json.h"
 
 using namespace tandem;
 using nlohmann::json;
@@ -157,8 +156,7 @@ void follow(const json& run) {
 }  // namespace
 
 TEST_CASE("twenty steps of four models follow PyTorch's", "[models][training]") {
-  std::ifstream file(std::string(TANDEM_TEST_FIXTURES) + "/training.json");
-  const json fixture = json::parse(file);
+  const json fixture = test::read_json("training.json");
   REQUIRE(fixture.at("runs").size() == 8);
   for (const json& run : fixture.at("runs")) follow(run);
 }

@@ -1,12 +1,11 @@
 // Optimizers and schedules against PyTorch's: fixtures/optim.json.
 #include <cmath>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/formula.h"
+#include "tandem/tests/json.h"
 
 using namespace tandem;
 using nlohmann::json;
@@ -14,10 +13,7 @@ using nlohmann::json;
 namespace {
 
 const json& fixture() {
-  static const json all = [] {
-    std::ifstream file(std::string(TANDEM_TEST_FIXTURES) + "/optim.json");
-    return json::parse(file);
-  }();
+  static const json all = test::read_json("optim.json");
   return all;
 }
 
