@@ -20,6 +20,12 @@ void reset_weight_and_bias(const Tensor& weight, const Tensor& bias) {
 
 }  // namespace
 
+template class Cloneable<LinearImpl>;
+template class Cloneable<Conv2dImpl>;
+template class Cloneable<BatchNormImpl>;
+template class Cloneable<LayerNormImpl>;
+template class Cloneable<EmbeddingImpl>;
+
 void LinearImpl::reset() {
   TANDEM_CHECK(options.in_features() > 0 && options.out_features() > 0, "Linear: in_features ", options.in_features(),
                " and out_features ", options.out_features(), " must be positive");

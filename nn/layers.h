@@ -19,7 +19,7 @@ class LinearImpl : public Cloneable<LinearImpl> {
   Tensor weight;  // (out_features, in_features)
   Tensor bias;    // (out_features), undefined when options.bias() is false
 };
-TANDEM_MODULE(Linear);
+TANDEM_LIBRARY_MODULE(Linear);
 
 /// 2-d cross-correlation; x (N, C, H, W)
 class Conv2dImpl : public Cloneable<Conv2dImpl> {
@@ -37,7 +37,7 @@ class Conv2dImpl : public Cloneable<Conv2dImpl> {
   Tensor weight;  // (out_channels, in_channels / groups, KH, KW)
   Tensor bias;    // (out_channels), undefined when options.bias() is false
 };
-TANDEM_MODULE(Conv2d);
+TANDEM_LIBRARY_MODULE(Conv2d);
 
 /// Batch normalisation over (N, C) or (N, C, L), and over (N, C, H, W). The rank of x is checked.
 class BatchNormImpl : public Cloneable<BatchNormImpl> {
@@ -67,6 +67,7 @@ class BatchNormImpl : public Cloneable<BatchNormImpl> {
  private:
   int64_t min_dim_, max_dim_;
 };
+extern template class Cloneable<BatchNormImpl>;
 class BatchNorm1dImpl : public BatchNormImpl {
  public:
   explicit BatchNorm1dImpl(const BatchNormOptions& o) : BatchNormImpl(o, 2, 3) {}
@@ -90,7 +91,7 @@ class LayerNormImpl : public Cloneable<LayerNormImpl> {
   LayerNormOptions options;
   Tensor weight, bias;
 };
-TANDEM_MODULE(LayerNorm);
+TANDEM_LIBRARY_MODULE(LayerNorm);
 
 /// Rows of a table (num_embeddings, embedding_dim) by int64 index
 class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
@@ -106,6 +107,6 @@ class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
   EmbeddingOptions options;
   Tensor weight;
 };
-TANDEM_MODULE(Embedding);
+TANDEM_LIBRARY_MODULE(Embedding);
 
 }  // namespace tandem::nn

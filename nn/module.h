@@ -153,3 +153,8 @@ template <class Derived> std::shared_ptr<Module> Cloneable<Derived>::clone(std::
    public:                                                      \
     using ::tandem::nn::ModuleHolder<Name##Impl>::ModuleHolder; \
   }
+/// The same for a module of the library, which has the code of its clone() in one place: compiling it again for every
+/// file that includes the module's header would take longer than most files do.
+#define TANDEM_LIBRARY_MODULE(Name)            \
+  extern template class Cloneable<Name##Impl>; \
+  TANDEM_MODULE(Name)

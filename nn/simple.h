@@ -2,58 +2,45 @@
 #pragma once
 #include "tandem/nn/functional.h"
 #include "tandem/nn/module.h"
-#include "tandem/nn/print.h"
 
 namespace tandem::nn {
 
-/// A module that is its options and a function of them. `text`: its options as it prints them.
-#define TANDEM_OPTION_MODULE(Name, Options, default_options, call, text)  \
+/// A module that is its options and a function of them. How it prints itself is in simple.cpp.
+#define TANDEM_OPTION_MODULE(Name, Options, default_options, call)        \
   class Name##Impl : public Cloneable<Name##Impl> {                       \
    public:                                                                \
     explicit Name##Impl(const Options& o default_options) : options(o) {} \
-    void reset() override {}                                              \
-    void pretty_print(std::ostream& out) const override {                 \
-      out << #Name "(" << text << ")"; /* NOLINT: text is a list of << */ \
-    }                                                                     \
+    void reset() override;                                                \
+    void pretty_print(std::ostream& out) const override;                  \
     Tensor forward(const Tensor& x) { return call; }                      \
     Options options;                                                      \
   };                                                                      \
-  TANDEM_MODULE(Name)
-#define TANDEM_PLAIN_MODULE(Name, call, text)                                          \
-  class Name##Impl : public Cloneable<Name##Impl> {                                    \
-   public:                                                                             \
-    void reset() override {}                                                           \
-    void pretty_print(std::ostream& out) const override { out << #Name "(" text ")"; } \
-    Tensor forward(const Tensor& x) { return call; }                                   \
-  };                                                                                   \
-  TANDEM_MODULE(Name)
+  TANDEM_LIBRARY_MODULE(Name)
+#define TANDEM_PLAIN_MODULE(Name, call)                  \
+  class Name##Impl : public Cloneable<Name##Impl> {      \
+   public:                                               \
+    void reset() override;                               \
+    void pretty_print(std::ostream& out) const override; \
+    Tensor forward(const Tensor& x) { return call; }     \
+  };                                                     \
+  TANDEM_LIBRARY_MODULE(Name)
 
-TANDEM_PLAIN_MODULE(Sigmoid, x.sigmoid(), );
-TANDEM_PLAIN_MODULE(Tanh, x.tanh(), );
-TANDEM_PLAIN_MODULE(GELU, gelu(x), "approximate='none'");
-TANDEM_PLAIN_MODULE(SiLU, silu(x), );
-TANDEM_PLAIN_MODULE(Identity, x, );
-TANDEM_OPTION_MODULE(ReLU, ReLUOptions, = {}, functional::relu(x, options), (options.inplace() ? "inplace=True" : ""));
-TANDEM_OPTION_MODULE(LeakyReLU, LeakyReLUOptions, = {}, functional::leaky_relu(x, options),
-                     "negative_slope=" << printed(options.negative_slope()));
-TANDEM_OPTION_MODULE(ELU, ELUOptions, = {}, functional::elu(x, options), "alpha=" << printed(options.alpha()));
-TANDEM_OPTION_MODULE(Softmax, SoftmaxOptions, , softmax(x, options.dim()), "dim=" << options.dim());
-TANDEM_OPTION_MODULE(LogSoftmax, LogSoftmaxOptions, , log_softmax(x, options.dim()), "dim=" << options.dim());
-TANDEM_OPTION_MODULE(MaxPool2d, MaxPool2dOptions, , functional::max_pool2d(x, options),
-                     "kernel_size=" << printed(options.kernel_size()) << ", stride=" << printed(options.stride())
-                                    << ", padding=" << printed(options.padding()) << ", dilation="
-                                    << printed(options.dilation()) << ", ceil_mode=" << printed(options.ceil_mode()));
-TANDEM_OPTION_MODULE(AvgPool2d, AvgPool2dOptions, , functional::avg_pool2d(x, options),
-                     "kernel_size=" << printed(options.kernel_size()) << ", stride=" << printed(options.stride())
-                                    << ", padding=" << printed(options.padding()));
-TANDEM_OPTION_MODULE(AdaptiveAvgPool2d, AdaptiveAvgPool2dOptions, , adaptive_avg_pool2d(x, options.output_size()),
-                     "output_size=" << printed(options.output_size()));
-TANDEM_OPTION_MODULE(Flatten, FlattenOptions, = {}, x.flatten(options.start_dim(), options.end_dim()),
-                     "start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim());
-TANDEM_OPTION_MODULE(Dropout, DropoutOptions, = {}, dropout(x, options.p(), is_training()),
-                     "p=" << printed(options.p()) << ", inplace=False");
-TANDEM_OPTION_MODULE(Dropout2d, DropoutOptions, = {}, dropout2d(x, options.p(), is_training()),
-                     "p=" << printed(options.p()) << ", inplace=False");
+TANDEM_PLAIN_MODULE(Sigmoid, x.sigmoid());
+TANDEM_PLAIN_MODULE(Tanh, x.tanh());
+TANDEM_PLAIN_MODULE(GELU, gelu(x));
+TANDEM_PLAIN_MODULE(SiLU, silu(x));
+TANDEM_PLAIN_MODULE(Identity, x);
+TANDEM_OPTION_MODULE(ReLU, ReLUOptions, = {}, functional::relu(x, options));
+TANDEM_OPTION_MODULE(LeakyReLU, LeakyReLUOptions, = {}, functional::leaky_relu(x, options));
+TANDEM_OPTION_MODULE(ELU, ELUOptions, = {}, functional::elu(x, options));
+TANDEM_OPTION_MODULE(Softmax, SoftmaxOptions, , softmax(x, options.dim()));
+TANDEM_OPTION_MODULE(LogSoftmax, LogSoftmaxOptions, , log_softmax(x, options.dim()));
+TANDEM_OPTION_MODULE(MaxPool2d, MaxPool2dOptions, , functional::max_pool2d(x, options));
+TANDEM_OPTION_MODULE(AvgPool2d, AvgPool2dOptions, , functional::avg_pool2d(x, options));
+TANDEM_OPTION_MODULE(AdaptiveAvgPool2d, AdaptiveAvgPool2dOptions, , adaptive_avg_pool2d(x, options.output_size()));
+TANDEM_OPTION_MODULE(Flatten, FlattenOptions, = {}, x.flatten(options.start_dim(), options.end_dim()));
+TANDEM_OPTION_MODULE(Dropout, DropoutOptions, = {}, dropout(x, options.p(), is_training()));
+TANDEM_OPTION_MODULE(Dropout2d, DropoutOptions, = {}, dropout2d(x, options.p(), is_training()));
 
 /// A function as a module: Functional(relu), Functional(log_softmax, 1).
 class FunctionalImpl : public Cloneable<FunctionalImpl> {
@@ -62,24 +49,24 @@ class FunctionalImpl : public Cloneable<FunctionalImpl> {
   requires(sizeof...(Args) > 0) FunctionalImpl(Function function, Args... args)
       : function_([=](const Tensor& x) -> Tensor { return function(x, args...); }) {}
   FunctionalImpl(std::function<Tensor(const Tensor&)> function) : function_(std::move(function)) {}
-  void reset() override {}
+  void reset() override;
   Tensor forward(const Tensor& x) { return function_(x); }
 
  private:
   std::function<Tensor(const Tensor&)> function_;
 };
-TANDEM_MODULE(Functional);
+TANDEM_LIBRARY_MODULE(Functional);
 
 #define TANDEM_LOSS_MODULE(Name, function)                                                                     \
   class Name##Impl : public Cloneable<Name##Impl> {                                                            \
    public:                                                                                                     \
     explicit Name##Impl(const LossOptions& o = {}) : options(o) {}                                             \
-    void reset() override {}                                                                                   \
-    void pretty_print(std::ostream& out) const override { out << #Name "()"; }                                 \
+    void reset() override;                                                                                     \
+    void pretty_print(std::ostream& out) const override;                                                       \
     Tensor forward(const Tensor& x, const Tensor& target) { return functional::function(x, target, options); } \
     LossOptions options;                                                                                       \
   };                                                                                                           \
-  TANDEM_MODULE(Name)
+  TANDEM_LIBRARY_MODULE(Name)
 TANDEM_LOSS_MODULE(CrossEntropyLoss, cross_entropy);
 TANDEM_LOSS_MODULE(NLLLoss, nll_loss);
 TANDEM_LOSS_MODULE(MSELoss, mse_loss);
