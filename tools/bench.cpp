@@ -12,15 +12,17 @@ namespace {
 
 using namespace tandem::benchmarks;
 
-void list() {
-  for (const Benchmark& b : all_benchmarks()) std::printf("%s\n", b.name.c_str());
-}
-
 /// On a terminal, one line that is redrawn.
 void show_progress(double part) {
   if (!isatty(STDERR_FILENO)) return;
   std::fprintf(stderr, part < 1 ? "\r%3.0f %%" : "\r      \r", 100 * part);
   std::fflush(stderr);
+}
+
+}  // namespace
+
+void list_benchmarks() {
+  for (const Benchmark& b : all_benchmarks()) std::printf("%s\n", b.name.c_str());
 }
 
 void bench(const Settings& settings, const std::vector<std::string>& command_line) {
@@ -38,42 +40,6 @@ void bench(const Settings& settings, const std::vector<std::string>& command_lin
   const std::vector<Row> rows = run(cases, programs, settings, show_progress);
   std::printf("%s", table(rows).c_str());
   if (!settings.json.empty()) write_json(settings.json, rows, programs, settings, command_line);
-}
-
-}  // namespace
-
-void add_bench(CLI::App& app, std::vector<std::string> command_line) {
-  struct Options : Settings {
-    std::string markdown;
-    bool list = false;
-  };
-  auto s = std::make_shared<Options>();
-  CLI::App* const c = app.add_subcommand("bench", "Time operations and training steps, here and in peers");
-  c->add_option("--filter", s->filter, "Only benchmarks whose name contains this, or one of these parted by commas");
-  c->add_flag("--list", s->list, "Print the benchmarks' names");
-  c->add_option("--repeats", s->repeats, "Samples of each benchmark")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000));
-  c->add_option("--seconds", s->seconds, "How long a sample should take")
-      ->capture_default_str()
-      ->check(CLI::Range(1e-6, 3600.0));
-  c->add_option("--threads", s->threads, "Threads of every program; all usable cores unless given")
-      ->check(CLI::Range(1, 1024));
-  CLI::Option* const peers =
-      c->add_option("--peers", s->peers, "Peers to run interleaved, parted by commas; all unless named")
-          ->delimiter(',')
-          ->expected(0, -1);
-  c->add_option("--json", s->json, "Write every sample, the machine and the settings");
-  c->add_option("--markdown", s->markdown, "Print a table of a file that --json wrote, and run nothing");
-  c->callback([s, peers, command_line = std::move(command_line)] {
-    if (s->list) return list();
-    if (!s->markdown.empty()) {
-      std::printf("%s", markdown(s->markdown, s->filter).c_str());
-      return;
-    }
-    if (peers->count() > 0 && (s->peers.empty() || s->peers[0].empty())) s->peers = peer_names();
-    bench(*s, command_line);
-  });
 }
 
 }  // namespace tandem::tools

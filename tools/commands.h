@@ -1,16 +1,23 @@
-// The subcommands of `tandem`: each adds itself to the command line and runs when chosen.
+// The subcommands of `tandem`; main.cpp reads their options. (`tandem launch` is run_processes.)
 #pragma once
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "tandem/tools/demo/settings.h"
+
+namespace tandem::benchmarks {
+struct Settings;
+}
+
 namespace tandem::tools {
 
-void add_demo(CLI::App& app);
+/// Trains by the modes chosen, one after the other, and prints the table.
+void demo(DemoSettings settings);
+/// Shows what this machine and this build have. @return the number of problems
+int doctor();
+void list_benchmarks();
 /// command_line: as the user gave it, for the record.
-void add_bench(CLI::App& app, std::vector<std::string> command_line);
-void add_doctor(CLI::App& app);
-void add_launch(CLI::App& app);
+void bench(const benchmarks::Settings& settings, const std::vector<std::string>& command_line);
 /// Where FashionMNIST's files are: `asked` if not empty, else the Debian package's folder, also under TANDEM_DATA_ROOT.
 /// Empty when there are none.
 std::string find_fashion_mnist(const std::string& asked);

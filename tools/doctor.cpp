@@ -20,7 +20,6 @@ std::string find_fashion_mnist(const std::string& asked) {
   return "";
 }
 
-namespace {
 int doctor() {
   int problems = 0;
   const auto problem = [&](const char* what, const char* fix) {
@@ -47,13 +46,6 @@ int doctor() {
   if (memory_limit() < (int64_t(1) << 30)) problem("less than 1 GiB of memory", "give the machine or its cgroup more");
   std::printf(problems ? "%d problem(s)\n" : "no problems\n", problems);
   return problems;
-}
-}  // namespace
-
-void add_doctor(CLI::App& app) {
-  app.add_subcommand("doctor", "Show what this machine has, and the fix for each problem")->callback([] {
-    if (doctor() > 0) throw CLI::RuntimeError(1);
-  });
 }
 
 }  // namespace tandem::tools

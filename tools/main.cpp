@@ -1,22 +1,120 @@
-// The `tandem` command.
+// The `tandem` command: its subcommands' options, and what they call. CLI11 takes seconds to compile, so that no other
+// file has it.
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <iostream>
 
+#include "tandem/core/device.h"
 #include "tandem/tools/commands.h"
+#include "tandem/tools/ranks.h"
+#if TANDEM_HAS_BENCHMARKS
+#include "tandem/benchmarks/report.h"
+#endif
 
+namespace tandem::tools {
 namespace {
+
+void add_demo(CLI::App& app) {
+  auto s = std::make_shared<DemoSettings>();
+  CLI::App* const c = app.add_subcommand("demo", "Train a model on FashionMNIST on one device, under DP and under DDP");
+  c->add_option("--model", s->model, "mlp, lenet or fashion_cnn")
+      ->check(CLI::IsMember({"mlp", "lenet", "fashion_cnn"}));
+  c->add_option("--mode", s->modes, "single, dp, ddp_gloo, ddp_local, ddp (both) or all; several with commas between")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"single", "dp", "ddp_gloo", "ddp_local", "ddp", "all"}));
+  c->add_option("--devices", s->devices, "Virtual CPU devices of dp")->check(CLI::Range(1, kMaxDevices));
+  c->add_option("--ranks", s->ranks, "Ranks of ddp")->check(CLI::Range(1, kMaxDevices));
+  c->add_option("--backend", s->backend, "Of ddp: gloo (processes) or local (threads); both unless given")
+      ->check(CLI::IsMember({"gloo", "local"}));
+  c->add_option("--data", s->data, "Folder that holds FashionMNIST's four IDX files, plain or .gz");
+  c->add_option("--epochs", s->epochs, "Passes over the training images")->check(CLI::Range(0, 100000));
+  c->add_option("--batch-size", s->batch_size, "Images per step, over all devices or ranks")
+      ->check(CLI::Range(1, 60000));
+  c->add_option("--seed", s->seed, "Of initial values, order and dropout");
+  c->add_option("--threads", s->threads, "Threads to compute with; all usable cores unless given")
+      ->check(CLI::Range(1, 1024));
+  c->add_option("--save", s->save, "Write the state that the first mode trained, as safetensors");
+  c->add_option("--load", s->load, "Start from this state");
+  c->add_option("--json", s->json, "Write the table and the settings");
+  c->add_option("--rank-result", s->rank_result)->group("");  // hidden: this process is a rank, and writes here
+  c->callback([s] { demo(*s); });
+}
+
+void add_doctor(CLI::App& app) {
+  app.add_subcommand("doctor", "Show what this machine has, and the fix for each problem")->callback([] {
+    if (doctor() > 0) throw CLI::RuntimeError(1);
+  });
+}
+
+void add_launch(CLI::App& app) {
+  struct Options {
+    int count = 2;
+    int64_t timeout = 0;
+    std::vector<std::string> command;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* const c =
+      app.add_subcommand("launch", "Run a program as several ranks: tandem launch -n 2 -- program args");
+  c->add_option("-n,--ranks", o->count, "Processes to start")->capture_default_str()->check(CLI::Range(1, 1024));
+  c->add_option("--timeout", o->timeout, "Seconds that the whole job may take; 0: any number")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 31));
+  c->add_option("command", o->command, "The program and its arguments")->required();
+  c->callback([o] {
+    RankOptions options;
+    options.timeout = std::chrono::seconds(o->timeout);
+    const int status = run_processes(o->count, o->command, options);
+    if (status != 0) throw CLI::RuntimeError(status);
+  });
+}
+
+#if TANDEM_HAS_BENCHMARKS
+void add_bench(CLI::App& app, std::vector<std::string> command_line) {
+  struct Options : benchmarks::Settings {
+    std::string markdown;
+    bool list = false;
+  };
+  auto s = std::make_shared<Options>();
+  CLI::App* const c = app.add_subcommand("bench", "Time operations and training steps, here and in peers");
+  c->add_option("--filter", s->filter, "Only benchmarks whose name contains this, or one of these parted by commas");
+  c->add_flag("--list", s->list, "Print the benchmarks' names");
+  c->add_option("--repeats", s->repeats, "Samples of each benchmark")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  c->add_option("--seconds", s->seconds, "How long a sample should take")
+      ->capture_default_str()
+      ->check(CLI::Range(1e-6, 3600.0));
+  c->add_option("--threads", s->threads, "Threads of every program; all usable cores unless given")
+      ->check(CLI::Range(1, 1024));
+  CLI::Option* const peers =
+      c->add_option("--peers", s->peers, "Peers to run interleaved, parted by commas; all unless named")
+          ->delimiter(',')
+          ->expected(0, -1);
+  c->add_option("--json", s->json, "Write every sample, the machine and the settings");
+  c->add_option("--markdown", s->markdown, "Print a table of a file that --json wrote, and run nothing");
+  c->callback([s, peers, command_line = std::move(command_line)] {
+    if (s->list) return list_benchmarks();
+    if (!s->markdown.empty()) {
+      std::printf("%s", benchmarks::markdown(s->markdown, s->filter).c_str());
+      return;
+    }
+    if (peers->count() > 0 && (s->peers.empty() || s->peers[0].empty())) s->peers = benchmarks::peer_names();
+    bench(*s, command_line);
+  });
+}
+#endif
 
 int run(int argc, char** argv) {
   CLI::App app("Tandem: a tensor and autograd engine");
   app.require_subcommand(1);
-  tandem::tools::add_demo(app);
-  tandem::tools::add_doctor(app);
-  tandem::tools::add_launch(app);
+  add_demo(app);
+  add_doctor(app);
+  add_launch(app);
 #if TANDEM_HAS_BENCHMARKS
-  tandem::tools::add_bench(app, {argv, argv + argc});
+  add_bench(app, {argv, argv + argc});
 #endif
   try {
     app.parse(argc, argv);
@@ -30,9 +128,10 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+}  // namespace tandem::tools
 
 int main(int argc, char** argv) {
-  const int status = run(argc, argv);
+  const int status = tandem::tools::run(argc, argv);
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::cout) return status;
   std::fprintf(stderr, "tandem: cannot write to the standard output: %s\n", std::strerror(errno));

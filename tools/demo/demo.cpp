@@ -71,35 +71,6 @@ DemoRun train_in_threads(const DemoSettings& s, const DemoData& data) {
   return run;
 }
 
-void demo(DemoSettings s, const std::string& rank_result) {
-  check_settings(s);
-  if (s.threads > 0) set_num_threads(s.threads);
-  if (!rank_result.empty()) {
-    distributed::init_process_group("gloo");
-    s.pictures = false;
-    const DemoRun run = train(s, DemoData(s.data), "ddp_gloo");
-    if (distributed::get_rank() == 0) write_run(rank_result, run);
-    distributed::destroy_process_group();
-    return;
-  }
-  set_cpu_device_count(std::max({cpu_device_count(), s.devices, s.ranks}));
-  const DemoData data(s.data);
-  std::vector<DemoRun> runs;
-  for (const std::string& mode : s.modes) {
-    const bool ranks = mode == "ddp_gloo" || mode == "ddp_local";
-    std::printf("%s%s by %s", runs.empty() ? "" : "\n", s.model.c_str(), mode.c_str());
-    if (mode == "dp") std::printf(" over %d virtual devices", s.devices);
-    if (ranks) std::printf(" over %d %s", s.ranks, mode == "ddp_gloo" ? "processes" : "threads");
-    std::printf(": batch %lld, %d thread(s)\n", static_cast<long long>(s.batch_size), get_num_threads());
-    std::fflush(stdout);
-    runs.push_back(mode == "ddp_gloo" ? train_in_processes(s)
-                   : ranks            ? train_in_threads(s, data)
-                                      : train(s, data, mode));
-  }
-  print_table(runs);
-  if (!s.json.empty()) write_json(s.json, s, runs);
-}
-
 /// "ddp" stands for both of its backends; --backend leaves one.
 std::vector<std::string> chosen_modes(const std::vector<std::string>& asked, const std::string& backend) {
   std::vector<std::string> modes;
@@ -120,38 +91,34 @@ std::vector<std::string> chosen_modes(const std::vector<std::string>& asked, con
 
 }  // namespace
 
-void add_demo(CLI::App& app) {
-  struct Options {
-    DemoSettings settings;
-    std::vector<std::string> modes = {"all"};
-    std::string backend, rank_result;
-  };
-  auto o = std::make_shared<Options>();
-  DemoSettings& s = o->settings;
-  CLI::App* const c = app.add_subcommand("demo", "Train a model on FashionMNIST on one device, under DP and under DDP");
-  c->add_option("--model", s.model, "mlp, lenet or fashion_cnn")->check(CLI::IsMember({"mlp", "lenet", "fashion_cnn"}));
-  c->add_option("--mode", o->modes, "single, dp, ddp_gloo, ddp_local, ddp (both) or all; several with commas between")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"single", "dp", "ddp_gloo", "ddp_local", "ddp", "all"}));
-  c->add_option("--devices", s.devices, "Virtual CPU devices of dp")->check(CLI::Range(1, kMaxDevices));
-  c->add_option("--ranks", s.ranks, "Ranks of ddp")->check(CLI::Range(1, kMaxDevices));
-  c->add_option("--backend", o->backend, "Of ddp: gloo (processes) or local (threads); both unless given")
-      ->check(CLI::IsMember({"gloo", "local"}));
-  c->add_option("--data", s.data, "Folder that holds FashionMNIST's four IDX files, plain or .gz");
-  c->add_option("--epochs", s.epochs, "Passes over the training images")->check(CLI::Range(0, 100000));
-  c->add_option("--batch-size", s.batch_size, "Images per step, over all devices or ranks")
-      ->check(CLI::Range(1, 60000));
-  c->add_option("--seed", s.seed, "Of initial values, order and dropout");
-  c->add_option("--threads", s.threads, "Threads to compute with; all usable cores unless given")
-      ->check(CLI::Range(1, 1024));
-  c->add_option("--save", s.save, "Write the state that the first mode trained, as safetensors");
-  c->add_option("--load", s.load, "Start from this state");
-  c->add_option("--json", s.json, "Write the table and the settings");
-  c->add_option("--rank-result", o->rank_result)->group("");  // hidden: this process is a rank, and writes here
-  c->callback([o] {
-    o->settings.modes = chosen_modes(o->modes, o->backend);
-    demo(o->settings, o->rank_result);
-  });
+void demo(DemoSettings s) {
+  s.modes = chosen_modes(s.modes, s.backend);
+  check_settings(s);
+  if (s.threads > 0) set_num_threads(s.threads);
+  if (!s.rank_result.empty()) {
+    distributed::init_process_group("gloo");
+    s.pictures = false;
+    const DemoRun run = train(s, DemoData(s.data), "ddp_gloo");
+    if (distributed::get_rank() == 0) write_run(s.rank_result, run);
+    distributed::destroy_process_group();
+    return;
+  }
+  set_cpu_device_count(std::max({cpu_device_count(), s.devices, s.ranks}));
+  const DemoData data(s.data);
+  std::vector<DemoRun> runs;
+  for (const std::string& mode : s.modes) {
+    const bool ranks = mode == "ddp_gloo" || mode == "ddp_local";
+    std::printf("%s%s by %s", runs.empty() ? "" : "\n", s.model.c_str(), mode.c_str());
+    if (mode == "dp") std::printf(" over %d virtual devices", s.devices);
+    if (ranks) std::printf(" over %d %s", s.ranks, mode == "ddp_gloo" ? "processes" : "threads");
+    std::printf(": batch %lld, %d thread(s)\n", static_cast<long long>(s.batch_size), get_num_threads());
+    std::fflush(stdout);
+    runs.push_back(mode == "ddp_gloo" ? train_in_processes(s)
+                   : ranks            ? train_in_threads(s, data)
+                                      : train(s, data, mode));
+  }
+  print_table(runs);
+  if (!s.json.empty()) write_json(s.json, s, runs);
 }
 
 }  // namespace tandem::tools

@@ -7,17 +7,9 @@
 
 #include "tandem/data/data.h"
 #include "tandem/tools/demo/net.h"
+#include "tandem/tools/demo/settings.h"
 
 namespace tandem::tools {
-
-struct DemoSettings {
-  std::string model = "fashion_cnn", data, save, load, json;
-  std::vector<std::string> modes = {"single", "dp", "ddp_gloo", "ddp_local"};
-  int epochs = 1, threads = 0, devices = 2, ranks = 2;
-  int64_t batch_size = 128;
-  uint64_t seed = 1;
-  bool pictures = true;  // a few test images with what the first mode's network takes them for
-};
 
 /// What came of one way.
 struct DemoRun {
