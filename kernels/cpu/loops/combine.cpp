@@ -1,6 +1,6 @@
 // Rows that combine the parts of several ranks or devices, element by element, in the order of the operands: y, x0, x1,
 // ...; contiguous, y may be one of the x. After each step the value has the tensors' type, as if the parts had been
-// added one after the other in memory. Scalars: whether the result is multiplied, by what.
+// added one after the other in memory. Scalars: whether the result is multiplied (an integer one never is), by what.
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -31,7 +31,7 @@ template <class Op, class T> void combine(const Loop& loop, int64_t begin, int64
       for (int64_t i = 0; i < n; ++i) total[i] = C(T(Op::join(total[i], C(x[i]))));
     }
     T* const y = at(0) + from;
-    if (scaled)
+    if (math::kFloating<C> && scaled)
       for (int64_t i = 0; i < n; ++i) y[i] = T(total[i] * scale);
     else
       for (int64_t i = 0; i < n; ++i) y[i] = T(total[i]);
