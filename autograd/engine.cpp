@@ -24,29 +24,29 @@ struct Ready {
   uint64_t priority() const { return node->edges().empty() ? ~uint64_t(0) : node->sequence(); }
 };
 
-/// The threads of one rank that run nodes of graphs over several devices, one per device.
+/// The threads of one rank that run nodes of graphs over several devices, one per device. They end with the rank.
 class Workers {
  public:
-  static Workers& instance() {
-    static Workers workers;
-    return workers;
-  }
-  void push(Ready ready) {
-    Worker& worker = worker_for(ready.task->context.rank.get(), ready.node->device());
+  static void push(Ready ready) {
+    const std::shared_ptr<Worker> worker = of(ready.task->context.state()).worker_for(ready.node->device());
     {
-      const std::lock_guard lock(worker.mutex);
-      worker.queue.push(std::move(ready));
+      const std::lock_guard lock(worker->mutex);
+      worker->queue.push(std::move(ready));
     }
-    worker.wake.notify_one();
+    worker->wake.notify_one();
   }
   ~Workers() {
-    for (auto& [key, worker] : workers_) {
+    for (auto& [device, worker] : workers_) {
       {
-        const std::lock_guard lock(worker.mutex);
-        worker.stop = true;
+        const std::lock_guard lock(worker->mutex);
+        worker->stop = true;
       }
-      worker.wake.notify_one();
-      worker.thread.join();
+      worker->wake.notify_one();
+      // The last that held the rank may be a worker, which was done with a task a moment after who waited for it.
+      if (worker->thread.get_id() == std::this_thread::get_id())
+        worker->thread.detach();
+      else
+        worker->thread.join();
     }
   }
 
@@ -58,10 +58,19 @@ class Workers {
     bool stop = false;
     std::thread thread;
   };
-  Worker& worker_for(RankState* rank, Device device) {
+  static Workers& of(RankState& rank) {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    if (!rank.engine_workers) rank.engine_workers = std::make_shared<Workers>();
+    return *static_cast<Workers*>(rank.engine_workers.get());
+  }
+  std::shared_ptr<Worker> worker_for(Device device) {
     const std::lock_guard lock(mutex_);
-    Worker& worker = workers_[{rank, device}];
-    if (!worker.thread.joinable()) worker.thread = std::thread([&worker] { serve(worker); });
+    std::shared_ptr<Worker>& worker = workers_[device];
+    if (!worker) {
+      worker = std::make_shared<Worker>();
+      worker->thread = std::thread([worker] { serve(*worker); });
+    }
     return worker;
   }
   static void serve(Worker& worker) {
@@ -98,12 +107,12 @@ class Workers {
       task.outstanding += static_cast<int>(next.size());
       task.last_sequence = std::max(task.last_sequence, RankContext::current().next_sequence);
     }
-    for (NodePtr& node : next) instance().push({std::move(node), ready.task});
+    for (NodePtr& node : next) push({std::move(node), ready.task});
     const std::lock_guard lock(task.mutex);
     if (--task.outstanding == 0) task.done.notify_all();
   }
   std::mutex mutex_;
-  std::map<std::pair<RankState*, Device>, Worker> workers_;
+  std::map<Device, std::shared_ptr<Worker>> workers_;
 };
 
 void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {
@@ -120,7 +129,7 @@ void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr>
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads();
   task->context.thread_share = (cores + task->devices - 1) / task->devices;  // equal; rounded up: none is left idle
   task->outstanding = static_cast<int>(ready.size());
-  for (NodePtr& node : ready) Workers::instance().push({std::move(node), task});
+  for (NodePtr& node : ready) Workers::push({std::move(node), task});
   std::unique_lock lock(task->mutex);
   task->done.wait(lock, [&] { return task->outstanding == 0; });
   uint64_t& next_sequence = RankContext::current().next_sequence;

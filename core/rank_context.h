@@ -26,6 +26,7 @@ struct RankState {
   int world_size = 1;                                        // of the default group
   std::atomic<int64_t> collectives{0};                       // started by this rank
   std::atomic<bool> warned_of_no_collective{false};
+  std::shared_ptr<void> engine_workers;  // the autograd engine's threads for this rank, once it needed any
 
  private:
   struct Generators;

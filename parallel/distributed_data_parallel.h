@@ -6,6 +6,7 @@
 #include "tandem/core/generator.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/reducer.h"
+#include "tandem/parallel/tensor_parts.h"
 
 namespace tandem::nn::parallel {
 
@@ -63,23 +64,16 @@ class DistributedDataParallelBase : public Module {
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
   template <class T> decltype(auto) moved(T&& argument) const {
-    if constexpr (std::is_same_v<std::decay_t<T>, Tensor>)
-      return argument.defined() ? argument.to(device_) : Tensor();
-    else
+    if constexpr (detail::TensorParts<std::decay_t<T>>::kHolds) {
+      std::decay_t<T> copy = std::forward<T>(argument);
+      detail::TensorParts<std::decay_t<T>>::visit(copy, [this](Tensor& t) { t = t.defined() ? t.to(device_) : t; });
+      return copy;
+    } else {
       return std::forward<T>(argument);
+    }
   }
   /// The end of a backward through an output waits for the reduction, even if no parameter of the module is reached.
   void watch(const Tensor& output);
-  template <class T> void watch(const std::vector<T>& outputs) {
-    for (const T& output : outputs) watch(output);
-  }
-  template <class... T> void watch(const std::tuple<T...>& outputs) {
-    std::apply([this](const auto&... each) { (watch(each), ...); }, outputs);
-  }
-  template <class A, class B> void watch(const std::pair<A, B>& outputs) {
-    watch(outputs.first), watch(outputs.second);
-  }
-  template <class T> void watch(const T&) {}  // something else: the hooks on the parameters are enough
 
  private:
   void check_same_model(const Module& module) const;
@@ -108,12 +102,12 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
   explicit DistributedDataParallel(M module, const DistributedDataParallelOptions& options = {})
       : DistributedDataParallelBase(pointer(module), options), module_(std::move(module)) {}
 
-  /// The module's forward, on inputs moved to its device.
+  /// The module's forward, on inputs moved to its device: tensors, and vectors, tuples, pairs and optionals of them.
   template <class... Args> auto forward(Args&&... args) {
     before_forward();
     const GeneratorGuard guard(generator());
     auto output = module_->forward(moved(std::forward<Args>(args))...);
-    watch(output);
+    detail::TensorParts<decltype(output)>::visit(output, [this](const Tensor& t) { watch(t); });
     return output;
   }
   template <class... Args> auto operator()(Args&&... args) { return forward(std::forward<Args>(args)...); }

@@ -10,6 +10,21 @@
 
 namespace tandem::nn::parallel {
 
+namespace {
+/// Nothing hides the bucket of the last gradients: it holds as many of them as fit into `cap`, and those before them
+/// have a bucket that need not wait.
+void split_last(std::vector<std::vector<size_t>>& plan, const std::vector<BucketItem>& items, int64_t cap) {
+  if (plan.empty()) return;
+  std::vector<size_t>& last = plan.back();
+  size_t from = last.size();
+  for (int64_t bytes = 0; from > 0 && (bytes += items[last[from - 1]].bytes) <= cap;) --from;
+  if (from == 0 || from == last.size()) return;
+  std::vector<size_t> rest(last.begin() + static_cast<ptrdiff_t>(from), last.end());
+  last.resize(from);
+  plan.push_back(std::move(rest));
+}
+}  // namespace
+
 std::vector<std::vector<size_t>> plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap) {
   std::vector<std::vector<size_t>> plan;
   struct Open {
@@ -29,6 +44,7 @@ std::vector<std::vector<size_t>> plan_buckets(const std::vector<BucketItem>& ite
     plan[bucket.bucket].push_back(i);
     bucket.bytes += items[i].bytes;
   }
+  split_last(plan, items, first_cap);
   return plan;
 }
 

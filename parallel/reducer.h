@@ -16,7 +16,8 @@ struct BucketItem {
   int64_t bytes;
 };
 /// Groups parameters, in reverse order, into buckets of one dtype and device and at most `cap` bytes (the first:
-/// `first_cap`, so that communication starts early); a larger parameter has its own.
+/// `first_cap`, so that communication starts early); a larger parameter has its own. The last bucket, whose gradients
+/// come last and which nothing hides, is split so that it too has at most `first_cap`.
 std::vector<std::vector<size_t>> plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap);
 
 struct ReducerOptions {

@@ -103,8 +103,10 @@ void run_ranks(int size, const std::function<void(int rank)>& f) {
   std::exception_ptr first;
   int first_rank = 0;
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads();
+  const DType default_dtype = get_default_dtype();
   const auto serve = [&](int rank) {
     RankContext context;
+    context.default_dtype = default_dtype;
     context.rank = std::make_shared<RankState>();
     context.thread_share = std::max(1, cores / size);
     const RankContextGuard guard(std::move(context));

@@ -1,5 +1,6 @@
 // Graphs over several devices and threads, and graphs so deep that no recursion would survive them.
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "tandem/core/device.h"
@@ -90,6 +91,32 @@ TEST_CASE("workers of several devices divide the cores of the thread that called
   const ThreadShareGuard guard(2);
   CHECK(share_in_backward({kCPU, "cpu:1"}) == 1);
   set_num_threads(threads);
+}
+
+TEST_CASE("the engine's workers end with their rank", "[autograd][devices]") {
+  const Devices devices(2);
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const auto run = [](const std::shared_ptr<RankState>& rank) {
+    RankContext context;
+    context.rank = rank;
+    const RankContextGuard guard(std::move(context));
+    const Tensor x = ones({2}).requires_grad_();
+    ((x * 2).to(Device("cpu:1")) * 3).sum().backward();
+    REQUIRE(x.grad().equal(full({2}, 6.f)));
+  };
+  run(std::make_shared<RankState>());
+  const auto before = threads();
+  {
+    std::vector<std::shared_ptr<RankState>> ranks(10);
+    for (auto& rank : ranks) run(rank = std::make_shared<RankState>());
+    CHECK(threads() >= before + 10);
+  }
+  for (int wait = 0; wait < 1000 && threads() > before; ++wait)  // one that let go of its rank itself is not joined
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(threads() <= before);
 }
 
 TEST_CASE("an error on a worker reaches the caller, and the next graph runs", "[autograd][devices]") {

@@ -12,6 +12,7 @@
 #include "tandem/parallel/collectives/communicator.h"
 #include "tandem/parallel/collectives/local.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/devices.h"
 #include "tandem/tests/parallel/small_net.h"
 #include "tandem/tests/temporary.h"
 
@@ -170,6 +171,40 @@ TEST_CASE("DDP: a module is in one at a time", "[parallel][ddp][errors]") {
   CHECK_THAT(error, Contains("weight is in another DistributedDataParallel already; accepted: one at a time"));
 }
 
+namespace {
+/// Adds up all that it is given.
+struct TotalImpl : nn::Cloneable<TotalImpl> {
+  TotalImpl() { reset(); }
+  void reset() override { scale = register_parameter("scale", full({1}, 2.0)); }
+  std::vector<Tensor> forward(const std::pair<Tensor, std::vector<Tensor>>& parts, double factor) {
+    Tensor sum = parts.first;
+    for (const Tensor& part : parts.second) sum = sum + part;
+    return {sum * scale * factor};
+  }
+  Tensor scale;
+};
+TANDEM_MODULE(Total);
+}  // namespace
+
+TEST_CASE("DDP moves the tensors in pairs and vectors to its device, and ranks have the caller's default dtype",
+          "[parallel][ddp]") {
+  const test::Devices devices(3);
+  set_default_dtype(kFloat64);
+  const std::string thrown_by = thrown(2, [](int rank) {
+    const Device home(kCPU, 1 + rank);
+    Total net;
+    net->to(home);
+    DistributedDataParallel ddp(net);
+    const Tensor one = ones({3});
+    const Tensor y = ddp(std::pair(one, std::vector<Tensor>{one, one.to(home)}), 0.5)[0];
+    y.sum().backward();
+    TANDEM_CHECK(y.device() == home && y.dtype() == kFloat64, y.device(), " ", y.dtype());
+    TANDEM_CHECK(net->scale.grad().item<double>() == 4.5, net->scale.grad());
+  });
+  set_default_dtype(kFloat32);
+  CHECK(thrown_by == "nothing was thrown");
+}
+
 TEST_CASE("buckets are filled from the last parameter, the first one small", "[parallel][ddp]") {
   using nn::parallel::BucketItem;
   const auto plan = [](std::vector<int64_t> bytes, int64_t first, int64_t cap) {
@@ -182,6 +217,9 @@ TEST_CASE("buckets are filled from the last parameter, the first one small", "[p
   CHECK(plan({4, 100, 4}, 8, 8) == Plan{{2}, {1}, {0}});
   CHECK(plan({4, 4, 4}, 100, 100) == Plan{{2, 1, 0}});
   CHECK(plan({}, 4, 8).empty());
+  CHECK(plan({4, 4, 100, 4}, 8, 1000) == Plan{{3}, {2}, {1, 0}});  // what comes last is small as well
+  CHECK(plan({100, 4, 4}, 8, 1000) == Plan{{2, 1}, {0}});
+  CHECK(plan({100, 4, 100, 4}, 8, 1000) == Plan{{3}, {2, 1, 0}});  // the last gradient is a large one
   CHECK(nn::parallel::plan_buckets({{kFloat32, kCPU, 4}, {kFloat64, kCPU, 8}, {kFloat32, kCPU, 4}}, 100, 100) ==
         Plan{{2, 0}, {1}});
 }
