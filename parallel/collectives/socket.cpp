@@ -27,7 +27,10 @@ AddressList look_up(const std::string& address, int port, int flags) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
   addrinfo* found = nullptr;
-  const int status = ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const std::string service = std::to_string(port);
+  int status = ::getaddrinfo(address.c_str(), service.c_str(), &hints, &found);
+  if (status != 0 && address == "localhost")  // always this machine (RFC 6761), also where no /etc/hosts says so
+    status = ::getaddrinfo("127.0.0.1", service.c_str(), &hints, &found);
   TANDEM_CHECK_AS(DistributedError, status == 0, "store: the address ", place(address, port),
                   " is not known: ", ::gai_strerror(status));
   return {found, &::freeaddrinfo};
