@@ -104,7 +104,7 @@ class Printer {
   std::string block(int64_t dim, int64_t offset, int64_t indent) const {
     const bool innermost = dim == x_.dim() - 1;
     const int64_t per_line = innermost ? std::max<int64_t>(1, (kLineWidth - indent) / (format_.width() + 2)) : 1;
-    std::string break_lines(1, ',');
+    std::string break_lines(1, ',');  // gcc 12 warns of an overflow in "," + std::string that is none
     break_lines.append(innermost ? 1 : static_cast<size_t>(x_.dim() - dim - 1), '\n');
     break_lines.append(static_cast<size_t>(indent) + 1, ' ');
     std::string out(1, '[');

@@ -37,11 +37,32 @@ void check_settings(DemoSettings& s) {
                std::max(s.devices, s.ranks), " devices or ranks; accepted: at least one image for each");
 }
 
+/// A new folder for this user alone, removed with all that is in it whatever happens.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::error_code error;
+    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+    TANDEM_CHECK(!error, "demo: no folder for temporary files: ", error.message(), "; TMPDIR must name one");
+    path_ = (parent / "tandem-demo-XXXXXX").string();
+    TANDEM_CHECK(::mkdtemp(path_.data()), "demo: cannot make ", path_, ": ", std::strerror(errno),
+                 "; TMPDIR must name a folder that can be written");
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;  // mkdtemp puts other letters in place of the six X
+};
+
 /// The ranks are this program again, each with the hidden option --rank-result.
 DemoRun train_in_processes(const DemoSettings& s) {
-  char folder[] = "/tmp/tandem-demo-XXXXXX";
-  TANDEM_CHECK(::mkdtemp(folder), "demo: no temporary folder: ", std::strerror(errno));
-  const std::string result = std::string(folder) + "/rank0.json";
+  const ScratchFolder folder;
+  const std::string result = folder.path() + "/rank0.json";
   std::vector<std::string> command = {"/proc/self/exe", "demo", "--mode", "ddp_gloo", "--rank-result", result};
   const auto add = [&](const char* option, const std::string& value) {
     command.emplace_back(option);
@@ -54,11 +75,8 @@ DemoRun train_in_processes(const DemoSettings& s) {
   if (!s.load.empty()) add("--load", s.load);
   if (!s.save.empty() && s.modes[0] == "ddp_gloo") add("--save", s.save);
   const int status = run_processes(s.ranks, command);
-  std::optional<DemoRun> run;
-  if (status == 0) run = read_run(result);
-  std::filesystem::remove_all(folder);
-  TANDEM_CHECK(run, "demo: a rank of ddp_gloo failed with exit status ", status);
-  return *run;
+  TANDEM_CHECK(status == 0, "demo: a rank of ddp_gloo failed with exit status ", status);
+  return read_run(result);
 }
 
 DemoRun train_in_threads(const DemoSettings& s, const DemoData& data) {
