@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # checks.sh BUILD: checks of the sources: formatting, clang-tidy (with the flags of the configured folder BUILD), the
-# order of the folders, that the loops leak no symbol, and that the README's program is the example.
+# order of the folders, that CUDA is called in one place, that the loops leak no symbol, and that the README's program is
+# the example.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -23,19 +24,29 @@ while IFS= read -r hit; do
 done < <(git grep -nE '#include' -- 'kernels/cpu/loops/*' 'kernels/functors.h' 'kernels/functors/*' 'kernels/philox.h' |
   grep -vE 'tandem/(core/(loop|half)|kernels/(functors|philox|functors/[a-z_0-9]+)|kernels/cpu/loops/[a-z_0-9]+)\.h|<(math|stdint)\.h>' || true)
 
+# The runtime's calls lie behind core/gpu_runtime.h, where they are checked. (cudaError..., cudaStream_t are no calls.)
+while IFS= read -r hit; do
+  echo "a call of the CUDA runtime outside of core/gpu_runtime_cuda.cpp: $hit"
+  failed=1
+done < <(git grep -nE '\bcuda[A-Z][A-Za-z0-9_]*\(|<<<' -- '*.h' '*.cpp' '*.cu' '*.cuh' ':!core/gpu_runtime_cuda.cpp' \
+  ':!kernels/cuda/launch.h' || true)
+
 if ! diff <(awk '/^```cpp/ && !seen++ { on = 1; next } /^```/ { on = 0 } on' README.md) examples/simple_model.cpp; then
   echo "the first program in README.md is not examples/simple_model.cpp"
   failed=1
 fi
 
 if command -v clang-format >/dev/null; then
-  git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror || failed=1
+  git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format --dry-run -Werror || failed=1
 else
   echo "SKIPPED formatting: clang-format is not installed"
 fi
 
 if command -v clang-tidy >/dev/null; then
-  git ls-files '*.cpp' | grep -vE '^(tests|benchmarks|kernels/cpu/loops)/' |
+  # What is compiled with CUDA's headers can only be read where they are.
+  toolkit=gpu_runtime_cuda.cpp
+  if grep -q "$toolkit" "$1/compile_commands.json"; then toolkit=none; else echo "SKIPPED clang-tidy of $toolkit"; fi
+  git ls-files '*.cpp' | grep -vE "^(tests|benchmarks|kernels/cpu/loops)/|/$toolkit|gpu_runtime_none.cpp" |
     xargs -P "$(nproc)" -n 2 clang-tidy -quiet -p "$1" 2>/dev/null || failed=1
 else
   echo "SKIPPED clang-tidy: it is not installed"

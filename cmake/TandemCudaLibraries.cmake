@@ -1,0 +1,46 @@
+# cuBLASLt, cuDNN and NCCL: in the toolkit, in the system's folders, or inside Python's nvidia wheels. The wheels hold
+# only versioned files (libcudnn.so.9): found by full name, and NAMES_PER_DIR so that the first folder counts, not the
+# first name.
+find_program(TANDEM_PYTHON python3)
+set(wheels "")
+if(TANDEM_PYTHON)
+  execute_process(COMMAND ${TANDEM_PYTHON} -c "import nvidia; print(';'.join(nvidia.__path__))" OUTPUT_VARIABLE wheels
+                  ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
+set(wheel_libraries "")
+foreach(folder ${wheels})
+  file(GLOB found ${folder}/*/lib)
+  list(APPEND wheel_libraries ${found})
+endforeach()
+
+# tandem_find_cuda_library(NAME header names...): where it is, and TANDEM_HAS_NAME.
+macro(tandem_find_cuda_library name header)
+  if(NOT TANDEM_WITH_${name} STREQUAL "OFF")
+    find_library(TANDEM_${name}_LIBRARY NAMES ${ARGN} NAMES_PER_DIR HINTS ${CUDAToolkit_LIBRARY_DIR}
+                 PATHS ${wheel_libraries})
+    if(TANDEM_${name}_LIBRARY)  # its header lies beside it, if anywhere
+      get_filename_component(folder ${TANDEM_${name}_LIBRARY} DIRECTORY)
+      find_path(TANDEM_${name}_INCLUDE ${header} HINTS ${folder}/../include ${CUDAToolkit_INCLUDE_DIRS})
+    endif()
+    if(TANDEM_${name}_LIBRARY AND TANDEM_${name}_INCLUDE)
+      set(TANDEM_HAS_${name} ON)
+    elseif(TANDEM_WITH_${name} STREQUAL "ON")
+      message(FATAL_ERROR "TANDEM_WITH_${name}=ON, but ${header} and its library were not found in the toolkit, in the "
+                          "system's folders or in Python's nvidia wheels; ./run setup --cuda brings them")
+    endif()
+  endif()
+endmacro()
+tandem_find_cuda_library(CUBLAS cublasLt.h cublasLt libcublasLt.so.${CUDAToolkit_VERSION_MAJOR})
+tandem_find_cuda_library(CUDNN cudnn.h cudnn libcudnn.so.9)
+tandem_find_cuda_library(NCCL nccl.h nccl libnccl.so.2)
+foreach(library CUBLAS CUDNN)
+  if(TANDEM_HAS_${library})
+    target_include_directories(tandem SYSTEM PRIVATE ${TANDEM_${library}_INCLUDE})
+    target_link_libraries(tandem PRIVATE ${TANDEM_${library}_LIBRARY})
+  endif()
+endforeach()
+# NCCL is loaded when a process group asks for it: from here, if it is not found where the system looks.
+if(TANDEM_HAS_NCCL)
+  get_filename_component(folder ${TANDEM_NCCL_LIBRARY} DIRECTORY)
+  target_compile_definitions(tandem PRIVATE TANDEM_NCCL_PATH="${folder}/libnccl.so.2")
+endif()
