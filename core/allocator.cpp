@@ -9,22 +9,10 @@
 #include <mutex>
 #include <vector>
 
+#include "tandem/core/cuda_allocator.h"
 #include "tandem/core/error.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define TANDEM_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TANDEM_ASAN 1
-#endif
-#endif
-#if defined(TANDEM_ASAN)
-#include <sanitizer/asan_interface.h>
-#else
-#define TANDEM_ASAN 0
-#define ASAN_POISON_MEMORY_REGION(data, bytes) (void(data), void(bytes))
-#define ASAN_UNPOISON_MEMORY_REGION(data, bytes) (void(data), void(bytes))
-#endif
+#include "tandem/core/page_locked.h"
+#include "tandem/core/poison.h"
 
 namespace tandem {
 namespace {
@@ -90,9 +78,9 @@ class Cache {
       if (!data) return nullptr;
       ++mine.blocks;
       stats_.reserved += static_cast<int64_t>(held);
-      ASAN_POISON_MEMORY_REGION(data, held);
+      poison(data, held);
     }
-    ASAN_UNPOISON_MEMORY_REGION(data, bytes);  // and not what the class adds: an overrun is found
+    unpoison(data, bytes);  // and not what the class adds: an overrun is found
     stats_.current += static_cast<int64_t>(bytes);
     stats_.peak = std::max(stats_.peak, stats_.current);
     ++stats_.allocations;
@@ -102,7 +90,7 @@ class Cache {
     const size_t index = class_of(bytes);
     const std::lock_guard lock(mutex_);
     classes_[index].free.push_back(data);
-    ASAN_POISON_MEMORY_REGION(data, class_bytes(index));
+    poison(data, class_bytes(index));
     stats_.current -= static_cast<int64_t>(bytes);
   }
   void empty() {
@@ -111,7 +99,7 @@ class Cache {
       const size_t held = class_bytes(index);
       Class& mine = classes_[index];
       for (void* const data : mine.free) {
-        ASAN_UNPOISON_MEMORY_REGION(data, held);
+        unpoison(data, held);
         give_to_system(data, held);
       }
       mine.blocks -= mine.free.size();
@@ -152,9 +140,9 @@ Cache& cache(int device_index) {
                "; accepted: 0 to ", kMaxDevices - 1);
   return caches.of_device[static_cast<size_t>(device_index)];
 }
-Cache& cache(Device device, const char* op) {
-  TANDEM_CHECK(device.is_cpu(), op, ": got ", device, "; accepted: a CPU device");
-  return cache(device.index());
+
+void empty_cpu_caches() noexcept {
+  for (Cache& each : caches.of_device) each.empty();
 }
 
 }  // namespace
@@ -166,7 +154,7 @@ void* allocate(int device_index, size_t bytes) {
   if (bytes <= kMaxBytes) {
     data = mine.take(bytes);
     if (!data) [[unlikely]] {
-      empty_cache();
+      empty_cpu_caches();
       data = mine.take(bytes);
     }
   }
@@ -182,11 +170,20 @@ void deallocate(int device_index, void* data, size_t bytes) noexcept {
   if (data) cache(device_index).give(data, bytes);
 }
 
-MemoryStats memory_stats(Device device) { return cache(device, "memory_stats").stats(); }
-void reset_peak_memory_stats(Device device) { cache(device, "reset_peak_memory_stats").reset_peak(); }
+MemoryStats memory_stats(Device device) {
+  return device.is_cuda() ? cuda::memory_stats(device) : cache(device.index()).stats();
+}
+void reset_peak_memory_stats(Device device) {
+  if (device.is_cuda())
+    cuda::reset_peak_memory_stats(device);
+  else
+    cache(device.index()).reset_peak();
+}
 
 void empty_cache() noexcept {
-  for (Cache& each : caches.of_device) each.empty();
+  empty_cpu_caches();
+  cuda::empty_cache();
+  empty_page_locked_cache();
 }
 
 }  // namespace tandem

@@ -1,4 +1,5 @@
-// Host memory for the virtual CPU devices: cached by size class, counted per device.
+// Host memory for the virtual CPU devices: cached by size class, counted per device. And what can be asked of the
+// memory of any device; that of GPUs comes from core/cuda_allocator.h.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +22,13 @@ struct MemoryStats {
   int64_t reserved = 0;     // bytes held from the system, freed blocks included
   int64_t allocations = 0;  // blocks handed out so far
 };
-/// @throws Error unless `device` is a virtual CPU device
+/// @throws Error when `device` is a GPU that does not exist
 MemoryStats memory_stats(Device device = kCPU);
 /// The peak starts again from what is in use now.
 void reset_peak_memory_stats(Device device = kCPU);
 
-/// Hands the freed blocks of all devices back to the system.
+/// Hands the freed blocks of all devices, GPUs and page-locked memory included, back to the system. Waits for GPUs that
+/// have any.
 void empty_cache() noexcept;
 
 }  // namespace tandem

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "tandem/core/error.h"
+#include "tandem/core/gpu_runtime.h"
 
 namespace tandem {
 namespace {
@@ -58,14 +58,19 @@ int device_count(DeviceType type) { return type == kCPU ? cpu_device_count() : c
 
 void check_device_exists(Device device) {
   if (device.index() < device_count(device.type())) return;
-  TANDEM_CHECK(!device.is_cuda(), "device ", device, " was asked for, but this build is without CUDA; accepted: cpu");
+  if (device.is_cuda()) {
+    const int count = cuda::device_count();
+    TANDEM_CHECK(count > 0, "device ", device, " was asked for, but there is no GPU: ", gpu::unavailable_reason(),
+                 "; accepted: cpu");
+    TANDEM_FAIL("device ", device, " does not exist; accepted: cuda:0 to cuda:", count - 1);
+  }
   TANDEM_FAIL("device ", device, " does not exist; there are ", cpu_device_count(),
               " virtual CPU devices (set_cpu_device_count or TANDEM_CPU_DEVICES changes that)");
 }
 
 namespace cuda {
 bool is_available() { return device_count() > 0; }
-int device_count() { return 0; }  // the CUDA backend is not part of this build
+int device_count() { return gpu::device_count(); }
 }  // namespace cuda
 
 }  // namespace tandem

@@ -53,7 +53,7 @@ int device_count(DeviceType type);
 void check_device_exists(Device device);
 
 namespace cuda {
-/// Whether a GPU can be used: never in a build without CUDA.
+/// Whether a GPU can be used: never in a build without CUDA, nor on a machine without a driver.
 bool is_available();
 int device_count();
 }  // namespace cuda

@@ -1,5 +1,5 @@
-// The 16-bit floating types as plain bits, and their conversions. No std and nothing but always-inline functions: the
-// loops, which are compiled once per instruction set, include it.
+// The 16-bit floating types as plain bits, and their conversions (on a GPU its own, which round alike). No std and
+// nothing but always-inline functions: the loops, which are compiled once per instruction set, include it.
 #pragma once
 #include <stdint.h>
 
@@ -17,6 +17,12 @@ struct BFloat16 {
   uint16_t bits;
   BFloat16() = default;
   TANDEM_HD constexpr explicit BFloat16(float value) : bits(0) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if (!__builtin_is_constant_evaluated()) {
+      asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+      return;
+    }
+#endif
     const uint32_t u = __builtin_bit_cast(uint32_t, value);
     const uint32_t rounded = u + 0x7fffu + ((u >> 16) & 1u);
     bits = uint16_t((value != value ? (u | 0x400000u) : rounded) >> 16);
@@ -29,6 +35,12 @@ struct Half {
   uint16_t bits;
   Half() = default;
   TANDEM_HD constexpr explicit Half(float value) : bits(0) {
+#if defined(__CUDA_ARCH__)
+    if (!__builtin_is_constant_evaluated()) {
+      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+      return;
+    }
+#endif
     const uint32_t u = __builtin_bit_cast(uint32_t, value);
     const uint32_t sign = (u >> 16) & 0x8000u, magnitude = u & 0x7fffffffu;
     // Subnormals: adding 0.5 lets the float adder do the rounding at the weight of binary16's last bit, 2^-24.
@@ -40,6 +52,13 @@ struct Half {
     bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));  // 65536; 65520 to 65535 round up to it
   }
   TANDEM_HD constexpr operator float() const {
+#if defined(__CUDA_ARCH__)
+    if (!__builtin_is_constant_evaluated()) {
+      float value;
+      asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+      return value;
+    }
+#endif
     const uint32_t sign = uint32_t(bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
     // Moving the exponent by a multiplication handles normals and subnormals alike: 2^112 = 2^(127 - 15).
     const float scaled = __builtin_bit_cast(float, magnitude << 13) * 0x1p112f;

@@ -33,12 +33,17 @@ struct RankState {
   std::unique_ptr<Generators> generators_;
 };
 
+enum class Float32Precision : int8_t { highest, high, medium };
+
 struct RankContext {
   std::shared_ptr<RankState> rank;  // null until this thread needs one: then the process's first rank
   bool grad_enabled = true;
   DType default_dtype = DType::float32;
-  int thread_share = 0;        // of the pool's threads; 0: all
-  uint64_t next_sequence = 0;  // of autograd nodes: a node comes after every node that it consumes
+  bool deterministic_algorithms = true;  // core/algorithms.h has these two
+  Float32Precision float32_precision = Float32Precision::highest;
+  int thread_share = 0;           // of the pool's threads; 0: all
+  std::shared_ptr<void> streams;  // that cuda::StreamGuard made current; null: the devices' default streams
+  uint64_t next_sequence = 0;     // of autograd nodes: a node comes after every node that it consumes
 
   static RankContext& current();
   RankState& state();

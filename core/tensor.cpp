@@ -2,6 +2,9 @@
 
 #include <limits>
 
+#include "tandem/core/cuda_allocator.h"
+#include "tandem/core/page_locked.h"
+
 namespace tandem {
 namespace {
 
@@ -45,6 +48,17 @@ Scalar Tensor::item() const {
   TANDEM_CHECK(numel() == 1, "item: the tensor is ", sizes(), "; it must have exactly one element");
   if (!is_cpu()) return cpu().item();
   return visit_dtype(dtype(), [&]<class T>() { return Scalar(*data<T>()); });
+}
+
+bool Tensor::is_pinned() const { return is_cpu() && is_page_locked(storage()->buffer.data); }
+void Tensor::record_stream(const cuda::Stream& stream) const {
+  char* const data = storage()->buffer.data;
+  TANDEM_CHECK(is_cuda() || is_pinned() || !data, "record_stream: the tensor is on ", device(),
+               "; accepted: a CUDA device, or page-locked memory");
+  if (is_cuda())
+    cuda::record_stream(device(), data, stream);
+  else
+    record_page_locked(data, stream);
 }
 
 int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
@@ -108,6 +122,16 @@ Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device
   const int64_t extent = last_element("empty_strided", sizes, strides, 0, dtype) + 1;
   const Storage storage(new StorageImpl(device, extent * element_size(dtype)));
   return Tensor(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, dtype)));
+}
+
+Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device) {
+  TANDEM_CHECK(device.is_cpu(), "empty: page-locked memory was asked for on ", device, "; accepted: a CPU device");
+  check_device_exists(device);
+  const int64_t bytes = checked_bytes("empty", sizes, dtype);
+  void* const data = allocate_page_locked(static_cast<size_t>(bytes));
+  const Storage storage(new StorageImpl(device, bytes, data, deallocate_page_locked));
+  const Shape shape(sizes);
+  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, shape, contiguous_strides(shape), 0, dtype)));
 }
 
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
@@ -209,8 +233,13 @@ Tensor alias(const Tensor& x) { return make_view(x, x.sizes(), x.strides(), x.st
 
 Tensor scalar(const Scalar& value, DType dtype, Device device) {
   Tensor out = empty({}, dtype, device);
-  visit_dtype(dtype,
-              [&]<class T>() { *out.data<T>() = value.is_floating_point() ? value.to<T>() : value.wrapped<T>(); });
+  visit_dtype(dtype, [&]<class T>() {
+    const T element = value.is_floating_point() ? value.to<T>() : value.wrapped<T>();
+    if (device.is_cpu())
+      *out.data<T>() = element;
+    else
+      gpu::copy_async(out.raw_data(), &element, sizeof(T), cuda::current_stream(device).handle());
+  });
   return out;
 }
 

@@ -30,6 +30,9 @@ class TensorIndex;
 namespace autograd {
 class Node;
 }
+namespace cuda {
+class Stream;
+}
 
 /// What autograd knows of a tensor; opaque here, defined in autograd/meta.h.
 struct AutogradRecord {
@@ -84,9 +87,14 @@ class Tensor {
   const Storage& storage() const { return checked().storage; }
   uint32_t _version() const { return checked().version().load(std::memory_order_relaxed); }
   void bump_version() const { checked().version().fetch_add(1, std::memory_order_relaxed); }
+  /// Says that work on `stream`, which is not the one that was current when the tensor was made, uses its memory: that
+  /// is not given out again before what the stream holds when the last tensor on it is gone is done.
+  void record_stream(const tandem::cuda::Stream& stream) const;
+  /// Whether it lies in page-locked memory of the host.
+  bool is_pinned() const;
 
   // ---- elements
-  /// The first element. On a CPU device only; T must be the dtype's type.
+  /// The first element, in the memory of the tensor's device; T must be the dtype's type.
   template <class T> T* data_ptr() const {
     TANDEM_CHECK(dtype_of<T>() == dtype(), "data_ptr: asked for ", dtype_of<T>(), " of a tensor of ", dtype());
     return static_cast<T*>(raw_data());
@@ -96,6 +104,7 @@ class Tensor {
   void* raw_data() const { return impl_->storage->buffer.data + impl_->offset * element_size(impl_->dtype); }
   /// The elements by a[i][j], unchecked. On a CPU device only. @throws Error unless dim() is N and T the dtype's type
   template <class T, size_t N> TensorAccessor<T, N> accessor() const {
+    TANDEM_CHECK(is_cpu(), "accessor: the tensor is on ", device(), "; accepted: a CPU device");
     TANDEM_CHECK(dim() == static_cast<int64_t>(N), "accessor: asked for ", N, " dimensions of a tensor of ", sizes());
     return {data_ptr<T>(), sizes().data(), strides().data()};
   }
@@ -170,13 +179,19 @@ class Tensor {
   Tensor contiguous() const;
   Tensor clone() const;
   Tensor to(DType dtype) const;
+  /// With `non_blocking`, copies from page-locked memory to a GPU are queued on the GPU's current stream, and those
+  /// from a GPU go to page-locked memory, whose elements are there when that stream is synchronized. Others wait.
   Tensor to(Device device, bool non_blocking = false) const;
   Tensor to(Device device, DType dtype, bool non_blocking = false) const;
-  Tensor to(const TensorOptions& options) const;
+  Tensor to(const TensorOptions& options, bool non_blocking = false) const;
   Tensor to(DeviceType type) const { return to(Device(type)); }
   Tensor toType(DType dtype) const { return to(dtype); }
   Tensor type_as(const Tensor& other) const { return to(other.dtype()); }
   Tensor cpu() const { return to(Device(kCPU)); }
+  Tensor cuda() const { return to(Device(kCUDA)); }
+  /// A copy in page-locked memory, from which a GPU copies while the host goes on; itself when it is there already.
+  /// @throws Error when it is not on a CPU device, or there is no GPU
+  Tensor pin_memory() const;
   Tensor repeat(IntArrayRef repeats) const;
 
 // clang-format off
@@ -325,6 +340,8 @@ namespace core {
 // Views and allocations that record nothing: for kernels, planners and the engine.
 Tensor empty(IntArrayRef sizes, DType dtype, Device device);
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device);
+/// In page-locked memory; `device` is a virtual CPU device.
+Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device = kCPU);
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 /// An alias with sizes that x's strides allow, or undefined when they do not.
 Tensor try_view(const Tensor& x, IntArrayRef sizes);

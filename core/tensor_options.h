@@ -1,4 +1,4 @@
-// How a new tensor is made: dtype, device, and whether gradients are wanted.
+// How a new tensor is made: dtype, device, kind of memory, and whether gradients are wanted.
 #pragma once
 #include <optional>
 
@@ -25,11 +25,17 @@ class TensorOptions {
     return with([&](auto& o) { o.requires_grad_ = wanted; });
   }
 
+  /// Whether the host's memory is to be page-locked, so that GPUs copy from and to it while the host goes on.
+  TensorOptions pinned_memory(bool wanted) const {
+    return with([&](auto& o) { o.pinned_memory_ = wanted; });
+  }
+
   DType dtype() const { return dtype_.value_or(get_default_dtype()); }
   DType dtype_or(DType otherwise) const { return dtype_.value_or(otherwise); }
   Device device() const { return device_.value_or(kCPU); }
   Device device_or(Device otherwise) const { return device_.value_or(otherwise); }
   bool requires_grad() const { return requires_grad_; }
+  bool pinned_memory() const { return pinned_memory_; }
   bool has_dtype() const { return dtype_.has_value(); }
   bool has_device() const { return device_.has_value(); }
 
@@ -41,11 +47,12 @@ class TensorOptions {
   }
   std::optional<DType> dtype_;
   std::optional<Device> device_;
-  bool requires_grad_ = false;
+  bool requires_grad_ = false, pinned_memory_ = false;
 };
 
 inline TensorOptions dtype(DType dtype) { return TensorOptions(dtype); }
 inline TensorOptions device(Device device) { return TensorOptions(device); }
 inline TensorOptions requires_grad(bool wanted = true) { return TensorOptions().requires_grad(wanted); }
+inline TensorOptions pinned_memory(bool wanted = true) { return TensorOptions().pinned_memory(wanted); }
 
 }  // namespace tandem
