@@ -1,0 +1,136 @@
+#include "tandem/kernels/emulation/arena.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+#include "tandem/core/gpu_runtime.h"
+#include "tandem/kernels/emulation/protection.h"
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(begin, bytes)
+#define ASAN_UNPOISON_MEMORY_REGION(begin, bytes)
+#endif
+
+namespace tandem::emulation {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kRedzone = 256;  // before the data, so that it is aligned to 256 bytes and, as on a GPU, to no more
+
+/// The pages that an allocation takes, without the guard page behind them.
+size_t span(size_t bytes) { return (kRedzone + bytes + kRedzone + kPage - 1) / kPage * kPage; }
+
+}  // namespace
+
+Arena::Arena(int device, size_t capacity) : device_(device), capacity_(capacity) {
+  void* const range =
+      mmap(nullptr, capacity_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, /*fd=*/-1, /*offset=*/0);
+  TANDEM_CHECK_AS(CudaError, range != MAP_FAILED, "emulated CUDA: no ", capacity_, " bytes of addresses for ", owner());
+  base_ = static_cast<char*>(range);
+  free_[0] = capacity_;
+}
+Arena::~Arena() {
+  ASAN_UNPOISON_MEMORY_REGION(base_, high_);
+  munmap(base_, capacity_);
+  explain_faults(device_, base_, 0);
+}
+
+size_t Arena::find(size_t bytes) const {
+  auto at = free_.upper_bound(cursor_);
+  if (at != free_.begin()) {
+    const auto [offset, room] = *std::prev(at);
+    if (offset + room >= cursor_ + bytes) return cursor_;
+  }
+  const auto fits = [bytes](const auto& range) { return range.second >= bytes; };
+  at = std::find_if(at, free_.end(), fits);
+  if (at == free_.end()) at = std::find_if(free_.begin(), free_.end(), fits);
+  return at == free_.end() ? capacity_ : at->first;
+}
+void Arena::take(size_t offset, size_t bytes) {
+  const auto at = std::prev(free_.upper_bound(offset));
+  const size_t begin = at->first, end = begin + at->second;
+  free_.erase(at);
+  if (offset > begin) free_[begin] = offset - begin;
+  if (end > offset + bytes) free_[offset + bytes] = end - (offset + bytes);
+  cursor_ = offset + bytes;
+  high_ = std::max(high_, cursor_);
+}
+void Arena::give_back(size_t offset, size_t bytes) {
+  auto next = free_.lower_bound(offset);
+  if (next != free_.end() && next->first == offset + bytes) {
+    bytes += next->second;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin() && std::prev(next)->first + std::prev(next)->second == offset) {
+    std::prev(next)->second += bytes;
+  } else {
+    free_.emplace_hint(next, offset, bytes);
+  }
+}
+
+void* Arena::allocate(size_t bytes) {
+  if (bytes >= capacity_) return nullptr;
+  const size_t pages = span(bytes), offset = find(pages + kPage);
+  if (offset == capacity_) return nullptr;
+  char* const begin = base_ + offset;
+  const int rights = PROT_READ | PROT_WRITE;
+  const int failed =
+      device_ >= 0 ? pkey_mprotect(begin, pages, rights, protection_key(device_)) : mprotect(begin, pages, rights);
+  if (failed) return nullptr;
+  explain_faults(device_, base_, capacity_);
+  take(offset, pages + kPage);
+  live_[offset + kRedzone] = bytes;
+  used_ += bytes;
+
+  char* const data = begin + kRedzone;
+  const DeviceAccess access(device_ >= 0 ? device_bit(device_) : 0);
+  ASAN_UNPOISON_MEMORY_REGION(begin, pages);
+  std::memset(data, 0xFF, bytes);
+  ASAN_POISON_MEMORY_REGION(begin, pages);
+  ASAN_UNPOISON_MEMORY_REGION(data, bytes);
+  return data;
+}
+
+bool Arena::release(const void* memory) {
+  if (!contains(memory)) return false;
+  const auto at = live_.find(static_cast<size_t>(static_cast<const char*>(memory) - base_));
+  if (at == live_.end()) return false;
+  const size_t offset = at->first - kRedzone, bytes = span(at->second);
+  used_ -= at->second;
+  live_.erase(at);
+  ASAN_POISON_MEMORY_REGION(base_ + offset, bytes);
+  madvise(base_ + offset, bytes, MADV_DONTNEED);
+  mprotect(base_ + offset, bytes, PROT_NONE);
+  give_back(offset, bytes + kPage);
+  return true;
+}
+
+bool Arena::contains(const void* memory) const {
+  const char* const p = static_cast<const char*>(memory);
+  return p >= base_ && p < base_ + capacity_;
+}
+
+std::string Arena::problem(const void* memory, size_t bytes) const {
+  const auto offset = static_cast<size_t>(static_cast<const char*>(memory) - base_);
+  std::ostringstream text;
+  auto block = live_.upper_bound(offset);
+  if (block != live_.begin() && offset < (--block)->first + block->second) {
+    const size_t room = block->first + block->second - offset;
+    if (bytes <= room) return {};
+    text << "only " << room << " bytes up to the end of an allocation of " << block->second << " bytes of " << owner();
+  } else {
+    text << (offset < high_ ? "memory that was freed or is between allocations of " : "never allocated memory of ")
+         << owner();
+  }
+  return text.str();
+}
+
+std::string Arena::owner() const {
+  return device_ == kPageLocked ? "page-locked host memory" : "cuda:" + std::to_string(device_);
+}
+
+}  // namespace tandem::emulation

@@ -1,0 +1,27 @@
+#include "tandem/kernels/emulation/fences.h"
+
+#include <algorithm>
+
+namespace tandem::emulation {
+
+void ThreadFences::fence(FenceScope scope, Handovers& block, Handovers& device) {
+  fenced_block_ = true;
+  for (const Read& read : read_) block.acquire(read.address);
+  if (scope == FenceScope::block) return;
+  fenced_device_ = true;
+  for (const Read& read : read_) device.acquire(read.address);
+  read_.clear();
+}
+
+void ThreadFences::before_atomic(const void* address, Handovers& block, Handovers& device) {
+  if (fenced_block_) block.release(address);
+  if (fenced_device_) device.release(address);
+}
+
+void ThreadFences::after_atomic(const void* address, const Handovers& block, const Handovers& device) {
+  if (!block.has(address) && !device.has(address)) return;
+  if (std::none_of(read_.begin(), read_.end(), [&](const Read& read) { return read.address == address; }))
+    read_.push_back({address});
+}
+
+}  // namespace tandem::emulation
