@@ -173,10 +173,10 @@ template <class T> struct Pow {
       return math::pow(a, b);
     else {
       if (b < T(0)) return a == T(1) ? T(1) : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : T(0);
-      T result = T(1), base = a;
-      for (T e = b; e > T(0); e = T(e / 2), base = T(base * base))
-        if (e % 2) result = T(result * base);
-      return result;
+      uint64_t result = 1, base = uint64_t(a);  // unsigned: what does not fit wraps
+      for (T e = b; e > T(0); e = T(e / 2), base *= base)
+        if (e % 2) result *= base;
+      return T(result);
     }
   }
 };

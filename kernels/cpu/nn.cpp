@@ -77,6 +77,20 @@ void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weigh
            dx.size(0), dx.size(1)));
 }
 
+TANDEM_DECLARE_LOOP(cross_entropy)
+TANDEM_DECLARE_LOOP(cross_entropy_backward)
+void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int64_t ignore_index, Tensor& losses,
+                   Tensor& weights, Tensor& log_sum) {
+  check_targets("cross_entropy", target, x.size(1), ignore_index);
+  run(plan("cross_entropy", loops::cross_entropy, x.dtype(), {losses, weights, log_sum, x, target, weight},
+           {integer(x.size(1)), integer(ignore_index)}, x.size(0), x.size(1) * 8));
+}
+void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,
+                            const Tensor& log_sum, Tensor& dx) {
+  run(plan("cross_entropy_backward", loops::cross_entropy_backward, x.dtype(), {dx, dloss, x, target, weights, log_sum},
+           {integer(x.size(1))}, x.size(0), x.size(1) * 8));
+}
+
 TANDEM_DECLARE_LOOP(batch_norm_stats)
 TANDEM_DECLARE_LOOP(batch_norm_apply)
 TANDEM_DECLARE_LOOP(batch_norm_backward)
@@ -146,7 +160,7 @@ Loop plan_pool(const char* name, const LoopRows& rows, const Tensor& wide, const
 void max_pool2d(const Tensor& x, const PoolShape& s, Tensor& y, Tensor& index) {
   run(plan_pool("max_pool2d", loops::max_pool2d, x, y, {y, index, x}, s, s.dilation[0]));
 }
-void max_pool2d_backward(const Tensor& dy, const Tensor& index, Tensor& dx) {
+void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape&, Tensor& dx) {
   run(plan("max_pool2d_backward", loops::max_pool2d_backward, dx.dtype(), {dx, dy, index},
            {integer(dx.size(1) * dx.size(2)), integer(dy.size(1) * dy.size(2))}, dx.size(0), dx.size(1) * dx.size(2)));
 }

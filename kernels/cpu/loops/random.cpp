@@ -64,16 +64,6 @@ template <class T> void uniform_body(const Loop& loop, int64_t begin, int64_t en
   });
 }
 
-/// cos(2 pi v) for v in [-1/2, 1/2], as sin(2 pi (1/4 - |v|)): an odd polynomial fitted for this file. Within 2e-7.
-float cos_of_turns(float v) {
-  const float b = 0.25f - (v < 0.0f ? -v : v), z = b * b;
-  float p = 39.536705017f;
-  p = p * z - 76.549781799f;
-  p = p * z + 81.601005554f;
-  p = p * z - 41.341655731f;
-  p = p * z + 6.283185005f;
-  return p * b;
-}
 /// Box-Muller; each number uses a pair of its own, so that it depends on nothing beside it.
 template <class T> void normal_body(const Loop& loop, int64_t begin, int64_t end) {
   T* const y = contiguous<T>(loop, 0);
@@ -86,7 +76,7 @@ template <class T> void normal_body(const Loop& loop, int64_t begin, int64_t end
         y[first + i] = mean + std * (::sqrt(-2.0 * ::log(u)) * ::cos(6.283185307179586 * v));
       } else {
         const float u = (float(a) + 0.5f) * 0x1p-32f, v = float(int32_t(b)) * 0x1p-32f;
-        y[first + i] = T(float(mean) + float(std) * (math::sqrt(-2.0f * math::log(u)) * cos_of_turns(v)));
+        y[first + i] = T(float(mean) + float(std) * (math::sqrt(-2.0f * math::log(u)) * math::cos_of_turns(v)));
       }
     }
   });

@@ -72,6 +72,34 @@ template <class T> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
     data<T>(loop, 1)[r] = weight;
   }
 }
+/// Operands: losses, weights, log_sum, x, target, class weight or none. Scalars: n, ignore_index.
+template <class T> void cross_entropy_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
+  const T* const class_weight = data<const T>(loop, 5);
+  for (int64_t r = begin; r < end; ++r) {
+    const T* const x = data<const T>(loop, 3) + r * n;
+    const int64_t t = data<const int64_t>(loop, 4)[r];
+    const T peak = row_max(x, n);
+    const T log_sum = peak + math::log(lane_sum<T>(n, [&](int64_t i) { return math::exp(x[i] - peak); }));
+    const T weight = t == ignore ? T(0) : class_weight ? class_weight[t] : T(1);
+    data<T>(loop, 0)[r] = t == ignore ? T(0) : weight * (log_sum - x[t]);
+    data<T>(loop, 1)[r] = weight;
+    data<T>(loop, 2)[r] = log_sum;
+  }
+}
+/// Operands: dx, dloss, x, target, weights, log_sum. Scalar: n.
+template <class T> void cross_entropy_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer;
+  for (int64_t r = begin; r < end; ++r) {
+    T* const dx = data<T>(loop, 0) + r * n;
+    const T* const x = data<const T>(loop, 2) + r * n;
+    const int64_t t = data<const int64_t>(loop, 3)[r];
+    const T slope = data<const T>(loop, 1)[r] * data<const T>(loop, 4)[r], log_sum = data<const T>(loop, 5)[r];
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) dx[i] = slope * math::exp(x[i] - log_sum);
+    if (t >= 0 && t < n) dx[t] -= slope;
+  }
+}
 /// Operands: loss, total weight, losses, weights. Scalar: how many. One unit; in double, as many may be summed.
 template <class T> void nll_mean_body(const Loop& loop, int64_t, int64_t) {
   const int64_t n = loop.scalars[0].integer;
@@ -100,5 +128,7 @@ TANDEM_REAL_ROW(log_softmax, log_softmax_body)
 TANDEM_REAL_ROW(softmax_backward, softmax_backward_body)
 TANDEM_REAL_ROW(log_softmax_backward, log_softmax_backward_body)
 TANDEM_REAL_ROW(nll, nll_body)
+TANDEM_REAL_ROW(cross_entropy, cross_entropy_body)
+TANDEM_REAL_ROW(cross_entropy_backward, cross_entropy_backward_body)
 TANDEM_REAL_ROW(nll_mean, nll_mean_body)
 TANDEM_REAL_ROW(nll_backward, nll_backward_body)

@@ -1,0 +1,265 @@
+// Batch normalisation of (N, C, L), bound by the memory's bandwidth: a pass for each channel's sums, of which a block
+// takes a piece of one channel or, where planes are small, of 32 neighbouring ones; then one that maps the elements.
+// Channels of several pieces are finished by a launch between; the pieces follow from the shape.
+#include <algorithm>
+
+#include "tandem/kernels/cuda/moments.cuh"
+#include "tandem/kernels/cuda/rows.cuh"
+#include "tandem/kernels/nn.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+constexpr int kLoads = 4, kThreads = 256;
+
+/// Planes (n, c) of packs. A channel's packs, counted over its planes, are cut into `pieces` of `length`.
+struct Channels {
+  int64_t images, channels, packs;  // packs of one plane
+  int64_t pieces, length, blocks;   // blocks: of channels
+  int64_t count;                    // elements of one channel
+};
+
+/// A pack's place; moves by the same distance again and again without a division.
+struct PlacedPack {
+  int64_t plane, at;
+  __device__ PlacedPack(int64_t pack, int64_t packs) : plane(quotient(pack, packs)), at(pack - plane * packs) {}
+  __device__ void move(const PlacedPack& by, int64_t packs) {
+    plane += by.plane, at += by.at;
+    if (at >= packs) at -= packs, ++plane;
+  }
+};
+
+/// What a pass over channels adds up: mean and variance.
+template <class T, int V> struct Statistics : Moments {
+  using Loaded = Pack<T, V>;
+  using Local = ShiftedSums<T>;
+  const T* x;
+  T *mean, *var, *rstd;
+  double eps;
+  bool aligned;
+  __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
+  __device__ void take(Local& local, const Loaded& pack, int64_t) const { local.take(pack); }
+  __device__ static State state_of(const Local& local) { return local.state(); }
+  __device__ void give(int64_t c, const State& s, int64_t count) const {
+    const double variance = s.squares / double(count);
+    mean[c] = T(count > 0 ? s.mean : variance);  // of nothing: NaN
+    var[c] = T(variance);
+    rstd[c] = T(1.0 / math::sqrt(variance + eps));
+  }
+};
+/// Sums of dy and of dy (x - mean).
+template <class T, int V> struct SlopeSums : AddingTwo<double> {
+  struct Loaded {
+    Pack<T, V> dy, x;
+  };
+  using Local = typename AddingTwo<T>::State;
+  const T *dy, *x, *mean, *rstd;
+  T *sum_dy, *sum_dy_xhat;
+  bool aligned;
+  __device__ Loaded load(int64_t i) const {
+    return {load_pack<T, V>(dy + i, aligned), load_pack<T, V>(x + i, aligned)};
+  }
+  __device__ void take(Local& local, const Loaded& pack, int64_t c) const {
+    const T center = mean[c];
+#pragma unroll
+    for (int v = 0; v < V; ++v) local.first += pack.dy.at[v], local.second += pack.dy.at[v] * (pack.x.at[v] - center);
+  }
+  __device__ static State state_of(const Local& local) { return {double(local.first), double(local.second)}; }
+  __device__ void give(int64_t c, const State& s, int64_t) const {
+    sum_dy[c] = T(s.first);
+    sum_dy_xhat[c] = T(s.second * double(rstd[c]));
+  }
+};
+
+/// Threads along x have neighbouring channels, those along y take packs of them in turn.
+template <class T, int V, class Sums>
+__global__ void channel_sums(Sums sums, Channels shape, typename Sums::State* parts) {
+  using State = typename Sums::State;
+  TANDEM_SHARED(State, states, [kThreads]);
+  const int64_t piece = quotient(blockIdx.x, shape.blocks), team = blockDim.y;
+  const int64_t c = (blockIdx.x - piece * shape.blocks) * blockDim.x + threadIdx.x;
+  const int64_t end = math::min((piece + 1) * shape.length, shape.images * shape.packs);
+  typename Sums::Local local{};
+  if (c < shape.channels) {
+    int64_t i = piece * shape.length + threadIdx.y;
+    PlacedPack place(i, shape.packs);
+    const PlacedPack by(team, shape.packs);
+    for (; i < end; i += kLoads * team) {
+      typename Sums::Loaded loaded[kLoads];
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k) {
+        if (i + k * team < end)
+          loaded[k] = sums.load(((place.plane * shape.channels + c) * shape.packs + place.at) * V);
+        place.move(by, shape.packs);
+      }
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k)
+        if (i + k * team < end) sums.take(local, loaded[k], c);
+    }
+  }
+  const int here = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+  states[here] = Sums::state_of(local);
+  for (int half = static_cast<int>(team) / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (static_cast<int>(threadIdx.y) < half)
+      states[here] = Sums::join(states[here], states[here + half * static_cast<int>(blockDim.x)]);
+  }
+  if (threadIdx.y > 0 || c >= shape.channels) return;
+  if (parts)
+    parts[piece * shape.channels + c] = states[here];
+  else
+    sums.give(c, states[here], shape.count);
+}
+/// A block joins the pieces of one channel.
+template <class Sums>
+__global__ void finish_channels(Sums sums, Channels shape, const typename Sums::State* __restrict__ parts) {
+  typename Sums::State state = Sums::start();
+  for (int64_t p = threadIdx.x; p < shape.pieces; p += blockDim.x)
+    state = Sums::join(state, parts[p * shape.channels + blockIdx.x]);
+  state = block_reduce(sums, state);
+  if (threadIdx.x == 0) sums.give(blockIdx.x, state, shape.count);
+}
+
+/// y = (x - mean) rstd weight + bias
+template <class T, int V> struct Apply {
+  const T *x, *mean, *rstd, *weight, *bias;  // weight and bias: or null
+  T* y;
+  bool aligned;
+  using Loaded = Pack<T, V>;
+  __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
+  __device__ void put(int64_t i, Loaded pack, int64_t c) const {
+    const T scale = rstd[c] * (weight ? weight[c] : T(1)), shift = (bias ? bias[c] : T(0)) - mean[c] * scale;
+#pragma unroll
+    for (int v = 0; v < V; ++v) pack.at[v] = pack.at[v] * scale + shift;
+    store_pack(y + i, pack, aligned);
+  }
+};
+/// dx = rstd weight (dy - mean of dy - xhat mean of dy xhat), or without the means in evaluation mode.
+template <class T, int V> struct Slopes {
+  SlopeSums<T, V> of;
+  const T* weight;  // or null
+  T* dx;
+  bool training;
+  int64_t count;
+  using Loaded = typename SlopeSums<T, V>::Loaded;
+  __device__ Loaded load(int64_t i) const { return of.load(i); }
+  __device__ void put(int64_t i, Loaded pack, int64_t c) const {
+    const T rstd = of.rstd[c], scale = rstd * (weight ? weight[c] : T(1)), mean = of.mean[c];
+    const T from_mean = training ? of.sum_dy[c] / T(count) : T(0);
+    const T from_var = training ? of.sum_dy_xhat[c] / T(count) * rstd : T(0);
+#pragma unroll
+    for (int v = 0; v < V; ++v) pack.dy.at[v] = scale * (pack.dy.at[v] - from_mean - (pack.x.at[v] - mean) * from_var);
+    store_pack(dx + i, pack.dy, of.aligned);
+  }
+};
+
+constexpr int kMapped = 8;  // packs of one thread, so that it divides once for all
+
+template <class Map> __global__ void map_channels(Map map, int width, Channels shape) {
+  const int64_t total = shape.images * shape.channels * shape.packs, team = blockDim.x;
+  const int64_t first = int64_t(blockIdx.x) * team * kMapped + threadIdx.x;
+  PlacedPack place(first, shape.packs);
+  const PlacedPack by(team, shape.packs);
+  int64_t c = rest(place.plane, shape.channels);
+  const int64_t by_channels = rest(by.plane, shape.channels);
+  for (int64_t i = first; i < total && i < first + team * kMapped; i += kLoads * team) {
+    typename Map::Loaded loaded[kLoads];
+    int64_t channel[kLoads];
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      channel[k] = c;
+      if (i + k * team < total) loaded[k] = map.load((i + k * team) * width);
+      const int64_t plane = place.plane;
+      place.move(by, shape.packs);
+      c += by_channels + (place.plane - plane - by.plane);
+      if (c >= shape.channels) c -= shape.channels;
+    }
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k)
+      if (i + k * team < total) map.put((i + k * team) * width, loaded[k], channel[k]);
+  }
+}
+
+// ---- launchers
+
+/// Calls f<T, V>(channels, aligned): V elements to a pack, by the shape.
+template <class F>
+void visit_planes(const char* name, const Tensor& x, std::initializer_list<const Tensor*> operands, F f) {
+  const int64_t length = x.size(2);
+  visit_real(name, x.dtype(), [&]<class T>() {
+    const bool packed = length % kPack<T> == 0 && length > 0;
+    bool aligned = packed;
+    for (const Tensor* each : operands) aligned = aligned && is_aligned(each->raw_data(), 16);
+    const int64_t packs = packed ? length / kPack<T> : math::max<int64_t>(length, 1);
+    const Channels shape{length > 0 ? x.size(0) : 0, x.size(1), packs, 1, 0, 0, x.size(0) * length};
+    packed ? f.template operator()<T, kPack<T>>(shape, aligned) : f.template operator()<T, 1>(shape, true);
+  });
+}
+
+template <class T, int V, class Sums>
+void launch_sums(const char* name, const Sums& sums, Channels shape, Device device) {
+  using State = typename Sums::State;
+  const int64_t all = shape.images * shape.packs;
+  const int64_t wide = shape.packs < 8 ? power_of_two(shape.channels, 1, 32) : 1;
+  const int64_t tall = power_of_two(ceil_div(all, kLoads), 1, kThreads / wide);
+  shape.blocks = ceil_div(shape.channels, wide);
+  shape.length = all;
+  if (all > 2 * kLoads * tall) {
+    shape.length = std::clamp(ceil_div(all * shape.blocks, 1024), kLoads * tall, 32 * tall);
+    shape.pieces = ceil_div(all, shape.length);
+  }
+  const LaunchShape launched{checked_grid(shape.pieces * shape.blocks),
+                             dim3(static_cast<unsigned>(wide), static_cast<unsigned>(tall))};
+  if (shape.pieces == 1) return launch(name, channel_sums<T, V, Sums>, launched, device, sums, shape, nullptr);
+  const Tensor room = core::empty({shape.pieces * shape.channels * int64_t(sizeof(State))}, kUInt8, device);
+  State* const parts = static_cast<State*>(room.raw_data());
+  launch(name, channel_sums<T, V, Sums>, launched, device, sums, shape, parts);
+  const auto threads = static_cast<unsigned>(power_of_two(shape.pieces, 32, 256));
+  launch(name, finish_channels<Sums>, {checked_grid(shape.channels), dim3(threads)}, device, sums, shape, parts);
+}
+template <class Map>
+void launch_map(const char* name, const Map& map, int width, const Channels& shape, Device device) {
+  const int64_t total = shape.images * shape.channels * shape.packs;
+  if (total == 0) return;
+  const int64_t threads = power_of_two(ceil_div(total, kMapped), 32, kThreads);
+  launch(name, map_channels<Map>,
+         {checked_grid(ceil_div(total, threads * kMapped)), dim3(static_cast<unsigned>(threads))}, device, map, width,
+         shape);
+}
+
+}  // namespace
+
+void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
+  if (x.size(1) == 0) return;
+  visit_planes("batch_norm", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
+    Statistics<T, V> sums;
+    sums.x = x.data<T>(), sums.aligned = aligned, sums.eps = eps;
+    sums.mean = mean.data<T>(), sums.var = var.data<T>(), sums.rstd = rstd.data<T>();
+    launch_sums<T, V>("batch_norm_stats", sums, shape, x.device());
+  });
+}
+
+void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
+                      Tensor& y) {
+  visit_planes("batch_norm", x, {&x, &y}, [&]<class T, int V>(const Channels& shape, bool aligned) {
+    const Apply<T, V> map{x.data<T>(),           mean.data<T>(), rstd.data<T>(), data_or_null<T>(weight),
+                          data_or_null<T>(bias), y.data<T>(),    aligned};
+    launch_map("batch_norm_apply", map, V, shape, x.device());
+  });
+}
+
+void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                         const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
+  if (x.size(1) == 0) return;
+  visit_planes("batch_norm_backward", x, {&dy, &x, &dx}, [&]<class T, int V>(const Channels& shape, bool aligned) {
+    SlopeSums<T, V> sums;
+    sums.dy = dy.data<T>(), sums.x = x.data<T>(), sums.aligned = aligned;
+    sums.mean = mean.data<T>(), sums.rstd = rstd.data<T>();
+    sums.sum_dy = sum_dy.data<T>(), sums.sum_dy_xhat = sum_dy_xhat.data<T>();
+    launch_sums<T, V>("batch_norm_backward", sums, shape, x.device());
+    const Slopes<T, V> map{sums, data_or_null<T>(weight), dx.data<T>(), training, shape.count};
+    launch_map("batch_norm_backward", map, V, shape, x.device());
+  });
+}
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,88 @@
+// What combines the parts of several ranks or devices: one pass that reads each part once and writes once, so memory
+// bounds it (or the link to the device that holds a part).
+#include "tandem/kernels/combine.h"
+
+#include <algorithm>
+
+#include "tandem/kernels/cuda/launch.h"
+#include "tandem/kernels/cuda/packet.cuh"
+#include "tandem/kernels/functors/base.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+constexpr int kParts = 64;
+struct Parts {
+  const void* data[kParts];
+  int count;
+  bool aligned;  // with y
+};
+
+/// What elements are combined in.
+template <class T> struct WideOf { using type = int64_t; };
+template <> struct WideOf<float> { using type = float; };
+template <> struct WideOf<double> { using type = double; };
+template <> struct WideOf<Half> { using type = float; };
+template <> struct WideOf<BFloat16> { using type = float; };
+
+/// After each step the value has the tensors' type, as if the parts had been added one after the other in memory. A
+/// thread reads its elements of all parts before it writes them, so y may be one of the parts.
+template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, Combine how, bool scaled, double scale) {
+  using C = typename WideOf<T>::type;
+  constexpr int kPacket = 16 / sizeof(T);
+  const int64_t step = int64_t(gridDim.x) * blockDim.x * kPacket;
+  for (int64_t i = (blockIdx.x * int64_t(blockDim.x) + threadIdx.x) * kPacket; i < n; i += step) {
+    Packet<T, kPacket> total = load_packet<kPacket>(static_cast<const T*>(parts.data[0]), i, n, parts.aligned);
+#pragma unroll 4
+    for (int k = 1; k < parts.count; ++k) {
+      const auto part = load_packet<kPacket>(static_cast<const T*>(parts.data[k]), i, n, parts.aligned);
+#pragma unroll
+      for (int j = 0; j < kPacket; ++j) {
+        const C a = C(total[j]), b = C(part[j]);
+        total[j] = T(how == Combine::sum ? C(a + b) : how == Combine::max ? math::max(a, b) : math::min(a, b));
+      }
+    }
+    if (math::kFloating<C> && scaled) {  // integers never are
+#pragma unroll
+      for (int j = 0; j < kPacket; ++j) total[j] = T(C(total[j]) * C(scale));
+    }
+    store_packet(total, y, i, n, parts.aligned);
+  }
+}
+
+}  // namespace
+
+void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y) {
+  const int64_t n = y.numel();
+  if (n == 0) return;
+  // More parts than a launch can name go in several passes; what is still to be read must not be written over.
+  if (parts.size() > kParts && std::any_of(parts.begin() + kParts, parts.end(),
+                                           [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
+    Tensor beside = core::empty({n}, y.dtype(), y.device());
+    combine(parts, how, scale, beside);
+    gpu::copy_async(y.raw_data(), beside.raw_data(), static_cast<size_t>(y.nbytes()),
+                    tandem::cuda::current_stream(y.device()).handle());
+    return;
+  }
+  for (size_t next = 0; next < parts.size();) {
+    Parts some{};
+    some.aligned = is_aligned16(y.raw_data());
+    const auto name = [&](const Tensor& part) {
+      some.data[some.count++] = part.raw_data();
+      some.aligned = some.aligned && is_aligned16(part.raw_data());
+    };
+    if (next > 0) name(y);  // what the passes before have made
+    while (some.count < kParts && next < parts.size()) name(parts[next++]);
+    const bool scaled = next == parts.size() && scale != 1;
+    visit_dtype(y.dtype(), [&]<class T>() {
+      const int64_t packets = ceil_div(n, 16 / static_cast<int64_t>(sizeof(T)));
+      const int64_t block = std::min<int64_t>(ceil_div(packets, kWarpSize) * kWarpSize, 256);
+      const int64_t fill = gpu::properties(y.device().index()).multiprocessors * 16;
+      launch("combine", combine_parts<T>,
+             {checked_grid(std::min(ceil_div(packets, block), fill)), static_cast<unsigned>(block)}, y.device(), some,
+             y.data<T>(), n, how, scaled, scale);
+    });
+  }
+}
+
+}  // namespace tandem::kernels::cuda

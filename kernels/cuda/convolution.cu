@@ -1,0 +1,267 @@
+// Convolutions: cuDNN where the build has it and it serves, else kernels of our own. Those are matrix products by tiles
+// (tiles.cuh says what bounds them) whose matrix of patches is never laid out in memory: a reader knows for each of its
+// elements which pixel of the image it is, so it costs no memory and no time beyond the caches'. With G groups, of C
+// channels and O filters each, each group is a product of its own:
+//   forward          y (O, images * pixels of y)    = w (O, taps) patches of x (taps, images * pixels of y)
+//   backward_input   dx (C, images * pixels of x)   = w (C, filters and kernel places) dy where a place meets the pixel
+//   backward_weight  dw (O, taps)                   = dy (O, images * pixels of y) patches of x, turned
+// where a tap is a channel and a place in the kernel. With a stride, most elements of backward_input's second matrix
+// are zeros. backward_weight's k is long and its tiles are few: it is cut into parts (tiles.cuh), added in a fixed
+// order.
+//
+// Where a group has few channels or filters (a depthwise convolution has one) tiles would be nearly empty. Then each
+// thread computes one result by itself, reading through the caches; these kernels also take what 32-bit indices cannot.
+#include "tandem/kernels/convolution.h"
+
+#include "tandem/kernels/cuda/cudnn.h"
+#include "tandem/kernels/cuda/divider.cuh"
+#include "tandem/kernels/cuda/own.h"
+#include "tandem/kernels/cuda/tiles.cuh"
+#include "tandem/kernels/cuda/visit.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+/// The sizes of a convolution; channels and filters are those of one group. I: the type of indices within an image.
+template <class I> struct Sizes {
+  using U = std::make_unsigned_t<I>;
+  I images, groups, channels, filters, in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
+  DividerOf<U> by_kernel, by_kernel_width, by_out_width, by_in_width, by_stride[2];
+  Divider by_in, by_out;  // pixels of an image of x, of y: of indices over all images
+  Sizes(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s)
+      : images(static_cast<I>(x.size(0))),
+        groups(static_cast<I>(s.groups)),
+        channels(static_cast<I>(w.size(1))),
+        filters(static_cast<I>(w.size(0) / s.groups)),
+        by_kernel(w.size(2) * w.size(3)),
+        by_kernel_width(w.size(3)),
+        by_out_width(y.size(3)),
+        by_in_width(x.size(3)),
+        by_in(x.size(2) * x.size(3)),
+        by_out(y.size(2) * y.size(3)) {
+    for (int d = 0; d < 2; ++d) {
+      in[d] = static_cast<I>(x.size(d + 2)), out[d] = static_cast<I>(y.size(d + 2));
+      kernel[d] = static_cast<I>(w.size(d + 2)), stride[d] = static_cast<I>(s.stride[d]);
+      padding[d] = static_cast<I>(s.padding[d]), dilation[d] = static_cast<I>(s.dilation[d]);
+      by_stride[d] = DividerOf<U>(s.stride[d]);
+    }
+  }
+  TANDEM_HD int64_t in_pixels() const { return int64_t(by_in.divisor()); }
+  TANDEM_HD int64_t out_pixels() const { return int64_t(by_out.divisor()); }
+  TANDEM_HD int64_t places() const { return int64_t(by_kernel.divisor()); }
+  TANDEM_HD int64_t taps() const { return channels * places(); }
+  /// From the place in a kernel of so many places to row and column, times the dilation.
+  TANDEM_HD void spread(U place, I& down, I& right) const {
+    down = I(by_kernel_width.split(place)) * dilation[0];
+    right = I(place) * dilation[1];
+  }
+};
+
+/// A pixel of y as x sees it, or of x as y does: an image of the group, and where in it the kernel's first place lies.
+template <class T, class I> struct Pixel {
+  const T* image;  // null where there is none
+  I top, left;
+};
+/// One channel (or filter) and place in the kernel.
+template <class I> struct Tap { I plane, down, right; };
+
+/// Patches of x.
+template <class T, class I> struct Patches {
+  const T* x;
+  Sizes<I> s;
+  using U = std::make_unsigned_t<I>;
+  __device__ void select(int64_t group) { x += group * s.channels * s.in_pixels(); }
+  __device__ int64_t pixels() const { return s.images * s.out_pixels(); }
+  __device__ int64_t taps() const { return s.taps(); }
+  __device__ Pixel<T, I> pixel(int64_t i) const {
+    uint64_t within = uint64_t(i);
+    const int64_t image = int64_t(s.by_out.split(within));
+    U column = U(within);
+    const I row = I(s.by_out_width.split(column));
+    return {x + image * s.groups * s.channels * s.in_pixels(), row * s.stride[0] - s.padding[0],
+            I(column) * s.stride[1] - s.padding[1]};
+  }
+  __device__ Tap<I> tap(int64_t i) const {
+    U place = U(i);
+    Tap<I> tap{I(s.by_kernel.split(place)) * I(s.in_pixels()), 0, 0};
+    s.spread(place, tap.down, tap.right);
+    return tap;
+  }
+  __device__ T at(const Pixel<T, I>& p, const Tap<I>& t) const {
+    const I row = p.top + t.down, column = p.left + t.right;
+    const bool inside = U(row) < U(s.in[0]) && U(column) < U(s.in[1]);
+    return inside ? p.image[t.plane + row * s.in[1] + column] : T(0);
+  }
+};
+
+/// The pixels of dy that meet a pixel of x at a place of the kernel.
+template <class T, class I> struct Gradients {
+  const T* dy;
+  Sizes<I> s;
+  using U = std::make_unsigned_t<I>;
+  __device__ void select(int64_t group) { dy += group * s.filters * s.out_pixels(); }
+  __device__ int64_t pixels() const { return s.images * s.in_pixels(); }
+  __device__ int64_t taps() const { return s.filters * s.places(); }
+  __device__ Pixel<T, I> pixel(int64_t i) const {
+    uint64_t within = uint64_t(i);
+    const int64_t image = int64_t(s.by_in.split(within));
+    U column = U(within);
+    const I row = I(s.by_in_width.split(column));
+    return {dy + image * s.groups * s.filters * s.out_pixels(), row + s.padding[0], I(column) + s.padding[1]};
+  }
+  __device__ Tap<I> tap(int64_t i) const {
+    U place = U(i);
+    Tap<I> tap{I(s.by_kernel.split(place)) * I(s.out_pixels()), 0, 0};
+    s.spread(place, tap.down, tap.right);
+    return tap;
+  }
+  __device__ T at(const Pixel<T, I>& p, const Tap<I>& t) const {
+    U down = U(p.top - t.down), right = U(p.left - t.right);
+    if (I(down) < 0 || I(right) < 0) return T(0);
+    const U row = s.by_stride[0].split(down), column = s.by_stride[1].split(right);  // leaving the remainders
+    const bool inside = down == 0 && right == 0 && row < U(s.out[0]) && column < U(s.out[1]);
+    return inside ? p.image[t.plane + I(row) * s.out[1] + I(column)] : T(0);
+  }
+};
+
+/// A matrix of patches, its columns pixels; or turned, its columns taps.
+template <class T, class I, class Source> struct PixelColumns {
+  Source source;
+  using Line = Pixel<T, I>;
+  __device__ void select(int64_t group) { source.select(group); }
+  __device__ static constexpr bool depth_first() { return false; }
+  __device__ Line line(int64_t i) const { return i < source.pixels() ? source.pixel(i) : Line{nullptr, 0, 0}; }
+  __device__ Tap<I> depth(int64_t k) const { return source.tap(k); }
+  __device__ T read(const Line& line, const Tap<I>& tap) const { return line.image ? source.at(line, tap) : T(0); }
+};
+template <class T, class I, class Source> struct TapColumns {
+  Source source;
+  using Line = Tap<I>;
+  __device__ void select(int64_t group) { source.select(group); }
+  __device__ static constexpr bool depth_first() { return true; }
+  __device__ Line line(int64_t i) const { return i < source.taps() ? source.tap(i) : Line{-1, 0, 0}; }
+  __device__ Pixel<T, I> depth(int64_t k) const { return source.pixel(k); }
+  __device__ T read(const Line& line, const Pixel<T, I>& p) const {
+    return line.plane >= 0 ? source.at(p, line) : T(0);
+  }
+};
+
+/// Rows of w or dy: k runs through runs of neighbours that lie `far` apart.
+template <class T> struct RowReader {
+  const T* data;
+  int64_t rows, group_stride, row_stride, far;
+  Divider by_run;
+  using Line = const T*;
+  __device__ void select(int64_t group) { data += group * group_stride; }
+  __device__ static constexpr bool depth_first() { return true; }
+  __device__ const T* line(int64_t i) const { return i < rows ? data + i * row_stride : nullptr; }
+  __device__ int64_t depth(int64_t k) const {
+    uint64_t within = uint64_t(k);
+    const int64_t run = int64_t(by_run.split(within));
+    return run * far + int64_t(within);
+  }
+  __device__ T read(const T* line, int64_t depth) const { return line ? line[depth] : T(0); }
+};
+
+/// Of images: columns are their pixels, rows their channels in a group.
+template <class T> struct ImageWriter {
+  T* data;
+  const T* bias;  // or null
+  int64_t groups, rows;
+  Divider by_pixels;
+  __device__ void put(int64_t group, int64_t row, int64_t column, T value) const {
+    uint64_t pixel = uint64_t(column);
+    const int64_t image = int64_t(by_pixels.split(pixel)), channel = group * rows + row;
+    data[(image * groups * rows + channel) * int64_t(by_pixels.divisor()) + int64_t(pixel)] =
+        bias ? value + bias[channel] : value;
+  }
+};
+
+/// Whether indices within the images of one group fit into 32 bits.
+bool is_small(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s) {
+  constexpr int64_t kLimit = int64_t(1) << 31;
+  bool small = x.size(0) < kLimit && w.numel() / std::max<int64_t>(s.groups, 1) < kLimit &&
+               x.size(1) * x.size(2) * x.size(3) < kLimit && y.size(1) * y.size(2) * y.size(3) < kLimit;
+  for (int d = 0; d < 2; ++d)
+    small = small && x.size(d + 2) + 2 * s.padding[d] + s.stride[d] + w.size(d + 2) * s.dilation[d] < kLimit;
+  return small;
+}
+template <class T> constexpr int kWidestTile = sizeof(T) == 4 ? 64 : 32;  // double is for checks: one kernel each
+
+/// Calls visitor.template operator()<T, I>() with the type of the elements and of indices within an image.
+template <class Visitor>
+void visit(const char* op, const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s, Visitor&& visitor) {
+  const bool small = is_small(x, w, y, s);
+  visit_real(op, x.dtype(), [&]<class T>() {
+    small ? visitor.template operator()<T, int32_t>() : visitor.template operator()<T, int64_t>();
+  });
+}
+
+/// Images from rows of w and pixels.
+template <class T, class I, class B>
+void make_images(const char* name, const RowReader<T>& a, const B& b, const ImageWriter<T>& writer, const Tiling& t,
+                 Device device) {
+  if constexpr (sizeof(I) == 4)
+    if (t.m > 2) return launch_tiles<T, kWidestTile<T>>(name, a, b, writer, t, device);
+  launch_each<T>(name, a, b, writer, t, device);
+}
+
+}  // namespace
+
+void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
+  const bool some = x.numel() > 0 && y.numel() > 0;
+  if (!some || !cudnn_conv2d(x, w, bias, shape, y)) own_conv2d(x, w, bias, shape, y);
+}
+void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
+  const bool some = dy.numel() > 0 && dx.numel() > 0;
+  if (!some || !cudnn_conv2d_backward_input(dy, w, shape, dx)) own_conv2d_backward_input(dy, w, shape, dx);
+}
+void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
+  const bool some = dy.numel() > 0 && x.numel() > 0;
+  if (!some || !cudnn_conv2d_backward_weight(dy, x, shape, dw)) own_conv2d_backward_weight(dy, x, shape, dw);
+}
+
+void own_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
+  if (y.numel() == 0) return;
+  visit("conv2d", x, w, y, shape, [&]<class T, class I>() {
+    const Sizes<I> s(x, w, y, shape);
+    const int64_t taps = s.taps(), pixels = s.out_pixels();
+    const RowReader<T> rows{w.data<T>(), s.filters, s.filters * taps, taps, 0, Divider(taps)};
+    const PixelColumns<T, I, Patches<T, I>> columns{{x.data<T>(), s}};
+    const ImageWriter<T> writer{y.data<T>(), bias.defined() ? bias.data<T>() : nullptr, s.groups, s.filters, s.by_out};
+    make_images<T, I>("conv2d", rows, columns, writer,
+                      tiling_of(s.groups, s.filters, s.images * pixels, taps, kWidestTile<T>), x.device());
+  });
+}
+
+void own_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
+  if (dx.numel() == 0) return;
+  visit("conv2d_backward_input", dx, w, dy, shape, [&]<class T, class I>() {
+    const Sizes<I> s(dx, w, dy, shape);
+    const int64_t taps = s.taps(), places = s.places();
+    const RowReader<T> rows{w.data<T>(), s.channels, s.filters * taps, places, taps, Divider(places)};
+    const PixelColumns<T, I, Gradients<T, I>> columns{{dy.data<T>(), s}};
+    const ImageWriter<T> writer{dx.data<T>(), nullptr, s.groups, s.channels, s.by_in};
+    make_images<T, I>("conv2d_backward_input", rows, columns, writer,
+                      tiling_of(s.groups, s.channels, s.images * s.in_pixels(), s.filters * places, kWidestTile<T>),
+                      dx.device());
+  });
+}
+
+void own_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
+  if (dw.numel() == 0) return;
+  visit("conv2d_backward_weight", x, dw, dy, shape, [&]<class T, class I>() {
+    const Sizes<I> s(x, dw, dy, shape);
+    const int64_t taps = s.taps(), pixels = s.out_pixels(), image = s.filters * pixels;
+    const RowReader<T> rows{dy.data<T>(), s.filters, image, pixels, s.groups * image, Divider(pixels)};
+    const TapColumns<T, I, Patches<T, I>> columns{{x.data<T>(), s}};
+    const MatrixWriter<T> writer{dw.data<T>(), s.filters, taps, false};
+    const Tiling t = tiling_of(s.groups, s.filters, taps, s.images * pixels, kWidestTile<T>);
+    if constexpr (sizeof(I) == 4)  // a depthwise convolution's tiles would be nearly empty
+      if (s.filters * taps >= 32)
+        return launch_tiles<T, kWidestTile<T>>("conv2d_backward_weight", rows, columns, writer, t, x.device());
+    launch_dots<T>("conv2d_backward_weight", rows, columns, writer, t, x.device());
+  });
+}
+
+}  // namespace tandem::kernels::cuda

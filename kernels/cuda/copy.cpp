@@ -1,0 +1,68 @@
+// Operations that move: copies, casts, where.
+#include "tandem/kernels/cuda/copy.h"
+
+#include <utility>
+
+#include "tandem/core/cuda.h"
+#include "tandem/kernels/cuda/planner.h"
+#include "tandem/kernels/elementwise.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+ElementKernel cast_kernel(DType from, DType to) {
+  const CastRow& row = !is_floating_point(from) ? cast_from_int64
+                       : from == kFloat64       ? cast_from_float64
+                                                : cast_from_float32;
+  switch (to) {
+    case kFloat64: return row.float64;
+    case kInt32: return row.int32;
+    case kBool: return row.boolean;
+    default: return is_floating_point(to) ? row.float32 : row.int64;
+  }
+}
+
+/// Makes the dimension that x is contiguous along number 1, where y is contiguous along number 0 and both are long
+/// enough to be cut into tiles; false where there are none such.
+bool turn(PlannedElements& elements) {
+  constexpr int64_t kShortest = 16;
+  ElementPlan& plan = elements.plan;
+  ElementOperand &y = plan.operands[0], &x = plan.operands[1];
+  if (y.strides[0] != y.size || x.strides[0] == x.size || x.strides[0] == 0 || elements.count > 0x7fffffff)
+    return false;
+  for (int d = 1; d < plan.rank; ++d) {
+    if (x.strides[d] != x.size) continue;
+    if (elements.sizes[0] < kShortest || elements.sizes[d] < kShortest) return false;
+    std::swap(elements.sizes[1], elements.sizes[d]);
+    for (ElementOperand* o : {&y, &x}) std::swap(o->strides[1], o->strides[d]);
+    for (int e = 0; e < plan.rank; ++e) plan.dividers[e] = make_divider(static_cast<uint32_t>(elements.sizes[e]));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void copy(const Tensor& x, Tensor& y) {
+  if (y.numel() == 0) return;
+  if (x.dtype() == y.dtype() && x.is_contiguous() && y.is_contiguous() && x.sizes() == y.sizes()) {
+    if (x.raw_data() == y.raw_data()) return;  // a copy onto itself, which the runtime refuses
+    const gpu::DeviceGuard guard(y.device().index());
+    gpu::copy_async(y.raw_data(), x.raw_data(), static_cast<size_t>(y.nbytes()),
+                    tandem::cuda::current_stream(y.device()).handle());
+    return;
+  }
+  PlannedElements elements = plan_elements("copy", y, {x});
+  if (x.dtype() == y.dtype() && turn(elements))
+    return copy_transposed(elements.plan, elements.count / (elements.sizes[0] * elements.sizes[1]), y.device());
+  const bool cast = x.dtype() != y.dtype(), in_double = cast && x.dtype() == kFloat64;
+  run_elements("copy", cast ? cast_kernel(x.dtype(), y.dtype()) : copy_bits,
+               in_double ? kVectorWidth<double> : kVectorWidth<uint64_t>, elements, y.device());
+}
+
+void where(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& y) {
+  PlannedElements elements = plan_elements("where", y, {condition, a, b});
+  run_elements("where", where_bits, kVectorWidth<uint64_t>, elements, y.device());
+}
+
+}  // namespace tandem::kernels::cuda

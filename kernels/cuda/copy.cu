@@ -1,0 +1,35 @@
+// Rows that move: casts, where.
+#include "tandem/kernels/cuda/copy.h"
+#include "tandem/kernels/cuda/elementwise.cuh"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+template <class T> struct Same {
+  TANDEM_HD T operator()(T x) const { return x; }
+};
+/// As PyTorch converts: bool asks whether it is zero; small integers wrap, through int64; half types go through float.
+template <class C, class Made> struct Convert {
+  TANDEM_HD Made operator()(C x) const {
+    if constexpr (math::kSame<Made, bool>)
+      return x != C(0);
+    else
+      return Made(x);
+  }
+};
+struct Where {
+  TANDEM_HD Bits operator()(Bits condition, Bits a, Bits b) const { return condition ? a : b; }
+};
+template <class C, class Made> constexpr ElementKernel kCast = elementwise_kernel<Convert<C, Made>, C, 1>;
+template <class C> constexpr CastRow cast_row() {
+  return {kCast<C, float>, kCast<C, double>, kCast<C, int64_t>, kCast<C, int32_t>, kCast<C, bool>};
+}
+
+}  // namespace
+
+constinit const CastRow cast_from_float32 = cast_row<float>(), cast_from_float64 = cast_row<double>(),
+                        cast_from_int64 = cast_row<int64_t>();
+constinit const ElementKernel copy_bits = elementwise_kernel<Same<Bits>, Bits, 1>,
+                              where_bits = elementwise_kernel<Where, Bits, 3>;
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,278 @@
+// cuBLASLt counts in columns: what we call c = a b (rows by rows) it is told as c^T = b^T a^T, so that its first factor
+// is our b. The algorithm for a shape is the first that its heuristic names, which follows from the shape, the
+// alignment and the GPU's model alone; with deterministic algorithms off, the fastest of the first eight.
+#include "tandem/kernels/cuda/cublas.h"
+
+#if TANDEM_HAS_CUBLAS
+#include <cublasLt.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <optional>
+
+#include "tandem/core/cuda.h"
+#include "tandem/kernels/cuda/handle_pool.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+/// A matrix in memory, row by row or (transposed) column by column, `leading` elements apart.
+struct Layout {
+  bool transposed;
+  int64_t leading;
+};
+/// Of the last two dimensions; nothing when neither has neighbours in memory.
+std::optional<Layout> layout_of(const Tensor& t) {
+  const int64_t rows = t.size(1), columns = t.size(2);
+  if ((columns == 1 || t.stride(2) == 1) && (rows == 1 || t.stride(1) >= columns))
+    return Layout{false, rows == 1 ? columns : t.stride(1)};
+  if ((rows == 1 || t.stride(1) == 1) && (columns == 1 || t.stride(2) >= rows))
+    return Layout{true, columns == 1 ? rows : t.stride(2)};
+  return {};
+}
+/// The largest power of two up to 256 that divides the address.
+int alignment_of(const Tensor& t) {
+  return 1 << std::min(std::countr_zero(reinterpret_cast<uintptr_t>(t.raw_data())), 8);
+}
+
+/// All that an algorithm follows from.
+struct Problem {
+  DType dtype;
+  Float32Precision precision;
+  bool deterministic, accumulate, has_bias;
+  Activation activation;
+  int64_t batch, m, n, k;
+  struct Factor {
+    bool transposed;
+    int64_t leading, batch_stride;
+    int alignment;
+    auto operator<=>(const Factor&) const = default;
+  } a, b;
+  int c_alignment;
+  auto operator<=>(const Problem&) const = default;
+};
+/// The call, for messages.
+struct Call {
+  const char* op;
+  const Tensor& a;
+  const Tensor& b;
+};
+
+void check(cublasStatus_t status, const Call& call) {
+  TANDEM_CHECK_AS(CudaError, status == CUBLAS_STATUS_SUCCESS, call.op, " of ", call.a.sizes(), " and ", call.b.sizes(),
+                  " in ", call.a.dtype(), " on ", call.a.device(),
+                  " failed in cuBLASLt: ", cublasLtGetStatusString(status), " (", cublasLtGetStatusName(status), ")");
+}
+
+cudaDataType_t data_type(DType dtype) {
+  switch (dtype) {
+    case kFloat64: return CUDA_R_64F;
+    case kFloat16: return CUDA_R_16F;
+    case kBFloat16: return CUDA_R_16BF;
+    default: return CUDA_R_32F;
+  }
+}
+cublasComputeType_t compute_type(const Problem& p) {
+  if (p.dtype == kFloat64) return CUBLAS_COMPUTE_64F;
+  const bool rounded = p.dtype == kFloat32 && p.precision != Float32Precision::highest;
+  return rounded ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
+/// What cuBLASLt wants to know of one problem, and the algorithm.
+struct Plan {
+  Plan(const Problem& p, const Call& call);
+  Plan(const Plan&) = delete;
+  ~Plan() {
+    for (cublasLtMatrixLayout_t layout : {first, second, result})
+      if (layout) cublasLtMatrixLayoutDestroy(layout);
+    if (operation) cublasLtMatmulDescDestroy(operation);
+  }
+  template <class T> void set(cublasLtMatmulDescAttributes_t attribute, const T& value, const Call& call) {
+    check(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value), call);
+  }
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
+  std::optional<cublasLtMatmulHeuristicResult_t> chosen;  // none: it has no algorithm for this
+};
+
+cublasLtMatrixLayout_t make_layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t leading, int64_t batch,
+                                   int64_t batch_stride, const Call& call) {
+  cublasLtMatrixLayout_t layout = nullptr;
+  check(cublasLtMatrixLayoutCreate(&layout, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), leading),
+        call);
+  const auto count = static_cast<int32_t>(batch);
+  check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count), call);
+  check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &batch_stride,
+                                         sizeof batch_stride),
+        call);
+  return layout;
+}
+
+Plan::Plan(const Problem& p, const Call& call) {
+  const cudaDataType_t type = data_type(p.dtype);
+  check(cublasLtMatmulDescCreate(&operation, compute_type(p), p.dtype == kFloat64 ? CUDA_R_64F : CUDA_R_32F), call);
+  set(CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
+  set(CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
+  cublasLtEpilogue_t epilogue = p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  if (p.activation == Activation::relu) epilogue = p.has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+  if (p.activation == Activation::gelu_tanh)
+    epilogue = p.has_bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue, call);
+  // As they lie in memory, told in columns.
+  const auto layout = [&](const Problem::Factor& f, int64_t rows, int64_t columns) {
+    return f.transposed ? make_layout(type, rows, columns, f.leading, p.batch, f.batch_stride, call)
+                        : make_layout(type, columns, rows, f.leading, p.batch, f.batch_stride, call);
+  };
+  first = layout(p.b, p.k, p.n);
+  second = layout(p.a, p.m, p.k);
+  result = make_layout(type, p.n, p.m, p.n, p.batch, p.m * p.n, call);
+}
+
+struct Context {
+  explicit Context(Device device) {
+    const gpu::DeviceGuard guard(device.index());
+    const cublasStatus_t status = cublasLtCreate(&handle);
+    TANDEM_CHECK_AS(CudaError, status == CUBLAS_STATUS_SUCCESS, "cuBLASLt cannot start on ", device, ": ",
+                    cublasLtGetStatusString(status), " (", cublasLtGetStatusName(status), ")");
+    // As much as is needed to keep the larger GPUs busy when a product is cut along k.
+    workspace_limit = size_t(gpu::properties(device.index()).major >= 9 ? 32 : 4) << 20;
+  }
+  cublasLtHandle_t handle = nullptr;
+  size_t workspace_limit = 0;
+  std::map<Problem, Plan> plans;
+};
+
+void run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristicResult_t& algorithm, bool accumulate,
+         const Call& call, const Tensor& c, void* to) {
+  Tensor workspace;  // given back in the stream's order
+  if (algorithm.workspaceSize > 0)
+    workspace = core::empty({static_cast<int64_t>(algorithm.workspaceSize)}, kUInt8, c.device());
+  const double one64 = 1, beta64 = accumulate ? 1 : 0;
+  const float one32 = 1, beta32 = accumulate ? 1 : 0;
+  const bool wide = c.dtype() == kFloat64;
+  const gpu::StreamHandle stream = tandem::cuda::current_stream(c.device()).handle();
+  check(cublasLtMatmul(context.handle, plan.operation, wide ? static_cast<const void*>(&one64) : &one32,
+                       call.b.raw_data(), plan.first, call.a.raw_data(), plan.second,
+                       wide ? static_cast<const void*>(&beta64) : &beta32, to, plan.result, to, plan.result,
+                       &algorithm.algo, workspace.defined() ? workspace.raw_data() : nullptr, algorithm.workspaceSize,
+                       reinterpret_cast<cudaStream_t>(stream)),
+        call);
+}
+
+/// The algorithms that the heuristic names, the one it thinks fastest first.
+std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, const Plan& plan, const Problem& p,
+                                                        int wanted, const Call& call) {
+  cublasLtMatmulPreference_t preference = nullptr;
+  check(cublasLtMatmulPreferenceCreate(&preference), call);
+  const std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, cublasStatus_t (*)(cublasLtMatmulPreference_t)> owner(
+      preference, cublasLtMatmulPreferenceDestroy);
+  const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+    check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value), call);
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(context.workspace_limit));
+  // Parts of a sum are added as float, in a fixed order; not in half precision, and not where they meet.
+  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<uint32_t>(p.b.alignment));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<uint32_t>(p.a.alignment));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, static_cast<uint32_t>(p.c_alignment));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<uint32_t>(p.c_alignment));
+  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(wanted));
+  int count = 0;
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(context.handle, plan.operation, plan.first, plan.second, plan.result, plan.result,
+                                     preference, wanted, found.data(), &count);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
+  check(status, call);
+  found.resize(static_cast<size_t>(count));
+  std::erase_if(found, [](const auto& each) { return each.state != CUBLAS_STATUS_SUCCESS; });
+  return found;
+}
+
+/// The fastest of them, by three runs each after one, into memory of its own.
+cublasLtMatmulHeuristicResult_t fastest(const Context& context, const Plan& plan, const Problem& p,
+                                        const std::vector<cublasLtMatmulHeuristicResult_t>& found, const Call& call,
+                                        const Tensor& c) {
+  const Tensor scratch = core::empty(c.sizes(), c.dtype(), c.device());
+  const tandem::cuda::Stream stream = tandem::cuda::current_stream(c.device());
+  float best_time = INFINITY;
+  size_t best = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    tandem::cuda::Event start(true), end(true);
+    for (int round = 0; round < 4; ++round) {
+      if (round == 1) start.record(stream);
+      run(context, plan, found[i], p.accumulate, call, c, scratch.raw_data());
+    }
+    end.record(stream);
+    end.synchronize();
+    const float time = start.elapsed_time(end);
+    if (time < best_time) best = i, best_time = time;
+  }
+  return found[best];
+}
+
+bool product(const Call& call, bool accumulate, const Tensor& bias, Activation activation, Tensor& c) {
+  const Tensor &a = call.a, &b = call.b;
+  const int64_t batch = c.size(0), k = a.size(2);
+  const std::optional<Layout> a_layout = layout_of(a), b_layout = layout_of(b);
+  if (c.numel() == 0 || k == 0 || batch > INT32_MAX || !is_floating_point(c.dtype()) || !a_layout || !b_layout)
+    return false;
+  if (a.dtype() != c.dtype() || b.dtype() != c.dtype() || a.device() != c.device() || b.device() != c.device())
+    return false;
+  const RankContext& rank = RankContext::current();
+  const Problem problem{c.dtype(),
+                        rank.float32_precision,
+                        rank.deterministic_algorithms,
+                        accumulate,
+                        bias.defined(),
+                        activation,
+                        batch,
+                        c.size(1),
+                        c.size(2),
+                        k,
+                        {a_layout->transposed, a_layout->leading, batch == 1 ? 0 : a.stride(0), alignment_of(a)},
+                        {b_layout->transposed, b_layout->leading, batch == 1 ? 0 : b.stride(0), alignment_of(b)},
+                        alignment_of(c)};
+  const gpu::DeviceGuard guard(c.device().index());
+  Context& context = HandlePool<Context>::of_this_thread(c.device());
+  auto at = context.plans.find(problem);
+  const bool made = at == context.plans.end();
+  if (made) {
+    if (context.plans.size() >= 4096) context.plans.clear();  // a program whose shapes never repeat
+    at = context.plans.try_emplace(problem, problem, call).first;
+  }
+  Plan& plan = at->second;
+  if (bias.defined()) plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data(), call);
+  if (made) {
+    const auto found = candidates(context, plan, problem, problem.deterministic ? 1 : 8, call);
+    if (!found.empty())
+      plan.chosen = problem.deterministic ? found[0] : fastest(context, plan, problem, found, call, c);
+  }
+  if (!plan.chosen) return false;
+  run(context, plan, *plan.chosen, accumulate, call, c, c.raw_data());
+  return true;
+}
+
+}  // namespace
+
+bool cublas_matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c) {
+  return product({"matmul", a, b}, accumulate, Tensor(), Activation::none, c);
+}
+bool cublas_linear(const Tensor& x, const Tensor& w, const Tensor& bias, Activation activation, Tensor& y) {
+  const Tensor a = core::try_view(x, {1, x.size(0), x.size(1)});
+  const Tensor b = core::transpose(core::try_view(w, {1, w.size(0), w.size(1)}), 1, 2);
+  Tensor c = core::try_view(y, {1, y.size(0), y.size(1)});
+  return product({"linear", a, b}, false, bias, activation, c);
+}
+
+}  // namespace tandem::kernels::cuda
+
+#else
+
+namespace tandem::kernels::cuda {
+
+bool cublas_matmul(const Tensor&, const Tensor&, bool, Tensor&) { return false; }
+bool cublas_linear(const Tensor&, const Tensor&, const Tensor&, Activation, Tensor&) { return false; }
+
+}  // namespace tandem::kernels::cuda
+#endif

@@ -1,0 +1,289 @@
+// cuDNN's older interface, one function for each pass: the newer one, of graphs, takes minutes to compile. The
+// algorithm follows from a rule below, all of whose choices add in a fixed order; with deterministic algorithms off,
+// the first call with a shape tries all that there are.
+#include "tandem/kernels/cuda/cudnn.h"
+
+#if TANDEM_HAS_CUDNN
+#include <cudnn.h>
+
+#include <climits>
+#include <map>
+#include <optional>
+
+#include "tandem/core/cuda.h"
+#include "tandem/kernels/cuda/handle_pool.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+/// An algorithm that asks for more workspace than this is passed over.
+constexpr size_t kWorkspaceLimit = size_t(512) << 20;
+
+enum class Pass { forward, backward_input, backward_weight };
+/// All that an algorithm follows from.
+struct Problem {
+  Pass pass;
+  DType dtype;
+  Float32Precision precision;
+  bool deterministic;
+  std::array<int, 4> x, w, y;
+  ConvShape shape;
+  auto operator<=>(const Problem&) const = default;
+};
+/// The call, for messages: x or dx, w or dw, y or dy.
+struct Call {
+  const char* op;
+  const Tensor &x, &w, &y;
+};
+
+void check(cudnnStatus_t status, const Call& call) {
+  TANDEM_CHECK_AS(CudaError, status == CUDNN_STATUS_SUCCESS, call.op, " of ", call.x.sizes(), " with weights ",
+                  call.w.sizes(), " to ", call.y.sizes(), " in ", call.x.dtype(), " on ", call.x.device(),
+                  " failed in cuDNN: ", cudnnGetErrorString(status));
+}
+/// What a version of cuDNN says of a case that it does not serve; the newer ones have a number for each reason.
+bool refused(cudnnStatus_t status) {
+  return status >= CUDNN_STATUS_NOT_SUPPORTED && status < CUDNN_STATUS_NOT_SUPPORTED + 1000;
+}
+
+cudnnDataType_t data_type(DType dtype) {
+  switch (dtype) {
+    case kFloat64: return CUDNN_DATA_DOUBLE;
+    case kFloat16: return CUDNN_DATA_HALF;
+    case kBFloat16: return CUDNN_DATA_BFLOAT16;
+    default: return CUDNN_DATA_FLOAT;
+  }
+}
+cudnnMathType_t math_type(const Problem& p) {
+  if (is_half(p.dtype)) return CUDNN_TENSOR_OP_MATH;
+  return p.precision == Float32Precision::highest ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
+}
+/// Algorithms by pass, the best first. All sum in a fixed order: of cuDNN's, backward-data's number 0 and
+/// backward-filter's 0 and 3 do not, and those by transforms (FFT, Winograd) round more than a sum of products does.
+std::vector<int> rule(Pass pass) {
+  switch (pass) {
+    case Pass::forward:
+      return {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
+    case Pass::backward_input: return {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
+    default: return {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
+  }
+}
+
+/// What cuDNN wants to know of one problem, and the algorithm.
+struct Plan {
+  Plan(const Problem& p, const Call& call);
+  Plan(const Plan&) = delete;
+  ~Plan() {
+    for (cudnnTensorDescriptor_t each : {x, y, bias})
+      if (each) cudnnDestroyTensorDescriptor(each);
+    if (w) cudnnDestroyFilterDescriptor(w);
+    if (convolution) cudnnDestroyConvolutionDescriptor(convolution);
+  }
+  cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
+  cudnnFilterDescriptor_t w = nullptr;
+  cudnnConvolutionDescriptor_t convolution = nullptr;
+  std::optional<int> algorithm;  // none: it has none for this
+  size_t workspace_bytes = 0;
+};
+
+Plan::Plan(const Problem& p, const Call& call) {
+  const cudnnDataType_t type = data_type(p.dtype);
+  const auto tensor = [&](cudnnTensorDescriptor_t& descriptor, int n, int c, int h, int width) {
+    check(cudnnCreateTensorDescriptor(&descriptor), call);
+    check(cudnnSetTensor4dDescriptor(descriptor, CUDNN_TENSOR_NCHW, type, n, c, h, width), call);
+  };
+  tensor(x, p.x[0], p.x[1], p.x[2], p.x[3]);
+  tensor(y, p.y[0], p.y[1], p.y[2], p.y[3]);
+  tensor(bias, 1, p.y[1], 1, 1);
+  check(cudnnCreateFilterDescriptor(&w), call);
+  check(cudnnSetFilter4dDescriptor(w, type, CUDNN_TENSOR_NCHW, p.w[0], p.w[1], p.w[2], p.w[3]), call);
+  const auto pair = [](const int64_t(&values)[2], int i) { return static_cast<int>(values[i]); };
+  const ConvShape& s = p.shape;
+  check(cudnnCreateConvolutionDescriptor(&convolution), call);
+  check(cudnnSetConvolution2dDescriptor(convolution, pair(s.padding, 0), pair(s.padding, 1), pair(s.stride, 0),
+                                        pair(s.stride, 1), pair(s.dilation, 0), pair(s.dilation, 1),
+                                        CUDNN_CROSS_CORRELATION,
+                                        p.dtype == kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT),
+        call);
+  check(cudnnSetConvolutionGroupCount(convolution, static_cast<int>(s.groups)), call);
+  check(cudnnSetConvolutionMathType(convolution, math_type(p)), call);
+}
+
+struct Context {
+  explicit Context(Device device) {
+    const gpu::DeviceGuard guard(device.index());
+    const cudnnStatus_t status = cudnnCreate(&handle);
+    TANDEM_CHECK_AS(CudaError, status == CUDNN_STATUS_SUCCESS, "cuDNN cannot start on ", device, ": ",
+                    cudnnGetErrorString(status));
+  }
+  cudnnHandle_t handle = nullptr;
+  std::map<Problem, Plan> plans;
+};
+
+cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, Pass pass, int algorithm, size_t& bytes) {
+  switch (pass) {
+    case Pass::forward:
+      return cudnnGetConvolutionForwardWorkspaceSize(handle, plan.x, plan.w, plan.convolution, plan.y,
+                                                     static_cast<cudnnConvolutionFwdAlgo_t>(algorithm), &bytes);
+    case Pass::backward_input:
+      return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, plan.w, plan.y, plan.convolution, plan.x,
+                                                          static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm),
+                                                          &bytes);
+    default:
+      return cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, plan.x, plan.y, plan.convolution, plan.w,
+                                                            static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm),
+                                                            &bytes);
+  }
+}
+
+/// By the rule: the first that cuDNN has for this within the limit.
+void choose(cudnnHandle_t handle, Plan& plan, const Problem& p) {
+  for (int algorithm : rule(p.pass)) {
+    size_t bytes = 0;
+    if (ask_workspace(handle, plan, p.pass, algorithm, bytes) != CUDNN_STATUS_SUCCESS || bytes > kWorkspaceLimit)
+      continue;
+    plan.algorithm = algorithm;
+    plan.workspace_bytes = bytes;
+    return;
+  }
+}
+
+Tensor workspace_of(size_t bytes, Device device) {
+  return bytes == 0 ? Tensor() : core::empty({static_cast<int64_t>(bytes)}, kUInt8, device);
+}
+void* data_or_null(const Tensor& t) { return t.defined() ? t.raw_data() : nullptr; }
+
+/// By trying: each that cuDNN has runs once and is timed; what it writes is written again by the call itself.
+void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call) {
+  constexpr int kMost = 8;
+  const Tensor space = workspace_of(kWorkspaceLimit, call.x.device());
+  const auto take = [&](cudnnStatus_t status, int count, const auto* results) {
+    if (refused(status)) return;
+    check(status, call);
+    for (int i = 0; i < count; ++i) {  // the fastest first
+      if (results[i].status != CUDNN_STATUS_SUCCESS) continue;
+      plan.algorithm = results[i].algo;
+      plan.workspace_bytes = results[i].memory;
+      check(cudnnSetConvolutionMathType(plan.convolution, results[i].mathType), call);
+      return;
+    }
+  };
+  void *const x = call.x.raw_data(), *const w = call.w.raw_data(), *const y = call.y.raw_data();
+  int count = 0;
+  if (p.pass == Pass::forward) {
+    cudnnConvolutionFwdAlgoPerf_t results[kMost];
+    const cudnnStatus_t status =
+        cudnnFindConvolutionForwardAlgorithmEx(handle, plan.x, x, plan.w, w, plan.convolution, plan.y, y, kMost, &count,
+                                               results, space.raw_data(), kWorkspaceLimit);
+    take(status, count, results);
+  } else if (p.pass == Pass::backward_input) {
+    cudnnConvolutionBwdDataAlgoPerf_t results[kMost];
+    const cudnnStatus_t status =
+        cudnnFindConvolutionBackwardDataAlgorithmEx(handle, plan.w, w, plan.y, y, plan.convolution, plan.x, x, kMost,
+                                                    &count, results, space.raw_data(), kWorkspaceLimit);
+    take(status, count, results);
+  } else {
+    cudnnConvolutionBwdFilterAlgoPerf_t results[kMost];
+    const cudnnStatus_t status =
+        cudnnFindConvolutionBackwardFilterAlgorithmEx(handle, plan.x, x, plan.y, y, plan.convolution, plan.w, w, kMost,
+                                                      &count, results, space.raw_data(), kWorkspaceLimit);
+    take(status, count, results);
+  }
+}
+
+cudnnStatus_t run(cudnnHandle_t handle, const Plan& plan, Pass pass, const Call& call) {
+  const float one32 = 1, zero32 = 0;
+  const double one64 = 1, zero64 = 0;
+  const bool wide = call.x.dtype() == kFloat64;
+  const void *const one = wide ? static_cast<const void*>(&one64) : &one32, *const zero =
+                                                                                wide ? static_cast<const void*>(&zero64)
+                                                                                     : &zero32;
+  const Tensor workspace = workspace_of(plan.workspace_bytes, call.x.device());  // given back in the stream's order
+  void* const space = data_or_null(workspace);
+  void *const x = call.x.raw_data(), *const w = call.w.raw_data(), *const y = call.y.raw_data();
+  switch (pass) {
+    case Pass::forward:
+      return cudnnConvolutionForward(handle, one, plan.x, x, plan.w, w, plan.convolution,
+                                     static_cast<cudnnConvolutionFwdAlgo_t>(*plan.algorithm), space,
+                                     plan.workspace_bytes, zero, plan.y, y);
+    case Pass::backward_input:
+      return cudnnConvolutionBackwardData(handle, one, plan.w, w, plan.y, y, plan.convolution,
+                                          static_cast<cudnnConvolutionBwdDataAlgo_t>(*plan.algorithm), space,
+                                          plan.workspace_bytes, zero, plan.x, x);
+    default:
+      return cudnnConvolutionBackwardFilter(handle, one, plan.x, x, plan.y, y, plan.convolution,
+                                            static_cast<cudnnConvolutionBwdFilterAlgo_t>(*plan.algorithm), space,
+                                            plan.workspace_bytes, zero, plan.w, w);
+  }
+}
+void add_bias(cudnnHandle_t handle, const Plan& plan, const Call& call, const Tensor& bias) {
+  const float one32 = 1;
+  const double one64 = 1;
+  const void* const one = call.x.dtype() == kFloat64 ? static_cast<const void*>(&one64) : &one32;
+  check(cudnnAddTensor(handle, one, plan.bias, bias.raw_data(), one, plan.y, call.y.raw_data()), call);
+}
+
+/// Sizes as cuDNN counts them; nothing when they do not fit.
+std::optional<std::array<int, 4>> sizes_of(const Tensor& t) {
+  if (t.numel() == 0 || t.numel() > INT_MAX) return {};
+  std::array<int, 4> sizes;
+  for (int i = 0; i < 4; ++i) sizes[static_cast<size_t>(i)] = static_cast<int>(t.size(i));
+  return sizes;
+}
+
+bool convolution(Pass pass, const Call& call, const Tensor& bias, const ConvShape& shape) {
+  const auto x = sizes_of(call.x), w = sizes_of(call.w), y = sizes_of(call.y);
+  if (!x || !w || !y || !is_floating_point(call.x.dtype())) return false;
+  if (call.w.dtype() != call.x.dtype() || call.y.dtype() != call.x.dtype()) return false;
+  const RankContext& rank = RankContext::current();
+  const Device device = call.x.device();
+  const Problem problem{pass, call.x.dtype(), rank.float32_precision, rank.deterministic_algorithms, *x, *w, *y, shape};
+  const gpu::DeviceGuard guard(device.index());
+  Context& context = HandlePool<Context>::of_this_thread(device);
+  const gpu::StreamHandle stream = tandem::cuda::current_stream(device).handle();
+  check(cudnnSetStream(context.handle, reinterpret_cast<cudaStream_t>(stream)), call);
+  auto at = context.plans.find(problem);
+  if (at == context.plans.end()) {
+    if (context.plans.size() >= 4096) context.plans.clear();  // a program whose shapes never repeat
+    at = context.plans.try_emplace(problem, problem, call).first;
+    if (problem.deterministic)
+      choose(context.handle, at->second, problem);
+    else
+      search(context.handle, at->second, problem, call);
+  }
+  Plan& plan = at->second;
+  if (!plan.algorithm) return false;
+  const cudnnStatus_t status = run(context.handle, plan, pass, call);
+  if (refused(status)) {
+    plan.algorithm.reset();
+    return false;
+  }
+  check(status, call);
+  if (bias.defined()) add_bias(context.handle, plan, call, bias);
+  return true;
+}
+
+}  // namespace
+
+bool cudnn_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
+  return convolution(Pass::forward, {"conv2d", x, w, y}, bias, shape);
+}
+bool cudnn_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
+  return convolution(Pass::backward_input, {"conv2d_backward_input", dx, w, dy}, Tensor(), shape);
+}
+bool cudnn_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
+  return convolution(Pass::backward_weight, {"conv2d_backward_weight", x, dw, dy}, Tensor(), shape);
+}
+
+}  // namespace tandem::kernels::cuda
+
+#else
+
+namespace tandem::kernels::cuda {
+
+bool cudnn_conv2d(const Tensor&, const Tensor&, const Tensor&, const ConvShape&, Tensor&) { return false; }
+bool cudnn_conv2d_backward_input(const Tensor&, const Tensor&, const ConvShape&, Tensor&) { return false; }
+bool cudnn_conv2d_backward_weight(const Tensor&, const Tensor&, const ConvShape&, Tensor&) { return false; }
+
+}  // namespace tandem::kernels::cuda
+#endif

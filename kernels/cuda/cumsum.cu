@@ -1,0 +1,161 @@
+// Running sums along the middle of (outer, n, inner). Rows (inner = 1): a warp or a block scans tile after tile and
+// carries the sum. Columns: one thread to each. Long ones are cut into pieces by shape: a first pass takes each piece's
+// sum, those are summed up in turn, and a second pass starts every piece from there; it reads x twice and writes y
+// once.
+#include <algorithm>
+
+#include "tandem/kernels/cuda/reduce.cuh"
+#include "tandem/kernels/reduce.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+/// Places are counted in the direction of the sum: place i is element n - 1 - i in reverse. `pieces` of `length`
+/// places.
+struct Scan {
+  int64_t n, inner, pieces, length;
+  bool reverse;
+};
+/// Neighbours of one thread in a tile.
+template <class T> inline constexpr int kRun = sizeof(T) == 8 ? 4 : 8;
+
+/// The sum of the values of the lanes below.
+template <class A> __device__ A warp_sum_below(A value, A& total) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  for (int step = 1; step < kWarpSize; step *= 2) {
+    const A below = __shfl_up_sync(kFullWarp, value, static_cast<unsigned>(step));
+    if (lane >= step) value += below;
+  }
+  total = __shfl_sync(kFullWarp, value, kWarpSize - 1);
+  const A below = __shfl_up_sync(kFullWarp, value, 1u);
+  return lane > 0 ? below : A(0);
+}
+/// The same over a row's threads: one warp, or the whole block.
+template <class A> __device__ A team_sum_below(A value, A& total) {
+  const A within = warp_sum_below(value, total);
+  if (blockDim.x == kWarpSize) return within;
+  TANDEM_SHARED(A, of_warp, [32]);
+  const int warp = static_cast<int>(threadIdx.x) / kWarpSize, warps = static_cast<int>(blockDim.x) / kWarpSize;
+  if (threadIdx.x % kWarpSize == 0) of_warp[warp] = total;
+  __syncthreads();
+  A below = A(0);
+  total = A(0);
+  for (int w = 0; w < warps; ++w) {
+    if (w == warp) below = total;
+    total += of_warp[w];
+  }
+  __syncthreads();
+  return below + within;
+}
+
+/// A unit is one piece of a row. Gives the sum of each piece to `totals`; or, without them, the running sums to y, from
+/// carries[unit - 1] on.
+template <class T>
+__global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Acc<T>* totals, const Acc<T>* carries,
+                            int64_t units, Scan scan, bool aligned) {
+  using A = Acc<T>;
+  constexpr int kWidth = kRun<T>;
+  const int64_t unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (unit >= units) return;  // a warp as a whole: rows share a block only where a warp has one
+  const int64_t row = quotient(unit, scan.pieces), piece = unit - row * scan.pieces, first = piece * scan.length;
+  const int64_t count = math::min(scan.n - first, scan.length), tile = int64_t(blockDim.x) * kWidth;
+  A carry = carries && piece > 0 ? carries[unit - 1] : A(0);
+  for (int64_t base = 0; base < count; base += tile) {
+    const int64_t mine = base + int64_t(threadIdx.x) * kWidth, place = first + mine;
+    const int64_t start = row * scan.n + (scan.reverse ? scan.n - place - kWidth : place);
+    const bool whole = mine + kWidth <= count;
+    Pack<T, kWidth> pack;
+    A sums[kWidth];
+    if (whole) pack = load_pack<T, kWidth>(x + start, aligned);
+#pragma unroll
+    for (int v = 0; v < kWidth; ++v) {
+      const int64_t at = scan.reverse ? start + kWidth - 1 - v : start + v;
+      const A here = whole ? A(pack.at[scan.reverse ? kWidth - 1 - v : v]) : mine + v < count ? A(x[at]) : A(0);
+      sums[v] = v > 0 ? sums[v > 0 ? v - 1 : 0] + here : here;
+    }
+    A total;
+    const A below = carry + team_sum_below(sums[kWidth - 1], total);
+    carry += total;
+    if (totals) continue;
+#pragma unroll
+    for (int v = 0; v < kWidth; ++v) pack.at[scan.reverse ? kWidth - 1 - v : v] = T(below + sums[v]);
+    if (whole)
+      store_pack<T, kWidth>(y + start, pack, aligned);
+    else
+      for (int v = 0; v < kWidth && mine + v < count; ++v) {
+        const int64_t at = scan.reverse ? kWidth - 1 - v : v;
+        y[start + at] = pack.at[at];
+      }
+  }
+  if (totals && threadIdx.x == 0) totals[unit] = carry;
+}
+
+/// The same where inner > 1: a thread takes one column of one piece.
+template <class T>
+__global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Acc<T>* totals, const Acc<T>* carries,
+                               int64_t threads, Scan scan) {
+  using A = Acc<T>;
+  constexpr int kLoads = 4;
+  const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at >= threads) return;
+  const int64_t unit = quotient(at, scan.inner), column = at - unit * scan.inner;
+  const int64_t outer = quotient(unit, scan.pieces), piece = unit - outer * scan.pieces, first = piece * scan.length;
+  const int64_t count = math::min(scan.n - first, scan.length), step = scan.reverse ? -scan.inner : scan.inner;
+  const int64_t start = (outer * scan.n + (scan.reverse ? scan.n - 1 - first : first)) * scan.inner + column;
+  A sum = carries && piece > 0 ? carries[at - scan.inner] : A(0);
+  for (int64_t i = 0; i < count; i += kLoads) {
+    A value[kLoads];
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) value[k] = i + k < count ? A(x[start + (i + k) * step]) : A(0);
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      sum += value[k];
+      if (!totals && i + k < count) y[start + (i + k) * step] = T(sum);
+    }
+  }
+  if (totals) totals[at] = sum;
+}
+
+template <class T>
+void scan_rows(const T* x, T* y, int64_t outer, int64_t n, int64_t inner, bool reverse, Device device) {
+  using A = Acc<T>;
+  constexpr int64_t kPieceThreads = 131072, kTile = 256 * kRun<T>;
+  Scan scan{n, inner, 1, n, reverse};
+  if (inner == 1 && n > 4 * kTile && outer < 512)
+    scan.length = ceil_div(std::clamp<int64_t>(ceil_div(n * outer, 1024), kTile, 16 * kTile), kTile) * kTile;
+  else if (inner > 1 && n > 256 && outer * inner < kPieceThreads / 2)
+    scan.length = std::max<int64_t>(ceil_div(n * outer * inner, kPieceThreads), 64);
+  scan.pieces = ceil_div(n, scan.length);
+  const int64_t units = outer * scan.pieces;
+  const auto pass = [&](A* totals, const A* carries) {
+    if (inner == 1) {
+      const bool block_each = scan.length > 4 * kWarpSize * kRun<T>;
+      const dim3 block = block_each ? dim3(256) : team_block(kWarpSize, units, 128);
+      const bool aligned =
+          n % kRun<T> == 0 && is_aligned(x, sizeof(Pack<T, kRun<T>>)) && is_aligned(y, sizeof(Pack<T, kRun<T>>));
+      launch("cumsum", cumsum_rows<T>, {checked_grid(ceil_div(units, block.y)), block}, device, x, y, totals, carries,
+             units, scan, aligned);
+    } else {
+      const int64_t threads = units * inner, block = power_of_two(threads, 32, 256);
+      launch("cumsum", cumsum_columns<T>, {checked_grid(ceil_div(threads, block)), dim3(static_cast<unsigned>(block))},
+             device, x, y, totals, carries, threads, scan);
+    }
+  };
+  if (scan.pieces == 1) return pass(nullptr, nullptr);
+  const Tensor totals = core::empty({units * inner}, dtype_of<A>(), device);
+  const Tensor carries = core::empty({units * inner}, dtype_of<A>(), device);
+  pass(totals.data<A>(), nullptr);
+  scan_rows<A>(totals.data<A>(), carries.data<A>(), outer, scan.pieces, inner, false, device);
+  pass(nullptr, carries.data<A>());
+}
+
+}  // namespace
+
+void cumsum(const Tensor& x, bool reverse, Tensor& y) {
+  if (x.numel() == 0) return;
+  visit_dtype(x.dtype(), [&]<class T>() {
+    scan_rows<T>(x.data<T>(), y.data<T>(), x.size(0), x.size(1), x.size(2), reverse, x.device());
+  });
+}
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,248 @@
+// Elementwise kernels: this file alone knows how elements are reached: layout, broadcasting, vectors, the ragged tail,
+// 64-bit sizes, and the dtypes, which are converted as they are loaded and stored. So a functor is compiled for three
+// types, not for ten, and into one kernel for each.
+//
+// They are bound by memory. A thread takes two vectors (of four elements; of two in double) where the innermost
+// dimension is contiguous or one element for all, with loads of up to 128 bits; four elements, each a block's width
+// from the next, in any other layout. It loads all of them before it computes, so that enough loads are under way, and
+// so that y may be an x, exactly. What depends on dtype and layout branches alike in all threads: a few of the two
+// hundred instructions that a multiprocessor has time for while a warp's vectors come.
+#pragma once
+#include "tandem/kernels/cuda/element_plan.h"
+#include "tandem/kernels/functors.h"
+#if !defined(__CUDACC__)
+#include "tandem/kernels/emulation/simt.h"
+#endif
+
+namespace tandem::kernels::cuda {
+
+/// What moves without being looked at is computed in as bits, of any dtype.
+using Bits = uint64_t;
+/// The functor from the launch's scalars: as many as it has members, all of the type it computes in.
+template <class C> TANDEM_HD C scalar_as(const LoopScalar& s) {
+  if constexpr (math::kFloating<C>)
+    return C(s.real);
+  else
+    return C(s.integer);
+}
+template <class F, class C> TANDEM_HD F make(const LoopScalar* s) {
+  if constexpr (requires(C c) { F{c, c}; })
+    return F{scalar_as<C>(s[0]), scalar_as<C>(s[1])};
+  else if constexpr (requires(C c) { F{c}; })
+    return F{scalar_as<C>(s[0])};
+  else
+    return F{};
+}
+
+// ---- where an item lies
+
+/// offset[k] = the byte offset of operand k at item i
+template <int N> TANDEM_HD void find(const ElementPlan& plan, uint32_t i, int64_t* offset) {
+#pragma unroll
+  for (int k = 0; k < N; ++k) offset[k] = 0;
+#pragma unroll 1
+  for (int d = 0; d < plan.rank; ++d) {
+    const uint32_t rest = d + 1 < plan.rank ? plan.dividers[d].quotient(i) : 0,
+                   here = i - rest * plan.dividers[d].divisor;
+#pragma unroll
+    for (int k = 0; k < N; ++k) offset[k] += here * plan.operands[k].strides[d];
+    i = rest;
+  }
+}
+
+// ---- elements in memory as bits, and as numbers of type C, the one computed in or the one made
+
+/// The bits of an element; of floats and bools, which have no larger elements, 32 are enough.
+template <class C> struct BitsOf { using type = uint32_t; };
+template <> struct BitsOf<double> { using type = uint64_t; };
+template <> struct BitsOf<int64_t> { using type = uint64_t; };
+template <> struct BitsOf<Bits> { using type = Bits; };
+template <class C> using Word = typename BitsOf<C>::type;
+/// The sizes that elements of C's dtypes have.
+template <class C> constexpr int kLargest = math::kSame<C, bool> ? 1 : sizeof(C);
+template <class C>
+constexpr int kSmallest = math::kSame<C, float>                               ? 2
+                          : math::kSame<C, double> || math::kSame<C, int32_t> ? sizeof(C)
+                                                                              : 1;
+/// visit(an unsigned integer) of so many bytes.
+template <class C, class Visitor> TANDEM_HD void visit_size(int size, Visitor visit) {
+  constexpr int kMost = kLargest<C>, kLeast = kSmallest<C>;
+  if constexpr (kMost == 8)
+    if (kLeast == 8 || size == 8) return visit(uint64_t());
+  if constexpr (kMost >= 4 && kLeast <= 4)
+    if (kLeast == 4 || size == 4) return visit(uint32_t());
+  if constexpr (kMost >= 2 && kLeast <= 2)
+    if (kLeast == 2 || size == 2) return visit(uint16_t());
+  if constexpr (kLeast == 1) visit(uint8_t());
+}
+
+TANDEM_HD void from_bits(uint32_t bits, DType dtype, float& x) {
+  if (dtype == DType::float32)
+    x = __builtin_bit_cast(float, bits);
+  else if (dtype == DType::float16)
+    x = __builtin_bit_cast(Half, uint16_t(bits));
+  else
+    x = __builtin_bit_cast(BFloat16, uint16_t(bits));
+}
+TANDEM_HD void from_bits(uint64_t bits, DType, double& x) { x = __builtin_bit_cast(double, bits); }
+TANDEM_HD void from_bits(uint64_t bits, DType dtype, int64_t& x) {
+  switch (dtype) {
+    case DType::int64: x = int64_t(bits); break;
+    case DType::int32: x = int32_t(bits); break;
+    case DType::int16: x = int16_t(bits); break;
+    case DType::int8: x = int8_t(bits); break;
+    default: x = uint8_t(bits);
+  }
+}
+TANDEM_HD void from_bits(Bits bits, DType, Bits& x) { x = bits; }
+TANDEM_HD uint32_t to_bits(float y, DType dtype) {
+  return dtype == DType::float32   ? __builtin_bit_cast(uint32_t, y)
+         : dtype == DType::float16 ? Half(y).bits
+                                   : BFloat16(y).bits;
+}
+TANDEM_HD uint64_t to_bits(double y, DType) { return __builtin_bit_cast(uint64_t, y); }
+TANDEM_HD uint64_t to_bits(int64_t y, DType dtype) { return dtype == DType::boolean ? Bits(y != 0) : Bits(y); }
+TANDEM_HD uint32_t to_bits(int32_t y, DType) { return uint32_t(y); }
+TANDEM_HD uint32_t to_bits(bool y, DType) { return uint32_t(y); }
+TANDEM_HD Bits to_bits(Bits y, DType) { return y; }
+
+template <class C> TANDEM_HD Word<C> load(const char* from, int size) {
+  Word<C> bits;
+  visit_size<C>(size, [&](auto type) { bits = *reinterpret_cast<const decltype(type)*>(from); });
+  return bits;
+}
+template <class C> TANDEM_HD void store(char* to, Word<C> bits, int size) {
+  visit_size<C>(size, [&](auto type) { *reinterpret_cast<decltype(type)*>(to) = decltype(type)(bits); });
+}
+
+/// Elements side by side.
+template <class T, int W> struct alignas(sizeof(T) * W <= 16 ? sizeof(T) * W : 16) Vector { T element[W]; };
+/// A vector, of which `count` elements exist.
+template <class C, int W>
+TANDEM_HD void load_vector(const ElementOperand& x, int64_t offset, uint32_t count, Word<C>* bits) {
+  const char* const from = x.data + offset;
+  if (!x.data || x.strides[0] == 0) {
+    const Word<C> one = x.data ? load<C>(from, x.size) : Word<C>(x.value);
+#pragma unroll
+    for (int v = 0; v < W; ++v) bits[v] = one;
+  } else if (count < W) {
+#pragma unroll
+    for (int v = 0; v < W; ++v) bits[v] = uint32_t(v) < count ? load<C>(from + v * x.size, x.size) : 0;
+  } else {
+    visit_size<C>(x.size, [&](auto type) {
+      const auto all = *reinterpret_cast<const Vector<decltype(type), W>*>(from);
+#pragma unroll
+      for (int v = 0; v < W; ++v) bits[v] = all.element[v];
+    });
+  }
+}
+template <class C, int W>
+TANDEM_HD void store_vector(const ElementOperand& y, int64_t offset, uint32_t count, const Word<C>* bits) {
+  char* const to = y.data + offset;
+  if (count < W) {
+#pragma unroll
+    for (int v = 0; v < W; ++v)
+      if (uint32_t(v) < count) store<C>(to + v * y.size, bits[v], y.size);
+  } else {
+    visit_size<C>(y.size, [&](auto type) {
+      Vector<decltype(type), W> all;
+#pragma unroll
+      for (int v = 0; v < W; ++v) all.element[v] = decltype(type)(bits[v]);
+      *reinterpret_cast<Vector<decltype(type), W>*>(to) = all;
+    });
+  }
+}
+
+// ---- the kernel
+
+template <int N, class F, class C> TANDEM_HD auto apply(const F& f, const C (&x)[N]) {
+  if constexpr (N == 1)
+    return f(x[0]);
+  else if constexpr (N == 2)
+    return f(x[0], x[1]);
+  else
+    return f(x[0], x[1], x[2]);
+}
+
+/// y = f(x...) of N inputs, each converted to C.
+template <class F, class C, int N>
+__global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPlan plan) {
+  constexpr int W = kVectorWidth<C>;
+  const F f = make<F, C>(plan.scalars);
+  using Made = decltype(apply<N>(f, *static_cast<const C(*)[N]>(nullptr)));
+  const ElementOperand* const operands = plan.operands;
+  // Item u of this thread is item first + u * blockDim.x.
+  const uint32_t first = blockIdx.x * blockDim.x * (plan.vector ? kVectors : kSingles) + threadIdx.x;
+  Word<C> bits[N][kVectors * W] = {};
+  int64_t to[kSingles];
+  if (plan.vector) {
+#pragma unroll
+    for (int u = 0; u < kVectors; ++u) {
+      const uint32_t item = first + u * blockDim.x;
+      int64_t at[1 + N];
+      if (item >= plan.items) break;
+      find<1 + N>(plan, item, at);
+      to[u] = at[0];
+#pragma unroll
+      for (int k = 0; k < N; ++k) load_vector<C, W>(operands[1 + k], at[1 + k], plan.count - item * W, &bits[k][u * W]);
+    }
+  } else {
+#pragma unroll
+    for (int u = 0; u < kSingles; ++u) {
+      const uint32_t item = first + u * blockDim.x;
+      int64_t at[1 + N];
+      if (item >= plan.items) break;
+      find<1 + N>(plan, item, at);
+      to[u] = at[0];
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        const ElementOperand& x = operands[1 + k];
+        bits[k][u] = x.data ? load<C>(x.data + at[1 + k], x.size) : Word<C>(x.value);
+      }
+    }
+  }
+  Word<Made> y[kVectors * W];
+#pragma unroll
+  for (int e = 0; e < kVectors * W; ++e) {
+    if (e == kSingles && !plan.vector) break;
+    C x[N];
+#pragma unroll
+    for (int k = 0; k < N; ++k) from_bits(bits[k][e], operands[1 + k].dtype, x[k]);
+    y[e] = to_bits(apply<N>(f, x), operands[0].dtype);
+  }
+  if (plan.vector) {
+#pragma unroll
+    for (int u = 0; u < kVectors; ++u) {
+      const uint32_t item = first + u * blockDim.x;
+      if (item < plan.items) store_vector<Made, W>(operands[0], to[u], plan.count - item * W, &y[u * W]);
+    }
+  } else {
+#pragma unroll
+    for (int u = 0; u < kSingles; ++u)
+      if (first + u * blockDim.x < plan.items) store<Made>(operands[0].data + to[u], y[u], operands[0].size);
+  }
+}
+
+// Rows for floating types, for integers and bool, for numbers, and for all types.
+template <template <class> class F, int N> constexpr ElementRow floating_row() {
+  return {elementwise_kernel<F<float>, float, N>, elementwise_kernel<F<double>, double, N>, nullptr, nullptr};
+}
+template <template <class> class F, int N> constexpr ElementRow integral_row() {
+  return {nullptr, nullptr, elementwise_kernel<F<int64_t>, int64_t, N>, elementwise_kernel<F<int64_t>, int64_t, N>};
+}
+template <template <class> class F, int N> constexpr ElementRow arithmetic_row() {
+  return {floating_row<F, N>().float32, floating_row<F, N>().float64, integral_row<F, N>().int64, nullptr};
+}
+template <template <class> class F, int N> constexpr ElementRow full_row() {
+  return {floating_row<F, N>().float32, floating_row<F, N>().float64, integral_row<F, N>().int64,
+          integral_row<F, N>().boolean};
+}
+
+}  // namespace tandem::kernels::cuda
+
+/// Defines rows::op.
+#define TANDEM_ELEMENT_ROW(op, ...)            \
+  namespace tandem::kernels::cuda::rows {      \
+  extern const ElementRow op;                  \
+  constinit const ElementRow op = __VA_ARGS__; \
+  }

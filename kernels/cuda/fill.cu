@@ -1,0 +1,245 @@
+// Constants, sequences, random numbers and dropout. A thread makes four numbers of one or two Philox blocks, which it
+// stores at once: Philox takes about as long as its numbers take to reach memory.
+//
+// Compiled without contraction into fused multiply-adds, as the CPU's twin (cpu/loops/random.cpp), so that integers,
+// uniforms and masks are the same bits.
+#include "tandem/kernels/fill.h"
+
+#include <cstring>
+
+#include "tandem/kernels/cuda/copy.h"
+#include "tandem/kernels/cuda/elementwise.cuh"
+#include "tandem/kernels/cuda/launch.h"
+#include "tandem/kernels/cuda/planner.h"
+#include "tandem/kernels/elementwise.h"
+#include "tandem/kernels/philox.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 128, kNumbers = 4;  // of a block at most, of a thread
+
+/// Contiguous elements to be written.
+struct Target {
+  ElementOperand y;
+  int64_t count;
+  bool aligned;  // for vectors
+};
+Target target_of(const Tensor& y) {
+  Target t{{}, y.numel(), false};
+  t.y.data = static_cast<char*>(y.raw_data());
+  t.y.dtype = y.dtype();
+  t.y.size = static_cast<uint8_t>(y.itemsize());
+  const int64_t bytes = std::min(kNumbers * y.itemsize(), int64_t{16});
+  t.aligned = reinterpret_cast<uintptr_t>(t.y.data) % static_cast<uintptr_t>(bytes) == 0;
+  return t;
+}
+/// Stores elements first to first + 3, as far as they exist.
+template <class C> __device__ inline void store_numbers(const Target& t, int64_t first, const Word<C>* bits) {
+  const int64_t left = t.count - first;
+  if (t.aligned) {
+    store_vector<C, kNumbers>(t.y, first * t.y.size, left < kNumbers ? uint32_t(left) : kNumbers, bits);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kNumbers; ++i)
+      if (i < left) store<C>(t.y.data + (first + i) * t.y.size, bits[i], t.y.size);
+  }
+}
+/// A whole number as an element of any dtype.
+TANDEM_HD Bits whole_bits(int64_t n, DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+    case DType::float16:
+    case DType::bfloat16: return to_bits(float(n), dtype);
+    case DType::float64: return to_bits(double(n), dtype);
+    default: return to_bits(n, dtype);
+  }
+}
+TANDEM_HD uint64_t wide(const uint32_t* words) { return uint64_t(words[1]) << 32 | words[0]; }
+
+// What a number is made of: kEach words of 32 bits. Made: the type that it is stored from.
+template <class C> struct Uniform {
+  using Made = C;
+  static constexpr int kEach = math::kSame<C, double> ? 2 : 1;
+  C low, width;
+  TANDEM_HD C operator()(const uint32_t* words, DType) const {
+    if constexpr (kEach == 2)
+      return low + width * uniform_double(wide(words));
+    else
+      return low + width * uniform_float(words[0]);
+  }
+};
+/// Box-Muller; each number uses a pair of its own.
+template <class C> struct Normal {
+  using Made = C;
+  static constexpr int kEach = 2;
+  C mean, std;
+  TANDEM_HD C operator()(const uint32_t* words, DType) const {
+    if constexpr (math::kSame<C, double>) {
+      const double u = (double(words[0]) + 0.5) * 0x1p-32, v = double(words[1]) * 0x1p-32;
+      return mean + std * (math::sqrt(-2.0 * math::log(u)) * math::cos(6.283185307179586 * v));
+    } else {
+      const float u = (float(words[0]) + 0.5f) * 0x1p-32f, v = float(int32_t(words[1])) * 0x1p-32f;
+      return mean + std * (math::sqrt(-2.0f * math::log(u)) * math::cos_of_turns(v));
+    }
+  }
+};
+struct Bernoulli {
+  using Made = Bits;
+  static constexpr int kEach = 1;
+  float p;
+  TANDEM_HD Bits operator()(const uint32_t* words, DType dtype) const {
+    return whole_bits(uniform_float(words[0]) < p, dtype);
+  }
+};
+struct RandInt {
+  using Made = Bits;
+  static constexpr int kEach = 2;
+  int64_t low;
+  uint64_t width;
+  TANDEM_HD Bits operator()(const uint32_t* words, DType dtype) const {
+    return whole_bits(int64_t(uint64_t(low) + wide(words) % width), dtype);
+  }
+};
+
+template <class Number>
+__global__ void __launch_bounds__(kThreads) random_kernel(Number number, PhiloxState random, Target target) {
+  constexpr int kEach = Number::kEach;
+  using Made = typename Number::Made;
+  const int64_t thread = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (thread * kNumbers >= target.count) return;
+  PhiloxBlock blocks[kEach];
+#pragma unroll
+  for (int b = 0; b < kEach; ++b)
+    blocks[b] = philox(random.seed, random.stream, random.offset + uint64_t(thread * kEach + b));
+  Word<Made> bits[kNumbers];
+#pragma unroll
+  for (int i = 0; i < kNumbers; ++i)
+    bits[i] = to_bits(number(&blocks[i * kEach / 4].word[i * kEach % 4], target.y.dtype), target.y.dtype);
+  store_numbers<Made>(target, thread * kNumbers, bits);
+}
+
+/// mask = uniform < keep, y = mask ? x * scale : 0
+template <class C>
+__global__ void __launch_bounds__(kThreads)
+    dropout_kernel(ElementOperand x, float keep, C scale, PhiloxState random, Target y, Target mask) {
+  const int64_t thread = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, first = thread * kNumbers;
+  if (first >= y.count) return;
+  const int64_t left = y.count - first;
+  Word<C> bits[kNumbers] = {};
+  if (y.aligned) {
+    load_vector<C, kNumbers>(x, first * x.size, left < kNumbers ? uint32_t(left) : kNumbers, bits);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kNumbers; ++i)
+      if (i < left) bits[i] = load<C>(x.data + (first + i) * x.size, x.size);
+  }
+  const PhiloxBlock block = philox(random.seed, random.stream, random.offset + uint64_t(thread));
+  uint32_t kept[kNumbers];
+#pragma unroll
+  for (int i = 0; i < kNumbers; ++i) {
+    C value;
+    from_bits(bits[i], x.dtype, value);
+    kept[i] = uniform_float(block.word[i]) < keep;
+    bits[i] = to_bits(kept[i] ? value * scale : C(0), y.y.dtype);
+  }
+  store_numbers<C>(y, first, bits);
+  store_numbers<bool>(mask, first, kept);
+}
+
+template <class C> __global__ void __launch_bounds__(kThreads) arange_kernel(C start, C step, Target y) {
+  const int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kNumbers;
+  if (first >= y.count) return;
+  Bits bits[kNumbers];
+#pragma unroll
+  for (int i = 0; i < kNumbers; ++i) {
+    const C number = start + C(first + i) * step;
+    if constexpr (math::kSame<C, int64_t>)
+      bits[i] = to_bits(number, y.y.dtype);
+    else
+      bits[i] = y.y.dtype == DType::float64 ? to_bits(number, DType::float64) : to_bits(float(number), y.y.dtype);
+  }
+  store_numbers<Bits>(y, first, bits);
+}
+
+LaunchShape shape_for(int64_t count) {
+  const int64_t threads = ceil_div(count, kNumbers), block = std::min<int64_t>(threads, kThreads);
+  return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
+}
+/// Fills y, through a contiguous stand-in where y has gaps: numbers follow the logical order.
+template <class Number> void draw(const char* op, Number number, PhiloxState random, Tensor& y) {
+  if (y.numel() == 0) return;
+  Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());
+  launch(op, random_kernel<Number>, shape_for(y.numel()), y.device(), number, random, target_of(target));
+  if (!target.is_same(y)) copy(target, y);
+}
+void check_exists(const char* op, DType dtype, bool exists) {
+  TANDEM_CHECK_AS(NotImplementedError, exists, op, ": does not exist for ", dtype);
+}
+
+}  // namespace
+
+void fill(const Scalar& value, Tensor& y) {
+  value.loop_scalar(y.dtype());  // its check
+  uint64_t bits = 0;
+  visit_dtype(y.dtype(), [&]<class T>() {
+    const T element = value.wrapped<T>();
+    std::memcpy(&bits, &element, sizeof(T));
+  });
+  PlannedElements elements = plan_elements("fill", y, {});
+  add_value(elements, bits, y.dtype());
+  run_elements("fill", copy_bits, kVectorWidth<Bits>, elements, y.device());
+}
+
+void arange(const Scalar& start, const Scalar& step, Tensor& y) {
+  check_exists("arange", y.dtype(), y.dtype() != kBool);
+  const LoopScalar from = start.loop_scalar(y.dtype()), by = step.loop_scalar(y.dtype());
+  if (y.numel() == 0) return;
+  if (y.is_floating_point())
+    launch("arange", arange_kernel<double>, shape_for(y.numel()), y.device(), from.real, by.real, target_of(y));
+  else
+    launch("arange", arange_kernel<int64_t>, shape_for(y.numel()), y.device(), from.integer, by.integer, target_of(y));
+}
+
+void uniform(double low, double high, PhiloxState random, Tensor& y) {
+  check_exists("uniform", y.dtype(), y.is_floating_point());
+  if (y.dtype() == kFloat64)
+    draw("uniform", Uniform<double>{low, high - low}, random, y);
+  else
+    draw("uniform", Uniform<float>{static_cast<float>(low), static_cast<float>(high - low)}, random, y);
+}
+
+void normal(double mean, double std, PhiloxState random, Tensor& y) {
+  check_exists("normal", y.dtype(), y.is_floating_point());
+  if (y.dtype() == kFloat64)
+    draw("normal", Normal<double>{mean, std}, random, y);
+  else
+    draw("normal", Normal<float>{static_cast<float>(mean), static_cast<float>(std)}, random, y);
+}
+
+void bernoulli(double p, PhiloxState random, Tensor& y) {
+  draw("bernoulli", Bernoulli{static_cast<float>(p)}, random, y);
+}
+
+void randint(int64_t low, int64_t high, PhiloxState random, Tensor& y) {
+  draw("randint", RandInt{low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)}, random, y);
+}
+
+void dropout(const Tensor& x, double keep, double scale, PhiloxState random, Tensor& y, Tensor& mask) {
+  check_exists("dropout", x.dtype(), x.is_floating_point());
+  if (x.numel() == 0) return;
+  Target to = target_of(y);
+  Target from = target_of(x);
+  from.y.strides[0] = x.itemsize();
+  to.aligned = to.aligned && from.aligned;
+  const auto run = [&]<class C>(void (*kernel)(ElementOperand, float, C, PhiloxState, Target, Target)) {
+    launch("dropout", kernel, shape_for(x.numel()), x.device(), from.y, static_cast<float>(keep), static_cast<C>(scale),
+           random, to, target_of(mask));
+  };
+  if (x.dtype() == kFloat64)
+    run(dropout_kernel<double>);
+  else
+    run(dropout_kernel<float>);
+}
+
+}  // namespace tandem::kernels::cuda

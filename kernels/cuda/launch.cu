@@ -1,0 +1,13 @@
+// The one launch of all elementwise kernels: they have the same parameter.
+#include "tandem/kernels/cuda/launch.h"
+
+#include "tandem/kernels/cuda/planner.h"
+
+namespace tandem::kernels::cuda {
+
+void launch_elements(const char* op, ElementKernel kernel, const ElementPlan& plan, int64_t blocks, int64_t threads,
+                     Device device) {
+  launch(op, kernel, {checked_grid(blocks), static_cast<unsigned>(threads)}, device, plan);
+}
+
+}  // namespace tandem::kernels::cuda

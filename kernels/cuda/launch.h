@@ -1,0 +1,60 @@
+// What kernels are written with, and how they are started. Under nvcc this is CUDA; elsewhere kernels/emulation/simt.h
+// supplies the same words, and every CUDA thread is a fiber on the CPU. Shared memory is declared through macros:
+//   TANDEM_SHARED(float, tile, [32][33]);   float tile[32][33] of the block, uninitialised
+//   TANDEM_DYNAMIC_SHARED(float, row);      float* row: the launch's shared_bytes
+#pragma once
+#include <tuple>
+#include <type_traits>
+
+#include "tandem/core/cuda.h"
+#include "tandem/core/gpu_runtime.h"
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+#define TANDEM_SHARED(T, name, dims) __shared__ T name dims
+#define TANDEM_DYNAMIC_SHARED(T, name)                            \
+  extern __shared__ __align__(16) unsigned char dynamic_shared[]; \
+  T* const name = reinterpret_cast<T*>(dynamic_shared)
+#else
+#include "tandem/kernels/emulation/simt.h"
+#endif
+
+namespace tandem::kernels::cuda {
+
+constexpr int kWarpSize = 32;
+constexpr unsigned kFullWarp = 0xffffffffu;
+
+struct LaunchShape {
+  dim3 grid, block;
+  size_t shared_bytes = 0;
+};
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/// A grid's x dimension. @throws Error when there are more blocks than a launch may have
+inline unsigned checked_grid(int64_t blocks) {
+  TANDEM_CHECK(blocks >= 1 && blocks <= 0x7fffffff, "launch: ", blocks, " blocks; accepted: 1 to 2147483647");
+  return static_cast<unsigned>(blocks);
+}
+
+/// Starts a kernel on the device's current stream. Arguments become the kernel's parameters by conversion.
+/// @throws CudaError under the kernel's name when it cannot start
+template <class... Parameters, class... Arguments>
+void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape, Device device,
+            const Arguments&... arguments) {
+  static_assert((sizeof(Parameters) + ... + 0) <= 4096, "a launch carries at most 4096 bytes of parameters");
+  const gpu::StreamHandle stream = tandem::cuda::current_stream(device).handle();
+#if defined(__CUDACC__)
+  const gpu::DeviceGuard guard(device.index());
+  if (shape.shared_bytes > 48 * 1024)
+    gpu::allow_shared_memory(reinterpret_cast<const void*>(kernel), shape.shared_bytes);
+  kernel<<<shape.grid, shape.block, shape.shared_bytes, reinterpret_cast<cudaStream_t>(stream)>>>(
+      static_cast<Parameters>(arguments)...);
+  gpu::check_launch(name, stream);
+#else
+  std::tuple<Parameters...> parameters(static_cast<Parameters>(arguments)...);
+  emulation::launch(name, shape.grid, shape.block, shape.shared_bytes, stream,
+                    [kernel, parameters = std::move(parameters)] { std::apply(kernel, parameters); });
+#endif
+}
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,227 @@
+// Layer normalisation, bound by the memory's bandwidth. A team holds its row in registers and reads it once; backward,
+// a team takes several rows in turn and keeps its share of the weight's and bias's gradients in registers beside them,
+// whose sums over teams a second launch takes. Longer rows are read twice.
+#include <algorithm>
+
+#include "tandem/kernels/cuda/moments.cuh"
+#include "tandem/kernels/cuda/rows.cuh"
+#include "tandem/kernels/nn.h"
+#include "tandem/kernels/reduce.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+template <class T> struct Forward {
+  const T *x, *weight, *bias;  // weight and bias: or null
+  T *y, *mean, *rstd;
+  T eps;
+};
+
+template <class T, int K> __global__ void __launch_bounds__(1024) layer_norm_held(Forward<T> a, RowShape shape) {
+  const int64_t n = shape.n, row = shape.row();
+  T held[K];
+  shape.load<K>(a.x, T(0), held);
+  T sum = T(0), squares = T(0);
+  for (int k = 0; k < K; ++k) sum += held[k];
+  const T mean = team_reduce(Adding<T>(), sum) / T(n);
+  for (int k = 0; k < K; ++k) {
+    held[k] -= mean;
+    if (shape.position<T>(k) < n) squares += held[k] * held[k];
+  }
+  const T rstd = T(1) / math::sqrt(team_reduce(Adding<T>(), squares) / T(n) + a.eps);
+  T factor[K];
+  shape.load_row<K>(a.weight, T(1), factor);
+  for (int k = 0; k < K; ++k) held[k] = held[k] * rstd * factor[k];
+  shape.load_row<K>(a.bias, T(0), factor);
+  for (int k = 0; k < K; ++k) held[k] += factor[k];
+  shape.store<K>(a.y, held);
+  if (threadIdx.x == 0 && row < shape.rows) a.mean[row] = mean, a.rstd[row] = rstd;
+}
+
+template <class T> __global__ void layer_norm_long(Forward<T> a, Moments::State* parts, PieceShape shape, Stage stage) {
+  const int64_t first = shape.first(), start = shape.row() * shape.n + first;
+  Moments::State state;
+  if (stage == Stage::finish) {
+    state = row_total<Moments>(shape, parts);
+  } else {
+    ShiftedSums<T> sums;
+    shape.walk(a.x + start, [&](int64_t, const auto& pack) { sums.take(pack); });
+    state = team_reduce(Moments(), sums.state());
+    if (stage == Stage::parts) {
+      if (threadIdx.x == 0) parts[blockIdx.x] = state;
+      return;
+    }
+  }
+  const T mean = T(state.mean), rstd = T(1) / math::sqrt(T(state.squares / state.count) + a.eps);
+  shape.walk(a.x + start, [&](int64_t i, auto pack) {
+    int64_t at = first + i;
+    for (T& v : pack.at) {
+      v = (v - mean) * rstd * (a.weight ? a.weight[at] : T(1)) + (a.bias ? a.bias[at] : T(0));
+      ++at;
+    }
+    store_pack(a.y + start + i, pack, shape.aligned);
+  });
+  if (threadIdx.x == 0 && first == 0) a.mean[shape.row()] = mean, a.rstd[shape.row()] = rstd;
+}
+
+template <class T> struct Backward {
+  const T *dy, *x, *mean, *rstd, *weight;  // weight: or null
+  T *dx, *weights, *biases;                // the last two: a row of sums from each team, or null
+  int64_t each;                            // rows that a team takes
+};
+
+/// dx = rstd (g - sum g / n - (x - mean) rstd^2 sum g (x - mean) / n) with g = dy weight
+template <class T> struct Slope {
+  T rstd, from_mean, from_var;
+  __device__ Slope(const typename AddingTwo<T>::State& sums, T rstd, int64_t n)
+      : rstd(rstd), from_mean(sums.first / T(n)), from_var(sums.second * rstd * rstd / T(n)) {}
+  __device__ T operator()(T g, T off) const { return rstd * (g - from_mean - off * from_var); }
+};
+
+template <class T, int K>
+__global__ void __launch_bounds__(512) layer_norm_backward_held(Backward<T> a, RowShape shape) {
+  const int64_t n = shape.n, team = shape.row();
+  T dweight[K], dbias[K];
+  for (int k = 0; k < K; ++k) dweight[k] = dbias[k] = T(0);
+  for (int64_t step = 0; step < a.each; ++step) {
+    const int64_t row = team * a.each + step;
+    const bool valid = row < shape.rows;
+    T g[K], off[K];
+    shape.load_row<K>(valid ? a.dy + row * n : nullptr, T(0), g);
+    shape.load_row<K>(valid ? a.x + row * n : nullptr, T(0), off);
+    const T mean = valid ? a.mean[row] : T(0), rstd = valid ? a.rstd[row] : T(0);
+    for (int k = 0; k < K; ++k) {
+      off[k] -= mean;
+      dweight[k] += g[k] * (off[k] * rstd);  // behind the end of the row g is 0
+      dbias[k] += g[k];
+    }
+    if (a.weight) {
+      T factor[K];
+      shape.load_row<K>(a.weight, T(0), factor);
+      for (int k = 0; k < K; ++k) g[k] *= factor[k];
+    }
+    typename AddingTwo<T>::State sums = AddingTwo<T>::start();
+    for (int k = 0; k < K; ++k) sums.first += g[k], sums.second += g[k] * off[k];
+    const Slope<T> slope(team_reduce(AddingTwo<T>(), sums), rstd, n);
+    for (int k = 0; k < K; ++k) g[k] = slope(g[k], off[k]);
+    if (valid) shape.store_row<K>(a.dx + row * n, g);
+  }
+  if (team * a.each >= shape.rows) return;
+  if (a.weights) shape.store_row<K>(a.weights + team * n, dweight);
+  if (a.biases) shape.store_row<K>(a.biases + team * n, dbias);
+}
+
+template <class T>
+__global__ void layer_norm_backward_long(Backward<T> a, typename AddingTwo<T>::State* parts, PieceShape shape,
+                                         Stage stage) {
+  const int64_t row = shape.row(), first = shape.first(), start = row * shape.n + first;
+  const T mean = a.mean[row], rstd = a.rstd[row];
+  const auto gradient = [&](T dy, int64_t i) { return a.weight ? dy * a.weight[first + i] : dy; };
+  typename AddingTwo<T>::State sums = AddingTwo<T>::start();
+  if (stage == Stage::finish) {
+    sums = row_total<AddingTwo<T>>(shape, parts);
+  } else {
+    walk_pairs(shape, a.dy + start, a.x + start, [&](int64_t i, const auto& dy, const auto& x) {
+      constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(T));
+      for (int v = 0; v < kWidth; ++v) {
+        const T g = gradient(dy.at[v], i + v);
+        sums.first += g, sums.second += g * (x.at[v] - mean);
+      }
+    });
+    sums = team_reduce(AddingTwo<T>(), sums);
+    if (stage == Stage::parts) {
+      if (threadIdx.x == 0) parts[blockIdx.x] = sums;
+      return;
+    }
+  }
+  const Slope<T> slope(sums, rstd, shape.n);
+  walk_pairs(shape, a.dy + start, a.x + start, [&](int64_t i, auto dy, const auto& x) {
+    constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(T));
+    for (int v = 0; v < kWidth; ++v) dy.at[v] = slope(gradient(dy.at[v], i + v), x.at[v] - mean);
+    store_pack(a.dx + start + i, dy, shape.aligned);
+  });
+}
+/// A thread sums one column over `each` rows; blockIdx.x counts strips of columns, then groups of rows.
+template <class T> __global__ void layer_norm_column_sums(Backward<T> a, int64_t rows, int64_t n, int64_t strips) {
+  const int64_t group = quotient(blockIdx.x, strips), column = (blockIdx.x - group * strips) * blockDim.x + threadIdx.x;
+  if (column >= n) return;
+  const int64_t last = math::min(rows, (group + 1) * a.each);
+  T dweight = T(0), dbias = T(0);
+#pragma unroll 4
+  for (int64_t row = group * a.each; row < last; ++row) {
+    const T dy = a.dy[row * n + column];
+    dweight += dy * ((a.x[row * n + column] - a.mean[row]) * a.rstd[row]);
+    dbias += dy;
+  }
+  if (a.weights) a.weights[group * n + column] = dweight;
+  if (a.biases) a.biases[group * n + column] = dbias;
+}
+
+}  // namespace
+
+void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y, Tensor& mean,
+                Tensor& rstd) {
+  const int64_t rows = x.size(0), n = x.size(1);
+  if (rows == 0) return;
+  visit_real("layer_norm", x.dtype(), [&]<class T>() {
+    const Forward<T> all{x.data<T>(), data_or_null<T>(weight), data_or_null<T>(bias),
+                         y.data<T>(), mean.data<T>(),          rstd.data<T>(),
+                         T(eps)};
+    if (can_hold<T>(n, 1024))
+      return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
+        launch("layer_norm", layer_norm_held<T, K>, shape, x.device(), all,
+               row_shape<T>(rows, n, {all.x, all.y, all.weight, all.bias}));
+      });
+    const PieceShape shape = piece_shape<T>(rows, n, {all.x, all.y});
+    run_long(rows, shape, sizeof(Moments::State), x.device(),
+             [&](const LaunchShape& launched, Stage stage, void* parts) {
+               launch("layer_norm", layer_norm_long<T>, launched, x.device(), all, static_cast<Moments::State*>(parts),
+                      shape, stage);
+             });
+  });
+}
+
+void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                         const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
+  const int64_t rows = x.size(0), n = x.size(1);
+  const int64_t each = std::clamp<int64_t>(ceil_div(rows, 4096), 8, 1024), groups = ceil_div(rows, each);
+  const auto room = [&](const Tensor& sum) {
+    return sum.defined() ? core::empty({1, groups, n}, x.dtype(), x.device()) : Tensor();
+  };
+  const Tensor weights = room(dweight), biases = room(dbias);
+  if (x.numel() > 0)
+    visit_real("layer_norm_backward", x.dtype(), [&]<class T>() {
+      const Backward<T> all{dy.data<T>(),
+                            x.data<T>(),
+                            mean.data<T>(),
+                            rstd.data<T>(),
+                            data_or_null<T>(weight),
+                            dx.data<T>(),
+                            data_or_null<T>(weights),
+                            data_or_null<T>(biases),
+                            each};
+      if (can_hold<T>(n, 512))
+        return visit_held<T>(rows, n, each, [&]<int K>(const LaunchShape& shape) {
+          launch("layer_norm_backward", layer_norm_backward_held<T, K>, shape, x.device(), all,
+                 row_shape<T>(rows, n, {all.dy, all.x, all.dx, all.weight, all.weights, all.biases}));
+        });
+      using State = typename AddingTwo<T>::State;
+      const PieceShape shape = piece_shape<T>(rows, n, {all.dy, all.x, all.dx});
+      run_long(rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
+        launch("layer_norm_backward", layer_norm_backward_long<T>, launched, x.device(), all,
+               static_cast<State*>(parts), shape, stage);
+      });
+      const int64_t strips = ceil_div(n, 256);
+      if (all.weights || all.biases)
+        launch("layer_norm_backward", layer_norm_column_sums<T>, {checked_grid(strips * groups), dim3(256)}, x.device(),
+               all, rows, n, strips);
+    });
+  const auto finish = [&](const Tensor& parts, const Tensor& total) {
+    if (!total.defined()) return;
+    Tensor y = core::try_view(total, {1, n});
+    sum(parts, y);
+  };
+  finish(weights, dweight), finish(biases, dbias);
+}
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,48 @@
+// Matrix products: cuBLASLt where the build has it and it serves, else kernels of our own: by tiles (tiles.cuh says
+// what bounds them), or, where a or b is a vector, a block of threads for each sum. Those read every number once for
+// one multiply-add, so memory bounds them.
+#include "tandem/kernels/matmul.h"
+
+#include "tandem/kernels/cuda/cublas.h"
+#include "tandem/kernels/cuda/own.h"
+#include "tandem/kernels/cuda/tiles.cuh"
+#include "tandem/kernels/cuda/visit.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+/// The rows of a or the columns of b, through strides.
+template <class T> struct MatrixReader {
+  const T* data;
+  int64_t lines, batch_stride, line_stride, depth_stride;
+  using Line = const T*;
+  __device__ void select(int64_t batch) { data += batch * batch_stride; }
+  __device__ bool depth_first() const { return depth_stride == 1; }
+  __device__ const T* line(int64_t i) const { return i < lines ? data + i * line_stride : nullptr; }
+  __device__ int64_t depth(int64_t k) const { return k * depth_stride; }
+  __device__ T read(const T* line, int64_t depth) const { return line ? line[depth] : T(0); }
+};
+
+}  // namespace
+
+void matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c) {
+  if (c.numel() > 0 && !cublas_matmul(a, b, accumulate, c)) own_matmul(a, b, accumulate, c);
+}
+
+void own_matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c) {
+  if (c.numel() == 0) return;
+  const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
+  visit_real("matmul", c.dtype(), [&]<class T>() {
+    const MatrixReader<T> rows{a.data<T>(), m, a.stride(0), a.stride(1), a.stride(2)};
+    const MatrixReader<T> columns{b.data<T>(), n, b.stride(0), b.stride(2), b.stride(1)};
+    const MatrixWriter<T> writer{c.data<T>(), m, n, accumulate};
+    constexpr int kWidest =
+        sizeof(T) == 4 ? 128 : 64;  // 64 results in registers of two words are what a thread can have
+    const Tiling t = tiling_of(batch, m, n, k, kWidest);
+    const bool dense = k <= 1 || (rows.depth_stride == 1 && columns.depth_stride == 1);
+    if (std::min(m, n) == 1 && dense) return launch_dots<T>("matmul", rows, columns, writer, t, c.device());
+    launch_tiles<T, kWidest>("matmul", rows, columns, writer, t, c.device());
+  });
+}
+
+}  // namespace tandem::kernels::cuda

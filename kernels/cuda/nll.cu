@@ -1,0 +1,127 @@
+// The negative log likelihood of class indices, and its gradient, which writes each row once and is bound by that.
+#include "tandem/kernels/cuda/fault.h"
+#include "tandem/kernels/cuda/rows.cuh"
+#include "tandem/kernels/nn.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+template <class T> struct NllRows {
+  const T* log_prob;
+  const int64_t* target;
+  const T* class_weight;  // or null
+  T *losses, *weights;
+  int64_t rows, n, ignore_index;
+};
+template <class T> __global__ void nll_rows(NllRows<T> a, Fault* fault) {
+  const int64_t row = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= a.rows) return;
+  const int64_t t = a.target[row];
+  T loss = T(0), weight = T(0);
+  if (t != a.ignore_index) {
+    if (outside(t, a.n)) {
+      report(fault, "nll_loss", row, t, a.n);
+    } else {
+      weight = a.class_weight ? a.class_weight[t] : T(1);
+      loss = -weight * a.log_prob[row * a.n + t];
+    }
+  }
+  a.losses[row] = loss;
+  a.weights[row] = weight;
+}
+
+/// Sums of losses and of weights, in double, as many may be summed.
+struct TwoSums {
+  struct State {
+    double loss, weight;
+  };
+  __device__ static State start() { return {0.0, 0.0}; }
+  __device__ static State join(const State& a, const State& b) { return {a.loss + b.loss, a.weight + b.weight}; }
+};
+/// A block adds up one piece, of `from` where there is one; a single block gives the result.
+template <class T>
+__global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict__ weights, const TwoSums::State* from,
+                               int64_t n, int64_t length, TwoSums::State* parts, T* loss, T* total) {
+  const int64_t end = math::min(n, (int64_t(blockIdx.x) + 1) * length);
+  TwoSums::State state = TwoSums::start();
+  for (int64_t i = blockIdx.x * length + threadIdx.x; i < end; i += blockDim.x)
+    state = TwoSums::join(state, from ? from[i] : TwoSums::State{double(losses[i]), double(weights[i])});
+  state = block_reduce(TwoSums(), state);
+  if (threadIdx.x > 0) return;
+  if (parts) {
+    parts[blockIdx.x] = state;
+  } else {
+    *loss = T(state.loss / state.weight);
+    *total = T(state.weight);
+  }
+}
+
+/// A team to a row, which reads the row's target once.
+template <class T>
+__global__ void nll_backward_rows(const T* __restrict__ dloss, const int64_t* __restrict__ target,
+                                  const T* __restrict__ weights, T* __restrict__ dx, int64_t rows, int64_t n,
+                                  bool aligned) {
+  constexpr int kWidth = kPack<T>;
+  const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (row >= rows) return;
+  const int64_t t = target[row];
+  const T slope = -dloss[row] * weights[row];
+  T* const to = dx + row * n;
+  if (aligned)
+    for (int64_t i = int64_t(threadIdx.x) * kWidth; i < n; i += int64_t(blockDim.x) * kWidth) {
+      Pack<T, kWidth> pack;
+#pragma unroll
+      for (int v = 0; v < kWidth; ++v) pack.at[v] = i + v == t ? slope : T(0);
+      store_pack(to + i, pack, true);
+    }
+  else
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) to[i] = i == t ? slope : T(0);
+}
+
+}  // namespace
+
+void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int64_t ignore_index, Tensor& losses,
+         Tensor& weights) {
+  const int64_t rows = log_prob.size(0), block = power_of_two(rows, 32, 256);
+  if (rows == 0) return;
+  visit_real("nll_loss", log_prob.dtype(), [&]<class T>() {
+    const NllRows<T> all{log_prob.data<T>(),      target.data<int64_t>(),
+                         data_or_null<T>(weight), losses.data<T>(),
+                         weights.data<T>(),       rows,
+                         log_prob.size(1),        ignore_index};
+    launch("nll", nll_rows<T>, {checked_grid(ceil_div(rows, block)), dim3(static_cast<unsigned>(block))},
+           log_prob.device(), all, fault_word(log_prob.device()));
+  });
+}
+
+void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor& total) {
+  constexpr int64_t kLength = 8192;
+  const int64_t n = losses.numel(), pieces = n > 2 * kLength ? ceil_div(n, kLength) : 1;
+  const Device device = losses.device();
+  visit_real("nll_loss", losses.dtype(), [&]<class T>() {
+    using State = TwoSums::State;
+    const auto pass = [&](int64_t count, int64_t blocks, const State* from, State* parts) {
+      const auto threads = static_cast<unsigned>(power_of_two(ceil_div(count / blocks, 4), 32, 256));
+      launch("nll_mean", nll_mean_piece<T>, {checked_grid(blocks), dim3(threads)}, device, losses.data<T>(),
+             weights.data<T>(), from, count, ceil_div(count, blocks), parts, loss.data<T>(), total.data<T>());
+    };
+    if (pieces == 1) return pass(n, 1, nullptr, nullptr);
+    const Tensor parts = core::empty({2 * pieces}, kFloat64, device);
+    State* const sums = static_cast<State*>(parts.raw_data());
+    pass(n, pieces, nullptr, sums);
+    pass(pieces, 1, sums, nullptr);
+  });
+}
+
+void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, Tensor& dx) {
+  if (dx.numel() == 0) return;
+  const int64_t rows = dx.size(0), n = dx.size(1);
+  visit_real("nll_backward", dx.dtype(), [&]<class T>() {
+    const dim3 block = team_block(power_of_two(ceil_div(n, kPack<T>), 1, 256), rows);
+    launch("nll_backward", nll_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block}, dx.device(),
+           dloss.data<T>(), target.data<int64_t>(), weights.data<T>(), dx.data<T>(), rows, n,
+           n % kPack<T> == 0 && is_aligned(dx.raw_data(), 16));
+  });
+}
+
+}  // namespace tandem::kernels::cuda

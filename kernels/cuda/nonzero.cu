@@ -1,0 +1,113 @@
+// Where a mask is true: a block counts the hits of its part, the counts are summed up, and each block writes its own.
+// The number of hits is the size of the result, so the host waits for it.
+#include "tandem/core/cuda_fault.h"
+#include "tandem/kernels/cuda/launch.h"
+#include "tandem/kernels/nn.h"
+#include "tandem/kernels/reduce.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 128, kPerThread = 16, kPart = kThreads * kPerThread;
+
+struct Sizes {
+  int rank;
+  int64_t of[kMaxDims];
+};
+
+/// The hits among this thread's elements, as bits: element e is bit e.
+__device__ inline unsigned hits_of(const bool* mask, int64_t first, int64_t count) {
+  struct alignas(kPerThread) Bytes {
+    uint8_t byte[kPerThread];
+  };
+  unsigned hits = 0;
+  if (first + kPerThread <= count && reinterpret_cast<uintptr_t>(mask) % kPerThread == 0) {
+    const Bytes bytes = *reinterpret_cast<const Bytes*>(mask + first);
+#pragma unroll
+    for (int e = 0; e < kPerThread; ++e) hits |= unsigned(bytes.byte[e]) << e;
+    return hits;
+  }
+#pragma unroll
+  for (int e = 0; e < kPerThread; ++e)
+    if (first + e < count && mask[first + e]) hits |= 1u << e;
+  return hits;
+}
+/// The sum of `value` over the threads before this one, and over the block.
+__device__ inline int sum_before(int value, int& total) {
+  TANDEM_SHARED(int, sums, [kThreads / kWarpSize]);
+  const int lane = int(threadIdx.x) % kWarpSize, warp = int(threadIdx.x) / kWarpSize;
+  int sum = value;
+#pragma unroll
+  for (int step = 1; step < kWarpSize; step *= 2) {
+    const int below = __shfl_up_sync(kFullWarp, sum, unsigned(step));
+    if (lane >= step) sum += below;
+  }
+  if (lane == kWarpSize - 1) sums[warp] = sum;
+  __syncthreads();
+  total = 0;
+  int before = 0;
+  for (int w = 0; w < kThreads / kWarpSize; ++w) {
+    if (w < warp) before += sums[w];
+    total += sums[w];
+  }
+  return before + sum - value;
+}
+
+__global__ void __launch_bounds__(kThreads) count_kernel(const bool* mask, int64_t count, int64_t* hits_of_part) {
+  const int64_t first = int64_t(blockIdx.x) * kPart + threadIdx.x * kPerThread;
+  int total;
+  sum_before(__popc(hits_of(mask, first, count)), total);
+  if (threadIdx.x == 0) hits_of_part[blockIdx.x] = total;
+}
+/// sums[b]: the hits up to and with part b
+__global__ void __launch_bounds__(kThreads)
+    places_kernel(const bool* mask, int64_t count, const int64_t* sums, Sizes sizes, int64_t* places) {
+  const int64_t first = int64_t(blockIdx.x) * kPart + threadIdx.x * kPerThread;
+  const unsigned hits = hits_of(mask, first, count);
+  int total;
+  int64_t to = sum_before(__popc(hits), total);
+  to += sums[blockIdx.x] - total;
+  for (int e = 0; e < kPerThread; ++e) {
+    if (!(hits >> e & 1)) continue;
+    int64_t rest = first + e;
+    for (int d = sizes.rank - 1; d >= 0; --d) {
+      const bool narrow = ((rest | sizes.of[d]) >> 32) == 0;
+      const int64_t above = narrow ? int64_t(uint32_t(rest) / uint32_t(sizes.of[d])) : rest / sizes.of[d];
+      places[to * sizes.rank + d] = rest - above * sizes.of[d];
+      rest = above;
+    }
+    ++to;
+  }
+}
+
+}  // namespace
+
+void nonzero(const Tensor& mask, Tensor& places) {
+  const Device device = mask.device();
+  const int64_t count = mask.numel(), parts = ceil_div(count, kPart);
+  if (count == 0) {
+    places = core::empty({0, mask.dim()}, kInt64, device);
+    return;
+  }
+  const Tensor hits = core::empty({1, parts, 1}, kInt64, device);
+  Tensor sums = core::empty({1, parts, 1}, kInt64, device);
+  const LaunchShape shape{checked_grid(parts), kThreads};
+  launch("nonzero", count_kernel, shape, device, mask.data<bool>(), count, hits.data<int64_t>());
+  cumsum(hits, /*reverse=*/false, sums);
+  const gpu::StreamHandle stream = tandem::cuda::current_stream(device).handle();
+  int64_t total = 0;
+  {
+    const gpu::DeviceGuard guard(device.index());
+    gpu::copy_async(&total, sums.data<int64_t>() + parts - 1, sizeof total, stream);
+    gpu::synchronize_stream(stream);
+  }
+  tandem::cuda::check_faults(device);
+  places = core::empty({total, mask.dim()}, kInt64, device);
+  if (places.numel() == 0) return;
+  Sizes sizes{static_cast<int>(mask.dim()), {}};
+  std::copy(mask.sizes().begin(), mask.sizes().end(), sizes.of);
+  launch("nonzero", places_kernel, shape, device, mask.data<bool>(), count, sums.data<int64_t>(), sizes,
+         places.data<int64_t>());
+}
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,277 @@
+// Optimizer steps, and what gradient clipping needs: one pass over many tensors in one launch. A model's parameters are
+// dozens of tensors of a few hundred to a few million elements; a launch for each costs more than most of them take.
+// Memory bounds all of these kernels: Adam reads four numbers and writes three for some fifty operations.
+//
+// The tensors' addresses and sizes travel in the kernel's parameters (4 KiB: 64 parameters for Adam, more for the
+// others, then another launch), not in a table in device memory. A table would have to be copied at every step, by an
+// operation of its own, from page-locked memory that must stay as it is until the copy is done; parameters are part of
+// the launch, ordered with it, and recorded with it when a step is captured.
+#include <vector>
+
+#include "tandem/kernels/cuda/launch.h"
+#include "tandem/kernels/cuda/packet.cuh"
+#include "tandem/kernels/cuda/visit.h"
+#include "tandem/kernels/functors/base.h"
+#include "tandem/kernels/nn.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+/// The tensors of a launch: kPointers arrays of each, and which blocks go through which tensor, `chunk` elements each.
+template <int kPointers> struct Table {
+  static constexpr int kCapacity = 3840 / (kPointers * 8 + 8 + 4 + 1);
+  void* data[kCapacity][kPointers];  // an array that an update does without is null
+  int64_t size[kCapacity];
+  unsigned last_block[kCapacity];  // the number of blocks up to the end of each
+  bool aligned[kCapacity];
+  int tensors;
+  int chunk;
+
+  /// The tensor of this block, and its place among the tensor's blocks.
+  __device__ int find(unsigned& block) const {
+    int low = 0, high = tensors - 1;
+    while (low < high) {
+      const int middle = (low + high) / 2;
+      if (blockIdx.x < last_block[middle])
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    block = blockIdx.x - (low == 0 ? 0 : last_block[low - 1]);
+    return low;
+  }
+};
+
+/// Calls run(table, blocks, tables before it had so many blocks) for as many tables as it takes. `arrays` writes the
+/// kPointers arrays of tensor i, whose size is that of sized[i].
+template <int kPointers, class Arrays, class Run>
+void for_tables(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run run) {
+  Table<kPointers> table;
+  table.chunk = chunk, table.tensors = 0;
+  int64_t blocks = 0, before = 0;
+  const auto flush = [&] {
+    if (table.tensors == 0) return;
+    run(table, checked_grid(blocks), before);
+    before += blocks, blocks = 0, table.tensors = 0;
+  };
+  for (size_t i = 0; i < sized.size(); ++i) {
+    if (sized[i].numel() == 0) continue;
+    const int t = table.tensors++;
+    arrays(i, table.data[t]);
+    table.size[t] = sized[i].numel(), blocks += ceil_div(sized[i].numel(), chunk);
+    table.last_block[t] = checked_grid(blocks);
+    table.aligned[t] = std::all_of(table.data[t], table.data[t] + kPointers,
+                                   [](const void* p) { return p == nullptr || is_aligned16(p); });
+    if (table.tensors == Table<kPointers>::kCapacity) flush();
+  }
+  flush();
+}
+
+constexpr int kPacket = 4;
+
+/// Every element of every tensor through `update`, which has
+///   kStreams arrays, the first kWritten of which it writes (what else the table holds is its own)
+///   prepare(arrays of the tensor): by all threads of a block;  operator()(elements, one of each stream)
+template <class T, class Update> __global__ void update_all(Table<Update::kPointers> table, Update update) {
+  constexpr int kStreams = Update::kStreams;
+  unsigned block;
+  const int t = table.find(block);
+  update.prepare(table.data[t]);
+  T* streams[kStreams];
+#pragma unroll
+  for (int s = 0; s < kStreams; ++s) streams[s] = static_cast<T*>(table.data[t][s]);
+  const int64_t begin = int64_t(block) * table.chunk, end = math::min(begin + table.chunk, table.size[t]);
+  const bool aligned = table.aligned[t];
+  for (int64_t i = begin + threadIdx.x * kPacket; i < end; i += blockDim.x * kPacket) {
+    Packet<T, kPacket> packets[kStreams] = {};
+#pragma unroll
+    for (int s = 0; s < kStreams; ++s)
+      if (streams[s]) packets[s] = load_packet<kPacket>(streams[s], i, end, aligned);
+#pragma unroll
+    for (int j = 0; j < kPacket; ++j) {
+      T elements[kStreams];
+#pragma unroll
+      for (int s = 0; s < kStreams; ++s) elements[s] = packets[s][j];
+      update(elements);
+#pragma unroll
+      for (int s = 0; s < Update::kWritten; ++s) packets[s][j] = elements[s];
+    }
+#pragma unroll
+    for (int s = 0; s < Update::kWritten; ++s)
+      if (streams[s]) store_packet(packets[s], streams[s], i, end, aligned);
+  }
+}
+template <class T, class Update, class Arrays>
+void launch_updates(const char* name, const std::vector<Tensor>& tensors, const Update& update, Arrays arrays) {
+  int64_t total = 0, largest = 0;
+  for (const Tensor& t : tensors) total += t.numel(), largest = std::max(largest, t.numel());
+  if (total == 0) return;
+  const Device device = tensors[0].device();
+  const int64_t block = std::min<int64_t>(ceil_div(ceil_div(largest, kPacket), kWarpSize) * kWarpSize, 256);
+  // Chunks of up to 16 packets a thread, while there are blocks enough to fill the device.
+  const int64_t fill = gpu::properties(device.index()).multiprocessors * 8;
+  const int64_t packets = std::clamp<int64_t>(total / (block * kPacket * fill), 1, 16);
+  for_tables<Update::kPointers>(
+      tensors, static_cast<int>(block * kPacket * packets), arrays,
+      [&](const Table<Update::kPointers>& table, unsigned blocks, int64_t) {
+        launch(name, update_all<T, Update>, {blocks, static_cast<unsigned>(block)}, device, table, update);
+      });
+}
+
+/// Streams: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient; then the step, a float.
+template <class T> struct AdamUpdate {
+  static constexpr int kStreams = 5, kWritten = 4, kPointers = 6;
+  double lr, beta1, beta2;
+  T eps, b1, a1, b2, a2, shrink, added;
+  bool amsgrad;
+  T step_size, root;  // of the tensor
+
+  explicit AdamUpdate(const AdamStep& s)
+      : lr(s.lr),
+        beta1(s.beta1),
+        beta2(s.beta2),
+        eps(T(s.eps)),
+        b1(T(s.beta1)),
+        a1(T(1 - s.beta1)),
+        b2(T(s.beta2)),
+        a2(T(1 - s.beta2)),
+        shrink(s.decoupled ? T(1 - s.lr * s.weight_decay) : T(1)),
+        added(s.decoupled ? T(0) : T(s.weight_decay)),
+        amsgrad(s.amsgrad),
+        step_size(0),
+        root(0) {}
+  /// The bias corrections come from the step, which lies on the device; two threads take a power each.
+  __device__ void prepare(void* const* data) {
+    TANDEM_SHARED(double, powers, [2]);
+    const double step = double(*static_cast<const float*>(data[5]));
+    if (threadIdx.x == 0) powers[0] = ::pow(beta1, step);
+    if (threadIdx.x == blockDim.x - 1) powers[1] = ::pow(beta2, step);
+    __syncthreads();
+    step_size = T(lr / (1 - powers[0])), root = T(1 / math::sqrt(1 - powers[1]));
+  }
+  __device__ void operator()(T (&e)[kStreams]) const {
+    T &p = e[0], &m = e[1], &v = e[2], &top = e[3];
+    const T grad = e[4] + added * p;
+    m = b1 * m + a1 * grad;
+    v = b2 * v + a2 * grad * grad;
+    top = top > v ? top : v;
+    p = p * shrink - step_size * m / (math::sqrt(amsgrad ? top : v) * root + eps);
+  }
+};
+
+/// Streams: parameter, momentum buffer or none, gradient.
+template <class T> struct SgdUpdate {
+  static constexpr int kStreams = 3, kWritten = 2, kPointers = 3;
+  T lr, momentum, decay, old, added;
+  bool plain, nesterov;
+
+  explicit SgdUpdate(const SgdStep& s)
+      : lr(T(s.lr)),
+        momentum(T(s.momentum)),
+        decay(T(s.weight_decay)),
+        // The first value of the buffer, which holds zeros until then, is the gradient itself.
+        old(s.first ? T(0) : T(s.momentum)),
+        added(s.first ? T(1) : T(1 - s.dampening)),
+        plain(s.momentum == 0),
+        nesterov(s.nesterov) {}
+  __device__ void prepare(void* const*) {}
+  __device__ void operator()(T (&e)[kStreams]) const {
+    T &p = e[0], &buffer = e[1];
+    const T grad = e[2] + decay * p;
+    buffer = old * buffer + added * grad;
+    p -= lr * (plain ? grad : nesterov ? grad + momentum * buffer : buffer);
+  }
+};
+
+template <class T> struct ScaleUpdate {
+  static constexpr int kStreams = 1, kWritten = 1, kPointers = 1;
+  T factor;
+  __device__ void prepare(void* const*) {}
+  __device__ void operator()(T (&e)[kStreams]) const { e[0] *= factor; }
+};
+
+constexpr int kSumThreads = 128, kSumChunk = 8192;
+
+/// The sum of the block's `value`s, for its first thread, as a tree.
+__device__ double sum_of_block(double value) {
+  TANDEM_SHARED(double, sums, [kSumThreads]);
+  sums[threadIdx.x] = value;
+  for (int half = kSumThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (int(threadIdx.x) < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+  }
+  return threadIdx.x == 0 ? sums[0] : 0;  // which it may still be writing
+}
+/// A block sums up a chunk: each thread its packets, whether they come in one load or not.
+template <class T> __global__ void square_sums(Table<1> table, double* partial) {
+  unsigned block;
+  const int t = table.find(block);
+  const T* const x = static_cast<const T*>(table.data[t][0]);
+  const int64_t begin = int64_t(block) * table.chunk, end = math::min(begin + table.chunk, table.size[t]);
+  double sums[kPacket] = {};
+#pragma unroll 4
+  for (int64_t i = begin + threadIdx.x * kPacket; i < end; i += kSumThreads * kPacket) {
+    const Packet<T, kPacket> packet = load_packet<kPacket>(x, i, end, table.aligned[t]);
+#pragma unroll
+    for (int j = 0; j < kPacket; ++j) sums[j] += double(packet[j]) * double(packet[j]);
+  }
+  const double sum = sum_of_block((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+__global__ void sum_partials(const double* partial, int64_t count, double* total) {
+  double mine = 0;
+  for (int64_t i = threadIdx.x; i < count; i += kSumThreads) mine += partial[i];
+  const double sum = sum_of_block(mine);
+  if (threadIdx.x == 0) *total = sum;
+}
+
+}  // namespace
+
+void adam(const AdamStep& step, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,
+          std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
+          std::vector<Tensor>& max_exp_avg_sqs) {
+  if (parameters.empty()) return;
+  visit_real("adam", parameters[0].dtype(), [&]<class T>() {
+    launch_updates<T>("adam", parameters, AdamUpdate<T>(step), [&](size_t i, void** data) {
+      data[0] = parameters[i].raw_data(), data[1] = exp_avgs[i].raw_data(), data[2] = exp_avg_sqs[i].raw_data();
+      data[3] = step.amsgrad ? max_exp_avg_sqs[i].raw_data() : nullptr;
+      data[4] = gradients[i].raw_data(), data[5] = steps[i].raw_data();
+    });
+  });
+}
+void sgd(const SgdStep& step, const std::vector<Tensor>& gradients, std::vector<Tensor>& parameters,
+         std::vector<Tensor>& momenta) {
+  if (parameters.empty()) return;
+  visit_real("sgd", parameters[0].dtype(), [&]<class T>() {
+    launch_updates<T>("sgd", parameters, SgdUpdate<T>(step), [&](size_t i, void** data) {
+      data[0] = parameters[i].raw_data(), data[1] = step.momentum != 0 ? momenta[i].raw_data() : nullptr;
+      data[2] = gradients[i].raw_data();
+    });
+  });
+}
+
+void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& sum) {
+  int64_t count = 0;
+  for (const Tensor& t : tensors) count += ceil_div(t.numel(), kSumChunk);
+  const Tensor partial = core::empty({count}, kFloat64, sum.device());
+  if (count > 0)
+    visit_real("sum_of_squares", tensors[0].dtype(), [&]<class T>() {
+      for_tables<1>(
+          tensors, kSumChunk, [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); },
+          [&](const Table<1>& table, unsigned blocks, int64_t before) {
+            launch("sum_of_squares", square_sums<T>, {blocks, kSumThreads}, sum.device(), table,
+                   partial.data<double>() + before);
+          });
+    });
+  launch("sum_partials", sum_partials, {1, kSumThreads}, sum.device(), partial.data<double>(), count,
+         sum.data<double>());
+}
+void scale_all(double factor, std::vector<Tensor>& tensors) {
+  if (tensors.empty()) return;
+  visit_real("scale_all", tensors[0].dtype(), [&]<class T>() {
+    launch_updates<T>("scale_all", tensors, ScaleUpdate<T>{T(factor)},
+                      [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); });
+  });
+}
+
+}  // namespace tandem::kernels::cuda

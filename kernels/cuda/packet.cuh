@@ -1,0 +1,38 @@
+// Several elements that one load or store moves: up to 16 bytes, which is what a thread can have in one instruction.
+#pragma once
+#include <stdint.h>
+
+#include "tandem/core/half.h"
+
+namespace tandem::kernels::cuda {
+
+template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Packet {
+  T v[N];
+  TANDEM_HD T& operator[](int i) { return v[i]; }
+  TANDEM_HD const T& operator[](int i) const { return v[i]; }
+};
+
+/// Whether packets may lie there.
+inline bool is_aligned16(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
+
+/// Elements i to i + N of `from`; those from `end` on are zeros. In one load where all are there and may be.
+template <int N, class T> TANDEM_HD Packet<T, N> load_packet(const T* from, int64_t i, int64_t end, bool aligned) {
+  using P = Packet<T, N>;
+  if (aligned && i + N <= end) return *reinterpret_cast<const P*>(from + i);
+  P packet;
+#pragma unroll
+  for (int j = 0; j < N; ++j) packet[j] = i + j < end ? from[i + j] : T(0);
+  return packet;
+}
+template <int N, class T>
+TANDEM_HD void store_packet(const Packet<T, N>& packet, T* to, int64_t i, int64_t end, bool aligned) {
+  if (aligned && i + N <= end) {
+    *reinterpret_cast<Packet<T, N>*>(to + i) = packet;
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < N; ++j)
+    if (i + j < end) to[i + j] = packet[j];
+}
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,154 @@
+#include "tandem/kernels/cuda/planner.h"
+
+#include <bit>
+#include <cstring>
+
+namespace tandem::kernels::cuda {
+namespace {
+
+constexpr int64_t kMostElements = 0x7fffffff;  // of a launch: 32-bit index arithmetic
+constexpr int64_t kPartMultiple = 4096;        // where more are divided, so that parts stay aligned
+
+/// Byte strides of an operand in y's dimensions.
+void broadcast_strides(const Tensor& t, int rank, int64_t* strides) {
+  const int missing = rank - static_cast<int>(t.dim());
+  for (int d = 0; d < rank; ++d) {
+    const auto own = static_cast<size_t>(d - missing);
+    strides[d] = d < missing || t.sizes()[own] == 1 ? 0 : t.strides()[own] * t.itemsize();
+  }
+}
+
+/// Whether all operands can be read in vectors; a ragged end is fine in one dimension alone.
+bool fits_vectors(const PlannedElements& elements, int width) {
+  const ElementPlan& plan = elements.plan;
+  if (plan.rank > 1 && elements.sizes[0] % width != 0) return false;
+  for (int k = 0; k < plan.operand_count; ++k) {
+    const ElementOperand& o = plan.operands[k];
+    if (o.strides[0] == 0 && k > 0) continue;
+    const int64_t bytes = std::min(int64_t{width} * o.size, int64_t{16});
+    if (o.strides[0] != o.size || reinterpret_cast<uintptr_t>(o.data) % static_cast<uintptr_t>(bytes) != 0)
+      return false;
+    for (int d = 1; d < plan.rank; ++d)
+      if (o.strides[d] % bytes != 0) return false;
+  }
+  return true;
+}
+
+/// The part [begin, begin + size) of dimension d.
+PlannedElements part_of(PlannedElements elements, int d, int64_t begin, int64_t size) {
+  for (ElementOperand& o : elements.plan.operands)
+    if (o.data) o.data += begin * o.strides[d];
+  elements.count = elements.count / elements.sizes[d] * size;
+  elements.sizes[d] = size;
+  return elements;
+}
+
+}  // namespace
+
+Divider make_divider(uint32_t divisor) {
+  const int shift = std::bit_width(divisor - 1);
+  const uint64_t power = uint64_t{1} << shift;
+  return {divisor, static_cast<uint32_t>(((power - divisor) << 32) / divisor + 1), shift};
+}
+
+PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs) {
+  TANDEM_CHECK(inputs.size() <= kMaxElementInputs, op, ": at most ", kMaxElementInputs, " inputs, got ", inputs.size());
+  const int rank = static_cast<int>(y.dim());
+  PlannedElements elements{};
+  ElementPlan& plan = elements.plan;
+  int64_t* const sizes = elements.sizes;
+  int64_t strides[1 + kMaxElementInputs][kMaxDims];
+  int& operands = plan.operand_count;
+  const auto take = [&](const Tensor& t) {
+    ElementOperand& o = plan.operands[operands];
+    o.dtype = t.dtype();
+    o.size = static_cast<uint8_t>(t.itemsize());
+    if (t.device() == y.device()) {
+      o.data = static_cast<char*>(t.raw_data());
+    } else {
+      TANDEM_CHECK(t.is_cpu() && t.numel() == 1, op, ": operands are on ", y.device(), " and ", t.device(),
+                   "; accepted: one device, and CPU tensors of a single element");
+      std::memcpy(&o.value, t.raw_data(), o.size);
+    }
+    broadcast_strides(t, rank, strides[operands++]);
+  };
+  take(y);
+  for (const Tensor& x : inputs) take(x);
+
+  int order[kMaxDims];  // outermost first
+  for (int d = 0; d < rank; ++d) order[d] = d;
+  for (int d = 1; d < rank; ++d)
+    for (int k = d;
+         k > 0 && strides[0][order[k - 1]] < strides[0][order[k]] && y.sizes()[static_cast<size_t>(order[k])] > 1; --k)
+      std::swap(order[k - 1], order[k]);
+
+  for (int o = rank - 1; o >= 0; --o) {
+    const int d = order[o], last = plan.rank - 1;
+    const int64_t size = y.sizes()[static_cast<size_t>(d)];
+    if (size == 1) continue;
+    bool joins = last >= 0;
+    for (int k = 0; k < operands && joins; ++k) joins = strides[k][d] == plan.operands[k].strides[last] * sizes[last];
+    if (joins) {
+      sizes[last] *= size;
+    } else {
+      sizes[plan.rank] = size;
+      for (int k = 0; k < operands; ++k) plan.operands[k].strides[plan.rank] = strides[k][d];
+      ++plan.rank;
+    }
+  }
+  if (plan.rank == 0) {  // a single element
+    plan.rank = 1, sizes[0] = 1;
+    for (int k = 0; k < operands; ++k) plan.operands[k].strides[0] = plan.operands[k].data ? plan.operands[k].size : 0;
+  }
+  elements.count = y.numel();
+  return elements;
+}
+
+void add_value(PlannedElements& elements, uint64_t bits, DType dtype) {
+  ElementOperand& o = elements.plan.operands[elements.plan.operand_count++];
+  o.value = bits;
+  o.dtype = dtype;
+  o.size = static_cast<uint8_t>(element_size(dtype));
+}
+
+void run_elements(const char* op, ElementKernel kernel, int width, const PlannedElements& elements, Device device) {
+  if (elements.count == 0) return;
+  if (elements.count > kMostElements) {
+    int d = elements.plan.rank - 1;
+    while (elements.sizes[d] == 1) --d;
+    const int64_t size = elements.sizes[d], rounded = size / 2 / kPartMultiple * kPartMultiple;
+    const int64_t half = rounded > 0 ? rounded : size / 2;
+    run_elements(op, kernel, width, part_of(elements, d, 0, half), device);
+    run_elements(op, kernel, width, part_of(elements, d, half, size - half), device);
+    return;
+  }
+  ElementPlan plan = elements.plan;
+  plan.count = plan.items = static_cast<uint32_t>(elements.count);
+  plan.vector = fits_vectors(elements, width);
+  int64_t inner = elements.sizes[0];
+  if (plan.vector) {
+    for (int k = 0; k < plan.operand_count; ++k) plan.operands[k].strides[0] *= width;
+    inner = (inner + width - 1) / width;
+    plan.items = (plan.items + static_cast<uint32_t>(width) - 1) / static_cast<uint32_t>(width);
+  }
+  for (int d = 0; d < plan.rank; ++d)
+    plan.dividers[d] = make_divider(static_cast<uint32_t>(d == 0 ? inner : elements.sizes[d]));
+  const uint32_t each = plan.vector ? kVectors : kSingles, threads = (plan.items + each - 1) / each;
+  const uint32_t block = std::min<uint32_t>(threads, kElementThreads);
+  launch_elements(op, kernel, plan, (threads + block - 1) / block, block, device);
+}
+
+void elementwise(const char* op, const ElementRow& row, Tensor& y, TensorRefs inputs,
+                 std::initializer_list<LoopScalar> scalars) {
+  const DType type = inputs.begin()->get().dtype();
+  const ElementKernel kernel = type == kFloat64          ? row.float64
+                               : is_floating_point(type) ? row.float32
+                               : type == kBool           ? row.boolean
+                                                         : row.int64;
+  TANDEM_CHECK_AS(NotImplementedError, kernel, op, ": does not exist for ", type);
+  PlannedElements elements = plan_elements(op, y, inputs);
+  std::copy(scalars.begin(), scalars.end(), elements.plan.scalars);
+  run_elements(op, kernel, type == kFloat64 ? kVectorWidth<double> : kVectorWidth<float>, elements, y.device());
+}
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,234 @@
+// Pooling over (planes, H, W): a thread for each result, neighbours along rows. Every number is read about once from
+// memory and a few times from the cache, so memory bounds these kernels; index arithmetic is kept off the way by
+// dividing through multiplications. A gradient is gathered, not scattered: the thread of a pixel goes through the
+// windows that cover it, in their order, so no two threads add to one place and the sums come out the same every time.
+#include "tandem/kernels/cuda/divider.cuh"
+#include "tandem/kernels/cuda/launch.h"
+#include "tandem/kernels/cuda/visit.h"
+#include "tandem/kernels/functors/base.h"
+#include "tandem/kernels/nn.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+/// Consecutive numbers, the last one not among them.
+struct Range {
+  int64_t first, last;
+};
+
+/// Windows along one dimension.
+struct Windows {
+  int64_t in, out, kernel, stride, padding, dilation;
+  Divider by_stride, by_dilation;
+  Windows(int64_t in, int64_t out, const PoolShape& s, int d)
+      : in(in),
+        out(out),
+        kernel(s.kernel[d]),
+        stride(s.stride[d]),
+        padding(s.padding[d]),
+        dilation(s.dilation[d]),
+        by_stride(stride),
+        by_dilation(dilation) {}
+  __device__ int64_t start(int64_t o) const { return o * stride - padding; }
+  /// The pixels of a window without dilation.
+  __device__ Range pixels(int64_t o) const {
+    return {math::max<int64_t>(start(o), 0), math::min(start(o) + kernel, in)};
+  }
+  /// The windows whose extent reaches over a pixel.
+  __device__ Range covering(int64_t i) const {
+    const int64_t reach = i + padding - (kernel - 1) * dilation;  // the start, counted with padding, of the first
+    const int64_t first = reach <= 0 ? 0 : int64_t(by_stride.divide(uint64_t(reach + stride - 1)));
+    return {first, math::min(int64_t(by_stride.divide(uint64_t(i + padding))) + 1, out)};
+  }
+  /// How many pixels an average divides by.
+  __device__ int64_t count(int64_t o, bool include_padding) const {
+    const Range inside = pixels(o);
+    return include_padding ? math::min(start(o) + kernel, in + padding) - start(o) : inside.last - inside.first;
+  }
+};
+
+/// Windows from floor(o in / out) to ceil((o + 1) in / out).
+struct AdaptiveWindows {
+  int64_t in, out;
+  Divider by_in, by_out;
+  AdaptiveWindows(int64_t in, int64_t out) : in(in), out(out), by_in(in), by_out(out) {}
+  __device__ Range pixels(int64_t o) const {
+    return {int64_t(by_out.divide(uint64_t(o * in))), int64_t(by_out.divide(uint64_t((o + 1) * in + out - 1)))};
+  }
+  __device__ Range covering(int64_t i) const {
+    return {int64_t(by_in.divide(uint64_t(i * out))), int64_t(by_in.divide(uint64_t((i + 1) * out + in - 1)))};
+  }
+  __device__ int64_t count(int64_t o, bool) const { return pixels(o).last - pixels(o).first; }
+};
+
+/// Element `i` of (planes, rows, columns).
+struct Place {
+  int64_t plane, row, column;
+};
+struct Places {
+  int64_t elements;
+  Divider by_rows, by_columns;
+  Places(const Tensor& t) : elements(t.numel()), by_rows(t.size(1)), by_columns(t.size(2)) {}
+  __device__ Place operator()(int64_t i) const {
+    uint64_t column = uint64_t(i), row = by_columns.split(column);
+    const uint64_t plane = by_rows.split(row);
+    return {int64_t(plane), int64_t(row), int64_t(column)};
+  }
+};
+__device__ int64_t this_thread() { return blockIdx.x * int64_t(blockDim.x) + threadIdx.x; }
+
+/// Of equal elements the first, of NaNs the last wins, as in the order of memory.
+template <class T>
+__global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, int64_t* __restrict__ index,
+                                   Windows rows, Windows columns, Places places) {
+  const int64_t i = this_thread();
+  if (i >= places.elements) return;
+  const Place at = places(i);
+  x += at.plane * rows.in * columns.in;
+  T best = -T(__builtin_inf());
+  int64_t from = -1;
+  for (int64_t k = 0, h = rows.start(at.row); k < rows.kernel; ++k, h += rows.dilation) {
+    if (h < 0 || h >= rows.in) continue;
+    for (int64_t l = 0, w = columns.start(at.column); l < columns.kernel; ++l, w += columns.dilation) {
+      if (w < 0 || w >= columns.in) continue;
+      const T value = x[h * columns.in + w];
+      if (from < 0 || value > best || value != value) best = value, from = h * columns.in + w;
+    }
+  }
+  y[i] = best, index[i] = from;
+}
+
+/// A thread for each pixel. The index says whether a window chose it, so dilation does not matter here.
+template <class T>
+__global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __restrict__ index, T* __restrict__ dx,
+                                     Windows rows, Windows columns, Places places) {
+  const int64_t i = this_thread();
+  if (i >= places.elements) return;
+  const Place at = places(i);
+  const int64_t pixel = at.row * columns.in + at.column, plane = at.plane * rows.out * columns.out;
+  const Range across = columns.covering(at.column), down = rows.covering(at.row);
+  T sum = T(0);
+  for (int64_t o = down.first; o < down.last; ++o)
+    for (int64_t p = across.first; p < across.last; ++p) {
+      const int64_t window = plane + o * columns.out + p;
+      if (index[window] == pixel) sum += dy[window];
+    }
+  dx[i] = sum;
+}
+
+template <class T, class Axis>
+__global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns, Places places,
+                                   bool include_padding) {
+  const int64_t i = this_thread();
+  if (i >= places.elements) return;
+  const Place at = places(i);
+  const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
+  x += at.plane * rows.in * columns.in;
+  T sum = T(0);
+  for (int64_t h = down.first; h < down.last; ++h)
+    for (int64_t w = across.first; w < across.last; ++w) sum += x[h * columns.in + w];
+  y[i] = sum * (T(1) / T(rows.count(at.row, include_padding) * columns.count(at.column, include_padding)));
+}
+
+/// A warp for each window, for large ones: its lanes take neighbouring pixels, and their sums are added as a tree.
+template <class T, class Axis>
+__global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
+                                        Places places, bool include_padding) {
+  const int64_t i = this_thread() / kWarpSize;
+  if (i >= places.elements) return;  // a whole warp
+  const Place at = places(i);
+  const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
+  const int64_t width = across.last - across.first, lane = threadIdx.x % kWarpSize;
+  x += at.plane * rows.in * columns.in;
+  // Lanes run on from row to row, so that a narrow window keeps all of them busy.
+  T sum = T(0);
+  int64_t h = down.first, w = lane;
+  for (;; w += kWarpSize) {
+    while (w >= width && h < down.last) w -= width, ++h;
+    if (h >= down.last) break;
+    sum += x[h * columns.in + across.first + w];
+  }
+  for (int step = kWarpSize / 2; step > 0; step /= 2) sum += __shfl_xor_sync(kFullWarp, sum, step);
+  if (lane == 0)
+    y[i] = sum * (T(1) / T(rows.count(at.row, include_padding) * columns.count(at.column, include_padding)));
+}
+
+template <class T, class Axis>
+__global__ void avg_pool2d_gradients(const T* __restrict__ dy, T* __restrict__ dx, Axis rows, Axis columns,
+                                     Places places, bool include_padding) {
+  const int64_t i = this_thread();
+  if (i >= places.elements) return;
+  const Place at = places(i);
+  const Range down = rows.covering(at.row), across = columns.covering(at.column);
+  dy += at.plane * rows.out * columns.out;
+  T sum = T(0);
+  for (int64_t o = down.first; o < down.last; ++o)
+    for (int64_t p = across.first; p < across.last; ++p)
+      sum += dy[o * columns.out + p] * (T(1) / T(rows.count(o, include_padding) * columns.count(p, include_padding)));
+  dx[i] = sum;
+}
+
+/// So many threads, in blocks that are not larger than what there is to do.
+LaunchShape threads_for(int64_t threads) {
+  const int64_t block = std::min<int64_t>(ceil_div(threads, kWarpSize) * kWarpSize, 256);
+  return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
+}
+template <class Axis>
+void average(const char* name, const Tensor& x, const Axis& rows, const Axis& columns, int64_t window, bool include,
+             Tensor& y) {
+  if (y.numel() == 0) return;
+  visit_real(name, x.dtype(), [&]<class T>() {
+    const bool wide = window >= 2 * kWarpSize;
+    launch(name, wide ? avg_pool2d_wide_windows<T, Axis> : avg_pool2d_windows<T, Axis>,
+           threads_for(wide ? y.numel() * kWarpSize : y.numel()), x.device(), x.data<T>(), y.data<T>(), rows, columns,
+           Places(y), include);
+  });
+}
+template <class Axis>
+void average_backward(const char* name, const Tensor& dy, const Axis& rows, const Axis& columns, bool include,
+                      Tensor& dx) {
+  if (dx.numel() == 0) return;
+  visit_real(name, dx.dtype(), [&]<class T>() {
+    launch(name, avg_pool2d_gradients<T, Axis>, threads_for(dx.numel()), dx.device(), dy.data<T>(), dx.data<T>(), rows,
+           columns, Places(dx), include);
+  });
+}
+
+}  // namespace
+
+void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& index) {
+  if (y.numel() == 0) return;
+  visit_real("max_pool2d", x.dtype(), [&]<class T>() {
+    launch("max_pool2d", max_pool2d_windows<T>, threads_for(y.numel()), x.device(), x.data<T>(), y.data<T>(),
+           index.data<int64_t>(), Windows(x.size(1), y.size(1), shape, 0), Windows(x.size(2), y.size(2), shape, 1),
+           Places(y));
+  });
+}
+void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape& shape, Tensor& dx) {
+  if (dx.numel() == 0) return;
+  visit_real("max_pool2d_backward", dx.dtype(), [&]<class T>() {
+    launch("max_pool2d_backward", max_pool2d_gradients<T>, threads_for(dx.numel()), dx.device(), dy.data<T>(),
+           index.data<int64_t>(), dx.data<T>(), Windows(dx.size(1), dy.size(1), shape, 0),
+           Windows(dx.size(2), dy.size(2), shape, 1), Places(dx));
+  });
+}
+
+void avg_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y) {
+  average("avg_pool2d", x, Windows(x.size(1), y.size(1), shape, 0), Windows(x.size(2), y.size(2), shape, 1),
+          shape.kernel[0] * shape.kernel[1], shape.count_include_pad, y);
+}
+void avg_pool2d_backward(const Tensor& dy, const PoolShape& shape, Tensor& dx) {
+  average_backward("avg_pool2d_backward", dy, Windows(dx.size(1), dy.size(1), shape, 0),
+                   Windows(dx.size(2), dy.size(2), shape, 1), shape.count_include_pad, dx);
+}
+
+void adaptive_avg_pool2d(const Tensor& x, Tensor& y) {
+  average("adaptive_avg_pool2d", x, AdaptiveWindows(x.size(1), y.size(1)), AdaptiveWindows(x.size(2), y.size(2)),
+          ceil_div(x.size(1), y.size(1)) * ceil_div(x.size(2), y.size(2)), false, y);
+}
+void adaptive_avg_pool2d_backward(const Tensor& dy, Tensor& dx) {
+  average_backward("adaptive_avg_pool2d_backward", dy, AdaptiveWindows(dx.size(1), dy.size(1)),
+                   AdaptiveWindows(dx.size(2), dy.size(2)), false, dx);
+}
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,352 @@
+// Reductions over the middle of (outer, n, inner), bound by the memory's bandwidth. Rows (inner = 1): a team of threads
+// to a row, four 16-byte loads of each in flight. Columns: neighbouring threads take neighbouring columns, several rows
+// at a time. Few results of many elements are cut into pieces by shape, whose states a second pass combines; so no sum
+// depends on the GPU.
+#include "tandem/kernels/reduce.h"
+
+#include <algorithm>
+
+#include "tandem/kernels/cuda/reduce.cuh"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+constexpr int kLoads = 4;               // of a thread, in flight together
+constexpr int64_t kPieceBytes = 65536;  // of one block: small beside the whole, so that the last blocks idle shortly
+constexpr int64_t kPieces = 1024;       // blocks that keep every multiprocessor busy
+
+// ---- what is reduced to what
+
+/// Stands for int32, int16, int8, uint8 and bool, which share kernels: they are read as int32, by a switch.
+struct SmallInt {
+  int32_t value;
+  TANDEM_HD operator int32_t() const { return value; }
+};
+
+}  // namespace
+template <> struct WideOf<SmallInt> { using type = int32_t; };
+namespace {
+
+/// Elements to read: pack() brings N of them, whether or not `aligned` says that one load can.
+template <class T> struct Source {
+  static constexpr int kRun = kPack<T>;
+  const T* x;
+  explicit Source(const T* x) : x(x) {}
+  explicit Source(const Tensor& t) : x(t.data<T>()) {}
+  bool is_aligned(int run) const { return cuda::is_aligned(x, sizeof(T) * static_cast<size_t>(run)); }
+  template <int N> __device__ Pack<T, N> pack(int64_t i, bool aligned) const { return load_pack<T, N>(x + i, aligned); }
+  __device__ T operator[](int64_t i) const { return x[i]; }
+};
+template <> struct Source<SmallInt> {
+  static constexpr int kRun = 8;
+  const void* x;
+  int bytes;
+  bool is_unsigned;
+  explicit Source(const Tensor& t)
+      : x(t.raw_data()),
+        bytes(static_cast<int>(t.itemsize())),
+        is_unsigned(t.dtype() == kUInt8 || t.dtype() == kBool) {}
+  bool is_aligned(int run) const { return cuda::is_aligned(x, static_cast<size_t>(bytes * run)); }
+  template <int N> __device__ Pack<SmallInt, N> pack(int64_t i, bool aligned) const {
+    Pack<SmallInt, N> all;
+    if (bytes == 4)
+      spread(load_pack<int32_t, N>(static_cast<const int32_t*>(x) + i, aligned), all);
+    else if (bytes == 2)
+      spread(load_pack<int16_t, N>(static_cast<const int16_t*>(x) + i, aligned), all);
+    else if (is_unsigned)
+      spread(load_pack<uint8_t, N>(static_cast<const uint8_t*>(x) + i, aligned), all);
+    else
+      spread(load_pack<int8_t, N>(static_cast<const int8_t*>(x) + i, aligned), all);
+    return all;
+  }
+  __device__ SmallInt operator[](int64_t i) const { return pack<1>(i, true).at[0]; }
+
+ private:
+  template <class T, int N> __device__ static void spread(const Pack<T, N>& from, Pack<SmallInt, N>& to) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) to.at[k] = {int32_t(from.at[k])};
+  }
+};
+/// Where results of one dtype go.
+template <class T> struct Target {
+  T* y;
+  explicit Target(const Tensor& t) : y(t.data<T>()) {}
+  template <class C> __device__ void put(int64_t i, C value) const { y[i] = T(value); }
+};
+template <> struct Target<SmallInt> {
+  void* y;
+  int bytes;
+  int32_t least, most;  // of the dtype: what an empty reduction gives must lie there
+  explicit Target(const Tensor& t) : y(t.raw_data()), bytes(static_cast<int>(t.itemsize())) {
+    const int32_t top = static_cast<int32_t>((int64_t(1) << (8 * bytes - 1)) - 1);
+    least = t.dtype() == kUInt8 || t.dtype() == kBool ? 0 : -top - 1;
+    most = t.dtype() == kBool ? 1 : t.dtype() == kUInt8 ? 255 : top;
+  }
+  __device__ void put(int64_t i, int32_t value) const {
+    value = math::min(math::max(value, least), most);
+    if (bytes == 4)
+      static_cast<int32_t*>(y)[i] = value;
+    else if (bytes == 2)
+      static_cast<int16_t*>(y)[i] = static_cast<int16_t>(value);
+    else
+      static_cast<uint8_t*>(y)[i] = static_cast<uint8_t>(value);
+  }
+};
+
+/// Elements folded into one by Way (Adding or Multiplying), given as Out.
+template <class Way, class Out> struct Fold : Way {
+  using State = typename Way::State;
+  Target<Out> y;
+  explicit Fold(const Tensor& y) : y(y) {}
+  template <class T> __device__ void take(State& state, const T& x, int64_t) const {
+    state = Way::join(state, State(x));
+  }
+  __device__ void give(int64_t i, const State& state) const { y.put(i, state); }
+  const Fold& finishing() const { return *this; }
+};
+/// The largest element, a NaN if there is one; or the smallest, as the reverse of the largest of the reversed.
+template <class T> struct Extreme : Largest<Wide<T>> {
+  using State = Wide<T>;
+  using Sign = std::conditional_t<math::kFloating<State>, State, int64_t>;
+  Target<T> y;
+  Sign taken, given;  // floats are multiplied by it, the bits of integers combined with its by exclusive or
+  Extreme(const Tensor& y, bool smallest) : y(y), taken(smallest ? Sign(-1) : kKeep), given(taken) {}
+  Extreme finishing() const {
+    Extreme op = *this;
+    op.taken = kKeep;
+    return op;
+  }
+  template <class X> __device__ void take(State& state, const X& x, int64_t) const {
+    state = math::max(state, signed_by(taken, State(x)));
+  }
+  __device__ void give(int64_t i, const State& state) const { y.put(i, signed_by(given, state)); }
+
+ private:
+  static constexpr Sign kKeep = math::kFloating<State> ? Sign(1) : Sign(0);
+  __device__ static State signed_by(Sign sign, State x) {
+    if constexpr (math::kFloating<State>)
+      return x * sign;
+    else
+      return State(x ^ sign);
+  }
+};
+
+template <class C> struct Placed {
+  C value;
+  int64_t place;  // -1: of no element yet
+};
+/// The extremum and its place: the first of equals, a NaN before all others.
+template <class T> struct PlacedExtreme {
+  using State = Placed<Wide<T>>;
+  Target<T> y;
+  int64_t* index;
+  bool smallest;
+  const PlacedExtreme& finishing() const { return *this; }  // the same operation on states
+  __device__ static State start() { return {Wide<T>(0), -1}; }
+  __device__ State join(const State& a, const State& b) const {
+    if (a.place < 0 || b.place < 0) return a.place < 0 ? b : a;
+    const bool nan_a = a.value != a.value, nan_b = b.value != b.value;
+    if (nan_a != nan_b) return nan_a ? a : b;
+    if (!nan_a && a.value != b.value) return (a.value < b.value) == smallest ? a : b;
+    return a.place < b.place ? a : b;
+  }
+  __device__ void take(State& state, const T& x, int64_t place) const { state = join(state, {Wide<T>(x), place}); }
+  __device__ void take(State& state, const State& x, int64_t) const { state = join(state, x); }
+  __device__ void give(int64_t i, const State& state) const { y.put(i, state.value), index[i] = state.place; }
+};
+
+// ---- kernels
+
+/// Where x (outer, n, inner) is cut along n: `pieces` of `length` elements, the last one shorter.
+struct Cut {
+  int64_t n, pieces, length;
+};
+
+/// x (rows, n). A unit is one piece of a row, with a team of blockDim.x threads; threadIdx.y counts units. Its state
+/// goes to parts[unit] where there are parts, or is the result.
+template <class Op, class T>
+__global__ void reduce_rows(Op op, Source<T> x, typename Op::State* parts, int64_t units, Cut cut, bool aligned) {
+  using State = typename Op::State;
+  constexpr int kWidth = Source<T>::kRun;
+  const int64_t unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+  State state[kLoads];
+  for (int k = 0; k < kLoads; ++k) state[k] = op.start();
+  if (unit < units) {
+    const int64_t row = quotient(unit, cut.pieces), first = (unit - row * cut.pieces) * cut.length;
+    const int64_t count = math::min(cut.n - first, cut.length), team = blockDim.x;
+    const int64_t packs = count / kWidth;
+    const int64_t from = row * cut.n + first;
+    for (int64_t i = threadIdx.x; i < packs; i += kLoads * team) {
+      Pack<T, kWidth> pack[kLoads];
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k)
+        if (i + k * team < packs) pack[k] = x.template pack<kWidth>(from + (i + k * team) * kWidth, aligned);
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k)
+        if (i + k * team < packs)
+          for (int v = 0; v < kWidth; ++v) op.take(state[k], pack[k].at[v], first + (i + k * team) * kWidth + v);
+    }
+    for (int64_t i = packs * kWidth + threadIdx.x; i < count; i += team) op.take(state[0], x[from + i], first + i);
+  }
+  for (int width = kLoads / 2; width > 0; width /= 2)
+    for (int k = 0; k < width; ++k) state[k] = op.join(state[k], state[k + width]);
+  const State total = team_reduce(op, state[0]);
+  if (threadIdx.x > 0 || unit >= units) return;
+  if (parts)
+    parts[unit] = total;
+  else
+    op.give(unit, total);
+}
+
+constexpr int kColumnThreads = 256;
+/// Columns of one thread.
+template <class T> inline constexpr int kColumns = Source<T>::kRun < 4 ? Source<T>::kRun : 4;
+
+/// x (outer, n, inner). A block takes one strip of columns of one piece of one outer index: threads along x have
+/// kColumns<T> neighbouring columns each, those along y take the rows in turn.
+template <class Op, class T>
+__global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, int64_t inner, int64_t strips, Cut cut,
+                               bool aligned) {
+  using State = typename Op::State;
+  constexpr int kWidth = kColumns<T>;
+  TANDEM_SHARED(State, states, [kColumnThreads * kWidth]);
+  const int64_t unit = quotient(blockIdx.x, strips), strip = blockIdx.x - unit * strips;
+  const int64_t outer = quotient(unit, cut.pieces), first = (unit - outer * cut.pieces) * cut.length;
+  const int64_t count = math::min(cut.n - first, cut.length);
+  const int64_t column = (strip * blockDim.x + threadIdx.x) * kWidth, team = blockDim.y;
+  State state[kWidth];
+  for (int v = 0; v < kWidth; ++v) state[v] = op.start();
+  const int64_t from = (outer * cut.n + first) * inner + column;
+  if (column + kWidth <= inner) {
+    for (int64_t r = threadIdx.y; r < count; r += kLoads * team) {
+      Pack<T, kWidth> pack[kLoads];
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k)
+        if (r + k * team < count) pack[k] = x.template pack<kWidth>(from + (r + k * team) * inner, aligned);
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k)
+        if (r + k * team < count)
+          for (int v = 0; v < kWidth; ++v) op.take(state[v], pack[k].at[v], first + r + k * team);
+    }
+  } else {
+    for (int v = 0; v < kWidth && column + v < inner; ++v)
+      for (int64_t r = threadIdx.y; r < count; r += team) op.take(state[v], x[from + r * inner + v], first + r);
+  }
+  for (int v = 0; v < kWidth; ++v) states[(threadIdx.y * kWidth + v) * blockDim.x + threadIdx.x] = state[v];
+  __syncthreads();
+  for (int v = static_cast<int>(threadIdx.y); v < kWidth && column + v < inner; v += static_cast<int>(team)) {
+    State total = states[v * blockDim.x + threadIdx.x];
+    for (int y = 1; y < team; ++y) total = op.join(total, states[(y * kWidth + v) * blockDim.x + threadIdx.x]);
+    if (parts)
+      parts[unit * inner + column + v] = total;
+    else
+      op.give(unit * inner + column + v, total);
+  }
+}
+
+// ---- launchers
+
+/// Room for n states, which go back to the allocator when the kernels are on the stream.
+template <class State> struct Parts {
+  Tensor bytes;
+  Parts(int64_t n, Device device) : bytes(core::empty({n * int64_t(sizeof(State))}, kUInt8, device)) {}
+  State* data() const { return static_cast<State*>(bytes.raw_data()); }
+};
+
+template <class Op, class T>
+void launch_columns(const char* name, const Op& op, const Source<T>& x, int64_t outer, int64_t n, int64_t inner,
+                    Device device) {
+  using State = typename Op::State;
+  constexpr int kWidth = kColumns<T>;
+  const int64_t packs = ceil_div(inner, kWidth);
+  const int64_t tall = power_of_two(ceil_div(n, 2 * kLoads), 1, 8);  // where there are enough columns
+  const int64_t wide = power_of_two(packs, 1, kColumnThreads / tall), strips = ceil_div(packs, wide);
+  Cut cut{n, 1, n};
+  if (n > 64 && outer * strips < kPieces / 2) {
+    const int64_t most = std::max<int64_t>(kPieceBytes / (wide * kWidth * int64_t(sizeof(T))), 64);
+    cut.length = std::clamp<int64_t>(ceil_div(n * outer * strips, kPieces), 32, most);
+    cut.pieces = ceil_div(n, cut.length);
+  }
+  const dim3 block(static_cast<unsigned>(wide),
+                   static_cast<unsigned>(power_of_two(ceil_div(cut.length, kLoads), 1, kColumnThreads / wide)));
+  const LaunchShape shape{checked_grid(outer * cut.pieces * strips), block};
+  const bool aligned = inner % kWidth == 0 && x.is_aligned(kWidth);
+  if (cut.pieces == 1)
+    return launch(name, reduce_columns<Op, T>, shape, device, op, x, nullptr, inner, strips, cut, aligned);
+  const Parts<State> parts(outer * cut.pieces * inner, device);
+  launch(name, reduce_columns<Op, T>, shape, device, op, x, parts.data(), inner, strips, cut, aligned);
+  launch_columns<Op, State>(name, op.finishing(), Source<State>(parts.data()), outer, cut.pieces, inner, device);
+}
+
+template <class Op, class T>
+void launch_rows(const char* name, const Op& op, const Source<T>& x, int64_t rows, int64_t n, Device device) {
+  using State = typename Op::State;
+  constexpr int kWidth = Source<T>::kRun;
+  constexpr int64_t kMost = kPieceBytes / int64_t(sizeof(T));
+  Cut cut{n, 1, n};
+  if (n > 4096 && rows < kPieces / 2) {
+    const int64_t length = std::clamp<int64_t>(ceil_div(n * rows, kPieces), 2048, kMost);
+    cut.length = ceil_div(length, kWidth) * kWidth;
+    cut.pieces = ceil_div(n, cut.length);
+  }
+  const int64_t units = rows * cut.pieces, packs = ceil_div(cut.length, kWidth);
+  // A warp to a row of up to 16 loads a lane, and no more lanes than have a pack; above, 4 loads to a thread.
+  const int64_t team = packs <= 16 * kWarpSize ? power_of_two(ceil_div(packs, packs < 32 ? 1 : kLoads), 1, kWarpSize)
+                                               : power_of_two(ceil_div(packs, kLoads), 128, 256);
+  const dim3 block = team_block(team, units);
+  const LaunchShape shape{checked_grid(ceil_div(units, block.y)), block};
+  const bool aligned = x.is_aligned(kWidth) && (n % kWidth == 0 || rows == 1);
+  if (cut.pieces == 1) return launch(name, reduce_rows<Op, T>, shape, device, op, x, nullptr, units, cut, aligned);
+  const Parts<State> parts(units, device);
+  launch(name, reduce_rows<Op, T>, shape, device, op, x, parts.data(), units, cut, aligned);
+  launch_columns<Op, State>(name, op.finishing(), Source<State>(parts.data()), rows, cut.pieces, 1, device);
+}
+
+template <class T, class Op> void reduce(const char* name, const Op& op, const Tensor& x) {
+  const int64_t outer = x.size(0), n = x.size(1), inner = x.size(2);
+  if (outer * inner == 0) return;
+  if (inner == 1)
+    launch_rows<Op, T>(name, op, Source<T>(x), outer, n, x.device());
+  else
+    launch_columns<Op, T>(name, op, Source<T>(x), outer, n, inner, x.device());
+}
+
+/// Calls f<T>() with the dtype's type, or SmallInt.
+template <class F> void visit_source(DType dtype, F f) {
+  switch (dtype) {
+    case kFloat32: return f.template operator()<float>();
+    case kFloat64: return f.template operator()<double>();
+    case kFloat16: return f.template operator()<Half>();
+    case kBFloat16: return f.template operator()<BFloat16>();
+    case kInt64: return f.template operator()<int64_t>();
+    default: return f.template operator()<SmallInt>();
+  }
+}
+/// Sums and products of floating types stay in their type; of integers and bool they become int64.
+template <template <class> class Way> void reduce_sums(const char* name, const Tensor& x, const Tensor& y) {
+  visit_source(x.dtype(), [&]<class T>() {
+    using Out = std::conditional_t<math::kSame<T, SmallInt>, int64_t, T>;
+    reduce<T>(name, Fold<Way<Acc<T>>, Out>(y), x);
+  });
+}
+void reduce_values(const char* name, const Tensor& x, bool smallest, const Tensor& y) {
+  visit_source(x.dtype(), [&]<class T>() { reduce<T>(name, Extreme<T>(y, smallest), x); });
+}
+void reduce_places(const char* name, const Tensor& x, bool smallest, const Tensor& y, const Tensor& index) {
+  visit_source(x.dtype(), [&]<class T>() {
+    reduce<T>(name, PlacedExtreme<T>{Target<T>(y), index.data<int64_t>(), smallest}, x);
+  });
+}
+
+}  // namespace
+
+void sum(const Tensor& x, Tensor& y) { reduce_sums<Adding>("sum", x, y); }
+void prod(const Tensor& x, Tensor& y) { reduce_sums<Multiplying>("prod", x, y); }
+void amax(const Tensor& x, Tensor& y) { reduce_values("amax", x, false, y); }
+void amin(const Tensor& x, Tensor& y) { reduce_values("amin", x, true, y); }
+void any(const Tensor& x, Tensor& y) { reduce_values("any", x, false, y); }
+void all(const Tensor& x, Tensor& y) { reduce_values("all", x, true, y); }
+void max_with_index(const Tensor& x, Tensor& y, Tensor& index) { reduce_places("max_with_index", x, false, y, index); }
+void min_with_index(const Tensor& x, Tensor& y, Tensor& index) { reduce_places("min_with_index", x, true, y, index); }
+
+}  // namespace tandem::kernels::cuda

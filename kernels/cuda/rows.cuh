@@ -1,0 +1,161 @@
+// Rows of float32 and float64 that their team holds in registers, so that each is read once; and walks over longer
+// ones.
+#pragma once
+#include "tandem/core/tensor.h"
+#include "tandem/kernels/cuda/reduce.cuh"
+
+namespace tandem::kernels::cuda {
+
+/// Elements of a row that one thread holds where rows are long: 64 bytes.
+template <class T> inline constexpr int kHeld = static_cast<int>(64 / sizeof(T));
+
+/// Rows of n elements. Neighbouring threads hold neighbours, in packs where n is a multiple of a pack: by shape, since
+/// the order of sums follows from it.
+struct RowShape {
+  int64_t rows, n;
+  bool packed, aligned;  // aligned: every operand's packs can be moved by one load
+
+  /// This thread's row; at or behind `rows` there is none.
+  __device__ int64_t row() const { return int64_t(blockIdx.x) * blockDim.y + threadIdx.y; }
+
+  /// Where in the row this thread's k-th element is; at or behind n there is none.
+  template <class T> __device__ int64_t position(int k) const {
+    constexpr int kWidth = kPack<T>;
+    return packed ? (int64_t(k / kWidth) * blockDim.x + threadIdx.x) * kWidth + k % kWidth
+                  : int64_t(k) * blockDim.x + threadIdx.x;
+  }
+  /// What this thread holds of its row of `from`, `missing` behind the end.
+  template <int K, class T> __device__ void load(const T* from, T missing, T (&held)[K]) const {
+    load_row<K>(row() < rows ? from + row() * n : nullptr, missing, held);
+  }
+  /// The same of one row that all share, or `missing` throughout where it is null.
+  template <int K, class T> __device__ void load_row(const T* from, T missing, T (&held)[K]) const {
+    constexpr int kWidth = kPack<T>;
+    const bool valid = from != nullptr;
+    if (packed) {
+#pragma unroll
+      for (int p = 0; p < K / kWidth; ++p) {
+        const int64_t i = (int64_t(p) * blockDim.x + threadIdx.x) * kWidth;
+        Pack<T, kWidth> pack;
+        if (valid && i < n) pack = load_pack<T, kWidth>(from + i, aligned);
+#pragma unroll
+        for (int v = 0; v < kWidth; ++v) held[p * kWidth + v] = valid && i < n ? pack.at[v] : missing;
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const int64_t i = int64_t(k) * blockDim.x + threadIdx.x;
+        held[k] = valid && i < n ? from[i] : missing;
+      }
+    }
+  }
+  template <int K, class T> __device__ void store(T* to, const T (&held)[K]) const {
+    if (row() < rows) store_row<K>(to + row() * n, held);
+  }
+  template <int K, class T> __device__ void store_row(T* to, const T (&held)[K]) const {
+    constexpr int kWidth = kPack<T>;
+    if (packed) {
+#pragma unroll
+      for (int p = 0; p < K / kWidth; ++p) {
+        const int64_t i = (int64_t(p) * blockDim.x + threadIdx.x) * kWidth;
+        Pack<T, kWidth> pack;
+#pragma unroll
+        for (int v = 0; v < kWidth; ++v) pack.at[v] = held[p * kWidth + v];
+        if (i < n) store_pack<T, kWidth>(to + i, pack, aligned);
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const int64_t i = int64_t(k) * blockDim.x + threadIdx.x;
+        if (i < n) to[i] = held[k];
+      }
+    }
+  }
+};
+
+template <class T> RowShape row_shape(int64_t rows, int64_t n, std::initializer_list<const T*> operands) {
+  RowShape shape{rows, n, n % kPack<T> == 0, n % kPack<T> == 0};
+  for (const T* each : operands) shape.aligned &= is_aligned(each, 16);
+  return shape;
+}
+/// Whether teams of up to `threads` can hold rows of n.
+template <class T> bool can_hold(int64_t n, int64_t threads) { return n <= threads * kHeld<T>; }
+/// Calls f<K>(grid and block) with the elements that a thread holds of a row. A team takes `each` rows in turn.
+template <class T, class F> void visit_held(int64_t rows, int64_t n, int64_t each, F f) {
+  const bool is_short = n <= 4 * kWarpSize;
+  const int64_t team =
+      is_short ? power_of_two(ceil_div(n, 4), 1, kWarpSize) : power_of_two(ceil_div(n, kHeld<T>), 16, 1024);
+  const dim3 block = team_block(team, ceil_div(rows, each));
+  const LaunchShape shape{checked_grid(ceil_div(rows, each * block.y)), block};
+  is_short ? f.template operator()<4>(shape) : f.template operator()<kHeld<T>>(shape);
+}
+
+/// Long rows, cut into `pieces` of `length` where there are few of them. A block takes one piece.
+struct PieceShape {
+  int64_t n, pieces, length;
+  bool aligned;
+  __device__ int64_t row() const { return quotient(blockIdx.x, pieces); }
+  __device__ int64_t first() const { return rest(blockIdx.x, pieces) * length; }
+  __device__ int64_t count() const { return math::min(length, n - first()); }
+  /// Calls f(i, pack) for packs of the operands' elements i, i + 1, ... of the piece, four loads of each in flight;
+  /// those left over come in packs of one.
+  template <class T, class F> __device__ void walk(const T* from, F f) const {
+    constexpr int kWidth = kPack<T>, kLoads = 4;
+    const int64_t packs = count() / kWidth, team = blockDim.x;
+    for (int64_t p = threadIdx.x; p < packs; p += kLoads * team) {
+      Pack<T, kWidth> pack[kLoads];
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k)
+        if (p + k * team < packs) pack[k] = load_pack<T, kWidth>(from + (p + k * team) * kWidth, aligned);
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k)
+        if (p + k * team < packs) f((p + k * team) * kWidth, pack[k]);
+    }
+    for (int64_t i = packs * kWidth + threadIdx.x; i < count(); i += team) f(i, Pack<T, 1>{{from[i]}});
+  }
+};
+/// The same of two operands side by side: f(i, a, b).
+template <class T, class F> __device__ void walk_pairs(const PieceShape& shape, const T* a, const T* b, F f) {
+  shape.walk(a, [&](int64_t i, const auto& pack) {
+    constexpr int kWidth = static_cast<int>(sizeof(pack.at) / sizeof(T));
+    f(i, pack, load_pack<T, kWidth>(b + i, shape.aligned));
+  });
+}
+template <class T> PieceShape piece_shape(int64_t rows, int64_t n, std::initializer_list<const T*> operands) {
+  PieceShape shape{n, 1, n, n % kPack<T> == 0};
+  for (const T* each : operands) shape.aligned &= is_aligned(each, 16);
+  if (rows < 256) {
+    const int64_t wanted = ceil_div(n * rows, 1024);  // blocks that keep every multiprocessor busy
+    shape.length = ceil_div(math::max<int64_t>(wanted, 4096), kPack<T>) * kPack<T>;
+    shape.pieces = ceil_div(n, shape.length);
+  }
+  return shape;
+}
+
+/// Long rows take one launch for reduction and result, or one for each where they are cut into pieces.
+enum class Stage { all, parts, finish };
+/// Runs f(shape, stage, parts) in as many stages as the pieces ask for; parts are of `bytes` each.
+template <class F> void run_long(int64_t rows, const PieceShape& shape, int64_t bytes, Device device, F f) {
+  const LaunchShape launched{checked_grid(rows * shape.pieces), dim3(shape.pieces > 1 ? 256 : 512)};
+  if (shape.pieces == 1) return f(launched, Stage::all, nullptr);
+  const Tensor parts = core::empty({rows * shape.pieces * bytes}, kUInt8, device);
+  f(launched, Stage::parts, parts.raw_data());
+  f(launched, Stage::finish, parts.raw_data());
+}
+/// What the pieces of this block's row come to; every block of the row adds them in the same order.
+template <class Op> __device__ typename Op::State row_total(const PieceShape& shape, const typename Op::State* parts) {
+  typename Op::State state = Op::start();
+  for (int64_t p = threadIdx.x; p < shape.pieces; p += blockDim.x)
+    state = Op::join(state, parts[shape.row() * shape.pieces + p]);
+  return team_reduce(Op(), state);
+}
+
+/// Calls f<T>() for float32 or float64. @throws Error for another dtype
+template <class F> void visit_real(const char* name, DType dtype, F f) {
+  TANDEM_CHECK(dtype == kFloat32 || dtype == kFloat64, name, ": dtype is ", dtype, "; accepted: float32, float64");
+  dtype == kFloat32 ? f.template operator()<float>() : f.template operator()<double>();
+}
+/// The elements of a tensor that may be undefined.
+template <class T> T* data_or_null(const Tensor& t) { return t.defined() ? t.data<T>() : nullptr; }
+
+}  // namespace tandem::kernels::cuda

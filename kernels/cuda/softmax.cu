@@ -1,0 +1,283 @@
+// Softmax, log-softmax and their gradients along rows, bound by the memory's bandwidth. Rows of up to 64 KiB stay in
+// the registers of their team, from a few lanes to 1024 threads, and are read once. Longer ones are read twice: maximum
+// and sum in one pass (Milakov & Gimelshein 2018, arXiv:1805.02867), then the result; cut into pieces where they are
+// few.
+#include "tandem/kernels/cuda/fault.h"
+#include "tandem/kernels/cuda/rows.cuh"
+#include "tandem/kernels/nn.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+/// The largest; a NaN is passed over, and found in the sum.
+template <class T> struct Peak {
+  using State = T;
+  __device__ static T join(T a, T b) { return b > a ? b : a; }
+};
+
+template <class T, int K>
+__global__ void __launch_bounds__(1024)
+    softmax_held(const T* __restrict__ x, T* __restrict__ y, RowShape shape, bool log) {
+  T held[K];
+  shape.load<K>(x, -T(__builtin_inf()), held);
+  T peak = held[0];
+  for (int k = 1; k < K; ++k) peak = held[k] > peak ? held[k] : peak;
+  peak = team_reduce(Peak<T>(), peak);
+  T sum = T(0);
+  if (log) {
+    for (int k = 0; k < K; ++k) sum += math::exp(held[k] - peak);
+    const T log_norm = peak + math::log(team_reduce(Adding<T>(), sum));
+    for (int k = 0; k < K; ++k) held[k] -= log_norm;
+  } else {
+    for (int k = 0; k < K; ++k) held[k] = math::exp(held[k] - peak), sum += held[k];
+    const T scale = T(1) / team_reduce(Adding<T>(), sum);
+    for (int k = 0; k < K; ++k) held[k] *= scale;
+  }
+  shape.store<K>(y, held);
+}
+
+/// dx = y (dy - sum dy y), or of log-softmax dy - e^y sum dy
+template <class T, int K>
+__global__ void __launch_bounds__(1024) softmax_backward_held(const T* __restrict__ dy, const T* __restrict__ y,
+                                                              T* __restrict__ dx, RowShape shape, bool log) {
+  T slope[K], out[K];
+  shape.load<K>(dy, T(0), slope);
+  shape.load<K>(y, T(0), out);
+  T sum = T(0);
+  for (int k = 0; k < K; ++k) sum += log ? slope[k] : slope[k] * out[k];
+  sum = team_reduce(Adding<T>(), sum);
+  for (int k = 0; k < K; ++k) out[k] = log ? slope[k] - math::exp(out[k]) * sum : out[k] * (slope[k] - sum);
+  shape.store<K>(dx, out);
+}
+
+/// Maximum and sum of e^(x - maximum), both of what was seen so far.
+template <class T> struct Online {
+  struct State {
+    T peak, sum;
+  };
+  __device__ static State start() { return {-T(__builtin_inf()), T(0)}; }
+  __device__ static State join(const State& a, const State& b) {
+    const T peak = b.peak > a.peak ? b.peak : a.peak;
+    return {peak, scaled(a, peak) + scaled(b, peak)};
+  }
+  template <int N> __device__ static void take(State& state, const Pack<T, N>& x) {
+    T peak = state.peak;
+    for (int v = 0; v < N; ++v) peak = x.at[v] > peak ? x.at[v] : peak;
+    if (peak > state.peak) state = {peak, scaled(state, peak)};
+    for (int v = 0; v < N; ++v) state.sum += x.at[v] == -T(__builtin_inf()) ? T(0) : math::exp(x.at[v] - peak);
+  }
+
+ private:
+  __device__ static T scaled(const State& a, T peak) {
+    return a.peak == peak ? a.sum : a.sum * math::exp(a.peak - peak);
+  }
+};
+
+template <class T>
+__global__ void softmax_long(const T* __restrict__ x, T* __restrict__ y, typename Online<T>::State* parts,
+                             PieceShape shape, Stage stage, bool log) {
+  const int64_t start = shape.row() * shape.n + shape.first();
+  typename Online<T>::State state = Online<T>::start();
+  if (stage == Stage::finish) {
+    state = row_total<Online<T>>(shape, parts);
+  } else {
+    shape.walk(x + start, [&](int64_t, const auto& pack) { Online<T>::take(state, pack); });
+    state = team_reduce(Online<T>(), state);
+    if (stage == Stage::parts) {
+      if (threadIdx.x == 0) parts[blockIdx.x] = state;
+      return;
+    }
+  }
+  const T log_norm = state.peak + math::log(state.sum), scale = T(1) / state.sum;
+  shape.walk(x + start, [&](int64_t i, auto pack) {
+    for (T& v : pack.at) v = log ? v - log_norm : math::exp(v - state.peak) * scale;
+    store_pack(y + start + i, pack, shape.aligned);
+  });
+}
+
+template <class T>
+__global__ void softmax_backward_long(const T* __restrict__ dy, const T* __restrict__ y, T* __restrict__ dx, T* parts,
+                                      PieceShape shape, Stage stage, bool log) {
+  const int64_t start = shape.row() * shape.n + shape.first();
+  T sum = T(0);
+  if (stage == Stage::finish) {
+    sum = row_total<Adding<T>>(shape, parts);
+  } else {
+    walk_pairs(shape, dy + start, y + start, [&](int64_t, const auto& a, const auto& b) {
+      constexpr int kWidth = static_cast<int>(sizeof(a.at) / sizeof(T));
+      for (int v = 0; v < kWidth; ++v) sum += log ? a.at[v] : a.at[v] * b.at[v];
+    });
+    sum = team_reduce(Adding<T>(), sum);
+    if (stage == Stage::parts) {
+      if (threadIdx.x == 0) parts[blockIdx.x] = sum;
+      return;
+    }
+  }
+  walk_pairs(shape, dy + start, y + start, [&](int64_t i, const auto& a, auto b) {
+    constexpr int kWidth = static_cast<int>(sizeof(a.at) / sizeof(T));
+    for (int v = 0; v < kWidth; ++v) b.at[v] = log ? a.at[v] - math::exp(b.at[v]) * sum : b.at[v] * (a.at[v] - sum);
+    store_pack(dx + start + i, b, shape.aligned);
+  });
+}
+
+/// The loss of each row, once ln sum e^x of it is known.
+template <class T> struct CrossEntropy {
+  const T* x;
+  const int64_t* target;
+  const T* class_weight;  // or null
+  T *losses, *weights, *log_sum;
+  int64_t ignore_index;
+  Fault* fault;
+  __device__ void give(int64_t row, int64_t n, T log_norm) const {
+    const int64_t t = target[row];
+    const bool counts = t != ignore_index, inside = !outside(t, n);
+    if (counts && !inside) report(fault, "cross_entropy", row, t, n);
+    const T weight = counts && inside ? (class_weight ? class_weight[t] : T(1)) : T(0);
+    losses[row] = counts && inside ? weight * (log_norm - x[row * n + t]) : T(0);
+    weights[row] = weight;
+    log_sum[row] = log_norm;
+  }
+};
+
+template <class T, int K>
+__global__ void __launch_bounds__(1024) cross_entropy_held(CrossEntropy<T> loss, RowShape shape) {
+  T held[K];
+  shape.load<K>(loss.x, -T(__builtin_inf()), held);
+  T peak = held[0], sum = T(0);
+  for (int k = 1; k < K; ++k) peak = held[k] > peak ? held[k] : peak;
+  peak = team_reduce(Peak<T>(), peak);
+  for (int k = 0; k < K; ++k) sum += math::exp(held[k] - peak);
+  sum = team_reduce(Adding<T>(), sum);
+  if (threadIdx.x == 0 && shape.row() < shape.rows) loss.give(shape.row(), shape.n, peak + math::log(sum));
+}
+
+template <class T>
+__global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<T>::State* parts, PieceShape shape,
+                                   Stage stage) {
+  if (stage == Stage::finish && shape.first() > 0) return;  // the row's first block has it
+  typename Online<T>::State state = Online<T>::start();
+  if (stage == Stage::finish) {
+    state = row_total<Online<T>>(shape, parts);
+  } else {
+    shape.walk(loss.x + shape.row() * shape.n + shape.first(),
+               [&](int64_t, const auto& pack) { Online<T>::take(state, pack); });
+    state = team_reduce(Online<T>(), state);
+  }
+  if (threadIdx.x > 0) return;
+  if (stage == Stage::parts)
+    parts[blockIdx.x] = state;
+  else
+    loss.give(shape.row(), shape.n, state.peak + math::log(state.sum));
+}
+
+/// A team to a row; needs no sum.
+template <class T>
+__global__ void cross_entropy_backward_rows(const T* __restrict__ dloss, const T* __restrict__ x,
+                                            const int64_t* __restrict__ target, const T* __restrict__ weights,
+                                            const T* __restrict__ log_sum, T* __restrict__ dx, RowShape shape) {
+  constexpr int kWidth = kPack<T>;
+  const int64_t row = shape.row(), n = shape.n;
+  if (row >= shape.rows) return;
+  const int64_t t = target[row];
+  const T slope = dloss[row] * weights[row], log_norm = log_sum[row];
+  const auto gradient = [&](T v, int64_t i) {
+    const T here = slope * math::exp(v - log_norm);
+    return i == t ? here - slope : here;
+  };
+  const T* const from = x + row * n;
+  T* const to = dx + row * n;
+  if (shape.aligned) {
+#pragma unroll 4
+    for (int64_t i = int64_t(threadIdx.x) * kWidth; i < n; i += int64_t(blockDim.x) * kWidth) {
+      Pack<T, kWidth> pack = load_pack<T, kWidth>(from + i, true);
+#pragma unroll
+      for (int v = 0; v < kWidth; ++v) pack.at[v] = gradient(pack.at[v], i + v);
+      store_pack(to + i, pack, true);
+    }
+  } else {
+#pragma unroll 4
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) to[i] = gradient(from[i], i);
+  }
+}
+
+void softmax_rows(const char* name, const Tensor& x, bool log, Tensor& y) {
+  if (x.numel() == 0) return;
+  const int64_t rows = x.size(0), n = x.size(1);
+  visit_real(name, x.dtype(), [&]<class T>() {
+    const T* const from = x.data<T>();
+    T* const to = y.data<T>();
+    if (can_hold<T>(n, 1024))
+      return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
+        launch(name, softmax_held<T, K>, shape, x.device(), from, to, row_shape<T>(rows, n, {from, to}), log);
+      });
+    using State = typename Online<T>::State;
+    const PieceShape shape = piece_shape<T>(rows, n, {from, to});
+    run_long(rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
+      launch(name, softmax_long<T>, launched, x.device(), from, to, static_cast<State*>(parts), shape, stage, log);
+    });
+  });
+}
+void softmax_backward_rows(const char* name, const Tensor& dy, const Tensor& y, bool log, Tensor& dx) {
+  if (y.numel() == 0) return;
+  const int64_t rows = y.size(0), n = y.size(1);
+  visit_real(name, y.dtype(), [&]<class T>() {
+    const T *const slope = dy.data<T>(), *const out = y.data<T>();
+    T* const to = dx.data<T>();
+    if (can_hold<T>(n, 1024))
+      return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
+        launch(name, softmax_backward_held<T, K>, shape, y.device(), slope, out, to,
+               row_shape<T>(rows, n, {slope, out, to}), log);
+      });
+    const PieceShape shape = piece_shape<T>(rows, n, {slope, out, to});
+    run_long(rows, shape, sizeof(T), y.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
+      launch(name, softmax_backward_long<T>, launched, y.device(), slope, out, to, static_cast<T*>(parts), shape, stage,
+             log);
+    });
+  });
+}
+
+}  // namespace
+
+void softmax(const Tensor& x, Tensor& y) { softmax_rows("softmax", x, false, y); }
+void log_softmax(const Tensor& x, Tensor& y) { softmax_rows("log_softmax", x, true, y); }
+void softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {
+  softmax_backward_rows("softmax_backward", dy, y, false, dx);
+}
+void log_softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {
+  softmax_backward_rows("log_softmax_backward", dy, y, true, dx);
+}
+
+void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int64_t ignore_index, Tensor& losses,
+                   Tensor& weights, Tensor& log_sum) {
+  const int64_t rows = x.size(0), n = x.size(1);
+  if (rows == 0) return;
+  visit_real("cross_entropy", x.dtype(), [&]<class T>() {
+    const CrossEntropy<T> loss{x.data<T>(),      target.data<int64_t>(), data_or_null<T>(weight),
+                               losses.data<T>(), weights.data<T>(),      log_sum.data<T>(),
+                               ignore_index,     fault_word(x.device())};
+    if (can_hold<T>(n, 1024))
+      return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
+        launch("cross_entropy", cross_entropy_held<T, K>, shape, x.device(), loss, row_shape<T>(rows, n, {loss.x}));
+      });
+    using State = typename Online<T>::State;
+    const PieceShape shape = piece_shape<T>(rows, n, {loss.x});
+    run_long(rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
+      launch("cross_entropy", cross_entropy_long<T>, launched, x.device(), loss, static_cast<State*>(parts), shape,
+             stage);
+    });
+  });
+}
+
+void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,
+                            const Tensor& log_sum, Tensor& dx) {
+  if (dx.numel() == 0) return;
+  const int64_t rows = x.size(0), n = x.size(1);
+  visit_real("cross_entropy_backward", x.dtype(), [&]<class T>() {
+    const dim3 block = team_block(power_of_two(ceil_div(n, 4 * kPack<T>), 1, 256), rows);
+    launch("cross_entropy_backward", cross_entropy_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block},
+           x.device(), dloss.data<T>(), x.data<T>(), target.data<int64_t>(), weights.data<T>(), log_sum.data<T>(),
+           dx.data<T>(), row_shape<T>(rows, n, {x.data<T>(), dx.data<T>()}));
+  });
+}
+
+}  // namespace tandem::kernels::cuda

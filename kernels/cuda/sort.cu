@@ -1,0 +1,274 @@
+// Sorting and selection along rows. Elements become entries, an unsigned key of the same order above the element's
+// position: no two are equal, so every network and merge gives the one stable order. A block sorts a tile in shared
+// memory (bitonic); longer rows are merged, each block finding its share of two runs by binary search (merge path);
+// topk keeps the first k of each tile and goes on with what is left. Bound by memory from two merges on.
+#include <utility>
+
+#include "tandem/kernels/cuda/reduce.cuh"
+#include "tandem/kernels/reduce.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+constexpr int kTile = 1024;  // entries that a block sorts or merges
+constexpr int kMergeThreads = 128;
+constexpr int kShare = kTile / kMergeThreads;
+
+/// Keys of up to 32 bits, positions below 2^32 - 1.
+struct Narrow {
+  uint64_t bits;
+  __device__ static Narrow of(uint64_t key, int64_t at) { return {key << 32 | uint64_t(at)}; }
+  __device__ static Narrow last() { return {~uint64_t(0)}; }
+  __device__ int64_t at() const { return int64_t(bits & 0xffffffffu); }
+  __device__ bool operator<(const Narrow& other) const { return bits < other.bits; }
+};
+struct alignas(16) Broad {
+  uint64_t key, place;
+  __device__ static Broad of(uint64_t key, int64_t at) { return {key, uint64_t(at)}; }
+  __device__ static Broad last() { return {~uint64_t(0), ~uint64_t(0)}; }
+  __device__ int64_t at() const { return int64_t(place); }
+  __device__ bool operator<(const Broad& other) const {
+    return key != other.key ? key < other.key : place < other.place;
+  }
+};
+
+enum class Order { unsigned_integer, signed_integer, floating };
+/// Rows of elements of any dtype, by their bits; the order is turned round by inverting keys.
+struct Elements {
+  const void* x;
+  int64_t n;
+  uint64_t infinity;  // bits of a floating type's
+  int bytes;
+  Order order;
+  bool descending;
+
+  Elements(const Tensor& t, bool descending)
+      : x(t.raw_data()), n(t.size(1)), infinity(0), bytes(static_cast<int>(t.itemsize())), descending(descending) {
+    const DType dtype = t.dtype();
+    order = t.is_floating_point()               ? Order::floating
+            : dtype == kUInt8 || dtype == kBool ? Order::unsigned_integer
+                                                : Order::signed_integer;
+    infinity = dtype == kFloat64    ? 0x7ff0000000000000u
+               : dtype == kFloat32  ? 0x7f800000u
+               : dtype == kBFloat16 ? 0x7f80u
+                                    : 0x7c00u;
+  }
+  __device__ uint64_t bits(int64_t i) const {
+    switch (bytes) {
+      case 1: return static_cast<const uint8_t*>(x)[i];
+      case 2: return static_cast<const uint16_t*>(x)[i];
+      case 4: return static_cast<const uint32_t*>(x)[i];
+      default: return static_cast<const uint64_t*>(x)[i];
+    }
+  }
+  /// Ascends as the elements do; NaN counts as the largest, zeros of both signs as equal.
+  __device__ uint64_t key(int64_t i) const {
+    const uint64_t ones = bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << (8 * bytes)) - 1, sign = ones - ones / 2;
+    uint64_t u = bits(i);
+    if (order == Order::signed_integer) u ^= sign;
+    if (order == Order::floating) {
+      if (u == sign) u = 0;
+      u = (u & ~sign) > infinity ? ones : u & sign ? ~u & ones : u | sign;
+    }
+    return descending ? u ^ ones : u;
+  }
+};
+
+/// Sorted elements and their positions, `count` of each row.
+struct Sorted {
+  void* y;
+  int64_t* index;
+  int64_t count;
+  __device__ void put(const Elements& from, int64_t row, int64_t i, int64_t at) const {
+    const int64_t to = row * count + i, source = row * from.n + at;
+    index[to] = at;
+    switch (from.bytes) {
+      case 1: static_cast<uint8_t*>(y)[to] = static_cast<uint8_t>(from.bits(source)); break;
+      case 2: static_cast<uint16_t*>(y)[to] = static_cast<uint16_t>(from.bits(source)); break;
+      case 4: static_cast<uint32_t*>(y)[to] = static_cast<uint32_t>(from.bits(source)); break;
+      default: static_cast<uint64_t*>(y)[to] = from.bits(source);
+    }
+  }
+};
+
+/// Sorts a tile of each row in shared memory. blockDim.y rows side by side, each with room for `size` entries, a power
+/// of two; n entries of a row come from `entries`, or the row's elements where that is null. The first `keep` of each
+/// tile go to `kept`, `width` of a row, or are the result where that is null (then a row is one tile).
+template <class Entry>
+__global__ void sort_tiles(Elements x, const Entry* entries, int64_t rows, int64_t n, int size, Entry* kept,
+                           int64_t keep, int64_t width, Sorted result) {
+  TANDEM_DYNAMIC_SHARED(Entry, shared);
+  Entry* const tile = shared + threadIdx.y * static_cast<unsigned>(size);
+  const int64_t tiles = ceil_div(n, size), unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+  const int64_t row = quotient(unit, tiles), first = (unit - row * tiles) * size;
+  const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
+  const int64_t count = row < rows ? math::min<int64_t>(n - first, size) : 0;
+  for (int i = thread; i < size; i += threads) {
+    const int64_t at = first + i;
+    tile[i] = i >= count ? Entry::last() : entries ? entries[row * n + at] : Entry::of(x.key(row * n + at), at);
+  }
+  for (int run = 2; run <= size; run *= 2)
+    for (int step = run / 2; step > 0; step /= 2) {
+      __syncthreads();
+      for (int pair = thread; pair < size / 2; pair += threads) {
+        const int low = 2 * pair - (pair & (step - 1)), high = low + step;
+        const Entry a = tile[low], b = tile[high];
+        if ((b < a) == ((low & run) == 0)) tile[low] = b, tile[high] = a;
+      }
+    }
+  __syncthreads();
+  if (row >= rows) return;
+  const int64_t to = first / size * keep;
+  for (int i = thread; i < math::min<int64_t>(keep, width - to); i += threads) {
+    if (kept)
+      kept[row * width + to + i] = tile[i];
+    else
+      result.put(x, row, i, tile[i].at());
+  }
+}
+
+/// How many of the first `d` entries of the merge of a (na) and b (nb) come from a.
+template <class Entry>
+__device__ int64_t merge_split(const Entry* a, int64_t na, const Entry* b, int64_t nb, int64_t d) {
+  int64_t low = math::max<int64_t>(0, d - nb), high = math::min(d, na);
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (a[middle] < b[d - 1 - middle])
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/// Merges neighbouring runs of `length` entries, a multiple of kTile. Every block makes one tile of the result.
+template <class Entry>
+__global__ void merge_runs(const Entry* __restrict__ from, Entry* __restrict__ to, int64_t n, int64_t length) {
+  TANDEM_SHARED(Entry, tile, [kTile]);
+  TANDEM_SHARED(int64_t, split, [2]);
+  const int64_t tiles = ceil_div(n, kTile), row = quotient(blockIdx.x, tiles),
+                start = (blockIdx.x - row * tiles) * kTile;
+  const int64_t pair = start / (2 * length) * (2 * length), offset = start - pair;  // this tile of the pair's merge
+  const Entry* const a = from + row * n + pair;
+  const int64_t na = math::min(length, n - pair), nb = math::min(length, n - pair - na);
+  const Entry* const b = a + na;
+  const int64_t end = math::min(offset + kTile, na + nb);
+  if (threadIdx.x < 2) split[threadIdx.x] = merge_split(a, na, b, nb, threadIdx.x == 0 ? offset : end);
+  __syncthreads();
+  const int64_t a0 = split[0], b0 = offset - a0;
+  const int count = static_cast<int>(end - offset), from_a = static_cast<int>(split[1] - a0), from_b = count - from_a;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kMergeThreads)
+    tile[i] = i < from_a ? a[a0 + i] : b[b0 + i - from_a];
+  __syncthreads();
+  Entry mine[kShare];
+  const int first = math::min(static_cast<int>(threadIdx.x) * kShare, count);
+  int i = static_cast<int>(merge_split<Entry>(tile, from_a, tile + from_a, from_b, first)), j = first - i;
+#pragma unroll
+  for (int k = 0; k < kShare; ++k) {
+    if (first + k >= count) continue;
+    const bool take_a = j >= from_b || (i < from_a && tile[i] < tile[from_a + j]);
+    mine[k] = take_a ? tile[i++] : tile[from_a + j++];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kShare; ++k)
+    if (first + k < count) tile[first + k] = mine[k];
+  __syncthreads();
+  for (int k = static_cast<int>(threadIdx.x); k < count; k += kMergeThreads) to[row * n + start + k] = tile[k];
+}
+
+/// The result from sorted entries, of which a row has n.
+template <class Entry>
+__global__ void put_sorted(Elements x, const Entry* __restrict__ entries, int64_t rows, int64_t n, Sorted result) {
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < rows * result.count;
+       i += int64_t(gridDim.x) * blockDim.x) {
+    const int64_t row = quotient(i, result.count), k = i - row * result.count;
+    result.put(x, row, k, entries[row * n + k].at());
+  }
+}
+
+template <class Entry> struct Entries {
+  Tensor bytes;
+  Entries(int64_t n, Device device) : bytes(core::empty({n * int64_t(sizeof(Entry))}, kUInt8, device)) {}
+  Entry* data() const { return static_cast<Entry*>(bytes.raw_data()); }
+};
+
+/// What is left of n entries of a row when each tile keeps `keep` of its.
+int64_t kept_width(int64_t n, int64_t keep) {
+  const int64_t whole = n / kTile;
+  return whole * math::min<int64_t>(keep, kTile) + math::min<int64_t>(keep, n % kTile);
+}
+template <class Entry>
+void launch_tiles(const char* name, const Elements& x, const Entry* entries, int64_t rows, int64_t n, Entry* kept,
+                  int64_t keep, const Sorted& result, Device device) {
+  const int64_t size = power_of_two(n, 2, kTile), units = rows * ceil_div(n, size);
+  const dim3 block = team_block(power_of_two(size / 2, 1, 256), units, 128);
+  launch(name, sort_tiles<Entry>,
+         {checked_grid(ceil_div(units, block.y)), block, static_cast<size_t>(size) * block.y * sizeof(Entry)}, device,
+         x, entries, rows, n, static_cast<int>(size), kept, keep, kept_width(n, keep), result);
+}
+template <class Entry>
+void launch_put(const char* name, const Elements& x, const Entry* entries, int64_t rows, int64_t n,
+                const Sorted& result, Device device) {
+  const int64_t count = rows * result.count;
+  launch(name, put_sorted<Entry>, {checked_grid(math::min<int64_t>(ceil_div(count, 256), 4096)), dim3(256)}, device, x,
+         entries, rows, n, result);
+}
+
+/// Sorts whole rows, of which the first result.count are wanted.
+template <class Entry>
+void sort_rows(const char* name, const Elements& x, int64_t rows, const Sorted& result, Device device) {
+  const int64_t n = x.n;
+  if (n <= kTile) return launch_tiles<Entry>(name, x, nullptr, rows, n, nullptr, result.count, result, device);
+  Entries<Entry> from(rows * n, device), to(rows * n, device);
+  launch_tiles<Entry>(name, x, nullptr, rows, n, from.data(), kTile, result, device);
+  for (int64_t length = kTile; length < n; length *= 2) {
+    launch(name, merge_runs<Entry>, {checked_grid(rows * ceil_div(n, kTile)), dim3(kMergeThreads)}, device, from.data(),
+           to.data(), n, length);
+    std::swap(from, to);
+  }
+  launch_put<Entry>(name, x, from.data(), rows, n, result, device);
+}
+
+/// Each pass keeps k of every tile, until a row is one tile.
+template <class Entry>
+void select_rows(const char* name, const Elements& x, int64_t rows, const Sorted& result, Device device) {
+  const int64_t k = result.count;
+  if (k > kTile / 2) return sort_rows<Entry>(name, x, rows, result, device);
+  int64_t n = x.n;
+  Entries<Entry> left(0, device);
+  const Entry* entries = nullptr;  // at first the elements themselves
+  while (n > kTile) {
+    const int64_t width = kept_width(n, k);
+    const Entries<Entry> kept(rows * width, device);
+    launch_tiles<Entry>(name, x, entries, rows, n, kept.data(), k, result, device);
+    left = kept, entries = left.data(), n = width;
+  }
+  launch_tiles<Entry>(name, x, entries, rows, n, nullptr, k, result, device);
+}
+
+/// Calls f<Entry>() with the narrower entry that holds keys of x and positions along it.
+template <class F> void visit_entry(const Tensor& x, F f) {
+  if (x.itemsize() <= 4 && x.size(1) < int64_t(1) << 32)
+    f.template operator()<Narrow>();
+  else
+    f.template operator()<Broad>();
+}
+
+}  // namespace
+
+void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index) {
+  if (y.numel() == 0) return;
+  const Sorted result{y.raw_data(), index.data<int64_t>(), x.size(1)};
+  visit_entry(x,
+              [&]<class Entry>() { sort_rows<Entry>("sort", Elements(x, descending), x.size(0), result, x.device()); });
+}
+
+void topk(const Tensor& x, bool largest, Tensor& y, Tensor& index) {
+  if (y.numel() == 0) return;
+  const Sorted result{y.raw_data(), index.data<int64_t>(), y.size(1)};
+  visit_entry(x,
+              [&]<class Entry>() { select_rows<Entry>("topk", Elements(x, largest), x.size(0), result, x.device()); });
+}
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,70 @@
+// Bytes cross between devices as they lie, so only contiguous tensors of one dtype do. What else there is to do happens
+// on the side where it belongs: strides where they are, and a change of dtype before the way or behind it, so that the
+// narrower of the two travels.
+#include "tandem/kernels/transfer.h"
+
+#include "tandem/core/cuda_fault.h"
+#include "tandem/core/page_locked.h"
+#include "tandem/kernels/elementwise.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+using tandem::cuda::current_stream;
+using tandem::cuda::Stream;
+
+void copy_on_device(const Tensor& x, Tensor& y) {
+  if (y.is_cpu())
+    cpu::copy(x, y);
+  else
+    copy(x, y);
+}
+/// Contiguous tensors of one dtype and size.
+void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
+  const auto bytes = static_cast<size_t>(x.nbytes());
+  if (x.is_cuda() && y.is_cuda()) {
+    // On x's stream, which waits until y's is done with what was in y; y's waits for the copy. So each storage is used
+    // in its own stream's order, and both may be dropped.
+    const Stream from = current_stream(x.device()), to = current_stream(y.device());
+    tandem::cuda::connect_peers(x.device(), y.device());
+    from.wait_stream(to);
+    gpu::copy_peer_async(y.raw_data(), y.device().index(), x.raw_data(), x.device().index(), bytes, from.handle());
+    to.wait_stream(from);
+    return;
+  }
+  const Tensor& host = x.is_cpu() ? x : y;
+  const Stream stream = current_stream(x.is_cpu() ? y.device() : x.device());
+  gpu::copy_async(y.raw_data(), x.raw_data(), bytes, stream.handle());
+  if (!host.is_pinned()) {  // it is done, or x was taken down
+    if (y.is_cpu()) tandem::cuda::check_faults(x.device());
+  } else if (non_blocking) {
+    record_page_locked(host.storage()->buffer.data, stream);
+  } else {
+    stream.synchronize();
+  }
+}
+
+}  // namespace
+
+void transfer(const Tensor& x, Tensor& y, bool non_blocking) {
+  if (y.numel() == 0) return;
+  const DType travels = element_size(x.dtype()) < element_size(y.dtype()) ? x.dtype() : y.dtype();
+  // What the host packs goes through memory of its own, page-locked when nobody is to wait for it.
+  const auto empty_like_host = [&](const Tensor& t, bool pinned) {
+    return pinned ? core::empty_pinned(t.sizes(), travels, t.device()) : core::empty(t.sizes(), travels, t.device());
+  };
+  Tensor packed = x;
+  if (!x.is_contiguous() || x.dtype() != travels) {
+    packed = empty_like_host(x, x.is_cpu() && non_blocking && x.is_pinned());
+    copy_on_device(x, packed);
+  }
+  if (y.is_contiguous() && y.dtype() == travels && y.sizes() == x.sizes()) {
+    move_bytes(packed, y, non_blocking);
+    return;
+  }
+  Tensor arrived = core::empty(x.sizes(), travels, y.device());
+  move_bytes(packed, arrived, /*non_blocking=*/non_blocking && y.is_cuda());
+  copy_on_device(arrived, y);
+}
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,61 @@
+// Copies whose two sides run along different dimensions: tiles that pass through shared memory, so that both reads and
+// writes are of whole cache lines. Bound by memory.
+#include "tandem/kernels/cuda/copy.h"
+#include "tandem/kernels/cuda/launch.h"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+constexpr int kEdge = 32, kThreadRows = 8;  // of a tile; rows of threads, each of which moves four rows of the tile
+
+/// y = x, where y is contiguous along dimension 0 of the plan and x along dimension 1; the others count tiles' planes.
+template <class T>
+__global__ void __launch_bounds__(kEdge* kThreadRows)
+    transpose_kernel(ElementPlan plan, uint32_t tiles_across, uint32_t tiles) {
+  TANDEM_SHARED(T, tile, [kEdge][kEdge + 1]);  // a column more, so that columns too lie in different banks
+  uint32_t plane = blockIdx.x / tiles;
+  const uint32_t at = blockIdx.x % tiles, first0 = at % tiles_across * kEdge, first1 = at / tiles_across * kEdge;
+  const uint32_t size0 = plan.dividers[0].divisor, size1 = plan.dividers[1].divisor;
+  int64_t offsets[2] = {};
+  for (int d = 2; d < plan.rank; ++d) {
+    const uint32_t rest = plan.dividers[d].quotient(plane), here = plane - rest * plan.dividers[d].divisor;
+    for (int k = 0; k < 2; ++k) offsets[k] += here * plan.operands[k].strides[d];
+    plane = rest;
+  }
+  const char* const x = plan.operands[1].data + offsets[1];
+  char* const y = plan.operands[0].data + offsets[0];
+#pragma unroll
+  for (int r = 0; r < kEdge; r += kThreadRows) {
+    const uint32_t i = first0 + threadIdx.y + r, j = first1 + threadIdx.x;
+    if (i < size0 && j < size1)
+      tile[threadIdx.y + r][threadIdx.x] =
+          *reinterpret_cast<const T*>(x + i * plan.operands[1].strides[0] + j * plan.operands[1].strides[1]);
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < kEdge; r += kThreadRows) {
+    const uint32_t i = first0 + threadIdx.x, j = first1 + threadIdx.y + r;
+    if (i < size0 && j < size1)
+      *reinterpret_cast<T*>(y + i * plan.operands[0].strides[0] + j * plan.operands[0].strides[1]) =
+          tile[threadIdx.x][threadIdx.y + r];
+  }
+}
+
+template <class T> void run(const ElementPlan& plan, int64_t planes, Device device) {
+  const int64_t across = ceil_div(plan.dividers[0].divisor, kEdge), down = ceil_div(plan.dividers[1].divisor, kEdge);
+  launch("transpose", transpose_kernel<T>, {checked_grid(planes * across * down), dim3(kEdge, kThreadRows)}, device,
+         plan, static_cast<uint32_t>(across), static_cast<uint32_t>(across * down));
+}
+
+}  // namespace
+
+void copy_transposed(const ElementPlan& plan, int64_t planes, Device device) {
+  switch (plan.operands[0].size) {
+    case 1: return run<uint8_t>(plan, planes, device);
+    case 2: return run<uint16_t>(plan, planes, device);
+    case 4: return run<uint32_t>(plan, planes, device);
+    default: return run<uint64_t>(plan, planes, device);
+  }
+}
+
+}  // namespace tandem::kernels::cuda
