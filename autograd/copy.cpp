@@ -4,6 +4,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
+#include "tandem/kernels/transfer.h"
 
 namespace tandem {
 
@@ -24,12 +25,18 @@ Tensor clear_of(const Tensor& target, const Tensor& source) {
   return copied;
 }
 
-void copy_elements(const Tensor& source, const Tensor& target) {
+void copy_elements(const Tensor& source, const Tensor& target, [[maybe_unused]] bool non_blocking) {
   TANDEM_CHECK(broadcast_shapes("copy_", source.sizes(), target.sizes()) == target.sizes(), "copy_: ", source.sizes(),
                " does not broadcast to ", target.sizes());
   const Tensor from = clear_of(target, source);
   Tensor y = target;
-  TANDEM_DISPATCH(target.device(), copy, from, y);
+  if (source.device() == target.device() || (source.is_cpu() && target.is_cpu())) {
+    TANDEM_DISPATCH(target.device(), copy, from, y);
+  } else {
+    const Device gpu = target.is_cuda() ? target.device() : source.device();
+    detail::dispatch(
+        "transfer", gpu, [&] { TANDEM_CUDA_CALL(transfer, from, y, non_blocking); }, from, y);
+  }
 }
 
 Tensor clone(const Tensor& x) {
@@ -41,19 +48,31 @@ Tensor clone(const Tensor& x) {
 Tensor Tensor::clone() const { return tandem::clone(*this); }
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
 
-Tensor Tensor::to(Device device, DType dtype, bool) const {
+namespace {
+Tensor convert(const Tensor& x, Device device, DType dtype, bool non_blocking, bool pinned) {
+  Tensor y = pinned ? core::empty_pinned(x.sizes(), dtype, device) : core::empty(x.sizes(), dtype, device);
+  copy_elements(x, y, non_blocking);
+  return record("to", y, {x}, {}, [from = x.device(), type = x.dtype()](const Context&, const Tensor& dy) -> Grads {
+    return {dy.to(from, type)};
+  });
+}
+}  // namespace
+
+Tensor Tensor::to(Device device, DType dtype, bool non_blocking) const {
   if (device == this->device() && dtype == this->dtype()) return *this;
-  Tensor y = core::empty(sizes(), dtype, device);
-  copy_elements(*this, y);
-  return record("to", y, {*this}, {},
-                [from = this->device(), type = this->dtype()](const Context&, const Tensor& dy) -> Grads {
-                  return {dy.to(from, type)};
-                });
+  return convert(*this, device, dtype, non_blocking, /*pinned=*/non_blocking && is_cuda() && device.is_cpu());
 }
 Tensor Tensor::to(DType dtype) const { return to(device(), dtype); }
 Tensor Tensor::to(Device device, bool non_blocking) const { return to(device, dtype(), non_blocking); }
-Tensor Tensor::to(const TensorOptions& options) const {
-  return to(options.device_or(device()), options.dtype_or(dtype()));
+Tensor Tensor::to(const TensorOptions& options, bool non_blocking) const {
+  const Device device = options.device_or(this->device());
+  const DType dtype = options.dtype_or(this->dtype());
+  if (options.pinned_memory() && !is_pinned()) return convert(*this, device, dtype, non_blocking, /*pinned=*/true);
+  return to(device, dtype, non_blocking);
+}
+Tensor Tensor::pin_memory() const {
+  TANDEM_CHECK(is_cpu(), "pin_memory: the tensor is on ", device(), "; accepted: a CPU device");
+  return is_pinned() ? *this : convert(*this, device(), dtype(), /*non_blocking=*/false, /*pinned=*/true);
 }
 
 }  // namespace tandem

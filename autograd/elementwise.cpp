@@ -17,24 +17,40 @@ int category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0;
 
 /// An operation on floating types: integers and bool become the default floating dtype first.
 Tensor floating(const Tensor& x) { return x.is_floating_point() ? x : x.to(get_default_dtype()); }
-/// A number as a 0-dim tensor beside x, in the dtype of the result.
-Tensor beside(const Tensor& x, const Scalar& s) { return core::scalar(s, result_type(x, s), x.device()); }
+/// A number as a 0-dim tensor beside x, in the dtype of the result. Beside a GPU's tensor it stays on the host, from
+/// which the kernel's launch takes it along.
+Tensor beside(const Tensor& x, const Scalar& s) {
+  return core::scalar(s, result_type(x, s), x.is_cuda() ? Device(kCPU) : x.device());
+}
 
+/// x, or a number on the host that stands beside a GPU's tensor: moved there if a gradient is to come back.
+Tensor placed(const Tensor& x, Device device) {
+  const bool number = device.is_cuda() && x.is_cpu() && x.dim() == 0;
+  return number && autograd::wants_grad(x) ? x.to(device) : x;
+}
+/// Where two tensors are combined: both must be there, but for a 0-dim CPU tensor beside a GPU's.
+Device common_device(const char* op, const Tensor& a, const Tensor& b) {
+  if (a.is_cuda() && b.is_cpu() && b.dim() == 0) return a.device();
+  if (b.is_cuda() && a.is_cpu() && a.dim() == 0) return b.device();
+  TANDEM_CHECK(a.device() == b.device(), op, ": a is on ", a.device(), " and b on ", b.device(),
+               "; both must be on one device");
+  return a.device();
+}
 struct Operands {
   Tensor a, b;
   Shape sizes;
+  Device device;
 };
-/// Both in the common dtype (a floating one if asked), on one device. A 0-dim CPU tensor may stand beside any device.
+/// Both in the common dtype (a floating one if asked), on one device.
 Operands prepare(const char* op, const Tensor& a, const Tensor& b, bool to_floating = false) {
-  TANDEM_CHECK(a.device() == b.device(), op, ": a is on ", a.device(), " and b on ", b.device(),
-               "; both must be on one device");
+  const Device device = common_device(op, a, b);
   DType type = a.dtype() == b.dtype() ? a.dtype() : result_type(a, b);
   if (to_floating && !is_floating_point(type)) type = get_default_dtype();
-  return {a.to(type), b.to(type),
-          a.sizes() == b.sizes() ? Shape(a.sizes()) : broadcast_shapes(op, a.sizes(), b.sizes())};
+  return {placed(a, device).to(type), placed(b, device).to(type),
+          a.sizes() == b.sizes() ? Shape(a.sizes()) : broadcast_shapes(op, a.sizes(), b.sizes()), device};
 }
 
-Tensor like(const Operands& o, DType dtype) { return core::empty(o.sizes, dtype, o.a.device()); }
+Tensor like(const Operands& o, DType dtype) { return core::empty(o.sizes, dtype, o.device); }
 
 }  // namespace
 
@@ -266,9 +282,8 @@ Tensor operator/(const Scalar& a, const Tensor& b) { return beside(b, a).div(b);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   TANDEM_CHECK(condition.dtype() == kBool, "where: condition is ", condition.dtype(), "; accepted: bool");
   const Operands o = prepare("where", a, b);
-  TANDEM_CHECK(condition.device() == o.a.device(), "where: condition is on ", condition.device(), ", a on ",
-               a.device());
-  Tensor y = core::empty(broadcast_shapes("where", condition.sizes(), o.sizes), o.a.dtype(), o.a.device());
+  const Device device = common_device("where", condition, o.device.is_cuda() == a.is_cuda() ? a : b);
+  Tensor y = core::empty(broadcast_shapes("where", condition.sizes(), o.sizes), o.a.dtype(), device);
   TANDEM_DISPATCH(y.device(), where, condition, o.a, o.b, y);
   return record("where", y, {o.a, o.b}, {condition}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor condition = ctx.saved(0);
@@ -282,7 +297,7 @@ Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
   return tandem::where(condition, *this, other);
 }
 Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
-  return tandem::where(mask, core::scalar(value, dtype(), device()), *this);
+  return tandem::where(mask, core::scalar(value, dtype(), is_cuda() ? Device(kCPU) : device()), *this);
 }
 
 Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const {

@@ -10,12 +10,17 @@
 namespace tandem {
 namespace {
 
+/// Uninitialised, of another dtype than the options' perhaps.
+Tensor make_empty(IntArrayRef sizes, DType dtype, const TensorOptions& options) {
+  return options.pinned_memory() ? core::empty_pinned(sizes, dtype, options.device())
+                                 : core::empty(sizes, dtype, options.device());
+}
 Tensor finish(Tensor t, const TensorOptions& options) {
   if (options.requires_grad()) t.requires_grad_();
   return t;
 }
 Tensor make_filled(IntArrayRef sizes, const Scalar& value, DType dtype, const TensorOptions& options) {
-  Tensor out = core::empty(sizes, dtype, options.device());
+  Tensor out = make_empty(sizes, dtype, options);
   TANDEM_DISPATCH(out.device(), fill, value, out);
   return finish(out, options);
 }
@@ -23,7 +28,7 @@ Tensor make_filled(IntArrayRef sizes, const Scalar& value, DType dtype, const Te
 }  // namespace
 
 Tensor empty(IntArrayRef sizes, const TensorOptions& options) {
-  return finish(core::empty(sizes, options.dtype(), options.device()), options);
+  return finish(make_empty(sizes, options.dtype(), options), options);
 }
 namespace {
 /// Options with x's dtype and device where they leave these open.
@@ -71,13 +76,13 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
                  " numbers, more than a tensor holds");
     count = static_cast<int64_t>(steps);
   }
-  Tensor out = core::empty({count}, options.dtype_or(integral ? kInt64 : get_default_dtype()), options.device());
+  Tensor out = make_empty({count}, options.dtype_or(integral ? kInt64 : get_default_dtype()), options);
   TANDEM_DISPATCH(out.device(), arange, start, step, out);
   return finish(out, options);
 }
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options) {
   TANDEM_CHECK(steps >= 0, "linspace: steps is ", steps, "; it must not be negative");
-  Tensor out = core::empty({steps}, options.dtype(), options.device());
+  Tensor out = make_empty({steps}, options.dtype(), options);
   TANDEM_DISPATCH(out.device(), arange, start, steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0, out);
   if (steps > 1) core::select(out, 0, -1).fill_(end);  // exactly, whatever the step rounds to
   return finish(out, options);
@@ -95,7 +100,7 @@ Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options) {
   return randint(0, high, sizes, options);
 }
 Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options) {
-  return core::empty(sizes, options.dtype_or(kInt64), options.device()).random_(low, high);
+  return make_empty(sizes, options.dtype_or(kInt64), options).random_(low, high);
 }
 Tensor randperm(int64_t n, const TensorOptions& options) {
   TANDEM_CHECK(n >= 0, "randperm: n is ", n, "; it must not be negative");
@@ -134,7 +139,7 @@ Tensor NestedList::make(const TensorOptions& options) const {
   const DType inferred = kind == Scalar::Kind::boolean   ? kBool
                          : kind == Scalar::Kind::integer ? kInt64
                                                          : get_default_dtype();
-  Tensor host = core::empty(sizes_, options.dtype_or(inferred), kCPU);
+  Tensor host = make_empty(sizes_, options.dtype_or(inferred), options.pinned_memory() ? options : TensorOptions());
   visit_dtype(host.dtype(), [&]<class T>() {
     for (size_t i = 0; i < values_.size(); ++i) host.data<T>()[i] = values_[i].to<T>();
   });

@@ -30,9 +30,10 @@ variable_list values(const GradcheckFunction& f, const variable_list& inputs) {
 
 bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double eps, double atol, double rtol) {
   for (size_t i = 0; i < inputs.size(); ++i)
-    TANDEM_CHECK(!inputs[i].requires_grad() || (inputs[i].dtype() == kFloat64 && inputs[i].is_contiguous()),
-                 "gradcheck: input ", i, " is ", inputs[i].dtype(),
-                 "; inputs that require a gradient must be contiguous float64");
+    TANDEM_CHECK(!inputs[i].requires_grad() ||
+                     (inputs[i].dtype() == kFloat64 && inputs[i].is_contiguous() && inputs[i].is_cpu()),
+                 "gradcheck: input ", i, " is ", inputs[i].dtype(), " on ", inputs[i].device(),
+                 "; inputs that require a gradient must be contiguous float64 on the CPU");
   const variable_list outputs = floating_outputs(f(inputs));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& x = inputs[i];

@@ -212,7 +212,7 @@ Tensor Tensor::masked_select(const Tensor& mask) const {
 
 Tensor one_hot(const Tensor& target, int64_t num_classes) {
   TANDEM_CHECK(target.dtype() == kInt64, "one_hot: target is ", target.dtype(), "; accepted: int64");
-  if (target.numel() > 0) {
+  if (target.numel() > 0 && (num_classes < 0 || target.is_cpu())) {  // on CUDA scatter reports it, and nothing waits
     const auto low = target.min().item<int64_t>(), high = target.max().item<int64_t>();
     TANDEM_CHECK_AS(IndexError, low >= 0 && (num_classes < 0 || high < num_classes), "one_hot: targets go from ", low,
                     " to ", high, "; accepted: 0 to ", num_classes < 0 ? high : num_classes - 1);
@@ -294,9 +294,10 @@ Pointed point(const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& te
     }
     check_index("index", x, index);
     const int64_t n = x.size(dim);
-    TANDEM_CHECK_AS(IndexError, !((index < -n) | (index >= n)).any().item<bool>(), "index: positions from ",
-                    index.min().item<int64_t>(), " to ", index.max().item<int64_t>(), " for dimension ", dim, " of ",
-                    x.sizes());
+    if (index.is_cpu())  // on CUDA index_select reports it, and nothing waits
+      TANDEM_CHECK_AS(IndexError, !((index < -n) | (index >= n)).any().item<bool>(), "index: positions from ",
+                      index.min().item<int64_t>(), " to ", index.max().item<int64_t>(), " for dimension ", dim, " of ",
+                      x.sizes());
     dims.push_back(dim), positions.push_back(where(index < 0, index + n, index));
   }
   Pointed p;
@@ -308,6 +309,12 @@ Pointed point(const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& te
   for (int64_t d = p.dim; d < x.dim(); ++d)
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) p.order.push_back(d);
   p.moved = neighbours ? x : x.permute(p.order);
+  if (x.is_cuda() && p.count > 1) {  // what is outside one dimension must be outside all of them together
+    int64_t total = 1;
+    for (const int64_t d : dims) total *= x.size(d);
+    for (size_t k = 0; k < dims.size(); ++k)
+      positions[k] = where((positions[k] < 0) | (positions[k] >= x.size(dims[k])), Scalar(-total), positions[k]);
+  }
   p.at = positions[0];
   for (size_t k = 1; k < dims.size(); ++k) {
     broadcast_shapes("index", p.at.sizes(), positions[k].sizes());

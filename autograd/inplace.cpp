@@ -29,6 +29,12 @@ template <class Op> void directly(Tensor& x, const Tensor& other, Op op) {
   copy_elements(op(x, other), x);
 }
 
+/// Whether the kernel can take `other` as it is: a number on the host may stand beside a GPU's tensor.
+bool stands_beside(const Tensor& x, const Tensor& other) {
+  return other.dtype() == x.dtype() &&
+         (other.device() == x.device() || (x.is_cuda() && other.is_cpu() && other.dim() == 0));
+}
+
 }  // namespace
 
 Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) {
@@ -36,7 +42,7 @@ Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) {
   return inplace(
       "add_", *this, {other},
       [&] {
-        if (other.dtype() != dtype() || dtype() == kBool || other.device() != device())
+        if (!stands_beside(*this, other) || dtype() == kBool)
           return directly(*this, other, [&](const Tensor& a, const Tensor& b) { return a.add(b, alpha); });
         const Tensor from = clear_of(*this, other);
         TANDEM_DISPATCH(device(), add, *this, from, alpha, *this);
@@ -51,7 +57,7 @@ Tensor& Tensor::mul_(const Tensor& other) {
   return inplace(
       "mul_", *this, {other},
       [&] {
-        if (other.dtype() != dtype() || other.device() != device())
+        if (!stands_beside(*this, other))
           return directly(*this, other, [](const Tensor& a, const Tensor& b) { return a.mul(b); });
         const Tensor from = clear_of(*this, other);
         TANDEM_DISPATCH(device(), mul, *this, from, *this);
@@ -63,7 +69,7 @@ Tensor& Tensor::div_(const Tensor& other) {
   return inplace(
       "div_", *this, {other},
       [&] {
-        if (other.dtype() != dtype() || other.device() != device())
+        if (!stands_beside(*this, other))
           return directly(*this, other, [](const Tensor& a, const Tensor& b) { return a.div(b); });
         const Tensor from = clear_of(*this, other);
         TANDEM_DISPATCH(device(), div, *this, from, *this);
@@ -74,7 +80,7 @@ namespace {
 /// The number as a tensor of x's dtype where that holds it.
 Tensor number(const char* op, const Tensor& x, const Scalar& s) {
   TANDEM_CHECK(x.is_floating_point() || !s.is_floating_point(), op, "_: x of ", x.dtype(), " cannot hold ", s);
-  return core::scalar(s, x.dtype(), x.device());
+  return core::scalar(s, x.dtype(), x.is_cuda() ? Device(kCPU) : x.device());
 }
 }  // namespace
 Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) { return add_(number("add", *this, other), alpha); }
@@ -82,10 +88,10 @@ Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) { return sub_(num
 Tensor& Tensor::mul_(const Scalar& other) { return mul_(number("mul", *this, other)); }
 Tensor& Tensor::div_(const Scalar& other) { return div_(number("div", *this, other)); }
 
-Tensor& Tensor::copy_(const Tensor& source, bool) {
+Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
   return inplace(
-      "copy_", *this, {source}, [&] { copy_elements(source, *this); },
-      [&](const Tensor&) { return source.to(device(), dtype()).expand(sizes()); });
+      "copy_", *this, {source}, [&] { copy_elements(source, *this, non_blocking); },
+      [&](const Tensor&) { return source.to(device(), dtype(), non_blocking).expand(sizes()); });
 }
 Tensor& Tensor::fill_(const Scalar& value) {
   const auto direct = [&] { TANDEM_DISPATCH(device(), fill, value, *this); };

@@ -161,12 +161,12 @@ struct Planes {
   Tensor make(DType dtype) const { return core::empty({x.size(0), oh, ow}, dtype, x.device()); }
 };
 
-Tensor max_pool_backward(const Tensor& dy, const Tensor& index, IntArrayRef x_sizes) {
+Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::PoolShape& s, IntArrayRef x_sizes) {
   const Tensor wide = dense(widened(dy));
   const Tensor g = core::try_view(wide, index.sizes());
   const Shape planes{index.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()};
   Tensor dx = core::empty(planes, wide.dtype(), dy.device());
-  TANDEM_DISPATCH(dy.device(), max_pool2d_backward, g, index, dx);
+  TANDEM_DISPATCH(dy.device(), max_pool2d_backward, g, index, s, dx);
   return record("max_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {index},
                 [sizes = Shape(dy.sizes()), planes](const Context& ctx, const Tensor& ddx) -> Grads {
                   return {ddx.reshape(planes).flatten(1).gather(1, ctx.saved(0).flatten(1)).reshape(sizes)};
@@ -200,8 +200,8 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, Pair ker
   Tensor y = p.make(p.x.dtype()), index = p.make(kInt64);
   TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
   return {record("max_pool2d", core::try_view(y, p.out).to(input.dtype()), {input}, {index},
-                 [sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                   return {max_pool_backward(dy, ctx.saved(0), sizes)};
+                 [s, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                   return {max_pool_backward(dy, ctx.saved(0), s, sizes)};
                  }),
           core::try_view(index, p.out)};
 }
