@@ -4,5 +4,6 @@
 #include "tandem/data/dataset.h"
 #include "tandem/data/mnist.h"
 #include "tandem/data/samplers.h"
+#include "tandem/data/staging.h"
 #include "tandem/data/tensor_dataset.h"
 #include "tandem/data/transforms.h"

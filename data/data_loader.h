@@ -12,6 +12,7 @@
 
 #include "tandem/data/prefetcher.h"
 #include "tandem/data/samplers.h"
+#include "tandem/data/staging.h"
 
 namespace tandem::data {
 
@@ -45,6 +46,12 @@ class DataLoaderOptions {
   TANDEM_OPTION(bool, enforce_ordering, true);
   /// Whether a last batch smaller than batch_size is left out.
   TANDEM_OPTION(bool, drop_last, false);
+  /// Whether batches are put in page-locked memory, from which `to(device, /*non_blocking=*/true)` copies while the
+  /// host goes on. Without a GPU it changes nothing, as in PyTorch.
+  TANDEM_OPTION(bool, pin_memory, false);
+  /// Where batches are put as soon as they are made. On a GPU by a stream of the loader's own, so that one is copied
+  /// while another is computed; the consumer's current stream waits for it. All batches made in advance lie there.
+  TANDEM_OPTION(std::optional<Device>, device, {});
 #undef TANDEM_OPTION
 };
 
@@ -72,12 +79,21 @@ template <class Dataset, class Sampler> class StatelessDataLoader {
   using BatchRequestType = typename Sampler::BatchRequestType;
 
   StatelessDataLoader(Dataset dataset, Sampler sampler, DataLoaderOptions options)
-      : options_(std::move(options)), dataset_(std::move(dataset)), sampler_(std::move(sampler)) {
+      : options_(std::move(options)),
+        dataset_(std::move(dataset)),
+        sampler_(std::move(sampler)),
+        staging_(options_.pin_memory(), options_.device()) {
     detail::check_options(options_);
+    TANDEM_CHECK(
+        BatchTensors<BatchType>::kKnown || staging_.does_nothing(),
+        "DataLoader: pin_memory and device must know where a batch has its tensors; specialise BatchTensors for ",
+        "this type of batch (data/staging.h)");
     if (options_.workers() == 0) return;
     std::vector<typename Workers::Work> work;
     for (size_t i = 0; i < options_.workers(); ++i)
-      work.push_back([dataset = dataset_](BatchRequestType& request) mutable { return dataset.get_batch(request); });
+      work.push_back([staging = staging_, dataset = dataset_](BatchRequestType& request) mutable {
+        return staging.send(dataset.get_batch(request));
+      });
     workers_ = std::make_unique<Workers>(std::move(work), options_.enforce_ordering());
   }
 
@@ -131,7 +147,7 @@ template <class Dataset, class Sampler> class StatelessDataLoader {
   Sampler& sampler() noexcept { return sampler_; }
 
  private:
-  using Workers = detail::Prefetcher<BatchRequestType, BatchType>;
+  using Workers = detail::Prefetcher<BatchRequestType, detail::StagedBatch<BatchType>>;
 
   std::optional<BatchRequestType> next_request() {
     std::optional<BatchRequestType> request;
@@ -150,7 +166,7 @@ template <class Dataset, class Sampler> class StatelessDataLoader {
     if (!workers_) {
       auto request = next_request();
       if (!request) return {};
-      return dataset_.get_batch(*request);
+      return staging_.receive(staging_.send(dataset_.get_batch(*request)));
     }
     if (workers_->in_flight() == 0) return {};
     auto result = workers_->pop(options_.timeout());
@@ -158,12 +174,13 @@ template <class Dataset, class Sampler> class StatelessDataLoader {
                  options_.timeout().value_or(std::chrono::milliseconds()).count(), " ms");
     submit();
     if (result->error) detail::rethrow_from_worker(result->error, detail::describe(result->request));
-    return std::move(result->batch);
+    return staging_.receive(std::move(*result->batch));
   }
 
   DataLoaderOptions options_;
   Dataset dataset_;
   Sampler sampler_;
+  detail::Staging staging_;
   bool exhausted_ = false;
   size_t epoch_ = 0;  // how often begin() was called
   std::unique_ptr<Workers> workers_;
