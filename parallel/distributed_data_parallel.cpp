@@ -64,25 +64,28 @@ DistributedDataParallelBase::~DistributedDataParallelBase() { *watched_ = nullpt
 
 void DistributedDataParallelBase::check_same_model(const Module& module) const {
   const std::string mine = description(module);
-  const auto sizes = static_cast<size_t>(group_->size());
-  std::vector<Tensor> lengths;
-  for (size_t r = 0; r < sizes; ++r) lengths.push_back(empty({1}, kInt64));
-  group_
-      ->all_gather(lengths, full({1}, static_cast<int64_t>(mine.size()), kInt64),
-                   "the length of the model's description")
-      ->wait();
+  const Device device = group_->device();
+  const auto gathered = [&](const Tensor& own, const char* about) {
+    std::vector<Tensor> all;
+    all.reserve(static_cast<size_t>(group_->size()));
+    for (int r = 0; r < group_->size(); ++r)
+      all.push_back(empty(own.sizes(), TensorOptions(own.dtype()).device(device)));
+    group_->all_gather(all, own.to(device), about)->wait();
+    for (Tensor& t : all) t = t.cpu();
+    return all;
+  };
+  const std::vector<Tensor> lengths =
+      gathered(full({1}, static_cast<int64_t>(mine.size()), kInt64), "the length of the model's description");
   int64_t longest = 0;
   for (const Tensor& length : lengths) longest = std::max(longest, length.item<int64_t>());
-  Tensor text = zeros({longest}, kUInt8);
+  const Tensor text = zeros({longest}, kUInt8);
   std::memcpy(text.raw_data(), mine.data(), mine.size());
-  std::vector<Tensor> texts;
-  for (size_t r = 0; r < sizes; ++r) texts.push_back(empty({longest}, kUInt8));
-  group_->all_gather(texts, text, "the model's description")->wait();
+  const std::vector<Tensor> texts = gathered(text, "the model's description");
   const auto of_rank = [&](size_t r) {
     return std::string(static_cast<const char*>(texts[r].raw_data()), static_cast<size_t>(lengths[r].item<int64_t>()));
   };
   const std::string first = of_rank(0);
-  for (size_t r = 1; r < sizes; ++r) {
+  for (size_t r = 1; r < texts.size(); ++r) {
     const std::string other = of_rank(r);
     for (size_t i = 0; other != first; ++i)
       TANDEM_CHECK(line(first, i) == line(other, i),
@@ -95,19 +98,28 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
   const NoGradGuard guard;
   std::map<DType, std::vector<Tensor>> by_dtype;
   for (const Tensor& t : tensors) by_dtype[t.dtype()].push_back(t.detach());
-  for (auto& entry : by_dtype) {
-    std::vector<Tensor>& list = entry.second;
+  std::vector<Tensor> together;  // by dtype
+  for (const auto& entry : by_dtype) {
     std::vector<Tensor> flat;
-    flat.reserve(list.size());
-    for (const Tensor& t : list) flat.push_back(t.reshape({-1}));
-    const Tensor together = flat.size() == 1 ? flat[0].contiguous() : cat(flat);
-    group_->broadcast(together, 0, about)->wait();
-    if (group_->rank() == 0) continue;
+    flat.reserve(entry.second.size());
+    for (const Tensor& t : entry.second) flat.push_back(t.reshape({-1}));
+    together.push_back(flat.size() == 1 ? flat[0].contiguous() : cat(flat));
+  }
+  std::vector<distributed::WorkPtr> works;
+  {
+    const distributed::CoalescingGuard at_once(*group_);
+    for (const Tensor& t : together) works.push_back(group_->broadcast(t, 0, about));
+  }
+  for (const distributed::WorkPtr& work : works) work->wait();
+  if (group_->rank() == 0) return;
+  auto next = together.begin();
+  for (auto& entry : by_dtype) {
     int64_t at = 0;
-    for (Tensor& t : list) {
-      t.copy_(together.narrow(0, at, t.numel()).view(t.sizes()));
+    for (Tensor& t : entry.second) {
+      t.copy_(next->narrow(0, at, t.numel()).view(t.sizes()));
       at += t.numel();
     }
+    ++next;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "tandem/parallel/reducer.h"
 
+#include <cstdio>
 #include <map>
 #include <set>
 
@@ -104,8 +105,18 @@ Reducer::~Reducer() {
     accumulators_[i]->remove_post_hook(hooks_[i]);
     accumulators_[i]->set_slot({});
   }
-  const std::lock_guard lock(taken().mutex);
-  for (const auto& accumulator : accumulators_) taken().accumulators.erase(accumulator.get());
+  {
+    const std::lock_guard lock(taken().mutex);
+    for (const auto& accumulator : accumulators_) taken().accumulators.erase(accumulator.get());
+  }
+  if (!last_used_.defined()) return;
+  try {
+    used_known_.synchronize();
+    if (is_short(last_used_))
+      std::fprintf(stderr, "DistributedDataParallel: parameters got no gradient in the last backward, on some rank\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "DistributedDataParallel: %s\n", error.what());
+  }
 }
 void Reducer::take_parameters() {
   for (size_t i = 0; i < parameters_.size(); ++i) accumulators_[i] = autograd::grad_accumulator(parameters_[i]);
@@ -129,6 +140,7 @@ void Reducer::start_locked() {
   running_ = true;
   next_ = 0;
   times_ = {};
+  done_.clear();
   arrived_.assign(arrived_.size(), false);
   for (size_t b = 0; b < buckets_.size(); ++b) {
     buckets_[b].pending = plan_[b].size();
@@ -184,26 +196,62 @@ void Reducer::finish() {
     all_used_.fill_(0);
     while (next_ < buckets_.size()) launch(next_++);
   }
-  const auto start = std::chrono::steady_clock::now();
-  for (Bucket& bucket : buckets_) {
-    bucket.work->wait();
-    times_.communication += bucket.work->seconds();
-    bucket.work = nullptr;
-  }
-  times_.exposed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  wait_for_all();
   times_.overlapped = all_arrived && first_launch_ < last_gradient_;
-  // 1 everywhere averages to 1 within rounding; a single 0 takes away 1 / size.
-  if (all_used_.item<double>() < 1 - 0.5 / group_->size()) settle_unused();
+  check_used();
 }
 
-void Reducer::settle_unused() {
+void Reducer::wait_for_all() {
+  const Device device = all_used_.device();
+  const auto start = std::chrono::steady_clock::now();
+  if (device.is_cuda()) wait_begin_.record(cuda::current_stream(device));
+  for (Bucket& bucket : buckets_) {
+    bucket.work->wait();
+    done_.push_back(std::exchange(bucket.work, nullptr));
+  }
+  if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
+  times_.exposed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+ReduceTimes Reducer::last_times() const {
+  ReduceTimes times = times_;
+  for (const distributed::WorkPtr& work : done_) times.communication += work->seconds();
+  if (!done_.empty() && all_used_.is_cuda()) {
+    wait_end_.synchronize();
+    times.exposed = wait_begin_.elapsed_time(wait_end_) / 1e3;
+  }
+  return times;
+}
+
+// Note [Unused parameters on a GPU]: whether every rank used every parameter is a number on the device, which the host
+// could only wait for, every step. Instead it is copied while the GPU goes on and looked at in the end of the next
+// backward, by all ranks alike: the error comes one step late. With find_unused_parameters, where gradients depend on
+// it, the host does wait.
+void Reducer::check_used() {
+  if (all_used_.is_cpu() || options_.find_unused_parameters) {
+    if (is_short(all_used_)) settle_unused(arrived_);
+    return;
+  }
+  if (last_used_.defined()) {
+    used_known_.synchronize();
+    if (is_short(std::exchange(last_used_, Tensor()))) settle_unused(last_arrived_);
+  }
+  last_used_ = all_used_.to(Device(kCPU), /*non_blocking=*/true);
+  used_known_.record(cuda::current_stream(all_used_.device()));
+  last_arrived_ = arrived_;
+}
+/// 1 everywhere averages to 1 within rounding; a single 0 takes away 1 / size.
+bool Reducer::is_short(const Tensor& used) const { return used.item<double>() < 1 - 0.5 / group_->size(); }
+
+void Reducer::settle_unused(const std::vector<bool>& arrived) {
   const auto n = static_cast<int64_t>(names_.size());
+  const Device device = group_->device();
   Tensor mine = zeros({n}, kBool);
-  for (size_t i = 0; i < names_.size(); ++i) mine.data_ptr<bool>()[i] = arrived_[i];
+  for (size_t i = 0; i < names_.size(); ++i) mine.data_ptr<bool>()[i] = arrived[i];
   std::vector<Tensor> all;
   all.reserve(static_cast<size_t>(group_->size()));
-  for (int r = 0; r < group_->size(); ++r) all.push_back(empty({n}, kBool));
-  group_->all_gather(all, mine, "which parameters got a gradient")->wait();
+  for (int r = 0; r < group_->size(); ++r) all.push_back(empty({n}, TensorOptions(kBool).device(device)));
+  group_->all_gather(all, mine.to(device), "which parameters got a gradient")->wait();
+  for (Tensor& flags : all) flags = flags.cpu();
   std::string unused;
   for (size_t i = 0; i < names_.size(); ++i) {
     std::string ranks;
@@ -213,9 +261,10 @@ void Reducer::settle_unused() {
       if (!all[r].data_ptr<bool>()[i]) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
     }
     if (!ranks.empty()) unused += (unused.empty() ? "" : "; ") + names_[i] + " on rank " + ranks;
-    if (!arrived_[i] && users > 0) parameters_[i].set_grad(slots_[i]);
+    if (!arrived[i] && users > 0) parameters_[i].set_grad(slots_[i]);
   }
-  TANDEM_CHECK(options_.find_unused_parameters, "DistributedDataParallel: these parameters got no gradient: ", unused,
+  TANDEM_CHECK(options_.find_unused_parameters, "DistributedDataParallel: these parameters got no gradient",
+               all_used_.is_cuda() ? " in the backward before" : "", ": ", unused,
                "; use them in the loss on every rank, or pass find_unused_parameters(true)");
 }
 

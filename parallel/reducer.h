@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "tandem/autograd/node.h"
+#include "tandem/core/cuda.h"
 #include "tandem/nn/module.h"
 #include "tandem/parallel/collectives/process_group.h"
 
@@ -23,7 +24,8 @@ std::vector<std::vector<size_t>> plan_buckets(const std::vector<BucketItem>& ite
 struct ReducerOptions {
   int64_t first_bucket_bytes = int64_t{1} << 20, bucket_bytes = int64_t{25} << 20;
   /// Whether a parameter may go without a gradient: then it is averaged as zeros where another rank has one, and left
-  /// alone where none has. Otherwise it is an error.
+  /// alone where none has. Otherwise it is an error: on the CPU of that backward, on a GPU, where the host does not
+  /// wait for each step, of the next.
   bool find_unused_parameters = false;
 };
 
@@ -51,7 +53,8 @@ class Reducer {
   /// In a backward: from now on its end waits for all buckets. The first gradient does it too.
   void start_backward();
   const std::vector<std::vector<size_t>>& buckets() const { return plan_; }
-  const ReduceTimes& last_times() const { return times_; }
+  /// Of the last backward that synchronized. On a GPU it waits for that to be done.
+  ReduceTimes last_times() const;
 
  private:
   struct Bucket {
@@ -65,7 +68,10 @@ class Reducer {
   void launch_full_buckets();
   void launch(size_t bucket);
   void finish();
-  void settle_unused();
+  void wait_for_all();
+  void check_used();
+  bool is_short(const Tensor& used) const;
+  void settle_unused(const std::vector<bool>& arrived);
 
   std::vector<std::string> names_;
   std::vector<Tensor> parameters_, slots_;  // slots_: their places in the buckets
@@ -84,6 +90,11 @@ class Reducer {
   size_t next_ = 0;  // bucket to launch
   std::chrono::steady_clock::time_point first_launch_, last_gradient_;
   ReduceTimes times_;
+  std::vector<distributed::WorkPtr> done_;  // of the last backward
+  // On a GPU, of the last backward; see Note [Unused parameters on a GPU].
+  cuda::Event wait_begin_{/*enable_timing=*/true}, wait_end_{/*enable_timing=*/true}, used_known_;
+  Tensor last_used_;
+  std::vector<bool> last_arrived_;
 };
 
 }  // namespace tandem::nn::parallel

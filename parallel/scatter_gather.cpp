@@ -82,7 +82,7 @@ Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
 namespace detail {
 
 void transfer(const Tensor& source, const Tensor& target) {
-  copy_elements(source, target);
+  copy_elements(source, target, /*non_blocking=*/target.is_cuda());
   if (source.device() != target.device()) moved.fetch_add(target.nbytes(), std::memory_order_relaxed);
 }
 

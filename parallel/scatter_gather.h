@@ -10,7 +10,8 @@ namespace tandem::nn::parallel {
 /// rows than devices make fewer shards, so that none is empty; no rows at all make one shard of none.
 std::vector<int64_t> shard_sizes(int64_t rows, size_t devices);
 
-/// Cuts x, wherever it is, along `dim`; shard r goes to devices[r]. One that is there already is a view of x.
+/// Cuts x, wherever it is, along `dim`; shard r goes to devices[r]. One that is there already is a view of x. From
+/// page-locked memory to GPUs nobody waits for: such an x must stay as it is until the GPUs have it.
 /// @return the shards, of shard_sizes(x.size(dim), devices.size())
 /// @throws Error without devices, for one that does not exist, or for an x without dimensions
 std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices, int64_t dim = 0);

@@ -1,6 +1,8 @@
-// What a backend of the CPU provides: blocking collectives. QueuedGroup makes a ProcessGroup of it. Internal.
+// What a backend provides: blocking collectives. QueuedGroup makes a ProcessGroup of it. Internal.
 #pragma once
 #include <atomic>
+#include <functional>
+#include <mutex>
 
 #include "tandem/parallel/collectives/process_group.h"
 
@@ -12,6 +14,7 @@ struct Call {
   int64_t sequence = 0;   // how-manieth collective of the group, from 1; 0 for send and recv
   std::string about = {};
   DType dtype = kFloat32;
+  Device device = {};
   int64_t numel = -1;    // of one tensor; -1 where there is none
   int other = -1;        // root, destination or source
   bool reduces = false;  // `op` counts
@@ -22,8 +25,36 @@ struct Call {
   bool agrees(const Call& other_rank) const;
 };
 
-/// Called from one thread at a time, in the same order on all ranks. Tensors are contiguous, on virtual CPU devices,
-/// and of the size and dtype that the call says. Every wait ends within the timeout. @throws DistributedError
+/// The first failure of a group, which it keeps.
+class FirstFailure {
+ public:
+  /// Whether it was the first.
+  bool set(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    if (!what_.empty()) return false;
+    what_ = what;
+    return true;
+  }
+  std::string what() const {
+    const std::lock_guard lock(mutex_);
+    return what_;
+  }
+  /// @throws DistributedError if there was one
+  void check() const {
+    const std::lock_guard lock(mutex_);
+    if (!what_.empty()) throw DistributedError(what_);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string what_;
+};
+
+/// Called from one thread at a time, in the same order on all ranks. Tensors are contiguous, on one device, and of the
+/// size and dtype that the call says. Every wait ends within the timeout. @throws DistributedError
+///
+/// Of CUDA tensors the device's current stream is the group's, and behind all that made the tensors what they are: a
+/// call is done when all of it is on that stream.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -39,15 +70,29 @@ class Communicator {
   /// From any thread: ends the calls under way with an error that says `reason`.
   virtual void abort(const std::string& reason) = 0;
 
+  /// The collectives in between may start together, at the end.
+  virtual void begin_group() {}
+  virtual void end_group() {}
+  /// Calls f when the collectives that were called are on the stream: at once unless in a group.
+  virtual void then(std::function<void()> f) { f(); }
+  /// Where what fails on the GPU, after its call, is found; null where nothing does.
+  virtual std::shared_ptr<const FirstFailure> failure() const { return nullptr; }
+
+  /// As ProcessGroup::bytes_sent().
+  virtual int64_t total_sent() const { return bytes_sent; }
+
+ protected:
   std::atomic<int64_t> bytes_sent{0};
 };
 
 /// y = the reduction of parts[0], parts[1], ... in this order, AVG included; y may be one of them. Contiguous tensors
 /// of one size and dtype.
 void reduce_in_order(const std::vector<Tensor>& parts, ReduceOp op, Tensor& y);
+/// What AVG does to a SUM over `ranks`.
+void average(Tensor& sum, int ranks);
 
-/// A group whose collectives run one after the other on a thread of its own.
+/// A group whose collectives run one after the other on a thread of its own. @param device  as ProcessGroup::device()
 ProcessGroupPtr make_queued_group(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
-                                  std::unique_ptr<Communicator> communicator);
+                                  std::unique_ptr<Communicator> communicator, Device device = kCPU);
 
 }  // namespace tandem::distributed

@@ -1,13 +1,19 @@
 #include "tandem/parallel/collectives/distributed.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
+#include <map>
+#include <random>
 #include <thread>
 
+#include "tandem/core/gpu_runtime.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/parallel/collectives/gloo.h"
 #include "tandem/parallel/collectives/local.h"
+#include "tandem/parallel/collectives/nccl.h"
+#include "tandem/parallel/collectives/nccl_api.h"
 #include "tandem/parallel/rethrow.h"
 
 namespace tandem::distributed {
@@ -20,37 +26,92 @@ struct Launched {
 };
 thread_local Launched launched;
 
-/// Where the threads of one run_ranks find their hub. The first that initialises makes it.
+/// Where the threads of one run_ranks find each other. What a group needs is made by the first that initialises it.
 struct Meeting {
   std::mutex mutex;
-  std::vector<std::shared_ptr<LocalHub>> hubs;  // one for each time that a group is made
-  std::vector<size_t> inits;                    // by rank, how many it has made
+  std::map<size_t, std::shared_ptr<LocalHub>> hubs;  // by the group's number
+  std::vector<size_t> inits;                         // by rank, how many groups it has made
   std::string failure;
+  std::unique_ptr<StoreServer> store;
+  std::string token;
+
   std::shared_ptr<LocalHub> next_hub(const Launched& me, std::chrono::milliseconds timeout) {
     const std::lock_guard lock(mutex);
-    const size_t number = inits[static_cast<size_t>(me.rank)]++;
-    if (number == hubs.size()) {
-      hubs.push_back(make_local_hub(me.size, timeout));
-      if (!failure.empty()) abort_local(*hubs.back(), failure);
+    std::shared_ptr<LocalHub>& hub = hubs[inits[static_cast<size_t>(me.rank)]++];
+    if (!hub) {
+      hub = make_local_hub(me.size, timeout);
+      if (!failure.empty()) abort_local(*hub, failure);
     }
-    return hubs[number];
+    return hub;
+  }
+  Rendezvous next_rendezvous(const Launched& me, std::chrono::milliseconds timeout) {
+    Rendezvous job{.rank = me.rank, .size = me.size, .store = nullptr};
+    const std::lock_guard lock(mutex);
+    job.name = "group " + std::to_string(inits[static_cast<size_t>(me.rank)]++);
+    if (!store) {
+      std::random_device random;
+      for (int i = 0; i < 4; ++i) token += std::to_string(random());
+      store = std::make_unique<StoreServer>(token);
+      if (!failure.empty()) store->set(kFailureKey, failure);
+    }
+    job.store = std::make_shared<StoreClient>("127.0.0.1", store->port(), token, timeout);
+    job.launcher = std::make_unique<StoreClient>("127.0.0.1", store->port(), token, timeout);
+    return job;
   }
   void abort(const std::string& reason) {
     const std::lock_guard lock(mutex);
-    if (failure.empty()) failure = reason;
-    for (const auto& hub : hubs) abort_local(*hub, failure);
+    if (!failure.empty()) return;
+    failure = reason;
+    for (const auto& each : hubs) abort_local(*each.second, failure);
+    if (store) store->set(kFailureKey, failure);
   }
 };
 
-ProcessGroupPtr make_local_group(const InitOptions& o) {
+void check_launched(const InitOptions& o) {
   TANDEM_CHECK(o.rank.value_or(launched.rank) == launched.rank && o.world_size.value_or(launched.size) == launched.size,
                "init_process_group: rank ", o.rank.value_or(launched.rank), " of ",
                o.world_size.value_or(launched.size), " was asked for, but this thread is rank ", launched.rank, " of ",
                launched.size, "; ranks of the backend local are threads that run_ranks starts");
+}
+ProcessGroupPtr make_local_group(const InitOptions& o) {
+  check_launched(o);
   std::shared_ptr<LocalHub> hub =
       launched.meeting ? launched.meeting->next_hub(launched, o.timeout) : make_local_hub(1, o.timeout);
   return make_queued_group(launched.rank, launched.size, "local", o.timeout,
                            make_local_communicator(std::move(hub), launched.rank));
+}
+ProcessGroupPtr make_group_by_store(const InitOptions& o, const std::function<ProcessGroupPtr(Rendezvous)>& make) {
+  if (!launched.meeting) return meet_by_environment(o, make);
+  check_launched(o);
+  return make(launched.meeting->next_rendezvous(launched, o.timeout));
+}
+
+// What is missing is said before anybody waits for other ranks.
+const InitOptions& checked_gloo(const InitOptions& o) {
+  TANDEM_CHECK_AS(NotImplementedError, is_gloo_available(),
+                  "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, and build anew");
+  return o;
+}
+const InitOptions& checked_nccl(const InitOptions& o) {
+  TANDEM_CHECK_AS(NotImplementedError, cuda::is_available(),
+                  "init_process_group: nccl needs a GPU, and there is none: ", gpu::unavailable_reason());
+  nccl::library();
+  return o;
+}
+
+/// The GPU of a rank that was not given one.
+Device gpu_of(int rank) {
+  const char* const local = launched.meeting ? nullptr : std::getenv("LOCAL_RANK");
+  const int number = local ? std::atoi(local) : rank;
+  TANDEM_CHECK(number >= 0 && number < cuda::device_count(), "init_process_group: rank ", rank,
+               " would have cuda:", number, ", and there are ", cuda::device_count(),
+               " GPUs; nccl needs one for each rank of a machine");
+  return Device(kCUDA, number);
+}
+std::string default_backend(const InitOptions& o) {
+  const bool on_gpu =
+      o.device ? o.device->is_cuda() : is_nccl_available() && gpu::implementation() != std::string("emulated");
+  return on_gpu ? "nccl" : launched.meeting ? "local" : "gloo";
 }
 
 ProcessGroupPtr chosen(const ProcessGroupPtr& group) { return group ? group : default_group(); }
@@ -61,7 +122,10 @@ WorkPtr complete(WorkPtr work, bool async_op) {
 
 }  // namespace
 
-void init_process_group(const std::string& backend, InitOptions options) {
+bool is_nccl_available() { return cuda::is_available() && nccl::find_library(); }
+
+void init_process_group(const std::string& asked, InitOptions options) {
+  const std::string backend = asked.empty() ? default_backend(options) : asked;
   RankState& state = RankContext::current().state();
   TANDEM_CHECK(!state.default_group, "init_process_group: this rank has a group already (",
                state.default_group->backend(), ", ", state.default_group->size(),
@@ -73,9 +137,15 @@ void init_process_group(const std::string& backend, InitOptions options) {
   if (backend == "local")
     group = make_local_group(options);
   else if (backend == "gloo")
-    group = make_gloo_group(options);
+    group = make_group_by_store(checked_gloo(options),
+                                [&](Rendezvous job) { return make_gloo_group(std::move(job), options.timeout); });
+  else if (backend == "nccl")
+    group = make_group_by_store(checked_nccl(options), [&](Rendezvous job) {
+      const Device device = options.device ? *options.device : gpu_of(job.rank);
+      return make_nccl_group(std::move(job), device, options.timeout);
+    });
   else
-    TANDEM_FAIL("init_process_group: backend is '", backend, "'; accepted: local, gloo");
+    TANDEM_FAIL("init_process_group: backend is '", backend, "'; accepted: local, gloo, nccl");
   group->barrier()->wait();
   state.world_size = group->size();
   state.default_group = std::move(group);

@@ -14,15 +14,22 @@ struct InitOptions {
   std::optional<std::string> master_addr = {};
   std::optional<int> master_port = {};
   std::chrono::milliseconds timeout = kDefaultTimeout;
+  /// What this rank computes on. For nccl, unless given: the GPU that LOCAL_RANK counts, of threads their rank.
+  std::optional<Device> device = {};
 };
-/// Makes this rank part of a group, the default of everything below; returns when all ranks have come. `local`: ranks
-/// are threads that run_ranks started; `gloo`: processes, over TCP.
+/// Makes this rank part of a group, the default of everything below; returns when all ranks have come.
+///   local  ranks are threads that run_ranks started, with tensors on the CPU or on GPUs, one rank to a GPU or several
+///   gloo   processes, or threads of run_ranks; over TCP
+///   nccl   the same, each with a GPU of its own
+/// "" is what PyTorch takes: nccl for GPUs, gloo for the CPU (for threads: local). Options::device says which; without
+/// it nccl counts where there are GPUs, and emulated ones do not.
 /// @throws Error for an unknown backend, missing or impossible settings, or when there is a group already;
 /// DistributedError when the ranks do not come together within the timeout
-void init_process_group(const std::string& backend, InitOptions options = {});
+void init_process_group(const std::string& backend = "", InitOptions options = {});
 bool is_initialized();
-/// Whether this build has the backend gloo.
+/// Whether this build has the backend gloo; whether there are GPUs here, and NCCL's library.
 bool is_gloo_available();
+bool is_nccl_available();
 /// Leaves the group; what is under way is completed first. Who holds the group (a DistributedDataParallel does) keeps
 /// it until its own end.
 void destroy_process_group();

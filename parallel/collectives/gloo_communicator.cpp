@@ -47,11 +47,11 @@ using Channels = std::vector<std::unique_ptr<Channel>>;  // by rank; none for th
 
 class GlooCommunicator final : public Communicator {
  public:
-  GlooCommunicator(int rank, int size, GlooJob job, std::chrono::milliseconds timeout)
+  GlooCommunicator(Rendezvous job, std::chrono::milliseconds timeout)
       : host_{std::move(job.server)},
-        link_(rank, size, std::move(job.store), timeout, std::move(job.name)),
-        me_(static_cast<size_t>(rank)),
-        size_(static_cast<size_t>(size)) {
+        link_(job.rank, job.size, std::move(job.store), timeout, std::move(job.name)),
+        me_(static_cast<size_t>(job.rank)),
+        size_(static_cast<size_t>(job.size)) {
     if (job.launcher)
       watchdog_ = std::make_unique<Watchdog>(std::move(job.launcher), [this](const std::string& why) { abort(why); });
   }
@@ -241,14 +241,7 @@ class GlooCommunicator final : public Communicator {
     bytes_sent += 2 * (x.numel() - share.numel) * x.itemsize();
   }
 
-  struct Host {
-    std::shared_ptr<StoreServer> server;
-    bool linger = true;  // the other ranks may still ask for the cause of a failure
-    ~Host() {
-      if (server && linger) server->wait_for_clients_to_leave(std::chrono::seconds(2));
-    }
-  };
-  Host host_;  // outlives what follows
+  StoreHost host_;  // outlives what follows
   GlooLink link_;
   size_t me_, size_;
   std::unique_ptr<Watchdog> watchdog_;
@@ -256,9 +249,8 @@ class GlooCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_gloo_communicator(int rank, int size, GlooJob job,
-                                                     std::chrono::milliseconds timeout) {
-  return std::make_unique<GlooCommunicator>(rank, size, std::move(job), timeout);
+std::unique_ptr<Communicator> make_gloo_communicator(Rendezvous job, std::chrono::milliseconds timeout) {
+  return std::make_unique<GlooCommunicator>(std::move(job), timeout);
 }
 
 }  // namespace tandem::distributed
@@ -267,7 +259,7 @@ std::unique_ptr<Communicator> make_gloo_communicator(int rank, int size, GlooJob
 
 namespace tandem::distributed {
 
-std::unique_ptr<Communicator> make_gloo_communicator(int, int, GlooJob, std::chrono::milliseconds) {
+std::unique_ptr<Communicator> make_gloo_communicator(Rendezvous, std::chrono::milliseconds) {
   TANDEM_CHECK_AS(NotImplementedError, false,
                   "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, and build anew");
   return nullptr;

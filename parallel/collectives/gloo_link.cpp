@@ -2,12 +2,11 @@
 
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <random>
 
 #include "tandem/parallel/collectives/gloo_channel.h"
+#include "tandem/parallel/collectives/rendezvous.h"
 
 namespace tandem::distributed {
 namespace {
@@ -70,7 +69,8 @@ struct GlooLink::Header {
   }
   /// Valid as long as this header.
   Call call() const {
-    return {name, sequence, about, static_cast<DType>(dtype), numel, other, reduces != 0, static_cast<ReduceOp>(op)};
+    return {name,  sequence, about,        static_cast<DType>(dtype), {},
+            numel, other,    reduces != 0, static_cast<ReduceOp>(op)};
   }
   bool leaves() const { return std::strcmp(name, kLeaving) == 0; }
 };
@@ -85,7 +85,7 @@ struct GlooLink::Mailbox {
 
 GlooLink::GlooLink(int rank, int size, std::shared_ptr<StoreClient> store, milliseconds timeout, std::string name)
     : rank_(rank), size_(size), store_(std::move(store)), timeout_(timeout), name_(std::move(name)) {
-  arrive();
+  wait_for_all_ranks(*store_, name_, rank_, size_, timeout_);
   if (size_ > 1) connect();
 }
 GlooLink::~GlooLink() {
@@ -93,32 +93,6 @@ GlooLink::~GlooLink() {
   const NoPipeSignal no_signal;
   mailbox_.reset();
   context_.reset();
-}
-
-void GlooLink::arrive() {
-  const Deadline deadline = after(timeout_);
-  std::random_device random;
-  const std::string mine = std::to_string(size_) + " " + std::to_string(::getpid()) + " " + std::to_string(random());
-  const auto refuse = [&](const std::string& why) {
-    store_->set_once(key("failure"), "init_process_group: " + why);
-    throw DistributedError("init_process_group: " + why);
-  };
-  if (store_->set_once(key("rank " + std::to_string(rank_)), mine) != mine)
-    refuse("there are two processes of " + rank_text(rank_) + "; each needs a RANK of its own");
-  for (int r = 0; r < size_; ++r) {
-    std::optional<std::string> theirs;
-    while (
-        !(theirs = store_->find(key("rank " + std::to_string(r)), std::min(left_until(deadline), milliseconds(100))))) {
-      if (const auto failure = store_->find(key("failure"), milliseconds(0))) throw DistributedError(*failure);
-      if (Clock::now() >= deadline)
-        refuse(rank_text(r) + " of " + std::to_string(size_) + " did not come within " +
-               std::to_string(timeout_.count()) + " ms");
-    }
-    const std::string count = theirs->substr(0, theirs->find(' '));
-    if (count != std::to_string(size_))
-      refuse("the ranks count differently: " + rank_text(rank_) + " says that there are " + std::to_string(size_) +
-             ", " + rank_text(r) + " that there are " + count);
-  }
 }
 
 void GlooLink::connect() {
@@ -250,9 +224,9 @@ std::string GlooLink::first_cause(const std::string& own, milliseconds patience)
         const std::lock_guard lock(mutex_);
         if (!failure_.empty()) return failure_;
       }
-      if (const auto cause = store_->find(key("failure"), milliseconds(20))) return *cause;
+      if (const auto cause = store_->find(failure_key(name_), milliseconds(20))) return *cause;
     }
-    return store_->set_once(key("failure"), own);
+    return store_->set_once(failure_key(name_), own);
   } catch (const DistributedError&) {
     return own;  // the store is gone as well
   }
@@ -265,7 +239,7 @@ void GlooLink::abort(const std::string& reason) {
     cause = failure_ = current_ ? current_->str() + ": " + reason : reason;
   }
   try {
-    store_->set_once(key("failure"), cause);
+    store_->set_once(failure_key(name_), cause);
   } catch (const DistributedError&) {
     // the others see the closed connections
   }

@@ -58,7 +58,6 @@ class GlooLink {
  private:
   struct Header;
   struct Mailbox;
-  void arrive();
   void connect();
   void leave();
   void compare(const std::vector<Header>& headers);

@@ -8,17 +8,37 @@
 #include <mutex>
 #include <tuple>
 
+#include "tandem/core/cuda.h"
+
 namespace tandem::distributed {
 
 namespace {
-void copy(const Tensor& from, Tensor& to) {
-  if (to.numel() > 0 && to.raw_data() != from.raw_data())
-    std::memcpy(to.raw_data(), from.raw_data(), static_cast<size_t>(to.nbytes()));
+/// Of CUDA tensors on the current stream of `device`, which either of them is on.
+void copy(const Tensor& from, const Tensor& to, Device device) {
+  const auto bytes = static_cast<size_t>(to.nbytes());
+  if (bytes == 0 || to.raw_data() == from.raw_data()) return;
+  if (device.is_cpu()) {
+    std::memcpy(to.raw_data(), from.raw_data(), bytes);
+    return;
+  }
+  const gpu::StreamHandle stream = cuda::current_stream(device).handle();
+  if (from.device() == to.device()) return gpu::copy_async(to.raw_data(), from.raw_data(), bytes, stream);
+  cuda::connect_peers(from.device(), to.device());
+  gpu::copy_peer_async(to.raw_data(), to.device().index(), from.raw_data(), from.device().index(), bytes, stream);
+}
+cuda::Event recorded(Device device) {
+  cuda::Event event;
+  if (device.is_cuda()) event.record(cuda::current_stream(device));
+  return event;
+}
+void wait_for(const cuda::Event& event, Device device) {
+  if (device.is_cuda()) event.wait(cuda::current_stream(device));
 }
 }  // namespace
 
 /// A collective has two meetings of all ranks: at the first each lays out its tensors, at the second all have done
-/// their share of the work, and whoever wants may touch its tensors again.
+/// their share of the work, and whoever wants may touch its tensors again. Of CUDA tensors the meetings are also ones
+/// of the ranks' streams: each waits for what the others held when they came. No rank waits for a GPU.
 class LocalHub {
  public:
   LocalHub(int size, std::chrono::milliseconds timeout)
@@ -26,27 +46,43 @@ class LocalHub {
     first_.present.resize(seats_.size());
     second_.present.resize(seats_.size());
   }
-  using Tables = std::vector<std::vector<Tensor>>;  // by rank
+  /// What one rank lays out.
+  struct Seat {
+    std::vector<Tensor> tensors;
+    cuda::Event ready, done;  // of its stream: when it comes to the first and to the second meeting
+  };
+  using Seats = std::vector<Seat>;  // by rank
 
   /// Lays out this rank's tensors, and returns those of all ranks, there until finish().
-  const Tables& meet(int rank, const Call& call, std::vector<Tensor> tensors) {
-    std::unique_lock lock(mutex_);
+  const Seats& meet(int rank, const Call& call, std::vector<Tensor> tensors) {
+    const cuda::Event ready = recorded(call.device);
     const size_t me = static_cast<size_t>(rank);
-    calls_[me] = call;
-    seats_[me] = std::move(tensors);
-    wait_for_all(lock, me, first_);
+    {
+      std::unique_lock lock(mutex_);
+      calls_[me] = call;
+      seats_[me].tensors = std::move(tensors);
+      seats_[me].ready = ready;
+      wait_for_all(lock, me, first_);
+    }
+    for (const Seat& seat : seats_) wait_for(seat.ready, call.device);
     return seats_;
   }
   void finish(int rank) {
-    std::unique_lock lock(mutex_);
     const size_t me = static_cast<size_t>(rank);
-    wait_for_all(lock, me, second_);
-    seats_[me].clear();
+    const Device device = calls_[me].device;
+    const cuda::Event done = recorded(device);
+    {
+      std::unique_lock lock(mutex_);
+      seats_[me].done = done;
+      wait_for_all(lock, me, second_);
+      seats_[me].tensors.clear();
+    }
+    for (const Seat& seat : seats_) wait_for(seat.done, device);  // there until this rank comes to its next collective
   }
 
   void send(int from, const Call& call, const Tensor& x, int tag) {
+    Parcel parcel{call, x, recorded(call.device)};
     std::unique_lock lock(mutex_);
-    Parcel parcel{call, x};
     auto& queue = parcels_[{from, call.other, tag}];
     queue.push_back(&parcel);
     changed_.notify_all();
@@ -56,6 +92,7 @@ class LocalHub {
       fail_here(call);
     }
     if (!parcel.error.empty()) throw DistributedError(parcel.error);
+    wait_for(parcel.copied, call.device);
   }
   void recv(int to, const Call& call, Tensor& x, int tag) {
     std::unique_lock lock(mutex_);
@@ -64,11 +101,15 @@ class LocalHub {
     if (queue.empty()) fail_here(call);
     Parcel& parcel = *queue.front();
     queue.pop_front();
-    if (parcel.call.dtype != call.dtype || parcel.call.numel != call.numel)
+    if (parcel.call.dtype != call.dtype || parcel.call.numel != call.numel ||
+        parcel.call.device.type() != call.device.type()) {
       parcel.error = "rank " + std::to_string(call.other) + " calls " + parcel.call.str() + ", but rank " +
                      std::to_string(to) + " calls " + call.str();
-    else
-      copy(parcel.x, x);
+    } else {
+      wait_for(parcel.ready, call.device);
+      copy(parcel.x, x, call.device);
+      parcel.copied = recorded(call.device);
+    }
     const std::string error = parcel.error;  // the parcel is gone once its sender wakes
     parcel.taken = true;
     changed_.notify_all();
@@ -97,6 +138,7 @@ class LocalHub {
   struct Parcel {
     Call call;
     Tensor x;
+    cuda::Event ready, copied = cuda::Event();
     bool taken = false;
     std::string error = {};
   };
@@ -159,7 +201,7 @@ class LocalHub {
   std::condition_variable changed_;
   std::chrono::milliseconds timeout_;
   std::string failure_;  // the first; the hub stays failed
-  Tables seats_;
+  Seats seats_;
   std::vector<Call> calls_;
   std::vector<bool> left_;
   Meeting first_, second_;
@@ -175,43 +217,45 @@ class LocalCommunicator final : public Communicator {
 
   // Rank r reduces chunk r of all ranks' tensors, straight from their memory, and writes the result to all of them.
   void all_reduce(const Call& call, Tensor& x) override {
-    const auto& all = hub_->meet(rank_, call, {x});
-    std::vector<Tensor> chunks = chunks_of(all, call.numel);
-    reduce_in_order(chunks, call.op, chunks[0]);
-    for (size_t r = 1; r < chunks.size(); ++r) copy(chunks[0], chunks[r]);
-    bytes_sent += 2 * (hub_->size - 1) * chunks[0].nbytes();
+    const std::vector<Tensor> chunks = chunks_of(hub_->meet(rank_, call, {x}), call.numel);
+    Tensor mine = chunks[static_cast<size_t>(rank_)];
+    reduce_in_order(within_reach(chunks, call.device), call.op, mine);
+    for (const Tensor& chunk : chunks) copy(mine, chunk, call.device);
+    bytes_sent += 2 * (hub_->size - 1) * mine.nbytes();
     hub_->finish(rank_);
   }
   void broadcast(const Call& call, Tensor& x) override {
     const auto& all = hub_->meet(rank_, call, {x});
     if (rank_ != call.other) {
-      copy(all[static_cast<size_t>(call.other)][0], x);
+      copy(all[static_cast<size_t>(call.other)].tensors[0], x, call.device);
       bytes_sent += x.nbytes();
     }
     hub_->finish(rank_);
   }
   void reduce(const Call& call, Tensor& x) override {
-    const auto& all = hub_->meet(rank_, call, {x});
-    std::vector<Tensor> chunks = chunks_of(all, call.numel);
-    reduce_in_order(chunks, call.op, chunks[static_cast<size_t>(call.other)]);
-    bytes_sent += (hub_->size - 1) * chunks[0].nbytes();
+    const std::vector<Tensor> chunks = chunks_of(hub_->meet(rank_, call, {x}), call.numel);
+    const Tensor& target = chunks[static_cast<size_t>(call.other)];
+    Tensor result = is_in_reach(target, call.device) ? target : core::empty(target.sizes(), x.dtype(), call.device);
+    reduce_in_order(within_reach(chunks, call.device), call.op, result);
+    copy(result, target, call.device);
+    bytes_sent += (hub_->size - 1) * target.nbytes();
     hub_->finish(rank_);
   }
   void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
     const auto& all = hub_->meet(rank_, call, {input});
-    for (size_t r = 0; r < outputs.size(); ++r) copy(all[r][0], outputs[r]);
+    for (size_t r = 0; r < outputs.size(); ++r) copy(all[r].tensors[0], outputs[r], call.device);
     bytes_sent += (hub_->size - 1) * input.nbytes();
     hub_->finish(rank_);
   }
   void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
     const auto& all = hub_->meet(rank_, call, inputs);
     std::vector<Tensor> parts;
-    for (const auto& table : all) parts.push_back(table[static_cast<size_t>(rank_)]);
+    for (const auto& seat : all) parts.push_back(seat.tensors[static_cast<size_t>(rank_)]);
     Tensor result = core::empty(output.sizes(), output.dtype(), output.device());  // output may be one of the inputs
-    reduce_in_order(parts, call.op, result);
+    reduce_in_order(within_reach(parts, call.device), call.op, result);
     bytes_sent += (hub_->size - 1) * output.nbytes();
     hub_->finish(rank_);
-    copy(result, output);
+    copy(result, output, call.device);
   }
   void send(const Call& call, const Tensor& x, int tag) override {
     hub_->send(rank_, call, x, tag);
@@ -226,14 +270,26 @@ class LocalCommunicator final : public Communicator {
 
  private:
   /// This rank's share of every rank's tensor: as many elements for each, one more for the first few.
-  std::vector<Tensor> chunks_of(const LocalHub::Tables& all, int64_t n) const {
+  std::vector<Tensor> chunks_of(const LocalHub::Seats& all, int64_t n) const {
     const int64_t first = n * rank_ / hub_->size, end = n * (rank_ + 1) / hub_->size;
     std::vector<Tensor> chunks;
-    for (const auto& table : all) {
-      const Tensor flat = core::try_view(table[0], {n});
+    for (const auto& seat : all) {
+      const Tensor flat = core::try_view(seat.tensors[0], {n});
       chunks.push_back(core::narrow(flat, 0, first, end - first));
     }
     return chunks;
+  }
+  /// Whether kernels of `device` take it: the virtual devices of the CPU share their memory.
+  static bool is_in_reach(const Tensor& t, Device device) { return device.is_cpu() || t.device() == device; }
+  /// The same tensors, with copies of those that kernels of `device` do not take.
+  static std::vector<Tensor> within_reach(std::vector<Tensor> tensors, Device device) {
+    for (Tensor& t : tensors) {
+      if (is_in_reach(t, device)) continue;
+      const Tensor here = core::empty(t.sizes(), t.dtype(), device);
+      copy(t, here, device);
+      t = here;
+    }
+    return tensors;
   }
   const std::shared_ptr<LocalHub> hub_;
   const int rank_;

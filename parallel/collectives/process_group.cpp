@@ -24,11 +24,12 @@ std::string Call::str() const {
   if (numel >= 0) out << " of " << dtype << ", " << numel << " elements";
   if (reduces) out << ", " << to_string(op);
   if (other >= 0) out << ", rank " << other;
+  if (device.is_cuda()) out << ", on " << device;
   return out.str();
 }
 bool Call::agrees(const Call& o) const {
   return std::string_view(name) == o.name && sequence == o.sequence && dtype == o.dtype && numel == o.numel &&
-         other == o.other && reduces == o.reduces && (!reduces || op == o.op);
+         device.type() == o.device.type() && other == o.other && reduces == o.reduces && (!reduces || op == o.op);
 }
 
 void reduce_in_order(const std::vector<Tensor>& parts, ReduceOp op, Tensor& y) {
@@ -37,6 +38,10 @@ void reduce_in_order(const std::vector<Tensor>& parts, ReduceOp op, Tensor& y) {
                    : op == ReduceOp::MAX ? kernels::Combine::max
                                          : kernels::Combine::sum;
   TANDEM_DISPATCH(y.device(), combine, parts, how, scale, y);
+}
+void average(Tensor& sum, int ranks) {
+  const std::vector<Tensor> parts = {sum};
+  TANDEM_DISPATCH(sum.device(), combine, parts, kernels::Combine::sum, 1.0 / ranks, sum);
 }
 
 }  // namespace tandem::distributed

@@ -1,4 +1,4 @@
-// Process groups: ranks that act together. A rank is a process (gloo) or a thread of one process (local).
+// Process groups: ranks that act together. A rank is a process (gloo, nccl) or a thread of one process (local, nccl).
 #pragma once
 #include <chrono>
 #include <memory>
@@ -23,11 +23,16 @@ class DistributedError : public Error {
 class Work {
  public:
   virtual ~Work() = default;
+  /// Of CUDA tensors: on the GPU too.
   virtual bool is_completed() const = 0;
   /// How long the operation itself took, without waiting for its turn; once it is complete.
   virtual double seconds() const = 0;
-  /// Returns when the operation is complete; within the group's timeout. @throws what it failed with
+  /// Makes what follows come after the operation, within the group's timeout. Of CPU tensors it returns when the
+  /// operation is complete. Of CUDA tensors it returns when the operation is on the GPU's queue: the calling thread's
+  /// current stream is put behind it, and the host may run ahead. @throws what it has failed with by then
   virtual void wait() = 0;
+  /// Returns when the operation is complete, on the GPU too. @throws what it failed with
+  virtual void synchronize() = 0;
 };
 using WorkPtr = std::shared_ptr<Work>;
 
@@ -36,8 +41,12 @@ constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::minutes(5);
 /// All ranks must call the same collectives in the same order, with tensors of one dtype and size; calls start in that
 /// order and run beside the caller. Tensors of any strides and sizes (empty ones too) and of every dtype are taken; MIN
 /// and MAX carry NaN on. SUM and AVG add in rank order, so that all ranks get the same bits in every run: ((x0 + x1) +
-/// x2) + ..., AVG then times 1 / size (of integers SUM alone; of bool none). Gloo beyond 8 ranks adds round a ring.
-/// `about` is what an error says the collective was for.
+/// x2) + ..., AVG then times 1 / size (of integers SUM alone; of bool none). Gloo beyond 8 ranks adds round a ring,
+/// NCCL beyond 2 in an order of its own. `about` is what an error says the collective was for.
+///
+/// Tensors may be on the CPU or, of one call, on one GPU. Of those the operation runs on a stream of the group's own,
+/// behind what the calling thread's current stream holds at the call, and keeps the tensors' memory until it is done.
+/// `nccl` takes tensors on device() alone; `gloo` brings them through page-locked memory.
 /// @throws Error at once for arguments that this rank can judge, DistributedError from Work::wait() for the rest
 class ProcessGroup {
  public:
@@ -46,6 +55,8 @@ class ProcessGroup {
   int size() const { return size_; }
   const std::string& backend() const { return backend_; }
   std::chrono::milliseconds timeout() const { return timeout_; }
+  /// Where tensors are taken by every backend: the one GPU of `nccl`, otherwise the CPU.
+  Device device() const { return device_; }
 
   /// x = the reduction over all ranks' x
   virtual WorkPtr all_reduce(const Tensor& x, ReduceOp op = ReduceOp::SUM, std::string about = {}) = 0;
@@ -62,23 +73,40 @@ class ProcessGroup {
   /// not count among the collectives: a send between two ranks needs nothing of a third.
   virtual WorkPtr send(const Tensor& x, int dst, int tag = 0) = 0;
   virtual WorkPtr recv(const Tensor& x, int src, int tag = 0) = 0;
-  /// Complete when every rank has come.
+  /// Complete when every rank has come; wait() returns no earlier, whatever the backend.
   virtual WorkPtr barrier() = 0;
+  /// The collectives between the two start together, at the end: one launch of NCCL's. On all ranks alike. What is
+  /// waited for in between never comes.
+  virtual void start_coalescing() = 0;
+  virtual void end_coalescing() = 0;
   /// Fails everything under way and to come, on this rank and, where the backend can tell them, on the others.
   virtual void abort(const std::string& reason) = 0;
 
-  /// Bytes of tensors that this rank has sent to others (of `local`: that it read from or wrote to their memory).
+  /// Bytes of tensors that this rank has sent to others (of `local`: that it read from or wrote to their memory; of
+  /// `nccl`: that a ring would send).
   virtual int64_t bytes_sent() const = 0;
 
  protected:
-  ProcessGroup(int rank, int size, std::string backend, std::chrono::milliseconds timeout)
-      : rank_(rank), size_(size), backend_(std::move(backend)), timeout_(timeout) {}
+  ProcessGroup(int rank, int size, std::string backend, std::chrono::milliseconds timeout, Device device)
+      : rank_(rank), size_(size), backend_(std::move(backend)), timeout_(timeout), device_(device) {}
 
  private:
   int rank_, size_;
   std::string backend_;
   std::chrono::milliseconds timeout_;
+  Device device_;
 };
 using ProcessGroupPtr = std::shared_ptr<ProcessGroup>;
+
+/// Coalesces the collectives that are called while it lives.
+class CoalescingGuard {
+ public:
+  explicit CoalescingGuard(ProcessGroup& group) : group_(group) { group_.start_coalescing(); }
+  ~CoalescingGuard() { group_.end_coalescing(); }
+  CoalescingGuard(const CoalescingGuard&) = delete;
+
+ private:
+  ProcessGroup& group_;
+};
 
 }  // namespace tandem::distributed

@@ -1,87 +1,81 @@
 // A ProcessGroup over a Communicator: checks the arguments, makes tensors contiguous, and runs the blocking calls in
-// order on a thread of its own, so that they overlap with the caller.
+// order on a thread and, of CUDA tensors, a stream of its own, so that they overlap with the caller.
+#include <list>
 #include <map>
 #include <tuple>
 
 #include "tandem/autograd/copy.h"
 #include "tandem/autograd/factory.h"
-#include "tandem/parallel/collectives/communicator.h"
-#include "tandem/parallel/rethrow.h"
+#include "tandem/core/cuda_allocator.h"
+#include "tandem/parallel/collectives/queued_work.h"
 #include "tandem/parallel/worker_thread.h"
 
 namespace tandem::distributed {
 namespace {
 
-class QueuedWork final : public Work {
+/// Where calls go that must not overtake each other: a thread, and a stream of every GPU that it is used with.
+class Lane {
  public:
-  bool is_completed() const override {
-    const std::lock_guard lock(mutex_);
-    return done_;
-  }
-  double seconds() const override {
-    const std::lock_guard lock(mutex_);
-    return seconds_;
-  }
-  void wait() override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return done_; });  // the communicator's waits end within the timeout
-    if (failure_) detail::rethrow_named(failure_, "");
-  }
-  void run(const std::function<void()>& f) {
-    const auto start = std::chrono::steady_clock::now();
-    std::exception_ptr failure;
-    try {
-      f();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const std::lock_guard lock(mutex_);
-    failure_ = failure;
-    seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    done_ = true;
-    changed_.notify_all();
+  void post(RankContext context, std::function<void()> job) { thread_.post(std::move(context), std::move(job)); }
+  /// For the thread's own use.
+  const cuda::Stream& stream(Device device) {
+    const auto at = streams_.find(device.index());
+    if (at != streams_.end()) return at->second;
+    return streams_.emplace(device.index(), cuda::Stream(device, /*high_priority=*/true)).first->second;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  double seconds_ = 0;
-  std::exception_ptr failure_;
+  std::map<int, cuda::Stream> streams_;
+  detail::WorkerThread thread_;  // last: its jobs use the streams
+};
+
+/// A call on its way to the communicator.
+struct Job {
+  Call call;
+  std::vector<Tensor> tensors;
+  std::function<void(const Call&)> run;
+  std::shared_ptr<QueuedWork> work;
+  cuda::Event ready = cuda::Event();  // of CUDA tensors: what the caller's stream held at the call
 };
 
 class QueuedGroup final : public ProcessGroup {
  public:
   QueuedGroup(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
-              std::unique_ptr<Communicator> communicator)
-      : ProcessGroup(rank, size, std::move(backend), timeout), communicator_(std::move(communicator)) {}
+              std::unique_ptr<Communicator> communicator, Device device)
+      : ProcessGroup(rank, size, std::move(backend), timeout, device), communicator_(std::move(communicator)) {}
 
   WorkPtr all_reduce(const Tensor& x, ReduceOp op, std::string about) override {
     Call call = collective("all_reduce", x, std::move(about));
     set_op(call, op);
-    return start(call, [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->all_reduce(c, y); }); });
+    return start(call, {x},
+                 [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->all_reduce(c, y); }); });
   }
   WorkPtr broadcast(const Tensor& x, int src, std::string about) override {
     Call call = collective("broadcast", x, std::move(about));
     set_other(call, src);
-    return start(call, [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->broadcast(c, y); }); });
+    return start(call, {x},
+                 [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->broadcast(c, y); }); });
   }
   WorkPtr reduce(const Tensor& x, int dst, ReduceOp op, std::string about) override {
     Call call = collective("reduce", x, std::move(about));
     set_op(call, op);
     set_other(call, dst);
-    return start(call, [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->reduce(c, y); }); });
+    return start(call, {x}, [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->reduce(c, y); }); });
   }
   WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, std::string about) override {
     const Call call = collective("all_gather", input, std::move(about));
     check_list(call, "outputs", outputs, input);
-    return start(call, [this, outputs, input](const Call& c) {
+    std::vector<Tensor> tensors = outputs;
+    tensors.push_back(input);
+    return start(call, std::move(tensors), [this, outputs, input](const Call& c) {
       std::vector<Tensor> dense;
       dense.reserve(outputs.size());
       for (const Tensor& y : outputs)
         dense.push_back(y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device()));
       communicator_->all_gather(c, dense, input.contiguous());
-      for (size_t r = 0; r < outputs.size(); ++r) hand_over(dense[r], outputs[r]);
+      communicator_->then([dense, outputs] {
+        for (size_t r = 0; r < outputs.size(); ++r) hand_over(dense[r], outputs[r]);
+      });
     });
   }
   WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
@@ -89,7 +83,9 @@ class QueuedGroup final : public ProcessGroup {
     Call call = collective("reduce_scatter", output, std::move(about));
     set_op(call, op);
     check_list(call, "inputs", inputs, output);
-    return start(call, [this, output, inputs](const Call& c) {
+    std::vector<Tensor> tensors = inputs;
+    tensors.push_back(output);
+    return start(call, std::move(tensors), [this, output, inputs](const Call& c) {
       std::vector<Tensor> dense;
       dense.reserve(inputs.size());
       for (const Tensor& x : inputs) dense.push_back(x.contiguous());
@@ -97,39 +93,58 @@ class QueuedGroup final : public ProcessGroup {
     });
   }
   WorkPtr send(const Tensor& x, int dst, int tag) override {
-    const Call call = peer_call("send", x, dst);
-    return start_on(peer_thread(dst, tag, true),
-                    [this, call, x, tag] { communicator_->send(call, x.contiguous(), tag); });
+    Job job{peer_call("send", x, dst), {x}, {}, {}};
+    job.run = [this, x, tag](const Call& c) { communicator_->send(c, x.contiguous(), tag); };
+    return start_on(peer_lane(dst, tag, true), std::move(job));
   }
   WorkPtr recv(const Tensor& x, int src, int tag) override {
-    const Call call = peer_call("recv", x, src);
-    return start_on(peer_thread(src, tag, false), [this, call, x, tag] {
-      in_place(x, [&](Tensor& dense) { communicator_->recv(call, dense, tag); });
-    });
+    Job job{peer_call("recv", x, src), {x}, {}, {}};
+    job.run = [this, x, tag](const Call& c) {
+      Tensor dense = x.is_contiguous() ? x : x.detach().contiguous();
+      communicator_->recv(c, dense, tag);
+      hand_over(dense, x);
+    };
+    return start_on(peer_lane(src, tag, false), std::move(job));
   }
   WorkPtr barrier() override {
+    {
+      const std::lock_guard lock(mutex_);
+      TANDEM_CHECK(!coalescing_, "barrier: the group coalesces; accepted: after end_coalescing");
+    }
     Call call;
     call.name = "barrier";
-    return start(call, [this](const Call& c) { communicator_->barrier(c); });
+    call.device = device();
+    return start(call, {}, [this](const Call& c) { communicator_->barrier(c); });
+  }
+  void start_coalescing() override {
+    const std::lock_guard lock(mutex_);
+    TANDEM_CHECK(!coalescing_, "start_coalescing: the group coalesces already; accepted: after end_coalescing");
+    coalescing_ = true;
+  }
+  void end_coalescing() override {
+    const std::lock_guard lock(mutex_);
+    coalescing_ = false;
+    if (!held_.empty()) post(lane_, std::exchange(held_, {}));
   }
   void abort(const std::string& reason) override { communicator_->abort(reason); }
-  int64_t bytes_sent() const override { return communicator_->bytes_sent; }
+  int64_t bytes_sent() const override { return communicator_->total_sent(); }
 
  private:
   void check_tensor(const char* name, const Tensor& x) const {
     TANDEM_CHECK(x.defined(), name, ": the tensor is undefined");
-    TANDEM_CHECK(x.device().is_cpu(), name, ": the tensor is on ", x.device(), "; ", backend(),
-                 " takes tensors on virtual CPU devices");
+    TANDEM_CHECK(device().is_cpu() || x.device() == device(), name, ": the tensor is on ", x.device(), "; ", backend(),
+                 " takes tensors on ", device(), " alone, the device of this rank's group");
     TANDEM_CHECK(!x.requires_grad() || !is_grad_enabled() || x.is_leaf(), name,
                  ": the tensor has a history, which a collective would cut; detach it first");
   }
   Call collective(const char* name, const Tensor& x, std::string about) const {
     check_tensor(name, x);
-    return {.name = name, .sequence = 0, .about = std::move(about), .dtype = x.dtype(), .numel = x.numel()};
+    Call call{.name = name, .sequence = 0, .about = std::move(about), .dtype = x.dtype()};
+    call.device = x.device(), call.numel = x.numel();
+    return call;
   }
   Call peer_call(const char* name, const Tensor& x, int other) {
-    check_tensor(name, x);
-    Call call{.name = name, .sequence = 0, .about = {}, .dtype = x.dtype(), .numel = x.numel()};
+    Call call = collective(name, x, {});
     set_other(call, other);
     TANDEM_CHECK(other != rank(), name, ": rank ", other, " is this rank itself; accepted: another one");
     return call;
@@ -152,6 +167,8 @@ class QueuedGroup final : public ProcessGroup {
       check_tensor(call.name, t);
       TANDEM_CHECK(t.sizes() == one.sizes() && t.dtype() == one.dtype(), call.name, ": one of the ", what, " is ",
                    t.dtype(), t.sizes(), ", another tensor ", one.dtype(), one.sizes(), "; accepted: all alike");
+      TANDEM_CHECK(t.device() == one.device() || (t.is_cpu() && one.is_cpu()), call.name, ": one of the ", what,
+                   " is on ", t.device(), ", another tensor on ", one.device(), "; accepted: all on one GPU, or none");
     }
   }
   /// y takes the values of dense, unless it is that itself.
@@ -159,45 +176,82 @@ class QueuedGroup final : public ProcessGroup {
     if (dense.is_same(y)) return y.bump_version();
     Tensor(y.detach()).copy_(dense);
   }
-  template <class F> static void in_place(const Tensor& x, F&& f) {
+  template <class F> void in_place(const Tensor& x, F&& f) {
     Tensor dense = x.is_contiguous() ? x : x.detach().contiguous();
     f(dense);
-    hand_over(dense, x);
+    communicator_->then([dense, x] { hand_over(dense, x); });
   }
   /// A collective whose arguments are accepted: one that was refused leaves this rank in step with the others.
-  WorkPtr start(Call call, std::function<void(const Call&)> run) {
+  WorkPtr start(Call call, std::vector<Tensor> tensors, std::function<void(const Call&)> run) {
     const std::lock_guard lock(mutex_);
     call.sequence = ++sequence_;
-    return start_on(thread_, [call = std::move(call), run = std::move(run)] { run(call); });
+    return start_on(lane_, {std::move(call), std::move(tensors), std::move(run), {}});
   }
-  WorkPtr start_on(detail::WorkerThread& thread, std::function<void()> run) {
-    RankState& state = RankContext::current().state();
-    state.collectives.fetch_add(1, std::memory_order_relaxed);
+  WorkPtr start_on(Lane& lane, Job job) {
+    RankContext::current().state().collectives.fetch_add(1, std::memory_order_relaxed);
+    job.work = std::make_shared<QueuedWork>(job.call.device, communicator_->failure());
+    if (job.call.device.is_cuda()) job.ready.record(cuda::current_stream(job.call.device));
+    WorkPtr work = job.work;
+    std::vector<Job> jobs;
+    jobs.push_back(std::move(job));
+    if (&lane == &lane_ && coalescing_)
+      held_.push_back(std::move(jobs[0]));
+    else
+      post(lane, std::move(jobs));
+    return work;
+  }
+  void post(Lane& lane, std::vector<Job> jobs) {
     RankContext context;  // without the rank, which owns this group
     context.grad_enabled = false;
     context.thread_share = RankContext::current().thread_share;
-    auto work = std::make_shared<QueuedWork>();
-    thread.post(std::move(context), [work, run = std::move(run)] { work->run(run); });
-    return work;
+    lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)] { serve(lane, jobs); });
+  }
+  void serve(Lane& lane, const std::vector<Job>& jobs) {
+    std::list<cuda::StreamGuard> guards;
+    std::exception_ptr error;
+    try {
+      for (const Job& job : jobs) {
+        if (job.call.device.is_cuda()) {
+          const cuda::Stream& stream = lane.stream(job.call.device);
+          guards.emplace_back(stream);
+          job.ready.wait(stream);
+          for (const Tensor& t : job.tensors) t.record_stream(stream);
+        }
+        job.work->begin();
+      }
+      if (jobs.size() > 1) communicator_->begin_group();
+      for (const Job& job : jobs) job.run(job.call);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (jobs.size() > 1) try {
+        communicator_->end_group();
+      } catch (...) {
+        if (!error) error = std::current_exception();
+      }
+    for (const Job& job : jobs) job.work->finish(error);
+    while (!guards.empty()) guards.pop_back();  // each restores what was before it
   }
   /// Sends of one tag go in order; others do not wait for them.
-  detail::WorkerThread& peer_thread(int peer, int tag, bool sends) {
+  Lane& peer_lane(int peer, int tag, bool sends) {
     const std::lock_guard lock(mutex_);
     return peers_.try_emplace({peer, tag, sends}).first->second;
   }
 
   std::unique_ptr<Communicator> communicator_;
-  std::mutex mutex_;  // guards the two below, and the order of collectives
+  std::mutex mutex_;  // guards what follows, and the order of collectives
   int64_t sequence_ = 0;
-  std::map<std::tuple<int, int, bool>, detail::WorkerThread> peers_;
-  detail::WorkerThread thread_;
+  bool coalescing_ = false;
+  std::vector<Job> held_;  // by start_coalescing
+  std::map<std::tuple<int, int, bool>, Lane> peers_;
+  Lane lane_;
 };
 
 }  // namespace
 
 ProcessGroupPtr make_queued_group(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
-                                  std::unique_ptr<Communicator> communicator) {
-  return std::make_shared<QueuedGroup>(rank, size, std::move(backend), timeout, std::move(communicator));
+                                  std::unique_ptr<Communicator> communicator, Device device) {
+  return std::make_shared<QueuedGroup>(rank, size, std::move(backend), timeout, std::move(communicator), device);
 }
 
 }  // namespace tandem::distributed

@@ -4,12 +4,9 @@
 #include <functional>
 #include <thread>
 
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/rendezvous.h"
 
 namespace tandem::distributed {
-
-/// The key under which the launcher publishes why the job fails.
-constexpr char kFailureKey[] = "failure";
 
 /// Waits, on a thread of its own, for the published failure, and hands it over once. That the store is gone counts as
 /// one: whoever starts ranks lives as long as they do.

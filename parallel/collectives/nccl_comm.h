@@ -1,0 +1,44 @@
+// One NCCL communicator that never blocks its thread for longer than a deadline. Internal.
+#pragma once
+#include <functional>
+#include <mutex>
+
+#include "tandem/parallel/collectives/communicator.h"
+#include "tandem/parallel/collectives/nccl_api.h"
+#include "tandem/parallel/collectives/socket.h"
+
+namespace tandem::distributed::nccl {
+
+/// Calls are made by one thread at a time; abort() and problem() may come from others meanwhile.
+class NcclComm {
+ public:
+  /// Comes together with the other ranks. `failure`: what ends every wait once it is set; whoever sets it calls
+  /// abort().
+  /// @throws DistributedError
+  NcclComm(const Library& lib, int rank, int size, const UniqueId& id, Device device, Deadline deadline,
+           std::shared_ptr<const FirstFailure> failure);
+  /// Leaves the others in peace where it can.
+  ~NcclComm();
+  NcclComm(const NcclComm&) = delete;
+
+  /// Runs f(comm), one of the library's functions or several in a group, on the communicator's device, and waits until
+  /// NCCL has taken it in. `name`: of the function, for errors.
+  void call(const char* name, Deadline deadline, const std::function<Result(Comm)>& f);
+  /// What went wrong on the GPU or in NCCL's threads; empty if nothing did.
+  std::string problem();
+  /// Ends what is under way, for good.
+  void abort();
+
+ private:
+  /// "unhandled cuda error: what NCCL says more"
+  std::string text(Result result) const;
+  void settle(const char* name, Deadline deadline, Result result);
+
+  const Library& lib_;
+  const Device device_;
+  const std::shared_ptr<const FirstFailure> failure_;
+  std::mutex mutex_;     // of every call of the library, none of which blocks
+  Comm comm_ = nullptr;  // null once aborted
+};
+
+}  // namespace tandem::distributed::nccl

@@ -1,0 +1,43 @@
+// A collective that another thread runs. Internal.
+#pragma once
+#include <condition_variable>
+
+#include "tandem/core/cuda.h"
+#include "tandem/parallel/collectives/communicator.h"
+
+namespace tandem::distributed {
+
+/// begin() and finish() are for the thread that runs it; in between, of CUDA tensors, it puts the operation on the
+/// device's current stream.
+class QueuedWork final : public Work {
+ public:
+  /// @param failure  what the GPU part may fail with later; null where it cannot
+  QueuedWork(Device device, std::shared_ptr<const FirstFailure> failure)
+      : device_(device), failure_(std::move(failure)) {}
+
+  bool is_completed() const override {
+    const std::lock_guard lock(mutex_);
+    return done_ && (error_ || end_.query());
+  }
+  double seconds() const override;
+  void wait() override;
+  void synchronize() override;
+
+  void begin();
+  void finish(const std::exception_ptr& error);
+
+ private:
+  void wait_until_queued();
+
+  const Device device_;
+  const std::shared_ptr<const FirstFailure> failure_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  bool done_ = false;  // on the CPU; of CUDA tensors: all of it is on the stream
+  double seconds_ = 0;
+  std::chrono::steady_clock::time_point start_;
+  std::exception_ptr error_;
+  cuda::Event begin_{/*enable_timing=*/true}, end_{/*enable_timing=*/true};  // of CUDA tensors, on the stream
+};
+
+}  // namespace tandem::distributed

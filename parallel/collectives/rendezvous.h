@@ -1,0 +1,45 @@
+// How the ranks of a group find each other: through the job's store, which the environment or run_ranks names.
+// Internal.
+#pragma once
+#include <functional>
+
+#include "tandem/parallel/collectives/distributed.h"
+#include "tandem/parallel/collectives/store.h"
+
+namespace tandem::distributed {
+
+/// What one rank knows of the group that it joins.
+struct Rendezvous {
+  int rank = 0, size = 1;
+  std::shared_ptr<StoreClient> store;
+  std::string name = "0";  // in the store: the same for the group's ranks, and for no other group
+  std::shared_ptr<StoreServer> server =
+      nullptr;  // where this rank hosts the store; lives a little longer than the group
+  /// A connection of its own for the watchdog, where there is somebody who publishes failures.
+  std::unique_ptr<StoreClient> launcher = nullptr;
+};
+
+/// Finds the store of the job that the options and the environment describe, or hosts it, and returns what `make` makes
+/// of it.
+ProcessGroupPtr meet_by_environment(const InitOptions& options, const std::function<ProcessGroupPtr(Rendezvous)>& make);
+
+/// The key in a store under which who starts the ranks publishes why the job fails.
+constexpr char kFailureKey[] = "failure";
+/// The key of a group's first failure.
+std::string failure_key(const std::string& group);
+
+/// Waits for all ranks of the group. @throws DistributedError naming who did not come, came twice, or counts other
+/// ranks
+void wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
+                        std::chrono::milliseconds timeout);
+
+/// Keeps the store that this rank hosts for a while after a failure: the others may still ask for the cause.
+struct StoreHost {
+  std::shared_ptr<StoreServer> server;
+  bool linger = true;
+  ~StoreHost() {
+    if (server && linger) server->wait_for_clients_to_leave(std::chrono::seconds(2));
+  }
+};
+
+}  // namespace tandem::distributed
