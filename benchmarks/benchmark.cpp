@@ -30,8 +30,16 @@ std::vector<Benchmark> all_benchmarks() {
   return all;
 }
 
+namespace {
+Device chosen_device = kCPU;
+}
+Device device() { return chosen_device; }
+void set_device(Device device) { chosen_device = device; }
 Tensor values(IntArrayRef sizes, bool positive) {
-  return tandem::empty(sizes).uniform_(positive ? 0.5 : -1, positive ? 1.5 : 1);
+  return tandem::empty(sizes, device()).uniform_(positive ? 0.5 : -1, positive ? 1.5 : 1);
+}
+Tensor integers(int64_t high, IntArrayRef sizes) {
+  return randint(high, sizes, TensorOptions(kInt64).device(device()));
 }
 Inputs make_inputs(const Shapes& shapes, bool positive) {
   Inputs inputs;

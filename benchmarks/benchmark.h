@@ -46,8 +46,13 @@ std::vector<Benchmark> training_benchmarks();
 using Inputs = std::vector<Tensor>;
 using Op = std::function<Tensor(const Inputs&)>;
 
+/// Where inputs are made and all that is timed runs; the CPU unless set.
+Device device();
+void set_device(Device device);
 /// Uniform in [-1, 1); `positive`: in [0.5, 1.5).
 Tensor values(IntArrayRef sizes, bool positive = false);
+/// int64 in [0, high).
+Tensor integers(int64_t high, IntArrayRef sizes);
 Inputs make_inputs(const Shapes& shapes, bool positive = false);
 /// The op alone, on inputs that take no gradient.
 std::function<Run(const Shapes&)> forward(Op op, bool positive = false);

@@ -107,9 +107,13 @@ double PeerProgram::time(const Case& c, int64_t iterations) {
   return number(line, ask(line));
 }
 
-std::vector<std::string> peer_names() { return {"pytorch", "pytorch-tuned", "libtorch", "libtorch-tuned"}; }
+std::vector<std::string> peer_names(const std::string& device) {
+  if (device != "cpu") return {"pytorch", "pytorch-compiled", "pytorch-graphs"};
+  return {"pytorch", "pytorch-tuned", "libtorch", "libtorch-tuned"};
+}
 
-PeerProgram::Command peer_command(const std::string& name, int threads) {
+PeerProgram::Command peer_command(const std::string& name, int threads, const std::string& device,
+                                  const std::string& precision) {
   const std::string folder = TANDEM_PEERS_FOLDER, made = folder + "/../../.peers";
   PeerProgram::Command command{.name = name, .arguments = {}, .environment = {}};
   if (name.starts_with("pytorch")) {
@@ -127,12 +131,16 @@ PeerProgram::Command peer_command(const std::string& name, int threads) {
   }
   bool known = false;
   std::string names;
-  for (const std::string& each : peer_names()) {
+  for (const std::string& each : peer_names(device)) {
     known |= each == name;
     names += (names.empty() ? "" : ", ") + each;
   }
   TANDEM_CHECK(known, "bench: '", name, "' is not a peer; accepted: ", names);
   command.arguments.insert(command.arguments.end(), {"--threads", std::to_string(threads)});
+  if (device != "cpu") {
+    const std::string mode = name == "pytorch-compiled" ? "compiled" : name == "pytorch-graphs" ? "graphs" : "eager";
+    command.arguments.insert(command.arguments.end(), {"--device", device, "--mode", mode, "--precision", precision});
+  }
   if (name.ends_with("-tuned")) {
     command.arguments.emplace_back("--channels-last");
     command.environment = {"GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184"};

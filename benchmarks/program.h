@@ -29,7 +29,9 @@ class Program {
   virtual double time(const Case& c, int64_t iterations) = 0;
 };
 
-/// Tandem itself.
+/// Tandem itself. On a GPU a call is timed by events on the stream, after the L2 cache was filled with other data, so
+/// that small inputs are read from memory; calls that wait for the GPU themselves, and those whose cost is the call
+/// (train_step, overhead), by the clock.
 class OwnProgram final : public Program {
  public:
   const std::string& name() const override { return name_; }
@@ -69,11 +71,13 @@ class PeerProgram final : public Program {
   pid_t child_ = -1;
 };
 
-/// The peers that can be named: "pytorch", "pytorch-tuned", "libtorch", "libtorch-tuned". Tuned is channels-last, and
-/// glibc told to keep memory that was freed.
-std::vector<std::string> peer_names();
+/// The peers that can be named: on the CPU "pytorch", "pytorch-tuned", "libtorch", "libtorch-tuned" (tuned is
+/// channels-last, and glibc told to keep memory that was freed); on a GPU "pytorch", "pytorch-compiled" (torch.compile)
+/// and "pytorch-graphs" (CUDA graphs).
+std::vector<std::string> peer_names(const std::string& device = "cpu");
 /// How to start a peer: with TANDEM_PEERS_PYTHON, or what peers/setup.sh left in .peers of the checkout.
 /// @throws Error on another name, or when the peer is not there: then it says how to get it
-PeerProgram::Command peer_command(const std::string& name, int threads);
+PeerProgram::Command peer_command(const std::string& name, int threads, const std::string& device = "cpu",
+                                  const std::string& precision = "highest");
 
 }  // namespace tandem::benchmarks

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tandem/core/cpu_info.h"
+#include "tandem/core/gpu_runtime.h"
 #include "tandem/core/thread_pool.h"
 #if TANDEM_HAS_OPENBLAS
 #include <cblas.h>
@@ -165,6 +166,17 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
       {"date", now()},
       {"command", command_line},
       {"settings", {{"threads", get_num_threads()}, {"repeats", settings.repeats}, {"seconds", settings.seconds}}}};
+  if (!device().is_cpu()) {
+    const gpu::DeviceProperties& p = gpu::properties(device().index());
+    json["machine"]["gpu"] = {{"name", p.name},
+                              {"implementation", gpu::implementation()},
+                              {"multiprocessors", p.multiprocessors},
+                              {"memory_gib", static_cast<double>(p.memory) / (1 << 30)},
+                              {"driver_cuda", gpu::driver_version()},
+                              {"runtime_cuda", gpu::runtime_version()},
+                              {"driver", output_of("nvidia-smi --query-gpu=driver_version --format=csv,noheader")},
+                              {"precision", settings.precision}};
+  }
   for (const auto& program : programs)
     json["programs"].push_back({{"name", program->name()}, {"version", program->version()}});
   for (const Row& row : rows) json["benchmarks"].push_back(to_json(row));

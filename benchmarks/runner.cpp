@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <sstream>
 #include <thread>
 
@@ -29,6 +30,32 @@ std::vector<Case> select(const std::vector<Benchmark>& table, const std::string&
     for (const Shapes& shapes : benchmark.cases) cases.push_back({&benchmark, shapes});
   }
   TANDEM_CHECK(!cases.empty(), "bench: no benchmark's name contains '", filter, "'; --list prints the names");
+  return cases;
+}
+
+std::vector<Case> select(const std::vector<Benchmark>& table, const std::vector<std::string>& keys) {
+  std::vector<Case> cases;
+  cases.reserve(keys.size());
+  for (const std::string& key : keys) {
+    const size_t space = key.find(' ');
+    const auto found =
+        std::find_if(table.begin(), table.end(), [&](const Benchmark& b) { return b.name == key.substr(0, space); });
+    TANDEM_CHECK(space != std::string::npos && found != table.end(), "bench: '", key,
+                 "' is not a case; accepted: a name that --list prints, a blank, and sizes as in 64x784,784x10");
+    Shapes shapes;
+    std::istringstream inputs(key.substr(space + 1));
+    for (std::string input; std::getline(inputs, input, ',');) {
+      std::istringstream sizes(input);
+      shapes.emplace_back();
+      for (std::string size; std::getline(sizes, size, 'x');) {
+        char* end = nullptr;
+        shapes.back().push_back(std::strtoll(size.c_str(), &end, 10));
+        TANDEM_CHECK(!size.empty() && *end == '\0' && shapes.back().back() > 0, "bench: '", size, "' in '", key,
+                     "' is not a size");
+      }
+    }
+    cases.push_back({&*found, std::move(shapes)});
+  }
   return cases;
 }
 

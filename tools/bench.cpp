@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "tandem/benchmarks/report.h"
+#include "tandem/core/algorithms.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/tools/commands.h"
 
@@ -27,12 +28,17 @@ void list_benchmarks() {
 
 void bench(const Settings& settings, const std::vector<std::string>& command_line) {
   const std::vector<Benchmark> all = all_benchmarks();
-  const std::vector<Case> cases = select(all, settings.filter);
+  const std::vector<Case> cases = settings.cases.empty() ? select(all, settings.filter) : select(all, settings.cases);
+  const Device device(settings.device);
+  check_device_exists(device);
+  set_device(device);
+  set_float32_matmul_precision(settings.precision);
   if (settings.threads > 0) set_num_threads(settings.threads);
   std::vector<std::unique_ptr<Program>> programs;
   programs.push_back(std::make_unique<OwnProgram>());
   for (const std::string& peer : settings.peers)
-    programs.push_back(std::make_unique<PeerProgram>(peer_command(peer, get_num_threads())));
+    programs.push_back(
+        std::make_unique<PeerProgram>(peer_command(peer, get_num_threads(), settings.device, settings.precision)));
   for (const auto& program : programs)
     std::printf("%s %s%s", program->name().c_str(), program->version().c_str(), program == programs.back() ? "" : ", ");
   std::printf("; %d thread(s), %d samples of %g s\n", get_num_threads(), settings.repeats, settings.seconds);

@@ -22,13 +22,17 @@ void add_demo(CLI::App& app) {
   CLI::App* const c = app.add_subcommand("demo", "Train a model on FashionMNIST on one device, under DP and under DDP");
   c->add_option("--model", s->model, "mlp, lenet or fashion_cnn")
       ->check(CLI::IsMember({"mlp", "lenet", "fashion_cnn"}));
-  c->add_option("--mode", s->modes, "single, dp, ddp_gloo, ddp_local, ddp (both) or all; several with commas between")
+  c->add_option("--mode", s->modes,
+                "single, dp, ddp_nccl, ddp_gloo, ddp_local, ddp (all three) or all; several with commas between")
       ->delimiter(',')
-      ->check(CLI::IsMember({"single", "dp", "ddp_gloo", "ddp_local", "ddp", "all"}));
-  c->add_option("--devices", s->devices, "Virtual CPU devices of dp")->check(CLI::Range(1, kMaxDevices));
-  c->add_option("--ranks", s->ranks, "Ranks of ddp")->check(CLI::Range(1, kMaxDevices));
-  c->add_option("--backend", s->backend, "Of ddp: gloo (processes) or local (threads); both unless given")
-      ->check(CLI::IsMember({"gloo", "local"}));
+      ->check(CLI::IsMember({"single", "dp", "ddp_nccl", "ddp_gloo", "ddp_local", "ddp", "all"}));
+  c->add_option("--devices", s->devices, "Devices of dp: all GPUs, or two virtual ones of the CPU, unless given")
+      ->check(CLI::Range(1, kMaxDevices));
+  c->add_option("--ranks", s->ranks, "Ranks of ddp; as many unless given")->check(CLI::Range(1, kMaxDevices));
+  c->add_option("--backend", s->backend, "Of ddp: nccl or gloo (processes), or local (threads); all unless given")
+      ->check(CLI::IsMember({"nccl", "gloo", "local"}));
+  c->add_option("--device", s->device, "cpu or cuda; GPUs where there are any unless given")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
   c->add_option("--data", s->data, "Folder that holds FashionMNIST's four IDX files, plain or .gz");
   c->add_option("--epochs", s->epochs, "Passes over the training images")->check(CLI::Range(0, 100000));
   c->add_option("--batch-size", s->batch_size, "Images per step, over all devices or ranks")
@@ -89,6 +93,11 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
       ->check(CLI::Range(1e-6, 3600.0));
   c->add_option("--threads", s->threads, "Threads of every program; all usable cores unless given")
       ->check(CLI::Range(1, 1024));
+  c->add_option("--device", s->device, "cpu, or cuda: on the first GPU")->capture_default_str();
+  c->add_option("--precision", s->precision, "Of float32 products on a GPU: highest, high (TF32)")
+      ->capture_default_str();
+  c->add_option("--case", s->cases,
+                "A benchmark with shapes of your own: \"clone/forward 134217728\"; may be repeated");
   CLI::Option* const peers =
       c->add_option("--peers", s->peers, "Peers to run interleaved, parted by commas; all unless named")
           ->delimiter(',')
@@ -101,7 +110,7 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
       std::printf("%s", benchmarks::markdown(s->markdown, s->filter).c_str());
       return;
     }
-    if (peers->count() > 0 && (s->peers.empty() || s->peers[0].empty())) s->peers = benchmarks::peer_names();
+    if (peers->count() > 0 && (s->peers.empty() || s->peers[0].empty())) s->peers = benchmarks::peer_names(s->device);
     bench(*s, command_line);
   });
 }

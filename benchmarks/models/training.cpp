@@ -17,6 +17,7 @@ Tensor squares(const Tensor& output, const Tensor& target) { return mse_loss(out
 
 template <class Optimizer, class Module, class Options>
 Run training_step(Module module, Options options, const Tensor& x, const Tensor& target, Loss loss) {
+  module->to(device());
   const auto optimizer = std::make_shared<Optimizer>(module->parameters(), options);
   return [=]() mutable {
     optimizer->zero_grad();
@@ -26,7 +27,7 @@ Run training_step(Module module, Options options, const Tensor& x, const Tensor&
     value.template item<float>();
   };
 }
-Tensor classes(const Shapes& s) { return randint(10, {s[0][0]}); }
+Tensor classes(const Shapes& s) { return integers(10, {s[0][0]}); }
 
 }  // namespace
 

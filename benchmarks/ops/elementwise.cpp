@@ -101,7 +101,7 @@ std::vector<Benchmark> elementwise_benchmarks() {
            {"bitwise_or", [](const Inputs& in) { return in[0].bitwise_or(in[1]); }},
            {"bitwise_xor", [](const Inputs& in) { return in[0].bitwise_xor(in[1]); }}})
     out.push_back({.name = name + "/forward", .cases = {{kMiddle, kMiddle}}, .prepare = [op](const Shapes& s) -> Run {
-                     const Inputs in = {randint(0, 1000, s[0], kInt32), randint(0, 1000, s[1], kInt32)};
+                     const Inputs in = {integers(1000, s[0]).to(kInt32), integers(1000, s[1]).to(kInt32)};
                      return [op, in] { op(in); };
                    }});
 
@@ -133,7 +133,7 @@ std::vector<Benchmark> inplace_benchmarks() {
             .cases = one,
             .bytes = read_two_write_one,
             .prepare = [change](const Shapes& s) -> Run {
-              return [change, x = values(s[0]), y = ones(s[0])]() mutable { change(x, y); };
+              return [change, x = values(s[0]), y = ones(s[0], device())]() mutable { change(x, y); };
             }};
   };
   return {

@@ -13,16 +13,16 @@ std::vector<Benchmark> fill_benchmarks() {
   };
   const auto change = [&](const char* name, void (*fill)(Tensor&)) {
     out.push_back({.name = name, .cases = {{{1 << 20}}}, .bytes = write_one, .prepare = [fill](const Shapes& s) -> Run {
-                     return [fill, x = tandem::empty(s[0])]() mutable { fill(x); };
+                     return [fill, x = tandem::empty(s[0], device())]() mutable { fill(x); };
                    }});
   };
-  add("empty/overhead", [](IntArrayRef sizes) { return empty(sizes); });
-  add("zeros/forward", [](IntArrayRef sizes) { return zeros(sizes); });
-  add("full/forward", [](IntArrayRef sizes) { return full(sizes, 2.5); });
-  add("arange/forward", [](IntArrayRef sizes) { return arange(sizes[0], DType::float32); });
-  add("rand/forward", [](IntArrayRef sizes) { return rand(sizes); });
-  add("randn/forward", [](IntArrayRef sizes) { return randn(sizes); });
-  add("randperm/forward", [](IntArrayRef sizes) { return randperm(sizes[0]); });
+  add("empty/overhead", [](IntArrayRef sizes) { return empty(sizes, device()); });
+  add("zeros/forward", [](IntArrayRef sizes) { return zeros(sizes, device()); });
+  add("full/forward", [](IntArrayRef sizes) { return full(sizes, 2.5, device()); });
+  add("arange/forward", [](IntArrayRef sizes) { return arange(sizes[0], TensorOptions(kFloat32).device(device())); });
+  add("rand/forward", [](IntArrayRef sizes) { return rand(sizes, device()); });
+  add("randn/forward", [](IntArrayRef sizes) { return randn(sizes, device()); });
+  add("randperm/forward", [](IntArrayRef sizes) { return randperm(sizes[0], TensorOptions(kInt64).device(device())); });
   change("uniform_/forward", [](Tensor& x) { x.uniform_(); });
   change("normal_/forward", [](Tensor& x) { x.normal_(); });
   change("bernoulli_/forward", [](Tensor& x) { x.bernoulli_(); });

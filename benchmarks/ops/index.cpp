@@ -9,7 +9,7 @@ namespace tandem::benchmarks {
 namespace {
 
 /// A table (rows, width) and which of its rows are meant.
-Inputs table_and_index(const Shapes& s) { return {values(s[0]).requires_grad_(), randint(s[0][0], s[1])}; }
+Inputs table_and_index(const Shapes& s) { return {values(s[0]).requires_grad_(), integers(s[0][0], s[1])}; }
 
 Benchmark make(const char* name, std::vector<Shapes> cases, std::function<Run(const Shapes&)> prepare) {
   return {.name = name, .cases = std::move(cases), .prepare = std::move(prepare)};
@@ -24,35 +24,35 @@ std::vector<Benchmark> index_benchmarks() {
   const Op embed = [](const Inputs& in) { return embedding(in[0], in[1]); };
   return {
       make("embedding/forward", lookup,
-           [](const Shapes& s) -> Run { return [w = values(s[0]), i = randint(s[0][0], s[1])] { embedding(w, i); }; }),
+           [](const Shapes& s) -> Run { return [w = values(s[0]), i = integers(s[0][0], s[1])] { embedding(w, i); }; }),
       make("embedding/backward", lookup, backward(table_and_index, embed)),
       make("index_select/forward", rows,
            [](const Shapes& s) -> Run {
-             return [w = values(s[0]), i = randint(s[0][0], s[1])] { w.index_select(0, i); };
+             return [w = values(s[0]), i = integers(s[0][0], s[1])] { w.index_select(0, i); };
            }),
       make("index_select/backward", rows,
            backward(table_and_index, [](const Inputs& in) { return in[0].index_select(0, in[1]); })),
       make("index_add/forward", rows,
            [](const Shapes& s) -> Run {
              const Tensor source = values({s[1][0], s[0][1]});
-             return [=, w = values(s[0]), i = randint(s[0][0], s[1])] { w.index_add(0, i, source); };
+             return [=, w = values(s[0]), i = integers(s[0][0], s[1])] { w.index_add(0, i, source); };
            }),
       make("index/forward", rows,
-           [](const Shapes& s) -> Run { return [w = values(s[0]), i = randint(s[0][0], s[1])] { w.index({i}); }; }),
+           [](const Shapes& s) -> Run { return [w = values(s[0]), i = integers(s[0][0], s[1])] { w.index({i}); }; }),
       make("index_put_/forward", rows,
            [](const Shapes& s) -> Run {
              const Tensor source = values({s[1][0], s[0][1]});
-             return [=, w = values(s[0]), i = randint(s[0][0], s[1])]() mutable { w.index_put_({i}, source); };
+             return [=, w = values(s[0]), i = integers(s[0][0], s[1])]() mutable { w.index_put_({i}, source); };
            }),
       make("gather/forward", square,
-           [](const Shapes& s) -> Run { return [x = values(s[0]), i = randint(s[0][1], s[0])] { x.gather(1, i); }; }),
+           [](const Shapes& s) -> Run { return [x = values(s[0]), i = integers(s[0][1], s[0])] { x.gather(1, i); }; }),
       make("scatter/forward", square,
            [](const Shapes& s) -> Run {
-             return [x = values(s[0]), i = randint(s[0][1], s[0]), y = values(s[0])] { x.scatter(1, i, y); };
+             return [x = values(s[0]), i = integers(s[0][1], s[0]), y = values(s[0])] { x.scatter(1, i, y); };
            }),
       make("scatter_add/forward", square,
            [](const Shapes& s) -> Run {
-             return [x = values(s[0]), i = randint(s[0][1], s[0]), y = values(s[0])] { x.scatter_add(1, i, y); };
+             return [x = values(s[0]), i = integers(s[0][1], s[0]), y = values(s[0])] { x.scatter_add(1, i, y); };
            }),
       make("masked_fill/forward", square,
            [](const Shapes& s) -> Run {
@@ -65,7 +65,7 @@ std::vector<Benchmark> index_benchmarks() {
       make("nonzero/forward", square,
            [](const Shapes& s) -> Run { return [mask = values(s[0]) > 0] { nonzero(mask); }; }),
       make("one_hot/forward", {{{8192}}},
-           [](const Shapes& s) -> Run { return [i = randint(64, s[0])] { one_hot(i, 64); }; }),
+           [](const Shapes& s) -> Run { return [i = integers(64, s[0])] { one_hot(i, 64); }; }),
       make("cat/forward", pair, forward([](const Inputs& in) { return cat(in, 1); })),
       make("cat/backward", pair, backward([](const Inputs& in) { return cat(in, 1); })),
       make("stack/forward", pair, forward([](const Inputs& in) { return stack(in, 0); })),

@@ -80,7 +80,7 @@ std::vector<Benchmark> layer_benchmarks() {
   out.push_back(
       {.name = "batch_norm/evaluation", .cases = normal, .bytes = read_write, .prepare = [](const Shapes& s) -> Run {
          const Inputs in = make_inputs(s);
-         const Tensor mean = zeros(s[1]), var = ones(s[1]);
+         const Tensor mean = zeros(s[1], device()), var = ones(s[1], device());
          return [=] { batch_norm(in[0], in[1], in[2], mean, var, false); };
        }});
   out.push_back(

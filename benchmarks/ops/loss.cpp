@@ -8,7 +8,7 @@ namespace {
 
 /// Logits (N, C) and a class for each row.
 Inputs logits_and_classes(const Shapes& s) {
-  return {values(s[0]).requires_grad_(), randint(s[0].back(), {s[0].front()})};
+  return {values(s[0]).requires_grad_(), integers(s[0].back(), {s[0].front()})};
 }
 
 }  // namespace
@@ -45,7 +45,9 @@ std::vector<Benchmark> loss_benchmarks() {
   pairs("binary_cross_entropy_with_logits",
         [](const Inputs& in) { return binary_cross_entropy_with_logits(in[0], in[1]); });
   out.push_back({.name = "binary_cross_entropy/forward", .cases = pair, .prepare = [](const Shapes& s) -> Run {
-                   return [x = rand(s[0]), y = rand(s[1])] { binary_cross_entropy(x, y); };
+                   return [x = values(s[0], true).sub(0.5), y = values(s[1], true).sub(0.5)] {
+                     binary_cross_entropy(x, y);
+                   };
                  }});
   out.push_back({.name = "mse_loss/backward", .cases = pair, .prepare = backward([](const Inputs& in) {
                                                                return mse_loss(in[0], in[1]);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch's side of `tandem bench --peers`: the same cases, asked for one at a time (README.md has the protocol).
 
-  python bench_torch.py [--threads N] [--channels-last]
+  python bench_torch.py [--threads N] [--channels-last] [--device cuda [--mode eager|compiled|graphs]]
 
 A case is "name shapes" ("linear/forward 64x784,128x784,128"), and means what benchmarks/ops and benchmarks/models of
 Tandem mean by it: float32, the same sizes, the same work in a call.
@@ -16,6 +16,8 @@ import torch.nn.functional as F
 from torch_models import Lenet, fashion_cnn, mlp
 
 LAYOUT = torch.contiguous_format
+MODE = "eager"  # on a GPU also compiled (torch.compile) and graphs (CUDA graphs)
+CLOCKED = ("train_step", "overhead")  # by the clock on a GPU too, as in benchmarks/program.cpp
 
 
 # ---------------------------------------------------------------- how a case is made from an op
@@ -28,10 +30,15 @@ def inputs(shapes, positive=False):
     return [x.contiguous(memory_format=LAYOUT) if x.dim() == 4 else x for x in made]
 
 
+def compiled(work):
+    return torch.compile(work) if MODE == "compiled" else work
+
+
 def forward(op, positive=False):
     def prepare(shapes):
+        op_ = compiled(lambda *x: op(*x))
         x = inputs(shapes, positive)
-        return lambda: op(*x)
+        return lambda: op_(*x)
     return prepare
 
 
@@ -40,7 +47,7 @@ def backward(op, make=None, positive=False):
     def prepare(shapes):
         x = make(shapes) if make else [a.requires_grad_() for a in inputs(shapes, positive)]
         wanted = [a for a in x if a.requires_grad]
-        y = op(*x)
+        y = compiled(lambda *a: op(*a))(*x)
         dy = values(y.shape)
         return lambda: torch.autograd.grad(y, wanted, dy, retain_graph=True)
     return prepare
@@ -249,7 +256,7 @@ def parameters(shapes):
 
 
 def adam(p):
-    return torch.optim.Adam(p, lr=1e-3)
+    return torch.optim.Adam(p, lr=1e-3, capturable=MODE == "graphs")
 
 
 def sgd(momentum):
@@ -265,13 +272,18 @@ def train_step(make_model, make_optimizer, loss, make_target):
     def prepare(shapes):
         model, x = make_model().to(memory_format=LAYOUT), inputs(shapes)[0]
         optimizer, target = make_optimizer(model.parameters()), make_target(shapes[0][0])
+        network = compiled(model)
 
-        def call():
+        def step():
             optimizer.zero_grad()
-            value = loss(model(x), target)
+            value = loss(network(x), target)
             value.backward()
             optimizer.step()
-            return value.item()
+            return value
+
+        def call():
+            return step().item()
+        call.step = step  # what a CUDA graph can hold
         return call
     return prepare
 
@@ -283,7 +295,7 @@ def classes(rows):
 MODELS = {
     "sgd/step": lambda shapes: sgd(0.9)(parameters(shapes)).step,
     "adam/step": lambda shapes: adam(parameters(shapes)).step,
-    "adamw/step": lambda shapes: torch.optim.AdamW(parameters(shapes), lr=1e-3).step,
+    "adamw/step": lambda shapes: torch.optim.AdamW(parameters(shapes), lr=1e-3, capturable=MODE == "graphs").step,
     "clip_grad_norm_/forward": clip,
     "simple_model/train_step": train_step(lambda: torch.nn.Linear(10, 1), adam, F.mse_loss,
                                           lambda rows: values((rows, 1))),
@@ -295,10 +307,51 @@ CASES = {**ELEMENTWISE, **REDUCTIONS, **LOSSES, **PRODUCTS, **LAYERS, **INDEXING
 
 
 # ---------------------------------------------------------------- protocol
-def seconds_per_call(call, iterations):
+def captured(call):
+    """The same as a CUDA graph that is replayed."""
+    step, graph = getattr(call, "step", call), torch.cuda.CUDAGraph()
+    for _ in range(3):
+        step()
+    with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
+        result = step()
+    if step is call:
+        return graph.replay
+
+    def replay():
+        graph.replay()
+        return result.item()
+    return replay
+
+
+FLUSH = []
+
+
+def seconds_on_gpu(call, iterations):
+    """By events, the L2 cache overwritten before each call."""
+    if not FLUSH:
+        FLUSH.append(torch.empty(2 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.uint8))
+    count = min(iterations, 200)
+    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
+    for start, end in events:
+        FLUSH[0].zero_()
+        start.record()
+        call()
+        end.record()
+    torch.cuda.synchronize()
+    return sum(start.elapsed_time(end) for start, end in events) * 1e-3 / count
+
+
+def seconds_per_call(name, call, iterations):
+    on_gpu = torch.get_default_device().type == "cuda"
+    if on_gpu and not any(part in name for part in CLOCKED):
+        return seconds_on_gpu(call, iterations)
+    if on_gpu:
+        torch.cuda.synchronize()
     start = time.perf_counter()
     for _ in range(iterations):
         call()
+    if on_gpu:
+        torch.cuda.synchronize()
     return (time.perf_counter() - start) / iterations
 
 
@@ -310,26 +363,43 @@ def answer(words, ready):
         if name not in CASES:
             return "unknown"
         torch.manual_seed(0)
-        call = CASES[name]([tuple(int(n) for n in sizes.split("x")) for sizes in shapes.split(",")])
+        try:
+            call = CASES[name]([tuple(int(n) for n in sizes.split("x")) for sizes in shapes.split(",")])
+            for _ in range(3):
+                call()
+            if MODE == "graphs":
+                call = captured(call)
+        except Exception as error:  # not every case can be compiled or captured
+            if MODE == "eager":
+                raise
+            print(f"{MODE}: {name}: {error}".splitlines()[0], file=sys.stderr)
+            return "unknown"
         ready[name, shapes] = call
-        for _ in range(3):
-            call()
-        one = seconds_per_call(call, 1)
-        return repr(seconds_per_call(call, max(1, min(10000, int(0.005 / max(one, 1e-9))))))
+        one = seconds_per_call(name, call, 1)
+        return repr(seconds_per_call(name, call, max(1, min(10000, int(0.005 / max(one, 1e-9))))))
     if words[0] == "time":
         iterations, name, shapes = words[1:]
         call = ready[name, shapes]
         call()
-        return repr(seconds_per_call(call, int(iterations)))
+        return repr(seconds_per_call(name, call, int(iterations)))
     return f"error: {' '.join(words)}"
 
 
 def main():
-    global LAYOUT
+    global LAYOUT, MODE
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--channels-last", action="store_true")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--mode", choices=("eager", "compiled", "graphs"), default="eager")
+    parser.add_argument("--precision", choices=("highest", "high", "medium"), default="highest")
     options = parser.parse_args()
+    MODE = options.mode
+    torch.set_default_device(options.device)
+    torch.set_float32_matmul_precision(options.precision)
+    torch.backends.cudnn.allow_tf32 = options.precision != "highest"
+    if MODE == "graphs":  # all on one stream that can be captured: a backward runs where its forward ran
+        torch.cuda.set_stream(torch.cuda.Stream())
     torch.set_num_threads(options.threads)
     if options.channels_last:
         LAYOUT = torch.channels_last

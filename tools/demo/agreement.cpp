@@ -35,7 +35,8 @@ void train_reference(const Net& net, const std::string& mode, int shards, const 
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
   for (int step = 0; step < steps; ++step) {
     const data::Example<> batch = batch_of(data, batch_size, step);
-    const Tensor &x = batch.data, &y = batch.target;
+    const Device device = net->parameters()[0].device();
+    const Tensor x = batch.data.to(device), y = batch.target.to(device);
     optimizer.zero_grad();
     for (int r = 0; r < shards; ++r) {
       if (mode == "dp") {
@@ -58,8 +59,8 @@ void train_reference(const Net& net, const std::string& mode, int shards, const 
 double largest_difference(const DemoSettings& s, const std::string& mode, const FashionMNIST& data, int steps,
                           const std::function<void(nn::Module&)>& meddle) {
   const Net net = fresh_net(s);
-  if (mode == "ddp_local") net->to(Device(kCPU, distributed::get_rank()));
-  const Way way = make_way(mode, net, s.devices);
+  net->to(home(mode, s));
+  const Way way = make_way(mode, net, s);
   way.set_training(false);
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
   for (int step = 0; step < steps; ++step) {
@@ -73,12 +74,13 @@ double largest_difference(const DemoSettings& s, const std::string& mode, const 
   if (meddle) meddle(*net);
   if (way.rank != 0) return 0;
   const Net reference = fresh_net(s);
+  reference->to(s.device_of(0));
   train_reference(reference, mode, mode == "dp" ? s.devices : way.ranks, data, s.batch_size, steps);
   const NoGradGuard guard;
   double largest = 0;
   const std::vector<Tensor> one = net->parameters(), other = reference->parameters();
   for (size_t i = 0; i < one.size(); ++i) {
-    const Tensor difference = one[i].detach().to(kCPU).to(kFloat64) - other[i].detach().to(kFloat64);
+    const Tensor difference = one[i].detach().to(kCPU).to(kFloat64) - other[i].detach().to(kCPU).to(kFloat64);
     largest = std::max(largest, difference.abs().max().item<double>());
   }
   return largest;

@@ -25,6 +25,26 @@ void check_place(const char* option, const std::string& path) {
                std::strerror(errno));
 }
 
+/// GPUs where there are any; emulated ones only when they are asked for.
+void choose_device(DemoSettings& s) {
+  const bool emulated = gpu::implementation() == std::string("emulated");
+  if (s.device.empty()) s.device = cuda::is_available() && !emulated ? "cuda" : "cpu";
+  TANDEM_CHECK(s.device == "cpu" || cuda::is_available(),
+               "demo: --device cuda was asked for, and there is no GPU: ", gpu::unavailable_reason());
+  const bool several = s.device == "cuda" && !emulated;
+  if (s.devices == 0) s.devices = several ? cuda::device_count() : 2;
+  if (s.ranks == 0) s.ranks = several && cuda::device_count() > 1 ? cuda::device_count() : 2;
+  TANDEM_CHECK(s.device == "cpu" || s.devices <= cuda::device_count(), "demo: --devices is ", s.devices,
+               ", and there are ", cuda::device_count(), " GPUs");
+}
+void print_device(const DemoSettings& s) {
+  if (s.device == "cpu") {
+    std::printf("on the CPU%s\n", cuda::is_available() ? "; --device cuda takes the GPUs" : "");
+    return;
+  }
+  std::printf("on %d GPU(s): %s\n", cuda::device_count(), cuda::get_device_properties().name.c_str());
+}
+
 void check_settings(DemoSettings& s) {
   const std::string asked = s.data;
   s.data = find_fashion_mnist(asked);
@@ -60,22 +80,22 @@ class ScratchFolder {
 };
 
 /// The ranks are this program again, each with the hidden option --rank-result.
-DemoRun train_in_processes(const DemoSettings& s) {
+DemoRun train_in_processes(const DemoSettings& s, const std::string& mode) {
   const ScratchFolder folder;
   const std::string result = folder.path() + "/rank0.json";
-  std::vector<std::string> command = {"/proc/self/exe", "demo", "--mode", "ddp_gloo", "--rank-result", result};
+  std::vector<std::string> command = {"/proc/self/exe", "demo", "--mode", mode, "--rank-result", result};
   const auto add = [&](const char* option, const std::string& value) {
     command.emplace_back(option);
     command.push_back(value);
   };
   add("--model", s.model), add("--data", s.data), add("--seed", std::to_string(s.seed));
   add("--epochs", std::to_string(s.epochs)), add("--batch-size", std::to_string(s.batch_size));
-  add("--ranks", std::to_string(s.ranks));
+  add("--ranks", std::to_string(s.ranks)), add("--device", s.device);
   if (s.threads > 0) add("--threads", std::to_string(std::max(1, s.threads / s.ranks)));
   if (!s.load.empty()) add("--load", s.load);
-  if (!s.save.empty() && s.modes[0] == "ddp_gloo") add("--save", s.save);
+  if (!s.save.empty() && s.modes[0] == mode) add("--save", s.save);
   const int status = run_processes(s.ranks, command);
-  TANDEM_CHECK(status == 0, "demo: a rank of ddp_gloo failed with exit status ", status);
+  TANDEM_CHECK(status == 0, "demo: a rank of ", mode, " failed with exit status ", status);
   return read_run(result);
 }
 
@@ -89,51 +109,62 @@ DemoRun train_in_threads(const DemoSettings& s, const DemoData& data) {
   return run;
 }
 
-/// "ddp" stands for both of its backends; --backend leaves one.
-std::vector<std::string> chosen_modes(const std::vector<std::string>& asked, const std::string& backend) {
+/// Why a mode cannot be; empty if it can.
+std::string obstacle(const std::string& mode, const DemoSettings& s) {
+  if (mode == "ddp_gloo" && !distributed::is_gloo_available()) return "this build has no Gloo";
+  if (mode != "ddp_nccl") return {};
+  if (s.device != "cuda") return "NCCL needs GPUs";
+  if (!distributed::is_nccl_available()) return "there is no NCCL library";
+  if (s.ranks > cuda::device_count()) return "NCCL needs a GPU for each rank";
+  return {};
+}
+/// "ddp" stands for all of its backends; --backend leaves one.
+std::vector<std::string> chosen_modes(const DemoSettings& s) {
   std::vector<std::string> modes;
-  for (const std::string& mode : asked)
-    for (const char* each : {"single", "dp", "ddp_gloo", "ddp_local"}) {
+  for (const std::string& mode : s.modes)
+    for (const char* each : {"single", "dp", "ddp_nccl", "ddp_gloo", "ddp_local"}) {
       const bool ddp = std::strncmp(each, "ddp", 3) == 0;
       if (mode != each && mode != "all" && !(mode == "ddp" && ddp)) continue;
-      if (ddp && !backend.empty() && each != "ddp_" + backend) continue;
-      if (std::string(each) == "ddp_gloo" && mode != each && !distributed::is_gloo_available()) {
-        std::printf("ddp_gloo is left out: this build has no Gloo\n");
+      if (ddp && !s.backend.empty() && each != "ddp_" + s.backend) continue;
+      if (const std::string why = obstacle(each, s); !why.empty() && mode != each) {
+        if (s.device == "cuda" || std::string(each) != "ddp_nccl")
+          std::printf("%s is left out: %s\n", each, why.c_str());
         continue;
       }
       if (std::find(modes.begin(), modes.end(), each) == modes.end()) modes.emplace_back(each);
     }
-  TANDEM_CHECK(!modes.empty(), "demo: --mode and --backend ", backend, " leave nothing to train");
+  TANDEM_CHECK(!modes.empty(), "demo: --mode and --backend ", s.backend, " leave nothing to train");
   return modes;
 }
 
 }  // namespace
 
 void demo(DemoSettings s) {
-  s.modes = chosen_modes(s.modes, s.backend);
+  choose_device(s);
+  s.modes = chosen_modes(s);
   check_settings(s);
   if (s.threads > 0) set_num_threads(s.threads);
   if (!s.rank_result.empty()) {
-    distributed::init_process_group("gloo");
+    const std::string& mode = s.modes[0];
+    distributed::init_process_group(mode.substr(std::strlen("ddp_")));
     s.pictures = false;
-    const DemoRun run = train(s, DemoData(s.data), "ddp_gloo");
+    const DemoRun run = train(s, DemoData(s.data), mode);
     if (distributed::get_rank() == 0) write_run(s.rank_result, run);
     distributed::destroy_process_group();
     return;
   }
+  print_device(s);
   set_cpu_device_count(std::max({cpu_device_count(), s.devices, s.ranks}));
   const DemoData data(s.data);
   std::vector<DemoRun> runs;
   for (const std::string& mode : s.modes) {
-    const bool ranks = mode == "ddp_gloo" || mode == "ddp_local";
+    const bool processes = mode == "ddp_gloo" || mode == "ddp_nccl", ranks = processes || mode == "ddp_local";
     std::printf("%s%s by %s", runs.empty() ? "" : "\n", s.model.c_str(), mode.c_str());
-    if (mode == "dp") std::printf(" over %d virtual devices", s.devices);
-    if (ranks) std::printf(" over %d %s", s.ranks, mode == "ddp_gloo" ? "processes" : "threads");
+    if (mode == "dp") std::printf(" over %d %s", s.devices, s.device == "cpu" ? "virtual devices" : "GPU(s)");
+    if (ranks) std::printf(" over %d %s", s.ranks, processes ? "processes" : "threads");
     std::printf(": batch %lld, %d thread(s)\n", static_cast<long long>(s.batch_size), get_num_threads());
     std::fflush(stdout);
-    runs.push_back(mode == "ddp_gloo" ? train_in_processes(s)
-                   : ranks            ? train_in_threads(s, data)
-                                      : train(s, data, mode));
+    runs.push_back(processes ? train_in_processes(s, mode) : ranks ? train_in_threads(s, data) : train(s, data, mode));
   }
   print_table(runs);
   if (!s.json.empty()) write_json(s.json, s, runs);

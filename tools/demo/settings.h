@@ -4,16 +4,25 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/device.h"
+
 namespace tandem::tools {
 
 struct DemoSettings {
   std::string model = "fashion_cnn", data, save, load, json;
-  std::vector<std::string> modes = {"all"};  // single, dp, ddp_gloo, ddp_local; ddp: both of these; all
-  std::string backend;                       // gloo or local: the one that "ddp" and "all" keep
+  std::vector<std::string> modes = {"all"};  // single, dp, ddp_gloo, ddp_local, ddp_nccl; ddp: all of these; all
+  std::string backend;                       // gloo, local or nccl: the one that "ddp" and "all" keep
+  std::string device;                        // cpu or cuda; empty: GPUs where there are any that are not emulated
   std::string rank_result;                   // not empty: this process is a rank, and writes its run there
-  int epochs = 1, threads = 0, devices = 2, ranks = 2;
+  int epochs = 1, threads = 0;
+  int devices = 0, ranks = 0;  // 0: two, or as many as there are GPUs
   int64_t batch_size = 128;
   uint64_t seed = 1;
+  /// The device of that number, of those that are computed on; ranks may be more than GPUs.
+  Device device_of(int index) const {
+    const Device type(device.empty() ? "cpu" : device);
+    return Device(type.type(), type.is_cpu() ? index : index % cuda::device_count());
+  }
   bool pictures = true;  // a few test images with what the first mode's network takes them for
 };
 

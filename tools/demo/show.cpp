@@ -25,7 +25,7 @@ void draw(const Way& way, const FashionMNIST& test) {
   const NoGradGuard guard;
   way.set_training(false);
   const Tensor images = test.images().narrow(0, 0, count);
-  const Tensor predicted = way.predict(images).argmax(1);
+  const Tensor predicted = way.predict(images.to(way.devices[0])).argmax(1).to(kCPU);
   for (int64_t row = 0; row < 28; row += 2) {
     for (int64_t i = 0; i < count; ++i) {
       for (int64_t column = 0; column < 28; ++column) {
@@ -123,6 +123,7 @@ void write_json(const std::string& path, const DemoSettings& s, const std::vecto
                        {"seed", s.seed},
                        {"devices", s.devices},
                        {"ranks", s.ranks},
+                       {"device", s.device},
                        {"threads", get_num_threads()},
                        {"data", s.data}}}});
 }

@@ -12,12 +12,7 @@
 namespace tandem::tools {
 namespace {
 
-std::vector<Device> first_devices(int count) {
-  std::vector<Device> devices;
-  devices.reserve(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) devices.emplace_back(kCPU, i);
-  return devices;
-}
+constexpr int64_t kStepsBetweenLooks = 20;  // at a loss that is on a GPU
 
 /// Bytes between devices or ranks so far, of this rank.
 int64_t bytes_moved(const std::string& mode) {
@@ -27,7 +22,7 @@ int64_t bytes_moved(const std::string& mode) {
 /// The sum over ranks.
 double over_ranks(const Way& way, double value) {
   if (way.ranks == 1) return value;
-  const Tensor sum = full({}, value, kFloat64);
+  const Tensor sum = full({}, value, TensorOptions(kFloat64).device(distributed::default_group()->device()));
   distributed::all_reduce(sum);
   return sum.item<double>();
 }
@@ -42,7 +37,7 @@ double accuracy(const Way& way, const FashionMNIST& test) {
   int64_t right = 0;
   for (int64_t at = n * way.rank / way.ranks; at < end; at += 500) {
     const int64_t rows = std::min<int64_t>(500, end - at);
-    const Tensor predicted = way.predict(images.narrow(0, at, rows)).argmax(1).to(kCPU);
+    const Tensor predicted = way.predict(images.narrow(0, at, rows).to(way.devices[0])).argmax(1).to(kCPU);
     right += (predicted == labels.narrow(0, at, rows)).sum().item<int64_t>();
   }
   way.set_training(true);
@@ -55,8 +50,9 @@ std::vector<double> peaks(const Way& way) {
   if (way.ranks == 1) return mib;
   std::vector<Tensor> all;
   all.reserve(static_cast<size_t>(way.ranks));
-  for (int r = 0; r < way.ranks; ++r) all.push_back(empty({}, kFloat64));
-  distributed::all_gather(all, full({}, mib[0], kFloat64));
+  const TensorOptions number = TensorOptions(kFloat64).device(distributed::default_group()->device());
+  for (int r = 0; r < way.ranks; ++r) all.push_back(empty({}, number));
+  distributed::all_gather(all, full({}, mib[0], number));
   mib.clear();
   for (const Tensor& peak : all) mib.push_back(peak.item<double>());
   return mib;
@@ -70,33 +66,47 @@ void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t
     begin_epoch(epoch);
     const auto start = std::chrono::steady_clock::now();
     int64_t done = 0;
+    Tensor loss;
     for (auto& batch : loader) {
       optimizer.zero_grad();
-      const Tensor loss = way.backward(batch.data, batch.target);
+      loss = way.backward(batch.data, batch.target);
       optimizer.step();
       ++steps;
       done = std::min(samples, done + batch.data.size(0) * way.ranks);
+      if (loss.is_cuda() && steps % kStepsBetweenLooks != 0 && done < samples) continue;  // a GPU is not waited for
       run.final_loss = loss.item<double>();
       if (way.rank == 0) progress.show(done, run.final_loss);
     }
+    if (loss.defined()) run.final_loss = loss.item<double>();
+    for (const Device device : way.devices)
+      if (device.is_cuda()) cuda::synchronize(device);
     run.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 }
 
 }  // namespace
 
-Way make_way(const std::string& mode, const Net& net, int devices) {
+Device home(const std::string& mode, const DemoSettings& s) {
+  if (mode == "ddp_nccl") return distributed::default_group()->device();
+  // Ranks compute on a device each: of threads, so that its memory is counted by itself.
+  if (mode == "ddp_local" || (mode == "ddp_gloo" && s.device_of(0).is_cuda()))
+    return s.device_of(distributed::get_rank());
+  return s.device_of(0);
+}
+
+Way make_way(const std::string& mode, const Net& net, const DemoSettings& s) {
   Way way{net, {}, {}, {}, {net->parameters()[0].device()}};
   if (mode == "single") {
-    way.backward = [net](const Tensor& x, const Tensor& y) {
-      const Tensor loss = net->loss(net(x), y);
+    way.backward = [net, device = way.devices[0]](const Tensor& x, const Tensor& y) {
+      const Tensor loss = net->loss(net(x.to(device)), y.to(device));
       loss.backward();
       return loss;
     };
     way.predict = [net](const Tensor& x) { return net(x); };
     way.set_training = [net](bool on) { net->train(on); };
   } else if (mode == "dp") {
-    way.devices = first_devices(devices);
+    way.devices.clear();
+    for (int i = 0; i < s.devices; ++i) way.devices.push_back(s.device_of(i));
     const auto dp = std::make_shared<nn::parallel::DataParallel<Net>>(net, way.devices);
     const auto part = [net](const Tensor& output, const Tensor& target) {
       return nn::parallel::LossPart(net->loss(output, target, Reduction::sum),
@@ -129,19 +139,23 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
   manual_seed(s.seed);
   Net net(s.model);
   if (!s.load.empty()) load_module(net->network(), s.load);
-  // Ranks that are threads compute on a device each, so that its memory is counted by itself.
-  if (mode == "ddp_local") net->to(Device(kCPU, distributed::get_rank()));
-  Way way = make_way(mode, net, s.devices);
+  const Device device = home(mode, s);
+  net->to(device);
+  Way way = make_way(mode, net, s);
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
   DemoRun run;
   run.mode = mode;
   int64_t steps = 0;
   for (const Device device : way.devices) reset_peak_memory_stats(device);
   const int64_t moved_before = bytes_moved(mode);
+  data::DataLoaderOptions loading;
+  loading.workers(1);
+  if (device.is_cuda() && mode == "dp") loading.pin_memory(true);  // the shards go on from there
+  if (device.is_cuda() && mode != "dp") loading.device(device);
   const auto stacked = FashionMNIST(data.train).map(data::transforms::Stack<>());
   if (way.ranks == 1) {
     auto loader = data::make_data_loader<data::samplers::RandomSampler>(
-        stacked, data::DataLoaderOptions(static_cast<size_t>(s.batch_size)).workers(1));
+        stacked, loading.batch_size(static_cast<size_t>(s.batch_size)));
     train_epochs(
         s, way, *loader, samples, optimizer, [](int) {}, run, steps);
   } else {
@@ -150,8 +164,7 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
     const data::samplers::DistributedSampler sampler(static_cast<size_t>(samples), static_cast<size_t>(way.ranks),
                                                      static_cast<size_t>(way.rank), options);
     auto loader = data::make_data_loader(
-        stacked, sampler,
-        data::DataLoaderOptions(static_cast<size_t>(std::max<int64_t>(s.batch_size / way.ranks, 1))).workers(1));
+        stacked, sampler, loading.batch_size(static_cast<size_t>(std::max<int64_t>(s.batch_size / way.ranks, 1))));
     const auto begin_epoch = [&loader](int epoch) { loader->sampler().set_epoch(static_cast<size_t>(epoch)); };
     train_epochs(s, way, *loader, samples, optimizer, begin_epoch, run, steps);
   }

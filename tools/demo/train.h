@@ -38,10 +38,12 @@ struct Way {
   std::vector<Device> devices;  // that this process or thread computes on
   int rank = 0, ranks = 1;
 };
-/// Trains by one way, all of it in this process: single, dp, or one rank of ddp_gloo or ddp_local, whose process group
+/// Trains by one way, all of it in this process: single, dp, or one rank of ddp_*, whose process group
 /// there is by now. On rank 0 the result counts.
 DemoRun train(const DemoSettings& settings, const DemoData& data, const std::string& mode);
 /// Of single, dp, and, in an initialised group, ddp_*: a way to train a network that exists.
-Way make_way(const std::string& mode, const Net& net, int devices);
+Way make_way(const std::string& mode, const Net& net, const DemoSettings& settings);
+/// Where the network of this process or rank belongs.
+Device home(const std::string& mode, const DemoSettings& settings);
 
 }  // namespace tandem::tools
