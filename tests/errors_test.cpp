@@ -205,9 +205,9 @@ TEST_CASE("CUDA asked of a build without it says so", "[errors]") {
   if (cuda::is_available()) return;
   nn::Linear layer(3, 1);
   check({
-      {"factory", [] { ones({1}, kCUDA); }, {"cuda:0", "without CUDA"}},
-      {"to", [] { ones({1}).to(kCUDA); }, {"cuda:0", "without CUDA"}},
-      {"module", [&] { layer->to(kCUDA); }, {"cuda:0", "without CUDA"}},
+      {"factory", [] { ones({1}, kCUDA); }, {"cuda:0", "no GPU"}},
+      {"to", [] { ones({1}).to(kCUDA); }, {"cuda:0", "no GPU"}},
+      {"module", [&] { layer->to(kCUDA); }, {"cuda:0", "no GPU"}},
   });
   CHECK(layer->weight.device() == Device(kCPU));
 }

@@ -47,7 +47,7 @@ std::vector<Fixture> load() {
 
 std::vector<double> elements(const Tensor& t) {
   const NoGradGuard guard;
-  const Tensor wide = t.to(kFloat64).contiguous();
+  const Tensor wide = t.cpu().to(kFloat64).contiguous();
   return {wide.data<double>(), wide.data<double>() + wide.numel()};
 }
 
@@ -75,7 +75,7 @@ Tensor make_input(const InputSpec& spec, size_t k, DType real) {
   const DType dtype = spec.kind == InputSpec::Kind::real      ? real
                       : spec.kind == InputSpec::Kind::boolean ? kBool
                                                               : kInt64;
-  t = t.to(dtype);
+  t = t.to(test_device(), dtype);
   return spec.differentiable() ? t.requires_grad_(is_floating_point(dtype)) : t;
 }
 
@@ -89,8 +89,7 @@ Tensor scattered_copy(const Tensor& x) {
   }
   reversed.push_back(2);
   const NoGradGuard guard;
-  const Tensor room =
-      full(reversed, x.is_floating_point() ? Scalar(std::nan("")) : Scalar(77), TensorOptions(x.dtype()));
+  const Tensor room = full(reversed, x.is_floating_point() ? Scalar(std::nan("")) : Scalar(77), x.options());
   Tensor y = core::permute(core::select(room, -1, 1), order);
   copy_elements(x.detach(), y);
   return y.requires_grad_(x.requires_grad());
@@ -107,7 +106,7 @@ Ran run_case(const OpCase& row, const std::vector<Tensor>& inputs, bool scattere
     Tensor seed = core::empty(y.sizes(), kFloat64, kCPU);
     for (int64_t i = 0; i < seed.numel(); ++i)
       seed.data<double>()[i] = value(i, kOutputGradientSalt + static_cast<uint32_t>(j));
-    seed = seed.to(y.dtype());
+    seed = seed.to(y.device(), y.dtype());
     ys.push_back(y), seeds.push_back(scattered_seeds ? scattered_copy(seed) : seed);
   }
   if (ys.empty()) return ran;
@@ -148,7 +147,7 @@ void compare(const std::string& what, const Tensor& got, const Fixture::Sum& wan
 }
 
 uint64_t digest(const Tensor& t, uint64_t start) {
-  const Tensor dense = t.detach().contiguous();
+  const Tensor dense = t.detach().cpu().contiguous();
   const auto* bytes = static_cast<const unsigned char*>(dense.raw_data());
   for (int64_t i = 0; i < dense.nbytes(); ++i) start = (start ^ bytes[i]) * 1099511628211u;
   return start;

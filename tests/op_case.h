@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tandem/core/tensor.h"
+#include "tandem/tests/device.h"
 #include "tandem/tests/formula.h"
 
 namespace tandem::test {
@@ -63,7 +64,8 @@ const std::vector<Fixture>& fixtures();
 /// @throws Error when there is none of that name
 const Fixture& fixture(const char* name);
 
-/// The numbers of a spec (input k has salt k + 1) as a tensor: real ones of `real`, integers int64, bool.
+/// The numbers of a spec (input k has salt k + 1) as a tensor on test_device(): real ones of `real`, integers int64,
+/// bool.
 Tensor make_input(const InputSpec& spec, size_t k, DType real);
 /// A tensor of the same elements whose strides are those of no contiguous one.
 Tensor scattered_copy(const Tensor& x);

@@ -41,7 +41,7 @@ void compare_with_fixture(const Ran& ran, const Fixture& f, DType real, double t
 void compare_elements(const std::string& what, const Tensor& a, const Tensor& b, double relative, double absolute) {
   TANDEM_CHECK(a.sizes() == b.sizes(), what, " has shape ", a.sizes(), " and not ", b.sizes());
   const NoGradGuard guard;
-  const Tensor x = a.to(kFloat64).contiguous(), y = b.to(kFloat64).contiguous();
+  const Tensor x = a.cpu().to(kFloat64).contiguous(), y = b.cpu().to(kFloat64).contiguous();
   for (int64_t i = 0; i < x.numel(); ++i) {
     const double p = x.data<double>()[i], q = y.data<double>()[i];
     if (p == q || (std::isnan(p) && std::isnan(q))) continue;

@@ -112,7 +112,7 @@ TEST_CASE("a request that cannot be met names device and bytes, and leaves the c
 TEST_CASE("devices outside the range are refused", "[core][allocator]") {
   REQUIRE_THROWS_WITH(allocate(-1, 8), Contains("-1") && Contains("0 to 63"));
   REQUIRE_THROWS_WITH(allocate(64, 8), Contains("64"));
-  REQUIRE_THROWS_WITH(memory_stats(Device(kCUDA, 0)), Contains("memory_stats") && Contains("cuda:0"));
+  REQUIRE_THROWS_WITH(memory_stats(Device(kCUDA, 63)), Contains("cuda:63"));
 }
 
 TEST_CASE("threads take and free each other's blocks", "[core][allocator]") {

@@ -61,7 +61,7 @@ TEST_CASE("max pooling takes the first of the largest, or the last NaN, and hand
       const Tensor x = values({c.planes, c.height, c.width}, dtype), dy = randn(sizes, dtype);
       Tensor y = empty(sizes, dtype), index = empty(sizes, kInt64), dx = empty(x.sizes(), dtype);
       kernels::cpu::max_pool2d(x, c.shape, y, index);
-      kernels::cpu::max_pool2d_backward(dy, index, dx);
+      kernels::cpu::max_pool2d_backward(dy, index, c.shape, dx);
       std::vector<double> gradient(static_cast<size_t>(x.numel()));
       int64_t wrong = 0;
       for (int64_t i = 0; i < y.numel(); ++i) {

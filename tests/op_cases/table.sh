@@ -23,14 +23,28 @@ reports=$1 benchmarks=${2:-}
 } | grep -vx name | sort -u >"${TMPDIR:-/tmp}/tandem_ops.$$"
 trap 'rm -f "${TMPDIR:-/tmp}/tandem_ops.$$"' EXIT
 
+# What a GPU has been seen to do: "# DATE ...", then lines of a report ("row gpu").
+gpu=() gpu_date=
+if [ -e "$root/benchmarks/results/gpu_ops.txt" ]; then
+  gpu=("$root/benchmarks/results/gpu_ops.txt")
+  gpu_date=$(sed -nE '1s/^# ([0-9-]+).*/\1/p' "${gpu[0]}")
+fi
 compgen -G "$reports/*" >/dev/null || { echo "no reports in $reports; run the tests named 'ops:' first" >&2; exit 2; }
 awk -v with_benchmarks="${benchmarks:+1}" '
   BEGIN {
-    split("float64 float32 float16 bfloat16 integers gradcheck gradgradcheck fixture strided empty threads benchmark", column, " ")
-    split("f64 f32 f16 bf16 int gradcheck gradgradcheck fixture strided empty threads benchmark", title, " ")
-    columns = with_benchmarks ? 12 : 11
+    split("float64 float32 float16 bfloat16 integers gradcheck gradgradcheck fixture strided empty threads cuda_kernel emulated gpu benchmark", column, " ")
+    split("f64 f32 f16 bf16 int gradcheck gradgradcheck fixture strided empty threads CUDA emulated GPU benchmark", title, " ")
+    columns = with_benchmarks ? 15 : 14
+    title[14] = gpu_date == "" ? "GPU" : "GPU:" gpu_date
   }
   function op_of(name) { sub("/.*", "", name); return name }
+  # Why an op that was checked nowhere has an empty cell. A kernel without a twin for CUDA is a link error.
+  function default_reason(col) {
+    if (col == "cuda_kernel") return with_cuda ? "made of other ops, no kernel of its own" : "a build without CUDA"
+    if (col == "emulated" && !with_cuda) return "a build without CUDA"
+    if (col == "gpu" && gpu_date == "") return "no results of a GPU yet (benchmarks/gpu_report.sh makes them)"
+    return ""
+  }
   function set_reason(op, col, why) { reason[op, col] = why }
   FILENAME ~ /tandem_ops/ { ops[$1]; next }
   FILENAME ~ /holes.txt$/ {
@@ -40,12 +54,14 @@ awk -v with_benchmarks="${benchmarks:+1}" '
     for (i = 1; i <= n; i++) for (j = 1; j <= m; j++) { stated[some[i], cols[j]] = why; named[some[i]] }
     next
   }
+  /^#/ { next }
   FILENAME == benchmark_file {
     done[op_of($1), "benchmark"]
     if ($1 ~ /\/backward$/) done[op_of($1) "_backward", "benchmark"]  # the kernel that this calls
     next
   }
   {
+    if ($2 == "cuda_kernel") { with_cuda = 1; done[$1, $2]; next }
     op = op_of($1); ops[op]; seen[op]
     if (NF == 2) done[op, $2]
     else { why = $0; sub(/^[^ ]+ +[^ ]+ +/, "", why); if (why !~ /^large:/) set_reason(op, $2, why) }
@@ -71,6 +87,7 @@ awk -v with_benchmarks="${benchmarks:+1}" '
         if ((op, col) in done) cell = "yes"
         else {
           why = (op, col) in stated ? stated[op, col] : ("*", col) in stated ? stated["*", col] : reason[op, col]
+          if (why == "") why = default_reason(col)
           cell = why == "" ? "HOLE" : "-"
           if (why == "") { holes = holes sprintf("%s: %s is neither checked nor is there a reason\n", op, col); bad++ }
           else { key = title[c] ": " why; if (!(key in left)) keys[++nkeys] = key; left[key] = left[key] " " op }
@@ -86,4 +103,4 @@ awk -v with_benchmarks="${benchmarks:+1}" '
     if (bad) { printf "\n%d holes:\n%s", bad, holes; exit 1 }
     printf "\n%d ops, no hole without a reason\n", count
   }
-' benchmark_file="$benchmarks" "${TMPDIR:-/tmp}/tandem_ops.$$" "$here/holes.txt" ${benchmarks:+"$benchmarks"} "$reports"/*
+' benchmark_file="$benchmarks" gpu_date="$gpu_date" "${TMPDIR:-/tmp}/tandem_ops.$$" "$here/holes.txt" ${benchmarks:+"$benchmarks"} "${gpu[@]}" "$reports"/*

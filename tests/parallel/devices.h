@@ -1,4 +1,4 @@
-// Virtual devices for a test.
+// Devices for a test.
 #pragma once
 #include <vector>
 
@@ -6,11 +6,17 @@
 
 namespace tandem::test {
 
-/// As many virtual devices as it says, for as long as it lives.
+/// The CPU, and GPUs where there are four: emulated ones, as a rule.
+inline std::vector<DeviceType> device_types() {
+  if (cuda::device_count() >= 4) return {kCPU, kCUDA};
+  return {kCPU};
+}
+
+/// As many devices as it says, for as long as it lives: virtual ones of the CPU, or the first GPUs.
 struct Devices {
-  explicit Devices(int count) : before(cpu_device_count()) {
-    set_cpu_device_count(count);
-    for (int i = 0; i < count; ++i) list.emplace_back(kCPU, i);
+  explicit Devices(int count, DeviceType type = kCPU) : before(cpu_device_count()) {
+    if (type == kCPU) set_cpu_device_count(count);
+    for (int i = 0; i < count; ++i) list.emplace_back(type, i);
   }
   ~Devices() { set_cpu_device_count(before); }
   Devices(const Devices&) = delete;

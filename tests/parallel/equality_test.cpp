@@ -29,9 +29,10 @@ TANDEM_MODULE(ConvNet);
 struct Batch {
   Tensor x, target;
 };
-std::vector<Batch> make_batches(int64_t rows, int count, DType dtype) {
+std::vector<Batch> make_batches(int64_t rows, int count, DType dtype, Device device = kCPU) {
   std::vector<Batch> batches;
-  for (int i = 0; i < count; ++i) batches.push_back({randn({rows, 1, 28, 28}).to(dtype), randint(0, 10, {rows})});
+  for (int i = 0; i < count; ++i)
+    batches.push_back({randn({rows, 1, 28, 28}).to(device, dtype), randint(0, 10, {rows}).to(device)});
   return batches;
 }
 std::unique_ptr<optim::Optimizer> make_optimizer(bool adam, const nn::Module& module) {
@@ -46,7 +47,7 @@ template <class Net, class ShardLoss> void accumulate_shards(Net& net, const Bat
   std::vector<Tensor> after_first;
   int64_t first = 0;
   for (size_t r = 0; r < sizes.size(); ++r) {
-    const GeneratorGuard guard(default_generator(kCPU, r));
+    const GeneratorGuard guard(default_generator(batch.x.device(), r));
     loss(net->forward(batch.x.narrow(0, first, sizes[r])), batch.target.narrow(0, first, sizes[r])).backward();
     first += sizes[r];
     if (r == 0)
@@ -67,16 +68,17 @@ void require_equal(const nn::Module& a, const nn::Module& b) {
 /// Trains both ways, and compares parameters and buffers after every step.
 template <class Net>
 void compare(const std::vector<Device>& devices, DType dtype, bool train, bool adam, bool log_probabilities) {
-  CAPTURE(devices.size(), dtype, train, adam);
+  const Device device = devices[0];
+  CAPTURE(device, devices.size(), dtype, train, adam);
   manual_seed(7);
   Net single;
-  single->to(dtype);
+  single->to(device, dtype);
   single->train(train);
   const auto copied = std::dynamic_pointer_cast<typename Net::ContainedType>(single->clone());
   DataParallel dp(copied, devices);
   const auto one = make_optimizer(adam, *single), many = make_optimizer(adam, dp);
   for (const int64_t rows : {8, 11}) {  // 11 rows: shards of 6 and 5; 4, 4, 3; 3, 3, 3, 2
-    const std::vector<Batch> batches = make_batches(rows, 2, dtype);
+    const std::vector<Batch> batches = make_batches(rows, 2, dtype, device);
     for (size_t i = 0; i < batches.size(); ++i) {
       const Batch& batch = batches[i];
       const auto n = static_cast<double>(rows);
@@ -87,11 +89,11 @@ void compare(const std::vector<Device>& devices, DType dtype, bool train, bool a
                                              : cross_entropy(out, target, {}, Reduction::sum);
         return sum / n;
       });
-      const uint64_t drawn = default_generator().get_state().offset;
+      const uint64_t drawn = default_generator(device).get_state().offset;
       manual_seed(100 + i);
       const Tensor out = dp(batch.x);
       (log_probabilities ? nll_loss(out, batch.target) : cross_entropy(out, batch.target)).backward();
-      REQUIRE(default_generator().get_state().offset == drawn);
+      REQUIRE(default_generator(device).get_state().offset == drawn);
       const std::vector<Tensor> expected = single->parameters(), found = dp.parameters();
       for (size_t p = 0; p < expected.size(); ++p) REQUIRE(found[p].grad().equal(expected[p].grad()));
       one->step(), many->step();
@@ -103,11 +105,13 @@ void compare(const std::vector<Device>& devices, DType dtype, bool train, bool a
 }  // namespace
 
 TEST_CASE("DataParallel equals one device that takes the shards in order, bit for bit", "[parallel][equality]") {
-  const test::Devices devices(4);
+  const DeviceType type = GENERATE(from_range(test::device_types()));
+  const test::Devices devices(4, type);
   for (const int k : {2, 3, 4})
     for (const DType dtype : {kFloat32, kFloat64})
       for (const bool train : {true, false})  // with dropout and batch statistics, and without
         for (const bool adam : {false, true}) {
+          if (type == kCUDA && (k == 3 || adam != train || dtype == kFloat64)) continue;  // emulated: slow
           const std::vector<Device> list = devices.first(k);
           compare<models::Mlp>(list, dtype, train, adam, false);
           compare<models::Lenet>(list, dtype, train, adam, true);
@@ -116,35 +120,41 @@ TEST_CASE("DataParallel equals one device that takes the shards in order, bit fo
 }
 
 TEST_CASE("a device named twice, or one alone, equals the same shards too", "[parallel][equality]") {
-  const test::Devices devices(2);
-  for (const std::vector<Device>& list :
-       {std::vector<Device>{"cpu:0", "cpu:0"}, {"cpu:0"}, {"cpu:0", "cpu:1", "cpu:0"}})
+  const DeviceType type = GENERATE(from_range(test::device_types()));
+  const test::Devices devices(2, type);
+  const Device first = devices.list[0], second = devices.list[1];
+  for (const std::vector<Device>& list : {std::vector<Device>{first, first}, {first}, {first, second, first}})
     compare<ConvNet>(list, kFloat32, true, true, false);
 }
 
 TEST_CASE("loss() gives the batch's true mean, with ignored targets and class weights", "[parallel][equality]") {
-  const test::Devices devices(4);
+  const DeviceType type = GENERATE(from_range(test::device_types()));
+  const test::Devices devices(4, type);
+  const Device device = devices.list[0];
   manual_seed(3);
   const bool weighted = GENERATE(false, true);
   const int k = GENERATE(1, 2, 3, 4);
-  CAPTURE(weighted, k);
-  Batch batch = make_batches(11, 1, kFloat32)[0];
+  CAPTURE(device, weighted, k);
+  Batch batch = make_batches(11, 1, kFloat32, device)[0];
   batch.target[0].fill_(-100), batch.target[9].fill_(-100), batch.target[10].fill_(-100);  // the last shard: nothing
   nn::LossOptions options;
-  if (weighted) options.weight(linspace(0.5, 2, 10));
+  if (weighted) options.weight(linspace(0.5, 2, 10).to(device));
   const nn::CrossEntropyLoss criterion(options);
 
-  models::Mlp single, copied(std::dynamic_pointer_cast<models::MlpImpl>(single->clone()));
+  models::Mlp single;
+  single->to(device);
+  models::Mlp copied(std::dynamic_pointer_cast<models::MlpImpl>(single->clone()));
   DataParallel dp(copied, devices.first(k));
   const Tensor loss = dp.loss(criterion, batch.x, batch.target);
   loss.backward();
 
   const Tensor counted = batch.target != -100;
   const Tensor safe = where(counted, batch.target, zeros_like(batch.target));
-  const Tensor weights = weighted ? options.weight().index_select(0, safe) : ones({11});
+  const Tensor weights = weighted ? options.weight().index_select(0, safe) : ones({11}, device);
   const Tensor counts = weights * counted.to(kFloat32);
-  Tensor total = zeros({});  // added up shard by shard
-  for (const Tensor& shard : scatter(counts, std::vector<Device>(static_cast<size_t>(k)))) total = total + shard.sum();
+  Tensor total = zeros({}, device);  // added up shard by shard
+  for (const Tensor& shard : scatter(counts, std::vector<Device>(static_cast<size_t>(k), device)))
+    total = total + shard.sum();
   accumulate_shards(single, batch, static_cast<size_t>(k), [&](const Tensor& out, const Tensor& target) {
     return cross_entropy(out, target, options.weight(), Reduction::sum) / total;
   });

@@ -302,7 +302,7 @@ TEST_CASE("gloo: ranks that do not come together say who is missing or counts ot
   const StoreServer server("");
   const auto join = [&](int rank, int size, const std::string& name, milliseconds timeout) -> std::string {
     try {
-      make_gloo_communicator(rank, size, {std::make_shared<StoreClient>("127.0.0.1", server.port(), "", timeout), name},
+      make_gloo_communicator({rank, size, std::make_shared<StoreClient>("127.0.0.1", server.port(), "", timeout), name},
                              timeout);
       return "";
     } catch (const DistributedError& error) {

@@ -1,11 +1,15 @@
 // Threads that are the ranks of a group: over Gloo too, where they would be processes.
 #pragma once
+#include <dlfcn.h>
+
+#include <cstdlib>
 #include <thread>
 
 #include "tandem/core/rank_context.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/collectives/gloo.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/fake_nccl.h"
 
 namespace tandem::test {
 
@@ -22,10 +26,8 @@ inline std::vector<std::string> run_gloo_ranks(int size, std::chrono::millisecon
       context.rank = std::make_shared<RankState>();
       const RankContextGuard guard(std::move(context));
       try {
-        GlooJob job{std::make_shared<StoreClient>("127.0.0.1", server.port(), "secret", timeout)};
-        const ProcessGroupPtr group =
-            make_queued_group(rank, size, "gloo", timeout, make_gloo_communicator(rank, size, std::move(job), timeout));
-        f(group);
+        Rendezvous job{rank, size, std::make_shared<StoreClient>("127.0.0.1", server.port(), "secret", timeout)};
+        f(make_gloo_group(std::move(job), timeout));
       } catch (const std::exception& error) {
         errors[static_cast<size_t>(rank)] = error.what();
       }
@@ -41,22 +43,35 @@ inline bool without_gloo() {
   return true;
 }
 
-/// The backends that are there.
-inline std::vector<std::string> backends() {
-  if (TANDEM_HAS_GLOO) return {"local", "gloo"};
-  return {"local"};
+/// The fake NCCL where this program was built with it, loaded as the real one is; null elsewhere.
+inline const FakeNccl* fake_nccl() {
+#ifdef TANDEM_FAKE_NCCL
+  static const FakeNccl* const fake = [] {
+    ::setenv("TANDEM_NCCL_LIBRARY", TANDEM_FAKE_NCCL, 1);
+    distributed::is_nccl_available();
+    return static_cast<const FakeNccl*>(::dlsym(::dlopen(TANDEM_FAKE_NCCL, RTLD_NOW | RTLD_LOCAL), "fake_nccl"));
+  }();
+  return fake;
+#else
+  return nullptr;
+#endif
+}
+
+/// The backends that are there for tensors on such devices.
+inline std::vector<std::string> backends(DeviceType type = kCPU) {
+  std::vector<std::string> all = {"local"};
+  if (TANDEM_HAS_GLOO) all.push_back("gloo");
+  if (type == kCUDA && (fake_nccl() || distributed::is_nccl_available())) all.push_back("nccl");
+  return all;
 }
 /// f(group) on every rank of a group over that backend. @throws what a rank throws
 inline void run_over(const std::string& backend, int size,
-                     const std::function<void(const distributed::ProcessGroupPtr&)>& f) {
-  if (backend == "local") {
-    distributed::run_ranks(size, [&](int) {
-      distributed::init_process_group("local");
-      f(distributed::default_group());
-    });
-    return;
-  }
-  for (const std::string& error : run_gloo_ranks(size, std::chrono::seconds(60), f)) TANDEM_CHECK(error.empty(), error);
+                     const std::function<void(const distributed::ProcessGroupPtr&)>& f,
+                     std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+  distributed::run_ranks(size, [&](int) {
+    distributed::init_process_group(backend, {.timeout = timeout});
+    f(distributed::default_group());
+  });
 }
 
 }  // namespace tandem::test

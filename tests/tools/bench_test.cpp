@@ -90,6 +90,15 @@ TEST_CASE("a filter selects by parts of names, and one that selects nothing is a
   REQUIRE_THROWS_WITH(select(two_benchmarks(), "nothing"), Contains("no benchmark's name contains 'nothing'"));
 }
 
+TEST_CASE("cases can be named with shapes of one's own", "[bench]") {
+  const std::vector<Case> cases = select(two_benchmarks(), std::vector<std::string>{"b/forward 7", "a/forward 2x3,5"});
+  REQUIRE(cases.size() == 2);
+  CHECK(cases[0].key() == "b/forward 7");
+  CHECK(cases[1].shapes == Shapes{{2, 3}, {5}});
+  for (const char* bad : {"c/forward 7", "a/forward", "a/forward 2xy", "a/forward 0"})
+    CHECK_THROWS_WITH(select(two_benchmarks(), std::vector<std::string>{bad}), Contains("bench: '"));
+}
+
 TEST_CASE("samples are taken of every case on every program in turn", "[bench]") {
   std::vector<std::string> log;
   std::vector<std::unique_ptr<Program>> programs;

@@ -17,8 +17,10 @@ namespace {
 /// One weight, one unit in the last place up.
 void nudge(nn::Module& module) {
   const NoGradGuard guard;
-  float* const first = module.parameters()[0].detach().data_ptr<float>();
-  first[3] = std::nextafter(first[3], INFINITY);
+  Tensor first = module.parameters()[0].detach();
+  const Tensor here = first.to(kCPU).clone();
+  here.data_ptr<float>()[3] = std::nextafter(here.data_ptr<float>()[3], INFINITY);
+  first.copy_(here);
 }
 double difference(const std::string& mode, const tools::DemoSettings& s, const FashionMNIST& data,
                   const std::function<void(nn::Module&)>& meddle) {
@@ -48,8 +50,10 @@ TEST_CASE("agreement is exact, and one unit in the last place of one weight is r
   s.model = GENERATE("mlp", "lenet", "fashion_cnn");
   s.batch_size = 7;
   s.devices = s.ranks = GENERATE(2, 3, 4);
+  s.device = GENERATE("cpu", "cuda");
+  if (s.device == "cuda" && (cuda::device_count() < 2 || s.devices != 2)) return;
   for (const char* mode : {"dp", "ddp_local"}) {
-    INFO(s.model << " by " << mode << " over " << s.devices);
+    INFO(s.model << " by " << mode << " over " << s.devices << " of " << s.device);
     CHECK(difference(mode, s, data.train, nullptr) == 0);
     const double nudged = difference(mode, s, data.train, nudge);
     CHECK(nudged > 0);

@@ -1,0 +1,137 @@
+// Tests of the tests: kernels with one defect each, which the build that is meant for it must find, and name its lines.
+// planted_defects.cmake runs them: the lines of a defect are those with the comment `// at NAME`.
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tandem/core/gpu_runtime.h"
+#include "tandem/kernels/emulation/grid.h"
+#include "tandem/kernels/emulation/simt.h"
+
+namespace {
+
+bool planted(const char* name);
+std::string defect;
+
+constexpr int kBlock = 64, kGrid = 12;
+
+__global__ void write_out(float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 1;
+  if (planted("global") && i == n - 1) y[i + 1] = 2;  // at global
+}
+
+/// Reverses each block's part of x.
+__global__ void reverse(float* x) {
+  TANDEM_SHARED(float, tile, [kBlock]);
+  TANDEM_DYNAMIC_SHARED(float, copy);
+  const unsigned t = threadIdx.x;
+  x += blockIdx.x * kBlock;
+  tile[t] = x[t];  // at barrier
+  float* const first = tile;
+  if (planted("shared") && t == 5) first[kBlock] = 0;  // at shared
+  if (planted("dynamic") && t == 5) copy[kBlock] = 0;  // at dynamic
+  copy[t] = 2 * x[t];
+  if (!planted("barrier")) __syncthreads();
+  x[t] = tile[kBlock - 1 - t] + copy[t] - copy[t];  // at barrier
+}
+
+/// A few blocks, far from one another, count in one place.
+__global__ void count(int* total) {
+  if (blockIdx.x % 5 != 1) return;
+  if (threadIdx.x != 0) return;
+  if (!planted("accumulation")) atomicAdd(total, 1);
+  if (planted("accumulation")) *total += 1;  // at accumulation
+}
+/// A barrier in between orders the threads of a block, but not two blocks.
+__global__ void count_behind_barriers(int* total) {
+  __syncthreads();
+  if (threadIdx.x == blockIdx.x % 2) {
+    if (!planted("accumulation_behind_barriers")) atomicAdd(total, 1);
+    if (planted("accumulation_behind_barriers")) *total += 1;  // at accumulation_behind_barriers
+  }
+  __syncthreads();
+}
+
+/// Every lane takes its neighbour's value through shared memory.
+__global__ void rotate(float* x) {
+  TANDEM_SHARED(float, tile, [32]);
+  tile[threadIdx.x] = x[threadIdx.x];  // at syncwarp
+  if (planted("syncwarp"))
+    __shfl_xor_sync(0xffffffffu, 1, 1);  // brings the lanes together, but orders no memory
+  else
+    __syncwarp();
+  x[threadIdx.x] = tile[(threadIdx.x + 1) % 32];  // at syncwarp
+}
+
+/// The block that comes last adds up what all have left.
+__global__ void add_up(float* partial, unsigned* arrived, float* total) {
+  if (threadIdx.x != 0) return;
+  partial[blockIdx.x] = 1;  // at first_fence // at second_fence // at block_fence
+  if (planted("block_fence"))
+    __threadfence_block();
+  else if (!planted("first_fence"))
+    __threadfence();
+  unsigned before = 0;
+  if (!planted("counter")) before = atomicAdd(arrived, 1u);
+  if (planted("counter")) before = (*arrived)++;  // at counter
+  if (before != gridDim.x - 1) return;
+  if (!planted("second_fence")) __threadfence();
+  float sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b];  // at first_fence // at second_fence // at block_fence
+  *total = sum;
+}
+
+__global__ void diverge(float* x) {
+  if (planted("divergence") && threadIdx.x < 40) {
+    x[threadIdx.x] = 1;
+    __syncthreads();  // at divergence
+  } else {
+    x[threadIdx.x] = 2;
+    __syncthreads();  // at divergence
+  }
+}
+__global__ void wait_for_ever(float* x) {
+  if (planted("deadlock") && threadIdx.x == 3)
+    __syncthreads();  // at deadlock
+  else
+    x[threadIdx.x] = __shfl_xor_sync(0xffffffffu, x[threadIdx.x], 1);  // at deadlock
+}
+
+bool planted(const char* name) { return defect == name; }
+
+void run(const char* name, unsigned grid, unsigned block, const std::function<void()>& thread) {
+  tandem::emulation::run_grid(name, grid, block, kBlock * sizeof(float), thread);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) defect = argv[1];
+  constexpr int n = kGrid * kBlock;
+  const auto x = std::make_unique<float[]>(n);
+  float total = 0;
+  int counted = 0, counted_again = 0;
+  unsigned arrived = 0;
+  try {
+    run("write_out", kGrid, kBlock, [&] { write_out(x.get(), n); });
+    run("reverse", kGrid, kBlock, [&] { reverse(x.get()); });
+    run("count", kGrid, kBlock, [&] { count(&counted); });
+    run("count_behind_barriers", kGrid, kBlock, [&] { count_behind_barriers(&counted_again); });
+    run("rotate", 1, 32, [&] { rotate(x.get()); });
+    run("add_up", kGrid, kBlock, [&] { add_up(x.get(), &arrived, &total); });
+    run("diverge", 1, kBlock, [&] { diverge(x.get()); });
+    run("wait_for_ever", 1, kBlock, [&] { wait_for_ever(x.get()); });
+  } catch (const tandem::CudaError& error) {
+    std::fprintf(stderr, "CudaError: %s\n", error.what());
+    return 1;
+  } catch (const tandem::Error& error) {
+    std::fprintf(stderr, "Error: %s\n", error.what());
+    return 1;
+  }
+  if (counted != 3 || counted_again != kGrid || total != kGrid) return 2;
+  std::puts("clean");
+  return 0;
+}

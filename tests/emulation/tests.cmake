@@ -1,0 +1,33 @@
+# The emulated device's own tests: kernels here are ordinary C++ files.
+tandem_test(simt_test emulation/simt_test.cpp)
+add_executable(planted_defects emulation/planted_defects.cpp)
+target_link_libraries(planted_defects PRIVATE Tandem::tandem)
+
+# planted_defect(name report): passes if the program with that defect fails so, naming the defect's lines.
+function(planted_defect name report)
+  add_test(NAME "planted defect: ${name}"
+           COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:planted_defects> -D "DEFECT=${name}" -D "REPORT=${report}"
+                   -D SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/emulation/planted_defects.cpp
+                   -P ${CMAKE_CURRENT_SOURCE_DIR}/emulation/planted_defects.cmake)
+endfunction()
+planted_defect("" "")
+planted_defect(divergence "CudaError: kernel diverge, .*divergent barrier")
+planted_defect(deadlock "CudaError: kernel wait_for_ever, .*deadlock")
+if(TANDEM_SANITIZE STREQUAL "address")
+  planted_defect(global "AddressSanitizer: heap-buffer-overflow")
+  planted_defect(shared "AddressSanitizer: use-after-poison")
+  planted_defect(dynamic "AddressSanitizer: use-after-poison")
+elseif(TANDEM_SANITIZE STREQUAL "thread")
+  foreach(defect barrier accumulation accumulation_behind_barriers syncwarp first_fence second_fence block_fence counter)
+    planted_defect(${defect} "ThreadSanitizer: data race")
+  endforeach()
+endif()
+foreach(order forward reverse shuffle:1 shuffle:2)
+  add_test(NAME "no planted defect, threads in the order ${order}" COMMAND planted_defects)
+  set_tests_properties("no planted defect, threads in the order ${order}" PROPERTIES
+                       ENVIRONMENT TANDEM_EMULATION_ORDER=${order} PASS_REGULAR_EXPRESSION "^clean\n$")
+endforeach()
+add_test(NAME "an order of threads that there is not is refused" COMMAND planted_defects)
+set_tests_properties("an order of threads that there is not is refused" PROPERTIES
+                     ENVIRONMENT TANDEM_EMULATION_ORDER=backwards
+                     PASS_REGULAR_EXPRESSION "'backwards'; accepted: forward, reverse, shuffle:SEED")

@@ -1,0 +1,217 @@
+// Elementwise kernels on CUDA against the CPU's: every dtype, layout and vector width, ragged ends, in place.
+#include "tandem/kernels/elementwise.h"
+
+#include "tandem/kernels/fill.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/kernels/cuda_rows.h"
+
+using namespace tandem;
+using namespace tandem::test;
+
+namespace {
+
+/// Both results of y = op(inputs...), each broadcast to `sizes`.
+struct Results {
+  Tensor got, want;
+};
+template <class Cpu, class Cuda, class... Inputs>
+Results both(IntArrayRef sizes, DType dtype, Cpu on_cpu, Cuda on_gpu, const Inputs&... inputs) {
+  Results y{core::empty(sizes, dtype, kGpu), core::empty(sizes, dtype, kCPU)};
+  on_cpu(inputs..., y.want);
+  on_gpu(inputs.to(kGpu)..., y.got);
+  return y;
+}
+double tolerance(DType dtype) {
+  return dtype == kFloat64 ? 1e-13 : dtype == kFloat32 ? 2e-6 : dtype == kFloat16 ? 1e-3 : 8e-3;
+}
+
+/// A view of `sizes` elements that is laid out as asked, over memory of its own.
+enum class Layout { plain, shifted, gaps, turned };
+Tensor laid_out(const Tensor& x, Layout layout) {
+  const int64_t rows = x.size(0), columns = x.size(1);
+  Tensor y;
+  switch (layout) {
+    case Layout::plain: y = core::empty({rows, columns}, x.dtype(), x.device()); break;
+    case Layout::shifted:
+      y = core::as_strided(core::empty({rows * columns + 1}, x.dtype(), x.device()), {rows, columns}, {columns, 1}, 1);
+      break;
+    case Layout::gaps:
+      y = core::as_strided(core::empty({rows * columns * 2 + 8}, x.dtype(), x.device()), {rows, columns},
+                           {columns + 3, 1}, 4);
+      break;
+    case Layout::turned: y = core::transpose(core::empty({columns, rows}, x.dtype(), x.device()), 0, 1); break;
+  }
+  y.copy_(x);
+  return y;
+}
+constexpr Layout kLayouts[] = {Layout::plain, Layout::shifted, Layout::gaps, Layout::turned};
+
+}  // namespace
+
+TEST_CASE("unary kernels on CUDA do what the CPU's do, for every dtype", "[cuda][elementwise]") {
+  TANDEM_NEEDS_GPU();
+  struct Row {
+    const char* name;
+    void (*cpu)(const Tensor&, Tensor&);
+    void (*cuda)(const Tensor&, Tensor&);
+  };
+#define X(op) {#op, kernels::cpu::op, kernels::cuda::op},
+  const Row rows[] = {TANDEM_PLAIN_UNARY_KERNELS(X)};
+#undef X
+  for (const Row& row : rows)
+    for (const DType dtype : kAllDTypes) {
+      CAPTURE(row.name, dtype);
+      const std::string name = row.name;
+      const bool made = name.rfind("is", 0) == 0 || name == "logical_not";
+      const Tensor x = is_floating_point(dtype) ? reals({1, 67}, dtype, 5) : few_values({1, 67}, dtype);
+      Results y{core::empty({1, 67}, made ? kBool : dtype, kGpu), core::empty({1, 67}, made ? kBool : dtype, kCPU)};
+      std::string refused;
+      try {
+        row.cpu(x, y.want);
+      } catch (const NotImplementedError& error) {
+        refused = error.what();
+      }
+      if (!refused.empty()) {
+        CHECK_THROWS_AS(row.cuda(x.to(kGpu), y.got), NotImplementedError);
+        continue;
+      }
+      row.cuda(x.to(kGpu), y.got);
+      CHECK(differing(y.got, y.want, made ? 0 : tolerance(dtype), is_half(dtype) ? 1e-6 : 1e-12) == 0);
+    }
+}
+
+TEST_CASE("binary kernels on CUDA do what the CPU's do, for every dtype", "[cuda][elementwise]") {
+  TANDEM_NEEDS_GPU();
+  struct Row {
+    const char* name;
+    void (*cpu)(const Tensor&, const Tensor&, Tensor&);
+    void (*cuda)(const Tensor&, const Tensor&, Tensor&);
+  };
+#define X(op) {#op, kernels::cpu::op, kernels::cuda::op},
+  const Row rows[] = {TANDEM_PLAIN_BINARY_KERNELS(X)};
+#undef X
+  for (const Row& row : rows)
+    for (const DType dtype : kAllDTypes) {
+      CAPTURE(row.name, dtype);
+      const std::string name = row.name;
+      const bool made = name.size() == 2 || name.rfind("logical", 0) == 0;
+      const bool real = is_floating_point(dtype);
+      const Tensor a = real ? reals({1, 67}, dtype, 5) : few_values({1, 67}, dtype);
+      const Tensor b = real ? reals({1, 67}, dtype, 6) : few_values({67, 1}, dtype).reshape({1, 67});
+      Results y{core::empty({1, 67}, made ? kBool : dtype, kGpu), core::empty({1, 67}, made ? kBool : dtype, kCPU)};
+      bool refused = false;
+      try {
+        row.cpu(a, b, y.want);
+      } catch (const NotImplementedError&) {
+        refused = true;
+      }
+      if (refused) {
+        CHECK_THROWS_AS(row.cuda(a.to(kGpu), b.to(kGpu), y.got), NotImplementedError);
+        continue;
+      }
+      row.cuda(a.to(kGpu), b.to(kGpu), y.got);
+      CHECK(differing(y.got, y.want, made ? 0 : tolerance(dtype), is_half(dtype) ? 1e-3 : 1e-6) == 0);
+    }
+}
+
+TEST_CASE("elementwise kernels on CUDA take every length, alignment and layout", "[cuda][elementwise]") {
+  TANDEM_NEEDS_GPU();
+  for (const DType dtype : {kFloat32, kFloat64, kFloat16, kInt64, kUInt8})
+    for (const int64_t columns : {1, 2, 3, 4, 7, 8, 31, 32, 33, 127, 1025})
+      for (const Layout layout : kLayouts) {
+        CAPTURE(dtype, columns, static_cast<int>(layout));
+        const Tensor a = few_values({3, columns}, dtype), b = few_values({3, columns}, dtype);
+        Tensor want = core::empty(a.sizes(), dtype, kCPU);
+        kernels::cpu::add(a, b, 2, want);
+        Tensor x = laid_out(a.to(kGpu), layout), y = laid_out(b.to(kGpu), Layout::plain);
+        kernels::cuda::add(x, y, 2, y);  // in place
+        CHECK(differing(y, want) == 0);
+        Tensor z = laid_out(a.to(kGpu), layout);
+        kernels::cuda::add(x, b.to(kGpu), 2, z);
+        CHECK(differing(z.contiguous(), want) == 0);
+      }
+}
+
+TEST_CASE("elementwise kernels on CUDA broadcast, also a number that lies on the CPU", "[cuda][elementwise]") {
+  TANDEM_NEEDS_GPU();
+  for (const DType dtype : {kFloat32, kFloat64, kBFloat16, kInt32, kInt8})
+    for (const int64_t columns : {5, 8, 40}) {
+      CAPTURE(dtype, columns);
+      const Tensor x = few_values({2, 3, columns}, dtype), row = few_values({columns}, dtype),
+                   column = few_values({3, 1}, dtype), one = few_values({1}, dtype);
+      const Tensor number = core::scalar(3, dtype, kCPU);
+      for (const Tensor& other : {row, column, one}) {
+        const auto y = both(x.sizes(), dtype, kernels::cpu::mul, kernels::cuda::mul, x, other);
+        CHECK(differing(y.got, y.want) == 0);
+      }
+      Tensor got = core::empty(x.sizes(), dtype, kGpu), want = core::empty(x.sizes(), dtype, kCPU);
+      kernels::cpu::mul(x, number, want);
+      kernels::cuda::mul(x.to(kGpu), number, got);
+      CHECK(differing(got, want) == 0);
+      kernels::cuda::mul(number, x.to(kGpu), got);
+      CHECK(differing(got, want) == 0);
+      const Tensor mask = few_values({3, columns}, kBool);
+      kernels::cpu::where(mask, x, number, want);
+      kernels::cuda::where(mask.to(kGpu), x.to(kGpu), number, got);
+      CHECK(differing(got, want) == 0);
+    }
+  Tensor y = core::empty({4}, kFloat32, kGpu);
+  const Tensor two = few_values({2, 2}, kFloat32);
+  CHECK_THROWS_WITH(kernels::cuda::mul(y, two, y), Contains("mul") && Contains("cpu"));
+}
+
+TEST_CASE("copies on CUDA convert every dtype into every other", "[cuda][elementwise]") {
+  TANDEM_NEEDS_GPU();
+  for (const DType from : kAllDTypes)
+    for (const DType to : kAllDTypes)
+      for (const int64_t n : {6, 35}) {
+        CAPTURE(from, to, n);
+        const Tensor x = few_values({2, n}, from);
+        Tensor want = core::empty(x.sizes(), to, kCPU), got = core::empty(x.sizes(), to, kGpu);
+        if (to == kUInt8 && from != kUInt8 && from != kBool && is_floating_point(from)) continue;  // of negative ones
+        kernels::cpu::copy(x, want);
+        kernels::cuda::copy(x.to(kGpu), got);
+        CHECK(differing(got, want) == 0);
+        Tensor turned = core::transpose(core::empty({n, 2}, to, kGpu), 0, 1);
+        kernels::cuda::copy(x.to(kGpu), turned);
+        CHECK(differing(turned.contiguous(), want) == 0);
+      }
+}
+
+TEST_CASE("permuted copies on CUDA move every element to its place", "[cuda][elementwise]") {
+  TANDEM_NEEDS_GPU();
+  const std::vector<std::vector<int64_t>> shapes = {{33, 65, 1}, {3, 40, 50}, {2, 32, 32}, {5, 7, 100}, {70, 1, 31}};
+  const std::vector<std::vector<int64_t>> orders = {{0, 2, 1}, {1, 0, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
+  for (const DType dtype : {kFloat32, kFloat64, kFloat16, kInt8})
+    for (const auto& shape : shapes)
+      for (const auto& order : orders) {
+        if (dtype != kFloat32 && order[0] != 0) continue;
+        CAPTURE(dtype, shape, order);
+        const Tensor x = core::permute(few_values(shape, dtype), order);
+        Tensor want = core::empty(x.sizes(), dtype, kCPU), got = core::empty(x.sizes(), dtype, kGpu);
+        kernels::cpu::copy(x, want);
+        kernels::cuda::copy(core::permute(few_values(shape, dtype).to(kGpu), order), got);
+        CHECK(differing(got, want) == 0);
+      }
+}
+
+TEST_CASE("fills and sequences on CUDA are the CPU's", "[cuda][elementwise]") {
+  TANDEM_NEEDS_GPU();
+  for (const DType dtype : kAllDTypes)
+    for (const int64_t n : {1, 5, 64, 1023}) {
+      CAPTURE(dtype, n);
+      Tensor want = core::empty({2, n}, dtype, kCPU), got = core::empty({2, n}, dtype, kGpu);
+      kernels::cpu::fill(3, want);
+      kernels::cuda::fill(3, got);
+      CHECK(differing(got, want) == 0);
+      if (dtype == kBool) continue;
+      Tensor ordered = core::empty({n}, dtype, kCPU), on_gpu = core::empty({n}, dtype, kGpu);
+      kernels::cpu::arange(3, 2, ordered);
+      kernels::cuda::arange(3, 2, on_gpu);
+      CHECK(differing(on_gpu, ordered) == 0);
+    }
+  Tensor none = core::empty({0, 3}, kFloat32, kGpu);
+  CHECK_NOTHROW(kernels::cuda::fill(1, none));
+  CHECK_NOTHROW(kernels::cuda::exp(none, none));
+  CHECK_NOTHROW(kernels::cuda::copy(none, none));
+}

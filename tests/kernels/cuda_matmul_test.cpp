@@ -1,0 +1,108 @@
+// Our own products of matrices on the GPU against the sum that defines them, in double.
+#include <vector>
+
+#include "tandem/kernels/cuda/own.h"
+#include "tandem/tests/kernels/cuda_tensors.h"
+
+using namespace tandem;
+using namespace tandem::test;
+namespace {
+
+struct Case {
+  int64_t batch, m, n, k;
+};
+// As the kernels cut them: a tile that is not full, several tiles, k in parts, vectors.
+const Case kCases[] = {
+    {1, 1, 1, 1},     {1, 3, 5, 7},   {1, 32, 32, 8},  {1, 33, 31, 9},   {2, 17, 40, 33},
+    {1, 65, 64, 16},  {3, 70, 33, 5}, {1, 5, 3, 1023}, {1, 65, 67, 300}, {2, 4, 4, 257},
+    {1, 1, 1, 9001},  {4, 1, 9, 300}, {2, 9, 1, 31},   {1, 1, 300, 3},   {1, 300, 1, 2},
+    {1, 600, 40, 10}, {2, 3, 4, 0},   {0, 3, 4, 5},    {1, 0, 4, 5},     {2, 1, 1, 0},
+};
+
+/// (batch, rows, columns) on the GPU: transposed in memory or not, and one for all of the batch or not.
+Tensor laid_out(const Tensor& x, bool turned, bool repeated) {
+  const NoGradGuard guard;
+  const int64_t rows = x.size(1), columns = x.size(2), batch = repeated ? 1 : x.size(0);
+  Tensor dense = core::empty({batch, turned ? columns : rows, turned ? rows : columns}, x.dtype(), kCPU);
+  for (int64_t i = 0; i < dense.numel(); ++i) {
+    const int64_t inner = dense.size(2), r = i / inner % dense.size(1), c = i % inner;
+    const int64_t from = (i / inner / dense.size(1) * rows + (turned ? c : r)) * columns + (turned ? r : c);
+    if (x.dtype() == kFloat32)
+      dense.data<float>()[i] = x.data<float>()[from];
+    else
+      dense.data<double>()[i] = x.data<double>()[from];
+  }
+  const Tensor there = to_gpu(dense);
+  return core::as_strided(there, x.sizes(), {repeated ? 0 : rows * columns, turned ? 1 : columns, turned ? rows : 1},
+                          0);
+}
+
+/// The element, and the sum of what was added up without signs.
+struct Sum {
+  double value, size;
+};
+Sum product_at(const Tensor& a, const Tensor& b, const Case& c, int64_t i, bool a_repeats, bool b_repeats) {
+  const int64_t column = i % c.n, row = i / c.n % c.m, batch = i / c.n / c.m;
+  Sum sum{};
+  for (int64_t k = 0; k < c.k; ++k) {
+    const double product = at(a, ((a_repeats ? 0 : batch) * c.m + row) * c.k + k) *
+                           at(b, ((b_repeats ? 0 : batch) * c.k + k) * c.n + column);
+    sum.value += product, sum.size += std::abs(product);
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("products on the GPU are the sums that define them, however the operands lie", "[cuda][matmul]") {
+  TANDEM_NEEDS_GPU();
+  manual_seed(11);
+  int number = 0;
+  for (const Case& c : kCases)
+    for (const DType dtype : {kFloat32, kFloat64}) {
+      const Tensor a = randn({c.batch, c.m, c.k}, dtype), b = randn({c.batch, c.k, c.n}, dtype),
+                   before = randn({c.batch, c.m, c.n}, dtype);
+      // Every layout with every size would be slow under ThreadSanitizer: they take turns.
+      for (int turn = 0; turn < 2; ++turn, ++number) {
+        const bool a_turned = number % 2 != 0, b_turned = number / 2 % 2 != 0, accumulate = number % 3 == 0;
+        const bool a_repeats = number % 5 == 1 && c.batch > 0, b_repeats = number % 7 == 2 && c.batch > 0;
+        CAPTURE(c.batch, c.m, c.n, c.k, dtype, a_turned, b_turned, accumulate, a_repeats, b_repeats);
+        const Tensor left = laid_out(a, a_turned, a_repeats), right = laid_out(b, b_turned, b_repeats);
+        Tensor y = to_gpu(before), again = to_gpu(before);
+        kernels::cuda::own_matmul(left, right, accumulate, y);
+        kernels::cuda::own_matmul(left, right, accumulate, again);
+        const Tensor got = to_cpu(y);
+        REQUIRE(same_bits(got, to_cpu(again)));
+        // k roundings, each of a sum that grows like sqrt(k): together a part of the terms' sum, not k times it.
+        const double unit = dtype == kFloat32 ? 6e-8 : 1.2e-16;
+        double worst = 0;
+        for (int64_t i = 0; i < got.numel(); ++i) {
+          Sum want = product_at(a, b, c, i, a_repeats, b_repeats);
+          if (accumulate) want.value += at(before, i), want.size += std::abs(at(before, i));
+          const double error = std::abs(at(got, i) - want.value);
+          worst = std::max(worst, error == 0 ? 0 : error / want.size);
+        }
+        REQUIRE(worst <= 5 * unit);
+      }
+    }
+}
+
+TEST_CASE("a product of many tiles takes the widest, and gives every element its place", "[cuda][matmul]") {
+  TANDEM_NEEDS_GPU();
+  // 128 tiles of 128 x 128, the last of each row and column not full; whole numbers, so that sums are exact.
+  const Case c{1, 1925, 905, 2};
+  const Tensor a = randint(-3, 4, {1, c.m, c.k}).to(kFloat32), b = randint(-3, 4, {1, c.k, c.n}).to(kFloat32);
+  Tensor y = core::empty({1, c.m, c.n}, kFloat32, kCUDA);
+  kernels::cuda::own_matmul(laid_out(a, true, false), laid_out(b, true, false), false, y);
+  const Tensor got = to_cpu(y);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < got.numel(); ++i) wrong += at(got, i) != product_at(a, b, c, i, false, false).value;
+  REQUIRE(wrong == 0);
+}
+
+TEST_CASE("products on the GPU refuse dtypes that they do not exist for", "[cuda][matmul]") {
+  TANDEM_NEEDS_GPU();
+  const Tensor a = core::empty({1, 2, 2}, kInt64, kCUDA);
+  Tensor y = core::empty({1, 2, 2}, kInt64, kCUDA);
+  REQUIRE_THROWS_WITH(kernels::cuda::own_matmul(a, a, false, y), Contains("matmul") && Contains("int64"));
+}

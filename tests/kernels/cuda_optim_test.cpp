@@ -1,0 +1,171 @@
+// Optimizer steps, gradient clipping and combine on the GPU against the CPU's, or against sums in double.
+#include <vector>
+
+#include "tandem/kernels/combine.h"
+#include "tandem/kernels/nn.h"
+#include "tandem/tests/kernels/cuda_tensors.h"
+
+using namespace tandem;
+using namespace tandem::test;
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+// One element, a packet and a part, none, more than a block; or more tensors than fit into a launch.
+const std::vector<std::vector<int64_t>> kSizes = {{1, 3, 0, 1025, 4}, std::vector<int64_t>(150, 5), {20001}, {}};
+
+template <class Make> Tensors tensors(const std::vector<int64_t>& sizes, Make make) {
+  Tensors all;
+  all.reserve(sizes.size());
+  for (const int64_t n : sizes) all.push_back(make(n));
+  return all;
+}
+Tensors to_gpu(const Tensors& all) {
+  Tensors copies;
+  copies.reserve(all.size());
+  for (const Tensor& t : all) copies.push_back(test::to_gpu(t));
+  return copies;
+}
+/// Every second one begins between the 16 bytes that one load can take.
+Tensors to_odd_places(const Tensors& all) {
+  Tensors copies = to_gpu(all);
+  for (size_t i = 0; i < all.size(); i += 2) {
+    const Tensor room = core::empty({all[i].numel() + 1}, all[i].dtype(), kCUDA);
+    copies[i] = core::narrow(room, 0, 1, all[i].numel());
+    if (all[i].numel() == 0) continue;
+    const auto stream = cuda::current_stream(kCUDA);
+    gpu::copy_async(copies[i].raw_data(), all[i].raw_data(), static_cast<size_t>(all[i].nbytes()), stream.handle());
+    stream.synchronize();
+  }
+  return copies;
+}
+/// Relative to the larger of 1 and the value: a few roundings a step, some more where a compiler fuses operations.
+void require_close(const Tensors& got, const Tensors& want) {
+  REQUIRE(got.size() == want.size());
+  double worst = 0;
+  for (size_t t = 0; t < got.size(); ++t) {
+    const Tensor here = to_cpu(got[t]);
+    const double unit = here.dtype() == kFloat32 ? 6e-8 : 1.2e-16;
+    for (int64_t i = 0; i < here.numel(); ++i) {
+      const double error = std::abs(at(here, i) - at(want[t], i)) / (unit * std::max(1.0, std::abs(at(want[t], i))));
+      worst = std::isnan(error) ? HUGE_VAL : std::max(worst, error);
+    }
+  }
+  REQUIRE(worst <= 16);
+}
+
+}  // namespace
+
+TEST_CASE("Adam on the GPU takes the CPU's steps", "[cuda][optim]") {
+  TANDEM_NEEDS_GPU();
+  manual_seed(8);
+  for (const auto& sizes : kSizes)
+    for (const DType dtype : {kFloat32, kFloat64})
+      for (const bool amsgrad : {false, true}) {
+        CAPTURE(sizes.size(), dtype, amsgrad);
+        const auto random = [&](int64_t n) { return randn({n}, dtype); };
+        const auto zero = [&](int64_t n) { return zeros({n}, dtype); };
+        const kernels::AdamStep step{0.01, 0.9, 0.99, 1e-8, 0.1, !amsgrad, amsgrad};
+        Tensors p = tensors(sizes, random), m = tensors(sizes, zero), v = tensors(sizes, zero),
+                top = amsgrad ? tensors(sizes, zero) : Tensors(sizes.size());
+        Tensors gpu_p = to_odd_places(p), gpu_m = to_gpu(m), gpu_v = to_gpu(v),
+                gpu_top = amsgrad ? to_gpu(top) : Tensors(sizes.size());
+        for (int k = 1; k <= 3; ++k) {
+          const Tensors g = tensors(sizes, random);
+          Tensors steps;  // each its own
+          for (size_t i = 0; i < sizes.size(); ++i) steps.push_back(full({}, k + static_cast<int>(i % 3), kFloat32));
+          kernels::cpu::adam(step, g, steps, p, m, v, top);
+          kernels::cuda::adam(step, k == 2 ? to_odd_places(g) : to_gpu(g), to_gpu(steps), gpu_p, gpu_m, gpu_v, gpu_top);
+        }
+        require_close(gpu_p, p);
+        require_close(gpu_m, m);
+        require_close(gpu_v, v);
+        if (amsgrad) require_close(gpu_top, top);
+      }
+}
+
+TEST_CASE("SGD on the GPU takes the CPU's steps", "[cuda][optim]") {
+  TANDEM_NEEDS_GPU();
+  manual_seed(9);
+  for (const auto& sizes : kSizes)
+    for (const DType dtype : {kFloat32, kFloat64})
+      for (const int kind : {0, 1, 2}) {  // plain, with momentum, Nesterov's
+        CAPTURE(sizes.size(), dtype, kind);
+        const auto random = [&](int64_t n) { return randn({n}, dtype); };
+        Tensors p = tensors(sizes, random), buffers = kind > 0 ? tensors(sizes, random) : Tensors(sizes.size());
+        Tensors gpu_p = to_gpu(p), gpu_buffers = kind > 0 ? to_odd_places(buffers) : buffers;
+        for (int k = 1; k <= 3; ++k) {
+          const Tensors g = tensors(sizes, random);
+          const kernels::SgdStep step{0.1, kind > 0 ? 0.9 : 0.0, kind == 1 ? 0.2 : 0.0, 0.05, kind == 2, k == 1};
+          kernels::cpu::sgd(step, g, p, buffers);
+          kernels::cuda::sgd(step, to_gpu(g), gpu_p, gpu_buffers);
+        }
+        require_close(gpu_p, p);
+        if (kind > 0) require_close(gpu_buffers, buffers);
+      }
+}
+
+TEST_CASE("the sum of squares over many tensors on the GPU is the same wherever they lie", "[cuda][optim]") {
+  TANDEM_NEEDS_GPU();
+  manual_seed(10);
+  for (const auto& sizes : kSizes)
+    for (const DType dtype : {kFloat32, kFloat64}) {
+      CAPTURE(sizes.size(), dtype);
+      const Tensors x = tensors(sizes, [&](int64_t n) { return randn({n}, dtype); });
+      double want = 0;
+      for (const Tensor& t : x)
+        for (int64_t i = 0; i < t.numel(); ++i) want += at(t, i) * at(t, i);
+      Tensor sum = core::empty({}, kFloat64, kCUDA), again = core::empty({}, kFloat64, kCUDA);
+      kernels::cuda::sum_of_squares(to_gpu(x), sum);
+      kernels::cuda::sum_of_squares(to_odd_places(x), again);
+      REQUIRE(std::abs(to_cpu(sum).item<double>() - want) <= 1e-13 * want);  // 20,001 terms in double
+      REQUIRE(same_bits(to_cpu(sum), to_cpu(again)));
+    }
+}
+
+TEST_CASE("scale_all on the GPU multiplies every element once", "[cuda][optim]") {
+  TANDEM_NEEDS_GPU();
+  manual_seed(11);
+  for (const auto& sizes : kSizes)
+    for (const DType dtype : {kFloat32, kFloat64}) {
+      Tensors x = tensors(sizes, [&](int64_t n) { return randn({n}, dtype); });
+      Tensors gpu = to_odd_places(x);
+      kernels::cpu::scale_all(0.3, x);
+      kernels::cuda::scale_all(0.3, gpu);
+      for (size_t i = 0; i < x.size(); ++i) REQUIRE(same_bits(to_cpu(gpu[i]), x[i]));
+    }
+}
+
+TEST_CASE("combine on the GPU gives the CPU's bits for every dtype", "[cuda][combine]") {
+  TANDEM_NEEDS_GPU();
+  manual_seed(12);
+  for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt16, kInt8, kUInt8, kBool})
+    for (const auto how : {kernels::Combine::sum, kernels::Combine::max, kernels::Combine::min})
+      for (const int64_t n : {0, 1, 37, 300}) {
+        CAPTURE(dtype, static_cast<int>(how), n);
+        const double scale = how == kernels::Combine::sum ? 1.0 / 3 : 1.0;
+        const Tensors parts = tensors({n, n, n}, [&](int64_t k) {
+          return (is_floating_point(dtype) ? randn({k}) : randint(0, 100, {k})).to(dtype);
+        });
+        Tensor want = empty({n}, dtype), y = core::empty({n}, dtype, kCUDA);
+        kernels::cpu::combine(parts, how, scale, want);
+        kernels::cuda::combine(to_gpu(parts), how, scale, y);
+        REQUIRE(same_bits(to_cpu(y), want));
+        Tensors odd = to_odd_places(parts);  // and into one of the parts
+        kernels::cuda::combine(odd, how, scale, odd[2]);
+        REQUIRE(same_bits(to_cpu(odd[2]), want));
+      }
+}
+
+TEST_CASE("combine on the GPU takes more parts than a launch can name, in order", "[cuda][combine]") {
+  TANDEM_NEEDS_GPU();
+  manual_seed(13);
+  const Tensors parts = tensors(std::vector<int64_t>(130, 9), [](int64_t n) { return randn({n}); });
+  Tensor want = empty({9});
+  kernels::cpu::combine(parts, kernels::Combine::sum, 0.5, want);
+  for (const size_t into : {size_t(0), size_t(100)}) {
+    Tensors gpu = to_gpu(parts);
+    kernels::cuda::combine(gpu, kernels::Combine::sum, 0.5, gpu[into]);
+    REQUIRE(same_bits(to_cpu(gpu[into]), want));
+  }
+}

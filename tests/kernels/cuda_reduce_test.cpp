@@ -1,0 +1,122 @@
+// Reductions and running sums on CUDA against the CPU's. The numbers are such that every sum is exact, so that equality
+// can be asked for in any order of adding.
+#include "tandem/kernels/reduce.h"
+
+#include "tandem/tests/kernels/cuda_rows.h"
+
+using namespace tandem;
+using namespace tandem::test;
+
+namespace {
+
+using Reduction = void (*)(const Tensor&, Tensor&);
+using Places = void (*)(const Tensor&, Tensor&, Tensor&);
+
+/// (outer, n, inner): one lane to several blocks a row, ragged ends, cut ones, no elements, no results.
+const std::vector<std::vector<int64_t>> kShapes = {
+    {1, 1, 1},    {37, 3, 1},     {5, 31, 1},    {4, 33, 1}, {3, 520, 1}, {2, 1025, 1},
+    {2, 4100, 1}, {1, 9001, 1},   {1, 40000, 1}, {3, 5, 7},  {2, 17, 32}, {1, 70, 130},
+    {1, 600, 3},  {2, 300, 1000}, {2, 0, 3},     {3, 0, 1},  {0, 4, 2},   {4, 3, 0}};
+
+DType sum_type(DType dtype) { return is_floating_point(dtype) ? dtype : kInt64; }
+
+int64_t compare(Reduction gpu, Reduction cpu, const Tensor& x, DType dtype) {
+  Tensor want = core::empty({x.size(0), x.size(2)}, dtype, kCPU), got = core::empty(want.sizes(), dtype, kGpu);
+  cpu(x, want);
+  gpu(x.to(kGpu), got);
+  return differing(got, want);
+}
+int64_t compare_places(Places gpu, Places cpu, const Tensor& x) {
+  const std::vector<int64_t> sizes{x.size(0), x.size(2)};
+  Tensor want = core::empty(sizes, x.dtype(), kCPU), at = core::empty(sizes, kInt64, kCPU);
+  Tensor got = core::empty(sizes, x.dtype(), kGpu), got_at = core::empty(sizes, kInt64, kGpu);
+  cpu(x, want, at);
+  gpu(x.to(kGpu), got, got_at);
+  return differing(got, want) + differing(got_at, at);
+}
+
+}  // namespace
+
+TEST_CASE("reductions on CUDA give what the CPU's give, in every dtype and shape", "[cuda][reduce]") {
+  TANDEM_NEEDS_GPU();
+  for (const std::vector<int64_t>& sizes : kShapes)
+    for (const DType dtype : kAllDTypes) {
+      // Every dtype where sizes are small, below; above, one for each way elements are read and states are kept.
+      const int64_t elements = sizes[0] * sizes[1] * sizes[2];
+      if (elements > 1000 && dtype != kFloat32 && dtype != kFloat16 && dtype != kInt8) continue;
+      CAPTURE(sizes, dtype);
+      const Tensor x = few_values(sizes, dtype);
+      CHECK(compare(kernels::cuda::sum, kernels::cpu::sum, x, sum_type(dtype)) == 0);
+      const Tensor factors = made(sizes, dtype, [&](int64_t i) {
+        return i % 5 == 0 ? 1.0 : i % 3 == 0 && dtype != kBool && dtype != kUInt8 ? -1.0 : 1.0;
+      });
+      CHECK(compare(kernels::cuda::prod, kernels::cpu::prod, factors, sum_type(dtype)) == 0);
+      const Tensor special = few_values(sizes, dtype, true);
+      CHECK(compare(kernels::cuda::amax, kernels::cpu::amax, special, dtype) == 0);
+      CHECK(compare(kernels::cuda::amin, kernels::cpu::amin, special, dtype) == 0);
+      CHECK(compare(kernels::cuda::amax, kernels::cpu::amax, x, dtype) == 0);
+      CHECK(compare(kernels::cuda::amin, kernels::cpu::amin, x, dtype) == 0);
+      if (dtype == kBool) {
+        CHECK(compare(kernels::cuda::any, kernels::cpu::any, x, kBool) == 0);
+        CHECK(compare(kernels::cuda::all, kernels::cpu::all, x, kBool) == 0);
+      }
+      if (sizes[1] == 0) continue;
+      CHECK(compare_places(kernels::cuda::max_with_index, kernels::cpu::max_with_index, special) == 0);
+      CHECK(compare_places(kernels::cuda::min_with_index, kernels::cpu::min_with_index, special) == 0);
+      CHECK(compare_places(kernels::cuda::max_with_index, kernels::cpu::max_with_index, x) == 0);
+      CHECK(compare_places(kernels::cuda::min_with_index, kernels::cpu::min_with_index, x) == 0);
+    }
+}
+
+TEST_CASE("reductions on CUDA read rows that start off a 16-byte boundary", "[cuda][reduce]") {
+  TANDEM_NEEDS_GPU();
+  for (const DType dtype : {kFloat32, kFloat16, kInt8}) {
+    const Tensor whole = few_values({1 + 2 * 256 * 4}, dtype), x = core::narrow(whole.to(kGpu), 0, 1, 2 * 256 * 4);
+    const Tensor same = core::narrow(whole, 0, 1, 2 * 256 * 4).clone();
+    for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{2, 1024, 1}, {2, 32, 32}}) {
+      Tensor want = core::empty({sizes[0], sizes[2]}, sum_type(dtype), kCPU),
+             got = core::empty(want.sizes(), want.dtype(), kGpu);
+      kernels::cpu::sum(core::try_view(same, sizes), want);
+      kernels::cuda::sum(core::try_view(x, sizes), got);
+      CHECK(differing(got, want) == 0);
+    }
+  }
+}
+
+TEST_CASE("a float sum on CUDA has the same bits in every run, and is close to the sum in double", "[cuda][reduce]") {
+  TANDEM_NEEDS_GPU();
+  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{1, 50000, 1}, {1, 2000, 5}, {3, 700, 1}}) {
+    const Tensor x = reals(sizes, kFloat32, 1, 1.0, 0.5), on_gpu = x.to(kGpu);
+    Tensor exact = core::empty({sizes[0], sizes[2]}, kFloat64, kCPU);
+    kernels::cpu::sum(x.to(kFloat64), exact);
+    std::vector<Tensor> runs;
+    in_every_order([&] {
+      Tensor y = core::empty(exact.sizes(), kFloat32, kGpu);
+      kernels::cuda::sum(on_gpu, y);
+      runs.push_back(y.to(kCPU));
+    });
+    CHECK(differing(runs[0].to(kFloat64), exact, 2e-6) == 0);  // 2e-6: chains of at most 64 additions, twice
+    for (const Tensor& run : runs) CHECK(differing(run, runs[0]) == 0);
+  }
+}
+
+TEST_CASE("running sums on CUDA give what the CPU's give, forwards and in reverse", "[cuda][reduce]") {
+  TANDEM_NEEDS_GPU();
+  const std::vector<std::vector<int64_t>> shapes = {
+      {1, 1, 1},     {5, 7, 1}, {3, 33, 1},  {2, 256, 1},  {2, 1100, 1}, {3, 4097, 1}, {1, 20001, 1},
+      {1, 16384, 1}, {2, 5, 3}, {1, 400, 2}, {2, 131, 65}, {0, 4, 1},    {2, 0, 3}};
+  for (const std::vector<int64_t>& sizes : shapes)
+    for (const DType dtype : kAllDTypes) {
+      if (dtype == kBool || (is_half(dtype) && sizes[1] > 4097)) continue;
+      const bool small = dtype == kFloat16 || dtype == kBFloat16;  // sums that their few digits hold exactly
+      const Tensor x =
+          small ? made(sizes, dtype, [](int64_t i) { return i % 2 == 0 ? 1.0 : -1.0; }) : few_values(sizes, dtype);
+      for (const bool reverse : {false, true}) {
+        CAPTURE(sizes, dtype, reverse);
+        Tensor want = core::empty(sizes, dtype, kCPU), got = core::empty(sizes, dtype, kGpu);
+        kernels::cpu::cumsum(x, reverse, want);
+        kernels::cuda::cumsum(x.to(kGpu), reverse, got);
+        CHECK(differing(got, want) == 0);
+      }
+    }
+}

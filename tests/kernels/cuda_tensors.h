@@ -1,0 +1,40 @@
+// What the tests of CUDA kernels share. They run on the emulated device as on a GPU.
+#pragma once
+#include <cmath>
+#include <cstring>
+
+#include "tandem/core/cuda.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+/// Ends a test case where there is no GPU.
+#define TANDEM_NEEDS_GPU()                                    \
+  do {                                                        \
+    if (tandem::cuda::device_count() == 0) {                  \
+      WARN("SKIPPED: " << tandem::gpu::unavailable_reason()); \
+      return;                                                 \
+    }                                                         \
+  } while (false)
+
+namespace tandem::test {
+
+inline double at(const Tensor& t, int64_t i) {
+  return t.dtype() == kFloat32 ? static_cast<double>(t.data<float>()[i]) : t.data<double>()[i];
+}
+/// A copy of a dense tensor, by the runtime alone.
+inline Tensor to_device(const Tensor& x, Device device) {
+  const Device there = x.is_cuda() ? x.device() : device;
+  Tensor y = core::empty(x.sizes(), x.dtype(), device);
+  if (x.numel() == 0) return y;
+  const auto stream = cuda::current_stream(there);
+  gpu::copy_async(y.raw_data(), x.raw_data(), static_cast<size_t>(x.nbytes()), stream.handle());
+  stream.synchronize();
+  return y;
+}
+inline Tensor to_gpu(const Tensor& x) { return to_device(x, kCUDA); }
+inline Tensor to_cpu(const Tensor& x) { return to_device(x, kCPU); }
+inline bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.nbytes() == 0 || std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
+}
+
+}  // namespace tandem::test

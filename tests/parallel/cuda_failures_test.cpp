@@ -1,0 +1,224 @@
+// What goes wrong between ranks with GPUs, over the fake NCCL: every rank says which rank, which collective, what for.
+#include <atomic>
+#include <mutex>
+
+#include "tandem/parallel/collectives/nccl_api.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/ranks.h"
+
+using namespace tandem;
+using namespace tandem::distributed;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+/// Runs f(group, device) on the ranks of an nccl group. Returns what each threw, "" for nothing.
+std::vector<std::string> errors_of(int size, milliseconds timeout,
+                                   const std::function<void(ProcessGroup&, Device)>& f) {
+  std::vector<std::string> errors(static_cast<size_t>(size));
+  run_ranks(size, [&](int rank) {
+    try {
+      init_process_group("nccl", {.timeout = timeout});
+      f(*default_group(), Device(kCUDA, rank));
+    } catch (const std::exception& error) {
+      errors[static_cast<size_t>(rank)] = error.what();
+    }
+  });
+  return errors;
+}
+/// A settled failure: two more calls say the same.
+void call_again(ProcessGroup& group, Device device) {
+  std::string first;
+  for (int i = 0; i < 2; ++i) try {
+      group.all_reduce(zeros({2}, device))->wait();
+    } catch (const DistributedError& error) {
+      TANDEM_CHECK(first.empty() || first == error.what(), "another error: ", error.what());
+      first = error.what();
+    }
+  TANDEM_CHECK(!first.empty(), "a failed group took a call");
+}
+
+}  // namespace
+
+TEST_CASE("nccl: ranks that call different things are found, and every rank says what was called", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  struct Case {
+    std::function<void(ProcessGroup&, Device)> call;
+    const char *first, *second;
+  };
+  const std::vector<Case> cases = {
+      {[](ProcessGroup& g, Device d) {
+         g.all_reduce(zeros({g.rank() == 1 ? 4 : 5}, d), ReduceOp::SUM, "the loss")->synchronize();
+       },
+       "rank 0 called last: all_reduce #2 (the loss) of float32, 5 elements, SUM, on cuda",
+       "rank 1 called last: all_reduce #2 (the loss) of float32, 4 elements, SUM, on cuda:1"},
+      {[](ProcessGroup& g, Device d) {  // the order is another on rank 1
+         const Tensor x = zeros({3}, d), y = zeros({3}, d);
+         const WorkPtr one = g.rank() == 1 ? g.broadcast(y, 0, "buffers") : g.all_reduce(x, ReduceOp::SUM, "bucket 0");
+         const WorkPtr two = g.rank() == 1 ? g.all_reduce(x, ReduceOp::SUM, "bucket 0") : g.broadcast(y, 0, "buffers");
+         one->synchronize();
+         two->synchronize();
+       },
+       "(bucket 0)", "(buffers)"},
+      {[](ProcessGroup& g, Device d) { g.broadcast(zeros({3}, d), g.rank())->synchronize(); }, "broadcast #2",
+       "rank 1"},
+  };
+  for (const Case& c : cases) {
+    const std::vector<std::string> errors = errors_of(2, seconds(60), [&](ProcessGroup& g, Device d) {
+      try {
+        c.call(g, d);
+      } catch (const DistributedError&) {
+        call_again(g, d);
+        throw;
+      }
+    });
+    for (const std::string& error : errors)
+      CHECK_THAT(error, Contains("differs between ranks") && Contains(c.first) && Contains(c.second));
+  }
+  CHECK(test::fake_nccl()->communicators() == 0);
+}
+
+TEST_CASE("nccl: a collective that hangs ends within the timeout, with its name, on every rank", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  test::fake_nccl()->hang(1, 2);  // its third call: the first is that of init_process_group
+  const std::vector<std::string> errors = errors_of(2, milliseconds(700), [](ProcessGroup& g, Device d) {
+    const Tensor x = ones({3}, d);
+    g.all_reduce(x)->wait();
+    g.all_reduce(x, ReduceOp::AVG, "gradients, bucket 0 of 1")->synchronize();
+  });
+  for (const std::string& error : errors)
+    CHECK_THAT(error, Contains("all_reduce #3 (gradients, bucket 0 of 1) of float32, 3 elements, AVG, on cuda") &&
+                          Contains("it is not done within 700 ms"));
+  CHECK(test::fake_nccl()->communicators() == 0);
+}
+
+TEST_CASE("nccl: what a collective that was ended leaves on the GPU is not taken for a result", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  test::fake_nccl()->hang(1, 1);
+  const std::vector<std::string> errors = errors_of(2, milliseconds(300), [](ProcessGroup& g, Device d) {
+    const Tensor x = ones({3}, d);
+    g.all_reduce(x)->wait();
+    std::printf("%g\n", x.sum().item<double>());  // waits for the GPU: no word of the group
+  });
+  for (const std::string& error : errors) CHECK_THAT(error, Contains("it is not done within 300 ms"));
+}
+
+TEST_CASE("nccl: a rank that does not come is named", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  std::atomic<bool> failed{false};
+  const std::vector<std::string> errors = errors_of(2, milliseconds(500), [&](ProcessGroup& g, Device d) {
+    if (g.rank() == 1) {
+      for (const Deadline deadline = after(seconds(60)); !failed && Clock::now() < deadline;)
+        std::this_thread::sleep_for(milliseconds(1));
+      return;
+    }
+    try {
+      g.all_reduce(ones({3}, d))->synchronize();
+    } catch (...) {
+      failed = true;
+      throw;
+    }
+  });
+  CHECK_THAT(errors[0], Contains("rank 0: all_reduce #2 of float32, 3 elements, SUM, on cuda") &&
+                            Contains("rank 1 called last: barrier #1"));
+  CHECK(errors[1].empty());
+}
+
+TEST_CASE("nccl: an asynchronous error names rank and collective, on every rank, and the group stays failed",
+          "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  test::fake_nccl()->fail(0, 1);
+  const std::vector<std::string> errors = errors_of(2, seconds(60), [](ProcessGroup& g, Device d) {
+    try {
+      g.all_reduce(ones({3}, d), ReduceOp::SUM, "bucket 7")->synchronize();
+    } catch (const DistributedError&) {
+      call_again(g, d);
+      throw;
+    }
+  });
+  for (const std::string& error : errors)
+    CHECK_THAT(error, Contains("rank 0: all_reduce #2 (bucket 7) of float32, 3 elements") &&
+                          Contains("network error") && Contains("a link is down"));
+}
+
+TEST_CASE("nccl: abort ends what is under way, here and on the others", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  const std::vector<std::string> errors = errors_of(2, seconds(60), [](ProcessGroup& g, Device d) {
+    const WorkPtr work = g.rank() == 0 ? g.all_reduce(ones({3}, d)) : nullptr;
+    if (g.rank() == 1) g.abort("the data ran out");
+    if (work) work->synchronize();
+    call_again(g, d);
+    throw Error("the data ran out, as said");
+  });
+  for (const std::string& error : errors) CHECK_THAT(error, Contains("the data ran out"));
+  CHECK(test::fake_nccl()->communicators() == 0);
+}
+
+TEST_CASE("nccl: a rank that throws ends the others' wait", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  std::string seen;
+  CHECK_THROWS_WITH(run_ranks(2,
+                              [&](int rank) {
+                                init_process_group("nccl");
+                                if (rank == 1) throw std::runtime_error("no data here");
+                                try {
+                                  default_group()->all_reduce(ones({3}, Device(kCUDA, 0)))->synchronize();
+                                } catch (const std::exception& error) {
+                                  seen = error.what();
+                                  throw;
+                                }
+                              }),
+                    Contains("rank 1: no data here"));
+  CHECK_THAT(seen, Contains("rank 1 failed: no data here"));
+}
+
+TEST_CASE("nccl: two ranks on one GPU, a missing GPU, a missing rank: said at the start", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  std::mutex mutex;
+  std::string all;
+  const auto start = [&](int size, const std::function<InitOptions(int)>& options) {
+    all.clear();
+    run_ranks(size, [&](int rank) {
+      try {
+        init_process_group("nccl", options(rank));
+      } catch (const std::exception& error) {
+        const std::lock_guard lock(mutex);
+        all += "[" + std::to_string(rank) + ": " + error.what() + "]";
+      }
+    });
+    return all;
+  };
+  CHECK_THAT(start(2, [](int) { return InitOptions{.device = Device("cuda:1")}; }), Contains("Duplicate GPU"));
+  CHECK_THAT(start(1, [](int) { return InitOptions{.device = Device("cpu")}; }), Contains("accepted: a CUDA device"));
+  CHECK_THAT(start(1, [](int) { return InitOptions{.device = Device("cuda:60")}; }), Contains("cuda:60"));
+  CHECK(test::fake_nccl()->communicators() == 0);
+}
+
+TEST_CASE("nccl: the default backend follows the device, as PyTorch's", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  run_ranks(1, [](int) {
+    init_process_group("", {.device = Device("cuda:2")});
+    TANDEM_CHECK(default_group()->backend() == "nccl" && default_group()->device() == Device("cuda:2"), "not nccl");
+  });
+  run_ranks(1, [](int) {
+    init_process_group();  // emulated GPUs are not chosen unasked
+    TANDEM_CHECK(default_group()->backend() == "local", "not local");
+  });
+}
+
+TEST_CASE("nccl: calls that NCCL takes in late, at random", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    test::fake_nccl()->set_seed(seed);
+    const auto errors = errors_of(2, seconds(60), [](ProcessGroup& g, Device d) {
+      const Tensor x = ones({5}, d), y = x * 2;
+      for (int i = 0; i < 3; ++i) g.all_reduce(x);
+      g.all_reduce(y)->wait();
+      TANDEM_CHECK(x.cpu().equal(full({5}, 8.0f)) && y.cpu().equal(full({5}, 4.0f)), "wrong sums");
+    });
+    CHECK(errors == std::vector<std::string>(2));
+  }
+  test::fake_nccl()->set_seed(0);
+}
