@@ -7,20 +7,12 @@
 #include "tandem/core/run_loop.h"
 #include "tandem/core/tensor.h"
 #include "tandem/kernels/cpu/isa.h"
+#include "tandem/kernels/visit_real.h"
 
 namespace tandem::kernels::cpu {
 
 /// A list of references: planning counts none.
 using TensorRefs = std::initializer_list<std::reference_wrapper<const Tensor>>;
-
-/// Calls the visitor with float or double, for kernels that exist for these alone.
-/// @throws NotImplementedError for any other dtype
-template <class Visitor> void visit_real(const char* op, DType dtype, Visitor&& visitor) {
-  if (dtype == kFloat32) return visitor.template operator()<float>();
-  TANDEM_CHECK_AS(NotImplementedError, dtype == kFloat64, op, ": does not exist for ", dtype,
-                  "; accepted: float32, float64");
-  visitor.template operator()<double>();
-}
 
 /// Elements that are worth a chunk of their own when each costs about one addition.
 constexpr int64_t kElementwiseGrain = 32768;

@@ -6,7 +6,7 @@
 #include "tandem/kernels/cuda/cublas.h"
 #include "tandem/kernels/cuda/own.h"
 #include "tandem/kernels/cuda/tiles.cuh"
-#include "tandem/kernels/cuda/visit.h"
+#include "tandem/kernels/visit_real.h"
 
 namespace tandem::kernels::cuda {
 namespace {

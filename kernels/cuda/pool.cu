@@ -4,9 +4,9 @@
 // windows that cover it, in their order, so no two threads add to one place and the sums come out the same every time.
 #include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/launch.h"
-#include "tandem/kernels/cuda/visit.h"
 #include "tandem/kernels/functors/base.h"
 #include "tandem/kernels/nn.h"
+#include "tandem/kernels/visit_real.h"
 
 namespace tandem::kernels::cuda {
 namespace {

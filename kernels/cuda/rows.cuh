@@ -3,6 +3,7 @@
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/kernels/cuda/reduce.cuh"
+#include "tandem/kernels/visit_real.h"
 
 namespace tandem::kernels::cuda {
 
@@ -150,11 +151,6 @@ template <class Op> __device__ typename Op::State row_total(const PieceShape& sh
   return team_reduce(Op(), state);
 }
 
-/// Calls f<T>() for float32 or float64. @throws Error for another dtype
-template <class F> void visit_real(const char* name, DType dtype, F f) {
-  TANDEM_CHECK(dtype == kFloat32 || dtype == kFloat64, name, ": dtype is ", dtype, "; accepted: float32, float64");
-  dtype == kFloat32 ? f.template operator()<float>() : f.template operator()<double>();
-}
 /// The elements of a tensor that may be undefined.
 template <class T> T* data_or_null(const Tensor& t) { return t.defined() ? t.data<T>() : nullptr; }
 

@@ -32,6 +32,9 @@ void add_wheels(const std::string& prefix, std::vector<std::string>& places) {
 std::vector<std::string> places() {
   if (const char* const named = std::getenv("TANDEM_NCCL_LIBRARY"); named && *named) return {named};
   std::vector<std::string> all = {kName};  // LD_LIBRARY_PATH and the system's own
+#if defined(TANDEM_NCCL_PATH)
+  all.emplace_back(TANDEM_NCCL_PATH);  // where the build found it
+#endif
   std::vector<fs::path> toolkits;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
     if (const char* const folder = std::getenv(variable); folder && *folder) toolkits.emplace_back(folder);

@@ -2,7 +2,7 @@
 #pragma once
 #include "tandem/core/dtype.h"
 
-namespace tandem::kernels::cuda {
+namespace tandem::kernels {
 
 /// Calls visitor.template operator()<T>() with float or double.
 /// @throws NotImplementedError for any other dtype
@@ -13,4 +13,4 @@ template <class Visitor> void visit_real(const char* op, DType dtype, Visitor&& 
   visitor.template operator()<double>();
 }
 
-}  // namespace tandem::kernels::cuda
+}  // namespace tandem::kernels
