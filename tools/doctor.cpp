@@ -60,7 +60,9 @@ void print_gpus() {
     std::printf("NCCL             %d.%d.%d, %s\n", lib->version / 10000, lib->version / 100 % 100, lib->version % 100,
                 lib->path.c_str());
   else
-    std::printf("NCCL             none; ranks on several GPUs take gloo or local (TANDEM_NCCL_LIBRARY may name one)\n");
+    std::printf("NCCL             %s; ranks on several GPUs take gloo or local\n",
+                distributed::nccl::is_left_out() ? "out of this build (TANDEM_WITH_NCCL=OFF)"
+                                                 : "none (TANDEM_NCCL_LIBRARY may name one)");
 }
 
 }  // namespace

@@ -75,9 +75,11 @@ struct Library {
   int version = 0;  // 22809 is 2.28.9
 };
 
+/// Whether this build never loads it: TANDEM_WITH_NCCL=OFF.
+bool is_left_out() noexcept;
 /// Loads it when it is first asked for: the file that TANDEM_NCCL_LIBRARY names, or else libnccl.so.2 where the loader,
-/// a CUDA toolkit or a Python environment has it.
-/// @throws NotImplementedError that says where was looked
+/// a CUDA toolkit or a Python environment has it; for emulated GPUs only what TANDEM_NCCL_LIBRARY names.
+/// @throws NotImplementedError that says why there is none, and where was looked
 const Library& library();
 /// Null where there is none.
 const Library* find_library() noexcept;

@@ -28,9 +28,11 @@ void add_wheels(const std::string& prefix, std::vector<std::string>& places) {
     }
 }
 
-/// In the order in which they are tried.
+/// In the order in which they are tried. A real one cannot reach emulated GPUs.
 std::vector<std::string> places() {
   if (const char* const named = std::getenv("TANDEM_NCCL_LIBRARY"); named && *named) return {named};
+  if (gpu::implementation() == std::string("emulated")) return {};
+
   std::vector<std::string> all = {kName};  // LD_LIBRARY_PATH and the system's own
 #if defined(TANDEM_NCCL_PATH)
   all.emplace_back(TANDEM_NCCL_PATH);  // where the build found it
@@ -73,31 +75,33 @@ struct Found {
   std::unique_ptr<Library> library;
   std::string why_not;
 };
+Found search() {
+  if (is_left_out()) return {nullptr, "this build leaves NCCL out (TANDEM_WITH_NCCL=OFF)"};
+  const std::vector<std::string> all = places();
+  if (all.empty()) return {nullptr, "emulated GPUs have no NCCL, unless TANDEM_NCCL_LIBRARY names one made for them"};
+  std::string tried;
+  for (const std::string& path : all) {
+    auto lib = std::make_unique<Library>();
+    const std::string why = load(path, *lib);
+    if (why.empty()) return {std::move(lib), {}};
+    tried += (tried.empty() ? "" : "; ") + why;
+  }
+  return {nullptr,
+          "the library was not found; install the package libnccl2 or the wheel nvidia-nccl-cu13, or let "
+          "TANDEM_NCCL_LIBRARY name libnccl.so.2 (" +
+              tried + ")"};
+}
 const Found& found() {
-  static const Found result = [] {
-    Found f;
-    for (const std::string& path : places()) {
-      auto lib = std::make_unique<Library>();
-      const std::string why = load(path, *lib);
-      if (why.empty()) {
-        f.library = std::move(lib);
-        break;
-      }
-      f.why_not += (f.why_not.empty() ? "" : "; ") + why;
-    }
-    return f;
-  }();
+  static const Found result = search();
   return result;
 }
 
 }  // namespace
 
+bool is_left_out() noexcept { return TANDEM_NCCL_LEFT_OUT; }
 const Library* find_library() noexcept { return found().library.get(); }
 const Library& library() {
-  TANDEM_CHECK_AS(NotImplementedError, found().library,
-                  "nccl: the library was not found; install the package libnccl2 or the wheel nvidia-nccl-cu13, or let "
-                  "TANDEM_NCCL_LIBRARY name libnccl.so.2 (",
-                  found().why_not, ")");
+  TANDEM_CHECK_AS(NotImplementedError, found().library, "nccl: ", found().why_not);
   return *found().library;
 }
 
