@@ -1,8 +1,9 @@
 // As fashion_mnist, by several ranks: each trains a copy of the network on its share of every epoch's images, and
 // DistributedDataParallel averages the gradients while backward still runs.
-//   tandem launch -n 2 -- fashion_mnist_ddp [FOLDER [EPOCHS]]     ranks that are processes, and talk over Gloo
-//   fashion_mnist_ddp [FOLDER [EPOCHS [RANKS]]]                   without a launcher: 2 (or RANKS) threads
-// FOLDER: where Debian's package dataset-fashion-mnist puts it, by default
+//   tandem launch -n 2 -- fashion_mnist_ddp [FOLDER [EPOCHS [DEVICE]]]     processes, over NCCL or Gloo
+//   fashion_mnist_ddp [FOLDER [EPOCHS [DEVICE [RANKS]]]]                   without a launcher: threads of one
+// FOLDER: where Debian's package dataset-fashion-mnist puts it, by default     DEVICE: cpu or cuda; by default GPUs
+// where there are any, and then each rank has its own     RANKS: of threads; by default as many as GPUs, or two
 #include <tandem/tandem.h>
 
 #include <algorithm>
@@ -21,15 +22,19 @@ nn::Sequential make_network() {
 
 /// The sum of a number over all ranks.
 double over_ranks(double number) {
-  const Tensor sum = full({}, number, kFloat64);
+  const Tensor sum = full({}, number, TensorOptions(kFloat64).device(distributed::default_group()->device()));
   distributed::all_reduce(sum);
   return sum.item<double>();
 }
 
 /// What each rank runs.
-void train(const std::string& folder, int epochs) {
+void train(const std::string& folder, int epochs, DeviceType type) {
   const auto rank = static_cast<size_t>(distributed::get_rank()),
              ranks = static_cast<size_t>(distributed::get_world_size());
+  // Its GPU: launchers number the processes of each machine.
+  const char* const local_rank = std::getenv("LOCAL_RANK");
+  const Device device =
+      type == kCUDA ? Device(kCUDA, local_rank ? std::atoi(local_rank) : static_cast<int>(rank)) : kCPU;
   manual_seed(1);
 
   using data::datasets::FashionMNIST;
@@ -40,21 +45,22 @@ void train(const std::string& folder, int epochs) {
   // rank takes as many steps.
   auto train_loader =
       data::make_data_loader(FashionMNIST(train_set).map(stack), DistributedSampler(*train_set.size(), ranks, rank),
-                             data::DataLoaderOptions(std::max<size_t>(1, 128 / ranks)).workers(1));
+                             data::DataLoaderOptions(std::max<size_t>(1, 128 / ranks)).workers(1).device(device));
   // In evaluation each image is to count once: nothing is shuffled or padded, and some ranks may have one image more.
   auto test_loader =
       data::make_data_loader(FashionMNIST(test_set).map(stack),
                              DistributedSampler(*test_set.size(), ranks, rank, {.shuffle = false, .pad = false}),
-                             data::DataLoaderOptions(500));
+                             data::DataLoaderOptions(500).device(device));
 
   nn::Sequential net = make_network();
+  net->to(device);
   nn::parallel::DistributedDataParallel ddp(net);
   optim::AdamW optimizer(net->parameters(), optim::AdamWOptions(2e-3));
   optim::CosineAnnealingLR schedule(optimizer, /*T_max=*/epochs);
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     train_loader->sampler().set_epoch(static_cast<size_t>(epoch));
     ddp.train();
-    double loss_sum = 0;
+    Tensor loss_sum = zeros({}, device);
     int batches = 0;
     for (auto& batch : *train_loader) {
       optimizer.zero_grad();
@@ -62,7 +68,7 @@ void train(const std::string& folder, int epochs) {
       loss.backward();
       nn::utils::clip_grad_norm_(net->parameters(), 5.0);  // after the average: every rank clips alike
       optimizer.step();
-      loss_sum += loss.item<double>();
+      loss_sum += loss.detach();
       ++batches;
     }
     schedule.step();
@@ -76,25 +82,28 @@ void train(const std::string& folder, int epochs) {
       right += net(batch.data).argmax(1).eq(batch.target).sum().item<int64_t>();
       seen += batch.target.numel();
     }
-    const double loss = over_ranks(loss_sum / batches) / static_cast<double>(ranks);
+    const double loss = over_ranks(loss_sum.item<double>() / batches) / static_cast<double>(ranks);
     const double all_right = over_ranks(static_cast<double>(right)), all_seen = over_ranks(static_cast<double>(seen));
     if (rank == 0)
-      std::printf("epoch %d: loss %.3f, %.2f %% of %.0f test images over %zu ranks\n", epoch, loss,
-                  100 * all_right / all_seen, all_seen, ranks);
+      std::printf("epoch %d: loss %.3f, %.2f %% of %.0f test images over %zu ranks from %s\n", epoch, loss,
+                  100 * all_right / all_seen, all_seen, ranks, device.str().c_str());
   }
+  if (rank == 0) save(net, "fashion_mnist_ddp.safetensors");
 }
 
 int main(int argc, char** argv) try {
   const std::string folder = argc > 1 ? argv[1] : "/usr/share/datasets/fashion-mnist";
-  const int epochs = argc > 2 ? std::atoi(argv[2]) : 2, threads = argc > 3 ? std::atoi(argv[3]) : 2;
+  const int epochs = argc > 2 ? std::atoi(argv[2]) : 2;
+  const DeviceType type = Device(argc > 3 ? argv[3] : cuda::is_available() ? "cuda" : "cpu").type();
   if (std::getenv("RANK")) {  // a launcher started this process as one of the ranks
-    distributed::init_process_group("gloo");
-    train(folder, epochs);
+    distributed::init_process_group(type == kCUDA && distributed::is_nccl_available() ? "nccl" : "gloo");
+    train(folder, epochs, type);
     distributed::destroy_process_group();
   } else {
+    const int threads = argc > 4 ? std::atoi(argv[4]) : type == kCUDA ? cuda::device_count() : 2;
     distributed::run_ranks(threads, [&](int) {
       distributed::init_process_group("local");
-      train(folder, epochs);
+      train(folder, epochs, type);
     });
   }
 } catch (const std::exception& error) {

@@ -1,7 +1,8 @@
-// As fashion_mnist, over several devices of this process: DataParallel gives each a part of every batch. The devices
-// are virtual, parts of the CPU that share its cores; on GPUs only their names differ. usage: fashion_mnist_dp [FOLDER
-// [EPOCHS [DEVICES]]]
-//   FOLDER: where Debian's package dataset-fashion-mnist puts it, by default     DEVICES: how many, by default 2
+// As fashion_mnist, over several devices of this process: DataParallel gives each a part of every batch. They are GPUs
+// where there are any, or else virtual, parts of the CPU that share its cores.
+// usage: fashion_mnist_dp [FOLDER [EPOCHS [DEVICE [COUNT]]]]
+//   FOLDER: where Debian's package dataset-fashion-mnist puts it, by default     DEVICE: cpu or cuda
+//   COUNT: how many of them; by default all GPUs, or two virtual ones
 #include <tandem/tandem.h>
 
 #include <cstdio>
@@ -20,23 +21,28 @@ nn::Sequential make_network() {
 int main(int argc, char** argv) try {
   const std::string folder = argc > 1 ? argv[1] : "/usr/share/datasets/fashion-mnist";
   const int epochs = argc > 2 ? std::atoi(argv[2]) : 2;
-  set_cpu_device_count(argc > 3 ? std::atoi(argv[3]) : 2);
+  const Device first(argc > 3 ? argv[3] : cuda::is_available() ? "cuda" : "cpu");
+  const int count = argc > 4 ? std::atoi(argv[4]) : first.is_cuda() ? cuda::device_count() : 2;
+  if (first.is_cpu()) set_cpu_device_count(count);
+  std::vector<Device> devices = {first};
+  while (std::ssize(devices) < count) devices.emplace_back(first.type(), std::ssize(devices));
   manual_seed(1);
 
   using data::datasets::FashionMNIST;
   auto train = data::make_data_loader<data::samplers::RandomSampler>(
-      FashionMNIST(folder).map(data::transforms::Stack<>()), data::DataLoaderOptions(128).workers(1));
+      FashionMNIST(folder).map(data::transforms::Stack<>()), data::DataLoaderOptions(128).workers(1).pin_memory(true));
   const FashionMNIST test(folder, FashionMNIST::Mode::kTest);
-  const std::vector<Tensor> images = test.images().split(500), labels = test.targets().split(500);
+  const std::vector<Tensor> images = test.images().split(500), labels = test.targets().to(first).split(500);
 
   nn::Sequential net = make_network();
-  nn::DataParallel dp(net);  // over all devices; the first holds the module
+  net->to(first);
+  nn::DataParallel dp(net, devices);  // the first holds the module
   const nn::CrossEntropyLoss criterion;
   optim::AdamW optimizer(dp.parameters(), optim::AdamWOptions(2e-3));
   optim::CosineAnnealingLR schedule(optimizer, /*T_max=*/epochs);
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     dp.train();
-    double loss_sum = 0;
+    Tensor loss_sum = zeros({}, first);
     int batches = 0;
     const int64_t before = nn::parallel::bytes_moved();
     for (auto& batch : *train) {
@@ -46,7 +52,7 @@ int main(int argc, char** argv) try {
       loss.backward();  // the replicas' gradients are added up in the module's parameters
       nn::utils::clip_grad_norm_(dp.parameters(), 5.0);
       optimizer.step();
-      loss_sum += loss.item<double>();
+      loss_sum += loss.detach();
       ++batches;
     }
     schedule.step();
@@ -56,10 +62,12 @@ int main(int argc, char** argv) try {
     const NoGradGuard no_grad;
     int64_t right = 0;
     for (size_t i = 0; i < images.size(); ++i) right += dp(images[i]).argmax(1).eq(labels[i]).sum().item<int64_t>();
-    std::printf("epoch %d: loss %.3f, %.2f %% of the test images; %.2f MiB moved per step over %zu devices\n", epoch,
-                loss_sum / batches, 100.0 * static_cast<double>(right) / static_cast<double>(test.targets().numel()),
-                mib, dp.devices().size());
+    std::printf("epoch %d: loss %.3f, %.2f %% of the test images; %.2f MiB moved per step over %zu devices from %s\n",
+                epoch, loss_sum.item<double>() / batches,
+                100.0 * static_cast<double>(right) / static_cast<double>(test.targets().numel()), mib, devices.size(),
+                first.str().c_str());
   }
+  save(net, "fashion_mnist_dp.safetensors");
 } catch (const std::exception& error) {
   std::fprintf(stderr, "fashion_mnist_dp: %s\n", error.what());
   return 1;

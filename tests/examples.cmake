@@ -11,14 +11,14 @@ tandem_example_test("example simple_model finds the bias" COMMAND example_simple
 tandem_example_test("example mnist learns" COMMAND example_mnist ${TANDEM_TEST_DIGITS} 2 EXPECT "epoch 2: (100|9[5-9])")
 tandem_example_test("example mnist says what is missing" COMMAND example_mnist ${TANDEM_TEST_DIGITS}/none
                     EXPECT "mnist: find_idx: there is neither .*none/train-images")
-tandem_example_test("example fashion_mnist learns" COMMAND example_fashion_mnist ${TANDEM_TEST_DIGITS} 2
+tandem_example_test("example fashion_mnist learns" COMMAND example_fashion_mnist ${TANDEM_TEST_DIGITS} 2 cpu
                     EXPECT "epoch 2: loss 0.*, (100|9[5-9])")
 tandem_example_test("example model_parallel trains over two devices" COMMAND example_model_parallel
                     EXPECT "back.2.bias .* on cpu:1.*(100|9[5-9][.0-9]*) % right")
 tandem_example_test("example custom_function agrees with finite differences" COMMAND example_custom_function
                     EXPECT "agree.*slope (2|1[.]9)")
 tandem_example_test("example fashion_mnist_dp learns over two devices"
-                    COMMAND example_fashion_mnist_dp ${TANDEM_TEST_DIGITS} 2 2
+                    COMMAND example_fashion_mnist_dp ${TANDEM_TEST_DIGITS} 2 cpu 2
                     EXPECT "epoch 2: loss 0.*, (100|9[5-9]).* over 2 devices")
 tandem_example_test("example data_parallel_inference prints its table" COMMAND example_data_parallel_inference 1
                     EXPECT "batch +plain +DP over 1 +persistent.*\n +512( +[0-9.]+)+")
@@ -26,13 +26,13 @@ tandem_example_test("example simple_model_ddp finds the bias with two threads, e
                     COMMAND example_simple_model_ddp
                     EXPECT "epoch 20: rank [01] of 2 saw 512 examples.*bias (2[.]9|3[.]0)[0-9]+, 0 apart")
 tandem_example_test("example fashion_mnist_ddp learns with three threads, and evaluates each image once"
-                    COMMAND example_fashion_mnist_ddp ${TANDEM_TEST_DIGITS} 2 3
+                    COMMAND example_fashion_mnist_ddp ${TANDEM_TEST_DIGITS} 2 cpu 3
                     EXPECT "epoch 2: loss 0.*, (100|9[5-9]).* of [0-9]+ test images over 3 ranks")
 if(TANDEM_HAS_GLOO AND TANDEM_BUILD_TOOLS)
   tandem_example_test("example simple_model_ddp finds the bias with two processes"
                       COMMAND tandem_command launch -n 2 -- $<TARGET_FILE:example_simple_model_ddp>
                       EXPECT "epoch 20: rank 0 of 2 saw 512 examples.*bias (2[.]9|3[.]0)[0-9]+, 0 apart")
   tandem_example_test("example fashion_mnist_ddp learns with two processes"
-                      COMMAND tandem_command launch -n 2 -- $<TARGET_FILE:example_fashion_mnist_ddp> ${TANDEM_TEST_DIGITS} 2
+                      COMMAND tandem_command launch -n 2 -- $<TARGET_FILE:example_fashion_mnist_ddp> ${TANDEM_TEST_DIGITS} 2 cpu
                       EXPECT "epoch 2: loss 0.*, (100|9[5-9]).* of [0-9]+ test images over 2 ranks")
 endif()

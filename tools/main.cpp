@@ -38,6 +38,9 @@ void add_demo(CLI::App& app) {
   c->add_option("--batch-size", s->batch_size, "Images per step, over all devices or ranks")
       ->check(CLI::Range(1, 60000));
   c->add_option("--seed", s->seed, "Of initial values, order and dropout");
+  c->add_option("--compare-steps", s->compare_steps, "Steps after which a parallel mode is compared with its reference")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
   c->add_option("--threads", s->threads, "Threads to compute with; all usable cores unless given")
       ->check(CLI::Range(1, 1024));
   c->add_option("--save", s->save, "Write the state that the first mode trained, as safetensors");

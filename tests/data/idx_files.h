@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tandem/core/error.h"
+#include "tandem/tests/temporary.h"
 
 namespace tandem::test {
 
@@ -35,6 +36,17 @@ inline std::string some_bytes(size_t count) {
   std::string out(count, '\0');
   for (size_t i = 0; i < count; ++i) out[i] = static_cast<char>(i * 37 + i / 256);
   return out;
+}
+
+/// A data set in MNIST's four files: no digits in truth, but labels 0 to 9, again and again.
+inline void write_digits(const std::string& folder, uint32_t train, uint32_t test) {
+  for (const auto& [prefix, count] : {std::pair("train", train), std::pair("t10k", test)}) {
+    std::string labels;
+    for (uint32_t i = 0; i < count; ++i) labels += static_cast<char>(i % 10);
+    const std::string path = folder + "/" + prefix;
+    write_file(path + "-images-idx3-ubyte", idx_bytes({count, 28, 28}, some_bytes(size_t{count} * 784)));
+    write_file(path + "-labels-idx1-ubyte", idx_bytes({count}, labels));
+  }
 }
 
 }  // namespace tandem::test

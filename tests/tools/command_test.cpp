@@ -1,7 +1,7 @@
 // The `tandem` command with good and with bad input: its exit status, what it says, and what it leaves behind.
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -9,58 +9,27 @@
 
 #include "tandem/tests/catch.h"
 #include "tandem/tests/data/idx_files.h"
+#include "tandem/tests/process.h"
 #include "tandem/tests/temporary.h"
 
 using namespace tandem::test;
 
 namespace {
 
-struct Result {
-  int status;  // -1: ended by a signal
-  std::string output;
-};
 /// The command's files may have `file_limit` bytes at most; beyond them a write fails, as on a full disk.
 Result run(const std::vector<std::string>& arguments, rlim_t file_limit = RLIM_INFINITY,
            const char* standard_output = nullptr) {
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
-  std::vector<char*> argv{const_cast<char*>(TANDEM_COMMAND)};
-  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-  argv.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::dup2(ends[1], STDERR_FILENO);
-    const int out = standard_output ? ::open(standard_output, O_WRONLY) : ends[1];
-    ::dup2(out, STDOUT_FILENO);
-    ::close(ends[0]);
+  return run_program(TANDEM_COMMAND, arguments, [=] {
+    if (standard_output) ::dup2(::open(standard_output, O_WRONLY), STDOUT_FILENO);
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{file_limit, RLIM_INFINITY};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    ::alarm(120);  // what hangs is ended by a signal, and fails
-    ::execv(TANDEM_COMMAND, argv.data());
-    ::_exit(127);
-  }
-  ::close(ends[1]);
-  Result result;
-  char chunk[4096];
-  for (ssize_t n; (n = ::read(ends[0], chunk, sizeof chunk)) > 0;) result.output.append(chunk, static_cast<size_t>(n));
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return result;
+  });
 }
 
 /// A data set of 40 images to train on and 10 to test with.
 struct Data {
-  Data() {
-    for (const auto& [prefix, count] : {std::pair("train", 40u), std::pair("t10k", 10u)}) {
-      std::string labels;
-      for (uint32_t i = 0; i < count; ++i) labels += static_cast<char>(i % 10);
-      write_file(path(prefix, true), idx_bytes({count, 28, 28}, some_bytes(count * 784)));
-      write_file(path(prefix, false), idx_bytes({count}, labels));
-    }
-  }
+  Data() { write_digits(folder.path(), 40, 10); }
   std::string path(const std::string& prefix, bool images) const {
     return folder / (prefix + (images ? "-images-idx3-ubyte" : "-labels-idx1-ubyte"));
   }
@@ -107,6 +76,17 @@ TEST_CASE("the demo trains in every mode, and each agrees with its reference to 
   const Result small = run({"demo", "--batch-size", "2", "--ranks", "3", "--data", data.folder.path()});
   CHECK(small.status == 1);
   CHECK_THAT(small.output, Contains("a batch of 2 images for 3 devices or ranks"));
+}
+
+TEST_CASE("a mode that cannot be is left out of all, and refused by name", "[command]") {
+  const Data data;
+  const Result all = run(data.demo({"--mode", "single,ddp", "--backend", "nccl", "--device", "cpu"}));
+  INFO(all.output);
+  CHECK(all.status == 0);
+  CHECK_THAT(all.output, Contains("single") && !Contains("ddp_nccl "));
+  const Result named = run(data.demo({"--mode", "ddp_nccl", "--device", "cpu"}));
+  CHECK(named.status == 1);
+  CHECK_THAT(named.output, Contains("demo: --mode ddp_nccl cannot be: NCCL needs GPUs"));
 }
 
 TEST_CASE("data that cannot be is an error that names the file and the values", "[command]") {

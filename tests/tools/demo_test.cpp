@@ -38,12 +38,7 @@ double difference(const std::string& mode, const tools::DemoSettings& s, const F
 
 TEST_CASE("agreement is exact, and one unit in the last place of one weight is reported", "[demo]") {
   const TemporaryFolder folder;
-  for (const char* kind : {"train", "t10k"}) {
-    write_file(folder / (std::string(kind) + "-images-idx3-ubyte"), idx_bytes({30, 28, 28}, some_bytes(30 * 784)));
-    std::string labels;
-    for (int i = 0; i < 30; ++i) labels += static_cast<char>(i % 10);
-    write_file(folder / (std::string(kind) + "-labels-idx1-ubyte"), idx_bytes({30}, labels));
-  }
+  write_digits(folder.path(), 30, 30);
   const tools::DemoData data(folder.path());
   set_cpu_device_count(4);
   tools::DemoSettings s;

@@ -9,7 +9,7 @@ namespace tandem::tools {
 /// ddp_*, one that accumulates the gradients of the shards' mean losses and multiplies them by 1 / ranks. Dropout is
 /// off and batch norm in evaluation. In DDP all ranks call it, and rank 0 gets the figure.
 /// @param meddle  called with the network that was trained by `mode`, before it is compared: for tests
-double largest_difference(const DemoSettings& settings, const std::string& mode, const FashionMNIST& data,
-                          int steps = 50, const std::function<void(nn::Module&)>& meddle = {});
+double largest_difference(const DemoSettings& settings, const std::string& mode, const FashionMNIST& data, int steps,
+                          const std::function<void(nn::Module&)>& meddle = {});
 
 }  // namespace tandem::tools

@@ -15,6 +15,7 @@ struct DemoSettings {
   std::string device;                        // cpu or cuda; empty: GPUs where there are any that are not emulated
   std::string rank_result;                   // not empty: this process is a rank, and writes its run there
   int epochs = 1, threads = 0;
+  int compare_steps = 50;      // after which a parallel mode is compared with its reference
   int devices = 0, ranks = 0;  // 0: two, or as many as there are GPUs
   int64_t batch_size = 128;
   uint64_t seed = 1;

@@ -177,7 +177,7 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
     if (s.pictures) draw(way, data.test);
     if (!s.save.empty()) save_module(net->network(), s.save);
   }
-  if (mode != "single") run.max_parameter_difference = largest_difference(s, mode, data.train);
+  if (mode != "single") run.max_parameter_difference = largest_difference(s, mode, data.train, s.compare_steps);
   return run;
 }
 
