@@ -81,65 +81,115 @@ void check_pair(const char* op, const Tensor& x, const Tensor& target) {
                x.device(), " and target is ", target.sizes(), " on ", target.device(), "; both must be alike");
 }
 
+/// x[i, target[i]]; some other element of the row where target lies outside.
+Tensor at_targets(const Tensor& x, const Tensor& target) {
+  const Tensor safe = where(target < 0, zeros_like(target), where(target >= x.size(1), zeros_like(target), target));
+  return x.gather(1, safe.unsqueeze(1)).squeeze(1);
+}
 /// dx[i, target[i]] = -dloss[i] weights[i]: linear in dloss.
 Tensor nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, IntArrayRef sizes) {
   const Tensor g = dense(dloss);
   Tensor dx = core::empty(sizes, dloss.dtype(), dloss.device());
   TANDEM_DISPATCH(dx.device(), nll_backward, g, target, weights, dx);
   return record("nll_backward", dx, {dloss}, {target, weights}, [](const Context& ctx, const Tensor& ddx) -> Grads {
-    const Tensor target = ctx.saved(0), weights = ctx.saved(1);
-    const Tensor safe = where(target < 0, zeros_like(target), where(target >= ddx.size(1), zeros_like(target), target));
-    return {(ddx.gather(1, safe.unsqueeze(1)).squeeze(1) * weights).neg()};
+    return {(at_targets(ddx, ctx.saved(0)) * ctx.saved(1)).neg()};
   });
+}
+/// dx[i, j] = dloss[i] weights[i] (p[i, j] - [j = target[i]]) with p = softmax(x), which the kernel gets from log_sum.
+Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,
+                              const Tensor& log_sum) {
+  const Tensor g = dense(dloss);
+  Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(dx.device(), cross_entropy_backward, g, x, target, weights, log_sum, dx);
+  return record("cross_entropy_backward", dx, {dloss, x}, {dloss, x, target, weights},
+                [](const Context& ctx, const Tensor& ddx) -> Grads {
+                  const Tensor p = softmax_rows(ctx.saved(1)), weights = ctx.saved(3);
+                  Tensor ddloss, dx;
+                  if (ctx.needs_grad(0)) ddloss = ((ddx * p).sum({1}) - at_targets(ddx, ctx.saved(2))) * weights;
+                  if (ctx.needs_grad(1)) dx = softmax_backward(ddx * (ctx.saved(0) * weights).unsqueeze(1), p);
+                  return {ddloss, dx};
+                });
+}
+
+/// Losses of rows of classes, from tensors as the kernels take them: of each row, or their mean.
+using RowLoss = Tensor(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean, int64_t ignore_index);
+Tensor one_each(const Tensor& rows) { return core::empty({rows.size(0)}, rows.dtype(), rows.device()); }
+struct Averaged {
+  Tensor loss, total;  // total of the weights; undefined where loss still is that of each row
+};
+Averaged averaged(const Tensor& losses, const Tensor& weights, bool mean) {
+  if (!mean) return {losses, Tensor()};
+  const auto one = [&] { return core::empty({}, losses.dtype(), losses.device()); };
+  Averaged y{one(), one()};
+  TANDEM_DISPATCH(losses.device(), nll_mean, losses, weights, y.loss, y.total);
+  return y;
+}
+/// The gradient for each of `count` rows.
+Tensor spread(const Tensor& dy, const Tensor& total, int64_t count) {
+  return total.defined() ? (dy / total).expand({count}) : dy;
+}
+Tensor nll_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean, int64_t ignore_index) {
+  Tensor losses = one_each(x), weights = one_each(x);
+  TANDEM_DISPATCH(x.device(), nll, x, target, weight, ignore_index, losses, weights);
+  const auto [loss, total] = averaged(losses, weights, mean);
+  return record("nll_loss", loss, {x}, {target, weights, total},
+                [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {nll_backward(spread(dy, ctx.saved(2), sizes[0]), ctx.saved(0), ctx.saved(1), sizes)};
+                });
+}
+Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean,
+                          int64_t ignore_index) {
+  Tensor losses = one_each(x), weights = one_each(x), log_sum = one_each(x);
+  TANDEM_DISPATCH(x.device(), cross_entropy, x, target, weight, ignore_index, losses, weights, log_sum);
+  const auto [loss, total] = averaged(losses, weights, mean);
+  return record("cross_entropy", loss, {x}, {x, target, weights, log_sum, total},
+                [](const Context& ctx, const Tensor& dy) -> Grads {
+                  const Tensor x = ctx.saved(0), each = spread(dy, ctx.saved(4), x.size(0));
+                  return {cross_entropy_backward(each, x, ctx.saved(1), ctx.saved(2), ctx.saved(3))};
+                });
+}
+
+/// A loss of class indices: checks what it is given (x goes by `name`), and calls f with rows of classes: every
+/// position is a sample of its own.
+Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tensor& target, const Tensor& weight,
+                  Reduction reduction, int64_t ignore_index, RowLoss f) {
+  check_real(op, x);
+  TANDEM_CHECK(target.dtype() == kInt64 && target.device() == x.device(), op, ": target is ", target.dtype(), " on ",
+               target.device(), "; accepted: int64 on ", x.device());
+  const size_t dim = x.dim() > 1 ? 1 : 0;
+  Shape samples = x.sizes();
+  if (x.dim() > 0) samples.erase(dim);
+  TANDEM_CHECK(x.dim() > 0 && target.sizes() == samples, op, ": ", name, " is ", x.sizes(), " and target is ",
+               target.sizes(), "; accepted: (C,) and (), (N, C) and (N,), or (N, C, d...) and (N, d...)");
+  const int64_t classes = x.sizes()[dim], count = target.numel();
+  check_part(op, "weight", weight, classes, x);
+  const auto losses_of = [&](const Tensor& rows, const Tensor& t) {
+    const Tensor from = widened(rows).contiguous();
+    const Tensor w = weight.defined() ? dense(weight.detach().to(from.dtype())) : Tensor();
+    const Tensor y = f(from, dense(t), w, reduction == Reduction::mean, ignore_index);
+    return (reduction == Reduction::sum ? y.sum() : y).to(x.dtype());
+  };
+  if (x.dim() == 2) return losses_of(x, target);
+  const auto turned = [](const Tensor& t) { return t.dim() > 2 ? t.transpose(1, -1) : t; };  // classes last
+  const Tensor losses = losses_of(turned(x).reshape({count, classes}), turned(target).reshape({count}));
+  return reduction == Reduction::none ? turned(losses.reshape(turned(target).sizes())) : losses;
 }
 }  // namespace
 
 Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight, Reduction reduction,
                 int64_t ignore_index) {
-  check_real("nll_loss", log_prob);
-  TANDEM_CHECK(target.dtype() == kInt64 && target.device() == log_prob.device(), "nll_loss: target is ", target.dtype(),
-               " on ", target.device(), "; accepted: int64 on ", log_prob.device());
-  if (log_prob.dim() == 1 && target.dim() == 0)
-    return nll_loss(log_prob.unsqueeze(0), target.unsqueeze(0), weight, reduction, ignore_index);
-  if (log_prob.dim() > 2) {  // every position is a sample of its own
-    const int64_t classes = log_prob.size(1);
-    const Tensor losses = nll_loss(log_prob.transpose(1, -1).reshape({-1, classes}),
-                                   target.transpose(1, -1).reshape({-1}), weight, reduction, ignore_index);
-    return reduction == Reduction::none ? losses.reshape(target.transpose(1, -1).sizes()).transpose(1, -1) : losses;
-  }
-  TANDEM_CHECK(log_prob.dim() == 2 && target.dim() == 1 && target.size(0) == log_prob.size(0), "nll_loss: log_prob is ",
-               log_prob.sizes(), " and target is ", target.sizes(), "; accepted: (N, C) and (N,)");
-  check_part("nll_loss", "weight", weight, log_prob.size(1), log_prob);
-  const Tensor x = dense(widened(log_prob)), t = dense(target);
-  const Tensor w = weight.defined() ? dense(weight.detach().to(x.dtype())) : Tensor();
-  Tensor losses = core::empty({x.size(0)}, x.dtype(), x.device()),
-         weights = core::empty({x.size(0)}, x.dtype(), x.device());
-  TANDEM_DISPATCH(x.device(), nll, x, t, w, ignore_index, losses, weights);
-  const Shape sizes = x.sizes();
-  if (reduction == Reduction::mean) {
-    Tensor loss = core::empty({}, x.dtype(), x.device()), total = core::empty({}, x.dtype(), x.device());
-    TANDEM_DISPATCH(x.device(), nll_mean, losses, weights, loss, total);
-    return record("nll_loss", loss, {log_prob}, {t, weights, total},
-                  [sizes](const Context& ctx, const Tensor& dy) -> Grads {
-                    const Tensor each = (dy / ctx.saved(2)).expand({sizes[0]});
-                    return {nll_backward(each, ctx.saved(0), ctx.saved(1), sizes)};
-                  })
-        .to(log_prob.dtype());
-  }
-  losses = record("nll_loss", losses, {log_prob}, {t, weights}, [sizes](const Context& ctx, const Tensor& dy) -> Grads {
-    return {nll_backward(dy, ctx.saved(0), ctx.saved(1), sizes)};
-  });
-  return reduced(losses, reduction).to(log_prob.dtype());
+  return of_classes("nll_loss", "log_prob", log_prob, target, weight, reduction, ignore_index, nll_rows);
 }
 
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction,
                      int64_t ignore_index, double label_smoothing) {
   TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy: label_smoothing is ", label_smoothing,
                "; accepted: 0 to 1");
+  if (label_smoothing == 0)
+    return of_classes("cross_entropy", "x", x, target, weight, reduction, ignore_index, cross_entropy_rows);
   const int64_t dim = x.dim() == 1 ? 0 : 1;
   const Tensor log_prob = log_softmax(x, dim);
-  const Tensor loss = nll_loss(log_prob, target, weight, reduction, ignore_index);
-  if (label_smoothing == 0) return loss;
+  const Tensor loss = of_classes("cross_entropy", "x", log_prob, target, weight, reduction, ignore_index, nll_rows);
   // The uniform part: -sum_c weight[c] log_prob[n, c] / C over the targets that count, averaged by their weights.
   const double classes = static_cast<double>(x.size(dim));
   Tensor spread = log_prob;

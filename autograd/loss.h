@@ -11,13 +11,14 @@ Tensor softmax(const Tensor& x, int64_t dim);
 Tensor log_softmax(const Tensor& x, int64_t dim);
 
 /// Negative log likelihood:  -weight[t] log_prob[n, t], averaged by the weights (Reduction::mean).
-/// @param log_prob  (N, C) or (N, C, d...) float32 or float64
-/// @param target    (N) or (N, d...) int64 in [0, C), or ignore_index, which counts for nothing
+/// @param log_prob  (C), (N, C) or (N, C, d...), floating point
+/// @param target    (), (N) or (N, d...) int64 in [0, C), or ignore_index, which counts for nothing
 /// @param weight    (C) or undefined
 /// @throws IndexError on the CPU for any other target. Nothing to average gives NaN, as in PyTorch.
 Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},
                 Reduction reduction = Reduction::mean, int64_t ignore_index = -100);
-/// nll_loss of log_softmax(x), with label_smoothing of the target towards the uniform distribution
+/// nll_loss of log_softmax(x), with label_smoothing of the target towards the uniform distribution. Without smoothing
+/// the two are one kernel, and backward reads x again: it must not change in place before.
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
                      Reduction reduction = Reduction::mean, int64_t ignore_index = -100, double label_smoothing = 0);
 /// (x - y)^2, |x - y|

@@ -119,7 +119,7 @@ TEST_CASE("dtypes that clash are named with their op", "[errors]") {
       {"wrong pointer", [&] { x.data_ptr<double>(); }, {"data_ptr", "float64", "float32"}},
       {"index", [&] { x.index_select(0, x[0]); }, {"index_select", "float32"}},
       {"embedding", [&] { embedding(x, x); }, {"embedding", "float32"}},
-      {"target", [&] { cross_entropy(x, zeros({2}, kInt32)); }, {"int32", "int64"}},
+      {"target", [&] { cross_entropy(x, zeros({2}, kInt32)); }, {"cross_entropy", "int32", "int64"}},
       {"in place", [&] { ones({2}, kInt64).add_(0.5); }, {"add_", "int64", "0.5"}},
       {"bitwise", [&] { x& x; }, {"bitwise_and", "float32"}},
   });
@@ -130,7 +130,7 @@ TEST_CASE("indices and targets out of range are named", "[errors]") {
   const auto labels = [](int64_t label) { return full({2}, label); };
   check({
       {"nll_loss", [&] { nll_loss(x, labels(3)); }, {"nll_loss", "3"}},
-      {"cross_entropy", [&] { cross_entropy(x, labels(-1)); }, {"-1", "3"}},
+      {"cross_entropy", [&] { cross_entropy(x, labels(-1)); }, {"cross_entropy", "target 0", "-1", "0 to 2"}},
       {"one_hot", [&] { one_hot(labels(5), 3); }, {"one_hot", "5", "0 to 2"}},
       {"embedding", [&] { embedding(x, labels(2)); }, {"index_select", "2", "0 to 1"}},
       {"index_select", [&] { x.index_select(1, labels(7)); }, {"index_select", "7", "0 to 2"}},

@@ -52,6 +52,54 @@ TEST_CASE("cross-entropy is its definition, with weights, ignored targets and sm
   for (int64_t n = 0; n < 5; ++n) CHECK(each[n].item<double>() == Approx(e.losses[static_cast<size_t>(n)]));
 }
 
+TEST_CASE("cross-entropy in one step is nll of log-softmax, gradients and half types included", "[nn][loss]") {
+  manual_seed(9);
+  const Reduction reduction = GENERATE(kNone, kMean, kSum);
+  const bool weighted = GENERATE(false, true);
+  const DType dtype = GENERATE(kFloat64, kFloat32, kBFloat16);
+  // float32: a few roundings of logarithms below 10; bfloat16: both forms round to 8 bits, log-softmax once more
+  const double bound = dtype == kFloat64 ? 1e-14 : dtype == kFloat32 ? 3e-6 : 0.04;
+  for (const Shape& sizes : {Shape{7}, Shape{6, 7}, Shape{4, 7, 3}, Shape{2, 7, 3, 2}, Shape{0, 7}}) {
+    CAPTURE(reduction, weighted, dtype, sizes);
+    Shape places = sizes;
+    places.erase(sizes.size() > 1 ? 1 : 0);
+    const Tensor target = randint(7, places), weight = weighted ? rand({7}) + 0.5 : Tensor();
+    const Tensor x = (randn(sizes) * 3).to(dtype).requires_grad_(), y = x.detach().clone().requires_grad_();
+    const Tensor loss = cross_entropy(x, target, weight, reduction, 2);
+    const Tensor composed = nll_loss(log_softmax(y, sizes.size() > 1 ? 1 : 0), target, weight, reduction, 2);
+    CHECK(loss.dtype() == dtype);
+    CHECK(loss.sizes() == (reduction == kNone ? target.sizes() : IntArrayRef{}));
+    CHECK(loss.to(kFloat64).allclose(composed.to(kFloat64), bound, bound, /*equal_nan=*/true));
+    const Tensor slope = reduction == kNone ? randn(places).to(dtype) : ones({}, dtype);
+    loss.backward(slope), composed.backward(slope);
+    CHECK(x.grad().dtype() == dtype);
+    CHECK(x.grad().to(kFloat64).allclose(y.grad().to(kFloat64), bound, bound, /*equal_nan=*/true));
+  }
+}
+
+TEST_CASE("cross-entropy has derivatives of the first, second and third order", "[nn][loss]") {
+  manual_seed(10);
+  const Tensor weight = rand({4}, kFloat64) + 0.5, target = tensor({1, 3, 0, 2, 2});
+  const Tensor x = randn({5, 4}, kFloat64).requires_grad_(), slope = randn({5}, kFloat64).requires_grad_();
+  const Reduction reduction = GENERATE(kNone, kMean);
+  const auto loss = [&](const std::vector<Tensor>& in) {
+    const Tensor losses = cross_entropy(in[0], target, weight, reduction, 3);
+    return std::vector<Tensor>{reduction == kNone ? (losses * in[1]).sum() : losses * in[1].sum()};
+  };
+  const auto slopes = [&](const std::vector<Tensor>& in) { return autograd::grad(loss(in), in, {}, true, true); };
+  CHECK(autograd::gradcheck(loss, {x, slope}));
+  CHECK(autograd::gradgradcheck(loss, {x, slope}));
+  CHECK(autograd::gradgradcheck(slopes, {x, slope}));
+}
+
+TEST_CASE("a loss of classes names a target of another shape", "[nn][loss]") {
+  const Tensor x = zeros({2, 3, 4, 5});
+  CHECK_THROWS_WITH(cross_entropy(x, zeros({2, 5, 4}, kInt64)),
+                    Contains("cross_entropy: x is (2, 3, 4, 5) and target is (2, 5, 4)"));
+  CHECK_THROWS_WITH(nll_loss(x, zeros({2}, kInt64)), Contains("nll_loss: log_prob is (2, 3, 4, 5) and target is (2,)"));
+  CHECK_THROWS_WITH(cross_entropy(zeros({3}), zeros({1}, kInt64)), Contains("accepted: (C,) and ()"));
+}
+
 TEST_CASE("with every target ignored, the mean is NaN, the sum and the gradient zero, as in PyTorch", "[nn][loss]") {
   const double smoothing = GENERATE(0.0, 0.1);
   const Tensor x = ones({2, 3}).requires_grad_(), target = full({2}, -100);
