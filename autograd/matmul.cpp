@@ -1,12 +1,12 @@
 #include "tandem/autograd/matmul.h"
 
+#include "tandem/autograd/argument.h"
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/factory.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/reduce.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/convolution.h"
-#include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/matmul.h"
 
 namespace tandem {
@@ -28,15 +28,11 @@ Tensor straight(const Tensor& x) {
   const NoGradGuard guard;
   return rows || columns ? lifted : lifted.clone();
 }
-/// y = a b, or y + a b.
-void multiply(const Tensor& a, const Tensor& b, bool accumulate, const Tensor& y) {
-  if (a.size(-1) == 0) {
-    if (!accumulate) Tensor(y).zero_();
-    return;
-  }
-  const Tensor left = straight(a), right = straight(b);
+/// y = a b, plus bias in each row where it is defined.
+void multiply(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& y) {
+  const Tensor left = straight(a), right = straight(b), row = bias.defined() ? detail::dense(bias) : Tensor();
   Tensor to = y.dim() == 3 ? y : core::try_view(y, {1, y.size(0), y.size(1)});
-  TANDEM_DISPATCH(a.device(), matmul, left, right, accumulate, to);
+  TANDEM_DISPATCH(a.device(), matmul, left, right, row, to);
 }
 /// Whether columns lie densely and rows do not.
 bool is_turned(const Tensor& x) { return x.stride(-2) == 1 && x.stride(-1) != 1; }
@@ -46,7 +42,7 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
   Shape sizes = a.sizes();
   sizes.back() = b.size(-1);
   Tensor y = core::empty(sizes, a.dtype(), a.device());
-  multiply(a, b, false, y);
+  multiply(a, b, {}, y);
   return record(op, y, {a, b}, {a, b}, [op](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0), b = ctx.saved(1);
     const auto turn = [](const Tensor& x) { return x.transpose(-2, -1); };
@@ -124,10 +120,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     check_operands("linear", x, bias);
     TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == weight.size(0), "linear: bias is ", bias.sizes(), "; accepted: (",
                  weight.size(0), ",)");
-    const Tensor rows = core::expand(bias, y.sizes());
-    TANDEM_DISPATCH(x.device(), copy, rows, y);
   }
-  multiply(x, core::transpose(weight, 0, 1), bias.defined(), y);
+  multiply(x, core::transpose(weight, 0, 1), bias, y);
   return record("linear", y, {x, weight, bias}, {x, weight}, [](const Context& ctx, const Tensor& dy) -> Grads {
     return {ctx.needs_grad(0) ? dy.mm(ctx.saved(1)) : Tensor(), ctx.needs_grad(1) ? dy.t().mm(ctx.saved(0)) : Tensor(),
             ctx.needs_grad(2) ? dy.sum({0}) : Tensor()};

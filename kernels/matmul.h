@@ -2,10 +2,11 @@
 #pragma once
 #include "tandem/core/tensor.h"
 
-#define TANDEM_MATMUL_KERNELS                                                                                        \
-  /* c[i] = a[i] b[i] (+ c[i] if accumulate): a (batch, m, k), b (batch, k, n), c (batch, m, n) contiguous. The last \
-     two dimensions of a and b may be transposed; a batch stride of 0 repeats a matrix */                            \
-  void matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c);
+#define TANDEM_MATMUL_KERNELS                                                                                \
+  /* c[i] = a[i] b[i], plus bias in each row where it is defined: a (batch, m, k), b (batch, k, n), bias (n) \
+     contiguous, c (batch, m, n) contiguous. The last two dimensions of a and b may be transposed; a batch   \
+     stride of 0 repeats a matrix */                                                                         \
+  void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c);
 
 namespace tandem::kernels::cpu {
 TANDEM_MATMUL_KERNELS

@@ -4,6 +4,8 @@
 #include "tandem/core/thread_pool.h"
 #include "tandem/kernels/cpu/gemm.h"
 #include "tandem/kernels/cpu/planner.h"
+#include "tandem/kernels/elementwise.h"
+#include "tandem/kernels/fill.h"
 #include "tandem/kernels/reduce.h"
 
 namespace tandem::kernels::cpu {
@@ -52,10 +54,13 @@ void dot(const Tensor& a, const Tensor& b, Tensor& c) {
 }
 }  // namespace
 
-void matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c) {
+void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
   const bool ta = a.stride(2) != 1 && k > 1 && m > 0, tb = b.stride(2) != 1 && n > 1;
   if (c.numel() == 0) return;
+  const bool accumulate = bias.defined();
+  if (accumulate) copy(core::expand(bias, c.sizes()), c);
+  if (k == 0) return accumulate ? void() : fill(0, c);
   if (m == 1 && n == 1 && !accumulate && (k == 1 || (a.stride(2) == 1 && b.stride(1) == 1))) return dot(a, b, c);
   const Cut cut = cut_of(m, n, k);
   const int64_t across = ceil_div(n, cut.columns), pieces = ceil_div(m, cut.rows) * across;

@@ -255,7 +255,7 @@ void own_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvSha
     const int64_t taps = s.taps(), pixels = s.out_pixels(), image = s.filters * pixels;
     const RowReader<T> rows{dy.data<T>(), s.filters, image, pixels, s.groups * image, Divider(pixels)};
     const TapColumns<T, I, Patches<T, I>> columns{{x.data<T>(), s}};
-    const MatrixWriter<T> writer{dw.data<T>(), s.filters, taps, false};
+    const MatrixWriter<T> writer{dw.data<T>(), s.filters, taps, nullptr};
     const Tiling t = tiling_of(s.groups, s.filters, taps, s.images * pixels, kWidestTile<T>);
     if constexpr (sizeof(I) == 4)  // a depthwise convolution's tiles would be nearly empty
       if (s.filters * taps >= 32)

@@ -40,7 +40,7 @@ int alignment_of(const Tensor& t) {
 struct Problem {
   DType dtype;
   Float32Precision precision;
-  bool deterministic, accumulate, has_bias;
+  bool deterministic, has_bias;
   Activation activation;
   int64_t batch, m, n, k;
   struct Factor {
@@ -49,18 +49,17 @@ struct Problem {
     int alignment;
     auto operator<=>(const Factor&) const = default;
   } a, b;
-  int c_alignment;
+  int c_alignment;  // or the bias's, where that is less: it is read as c is written
   auto operator<=>(const Problem&) const = default;
 };
 /// The call, for messages.
 struct Call {
-  const char* op;
   const Tensor& a;
   const Tensor& b;
 };
 
 void check(cublasStatus_t status, const Call& call) {
-  TANDEM_CHECK_AS(CudaError, status == CUBLAS_STATUS_SUCCESS, call.op, " of ", call.a.sizes(), " and ", call.b.sizes(),
+  TANDEM_CHECK_AS(CudaError, status == CUBLAS_STATUS_SUCCESS, "matmul of ", call.a.sizes(), " and ", call.b.sizes(),
                   " in ", call.a.dtype(), " on ", call.a.device(),
                   " failed in cuBLASLt: ", cublasLtGetStatusString(status), " (", cublasLtGetStatusName(status), ")");
 }
@@ -143,18 +142,18 @@ struct Context {
   std::map<Problem, Plan> plans;
 };
 
-void run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristicResult_t& algorithm, bool accumulate,
-         const Call& call, const Tensor& c, void* to) {
+void run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristicResult_t& algorithm, const Call& call,
+         const Tensor& c, void* to) {
   Tensor workspace;  // given back in the stream's order
   if (algorithm.workspaceSize > 0)
     workspace = core::empty({static_cast<int64_t>(algorithm.workspaceSize)}, kUInt8, c.device());
-  const double one64 = 1, beta64 = accumulate ? 1 : 0;
-  const float one32 = 1, beta32 = accumulate ? 1 : 0;
+  const double one64 = 1, zero64 = 0;
+  const float one32 = 1, zero32 = 0;
   const bool wide = c.dtype() == kFloat64;
   const gpu::StreamHandle stream = tandem::cuda::current_stream(c.device()).handle();
   check(cublasLtMatmul(context.handle, plan.operation, wide ? static_cast<const void*>(&one64) : &one32,
                        call.b.raw_data(), plan.first, call.a.raw_data(), plan.second,
-                       wide ? static_cast<const void*>(&beta64) : &beta32, to, plan.result, to, plan.result,
+                       wide ? static_cast<const void*>(&zero64) : &zero32, to, plan.result, to, plan.result,
                        &algorithm.algo, workspace.defined() ? workspace.raw_data() : nullptr, algorithm.workspaceSize,
                        reinterpret_cast<cudaStream_t>(stream)),
         call);
@@ -190,7 +189,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, 
 }
 
 /// The fastest of them, by three runs each after one, into memory of its own.
-cublasLtMatmulHeuristicResult_t fastest(const Context& context, const Plan& plan, const Problem& p,
+cublasLtMatmulHeuristicResult_t fastest(const Context& context, const Plan& plan,
                                         const std::vector<cublasLtMatmulHeuristicResult_t>& found, const Call& call,
                                         const Tensor& c) {
   const Tensor scratch = core::empty(c.sizes(), c.dtype(), c.device());
@@ -201,7 +200,7 @@ cublasLtMatmulHeuristicResult_t fastest(const Context& context, const Plan& plan
     tandem::cuda::Event start(true), end(true);
     for (int round = 0; round < 4; ++round) {
       if (round == 1) start.record(stream);
-      run(context, plan, found[i], p.accumulate, call, c, scratch.raw_data());
+      run(context, plan, found[i], call, c, scratch.raw_data());
     }
     end.record(stream);
     end.synchronize();
@@ -211,8 +210,10 @@ cublasLtMatmulHeuristicResult_t fastest(const Context& context, const Plan& plan
   return found[best];
 }
 
-bool product(const Call& call, bool accumulate, const Tensor& bias, Activation activation, Tensor& c) {
-  const Tensor &a = call.a, &b = call.b;
+}  // namespace
+
+bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Activation activation, Tensor& c) {
+  const Call call{a, b};
   const int64_t batch = c.size(0), k = a.size(2);
   const std::optional<Layout> a_layout = layout_of(a), b_layout = layout_of(b);
   if (c.numel() == 0 || k == 0 || batch > INT32_MAX || !is_floating_point(c.dtype()) || !a_layout || !b_layout)
@@ -223,7 +224,6 @@ bool product(const Call& call, bool accumulate, const Tensor& bias, Activation a
   const Problem problem{c.dtype(),
                         rank.float32_precision,
                         rank.deterministic_algorithms,
-                        accumulate,
                         bias.defined(),
                         activation,
                         batch,
@@ -232,7 +232,7 @@ bool product(const Call& call, bool accumulate, const Tensor& bias, Activation a
                         k,
                         {a_layout->transposed, a_layout->leading, batch == 1 ? 0 : a.stride(0), alignment_of(a)},
                         {b_layout->transposed, b_layout->leading, batch == 1 ? 0 : b.stride(0), alignment_of(b)},
-                        alignment_of(c)};
+                        std::min(alignment_of(c), bias.defined() ? alignment_of(bias) : alignment_of(c))};
   const gpu::DeviceGuard guard(c.device().index());
   Context& context = HandlePool<Context>::of_this_thread(c.device());
   auto at = context.plans.find(problem);
@@ -245,24 +245,11 @@ bool product(const Call& call, bool accumulate, const Tensor& bias, Activation a
   if (bias.defined()) plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data(), call);
   if (made) {
     const auto found = candidates(context, plan, problem, problem.deterministic ? 1 : 8, call);
-    if (!found.empty())
-      plan.chosen = problem.deterministic ? found[0] : fastest(context, plan, problem, found, call, c);
+    if (!found.empty()) plan.chosen = problem.deterministic ? found[0] : fastest(context, plan, found, call, c);
   }
   if (!plan.chosen) return false;
-  run(context, plan, *plan.chosen, accumulate, call, c, c.raw_data());
+  run(context, plan, *plan.chosen, call, c, c.raw_data());
   return true;
-}
-
-}  // namespace
-
-bool cublas_matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c) {
-  return product({"matmul", a, b}, accumulate, Tensor(), Activation::none, c);
-}
-bool cublas_linear(const Tensor& x, const Tensor& w, const Tensor& bias, Activation activation, Tensor& y) {
-  const Tensor a = core::try_view(x, {1, x.size(0), x.size(1)});
-  const Tensor b = core::transpose(core::try_view(w, {1, w.size(0), w.size(1)}), 1, 2);
-  Tensor c = core::try_view(y, {1, y.size(0), y.size(1)});
-  return product({"linear", a, b}, false, bias, activation, c);
 }
 
 }  // namespace tandem::kernels::cuda
@@ -271,8 +258,7 @@ bool cublas_linear(const Tensor& x, const Tensor& w, const Tensor& bias, Activat
 
 namespace tandem::kernels::cuda {
 
-bool cublas_matmul(const Tensor&, const Tensor&, bool, Tensor&) { return false; }
-bool cublas_linear(const Tensor&, const Tensor&, const Tensor&, Activation, Tensor&) { return false; }
+bool cublas_matmul(const Tensor&, const Tensor&, const Tensor&, Activation, Tensor&) { return false; }
 
 }  // namespace tandem::kernels::cuda
 #endif

@@ -5,14 +5,11 @@
 
 namespace tandem::kernels::cuda {
 
-/// As matmul in kernels/matmul.h, float32, float64, float16 and bfloat16 (both with float sums).
-/// @throws CudaError with the shapes when cuBLASLt fails
-bool cublas_matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c);
-
-/// What a product may do to each sum before it writes it; gelu_tanh is GELU's approximation with tanh.
+/// What a product may do to each sum, the bias included, before it writes it; gelu_tanh is GELU's approximation.
 enum class Activation { none, relu, gelu_tanh };
-/// y = activation(x w^T + bias) in one kernel: x (rows, in), w (out, in), bias (out) or undefined, y (rows, out), all
-/// contiguous and of one dtype.
-bool cublas_linear(const Tensor& x, const Tensor& w, const Tensor& bias, Activation activation, Tensor& y);
+/// As matmul in kernels/matmul.h, float32, float64, float16 and bfloat16 (both with float sums); bias and activation
+/// are part of the one kernel.
+/// @throws CudaError with the shapes when cuBLASLt fails
+bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Activation activation, Tensor& c);
 
 }  // namespace tandem::kernels::cuda

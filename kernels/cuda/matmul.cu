@@ -25,17 +25,17 @@ template <class T> struct MatrixReader {
 
 }  // namespace
 
-void matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c) {
-  if (c.numel() > 0 && !cublas_matmul(a, b, accumulate, c)) own_matmul(a, b, accumulate, c);
+void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
+  if (c.numel() > 0 && !cublas_matmul(a, b, bias, Activation::none, c)) own_matmul(a, b, bias, c);
 }
 
-void own_matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c) {
+void own_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   if (c.numel() == 0) return;
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
   visit_real("matmul", c.dtype(), [&]<class T>() {
     const MatrixReader<T> rows{a.data<T>(), m, a.stride(0), a.stride(1), a.stride(2)};
     const MatrixReader<T> columns{b.data<T>(), n, b.stride(0), b.stride(2), b.stride(1)};
-    const MatrixWriter<T> writer{c.data<T>(), m, n, accumulate};
+    const MatrixWriter<T> writer{c.data<T>(), m, n, bias.defined() ? bias.data<T>() : nullptr};
     constexpr int kWidest =
         sizeof(T) == 4 ? 128 : 64;  // 64 results in registers of two words are what a thread can have
     const Tiling t = tiling_of(batch, m, n, k, kWidest);

@@ -5,7 +5,7 @@
 
 namespace tandem::kernels::cuda {
 
-void own_matmul(const Tensor& a, const Tensor& b, bool accumulate, Tensor& c);
+void own_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c);
 void own_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y);
 void own_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx);
 void own_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw);

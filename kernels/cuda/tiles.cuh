@@ -37,10 +37,9 @@ constexpr int kTileDepth = 8;
 template <class T> struct MatrixWriter {
   T* data;
   int64_t m, n;
-  bool accumulate;
+  const T* bias;  // a number for each column, or null
   __device__ void put(int64_t batch, int64_t row, int64_t column, T value) const {
-    T& to = data[(batch * m + row) * n + column];
-    to = accumulate ? to + value : value;
+    data[(batch * m + row) * n + column] = bias ? bias[column] + value : value;
   }
 };
 

@@ -61,16 +61,17 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
   for (const Case& c : kCases)
     for (const DType dtype : {kFloat32, kFloat64}) {
       const Tensor a = randn({c.batch, c.m, c.k}, dtype), b = randn({c.batch, c.k, c.n}, dtype),
-                   before = randn({c.batch, c.m, c.n}, dtype);
+                   bias = randn({c.n}, dtype);
       // Every layout with every size would be slow under ThreadSanitizer: they take turns.
       for (int turn = 0; turn < 2; ++turn, ++number) {
-        const bool a_turned = number % 2 != 0, b_turned = number / 2 % 2 != 0, accumulate = number % 3 == 0;
+        const bool a_turned = number % 2 != 0, b_turned = number / 2 % 2 != 0, biased = number % 3 == 0;
         const bool a_repeats = number % 5 == 1 && c.batch > 0, b_repeats = number % 7 == 2 && c.batch > 0;
-        CAPTURE(c.batch, c.m, c.n, c.k, dtype, a_turned, b_turned, accumulate, a_repeats, b_repeats);
+        CAPTURE(c.batch, c.m, c.n, c.k, dtype, a_turned, b_turned, biased, a_repeats, b_repeats);
         const Tensor left = laid_out(a, a_turned, a_repeats), right = laid_out(b, b_turned, b_repeats);
-        Tensor y = to_gpu(before), again = to_gpu(before);
-        kernels::cuda::own_matmul(left, right, accumulate, y);
-        kernels::cuda::own_matmul(left, right, accumulate, again);
+        const Tensor row = biased ? to_gpu(bias) : Tensor();
+        Tensor y = core::empty({c.batch, c.m, c.n}, dtype, kCUDA), again = core::empty(y.sizes(), dtype, kCUDA);
+        kernels::cuda::own_matmul(left, right, row, y);
+        kernels::cuda::own_matmul(left, right, row, again);
         const Tensor got = to_cpu(y);
         REQUIRE(same_bits(got, to_cpu(again)));
         // k roundings, each of a sum that grows like sqrt(k): together a part of the terms' sum, not k times it.
@@ -78,7 +79,7 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
         double worst = 0;
         for (int64_t i = 0; i < got.numel(); ++i) {
           Sum want = product_at(a, b, c, i, a_repeats, b_repeats);
-          if (accumulate) want.value += at(before, i), want.size += std::abs(at(before, i));
+          if (biased) want.value += at(bias, i % c.n), want.size += std::abs(at(bias, i % c.n));
           const double error = std::abs(at(got, i) - want.value);
           worst = std::max(worst, error == 0 ? 0 : error / want.size);
         }
@@ -93,16 +94,38 @@ TEST_CASE("a product of many tiles takes the widest, and gives every element its
   const Case c{1, 1925, 905, 2};
   const Tensor a = randint(-3, 4, {1, c.m, c.k}).to(kFloat32), b = randint(-3, 4, {1, c.k, c.n}).to(kFloat32);
   Tensor y = core::empty({1, c.m, c.n}, kFloat32, kCUDA);
-  kernels::cuda::own_matmul(laid_out(a, true, false), laid_out(b, true, false), false, y);
+  kernels::cuda::own_matmul(laid_out(a, true, false), laid_out(b, true, false), {}, y);
   const Tensor got = to_cpu(y);
   int64_t wrong = 0;
   for (int64_t i = 0; i < got.numel(); ++i) wrong += at(got, i) != product_at(a, b, c, i, false, false).value;
   REQUIRE(wrong == 0);
 }
 
+TEST_CASE("linear adds its bias to every row, wherever it lies and whoever multiplies", "[cuda][matmul]") {
+  TANDEM_NEEDS_GPU();
+  manual_seed(12);
+  for (const Case& c : {Case{1, 5, 7, 3}, {1, 33, 64, 16}, {1, 1, 9, 300}, {1, 4, 1, 5}, {1, 1, 1, 2}, {1, 3, 4, 0}})
+    for (const DType dtype : {kFloat32, kFloat64, kBFloat16}) {
+      const Tensor x = randn({c.m, c.k}).to(dtype), w = randn({c.n, c.k}).to(dtype),
+                   all = randn({2 * c.n + 1}).to(dtype);
+      // At the start of its memory, one element behind it, every second element: libraries care for its alignment.
+      for (const Tensor& bias : {all.slice(0, 0, c.n), all.slice(0, 1, c.n + 1), all.slice(0, 1, 2 * c.n + 1, 2)}) {
+        CAPTURE(c.m, c.n, c.k, dtype, bias.storage_offset(), bias.strides());
+        const auto wide = [](const Tensor& t) { return t.to(kFloat64); };
+        const Tensor want = matmul(wide(x), wide(w).t()) + wide(bias);
+        const Tensor size = matmul(wide(x).abs(), wide(w).abs().t()) + wide(bias).abs();
+        // As above; a result of bfloat16 is rounded once to 8 bits.
+        const double unit = dtype == kFloat32 ? 3e-7 : dtype == kFloat64 ? 6e-16 : 4e-3;
+        const Tensor there = all.to(kCUDA).as_strided(bias.sizes(), bias.strides(), bias.storage_offset());
+        for (const Tensor& y : {linear(x, w, bias), linear(x.to(kCUDA), w.to(kCUDA), there).to(kCPU)})
+          CHECK(((wide(y) - want).abs() <= size * unit).all().item<bool>());
+      }
+    }
+}
+
 TEST_CASE("products on the GPU refuse dtypes that they do not exist for", "[cuda][matmul]") {
   TANDEM_NEEDS_GPU();
   const Tensor a = core::empty({1, 2, 2}, kInt64, kCUDA);
   Tensor y = core::empty({1, 2, 2}, kInt64, kCUDA);
-  REQUIRE_THROWS_WITH(kernels::cuda::own_matmul(a, a, false, y), Contains("matmul") && Contains("int64"));
+  REQUIRE_THROWS_WITH(kernels::cuda::own_matmul(a, a, {}, y), Contains("matmul") && Contains("int64"));
 }
