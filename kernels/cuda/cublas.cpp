@@ -41,7 +41,6 @@ struct Problem {
   DType dtype;
   Float32Precision precision;
   bool deterministic, has_bias;
-  Activation activation;
   int64_t batch, m, n, k;
   struct Factor {
     bool transposed;
@@ -113,11 +112,7 @@ Plan::Plan(const Problem& p, const Call& call) {
   check(cublasLtMatmulDescCreate(&operation, compute_type(p), p.dtype == kFloat64 ? CUDA_R_64F : CUDA_R_32F), call);
   set(CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
   set(CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
-  cublasLtEpilogue_t epilogue = p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
-  if (p.activation == Activation::relu) epilogue = p.has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
-  if (p.activation == Activation::gelu_tanh)
-    epilogue = p.has_bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
-  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue, call);
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT, call);
   // As they lie in memory, told in columns.
   const auto layout = [&](const Problem::Factor& f, int64_t rows, int64_t columns) {
     return f.transposed ? make_layout(type, rows, columns, f.leading, p.batch, f.batch_stride, call)
@@ -212,7 +207,7 @@ cublasLtMatmulHeuristicResult_t fastest(const Context& context, const Plan& plan
 
 }  // namespace
 
-bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Activation activation, Tensor& c) {
+bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   const Call call{a, b};
   const int64_t batch = c.size(0), k = a.size(2);
   const std::optional<Layout> a_layout = layout_of(a), b_layout = layout_of(b);
@@ -225,7 +220,6 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Activat
                         rank.float32_precision,
                         rank.deterministic_algorithms,
                         bias.defined(),
-                        activation,
                         batch,
                         c.size(1),
                         c.size(2),
@@ -258,7 +252,7 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Activat
 
 namespace tandem::kernels::cuda {
 
-bool cublas_matmul(const Tensor&, const Tensor&, const Tensor&, Activation, Tensor&) { return false; }
+bool cublas_matmul(const Tensor&, const Tensor&, const Tensor&, Tensor&) { return false; }
 
 }  // namespace tandem::kernels::cuda
 #endif
