@@ -13,11 +13,7 @@ using namespace tandem::distributed;
 
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr uint64_t kSeeds = 30;
-#else
-constexpr uint64_t kSeeds = 1000;
-#endif
+constexpr uint64_t kSeeds = test::kSlowGpus ? 30 : 1000;
 
 struct SmallNetImpl : nn::Cloneable<SmallNetImpl> {
   SmallNetImpl() { reset(); }

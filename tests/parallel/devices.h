@@ -12,6 +12,9 @@ inline std::vector<DeviceType> device_types() {
   return {kCPU};
 }
 
+/// Emulated GPUs under a sanitizer take some hundred times as long: there, tests take the least that has all parts in it.
+constexpr bool kSlowGpus = TANDEM_TEST_EMULATED && TANDEM_TEST_SANITIZED;
+
 /// As many devices as it says, for as long as it lives: virtual ones of the CPU, or the first GPUs.
 struct Devices {
   explicit Devices(int count, DeviceType type = kCPU) : before(cpu_device_count()) {

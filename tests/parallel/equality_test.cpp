@@ -113,9 +113,10 @@ TEST_CASE("DataParallel equals one device that takes the shards in order, bit fo
         for (const bool adam : {false, true}) {
           if (type == kCUDA && (k == 3 || adam != train || dtype == kFloat64)) continue;  // emulated: slow
           const std::vector<Device> list = devices.first(k);
+          compare<ConvNet>(list, dtype, train, adam, false);
+          if (type == kCUDA && test::kSlowGpus) continue;
           compare<models::Mlp>(list, dtype, train, adam, false);
           compare<models::Lenet>(list, dtype, train, adam, true);
-          compare<ConvNet>(list, dtype, train, adam, false);
         }
 }
 
