@@ -25,15 +25,19 @@ variable_list values(const GradcheckFunction& f, const variable_list& inputs) {
   for (const Tensor& t : floating_outputs(f(copies))) out.push_back(t.contiguous().clone());
   return out;
 }
+/// They are changed and read element by element.
+void check_inputs(const char* op, const variable_list& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    TANDEM_CHECK(!inputs[i].requires_grad() ||
+                     (inputs[i].dtype() == kFloat64 && inputs[i].is_contiguous() && inputs[i].is_cpu()),
+                 op, ": input ", i, " is ", inputs[i].dtype(), " on ", inputs[i].device(),
+                 "; inputs that require a gradient must be contiguous float64 on the CPU");
+}
 
 }  // namespace
 
 bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double eps, double atol, double rtol) {
-  for (size_t i = 0; i < inputs.size(); ++i)
-    TANDEM_CHECK(!inputs[i].requires_grad() ||
-                     (inputs[i].dtype() == kFloat64 && inputs[i].is_contiguous() && inputs[i].is_cpu()),
-                 "gradcheck: input ", i, " is ", inputs[i].dtype(), " on ", inputs[i].device(),
-                 "; inputs that require a gradient must be contiguous float64 on the CPU");
+  check_inputs("gradcheck", inputs);
   const variable_list outputs = floating_outputs(f(inputs));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& x = inputs[i];
@@ -70,6 +74,7 @@ bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double e
 }
 
 bool gradgradcheck(const GradcheckFunction& f, const variable_list& inputs, double eps, double atol, double rtol) {
+  check_inputs("gradgradcheck", inputs);
   const variable_list outputs = floating_outputs(f(inputs));
   variable_list all = inputs;
   const size_t count = inputs.size();

@@ -125,6 +125,20 @@ TEST_CASE("dtypes that clash are named with their op", "[errors]") {
   });
 }
 
+TEST_CASE("the checks of derivatives say which input they cannot take", "[errors]") {
+  const autograd::GradcheckFunction square = [](const autograd::variable_list& in) -> autograd::variable_list {
+    return {in[0] * in[0]};
+  };
+  const Tensor x = ones({2}).requires_grad_();
+  check({
+      {"first", [&] { autograd::gradcheck(square, {x}); }, {"gradcheck", "input 0", "float32", "float64 on the CPU"}},
+      {"second", [&] { autograd::gradgradcheck(square, {x}); }, {"gradgradcheck", "input 0", "float32"}},
+  });
+  if (!cuda::is_available()) return;
+  const Tensor there = ones({2}, TensorOptions(kFloat64).device(kCUDA)).requires_grad_();
+  check({{"on a GPU", [&] { autograd::gradgradcheck(square, {there}); }, {"gradgradcheck", "cuda:0", "on the CPU"}}});
+}
+
 TEST_CASE("indices and targets out of range are named", "[errors]") {
   const Tensor x = ones({2, 3});
   const auto labels = [](int64_t label) { return full({2}, label); };
