@@ -13,4 +13,11 @@ nlohmann::json read_json(const std::string& name) {
   return nlohmann::json::parse(file);
 }
 
+DType dtype_named(const std::string& text) {
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (name(static_cast<DType>(i)) == text) return static_cast<DType>(i);
+  TANDEM_CHECK(false, "no dtype is called ", text);
+  return kFloat32;
+}
+
 }  // namespace tandem::test

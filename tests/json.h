@@ -3,9 +3,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tandem/core/dtype.h"
+
 namespace tandem::test {
 
 /// A file of tests/fixtures. @throws when it cannot be read, or is not JSON
 nlohmann::json read_json(const std::string& name);
+/// @throws Error when there is none of that name
+DType dtype_named(const std::string& text);
 
 }  // namespace tandem::test

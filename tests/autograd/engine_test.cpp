@@ -6,7 +6,7 @@ using namespace tandem;
 using autograd::variable_list;
 
 namespace {
-Tensor input(IntArrayRef sizes) { return randn(sizes, kFloat64).requires_grad_(); }
+Tensor random_input(IntArrayRef sizes) { return randn(sizes, kFloat64).requires_grad_(); }
 using Case = std::pair<const char*, std::function<variable_list(const variable_list&)>>;
 }  // namespace
 
@@ -46,7 +46,7 @@ TEST_CASE("first and second derivatives agree with finite differences", "[autogr
   };
   for (const auto& [name, f] : cases) {
     INFO(name);
-    const variable_list in = {input({3, 4}), input({4, 3})};
+    const variable_list in = {random_input({3, 4}), random_input({4, 3})};
     CHECK(autograd::gradcheck(f, in));
     CHECK(autograd::gradgradcheck(f, in));
   }
@@ -57,7 +57,7 @@ TEST_CASE("convolution, pooling and batch norm agree with finite differences", "
   const auto conv = [](const variable_list& in) -> variable_list {
     return {conv2d(in[0], in[1], in[2], {2, 1}, {1, 2}, {1, 2}, 2)};
   };
-  const variable_list in = {input({2, 4, 5, 6}), input({4, 2, 3, 2}), input({4})};
+  const variable_list in = {random_input({2, 4, 5, 6}), random_input({4, 2, 3, 2}), random_input({4})};
   CHECK(autograd::gradcheck(conv, in));
   const auto rest = [](const variable_list& x) -> variable_list {
     return {max_pool2d(x[0], 2), avg_pool2d(x[0], 3, 2, 1), adaptive_avg_pool2d(x[0], {2, 3}),
@@ -76,9 +76,9 @@ TEST_CASE("a wrong gradient is found and named", "[autograd][gradcheck]") {
       return {dy[0] * ctx->get_saved_variables()[0]};  // half of what it is
     }
   };
-  CHECK_THROWS_WITH(
-      autograd::gradcheck([](const variable_list& in) -> variable_list { return {Wrong::apply(in[0])}; }, {input({3})}),
-      Contains("numeric") && Contains("input 0"));
+  CHECK_THROWS_WITH(autograd::gradcheck([](const variable_list& in) -> variable_list { return {Wrong::apply(in[0])}; },
+                                        {random_input({3})}),
+                    Contains("numeric") && Contains("input 0"));
 }
 
 TEST_CASE("a graph of 100,000 operations is walked and released without recursion", "[autograd]") {

@@ -1,16 +1,14 @@
 // Custom functions, and gradcheck, which has to fail where a derivative is wrong.
 #include "tandem/tandem.h"
+#include "tandem/tests/autograd/sines.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;
 using autograd::AutogradContext;
 using autograd::variable_list;
+using test::sines;
 
 namespace {
-
-Tensor input(IntArrayRef sizes) {
-  return arange(numel_of(sizes), kFloat64).add(1).mul(0.53).sin().view(sizes).detach().requires_grad_();
-}
 
 /// y = k x exp(x), which saves its input and an output
 struct Scaled : autograd::Function<Scaled> {
@@ -45,15 +43,15 @@ struct Pair2 : autograd::Function<Pair2> {
 
 TEST_CASE("a custom function has the gradients of its backward, first and second", "[autograd][function]") {
   const auto f = [](const variable_list& in) -> variable_list { return {Scaled::apply(in[0], 1.5)}; };
-  CHECK(autograd::gradcheck(f, {input({2, 3})}));
-  CHECK(autograd::gradgradcheck(f, {input({2, 3})}));
+  CHECK(autograd::gradcheck(f, {sines({2, 3})}));
+  CHECK(autograd::gradgradcheck(f, {sines({2, 3})}));
   const auto two = [](const variable_list& in) -> variable_list { return Pair2::apply(in[0], in[1]); };
-  CHECK(autograd::gradcheck(two, {input({4}), input({4})}));
-  CHECK(autograd::gradgradcheck(two, {input({4}), input({4})}));
+  CHECK(autograd::gradcheck(two, {sines({4}), sines({4})}));
+  CHECK(autograd::gradgradcheck(two, {sines({4}), sines({4})}));
 }
 
 TEST_CASE("a custom function is told which gradients are wanted", "[autograd][function]") {
-  const Tensor a = input({3}), b = ones({3}, kFloat64);
+  const Tensor a = sines({3}), b = ones({3}, kFloat64);
   Pair2::apply(a, b)[0].sum().backward();
   CHECK((Pair2::wants_a && !Pair2::wants_b));
   CHECK(a.grad().equal(b));  // the second output took no part: its gradient came as zeros
@@ -61,7 +59,7 @@ TEST_CASE("a custom function is told which gradients are wanted", "[autograd][fu
 
 TEST_CASE("a custom function records nothing without need, and its outputs know it otherwise", "[autograd][function]") {
   CHECK_FALSE(Scaled::apply(ones({2}), 2.0).requires_grad());
-  const Tensor x = input({2});
+  const Tensor x = sines({2});
   CHECK(Scaled::apply(x, 2.0).grad_fn_name() != "");
   const NoGradGuard guard;
   CHECK_FALSE(Scaled::apply(x, 2.0).requires_grad());
@@ -72,7 +70,7 @@ TEST_CASE("a custom function that returns its input leaves the input's history a
     static Tensor forward(AutogradContext*, const Tensor& x) { return x; }
     static variable_list backward(AutogradContext*, variable_list dy) { return {-dy[0]}; }
   };
-  const Tensor x = input({2});
+  const Tensor x = sines({2});
   const Tensor y = Reverse::apply(x);
   CHECK(x.is_leaf());
   (y.sum() * 3 + x.sum()).backward();
@@ -80,11 +78,11 @@ TEST_CASE("a custom function that returns its input leaves the input's history a
 }
 
 TEST_CASE("saved tensors of a custom function are guarded as others are", "[autograd][function]") {
-  Tensor h = input({3}) * 1;
+  Tensor h = sines({3}) * 1;
   const Tensor y = Scaled::apply(h, 1.0);
   h.add_(1);
   CHECK_THROWS_WITH(y.sum().backward(), Contains("version 1") && Contains("(3,)"));
-  const Tensor z = Scaled::apply(input({3}), 1.0).sum();
+  const Tensor z = Scaled::apply(sines({3}), 1.0).sum();
   z.backward();
   CHECK_THROWS_WITH(z.backward(), Contains("second time"));
 }
@@ -98,8 +96,8 @@ TEST_CASE("a backward that returns the wrong number or shape of gradients is nam
     static Tensor forward(AutogradContext*, const Tensor& x) { return x * 2; }
     static variable_list backward(AutogradContext*, variable_list dy) { return {dy[0].sum()}; }
   };
-  CHECK_THROWS_WITH(TooFew::apply(input({2}), input({2})).sum().backward(), Contains("1 gradients for 2 arguments"));
-  CHECK_THROWS_WITH(Narrow::apply(input({2})).sum().backward(), Contains("()") && Contains("(2,)"));
+  CHECK_THROWS_WITH(TooFew::apply(sines({2}), sines({2})).sum().backward(), Contains("1 gradients for 2 arguments"));
+  CHECK_THROWS_WITH(Narrow::apply(sines({2})).sum().backward(), Contains("()") && Contains("(2,)"));
 }
 
 TEST_CASE("gradcheck finds a wrong derivative and names input, element and both values", "[autograd][gradcheck]") {
@@ -114,11 +112,11 @@ TEST_CASE("gradcheck finds a wrong derivative and names input, element and both 
   };
   const auto f = [](const variable_list& in) -> variable_list { return {Wrong::apply(in[0], in[1])}; };
   CHECK_THROWS_WITH(
-      autograd::gradcheck(f, {input({2}), input({2})}),
+      autograd::gradcheck(f, {sines({2}), sines({2})}),
       Contains("input 1[1]") && Contains("output 0[1]") && Contains("numeric 3") && Contains("analytic 4"));
   const auto missing = [](const variable_list& in) -> variable_list { return {in[0].detach() * in[0]}; };
-  CHECK_THROWS_WITH(autograd::gradcheck(missing, {input({1})}), Contains("input 0[0]"));
-  CHECK_THROWS_WITH(autograd::gradcheck(f, {ones({2}).requires_grad_(), input({2})}),
+  CHECK_THROWS_WITH(autograd::gradcheck(missing, {sines({1})}), Contains("input 0[0]"));
+  CHECK_THROWS_WITH(autograd::gradcheck(f, {ones({2}).requires_grad_(), sines({2})}),
                     Contains("input 0") && Contains("float32") && Contains("float64"));
 }
 
@@ -134,6 +132,6 @@ TEST_CASE("gradgradcheck finds a first derivative that is right and a second tha
     }
   };
   const auto f = [](const variable_list& in) -> variable_list { return {Cubed::apply(in[0])}; };
-  CHECK(autograd::gradcheck(f, {input({3})}));
-  CHECK_THROWS_WITH(autograd::gradgradcheck(f, {input({3})}), Contains("numeric") && Contains("analytic"));
+  CHECK(autograd::gradcheck(f, {sines({3})}));
+  CHECK_THROWS_WITH(autograd::gradgradcheck(f, {sines({3})}), Contains("numeric") && Contains("analytic"));
 }

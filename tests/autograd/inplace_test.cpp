@@ -1,19 +1,18 @@
 // In-place operations: their gradients are those of the same formula out of place, and what must not change is guarded.
 #include "tandem/tandem.h"
+#include "tandem/tests/autograd/sines.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;
 using autograd::variable_list;
+using test::sines;
 
 namespace {
 using Formula = std::function<Tensor(const Tensor& x, const Tensor& w)>;
-Tensor input(IntArrayRef sizes, double shift = 0) {
-  return (arange(numel_of(sizes), kFloat64).add(1).mul(0.37).sin() + shift).view(sizes).detach().requires_grad_();
-}
 /// Both formulas give the same values and, for uneven upstream gradients, the same gradients; finite differences agree
 /// with the first and second derivatives of the in-place one.
 void same(const Formula& in_place, const Formula& out_of_place) {
-  const Tensor x = input({3, 4}), w = input({3, 4}, 2);
+  const Tensor x = sines({3, 4}), w = sines({3, 4}, 2);
   const Tensor a = in_place(x, w), b = out_of_place(x, w);
   REQUIRE(a.sizes() == b.sizes());
   CHECK(a.allclose(b, 1e-14, 1e-14));
@@ -130,8 +129,8 @@ TEST_CASE("as_strided of a tensor that is not contiguous has a gradient", "[auto
     const Tensor t = in[0].t().clone().t() * 1;  // (3, 4)
     return {in[0].t().as_strided({2, 2, 3}, {1, 2, 3}, 1).square(), t.as_strided({2, 2}, {1, 1}).exp()};
   };
-  CHECK(autograd::gradcheck(f, {input({3, 4})}));
-  CHECK(autograd::gradgradcheck(f, {input({3, 4})}));
+  CHECK(autograd::gradcheck(f, {sines({3, 4})}));
+  CHECK(autograd::gradgradcheck(f, {sines({3, 4})}));
 }
 
 TEST_CASE("masks, clamps, fills and constants in place", "[autograd][inplace]") {

@@ -13,19 +13,18 @@
 #include "tandem/tests/core/gpu.h"
 
 using namespace tandem;
+using test::kGpu;
+using test::kMiB;
 
 namespace {
 
-constexpr size_t kMiB = size_t(1) << 20;
-const Device kDevice("cuda");
-
-int64_t reserved() { return cuda::memory_reserved(kDevice); }
-void* take(size_t bytes) { return cuda::allocate(kDevice, bytes); }
+int64_t reserved() { return cuda::memory_reserved(kGpu); }
+void* take(size_t bytes) { return cuda::allocate(kGpu, bytes); }
 void* take(size_t bytes, const cuda::Stream& stream) {
   const cuda::StreamGuard guard(stream);
   return take(bytes);
 }
-void give(void* data) { cuda::deallocate(kDevice, data); }
+void give(void* data) { cuda::deallocate(kGpu, data); }
 /// Starts a test from an empty cache; false when there is no GPU.
 bool fresh() {
   empty_cache();
@@ -105,7 +104,7 @@ TEST_CASE("the stream of a block has it again at once, another only when that on
           "[cuda][allocator][stream]") {
   if (!fresh()) return;
   const size_t bytes = GENERATE(size_t(1000), size_t(3) << 20, size_t(30) << 20);
-  const cuda::Stream a(kDevice), b(kDevice);
+  const cuda::Stream a(kGpu), b(kGpu);
   test::Gate gate(a);
   void* const first = take(bytes, a);
   gpu::fill_bytes_async(first, 1, bytes, a.handle());
@@ -129,7 +128,7 @@ TEST_CASE("the stream of a block has it again at once, another only when that on
 
 TEST_CASE("what another stream once waited for says nothing of later work", "[cuda][allocator][stream]") {
   if (!fresh()) return;
-  const cuda::Stream a(kDevice), b(kDevice);
+  const cuda::Stream a(kGpu), b(kGpu);
   void* const first = take(30 * kMiB, a);
   {
     test::Gate gate(a);
@@ -150,12 +149,12 @@ TEST_CASE("what another stream once waited for says nothing of later work", "[cu
 
 TEST_CASE("what another stream uses waits for it", "[cuda][allocator][stream]") {
   if (!fresh()) return;
-  const cuda::Stream a(kDevice), b(kDevice);
+  const cuda::Stream a(kGpu), b(kGpu);
   void* const used = take(kMiB, a);
   {
     test::Gate gate(b);
-    cuda::record_stream(kDevice, used, b);
-    cuda::record_stream(kDevice, used, a);
+    cuda::record_stream(kGpu, used, b);
+    cuda::record_stream(kGpu, used, a);
     give(used);
     void* const next = take(kMiB, a);
     CHECK(next != used);
@@ -170,16 +169,16 @@ TEST_CASE("what another stream uses waits for it", "[cuda][allocator][stream]") 
   CHECK(reserved() == held);
   for (void* const each : seen) give(each);
   char foreign = 0;
-  cuda::record_stream(kDevice, &foreign, b);  // not the allocator's: nothing to do
+  cuda::record_stream(kGpu, &foreign, b);  // not the allocator's: nothing to do
 }
 
 TEST_CASE("scratch memory may be dropped right after the work that uses it is queued", "[cuda][allocator][stream]") {
   if (!fresh()) return;
-  const cuda::Stream stream(kDevice);
+  const cuda::Stream stream(kGpu);
   const cuda::StreamGuard guard(stream);
-  Tensor results = core::empty({64, 1000}, kUInt8, kDevice);
+  Tensor results = core::empty({64, 1000}, kUInt8, kGpu);
   for (int i = 0; i < 64; ++i) {
-    const Tensor scratch = core::empty({1000}, kUInt8, kDevice);
+    const Tensor scratch = core::empty({1000}, kUInt8, kGpu);
     gpu::fill_bytes_async(scratch.raw_data(), i, 1000, stream.handle());
     gpu::copy_async(results.data<char>() + i * 1000, scratch.raw_data(), 1000, stream.handle());
   }
@@ -194,8 +193,8 @@ namespace {
 /// although streams run late, and the figures are right.
 class Model {
  public:
-  explicit Model(uint32_t seed) : random_(seed), start_(memory_stats(kDevice).current) {
-    for (int i = 0; i < 3; ++i) streams_.emplace_back(kDevice);
+  explicit Model(uint32_t seed) : random_(seed), start_(memory_stats(kGpu).current) {
+    for (int i = 0; i < 3; ++i) streams_.emplace_back(kGpu);
   }
   void step() {
     const int what = draw(0, 99);
@@ -208,7 +207,7 @@ class Model {
     else if (what == 97)
       streams_[static_cast<size_t>(draw(0, 2))].synchronize();
     else if (what == 98)
-      cuda::synchronize(kDevice);
+      cuda::synchronize(kGpu);
     else if (draw(0, 3) == 0)
       cuda::empty_cache();
     check();
@@ -251,7 +250,7 @@ class Model {
     other.wait_stream(block.stream);
     block.value = draw(0, 255);
     write(block, other);
-    cuda::record_stream(kDevice, block.data, other);
+    cuda::record_stream(kGpu, block.data, other);
     if (draw(0, 1))
       block.stream.wait_stream(other);
     else
@@ -289,7 +288,7 @@ class Model {
     for (const Live& each : live_) ranges.emplace_back(each.data, each.data + each.bytes);
     std::sort(ranges.begin(), ranges.end());
     for (size_t i = 1; i < ranges.size(); ++i) REQUIRE(ranges[i - 1].second <= ranges[i].first);
-    const MemoryStats stats = memory_stats(kDevice);
+    const MemoryStats stats = memory_stats(kGpu);
     REQUIRE(stats.current == sum());
     REQUIRE(stats.peak >= peak_);
     REQUIRE(stats.reserved >= stats.current);
@@ -317,7 +316,7 @@ TEST_CASE("random use of several streams agrees with a model by brute force", "[
 #if TANDEM_TEST_EMULATED
   emulation::set_stream_seed(seed - 1);
 #endif
-  reset_peak_memory_stats(kDevice);
+  reset_peak_memory_stats(kGpu);
   Model model(seed);
   for (int i = 0; i < 300; ++i) model.step();
   model.finish();
@@ -328,51 +327,51 @@ TEST_CASE("random use of several streams agrees with a model by brute force", "[
 
 TEST_CASE("what a GPU's memory is used for is counted as on the CPU", "[cuda][allocator]") {
   if (!fresh()) return;
-  const int64_t before = cuda::memory_allocated(kDevice);
-  cuda::reset_peak_memory_stats(kDevice);
-  const int64_t blocks = memory_stats(kDevice).allocations;
+  const int64_t before = cuda::memory_allocated(kGpu);
+  cuda::reset_peak_memory_stats(kGpu);
+  const int64_t blocks = memory_stats(kGpu).allocations;
   {
-    const Tensor x = core::empty({1000}, kFloat32, kDevice);
-    CHECK(cuda::memory_allocated(kDevice) == before + 4000);
-    const Tensor y = core::empty({250}, kFloat32, kDevice);
-    CHECK(memory_stats(kDevice).current == before + 5000);
+    const Tensor x = core::empty({1000}, kFloat32, kGpu);
+    CHECK(cuda::memory_allocated(kGpu) == before + 4000);
+    const Tensor y = core::empty({250}, kFloat32, kGpu);
+    CHECK(memory_stats(kGpu).current == before + 5000);
   }
   CHECK(cuda::memory_allocated() == before);
   CHECK(cuda::max_memory_allocated() == before + 5000);
   CHECK(cuda::memory_reserved() >= before + 5000);
-  CHECK(memory_stats(kDevice).allocations == blocks + 2);
-  reset_peak_memory_stats(kDevice);
-  CHECK(memory_stats(kDevice).peak == before);
+  CHECK(memory_stats(kGpu).allocations == blocks + 2);
+  reset_peak_memory_stats(kGpu);
+  CHECK(memory_stats(kGpu).peak == before);
   REQUIRE_THROWS_WITH(cuda::memory_allocated(Device("cpu")), Contains("cpu") && Contains("accepted: a CUDA device"));
   REQUIRE_THROWS_WITH(memory_stats(Device("cuda:63")), Contains("cuda:63"));
-  const auto [free, total] = cuda::mem_get_info(kDevice);
+  const auto [free, total] = cuda::mem_get_info(kGpu);
   CHECK(0 <= free);
   CHECK(free <= total);
 }
 
 TEST_CASE("a request that no GPU can serve is an error that says what is held", "[cuda][allocator][errors]") {
   if (!fresh()) return;
-  const Tensor a = core::empty({3, 1 << 20}, kUInt8, kDevice), b = core::empty({3, 1 << 20}, kUInt8, kDevice);
-  REQUIRE_THROWS_AS(core::empty({int64_t(1) << 45}, kUInt8, kDevice), OutOfMemoryError);
-  REQUIRE_THROWS_WITH(core::empty({int64_t(1) << 45}, kUInt8, kDevice),
+  const Tensor a = core::empty({3, 1 << 20}, kUInt8, kGpu), b = core::empty({3, 1 << 20}, kUInt8, kGpu);
+  REQUIRE_THROWS_AS(core::empty({int64_t(1) << 45}, kUInt8, kGpu), OutOfMemoryError);
+  REQUIRE_THROWS_WITH(core::empty({int64_t(1) << 45}, kUInt8, kGpu),
                       Contains("out of memory on cuda:0: asked for 3.28e+04 GiB") && Contains("2 x 3 MiB") &&
                           Contains("Held from the device"));
-  REQUIRE_THROWS_AS(core::empty({int64_t(1) << 60}, kUInt8, kDevice), OutOfMemoryError);
+  REQUIRE_THROWS_AS(core::empty({int64_t(1) << 60}, kUInt8, kGpu), OutOfMemoryError);
 }
 
 TEST_CASE("threads share a GPU's memory", "[cuda][allocator][threads]") {
   if (!fresh()) return;
-  const int64_t before = cuda::memory_allocated(kDevice);
+  const int64_t before = cuda::memory_allocated(kGpu);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([t] {
-      const cuda::Stream stream(kDevice);
+      const cuda::Stream stream(kGpu);
       const cuda::StreamGuard guard(stream);
       std::mt19937 random(static_cast<uint32_t>(t));
       std::vector<Tensor> held(8);
       for (int i = 0; i < 300; ++i) {
         Tensor& place = held[random() % held.size()];
-        place = core::empty({static_cast<int64_t>(1 + random() % 3'000'000)}, kUInt8, kDevice);
+        place = core::empty({static_cast<int64_t>(1 + random() % 3'000'000)}, kUInt8, kGpu);
         gpu::fill_bytes_async(place.raw_data(), t, static_cast<size_t>(place.numel()), stream.handle());
         if (i % 50 == 0) empty_cache();
       }
@@ -380,13 +379,13 @@ TEST_CASE("threads share a GPU's memory", "[cuda][allocator][threads]") {
         if (each.defined() && each.cpu().data<uint8_t>()[each.numel() - 1] != t) std::abort();
     });
   for (std::thread& each : threads) each.join();
-  REQUIRE(cuda::memory_allocated(kDevice) == before);
+  REQUIRE(cuda::memory_allocated(kGpu) == before);
 }
 
 #if TANDEM_ASAN && TANDEM_TEST_EMULATED
 TEST_CASE("AddressSanitizer sees what is not in use on an emulated GPU", "[cuda][allocator]") {
   if (!fresh()) return;
-  const cuda::Stream stream(kDevice);
+  const cuda::Stream stream(kGpu);
   char* const data = static_cast<char*>(take(1001, stream));
   stream.synchronize();
   REQUIRE(__asan_region_is_poisoned(data, 1001) == nullptr);
@@ -402,8 +401,8 @@ TEST_CASE("a tensor on a GPU may have static storage", "[cuda][allocator]") {
   static Tensor last;
   static std::unique_ptr<cuda::Stream> stream;
   static std::unique_ptr<cuda::Event> event;
-  last = core::empty({100}, kFloat32, kDevice);
-  stream = std::make_unique<cuda::Stream>(kDevice);
+  last = core::empty({100}, kFloat32, kGpu);
+  stream = std::make_unique<cuda::Stream>(kGpu);
   event = std::make_unique<cuda::Event>(stream->record_event());
   last.record_stream(*stream);
   REQUIRE(last.is_cuda());

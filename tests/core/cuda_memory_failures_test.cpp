@@ -9,24 +9,24 @@
 #include "tandem/tests/core/gpu.h"
 
 using namespace tandem;
+using test::kMiB;
 
 namespace {
 
-constexpr size_t kMiB = size_t(1) << 20;
-const Device kDevice("cuda:3");  // that no other test uses
+const Device kLimited("cuda:3");  // that no other test uses
 
-void* take(size_t bytes, const cuda::Stream& stream) {
+void* take_limited(size_t bytes, const cuda::Stream& stream) {
   const cuda::StreamGuard guard(stream);
-  return cuda::allocate(kDevice, bytes);
+  return cuda::allocate(kLimited, bytes);
 }
-void give(void* data) { cuda::deallocate(kDevice, data); }
-size_t reserved() { return static_cast<size_t>(cuda::memory_reserved(kDevice)); }
+void give_limited(void* data) { cuda::deallocate(kLimited, data); }
+size_t reserved_limited() { return static_cast<size_t>(cuda::memory_reserved(kLimited)); }
 
 /// A device of so many MiB, and the emulation's own settings afterwards.
 struct Limit {
   explicit Limit(size_t mebibytes) {
     empty_cache();
-    emulation::set_memory_limit(kDevice.index(), mebibytes * kMiB);
+    emulation::set_memory_limit(kLimited.index(), mebibytes * kMiB);
   }
   ~Limit() {
     emulation::reset();
@@ -40,39 +40,39 @@ TEST_CASE("without memory a GPU's cache is emptied, and then the error says who 
           "[cuda][allocator][errors]") {
   if (!test::has_gpu()) return;
   const Limit limit(64);
-  const cuda::Stream stream(kDevice), other(kDevice);
-  void* const large = take(30 * kMiB, stream);
-  give(large);
-  void* const larger = take(50 * kMiB, stream);  // in place of the first
-  REQUIRE(reserved() == 50 * kMiB);
-  void* const a = take(3 * kMiB, stream);  // a segment of 20 MiB would not fit
-  REQUIRE(reserved() == 54 * kMiB);
-  void* const b = take(3 * kMiB, other);
-  void* const c = take(100, other);
-  REQUIRE(reserved() == 60 * kMiB);
-  give(c);
-  REQUIRE_THROWS_AS(take(8 * kMiB, stream), OutOfMemoryError);
+  const cuda::Stream stream(kLimited), other(kLimited);
+  void* const large = take_limited(30 * kMiB, stream);
+  give_limited(large);
+  void* const larger = take_limited(50 * kMiB, stream);  // in place of the first
+  REQUIRE(reserved_limited() == 50 * kMiB);
+  void* const a = take_limited(3 * kMiB, stream);  // a segment of 20 MiB would not fit
+  REQUIRE(reserved_limited() == 54 * kMiB);
+  void* const b = take_limited(3 * kMiB, other);
+  void* const c = take_limited(100, other);
+  REQUIRE(reserved_limited() == 60 * kMiB);
+  give_limited(c);
+  REQUIRE_THROWS_AS(take_limited(8 * kMiB, stream), OutOfMemoryError);
   REQUIRE_THROWS_WITH(
-      take(8 * kMiB, stream),
+      take_limited(8 * kMiB, stream),
       Contains("out of memory on cuda:3: asked for 8 MiB (8388608 bytes)") &&
           Contains("In use are 56 MiB in 3 blocks (at the peak 56 MiB)") &&
           Contains("Free between them are 1 MiB of this stream and 1 MiB of others, the largest block 1 MiB") &&
           Contains("still used by other streams, 0 bytes") && Contains("Held from the device are 58 MiB") &&
           Contains("of its 64 MiB are 6 MiB free") && Contains("Most is in 1 x 50 MiB, 2 x 3 MiB"));
-  give(larger);
-  void* const again = take(8 * kMiB, stream);  // from what the last one left
-  for (void* const each : {again, a, b}) give(each);
+  give_limited(larger);
+  void* const again = take_limited(8 * kMiB, stream);  // from what the last one left
+  for (void* const each : {again, a, b}) give_limited(each);
 }
 
 TEST_CASE("without memory a stream waits for another's, on the GPU", "[cuda][allocator][stream]") {
   if (!test::has_gpu()) return;
   const Limit limit(64);
-  const cuda::Stream a(kDevice), b(kDevice);
-  void* const first = take(40 * kMiB, a);
+  const cuda::Stream a(kLimited), b(kLimited);
+  void* const first = take_limited(40 * kMiB, a);
   test::Gate gate(a);
   gpu::fill_bytes_async(first, 1, 100, a.handle());
-  give(first);
-  void* const second = take(40 * kMiB, b);
+  give_limited(first);
+  void* const second = take_limited(40 * kMiB, b);
   REQUIRE(second == first);
   gpu::fill_bytes_async(second, 2, 100, b.handle());
   CHECK(test::stays_busy(b));
@@ -81,52 +81,52 @@ TEST_CASE("without memory a stream waits for another's, on the GPU", "[cuda][all
   gpu::copy_async(seen.raw_data(), second, 100, b.handle());
   b.synchronize();
   CHECK(seen.equal(full({100}, 2, kUInt8)));
-  give(second);
+  give_limited(second);
 }
 
 TEST_CASE("without memory the host waits for what other streams still use", "[cuda][allocator][stream]") {
   if (!test::has_gpu()) return;
   const Limit limit(64);
-  const cuda::Stream a(kDevice), b(kDevice);
-  void* const first = take(40 * kMiB, a);
+  const cuda::Stream a(kLimited), b(kLimited);
+  void* const first = take_limited(40 * kMiB, a);
   b.wait_stream(a);
   gpu::fill_bytes_async(first, 1, 100, b.handle());
-  cuda::record_stream(kDevice, first, b);
-  give(first);
-  void* const second = take(41 * kMiB, a);
+  cuda::record_stream(kLimited, first, b);
+  give_limited(first);
+  void* const second = take_limited(41 * kMiB, a);
   CHECK(b.query());
-  CHECK(reserved() == 42 * kMiB);
-  give(second);
+  CHECK(reserved_limited() == 42 * kMiB);
+  give_limited(second);
 }
 
 TEST_CASE("a call of the runtime that fails leaves the allocators as they were", "[cuda][allocator][errors]") {
   if (!test::has_gpu()) return;
   const Limit limit(1024);
-  const cuda::Stream a(kDevice), b(kDevice);
+  const cuda::Stream a(kLimited), b(kLimited);
   const std::string call = GENERATE("allocate", "create_event", "record_event", "wait_event", "is_done", "synchronize");
   const int n = GENERATE(1, 2, 3);
   CAPTURE(call, n);
-  const int64_t before = cuda::memory_allocated(kDevice);
+  const int64_t before = cuda::memory_allocated(kLimited);
   emulation::fail_call(call, n);
   std::vector<void*> all;
   for (int i = 0; i < 12; ++i) try {
       const cuda::Stream& mine = i % 2 ? a : b;
-      void* const data = take((static_cast<size_t>(i % 4) + 1) * 5 * kMiB, mine);
+      void* const data = take_limited((static_cast<size_t>(i % 4) + 1) * 5 * kMiB, mine);
       all.push_back(data);
-      cuda::record_stream(kDevice, data, i % 2 ? b : a);
+      cuda::record_stream(kLimited, data, i % 2 ? b : a);
       if (i % 3 == 2) {
-        give(all.back());
+        give_limited(all.back());
         all.pop_back();
       }
       if (i == 6) cuda::empty_cache();
     } catch (const CudaError& error) {
       REQUIRE_THAT(error.what(), Contains(call) && Contains("fail_call"));
     }
-  for (void* const each : all) give(each);
-  CHECK(cuda::memory_allocated(kDevice) == before);
+  for (void* const each : all) give_limited(each);
+  CHECK(cuda::memory_allocated(kLimited) == before);
   emulation::reset();
   empty_cache();
-  CHECK(reserved() == 0);
+  CHECK(reserved_limited() == 0);
 }
 
 TEST_CASE("page-locked memory that cannot be had is an error that says what is held", "[cuda][pinned][errors]") {
@@ -142,7 +142,7 @@ TEST_CASE("page-locked memory that cannot be had is an error that says what is h
 
 TEST_CASE("a block used on another stream without record_stream is seen to be reused too early", "[cuda][allocator]") {
   if (!test::has_gpu()) return;
-  const cuda::Stream a(kDevice), b(kDevice);
+  const cuda::Stream a(kLimited), b(kLimited);
   const bool announced = GENERATE(true, false);
   if (TANDEM_ASAN && !announced) return;  // where it ends the program
   int wrong = 0;
@@ -150,17 +150,17 @@ TEST_CASE("a block used on another stream without record_stream is seen to be re
     emulation::set_stream_seed(seed);
     Tensor seen = core::empty_pinned({100}, kUInt8);
     {
-      void* const data = take(100, a);
+      void* const data = take_limited(100, a);
       gpu::fill_bytes_async(data, 1, 100, a.handle());
       b.wait_stream(a);
       gpu::copy_async(seen.raw_data(), data, 100, b.handle());
-      if (announced) cuda::record_stream(kDevice, data, b);
-      give(data);
+      if (announced) cuda::record_stream(kLimited, data, b);
+      give_limited(data);
     }
-    void* const next = take(100, a);
+    void* const next = take_limited(100, a);
     gpu::fill_bytes_async(next, 2, 100, a.handle());
-    give(next);
-    cuda::synchronize(kDevice);
+    give_limited(next);
+    cuda::synchronize(kLimited);
     wrong += seen.data<uint8_t>()[50] != 1;
   }
   emulation::reset();

@@ -10,10 +10,9 @@
 #include "tandem/tests/core/gpu.h"
 
 using namespace tandem;
+using test::kGpu;
 
 namespace {
-
-const Device kDevice("cuda");
 
 /// 1,000 bytes of a value, put there on a stream.
 void fill(const Tensor& x, int value, const cuda::Stream& stream) {
@@ -26,8 +25,8 @@ Tensor bytes_on(Device device) { return core::empty({1000}, kUInt8, device); }
 TEST_CASE("the current stream is the device's default, or what the innermost guard names", "[cuda][stream]") {
   if (!test::has_gpu()) return;
   const cuda::Stream first = cuda::current_stream();
-  CHECK(first == cuda::default_stream(kDevice));
-  const cuda::Stream a(kDevice), b(kDevice);
+  CHECK(first == cuda::default_stream(kGpu));
+  const cuda::Stream a(kGpu), b(kGpu);
   CHECK_FALSE(a == b);
   {
     const cuda::StreamGuard outer(a);
@@ -49,7 +48,7 @@ TEST_CASE("the current stream is the device's default, or what the innermost gua
       const cuda::Stream there(second);
       const cuda::StreamGuard inner(there);
       CHECK(cuda::current_stream(second) == there);
-      CHECK(cuda::current_stream(kDevice) == a);
+      CHECK(cuda::current_stream(kGpu) == a);
     }
   }
   CHECK(cuda::current_stream() == first);
@@ -62,7 +61,7 @@ TEST_CASE("a stream that nobody names any more is kept for the next", "[cuda][st
   std::vector<cuda::Stream> all;
   all.reserve(200);
   for (int i = 0; i < 100; ++i) {
-    const cuda::Stream one(kDevice, /*high_priority=*/i % 2 == 0);
+    const cuda::Stream one(kGpu, /*high_priority=*/i % 2 == 0);
     CHECK(one.priority() == (i % 2 == 0 ? -1 : 0));
     const bool known = std::find(all.begin(), all.end(), one) != all.end();
     if (!known) all.push_back(one);
@@ -71,14 +70,14 @@ TEST_CASE("a stream that nobody names any more is kept for the next", "[cuda][st
   std::vector<gpu::StreamHandle> handles;
   for (const cuda::Stream& each : all) handles.push_back(each.handle());
   all.clear();
-  const cuda::Stream again(kDevice);
+  const cuda::Stream again(kGpu);
   CHECK(std::find(handles.begin(), handles.end(), again.handle()) != handles.end());
 }
 
 TEST_CASE("streams wait for each other, and the host for them", "[cuda][stream]") {
   if (!test::has_gpu()) return;
-  const cuda::Stream a(kDevice), b(kDevice);
-  const Tensor x = bytes_on(kDevice), y = bytes_on(kDevice);
+  const cuda::Stream a(kGpu), b(kGpu);
+  const Tensor x = bytes_on(kGpu), y = bytes_on(kGpu);
   a.wait_stream(cuda::current_stream());  // whose memory it is
   cuda::Event event;
   CHECK(event.query());
@@ -101,17 +100,17 @@ TEST_CASE("streams wait for each other, and the host for them", "[cuda][stream]"
   CHECK(y.cpu().equal(full({1000}, 7, kUInt8)));
   a.wait_stream(a);
   b.wait_stream(a);
-  cuda::synchronize(kDevice);
+  cuda::synchronize(kGpu);
   CHECK(a.query());
 }
 
 TEST_CASE("events with timing measure", "[cuda][stream]") {
   if (!test::has_gpu()) return;
-  const cuda::Stream stream(kDevice);
+  const cuda::Stream stream(kGpu);
   cuda::Event start(true), end(true), without;
   start.record(stream);
   const cuda::StreamGuard guard(stream);
-  fill(bytes_on(kDevice), 1, stream);
+  fill(bytes_on(kGpu), 1, stream);
   end.record(stream);
   end.synchronize();
   CHECK(start.elapsed_time(end) >= 0);
@@ -149,7 +148,7 @@ TEST_CASE("tensors go to page-locked memory", "[cuda][pinned]") {
   CHECK(x.to(options).dtype() == kFloat64);
   CHECK_FALSE(pinned.clone().is_pinned());
   REQUIRE_THROWS_WITH(zeros({3}, options.device(kCUDA)), Contains("accepted: a CPU device"));
-  REQUIRE_THROWS_WITH(bytes_on(kDevice).pin_memory(), Contains("accepted: a CPU device"));
+  REQUIRE_THROWS_WITH(bytes_on(kGpu).pin_memory(), Contains("accepted: a CPU device"));
   REQUIRE_THROWS_WITH(x.record_stream(cuda::current_stream()), Contains("page-locked"));
   Tensor w = ones({2}).requires_grad_();
   (w.pin_memory() * 3).sum().backward();
@@ -160,9 +159,9 @@ TEST_CASE("freed page-locked memory waits for the copies that use it", "[cuda][p
   if (!test::has_gpu()) return;
   empty_cache();
   const int64_t before = page_locked_memory_stats().current;
-  const cuda::Stream stream(kDevice);
+  const cuda::Stream stream(kGpu);
   const cuda::StreamGuard guard(stream);
-  const Tensor y = bytes_on(kDevice);
+  const Tensor y = bytes_on(kGpu);
   {
     test::Gate gate(stream);
     void* first = nullptr;

@@ -1,5 +1,5 @@
-// For tests of GPUs: whether there is one, and a stream that is held up, so that what is put on it stays undone until
-// the test says so.
+// For tests of GPUs: the one they use, whether there is one, and a stream that is held up, so that what is put on it
+// stays undone until the test says so.
 #pragma once
 #include "tandem/core/cuda.h"
 #include "tandem/tests/catch.h"
@@ -11,6 +11,9 @@
 #endif
 
 namespace tandem::test {
+
+inline const Device kGpu("cuda");
+inline constexpr size_t kMiB = size_t(1) << 20;
 
 #if TANDEM_TEST_EMULATED
 /// A meeting with a stream that never comes. It takes no host thread, of which the emulated device has one.

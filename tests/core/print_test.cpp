@@ -8,12 +8,6 @@ using nlohmann::json;
 
 namespace {
 
-DType dtype_named(const std::string& text) {
-  for (int i = 0; i < kDTypeCount; ++i)
-    if (name(static_cast<DType>(i)) == text) return static_cast<DType>(i);
-  FAIL("dtype " << text);
-  return kFloat32;
-}
 double number(const json& value) {
   if (value.is_string()) return std::stod(value.get<std::string>());  // nan, inf, -inf
   return value.is_boolean() ? value.get<bool>() : value.get<double>();
@@ -29,7 +23,10 @@ Tensor build(const json& row) {
     for (const json& v : row["values"]) values.push_back(number(v));
     flat = tensor(values, options);
   }
-  return flat.to(dtype_named(row["dtype"])).reshape(shape).detach().requires_grad_(row.value("requires_grad", false));
+  return flat.to(test::dtype_named(row["dtype"]))
+      .reshape(shape)
+      .detach()
+      .requires_grad_(row.value("requires_grad", false));
 }
 
 }  // namespace

@@ -8,25 +8,19 @@ using nlohmann::json;
 
 namespace {
 
-DType dtype_named(const std::string& text) {
-  for (int i = 0; i < kDTypeCount; ++i)
-    if (name(static_cast<DType>(i)) == text) return static_cast<DType>(i);
-  FAIL("dtype " << text);
-  return kFloat32;
-}
-const Scalar& number(const std::string& kind) {
+const Scalar& number_of(const std::string& kind) {
   static const Scalar numbers[] = {true, 2, 2.5};
   return numbers[kind == "bool" ? 0 : kind == "int" ? 1 : 2];
 }
-Tensor vector_of(const std::string& dtype) { return ones({2}, dtype_named(dtype)); }
-Tensor scalar_of(const std::string& dtype) { return ones({}, dtype_named(dtype)); }
+Tensor vector_of(const std::string& dtype) { return ones({2}, test::dtype_named(dtype)); }
+Tensor scalar_of(const std::string& dtype) { return ones({}, test::dtype_named(dtype)); }
 
 using Pairwise = std::function<DType(const std::string&, const std::string&)>;
 const std::map<std::string, Pairwise> kTables = {
     {"tensor_tensor", [](auto& a, auto& b) { return result_type(vector_of(a), vector_of(b)); }},
     {"tensor_zero_dim", [](auto& a, auto& b) { return result_type(vector_of(a), scalar_of(b)); }},
-    {"tensor_number", [](auto& a, auto& b) { return result_type(vector_of(a), number(b)); }},
-    {"zero_dim_number", [](auto& a, auto& b) { return result_type(scalar_of(a), number(b)); }},
+    {"tensor_number", [](auto& a, auto& b) { return result_type(vector_of(a), number_of(b)); }},
+    {"zero_dim_number", [](auto& a, auto& b) { return result_type(scalar_of(a), number_of(b)); }},
     {"tensor_divided", [](auto& a, auto& b) { return (vector_of(a) / vector_of(b)).dtype(); }},
     {"sum", [](auto& a, auto&) { return vector_of(a).sum(0).dtype(); }},
     {"prod", [](auto& a, auto&) { return vector_of(a).prod().dtype(); }},

@@ -5,10 +5,9 @@
 #include "tandem/tests/core/gpu.h"
 
 using namespace tandem;
+using test::kGpu;
 
 namespace {
-
-const Device kDevice("cuda");
 
 /// 0 to 7, repeated: every dtype holds them (bool as 0 and 1).
 Tensor numbers(DType dtype, IntArrayRef sizes) {
@@ -26,19 +25,19 @@ TEST_CASE("contiguous tensors of every dtype go to a GPU and back", "[cuda][tran
     CAPTURE(dtype);
     for (const auto& sizes : {Shape{}, Shape{1}, Shape{0, 3}, Shape{3, 5}, Shape{70'001}}) {
       const Tensor x = numbers(dtype, sizes);
-      const Tensor there = x.to(kDevice);
-      CHECK(there.device() == kDevice);
+      const Tensor there = x.to(kGpu);
+      CHECK(there.device() == kGpu);
       CHECK(there.dtype() == dtype);
       CHECK(there.cpu().equal(x));
-      CHECK(x.pin_memory().to(kDevice).cpu().equal(x));
-      CHECK(x.pin_memory().to(kDevice, /*non_blocking=*/true).cpu().equal(x));
+      CHECK(x.pin_memory().to(kGpu).cpu().equal(x));
+      CHECK(x.pin_memory().to(kGpu, /*non_blocking=*/true).cpu().equal(x));
       const Tensor back = there.to(Device(kCPU), /*non_blocking=*/true);
       CHECK(back.is_pinned() == (x.numel() > 0));
       cuda::current_stream().synchronize();
       CHECK(back.equal(x));
     }
   }
-  CHECK(numbers(kFloat32, {2}).to(kDevice).to(kDevice).device() == kDevice);
+  CHECK(numbers(kFloat32, {2}).to(kGpu).to(kGpu).device() == kGpu);
 }
 
 TEST_CASE("dtypes change on the way", "[cuda][transfer][elementwise]") {
@@ -47,10 +46,10 @@ TEST_CASE("dtypes change on the way", "[cuda][transfer][elementwise]") {
     for (const DType to : kDTypes) {
       CAPTURE(from, to);
       const Tensor x = numbers(from, {3, 7});
-      const Tensor there = x.to(kDevice, to);
+      const Tensor there = x.to(kGpu, to);
       CHECK(there.dtype() == to);
       CHECK(there.cpu().equal(x.to(to)));
-      CHECK(x.to(kDevice).to(Device(kCPU), to).equal(x.to(to)));
+      CHECK(x.to(kGpu).to(Device(kCPU), to).equal(x.to(to)));
     }
 }
 
@@ -64,11 +63,11 @@ TEST_CASE("strides and broadcasting go through packed copies", "[cuda][transfer]
                                   base[2][3], base[0].expand({5, 6})};
   for (const Tensor& x : views) {
     CAPTURE(x.sizes());
-    const Tensor there = x.to(kDevice, to, non_blocking);
+    const Tensor there = x.to(kGpu, to, non_blocking);
     CHECK(there.is_contiguous());
     CHECK(there.cpu().equal(x.to(to)));
     // Into views of a larger tensor, on either side, broadcast.
-    Tensor big = zeros({3, 8, 6}, TensorOptions(to).device(kDevice));
+    Tensor big = zeros({3, 8, 6}, TensorOptions(to).device(kGpu));
     Shape sizes = x.sizes();
     if (sizes.size() == 2 && sizes[0] <= 6 && sizes[1] <= 8) {
       Tensor target = big.transpose(1, 2).narrow(1, 0, sizes[0]).narrow(2, 1, std::min<int64_t>(sizes[1], 7));
@@ -77,7 +76,7 @@ TEST_CASE("strides and broadcasting go through packed copies", "[cuda][transfer]
       CHECK(target.cpu().equal(part.to(to).expand(target.sizes())));
       Tensor home = zeros({3, 8, 6}, to).transpose(1, 2).narrow(1, 0, sizes[0]);
       home = home.narrow(2, 1, part.size(1));
-      home.copy_(part.to(kDevice), non_blocking);
+      home.copy_(part.to(kGpu), non_blocking);
       cuda::synchronize();
       CHECK(home.equal(part.to(to).expand(home.sizes())));
       CHECK(big.cpu().select(2, 5).narrow(1, 0, 1).sum().item<double>() == 0);  // beside the view
@@ -132,7 +131,7 @@ TEST_CASE("tensors go from GPU to GPU in the order of both streams", "[cuda][tra
 TEST_CASE("gradients go back the way their tensors came", "[cuda][transfer][autograd]") {
   if (!test::has_gpu()) return;
   const Tensor x = numbers(kFloat32, {4}).requires_grad_();
-  const Tensor y = x.to(kDevice, /*non_blocking=*/true);
+  const Tensor y = x.to(kGpu, /*non_blocking=*/true);
   REQUIRE(y.requires_grad());
   y.cpu().backward(full({4}, 2.0));
   CHECK(x.grad().is_cpu());
@@ -142,19 +141,19 @@ TEST_CASE("gradients go back the way their tensors came", "[cuda][transfer][auto
 TEST_CASE("a copy from page-locked memory does not wait, one from ordinary memory takes its bytes along",
           "[cuda][transfer][stream]") {
   if (!test::has_gpu()) return;
-  const cuda::Stream stream(kDevice);
+  const cuda::Stream stream(kGpu);
   const cuda::StreamGuard guard(stream);
   Tensor x = full({1000}, 1.0), pinned = full({1000}, 2.0).pin_memory();
   Tensor from_x, from_pinned, back;
   {
     test::Gate gate(stream);
 #if TANDEM_TEST_EMULATED
-    from_x = x.to(kDevice);  // a GPU takes large ones down only when it gets there
+    from_x = x.to(kGpu);  // a GPU takes large ones down only when it gets there
     x.fill_(5);
 #else
-    from_x = x.to(kDevice, /*non_blocking=*/true);
+    from_x = x.to(kGpu, /*non_blocking=*/true);
 #endif
-    from_pinned = pinned.to(kDevice, /*non_blocking=*/true);
+    from_pinned = pinned.to(kGpu, /*non_blocking=*/true);
     back = from_pinned.to(Device(kCPU), /*non_blocking=*/true);
     CHECK_FALSE(stream.query());
   }

@@ -9,11 +9,10 @@ using namespace tandem;
 using namespace tandem::data;
 using datasets::TensorDataset;
 using samplers::SequentialSampler;
+using test::kGpu;
 using transforms::Stack;
 
 namespace {
-
-const Device kDevice("cuda");
 
 /// Row i is i, i + 1, ...; target i.
 auto rows(int64_t n, int64_t columns) {
@@ -53,19 +52,19 @@ TEST_CASE("a loader may put its batches on a device, of the CPU as well", "[data
 
 TEST_CASE("batches of pairs, lists and types of one's own are moved", "[cuda][data][loader]") {
   if (!test::has_gpu()) return;
-  const data::detail::Staging staging(false, kDevice);
+  const data::detail::Staging staging(false, kGpu);
   using Batch = std::pair<std::vector<Tensor>, std::tuple<Tensor, int>>;
   const Tensor x = ones({2});
   const Batch moved = staging.receive(staging.send(Batch{{x, x}, {x, 3}}));
-  CHECK(moved.first[1].device() == kDevice);
-  CHECK(std::get<0>(moved.second).device() == kDevice);
+  CHECK(moved.first[1].device() == kGpu);
+  CHECK(std::get<0>(moved.second).device() == kGpu);
   CHECK(std::get<1>(moved.second) == 3);
   const TensorExample alone = staging.receive(staging.send(TensorExample(x)));
   CHECK(alone.data.cpu().equal(x));
-  Tensor there = x.to(kDevice);
+  Tensor there = x.to(kGpu);
   CHECK(staging.receive(staging.send(there)).is_same(there));
   {  // made by this thread's stream, which is not done: the batch is not there before
-    const cuda::Stream maker(kDevice), consumer(kDevice);
+    const cuda::Stream maker(kGpu), consumer(kGpu);
     test::Gate gate(maker);
     data::detail::StagedBatch<Tensor> sent;
     {
@@ -87,14 +86,14 @@ namespace {
 void consume(size_t workers, int64_t columns) {
   constexpr int64_t kRows = 26;
   auto loader = make_data_loader<SequentialSampler>(rows(kRows, columns).map(Stack<>()),
-                                                    DataLoaderOptions(4).workers(workers).device(kDevice).max_jobs(3));
+                                                    DataLoaderOptions(4).workers(workers).device(kGpu).max_jobs(3));
   for (int epoch = 0; epoch < 2; ++epoch) {
     std::vector<Tensor> seen;
-    const cuda::Stream stream(kDevice);
+    const cuda::Stream stream(kGpu);
     const cuda::StreamGuard guard(stream);
     for (auto& batch : *loader) {
-      REQUIRE(batch.data.device() == kDevice);
-      Tensor result = core::empty(batch.data.sizes(), kFloat32, kDevice);  // a step's work: reads it in stream order
+      REQUIRE(batch.data.device() == kGpu);
+      Tensor result = core::empty(batch.data.sizes(), kFloat32, kGpu);  // a step's work: reads it in stream order
       gpu::copy_async(result.raw_data(), batch.data.raw_data(), static_cast<size_t>(batch.data.nbytes()),
                       stream.handle());
       seen.push_back(result);
@@ -122,9 +121,9 @@ TEST_CASE("batches arrive on a GPU by a stream of the loader's own, whole and in
 
 TEST_CASE("the next batch is copied while the consumer's stream is busy", "[cuda][data][loader]") {
   if (!test::has_gpu()) return;
-  const cuda::Stream stream(kDevice);
+  const cuda::Stream stream(kGpu);
   const cuda::StreamGuard guard(stream);
-  auto loader = make_data_loader<SequentialSampler>(rows(8, 3).map(Stack<>()), DataLoaderOptions(2).device(kDevice));
+  auto loader = make_data_loader<SequentialSampler>(rows(8, 3).map(Stack<>()), DataLoaderOptions(2).device(kGpu));
   auto at = loader->begin();
   test::Gate gate(stream);
   const Example<> first = *at;

@@ -1,5 +1,4 @@
 // Convolutions against the sum that defines them, written down as seven loops, in double.
-#include <cstring>
 #include <functional>
 #include <utility>
 
@@ -8,8 +7,11 @@
 #include "tandem/kernels/cpu/convolution.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/kernels/elements.h"
 
 using namespace tandem;
+using test::at;
+using test::same_bits;
 namespace {
 
 struct Case {
@@ -38,8 +40,6 @@ const Case kCases[] = {
     {0, 3, 8, 8, 4, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},
     {2, 0, 4, 4, 3, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // no channels: the bias alone
 };
-
-double at(const Tensor& t, int64_t i) { return t.dtype() == kFloat32 ? t.data<float>()[i] : t.data<double>()[i]; }
 
 /// Calls f(index in x, in w, in y) for every product of the convolution.
 template <class F> void for_products(const Case& c, F f) {
@@ -101,10 +101,6 @@ void check(const Case& c, const Tensors& t, bool with_bias) {
   require_close(t.y, y, y_terms);
   require_close(t.dx, dx, dx_terms);
   require_close(t.dw, dw, dw_terms);
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.nbytes() == 0 || std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ using namespace tandem;
 using namespace tandem::test;
 namespace {
 
-struct Case {
+struct ConvCase {
   int64_t images, channels, height, width, filters, kernel[2];
   kernels::ConvShape shape;
   int64_t out(int i) const {
@@ -20,7 +20,7 @@ struct Case {
 };
 
 // images, C, H, W, O, kernel, stride, padding, dilation, groups
-const Case kCases[] = {
+const ConvCase kConvs[] = {
     {1, 3, 7, 9, 5, {3, 2}, {{2, 3}, {1, 2}, {1, 1}, 1}},    // odd sizes, nothing square
     {3, 4, 6, 8, 6, {3, 3}, {{1, 2}, {2, 0}, {2, 1}, 1}},    // dilation by rows alone
     {2, 6, 9, 9, 8, {2, 3}, {{2, 1}, {0, 3}, {3, 2}, 2}},    // two groups, padding as wide as the kernel
@@ -37,7 +37,7 @@ const Case kCases[] = {
 };
 
 /// Calls f(index in x, in w, in y) for every product of the convolution.
-template <class F> void for_products(const Case& c, F f) {
+template <class F> void for_products(const ConvCase& c, F f) {
   const kernels::ConvShape& s = c.shape;
   for (int64_t n = 0; n < c.images; ++n)
     for (int64_t o = 0; o < c.filters; ++o)
@@ -76,7 +76,7 @@ struct Wanted {
 struct Result {
   Tensor y, dx, dw;
 };
-Result run(const Case& c, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& dy) {
+Result run(const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& dy) {
   const auto garbage = [](const Tensor& like) { return to_gpu(full(like.sizes(), std::nan(""), like.dtype())); };
   Tensor y = garbage(dy), dx = garbage(x), dw = garbage(w);
   const Tensor gpu_x = to_gpu(x), gpu_w = to_gpu(w), gpu_dy = to_gpu(dy);
@@ -91,10 +91,10 @@ Result run(const Case& c, const Tensor& x, const Tensor& w, const Tensor& bias, 
 TEST_CASE("a convolution on the GPU and its two gradients are the sums that define them", "[cuda][convolution]") {
   TANDEM_NEEDS_GPU();
   manual_seed(7);
-  for (const Case& c : kCases)
+  for (const ConvCase& c : kConvs)
     for (const DType dtype : {kFloat32, kFloat64}) {
       const bool with_bias = dtype == kFloat32 || c.channels == 0;
-      CAPTURE(&c - kCases, dtype);
+      CAPTURE(&c - kConvs, dtype);
       const Tensor x = randn({c.images, c.channels, c.height, c.width}, dtype),
                    w = randn({c.filters, c.per_group(), c.kernel[0], c.kernel[1]}, dtype),
                    bias = with_bias ? randn({c.filters}, dtype) : Tensor(),

@@ -16,14 +16,14 @@ Tensor places(IntArrayRef sizes, int64_t n, uint32_t salt) {
     index.data<int64_t>()[i] = static_cast<int64_t>(unit(i, salt) * static_cast<double>(n)) * (i % 3 ? 1 : i % 2);
   return index;
 }
-struct Case {
+struct IndexCase {
   int64_t outer, n, m, inner;
 };
 // Few rows and many columns, rows to sort in one tile and in several, and the smallest.
-const Case kCases[] = {{1, 1, 1, 1},  {2, 5, 3, 4},     {3, 4, 40, 1},   {1, 7, 100, 33},
-                       {2, 9, 33, 5}, {1, 50, 1500, 2}, {4, 6, 32, 130}, {1, 3, 0, 4}};
+const IndexCase kIndexCases[] = {{1, 1, 1, 1},  {2, 5, 3, 4},     {3, 4, 40, 1},   {1, 7, 100, 33},
+                                 {2, 9, 33, 5}, {1, 50, 1500, 2}, {4, 6, 32, 130}, {1, 3, 0, 4}};
 /// All dtypes where little is moved; where much is, some of each size.
-bool left_out(const Case& c, DType dtype) {
+bool left_out(const IndexCase& c, DType dtype) {
   return c.outer * c.m * c.inner > 500 && dtype != kFloat32 && dtype != kFloat16 && dtype != kInt64 && dtype != kUInt8;
 }
 
@@ -31,7 +31,7 @@ bool left_out(const Case& c, DType dtype) {
 
 TEST_CASE("index_select and gather on CUDA take what the CPU's take", "[cuda][index]") {
   TANDEM_NEEDS_GPU();
-  for (const Case& c : kCases)
+  for (const IndexCase& c : kIndexCases)
     for (const DType dtype : kAllDTypes) {
       if (left_out(c, dtype)) continue;
       CAPTURE(c.outer, c.n, c.m, c.inner, dtype);
@@ -49,7 +49,7 @@ TEST_CASE("index_select and gather on CUDA take what the CPU's take", "[cuda][in
 
 TEST_CASE("index_add, index_copy and scatter on CUDA put in the order of the index", "[cuda][index]") {
   TANDEM_NEEDS_GPU();
-  for (const Case& c : kCases)
+  for (const IndexCase& c : kIndexCases)
     for (const DType dtype : kAllDTypes) {
       if (left_out(c, dtype)) continue;
       CAPTURE(c.outer, c.n, c.m, c.inner, dtype);

@@ -8,11 +8,11 @@ using namespace tandem;
 using namespace tandem::test;
 namespace {
 
-struct Case {
+struct ProductCase {
   int64_t batch, m, n, k;
 };
 // As the kernels cut them: a tile that is not full, several tiles, k in parts, vectors.
-const Case kCases[] = {
+const ProductCase kProducts[] = {
     {1, 1, 1, 1},     {1, 3, 5, 7},   {1, 32, 32, 8},  {1, 33, 31, 9},   {2, 17, 40, 33},
     {1, 65, 64, 16},  {3, 70, 33, 5}, {1, 5, 3, 1023}, {1, 65, 67, 300}, {2, 4, 4, 257},
     {1, 1, 1, 9001},  {4, 1, 9, 300}, {2, 9, 1, 31},   {1, 1, 300, 3},   {1, 300, 1, 2},
@@ -41,7 +41,7 @@ Tensor laid_out(const Tensor& x, bool turned, bool repeated) {
 struct Sum {
   double value, size;
 };
-Sum product_at(const Tensor& a, const Tensor& b, const Case& c, int64_t i, bool a_repeats, bool b_repeats) {
+Sum product_at(const Tensor& a, const Tensor& b, const ProductCase& c, int64_t i, bool a_repeats, bool b_repeats) {
   const int64_t column = i % c.n, row = i / c.n % c.m, batch = i / c.n / c.m;
   Sum sum{};
   for (int64_t k = 0; k < c.k; ++k) {
@@ -58,7 +58,7 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
   TANDEM_NEEDS_GPU();
   manual_seed(11);
   int number = 0;
-  for (const Case& c : kCases)
+  for (const ProductCase& c : kProducts)
     for (const DType dtype : {kFloat32, kFloat64}) {
       const Tensor a = randn({c.batch, c.m, c.k}, dtype), b = randn({c.batch, c.k, c.n}, dtype),
                    bias = randn({c.n}, dtype);
@@ -91,7 +91,7 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
 TEST_CASE("a product of many tiles takes the widest, and gives every element its place", "[cuda][matmul]") {
   TANDEM_NEEDS_GPU();
   // 128 tiles of 128 x 128, the last of each row and column not full; whole numbers, so that sums are exact.
-  const Case c{1, 1925, 905, 2};
+  const ProductCase c{1, 1925, 905, 2};
   const Tensor a = randint(-3, 4, {1, c.m, c.k}).to(kFloat32), b = randint(-3, 4, {1, c.k, c.n}).to(kFloat32);
   Tensor y = core::empty({1, c.m, c.n}, kFloat32, kCUDA);
   kernels::cuda::own_matmul(laid_out(a, true, false), laid_out(b, true, false), {}, y);
@@ -104,7 +104,8 @@ TEST_CASE("a product of many tiles takes the widest, and gives every element its
 TEST_CASE("linear adds its bias to every row, wherever it lies and whoever multiplies", "[cuda][matmul]") {
   TANDEM_NEEDS_GPU();
   manual_seed(12);
-  for (const Case& c : {Case{1, 5, 7, 3}, {1, 33, 64, 16}, {1, 1, 9, 300}, {1, 4, 1, 5}, {1, 1, 1, 2}, {1, 3, 4, 0}})
+  for (const ProductCase& c :
+       {ProductCase{1, 5, 7, 3}, {1, 33, 64, 16}, {1, 1, 9, 300}, {1, 4, 1, 5}, {1, 1, 1, 2}, {1, 3, 4, 0}})
     for (const DType dtype : {kFloat32, kFloat64, kBFloat16}) {
       const Tensor x = randn({c.m, c.k}).to(dtype), w = randn({c.n, c.k}).to(dtype),
                    all = randn({2 * c.n + 1}).to(dtype);

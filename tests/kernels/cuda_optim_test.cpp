@@ -20,7 +20,7 @@ template <class Make> Tensors tensors(const std::vector<int64_t>& sizes, Make ma
   for (const int64_t n : sizes) all.push_back(make(n));
   return all;
 }
-Tensors to_gpu(const Tensors& all) {
+Tensors all_to_gpu(const Tensors& all) {
   Tensors copies;
   copies.reserve(all.size());
   for (const Tensor& t : all) copies.push_back(test::to_gpu(t));
@@ -28,7 +28,7 @@ Tensors to_gpu(const Tensors& all) {
 }
 /// Every second one begins between the 16 bytes that one load can take.
 Tensors to_odd_places(const Tensors& all) {
-  Tensors copies = to_gpu(all);
+  Tensors copies = all_to_gpu(all);
   for (size_t i = 0; i < all.size(); i += 2) {
     const Tensor room = core::empty({all[i].numel() + 1}, all[i].dtype(), kCUDA);
     copies[i] = core::narrow(room, 0, 1, all[i].numel());
@@ -68,14 +68,15 @@ TEST_CASE("Adam on the GPU takes the CPU's steps", "[cuda][optim]") {
         const kernels::AdamStep step{0.01, 0.9, 0.99, 1e-8, 0.1, !amsgrad, amsgrad};
         Tensors p = tensors(sizes, random), m = tensors(sizes, zero), v = tensors(sizes, zero),
                 top = amsgrad ? tensors(sizes, zero) : Tensors(sizes.size());
-        Tensors gpu_p = to_odd_places(p), gpu_m = to_gpu(m), gpu_v = to_gpu(v),
-                gpu_top = amsgrad ? to_gpu(top) : Tensors(sizes.size());
+        Tensors gpu_p = to_odd_places(p), gpu_m = all_to_gpu(m), gpu_v = all_to_gpu(v),
+                gpu_top = amsgrad ? all_to_gpu(top) : Tensors(sizes.size());
         for (int k = 1; k <= 3; ++k) {
           const Tensors g = tensors(sizes, random);
           Tensors steps;  // each its own
           for (size_t i = 0; i < sizes.size(); ++i) steps.push_back(full({}, k + static_cast<int>(i % 3), kFloat32));
           kernels::cpu::adam(step, g, steps, p, m, v, top);
-          kernels::cuda::adam(step, k == 2 ? to_odd_places(g) : to_gpu(g), to_gpu(steps), gpu_p, gpu_m, gpu_v, gpu_top);
+          kernels::cuda::adam(step, k == 2 ? to_odd_places(g) : all_to_gpu(g), all_to_gpu(steps), gpu_p, gpu_m, gpu_v,
+                              gpu_top);
         }
         require_close(gpu_p, p);
         require_close(gpu_m, m);
@@ -93,12 +94,12 @@ TEST_CASE("SGD on the GPU takes the CPU's steps", "[cuda][optim]") {
         CAPTURE(sizes.size(), dtype, kind);
         const auto random = [&](int64_t n) { return randn({n}, dtype); };
         Tensors p = tensors(sizes, random), buffers = kind > 0 ? tensors(sizes, random) : Tensors(sizes.size());
-        Tensors gpu_p = to_gpu(p), gpu_buffers = kind > 0 ? to_odd_places(buffers) : buffers;
+        Tensors gpu_p = all_to_gpu(p), gpu_buffers = kind > 0 ? to_odd_places(buffers) : buffers;
         for (int k = 1; k <= 3; ++k) {
           const Tensors g = tensors(sizes, random);
           const kernels::SgdStep step{0.1, kind > 0 ? 0.9 : 0.0, kind == 1 ? 0.2 : 0.0, 0.05, kind == 2, k == 1};
           kernels::cpu::sgd(step, g, p, buffers);
-          kernels::cuda::sgd(step, to_gpu(g), gpu_p, gpu_buffers);
+          kernels::cuda::sgd(step, all_to_gpu(g), gpu_p, gpu_buffers);
         }
         require_close(gpu_p, p);
         if (kind > 0) require_close(gpu_buffers, buffers);
@@ -116,7 +117,7 @@ TEST_CASE("the sum of squares over many tensors on the GPU is the same wherever 
       for (const Tensor& t : x)
         for (int64_t i = 0; i < t.numel(); ++i) want += at(t, i) * at(t, i);
       Tensor sum = core::empty({}, kFloat64, kCUDA), again = core::empty({}, kFloat64, kCUDA);
-      kernels::cuda::sum_of_squares(to_gpu(x), sum);
+      kernels::cuda::sum_of_squares(all_to_gpu(x), sum);
       kernels::cuda::sum_of_squares(to_odd_places(x), again);
       REQUIRE(std::abs(to_cpu(sum).item<double>() - want) <= 1e-13 * want);  // 20,001 terms in double
       REQUIRE(same_bits(to_cpu(sum), to_cpu(again)));
@@ -149,7 +150,7 @@ TEST_CASE("combine on the GPU gives the CPU's bits for every dtype", "[cuda][com
         });
         Tensor want = empty({n}, dtype), y = core::empty({n}, dtype, kCUDA);
         kernels::cpu::combine(parts, how, scale, want);
-        kernels::cuda::combine(to_gpu(parts), how, scale, y);
+        kernels::cuda::combine(all_to_gpu(parts), how, scale, y);
         REQUIRE(same_bits(to_cpu(y), want));
         Tensors odd = to_odd_places(parts);  // and into one of the parts
         kernels::cuda::combine(odd, how, scale, odd[2]);
@@ -164,7 +165,7 @@ TEST_CASE("combine on the GPU takes more parts than a launch can name, in order"
   Tensor want = empty({9});
   kernels::cpu::combine(parts, kernels::Combine::sum, 0.5, want);
   for (const size_t into : {size_t(0), size_t(100)}) {
-    Tensors gpu = to_gpu(parts);
+    Tensors gpu = all_to_gpu(parts);
     kernels::cuda::combine(gpu, kernels::Combine::sum, 0.5, gpu[into]);
     REQUIRE(same_bits(to_cpu(gpu[into]), want));
   }

@@ -8,7 +8,7 @@ using namespace tandem;
 using namespace tandem::test;
 namespace {
 
-struct Case {
+struct PoolCase {
   int64_t planes, height, width;
   kernels::PoolShape shape;
   bool ceil = false;
@@ -19,7 +19,7 @@ struct Case {
   }
 };
 // planes, H, W, kernel, stride, padding, dilation
-const Case kCases[] = {
+const PoolCase kPools[] = {
     {3, 8, 6, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},
     {2, 9, 7, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},         // a row and a column are left over
     {2, 9, 7, {{3, 3}, {2, 2}, {1, 1}, {1, 1}, false}, true},  // windows that reach over the edge
@@ -53,9 +53,9 @@ void require_close(const Tensor& got, const Tensor& want) {
 TEST_CASE("max pooling on the GPU chooses the CPU's elements, and adds their gradients in its order", "[cuda][pool]") {
   TANDEM_NEEDS_GPU();
   manual_seed(3);
-  for (const Case& c : kCases)
+  for (const PoolCase& c : kPools)
     for (const DType dtype : {kFloat32, kFloat64}) {
-      CAPTURE(&c - kCases, dtype);
+      CAPTURE(&c - kPools, dtype);
       const Shape sizes{c.planes, c.out(0), c.out(1)};
       const Tensor x = values({c.planes, c.height, c.width}, dtype), dy = randn(sizes, dtype);
       Tensor y = empty(sizes, dtype), index = empty(sizes, kInt64), dx = empty(x.sizes(), dtype);
@@ -86,12 +86,12 @@ TEST_CASE("a window of max pooling that meets no pixel chooses none", "[cuda][po
 TEST_CASE("average pooling on the GPU and its gradient are the CPU's", "[cuda][pool]") {
   TANDEM_NEEDS_GPU();
   manual_seed(4);
-  for (const Case& c : kCases)
+  for (const PoolCase& c : kPools)
     for (const DType dtype : {kFloat32, kFloat64}) {
-      CAPTURE(&c - kCases, dtype);
+      CAPTURE(&c - kPools, dtype);
       kernels::PoolShape shape = c.shape;
       shape.dilation[0] = shape.dilation[1] = 1;
-      Case plain = c;
+      PoolCase plain = c;
       plain.shape = shape;
       const Shape sizes{c.planes, plain.out(0), plain.out(1)};
       const Tensor x = randn({c.planes, c.height, c.width}, dtype), dy = randn(sizes, dtype);

@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tandem/tests/core/gpu.h"
 #include "tandem/tests/formula.h"
 #include "tandem/tests/kernels/cuda_tensors.h"
 
 namespace tandem::test {
 
-inline const Device kGpu("cuda");
 inline const DType kAllDTypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64,
                                    kInt32,   kInt16,   kInt8,    kUInt8,    kBool};
 

@@ -1,11 +1,11 @@
 // What the tests of CUDA kernels share. They run on the emulated device as on a GPU.
 #pragma once
 #include <cmath>
-#include <cstring>
 
 #include "tandem/core/cuda.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/kernels/elements.h"
 
 /// Ends a test case where there is no GPU.
 #define TANDEM_NEEDS_GPU()                                    \
@@ -18,9 +18,6 @@
 
 namespace tandem::test {
 
-inline double at(const Tensor& t, int64_t i) {
-  return t.dtype() == kFloat32 ? static_cast<double>(t.data<float>()[i]) : t.data<double>()[i];
-}
 /// A copy of a dense tensor, by the runtime alone.
 inline Tensor to_device(const Tensor& x, Device device) {
   const Device there = x.is_cuda() ? x.device() : device;
@@ -33,8 +30,5 @@ inline Tensor to_device(const Tensor& x, Device device) {
 }
 inline Tensor to_gpu(const Tensor& x) { return to_device(x, kCUDA); }
 inline Tensor to_cpu(const Tensor& x) { return to_device(x, kCPU); }
-inline bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.nbytes() == 0 || std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
-}
 
 }  // namespace tandem::test

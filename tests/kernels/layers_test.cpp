@@ -1,25 +1,23 @@
 // Pooling and batch norm against their definitions, written down one element at a time.
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "tandem/core/thread_pool.h"
 #include "tandem/kernels/nn.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/kernels/elements.h"
 
 using namespace tandem;
+using test::at;
+using test::same_bits;
 namespace {
 
-double at(const Tensor& t, int64_t i) { return t.dtype() == kFloat32 ? t.data<float>()[i] : t.data<double>()[i]; }
 void set(const Tensor& t, int64_t i, double value) {
   if (t.dtype() == kFloat32)
     t.data<float>()[i] = static_cast<float>(value);
   else
     t.data<double>()[i] = value;
-}
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.nbytes() == 0 || std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
 }
 
 struct PoolCase {

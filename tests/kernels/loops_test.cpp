@@ -51,7 +51,7 @@ double get(const Tensor& t, int64_t i) {
   return 0;
 }
 /// Element (r, c) of a matrix with any strides, also a broadcast one.
-double at(const Tensor& t, int64_t r, int64_t c) {
+double entry(const Tensor& t, int64_t r, int64_t c) {
   return get(t, (t.size(0) == 1 ? 0 : r * t.stride(0)) + (t.size(1) == 1 ? 0 : c * t.stride(1)));
 }
 /// Small whole numbers that every dtype holds, and whose sums and products it holds too.
@@ -73,8 +73,8 @@ std::vector<Tensor> layouts(int64_t rows, int64_t cols, DType dtype, int64_t sal
 template <class Want> bool matches(const Tensor& y, Want want) {
   for (int64_t r = 0; r < y.size(0); ++r)
     for (int64_t c = 0; c < y.size(1); ++c)
-      if (at(y, r, c) != want(r, c)) {
-        UNSCOPED_INFO("element " << r << ", " << c << " is " << at(y, r, c) << ", not " << want(r, c));
+      if (entry(y, r, c) != want(r, c)) {
+        UNSCOPED_INFO("element " << r << ", " << c << " is " << entry(y, r, c) << ", not " << want(r, c));
         return false;
       }
   return true;
@@ -92,14 +92,14 @@ TEST_CASE("binary loops agree with one element at a time in every layout and dty
       for (Tensor& y :
            std::vector<Tensor>{make({rows, cols}, dtype), core::transpose(make({cols, rows}, dtype), 0, 1)}) {
         kernel::mul(a, b, y);
-        CHECK(matches(y, [&](int64_t r, int64_t c) { return at(a, r, c) * at(b, r, c); }));
+        CHECK(matches(y, [&](int64_t r, int64_t c) { return entry(a, r, c) * entry(b, r, c); }));
         kernel::maximum(a, b, y);
-        CHECK(matches(y, [&](int64_t r, int64_t c) { return std::max(at(a, r, c), at(b, r, c)); }));
+        CHECK(matches(y, [&](int64_t r, int64_t c) { return std::max(entry(a, r, c), entry(b, r, c)); }));
         Tensor less = make({rows, cols}, DType::boolean);
         kernel::lt(a, b, less);
-        CHECK(matches(less, [&](int64_t r, int64_t c) { return at(a, r, c) < at(b, r, c); }));
+        CHECK(matches(less, [&](int64_t r, int64_t c) { return entry(a, r, c) < entry(b, r, c); }));
         kernel::where(less, a, b, y);
-        CHECK(matches(y, [&](int64_t r, int64_t c) { return at(less, r, c) ? at(a, r, c) : at(b, r, c); }));
+        CHECK(matches(y, [&](int64_t r, int64_t c) { return entry(less, r, c) ? entry(a, r, c) : entry(b, r, c); }));
       }
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("a loop may write what it reads", "[loops]") {
   Tensor x = counted({61, 83}, dtype, 2), before = counted({61, 83}, dtype, 2);
   if (transposed) x = core::transpose(x, 0, 1), before = core::transpose(before, 0, 1);
   kernel::square(x, x);
-  CHECK(matches(x, [&](int64_t r, int64_t c) { return at(before, r, c) * at(before, r, c); }));
+  CHECK(matches(x, [&](int64_t r, int64_t c) { return entry(before, r, c) * entry(before, r, c); }));
 }
 
 TEST_CASE("every dtype casts to every other, and copies within itself, in any layout", "[loops]") {
@@ -119,8 +119,9 @@ TEST_CASE("every dtype casts to every other, and copies within itself, in any la
   for (const Tensor& x : layouts(67, 301, from, 3))
     for (Tensor& y : std::vector<Tensor>{make({67, 301}, to), core::transpose(make({301, 67}, to), 0, 1)}) {
       kernel::copy(x, y);
-      CHECK(matches(
-          y, [&](int64_t r, int64_t c) { return to == DType::boolean ? double(at(x, r, c) != 0) : at(x, r, c); }));
+      CHECK(matches(y, [&](int64_t r, int64_t c) {
+        return to == DType::boolean ? double(entry(x, r, c) != 0) : entry(x, r, c);
+      }));
     }
 }
 

@@ -5,8 +5,7 @@
 
 namespace tandem::test {
 
-static constexpr const char* kKink = "sits on a kink";
-static constexpr OpCase kCases[] = {
+static constexpr OpCase kActivationCases[] = {
     {"relu", [](In in) { return relu(in[0]); }, {.integers = true}},
     {"relu/at_zero", [](In in) { return relu(in[0] - in[0].detach()); }, {.no_gradcheck = kKink}},
     {"leaky_relu", [](In in) { return leaky_relu(in[0], 0.1); }},
@@ -29,6 +28,6 @@ static constexpr OpCase kCases[] = {
     {"log_softmax/large", [](In in) { return log_softmax(in[0], 1); }},
     {"log_softmax/empty", [](In in) { return log_softmax(in[0], 1); }},
 };
-const Family kActivation{"activation", kCases};
+const Family kActivation{"activation", kActivationCases};
 
 }  // namespace tandem::test

@@ -21,7 +21,7 @@ template <class F> Tensor linear_pullback(F f, const Tensor& dy, IntArrayRef siz
 }
 constexpr const char* kNamed = "the gradient's size is named";
 
-constexpr OpCase kCases[] = {
+constexpr OpCase kBackwardCases[] = {
     {"relu_backward", [](In in) { return relu_backward(in[0], in[1]); }},
     {"sigmoid_backward", [](In in) { return sigmoid_backward(in[0], in[1]); }},
     {"tanh_backward", [](In in) { return tanh_backward(in[0], in[1]); }},
@@ -88,6 +88,6 @@ constexpr OpCase kCases[] = {
      [](In in) { return pullback([&](const Tensor& x) { return layer_norm(x, {5}, in[2]); }, in[0], in[1]); }},
 };
 }  // namespace
-const Family kBackward{"backward", kCases};
+const Family kBackward{"backward", kBackwardCases};
 
 }  // namespace tandem::test

@@ -5,8 +5,7 @@
 
 namespace tandem::test {
 
-static constexpr const char* kKink = "sits on a kink";
-static constexpr OpCase kCases[] = {
+static constexpr OpCase kElementwiseCases[] = {
     // ---- one input
     {"neg", [](In in) { return neg(in[0]); }, {.integers = true}},
     {"abs", [](In in) { return abs(in[0]); }, {.integers = true}},
@@ -133,6 +132,6 @@ static constexpr OpCase kCases[] = {
     {"to/bool", [](In in) { return in[0].to(kBool); }},
     {"to/from_bool", [](In in) { return in[0].to(kFloat32); }},
 };
-const Family kElementwise{"elementwise", kCases};
+const Family kElementwise{"elementwise", kElementwiseCases};
 
 }  // namespace tandem::test

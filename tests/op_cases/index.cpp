@@ -9,7 +9,7 @@ using indexing::Ellipsis;
 using indexing::None;
 using indexing::Slice;
 static constexpr const char* kNoRow = "an index into no rows is an error, as in PyTorch";
-static constexpr OpCase kCases[] = {
+static constexpr OpCase kIndexCases[] = {
     {"index_select", [](In in) { return index_select(in[0], 1, in[1]); }, {.integers = true}},
     {"index_select/first", [](In in) { return index_select(in[0], 0, in[1]); }, {.integers = true, .no_empty = kNoRow}},
     {"index_add", [](In in) { return in[0].index_add(1, in[1], in[2]); }, {.integers = true}},
@@ -48,6 +48,6 @@ static constexpr OpCase kCases[] = {
      },
      {.integers = true}},
 };
-const Family kIndex{"index", kCases};
+const Family kIndex{"index", kIndexCases};
 
 }  // namespace tandem::test

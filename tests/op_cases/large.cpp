@@ -27,7 +27,7 @@ Outputs clipped(In in) {
   return std::vector<Tensor>{norm, parameters[0].grad(), parameters[1].grad()};
 }
 
-const std::vector<LargeCase> kCases = {
+const std::vector<LargeCase> kLargeCases = {
     // ---- elementwise
     {{"add", [](In in) { return add(in[0], in[1]); }}, {real({400, 501}), real({501})}},
     {{"exp", [](In in) { return exp(in[0]); }}, {real({200003})}},
@@ -117,6 +117,6 @@ const std::vector<LargeCase> kCases = {
 };
 
 }  // namespace
-std::span<const LargeCase> large_cases() { return kCases; }
+std::span<const LargeCase> large_cases() { return kLargeCases; }
 
 }  // namespace tandem::test

@@ -4,7 +4,7 @@
 
 namespace tandem::test {
 
-static constexpr OpCase kCases[] = {
+static constexpr OpCase kLossCases[] = {
     {"mse_loss", [](In in) { return mse_loss(in[0], in[1], Reduction::mean); }},
     {"mse_loss/sum", [](In in) { return mse_loss(in[0], in[1], Reduction::sum); }},
     {"mse_loss/none", [](In in) { return mse_loss(in[0], in[1], Reduction::none); }},
@@ -59,6 +59,6 @@ static constexpr OpCase kCases[] = {
     {"cross_entropy/far", [](In in) { return cross_entropy(in[0], in[1]); }},
     {"cross_entropy/large", [](In in) { return cross_entropy(in[0], in[1]); }},
 };
-const Family kLoss{"loss", kCases};
+const Family kLoss{"loss", kLossCases};
 
 }  // namespace tandem::test

@@ -6,7 +6,7 @@
 namespace tandem::test {
 
 static constexpr const char* kInner = "the first size is the one that is summed over";
-static constexpr OpCase kCases[] = {
+static constexpr OpCase kMatmulCases[] = {
     {"matmul", [](In in) { return matmul(in[0], in[1]); }},
     {"matmul/vectors", [](In in) { return matmul(in[0], in[1]); }},
     {"matmul/matrix_vector", [](In in) { return matmul(in[0], in[1]); }},
@@ -62,6 +62,6 @@ static constexpr OpCase kCases[] = {
     {"conv2d/unbatched", [](In in) { return conv2d(in[0], in[1], in[2]); }, {.no_empty = "has no batch"}},
     {"conv2d/empty", [](In in) { return conv2d(in[0], in[1], in[2]); }},
 };
-const Family kMatmul{"matmul", kCases};
+const Family kMatmul{"matmul", kMatmulCases};
 
 }  // namespace tandem::test

@@ -14,7 +14,7 @@ Outputs normed(const Tensor& x, const Tensor& weight, const Tensor& bias, const 
   return std::vector<Tensor>{y, m, v};
 }
 
-constexpr OpCase kCases[] = {
+constexpr OpCase kNormCases[] = {
     {"batch_norm", [](In in) { return normed(in[0], in[1], in[2], in[3], in[4], true); }},
     {"batch_norm/two_dims", [](In in) { return normed(in[0], in[1], in[2], in[3], in[4], true, 0.3, 1e-3); }},
     {"batch_norm/three_dims", [](In in) { return normed(in[0], in[1], in[2], in[3], in[4], true); }},
@@ -67,6 +67,6 @@ constexpr OpCase kCases[] = {
      }},
 };
 }  // namespace
-const Family kNorm{"norm", kCases};
+const Family kNorm{"norm", kNormCases};
 
 }  // namespace tandem::test

@@ -7,7 +7,7 @@
 namespace tandem::test {
 
 static constexpr const char* kNothing = "an extreme of nothing is an error, as in PyTorch";
-static constexpr OpCase kCases[] = {
+static constexpr OpCase kReduceCases[] = {
     {"sum", [](In in) { return sum(in[0]); }, {.integers = true}},
     {"sum/dim", [](In in) { return sum(in[0], 1); }, {.integers = true}},
     {"sum/keepdim", [](In in) { return sum(in[0], {-1}, true); }, {.integers = true}},
@@ -101,6 +101,6 @@ static constexpr OpCase kCases[] = {
     {"topk", [](In in) { return topk(in[0], 3); }, {.integers = true}},
     {"topk/smallest", [](In in) { return topk(in[0], 2, 1, false); }, {.integers = true}},
 };
-const Family kReduce{"reduce", kCases};
+const Family kReduce{"reduce", kReduceCases};
 
 }  // namespace tandem::test

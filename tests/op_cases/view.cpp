@@ -16,7 +16,7 @@ template <class F> Tensor changed(const Tensor& a, F change) {
 }
 constexpr const char* kLayout = "asks for strides that fit";
 
-constexpr OpCase kCases[] = {
+constexpr OpCase kViewCases[] = {
     {"view",
      [](In in) {
        return in[0].view({4, -1});
@@ -136,6 +136,6 @@ constexpr OpCase kCases[] = {
      {.integers = true, .no_empty = "an index of no rows"}},
 };
 }  // namespace
-const Family kView{"view", kCases};
+const Family kView{"view", kViewCases};
 
 }  // namespace tandem::test

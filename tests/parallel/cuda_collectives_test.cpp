@@ -10,10 +10,10 @@
 
 using namespace tandem;
 using namespace tandem::distributed;
+using test::kDtypes;
 
 namespace {
 
-constexpr DType kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt16, kInt8, kUInt8, kBool};
 constexpr ReduceOp kOps[] = {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MIN, ReduceOp::MAX};
 
 /// Rank r's elements: fractions that rounding touches for floating dtypes, small integers otherwise.

@@ -11,10 +11,11 @@
 
 using namespace tandem;
 using namespace tandem::nn::parallel;
+using test::kFirst;
+using test::kSecond;
+using test::kThird;
 
 namespace {
-const Device kFirst("cpu:0"), kSecond("cpu:1"), kThird("cpu:2");
-
 /// A module whose forward is any function; `Function` is its type, so that every test has a class of its own.
 template <class Function> struct ModuleOf : nn::Cloneable<ModuleOf<Function>> {
   explicit ModuleOf(Function f) : function(std::move(f)) {}

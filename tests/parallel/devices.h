@@ -1,8 +1,8 @@
-// Devices for a test.
+// Devices for a test, and the size of what moves between them.
 #pragma once
 #include <vector>
 
-#include "tandem/core/device.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem::test {
 
@@ -12,7 +12,7 @@ inline std::vector<DeviceType> device_types() {
   return {kCPU};
 }
 
-/// Emulated GPUs under a sanitizer take some hundred times as long: there, tests take the least that has all parts in it.
+/// Emulated GPUs under a sanitizer take some hundred times as long: there, tests take the least that has all parts.
 constexpr bool kSlowGpus = TANDEM_TEST_EMULATED && TANDEM_TEST_SANITIZED;
 
 /// As many devices as it says, for as long as it lives: virtual ones of the CPU, or the first GPUs.
@@ -28,5 +28,14 @@ struct Devices {
   int before;
   std::vector<Device> list;
 };
+
+/// The CPU's first devices, virtual ones.
+inline const Device kFirst("cpu:0"), kSecond("cpu:1"), kThird("cpu:2");
+
+inline int64_t bytes_of(const std::vector<Tensor>& tensors) {
+  int64_t bytes = 0;
+  for (const Tensor& t : tensors) bytes += t.nbytes();
+  return bytes;
+}
 
 }  // namespace tandem::test

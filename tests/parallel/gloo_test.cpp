@@ -14,6 +14,8 @@ using namespace tandem;
 using namespace tandem::distributed;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::differs;
+using test::kDtypes;
 
 namespace {
 
@@ -63,9 +65,7 @@ Tensor reduced(ReduceOp op, int size, const std::function<Tensor(int)>& of) {
   }
   return total.to(dtype);
 }
-int64_t differs(const Tensor& x, const Tensor& expected) { return x.equal(expected) ? 0 : 1; }
 
-constexpr DType kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt16, kInt8, kUInt8, kBool};
 constexpr ReduceOp kOps[] = {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MIN, ReduceOp::MAX};
 
 int64_t check_reductions(ProcessGroup& group, DType dtype, int64_t n, ReduceOp op) {

@@ -8,28 +8,30 @@
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/formula.h"
+#include "tandem/tests/parallel/ranks.h"
 
 using namespace tandem;
 using namespace tandem::distributed;
 using std::chrono::milliseconds;
+using test::kDtypes;
 
 namespace {
 
 /// Rank r's element i, a small integer that every dtype holds exactly, sums over 8 ranks included (of bool: 0 or 1).
-double element(DType dtype, int rank, int64_t i) {
+double small_element(DType dtype, int rank, int64_t i) {
   const double v = std::floor(8 * test::unit(i, static_cast<uint32_t>(rank + 1)));
   return dtype == kBool ? std::fmod(v, 2) : v;
 }
-Tensor input(DType dtype, int rank, int64_t n) {
+Tensor small_input(DType dtype, int rank, int64_t n) {
   std::vector<double> values;
-  for (int64_t i = 0; i < n; ++i) values.push_back(element(dtype, rank, i));
+  for (int64_t i = 0; i < n; ++i) values.push_back(small_element(dtype, rank, i));
   return tensor(values, kFloat64).to(dtype);
 }
 /// The reduction of element i, written out.
-double reduced(DType dtype, ReduceOp op, int size, int64_t i) {
+double reduced_element(DType dtype, ReduceOp op, int size, int64_t i) {
   double sum = 0, low = 1e9, high = -1e9;
   for (int r = 0; r < size; ++r) {
-    const double v = element(dtype, r, i);
+    const double v = small_element(dtype, r, i);
     sum += v, low = std::min(low, v), high = std::max(high, v);
   }
   if (op == ReduceOp::MIN) return low;
@@ -44,7 +46,6 @@ int64_t wrong(const Tensor& x, const std::function<double(int64_t)>& expected, d
   for (int64_t i = 0; i < x.numel(); ++i) count += !(std::abs(wide.data_ptr<double>()[i] - expected(i)) <= tolerance);
   return count;
 }
-constexpr DType kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt16, kInt8, kUInt8, kBool};
 
 /// Runs f(rank) in a local group of `size` and returns what the ranks' results add up to.
 int64_t total(int size, const std::function<int64_t(int)>& f, milliseconds timeout = kDefaultTimeout) {
@@ -68,13 +69,13 @@ TEST_CASE("local: all_reduce and reduce equal the sums written out", "[parallel]
         // AVG is exact but for 1 / size and one rounding: half a unit in the last place of values up to 8.
         const double tolerance = op != ReduceOp::AVG ? 0 : dtype == kBFloat16 ? 0.04 : dtype == kFloat16 ? 0.005 : 1e-6;
         CHECK(total(size, [&](int rank) {
-                Tensor x = input(dtype, rank, n), y = input(dtype, rank, n);
+                Tensor x = small_input(dtype, rank, n), y = small_input(dtype, rank, n);
                 all_reduce(x, op);
                 reduce(y, size - 1, op);
-                const auto expected = [&](int64_t i) { return reduced(dtype, op, size, i); };
+                const auto expected = [&](int64_t i) { return reduced_element(dtype, op, size, i); };
                 return wrong(x, expected, tolerance) +
                        (rank == size - 1 ? wrong(y, expected, tolerance)
-                                         : wrong(y, [&](int64_t i) { return element(dtype, rank, i); }));
+                                         : wrong(y, [&](int64_t i) { return small_element(dtype, rank, i); }));
               }) == 0);
       }
 }
@@ -86,20 +87,20 @@ TEST_CASE("local: broadcast, all_gather and reduce_scatter bring every element t
       INFO(size << " ranks, " << dtype << ", " << n << " elements");
       CHECK(total(size, [&](int rank) {
               const int src = size / 2;
-              Tensor x = input(dtype, rank, n);
+              Tensor x = small_input(dtype, rank, n);
               broadcast(x, src);
-              int64_t bad = wrong(x, [&](int64_t i) { return element(dtype, src, i); });
+              int64_t bad = wrong(x, [&](int64_t i) { return small_element(dtype, src, i); });
               std::vector<Tensor> all;
               for (int r = 0; r < size; ++r) all.push_back(zeros({n}, dtype));
-              all_gather(all, input(dtype, rank, n));
+              all_gather(all, small_input(dtype, rank, n));
               for (int r = 0; r < size; ++r)
-                bad += wrong(all[static_cast<size_t>(r)], [&](int64_t i) { return element(dtype, r, i); });
+                bad += wrong(all[static_cast<size_t>(r)], [&](int64_t i) { return small_element(dtype, r, i); });
               // Rank r's input for rank q is its input turned by q.
               std::vector<Tensor> turned;
-              for (int q = 0; q < size; ++q) turned.push_back(input(dtype, (rank + q) % size, n));
+              for (int q = 0; q < size; ++q) turned.push_back(small_input(dtype, (rank + q) % size, n));
               Tensor y = zeros({n}, dtype);
               reduce_scatter(y, turned);
-              return bad + wrong(y, [&](int64_t i) { return reduced(dtype, ReduceOp::SUM, size, i); });
+              return bad + wrong(y, [&](int64_t i) { return reduced_element(dtype, ReduceOp::SUM, size, i); });
             }) == 0);
     }
 }

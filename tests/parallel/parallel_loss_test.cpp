@@ -5,14 +5,7 @@
 
 using namespace tandem;
 using namespace tandem::nn::parallel;
-
-namespace {
-int64_t bytes_of(const std::vector<Tensor>& tensors) {
-  int64_t bytes = 0;
-  for (const Tensor& t : tensors) bytes += t.nbytes();
-  return bytes;
-}
-}  // namespace
+using test::bytes_of;
 
 TEST_CASE("loss() takes loss modules and functions", "[parallel][dp][loss]") {
   const test::Devices devices(3);

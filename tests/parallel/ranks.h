@@ -13,6 +13,11 @@
 
 namespace tandem::test {
 
+inline constexpr DType kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64,
+                                    kInt32,   kInt16,   kInt8,    kUInt8,    kBool};
+/// 1 or 0: Catch2's assertions are not for several threads, so that ranks count what is wrong.
+inline int64_t differs(const Tensor& x, const Tensor& expected) { return x.equal(expected) ? 0 : 1; }
+
 /// Runs f(group) on `size` threads, each a rank of one group. Returns what each threw, "" for nothing.
 inline std::vector<std::string> run_gloo_ranks(int size, std::chrono::milliseconds timeout,
                                                const std::function<void(const distributed::ProcessGroupPtr&)>& f) {

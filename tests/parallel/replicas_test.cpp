@@ -6,14 +6,10 @@
 
 using namespace tandem;
 using namespace tandem::nn::parallel;
+using test::bytes_of;
 
 namespace {
 DataParallelOptions persistent(bool on) { return DataParallelOptions().persistent_replicas(on); }
-int64_t bytes_of(const std::vector<Tensor>& tensors) {
-  int64_t bytes = 0;
-  for (const Tensor& t : tensors) bytes += t.nbytes();
-  return bytes;
-}
 template <class F> int64_t moved_by(const F& f) {
   const int64_t before = bytes_moved();
   f();

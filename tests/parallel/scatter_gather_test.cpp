@@ -9,10 +9,11 @@
 using namespace tandem;
 using namespace tandem::nn::parallel;
 using autograd::variable_list;
+using test::kFirst;
+using test::kSecond;
+using test::kThird;
 
 namespace {
-const Device kFirst("cpu:0"), kSecond("cpu:1"), kThird("cpu:2");
-
 Tensor flat(const std::vector<std::vector<Tensor>>& lists) {
   std::vector<Tensor> parts;
   for (const auto& list : lists)

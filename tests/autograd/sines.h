@@ -1,0 +1,12 @@
+// Inputs for tests of gradients.
+#pragma once
+#include "tandem/tandem.h"
+
+namespace tandem::test {
+
+/// Uneven float64 numbers within 1 of `shift`, which take a gradient.
+inline Tensor sines(IntArrayRef sizes, double shift = 0) {
+  return (arange(numel_of(sizes), kFloat64).add(1).mul(0.37).sin() + shift).view(sizes).detach().requires_grad_();
+}
+
+}  // namespace tandem::test
