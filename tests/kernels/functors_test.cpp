@@ -89,7 +89,8 @@ TEST_CASE("float functions of one number are within a few units in the last plac
            row(TANDEM_ROW_OF(tan), 1, math::kEasyAngle, fine, 3.7),
        }) {
     CAPTURE(r.name, r.low, r.high);
-    CHECK(worst_ulp(r.low, r.high, r.step, r.f, r.exact) <= r.bound);
+    constexpr uint32_t kEach = TANDEM_TEST_SANITIZED ? 20 : 1;  // sanitizers look at no rounding
+    CHECK(worst_ulp(r.low, r.high, kEach * r.step, r.f, r.exact) <= r.bound);
   }
 #undef TANDEM_ROW_OF
 }
