@@ -34,6 +34,12 @@ constexpr OpCase kBackwardCases[] = {
     {"softmax_backward", [](In in) { return pullback([](const Tensor& x) { return softmax(x, -1); }, in[0], in[1]); }},
     {"log_softmax_backward",
      [](In in) { return pullback([](const Tensor& x) { return log_softmax(x, -1); }, in[0], in[1]); }},
+    {"cross_entropy_backward",
+     [](In in) {
+       const auto loss = [&](const Tensor& x) { return cross_entropy(x, in[2], {}, Reduction::none); };
+       return pullback(loss, in[0], in[1]);
+     },
+     {.no_empty = "zero rows go through cross_entropy"}},
     {"nll_backward",
      [](In in) {
        return linear_pullback([&](const Tensor& x) { return nll_loss(x, in[1], {}, Reduction::none); }, in[0], {8, 5});
