@@ -5,8 +5,7 @@
 
 namespace tandem::emulation {
 
-/// The limits of every GPU since compute capability 3; shared memory of 9.0.
-static void check_shape(const char* name, dim3 grid, dim3 block, size_t shared_bytes) {
+void check_shape(const char* name, dim3 grid, dim3 block, size_t shared_bytes) {
   const auto check = [name](const char* what, uint64_t is, uint64_t least, uint64_t most) {
     TANDEM_CHECK_AS(CudaError, is >= least && is <= most, "kernel ", name, ": ", what, " is ", is,
                     "; accepted: ", least, " to ", most);

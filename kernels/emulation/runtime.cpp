@@ -4,6 +4,7 @@
 
 #include "tandem/kernels/emulation/grid.h"
 #include "tandem/kernels/emulation/protection.h"
+#include "tandem/kernels/emulation/shared_memory.h"
 #include "tandem/kernels/emulation/state.h"
 
 namespace tandem {
@@ -96,7 +97,7 @@ const DeviceProperties& properties(int device) {
   enter("properties");
   const std::lock_guard lock(state().mutex);
   check_exists("properties", device);
-  static const DeviceProperties all{"emulated device", 0, 0, 4, int64_t(1) << 30, 1 << 20, kMaxSharedBytes};
+  static const DeviceProperties all{"emulated device", 0, 0, 4, int64_t(1) << 30, 1 << 20, SharedMemory::kLimit};
   return all;
 }
 MemoryInfo memory_info(int device) {
@@ -312,8 +313,8 @@ float elapsed_milliseconds(EventHandle start, EventHandle end) {
 void check_launch(const char*, StreamHandle) { enter("check_launch"); }
 void allow_shared_memory(const void*, size_t bytes) {
   enter("allow_shared_memory");
-  TANDEM_CHECK_AS(CudaError, bytes <= kMaxSharedBytes, "allow_shared_memory of ", bytes,
-                  " bytes failed; accepted: at most ", kMaxSharedBytes);
+  TANDEM_CHECK_AS(CudaError, bytes <= SharedMemory::kLimit, "allow_shared_memory of ", bytes,
+                  " bytes failed; accepted: at most ", SharedMemory::kLimit);
 }
 void push_range(const char*) {}
 void pop_range() noexcept {}
@@ -329,14 +330,7 @@ void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, gpu::S
   Lock lock(all.mutex);
   const auto stream = all.streams.find(handle, name);
   check_usable(name, stream->device);
-  const bool possible = grid.x >= 1 && grid.y >= 1 && grid.z >= 1 && grid.x <= 0x7fffffff && grid.y <= 0xffff &&
-                        grid.z <= 0xffff && block.x >= 1 && block.y >= 1 && block.z >= 1 && block.z <= 64 &&
-                        uint64_t(block.x) * block.y * block.z <= 1024 && shared_bytes <= kMaxSharedBytes;
-  TANDEM_CHECK_AS(CudaError, possible, name, " failed to start: a grid of (", grid.x, ", ", grid.y, ", ", grid.z,
-                  ") blocks of (", block.x, ", ", block.y, ", ", block.z, ") threads with ", shared_bytes,
-                  " bytes of shared memory; accepted: at least 1 of each, grids up to (2147483647, 65535, 65535), "
-                  "blocks up to 1024 threads and 64 in z, shared memory up to ",
-                  kMaxSharedBytes);
+  check_shape(name, grid, block, shared_bytes);
   Item item{.name = "kernel " + std::string(name), .devices = all.reachable(stream->device)};
   item.work = [name = std::string(name), grid, block, shared_bytes, thread = std::move(thread)] {
     run_grid(name.c_str(), grid, block, shared_bytes, thread);

@@ -12,8 +12,6 @@
 
 namespace tandem::emulation {
 
-constexpr size_t kMaxSharedBytes = 227 * 1024;  // of a block
-
 /// What emulation.h sets. Built from the environment.
 struct Settings {
   int devices = 8;

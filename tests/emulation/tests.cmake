@@ -1,5 +1,5 @@
 # The emulated device's own tests: kernels here are ordinary C++ files.
-tandem_test(simt_test emulation/simt_test.cpp)
+tandem_test(simt_test emulation/grid_test.cpp emulation/simt_test.cpp)
 add_executable(planted_defects emulation/planted_defects.cpp)
 target_link_libraries(planted_defects PRIVATE Tandem::tandem)
 
