@@ -87,7 +87,8 @@ TEST_CASE("without memory a stream waits for another's, on the GPU", "[cuda][all
 TEST_CASE("without memory the host waits for what other streams still use", "[cuda][allocator][stream]") {
   if (!test::has_gpu()) return;
   const Limit limit(64);
-  const cuda::Stream a(kLimited), b(kLimited);
+  const cuda::Stream a(kLimited), b(Device(kCUDA, GENERATE(3, 4)));
+  if (b.device() != kLimited) cuda::connect_peers(kLimited, b.device());
   void* const first = take_limited(40 * kMiB, a);
   b.wait_stream(a);
   gpu::fill_bytes_async(first, 1, 100, b.handle());
