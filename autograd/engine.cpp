@@ -8,6 +8,7 @@
 #include "tandem/autograd/factory.h"
 #include "tandem/autograd/graph_task.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/cuda.h"
 #include "tandem/core/thread_pool.h"
 
 namespace tandem::autograd {
@@ -66,10 +67,14 @@ class Workers {
   }
   std::shared_ptr<Worker> worker_for(Device device) {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<Worker>& worker = workers_[device];
-    if (!worker) {
-      worker = std::make_shared<Worker>();
+    if (const auto at = workers_.find(device); at != workers_.end()) return at->second;
+    const auto worker = std::make_shared<Worker>();
+    const auto at = workers_.emplace(device, worker).first;
+    try {
       worker->thread = std::thread([worker] { serve(*worker); });
+    } catch (...) {
+      workers_.erase(at);
+      throw;
     }
     return worker;
   }
@@ -194,6 +199,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
       run_on_workers(task, std::move(ready));
     else
       run_on_this_thread(task, std::move(ready));
+    for (const auto& streams : task->streams) cuda::wait_for_streams(task->context.streams, streams);
     for (size_t i = 0; i < task->callbacks.size(); ++i) {
       const auto callback = std::move(task->callbacks[i]);  // it may queue another, which may move them all
       callback();

@@ -8,7 +8,8 @@
 namespace tandem::autograd {
 
 /// Adds the gradients of sum_i <tensors[i], grad_tensors[i]> into grad() of the leaves that the tensors depend on (or
-/// of `inputs` alone). An undefined grad_tensor stands for 1 and needs a tensor of one element.
+/// of `inputs` alone). An undefined grad_tensor stands for 1 and needs a tensor of one element. On GPUs, each operation
+/// runs on the stream of its forward; the gradients are ready on the streams that are current at the call.
 /// @param retain_graph  keep what was saved, so that backward can run again; create_graph by default
 /// @param create_graph  record the backward itself, for higher derivatives
 /// @throws Error when a tensor does not require a gradient, a shape clashes, or the graph was already released

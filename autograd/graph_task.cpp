@@ -6,9 +6,19 @@
 
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/reduce.h"
+#include "tandem/core/cuda.h"
 
 namespace tandem::autograd {
 namespace {
+
+/// Lets a gradient that was made on the current streams be used on others.
+void hand_over(const Tensor& grad, const std::shared_ptr<void>& to) {
+  if (RankContext::current().streams == to || !grad.is_cuda()) return;
+  const cuda::Stream &made = cuda::current_stream(grad.device()), &used = cuda::stream_of(to, grad.device());
+  if (made == used) return;
+  used.wait_stream(made);
+  grad.record_stream(used);
+}
 
 Tensor sum_in_order(std::vector<Arrival>& arrivals) {
   std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
@@ -108,6 +118,8 @@ void prune(GraphTask& task, const std::set<const Node*>& targets) {
 void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
              Tensor grad) {
   grad = fit(from, *edge.node, edge.slot, std::move(grad));
+  const std::shared_ptr<void>& streams = streams_for(task, *edge.node);
+  hand_over(grad, streams);
   std::unique_lock lock(task.mutex, std::defer_lock);
   if (task.several_devices) lock.lock();
   Pending& pending = task.nodes.at(edge.node.get());
@@ -115,6 +127,7 @@ void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit,
   auto& arrivals = pending.slots[edge.slot];
   if (!task.several_devices && arrivals.size() == 1) {
     // One thread meets them in the right order, so they need not be kept apart.
+    const cuda::StreamGuard guard(streams);
     arrivals[0].grad = arrivals[0].grad + grad;
     return;
   }
@@ -125,7 +138,10 @@ std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
   std::unique_lock lock(task.mutex, std::defer_lock);
   if (task.several_devices) lock.lock();
   Pending pending = std::move(task.nodes.at(node.get()));
+  const std::shared_ptr<void>& streams = streams_for(task, *node);
+  if (streams != task.context.streams) task.streams.insert(streams);
   if (lock) lock.unlock();
+  const cuda::StreamGuard guard(streams);
 
   Grads grads(node->slot_count());
   bool any = false;
@@ -135,7 +151,12 @@ std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
     any = true;
   }
   pending.slots.clear();
-  for (const auto& [slot, target] : pending.captures) *target = grads[slot];
+  for (const auto& [slot, cell] : node->retained())
+    if (cell->defined()) hand_over(*cell, task.context.streams);
+  for (const auto& [slot, target] : pending.captures) {
+    *target = grads[slot];
+    if (target->defined()) hand_over(*target, task.context.streams);
+  }
 
   Grads results;
   if (any && pending.needed) {

@@ -44,13 +44,24 @@ struct GraphTask {
   int outstanding = 0;  // nodes queued or running
   std::exception_ptr failure;
   std::vector<std::function<void()>> callbacks;
+  std::set<std::shared_ptr<void>> streams;  // other than the caller's on which nodes ran
 };
+
+// Note [Streams of backward]: a node runs on the streams of its forward, an accumulator on those of the call of
+// backward. Where a gradient comes to other streams, these wait for the ones that made it, and its memory is kept until
+// both are done with it. When backward returns, the caller's streams have been told to wait for all of it.
+
+/// Where a node's work goes.
+inline const std::shared_ptr<void>& streams_for(const GraphTask& task, const Node& node) {
+  return node.edges().empty() ? task.context.streams : node.streams();
+}
 
 /// Counts how many edges lead into each node that is reachable from the roots.
 void discover(GraphTask& task, const std::vector<Edge>& roots);
 /// Marks `targets` as reached, and the nodes on a path to one of them as such that run.
 void prune(GraphTask& task, const std::set<const Node*>& targets);
-/// Brings the gradient of an edge, number `edge_number` of the node `from`, to where it leads.
+/// Brings the gradient of an edge, number `edge_number` of the node `from`, to where it leads. It was made on the
+/// streams that are current.
 /// @throws Error when it does not fit the tensor that it is the gradient of
 void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
              Tensor grad);

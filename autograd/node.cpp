@@ -51,7 +51,10 @@ Tensor SavedTensor::unpack(const Node& owner) const {
 Tensor Context::saved(size_t i) const { return node_.saved(i).unpack(node_); }
 bool Context::needs_grad(size_t i) const { return node_.needs_grad(i); }
 
-Node::Node(std::string name) : sequence_(RankContext::current().next_sequence++), name_(std::move(name)) {}
+Node::Node(std::string name)
+    : sequence_(RankContext::current().next_sequence++),
+      streams_(RankContext::current().streams),
+      name_(std::move(name)) {}
 Node::~Node() { bury({std::move(edges_), std::move(saved_)}); }
 
 void Node::release() {

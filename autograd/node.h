@@ -74,6 +74,8 @@ class Node : public std::enable_shared_from_this<Node> {
   const std::vector<Edge>& edges() const { return edges_; }
   uint64_t sequence() const { return sequence_; }
   Device device() const { return device_; }
+  /// Those that were current when the node was made: its backward runs on them as well.
+  const std::shared_ptr<void>& streams() const { return streams_; }
   size_t slot_count() const { return slots_.size(); }
   bool released() const { return released_; }
   bool needs_grad(size_t input) const { return input < edges_.size() && edges_[input].node != nullptr; }
@@ -96,6 +98,7 @@ class Node : public std::enable_shared_from_this<Node> {
   /// Adds the gradient of a slot, as the hooks leave it, to `cell`; until it is told to forget that.
   void retain(uint32_t slot, std::shared_ptr<Tensor> cell) { retained_.emplace_back(slot, std::move(cell)); }
   void forget(const std::shared_ptr<Tensor>& cell);
+  const std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>>& retained() const { return retained_; }
   /// Applies the hooks of a slot.
   virtual Tensor run_hooks(uint32_t slot, Tensor grad) const;
 
@@ -117,6 +120,7 @@ class Node : public std::enable_shared_from_this<Node> {
   Device device_;
 
  private:
+  std::shared_ptr<void> streams_;
   std::string name_;
   std::vector<Edge> edges_;
   std::vector<SavedTensor> saved_;

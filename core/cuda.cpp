@@ -117,17 +117,28 @@ const Stream& default_of(Device device, const char* op) {
 
 }  // namespace
 
-Stream default_stream(Device device) {
+const Stream& default_stream(Device device) {
   TANDEM_CHECK(device.is_cuda(), "default_stream: got ", device, "; accepted: a CUDA device");
   return default_of(device, "default_stream");
 }
-Stream current_stream(Device device) {
+const Stream& current_stream(Device device) {
   TANDEM_CHECK(device.is_cuda(), "current_stream: got ", device, "; accepted: a CUDA device");
-  if (const void* const set = RankContext::current().streams.get()) {
-    const auto& streams = *static_cast<const StreamSet*>(set);
-    if (const auto at = streams.find(device.index()); at != streams.end()) return at->second;
+  return stream_of(RankContext::current().streams, device);
+}
+const Stream& stream_of(const Streams& streams, Device device) {
+  if (streams) {
+    const auto& set = *static_cast<const StreamSet*>(streams.get());
+    if (const auto at = set.find(device.index()); at != set.end()) return at->second;
   }
   return default_of(device, "current_stream");
+}
+void wait_for_streams(const Streams& streams, const Streams& others) {
+  if (streams == others) return;
+  for (const Streams& each : {streams, others}) {
+    if (!each) continue;
+    for (const auto& [index, stream] : *static_cast<const StreamSet*>(each.get()))
+      stream_of(streams, stream.device()).wait_stream(stream_of(others, stream.device()));
+  }
 }
 StreamGuard::StreamGuard(const Stream& stream) : saved_(RankContext::current().streams) {
   auto set = saved_ ? std::make_shared<StreamSet>(*static_cast<const StreamSet*>(saved_.get()))
@@ -135,6 +146,7 @@ StreamGuard::StreamGuard(const Stream& stream) : saved_(RankContext::current().s
   set->insert_or_assign(stream.device().index(), stream);
   RankContext::current().streams = std::move(set);
 }
+StreamGuard::StreamGuard(Streams streams) : saved_(std::exchange(RankContext::current().streams, std::move(streams))) {}
 StreamGuard::~StreamGuard() { RankContext::current().streams = std::move(saved_); }
 
 void synchronize(Device device) {

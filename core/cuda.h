@@ -66,19 +66,29 @@ class Event {
 };
 
 /// The stream that this thread's work on a device goes to: the device's default stream unless a StreamGuard names
-/// another. Worker threads of the engine and of loaders take over their creator's.
-Stream current_stream(Device device = kCUDA);
-Stream default_stream(Device device = kCUDA);
+/// another. Worker threads of the engine and of loaders take over their creator's. Good until the guard that made it
+/// current goes: copy it to keep it.
+const Stream& current_stream(Device device = kCUDA);
+const Stream& default_stream(Device device = kCUDA);
 /// Makes a stream its device's current one on this thread until it goes out of scope. Guards nest.
 class StreamGuard {
  public:
   explicit StreamGuard(const Stream& stream);
+  explicit StreamGuard(std::shared_ptr<void> streams);  // all of them
   ~StreamGuard();
   StreamGuard(const StreamGuard&) = delete;
 
  private:
   std::shared_ptr<void> saved_;
 };
+
+/// The streams that guards have made current, of one device or several; null: the default streams. What a thread has is
+/// RankContext::streams.
+using Streams = std::shared_ptr<void>;
+/// The one of a device.
+const Stream& stream_of(const Streams& streams, Device device);
+/// What is put on `streams` from now on waits for what is on `others` now, on each device where they differ.
+void wait_for_streams(const Streams& streams, const Streams& others);
 
 /// Waits for all work of a device, and throws what a kernel of it reported (an index out of range, say).
 void synchronize(Device device = kCUDA);
