@@ -49,7 +49,7 @@ int runtime_version();
 /// The device that this thread's runtime calls are about. Kernels and streams name theirs; use DeviceGuard.
 int current_device();
 void set_device(int device);
-/// Back to a device, unless this process has never used it: then there is nothing there to go back to.
+/// Back to a device; not to device 0 as long as this process has not used it: a context there would take its memory.
 void restore_device(int device) noexcept;
 /// Waits for all work of a device.
 void synchronize(int device);
@@ -73,8 +73,8 @@ struct PointerInfo {
 };
 PointerInfo pointer_info(const void* memory);
 
-/// Copies between any two kinds of memory, in stream order. Of pageable memory, as CUDA does: a copy from it returns
-/// when the source may change again, a copy into it when it is done.
+/// Copies between any two kinds of memory, in stream order. A copy from pageable memory returns when the source may
+/// change again; one into it may or may not be done then: CUDA leaves that open.
 void copy_async(void* to, const void* from, size_t bytes, StreamHandle stream);
 /// Between two devices, through the host where peer access is off.
 void copy_peer_async(void* to, int to_device, const void* from, int from_device, size_t bytes, StreamHandle stream);

@@ -3,7 +3,6 @@
 // narrower of the two travels.
 #include "tandem/kernels/transfer.h"
 
-#include "tandem/core/cuda_fault.h"
 #include "tandem/core/page_locked.h"
 #include "tandem/kernels/elementwise.h"
 
@@ -35,8 +34,8 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
   const Tensor& host = x.is_cpu() ? x : y;
   const Stream stream = current_stream(x.is_cpu() ? y.device() : x.device());
   gpu::copy_async(y.raw_data(), x.raw_data(), bytes, stream.handle());
-  if (!host.is_pinned()) {  // it is done, or x was taken down
-    if (y.is_cpu()) tandem::cuda::check_faults(x.device());
+  if (!host.is_pinned()) {
+    if (y.is_cpu()) stream.synchronize();  // a copy from there was taken down at the call
   } else if (non_blocking) {
     record_page_locked(host.storage()->buffer.data, stream);
   } else {

@@ -76,8 +76,8 @@ void put_copy(Lock& lock, const std::string& what, const char* call, const std::
     };
   }
   const StreamPoint point = put(lock, stream, std::move(item));
-  // Between host memory and host memory, and into pageable memory, a copy is done when the call returns.
-  if (to.device == kPageable || (to.device < 0 && from.device < 0)) finish(lock, call, stream->device, {point});
+  // Between host memory and host memory a copy is done when the call returns.
+  if (to.device < 0 && from.device < 0) finish(lock, call, stream->device, {point});
 }
 
 }  // namespace

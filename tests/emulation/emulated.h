@@ -62,10 +62,11 @@ inline void add(int* to, const int* from, int amount, unsigned count, gpu::Strea
 inline void set(int* to, int value, unsigned count, gpu::StreamHandle stream) {
   emulation::launch("set", dim3(1), dim3(count), 0, stream, [=] { to[threadIdx.x] = value; });
 }
-/// What is in device memory, when the stream gets there.
+/// What is in device memory when the stream has got there.
 inline std::vector<int> read(const int* from, size_t count, gpu::StreamHandle stream) {
   std::vector<int> values(count);
   gpu::copy_async(values.data(), from, count * sizeof(int), stream);
+  gpu::synchronize_stream(stream);
   return values;
 }
 inline int read_one(const int* from, gpu::StreamHandle stream) { return read(from, 1, stream).front(); }

@@ -98,7 +98,7 @@ TEST_CASE("events measure time and refuse what they cannot", "[emulation][stream
   CHECK_THROWS_WITH(gpu::record_event(other, stream), Contains("the event is of cuda:1 and the stream of cuda:0"));
 }
 
-TEST_CASE("copies of pageable memory: taken at the call, done at the call", "[emulation][streams]") {
+TEST_CASE("copies of pageable memory: taken at the call, not done at the call", "[emulation][streams]") {
   const Reset reset;
   const OwnStream stream;
   const Ints memory(2);
@@ -108,6 +108,8 @@ TEST_CASE("copies of pageable memory: taken at the call, done at the call", "[em
   add(memory, memory, 10, 2, stream);
   CHECK(emulation::pending(0) == 2);
   gpu::copy_async(values.data(), memory, 8, stream);
+  CHECK(values == std::vector<int>{8, 9});
+  gpu::synchronize_stream(stream);
   CHECK(values == std::vector<int>{11, 12});
   CHECK(emulation::pending(0) == 0);
 }
