@@ -1,5 +1,6 @@
 #include "tandem/core/cuda_fault.h"
 
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <new>
@@ -18,8 +19,8 @@ struct HostFailure {
   std::exception_ptr failure;
 };
 HostFailure& host_failure(Device device) {
-  static HostFailure all[kMaxDevices];
-  return all[device.index()];
+  static auto& all = *new std::array<HostFailure, kMaxDevices>();  // never destroyed: groups may be static
+  return all[static_cast<size_t>(device.index())];
 }
 
 std::atomic<Fault*>& word_of(Device device) { return words[static_cast<size_t>(device.index())]; }

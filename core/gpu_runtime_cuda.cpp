@@ -22,9 +22,6 @@
 namespace tandem::gpu {
 namespace {
 
-cudaStream_t raw(StreamHandle stream) { return reinterpret_cast<cudaStream_t>(stream); }
-cudaEvent_t raw(EventHandle event) { return reinterpret_cast<cudaEvent_t>(event); }
-
 /// The runtime's own words: "invalid argument (cudaErrorInvalidValue)".
 std::string words(cudaError_t status) {
   return std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ")";
@@ -35,11 +32,12 @@ std::string name_of(int device) { return "cuda:" + std::to_string(device); }
 int device_of(StreamHandle stream) {
   int device = 0;
 #if CUDART_VERSION >= 12080
-  if (cudaStreamGetDevice(raw(stream), &device) == cudaSuccess) return device;
+  if (cudaStreamGetDevice(reinterpret_cast<cudaStream_t>(stream), &device) == cudaSuccess) return device;
 #else
   (void)stream;
 #endif
-  if (cudaGetDevice(&device) != cudaSuccess) return 0;
+  if (cudaGetDevice(&device) != cudaSuccess) device = 0;
+  cudaGetLastError();  // an older driver does not know the first of these
   return device;
 }
 
@@ -108,8 +106,37 @@ Devices& devices() {
   static auto& all = *new Devices;  // never destroyed: tensors with static storage outlive other statics
   return all;
 }
-/// Devices that this process has work or memory on.
+/// Devices that this process has work or memory on, and the first of them.
 std::array<std::atomic<bool>, kMaxDevices> used;
+std::atomic<int> first_used{-1};
+void note_use(int device) {
+  used[static_cast<size_t>(device)].store(true, std::memory_order_relaxed);
+  int none = -1;
+  first_used.compare_exchange_strong(none, device, std::memory_order_relaxed);
+}
+bool is_used(int device) { return used[static_cast<size_t>(device)].load(std::memory_order_relaxed); }
+/// Before a call that names no device. It starts a context on the thread's, which takes some 500 MB of it; and a thread
+/// that has set none is on device 0, where eight processes with a GPU each would all take them. Such a thread goes to
+/// the first device that the process uses.
+void settle() noexcept {
+  thread_local bool settled = false;
+  if (settled) [[likely]]
+    return;
+  const int first = first_used.load(std::memory_order_relaxed);
+  if (first < 0) return;
+  settled = true;
+  int now = 0;
+  if (!is_used(0) && cudaGetDevice(&now) == cudaSuccess && now == 0) note(cudaSetDevice(first), "set_device");
+}
+
+cudaStream_t raw(StreamHandle stream) {
+  settle();
+  return reinterpret_cast<cudaStream_t>(stream);
+}
+cudaEvent_t raw(EventHandle event) {
+  settle();
+  return reinterpret_cast<cudaEvent_t>(event);
+}
 
 }  // namespace
 
@@ -161,12 +188,11 @@ int current_device() {
 }
 void set_device(int device) {
   check(cudaSetDevice(device), "set_device", device);
-  used[static_cast<size_t>(device)].store(true, std::memory_order_relaxed);
+  note_use(device);
 }
 void restore_device(int device) noexcept {
-  // To set a device takes some 300 MB of it. A thread that has set none is on device 0: eight processes with a GPU each
-  // would all take them there.
-  if (used[static_cast<size_t>(device)].load(std::memory_order_relaxed)) note(cudaSetDevice(device), "restore_device");
+  // To device 0 only where it is used: a thread may be there because it has set none (see settle).
+  if (device != 0 || is_used(0)) note(cudaSetDevice(device), "restore_device");
 }
 void synchronize(int device) {
   const DeviceGuard guard(device);
@@ -188,6 +214,7 @@ void enable_peer_access(int device, int peer) {
 
 void* allocate(int device, size_t bytes) {
   const DeviceGuard guard(device);
+  note_use(device);
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, bytes);
   if (status == cudaErrorMemoryAllocation) {
@@ -198,9 +225,11 @@ void* allocate(int device, size_t bytes) {
   return memory;
 }
 void release(int, void* memory) noexcept {
+  settle();
   if (memory) note(cudaFree(memory), "release");
 }
 void* allocate_host(size_t bytes) {
+  settle();
   void* memory = nullptr;
   const cudaError_t status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
   if (status == cudaErrorMemoryAllocation) {
@@ -211,10 +240,12 @@ void* allocate_host(size_t bytes) {
   return memory;
 }
 void release_host(void* memory) noexcept {
+  settle();
   if (memory) note(cudaFreeHost(memory), "release_host");
 }
 PointerInfo pointer_info(const void* memory) {
   if (device_count() == 0) return {MemoryKind::pageable, -1};
+  settle();
   cudaPointerAttributes attributes;
   check(cudaPointerGetAttributes(&attributes, memory), "pointer_info");
   switch (attributes.type) {
@@ -237,12 +268,14 @@ void copy_peer_async(void* to, int to_device, const void* from, int from_device,
 }
 void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle stream) {
   if (bytes == 0) return;
-  const DeviceGuard guard(device_of(stream));  // unlike a copy, this is a kernel
+  const int device = pointer_info(to).device;
+  const DeviceGuard guard(device < 0 ? current_device() : device);  // unlike a copy, this is a kernel
   check(cudaMemsetAsync(to, value, bytes, raw(stream)), "fill_bytes_async", bytes, stream);
 }
 
 StreamHandle create_stream(int device, bool high_priority) {
   const DeviceGuard guard(device);
+  note_use(device);
   int least = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "create_stream", device);
   cudaStream_t stream = nullptr;

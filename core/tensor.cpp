@@ -231,15 +231,10 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
 
 Tensor alias(const Tensor& x) { return make_view(x, x.sizes(), x.strides(), x.storage_offset()); }
 
-Tensor scalar(const Scalar& value, DType dtype, Device device) {
-  Tensor out = empty({}, dtype, device);
-  visit_dtype(dtype, [&]<class T>() {
-    const T element = value.is_floating_point() ? value.to<T>() : value.wrapped<T>();
-    if (device.is_cpu())
-      *out.data<T>() = element;
-    else
-      gpu::copy_async(out.raw_data(), &element, sizeof(T), cuda::current_stream(device).handle());
-  });
+Tensor scalar(const Scalar& value, DType dtype, Device cpu) {
+  Tensor out = empty({}, dtype, cpu);
+  visit_dtype(dtype,
+              [&]<class T>() { *out.data<T>() = value.is_floating_point() ? value.to<T>() : value.wrapped<T>(); });
   return out;
 }
 
