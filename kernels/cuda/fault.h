@@ -1,6 +1,5 @@
-// How kernels report an index out of range. A kernel takes `Fault* fault` and `const char* op` (a literal, of which the
-// device keeps the address alone), and passes over the element:
-//   if (outside(index, limit)) return report(fault, op, place, index, limit);
+// How kernels report an index out of range. A kernel takes a Reporter and passes over the element:
+//   if (outside(index, limit)) return report(place, index, limit);
 #pragma once
 #include "tandem/core/cuda_fault.h"
 #include "tandem/core/half.h"
@@ -8,18 +7,26 @@
 
 namespace tandem::kernels::cuda {
 
-using tandem::cuda::Fault;
-using tandem::cuda::fault_word;
-
 TANDEM_HD bool outside(int64_t index, int64_t limit) {
   return static_cast<uint64_t>(index) >= static_cast<uint64_t>(limit);
 }
-/// Element `place` of an index tensor is `index`, which is not in [0, limit). The first report stays.
-__device__ inline void report(Fault* fault, const char* op, int64_t place, int64_t index, int64_t limit) {
-  if (atomicCAS(&fault->state, 0, 1) != 0) return;
-  fault->op = op, fault->place = place, fault->index = index, fault->limit = limit;
-  __threadfence_system();  // the host may look while the kernel runs
-  atomicCAS(&fault->state, 1, 2);
-}
+/// Where a kernel reports to, and the operation (a literal) that the message will name. Only the host can make one: a
+/// literal in device code lies in the device's memory, where the host could not read it.
+class Reporter {
+ public:
+  Reporter(const char* op, Device device) : op_(op), fault_(tandem::cuda::fault_word(device)) {}
+  /// Element `place` of an index tensor is `index`, which is not in [0, limit). The first report stays.
+  __device__ void operator()(int64_t place, int64_t index, int64_t limit) const {
+    if (atomicCAS(&fault_->state, 0, 1) != 0) return;
+    fault_->op = op_, fault_->place = place, fault_->index = index, fault_->limit = limit;
+    __threadfence_system();  // the host may look while the kernel runs
+    atomicCAS(&fault_->state, 1, 2);
+  }
+  const char* op() const { return op_; }
+
+ private:
+  const char* op_;
+  tandem::cuda::Fault* fault_;
+};
 
 }  // namespace tandem::kernels::cuda

@@ -5,6 +5,7 @@
 // - otherwise the places are sorted, stably, and a thread takes all that is put into one place.
 // An index out of range is reported (fault.h) and its element passed over.
 #include "tandem/kernels/cuda/fault.h"
+#include "tandem/kernels/cuda/reduce.cuh"
 #include "tandem/kernels/functors/base.h"
 #include "tandem/kernels/nn.h"
 #include "tandem/kernels/reduce.h"
@@ -15,60 +16,48 @@ namespace {
 constexpr int kThreads = 128, kPerThread = 4;  // of a block at most; items of a thread, to have several loads under way
 
 /// Sixteen bytes that move at once.
-struct alignas(16) Wide {
+struct alignas(16) Words {
   uint64_t half[2];
 };
 
-/// A quotient and what it leaves, in 32 bits where both numbers have no more.
 struct Split {
   int64_t quotient, rest;
 };
 __device__ inline Split split(int64_t n, int64_t divisor) {
-  if (((n | divisor) >> 32) == 0) {
-    const uint32_t q = uint32_t(n) / uint32_t(divisor);
-    return {q, uint32_t(n) - q * uint32_t(divisor)};
-  }
-  return {n / divisor, n % divisor};
+  const int64_t q = quotient(n, divisor);
+  return {q, n - q * divisor};
 }
 
 struct Geometry {
   int64_t outer, n, m, inner;  // of y or x, of the index, and of a row
 };
 
+/// An index of one place for each row, or for each element.
+struct Places {
+  const int64_t* index;
+  bool each_element;
+  Reporter report;
+  __device__ int64_t number(const Geometry& g, int64_t outer, int64_t i, int64_t column) const {
+    return each_element ? (outer * g.m + i) * g.inner + column : i;
+  }
+};
+
 // ---- reading
 
-/// y (outer, m, row) = x (outer, n, row) at index (m), in words
+/// y (outer, m, inner) = x (outer, n, inner) at the places, in words
 template <class Word>
-__global__ void index_select_kernel(const Word* __restrict__ x, const int64_t* __restrict__ index, Word* __restrict__ y,
-                                    Geometry g, Fault* fault) {
+__global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __restrict__ y, Geometry g) {
   const int64_t first = int64_t(blockIdx.x) * blockDim.x * kPerThread + threadIdx.x, count = g.outer * g.m * g.inner;
 #pragma unroll
   for (int u = 0; u < kPerThread; ++u) {
     const int64_t item = first + u * int64_t(blockDim.x);
     if (item >= count) return;
-    const Split row = split(item, g.inner), place = split(row.quotient, g.m);
-    const int64_t at = index[place.rest];
-    if (outside(at, g.n))
-      report(fault, "index_select", place.rest, at, g.n);
+    const Split row = split(item, g.inner), at = split(row.quotient, g.m);
+    const int64_t number = places.each_element ? item : at.rest, place = __ldg(places.index + number);
+    if (outside(place, g.n))
+      places.report(number, place, g.n);
     else
-      y[item] = x[(place.quotient * g.n + at) * g.inner + row.rest];
-  }
-}
-/// y = x[.., index, ..], index of y's shape (outer, m, inner)
-template <class Word>
-__global__ void gather_kernel(const Word* __restrict__ x, const int64_t* __restrict__ index, Word* __restrict__ y,
-                              Geometry g, Fault* fault) {
-  const int64_t first = int64_t(blockIdx.x) * blockDim.x * kPerThread + threadIdx.x, count = g.outer * g.m * g.inner;
-#pragma unroll
-  for (int u = 0; u < kPerThread; ++u) {
-    const int64_t item = first + u * int64_t(blockDim.x);
-    if (item >= count) return;
-    const Split row = split(item, g.inner);
-    const int64_t at = index[item], outer = split(row.quotient, g.m).quotient;
-    if (outside(at, g.n))
-      report(fault, "gather", item, at, g.n);
-    else
-      y[item] = x[(outer * g.n + at) * g.inner + row.rest];
+      y[item] = x[(at.quotient * g.n + place) * g.inner + row.rest];
   }
 }
 
@@ -86,17 +75,6 @@ struct Add {
   }
 };
 
-/// An index of one place for each row, or for each element.
-struct Places {
-  const int64_t* index;
-  bool each_element;
-  const char* op;
-  Fault* fault;
-  __device__ int64_t number(const Geometry& g, int64_t outer, int64_t i, int64_t column) const {
-    return each_element ? (outer * g.m + i) * g.inner + column : i;
-  }
-};
-
 /// y (outer, n, inner)[place] joins x (outer, m, inner), in order: a thread for each column.
 template <class T, class Join>
 __global__ void put_columns_kernel(Places places, const T* __restrict__ x, T* y, Geometry g) {
@@ -108,7 +86,7 @@ __global__ void put_columns_kernel(Places places, const T* __restrict__ x, T* y,
   for (int64_t i = 0; i < g.m; ++i) {
     const int64_t number = places.number(g, outer, i, column), place = places.index[number];
     if (outside(place, g.n))
-      report(places.fault, places.op, number, place, g.n);
+      places.report(number, place, g.n);
     else
       Join::join(y[(outer * g.n + place) * g.inner + column], x[(outer * g.m + i) * g.inner + column]);
   }
@@ -120,7 +98,7 @@ template <class Key> __global__ void keys_kernel(Places places, Geometry g, int6
   if (number >= count) return;
   const int64_t place = places.index[number];
   if (outside(place, g.n)) {
-    report(places.fault, places.op, number, place, g.n);
+    places.report(number, place, g.n);
     keys[number] = limit;
   } else if (places.each_element) {
     const Split row = split(number, g.inner);
@@ -167,12 +145,12 @@ void put_sorted(const Places& places, const Tensor& x, const Tensor& y, const Ge
   const Geometry sorted = places.each_element ? Geometry{1, limit, count, 1} : g;
   const Tensor keys = core::empty({1, count}, dtype_of<Key>(), device);
   Tensor in_order = core::empty({1, count}, dtype_of<Key>(), device), order = core::empty({1, count}, kInt64, device);
-  launch(places.op, keys_kernel<Key>, shape_for(count), device, places, g, count, static_cast<Key>(limit),
+  launch(places.report.op(), keys_kernel<Key>, shape_for(count), device, places, g, count, static_cast<Key>(limit),
          keys.data<Key>());
   sort(keys, /*descending=*/false, in_order, order);
   visit_type([&]<class T, class Join>() {
-    launch(places.op, put_sorted_kernel<T, Join, Key>, shape_for(sorted.outer * sorted.m * sorted.inner), device,
-           in_order.data<Key>(), order.data<int64_t>(), static_cast<const T*>(x.raw_data()),
+    launch(places.report.op(), put_sorted_kernel<T, Join, Key>, shape_for(sorted.outer * sorted.m * sorted.inner),
+           device, in_order.data<Key>(), order.data<int64_t>(), static_cast<const T*>(x.raw_data()),
            static_cast<T*>(y.raw_data()), sorted);
   });
 }
@@ -183,7 +161,7 @@ template <class Visit> void put(const Places& places, const Tensor& x, Tensor& y
   if (columns == 0 || m == 0) return;
   if (m <= kFewRows || columns >= kManyColumns)
     visit_type([&]<class T, class Join>() {
-      launch(places.op, put_columns_kernel<T, Join>, shape_for(columns), y.device(), places,
+      launch(places.report.op(), put_columns_kernel<T, Join>, shape_for(columns), y.device(), places,
              static_cast<const T*>(x.raw_data()), static_cast<T*>(y.raw_data()), g);
     });
   else if (y.numel() < 0x7fffffff)
@@ -198,7 +176,7 @@ template <class Visitor> void visit_bytes(int64_t bytes, Visitor&& visitor) {
     case 2: return visitor.template operator()<uint16_t>();
     case 4: return visitor.template operator()<uint32_t>();
     case 8: return visitor.template operator()<uint64_t>();
-    default: return visitor.template operator()<Wide>();
+    default: return visitor.template operator()<Words>();
   }
 }
 /// The largest power of two up to 16 that divides all of them.
@@ -208,6 +186,12 @@ int64_t common_word(std::initializer_list<uintptr_t> numbers) {
   return static_cast<int64_t>(bits & (~bits + 1));
 }
 
+void take(const Places& places, const Tensor& x, Tensor& y, const Geometry& g, int64_t word) {
+  visit_bytes(word, [&]<class Word>() {
+    launch(places.report.op(), take_kernel<Word>, shape_for(g.outer * g.m * g.inner, kPerThread), y.device(), places,
+           static_cast<const Word*>(x.raw_data()), static_cast<Word*>(y.raw_data()), g);
+  });
+}
 void put_added(const Places& places, const Tensor& x, Tensor& y, int64_t m) {
   visit_dtype(y.dtype(), [&]<class T>() { put(places, x, y, m, [](auto run) { run.template operator()<T, Add>(); }); });
 }
@@ -224,32 +208,22 @@ void index_select(const Tensor& x, const Tensor& index, Tensor& y) {
   const auto bytes = static_cast<uintptr_t>(x.size(2) * x.itemsize());
   const int64_t word =
       common_word({bytes, reinterpret_cast<uintptr_t>(x.raw_data()), reinterpret_cast<uintptr_t>(y.raw_data())});
-  const Geometry g{x.size(0), x.size(1), index.numel(), static_cast<int64_t>(bytes) / word};
-  visit_bytes(word, [&]<class Word>() {
-    launch("index_select", index_select_kernel<Word>, shape_for(g.outer * g.m * g.inner, kPerThread), y.device(),
-           static_cast<const Word*>(x.raw_data()), index.data<int64_t>(), static_cast<Word*>(y.raw_data()), g,
-           fault_word(y.device()));
-  });
+  take({index.data<int64_t>(), false, {"index_select", y.device()}}, x, y,
+       {x.size(0), x.size(1), index.numel(), static_cast<int64_t>(bytes) / word}, word);
 }
-
 void gather(const Tensor& x, const Tensor& index, Tensor& y) {
   if (y.numel() == 0) return;
-  const Geometry g{x.size(0), x.size(1), y.size(1), x.size(2)};
-  visit_bytes(y.itemsize(), [&]<class Word>() {
-    launch("gather", gather_kernel<Word>, shape_for(y.numel(), kPerThread), y.device(),
-           static_cast<const Word*>(x.raw_data()), index.data<int64_t>(), static_cast<Word*>(y.raw_data()), g,
-           fault_word(y.device()));
-  });
+  take({index.data<int64_t>(), true, {"gather", y.device()}}, x, y, {x.size(0), x.size(1), y.size(1), x.size(2)},
+       y.itemsize());
 }
-
 void index_add(const Tensor& x, const Tensor& index, Tensor& y) {
-  put_added({index.data<int64_t>(), false, "index_add", fault_word(y.device())}, x, y, index.numel());
+  put_added({index.data<int64_t>(), false, {"index_add", y.device()}}, x, y, index.numel());
 }
 void index_copy(const Tensor& x, const Tensor& index, Tensor& y) {
-  put_over({index.data<int64_t>(), false, "index_copy", fault_word(y.device())}, x, y, index.numel());
+  put_over({index.data<int64_t>(), false, {"index_copy", y.device()}}, x, y, index.numel());
 }
 void scatter(const Tensor& index, const Tensor& source, bool add, Tensor& y) {
-  const Places places{index.data<int64_t>(), true, "scatter", fault_word(y.device())};
+  const Places places{index.data<int64_t>(), true, {"scatter", y.device()}};
   if (add)
     put_added(places, source, y, index.size(1));
   else

@@ -12,15 +12,16 @@ template <class T> struct NllRows {
   const T* class_weight;  // or null
   T *losses, *weights;
   int64_t rows, n, ignore_index;
+  Reporter report;
 };
-template <class T> __global__ void nll_rows(NllRows<T> a, Fault* fault) {
+template <class T> __global__ void nll_rows(NllRows<T> a) {
   const int64_t row = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (row >= a.rows) return;
   const int64_t t = a.target[row];
   T loss = T(0), weight = T(0);
   if (t != a.ignore_index) {
     if (outside(t, a.n)) {
-      report(fault, "nll_loss", row, t, a.n);
+      a.report(row, t, a.n);
     } else {
       weight = a.class_weight ? a.class_weight[t] : T(1);
       loss = -weight * a.log_prob[row * a.n + t];
@@ -85,12 +86,11 @@ void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int
   const int64_t rows = log_prob.size(0), block = power_of_two(rows, 32, 256);
   if (rows == 0) return;
   visit_real("nll_loss", log_prob.dtype(), [&]<class T>() {
-    const NllRows<T> all{log_prob.data<T>(),      target.data<int64_t>(),
-                         data_or_null<T>(weight), losses.data<T>(),
-                         weights.data<T>(),       rows,
-                         log_prob.size(1),        ignore_index};
+    const NllRows<T> all{log_prob.data<T>(), target.data<int64_t>(), data_or_null<T>(weight),
+                         losses.data<T>(),   weights.data<T>(),      rows,
+                         log_prob.size(1),   ignore_index,           {"nll_loss", log_prob.device()}};
     launch("nll", nll_rows<T>, {checked_grid(ceil_div(rows, block)), dim3(static_cast<unsigned>(block))},
-           log_prob.device(), all, fault_word(log_prob.device()));
+           log_prob.device(), all);
   });
 }
 

@@ -127,11 +127,11 @@ template <class T> struct CrossEntropy {
   const T* class_weight;  // or null
   T *losses, *weights, *log_sum;
   int64_t ignore_index;
-  Fault* fault;
+  Reporter report;
   __device__ void give(int64_t row, int64_t n, T log_norm) const {
     const int64_t t = target[row];
     const bool counts = t != ignore_index, inside = !outside(t, n);
-    if (counts && !inside) report(fault, "cross_entropy", row, t, n);
+    if (counts && !inside) report(row, t, n);
     const T weight = counts && inside ? (class_weight ? class_weight[t] : T(1)) : T(0);
     losses[row] = counts && inside ? weight * (log_norm - x[row * n + t]) : T(0);
     weights[row] = weight;
@@ -252,9 +252,9 @@ void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, 
   const int64_t rows = x.size(0), n = x.size(1);
   if (rows == 0) return;
   visit_real("cross_entropy", x.dtype(), [&]<class T>() {
-    const CrossEntropy<T> loss{x.data<T>(),      target.data<int64_t>(), data_or_null<T>(weight),
-                               losses.data<T>(), weights.data<T>(),      log_sum.data<T>(),
-                               ignore_index,     fault_word(x.device())};
+    const CrossEntropy<T> loss{
+        x.data<T>(),       target.data<int64_t>(), data_or_null<T>(weight),      losses.data<T>(), weights.data<T>(),
+        log_sum.data<T>(), ignore_index,           {"cross_entropy", x.device()}};
     if (can_hold<T>(n, 1024))
       return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
         launch("cross_entropy", cross_entropy_held<T, K>, shape, x.device(), loss, row_shape<T>(rows, n, {loss.x}));

@@ -132,6 +132,9 @@ TEST_CASE("a target out of range is reported at the next synchronization of its 
   kernels::cuda::nll(x, target, Tensor(), -100, losses, weights);
   CHECK_THROWS_WITH(cuda::synchronize(kGpu), Contains("nll_loss") && Contains("3"));
   CHECK_NOTHROW(cuda::synchronize(kGpu));
+  Tensor log_sum = room({4}, kFloat32, kGpu);
+  kernels::cuda::cross_entropy(x, target, Tensor(), -100, losses, weights, log_sum);
+  CHECK_THROWS_WITH(cuda::synchronize(kGpu), Contains("cross_entropy") && Contains("3"));
 }
 
 TEST_CASE("batch norm on CUDA gives what the CPU's gives", "[cuda][norm]") {
