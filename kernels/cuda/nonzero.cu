@@ -1,7 +1,8 @@
 // Where a mask is true: a block counts the hits of its part, the counts are summed up, and each block writes its own.
 // The number of hits is the size of the result, so the host waits for it.
 #include "tandem/core/cuda_fault.h"
-#include "tandem/kernels/cuda/launch.h"
+#include "tandem/kernels/cuda/packet.cuh"
+#include "tandem/kernels/cuda/reduce.cuh"
 #include "tandem/kernels/nn.h"
 #include "tandem/kernels/reduce.h"
 
@@ -17,19 +18,11 @@ struct Sizes {
 
 /// The hits among this thread's elements, as bits: element e is bit e.
 __device__ inline unsigned hits_of(const bool* mask, int64_t first, int64_t count) {
-  struct alignas(kPerThread) Bytes {
-    uint8_t byte[kPerThread];
-  };
+  const bool aligned = reinterpret_cast<uintptr_t>(mask) % kPerThread == 0;
+  const auto bytes = load_packet<kPerThread>(reinterpret_cast<const uint8_t*>(mask), first, count, aligned);
   unsigned hits = 0;
-  if (first + kPerThread <= count && reinterpret_cast<uintptr_t>(mask) % kPerThread == 0) {
-    const Bytes bytes = *reinterpret_cast<const Bytes*>(mask + first);
 #pragma unroll
-    for (int e = 0; e < kPerThread; ++e) hits |= unsigned(bytes.byte[e]) << e;
-    return hits;
-  }
-#pragma unroll
-  for (int e = 0; e < kPerThread; ++e)
-    if (first + e < count && mask[first + e]) hits |= 1u << e;
+  for (int e = 0; e < kPerThread; ++e) hits |= unsigned(bytes[e]) << e;
   return hits;
 }
 /// The sum of `value` over the threads before this one, and over the block.
@@ -71,8 +64,7 @@ __global__ void __launch_bounds__(kThreads)
     if (!(hits >> e & 1)) continue;
     int64_t rest = first + e;
     for (int d = sizes.rank - 1; d >= 0; --d) {
-      const bool narrow = ((rest | sizes.of[d]) >> 32) == 0;
-      const int64_t above = narrow ? int64_t(uint32_t(rest) / uint32_t(sizes.of[d])) : rest / sizes.of[d];
+      const int64_t above = quotient(rest, sizes.of[d]);
       places[to * sizes.rank + d] = rest - above * sizes.of[d];
       rest = above;
     }
