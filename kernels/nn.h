@@ -84,8 +84,9 @@ struct SgdStep {
            std::vector<Tensor>& momenta);                                                                             \
   /* sum () float64 of the squares of all elements of contiguous tensors of one dtype */                              \
   void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& sum);                                               \
-  /* every element times the factor; contiguous tensors of one dtype */                                               \
-  void scale_all(double factor, std::vector<Tensor>& tensors);
+  /* every element times the factor, or plus the number; contiguous tensors of one dtype */                           \
+  void scale_all(double factor, std::vector<Tensor>& tensors);                                                        \
+  void add_to_all(double number, std::vector<Tensor>& tensors);
 
 namespace tandem::kernels::cpu {
 TANDEM_NN_KERNELS

@@ -58,7 +58,7 @@ template <class Options> void AdamBase::update_by(const Options& o, const Optimi
   const kernels::AdamStep s{o.lr(), beta1, beta2, o.eps(), o.weight_decay(), decoupled, o.amsgrad()};
   for (auto& entry : batches) {
     Batch& b = entry.second;
-    for (Tensor& step : b.steps) step.add_(1);
+    TANDEM_DISPATCH(entry.first, add_to_all, 1, b.steps);
     TANDEM_DISPATCH(entry.first, adam, s, b.gradients, b.steps, b.parameters, b.exp_avgs, b.exp_avg_sqs, b.maxima);
     for (const Tensor& p : b.parameters) p.bump_version();
   }

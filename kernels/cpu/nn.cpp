@@ -207,6 +207,7 @@ void sgd(const SgdStep& s, const std::vector<Tensor>& gradients, std::vector<Ten
 
 TANDEM_DECLARE_LOOP(square_sums)
 TANDEM_DECLARE_LOOP(scale)
+TANDEM_DECLARE_LOOP(add_number)
 void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& total) {
   constexpr int64_t kLength = kElementwiseGrain;  // elements of one partial sum
   const auto blocks = [](const Tensor& t) { return (t.numel() + kLength - 1) / kLength; };
@@ -230,6 +231,13 @@ void scale_all(double factor, std::vector<Tensor>& tensors) {
   all.reserve(tensors.size());
   for (const Tensor& t : tensors)
     all.push_back(plan("scale_all", loops::scale, t.dtype(), {t}, {real(factor)}, t.numel(), 1));
+  run_all(all);
+}
+void add_to_all(double number, std::vector<Tensor>& tensors) {
+  std::vector<Loop> all;
+  all.reserve(tensors.size());
+  for (const Tensor& t : tensors)
+    all.push_back(plan("add_to_all", loops::add_number, t.dtype(), {t}, {real(number)}, t.numel(), 1));
   run_all(all);
 }
 

@@ -2,7 +2,7 @@
 // dozens of tensors of a few hundred to a few million elements; a launch for each costs more than most of them take.
 // Memory bounds all of these kernels: Adam reads four numbers and writes three for some fifty operations.
 //
-// The tensors' addresses and sizes travel in the kernel's parameters (4 KiB: 64 parameters for Adam, more for the
+// The tensors' addresses and sizes travel in the kernel's parameters (4 KiB: 62 parameters for Adam, more for the
 // others, then another launch), not in a table in device memory. A table would have to be copied at every step, by an
 // operation of its own, from page-locked memory that must stay as it is until the copy is done; parameters are part of
 // the launch, ordered with it, and recorded with it when a step is captured.
@@ -189,6 +189,21 @@ template <class T> struct ScaleUpdate {
   __device__ void prepare(void* const*) {}
   __device__ void operator()(T (&e)[kStreams]) const { e[0] *= factor; }
 };
+template <class T> struct AddUpdate {
+  static constexpr int kStreams = 1, kWritten = 1, kPointers = 1;
+  T added;
+  __device__ void prepare(void* const*) {}
+  __device__ void operator()(T (&e)[kStreams]) const { e[0] += added; }
+};
+/// Every element of the tensors by Update, which one number makes.
+template <template <class> class Update>
+void update_by(const char* op, double number, const std::vector<Tensor>& tensors) {
+  if (tensors.empty()) return;
+  visit_real(op, tensors[0].dtype(), [&]<class T>() {
+    launch_updates<T>(op, tensors, Update<T>{T(number)},
+                      [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); });
+  });
+}
 
 constexpr int kSumThreads = 128, kSumChunk = 8192;
 
@@ -266,12 +281,7 @@ void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& sum) {
   launch("sum_partials", sum_partials, {1, kSumThreads}, sum.device(), partial.data<double>(), count,
          sum.data<double>());
 }
-void scale_all(double factor, std::vector<Tensor>& tensors) {
-  if (tensors.empty()) return;
-  visit_real("scale_all", tensors[0].dtype(), [&]<class T>() {
-    launch_updates<T>("scale_all", tensors, ScaleUpdate<T>{T(factor)},
-                      [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); });
-  });
-}
+void scale_all(double factor, std::vector<Tensor>& tensors) { update_by<ScaleUpdate>("scale_all", factor, tensors); }
+void add_to_all(double number, std::vector<Tensor>& tensors) { update_by<AddUpdate>("add_to_all", number, tensors); }
 
 }  // namespace tandem::kernels::cuda

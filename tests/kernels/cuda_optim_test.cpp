@@ -124,7 +124,7 @@ TEST_CASE("the sum of squares over many tensors on the GPU is the same wherever 
     }
 }
 
-TEST_CASE("scale_all on the GPU multiplies every element once", "[cuda][optim]") {
+TEST_CASE("scale_all and add_to_all on the GPU change every element once", "[cuda][optim]") {
   TANDEM_NEEDS_GPU();
   manual_seed(11);
   for (const auto& sizes : kSizes)
@@ -133,6 +133,8 @@ TEST_CASE("scale_all on the GPU multiplies every element once", "[cuda][optim]")
       Tensors gpu = to_odd_places(x);
       kernels::cpu::scale_all(0.3, x);
       kernels::cuda::scale_all(0.3, gpu);
+      kernels::cpu::add_to_all(0.7, x);
+      kernels::cuda::add_to_all(0.7, gpu);
       for (size_t i = 0; i < x.size(); ++i) REQUIRE(same_bits(to_cpu(gpu[i]), x[i]));
     }
 }

@@ -6,6 +6,9 @@
 #include "tandem/tests/catch.h"
 #include "tandem/tests/formula.h"
 #include "tandem/tests/json.h"
+#if TANDEM_TEST_EMULATED
+#include "tandem/kernels/emulation/emulation.h"
+#endif
 
 using namespace tandem;
 using nlohmann::json;
@@ -259,3 +262,22 @@ TEST_CASE("an optimizer's state goes where its module goes", "[optim]") {
   CHECK(moved->weight.cpu().equal(stays->weight));
   set_cpu_device_count(1);
 }
+
+#if TANDEM_TEST_EMULATED
+TEST_CASE("an optimizer's step on a GPU takes the same few launches for any number of parameters", "[optim][cuda]") {
+  emulation::set_stream_seed(0);  // nothing runs before it is waited for
+  const bool adam = GENERATE(true, false);
+  Parameters p;
+  for (int64_t i = 1; i <= 60; ++i) {
+    p.push_back(ones({i}, kCUDA).requires_grad_());
+    p.back().set_grad(ones({i}, kCUDA));
+  }
+  std::unique_ptr<optim::Optimizer> optimizer = std::make_unique<optim::SGD>(p, optim::SGDOptions(0.1).momentum(0.9));
+  if (adam) optimizer = std::make_unique<optim::Adam>(p, optim::AdamOptions(0.1));
+  optimizer->step();  // which makes its state
+  cuda::synchronize(kCUDA);
+  optimizer->step();
+  CHECK(emulation::pending(0) == (adam ? 2 : 1));
+  emulation::reset();
+}
+#endif

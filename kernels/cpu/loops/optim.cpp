@@ -80,6 +80,12 @@ template <class T> void scale_body(const Loop& loop, int64_t begin, int64_t end)
   T* const x = data<T>(loop, 0);
   for (int64_t i = begin; i < end; ++i) x[i] *= factor;
 }
+/// Operand: x. Scalar: the number.
+template <class T> void add_number_body(const Loop& loop, int64_t begin, int64_t end) {
+  const T number = T(loop.scalars[0].real);
+  T* const x = data<T>(loop, 0);
+  for (int64_t i = begin; i < end; ++i) x[i] += number;
+}
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
@@ -88,3 +94,4 @@ TANDEM_REAL_ROW(adam, adam_body)
 TANDEM_REAL_ROW(sgd, sgd_body)
 TANDEM_REAL_ROW(square_sums, square_sums_body)
 TANDEM_REAL_ROW(scale, scale_body)
+TANDEM_REAL_ROW(add_number, add_number_body)
