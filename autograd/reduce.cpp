@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/factory.h"
+#include "tandem/autograd/index.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
@@ -220,10 +221,7 @@ Tensor Tensor::prod() const {
     std::vector<Tensor> slopes;
     for (int64_t i = 0; i < flat.numel(); ++i)
       slopes.push_back(flat.narrow(0, 0, i).prod() * flat.narrow(0, i + 1, flat.numel() - i - 1).prod());
-    Tensor out = zeros({flat.numel()}, dy.options());
-    for (int64_t i = 0; i < flat.numel(); ++i)
-      out = out + zeros_like(out).index_add(0, full({1}, i, kInt64), slopes[static_cast<size_t>(i)].reshape({1}));
-    return {dy * out.reshape(x.sizes())};
+    return {dy * stack(slopes).reshape(x.sizes())};
   });
 }
 

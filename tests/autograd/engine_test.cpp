@@ -117,6 +117,22 @@ TEST_CASE("a graph over two devices gives the gradients of one", "[autograd][dev
   set_cpu_device_count(1);
 }
 
+TEST_CASE("a factor's slope is the product of the others, zeros among them, on every device", "[autograd][devices]") {
+  set_cpu_device_count(2);
+  std::vector<Device> devices = {kCPU, Device("cpu:1")};
+  if (cuda::is_available()) devices.push_back(kCUDA);
+  for (const Device device : devices)
+    for (const auto& [factors, slopes] :
+         {std::pair{tensor({{2.0, 0.0}, {-3.0, 4.0}}), tensor({{0.0, -24.0}, {0.0, 0.0}})},
+          {tensor({0.0, 5.0, 0.0}), zeros({3}, kFloat64)}}) {
+      CAPTURE(device, factors);
+      const Tensor x = factors.to(device).detach().requires_grad_();
+      x.prod().backward();
+      CHECK(x.grad().to(kCPU).equal(slopes.to(factors.dtype())));
+    }
+  set_cpu_device_count(1);
+}
+
 TEST_CASE("results are bit-equal for 1, 2 and 3 threads", "[threads]") {
   std::vector<Tensor> losses, gradients;
   const int before = get_num_threads();
