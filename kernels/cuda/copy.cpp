@@ -35,7 +35,7 @@ bool turn(PlannedElements& elements) {
     if (elements.sizes[0] < kShortest || elements.sizes[d] < kShortest) return false;
     std::swap(elements.sizes[1], elements.sizes[d]);
     for (ElementOperand* o : {&y, &x}) std::swap(o->strides[1], o->strides[d]);
-    for (int e = 0; e < plan.rank; ++e) plan.dividers[e] = make_divider(static_cast<uint32_t>(elements.sizes[e]));
+    for (int e = 0; e < plan.rank; ++e) plan.dividers[e] = Divider32(elements.sizes[e]);
     return true;
   }
   return false;

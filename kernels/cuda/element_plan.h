@@ -2,16 +2,9 @@
 // for all of them, so that one function launches any. Made by planner.cpp.
 #pragma once
 #include "tandem/core/loop.h"
+#include "tandem/kernels/cuda/divider.cuh"
 
 namespace tandem::kernels::cuda {
-
-/// Division of numbers below 2^31 by one of them, as a multiplication (Granlund and Montgomery, "Division by Invariant
-/// Integers using Multiplication", PLDI 1994).
-struct Divider {
-  uint32_t divisor, factor;
-  int shift;
-  TANDEM_HD uint32_t quotient(uint32_t n) const { return (uint32_t(uint64_t(n) * factor >> 32) + n) >> shift; }
-};
 
 constexpr int kMaxElementInputs = 3;
 constexpr int kElementThreads = 128;       // of a block, at most
@@ -28,10 +21,10 @@ struct ElementOperand {
   uint8_t size;  // bytes of an element
 };
 struct ElementPlan {
-  int rank;                    // of the collapsed dimensions, at least 1
-  bool vector;                 // items are vectors, of which the last may have fewer elements; otherwise elements
-  uint32_t items, count;       // items, elements: a launch has below 2^31 of them
-  Divider dividers[kMaxDims];  // their divisors are the sizes, innermost first, in items
+  int rank;                      // of the collapsed dimensions, at least 1
+  bool vector;                   // items are vectors, of which the last may have fewer elements; otherwise elements
+  uint32_t items, count;         // items, elements: a launch has below 2^31 of them
+  Divider32 dividers[kMaxDims];  // their divisors are the sizes, innermost first, in items
   int operand_count;
   ElementOperand operands[1 + kMaxElementInputs];  // the output first
   LoopScalar scalars[2];

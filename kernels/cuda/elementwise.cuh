@@ -42,8 +42,8 @@ template <int N> TANDEM_HD void find(const ElementPlan& plan, uint32_t i, int64_
   for (int k = 0; k < N; ++k) offset[k] = 0;
 #pragma unroll 1
   for (int d = 0; d < plan.rank; ++d) {
-    const uint32_t rest = d + 1 < plan.rank ? plan.dividers[d].quotient(i) : 0,
-                   here = i - rest * plan.dividers[d].divisor;
+    const uint32_t rest = d + 1 < plan.rank ? plan.dividers[d].divide(i) : 0,
+                   here = i - rest * plan.dividers[d].divisor();
 #pragma unroll
     for (int k = 0; k < N; ++k) offset[k] += here * plan.operands[k].strides[d];
     i = rest;

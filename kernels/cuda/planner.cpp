@@ -1,6 +1,5 @@
 #include "tandem/kernels/cuda/planner.h"
 
-#include <bit>
 #include <cstring>
 
 namespace tandem::kernels::cuda {
@@ -44,12 +43,6 @@ PlannedElements part_of(PlannedElements elements, int d, int64_t begin, int64_t 
 }
 
 }  // namespace
-
-Divider make_divider(uint32_t divisor) {
-  const int shift = std::bit_width(divisor - 1);
-  const uint64_t power = uint64_t{1} << shift;
-  return {divisor, static_cast<uint32_t>(((power - divisor) << 32) / divisor + 1), shift};
-}
 
 PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs) {
   TANDEM_CHECK(inputs.size() <= kMaxElementInputs, op, ": at most ", kMaxElementInputs, " inputs, got ", inputs.size());
@@ -131,8 +124,7 @@ void run_elements(const char* op, ElementKernel kernel, int width, const Planned
     inner = (inner + width - 1) / width;
     plan.items = (plan.items + static_cast<uint32_t>(width) - 1) / static_cast<uint32_t>(width);
   }
-  for (int d = 0; d < plan.rank; ++d)
-    plan.dividers[d] = make_divider(static_cast<uint32_t>(d == 0 ? inner : elements.sizes[d]));
+  for (int d = 0; d < plan.rank; ++d) plan.dividers[d] = Divider32(d == 0 ? inner : elements.sizes[d]);
   const uint32_t each = plan.vector ? kVectors : kSingles, threads = (plan.items + each - 1) / each;
   const uint32_t block = std::min<uint32_t>(threads, kElementThreads);
   launch_elements(op, kernel, plan, (threads + block - 1) / block, block, device);

@@ -12,9 +12,6 @@ namespace tandem::kernels::cuda {
 /// A list of references: planning counts none.
 using TensorRefs = std::initializer_list<std::reference_wrapper<const Tensor>>;
 
-/// @param divisor  1 to 2^31 - 1
-Divider make_divider(uint32_t divisor);
-
 /// A plan of any number of elements, which becomes one launch or several.
 struct PlannedElements {
   ElementPlan plan;

@@ -19,7 +19,7 @@ struct Range {
 /// Windows along one dimension.
 struct Windows {
   int64_t in, out, kernel, stride, padding, dilation;
-  Divider by_stride, by_dilation;
+  Divider by_stride;
   Windows(int64_t in, int64_t out, const PoolShape& s, int d)
       : in(in),
         out(out),
@@ -27,8 +27,7 @@ struct Windows {
         stride(s.stride[d]),
         padding(s.padding[d]),
         dilation(s.dilation[d]),
-        by_stride(stride),
-        by_dilation(dilation) {}
+        by_stride(stride) {}
   __device__ int64_t start(int64_t o) const { return o * stride - padding; }
   /// The pixels of a window without dilation.
   __device__ Range pixels(int64_t o) const {

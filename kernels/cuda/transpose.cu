@@ -15,12 +15,12 @@ __global__ void __launch_bounds__(kEdge* kThreadRows)
   TANDEM_SHARED(T, tile, [kEdge][kEdge + 1]);  // a column more, so that columns too lie in different banks
   uint32_t plane = blockIdx.x / tiles;
   const uint32_t at = blockIdx.x % tiles, first0 = at % tiles_across * kEdge, first1 = at / tiles_across * kEdge;
-  const uint32_t size0 = plan.dividers[0].divisor, size1 = plan.dividers[1].divisor;
+  const uint32_t size0 = plan.dividers[0].divisor(), size1 = plan.dividers[1].divisor();
   int64_t offsets[2] = {};
   for (int d = 2; d < plan.rank; ++d) {
-    const uint32_t rest = plan.dividers[d].quotient(plane), here = plane - rest * plan.dividers[d].divisor;
-    for (int k = 0; k < 2; ++k) offsets[k] += here * plan.operands[k].strides[d];
-    plane = rest;
+    const uint32_t planes = plan.dividers[d].split(plane);  // leaving the place in this dimension
+    for (int k = 0; k < 2; ++k) offsets[k] += plane * plan.operands[k].strides[d];
+    plane = planes;
   }
   const char* const x = plan.operands[1].data + offsets[1];
   char* const y = plan.operands[0].data + offsets[0];
@@ -42,7 +42,8 @@ __global__ void __launch_bounds__(kEdge* kThreadRows)
 }
 
 template <class T> void run(const ElementPlan& plan, int64_t planes, Device device) {
-  const int64_t across = ceil_div(plan.dividers[0].divisor, kEdge), down = ceil_div(plan.dividers[1].divisor, kEdge);
+  const int64_t across = ceil_div(plan.dividers[0].divisor(), kEdge),
+                down = ceil_div(plan.dividers[1].divisor(), kEdge);
   launch("transpose", transpose_kernel<T>, {checked_grid(planes * across * down), dim3(kEdge, kThreadRows)}, device,
          plan, static_cast<uint32_t>(across), static_cast<uint32_t>(across * down));
 }

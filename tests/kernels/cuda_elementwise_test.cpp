@@ -1,6 +1,7 @@
 // Elementwise kernels on CUDA against the CPU's: every dtype, layout and vector width, ragged ends, in place.
 #include "tandem/kernels/elementwise.h"
 
+#include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/fill.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/kernels/cuda_rows.h"
@@ -214,4 +215,28 @@ TEST_CASE("fills and sequences on CUDA are the CPU's", "[cuda][elementwise]") {
   CHECK_NOTHROW(kernels::cuda::fill(1, none));
   CHECK_NOTHROW(kernels::cuda::exp(none, none));
   CHECK_NOTHROW(kernels::cuda::copy(none, none));
+}
+
+TEST_CASE("dividing by a multiplication divides, next to every multiple and at the ends", "[cuda][elementwise]") {
+  const auto check = [](auto divider, auto n) {
+    auto left = n;
+    const auto quotient = divider.split(left);
+    return quotient == n / divider.divisor() && left == n % divider.divisor();
+  };
+  const auto each = [&]<class U>(U largest) {
+    std::vector<U> divisors = {1, 2, 3, 5, 7, 10, 641, U(largest - 1), largest};
+    for (U power = 4; power < largest / 2; power *= 2)
+      for (const U d : {U(power - 1), power, U(power + 1)}) divisors.push_back(d);
+    int64_t wrong = 0;
+    for (const U d : divisors)
+      for (const U times : {U(0), U(1), U(2), U(1000), U(largest / d / 2), U(largest / d)}) {
+        if (times > largest / d) continue;
+        const kernels::cuda::DividerOf<U> divider(static_cast<int64_t>(d));
+        for (const U n : {U(times * d), U(times * d + 1), U(times * d - 1), largest})
+          wrong += n <= largest && !check(divider, n);
+      }
+    CHECK(wrong == 0);
+  };
+  each(uint32_t(INT32_MAX));
+  each(uint64_t(INT64_MAX));
 }
