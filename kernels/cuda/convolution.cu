@@ -22,39 +22,38 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// The sizes of a convolution; channels and filters are those of one group. I: the type of indices within an image.
+/// The images of x or y. planes: channels or filters of one group; I: the type of indices within an image.
+template <class I> struct Side {
+  I planes, size[2];
+  DividerOf<std::make_unsigned_t<I>> by_width;
+  Divider by_pixels;  // of indices over all images
+  Side(const Tensor& images, int64_t planes)
+      : planes(static_cast<I>(planes)),
+        size{static_cast<I>(images.size(2)), static_cast<I>(images.size(3))},
+        by_width(images.size(3)),
+        by_pixels(images.size(2) * images.size(3)) {}
+  TANDEM_HD int64_t pixels() const { return int64_t(by_pixels.divisor()); }
+};
+/// The sizes of a convolution.
 template <class I> struct Sizes {
   using U = std::make_unsigned_t<I>;
-  I images, groups, channels, filters, in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
-  DividerOf<U> by_kernel, by_kernel_width, by_out_width, by_in_width, by_stride[2];
-  Divider by_in, by_out;  // pixels of an image of x, of y: of indices over all images
+  I images, groups, stride[2], padding[2], dilation[2];
+  Side<I> x, y;
+  DividerOf<U> by_kernel, by_kernel_width, by_stride[2];
   Sizes(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s)
       : images(static_cast<I>(x.size(0))),
         groups(static_cast<I>(s.groups)),
-        channels(static_cast<I>(w.size(1))),
-        filters(static_cast<I>(w.size(0) / s.groups)),
+        x(x, w.size(1)),
+        y(y, w.size(0) / s.groups),
         by_kernel(w.size(2) * w.size(3)),
-        by_kernel_width(w.size(3)),
-        by_out_width(y.size(3)),
-        by_in_width(x.size(3)),
-        by_in(x.size(2) * x.size(3)),
-        by_out(y.size(2) * y.size(3)) {
+        by_kernel_width(w.size(3)) {
     for (int d = 0; d < 2; ++d) {
-      in[d] = static_cast<I>(x.size(d + 2)), out[d] = static_cast<I>(y.size(d + 2));
-      kernel[d] = static_cast<I>(w.size(d + 2)), stride[d] = static_cast<I>(s.stride[d]);
-      padding[d] = static_cast<I>(s.padding[d]), dilation[d] = static_cast<I>(s.dilation[d]);
-      by_stride[d] = DividerOf<U>(s.stride[d]);
+      stride[d] = static_cast<I>(s.stride[d]), padding[d] = static_cast<I>(s.padding[d]);
+      dilation[d] = static_cast<I>(s.dilation[d]), by_stride[d] = DividerOf<U>(s.stride[d]);
     }
   }
-  TANDEM_HD int64_t in_pixels() const { return int64_t(by_in.divisor()); }
-  TANDEM_HD int64_t out_pixels() const { return int64_t(by_out.divisor()); }
   TANDEM_HD int64_t places() const { return int64_t(by_kernel.divisor()); }
-  TANDEM_HD int64_t taps() const { return channels * places(); }
-  /// From the place in a kernel of so many places to row and column, times the dilation.
-  TANDEM_HD void spread(U place, I& down, I& right) const {
-    down = I(by_kernel_width.split(place)) * dilation[0];
-    right = I(place) * dilation[1];
-  }
+  TANDEM_HD int64_t taps() const { return x.planes * places(); }
 };
 
 /// A pixel of y as x sees it, or of x as y does: an image of the group, and where in it the kernel's first place lies.
@@ -65,62 +64,41 @@ template <class T, class I> struct Pixel {
 /// One channel (or filter) and place in the kernel.
 template <class I> struct Tap { I plane, down, right; };
 
-/// Patches of x.
-template <class T, class I> struct Patches {
-  const T* x;
+/// Patches of x for the pixels of y; or (kBack) the pixels of dy that meet a pixel of x at a place of the kernel.
+template <class T, class I, bool kBack> struct Patches {
+  const T* data;
   Sizes<I> s;
   using U = std::make_unsigned_t<I>;
-  __device__ void select(int64_t group) { x += group * s.channels * s.in_pixels(); }
-  __device__ int64_t pixels() const { return s.images * s.out_pixels(); }
-  __device__ int64_t taps() const { return s.taps(); }
+  __device__ const Side<I>& from() const { return kBack ? s.y : s.x; }
+  __device__ const Side<I>& over() const { return kBack ? s.x : s.y; }
+  __device__ void select(int64_t group) { data += group * from().planes * from().pixels(); }
+  __device__ int64_t pixels() const { return s.images * over().pixels(); }
+  __device__ int64_t taps() const { return from().planes * s.places(); }
+  __device__ I corner(I i, int d) const { return kBack ? i + s.padding[d] : i * s.stride[d] - s.padding[d]; }
   __device__ Pixel<T, I> pixel(int64_t i) const {
     uint64_t within = uint64_t(i);
-    const int64_t image = int64_t(s.by_out.split(within));
+    const int64_t image = int64_t(over().by_pixels.split(within));
     U column = U(within);
-    const I row = I(s.by_out_width.split(column));
-    return {x + image * s.groups * s.channels * s.in_pixels(), row * s.stride[0] - s.padding[0],
-            I(column) * s.stride[1] - s.padding[1]};
+    const I row = I(over().by_width.split(column));
+    return {data + image * s.groups * from().planes * from().pixels(), corner(row, 0), corner(I(column), 1)};
   }
   __device__ Tap<I> tap(int64_t i) const {
     U place = U(i);
-    Tap<I> tap{I(s.by_kernel.split(place)) * I(s.in_pixels()), 0, 0};
-    s.spread(place, tap.down, tap.right);
-    return tap;
+    const I plane = I(s.by_kernel.split(place)) * I(from().pixels()), row = I(s.by_kernel_width.split(place));
+    return {plane, row * s.dilation[0], I(place) * s.dilation[1]};
   }
   __device__ T at(const Pixel<T, I>& p, const Tap<I>& t) const {
-    const I row = p.top + t.down, column = p.left + t.right;
-    const bool inside = U(row) < U(s.in[0]) && U(column) < U(s.in[1]);
-    return inside ? p.image[t.plane + row * s.in[1] + column] : T(0);
-  }
-};
-
-/// The pixels of dy that meet a pixel of x at a place of the kernel.
-template <class T, class I> struct Gradients {
-  const T* dy;
-  Sizes<I> s;
-  using U = std::make_unsigned_t<I>;
-  __device__ void select(int64_t group) { dy += group * s.filters * s.out_pixels(); }
-  __device__ int64_t pixels() const { return s.images * s.in_pixels(); }
-  __device__ int64_t taps() const { return s.filters * s.places(); }
-  __device__ Pixel<T, I> pixel(int64_t i) const {
-    uint64_t within = uint64_t(i);
-    const int64_t image = int64_t(s.by_in.split(within));
-    U column = U(within);
-    const I row = I(s.by_in_width.split(column));
-    return {dy + image * s.groups * s.filters * s.out_pixels(), row + s.padding[0], I(column) + s.padding[1]};
-  }
-  __device__ Tap<I> tap(int64_t i) const {
-    U place = U(i);
-    Tap<I> tap{I(s.by_kernel.split(place)) * I(s.out_pixels()), 0, 0};
-    s.spread(place, tap.down, tap.right);
-    return tap;
-  }
-  __device__ T at(const Pixel<T, I>& p, const Tap<I>& t) const {
-    U down = U(p.top - t.down), right = U(p.left - t.right);
-    if (I(down) < 0 || I(right) < 0) return T(0);
-    const U row = s.by_stride[0].split(down), column = s.by_stride[1].split(right);  // leaving the remainders
-    const bool inside = down == 0 && right == 0 && row < U(s.out[0]) && column < U(s.out[1]);
-    return inside ? p.image[t.plane + I(row) * s.out[1] + I(column)] : T(0);
+    U row, column;
+    if constexpr (kBack) {
+      U down = U(p.top - t.down), right = U(p.left - t.right);
+      if (I(down) < 0 || I(right) < 0) return T(0);
+      row = s.by_stride[0].split(down), column = s.by_stride[1].split(right);
+      if (down != 0 || right != 0) return T(0);  // its stride passes over this pixel
+    } else {
+      row = U(p.top + t.down), column = U(p.left + t.right);
+    }
+    const bool inside = row < U(from().size[0]) && column < U(from().size[1]);
+    return inside ? p.image[t.plane + I(row) * from().size[1] + I(column)] : T(0);
   }
 };
 
@@ -209,28 +187,26 @@ void make_images(const char* name, const RowReader<T>& a, const B& b, const Imag
 }  // namespace
 
 void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
-  const bool some = x.numel() > 0 && y.numel() > 0;
-  if (!some || !cudnn_conv2d(x, w, bias, shape, y)) own_conv2d(x, w, bias, shape, y);
+  if (!cudnn_conv2d(x, w, bias, shape, y)) own_conv2d(x, w, bias, shape, y);
 }
 void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
-  const bool some = dy.numel() > 0 && dx.numel() > 0;
-  if (!some || !cudnn_conv2d_backward_input(dy, w, shape, dx)) own_conv2d_backward_input(dy, w, shape, dx);
+  if (!cudnn_conv2d_backward_input(dy, w, shape, dx)) own_conv2d_backward_input(dy, w, shape, dx);
 }
 void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
-  const bool some = dy.numel() > 0 && x.numel() > 0;
-  if (!some || !cudnn_conv2d_backward_weight(dy, x, shape, dw)) own_conv2d_backward_weight(dy, x, shape, dw);
+  if (!cudnn_conv2d_backward_weight(dy, x, shape, dw)) own_conv2d_backward_weight(dy, x, shape, dw);
 }
 
 void own_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
   if (y.numel() == 0) return;
   visit("conv2d", x, w, y, shape, [&]<class T, class I>() {
     const Sizes<I> s(x, w, y, shape);
-    const int64_t taps = s.taps(), pixels = s.out_pixels();
-    const RowReader<T> rows{w.data<T>(), s.filters, s.filters * taps, taps, 0, Divider(taps)};
-    const PixelColumns<T, I, Patches<T, I>> columns{{x.data<T>(), s}};
-    const ImageWriter<T> writer{y.data<T>(), bias.defined() ? bias.data<T>() : nullptr, s.groups, s.filters, s.by_out};
+    const int64_t taps = s.taps(), pixels = s.y.pixels();
+    const RowReader<T> rows{w.data<T>(), s.y.planes, s.y.planes * taps, taps, 0, Divider(taps)};
+    const PixelColumns<T, I, Patches<T, I, false>> columns{{x.data<T>(), s}};
+    const ImageWriter<T> writer{y.data<T>(), bias.defined() ? bias.data<T>() : nullptr, s.groups, s.y.planes,
+                                s.y.by_pixels};
     make_images<T, I>("conv2d", rows, columns, writer,
-                      tiling_of(s.groups, s.filters, s.images * pixels, taps, kWidestTile<T>), x.device());
+                      tiling_of(s.groups, s.y.planes, s.images * pixels, taps, kWidestTile<T>), x.device());
   });
 }
 
@@ -239,11 +215,11 @@ void own_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShap
   visit("conv2d_backward_input", dx, w, dy, shape, [&]<class T, class I>() {
     const Sizes<I> s(dx, w, dy, shape);
     const int64_t taps = s.taps(), places = s.places();
-    const RowReader<T> rows{w.data<T>(), s.channels, s.filters * taps, places, taps, Divider(places)};
-    const PixelColumns<T, I, Gradients<T, I>> columns{{dy.data<T>(), s}};
-    const ImageWriter<T> writer{dx.data<T>(), nullptr, s.groups, s.channels, s.by_in};
+    const RowReader<T> rows{w.data<T>(), s.x.planes, s.y.planes * taps, places, taps, Divider(places)};
+    const PixelColumns<T, I, Patches<T, I, true>> columns{{dy.data<T>(), s}};
+    const ImageWriter<T> writer{dx.data<T>(), nullptr, s.groups, s.x.planes, s.x.by_pixels};
     make_images<T, I>("conv2d_backward_input", rows, columns, writer,
-                      tiling_of(s.groups, s.channels, s.images * s.in_pixels(), s.filters * places, kWidestTile<T>),
+                      tiling_of(s.groups, s.x.planes, s.images * s.x.pixels(), s.y.planes * places, kWidestTile<T>),
                       dx.device());
   });
 }
@@ -252,13 +228,13 @@ void own_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvSha
   if (dw.numel() == 0) return;
   visit("conv2d_backward_weight", x, dw, dy, shape, [&]<class T, class I>() {
     const Sizes<I> s(x, dw, dy, shape);
-    const int64_t taps = s.taps(), pixels = s.out_pixels(), image = s.filters * pixels;
-    const RowReader<T> rows{dy.data<T>(), s.filters, image, pixels, s.groups * image, Divider(pixels)};
-    const TapColumns<T, I, Patches<T, I>> columns{{x.data<T>(), s}};
-    const MatrixWriter<T> writer{dw.data<T>(), s.filters, taps, nullptr};
-    const Tiling t = tiling_of(s.groups, s.filters, taps, s.images * pixels, kWidestTile<T>);
+    const int64_t taps = s.taps(), pixels = s.y.pixels(), image = s.y.planes * pixels;
+    const RowReader<T> rows{dy.data<T>(), s.y.planes, image, pixels, s.groups * image, Divider(pixels)};
+    const TapColumns<T, I, Patches<T, I, false>> columns{{x.data<T>(), s}};
+    const MatrixWriter<T> writer{dw.data<T>(), s.y.planes, taps, nullptr};
+    const Tiling t = tiling_of(s.groups, s.y.planes, taps, s.images * pixels, kWidestTile<T>);
     if constexpr (sizeof(I) == 4)  // a depthwise convolution's tiles would be nearly empty
-      if (s.filters * taps >= 32)
+      if (s.y.planes * taps >= 32)
         return launch_tiles<T, kWidestTile<T>>("conv2d_backward_weight", rows, columns, writer, t, x.device());
     launch_dots<T>("conv2d_backward_weight", rows, columns, writer, t, x.device());
   });
