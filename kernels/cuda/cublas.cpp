@@ -31,9 +31,10 @@ std::optional<Layout> layout_of(const Tensor& t) {
     return Layout{true, columns == 1 ? rows : t.stride(2)};
   return {};
 }
-/// The largest power of two up to 256 that divides the address.
+/// The largest power of two that divides the address; 16 bytes are as many as one load moves, so that a view gets the
+/// algorithm of a tensor of its own.
 int alignment_of(const Tensor& t) {
-  return 1 << std::min(std::countr_zero(reinterpret_cast<uintptr_t>(t.raw_data())), 8);
+  return 1 << std::min(std::countr_zero(reinterpret_cast<uintptr_t>(t.raw_data())), 4);
 }
 
 /// All that an algorithm follows from.
@@ -63,18 +64,10 @@ void check(cublasStatus_t status, const Call& call) {
                   " failed in cuBLASLt: ", cublasLtGetStatusString(status), " (", cublasLtGetStatusName(status), ")");
 }
 
-cudaDataType_t data_type(DType dtype) {
-  switch (dtype) {
-    case kFloat64: return CUDA_R_64F;
-    case kFloat16: return CUDA_R_16F;
-    case kBFloat16: return CUDA_R_16BF;
-    default: return CUDA_R_32F;
-  }
-}
+cudaDataType_t data_type(const Problem& p) { return p.dtype == kFloat64 ? CUDA_R_64F : CUDA_R_32F; }
 cublasComputeType_t compute_type(const Problem& p) {
   if (p.dtype == kFloat64) return CUBLAS_COMPUTE_64F;
-  const bool rounded = p.dtype == kFloat32 && p.precision != Float32Precision::highest;
-  return rounded ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  return p.precision == Float32Precision::highest ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32;
 }
 
 /// What cuBLASLt wants to know of one problem, and the algorithm.
@@ -91,6 +84,7 @@ struct Plan {
   }
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
+  bool asked = false;                                     // an algorithm has been looked for
   std::optional<cublasLtMatmulHeuristicResult_t> chosen;  // none: it has no algorithm for this
 };
 
@@ -108,8 +102,8 @@ cublasLtMatrixLayout_t make_layout(cudaDataType_t type, int64_t rows, int64_t co
 }
 
 Plan::Plan(const Problem& p, const Call& call) {
-  const cudaDataType_t type = data_type(p.dtype);
-  check(cublasLtMatmulDescCreate(&operation, compute_type(p), p.dtype == kFloat64 ? CUDA_R_64F : CUDA_R_32F), call);
+  const cudaDataType_t type = data_type(p);
+  check(cublasLtMatmulDescCreate(&operation, compute_type(p), type), call);
   set(CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
   set(CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT, call);
@@ -137,7 +131,8 @@ struct Context {
   std::map<Problem, Plan> plans;
 };
 
-void run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristicResult_t& algorithm, const Call& call,
+/// Whether cuBLASLt has done it: an algorithm that its heuristic names may still refuse.
+bool run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristicResult_t& algorithm, const Call& call,
          const Tensor& c, void* to) {
   Tensor workspace;  // given back in the stream's order
   if (algorithm.workspaceSize > 0)
@@ -146,12 +141,14 @@ void run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristic
   const float one32 = 1, zero32 = 0;
   const bool wide = c.dtype() == kFloat64;
   const gpu::StreamHandle stream = tandem::cuda::current_stream(c.device()).handle();
-  check(cublasLtMatmul(context.handle, plan.operation, wide ? static_cast<const void*>(&one64) : &one32,
-                       call.b.raw_data(), plan.first, call.a.raw_data(), plan.second,
-                       wide ? static_cast<const void*>(&zero64) : &zero32, to, plan.result, to, plan.result,
-                       &algorithm.algo, workspace.defined() ? workspace.raw_data() : nullptr, algorithm.workspaceSize,
-                       reinterpret_cast<cudaStream_t>(stream)),
-        call);
+  const cublasStatus_t status = cublasLtMatmul(
+      context.handle, plan.operation, wide ? static_cast<const void*>(&one64) : &one32, call.b.raw_data(), plan.first,
+      call.a.raw_data(), plan.second, wide ? static_cast<const void*>(&zero64) : &zero32, to, plan.result, to,
+      plan.result, &algorithm.algo, workspace.defined() ? workspace.raw_data() : nullptr, algorithm.workspaceSize,
+      reinterpret_cast<cudaStream_t>(stream));
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return false;
+  check(status, call);
+  return true;
 }
 
 /// The algorithms that the heuristic names, the one it thinks fastest first.
@@ -165,7 +162,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, 
     check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value), call);
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(context.workspace_limit));
-  // Parts of a sum are added as float, in a fixed order; not in half precision, and not where they meet.
+  // Parts of a sum are added in a fixed order, not where they meet.
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<uint32_t>(p.b.alignment));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<uint32_t>(p.a.alignment));
@@ -183,26 +180,25 @@ std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, 
   return found;
 }
 
-/// The fastest of them, by three runs each after one, into memory of its own.
-cublasLtMatmulHeuristicResult_t fastest(const Context& context, const Plan& plan,
-                                        const std::vector<cublasLtMatmulHeuristicResult_t>& found, const Call& call,
-                                        const Tensor& c) {
+/// The fastest of them that runs, by three runs each after one, into memory of its own.
+std::optional<cublasLtMatmulHeuristicResult_t> fastest(const Context& context, const Plan& plan,
+                                                       const std::vector<cublasLtMatmulHeuristicResult_t>& found,
+                                                       const Call& call, const Tensor& c) {
   const Tensor scratch = core::empty(c.sizes(), c.dtype(), c.device());
   const tandem::cuda::Stream stream = tandem::cuda::current_stream(c.device());
   float best_time = INFINITY;
-  size_t best = 0;
-  for (size_t i = 0; i < found.size(); ++i) {
+  std::optional<cublasLtMatmulHeuristicResult_t> best;
+  for (const cublasLtMatmulHeuristicResult_t& each : found) {
+    if (!run(context, plan, each, call, c, scratch.raw_data())) continue;
     tandem::cuda::Event start(true), end(true);
-    for (int round = 0; round < 4; ++round) {
-      if (round == 1) start.record(stream);
-      run(context, plan, found[i], call, c, scratch.raw_data());
-    }
+    start.record(stream);
+    for (int round = 0; round < 3; ++round) run(context, plan, each, call, c, scratch.raw_data());
     end.record(stream);
     end.synchronize();
     const float time = start.elapsed_time(end);
-    if (time < best_time) best = i, best_time = time;
+    if (time < best_time) best = each, best_time = time;
   }
-  return found[best];
+  return best;
 }
 
 }  // namespace
@@ -211,9 +207,9 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
   const Call call{a, b};
   const int64_t batch = c.size(0), k = a.size(2);
   const std::optional<Layout> a_layout = layout_of(a), b_layout = layout_of(b);
-  if (c.numel() == 0 || k == 0 || batch > INT32_MAX || !is_floating_point(c.dtype()) || !a_layout || !b_layout)
-    return false;
-  if (a.dtype() != c.dtype() || b.dtype() != c.dtype() || a.device() != c.device() || b.device() != c.device())
+  if (c.numel() == 0 || k == 0 || batch > INT32_MAX || !a_layout || !b_layout) return false;
+  if ((c.dtype() != kFloat32 && c.dtype() != kFloat64) || a.dtype() != c.dtype() || b.dtype() != c.dtype() ||
+      a.device() != c.device() || b.device() != c.device())
     return false;
   const RankContext& rank = RankContext::current();
   const Problem problem{c.dtype(),
@@ -230,20 +226,24 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
   const gpu::DeviceGuard guard(c.device().index());
   Context& context = HandlePool<Context>::of_this_thread(c.device());
   auto at = context.plans.find(problem);
-  const bool made = at == context.plans.end();
-  if (made) {
+  if (at == context.plans.end()) {
     if (context.plans.size() >= 4096) context.plans.clear();  // a program whose shapes never repeat
     at = context.plans.try_emplace(problem, problem, call).first;
   }
   Plan& plan = at->second;
   if (bias.defined()) plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data(), call);
-  if (made) {
+  if (!plan.asked) {
     const auto found = candidates(context, plan, problem, problem.deterministic ? 1 : 8, call);
-    if (!found.empty()) plan.chosen = problem.deterministic ? found[0] : fastest(context, plan, found, call, c);
+    if (!problem.deterministic)
+      plan.chosen = fastest(context, plan, found, call, c);
+    else if (!found.empty())
+      plan.chosen = found[0];
+    plan.asked = true;
   }
   if (!plan.chosen) return false;
-  run(context, plan, *plan.chosen, call, c, c.raw_data());
-  return true;
+  if (run(context, plan, *plan.chosen, call, c, c.raw_data())) return true;
+  plan.chosen.reset();
+  return false;
 }
 
 }  // namespace tandem::kernels::cuda

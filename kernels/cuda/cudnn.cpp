@@ -41,21 +41,24 @@ void check(cudnnStatus_t status, const Call& call) {
                   call.w.sizes(), " to ", call.y.sizes(), " in ", call.x.dtype(), " on ", call.x.device(),
                   " failed in cuDNN: ", cudnnGetErrorString(status));
 }
-/// What a version of cuDNN says of a case that it does not serve; the newer ones have a number for each reason.
+/// Whether cuDNN says that it does not serve the case. Since version 9 each reason has a number; those that tell of an
+/// installation which is not whole are errors: our own kernels would hide them for good.
 bool refused(cudnnStatus_t status) {
-  return status >= CUDNN_STATUS_NOT_SUPPORTED && status < CUDNN_STATUS_NOT_SUPPORTED + 1000;
+#if CUDNN_MAJOR >= 9
+  switch (status) {
+    case CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER:
+    case CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART:
+    case CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING:
+    case CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE: return false;
+    default: return CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED;
+  }
+#else
+  return status == CUDNN_STATUS_NOT_SUPPORTED;
+#endif
 }
 
-cudnnDataType_t data_type(DType dtype) {
-  switch (dtype) {
-    case kFloat64: return CUDNN_DATA_DOUBLE;
-    case kFloat16: return CUDNN_DATA_HALF;
-    case kBFloat16: return CUDNN_DATA_BFLOAT16;
-    default: return CUDNN_DATA_FLOAT;
-  }
-}
+cudnnDataType_t data_type(const Problem& p) { return p.dtype == kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT; }
 cudnnMathType_t math_type(const Problem& p) {
-  if (is_half(p.dtype)) return CUDNN_TENSOR_OP_MATH;
   return p.precision == Float32Precision::highest ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
 /// Algorithms by pass, the best first. All sum in a fixed order: of cuDNN's, backward-data's number 0 and
@@ -82,12 +85,13 @@ struct Plan {
   cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
   cudnnFilterDescriptor_t w = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;
+  bool asked = false;            // an algorithm has been looked for
   std::optional<int> algorithm;  // none: it has none for this
   size_t workspace_bytes = 0;
 };
 
 Plan::Plan(const Problem& p, const Call& call) {
-  const cudnnDataType_t type = data_type(p.dtype);
+  const cudnnDataType_t type = data_type(p);
   const auto tensor = [&](cudnnTensorDescriptor_t& descriptor, int n, int c, int h, int width) {
     check(cudnnCreateTensorDescriptor(&descriptor), call);
     check(cudnnSetTensor4dDescriptor(descriptor, CUDNN_TENSOR_NCHW, type, n, c, h, width), call);
@@ -102,8 +106,7 @@ Plan::Plan(const Problem& p, const Call& call) {
   check(cudnnCreateConvolutionDescriptor(&convolution), call);
   check(cudnnSetConvolution2dDescriptor(convolution, pair(s.padding, 0), pair(s.padding, 1), pair(s.stride, 0),
                                         pair(s.stride, 1), pair(s.dilation, 0), pair(s.dilation, 1),
-                                        CUDNN_CROSS_CORRELATION,
-                                        p.dtype == kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT),
+                                        CUDNN_CROSS_CORRELATION, type),
         call);
   check(cudnnSetConvolutionGroupCount(convolution, static_cast<int>(s.groups)), call);
   check(cudnnSetConvolutionMathType(convolution, math_type(p)), call);
@@ -137,11 +140,13 @@ cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, Pass pass, i
 }
 
 /// By the rule: the first that cuDNN has for this within the limit.
-void choose(cudnnHandle_t handle, Plan& plan, const Problem& p) {
+void choose(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call) {
   for (int algorithm : rule(p.pass)) {
     size_t bytes = 0;
-    if (ask_workspace(handle, plan, p.pass, algorithm, bytes) != CUDNN_STATUS_SUCCESS || bytes > kWorkspaceLimit)
-      continue;
+    const cudnnStatus_t status = ask_workspace(handle, plan, p.pass, algorithm, bytes);
+    if (refused(status)) continue;
+    check(status, call);
+    if (bytes > kWorkspaceLimit) continue;
     plan.algorithm = algorithm;
     plan.workspace_bytes = bytes;
     return;
@@ -154,14 +159,21 @@ Tensor workspace_of(size_t bytes, Device device) {
 void* data_or_null(const Tensor& t) { return t.defined() ? t.raw_data() : nullptr; }
 
 /// By trying: each that cuDNN has runs once and is timed; what it writes is written again by the call itself.
+/// By the rule where there is no memory for that, or nothing was found.
 void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call) {
-  constexpr int kMost = 8;
-  const Tensor space = workspace_of(kWorkspaceLimit, call.x.device());
+  constexpr int kMost = 16;  // algorithms, each with and without TF32
+  Tensor space;
+  try {
+    space = workspace_of(kWorkspaceLimit, call.x.device());
+  } catch (const OutOfMemoryError&) {
+    return choose(handle, plan, p, call);
+  }
   const auto take = [&](cudnnStatus_t status, int count, const auto* results) {
     if (refused(status)) return;
     check(status, call);
     for (int i = 0; i < count; ++i) {  // the fastest first
       if (results[i].status != CUDNN_STATUS_SUCCESS) continue;
+      if (math_type(p) == CUDNN_FMA_MATH && results[i].mathType != CUDNN_FMA_MATH) continue;  // would round to TF32
       plan.algorithm = results[i].algo;
       plan.workspace_bytes = results[i].memory;
       check(cudnnSetConvolutionMathType(plan.convolution, results[i].mathType), call);
@@ -189,6 +201,7 @@ void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call
                                                       &count, results, space.raw_data(), kWorkspaceLimit);
     take(status, count, results);
   }
+  if (!plan.algorithm) choose(handle, plan, p, call);
 }
 
 cudnnStatus_t run(cudnnHandle_t handle, const Plan& plan, Pass pass, const Call& call) {
@@ -233,7 +246,7 @@ std::optional<std::array<int, 4>> sizes_of(const Tensor& t) {
 
 bool convolution(Pass pass, const Call& call, const Tensor& bias, const ConvShape& shape) {
   const auto x = sizes_of(call.x), w = sizes_of(call.w), y = sizes_of(call.y);
-  if (!x || !w || !y || !is_floating_point(call.x.dtype())) return false;
+  if (!x || !w || !y || (call.x.dtype() != kFloat32 && call.x.dtype() != kFloat64)) return false;
   if (call.w.dtype() != call.x.dtype() || call.y.dtype() != call.x.dtype()) return false;
   const RankContext& rank = RankContext::current();
   const Device device = call.x.device();
@@ -246,12 +259,15 @@ bool convolution(Pass pass, const Call& call, const Tensor& bias, const ConvShap
   if (at == context.plans.end()) {
     if (context.plans.size() >= 4096) context.plans.clear();  // a program whose shapes never repeat
     at = context.plans.try_emplace(problem, problem, call).first;
-    if (problem.deterministic)
-      choose(context.handle, at->second, problem);
-    else
-      search(context.handle, at->second, problem, call);
   }
   Plan& plan = at->second;
+  if (!plan.asked) {
+    if (problem.deterministic)
+      choose(context.handle, plan, problem, call);
+    else
+      search(context.handle, plan, problem, call);
+    plan.asked = true;
+  }
   if (!plan.algorithm) return false;
   const cudnnStatus_t status = run(context.handle, plan, pass, call);
   if (refused(status)) {
