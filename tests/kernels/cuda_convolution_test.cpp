@@ -1,4 +1,4 @@
-// Our own convolutions on the GPU against the sums that define them.
+// Convolutions on the GPU, our own and the library's, against the sums that define them.
 #include "tandem/kernels/cuda/own.h"
 #include "tandem/tests/kernels/conv_sums.h"
 #include "tandem/tests/kernels/cuda_tensors.h"
@@ -27,13 +27,14 @@ const ConvCase kConvs[] = {
 struct Result {
   Tensor y, dx, dw;
 };
-Result run(const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& dy) {
+Result run(bool own, const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& dy) {
   const auto garbage = [](const Tensor& like) { return to_gpu(full(like.sizes(), std::nan(""), like.dtype())); };
   Tensor y = garbage(dy), dx = garbage(x), dw = garbage(w);
   const Tensor gpu_x = to_gpu(x), gpu_w = to_gpu(w), gpu_dy = to_gpu(dy);
-  kernels::cuda::own_conv2d(gpu_x, gpu_w, bias.defined() ? to_gpu(bias) : bias, c.shape, y);
-  kernels::cuda::own_conv2d_backward_input(gpu_dy, gpu_w, c.shape, dx);
-  kernels::cuda::own_conv2d_backward_weight(gpu_dy, gpu_x, c.shape, dw);
+  namespace there = kernels::cuda;
+  (own ? there::own_conv2d : there::conv2d)(gpu_x, gpu_w, bias.defined() ? to_gpu(bias) : bias, c.shape, y);
+  (own ? there::own_conv2d_backward_input : there::conv2d_backward_input)(gpu_dy, gpu_w, c.shape, dx);
+  (own ? there::own_conv2d_backward_weight : there::conv2d_backward_weight)(gpu_dy, gpu_x, c.shape, dw);
   return {to_cpu(y), to_cpu(dx), to_cpu(dw)};
 }
 
@@ -48,10 +49,16 @@ TEST_CASE("a convolution on the GPU and its two gradients are the sums that defi
       CAPTURE(&c - kConvs, dtype);
       const Tensor x = randn(c.x_sizes(), dtype), w = randn(c.w_sizes(), dtype),
                    bias = with_bias ? randn({c.filters}, dtype) : Tensor(), dy = randn(c.y_sizes(), dtype);
-      const Result got = run(c, x, w, bias, dy), again = run(c, x, w, bias, dy);
-      require_sums(c, x, w, bias, dy, got.y, got.dx, got.dw);
-      REQUIRE(same_bits(got.y, again.y));
-      REQUIRE(same_bits(got.dx, again.dx));
-      REQUIRE(same_bits(got.dw, again.dw));
+      for_each_server([&](bool own) {
+        const Result got = run(own, c, x, w, bias, dy), again = run(own, c, x, w, bias, dy);
+        // Those that a search finds may go through transforms, which round numbers larger than the terms, and add up
+        // where blocks meet.
+        const bool sums = are_deterministic_algorithms_enabled();
+        require_sums(c, x, w, bias, dy, got.y, got.dx, got.dw, sums ? 5 : 500);
+        if (!sums) return;
+        REQUIRE(same_bits(got.y, again.y));
+        REQUIRE(same_bits(got.dx, again.dx));
+        REQUIRE(same_bits(got.dw, again.dw));
+      });
     }
 }

@@ -1,7 +1,8 @@
-// Our own products of matrices on the GPU against the sum that defines them, in double.
+// Products of matrices on the GPU, our own and the library's, against the sum that defines them, in double.
 #include <vector>
 
 #include "tandem/kernels/cuda/own.h"
+#include "tandem/kernels/matmul.h"
 #include "tandem/tests/kernels/cuda_tensors.h"
 
 using namespace tandem;
@@ -69,21 +70,24 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
         CAPTURE(c.batch, c.m, c.n, c.k, dtype, a_turned, b_turned, biased, a_repeats, b_repeats);
         const Tensor left = laid_out(a, a_turned, a_repeats), right = laid_out(b, b_turned, b_repeats);
         const Tensor row = biased ? to_gpu(bias) : Tensor();
-        Tensor y = core::empty({c.batch, c.m, c.n}, dtype, kCUDA), again = core::empty(y.sizes(), dtype, kCUDA);
-        kernels::cuda::own_matmul(left, right, row, y);
-        kernels::cuda::own_matmul(left, right, row, again);
-        const Tensor got = to_cpu(y);
-        REQUIRE(same_bits(got, to_cpu(again)));
-        // k roundings, each of a sum that grows like sqrt(k): together a part of the terms' sum, not k times it.
-        const double unit = dtype == kFloat32 ? 6e-8 : 1.2e-16;
-        double worst = 0;
-        for (int64_t i = 0; i < got.numel(); ++i) {
-          Sum want = product_at(a, b, c, i, a_repeats, b_repeats);
-          if (biased) want.value += at(bias, i % c.n), want.size += std::abs(at(bias, i % c.n));
-          const double error = std::abs(at(got, i) - want.value);
-          worst = std::max(worst, error == 0 ? 0 : error / want.size);
-        }
-        REQUIRE(worst <= 5 * unit);
+        for_each_server([&](bool own) {
+          const auto multiply = own ? kernels::cuda::own_matmul : kernels::cuda::matmul;
+          Tensor y = core::empty({c.batch, c.m, c.n}, dtype, kCUDA), again = core::empty(y.sizes(), dtype, kCUDA);
+          multiply(left, right, row, y);
+          multiply(left, right, row, again);
+          const Tensor got = to_cpu(y);
+          REQUIRE(same_bits(got, to_cpu(again)));
+          // k roundings, each of a sum that grows like sqrt(k): together a part of the terms' sum, not k times it.
+          const double unit = dtype == kFloat32 ? 6e-8 : 1.2e-16;
+          double worst = 0;
+          for (int64_t i = 0; i < got.numel(); ++i) {
+            Sum want = product_at(a, b, c, i, a_repeats, b_repeats);
+            if (biased) want.value += at(bias, i % c.n), want.size += std::abs(at(bias, i % c.n));
+            const double error = std::abs(at(got, i) - want.value);
+            worst = std::max(worst, error == 0 ? 0 : error / want.size);
+          }
+          REQUIRE(worst <= 5 * unit);
+        });
       }
     }
 }
@@ -93,12 +97,15 @@ TEST_CASE("a product of many tiles takes the widest, and gives every element its
   // 128 tiles of 128 x 128, the last of each row and column not full; whole numbers, so that sums are exact.
   const ProductCase c{1, 1925, 905, 2};
   const Tensor a = randint(-3, 4, {1, c.m, c.k}).to(kFloat32), b = randint(-3, 4, {1, c.k, c.n}).to(kFloat32);
-  Tensor y = core::empty({1, c.m, c.n}, kFloat32, kCUDA);
-  kernels::cuda::own_matmul(laid_out(a, true, false), laid_out(b, true, false), {}, y);
-  const Tensor got = to_cpu(y);
-  int64_t wrong = 0;
-  for (int64_t i = 0; i < got.numel(); ++i) wrong += at(got, i) != product_at(a, b, c, i, false, false).value;
-  REQUIRE(wrong == 0);
+  for_each_server([&](bool own) {
+    Tensor y = core::empty({1, c.m, c.n}, kFloat32, kCUDA);
+    (own ? kernels::cuda::own_matmul : kernels::cuda::matmul)(laid_out(a, true, false), laid_out(b, true, false), {},
+                                                              y);
+    const Tensor got = to_cpu(y);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < got.numel(); ++i) wrong += at(got, i) != product_at(a, b, c, i, false, false).value;
+    REQUIRE(wrong == 0);
+  });
 }
 
 TEST_CASE("linear adds its bias to every row, wherever it lies and whoever multiplies", "[cuda][matmul]") {

@@ -31,4 +31,18 @@ inline Tensor to_device(const Tensor& x, Device device) {
 inline Tensor to_gpu(const Tensor& x) { return to_device(x, kCUDA); }
 inline Tensor to_cpu(const Tensor& x) { return to_device(x, kCPU); }
 
+/// Calls check(own) with true for our own kernels; then with false for what the dispatch takes, cuBLASLt or cuDNN where
+/// the build has them, first by the rule and then by the search (deterministic algorithms off). The emulated device has
+/// neither: it would be our own once more.
+template <class Check> void for_each_server(Check check) {
+  check(true);
+  if (TANDEM_TEST_EMULATED) return;
+  for (const bool deterministic : {true, false}) {
+    const RankContextGuard guard(RankContext::current());
+    use_deterministic_algorithms(deterministic);
+    CAPTURE(deterministic);
+    check(false);
+  }
+}
+
 }  // namespace tandem::test
