@@ -50,10 +50,16 @@ std::string output_of(const std::string& command) {
   }
   return text.substr(0, text.find('\n'));
 }
+/// Of the sources; where they are no git repository, what the file benchmarks/commit says.
 std::string commit() {
   const std::string git = "git -C '" TANDEM_SOURCE_FOLDER "' ";
-  const std::string head = output_of(git + "rev-parse HEAD");
-  return head.empty() || output_of(git + "status --porcelain -uno").empty() ? head : head + " with changes";
+  std::string head = output_of(git + "rev-parse HEAD");
+  if (head.empty()) {
+    std::ifstream file(TANDEM_SOURCE_FOLDER "/benchmarks/commit");
+    std::getline(file, head);
+    return head;
+  }
+  return output_of(git + "status --porcelain -uno").empty() ? head : head + " with changes";
 }
 std::string openblas_version() {
 #if TANDEM_HAS_OPENBLAS

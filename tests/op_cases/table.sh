@@ -23,16 +23,16 @@ reports=$1 benchmarks=${2:-}
 } | grep -vx name | sort -u >"${TMPDIR:-/tmp}/tandem_ops.$$"
 trap 'rm -f "${TMPDIR:-/tmp}/tandem_ops.$$"' EXIT
 
-# What a GPU has been seen to do: "# DATE ...", then lines of a report ("row gpu").
+# What a GPU has been seen to do: "# DATE ...", then lines of a report ("row cuda").
 gpu=() gpu_date=
 if [ -e "$root/benchmarks/results/gpu_ops.txt" ]; then
   gpu=("$root/benchmarks/results/gpu_ops.txt")
   gpu_date=$(sed -nE '1s/^# ([0-9-]+).*/\1/p' "${gpu[0]}")
 fi
 compgen -G "$reports/*" >/dev/null || { echo "no reports in $reports; run the tests named 'ops:' first" >&2; exit 2; }
-awk -v with_benchmarks="${benchmarks:+1}" '
+awk -v with_benchmarks="${benchmarks:+1}" -v gpu_date="$gpu_date" '
   BEGIN {
-    split("float64 float32 float16 bfloat16 integers gradcheck gradgradcheck fixture strided empty threads cuda_kernel emulated gpu benchmark", column, " ")
+    split("float64 float32 float16 bfloat16 integers gradcheck gradgradcheck fixture strided empty threads cuda_kernel emulated cuda benchmark", column, " ")
     split("f64 f32 f16 bf16 int gradcheck gradgradcheck fixture strided empty threads CUDA emulated GPU benchmark", title, " ")
     columns = with_benchmarks ? 15 : 14
     title[14] = gpu_date == "" ? "GPU" : "GPU:" gpu_date
@@ -41,8 +41,8 @@ awk -v with_benchmarks="${benchmarks:+1}" '
   # Why an op that was checked nowhere has an empty cell. A kernel without a twin for CUDA is a link error.
   function default_reason(col) {
     if (col == "cuda_kernel") return with_cuda ? "made of other ops, no kernel of its own" : "a build without CUDA"
-    if (col == "emulated" && !with_cuda) return "a build without CUDA"
-    if (col == "gpu" && gpu_date == "") return "no results of a GPU yet (benchmarks/gpu_report.sh makes them)"
+    if (col == "emulated" && !any[col]) return "a build without the emulated device"
+    if (col == "cuda" && !any[col]) return "no results of a GPU yet (benchmarks/gpu_report.sh makes them)"
     return ""
   }
   function set_reason(op, col, why) { reason[op, col] = why }
@@ -62,7 +62,7 @@ awk -v with_benchmarks="${benchmarks:+1}" '
   }
   {
     if ($2 == "cuda_kernel") { with_cuda = 1; done[$1, $2]; next }
-    op = op_of($1); ops[op]; seen[op]
+    op = op_of($1); ops[op]; seen[op]; any[$2] = 1
     if (NF == 2) done[op, $2]
     else { why = $0; sub(/^[^ ]+ +[^ ]+ +/, "", why); if (why !~ /^large:/) set_reason(op, $2, why) }
   }
@@ -103,4 +103,4 @@ awk -v with_benchmarks="${benchmarks:+1}" '
     if (bad) { printf "\n%d holes:\n%s", bad, holes; exit 1 }
     printf "\n%d ops, no hole without a reason\n", count
   }
-' benchmark_file="$benchmarks" gpu_date="$gpu_date" "${TMPDIR:-/tmp}/tandem_ops.$$" "$here/holes.txt" ${benchmarks:+"$benchmarks"} "${gpu[@]}" "$reports"/*
+' benchmark_file="$benchmarks" "${TMPDIR:-/tmp}/tandem_ops.$$" "$here/holes.txt" ${benchmarks:+"$benchmarks"} "${gpu[@]}" "$reports"/*
