@@ -11,6 +11,7 @@ import sys
 import time
 
 import torch
+import torch._dynamo
 import torch.nn.functional as F
 
 from torch_models import Lenet, fashion_cnn, mlp
@@ -31,14 +32,16 @@ def inputs(shapes, positive=False):
 
 
 def compiled(work):
-    return torch.compile(work) if MODE == "compiled" else work
+    """In mode compiled: for these shapes, and whole, so that what cannot be is an error and not eager in part. Only an
+    optimizer's step asks for a break itself, before its update."""
+    whole = not isinstance(getattr(work, "__self__", None), torch.optim.Optimizer)
+    return torch.compile(work, dynamic=False, fullgraph=whole) if MODE == "compiled" else work
 
 
 def forward(op, positive=False):
     def prepare(shapes):
-        op_ = compiled(lambda *x: op(*x))
         x = inputs(shapes, positive)
-        return lambda: op_(*x)
+        return lambda: op(*x)
     return prepare
 
 
@@ -69,12 +72,12 @@ def overhead_grad(shapes):
 
 def overhead_backward(shapes):
     leaves = [values(shapes[0]).requires_grad_() for _ in range(3)]
-    a, b, c = leaves
+    run = compiled(lambda a, b, c: (a * b + c).sum())
 
     def call():
         for x in leaves:
             x.grad = None
-        (a * b + c).sum().backward()
+        run(*leaves).backward()
     return call
 
 
@@ -272,13 +275,13 @@ def train_step(make_model, make_optimizer, loss, make_target):
     def prepare(shapes):
         model, x = make_model().to(memory_format=LAYOUT), inputs(shapes)[0]
         optimizer, target = make_optimizer(model.parameters()), make_target(shapes[0][0])
-        network = compiled(model)
+        run, update = compiled(lambda x, target: loss(model(x), target)), compiled(optimizer.step)
 
         def step():
             optimizer.zero_grad()
-            value = loss(network(x), target)
+            value = run(x, target)
             value.backward()
-            optimizer.step()
+            update()
             return value
 
         def call():
@@ -365,6 +368,8 @@ def answer(words, ready):
         torch.manual_seed(0)
         try:
             call = CASES[name]([tuple(int(n) for n in sizes.split("x")) for sizes in shapes.split(",")])
+            if "backward" not in name and "train_step" not in name:  # those compile what they can, where they are made
+                call = compiled(call)
             for _ in range(3):
                 call()
             if MODE == "graphs":
@@ -395,6 +400,8 @@ def main():
     parser.add_argument("--precision", choices=("highest", "high", "medium"), default="highest")
     options = parser.parse_args()
     MODE = options.mode
+    if MODE == "compiled":  # many cases share a line of this file, and each is compiled for itself
+        torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 1 << 20
     torch.set_default_device(options.device)
     torch.set_float32_matmul_precision(options.precision)
     torch.backends.cudnn.allow_tf32 = options.precision != "highest"
