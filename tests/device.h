@@ -4,7 +4,7 @@
 
 namespace tandem::test {
 
-/// What TANDEM_TEST_DEVICE says, or the CPU.
+/// What TANDEM_TEST_DEVICE says, or the CPU. Without the GPU that it names, the program ends as skipped.
 Device test_device();
 
 }  // namespace tandem::test

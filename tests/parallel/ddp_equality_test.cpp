@@ -43,9 +43,9 @@ struct Job {
   DType dtype = kFloat32;
   bool train = true;
   double bucket_mb = 25;
-  bool apart = true;  // of GPUs: each rank has one of its own
+  bool apart = true;  // of GPUs: each rank has one of its own, as far as they go
   /// Of a rank; virtual CPU devices are all the first.
-  Device device(int rank = 0) const { return Device(type, type == kCUDA && apart ? rank : 0); }
+  Device device(int rank = 0) const { return type == kCUDA ? test::nth_gpu(apart ? rank : 0) : Device(kCPU); }
 };
 /// A type of device, and a backend for it.
 Job job_on(const std::pair<DeviceType, std::string>& where) {
@@ -56,7 +56,8 @@ Job job_on(const std::pair<DeviceType, std::string>& where) {
 std::vector<std::pair<DeviceType, std::string>> everywhere() {
   std::vector<std::pair<DeviceType, std::string>> all;
   for (const DeviceType type : test::device_types())
-    for (const std::string& backend : test::backends(type)) all.emplace_back(type, backend);
+    for (const std::string& backend : test::backends(type))
+      if (backend != "nccl" || cuda::device_count() >= 4) all.emplace_back(type, backend);  // a GPU for each rank
   return all;
 }
 template <class Net> Net make_net(const Job& job, int rank = 0) {

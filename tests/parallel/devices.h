@@ -2,24 +2,28 @@
 #pragma once
 #include <vector>
 
+#include "tandem/core/cuda.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::test {
 
-/// The CPU, and GPUs where there are four: emulated ones, as a rule.
+/// The CPU, and GPUs where there are any.
 inline std::vector<DeviceType> device_types() {
-  if (cuda::device_count() >= 4) return {kCPU, kCUDA};
+  if (cuda::is_available()) return {kCPU, kCUDA};
   return {kCPU};
 }
+/// GPU number i of a job: jobs larger than what is there share.
+inline Device nth_gpu(int i) { return Device(kCUDA, i % cuda::device_count()); }
 
 /// Emulated GPUs under a sanitizer take some hundred times as long: there, tests take the least that has all parts.
 constexpr bool kSlowGpus = TANDEM_TEST_EMULATED && TANDEM_TEST_SANITIZED;
 
-/// As many devices as it says, for as long as it lives: virtual ones of the CPU, or the first GPUs.
+/// As many devices as it says, for as long as it lives: virtual ones of the CPU, or the first GPUs, again from the
+/// first where there are fewer.
 struct Devices {
   explicit Devices(int count, DeviceType type = kCPU) : before(cpu_device_count()) {
     if (type == kCPU) set_cpu_device_count(count);
-    for (int i = 0; i < count; ++i) list.emplace_back(type, i);
+    for (int i = 0; i < count; ++i) list.push_back(type == kCUDA ? test::nth_gpu(i) : Device(kCPU, i));
   }
   ~Devices() { set_cpu_device_count(before); }
   Devices(const Devices&) = delete;
