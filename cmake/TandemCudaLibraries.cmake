@@ -26,7 +26,7 @@ macro(tandem_find_cuda_library name header)
       set(TANDEM_HAS_${name} ON)
     elseif(TANDEM_WITH_${name} STREQUAL "ON")
       message(FATAL_ERROR "TANDEM_WITH_${name}=ON, but ${header} and its library were not found in the toolkit, in the "
-                          "system's folders or in Python's nvidia wheels; ./run setup --cuda brings them")
+                          "system's folders or in Python's nvidia wheels; docs/cuda_build.md says more")
     endif()
   endif()
 endmacro()
