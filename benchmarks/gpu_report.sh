@@ -2,12 +2,13 @@
 # gpu_report.sh [PART...]: builds Tandem for this machine's GPU, tests it there, runs the sanitizer's tools on the
 # tests, and measures it. Without a part: all of them. A call ends by itself when its time is up, and the next goes on:
 # what became of each test and table is noted under $TANDEM_REPORT/notes, and none is repeated before the build has
-# changed or its note is deleted. The build comes first in every call, and leaves out what does not compile.
+# changed (or its note is deleted and its part named). The build comes first in every call, and leaves out what does not
+# compile.
 #
 # It needs a C++ compiler, CMake, Ninja and CUDA's toolkit, zlib with its library, and as headers CLI11, nlohmann-json
-# and Catch2 (one file will do): where they are not installed, name their folders in CMAKE_PREFIX_PATH. Of PyTorch it
-# needs a Python that has it (TANDEM_PEERS_PYTHON, or python3). Where the sources are no git repository, the file
-# benchmarks/commit says which commit they are. Environment:
+# and Catch2 (catch2/catch.hpp alone will do): where they are not installed, name the folders above their include/ and
+# lib/ in CMAKE_PREFIX_PATH. Of PyTorch it needs a Python that has it (TANDEM_PEERS_PYTHON, or python3). Where the
+# sources are no git repository, the file benchmarks/commit says which commit they are. Environment:
 #   TANDEM_REPORT         folder for logs and notes (build/gpu_report)
 #   TANDEM_CMAKE_OPTIONS  more options for CMake
 #   TANDEM_CALL_SECONDS   how long a call may take (520)
@@ -95,7 +96,7 @@ build() {
     exit 4 ;;
   esac
   if [ $status != 0 ]; then
-    grep -E '^FAILED|error' "$report/build.log" | head -n 20
+    grep -E '^FAILED| error:' "$report/build.log" | head -n 20
     for program in $(programs); do  # what could not be built anew must not run as it was
       cmake --build $build --target "${program#"$build/"}" -- -n | grep -q 'no work to do' && continue
       rm "$program"
@@ -248,7 +249,7 @@ summary() {
   } >benchmarks/results/gpu_tests.json
   for family in "${families[@]}"; do fresh "tests-ops-$family" || return 0; done
   {
-    echo "# $(date -u -r "$report/notes/tests-ops-view" +%F), commit $(commit): the rows of ops_test that passed on a GPU"
+    echo "# $(date -u -r "$report/notes/tests-ops-view" +%F), commit $(commit): rows of ops_test that passed on a GPU"
     cat "$report"/ops/*
   } >benchmarks/results/gpu_ops.txt
 }
@@ -263,7 +264,7 @@ for part in "${wanted[@]}"; do
 done
 build
 for part in "${wanted[@]}"; do
-  if [ "$part" = build ] || fresh "part-$part"; then continue; fi
+  if [ "$part" = build ] || { [ $# = 0 ] && fresh "part-$part"; }; then continue; fi
   has_gpu || {
     say "no GPU: $part needs one; stopped here"
     exit 3
