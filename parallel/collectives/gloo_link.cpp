@@ -19,14 +19,15 @@ constexpr char kLeaving[] = "destroy_process_group";
 /// Our store as Gloo's rendezvous sees it.
 class GlooStore final : public gloo::rendezvous::Store {
  public:
-  GlooStore(StoreClient& store, std::string prefix, Deadline deadline)
-      : store_(store), prefix_(std::move(prefix)), deadline_(deadline) {}
+  GlooStore(StoreClient& store, std::string group, Deadline deadline)
+      : store_(store), group_(std::move(group)), prefix_(group_ + "/gloo "), deadline_(deadline) {}
   void set(const std::string& key, const std::vector<char>& data) override {
     store_.set(prefix_ + key, std::string(data.begin(), data.end()));
   }
   std::vector<char> get(const std::string& key) override {
-    const std::string value = store_.get(prefix_ + key, left_until(deadline_));
-    return {value.begin(), value.end()};
+    const auto value = find_unless_failed(store_, group_, prefix_ + key, deadline_);
+    TANDEM_CHECK_AS(DistributedError, value.has_value(), "the key '", prefix_, key, "' was not set in time");
+    return {value->begin(), value->end()};
   }
   void wait(const std::vector<std::string>& keys) override {
     for (const std::string& key : keys) get(key);
@@ -35,8 +36,8 @@ class GlooStore final : public gloo::rendezvous::Store {
 
  private:
   StoreClient& store_;
-  std::string prefix_;
-  Deadline deadline_;
+  const std::string group_, prefix_;
+  const Deadline deadline_;
 };
 
 /// Without the place in Gloo's sources that its messages begin with.
@@ -102,7 +103,7 @@ void GlooLink::connect() {
     auto device = gloo::transport::tcp::CreateDevice(attr);
     auto context = std::make_shared<gloo::rendezvous::Context>(rank_, size_);
     context->setTimeout(std::max(timeout_ / 5, milliseconds(1)));  // it waits five times as long for a connection
-    GlooStore store(*store_, key("gloo "), after(timeout_));
+    GlooStore store(*store_, name_, after(timeout_));
     context->connectFullMesh(store, device);
     context->setTimeout(timeout_);
     context_ = std::move(context);

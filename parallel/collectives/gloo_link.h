@@ -68,7 +68,6 @@ class GlooLink {
   std::string first_cause(const std::string& own, std::chrono::milliseconds patience);
   /// Closes all connections, so that every wait here and there ends.
   void cut();
-  std::string key(const std::string& what) const { return name_ + "/" + what; }
 
   int rank_, size_;
   std::shared_ptr<StoreClient> store_;

@@ -67,9 +67,19 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
 
 std::string failure_key(const std::string& group) { return group + "/failure"; }
 
+std::optional<std::string> find_unless_failed(StoreClient& store, const std::string& group, const std::string& key,
+                                              Deadline deadline) {
+  using std::chrono::milliseconds;
+  for (;;) {
+    if (auto value = store.find(key, std::min(left_until(deadline), milliseconds(50)))) return value;
+    for (const std::string& failed : {std::string(kFailureKey), failure_key(group)})
+      if (const auto failure = store.find(failed, milliseconds(0))) throw DistributedError(*failure);
+    if (Clock::now() >= deadline) return {};
+  }
+}
+
 void wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
                         std::chrono::milliseconds timeout) {
-  using std::chrono::milliseconds;
   const Deadline deadline = after(timeout);
   const auto rank_text = [](int r) { return "rank " + std::to_string(r); };
   std::random_device random;
@@ -81,13 +91,10 @@ void wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, 
   if (store.set_once(group + "/" + rank_text(rank), mine) != mine)
     refuse("there are two processes of " + rank_text(rank) + "; each needs a RANK of its own");
   for (int r = 0; r < size; ++r) {
-    std::optional<std::string> theirs;
-    while (!(theirs = store.find(group + "/" + rank_text(r), std::min(left_until(deadline), milliseconds(100))))) {
-      if (const auto failure = store.find(failure_key(group), milliseconds(0))) throw DistributedError(*failure);
-      if (Clock::now() >= deadline)
-        refuse(rank_text(r) + " of " + std::to_string(size) + " did not come within " +
-               std::to_string(timeout.count()) + " ms");
-    }
+    const auto theirs = find_unless_failed(store, group, group + "/" + rank_text(r), deadline);
+    if (!theirs)
+      refuse(rank_text(r) + " of " + std::to_string(size) + " did not come within " + std::to_string(timeout.count()) +
+             " ms");
     const std::string count = theirs->substr(0, theirs->find(' '));
     if (count != std::to_string(size))
       refuse("the ranks count differently: " + rank_text(rank) + " says that there are " + std::to_string(size) + ", " +

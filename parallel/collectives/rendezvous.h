@@ -28,6 +28,11 @@ constexpr char kFailureKey[] = "failure";
 /// The key of a group's first failure.
 std::string failure_key(const std::string& group);
 
+/// Waits for a key of the group's; nothing when it did not come until the deadline. @throws DistributedError with the
+/// failure of the job or of the group when there is one by then
+std::optional<std::string> find_unless_failed(StoreClient& store, const std::string& group, const std::string& key,
+                                              Deadline deadline);
+
 /// Waits for all ranks of the group. @throws DistributedError naming who did not come, came twice, or counts other
 /// ranks
 void wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,

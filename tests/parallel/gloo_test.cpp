@@ -273,6 +273,23 @@ TEST_CASE("gloo: a rank that leaves or hangs ends the waits of the others, by na
   CHECK_THAT(unheard[0], Contains("recv of float32, 3 elements") && Contains("rank 1"));
 }
 
+TEST_CASE("a rank that throws before it joins ends the wait of those who did", "[parallel][errors]") {
+  const std::string backend = GENERATE(from_range(test::backends(cuda::is_available() ? kCUDA : kCPU)));
+  INFO(backend);
+  std::string seen;
+  CHECK_THROWS_WITH(run_ranks(2,
+                              [&](int rank) {
+                                if (rank == 1) throw std::runtime_error("no data here");
+                                try {
+                                  init_process_group(backend, {.timeout = seconds(10)});
+                                } catch (const DistributedError& error) {
+                                  seen = error.what();
+                                }
+                              }),
+                    Contains("rank 1: no data here"));
+  CHECK_THAT(seen, Contains("rank 1 failed: no data here"));
+}
+
 TEST_CASE("gloo: a group stays failed with its first error; abort tells the others", "[parallel][gloo][errors]") {
   if (test::without_gloo()) return;
   std::vector<std::string> second(2);
