@@ -2,12 +2,15 @@
 // order on a thread and, of CUDA tensors, a stream of its own, so that they overlap with the caller.
 #include <list>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "tandem/autograd/copy.h"
 #include "tandem/autograd/factory.h"
 #include "tandem/core/cuda_allocator.h"
+#include "tandem/core/gpu_runtime.h"
 #include "tandem/parallel/collectives/queued_work.h"
+#include "tandem/parallel/rethrow.h"
 #include "tandem/parallel/worker_thread.h"
 
 namespace tandem::distributed {
@@ -207,11 +210,14 @@ class QueuedGroup final : public ProcessGroup {
     lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)] { serve(lane, jobs); });
   }
   void serve(Lane& lane, const std::vector<Job>& jobs) {
+    std::optional<gpu::DeviceGuard> device;  // a thread without one takes up memory of the first GPU
     std::list<cuda::StreamGuard> guards;
     std::exception_ptr error;
+    const Job* at = &jobs[0];
     try {
       for (const Job& job : jobs) {
         if (job.call.device.is_cuda()) {
+          if (!device) device.emplace(job.call.device.index());
           const cuda::Stream& stream = lane.stream(job.call.device);
           guards.emplace_back(stream);
           job.ready.wait(stream);
@@ -220,7 +226,7 @@ class QueuedGroup final : public ProcessGroup {
         job.work->begin();
       }
       if (jobs.size() > 1) communicator_->begin_group();
-      for (const Job& job : jobs) job.run(job.call);
+      for (const Job& job : jobs) at = &job, job.run(job.call);
     } catch (...) {
       error = std::current_exception();
     }
@@ -229,6 +235,10 @@ class QueuedGroup final : public ProcessGroup {
       } catch (...) {
         if (!error) error = std::current_exception();
       }
+    // The other ranks wait for what will not come. An error of the group's own it has already.
+    if (error)
+      communicator_->abort("rank " + std::to_string(rank()) + " failed in " + at->call.str() + ": " +
+                           detail::what_of(error));
     for (const Job& job : jobs) job.work->finish(error);
     while (!guards.empty()) guards.pop_back();  // each restores what was before it
   }
