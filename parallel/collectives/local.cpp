@@ -59,6 +59,7 @@ class LocalHub {
     const size_t me = static_cast<size_t>(rank);
     {
       std::unique_lock lock(mutex_);
+      if (!failure_.empty()) fail_here(call);  // others may still read what lies there
       calls_[me] = call;
       seats_[me].tensors = std::move(tensors);
       seats_[me].ready = ready;
@@ -269,9 +270,12 @@ class LocalCommunicator final : public Communicator {
   void abort(const std::string& reason) override { hub_->abort(reason); }
 
  private:
-  /// This rank's share of every rank's tensor: as many elements for each, one more for the first few.
+  /// This rank's share of every rank's tensor: about as many elements for each, cut at whole vectors of the GPU's.
   std::vector<Tensor> chunks_of(const LocalHub::Seats& all, int64_t n) const {
-    const int64_t first = n * rank_ / hub_->size, end = n * (rank_ + 1) / hub_->size;
+    constexpr int64_t kVectorBytes = 16;
+    const int64_t whole = kVectorBytes / all[0].tensors[0].itemsize();
+    const auto cut = [&](int64_t r) { return r == hub_->size ? n : n * r / hub_->size / whole * whole; };
+    const int64_t first = cut(rank_), end = cut(rank_ + 1);
     std::vector<Tensor> chunks;
     for (const auto& seat : all) {
       const Tensor flat = core::try_view(seat.tensors[0], {n});
