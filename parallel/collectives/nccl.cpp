@@ -70,10 +70,10 @@ class NcclCommunicator final : public Communicator {
         name_(std::move(job.name)),
         failure_(std::make_shared<FirstFailure>()),
         watch_(rank_, size_, device_, store_, name_, timeout_, failure_) {
-    wait_for_all_ranks(*store_, name_, rank_, size_, timeout_);
-    comm_ = &connect(rank_, size_, name_ + "/nccl", "init_process_group");
     if (job.launcher)
       watchdog_ = std::make_unique<Watchdog>(std::move(job.launcher), [this](const std::string& why) { abort(why); });
+    wait_for_all_ranks(*store_, name_, rank_, size_, timeout_);
+    comm_ = &connect(rank_, size_, name_ + "/nccl", "init_process_group");
   }
   ~NcclCommunicator() override {
     watchdog_.reset();
@@ -156,7 +156,7 @@ class NcclCommunicator final : public Communicator {
     cuda::current_stream(device_).synchronize();
     failure_->check();
   }
-  void abort(const std::string& reason) override { watch_.abort(reason); }
+  void abort(const std::string& reason) override { watch_.fail(reason); }
 
   void begin_group() override { grouping_ = true; }
   void end_group() override {
@@ -238,7 +238,7 @@ class NcclCommunicator final : public Communicator {
   }
   /// Several calls start as one.
   void enqueue_on(NcclComm& comm, const std::vector<Launch>& launches) {
-    watch_.called(launches.back().call);
+    for (const Launch& launch : launches) watch_.called(launch.call);
     failure_->check();
     const Deadline deadline = after(timeout_);
     try {
@@ -275,7 +275,7 @@ class NcclCommunicator final : public Communicator {
         TANDEM_CHECK_AS(DistributedError, text.size() == sizeof id.internal, "the store has no NCCL id");
         std::memcpy(id.internal, text.data(), sizeof id.internal);
       }
-      return watch_.adopt(std::make_unique<NcclComm>(lib_, rank, size, id, device_, deadline, failure_));
+      return watch_.adopt(NcclComm::connect(lib_, rank, size, id, device_, deadline, failure_));
     } catch (const std::exception& error) {
       fail(what, error);
     }
@@ -288,8 +288,8 @@ class NcclCommunicator final : public Communicator {
     }
     throw DistributedError("the other rank did not come within " + std::to_string(timeout_.count()) + " ms");
   }
-  /// Two ranks' own communicator for the sends of one tag in one direction: nothing else waits for them, and they for
-  /// nothing. Rank 0 of it sends.
+  /// Two ranks' own communicator for the sends of one tag in one direction, which this host queues beside all else.
+  /// (NCCL promises no more: on the GPU a communicator may wait for another one's kernels.) Rank 0 of it sends.
   NcclComm& pair(const Call& call, int tag, bool sends) {
     const int from = sends ? rank_ : call.other, to = sends ? call.other : rank_;
     {

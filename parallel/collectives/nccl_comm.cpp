@@ -1,5 +1,6 @@
 #include "tandem/parallel/collectives/nccl_comm.h"
 
+#include <future>
 #include <thread>
 
 namespace tandem::distributed::nccl {
@@ -9,32 +10,22 @@ constexpr microseconds kFirstPause(20), kLongestPause(2000);
 constexpr std::chrono::seconds kGoodbye(10);
 }  // namespace
 
-NcclComm::NcclComm(const Library& lib, int rank, int size, const UniqueId& id, Device device, Deadline deadline,
-                   std::shared_ptr<const FirstFailure> failure)
-    : lib_(lib), device_(device), failure_(std::move(failure)) {
-  Config config;
-  Result result;
-  {
-    const gpu::DeviceGuard guard(device_.index());
-    result = lib_.ncclCommInitRankConfig(&comm_, size, id, rank, &config);
-  }
+std::shared_ptr<NcclComm> NcclComm::connect(const Library& lib, int rank, int size, const UniqueId& id, Device device,
+                                            Deadline deadline, std::shared_ptr<const FirstFailure> failure) {
+  const std::shared_ptr<NcclComm> made(new NcclComm(lib, device, std::move(failure)));
   try {
-    settle("ncclCommInitRankConfig", deadline, result);
+    Config config;
+    Result result;
+    {
+      const gpu::DeviceGuard guard(device.index());
+      result = lib.ncclCommInitRankConfig(&made->comm_, size, id, rank, &config);
+    }
+    made->settle("ncclCommInitRankConfig", deadline, result);
   } catch (...) {
-    abort();
+    end_all({made}, &NcclComm::abort);
     throw;
   }
-}
-
-NcclComm::~NcclComm() {
-  try {
-    call("ncclCommFinalize", after(kGoodbye), lib_.ncclCommFinalize);
-  } catch (const std::exception&) {
-    abort();
-  }
-  const std::lock_guard lock(mutex_);
-  const gpu::DeviceGuard guard(device_.index());
-  if (comm_) lib_.ncclCommDestroy(comm_);
+  return made;
 }
 
 void NcclComm::call(const char* name, Deadline deadline, const std::function<Result(Comm)>& f) {
@@ -73,11 +64,28 @@ std::string NcclComm::problem() {
   return result == Result::success || result == Result::in_progress ? std::string() : text(result);
 }
 
-void NcclComm::abort() {
-  const std::lock_guard lock(mutex_);
-  if (!comm_) return;
+void NcclComm::close() noexcept {
+  try {
+    call("ncclCommFinalize", after(kGoodbye / 2), lib_.ncclCommFinalize);
+    end(lib_.ncclCommDestroy);
+  } catch (const std::exception&) {
+    abort();
+  }
+}
+void NcclComm::abort() noexcept { end(lib_.ncclCommAbort); }
+
+/// Outside the mutex: these block, and nobody else gets the communicator any more.
+void NcclComm::end(Result (*how)(Comm)) noexcept try {
+  Comm comm;
+  {
+    const std::lock_guard lock(mutex_);
+    comm = std::exchange(comm_, nullptr);
+  }
+  if (!comm) return;
   const gpu::DeviceGuard guard(device_.index());
-  lib_.ncclCommAbort(std::exchange(comm_, nullptr));
+  how(comm);
+} catch (const std::exception&) {
+  // The device is lost, and with it what the communicator had there.
 }
 
 std::string NcclComm::text(Result result) const {
@@ -85,6 +93,17 @@ std::string NcclComm::text(Result result) const {
   const char* const more = lib_.ncclGetLastError(comm_);
   if (more && *more) out += std::string(" (") + more + ")";
   return out;
+}
+
+void end_all(const NcclComms& comms, void (NcclComm::*end)() noexcept) {
+  const Deadline deadline = after(kGoodbye);
+  std::vector<std::future<void>> ended;
+  for (const auto& comm : comms) {
+    std::packaged_task<void()> task([comm, end] { ((*comm).*end)(); });
+    ended.push_back(task.get_future());
+    std::thread(std::move(task)).detach();
+  }
+  for (const auto& each : ended) each.wait_until(deadline);
 }
 
 }  // namespace tandem::distributed::nccl

@@ -13,7 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr char kName[] = "libnccl.so.2";
-constexpr int kOldest = 21400;  // the first with ncclCommInitRankConfig
+// Up to 2.18 ncclCommAbort acts on a group that the calling thread has open; up to 2.22 the launch of a group blocks
+// its thread even where the communicator is not to.
+constexpr int kOldest = 22304;
 
 /// lib/pythonX.Y/site-packages/nvidia/nccl/lib of a Python's folder, where the wheel has it.
 void add_wheels(const std::string& prefix, std::vector<std::string>& places) {
@@ -66,7 +68,7 @@ std::string load(const std::string& path, Library& lib) {
   look_up(handle, "ncclGetLastError", lib.ncclGetLastError, missing);
   if (!missing.empty()) return path + " has no " + missing;
   if (lib.ncclGetVersion(&lib.version) != Result::success || lib.version < kOldest)
-    return path + " is version " + std::to_string(lib.version) + "; accepted: 2.14 or newer";
+    return path + " is version " + std::to_string(lib.version) + "; accepted: 2.23.4 (22304) or newer";
   lib.path = path;
   return {};
 }
@@ -92,7 +94,7 @@ Found search() {
               tried + ")"};
 }
 const Found& found() {
-  static const Found result = search();
+  static const Found& result = *new Found(search());  // never destroyed: a thread may still leave a communicator
   return result;
 }
 

@@ -1,5 +1,7 @@
 #include "tandem/parallel/collectives/nccl_watch.h"
 
+#include <sstream>
+
 #include "tandem/core/cuda_fault.h"
 #include "tandem/parallel/collectives/rendezvous.h"
 
@@ -8,6 +10,15 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kTick(100);       // between two looks
 constexpr milliseconds kPatience(1000);  // for the other ranks to say where they are, after a failure
+/// FNV-1a over what the ranks must agree on.
+uint64_t mixed(uint64_t hash, const Call& call) {
+  const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
+  for (const char* letter = call.name; *letter; ++letter) mix(static_cast<unsigned char>(*letter));
+  mix(static_cast<uint64_t>(call.sequence)), mix(static_cast<uint64_t>(call.dtype));
+  mix(static_cast<uint64_t>(call.numel)), mix(static_cast<uint64_t>(call.other));
+  mix(call.reduces ? static_cast<uint64_t>(call.op) + 1 : 0);
+  return hash;
+}
 }  // namespace
 
 NcclWatch::NcclWatch(int rank, int size, Device device, std::shared_ptr<StoreClient> store, std::string group,
@@ -27,41 +38,49 @@ NcclWatch::~NcclWatch() {
   }
   wake_.notify_all();
   thread_.join();
+  end_all(comms_, &NcclComm::close);
   cuda::report_failure(device_, nullptr);  // a group to come is another one
 }
 
-NcclComm& NcclWatch::adopt(std::unique_ptr<NcclComm> comm) {
+NcclComm& NcclWatch::adopt(std::shared_ptr<NcclComm> comm) {
   const std::lock_guard lock(mutex_);
   comms_.push_back(std::move(comm));
   return *comms_.back();
 }
 void NcclWatch::called(const Call& call) {
   const std::lock_guard lock(mutex_);
-  last_ = call.str();
+  last_ = call;
+  if (call.sequence == 0 || size_ == 1) return;  // of a send or receive other ranks know nothing
+  hash_ = mixed(hash_, call);
+  if (rank_ == 0) called_.clear();  // it tells its last one; the others look for that among theirs
+  called_.push_back({call, hash_});
 }
 void NcclWatch::add(const Call& call, cuda::Event end, Deadline deadline) {
   const std::lock_guard lock(mutex_);
   under_way_.emplace(added_++, UnderWay{call, std::move(end), deadline});
 }
 
-void NcclWatch::run() {
+void NcclWatch::run() try {
+  const gpu::DeviceGuard guard(device_.index());  // a thread without a device takes up memory of the first one
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::min(kTick, timeout_ / 4 + milliseconds(1)), [this] { return stop_; })) {
     lock.unlock();
     if (const std::string why = look(); !why.empty()) fail(why);
     lock.lock();
   }
+} catch (const std::exception& error) {
+  fail(error.what());
 }
 
 /// What went wrong; empty if nothing did.
 std::string NcclWatch::look() try {
   if (!failure_->what().empty()) return {};
   std::map<int64_t, UnderWay> calls;
-  std::vector<NcclComm*> comms;
+  NcclComms comms;
   {
     const std::lock_guard lock(mutex_);
     calls = under_way_;
-    for (const auto& comm : comms_) comms.push_back(comm.get());
+    comms = comms_;
   }
   std::vector<int64_t> done;
   std::string oldest;
@@ -78,11 +97,40 @@ std::string NcclWatch::look() try {
     const std::lock_guard lock(mutex_);
     for (const int64_t number : done) under_way_.erase(number);
   }
-  for (NcclComm* const comm : comms)
+  for (const auto& comm : comms)
     if (const std::string why = comm->problem(); !why.empty()) return oldest + why;
+  if (const std::string why = compare_with_rank_0(); !why.empty()) return why;
   return store_->find(failure_key(group_), milliseconds(0)).value_or("");
 } catch (const std::exception& error) {
   return error.what();
+}
+
+/// Rank 0 publishes its last collective, the others look for their own of that number.
+std::string NcclWatch::compare_with_rank_0() {
+  const std::string key = group_ + "/rank 0's collectives";
+  std::optional<Called> last;
+  {
+    const std::lock_guard lock(mutex_);
+    if (called_.empty()) return {};
+    last = called_.back();
+    if (rank_ == 0) called_.clear();
+  }
+  if (rank_ == 0) {
+    store_->set(key, std::to_string(last->call.sequence) + " " + std::to_string(last->hash) + " " + last->call.str());
+    return {};
+  }
+  if (their_sequence_ <= compared_) {
+    std::istringstream text(store_->find(key, milliseconds(0)).value_or(""));
+    text >> their_sequence_ >> their_hash_ >> std::ws;
+    std::getline(text, their_call_);
+  }
+  if (their_sequence_ <= compared_ || their_sequence_ > last->call.sequence) return {};  // nothing new, or it is ahead
+  const std::lock_guard lock(mutex_);
+  while (called_.front().call.sequence < their_sequence_) called_.pop_front();
+  compared_ = their_sequence_;
+  if (called_.front().hash == their_hash_) return {};
+  return "the ranks do different things, now or earlier: rank 0 calls " + their_call_ + ", but rank " +
+         std::to_string(rank_) + " calls " + called_.front().call.str();
 }
 
 void NcclWatch::fail(const std::string& what) {
@@ -97,16 +145,12 @@ void NcclWatch::fail(const std::string& what) {
   }
   failure_->set(cause);
   cuda::report_failure(device_, std::make_exception_ptr(DistributedError(cause)));
-  const std::lock_guard lock(mutex_);
-  for (const auto& comm : comms_) comm->abort();
-}
-void NcclWatch::abort(const std::string& reason) {
-  std::string at;
+  NcclComms comms;
   {
     const std::lock_guard lock(mutex_);
-    if (!under_way_.empty()) at = under_way_.begin()->second.call.str() + ": ";
+    comms = comms_;
   }
-  fail(at + reason);
+  end_all(comms, &NcclComm::abort);
 }
 
 /// "; rank 0 called last: all_reduce #3 ...; rank 1 does not answer"
@@ -115,7 +159,7 @@ std::string NcclWatch::where_the_ranks_are() {
   std::string mine;
   {
     const std::lock_guard lock(mutex_);
-    mine = last_.empty() ? "nothing yet" : last_;
+    mine = last_ ? last_->str() : "nothing yet";
   }
   store_->set(key(rank_), mine);
   const Deadline deadline = after(kPatience);
@@ -134,8 +178,14 @@ void NcclWatch::finish() {
     const std::lock_guard lock(mutex_);
     calls = under_way_;
   }
+  Deadline deadline = Deadline::max();  // the watch ends what takes too long
   try {
-    for (const auto& each : calls) each.second.end.synchronize();  // the watch ends what takes too long
+    // By asking: to wait would take a kernel's error, which is the user's to hear, for the group's.
+    for (const auto& [number, each] : calls)
+      while (!each.end.query() && Clock::now() < deadline) {
+        if (deadline == Deadline::max() && !failure_->what().empty()) deadline = after(kPatience);
+        std::this_thread::sleep_for(milliseconds(1));
+      }
   } catch (const std::exception&) {
     return;  // a lost device: there is nothing to wait for
   }

@@ -2,8 +2,10 @@
 // error for all that says where each of them was. Internal.
 #pragma once
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "tandem/core/cuda.h"
@@ -20,8 +22,8 @@ class NcclWatch {
   ~NcclWatch();
 
   /// Takes a communicator over: to look for its errors, and to abort it with the group.
-  NcclComm& adopt(std::unique_ptr<NcclComm> comm);
-  /// This rank is at that call now.
+  NcclComm& adopt(std::shared_ptr<NcclComm> comm);
+  /// This rank is at that call now. Ranks whose collectives differ are found within some ticks: NCCL does not compare.
   void called(const Call& call);
   /// The call is on the GPU; `end` comes behind it.
   void add(const Call& call, cuda::Event end, Deadline deadline);
@@ -29,9 +31,7 @@ class NcclWatch {
   /// The group's first failure, on whichever rank, becomes this rank's; everything under way is ended, and who waits
   /// for the device, which then has no results worth reading, hears of it.
   void fail(const std::string& what);
-  /// The same, of a call under way.
-  void abort(const std::string& reason);
-  /// Returns when nothing is under way any more.
+  /// Returns when nothing is under way any more, or when a failure does not end it.
   void finish();
 
  private:
@@ -40,8 +40,14 @@ class NcclWatch {
     cuda::Event end;
     Deadline deadline;
   };
+  /// A collective, and what sums up all of them so far.
+  struct Called {
+    Call call;
+    uint64_t hash;
+  };
   void run();
   std::string look();
+  std::string compare_with_rank_0();
   std::string where_the_ranks_are();
 
   const int rank_, size_;
@@ -51,13 +57,20 @@ class NcclWatch {
   const std::chrono::milliseconds timeout_;
   const std::shared_ptr<FirstFailure> failure_;
   std::mutex mutex_;                       // guards what follows
-  std::string last_;                       // what was called last
+  std::optional<Call> last_;               // what was called last
+  uint64_t hash_ = 0;                      // of all collectives so far
+  std::deque<Called> called_;              // those not yet compared with rank 0's
   std::map<int64_t, UnderWay> under_way_;  // by number, the oldest first
   int64_t added_ = 0;
-  std::vector<std::unique_ptr<NcclComm>> comms_;
+  NcclComms comms_;
   bool stop_ = false;
   std::condition_variable wake_;
   std::mutex failing_;
+  // These belong to the watch's thread.
+  int64_t compared_ = 0;        // the last collective that was compared
+  int64_t their_sequence_ = 0;  // of rank 0's last one when it was read
+  uint64_t their_hash_ = 0;
+  std::string their_call_;
   std::thread thread_;
 };
 

@@ -44,6 +44,10 @@ constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::minutes(5);
 /// x2) + ..., AVG then times 1 / size (of integers SUM alone; of bool none). Gloo beyond 8 ranks adds round a ring,
 /// NCCL beyond 2 in an order of its own. `about` is what an error says the collective was for.
 ///
+/// Ranks that call different things fail with an error that names both calls: before anything moves, with `local` and
+/// `gloo`. NCCL does not compare; there the ranks' collectives are compared beside it, some ten times a second, so that
+/// wrong numbers may be seen before the error comes, and a send whose receive differs ends with the timeout.
+///
 /// Tensors may be on the CPU or, of one call, on one GPU. Of those the operation runs on a stream of the group's own,
 /// behind what the calling thread's current stream holds at the call, and keeps the tensors' memory until it is done.
 /// `nccl` takes tensors on device() alone; `gloo` brings them through page-locked memory.
@@ -70,7 +74,8 @@ class ProcessGroup {
   virtual WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op = ReduceOp::SUM,
                                  std::string about = {}) = 0;
   /// To and from one other rank; a send is matched by the receives of that rank with the same tag, in order. These do
-  /// not count among the collectives: a send between two ranks needs nothing of a third.
+  /// not count among the collectives: a send between two ranks needs nothing of a third. With `nccl`, whose kernels may
+  /// wait for each other on a GPU, two ranks must issue the sends between them and the collectives in one order.
   virtual WorkPtr send(const Tensor& x, int dst, int tag = 0) = 0;
   virtual WorkPtr recv(const Tensor& x, int src, int tag = 0) = 0;
   /// Complete when every rank has come; wait() returns no earlier, whatever the backend.

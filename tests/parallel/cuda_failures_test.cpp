@@ -6,6 +6,10 @@
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
+#if TANDEM_TEST_EMULATED
+#include "tandem/core/cuda_allocator.h"
+#include "tandem/kernels/emulation/emulation.h"
+#endif
 
 using namespace tandem;
 using namespace tandem::distributed;
@@ -75,7 +79,7 @@ TEST_CASE("nccl: ranks that call different things are found, and every rank says
       }
     });
     for (const std::string& error : errors)
-      CHECK_THAT(error, Contains("differs between ranks") && Contains(c.first) && Contains(c.second));
+      CHECK_THAT(error, Contains("the ranks do different things") && Contains(c.first) && Contains(c.second));
   }
   CHECK(test::fake_nccl()->communicators() == 0);
 }
@@ -172,6 +176,69 @@ TEST_CASE("nccl: a rank that throws ends the others' wait", "[parallel][nccl]") 
                               }),
                     Contains("rank 1: no data here"));
   CHECK_THAT(seen, Contains("rank 1 failed: no data here"));
+}
+
+TEST_CASE("nccl: the communicators of sends both ways and in a ring are left in any order", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  const int size = GENERATE(2, 3);
+  const auto errors = errors_of(size, seconds(60), [size](ProcessGroup& g, Device d) {
+    constexpr int kTags = 5;
+    const int next = (g.rank() + 1) % size, before = (g.rank() + size - 1) % size;
+    std::vector<Tensor> got;
+    std::vector<WorkPtr> works;
+    for (int tag = 0; tag < kTags; ++tag) {
+      got.push_back(empty({2}, d));
+      works.push_back(g.send(full({2}, 10.0 * g.rank() + tag, d), next, tag));
+      works.push_back(g.recv(got.back(), before, tag));
+    }
+    for (const WorkPtr& work : works) work->synchronize();
+    for (int tag = 0; tag < kTags; ++tag)
+      TANDEM_CHECK(got[static_cast<size_t>(tag)].cpu().equal(
+                       full({2}, 10.0f * static_cast<float>(before) + static_cast<float>(tag))),
+                   "wrong values");
+  });
+  CHECK(errors == std::vector<std::string>(static_cast<size_t>(size)));
+  CHECK(test::fake_nccl()->communicators() == 0);
+}
+
+#if TANDEM_TEST_EMULATED
+TEST_CASE("cuda: a collective without memory on one rank fails on all of them, with the cause", "[parallel][cuda]") {
+  const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
+  if (backend == "gloo") return;  // its memory is the host's
+  INFO(backend);
+  cuda::empty_cache();
+  emulation::set_memory_limit(1, size_t{32} << 20);
+  std::vector<std::string> errors(2);
+  run_ranks(2, [&](int rank) {
+    init_process_group(backend);
+    const Device device(kCUDA, rank);
+    const Tensor x = ones({6 << 20}, device);  // 24 MiB
+    try {
+      default_group()->all_reduce(x, ReduceOp::MAX, "the peak")->synchronize();
+    } catch (const std::exception& error) {
+      errors[static_cast<size_t>(rank)] = error.what();
+    }
+  });
+  emulation::set_memory_limit(1, size_t{1} << 30);
+  for (const std::string& error : errors) CHECK_THAT(error, Contains("out of memory on cuda:1"));
+  CHECK_THAT(errors[0], Contains("rank 1 failed in all_reduce #2 (the peak)"));
+}
+#endif
+
+TEST_CASE("nccl: a kernel's error that a barrier meets is this rank's own", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  std::atomic<int> index_errors{0};
+  const auto errors = errors_of(2, seconds(60), [&](ProcessGroup& g, Device d) {
+    if (g.rank() == 1) ones({3}, d).index_select(0, tensor({5}, kInt64).to(d));
+    try {
+      g.barrier()->wait();
+    } catch (const IndexError&) {
+      ++index_errors;
+    }
+    for (int i = 0; i < 2; ++i) g.all_reduce(ones({2}, d))->synchronize();
+  });
+  CHECK(index_errors == 1);
+  for (const std::string& error : errors) CHECK_THAT(error, Contains("rank 1 failed in barrier #2"));
 }
 
 TEST_CASE("nccl: two ranks on one GPU, a missing GPU, a missing rank: said at the start", "[parallel][nccl]") {
