@@ -10,6 +10,10 @@
 namespace tandem::nn::parallel {
 namespace detail {
 
+/// The elements that a tensor takes up in a buffer: each begins where an allocation might, so that kernels treat the
+/// copies as they do the originals.
+static int64_t room(const Tensor& t) { return (t.numel() + 63) / 64 * 64; }
+
 FlatBuffers::FlatBuffers(const std::vector<Tensor>& like, Device device) : tensors_(like.size()) {
   std::vector<DType> dtypes;
   for (const Tensor& t : like)
@@ -18,14 +22,14 @@ FlatBuffers::FlatBuffers(const std::vector<Tensor>& like, Device device) : tenso
   for (const DType dtype : dtypes) {
     int64_t total = 0, first = 0;
     for (const Tensor& t : like)
-      if (t.dtype() == dtype) total += t.numel();
+      if (t.dtype() == dtype) total += room(t);
     buffers_.push_back(core::empty({total}, dtype, device));
     for (size_t i = 0; i < like.size(); ++i) {
       if (like[i].dtype() != dtype) continue;
       const Shape sizes = like[i].sizes();
       tensors_[i] = core::as_strided(buffers_.back(), sizes, contiguous_strides(sizes), first);
       tensors_[i].impl()->own_version = Ref<VersionCounter>(new VersionCounter);
-      first += like[i].numel();
+      first += room(like[i]);
     }
   }
 }

@@ -22,7 +22,8 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
 
 namespace detail {
 
-/// Room for copies of a list of tensors on one device: a buffer per dtype, and in it a view per tensor.
+/// Room for copies of a list of tensors on one device: a buffer per dtype, and in it a view per tensor, which begins at
+/// a multiple of 64 elements.
 class FlatBuffers {
  public:
   FlatBuffers() = default;

@@ -58,7 +58,7 @@ class Reducer {
 
  private:
   struct Bucket {
-    Tensor flat;         // the gradients of its parameters, one after the other
+    Tensor flat;         // the gradients of its parameters, one after the other, with zeros between
     size_t pending = 0;  // gradients that have not arrived in this backward
     distributed::WorkPtr work;
   };

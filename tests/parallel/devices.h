@@ -36,9 +36,10 @@ struct Devices {
 /// The CPU's first devices, virtual ones.
 inline const Device kFirst("cpu:0"), kSecond("cpu:1"), kThird("cpu:2");
 
-inline int64_t bytes_of(const std::vector<Tensor>& tensors) {
+/// Each tensor rounded up to 64 elements, as DataParallel packs them for a transfer.
+inline int64_t packed_bytes_of(const std::vector<Tensor>& tensors) {
   int64_t bytes = 0;
-  for (const Tensor& t : tensors) bytes += t.nbytes();
+  for (const Tensor& t : tensors) bytes += (t.numel() + 63) / 64 * 64 * t.itemsize();
   return bytes;
 }
 

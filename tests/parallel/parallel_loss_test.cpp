@@ -5,7 +5,7 @@
 
 using namespace tandem;
 using namespace tandem::nn::parallel;
-using test::bytes_of;
+using test::packed_bytes_of;
 
 TEST_CASE("loss() takes loss modules and functions", "[parallel][dp][loss]") {
   const test::Devices devices(3);
@@ -43,9 +43,10 @@ TEST_CASE("loss() moves targets and two numbers in place of the outputs", "[para
   nn::Linear net(10, 10);
   DataParallel dp(net, devices.list);
   const Tensor x = randn({6, 10}), target = randint(0, 10, {6});
-  const int64_t parameters = bytes_of(net->parameters());
-  // Half of the inputs; sum and weight there, the sum's gradient back; parameters there and gradients back.
+  const int64_t parameters = packed_bytes_of(net->parameters());
+  // Half of the inputs; sum and weight there, the sum's gradient back, each packed as 64; parameters there and
+  // gradients back.
   const int64_t before = bytes_moved();
   dp.loss(nn::CrossEntropyLoss(), x, target).backward();
-  CHECK(bytes_moved() - before == (x.nbytes() + target.nbytes()) / 2 + 3 * 4 + 2 * parameters);
+  CHECK(bytes_moved() - before == (x.nbytes() + target.nbytes()) / 2 + 3 * 64 * 4 + 2 * parameters);
 }

@@ -6,7 +6,7 @@
 
 using namespace tandem;
 using namespace tandem::nn::parallel;
-using test::bytes_of;
+using test::packed_bytes_of;
 
 namespace {
 DataParallelOptions persistent(bool on) { return DataParallelOptions().persistent_replicas(on); }
@@ -136,7 +136,7 @@ TEST_CASE("the bytes of a step are those of the formula", "[parallel][replicas][
   DataParallel dp(net, devices.first(k), {}, persistent(keep));
   optim::SGD optimizer(dp.parameters(), 0.01);
   const Tensor x = randn({rows, 1, 28, 28}), target = randint(0, 10, {rows});
-  const int64_t parameters = bytes_of(net->parameters()), buffers = bytes_of(net->buffers());
+  const int64_t parameters = packed_bytes_of(net->parameters()), buffers = packed_bytes_of(net->buffers());
   const int64_t outputs = rows * 10 * 4, away = rows - shard_sizes(rows, static_cast<size_t>(k))[0];  // rows elsewhere
   const int64_t step = away * (x.nbytes() + 2 * outputs) / rows + (k - 1) * (2 * parameters + buffers);
   for (int i = 0; i < 2; ++i) {

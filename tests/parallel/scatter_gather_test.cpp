@@ -125,7 +125,10 @@ TEST_CASE("broadcast aliases at home and packs for the other devices", "[paralle
   for (const size_t r : {1, 2}) {
     CHECK(copies[r][0].storage() == copies[r][2].storage());  // of one dtype, so in one buffer
     CHECK(copies[r][1].dtype() == kInt64);
-    for (const Tensor& t : copies[r]) CHECK(t.device() == devices.list[r]);
+    for (const Tensor& t : copies[r]) {
+      CHECK(t.device() == devices.list[r]);
+      CHECK(reinterpret_cast<uintptr_t>(t.raw_data()) % 64 == 0);  // as a tensor of its own would lie
+    }
     CHECK(copies[r][0].to(kFirst).equal(a));
     CHECK(copies[r][1].to(kFirst).equal(b));
     CHECK(copies[r][2].to(kFirst).equal(c));
@@ -176,8 +179,8 @@ TEST_CASE("what crosses over to another device is counted", "[parallel][scatter]
   CHECK(count([&] { scatter(x, devices.list); }) == (2 + 2 + 2) * 40);
   CHECK(count([&] { scatter(x.to(kSecond), devices.list); }) == (3 + 2 + 2) * 40);
   CHECK(count([&] { gather(shards, kFirst); }) == (2 + 2 + 2) * 40);
-  CHECK(count([&] { broadcast_coalesced({x, arange(3)}, devices.list); }) == 3 * (360 + 24));
-  CHECK(count([&] { reduce_add_coalesced({{ones({2})}, {ones({2}, kSecond)}}, kFirst); }) == 8);
+  CHECK(count([&] { broadcast_coalesced({x, arange(3)}, devices.list); }) == 3 * (128 * 4 + 64 * 8));  // in 64s
+  CHECK(count([&] { reduce_add_coalesced({{ones({2})}, {ones({2}, kSecond)}}, kFirst); }) == 64 * 4);
   CHECK(count([&] { broadcast_coalesced({x}, {kFirst, kFirst}); }) == 0);
 }
 
