@@ -148,7 +148,7 @@ struct World {
   std::vector<int> devices;  // by rank
   std::string error;         // of all ranks
   bool aborted = false;      // by a rank: nothing starts any more
-  int leaving = 0;           // ranks that destroy it
+  int leaving = 0;           // ranks that destroy or abort it
   std::condition_variable left;
   /// By sender, receiver and number; collectives have no sender. There until they have run.
   using Key = std::tuple<int, int, int64_t>;
@@ -337,6 +337,18 @@ Result post(Comm comm, const Call& call, StreamHandle stream) {
   return Result::success;
 }
 
+/// Whoever goes last takes away what never came together, and still waits on the streams.
+void end(Comm comm) {
+  std::map<World::Key, World::Operation> rest;
+  {
+    World& world = *comm->world;
+    const std::lock_guard lock(world.mutex);
+    if (world.leaving == world.size) rest.swap(world.operations);
+  }
+  for (const auto& each : rest) each.second.meeting->cancel();
+  delete comm;
+}
+
 }  // namespace
 
 // The functions are found by name: their types are those that nccl_api.h declares.
@@ -399,20 +411,21 @@ Result ncclCommDestroy(Comm comm) {
     world.left.notify_all();
     world.left.wait(lock, [&world] { return world.aborted || world.leaving == world.size; });
   }
-  delete comm;
+  end(comm);
   return Result::success;
 }
 Result ncclCommAbort(Comm comm) {
   {
     const std::lock_guard lock(comm->world->mutex);
     comm->world->aborted = true;
+    ++comm->world->leaving;
     comm->world->left.notify_all();
   }
   {
     const std::lock_guard lock(comm->mutex);
     for (const auto& gate : comm->gates) gate->cancel();
   }
-  delete comm;
+  end(comm);
   return Result::success;
 }
 Result ncclCommGetAsyncError(Comm comm, Result* error) {
