@@ -6,6 +6,7 @@
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/formula.h"
+#include "tandem/tests/parallel/collective_checks.h"
 #include "tandem/tests/parallel/ranks.h"
 
 using namespace tandem;
@@ -40,11 +41,14 @@ int64_t differs(const Tensor& x, const Tensor& expected) { return x.cpu().equal(
 int64_t count_wrong(const std::string& backend, int size, bool apart,
                     const std::function<int64_t(ProcessGroup&, Device)>& f) {
   std::atomic<int64_t> wrong{0};
-  test::run_over(backend, size,
-                 [&](const ProcessGroupPtr& group) { wrong += f(*group, Device(kCUDA, apart ? group->rank() : 0)); });
+  test::run_over(backend, size, [&](const ProcessGroupPtr& group) {
+    wrong += f(*group, apart ? test::gpu_of(group->rank()) : Device(kCUDA, 0));
+  });
   return wrong;
 }
-bool can_share(const std::string& backend) { return backend != "nccl"; }
+bool can_run(const std::string& backend, int size, bool apart) {
+  return test::can_run(backend, size) && (apart || backend != "nccl");
+}
 
 }  // namespace
 
@@ -52,7 +56,8 @@ TEST_CASE("cuda: reductions equal those of the CPU, bit for bit", "[parallel][cu
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
   const int size = GENERATE(1, 2, 4);
   const bool apart = GENERATE(true, false);
-  if (!apart && !can_share(backend)) return;
+  if (!can_run(backend, size, apart)) return;
+  if (backend == "nccl" && size > 2 && !test::fake_nccl()) return;  // it adds in an order of its own
   INFO(backend << ", " << size << " ranks, apart " << apart);
   CHECK(count_wrong(backend, size, apart, [&](ProcessGroup& group, Device device) {
           int64_t wrong = 0;
@@ -81,7 +86,7 @@ TEST_CASE("cuda: broadcast, all_gather, send and recv bring every element to its
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
   const int size = GENERATE(2, 3);
   const bool apart = GENERATE(true, false);
-  if (!apart && !can_share(backend)) return;
+  if (!can_run(backend, size, apart)) return;
   INFO(backend << ", " << size << " ranks, apart " << apart);
   CHECK(count_wrong(backend, size, apart, [&](ProcessGroup& group, Device device) {
           int64_t wrong = 0;
@@ -107,6 +112,7 @@ TEST_CASE("cuda: broadcast, all_gather, send and recv bring every element to its
 TEST_CASE("cuda: what follows on the caller's stream comes after the collective, and what was before comes before",
           "[parallel][cuda]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
+  if (!test::can_run(backend, 2)) return;
   INFO(backend);
   CHECK(count_wrong(backend, 2, true, [](ProcessGroup& group, Device device) {
           const cuda::Stream stream(device);
@@ -129,6 +135,7 @@ TEST_CASE("cuda: what follows on the caller's stream comes after the collective,
 
 TEST_CASE("cuda: strided tensors, many at once, and coalesced ones", "[parallel][cuda]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
+  if (!test::can_run(backend, 2)) return;
   const bool coalesce = GENERATE(false, true);
   INFO(backend << (coalesce ? ", coalesced" : ""));
   CHECK(count_wrong(backend, 2, true, [coalesce](ProcessGroup& group, Device device) {
@@ -156,6 +163,7 @@ TEST_CASE("cuda: strided tensors, many at once, and coalesced ones", "[parallel]
 
 TEST_CASE("cuda: MIN and MAX carry NaN on", "[parallel][cuda]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
+  if (!test::can_run(backend, 2)) return;
   CHECK(count_wrong(backend, 2, true, [](ProcessGroup& group, Device device) {
           int64_t wrong = 0;
           for (const ReduceOp op : {ReduceOp::MIN, ReduceOp::MAX}) {
@@ -167,7 +175,15 @@ TEST_CASE("cuda: MIN and MAX carry NaN on", "[parallel][cuda]") {
         }) == 0);
 }
 
+TEST_CASE("nccl: what nccl_program checks over NCCL itself", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  CHECK_NOTHROW(
+      run_ranks(2, [](int) { test::run_collective_checks({}, std::chrono::seconds(3), [](const char*) {}); }));
+  CHECK(test::fake_nccl()->communicators() == 0);
+}
+
 TEST_CASE("cuda: tensors on other devices than a collective takes are refused", "[parallel][cuda][errors]") {
+  if (cuda::device_count() < 2) return;
   const auto message = [](const std::string& backend, const std::function<void(ProcessGroup&)>& f) -> std::string {
     try {
       test::run_over(backend, 2, [&](const ProcessGroupPtr& group) { f(*group); });

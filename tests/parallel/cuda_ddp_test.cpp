@@ -30,7 +30,7 @@ std::vector<std::string> errors_of(const std::string& backend,
   std::vector<std::string> errors(2);
   test::run_over(backend, 2, [&](const ProcessGroupPtr& group) {
     try {
-      f(group, Device(kCUDA, group->rank()));
+      f(group, test::gpu_of(group->rank()));
     } catch (const std::exception& error) {
       errors[static_cast<size_t>(group->rank())] = error.what();
     }
@@ -42,6 +42,7 @@ std::vector<std::string> errors_of(const std::string& backend,
 
 TEST_CASE("DDP on GPUs names a parameter without a gradient one step late, on every rank", "[parallel][cuda][ddp]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
+  if (!test::can_run(backend, 2)) return;
   std::vector<int> steps(2);
   const auto errors = errors_of(backend, [&](const ProcessGroupPtr& group, Device device) {
     Branches net;
@@ -59,6 +60,7 @@ TEST_CASE("DDP on GPUs names a parameter without a gradient one step late, on ev
 
 TEST_CASE("DDP on GPUs with find_unused_parameters averages what some ranks use", "[parallel][cuda][ddp]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
+  if (!test::can_run(backend, 2)) return;
   const auto errors = errors_of(backend, [&](const ProcessGroupPtr& group, Device device) {
     Branches net;
     net->to(device);
@@ -77,6 +79,7 @@ TEST_CASE("DDP on GPUs with find_unused_parameters averages what some ranks use"
 
 TEST_CASE("DDP on GPUs refuses ranks whose models differ, and a group for another GPU", "[parallel][cuda][ddp]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
+  if (!test::can_run(backend, 2)) return;
   const auto errors = errors_of(backend, [](const ProcessGroupPtr& group, Device device) {
     nn::Sequential net(nn::Linear(3, 2), nn::Linear(2, group->rank() + 1));
     net->to(device);

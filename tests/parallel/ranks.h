@@ -69,6 +69,12 @@ inline std::vector<std::string> backends(DeviceType type = kCPU) {
   if (type == kCUDA && (fake_nccl() || distributed::is_nccl_available())) all.push_back("nccl");
   return all;
 }
+/// Whether ranks on GPUs can be had: nccl wants a GPU for each, others share what there is.
+inline bool can_run(const std::string& backend, int size) {
+  return cuda::device_count() >= (backend == "nccl" ? size : 1);
+}
+/// The GPU of a rank: of its own if there are enough.
+inline Device gpu_of(int rank) { return Device(kCUDA, rank % cuda::device_count()); }
 /// f(group) on every rank of a group over that backend. @throws what a rank throws
 inline void run_over(const std::string& backend, int size,
                      const std::function<void(const distributed::ProcessGroupPtr&)>& f,
