@@ -184,7 +184,7 @@ void NcclWatch::finish() {
     for (const auto& [number, each] : calls)
       while (!each.end.query() && Clock::now() < deadline) {
         if (deadline == Deadline::max() && !failure_->what().empty()) deadline = after(kPatience);
-        std::this_thread::sleep_for(milliseconds(1));
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
   } catch (const std::exception&) {
     return;  // a lost device: there is nothing to wait for

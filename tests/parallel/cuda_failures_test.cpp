@@ -207,12 +207,12 @@ TEST_CASE("cuda: a collective without memory on one rank fails on all of them, w
   if (backend == "gloo") return;  // its memory is the host's
   INFO(backend);
   cuda::empty_cache();
-  emulation::set_memory_limit(1, size_t{32} << 20);
+  emulation::set_memory_limit(1, size_t{16} << 20);
   std::vector<std::string> errors(2);
   run_ranks(2, [&](int rank) {
     init_process_group(backend);
     const Device device(kCUDA, rank);
-    const Tensor x = ones({6 << 20}, device);  // 24 MiB
+    const Tensor x = ones({3 << 20}, device);  // 12 MiB
     try {
       default_group()->all_reduce(x, ReduceOp::MAX, "the peak")->synchronize();
     } catch (const std::exception& error) {
