@@ -66,10 +66,10 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
   }
   for (size_t next = 0; next < parts.size();) {
     Parts some{};
-    some.aligned = is_aligned16(y.raw_data());
+    some.aligned = is_aligned(y.raw_data(), 16);
     const auto name = [&](const Tensor& part) {
       some.data[some.count++] = part.raw_data();
-      some.aligned = some.aligned && is_aligned16(part.raw_data());
+      some.aligned = some.aligned && is_aligned(part.raw_data(), 16);
     };
     if (next > 0) name(y);  // what the passes before have made
     while (some.count < kParts && next < parts.size()) name(parts[next++]);

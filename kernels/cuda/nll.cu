@@ -1,5 +1,6 @@
 // The negative log likelihood of class indices, and its gradient, which writes each row once and is bound by that.
 #include "tandem/kernels/cuda/fault.h"
+#include "tandem/kernels/cuda/moments.cuh"
 #include "tandem/kernels/cuda/rows.cuh"
 #include "tandem/kernels/nn.h"
 
@@ -31,14 +32,7 @@ template <class T> __global__ void nll_rows(NllRows<T> a) {
   a.weights[row] = weight;
 }
 
-/// Sums of losses and of weights, in double, as many may be summed.
-struct TwoSums {
-  struct State {
-    double loss, weight;
-  };
-  __device__ static State start() { return {0.0, 0.0}; }
-  __device__ static State join(const State& a, const State& b) { return {a.loss + b.loss, a.weight + b.weight}; }
-};
+using TwoSums = AddingTwo<double>;  // of losses and of weights; double, as many may be summed
 /// A block adds up one piece, of `from` where there is one; a single block gives the result.
 template <class T>
 __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict__ weights, const TwoSums::State* from,
@@ -52,8 +46,8 @@ __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict
   if (parts) {
     parts[blockIdx.x] = state;
   } else {
-    *loss = T(state.loss / state.weight);
-    *total = T(state.weight);
+    *loss = T(state.first / state.second);
+    *total = T(state.second);
   }
 }
 

@@ -61,7 +61,7 @@ void for_tables(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run 
     table.size[t] = sized[i].numel(), blocks += ceil_div(sized[i].numel(), chunk);
     table.last_block[t] = checked_grid(blocks);
     table.aligned[t] = std::all_of(table.data[t], table.data[t] + kPointers,
-                                   [](const void* p) { return p == nullptr || is_aligned16(p); });
+                                   [](const void* p) { return p == nullptr || is_aligned(p, 16); });
     if (table.tensors == Table<kPointers>::kCapacity) flush();
   }
   flush();

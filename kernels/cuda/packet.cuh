@@ -1,5 +1,6 @@
 // Several elements that one load or store moves: up to 16 bytes, which is what a thread can have in one instruction.
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tandem/core/half.h"
@@ -12,8 +13,7 @@ template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16
   TANDEM_HD const T& operator[](int i) const { return v[i]; }
 };
 
-/// Whether packets may lie there.
-inline bool is_aligned16(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
+inline bool is_aligned(const void* p, size_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
 
 /// Elements i to i + N of `from`; those from `end` on are zeros. In one load where all are there and may be.
 template <int N, class T> TANDEM_HD Packet<T, N> load_packet(const T* from, int64_t i, int64_t end, bool aligned) {

@@ -3,6 +3,7 @@
 // and the launchers choose that by shapes.
 #pragma once
 #include "tandem/kernels/cuda/launch.h"
+#include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors.h"
 
 namespace tandem::kernels::cuda {
@@ -39,7 +40,6 @@ template <class T, int N> __device__ __forceinline__ void store_pack(T* to, cons
 #pragma unroll
   for (int i = 0; i < N; ++i) to[i] = pack.at[i];
 }
-inline bool is_aligned(const void* p, size_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
 
 /// The smallest power of two that is at least n, between the limits (powers of two themselves).
 inline int64_t power_of_two(int64_t n, int64_t least, int64_t most) {
