@@ -121,7 +121,7 @@ __global__ void layer_norm_backward_long(Backward<T> a, typename AddingTwo<T>::S
   if (stage == Stage::finish) {
     sums = row_total<AddingTwo<T>>(shape, parts);
   } else {
-    walk_pairs(shape, a.dy + start, a.x + start, [&](int64_t i, const auto& dy, const auto& x) {
+    shape.walk_pairs(a.dy + start, a.x + start, [&](int64_t i, const auto& dy, const auto& x) {
       constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(T));
       for (int v = 0; v < kWidth; ++v) {
         const T g = gradient(dy.at[v], i + v);
@@ -135,7 +135,7 @@ __global__ void layer_norm_backward_long(Backward<T> a, typename AddingTwo<T>::S
     }
   }
   const Slope<T> slope(sums, rstd, shape.n);
-  walk_pairs(shape, a.dy + start, a.x + start, [&](int64_t i, auto dy, const auto& x) {
+  shape.walk_pairs(a.dy + start, a.x + start, [&](int64_t i, auto dy, const auto& x) {
     constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(T));
     for (int v = 0; v < kWidth; ++v) dy.at[v] = slope(gradient(dy.at[v], i + v), x.at[v] - mean);
     store_pack(a.dx + start + i, dy, shape.aligned);

@@ -33,12 +33,28 @@ template <class T, int N> __device__ __forceinline__ Pack<T, N> load_pack(const 
   return pack;
 }
 template <class T, int N> __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack, bool aligned) {
-  if (aligned) {
-    *reinterpret_cast<Pack<T, N>*>(to) = pack;
-    return;
-  }
+  if constexpr (sizeof(pack) == 16)
+    if (aligned) {  // __stwb is the usual store; written as one, nvcc makes it the same four as below
+      __stwb(reinterpret_cast<uint4*>(to), __builtin_bit_cast(uint4, pack));
+      return;
+    }
 #pragma unroll
   for (int i = 0; i < N; ++i) to[i] = pack.at[i];
+}
+
+/// f(i, load(i), k) for i = start, start + step, ... below count, k in turn from 0 to N - 1; N loads are under way
+/// before the first is used.
+template <int N, class Load, class F>
+__device__ __forceinline__ void stream(int64_t start, int64_t step, int64_t count, Load load, F f) {
+  for (int64_t i = start; i < count; i += N * step) {
+    decltype(load(i)) loaded[N];
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+      if (i + k * step < count) loaded[k] = load(i + k * step);
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+      if (i + k * step < count) f(i + k * step, loaded[k], k);
+  }
 }
 
 /// The smallest power of two that is at least n, between the limits (powers of two themselves).

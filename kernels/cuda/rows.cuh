@@ -33,20 +33,22 @@ struct RowShape {
   template <int K, class T> __device__ void load_row(const T* from, T missing, T (&held)[K]) const {
     constexpr int kWidth = kPack<T>;
     const bool valid = from != nullptr;
+    // `missing` comes first: chosen behind each load, it would have the next load wait for that one.
+    for (int k = 0; k < K; ++k) held[k] = missing;
     if (packed) {
 #pragma unroll
       for (int p = 0; p < K / kWidth; ++p) {
         const int64_t i = (int64_t(p) * blockDim.x + threadIdx.x) * kWidth;
-        Pack<T, kWidth> pack;
-        if (valid && i < n) pack = load_pack<T, kWidth>(from + i, aligned);
+        if (!valid || i >= n) continue;
+        const Pack<T, kWidth> pack = load_pack<T, kWidth>(from + i, aligned);
 #pragma unroll
-        for (int v = 0; v < kWidth; ++v) held[p * kWidth + v] = valid && i < n ? pack.at[v] : missing;
+        for (int v = 0; v < kWidth; ++v) held[p * kWidth + v] = pack.at[v];
       }
     } else {
 #pragma unroll
       for (int k = 0; k < K; ++k) {
         const int64_t i = int64_t(k) * blockDim.x + threadIdx.x;
-        held[k] = valid && i < n ? from[i] : missing;
+        if (valid && i < n) held[k] = from[i];
       }
     }
   }
@@ -101,27 +103,28 @@ struct PieceShape {
   /// Calls f(i, pack) for packs of the operands' elements i, i + 1, ... of the piece, four loads of each in flight;
   /// those left over come in packs of one.
   template <class T, class F> __device__ void walk(const T* from, F f) const {
-    constexpr int kWidth = kPack<T>, kLoads = 4;
+    walk_by<kPack<T>>([&]<int N>(int64_t i) { return load_pack<T, N>(from + i, aligned); }, f);
+  }
+  /// The same of two operands side by side: f(i, a, b).
+  template <class T, class F> __device__ void walk_pairs(const T* a, const T* b, F f) const {
+    walk_by<kPack<T>>(
+        [&]<int N>(int64_t i) {
+          return Pair<Pack<T, N>>{load_pack<T, N>(a + i, aligned), load_pack<T, N>(b + i, aligned)};
+        },
+        [&](int64_t i, const auto& pair) { f(i, pair.a, pair.b); });
+  }
+
+ private:
+  template <class P> struct Pair { P a, b; };
+  /// load.operator()<N>(i) brings elements i, ... i + N - 1 of the operands.
+  template <int kWidth, class Load, class F> __device__ void walk_by(Load load, F f) const {
     const int64_t packs = count() / kWidth, team = blockDim.x;
-    for (int64_t p = threadIdx.x; p < packs; p += kLoads * team) {
-      Pack<T, kWidth> pack[kLoads];
-#pragma unroll
-      for (int k = 0; k < kLoads; ++k)
-        if (p + k * team < packs) pack[k] = load_pack<T, kWidth>(from + (p + k * team) * kWidth, aligned);
-#pragma unroll
-      for (int k = 0; k < kLoads; ++k)
-        if (p + k * team < packs) f((p + k * team) * kWidth, pack[k]);
-    }
-    for (int64_t i = packs * kWidth + threadIdx.x; i < count(); i += team) f(i, Pack<T, 1>{{from[i]}});
+    stream<4>(
+        threadIdx.x, team, packs, [&](int64_t p) { return load.template operator()<kWidth>(p * kWidth); },
+        [&](int64_t p, const auto& loaded, int) { f(p * kWidth, loaded); });
+    for (int64_t i = packs * kWidth + threadIdx.x; i < count(); i += team) f(i, load.template operator()<1>(i));
   }
 };
-/// The same of two operands side by side: f(i, a, b).
-template <class T, class F> __device__ void walk_pairs(const PieceShape& shape, const T* a, const T* b, F f) {
-  shape.walk(a, [&](int64_t i, const auto& pack) {
-    constexpr int kWidth = static_cast<int>(sizeof(pack.at) / sizeof(T));
-    f(i, pack, load_pack<T, kWidth>(b + i, shape.aligned));
-  });
-}
 template <class T> PieceShape piece_shape(int64_t rows, int64_t n, std::initializer_list<const T*> operands) {
   PieceShape shape{n, 1, n, n % kPack<T> == 0};
   for (const T* each : operands) shape.aligned &= is_aligned(each, 16);

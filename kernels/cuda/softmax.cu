@@ -103,7 +103,7 @@ __global__ void softmax_backward_long(const T* __restrict__ dy, const T* __restr
   if (stage == Stage::finish) {
     sum = row_total<Adding<T>>(shape, parts);
   } else {
-    walk_pairs(shape, dy + start, y + start, [&](int64_t, const auto& a, const auto& b) {
+    shape.walk_pairs(dy + start, y + start, [&](int64_t, const auto& a, const auto& b) {
       constexpr int kWidth = static_cast<int>(sizeof(a.at) / sizeof(T));
       for (int v = 0; v < kWidth; ++v) sum += log ? a.at[v] : a.at[v] * b.at[v];
     });
@@ -113,7 +113,7 @@ __global__ void softmax_backward_long(const T* __restrict__ dy, const T* __restr
       return;
     }
   }
-  walk_pairs(shape, dy + start, y + start, [&](int64_t i, const auto& a, auto b) {
+  shape.walk_pairs(dy + start, y + start, [&](int64_t i, const auto& a, auto b) {
     constexpr int kWidth = static_cast<int>(sizeof(a.at) / sizeof(T));
     for (int v = 0; v < kWidth; ++v) b.at[v] = log ? a.at[v] - math::exp(b.at[v]) * sum : b.at[v] * (a.at[v] - sum);
     store_pack(dx + start + i, b, shape.aligned);
@@ -187,13 +187,12 @@ __global__ void cross_entropy_backward_rows(const T* __restrict__ dloss, const T
   const T* const from = x + row * n;
   T* const to = dx + row * n;
   if (shape.aligned) {
-#pragma unroll 4
-    for (int64_t i = int64_t(threadIdx.x) * kWidth; i < n; i += int64_t(blockDim.x) * kWidth) {
-      Pack<T, kWidth> pack = load_pack<T, kWidth>(from + i, true);
-#pragma unroll
-      for (int v = 0; v < kWidth; ++v) pack.at[v] = gradient(pack.at[v], i + v);
-      store_pack(to + i, pack, true);
-    }
+    stream<4>(
+        threadIdx.x, blockDim.x, n / kWidth, [&](int64_t p) { return load_pack<T, kWidth>(from + p * kWidth, true); },
+        [&](int64_t p, Pack<T, kWidth> pack, int) {
+          for (int v = 0; v < kWidth; ++v) pack.at[v] = gradient(pack.at[v], p * kWidth + v);
+          store_pack(to + p * kWidth, pack, true);
+        });
   } else {
 #pragma unroll 4
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x) to[i] = gradient(from[i], i);

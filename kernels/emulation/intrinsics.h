@@ -124,3 +124,4 @@ template <class T> T __ldcg(const T* address) { return *address; }
 template <class T> T __ldcs(const T* address) { return *address; }
 template <class T> void __stcg(T* address, T value) { *address = value; }
 template <class T> void __stcs(T* address, T value) { *address = value; }
+template <class T> void __stwb(T* address, T value) { *address = value; }
