@@ -184,7 +184,7 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
   const int64_t rows = x.size(0), n = x.size(1);
-  const int64_t each = std::clamp<int64_t>(ceil_div(rows, 4096), 8, 1024), groups = ceil_div(rows, each);
+  const int64_t each = std::clamp<int64_t>(ceil_div(rows * n, 1 << 22), 8, 1024), groups = ceil_div(rows, each);
   const auto room = [&](const Tensor& sum) {
     return sum.defined() ? core::empty({1, groups, n}, x.dtype(), x.device()) : Tensor();
   };
