@@ -8,7 +8,10 @@
 // so that y may be an x, exactly. What depends on dtype and layout branches alike in all threads: a few of the two
 // hundred instructions that a multiprocessor has time for while a warp's vectors come.
 #pragma once
+#include <type_traits>
+
 #include "tandem/kernels/cuda/element_plan.h"
+#include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors.h"
 #if !defined(__CUDACC__)
 #include "tandem/kernels/emulation/simt.h"
@@ -115,24 +118,38 @@ template <class C> TANDEM_HD void store(char* to, Word<C> bits, int size) {
   visit_size<C>(size, [&](auto type) { *reinterpret_cast<decltype(type)*>(to) = decltype(type)(bits); });
 }
 
-/// Elements side by side.
-template <class T, int W> struct alignas(sizeof(T) * W <= 16 ? sizeof(T) * W : 16) Vector { T element[W]; };
-/// A vector, of which `count` elements exist.
+/// Loads a vector, of which `count` elements exist, and looks at nothing: a thread's loads are to be under way
+/// together. What one load brings stays as it is, in the first of the words, until spread().
 template <class C, int W>
 TANDEM_HD void load_vector(const ElementOperand& x, int64_t offset, uint32_t count, Word<C>* bits) {
   const char* const from = x.data + offset;
-  if (!x.data || x.strides[0] == 0) {
-    const Word<C> one = x.data ? load<C>(from, x.size) : Word<C>(x.value);
-#pragma unroll
-    for (int v = 0; v < W; ++v) bits[v] = one;
+  if (!x.data) {
+    bits[0] = Word<C>(x.value);
+  } else if (W == 1 || x.strides[0] == 0) {
+    bits[0] = load<C>(from, x.size);
   } else if (count < W) {
 #pragma unroll
     for (int v = 0; v < W; ++v) bits[v] = uint32_t(v) < count ? load<C>(from + v * x.size, x.size) : 0;
-  } else {
+  } else if constexpr (W > 1) {
     visit_size<C>(x.size, [&](auto type) {
-      const auto all = *reinterpret_cast<const Vector<decltype(type), W>*>(from);
+      constexpr int kBytes = W * sizeof(type);
+      using Part = std::conditional_t<(kBytes < sizeof(Word<C>)), uint32_t, Word<C>>;
+      const auto all = *reinterpret_cast<const Packet<Part, kBytes / sizeof(Part)>*>(from);
 #pragma unroll
-      for (int v = 0; v < W; ++v) bits[v] = all.element[v];
+      for (int i = 0; i < kBytes / int(sizeof(Part)); ++i) bits[i] = all[i];
+    });
+  }
+}
+/// Gives each element of a loaded vector a word of its own.
+template <class C, int W> TANDEM_HD void spread(const ElementOperand& x, uint32_t count, Word<C>* bits) {
+  if (!x.data || x.strides[0] == 0) {
+#pragma unroll
+    for (int v = 1; v < W; ++v) bits[v] = bits[0];
+  } else if (count >= W) {
+    visit_size<C>(x.size, [&](auto type) {
+      constexpr int kEach = sizeof(Word<C>) / sizeof(type);
+#pragma unroll
+      for (int v = W - 1; v >= 0; --v) bits[v] = decltype(type)(bits[v / kEach] >> (v % kEach * 8 * sizeof(type)));
     });
   }
 }
@@ -145,10 +162,11 @@ TANDEM_HD void store_vector(const ElementOperand& y, int64_t offset, uint32_t co
       if (uint32_t(v) < count) store<C>(to + v * y.size, bits[v], y.size);
   } else {
     visit_size<C>(y.size, [&](auto type) {
-      Vector<decltype(type), W> all;
+      using Part = decltype(type);
+      Packet<Part, W> all;
 #pragma unroll
-      for (int v = 0; v < W; ++v) all.element[v] = decltype(type)(bits[v]);
-      *reinterpret_cast<Vector<decltype(type), W>*>(to) = all;
+      for (int v = 0; v < W; ++v) all[v] = Part(bits[v]);
+      *reinterpret_cast<Packet<Part, W>*>(to) = all;
     });
   }
 }
@@ -164,63 +182,64 @@ template <int N, class F, class C> TANDEM_HD auto apply(const F& f, const C (&x)
     return f(x[0], x[1], x[2]);
 }
 
+// A thread's items, vectors of W elements: item u is item first + u * blockDim.x.
+
+/// Loads them, as load_vector does; to[u] = where item u of the output lies
+template <int kItems, int W, class C, int N, int kMost>
+TANDEM_HD void load_items(const ElementPlan& plan, uint32_t first, int64_t* to, Word<C> (&bits)[N][kMost]) {
+#pragma unroll
+  for (int u = 0; u < kItems; ++u) {
+    const uint32_t item = first + u * blockDim.x;
+    int64_t at[1 + N];
+    if (item >= plan.items) break;
+    find<1 + N>(plan, item, at);
+    to[u] = at[0];
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+      load_vector<C, W>(plan.operands[1 + k], at[1 + k], plan.count - item * W, &bits[k][u * W]);
+  }
+}
+/// Stores them.
+template <int kItems, int W, class Made>
+TANDEM_HD void store_items(const ElementPlan& plan, uint32_t first, const int64_t* to, const Word<Made>* y) {
+#pragma unroll
+  for (int u = 0; u < kItems; ++u) {
+    const uint32_t item = first + u * blockDim.x;
+    if (item < plan.items) store_vector<Made, W>(plan.operands[0], to[u], plan.count - item * W, &y[u * W]);
+  }
+}
+
 /// y = f(x...) of N inputs, each converted to C.
 template <class F, class C, int N>
 __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPlan plan) {
   constexpr int W = kVectorWidth<C>;
   const F f = make<F, C>(plan.scalars);
   using Made = decltype(apply<N>(f, *static_cast<const C(*)[N]>(nullptr)));
-  const ElementOperand* const operands = plan.operands;
-  // Item u of this thread is item first + u * blockDim.x.
   const uint32_t first = blockIdx.x * blockDim.x * (plan.vector ? kVectors : kSingles) + threadIdx.x;
   Word<C> bits[N][kVectors * W] = {};
   int64_t to[kSingles];
-  if (plan.vector) {
-#pragma unroll
-    for (int u = 0; u < kVectors; ++u) {
-      const uint32_t item = first + u * blockDim.x;
-      int64_t at[1 + N];
-      if (item >= plan.items) break;
-      find<1 + N>(plan, item, at);
-      to[u] = at[0];
-#pragma unroll
-      for (int k = 0; k < N; ++k) load_vector<C, W>(operands[1 + k], at[1 + k], plan.count - item * W, &bits[k][u * W]);
-    }
-  } else {
-#pragma unroll
-    for (int u = 0; u < kSingles; ++u) {
-      const uint32_t item = first + u * blockDim.x;
-      int64_t at[1 + N];
-      if (item >= plan.items) break;
-      find<1 + N>(plan, item, at);
-      to[u] = at[0];
-#pragma unroll
-      for (int k = 0; k < N; ++k) {
-        const ElementOperand& x = operands[1 + k];
-        bits[k][u] = x.data ? load<C>(x.data + at[1 + k], x.size) : Word<C>(x.value);
-      }
-    }
-  }
+  if (plan.vector)
+    load_items<kVectors, W, C>(plan, first, to, bits);
+  else
+    load_items<kSingles, 1, C>(plan, first, to, bits);
   Word<Made> y[kVectors * W];
 #pragma unroll
   for (int e = 0; e < kVectors * W; ++e) {
     if (e == kSingles && !plan.vector) break;
+    if (e % W == 0 && plan.vector) {
+#pragma unroll
+      for (int k = 0; k < N; ++k)
+        spread<C, W>(plan.operands[1 + k], plan.count - (first + e / W * blockDim.x) * W, &bits[k][e]);
+    }
     C x[N];
 #pragma unroll
-    for (int k = 0; k < N; ++k) from_bits(bits[k][e], operands[1 + k].dtype, x[k]);
-    y[e] = to_bits(apply<N>(f, x), operands[0].dtype);
+    for (int k = 0; k < N; ++k) from_bits(bits[k][e], plan.operands[1 + k].dtype, x[k]);
+    y[e] = to_bits(apply<N>(f, x), plan.operands[0].dtype);
   }
-  if (plan.vector) {
-#pragma unroll
-    for (int u = 0; u < kVectors; ++u) {
-      const uint32_t item = first + u * blockDim.x;
-      if (item < plan.items) store_vector<Made, W>(operands[0], to[u], plan.count - item * W, &y[u * W]);
-    }
-  } else {
-#pragma unroll
-    for (int u = 0; u < kSingles; ++u)
-      if (first + u * blockDim.x < plan.items) store<Made>(operands[0].data + to[u], y[u], operands[0].size);
-  }
+  if (plan.vector)
+    store_items<kVectors, W, Made>(plan, first, to, y);
+  else
+    store_items<kSingles, 1, Made>(plan, first, to, y);
 }
 
 // Rows for floating types, for integers and bool, for numbers, and for all types.

@@ -128,7 +128,9 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t left = y.count - first;
   Word<C> bits[kNumbers] = {};
   if (y.aligned) {
-    load_vector<C, kNumbers>(x, first * x.size, left < kNumbers ? uint32_t(left) : kNumbers, bits);
+    const uint32_t count = left < kNumbers ? uint32_t(left) : kNumbers;
+    load_vector<C, kNumbers>(x, first * x.size, count, bits);
+    spread<C, kNumbers>(x, count, bits);
   } else {
 #pragma unroll
     for (int i = 0; i < kNumbers; ++i)
