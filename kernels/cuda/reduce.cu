@@ -176,16 +176,11 @@ __global__ void reduce_rows(Op op, Source<T> x, typename Op::State* parts, int64
     const int64_t count = math::min(cut.n - first, cut.length), team = blockDim.x;
     const int64_t packs = count / kWidth;
     const int64_t from = row * cut.n + first;
-    for (int64_t i = threadIdx.x; i < packs; i += kLoads * team) {
-      Pack<T, kWidth> pack[kLoads];
-#pragma unroll
-      for (int k = 0; k < kLoads; ++k)
-        if (i + k * team < packs) pack[k] = x.template pack<kWidth>(from + (i + k * team) * kWidth, aligned);
-#pragma unroll
-      for (int k = 0; k < kLoads; ++k)
-        if (i + k * team < packs)
-          for (int v = 0; v < kWidth; ++v) op.take(state[k], pack[k].at[v], first + (i + k * team) * kWidth + v);
-    }
+    stream<kLoads>(
+        threadIdx.x, team, packs, [&](int64_t i) { return x.template pack<kWidth>(from + i * kWidth, aligned); },
+        [&](int64_t i, const Pack<T, kWidth>& pack, int k) {
+          for (int v = 0; v < kWidth; ++v) op.take(state[k], pack.at[v], first + i * kWidth + v);
+        });
     for (int64_t i = packs * kWidth + threadIdx.x; i < count; i += team) op.take(state[0], x[from + i], first + i);
   }
   for (int width = kLoads / 2; width > 0; width /= 2)
@@ -202,38 +197,36 @@ constexpr int kColumnThreads = 256;
 /// Columns of one thread.
 template <class T> inline constexpr int kColumns = Source<T>::kRun < 4 ? Source<T>::kRun : 4;
 
-/// x (outer, n, inner). A block takes one strip of columns of one piece of one outer index: threads along x have
-/// kColumns<T> neighbouring columns each, those along y take the rows in turn.
+/// x (outer, n, inner). A unit is one piece of one outer index, of which a block takes one strip of columns: threads
+/// along x have kColumns<T> neighbouring columns each, those along y take the rows in turn, those along z count units.
 template <class Op, class T>
-__global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, int64_t inner, int64_t strips, Cut cut,
-                               bool aligned) {
+__global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, int64_t units, int64_t inner,
+                               int64_t strips, Cut cut, bool aligned) {
   using State = typename Op::State;
   constexpr int kWidth = kColumns<T>;
-  TANDEM_SHARED(State, states, [kColumnThreads * kWidth]);
-  const int64_t unit = quotient(blockIdx.x, strips), strip = blockIdx.x - unit * strips;
+  TANDEM_SHARED(State, of_block, [kColumnThreads * kWidth]);
+  State* const states = of_block + threadIdx.z * blockDim.y * kWidth * blockDim.x;
+  const int64_t group = quotient(blockIdx.x, strips), strip = blockIdx.x - group * strips;
+  const int64_t unit = group * blockDim.z + threadIdx.z;
   const int64_t outer = quotient(unit, cut.pieces), first = (unit - outer * cut.pieces) * cut.length;
-  const int64_t count = math::min(cut.n - first, cut.length);
+  const int64_t count = unit < units ? math::min(cut.n - first, cut.length) : 0;
   const int64_t column = (strip * blockDim.x + threadIdx.x) * kWidth, team = blockDim.y;
   State state[kWidth];
   for (int v = 0; v < kWidth; ++v) state[v] = op.start();
   const int64_t from = (outer * cut.n + first) * inner + column;
   if (column + kWidth <= inner) {
-    for (int64_t r = threadIdx.y; r < count; r += kLoads * team) {
-      Pack<T, kWidth> pack[kLoads];
-#pragma unroll
-      for (int k = 0; k < kLoads; ++k)
-        if (r + k * team < count) pack[k] = x.template pack<kWidth>(from + (r + k * team) * inner, aligned);
-#pragma unroll
-      for (int k = 0; k < kLoads; ++k)
-        if (r + k * team < count)
-          for (int v = 0; v < kWidth; ++v) op.take(state[v], pack[k].at[v], first + r + k * team);
-    }
+    stream<kLoads>(
+        threadIdx.y, team, count, [&](int64_t r) { return x.template pack<kWidth>(from + r * inner, aligned); },
+        [&](int64_t r, const Pack<T, kWidth>& pack, int) {
+          for (int v = 0; v < kWidth; ++v) op.take(state[v], pack.at[v], first + r);
+        });
   } else {
     for (int v = 0; v < kWidth && column + v < inner; ++v)
       for (int64_t r = threadIdx.y; r < count; r += team) op.take(state[v], x[from + r * inner + v], first + r);
   }
   for (int v = 0; v < kWidth; ++v) states[(threadIdx.y * kWidth + v) * blockDim.x + threadIdx.x] = state[v];
   __syncthreads();
+  if (unit >= units) return;
   for (int v = static_cast<int>(threadIdx.y); v < kWidth && column + v < inner; v += static_cast<int>(team)) {
     State total = states[v * blockDim.x + threadIdx.x];
     for (int y = 1; y < team; ++y) total = op.join(total, states[(y * kWidth + v) * blockDim.x + threadIdx.x]);
@@ -267,14 +260,16 @@ void launch_columns(const char* name, const Op& op, const Source<T>& x, int64_t 
     cut.length = std::clamp<int64_t>(ceil_div(n * outer * strips, kPieces), 32, most);
     cut.pieces = ceil_div(n, cut.length);
   }
-  const dim3 block(static_cast<unsigned>(wide),
-                   static_cast<unsigned>(power_of_two(ceil_div(cut.length, kLoads), 1, kColumnThreads / wide)));
-  const LaunchShape shape{checked_grid(outer * cut.pieces * strips), block};
+  const int64_t units = outer * cut.pieces, high = power_of_two(ceil_div(cut.length, kLoads), 1, kColumnThreads / wide);
+  const int64_t most_deep = std::min<int64_t>(kColumnThreads / (wide * high), 64);  // 64: a block's limit along z
+  const int64_t deep = power_of_two(ceil_div(units, kPieces), 1, most_deep);        // many small units share blocks
+  const dim3 block(static_cast<unsigned>(wide), static_cast<unsigned>(high), static_cast<unsigned>(deep));
+  const LaunchShape shape{checked_grid(ceil_div(units, deep) * strips), block};
   const bool aligned = inner % kWidth == 0 && x.is_aligned(kWidth);
   if (cut.pieces == 1)
-    return launch(name, reduce_columns<Op, T>, shape, device, op, x, nullptr, inner, strips, cut, aligned);
-  const Parts<State> parts(outer * cut.pieces * inner, device);
-  launch(name, reduce_columns<Op, T>, shape, device, op, x, parts.data(), inner, strips, cut, aligned);
+    return launch(name, reduce_columns<Op, T>, shape, device, op, x, nullptr, units, inner, strips, cut, aligned);
+  const Parts<State> parts(units * inner, device);
+  launch(name, reduce_columns<Op, T>, shape, device, op, x, parts.data(), units, inner, strips, cut, aligned);
   launch_columns<Op, State>(name, op.finishing(), Source<State>(parts.data()), outer, cut.pieces, inner, device);
 }
 
@@ -284,7 +279,7 @@ void launch_rows(const char* name, const Op& op, const Source<T>& x, int64_t row
   constexpr int kWidth = Source<T>::kRun;
   constexpr int64_t kMost = kPieceBytes / int64_t(sizeof(T));
   Cut cut{n, 1, n};
-  if (n > 4096 && rows < kPieces / 2) {
+  if (n > 16384 && rows < kPieces / 2) {  // so that the second pass needs no third, up to 1 GiB in a row
     const int64_t length = std::clamp<int64_t>(ceil_div(n * rows, kPieces), 2048, kMost);
     cut.length = ceil_div(length, kWidth) * kWidth;
     cut.pieces = ceil_div(n, cut.length);
@@ -299,7 +294,7 @@ void launch_rows(const char* name, const Op& op, const Source<T>& x, int64_t row
   if (cut.pieces == 1) return launch(name, reduce_rows<Op, T>, shape, device, op, x, nullptr, units, cut, aligned);
   const Parts<State> parts(units, device);
   launch(name, reduce_rows<Op, T>, shape, device, op, x, parts.data(), units, cut, aligned);
-  launch_columns<Op, State>(name, op.finishing(), Source<State>(parts.data()), rows, cut.pieces, 1, device);
+  launch_rows<Op, State>(name, op.finishing(), Source<State>(parts.data()), rows, cut.pieces, device);
 }
 
 template <class T, class Op> void reduce(const char* name, const Op& op, const Tensor& x) {
