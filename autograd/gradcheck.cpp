@@ -25,7 +25,7 @@ variable_list values(const GradcheckFunction& f, const variable_list& inputs) {
   for (const Tensor& t : floating_outputs(f(copies))) out.push_back(t.contiguous().clone());
   return out;
 }
-/// They are changed and read element by element.
+// Inputs are changed and outputs read element by element, through pointers to double.
 void check_inputs(const char* op, const variable_list& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i)
     TANDEM_CHECK(!inputs[i].requires_grad() ||
@@ -33,12 +33,19 @@ void check_inputs(const char* op, const variable_list& inputs) {
                  op, ": input ", i, " is ", inputs[i].dtype(), " on ", inputs[i].device(),
                  "; inputs that require a gradient must be contiguous float64 on the CPU");
 }
+variable_list checked_outputs(const char* op, const variable_list& all) {
+  variable_list outputs = floating_outputs(all);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    TANDEM_CHECK(outputs[i].dtype() == kFloat64 && outputs[i].is_cpu(), op, ": floating output ", i, " is ",
+                 outputs[i].dtype(), " on ", outputs[i].device(), "; floating outputs must be float64 on the CPU");
+  return outputs;
+}
 
 }  // namespace
 
 bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double eps, double atol, double rtol) {
   check_inputs("gradcheck", inputs);
-  const variable_list outputs = floating_outputs(f(inputs));
+  const variable_list outputs = checked_outputs("gradcheck", f(inputs));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& x = inputs[i];
     if (!x.requires_grad() || x.numel() == 0) continue;
@@ -75,7 +82,7 @@ bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double e
 
 bool gradgradcheck(const GradcheckFunction& f, const variable_list& inputs, double eps, double atol, double rtol) {
   check_inputs("gradgradcheck", inputs);
-  const variable_list outputs = floating_outputs(f(inputs));
+  const variable_list outputs = checked_outputs("gradgradcheck", f(inputs));
   variable_list all = inputs;
   const size_t count = inputs.size();
   for (const Tensor& y : outputs) {

@@ -125,7 +125,7 @@ TEST_CASE("dtypes that clash are named with their op", "[errors]") {
   });
 }
 
-TEST_CASE("the checks of derivatives say which input they cannot take", "[errors]") {
+TEST_CASE("the checks of derivatives say which tensor they cannot take", "[errors]") {
   const autograd::GradcheckFunction square = [](const autograd::variable_list& in) -> autograd::variable_list {
     return {in[0] * in[0]};
   };
@@ -134,9 +134,20 @@ TEST_CASE("the checks of derivatives say which input they cannot take", "[errors
       {"first", [&] { autograd::gradcheck(square, {x}); }, {"gradcheck", "input 0", "float32", "float64 on the CPU"}},
       {"second", [&] { autograd::gradgradcheck(square, {x}); }, {"gradgradcheck", "input 0", "float32"}},
   });
+  const Tensor wide = ones({2}, kFloat64).requires_grad_();
+  const auto to = [](auto kind) -> autograd::GradcheckFunction {
+    return [kind](const autograd::variable_list& in) -> autograd::variable_list { return {in[0].to(kind)}; };
+  };
+  check({
+      {"narrow", [&] { autograd::gradcheck(to(kFloat32), {wide}); }, {"gradcheck", "output 0", "float32", "float64"}},
+      {"twice", [&] { autograd::gradgradcheck(to(kFloat32), {wide}); }, {"gradgradcheck", "output 0", "float32"}},
+  });
   if (!cuda::is_available()) return;
-  const Tensor there = ones({2}, TensorOptions(kFloat64).device(kCUDA)).requires_grad_();
-  check({{"on a GPU", [&] { autograd::gradgradcheck(square, {there}); }, {"gradgradcheck", "cuda:0", "on the CPU"}}});
+  const Tensor there = wide.detach().to(kCUDA).requires_grad_();
+  check({
+      {"on a GPU", [&] { autograd::gradgradcheck(square, {there}); }, {"gradgradcheck", "cuda:0", "on the CPU"}},
+      {"to a GPU", [&] { autograd::gradcheck(to(kCUDA), {wide}); }, {"gradcheck", "output 0", "cuda:0", "on the CPU"}},
+  });
 }
 
 TEST_CASE("indices and targets out of range are named", "[errors]") {
