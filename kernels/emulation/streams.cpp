@@ -11,11 +11,6 @@ namespace {
 
 thread_local bool host_function_thread = false;
 
-/// Whether an item in front of its stream could be run now.
-bool is_free(const Item& item) { return !item.wait || item.wait->reached; }
-bool is_ready(const gpu::StreamTag& stream) {
-  return !stream.running && !stream.queue.empty() && is_free(stream.queue.front());
-}
 bool all_passed(const std::vector<StreamPoint>& goal) {
   return std::all_of(goal.begin(), goal.end(), [](const StreamPoint& point) { return point.passed(); });
 }
@@ -53,6 +48,21 @@ std::shared_ptr<gpu::StreamTag> Streams::find(gpu::StreamHandle stream, const ch
   TANDEM_CHECK_AS(CudaError, at != streams_.end() && !(*at)->destroyed, call,
                   " failed: the stream was destroyed, or never was one");
   return *at;
+}
+
+bool Streams::has_failed(const gpu::StreamTag& stream) const {
+  return !errors[static_cast<size_t>(stream.device)].empty();
+}
+bool Streams::is_free(const gpu::StreamTag& stream) const {
+  const std::shared_ptr<Mark>& mark = stream.queue.front().wait;
+  return !mark || mark->reached || has_failed(stream);
+}
+bool Streams::is_ready(const gpu::StreamTag& stream) const {
+  return !stream.running && !stream.queue.empty() && is_free(stream);
+}
+bool Streams::can_happen(const Mark& mark) const {
+  const auto lost = [this](const StreamPoint& point) { return has_failed(*point.stream); };
+  return !mark.work || std::none_of(mark.arrivals.begin(), mark.arrivals.end(), lost);
 }
 
 StreamPoint Streams::push(const std::shared_ptr<gpu::StreamTag>& stream, Item item) {
@@ -103,7 +113,7 @@ void Streams::reached(const std::shared_ptr<Mark>& mark) {
 void Streams::drain(Lock& lock) {
   const auto busy = [](const auto& stream) { return stream->running; };
   for (;;) {
-    const auto ready = std::find_if(streams_.begin(), streams_.end(), [](const auto& s) { return is_ready(*s); });
+    const auto ready = std::find_if(streams_.begin(), streams_.end(), [this](const auto& s) { return is_ready(*s); });
     if (ready != streams_.end()) {
       run_next(lock, **ready);
     } else if (std::any_of(streams_.begin(), streams_.end(), busy)) {
@@ -113,6 +123,8 @@ void Streams::drain(Lock& lock) {
     }
   }
   for (const auto& stream : streams_) {  // what waits for a meeting that nobody else comes to
+    for (const Item& item : stream->queue)
+      if (item.arrive) reached(item.arrive);
     stream->finished += stream->queue.size();
     stream->queue.clear();
   }
@@ -138,10 +150,9 @@ gpu::StreamTag* Streams::next_for(const std::vector<StreamPoint>& goal) const {
   for (const StreamPoint& point : goal) {
     gpu::StreamTag& stream = *point.stream;
     if (point.passed() || stream.running || stream.visited) continue;
-    const Item& item = stream.queue.front();
-    if (is_free(item)) return &stream;
+    if (is_free(stream)) return &stream;
     stream.visited = true;
-    gpu::StreamTag* const needed = next_for(item.wait->arrivals);
+    gpu::StreamTag* const needed = next_for(stream.queue.front().wait->arrivals);
     stream.visited = false;
     if (needed) return needed;
   }
@@ -163,10 +174,11 @@ void Streams::run_next(Lock& lock, gpu::StreamTag& stream) {
   stream.running = true;
   Item& item = stream.queue.front();
   if (item.on_host) return hand_over(stream);
-  const bool last = item.arrive && --item.arrive->missing == 0 && !item.arrive->reached;
+  const bool arrives = item.arrive && can_happen(*item.arrive);
+  const bool last = arrives && --item.arrive->missing == 0 && !item.arrive->reached;
   const std::function<void()>& work = last ? item.arrive->work : item.work;
   std::string problem;
-  if (work && errors[static_cast<size_t>(stream.device)].empty()) {
+  if (work && !has_failed(stream)) {
     if (item.problem) problem = item.problem();
     if (problem.empty()) {
       lock.unlock();
@@ -217,7 +229,7 @@ void Streams::run_host_functions() {
     for_host_.pop_front();
     const std::function<void()>& work = stream.queue.front().work;
     std::string problem;
-    if (errors[static_cast<size_t>(stream.device)].empty()) {
+    if (!has_failed(stream)) {
       lock.unlock();
       problem = attempt(work);
       lock.lock();

@@ -82,6 +82,12 @@ class Streams {
   std::array<std::string, kMaxDevices> errors;
 
  private:
+  bool has_failed(const gpu::StreamTag& stream) const;
+  /// Whether the item in front could be run now: nothing waits on a device that has failed.
+  bool is_free(const gpu::StreamTag& stream) const;
+  bool is_ready(const gpu::StreamTag& stream) const;
+  /// False for a meeting of which a device has failed: the others wait until it is cancelled.
+  bool can_happen(const Mark& mark) const;
   gpu::StreamTag* next_for(const std::vector<StreamPoint>& goal) const;
   gpu::StreamTag* any_ready();
   gpu::StreamTag* pick(const std::vector<StreamPoint>& goal);

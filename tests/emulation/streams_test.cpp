@@ -299,5 +299,44 @@ TEST_CASE("a meeting that fails is an error of all its devices", "[emulation][me
   CHECK_THROWS_WITH(gpu::synchronize(2), Contains("all_gather on cuda:") && Contains("went wrong"));
 }
 
+TEST_CASE("a meeting with a device that has failed never takes place", "[emulation][meeting]") {
+  const Reset reset;
+  const bool came_before = GENERATE(false, true);
+  const OwnStream lost(1), side(1), other(2);
+  const Ints memory(1, 2);
+  bool ran = false;
+  emulation::Meeting meeting("all_reduce", 2, [&ran] { ran = true; });
+  if (came_before) {
+    meeting.join(lost);
+    CHECK_FALSE(gpu::is_done(lost));
+  }
+  emulation::launch("wild", dim3(1), dim3(1), 0, side, [] { throw std::runtime_error("went wrong"); });
+  CHECK_THROWS_WITH(gpu::synchronize_stream(side), Contains("went wrong"));
+  if (!came_before) meeting.join(lost);
+  CHECK_THROWS_WITH(gpu::synchronize_stream(lost), Contains("went wrong"));  // comes to its end
+  meeting.join(other);
+  set(memory, 4, 1, other);
+  for (int i = 0; i < 10; ++i) CHECK_FALSE(gpu::is_done(other));
+  meeting.cancel();
+  CHECK(read_one(memory, other) == 4);
+  CHECK_FALSE(ran);
+}
+
+TEST_CASE("what reset drops holds nobody up", "[emulation][meeting]") {
+  const Reset reset;
+  const OwnStream stuck, other;
+  const OwnEvent event;
+  const Ints memory(1);
+  emulation::Meeting meeting("broadcast", 2, [] {});
+  meeting.join(stuck);
+  gpu::record_event(event, stuck);
+  emulation::reset();
+  gpu::wait_event(other, event);
+  set(memory, 5, 1, other);
+  for (int i = 0; i < 10 && !gpu::is_done(other); ++i) continue;
+  CHECK(gpu::is_done(other));
+  if (gpu::is_done(other)) CHECK(read_one(memory, other) == 5);
+}
+
 }  // namespace
 }  // namespace tandem::test

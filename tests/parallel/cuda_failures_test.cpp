@@ -2,6 +2,8 @@
 #include <atomic>
 #include <mutex>
 
+#include "tandem/kernels/emulation/emulation.h"
+#include "tandem/kernels/emulation/simt.h"
 #include "tandem/parallel/collectives/nccl_api.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
@@ -145,6 +147,21 @@ TEST_CASE("nccl: an asynchronous error names rank and collective, on every rank,
   for (const std::string& error : errors)
     CHECK_THAT(error, Contains("rank 0: all_reduce #2 (bucket 7) of float32, 3 elements") &&
                           Contains("network error") && Contains("a link is down"));
+}
+
+TEST_CASE("nccl: a rank whose GPU has failed is waited for no longer than the timeout", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  const std::vector<std::string> errors = errors_of(3, milliseconds(500), [](ProcessGroup& g, Device d) {
+    if (g.rank() == 1)
+      emulation::launch("wild", dim3(1), dim3(1), 0, cuda::current_stream(d).handle(),
+                        [] { throw std::runtime_error("went wrong"); });
+    const Tensor x = ones({3}, d);
+    g.all_reduce(x)->wait();
+    std::printf("%g\n", x.sum().item<double>());
+  });
+  emulation::reset();  // the GPU is well again
+  for (const int rank : {0, 2}) CHECK_THAT(errors[size_t(rank)], Contains("it is not done within 500 ms"));
+  CHECK_THAT(errors[1], Contains("kernel wild on cuda:1: went wrong"));
 }
 
 TEST_CASE("nccl: abort ends what is under way, here and on the others", "[parallel][nccl]") {
