@@ -60,6 +60,7 @@ void Block::begin_grid(const Launch& launch, OrderSetting order) {
   TANDEM_CHECK_AS(CudaError, !current, "kernel ", launch.name, ": started by a thread of kernel ",
                   current->launch_->name, "; only the host can start one");
   launch_ = &launch;
+  uncaught_ = std::uncaught_exceptions();
   order_ = order;
   uint64_t name = order.seed;
   for (const char* c = launch.name; *c; ++c) name = name * 31 + static_cast<unsigned char>(*c);
@@ -207,7 +208,7 @@ void Block::run_thread(Thread& thread) {
 void Block::wait(Thread& thread) {
   thread.fiber->pause();
   // A destructor that waits while its thread is being ended just goes on.
-  if (cancelling_ && std::uncaught_exceptions() == 0) throw Cancelled();
+  if (cancelling_ && std::uncaught_exceptions() == uncaught_) throw Cancelled();
 }
 
 void Block::yield() {

@@ -111,6 +111,7 @@ class Block {
   std::string who() const;
 
   const Launch* launch_ = nullptr;
+  int uncaught_ = 0;  // exceptions that end the host's functions meanwhile: one of its destructors may start a grid
   OrderSetting order_;
   Chance chance_;
   FiberPool fibers_;

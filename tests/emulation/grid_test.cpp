@@ -1,5 +1,6 @@
 // How emulated grids run: what they refuse, what they say of threads that wait for ever, their orders, their stacks.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -41,6 +42,9 @@ TEST_CASE("a launch that no GPU accepts is refused", "[emulation]") {
     if (threadIdx.x == 0 && threadIdx.z == 0) tile[0] = 1;
   };
   CHECK_THAT(error_of([&] { run(1, 1, both, 227 * 1024); }), Contains("233472; accepted: up to 232448"));
+  // Up to 48 KiB of dynamic memory, launches ask for no more than that in all.
+  CHECK_THAT(error_of([&] { run(1, 1, both, 48 * 1024); }), Contains("takes 50176; accepted: up to 49152"));
+  run(1, 1, both, 47 * 1024);
   run(1, dim3(16, 1, 64), both, 226 * 1024);
 }
 
@@ -137,6 +141,29 @@ TEST_CASE("an exception ends the grid, and nothing of its threads is left", "[em
                         }),
                     std::out_of_range);
   REQUIRE(each<int>(64, [] { return __syncthreads_count(1); }) == std::vector<int>(64, 64));
+}
+
+TEST_CASE("a grid that fails in a destructor of the host ends its threads where they wait", "[emulation]") {
+  const Order forward;
+  struct Late {
+    std::atomic<int>& behind;
+    ~Late() {
+      CHECK_THROWS_WITH(run(1, 64,
+                            [&] {
+                              if (threadIdx.x == 63) throw std::out_of_range("thread 63");
+                              __syncthreads();
+                              ++behind;
+                            }),
+                        "thread 63");
+    }
+  };
+  std::atomic<int> behind{0};
+  const auto fail = [&] {
+    const Late late{behind};
+    throw std::runtime_error("the host's");
+  };
+  CHECK_THROWS_WITH(fail(), "the host's");
+  CHECK(behind == 0);
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
