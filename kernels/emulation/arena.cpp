@@ -1,6 +1,7 @@
 #include "tandem/kernels/emulation/arena.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -8,21 +9,20 @@
 
 #include "tandem/core/gpu_runtime.h"
 #include "tandem/kernels/emulation/protection.h"
-#if __has_include(<sanitizer/asan_interface.h>)
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(begin, bytes)
-#define ASAN_UNPOISON_MEMORY_REGION(begin, bytes)
-#endif
+#include "tandem/kernels/emulation/sanitizer.h"
 
 namespace tandem::emulation {
 namespace {
 
-constexpr size_t kPage = 4096;
 constexpr size_t kRedzone = 256;  // before the data, so that it is aligned to 256 bytes and, as on a GPU, to no more
 
+/// Of 4, 16 or 64 KiB. Not a global: memory may be asked for before those of this file are there.
+size_t page() {
+  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 /// The pages that an allocation takes, without the guard page behind them.
-size_t span(size_t bytes) { return (kRedzone + bytes + kRedzone + kPage - 1) / kPage * kPage; }
+size_t span(size_t bytes) { return (kRedzone + bytes + kRedzone + page() - 1) / page() * page(); }
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Arena::Arena(int device, size_t capacity) : device_(device), capacity_(capacity)
   free_[0] = capacity_;
 }
 Arena::~Arena() {
-  ASAN_UNPOISON_MEMORY_REGION(base_, high_);
+  allow_access(base_, high_);
   munmap(base_, capacity_);
   explain_faults(device_, base_, 0);
 }
@@ -74,7 +74,7 @@ void Arena::give_back(size_t offset, size_t bytes) {
 
 void* Arena::allocate(size_t bytes) {
   if (bytes >= capacity_) return nullptr;
-  const size_t pages = span(bytes), offset = find(pages + kPage);
+  const size_t pages = span(bytes), offset = find(pages + page());
   if (offset == capacity_) return nullptr;
   char* const begin = base_ + offset;
   const int rights = PROT_READ | PROT_WRITE;
@@ -82,16 +82,16 @@ void* Arena::allocate(size_t bytes) {
       device_ >= 0 ? pkey_mprotect(begin, pages, rights, protection_key(device_)) : mprotect(begin, pages, rights);
   if (failed) return nullptr;
   explain_faults(device_, base_, capacity_);
-  take(offset, pages + kPage);
+  take(offset, pages + page());
   live_[offset + kRedzone] = bytes;
   used_ += bytes;
 
   char* const data = begin + kRedzone;
   const DeviceAccess access(device_ >= 0 ? device_bit(device_) : 0);
-  ASAN_UNPOISON_MEMORY_REGION(begin, pages);
+  allow_access(begin, pages);
   std::memset(data, 0xFF, bytes);
-  ASAN_POISON_MEMORY_REGION(begin, pages);
-  ASAN_UNPOISON_MEMORY_REGION(data, bytes);
+  forbid_access(begin, pages);
+  allow_access(data, bytes);
   return data;
 }
 
@@ -102,10 +102,10 @@ bool Arena::release(const void* memory) {
   const size_t offset = at->first - kRedzone, bytes = span(at->second);
   used_ -= at->second;
   live_.erase(at);
-  ASAN_POISON_MEMORY_REGION(base_ + offset, bytes);
+  forbid_access(base_ + offset, bytes);
   madvise(base_ + offset, bytes, MADV_DONTNEED);
   mprotect(base_ + offset, bytes, PROT_NONE);
-  give_back(offset, bytes + kPage);
+  give_back(offset, bytes + page());
   return true;
 }
 

@@ -6,10 +6,10 @@ namespace tandem::emulation {
 
 void ThreadFences::fence(FenceScope scope, Handovers& block, Handovers& device) {
   fenced_block_ = true;
-  for (const Read& read : read_) block.acquire(read.address);
+  for (const void* address : read_) block.acquire(address);
   if (scope == FenceScope::block) return;
   fenced_device_ = true;
-  for (const Read& read : read_) device.acquire(read.address);
+  for (const void* address : read_) device.acquire(address);
   read_.clear();
 }
 
@@ -20,8 +20,7 @@ void ThreadFences::before_atomic(const void* address, Handovers& block, Handover
 
 void ThreadFences::after_atomic(const void* address, const Handovers& block, const Handovers& device) {
   if (!block.has(address) && !device.has(address)) return;
-  if (std::none_of(read_.begin(), read_.end(), [&](const Read& read) { return read.address == address; }))
-    read_.push_back({address});
+  if (std::find(read_.begin(), read_.end(), address) == read_.end()) read_.push_back(address);
 }
 
 }  // namespace tandem::emulation

@@ -33,11 +33,8 @@ class ThreadFences {
   void after_atomic(const void* address, const Handovers& block, const Handovers& device);
 
  private:
-  struct Read {
-    const void* address;
-  };
   bool fenced_block_ = false, fenced_device_ = false;
-  std::vector<Read> read_;  // since the last device fence, of what was handed over
+  std::vector<const void*> read_;  // addresses of what was handed over, since the last device fence
 };
 
 }  // namespace tandem::emulation

@@ -1,4 +1,4 @@
-// What AddressSanitizer and ThreadSanitizer are told about fibers. Without either, all of this is nothing.
+// What AddressSanitizer and ThreadSanitizer are told about fibers and memory. Without either, all of this is nothing.
 //
 // ThreadSanitizer sees what the kernels read and write, since they are compiled with -fsanitize=thread, but the
 // emulation itself is not: its own reads and writes are no part of what the CUDA threads do. It tells who runs

@@ -39,6 +39,8 @@ Death death_of(const std::function<void()>& f) {
 
 namespace {
 
+const auto kPage = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+
 TEST_CASE("a pointer tells whose memory it is", "[emulation][memory]") {
   const Reset reset;
   const Ints zero(10, 0), three(10, 3);
@@ -67,27 +69,27 @@ TEST_CASE("fresh memory is NaN", "[emulation][memory]") {
 
 TEST_CASE("addresses come back as late as possible, and as fresh memory", "[emulation][memory]") {
   constexpr int kDevice = kMaxDevices - 1;
-  constexpr size_t kCapacity = 64 * 4096;
-  emulation::Arena arena(kDevice, kCapacity);
+  const size_t bytes = kPage + 900;
+  emulation::Arena arena(kDevice, 64 * kPage);
   const emulation::DeviceAccess access(emulation::device_bit(kDevice));
-  auto* const first = static_cast<unsigned char*>(arena.allocate(5000));
-  std::memset(first, 1, 5000);
+  auto* const first = static_cast<unsigned char*>(arena.allocate(bytes));
+  std::memset(first, 1, bytes);
   REQUIRE(arena.release(first));
   CHECK_FALSE(arena.release(first));
   int others = 0;
   unsigned char* again = nullptr;
-  while ((again = static_cast<unsigned char*>(arena.allocate(5000))) != first) {
+  while ((again = static_cast<unsigned char*>(arena.allocate(bytes))) != first) {
     REQUIRE(arena.release(again));
     ++others;
   }
   CHECK(others == 64 / 3 - 1);  // two pages and a guard page each
   CHECK(again[0] == 0xFF);
-  CHECK(again[4999] == 0xFF);
-  CHECK(arena.used() == 5000);
-  CHECK(arena.allocate(kCapacity) == nullptr);
-  CHECK(arena.allocate(kCapacity - 2 * 4096) == nullptr);
+  CHECK(again[bytes - 1] == 0xFF);
+  CHECK(arena.used() == bytes);
+  CHECK(arena.allocate(64 * kPage) == nullptr);
+  CHECK(arena.allocate(62 * kPage) == nullptr);
   REQUIRE(arena.release(again));
-  CHECK(arena.allocate(kCapacity - 2 * 4096));  // all that was freed has grown together
+  CHECK(arena.allocate(62 * kPage));  // all that was freed has grown together
 }
 
 TEST_CASE("a device's memory has a limit, and says how much is left", "[emulation][memory]") {
@@ -232,11 +234,11 @@ TEST_CASE("a kernel that uses freed memory dies at that line", "[emulation][memo
 }
 TEST_CASE("a kernel that writes out of bounds dies at that line", "[emulation][memory][defect]") {
   const Reset reset;
-  const unsigned beyond = kAddressSanitizer ? 101 : 1024;  // without AddressSanitizer only whole pages are seen
+  const size_t beyond = kAddressSanitizer ? 100 : kPage / sizeof(int);  // else only whole pages are seen
   const Death death = death_of([beyond] {
     const OwnStream stream;
     int* const memory = static_cast<int*>(gpu::allocate(0, 400));
-    set(memory, 1, beyond, stream);
+    set(memory + beyond, 1, 1, stream);
     gpu::synchronize_stream(stream);
   });
   CHECK(death.died);
