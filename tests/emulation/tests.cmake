@@ -1,5 +1,14 @@
 # The emulated device's own tests: kernels here are ordinary C++ files.
 tandem_test(simt_test emulation/grid_test.cpp emulation/simt_test.cpp)
+if(NOT TANDEM_SANITIZE)
+  # The engine as processors other than x86-64 have it, in the place of the library's.
+  set(engine block fences fiber grid meetings shared_memory thread_order)
+  list(TRANSFORM engine REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/kernels/emulation/\\1.cpp")
+  tandem_test_program(ucontext_test emulation/grid_test.cpp ${engine})
+  set_source_files_properties(${engine} PROPERTIES COMPILE_DEFINITIONS TANDEM_FIBER_UCONTEXT=1
+                              SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+  add_test(NAME "grids on fibers of ucontext.h" COMMAND ucontext_test)
+endif()
 add_executable(planted_defects emulation/planted_defects.cpp)
 target_link_libraries(planted_defects PRIVATE Tandem::tandem)
 
