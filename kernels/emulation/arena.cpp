@@ -35,6 +35,7 @@ Arena::Arena(int device, size_t capacity) : device_(device), capacity_(capacity)
 }
 Arena::~Arena() {
   allow_access(base_, high_);
+  for (const auto& [offset, bytes] : live_) close_memory(device_, base_ + offset - kRedzone, span(bytes));
   munmap(base_, capacity_);
   explain_faults(device_, base_, 0);
 }
@@ -77,10 +78,7 @@ void* Arena::allocate(size_t bytes) {
   const size_t pages = span(bytes), offset = find(pages + page());
   if (offset == capacity_) return nullptr;
   char* const begin = base_ + offset;
-  const int rights = PROT_READ | PROT_WRITE;
-  const int failed =
-      device_ >= 0 ? pkey_mprotect(begin, pages, rights, protection_key(device_)) : mprotect(begin, pages, rights);
-  if (failed) return nullptr;
+  if (!open_memory(device_, begin, pages)) return nullptr;
   explain_faults(device_, base_, capacity_);
   take(offset, pages + page());
   live_[offset + kRedzone] = bytes;
@@ -103,8 +101,7 @@ bool Arena::release(const void* memory) {
   used_ -= at->second;
   live_.erase(at);
   forbid_access(base_ + offset, bytes);
-  madvise(base_ + offset, bytes, MADV_DONTNEED);
-  mprotect(base_ + offset, bytes, PROT_NONE);
+  close_memory(device_, base_ + offset, bytes);
   give_back(offset, bytes + page());
   return true;
 }

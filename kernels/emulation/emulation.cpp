@@ -58,6 +58,7 @@ Settings::Settings() {
   peers = number_from("TANDEM_EMULATED_PEERS", 1, 1, wrong) == 1;
   seed = number_from("TANDEM_EMULATION_STREAMS", 0, UINT64_MAX, wrong);
   wait_for_launches = number_from("TANDEM_SYNC_LAUNCHES", 0, 1, wrong) == 1;
+  number_from("TANDEM_EMULATION_GUARD", 0, 1, wrong);  // protection.cpp reads it
   if (!wrong.empty()) devices = 0;
   memory.fill(size_t(1) << 30);
 }

@@ -1,6 +1,5 @@
 // What tests can ask of the emulated CUDA runtime: how many devices it has, what fails, and in which order streams run.
-// Only in builds with TANDEM_WITH_CUDA=EMULATED. docs/cuda_emulation_runtime.md says how it works and what it cannot
-// tell.
+// Only in builds with TANDEM_WITH_CUDA=EMULATED. docs/cuda_emulation.md says how it works and what it cannot tell.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -32,11 +31,12 @@ void reset();
 /// How many items wait on the streams of a device.
 size_t pending(int device);
 /// Whether host code that touches device memory, and a kernel that touches another device's, end in a fault: it takes a
-/// processor with memory protection keys.
+/// processor with memory protection keys, or TANDEM_EMULATION_GUARD=1 at the start.
 bool guards_memory();
 
 /// Work of several streams at once, as a collective is: it starts when all of them have come to it, and none goes on
-/// before it is done. Streams may be of several devices and be brought by several host threads.
+/// before it is done. Streams may be of several devices and be brought by several host threads. When one of these
+/// devices fails before, it never starts, and the streams of the others wait until it is cancelled.
 class Meeting {
  public:
   /// @param streams  how many have to join

@@ -209,7 +209,7 @@ TEST_CASE("what release does not know is reported", "[emulation][memory]") {
 
 // ---- planted defects in kernels: each ends the program with words about it
 
-/// Where the processor has no keys for it, this is not looked at.
+/// Where the processor has no keys for it, this is looked at only by the pass with TANDEM_EMULATION_GUARD=1.
 bool rights_are_checked() {
   if (emulation::guards_memory()) return true;
   WARN("SKIPPED: this processor has no memory protection keys");
