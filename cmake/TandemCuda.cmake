@@ -86,8 +86,12 @@ function(tandem_add_cuda)
   target_sources(tandem PRIVATE ${ARGN})
   if(TANDEM_CUDA_EMULATED)
     # gcc does not see that what a tail's threads have not loaded they do not use; -O3 adds nothing here but time.
+    set(options -xc++ -Wno-unknown-pragmas -Wno-uninitialized $<$<CONFIG:Release>:-O2>)
+    if(TANDEM_SANITIZE STREQUAL "address")
+      list(APPEND options -fsanitize=alignment)  # where a GPU faults, an x86-64 reads any address
+    endif()
     set_source_files_properties(${ARGN} TARGET_DIRECTORY tandem PROPERTIES LANGUAGE CXX SKIP_PRECOMPILE_HEADERS ON
-                                COMPILE_OPTIONS "-xc++;-Wno-unknown-pragmas;-Wno-uninitialized;$<$<CONFIG:Release>:-O2>")
+                                COMPILE_OPTIONS "${options}")
   endif()
 endfunction()
 

@@ -33,7 +33,8 @@ endif()
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${TANDEM_WARNINGS}>")  # nvcc's are in TandemCuda.cmake
 if(TANDEM_SANITIZE STREQUAL "address")
   # Tests of every pointer cost a third of the time to compile. A null one crashes under AddressSanitizer too; elements
-  # are read at addresses of any alignment by the loops, which keep these tests. Casts to a wrong class go unseen.
+  # are read at addresses of any alignment by the loops, which keep these tests. TandemCuda.cmake has the CUDA kernels
+  # tested for alignment again. Casts to a wrong class go unseen.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize=null,alignment,vptr -fno-sanitize-recover=undefined
                       -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=address,undefined)

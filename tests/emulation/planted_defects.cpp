@@ -23,6 +23,15 @@ __global__ void write_out(float* y, int n) {
   if (planted("global") && i == n - 1) y[i + 1] = 2;  // at global
 }
 
+/// Sums of two neighbours, which it reads at once.
+__global__ void add_pairs(const float* x, float* y, int pairs) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= pairs) return;
+  const auto* const two = reinterpret_cast<const float2*>(x + (planted("misaligned") ? 1 : 0));
+  const float2 pair = two[i];  // at misaligned
+  y[i] = pair.x + pair.y;
+}
+
 /// Reverses each block's part of x.
 __global__ void reverse(float* x) {
   TANDEM_SHARED(float, tile, [kBlock]);
@@ -111,12 +120,13 @@ void run(const char* name, unsigned grid, unsigned block, const std::function<vo
 int main(int argc, char** argv) {
   if (argc > 1) defect = argv[1];
   constexpr int n = kGrid * kBlock;
-  const auto x = std::make_unique<float[]>(n);
+  const auto x = std::make_unique<float[]>(n), y = std::make_unique<float[]>(kBlock);
   float total = 0;
   int counted = 0, counted_again = 0;
   unsigned arrived = 0;
   try {
     run("write_out", kGrid, kBlock, [&] { write_out(x.get(), n); });
+    run("add_pairs", 1, kBlock, [&] { add_pairs(x.get(), y.get(), kBlock); });
     run("reverse", kGrid, kBlock, [&] { reverse(x.get()); });
     run("count", kGrid, kBlock, [&] { count(&counted); });
     run("count_behind_barriers", kGrid, kBlock, [&] { count_behind_barriers(&counted_again); });

@@ -23,6 +23,8 @@ planted_defect("" "")
 planted_defect(divergence "CudaError: kernel diverge, .*divergent barrier")
 planted_defect(deadlock "CudaError: kernel wait_for_ever, .*deadlock")
 if(TANDEM_SANITIZE STREQUAL "address")
+  target_compile_options(planted_defects PRIVATE -fsanitize=alignment)  # as kernels are
+  planted_defect(misaligned "runtime error: .*misaligned address")
   planted_defect(global "AddressSanitizer: heap-buffer-overflow")
   planted_defect(shared "AddressSanitizer: use-after-poison")
   planted_defect(dynamic "AddressSanitizer: use-after-poison")
