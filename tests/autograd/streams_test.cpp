@@ -24,10 +24,10 @@ struct Orders {
 
 /// A graph in two parts, each recorded on `first` or `second`, with a gradient that comes from both.
 struct Graph {
-  Tensor w, hidden, loss;
+  Tensor x, w, hidden, loss;  // x and w, which the streams use, outlive their work
   Graph(Device device, const cuda::Stream* first, const cuda::Stream* second) {
     manual_seed(5);
-    const Tensor x = randn({6, 7}).to(device);
+    x = randn({6, 7}).to(device);
     w = randn({7, 7}).to(device).requires_grad_();
     const auto on = [&](const cuda::Stream* stream, const auto& f) {
       if (!stream) return f();
