@@ -139,18 +139,22 @@ cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, Pass pass, i
   }
 }
 
-/// By the rule: the first that cuDNN has for this within the limit.
+/// By the rule: the first that cuDNN has for this within the limit. @throws CudaError when it has none and one failed
 void choose(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call) {
+  cudnnStatus_t failed = CUDNN_STATUS_SUCCESS;
   for (int algorithm : rule(p.pass)) {
     size_t bytes = 0;
     const cudnnStatus_t status = ask_workspace(handle, plan, p.pass, algorithm, bytes);
-    if (refused(status)) continue;
-    check(status, call);
+    if (status != CUDNN_STATUS_SUCCESS) {
+      if (!refused(status)) failed = status;
+      continue;
+    }
     if (bytes > kWorkspaceLimit) continue;
     plan.algorithm = algorithm;
     plan.workspace_bytes = bytes;
     return;
   }
+  check(failed, call);
 }
 
 Tensor workspace_of(size_t bytes, Device device) {
