@@ -87,6 +87,7 @@ Descriptor listen_on(const std::string& address, int port) {
         ::bind(fd.get(), a->ai_addr, a->ai_addrlen) == 0 && ::listen(fd.get(), 128) == 0)
       return fd;
     error = errno;
+    if (error == EADDRINUSE) break;  // on another of its addresses, the ranks would find the stranger first
   }
   TANDEM_CHECK_AS(DistributedError, error != EADDRINUSE, "store: port ", port, " of ", address,
                   " is in use; choose another with MASTER_PORT");

@@ -19,6 +19,10 @@ int main(int argc, char** argv) try {
   distributed::all_reduce(x);
   std::printf("the sum is %g\n", x[0].item<double>());
   std::fflush(stdout);
+  // Rank 1 waits until the others have the sum as well: its end is to meet them in the next collective.
+  for (int r = 0; rank == 1 && r < distributed::get_world_size(); ++r)
+    if (r != rank) distributed::default_group()->recv(x.clone(), r)->wait();
+  if (rank != 1) distributed::default_group()->send(x, 1)->wait();
   if (rank == 1 && what == "throw") throw std::runtime_error("no data here");
   if (rank == 1 && what == "die") std::raise(SIGKILL);
   if (rank == 1 && what == "hang") std::this_thread::sleep_for(std::chrono::minutes(2));
