@@ -226,19 +226,16 @@ void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& total) {
   run_all(all);
   sum(partial, total);
 }
-void scale_all(double factor, std::vector<Tensor>& tensors) {
+/// Every element of the tensors and one number.
+static void run_by(const char* op, const LoopRows& loop, double number, const std::vector<Tensor>& tensors) {
   std::vector<Loop> all;
   all.reserve(tensors.size());
-  for (const Tensor& t : tensors)
-    all.push_back(plan("scale_all", loops::scale, t.dtype(), {t}, {real(factor)}, t.numel(), 1));
+  for (const Tensor& t : tensors) all.push_back(plan(op, loop, t.dtype(), {t}, {real(number)}, t.numel(), 1));
   run_all(all);
 }
+void scale_all(double factor, std::vector<Tensor>& tensors) { run_by("scale_all", loops::scale, factor, tensors); }
 void add_to_all(double number, std::vector<Tensor>& tensors) {
-  std::vector<Loop> all;
-  all.reserve(tensors.size());
-  for (const Tensor& t : tensors)
-    all.push_back(plan("add_to_all", loops::add_number, t.dtype(), {t}, {real(number)}, t.numel(), 1));
-  run_all(all);
+  run_by("add_to_all", loops::add_number, number, tensors);
 }
 
 }  // namespace tandem::kernels::cpu
