@@ -16,7 +16,7 @@ using detail::check_part, detail::check_real, detail::dense, detail::widened;
 // ---- normalisation
 
 Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                  const Tensor& running_var, bool training, double momentum, double eps) {
+                  const Tensor& running_var, Flag training, double momentum, double eps) {
   check_real("batch_norm", input);
   TANDEM_CHECK(input.dim() >= 2, "batch_norm: x is ", input.sizes(), "; accepted: (N, C, ...)");
   const int64_t channels = input.size(1);
@@ -194,7 +194,7 @@ Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes);
 }  // namespace
 
 std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, Pair kernel, IntArrayRef stride, Pair padding,
-                                                   Pair dilation, bool ceil_mode) {
+                                                   Pair dilation, Flag ceil_mode) {
   const kernels::PoolShape s = pool_shape(kernel, stride, padding, dilation, true);
   const Planes p("max_pool2d", input, s, ceil_mode);
   Tensor y = p.make(p.x.dtype()), index = p.make(kInt64);
@@ -205,11 +205,11 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, Pair ker
                  }),
           core::try_view(index, p.out)};
 }
-Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Pair dilation, bool ceil_mode) {
+Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Pair dilation, Flag ceil_mode) {
   return std::get<0>(max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
 }
-Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, bool ceil_mode,
-                  bool count_include_pad) {
+Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Flag ceil_mode,
+                  Flag count_include_pad) {
   return avg_pool(x, pool_shape(kernel, stride, padding, 1, count_include_pad), ceil_mode);
 }
 Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
@@ -238,7 +238,7 @@ Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes) {
 
 // ---- dropout
 
-Tensor dropout(const Tensor& x, double p, bool training) {
+Tensor dropout(const Tensor& x, double p, Flag training) {
   check_real("dropout", x);
   TANDEM_CHECK(p >= 0 && p <= 1, "dropout: p is ", p, "; accepted: 0 to 1");
   if (!training || p == 0) return x;
@@ -252,7 +252,7 @@ Tensor dropout(const Tensor& x, double p, bool training) {
     return {where(ctx.saved(0), dy * scale, Scalar(0))};
   });
 }
-Tensor dropout2d(const Tensor& x, double p, bool training) {
+Tensor dropout2d(const Tensor& x, double p, Flag training) {
   TANDEM_CHECK(x.dim() >= 2, "dropout2d: x is ", x.sizes(), "; accepted: (N, C, ...)");
   if (!training || p == 0) return x;
   Shape sizes(static_cast<size_t>(x.dim()), 1);

@@ -98,7 +98,7 @@ Tensor sum_in_turn(const Tensor& x, IntArrayRef dims, bool keepdim) {
 }
 }  // namespace
 
-Tensor Tensor::sum(IntArrayRef dims, bool keepdim) const {
+Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
   if (const Tensor y = sum_in_turn(*this, dims, keepdim); y.defined()) {
     Shape kept = sizes();
     for (const int64_t d : dims) kept[static_cast<size_t>(wrap_dim("sum", d, dim()))] = 1;
@@ -116,7 +116,7 @@ Tensor Tensor::sum(IntArrayRef dims, bool keepdim) const {
 }
 Tensor Tensor::sum() const { return sum(IntArrayRef()); }
 
-Tensor Tensor::mean(IntArrayRef dims, bool keepdim) const {
+Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
   TANDEM_CHECK(is_floating_point(), "mean: dtype is ", dtype(), "; accepted: floating point");
   const Tensor total = sum(dims, keepdim);
   const double count = numel() == 0 ? static_cast<double>(plan("mean", *this, dims).count)
@@ -124,16 +124,14 @@ Tensor Tensor::mean(IntArrayRef dims, bool keepdim) const {
   return total / count;
 }
 Tensor Tensor::mean() const { return mean(IntArrayRef()); }
-Tensor Tensor::var(IntArrayRef dims, bool unbiased, bool keepdim) const {
+Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
   const Tensor off = *this - mean(dims, true);
   const double count = static_cast<double>(plan("var", *this, dims).count);
   return off.square().sum(dims, keepdim) / std::max(count - (unbiased ? 1.0 : 0.0), 0.0);
 }
-Tensor Tensor::var(bool unbiased) const { return var(IntArrayRef(), unbiased); }
-Tensor Tensor::std(IntArrayRef dims, bool unbiased, bool keepdim) const { return var(dims, unbiased, keepdim).sqrt(); }
-Tensor Tensor::std(bool unbiased) const { return var(unbiased).sqrt(); }
+Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const { return var(dims, unbiased, keepdim).sqrt(); }
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
-Tensor Tensor::norm(double p, IntArrayRef dims, bool keepdim) const {
+Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
   if (p == 2) {
     // sqrt has no slope at zero; PyTorch's norm has the subgradient 0 there.
     const Tensor total = square().sum(dims, keepdim);
@@ -148,7 +146,7 @@ Tensor Tensor::norm(double p, IntArrayRef dims, bool keepdim) const {
 }
 
 #define TANDEM_EXTREME_REDUCTION(name)                                                                            \
-  Tensor Tensor::name(IntArrayRef dims, bool keepdim) const {                                                     \
+  Tensor Tensor::name(IntArrayRef dims, Flag keepdim) const {                                                     \
     const Reduction r = plan(#name, *this, dims);                                                                 \
     TANDEM_CHECK(r.count > 0, #name ": ", sizes(), " has no elements to choose from");                            \
     Tensor flat = flat_output(r, dtype());                                                                        \
@@ -166,7 +164,7 @@ Tensor Tensor::max() const { return amax(); }
 Tensor Tensor::min() const { return amin(); }
 
 #define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
-  std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, bool keepdim) const {                                    \
+  std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                    \
     const Reduction r = plan(#name, *this, {dim});                                                              \
     TANDEM_CHECK(r.count > 0, #name ": dimension ", dim, " of ", sizes(), " has no elements to choose from");   \
     Tensor flat = flat_output(r, dtype()), places = flat_output(r, kInt64);                                     \
@@ -182,11 +180,11 @@ Tensor Tensor::min() const { return amin(); }
   }
 TANDEM_INDEXED_EXTREME(max, max_with_index)
 TANDEM_INDEXED_EXTREME(min, min_with_index)
-Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim) const {
+Tensor Tensor::argmax(std::optional<int64_t> dim, Flag keepdim) const {
   const NoGradGuard guard;
   return std::get<1>(dim ? max(*dim, keepdim) : flatten().max(0));
 }
-Tensor Tensor::argmin(std::optional<int64_t> dim, bool keepdim) const {
+Tensor Tensor::argmin(std::optional<int64_t> dim, Flag keepdim) const {
   const NoGradGuard guard;
   return std::get<1>(dim ? min(*dim, keepdim) : flatten().min(0));
 }
@@ -203,9 +201,9 @@ Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepd
 }
 }  // namespace
 Tensor Tensor::all() const { return reduce_bool("all", *this, {}, false, true); }
-Tensor Tensor::all(int64_t dim, bool keepdim) const { return reduce_bool("all", *this, {dim}, keepdim, true); }
+Tensor Tensor::all(int64_t dim, Flag keepdim) const { return reduce_bool("all", *this, {dim}, keepdim, true); }
 Tensor Tensor::any() const { return reduce_bool("any", *this, {}, false, false); }
-Tensor Tensor::any(int64_t dim, bool keepdim) const { return reduce_bool("any", *this, {dim}, keepdim, false); }
+Tensor Tensor::any(int64_t dim, Flag keepdim) const { return reduce_bool("any", *this, {dim}, keepdim, false); }
 
 Tensor Tensor::prod() const {
   const Reduction r = plan("prod", *this, {});
@@ -263,18 +261,18 @@ std::tuple<Tensor, Tensor> ordered(const char* op, const Tensor& x, int64_t dim,
           index};
 }
 }  // namespace
-std::tuple<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
+std::tuple<Tensor, Tensor> Tensor::sort(int64_t dim, Flag descending) const {
   dim = wrap_dim("sort", dim, this->dim());
   if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
   return ordered("sort", *this, dim, size(dim), [descending](const Tensor& rows, Tensor& y, Tensor& index) {
     TANDEM_DISPATCH(rows.device(), sort, rows, descending, y, index);
   });
 }
-Tensor Tensor::argsort(int64_t dim, bool descending) const {
+Tensor Tensor::argsort(int64_t dim, Flag descending) const {
   const NoGradGuard guard;
   return std::get<1>(sort(dim, descending));
 }
-std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool largest, bool) const {
+std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, Flag largest, Flag) const {
   dim = wrap_dim("topk", dim, this->dim());
   TANDEM_CHECK(this->dim() > 0 && k >= 0 && k <= size(dim), "topk: k is ", k, " for dimension ", dim, " of ", sizes());
   return ordered("topk", *this, dim, k, [largest](const Tensor& rows, Tensor& y, Tensor& index) {

@@ -1,35 +1,42 @@
 // Reductions and scans. Those over several dims accept them in any order; an empty list means all.
 #pragma once
+#include <concepts>
+
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
 inline Tensor sum(const Tensor& x) { return x.sum(); }
-inline Tensor sum(const Tensor& x, IntArrayRef dims, bool keepdim = false) { return x.sum(dims, keepdim); }
+inline Tensor sum(const Tensor& x, IntArrayRef dims, Flag keepdim = false) { return x.sum(dims, keepdim); }
 inline Tensor mean(const Tensor& x) { return x.mean(); }
-inline Tensor mean(const Tensor& x, IntArrayRef dims, bool keepdim = false) { return x.mean(dims, keepdim); }
+inline Tensor mean(const Tensor& x, IntArrayRef dims, Flag keepdim = false) { return x.mean(dims, keepdim); }
 /// Divided by n - 1 (unbiased) or n.
-inline Tensor var(const Tensor& x, bool unbiased = true) { return x.var(unbiased); }
-inline Tensor var(const Tensor& x, IntArrayRef dims, bool unbiased = true, bool keepdim = false) {
+inline Tensor var(const Tensor& x) { return x.var(); }
+template <std::same_as<bool> Bool> Tensor var(const Tensor& x, Bool unbiased) { return x.var(unbiased); }
+inline Tensor var(const Tensor& x, IntArrayRef dims, Flag unbiased = true, Flag keepdim = false) {
   return x.var(dims, unbiased, keepdim);
 }
-inline Tensor std(const Tensor& x, bool unbiased = true) { return x.std(unbiased); }
+inline Tensor std(const Tensor& x) { return x.std(); }
+template <std::same_as<bool> Bool> Tensor std(const Tensor& x, Bool unbiased) { return x.std(unbiased); }
+inline Tensor std(const Tensor& x, IntArrayRef dims, Flag unbiased = true, Flag keepdim = false) {
+  return x.std(dims, unbiased, keepdim);
+}
 inline Tensor max(const Tensor& x) { return x.max(); }
 inline Tensor min(const Tensor& x) { return x.min(); }
 /// (values, positions); of several equal extremes the first, and the gradient goes to that one.
-inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, bool keepdim = false) {
+inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, Flag keepdim = false) {
   return x.max(dim, keepdim);
 }
-inline std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, bool keepdim = false) {
+inline std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, Flag keepdim = false) {
   return x.min(dim, keepdim);
 }
 /// Extremes over several dims; equal ones share the gradient evenly.
-inline Tensor amax(const Tensor& x, IntArrayRef dims = {}, bool keepdim = false) { return x.amax(dims, keepdim); }
-inline Tensor amin(const Tensor& x, IntArrayRef dims = {}, bool keepdim = false) { return x.amin(dims, keepdim); }
-inline Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false) {
+inline Tensor amax(const Tensor& x, IntArrayRef dims = {}, Flag keepdim = false) { return x.amax(dims, keepdim); }
+inline Tensor amin(const Tensor& x, IntArrayRef dims = {}, Flag keepdim = false) { return x.amin(dims, keepdim); }
+inline Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, Flag keepdim = false) {
   return x.argmax(dim, keepdim);
 }
-inline Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false) {
+inline Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, Flag keepdim = false) {
   return x.argmin(dim, keepdim);
 }
 inline Tensor all(const Tensor& x) { return x.all(); }
@@ -38,14 +45,14 @@ inline Tensor prod(const Tensor& x) { return x.prod(); }
 inline Tensor cumsum(const Tensor& x, int64_t dim) { return x.cumsum(dim); }
 /// (sum |x|^p)^(1/p), of all elements or over some dims; p may be infinite.
 inline Tensor norm(const Tensor& x, double p = 2) { return x.norm(p); }
-inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, bool keepdim = false) {
+inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, Flag keepdim = false) {
   return x.norm(p, dims, keepdim);
 }
-inline std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, bool descending = false) {
+inline std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, Flag descending = false) {
   return x.sort(dim, descending);
 }
-inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, bool largest = true,
-                                       bool sorted = true) {
+inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, Flag largest = true,
+                                       Flag sorted = true) {
   return x.topk(k, dim, largest, sorted);
 }
 

@@ -11,6 +11,7 @@
 
 #include "tandem/core/accessor.h"
 #include "tandem/core/array_ref.h"
+#include "tandem/core/flag.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/core/scalar.h"
 #include "tandem/core/storage.h"
@@ -272,35 +273,37 @@ class Tensor {
 
   // ---- reductions (autograd/reduce.cpp)
   Tensor sum() const;
-  Tensor sum(IntArrayRef dims, bool keepdim = false) const;
+  Tensor sum(IntArrayRef dims, Flag keepdim = false) const;
   Tensor mean() const;
-  Tensor mean(IntArrayRef dims, bool keepdim = false) const;
-  Tensor var(bool unbiased = true) const;
-  Tensor var(IntArrayRef dims, bool unbiased = true, bool keepdim = false) const;
-  Tensor std(bool unbiased = true) const;
-  Tensor std(IntArrayRef dims, bool unbiased = true, bool keepdim = false) const;
+  Tensor mean(IntArrayRef dims, Flag keepdim = false) const;
+  Tensor var() const { return var(IntArrayRef()); }
+  template <std::same_as<bool> Bool> Tensor var(Bool unbiased) const { return var(IntArrayRef(), unbiased); }
+  Tensor var(IntArrayRef dims, Flag unbiased = true, Flag keepdim = false) const;
+  Tensor std() const { return std(IntArrayRef()); }
+  template <std::same_as<bool> Bool> Tensor std(Bool unbiased) const { return std(IntArrayRef(), unbiased); }
+  Tensor std(IntArrayRef dims, Flag unbiased = true, Flag keepdim = false) const;
   Tensor norm(double p = 2) const;
-  Tensor norm(double p, IntArrayRef dims, bool keepdim = false) const;
+  Tensor norm(double p, IntArrayRef dims, Flag keepdim = false) const;
   Tensor max() const;
   Tensor min() const;
-  std::tuple<Tensor, Tensor> max(int64_t dim, bool keepdim = false) const;
-  std::tuple<Tensor, Tensor> min(int64_t dim, bool keepdim = false) const;
-  Tensor amax(IntArrayRef dims = {}, bool keepdim = false) const;
-  Tensor amin(IntArrayRef dims = {}, bool keepdim = false) const;
-  Tensor argmax(std::optional<int64_t> dim = {}, bool keepdim = false) const;
-  Tensor argmin(std::optional<int64_t> dim = {}, bool keepdim = false) const;
+  std::tuple<Tensor, Tensor> max(int64_t dim, Flag keepdim = false) const;
+  std::tuple<Tensor, Tensor> min(int64_t dim, Flag keepdim = false) const;
+  Tensor amax(IntArrayRef dims = {}, Flag keepdim = false) const;
+  Tensor amin(IntArrayRef dims = {}, Flag keepdim = false) const;
+  Tensor argmax(std::optional<int64_t> dim = {}, Flag keepdim = false) const;
+  Tensor argmin(std::optional<int64_t> dim = {}, Flag keepdim = false) const;
   Tensor all() const;
-  Tensor all(int64_t dim, bool keepdim = false) const;
+  Tensor all(int64_t dim, Flag keepdim = false) const;
   Tensor any() const;
-  Tensor any(int64_t dim, bool keepdim = false) const;
+  Tensor any(int64_t dim, Flag keepdim = false) const;
   Tensor prod() const;
   Tensor cumsum(int64_t dim) const;
   Tensor softmax(int64_t dim) const;
   Tensor log_softmax(int64_t dim) const;
-  std::tuple<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;
-  Tensor argsort(int64_t dim = -1, bool descending = false) const;
+  std::tuple<Tensor, Tensor> sort(int64_t dim = -1, Flag descending = false) const;
+  Tensor argsort(int64_t dim = -1, Flag descending = false) const;
   /// The k largest or smallest; they come sorted whether or not that is asked for.
-  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true) const;
+  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, Flag largest = true, Flag sorted = true) const;
 
   // ---- products and indexing (autograd/matmul.cpp, autograd/index.cpp)
   Tensor matmul(const Tensor& other) const;

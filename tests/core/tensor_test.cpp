@@ -1,4 +1,5 @@
 // Sizes, views and numbers at their edges: what has no sense is an error that says so, and nothing overflows.
+#include <cmath>
 #include <limits>
 
 #include "tandem/tandem.h"
@@ -69,6 +70,37 @@ TEST_CASE("a number that a dtype cannot hold is refused", "[core][scalar]") {
   CHECK((tensor({1}, kUInt8) + 300).item<int>() == 45);  // as PyTorch: beside a tensor a number wraps
   CHECK(std::isinf(zeros({1}).fill_(1e300).item<float>()));
   CHECK_THROWS_WITH(empty({3}, kUInt8).random_(0, 300), Contains("random_") && Contains("300"));
+}
+
+namespace {
+template <class T>
+concept TakesNumbersAsFlags = requires(T x) {
+  x.sum(0, 1);
+}
+|| requires(T x) { x.var(0, 1); }
+|| requires(T x) { x.std(0, true, 1); }
+|| requires(T x) { x.max(0, 1); }
+|| requires(T x) { x.sort(0, 1); }
+|| requires(T x) { amax(x, 0, 1); }
+|| requires(T x) { var(x, 0, 0); }
+|| requires(T x) { x.argmax(0, 1); };
+static_assert(!TakesNumbersAsFlags<Tensor>, "as in PyTorch, a number is no keepdim, unbiased or descending");
+}  // namespace
+
+TEST_CASE("a number where a reduction takes dimensions or a flag is a dimension", "[core][reduce]") {
+  const Tensor x = arange(6, kFloat64).view({2, 3});
+  const Tensor rows = tensor({1.0, 1.0}, kFloat64), columns = tensor({4.5, 4.5, 4.5}, kFloat64);  // variances
+  CHECK(x.var(1).equal(rows));
+  CHECK(x.var(-1).equal(rows));
+  CHECK(x.var(0).equal(columns));
+  CHECK(tandem::var(x, 1).equal(rows));
+  CHECK(tandem::var(x, 0).equal(columns));
+  CHECK(x.std(1).equal(rows));
+  CHECK(x.std(0).equal(columns.sqrt()));
+  CHECK(tandem::std(x, 0).equal(columns.sqrt()));
+  CHECK(tandem::std(x, 1, true, true).equal(rows.view({2, 1})));
+  CHECK(x.var(false).item<double>() == Approx(35.0 / 12));  // a bool is still the flag
+  CHECK(x.std(true).item<double>() == Approx(std::sqrt(3.5)));
 }
 
 TEST_CASE("options without a device keep a tensor where it is", "[core][devices]") {

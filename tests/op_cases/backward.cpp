@@ -81,7 +81,7 @@ constexpr OpCase kBackwardCases[] = {
     {"silu/gradient", [](In in) { return pullback([](const Tensor& x) { return silu(x); }, in[0], in[1]); }},
     {"softplus/gradient", [](In in) { return pullback([](const Tensor& x) { return softplus(x); }, in[0], in[1]); }},
     {"std/gradient",
-     [](In in) { return pullback([](const Tensor& x) { return x.std(IntArrayRef(1)); }, in[0], in[1]); },
+     [](In in) { return pullback([](const Tensor& x) { return x.std(1); }, in[0], in[1]); },
      {.no_empty = "the two have different ranks"}},
     {"norm/gradient", [](In in) { return pullback([](const Tensor& x) { return norm(x); }, in[0], in[1]); }},
     {"cross_entropy/gradient",

@@ -43,14 +43,14 @@ static constexpr OpCase kReduceCases[] = {
     {"mean/large", [](In in) { return mean(in[0], 0); }},
     {"var", [](In in) { return var(in[0]); }},
     {"var/biased", [](In in) { return var(in[0], false); }},
-    {"var/dim", [](In in) { return var(in[0], IntArrayRef(1)); }},
+    {"var/dim", [](In in) { return var(in[0], 1); }},
     {"var/dims",
      [](In in) {
        return var(in[0], {0, 2}, false, true);
      }},
-    {"var/far_from_zero", [](In in) { return var(in[0], IntArrayRef(1)); }, {.no_half = "no digits are left at 100"}},
+    {"var/far_from_zero", [](In in) { return var(in[0], 1); }, {.no_half = "no digits are left at 100"}},
     {"std", [](In in) { return std(in[0]); }},
-    {"std/dim", [](In in) { return in[0].std(IntArrayRef(1)); }},
+    {"std/dim", [](In in) { return in[0].std(1); }},
     {"std/biased",
      [](In in) {
        return in[0].std({0, 2}, false);
