@@ -3,11 +3,12 @@
 #include <fstream>
 
 #include "tandem/core/error.h"
+#include "tandem/tests/paths.h"
 
 namespace tandem::test {
 
 nlohmann::json read_json(const std::string& name) {
-  const std::string path = std::string(TANDEM_TEST_FIXTURES) + "/" + name;
+  const std::string path = std::string(kFixtures) + "/" + name;
   std::ifstream file(path);
   TANDEM_CHECK(file, "cannot open ", path);
   return nlohmann::json::parse(file);

@@ -7,6 +7,7 @@
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/data/idx_files.h"
+#include "tandem/tests/paths.h"
 #include "tandem/tests/process.h"
 
 using namespace tandem;
@@ -111,7 +112,8 @@ void check(Way way, const std::string& program, const std::string& end, std::vec
   const TemporaryFolder folder;
   write_digits(folder.path(), 13, 4);  // shards of 7 and 6; the ranks' are padded to 7
   std::vector<std::string> command = std::move(launcher);
-  command.insert(command.end(), {TANDEM_EXAMPLES "/" + program, folder.path(), std::to_string(kEpochs), "cuda"});
+  command.insert(command.end(),
+                 {std::string(kExamples) + "/" + program, folder.path(), std::to_string(kEpochs), "cuda"});
   if (way != Way::single) command.push_back(std::to_string(shards));
   const Result result = run_program(command[0], {command.begin() + 1, command.end()}, [&] {
     if (::chdir(folder.path().c_str()) != 0) ::_exit(126);
@@ -149,5 +151,5 @@ TEST_CASE("example fashion_mnist_ddp by processes on two emulated GPUs equals it
     WARN("SKIPPED: built without Gloo");
     return;
   }
-  check(Way::ddp, "fashion_mnist_ddp", "over 2 ranks from cuda:0", {TANDEM_COMMAND, "launch", "-n", "2", "--"});
+  check(Way::ddp, "fashion_mnist_ddp", "over 2 ranks from cuda:0", {kCommand, "launch", "-n", "2", "--"});
 }

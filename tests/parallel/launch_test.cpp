@@ -9,8 +9,10 @@
 
 #include "tandem/parallel/collectives/store.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/paths.h"
 
 using namespace tandem::distributed;
+using namespace tandem::test;
 
 namespace {
 
@@ -84,14 +86,14 @@ class Child {
 };
 
 std::vector<std::string> launch(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {TANDEM_COMMAND, "launch"});
+  arguments.insert(arguments.begin(), {kCommand, "launch"});
   return arguments;
 }
 std::vector<std::string> launch_shell(int count, const std::string& script) {
   return launch({"-n", std::to_string(count), "--", "sh", "-c", script});
 }
 std::vector<std::string> launch_program(int count, const std::string& what) {
-  return launch({"-n", std::to_string(count), "--", TANDEM_LAUNCH_PROGRAM, what});
+  return launch({"-n", std::to_string(count), "--", kLaunchProgram, what});
 }
 /// Ends when no descendant of this process lives, and gives those up that live on.
 bool nothing_left() {
@@ -228,8 +230,8 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
     port = free_now.port();
   }
   const auto start = [&](int rank, const char* what) {
-    return Child({TANDEM_LAUNCH_PROGRAM, what}, {"RANK=" + std::to_string(rank), "WORLD_SIZE=2",
-                                                 "MASTER_ADDR=localhost", "MASTER_PORT=" + std::to_string(port)});
+    return Child({kLaunchProgram, what}, {"RANK=" + std::to_string(rank), "WORLD_SIZE=2", "MASTER_ADDR=localhost",
+                                          "MASTER_PORT=" + std::to_string(port)});
   };
   for (const char* what : {"sum", "throw", "die"}) {
     Child first = start(1, what), second = start(0, what);

@@ -5,14 +5,15 @@
 
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/paths.h"
 
 using namespace tandem;
 
 TEST_CASE("a build that leaves NCCL out loads none, and says so", "[parallel][nccl]") {
-  ::setenv("TANDEM_NCCL_LIBRARY", TANDEM_FAKE_NCCL, 1);
+  ::setenv("TANDEM_NCCL_LIBRARY", test::kFakeNccl, 1);
   REQUIRE(cuda::is_available());
   CHECK_FALSE(distributed::is_nccl_available());
   CHECK_THROWS_WITH(distributed::init_process_group("nccl"),
                     Contains("nccl: this build leaves NCCL out (TANDEM_WITH_NCCL=OFF)"));
-  CHECK(::dlopen(TANDEM_FAKE_NCCL, RTLD_NOW | RTLD_NOLOAD) == nullptr);
+  CHECK(::dlopen(test::kFakeNccl, RTLD_NOW | RTLD_NOLOAD) == nullptr);
 }

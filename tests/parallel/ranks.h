@@ -10,6 +10,7 @@
 #include "tandem/parallel/collectives/gloo.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/fake_nccl.h"
+#include "tandem/tests/paths.h"
 
 namespace tandem::test {
 
@@ -50,16 +51,13 @@ inline bool without_gloo() {
 
 /// The fake NCCL where this program was built with it, loaded as the real one is; null elsewhere.
 inline const FakeNccl* fake_nccl() {
-#ifdef TANDEM_FAKE_NCCL
+  if (!kFakeNccl) return nullptr;
   static const FakeNccl* const fake = [] {
-    ::setenv("TANDEM_NCCL_LIBRARY", TANDEM_FAKE_NCCL, 1);
+    ::setenv("TANDEM_NCCL_LIBRARY", kFakeNccl, 1);
     distributed::is_nccl_available();
-    return static_cast<const FakeNccl*>(::dlsym(::dlopen(TANDEM_FAKE_NCCL, RTLD_NOW | RTLD_LOCAL), "fake_nccl"));
+    return static_cast<const FakeNccl*>(::dlsym(::dlopen(kFakeNccl, RTLD_NOW | RTLD_LOCAL), "fake_nccl"));
   }();
   return fake;
-#else
-  return nullptr;
-#endif
 }
 
 /// The backends that are there for tensors on such devices.

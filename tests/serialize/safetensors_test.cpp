@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tandem/tests/catch.h"
+#include "tandem/tests/paths.h"
 #include "tandem/tests/temporary.h"
 
 using namespace tandem;
@@ -16,7 +17,7 @@ using namespace tandem::test;
 
 namespace {
 
-const std::string kPythons = std::string(TANDEM_TEST_FIXTURES) + "/small.safetensors";
+const std::string kPythons = std::string(kFixtures) + "/small.safetensors";
 
 std::string content(const Tensor& t) {
   return {static_cast<const char*>(t.raw_data()), static_cast<size_t>(t.nbytes())};

@@ -9,6 +9,7 @@
 
 #include "tandem/tests/catch.h"
 #include "tandem/tests/data/idx_files.h"
+#include "tandem/tests/paths.h"
 #include "tandem/tests/process.h"
 #include "tandem/tests/temporary.h"
 
@@ -19,7 +20,7 @@ namespace {
 /// The command's files may have `file_limit` bytes at most; beyond them a write fails, as on a full disk.
 Result run(const std::vector<std::string>& arguments, rlim_t file_limit = RLIM_INFINITY,
            const char* standard_output = nullptr) {
-  return run_program(TANDEM_COMMAND, arguments, [=] {
+  return run_program(kCommand, arguments, [=] {
     if (standard_output) ::dup2(::open(standard_output, O_WRONLY), STDOUT_FILENO);
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{file_limit, RLIM_INFINITY};

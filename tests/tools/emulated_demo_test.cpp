@@ -3,6 +3,7 @@
 
 #include "tandem/tests/catch.h"
 #include "tandem/tests/data/idx_files.h"
+#include "tandem/tests/paths.h"
 #include "tandem/tests/process.h"
 
 using namespace tandem::test;
@@ -14,7 +15,7 @@ Result demo(const std::string& data, const std::vector<std::string>& more) {
   std::vector<std::string> arguments = {"demo", "--data", data, "--device", "cuda", "--devices", "2", "--ranks", "2"};
   arguments.insert(arguments.end(), {"--batch-size", "7", "--compare-steps", "2"});
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_program(TANDEM_COMMAND, arguments);
+  return run_program(kCommand, arguments);
 }
 size_t count(const std::string& text, const std::string& part) {
   size_t found = 0;
