@@ -1,0 +1,37 @@
+// Defects of the kinds that were once in the library, put into what an op gives: a test of the search itself.
+#pragma once
+#include "tandem/tests/differential/op_table.h"
+
+namespace tandem::differential {
+
+/// Falsifies what `op` has made, if `planted` is a defect of that op.
+///   alias     repeat with ones alone gives its input back
+///   gradient  clamp's gradient is half as large at a bound
+///   value     std where all elements are equal is NaN
+///   crash     max_pool2d with a dilation ends the process
+/// @throws Missing on any other name
+inline void plant(const std::string& planted, const std::string& op, const Values& arguments, const Lookup& find,
+                  std::vector<Tensor>& made) {
+  if (made.empty()) return;
+  if (planted == "alias") {
+    const auto is_one = [](const Value& v) { return v.integer == 1; };
+    const bool ones = op == "repeat" && std::all_of(arguments[1].list.begin(), arguments[1].list.end(), is_one);
+    if (ones && made[0].dim() == find(arguments[0].text).dim()) made[0] = find(arguments[0].text);
+  } else if (planted == "gradient") {
+    if (op != "clamp" || !made[0].requires_grad()) return;
+    const Tensor x = find(arguments[0].text).detach(), y = made[0].detach();
+    const auto bound = [&](const Value& v) { return v.is_none() ? zeros_like(x).to(kBool) : x == to_scalar(v); };
+    const Tensor at_bound = bound(arguments[1]).logical_or(bound(arguments[2]));
+    made[0].register_hook([at_bound](const Tensor& grad) { return where(at_bound, grad * 0.5, grad); });
+  } else if (planted == "value") {
+    if (!op.starts_with("std") || !made[0].is_floating_point()) return;
+    const NoGradGuard guard;
+    made[0].data().masked_fill_(made[0].detach() == 0, std::numeric_limits<double>::quiet_NaN());
+  } else if (planted == "crash") {
+    if (op == "max_pool2d" && arguments[4].list.at(0).integer > 1) std::abort();
+  } else {
+    throw Missing("no planted defect is called " + planted);
+  }
+}
+
+}  // namespace tandem::differential

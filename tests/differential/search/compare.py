@@ -1,0 +1,137 @@
+"""Where the results of a program differ: PyTorch's (machine.py) and Tandem's (machine.cpp)."""
+
+import math
+from dataclasses import dataclass
+
+from machine import NO_GRAD, NUMBERS
+from op import RANDOM
+
+# Relative to the value, and to the largest value of its tensor (as sums cancel). Programs have at most eight steps; each
+# rounds to half a unit in the last place, functions to a few units, and sums and products of up to 400 terms in an order of
+# their own to some ten. Integers and bools are equal.
+TOLERANCE = {"float64": 1e-11, "float32": 2e-5, "float16": 1e-2, "bfloat16": 6e-2}
+FIELDS = ("dtype", "sizes", "strides", "flags", "storage", "same")
+
+
+@dataclass
+class Difference:
+    kind: str  # crash, error, missing, undefined, one of FIELDS, values, finite, grad..., hook...
+    step: int  # whose result it is
+    detail: str
+
+    def __str__(self):
+        return f"{self.kind} of step {self.step}: {self.detail}"
+
+
+def finite(values):
+    return [abs(v) for v in values if isinstance(v, (int, float)) and math.isfinite(v)]
+
+
+def bounds(dtype, values):
+    """How far each value may be off."""
+    tolerance = TOLERANCE.get(dtype, 0)
+    scale = max(finite(values), default=0) if tolerance else 0
+    return [tolerance * scale] * len(values)
+
+
+def values_differ(dtype, ours, theirs):
+    if len(ours) != len(theirs):
+        return "values", f"{len(ours)} elements, not {len(theirs)}"
+    ours = [NUMBERS.get(v, v) if isinstance(v, str) else v for v in ours]
+    for i, (a, b, bound) in enumerate(zip(ours, theirs, bounds(dtype, theirs))):
+        if a == b or (a != a and b != b):
+            continue
+        if not (math.isfinite(a) and math.isfinite(b)):
+            return "finite", f"Tandem {ours[:24]}, PyTorch {theirs[:24]} (element {i})"
+        if abs(a - b) > bound:
+            return "values", f"Tandem {ours[:24]}, PyTorch {theirs[:24]} (element {i})"
+    return None
+
+
+def random_names(steps):
+    """Names of values that are drawn at random, each with all its outputs."""
+    names = set()
+    for i, step in enumerate(steps):
+        if step and step[0].removeprefix(NO_GRAD) in RANDOM:
+            names.add(str(i))
+            if step[0].removeprefix(NO_GRAD).endswith("_"):
+                names.add(step[1][1:])
+    return names
+
+
+def contiguous(tensor):
+    expected = 1
+    for size, stride in reversed(list(zip(tensor[1], tensor[2]))):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def visible(field, a, b, name, steps, gradient):
+    """Whether a program can see that this field of Tandem's tensor `a` is not that of PyTorch's `b`, and may rely on it."""
+    if field == "strides":  # a contiguous tensor can be viewed in every way; what PyTorch's cannot shows as an error
+        return a[1] == b[1] and math.prod(a[1]) > 0 and not contiguous(a)
+    if field == "flags":
+        # What is a view is known where histories depend on it: of what could require a gradient. Of others, and of
+        # gradients, the storage tells.
+        recorded = a[0].startswith(("float", "bfloat")) and not any(s and s[0].startswith(NO_GRAD) for s in steps)
+        if gradient or not recorded:
+            return a[3].replace("v", "") != b[3].replace("v", "") and b[3] != "rlv"
+    if field in ("storage", "same") and gradient:  # PyTorch hands on what it was given; a copy is as good
+        return a[4 if field == "storage" else 5] not in (None, name)
+    return True
+
+
+def tensors(what, steps, ours, theirs):
+    skipped = random_names(steps)
+    for name in theirs.keys() | ours.keys():
+        step = int(name.split(".")[0])
+        if (name in ours) != (name in theirs):
+            yield Difference(what + "undefined", step, f"{'only Tandem' if name in ours else 'only PyTorch'} has t{name}")
+            continue
+        a, b = ours[name], theirs[name]
+        if a is None or b is None:
+            if a is not b:
+                yield Difference(what + "undefined", step, f"t{name}: {'PyTorch' if a is None else 'Tandem'} defines it")
+            continue
+        if isinstance(a, dict) or isinstance(b, dict):
+            if isinstance(a, dict) != isinstance(b, dict):
+                yield Difference(what + "unreadable", step, f"t{name}: Tandem {a}, PyTorch {b}")
+            continue
+        gradient = what or steps[step][0] == "grad"
+        for field, x, y in zip(FIELDS, a, b):
+            if x != y and visible(field, a, b, name, steps, gradient):
+                yield Difference(what + field, step, f"t{name}: Tandem {x}, PyTorch {y}")
+        if a[:2] == b[:2] and name not in skipped:
+            differ = values_differ(a[0], a[6], b[6])
+            if differ:
+                yield Difference(what + differ[0], step, f"t{name}: {differ[1]}")
+
+
+def hooks(ours, theirs):
+    for name in theirs.keys() | ours.keys():
+        a, b = ours.get(name, []), theirs.get(name, [])
+        if len(a) != len(b):
+            yield Difference("hook calls", int(name), f"Tandem {len(a)}, PyTorch {len(b)}")
+            continue
+        for x, y in zip(a, b):
+            if x[:2] != y[:2]:
+                yield Difference("hook sizes", int(name), f"Tandem {x[:2]}, PyTorch {y[:2]}")
+            elif values_differ(x[0], x[2], y[2]):
+                yield Difference("hook values", int(name), values_differ(x[0], x[2], y[2])[1])
+
+
+def differences(steps, ours, theirs):
+    """The differences, the first step's first; what only follows from another that throws is left out."""
+    if "crash" in ours:
+        return [Difference("crash", len(steps) - 1, ours["crash"])]
+    for i, (a, b) in enumerate(zip(ours["errors"], theirs["errors"])):
+        if (a is None) != (b is None):
+            return [Difference("throws" if a else "does not throw", i, f"Tandem: {a}; PyTorch: {b}")]
+    found = list(tensors("", steps, ours["values"], theirs["values"]))
+    found += tensors("grad ", steps, ours["grads"], theirs["grads"])
+    found += hooks(ours["hooks"], theirs["hooks"])
+    order = ["dtype", "undefined", "sizes", "same", "storage", "flags", "strides"]
+    return sorted(found, key=lambda d: (d.step if not d.kind.startswith(("grad", "hook")) else len(steps),
+                                        order.index(d.kind) if d.kind in order else len(order)))

@@ -1,0 +1,137 @@
+"""Runs a program under PyTorch, step by step, and tells all that can be seen of it: the twin of machine.cpp, which
+describes the form of programs and results."""
+
+import math
+import operator  # noqa: F401  (for the expressions of ops)
+import warnings
+
+import torch
+import torch.nn.functional as F  # noqa: F401  (for the expressions of ops)
+
+warnings.filterwarnings("ignore")
+torch.set_num_threads(1)
+
+DTYPES = {name: getattr(torch, name) for name in (
+    "float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+NO_GRAD = "no_grad:"
+
+
+class Missing(Exception):
+    """A step names what another one failed to make."""
+
+
+def make(dtype, sizes, strides, values, requires_grad):
+    numel = math.prod(sizes)
+    values = [NUMBERS.get(v, v) for v in values]
+    flat = torch.tensor([values[i % len(values)] for i in range(numel)], dtype=DTYPES[dtype])
+    x = torch.empty(sizes, dtype=DTYPES[dtype]) if strides is None else torch.empty_strided(sizes, strides, dtype=DTYPES[dtype])
+    return x.copy_(flat.reshape(sizes)).requires_grad_(requires_grad)
+
+
+def elements(t):
+    return t.detach().reshape(-1).tolist()
+
+
+class Machine:
+    def __init__(self, ops, perturb=None):
+        """ops: the table, by name. perturb(op, tensor) may change what a step has made."""
+        self.ops, self.perturb = ops, perturb
+        self.values = {}  # by name, in the order of the steps; None: undefined
+        self.errors, self.hooks = [], {}
+
+    def run(self, steps):
+        for step in steps:
+            self.step(step)
+        return self.result()
+
+    def step(self, step):
+        """Returns the names of what it made."""
+        number = len(self.errors)
+        self.errors.append(None)
+        if step is None:
+            return []
+        try:
+            made = self._made(number, step)
+        except Missing:
+            self.errors[-1] = "missing"
+            return []
+        except Exception as e:  # whatever PyTorch throws
+            self.errors[-1] = f"{type(e).__name__}: {str(e)[:300]}"
+            return []
+        names = [f"{number}.{k}" if k else str(number) for k in range(len(made))]
+        self.values.update(zip(names, made))
+        return names
+
+    def _made(self, number, step):
+        name = step[0]
+        if name == "make":
+            return [make(*step[1:])]
+        if name == "hook":
+            return self._hook(number, *step[1:])
+        recorded = not name.startswith(NO_GRAD)
+        op = self.ops[name if recorded else name[len(NO_GRAD):]]
+        with torch.set_grad_enabled(recorded):
+            made = op.run(*[self.resolved(a) for a in step[1:]])
+        if made is None:
+            return []
+        if isinstance(made, torch.dtype):
+            made = torch.empty(0, dtype=made)
+        elif isinstance(made, (bool, int, float)):
+            made = torch.tensor(made)
+        made = [made] if isinstance(made, torch.Tensor) else list(made)
+        if self.perturb:
+            for t in made:
+                self.perturb(name, t)
+        return made
+
+    def resolved(self, a):
+        if isinstance(a, str):
+            if a.startswith("$"):
+                if a[1:] not in self.values:
+                    raise Missing(a)
+                return self.values[a[1:]]
+            return NUMBERS.get(a, DTYPES.get(a, ... if a == "..." else a))
+        if isinstance(a, list):
+            return [self.resolved(each) for each in a]
+        return slice(*a["slice"]) if isinstance(a, dict) else a
+
+    def _hook(self, number, tensor, kind):
+        log = self.hooks[str(number)] = []
+
+        def hook(grad):
+            log.append([NAMES[grad.dtype], list(grad.shape), elements(grad)])
+            return grad * 2 if kind == "double" else None
+
+        try:
+            self.resolved(tensor).register_hook(hook)
+        except Exception:
+            del self.hooks[str(number)]
+            raise
+        return []
+
+    def result(self):
+        storages, same = {}, {}
+        for name, t in self.values.items():
+            if t is not None:
+                storages.setdefault(t.untyped_storage()._cdata, name)
+                same.setdefault(id(t), name)
+
+        def seen(t):
+            try:
+                return facts(t)
+            except RuntimeError as e:  # a tensor of storage that was never allocated
+                return {"error": str(e)}
+
+        def facts(t):
+            if t is None:
+                return None
+            strides = [0 if t.numel() == 0 or n == 1 else s for n, s in zip(t.shape, t.stride())]
+            flags = "r" * t.requires_grad + "l" * t.is_leaf + "v" * t._is_view()
+            return [NAMES[t.dtype], list(t.shape), strides, flags,
+                    storages.get(t.untyped_storage()._cdata), same.get(id(t)), elements(t)]
+
+        values = {name: seen(t) for name, t in self.values.items()}
+        grads = {name: seen(t.grad) for name, t in self.values.items() if t is not None and t.grad is not None}
+        return {"errors": self.errors, "values": values, "grads": grads, "hooks": self.hooks}

@@ -1,0 +1,150 @@
+"""Searches for differences from PyTorch by random programs: `./run differential`."""
+
+import argparse
+import collections
+import json
+import multiprocessing
+import os
+import pathlib
+import re
+import sys
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import wanted  # noqa: E402
+from generator import program  # noqa: E402
+from machine import NO_GRAD  # noqa: E402
+from op import BASES, OPS  # noqa: E402
+from print_program import cpp_text, python_text  # noqa: E402
+from runner import Tandem, run_both  # noqa: E402
+from shrink import shrink  # noqa: E402
+
+
+def op_names(steps):
+    return [s[0].removeprefix(NO_GRAD) for s in steps if s and s[0] not in ("make", "hook")]
+
+
+def base(name):
+    return name if name.startswith("operator") else name.split("/")[0]
+
+
+def class_of(kind, step_op, message, ops):
+    """What disagreements have in common: the kind, and the message that one side throws, or the op."""
+    if kind in ("throws", "does not throw"):
+        side = "Tandem: " if kind == "throws" else "PyTorch: "
+        text = message.split(side)[-1].split("; PyTorch: None")[0]
+        return kind, re.sub(r"\d+|\[[^]]*\]|\([^)]*\)", "", text)[:70]
+    if kind.startswith(("grad", "hook")) or step_op in ("make", "grad"):
+        return kind, ", ".join(dict.fromkeys(base(o) for o in ops))
+    return kind, base(step_op)
+
+
+def is_wanted(*found):
+    return wanted.reason_of(*found) is not None
+
+
+def report_of(tandem, options, index, shrunk):
+    steps, theirs = program(options.seed, index)
+    found, ours, theirs = run_both(tandem, steps, theirs)
+    reasons = [wanted.reason_of(d, steps, ours, theirs) for d in found]
+    unwanted = [d for d, reason in zip(found, reasons) if reason is None]
+    report = {"index": index, "ops": sorted({base(n) for n in op_names(steps)}), "reasons": sorted({r for r in reasons if r})}
+    if unwanted:
+        first = unwanted[0]
+        rough = (first.kind, wanted.op_of(first, steps))
+        report["rough"] = rough
+        if shrunk[rough] < options.shrink:
+            shrunk[rough] += 1
+            small, difference = shrink(tandem, steps, first, is_wanted)
+            report.update(steps=small, detail=str(difference),
+                          found=class_of(difference.kind, wanted.op_of(difference, small), difference.detail, op_names(small)))
+    return report
+
+
+def search(options, worker, queue):
+    """Runs each program whose number is `worker` modulo the number of workers."""
+    tandem = Tandem(options.binary, options.device)
+    shrunk = collections.Counter()  # how many were shrunk of each kind and op
+    for index in range(options.first + worker, options.first + options.programs, options.workers):
+        try:
+            queue.put(report_of(tandem, options, index, shrunk))
+        except Exception:  # of the search itself
+            queue.put({"index": index, "failed": traceback.format_exc()})
+    queue.put(None)
+
+
+def collect(options):
+    queue = multiprocessing.Queue()
+    workers = [multiprocessing.Process(target=search, args=(options, w, queue), daemon=True) for w in range(options.workers)]
+    for worker in workers:
+        worker.start()
+    running = options.workers
+    while running:
+        report = queue.get()
+        if report is None:
+            running -= 1
+        else:
+            yield report
+    for worker in workers:
+        worker.join()
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./run differential", description=__doc__)
+    parser.add_argument("--binary", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--programs", type=int, default=2000)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--first", type=int, default=0, help="number of the first program")
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda (emulated, where no GPU is)")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--shrink", type=int, default=3, help="how many of each kind and op a worker makes small")
+    parser.add_argument("--show", type=int, default=40, help="how many classes are printed")
+    parser.add_argument("--json", help="a file for all reports")
+    options = parser.parse_args()
+
+    began = time.time()
+    reports = list(collect(options))
+    failed = [r for r in reports if "failed" in r]
+    for r in failed[:3]:
+        print(f"program {options.seed}:{r['index']} could not be run:\n{r['failed']}")
+    reports = [r for r in reports if "failed" not in r]
+    differ = [r for r in reports if "rough" in r]
+    reasons = collections.Counter(reason for r in reports if "rough" not in r for reason in r["reasons"])
+    wanted_only = sum(1 for r in reports if "rough" not in r and r["reasons"])
+    groups, rough_groups = collections.defaultdict(list), collections.defaultdict(list)
+    for r in differ:
+        if "steps" in r:
+            rough_groups[tuple(r["rough"])].append(r["found"])
+    for r in differ:
+        found = r.get("found") or (rough_groups[tuple(r["rough"])] or [("unshrunk", *r["rough"])])[0]
+        groups[tuple(found)].append(r)
+    for found, members in sorted(groups.items(), key=lambda g: -len(g[1]))[:options.show]:
+        smallest = min((m for m in members if "steps" in m), key=lambda m: len(json.dumps(m["steps"])), default=None)
+        print(f"==== {len(members)} programs ({100 * len(members) / len(reports):.2f} %): {': '.join(found)}")
+        if smallest:
+            print(f"program {options.seed}:{smallest['index']}, {smallest['detail']}")
+            print("--- C++\n" + cpp_text(options.binary, smallest["steps"]))
+            print("--- Python\n" + python_text(smallest["steps"]) + "\n")
+    for name, reason, _ in wanted.WANTED:
+        if reasons[name]:
+            print(f"wanted: {reasons[name]} programs: {name} ({reason})")
+    calls = collections.Counter(op for r in reports for op in r["ops"])
+    differing = collections.Counter(op for r in differ for op in r["ops"])
+    rare = {op: calls[op] for op in BASES if calls[op] < len(reports) / 100}
+    worst = sorted(BASES, key=lambda op: -differing[op] / max(calls[op], 1))[:12]
+    print("least agreement, by op: " + ", ".join(f"{op} {100 - 100 * differing[op] / max(calls[op], 1):.1f} % of {calls[op]}" for op in worst))
+    if rare:
+        print("in less than 1 % of the programs: " + ", ".join(f"{op} ({n})" for op, n in rare.items()))
+    agree = len(reports) - len(differ) - wanted_only
+    print(f"{len(reports)} programs of seed {options.seed}: {agree} agree ({100 * agree / len(reports):.2f} %), {wanted_only} "
+          f"differ as wanted ({100 * wanted_only / len(reports):.2f} %), {len(differ)} differ; {time.time() - began:.0f} s")
+    if failed:
+        print(f"{len(failed)} programs could not be run")
+    if options.json:
+        pathlib.Path(options.json).write_text("\n".join(json.dumps(r) for r in reports) + "\n")
+    return 1 if differ or failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Differences from PyTorch that are wanted, each with its reason. A program with no other difference counts as wanted."""
+
+import random
+
+import torch
+
+from compare import differences
+from machine import NO_GRAD, Machine
+from op import OPS, RANDOM
+
+WANTED = []
+
+
+def wanted(name, reason):
+    """Adds a class of differences: matches(difference, steps, ours, theirs)."""
+    def add(matches):
+        WANTED.append((name, reason, matches))
+        return matches
+    return add
+
+
+def op_of(difference, steps):
+    return (steps[difference.step] or [""])[0].removeprefix(NO_GRAD)
+
+
+@wanted("derivatives that PyTorch does not have",
+        "Tandem differentiates what PyTorch refuses to: weights of losses, backward functions called by their own names")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and any(
+        text in theirs["errors"][difference.step] for text in ("is not differentiable with respect to argument",
+                                                                "is not implemented"))
+
+
+@wanted("dtypes that PyTorch has no kernel for", "Tandem computes what PyTorch computes for other dtypes: booleans, half types")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and any(
+        text in theirs["errors"][difference.step] for text in ("not implemented for '", "does not support bool input"))
+
+
+@wanted("views that PyTorch cannot take", "Tandem's results are contiguous, where PyTorch keeps the strides of what they were made "
+        "from: every view of them is legal")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and "view size is not compatible" in theirs["errors"][difference.step]
+
+
+@wanted("floor_divide requires no gradient", "It has no derivative: PyTorch marks its result, and refuses in backward")
+def _(difference, steps, ours, theirs):
+    return op_of(difference, steps).startswith("floor_divide") and difference.kind == "flags"
+
+
+@wanted("gradients that are handed on", "PyTorch may keep the gradient that it was given as a tensor's grad, and adds the next one "
+        "into it, which changes the program's own tensor")
+def _(difference, steps, ours, theirs):
+    name = difference.detail[1:].split(":")[0]
+    return difference.kind == "values" and any(
+        grad and isinstance(grad, list) and grad[4] == name for grad in theirs["grads"].values())
+
+
+@wanted("products of integers", "Matrix products exist for floating-point dtypes; integers are to be converted")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "throws" and "both must be of one floating dtype" in ours["errors"][difference.step]
+
+
+def rounding(difference, steps, ours, theirs, draws=6):
+    """Whether PyTorch's own result moves as far when every result of a step is moved by a few units in its last place: a
+    comparison of nearly equal numbers, a step function at a jump, a difference of large numbers."""
+    if not difference.kind.endswith(("values", "finite")):
+        return False
+    epsilon = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
+    for draw in range(draws):
+        rng = random.Random(draw)
+
+        def perturb(name, t):
+            if t.dtype in epsilon and not name.endswith("_") and name not in RANDOM and not t._is_view():
+                with torch.no_grad():
+                    t.data.mul_(1 + epsilon[t.dtype] * rng.uniform(-1, 1))
+
+        moved = Machine(OPS, perturb).run(steps)
+        if any(d.kind == difference.kind for d in differences(steps, moved, theirs)):
+            return True
+    return False
+
+
+WANTED.append(("rounding that is amplified", "PyTorch's own result differs as much when each step's result is moved by a few "
+               "units in its last place", rounding))
+
+
+def reason_of(difference, steps, ours, theirs):
+    """The name of the class that a difference belongs to, or None."""
+    return next((name for name, _, matches in WANTED if matches(difference, steps, ours, theirs)), None)
