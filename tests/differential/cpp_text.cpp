@@ -35,7 +35,8 @@ struct Names {
 };
 
 std::string argument_text(const Json& v, const std::string& type, const Names& names) {
-  if (v.is_null()) return type == "Tensor" || type == "Tensors" ? "Tensor()" : type == "Indices" ? "indexing::None" : "nullopt";
+  if (v.is_null())
+    return type == "Tensor" || type == "Tensors" ? "Tensor()" : type == "Indices" ? "indexing::None" : "nullopt";
   if (v.is_object()) {
     std::vector<std::string> parts;
     for (const Json& each : v.at("slice")) parts.push_back(each.is_null() ? "nullopt" : each.dump());
@@ -63,13 +64,16 @@ std::string filled_in(const std::string& expression, const std::map<std::string,
   std::string text;
   for (size_t i = 0; i < expression.size();) {
     size_t end = i;
-    while (end < expression.size() && (std::isalnum(static_cast<unsigned char>(expression[end])) || expression[end] == '_'))
+    while (end < expression.size() &&
+           (std::isalnum(static_cast<unsigned char>(expression[end])) || expression[end] == '_'))
       ++end;
     const std::string word = expression.substr(i, end - i);
     const bool is_member = i > 0 && (expression[i - 1] == '.' || expression[i - 1] == ':');
     const auto found = is_member ? arguments.end() : arguments.find(word);
-    if (end == i) text += expression[i++];
-    else text += found == arguments.end() ? word : found->second, i = end;
+    if (end == i)
+      text += expression[i++];
+    else
+      text += found == arguments.end() ? word : found->second, i = end;
   }
   return text;
 }
@@ -130,15 +134,17 @@ std::string cpp_text(const Json& steps) {
       line = "Tensor t" + number + " = " + make_text(steps[i]);
     } else if (op == "hook") {
       const bool doubles = steps[i][2] == "double";
-      line = names(steps[i][1].get<std::string>()) + ".register_hook([](const Tensor& grad) { std::cout << \"hook " + number +
-             ": \" << grad << \"\\n\"; " + (doubles ? "return grad * 2; })" : "})");
+      line = names(steps[i][1].get<std::string>()) + ".register_hook([](const Tensor& grad) { std::cout << \"hook " +
+             number + ": \" << grad << \"\\n\"; " + (doubles ? "return grad * 2; })" : "})");
     } else {
       const Op& entry = op_table().at(op);
       const std::string call = call_text(entry, steps[i], names);
       names.returns[number] = entry.returns;
       line = (entry.returns == Returns::nothing ? "" : "auto t" + number + " = ") + call;
-      if (without_grad && entry.returns == Returns::nothing) line = "{ NoGradGuard guard; " + call + "; }";
-      else if (without_grad) line = "auto t" + number + " = [&] { NoGradGuard guard; return " + call + "; }()";
+      if (without_grad && entry.returns == Returns::nothing)
+        line = "{ NoGradGuard guard; " + call + "; }";
+      else if (without_grad)
+        line = "auto t" + number + " = [&] { NoGradGuard guard; return " + call + "; }()";
     }
     text += line + ";\n";
   }

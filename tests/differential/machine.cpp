@@ -49,8 +49,10 @@ Json elements(const Tensor& t) {
   visit_dtype(host.dtype(), [&]<class T>() {
     const T* data = host.data_ptr<T>();
     for (int64_t i = 0; i < host.numel(); ++i) {
-      if constexpr (std::is_integral_v<T>) list.push_back(static_cast<int64_t>(data[i]));
-      else list.push_back(number(static_cast<double>(data[i])));
+      if constexpr (std::is_integral_v<T>)
+        list.push_back(static_cast<int64_t>(data[i]));
+      else
+        list.push_back(number(static_cast<double>(data[i])));
     }
   });
   return list;
@@ -112,28 +114,29 @@ std::vector<Tensor> Machine::step(size_t number, const Json& step) {
 }
 
 Json Machine::log_entry(const Tensor& grad) const {
-  return Json::array({name(grad.dtype()), Json(grad.sizes().vec()), elements(grad)});
+  return Json::array({tandem::name(grad.dtype()), Json(grad.sizes().vec()), elements(grad)});
 }
 
-Json Machine::seen(const Tensor& t) const {
+Json Machine::seen(const std::string& name, const Tensor& t, bool gradient) const {
   if (!t.defined()) return nullptr;
   try {
     // The stride of a dimension of one element, or of a tensor without any, is no property that shows.
-    std::vector<int64_t> strides = t.strides().vec();
+    Json strides = t.strides().vec();
     for (int64_t d = 0; d < t.dim(); ++d)
-      if (t.numel() == 0 || t.size(d) == 1) strides[d] = 0;
+      if (t.size(d) == 1) strides[d] = 0;
+    if (t.is_contiguous()) strides = nullptr;
     const autograd::Meta* record = autograd::find_meta(t);
     std::string flags;
     if (t.requires_grad()) flags += 'r';
     if (t.is_leaf()) flags += 'l';
-    if (record && record->base.defined()) flags += 'v';
+    if (record && record->base.defined() && recorded_ && !gradient && t.is_floating_point()) flags += 'v';
     Json storage = nullptr, same = nullptr;
-    for (const auto& [name, other] : values_) {
-      if (!other.defined()) continue;
-      if (storage.is_null() && other.storage().get() == t.storage().get()) storage = name;
-      if (same.is_null() && other.is_same(t)) same = name;
+    for (const auto& [other_name, other] : values_) {
+      if (!other.defined() || (gradient && other_name == name)) continue;
+      if (storage.is_null() && other.storage().get() == t.storage().get()) storage = other_name;
+      if (same.is_null() && other.is_same(t)) same = other_name;
     }
-    return Json::array({name(t.dtype()), t.sizes().vec(), strides, flags, storage, same, elements(t)});
+    return Json::array({tandem::name(t.dtype()), t.sizes().vec(), strides, flags, storage, same, elements(t)});
   } catch (const std::exception& e) {
     return {{"error", e.what()}};
   }
@@ -144,6 +147,7 @@ Json Machine::run(const Json& steps) {
   for (size_t i = 0; i < steps.size(); ++i) {
     errors.push_back(nullptr);
     if (steps[i].is_null()) continue;
+    if (steps[i][0].get<std::string>().starts_with(kNoGrad)) recorded_ = false;
     try {
       const std::vector<Tensor> made = step(i, steps[i]);
       for (size_t k = 0; k < made.size(); ++k)
@@ -153,8 +157,8 @@ Json Machine::run(const Json& steps) {
     }
   }
   for (const auto& [name, tensor] : values_) {
-    values[name] = seen(tensor);
-    if (tensor.defined() && tensor.grad().defined()) grads[name] = seen(tensor.grad());
+    values[name] = seen(name, tensor, steps[std::stoul(name)][0] == "grad");
+    if (tensor.defined() && tensor.grad().defined()) grads[name] = seen(name, tensor.grad(), true);
   }
   return {{"errors", errors}, {"values", values}, {"grads", grads}, {"hooks", hooks_}};
 }

@@ -20,20 +20,25 @@ class Machine {
   Machine(Device device, std::string planted) : device_(device), planted_(std::move(planted)) {}
   /// {"errors": [what each step threw, or null], "values": {"3": tensor, "4.1": ...}, "grads": {"3": ...},
   ///  "hooks": {"5": [the gradients that the hook of step 5 saw]}}, where a tensor is
-  /// [dtype, sizes, strides, flags, the first value with the same storage, the first that is the same, values]
+  /// [dtype, sizes, strides, flags, the first value with the same storage, the first that is the same, values], with
+  /// null for what no program should rely on: the strides of a contiguous tensor (PyTorch's may keep those of its
+  /// inputs; every view of ours is legal), and whether a gradient is a copy. The flags: r requires_grad, l leaf, v a
+  /// view, which is told only of what histories depend on: floating-point results, no gradients, of programs without
+  /// no_grad.
   Json run(const Json& steps);
 
  private:
   std::vector<Tensor> step(size_t number, const Json& step);
   Tensor make(const Values& arguments) const;
   Tensor find(const std::string& name) const;
-  Json seen(const Tensor& t) const;
+  Json seen(const std::string& name, const Tensor& t, bool gradient) const;
   Json log_entry(const Tensor& grad) const;
 
   Device device_;
   std::string planted_;
   std::vector<std::pair<std::string, Tensor>> values_;  // in the order of the steps
   Json hooks_ = Json::object();
+  bool recorded_ = true;  // no step ran without recording
 };
 
 /// The C++ text of a program.

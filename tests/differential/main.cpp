@@ -13,7 +13,7 @@ constexpr const char* kUsage =
     "usage: differential serve [--device DEVICE]   for each program on a line of the input, what it gives on a line\n"
     "       differential print                     for each program on a line of the input, its C++\n"
     "       differential ops                       the names in the table of ops\n"
-    "       differential replay CORPUS [--device DEVICE] [--every N] [--plant DEFECT]\n";
+    "       differential replay CORPUS [--left-out LIST] [--device DEVICE] [--every N] [--plant DEFECT]\n";
 
 int serve(tandem::Device device) {
   for (std::string line; std::getline(std::cin, line);) {
@@ -32,10 +32,16 @@ int main(int argc, char** argv) try {
   ReplayOptions options;
   for (size_t i = 1; i < arguments.size(); ++i) {
     const bool last = i + 1 == arguments.size();
-    if (arguments[i] == "--device" && !last) options.device = tandem::Device(arguments[++i]);
-    else if (arguments[i] == "--every" && !last) options.every = std::stoi(arguments[++i]);
-    else if (arguments[i] == "--plant" && !last) options.planted = arguments[++i];
-    else options.corpus = arguments[i];
+    if (arguments[i] == "--device" && !last)
+      options.device = tandem::Device(arguments[++i]);
+    else if (arguments[i] == "--every" && !last)
+      options.every = std::stoul(arguments[++i]);
+    else if (arguments[i] == "--left-out" && !last)
+      options.left_out = arguments[++i];
+    else if (arguments[i] == "--plant" && !last)
+      options.planted = arguments[++i];
+    else
+      options.corpus = arguments[i];
   }
   if (job == "serve") return serve(options.device);
   if (job == "replay") return replay(options) == 0 ? 0 : 1;
@@ -44,7 +50,8 @@ int main(int argc, char** argv) try {
     return 0;
   }
   if (job == "print") {
-    for (std::string line; std::getline(std::cin, line);) std::cout << cpp_text(Json::parse(line)) << "\n" << std::flush;
+    for (std::string line; std::getline(std::cin, line);)
+      std::cout << cpp_text(Json::parse(line)) << "\n" << std::flush;
     return 0;
   }
   std::cerr << kUsage;

@@ -40,23 +40,32 @@ Scalar to_scalar(const Value& v);
 indexing::TensorIndex to_index(const Value& v, const Lookup& find);
 
 template <class T> T read(const Value& v, const Lookup& find) {
-  if constexpr (std::is_same_v<T, Tensor>) return v.is_none() ? Tensor() : find(v.text);
-  else if constexpr (std::is_same_v<T, Scalar>) return to_scalar(v);
-  else if constexpr (std::is_same_v<T, double>) return v.kind == Value::Kind::real ? v.real : double(v.integer);
-  else if constexpr (std::is_same_v<T, bool>) return v.integer != 0;
-  else if constexpr (std::is_same_v<T, int64_t>) return v.integer;
-  else if constexpr (std::is_same_v<T, DType>) return dtype_named(v.text);
+  if constexpr (std::is_same_v<T, Tensor>)
+    return v.is_none() ? Tensor() : find(v.text);
+  else if constexpr (std::is_same_v<T, Scalar>)
+    return to_scalar(v);
+  else if constexpr (std::is_same_v<T, double>)
+    return v.kind == Value::Kind::real ? v.real : double(v.integer);
+  else if constexpr (std::is_same_v<T, bool>)
+    return v.integer != 0;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return v.integer;
+  else if constexpr (std::is_same_v<T, DType>)
+    return dtype_named(v.text);
   else if constexpr (std::is_same_v<T, Reduction>)
     return v.text == "mean" ? Reduction::mean : v.text == "sum" ? Reduction::sum : Reduction::none;
-  else if constexpr (std::is_same_v<T, Pair>) return Pair(IntArrayRef(read<Ints>(v, find)));
+  else if constexpr (std::is_same_v<T, Pair>)
+    return Pair(IntArrayRef(read<Ints>(v, find)));
   else if constexpr (std::is_same_v<T, MaybeInt> || std::is_same_v<T, MaybeScalar> || std::is_same_v<T, MaybeBool>) {
     if (v.is_none()) return std::nullopt;
     return read<typename T::value_type>(v, find);
   } else {  // a list
     T list;
     for (const Value& each : v.list) {
-      if constexpr (std::is_same_v<T, Indices>) list.push_back(to_index(each, find));
-      else list.push_back(read<typename T::value_type>(each, find));
+      if constexpr (std::is_same_v<T, Indices>)
+        list.push_back(to_index(each, find));
+      else
+        list.push_back(read<typename T::value_type>(each, find));
     }
     return list;
   }
@@ -82,9 +91,7 @@ template <class R, class... P>
 void define(OpTable& table, const char* name, R (*function)(P...), const char* parameters, const char* expression) {
   auto run = [function, name](const Values& arguments, const Lookup& find) -> std::vector<Tensor> {
     if (arguments.size() != sizeof...(P)) throw Missing(std::string(name) + ": wrong number of arguments");
-    const auto call = [&]<size_t... I>(std::index_sequence<I...>) {
-      return function(read<P>(arguments[I], find)...);
-    };
+    const auto call = [&]<size_t... I>(std::index_sequence<I...>) { return function(read<P>(arguments[I], find)...); };
     if constexpr (std::is_void_v<R>) {
       call(std::index_sequence_for<P...>());
       return {};

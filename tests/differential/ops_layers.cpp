@@ -100,7 +100,9 @@ indexing::TensorIndex to_index(const Value& v, const Lookup& find) {
     case Value::Kind::none: return indexing::None;
     case Value::Kind::integer: return v.integer;
     case Value::Kind::slice: return indexing::Slice(bound(0), bound(1), bound(2).value_or(1));
-    case Value::Kind::text: if (v.is_tensor()) return find(v.text); return indexing::Ellipsis;
+    case Value::Kind::text:
+      if (v.is_tensor()) return find(v.text);
+      return indexing::Ellipsis;
     default: throw Missing("no index");
   }
 }

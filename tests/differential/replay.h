@@ -7,13 +7,15 @@
 namespace tandem::differential {
 
 struct ReplayOptions {
-  std::string corpus;   // a file with {"id", "steps", "expect"} on each line
+  std::string corpus;    // a file with {"id", "steps", "expect"} on each line
+  std::string left_out;  // a file of ids, each with the reason why it differs: those that do no longer are named
   Device device = kCPU;
   std::string planted;  // see planted.h
-  int every = 1;        // replays each n-th program
+  size_t every = 1;     // replays each n-th program
 };
-/// Runs the programs in a process of their own, so that one that crashes it is named and the next ones still run.
-/// Prints each program that differs, in C++, and where. @returns how many differ
+/// Runs the programs in a process of their own, so that one that ends it is named and the next ones still run. Prints
+/// each program that differs, in C++, and where; and each that is left out and agrees.
+/// @returns how many of both
 int replay(const ReplayOptions& options);
 
 /// Where `result` (of Machine::run) is not what was recorded; "" when nowhere.

@@ -121,8 +121,11 @@ class Generator:
         for name, t in self.machine.values.items():
             if t is None or name in self.random_values or NAMES[t.dtype] not in kinds or t.numel() > freq.MOST_ELEMENTS:
                 continue
-            if t.dim() <= 6 and (fits is None or fits(t)):
-                found.append("$" + name)
+            try:
+                if t.dim() <= 6 and (fits is None or fits(t)):
+                    found.append("$" + name)
+            except RuntimeError:  # the history of a view that an in-place change has broken
+                pass
         return found
 
     def tensor(self, kinds=ANY, fits=None, sizes=None, style=None, requires_grad=None):

@@ -39,7 +39,8 @@ class Machine:
         """ops: the table, by name. perturb(op, tensor) may change what a step has made."""
         self.ops, self.perturb = ops, perturb
         self.values = {}  # by name, in the order of the steps; None: undefined
-        self.errors, self.hooks = [], {}
+        self.names, self.errors, self.hooks = [], [], {}
+        self.recorded = True  # no step ran without recording
 
     def run(self, steps):
         for step in steps:
@@ -49,7 +50,9 @@ class Machine:
     def step(self, step):
         """Returns the names of what it made."""
         number = len(self.errors)
+        self.names.append(step and step[0])
         self.errors.append(None)
+        self.recorded = self.recorded and not (step and step[0].startswith(NO_GRAD))
         if step is None:
             return []
         try:
@@ -118,20 +121,23 @@ class Machine:
                 storages.setdefault(t.untyped_storage()._cdata, name)
                 same.setdefault(id(t), name)
 
-        def seen(t):
+        def seen(t, gradient):
             try:
-                return facts(t)
+                return facts(t, gradient)
             except RuntimeError as e:  # a tensor of storage that was never allocated
                 return {"error": str(e)}
 
-        def facts(t):
+        def facts(t, gradient):
             if t is None:
                 return None
             strides = [0 if t.numel() == 0 or n == 1 else s for n, s in zip(t.shape, t.stride())]
-            flags = "r" * t.requires_grad + "l" * t.is_leaf + "v" * t._is_view()
+            known_as_view = t.is_floating_point() and self.recorded and not gradient
+            flags = "r" * t.requires_grad + "l" * t.is_leaf + "v" * (t._is_view() and known_as_view)
+            if not self.recorded and t._is_view() and t.is_leaf:
+                flags = "l"  # a view of a leaf, made without recording, says that it requires a gradient, and gets none
             return [NAMES[t.dtype], list(t.shape), strides, flags,
                     storages.get(t.untyped_storage()._cdata), same.get(id(t)), elements(t)]
 
-        values = {name: seen(t) for name, t in self.values.items()}
-        grads = {name: seen(t.grad) for name, t in self.values.items() if t is not None and t.grad is not None}
+        values = {name: seen(t, self.names[int(name.split(".")[0])] == "grad") for name, t in self.values.items()}
+        grads = {name: seen(t.grad, True) for name, t in self.values.items() if t is not None and t.grad is not None}
         return {"errors": self.errors, "values": values, "grads": grads, "hooks": self.hooks}

@@ -61,24 +61,30 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and "both must be of one floating dtype" in ours["errors"][difference.step]
 
 
-def rounding(difference, steps, ours, theirs, draws=6):
-    """Whether PyTorch's own result moves as far when every result of a step is moved by a few units in its last place: a
-    comparison of nearly equal numbers, a step function at a jump, a difference of large numbers."""
-    if not difference.kind.endswith(("values", "finite")):
-        return False
-    epsilon = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
-    for draw in range(draws):
-        rng = random.Random(draw)
+EPSILON = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 
-        def perturb(name, t):
-            if t.dtype in epsilon and not name.endswith("_") and name not in RANDOM and not t._is_view():
-                with torch.no_grad():
-                    t.data.mul_(1 + epsilon[t.dtype] * rng.uniform(-1, 1))
 
-        moved = Machine(OPS, perturb).run(steps)
-        if any(d.kind == difference.kind for d in differences(steps, moved, theirs)):
-            return True
-    return False
+def moved(steps, draw):
+    """PyTorch's results where the result of each step is off by a few units in its last place."""
+    rng = random.Random(draw)
+
+    def perturb(name, t):
+        if t.dtype in EPSILON and not name.endswith("_") and name not in RANDOM and not t._is_view():
+            with torch.no_grad():
+                t.data.mul_(1 + EPSILON[t.dtype] * rng.uniform(-1, 1))
+
+    return Machine(OPS, perturb).run(steps)
+
+
+def depends_on_rounding(steps, theirs, draws=2):
+    return any(differences(steps, moved(steps, draw), theirs) for draw in range(draws))
+
+
+def rounding(difference, steps, ours, theirs):
+    """Whether PyTorch's own result moves as far: a comparison of nearly equal numbers, a step function at a jump, a
+    difference of large numbers."""
+    return difference.kind.endswith(("values", "finite")) and any(
+        d.kind == difference.kind for draw in range(6) for d in differences(steps, moved(steps, draw), theirs))
 
 
 WANTED.append(("rounding that is amplified", "PyTorch's own result differs as much when each step's result is moved by a few "
