@@ -79,8 +79,11 @@ Tensor Machine::make(const Values& arguments) const {
   visit_dtype(dtype, [&]<class T>() {
     for (int64_t i = 0; i < host.numel(); ++i) host.data<T>()[i] = to_scalar(list[i % list.size()]).wrapped<T>();
   });
-  const Tensor x = arguments[2].is_none() ? core::empty(sizes, dtype, device_)
-                                          : core::empty_strided(sizes, read<Ints>(arguments[2], none), dtype, device_);
+  Tensor x = core::empty(sizes, dtype, device_);
+  if (!arguments[2].is_none()) {
+    x = core::empty_strided(sizes, read<Ints>(arguments[2], none), dtype, device_);
+    core::as_strided(x, {x.storage()->bytes() / x.itemsize()}, {1}, 0).zero_();  // what lies between the elements
+  }
   copy_elements(host, x);
   if (arguments[4].integer != 0) x.requires_grad_();
   return x;
@@ -124,7 +127,7 @@ Json Machine::seen(const std::string& name, const Tensor& t, bool gradient) cons
     Json strides = t.strides().vec();
     for (int64_t d = 0; d < t.dim(); ++d)
       if (t.size(d) == 1) strides[d] = 0;
-    if (t.is_contiguous()) strides = nullptr;
+    if (t.is_contiguous() || t.numel() == 0) strides = nullptr;
     const autograd::Meta* record = autograd::find_meta(t);
     std::string flags;
     if (t.requires_grad()) flags += 'r';
@@ -132,7 +135,8 @@ Json Machine::seen(const std::string& name, const Tensor& t, bool gradient) cons
     if (record && record->base.defined() && recorded_ && !gradient && t.is_floating_point()) flags += 'v';
     Json storage = nullptr, same = nullptr;
     for (const auto& [other_name, other] : values_) {
-      if (!other.defined() || (gradient && other_name == name)) continue;
+      if (gradient && other_name == name) break;
+      if (!other.defined()) continue;
       if (storage.is_null() && other.storage().get() == t.storage().get()) storage = other_name;
       if (same.is_null() && other.is_same(t)) same = other_name;
     }
@@ -158,7 +162,7 @@ Json Machine::run(const Json& steps) {
   }
   for (const auto& [name, tensor] : values_) {
     values[name] = seen(name, tensor, steps[std::stoul(name)][0] == "grad");
-    if (tensor.defined() && tensor.grad().defined()) grads[name] = seen(name, tensor.grad(), true);
+    if (tensor.defined() && tensor.grad().defined()) grads[name] = seen("", tensor.grad(), true);
   }
   return {{"errors", errors}, {"values", values}, {"grads", grads}, {"hooks", hooks_}};
 }

@@ -108,6 +108,16 @@ def of_size(size, x=None, style=None, optional=0.0):
     return draw
 
 
+def constant(draw_one, style=None, often=0.97):
+    """What PyTorch has no derivative for: mostly one that requires no gradient."""
+    def draw(g, a):
+        drawn = draw_one(g, a)
+        if drawn is None or not g.get(drawn).requires_grad or not g.chance(often):
+            return drawn
+        return g.make(NAMES[g.get(drawn).dtype], list(g.get(drawn).shape), style, False)
+    return draw
+
+
 def optional(draw_one, p=0.4):
     return lambda g, a: None if g.chance(p) else draw_one(g, a)
 

@@ -163,6 +163,8 @@ class Generator:
         made = self.add([prefix + op.name, *arguments.values()])
         if op.name in RANDOM:
             self.random_values.update(name[1:] for name in made)
+            if op.name.endswith("_"):
+                self.random_values.add(arguments["x"][1:])
 
     def autograd_step(self):
         reals = self.readable(REAL)

@@ -27,11 +27,15 @@ def make(dtype, sizes, strides, values, requires_grad):
     values = [NUMBERS.get(v, v) for v in values]
     flat = torch.tensor([values[i % len(values)] for i in range(numel)], dtype=DTYPES[dtype])
     x = torch.empty(sizes, dtype=DTYPES[dtype]) if strides is None else torch.empty_strided(sizes, strides, dtype=DTYPES[dtype])
+    x.untyped_storage().fill_(0)  # what lies between the elements
     return x.copy_(flat.reshape(sizes)).requires_grad_(requires_grad)
 
 
 def elements(t):
-    return t.detach().reshape(-1).tolist()
+    t = t.detach()
+    if t._is_zerotensor():
+        t = torch.zeros(t.shape, dtype=t.dtype)
+    return t.reshape(-1).tolist()
 
 
 class Machine:
@@ -104,6 +108,8 @@ class Machine:
         log = self.hooks[str(number)] = []
 
         def hook(grad):
+            if grad is None:  # PyTorch calls hooks with none at all; Tandem does not
+                return None
             log.append([NAMES[grad.dtype], list(grad.shape), elements(grad)])
             return grad * 2 if kind == "double" else None
 

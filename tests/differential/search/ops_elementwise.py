@@ -1,6 +1,6 @@
 """Elementwise operations, their in-place forms, and conversions: see op.py."""
 
-from arguments import (ANY, BOOL, INTEGER, NUMBER, REAL, anything, boolean, bound, dtype, flag, integer, integers, number,
+from arguments import (ANY, BOOL, INTEGER, NUMBER, REAL, anything, bound, constant, dtype, flag, integer, integers, number,
                        one_of, partner, same_shape, saved_for, scalar, target, tensor)
 from op import op
 
@@ -13,6 +13,8 @@ BITWISE = "bitwise_and bitwise_or bitwise_xor".split()
 mostly_real = tensor(REAL, mostly=0.85)
 for name in REAL_UNARY + NUMBER_UNARY + ["bitwise_not"]:
     x = mostly_real if name in REAL_UNARY else tensor(INTEGER + BOOL) if name == "bitwise_not" else anything
+    if name in ("floor", "ceil", "round", "trunc"):
+        x = tensor(NUMBER, mostly=0.98)
     op(name, f"x.{name}()", x=x)
     op(name + "/free", f"torch.{name}(x)", x=x)
 for name in BINARY + BITWISE:
@@ -60,7 +62,7 @@ real = tensor(REAL, mostly=1)
 op("leaky_relu_backward", "torch.ops.aten.leaky_relu_backward(dy, x, slope, False)", dy=real, x=same,
    slope=one_of(0.01, 0.25))
 op("elu_backward", "torch.ops.aten.elu_backward(dy, alpha, 1, 1, False, x)", dy=real, x=same, alpha=one_of(1.0, 0.5))
-op("silu_backward", "torch.ops.aten.silu_backward(dy, x)", dy=real, x=same)
+op("silu_backward", "torch.ops.aten.silu_backward(dy, x)", dy=constant(real), x=same)
 op("gelu_backward", "torch.ops.aten.gelu_backward(dy, x)", dy=real, x=same)
 op("softplus_backward", "torch.ops.aten.softplus_backward(dy, x, beta, threshold)", dy=real, x=same,
    beta=one_of(1.0, 2.0), threshold=one_of(20.0, 1.0))

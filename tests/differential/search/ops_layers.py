@@ -1,6 +1,6 @@
 """Products, layers, losses, factories, and what programs do with gradients: see op.py."""
 
-from arguments import (ANY, INTEGER, NUMBER, REAL, any_sizes, anything, dtype, exactly, fewest, flag, indices_below, integers, number,
+from arguments import (ANY, INTEGER, NUMBER, REAL, any_sizes, anything, constant, dtype, exactly, fewest, flag, indices_below, integers, number,
                        of_size, one_of, optional, partner, real, real_dtype, reduction, same_shape, scalar, tensor)
 from machine import NAMES
 from op import op
@@ -108,7 +108,7 @@ def target_of(g, a):
 
 
 classes = lambda g, a: (shape(g, a) + [1])[1] if len(shape(g, a)) > 1 else (shape(g, a) or [1])[0]
-by_class = of_size(classes, "x", style="positive", optional=0.6)
+by_class = constant(of_size(classes, "x", style="positive", optional=0.6), "positive")
 ignored = one_of(-100, -100, -100, 0, 1)
 op("nll_loss", "F.nll_loss(x, target, weight, reduction=reduction, ignore_index=ignore_index)", x=fewest(1, REAL, 4),
    target=target_of, weight=by_class, reduction=reduction, ignore_index=ignored)
@@ -119,12 +119,13 @@ op("mse_loss", "F.mse_loss(x, y, reduction=reduction)", x=real, y=same_shape("x"
 op("l1_loss", "F.l1_loss(x, y, reduction=reduction)", x=real, y=same_shape("x"), reduction=reduction)
 op("smooth_l1_loss", "F.smooth_l1_loss(x, y, reduction=reduction, beta=beta)", x=real, y=same_shape("x"), reduction=reduction,
    beta=one_of(1.0, 0.5, 0.0))
+by_element = constant(optional(partner("x", REAL, True), 0.7))
 unit = tensor(REAL, lambda t: t.numel() == 0 or bool(((t >= 0) & (t <= 1)).all()), None, "unit")
 op("binary_cross_entropy", "F.binary_cross_entropy(x, y, weight, reduction=reduction)", x=unit,
-   y=same_shape("x", style="unit"), weight=optional(partner("x", REAL, True), 0.7), reduction=reduction)
+   y=same_shape("x", style="unit"), weight=by_element, reduction=reduction)
 op("binary_cross_entropy_with_logits", "F.binary_cross_entropy_with_logits(x, y, weight, reduction=reduction, "
-   "pos_weight=pos_weight)", x=real, y=same_shape("x", style="unit"), weight=optional(partner("x", REAL, True), 0.7),
-   pos_weight=optional(partner("x", REAL, True), 0.7), reduction=reduction)
+   "pos_weight=pos_weight)", x=real, y=same_shape("x", style="unit"), weight=by_element,
+   pos_weight=by_element, reduction=reduction)
 
 # ---- factories
 op("zeros", "torch.zeros(sizes, dtype=dtype)", sizes=any_sizes, dtype=dtype)

@@ -133,7 +133,7 @@ for name in ("max", "min"):
     op(name, f"x.{name}()", x=anything)
     op(name + "/dim", f"tuple(x.{name}(dim, keepdim))", x=anything, dim=dim("x"), keepdim=flag)
     op("a" + name, f"x.a{name}(dims, keepdim)", x=anything, dims=dims("x"), keepdim=flag)
-    op("arg" + name, f"x.arg{name}(dim, keepdim)", x=anything, dim=maybe_dim("x"), keepdim=flag)
+    op("arg" + name, f"x.arg{name}(dim, keepdim)", x=tensor(NUMBER, mostly=0.98), dim=maybe_dim("x"), keepdim=flag)
 for name in ("all", "any"):
     op(name, f"x.{name}()", x=anything)
     op(name + "/dim", f"x.{name}(dim, keepdim)", x=anything, dim=dim("x"), keepdim=flag)

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import time
 import traceback
@@ -103,6 +104,9 @@ def main():
     parser.add_argument("--json", help="a file for all reports")
     options = parser.parse_args()
 
+    theirs = subprocess.run([options.binary, "ops"], capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
+    if set(theirs) != set(OPS):
+        sys.exit(f"the two tables of ops differ: {sorted(set(theirs) ^ set(OPS))}")
     began = time.time()
     reports = list(collect(options))
     failed = [r for r in reports if "failed" in r]

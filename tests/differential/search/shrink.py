@@ -3,6 +3,7 @@
 import copy
 import math
 
+from arguments import INTEGER, REAL
 from machine import NO_GRAD
 from runner import run_both
 
@@ -63,8 +64,9 @@ def simpler(steps):
             yield changed(5, False)
         if step[3] is not None:
             yield changed(3, None)
-        if step[1] != "float32":
-            yield changed(1, "float32")
+        for kinds, simplest in ((REAL, "float32"), (INTEGER, "int64")):
+            if step[1] in kinds and step[1] != simplest:
+                yield changed(1, simplest)
         for d, size in enumerate(step[2]):
             if step[3] is None:
                 yield changed(2, step[2][:d] + step[2][d + 1:])

@@ -45,7 +45,23 @@ def _(difference, steps, ours, theirs):
 
 @wanted("floor_divide requires no gradient", "It has no derivative: PyTorch marks its result, and refuses in backward")
 def _(difference, steps, ours, theirs):
-    return op_of(difference, steps).startswith("floor_divide") and difference.kind == "flags"
+    drawn = any(s and s[0].removeprefix(NO_GRAD).startswith("floor_divide") for s in steps)
+    text = (ours["errors"][difference.step] or "") if "errors" in ours else ""
+    return drawn and (difference.kind == "flags" or difference.kind == "throws" and "require a gradient" in text)
+
+
+@wanted("views of leaves", "A view that was made before its base required a gradient, or without recording, says in PyTorch that it "
+        "requires one too, and gets none")
+def _(difference, steps, ours, theirs):
+    if difference.kind == "throws" and steps[difference.step][0] in ("hook", "retain_grad", "grad", "backward"):
+        return any(v and isinstance(v, list) and "rlv" == v[3] for v in theirs["values"].values())
+    return difference.kind == "flags" and difference.detail.endswith("PyTorch rlv")
+
+
+@wanted("what backward saves", "PyTorch saved the result or the input that an in-place step then changed; Tandem saved the other, and "
+        "need not refuse")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and "modified by an inplace operation" in theirs["errors"][difference.step]
 
 
 @wanted("gradients that are handed on", "PyTorch may keep the gradient that it was given as a tensor's grad, and adds the next one "
