@@ -82,7 +82,7 @@ Tensor Machine::make(const Values& arguments) const {
   Tensor x = core::empty(sizes, dtype, device_);
   if (!arguments[2].is_none()) {
     x = core::empty_strided(sizes, read<Ints>(arguments[2], none), dtype, device_);
-    core::as_strided(x, {x.storage()->bytes() / x.itemsize()}, {1}, 0).zero_();  // what lies between the elements
+    core::as_strided(x, {x.storage()->bytes / x.itemsize()}, {1}, 0).zero_();  // what lies between the elements
   }
   copy_elements(host, x);
   if (arguments[4].integer != 0) x.requires_grad_();
