@@ -33,9 +33,15 @@ template <class T, int N> __device__ __forceinline__ Pack<T, N> load_pack(const 
   return pack;
 }
 template <class T, int N> __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack, bool aligned) {
-  if constexpr (sizeof(pack) == 16)
-    if (aligned) {  // __stwb is the usual store; written as one, nvcc makes it the same four as below
-      __stwb(reinterpret_cast<uint4*>(to), __builtin_bit_cast(uint4, pack));
+  if constexpr (sizeof(pack) % 16 == 0)
+    if (aligned) {  // __stwb is the usual store; written as one, nvcc makes it the same stores as below
+      struct Parts {
+        uint4 at[sizeof(pack) / 16];
+      };
+      const auto parts = __builtin_bit_cast(Parts, pack);
+#pragma unroll
+      for (int i = 0; i < static_cast<int>(sizeof(pack) / 16); ++i)
+        __stwb(reinterpret_cast<uint4*>(to) + i, parts.at[i]);
       return;
     }
 #pragma unroll
