@@ -71,22 +71,27 @@ constexpr int kPacket = 4;
 
 /// Every element of every tensor through `update`, which has
 ///   kStreams arrays, the first kWritten of which it writes (what else the table holds is its own)
-///   prepare(arrays of the tensor): by all threads of a block;  operator()(elements, one of each stream)
+///   prepare(arrays of the tensor): by all threads of a block, while their first loads are under way
+///   operator()(elements, one of each stream)
 template <class T, class Update> __global__ void update_all(Table<Update::kPointers> table, Update update) {
   constexpr int kStreams = Update::kStreams;
   unsigned block;
   const int t = table.find(block);
-  update.prepare(table.data[t]);
   T* streams[kStreams];
 #pragma unroll
   for (int s = 0; s < kStreams; ++s) streams[s] = static_cast<T*>(table.data[t][s]);
   const int64_t begin = int64_t(block) * table.chunk, end = math::min(begin + table.chunk, table.size[t]);
   const bool aligned = table.aligned[t];
-  for (int64_t i = begin + threadIdx.x * kPacket; i < end; i += blockDim.x * kPacket) {
-    Packet<T, kPacket> packets[kStreams] = {};
+  Packet<T, kPacket> packets[kStreams] = {};
+  const auto load = [&](int64_t i) {
 #pragma unroll
     for (int s = 0; s < kStreams; ++s)
       if (streams[s]) packets[s] = load_packet<kPacket>(streams[s], i, end, aligned);
+  };
+  int64_t i = begin + threadIdx.x * kPacket;
+  if (i < end) load(i);
+  update.prepare(table.data[t]);
+  while (i < end) {
 #pragma unroll
     for (int j = 0; j < kPacket; ++j) {
       T elements[kStreams];
@@ -99,6 +104,8 @@ template <class T, class Update> __global__ void update_all(Table<Update::kPoint
 #pragma unroll
     for (int s = 0; s < Update::kWritten; ++s)
       if (streams[s]) store_packet(packets[s], streams[s], i, end, aligned);
+    i += blockDim.x * kPacket;
+    if (i < end) load(i);
   }
 }
 template <class T, class Update, class Arrays>
@@ -140,14 +147,17 @@ template <class T> struct AdamUpdate {
         amsgrad(s.amsgrad),
         step_size(0),
         root(0) {}
-  /// The bias corrections come from the step, which lies on the device; two threads take a power each.
+  /// The bias corrections come from the step, which lies on the device: a power, a quotient and a root in double. Two
+  /// threads of the block, of different warps where there are several, compute one each.
   __device__ void prepare(void* const* data) {
-    TANDEM_SHARED(double, powers, [2]);
-    const double step = double(*static_cast<const float*>(data[5]));
-    if (threadIdx.x == 0) powers[0] = ::pow(beta1, step);
-    if (threadIdx.x == blockDim.x - 1) powers[1] = ::pow(beta2, step);
+    TANDEM_SHARED(T, corrections, [2]);
+    const bool first = threadIdx.x == 0;
+    if (first || threadIdx.x == blockDim.x - 1) {
+      const double rest = 1 - ::pow(first ? beta1 : beta2, double(*static_cast<const float*>(data[5])));
+      corrections[first ? 0 : 1] = T(first ? lr / rest : 1 / math::sqrt(rest));
+    }
     __syncthreads();
-    step_size = T(lr / (1 - powers[0])), root = T(1 / math::sqrt(1 - powers[1]));
+    step_size = corrections[0], root = corrections[1];
   }
   __device__ void operator()(T (&e)[kStreams]) const {
     T &p = e[0], &m = e[1], &v = e[2], &top = e[3];
