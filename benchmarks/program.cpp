@@ -23,6 +23,7 @@ double seconds_on_gpu(const Run& run, int64_t iterations) {
   constexpr int64_t kMost = 200;  // more do not make a mean better, and each needs its events
   const auto count = static_cast<size_t>(std::min(iterations, kMost));
   const tandem::cuda::Stream stream = tandem::cuda::current_stream(device());
+  const gpu::DeviceGuard guard(device().index());
   static const Tensor flush =
       core::empty({2 * tandem::cuda::get_device_properties(device()).l2_cache}, kUInt8, device());
   std::vector<tandem::cuda::Event> starts(count, tandem::cuda::Event(true)), ends = starts;

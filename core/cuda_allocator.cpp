@@ -88,6 +88,7 @@ class DeviceMemory {
 };
 
 void DeviceMemory::set_free(Block* block) {
+  gpu::discard(block->data, block->requested, block->segment->stream);
   mark(block->segment->stream, block->data, block->bytes, false);
   blocks_.set_free(block);
 }

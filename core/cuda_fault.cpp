@@ -29,15 +29,16 @@ std::atomic<Fault*>& word_of(Device device) { return words[static_cast<size_t>(d
 
 Fault* fault_word(Device device) {
   std::atomic<Fault*>& word = word_of(device);
-  if (Fault* const known = word.load(std::memory_order_acquire)) return known;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  if (!word.load(std::memory_order_relaxed)) {
-    void* const memory = gpu::allocate_host(sizeof(Fault));
-    TANDEM_CHECK_AS(OutOfMemoryError, memory, "fault_word: no page-locked memory for ", device);
-    word.store(new (memory) Fault{}, std::memory_order_release);
-  }
-  return word.load(std::memory_order_relaxed);
+  Fault* known = word.load(std::memory_order_acquire);
+  if (known) return known;
+  // Without a lock, as the driver may wait: see page_locked.cpp. Of two threads that come here one gives its word back.
+  const gpu::DeviceGuard guard(device.index());
+  void* const memory = gpu::allocate_host(sizeof(Fault));
+  TANDEM_CHECK_AS(OutOfMemoryError, memory, "fault_word: no page-locked memory for ", device);
+  Fault* const mine = new (memory) Fault{};
+  if (word.compare_exchange_strong(known, mine, std::memory_order_acq_rel)) return mine;
+  gpu::release_host(memory);
+  return known;
 }
 
 void report_failure(Device device, std::exception_ptr failure) {

@@ -62,7 +62,11 @@ void enable_peer_access(int device, int peer);
 /// Device memory, aligned to 256 bytes; null when there is not enough.
 void* allocate(int device, size_t bytes);
 void release(int device, void* memory) noexcept;
+/// Says that nobody needs what these bytes of an allocation hold once `stream` has got here, although they stay
+/// allocated: the emulation makes them NaN, a GPU does nothing.
+void discard(void* memory, size_t bytes, StreamHandle stream) noexcept;
 /// Page-locked host memory, which copies reach without staging and every device can address; null when there is none.
+/// This and release_host may wait for what runs on the current device: hold no lock that another rank needs.
 void* allocate_host(size_t bytes);
 void release_host(void* memory) noexcept;
 
@@ -73,11 +77,13 @@ struct PointerInfo {
 };
 PointerInfo pointer_info(const void* memory);
 
-/// Copies between any two kinds of memory, in stream order. A copy from pageable memory returns when the source may
-/// change again; one into it may or may not be done then: CUDA leaves that open.
+/// Copies between any two kinds of memory, in stream order. When it reads or writes host memory, pageable or
+/// page-locked, is open until the stream is waited for: of pageable memory most systems take a copy at the call, those
+/// whose GPUs read it directly do not.
 void copy_async(void* to, const void* from, size_t bytes, StreamHandle stream);
 /// Between two devices, through the host where peer access is off.
 void copy_peer_async(void* to, int to_device, const void* from, int from_device, size_t bytes, StreamHandle stream);
+/// Like a launch, it needs the stream's device to be the current one.
 void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle stream);
 
 // ---- streams and events
@@ -100,7 +106,7 @@ void synchronize_event(EventHandle event);
 /// Between two recorded and finished events that were made with timing.
 float elapsed_milliseconds(EventHandle start, EventHandle end);
 
-// ---- launches
+// ---- launches: a kernel starts only while the stream's device is the current one
 
 /// After a launch: throws CudaError under the kernel's name when it could not start. With TANDEM_SYNC_LAUNCHES=1 it
 /// waits for the kernel, so that an asynchronous fault is reported at its launch.

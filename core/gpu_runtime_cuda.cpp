@@ -85,6 +85,10 @@ void note(cudaError_t status, const char* call) noexcept {
 /// What there is, asked once. Without a driver the runtime refuses and leaves its count at -1.
 struct Devices {
   Devices() {
+    // By default a kernel is loaded at its first launch, and loading may wait for what runs on the GPU: a collective,
+    // say, whose other rank is a thread of this process and waits in turn for the driver. So all are loaded when a
+    // context starts, unless the environment says otherwise.
+    setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
     const cudaError_t status = cudaGetDeviceCount(&count);
     if (status == cudaSuccess && count > 0) {
       count = std::min(count, kMaxDevices);
@@ -228,6 +232,7 @@ void release(int, void* memory) noexcept {
   settle();
   if (memory) note(cudaFree(memory), "release");
 }
+void discard(void*, size_t, StreamHandle) noexcept {}
 void* allocate_host(size_t bytes) {
   settle();
   void* memory = nullptr;
@@ -268,8 +273,6 @@ void copy_peer_async(void* to, int to_device, const void* from, int from_device,
 }
 void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle stream) {
   if (bytes == 0) return;
-  const int device = pointer_info(to).device;
-  const DeviceGuard guard(device < 0 ? current_device() : device);  // unlike a copy, this is a kernel
   check(cudaMemsetAsync(to, value, bytes, raw(stream)), "fill_bytes_async", bytes, stream);
 }
 

@@ -26,6 +26,7 @@ bool can_access_peer(int, int) { return false; }
 void enable_peer_access(int, int) { refuse("enable_peer_access"); }
 void* allocate(int, size_t) { refuse("allocate"); }
 void release(int, void*) noexcept {}
+void discard(void*, size_t, StreamHandle) noexcept {}
 void* allocate_host(size_t) { refuse("allocate_host"); }
 void release_host(void*) noexcept {}
 PointerInfo pointer_info(const void*) { return {MemoryKind::pageable, -1}; }

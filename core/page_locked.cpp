@@ -17,24 +17,29 @@ constexpr int kMinLog = 9, kMaxLog = 47;
 
 int log_of(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_width(bytes - 1))); }
 
+// Note [No lock while the driver may wait]: to lock and unlock pages the driver may wait for what runs on a GPU. That
+// may be a collective, which waits for a rank that is another thread of this process; and that thread may need our lock
+// before it comes to the collective.
 class PageLockedMemory {
  public:
   /// Null when there is none.
   void* take(size_t bytes) {
     const int log = log_of(bytes);
     if (log > kMaxLog) return nullptr;
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     collect();
-    Block*& free = free_[static_cast<size_t>(log)];
-    if (!free) {
+    if (!free_[static_cast<size_t>(log)]) {
       auto made = std::make_unique<Block>();
       made->log = log;
-      void* const data = gpu::allocate_host(size_t(1) << log);
-      if (!data) return nullptr;
-      made->data = data;
+      lock.unlock();  // Note [No lock while the driver may wait]
+      made->data = gpu::allocate_host(size_t(1) << log);
+      lock.lock();
+      if (!made->data) return nullptr;
       stats_.reserved += int64_t(1) << log;
-      free = blocks_.emplace(data, std::move(made)).first->second.get();
+      Block& added = *blocks_.emplace(made->data, std::move(made)).first->second;
+      add_free(added);
     }
+    Block*& free = free_[static_cast<size_t>(log)];
     Block& mine = *std::exchange(free, free->next);
     mine.requested = bytes;
     poison(mine.data, size_t(1) << log);
@@ -71,15 +76,19 @@ class PageLockedMemory {
       block->next = std::exchange(waiting_, block);
     }
     collect();
+    Block* unused = nullptr;
     for (Block*& first : free_)
       while (first) {
-        Block* const block = std::exchange(first, first->next);
-        const size_t bytes = size_t(1) << block->log;
-        unpoison(block->data, bytes);
-        stats_.reserved -= static_cast<int64_t>(bytes);
-        gpu::release_host(block->data);
-        blocks_.erase(block->data);
+        Block* const block = blocks_.extract(first->data).mapped().release();
+        stats_.reserved -= int64_t(1) << block->log;
+        first = std::exchange(block->next, std::exchange(unused, block));
       }
+    lock.unlock();  // Note [No lock while the driver may wait]
+    while (unused) {
+      const std::unique_ptr<Block> block(std::exchange(unused, unused->next));
+      unpoison(block->data, size_t(1) << block->log);
+      gpu::release_host(block->data);
+    }
   }
   MemoryStats stats() {
     const std::lock_guard lock(mutex_);
@@ -105,9 +114,12 @@ class PageLockedMemory {
       }
       *at = block.next;
       poison(block.data, size_t(1) << block.log);
-      Block*& free = free_[static_cast<size_t>(block.log)];
-      block.next = std::exchange(free, &block);
+      add_free(block);
     }
+  }
+  void add_free(Block& block) {
+    Block*& free = free_[static_cast<size_t>(block.log)];
+    block.next = std::exchange(free, &block);
   }
 
   std::mutex mutex_;

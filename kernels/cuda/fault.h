@@ -17,10 +17,10 @@ class Reporter {
   Reporter(const char* op, Device device) : op_(op), fault_(tandem::cuda::fault_word(device)) {}
   /// Element `place` of an index tensor is `index`, which is not in [0, limit). The first report stays.
   __device__ void operator()(int64_t place, int64_t index, int64_t limit) const {
-    if (atomicCAS(&fault_->state, 0, 1) != 0) return;
+    if (atomicCAS_system(&fault_->state, 0, 1) != 0) return;  // of the system, as the host clears the word
     fault_->op = op_, fault_->place = place, fault_->index = index, fault_->limit = limit;
     __threadfence_system();  // the host may look while the kernel runs
-    atomicCAS(&fault_->state, 1, 2);
+    atomicCAS_system(&fault_->state, 1, 2);
   }
   const char* op() const { return op_; }
 

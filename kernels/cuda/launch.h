@@ -43,8 +43,8 @@ void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& 
             const Arguments&... arguments) {
   static_assert((sizeof(Parameters) + ... + 0) <= 4096, "a launch carries at most 4096 bytes of parameters");
   const gpu::StreamHandle stream = tandem::cuda::current_stream(device).handle();
-#if defined(__CUDACC__)
   const gpu::DeviceGuard guard(device.index());
+#if defined(__CUDACC__)
   if (shape.shared_bytes > 48 * 1024)
     gpu::allow_shared_memory(reinterpret_cast<const void*>(kernel), shape.shared_bytes);
   gpu::push_range(name);

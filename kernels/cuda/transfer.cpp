@@ -34,13 +34,10 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
   const Tensor& host = x.is_cpu() ? x : y;
   const Stream stream = current_stream(x.is_cpu() ? y.device() : x.device());
   gpu::copy_async(y.raw_data(), x.raw_data(), bytes, stream.handle());
-  if (!host.is_pinned()) {
-    if (y.is_cpu()) stream.synchronize();  // a copy from there was taken down at the call
-  } else if (non_blocking) {
+  if (non_blocking && host.is_pinned())
     record_page_locked(host.storage()->buffer.data, stream);
-  } else {
-    stream.synchronize();
-  }
+  else
+    stream.synchronize();  // after a copy from pageable memory too, which some systems read late
 }
 
 }  // namespace
@@ -48,13 +45,12 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
 void transfer(const Tensor& x, Tensor& y, bool non_blocking) {
   if (y.numel() == 0) return;
   const DType travels = element_size(x.dtype()) < element_size(y.dtype()) ? x.dtype() : y.dtype();
-  // What the host packs goes through memory of its own, page-locked when nobody is to wait for it.
-  const auto empty_like_host = [&](const Tensor& t, bool pinned) {
-    return pinned ? core::empty_pinned(t.sizes(), travels, t.device()) : core::empty(t.sizes(), travels, t.device());
-  };
+  // Where nobody is to wait, the host's bytes travel from page-locked memory: x's own, or some that is filled here.
+  const bool pinned = x.is_cpu() && non_blocking;
   Tensor packed = x;
-  if (!x.is_contiguous() || x.dtype() != travels) {
-    packed = empty_like_host(x, x.is_cpu() && non_blocking && x.is_pinned());
+  if (!x.is_contiguous() || x.dtype() != travels || (pinned && !x.is_pinned())) {
+    const gpu::DeviceGuard guard((x.is_cpu() ? y : x).device().index());  // whose work the driver may wait for
+    packed = pinned ? core::empty_pinned(x.sizes(), travels, x.device()) : core::empty(x.sizes(), travels, x.device());
     copy_on_device(x, packed);
   }
   if (y.is_contiguous() && y.dtype() == travels && y.sizes() == x.sizes()) {

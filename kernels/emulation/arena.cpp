@@ -87,7 +87,7 @@ void* Arena::allocate(size_t bytes) {
   char* const data = begin + kRedzone;
   const DeviceAccess access(device_ >= 0 ? device_bit(device_) : 0);
   allow_access(begin, pages);
-  std::memset(data, 0xFF, bytes);
+  std::memset(data, kFresh, bytes);
   forbid_access(begin, pages);
   allow_access(data, bytes);
   return data;

@@ -11,6 +11,7 @@ namespace tandem::emulation {
 
 /// The range of addresses that a device's memory may come to; limits are below it.
 constexpr size_t kArenaBytes = size_t(4) << 30;
+constexpr int kFresh = 0xFF;                     // every byte of memory that holds nothing: NaN in all floating types
 constexpr int kPageLocked = -1, kPageable = -2;  // where a device's index would stand
 
 /// Not safe for several threads at once: the runtime's lock guards it.

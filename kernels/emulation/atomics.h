@@ -5,7 +5,8 @@
 //   last = atomicAdd(&count, 1u) == gridDim.x - 1;           // whoever reads this count ...
 //   __threadfence();
 //   if (last) total = add_up(partial);                       // ... may read what was written before the first fence
-// ThreadSanitizer is told just that (fences.h), so that it finds a fence that is missing.
+// ThreadSanitizer is told just that (fences.h), so that it finds a fence that is missing. What the host changes too, in
+// page-locked memory, is for the operations of the whole system (atomicCAS_system): others are refused there.
 #pragma once
 #include <atomic>
 #include <type_traits>
@@ -26,7 +27,7 @@ template <class T, class... Choices>
 concept OneOf = (std::is_same_v<T, Choices> || ...);
 
 /// *address = f(*address) in one step; the old value. The types are those that CUDA takes, no more.
-template <class T, class F> T atomic_update(T* address, F f) {
+template <class T, class F> T atomic_update_of_system(T* address, F f) {
 #if defined(TANDEM_ATOMICS_ARE_WATCHED)
   before_atomic(address);
 #endif
@@ -37,6 +38,12 @@ template <class T, class F> T atomic_update(T* address, F f) {
   after_atomic(address);
 #endif
   return old;
+}
+/// Throws where the address is page-locked memory: what is atomic among the threads of a device is not for the host.
+void check_is_no_host_memory(const void* address);
+template <class T, class F> T atomic_update(T* address, F f) {
+  check_is_no_host_memory(address);
+  return atomic_update_of_system(address, f);
 }
 
 }  // namespace tandem::emulation
@@ -67,6 +74,11 @@ TANDEM_ATOMIC(atomicDec, x == 0 || x > v ? v : x - 1, unsigned)
 template <tandem::emulation::OneOf<int, unsigned, unsigned long long, unsigned short> T>
 T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> v) {
   return tandem::emulation::atomic_update(address, [expected, v](T x) -> T { return x == expected ? v : x; });
+}
+
+template <tandem::emulation::OneOf<int, unsigned, unsigned long long, unsigned short> T>
+T atomicCAS_system(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> v) {
+  return tandem::emulation::atomic_update_of_system(address, [expected, v](T x) -> T { return x == expected ? v : x; });
 }
 
 inline void __threadfence_block() { tandem::emulation::fence(tandem::emulation::FenceScope::block); }

@@ -47,6 +47,10 @@ void check_reachable(const std::string& what, const char* role, const Range& ran
   TANDEM_CHECK_AS(CudaError, range.device < 0 || (state().reachable(device) & device_bit(range.device)) != 0, what,
                   " failed: the ", role, " is memory of cuda:", range.device, ", which is no peer of it");
 }
+void check_is_current(const std::string& what, int device) {
+  TANDEM_CHECK_AS(CudaError, current == device, what, " failed: the stream is of cuda:", device,
+                  " and the current device is cuda:", current, "; a DeviceGuard makes it current");
+}
 /// Why ranges that were fine when work was queued are not when it runs.
 std::function<std::string()> recheck(const char* role, const Range& range) {
   return [role, range]() -> std::string {
@@ -63,18 +67,11 @@ void put_copy(Lock& lock, const std::string& what, const char* call, const std::
   TANDEM_CHECK_AS(CudaError, target + bytes <= source || source + bytes <= target, what,
                   " failed: source and target overlap");
   Item item{.name = what, .devices = kAllDevices};
-  if (from.device == kPageable && to.device != kPageable) {
-    item.work = [target, data = std::vector<char>(source, source + bytes)] {
-      std::memcpy(target, data.data(), data.size());
-    };
-    item.problem = recheck("target", to);
-  } else {
-    item.work = [target, source, bytes] { std::memcpy(target, source, bytes); };
-    item.problem = [a = recheck("target", to), b = recheck("source", from)] {
-      const std::string problem = a();
-      return problem.empty() ? b() : problem;
-    };
-  }
+  item.work = [target, source, bytes] { std::memcpy(target, source, bytes); };
+  item.problem = [a = recheck("target", to), b = recheck("source", from)] {
+    const std::string problem = a();
+    return problem.empty() ? b() : problem;
+  };
   const StreamPoint point = put(lock, stream, std::move(item));
   // Between host memory and host memory a copy is done when the call returns.
   if (to.device < 0 && from.device < 0) finish(lock, call, stream->device, {point});
@@ -159,14 +156,32 @@ void release(int device, void* memory) noexcept {
   if (!state().arena(device).release(memory) && error.empty())
     error = "release on cuda:" + std::to_string(device) + ": not the start of an allocation of it that is live";
 }
+void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "discard");
+  if (stream->queue.empty()) {  // a stream that has nothing to do is still done then
+    const DeviceAccess access(device_bit(stream->device), "discard");
+    std::memset(memory, kFresh, bytes);
+    return;
+  }
+  Item item{.name = "discard", .devices = kAllDevices};
+  item.work = [memory, bytes] { std::memset(memory, kFresh, bytes); };
+  item.problem = recheck("memory", checked_range("discard", "memory", memory, bytes));
+  state().streams.push(stream, std::move(item));
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nobody needs it
+}
 void* allocate_host(size_t bytes) {
   enter("allocate_host");
-  const std::lock_guard lock(state().mutex);
-  return bytes == 0 ? nullptr : state().page_locked.allocate(bytes);
+  Lock lock(state().mutex);
+  if (bytes == 0) return nullptr;
+  state().streams.finish(lock, state().streams.ends(current));
+  return state().page_locked.allocate(bytes);
 }
 void release_host(void* memory) noexcept {
-  const std::lock_guard lock(state().mutex);
-  if (memory && !state().page_locked.release(memory)) std::abort();  // as free() does
+  if (!memory) return;
+  Lock lock(state().mutex);
+  if (!state().page_locked.release(memory)) std::abort();  // as free() does
+  state().streams.finish(lock, state().streams.ends(current));
 }
 PointerInfo pointer_info(const void* memory) {
   enter("pointer_info");
@@ -212,6 +227,7 @@ void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle handle) {
   check_usable("fill_bytes_async", device);
   if (bytes == 0) return;
   const std::string what = "fill_bytes_async of " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(device);
+  check_is_current(what, device);
   const Range target = checked_range(what, "target", to, bytes);
   check_reachable(what, "target", target, device);
   TANDEM_CHECK_AS(CudaError, target.device != kPageable, what, " failed: the target is pageable host memory");
@@ -323,6 +339,12 @@ void pop_range() noexcept {}
 
 namespace emulation {
 
+void check_is_no_host_memory(const void* address) {
+  TANDEM_CHECK_AS(CudaError, !state().page_locked.contains(address),
+                  "an atomic operation of a device's threads on page-locked memory, which the host may change at the "
+                  "same time; accepted: those of the system (atomicCAS_system)");
+}
+
 void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, gpu::StreamHandle handle,
             std::function<void()> thread) {
   enter("launch");
@@ -330,6 +352,7 @@ void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, gpu::S
   Lock lock(all.mutex);
   const auto stream = all.streams.find(handle, name);
   check_usable(name, stream->device);
+  gpu::check_is_current("launch of " + std::string(name), stream->device);
   check_shape(name, grid, block, shared_bytes);
   Item item{.name = "kernel " + std::string(name), .devices = all.reachable(stream->device)};
   item.work = [name = std::string(name), grid, block, shared_bytes, thread = std::move(thread)] {

@@ -149,6 +149,7 @@ class NcclCommunicator final : public Communicator {
   /// Waits on the host: what a barrier is for.
   void barrier(const Call& call) override {
     const Tensor one = core::empty({1}, kInt32, device_);
+    const gpu::DeviceGuard guard(device_.index());
     gpu::fill_bytes_async(one.raw_data(), 0, static_cast<size_t>(one.nbytes()), stream());
     enqueue(call, "ncclAllReduce", [this, one](Comm comm) {
       return lib_.ncclAllReduce(one.raw_data(), one.raw_data(), 1, Type::int32, Op::sum, comm, stream());

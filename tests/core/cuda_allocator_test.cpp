@@ -107,7 +107,7 @@ TEST_CASE("the stream of a block has it again at once, another only when that on
   const cuda::Stream a(kGpu), b(kGpu);
   test::Gate gate(a);
   void* const first = take(bytes, a);
-  gpu::fill_bytes_async(first, 1, bytes, a.handle());
+  test::fill(first, 1, bytes, a);
   give(first);
   void* const again = take(bytes, a);
   CHECK(again == first);
@@ -179,7 +179,7 @@ TEST_CASE("scratch memory may be dropped right after the work that uses it is qu
   Tensor results = core::empty({64, 1000}, kUInt8, kGpu);
   for (int i = 0; i < 64; ++i) {
     const Tensor scratch = core::empty({1000}, kUInt8, kGpu);
-    gpu::fill_bytes_async(scratch.raw_data(), i, 1000, stream.handle());
+    test::fill(scratch.raw_data(), i, 1000, stream);
     gpu::copy_async(results.data<char>() + i * 1000, scratch.raw_data(), 1000, stream.handle());
   }
   const Tensor host = results.cpu();
@@ -234,8 +234,8 @@ class Model {
   /// Few bytes of a block carry its mark: the first and the last.
   static void write(const Live& block, const cuda::Stream& stream) {
     const size_t part = std::min<size_t>(block.bytes, 64);
-    gpu::fill_bytes_async(block.data, block.value, part, stream.handle());
-    gpu::fill_bytes_async(block.data + block.bytes - part, block.value, part, stream.handle());
+    test::fill(block.data, block.value, part, stream);
+    test::fill(block.data + block.bytes - part, block.value, part, stream);
   }
   void add() {
     Live block{nullptr, draw_size(), draw(0, 255), streams_[static_cast<size_t>(draw(0, 2))]};
@@ -372,7 +372,7 @@ TEST_CASE("threads share a GPU's memory", "[cuda][allocator][threads]") {
       for (int i = 0; i < 300; ++i) {
         Tensor& place = held[random() % held.size()];
         place = core::empty({static_cast<int64_t>(1 + random() % 3'000'000)}, kUInt8, kGpu);
-        gpu::fill_bytes_async(place.raw_data(), t, static_cast<size_t>(place.numel()), stream.handle());
+        test::fill(place.raw_data(), t, static_cast<size_t>(place.numel()), stream);
         if (i % 50 == 0) empty_cache();
       }
       for (const Tensor& each : held)

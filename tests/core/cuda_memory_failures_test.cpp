@@ -1,8 +1,11 @@
 // What happens when an emulated GPU has no more memory, or its runtime fails; and that a misuse of memory is seen.
 #include <cstring>
+#include <future>
+#include <thread>
 
 #include "tandem/autograd/factory.h"
 #include "tandem/core/cuda_allocator.h"
+#include "tandem/core/cuda_fault.h"
 #include "tandem/core/page_locked.h"
 #include "tandem/core/poison.h"
 #include "tandem/tests/catch.h"
@@ -70,11 +73,11 @@ TEST_CASE("without memory a stream waits for another's, on the GPU", "[cuda][all
   const cuda::Stream a(kLimited), b(kLimited);
   void* const first = take_limited(40 * kMiB, a);
   test::Gate gate(a);
-  gpu::fill_bytes_async(first, 1, 100, a.handle());
+  test::fill(first, 1, 100, a);
   give_limited(first);
   void* const second = take_limited(40 * kMiB, b);
   REQUIRE(second == first);
-  gpu::fill_bytes_async(second, 2, 100, b.handle());
+  test::fill(second, 2, 100, b);
   CHECK(test::stays_busy(b));
   gate.open();
   Tensor seen = core::empty_pinned({100}, kUInt8);
@@ -91,7 +94,7 @@ TEST_CASE("without memory the host waits for what other streams still use", "[cu
   if (b.device() != kLimited) cuda::connect_peers(kLimited, b.device());
   void* const first = take_limited(40 * kMiB, a);
   b.wait_stream(a);
-  gpu::fill_bytes_async(first, 1, 100, b.handle());
+  test::fill(first, 1, 100, b);
   cuda::record_stream(kLimited, first, b);
   give_limited(first);
   void* const second = take_limited(41 * kMiB, a);
@@ -141,6 +144,62 @@ TEST_CASE("page-locked memory that cannot be had is an error that says what is h
   CHECK(page_locked_memory_stats().current == before.current);
 }
 
+namespace {
+
+/// Calls `waits` on a thread whose current device is held up and, once the runtime waits there for that device, `other`
+/// on another thread. @return whether that one ended while the first still waited
+bool goes_on_beside(const std::function<void()>& waits, const std::function<void()>& other) {
+  const cuda::Stream stream(Device("cuda:5"));
+  std::promise<void> waiting, done;
+  gpu::call_on_host(  // runs when somebody waits for the stream
+      stream.handle(), [](void* waiting) { static_cast<std::promise<void>*>(waiting)->set_value(); }, &waiting);
+  test::Gate gate(stream);
+  std::thread first([&] {
+    const gpu::DeviceGuard guard(5);
+    waits();
+  });
+  waiting.get_future().wait();
+  std::thread second([&] {
+    other();
+    done.set_value();
+  });
+  const bool ended = done.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  gate.open();
+  first.join();
+  second.join();
+  return ended;
+}
+
+}  // namespace
+
+TEST_CASE("the driver may wait to lock pages, and to unlock them, while other threads get theirs",
+          "[cuda][pinned][threads]") {
+  if (!test::has_gpu()) return;
+  const auto lock_pages = [](int64_t bytes) { core::empty_pinned({bytes}, kUInt8); };
+  const int64_t before = page_locked_memory_stats().current;
+  empty_page_locked_cache();
+  lock_pages(1000);
+  CHECK(goes_on_beside([&] { lock_pages(1 << 20); }, [&] { lock_pages(1000); }));
+  CHECK(goes_on_beside([] { empty_page_locked_cache(); }, [&] { lock_pages(1000); }));
+  CHECK(goes_on_beside([] { cuda::fault_word(Device("cuda:5")); }, [] { cuda::fault_word(Device("cuda:6")); }));
+  CHECK(page_locked_memory_stats().current == before);
+}
+
+TEST_CASE("memory that was given back holds nothing any more", "[cuda][allocator]") {
+  if (!test::has_gpu()) return;
+  const cuda::Stream stream(kLimited);
+  const cuda::StreamGuard guard(stream);
+  const void* before = nullptr;
+  {
+    const Tensor x = full({1000}, 1.0, kLimited);
+    before = x.raw_data();
+    stream.synchronize();
+  }
+  const Tensor y = core::empty({1000}, kFloat32, kLimited);
+  REQUIRE(y.raw_data() == before);
+  CHECK(y.cpu().isnan().all().item<bool>());
+}
+
 TEST_CASE("a block used on another stream without record_stream is seen to be reused too early", "[cuda][allocator]") {
   if (!test::has_gpu()) return;
   const cuda::Stream a(kLimited), b(kLimited);
@@ -152,14 +211,14 @@ TEST_CASE("a block used on another stream without record_stream is seen to be re
     Tensor seen = core::empty_pinned({100}, kUInt8);
     {
       void* const data = take_limited(100, a);
-      gpu::fill_bytes_async(data, 1, 100, a.handle());
+      test::fill(data, 1, 100, a);
       b.wait_stream(a);
       gpu::copy_async(seen.raw_data(), data, 100, b.handle());
       if (announced) cuda::record_stream(kLimited, data, b);
       give_limited(data);
     }
     void* const next = take_limited(100, a);
-    gpu::fill_bytes_async(next, 2, 100, a.handle());
+    test::fill(next, 2, 100, a);
     give_limited(next);
     cuda::synchronize(kLimited);
     wrong += seen.data<uint8_t>()[50] != 1;

@@ -16,7 +16,7 @@ namespace {
 
 /// 1,000 bytes of a value, put there on a stream.
 void fill(const Tensor& x, int value, const cuda::Stream& stream) {
-  gpu::fill_bytes_async(x.raw_data(), value, static_cast<size_t>(x.nbytes()), stream.handle());
+  test::fill(x.raw_data(), value, static_cast<size_t>(x.nbytes()), stream);
 }
 Tensor bytes_on(Device device) { return core::empty({1000}, kUInt8, device); }
 
@@ -162,8 +162,9 @@ TEST_CASE("freed page-locked memory waits for the copies that use it", "[cuda][p
   const cuda::Stream stream(kGpu);
   const cuda::StreamGuard guard(stream);
   const Tensor y = bytes_on(kGpu);
+  { const Tensor one = core::empty_pinned({1000}, kUInt8), other = core::empty_pinned({1000}, kUInt8); }
   {
-    test::Gate gate(stream);
+    test::Gate gate(stream);  // behind which nothing can be locked: the two above serve
     void* first = nullptr;
     {
       Tensor x = core::empty_pinned({1000}, kUInt8);

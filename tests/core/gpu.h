@@ -55,6 +55,12 @@ inline bool has_gpu() {
   return cuda::is_available();
 }
 
+/// Bytes of a GPU's memory, or of page-locked memory, on a stream.
+inline void fill(void* to, int value, size_t bytes, const cuda::Stream& stream) {
+  const gpu::DeviceGuard guard(stream.device().index());
+  gpu::fill_bytes_async(to, value, bytes, stream.handle());
+}
+
 /// Whether a stream has work that does not end by itself: asking an emulated one runs a little of it each time.
 inline bool stays_busy(const cuda::Stream& stream) {
   for (int i = 0; i < 100; ++i)

@@ -1,7 +1,9 @@
 // The door to the GPU: on a machine without one as well. Emulated devices have tests of their own beside these.
 #include "tandem/core/cuda.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "tandem/tandem.h"
@@ -43,6 +45,15 @@ TEST_CASE("a failed call names itself, its bytes and its device", "[gpu]") {
   CHECK(gpu::allocate(0, size_t(1) << 60) == nullptr);
   CHECK_THROWS_AS(gpu::set_device(gpu::device_count()), CudaError);
 }
+
+#if !TANDEM_TEST_EMULATED
+TEST_CASE("kernels are loaded at the start unless the environment says otherwise", "[gpu]") {
+  gpu::device_count();  // the first call
+  const char* const mode = std::getenv("CUDA_MODULE_LOADING");
+  REQUIRE(mode);
+  CHECK((mode == std::string("EAGER") || mode == std::string("LAZY")));
+}
+#endif
 
 TEST_CASE("a guard makes a device the thread's and goes back", "[gpu]") {
   if (gpu::device_count() < 2) {

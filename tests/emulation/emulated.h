@@ -10,6 +10,7 @@
 #include "tandem/core/gpu_runtime.h"
 #include "tandem/kernels/emulation/emulation.h"
 #include "tandem/kernels/emulation/simt.h"
+#include "tandem/kernels/emulation/streams.h"
 
 namespace tandem::test {
 
@@ -56,10 +57,12 @@ struct HostInts {
 
 /// to[i] = from[i] + amount, by one block
 inline void add(int* to, const int* from, int amount, unsigned count, gpu::StreamHandle stream) {
+  const gpu::DeviceGuard guard(stream->device);
   emulation::launch("add", dim3(1), dim3(count), 0, stream, [=] { to[threadIdx.x] = from[threadIdx.x] + amount; });
 }
 /// to[i] = value, by one block
 inline void set(int* to, int value, unsigned count, gpu::StreamHandle stream) {
+  const gpu::DeviceGuard guard(stream->device);
   emulation::launch("set", dim3(1), dim3(count), 0, stream, [=] { to[threadIdx.x] = value; });
 }
 /// What is in device memory when the stream has got there.

@@ -39,6 +39,34 @@ TEST_CASE("a launch that no device accepts fails at once", "[emulation][errors]"
   launch(dim3(1), dim3(1024), 227 * 1024);
   gpu::synchronize_stream(stream);
 }
+TEST_CASE("a launch or a fill on a stream of another device than the current one is refused",
+          "[emulation][errors][defect]") {
+  const Reset reset;
+  const OwnStream stream(1);
+  const Ints memory(1, 1);
+  const auto launch = [&stream] { emulation::launch("lost", dim3(1), dim3(1), 0, stream, [] {}); };
+  const auto fill = [&] { gpu::fill_bytes_async(memory, 0, 4, stream); };
+  CHECK_THROWS_WITH(launch(),
+                    Contains("launch of lost failed: the stream is of cuda:1 and the current device is cuda:0"));
+  CHECK_THROWS_WITH(fill(), Contains("fill_bytes_async of 4 bytes on cuda:1 failed: the stream is of cuda:1 and"));
+  CHECK(emulation::pending(1) == 0);
+  const gpu::DeviceGuard guard(1);
+  CHECK_NOTHROW(launch());
+  CHECK_NOTHROW(fill());
+}
+TEST_CASE("what the host may change too takes atomic operations of the whole system", "[emulation][errors][defect]") {
+  const Reset reset;
+  const OwnStream stream;
+  const HostInts host(1);
+  host[0] = 0;
+  emulation::launch("count", dim3(1), dim3(8), 0, stream, [word = host.data] { atomicCAS_system(word, 0, 3); });
+  gpu::synchronize_stream(stream);
+  CHECK(host[0] == 3);
+  emulation::launch("count", dim3(1), dim3(8), 0, stream, [word = host.data] { atomicCAS(word, 3, 4); });
+  CHECK_THROWS_WITH(gpu::synchronize_stream(stream), Contains("kernel count on cuda:0: ") &&
+                                                         Contains("page-locked memory") &&
+                                                         Contains("atomicCAS_system"));
+}
 TEST_CASE("with TANDEM_SYNC_LAUNCHES=1 a launch waits and reports its own error", "[emulation][errors]") {
   setenv("TANDEM_SYNC_LAUNCHES", "1", 1);
   const Reset reset;
@@ -55,7 +83,7 @@ TEST_CASE("the n-th call of any function can be made to fail", "[emulation][erro
   const OwnStream stream;
   const OwnEvent event(0, true);
   const Ints memory(2);
-  int value = 0;
+  static int value = 0;  // which copies read until the end of the test
   gpu::record_event(event, stream);
   gpu::synchronize_event(event);
   const std::vector<std::pair<std::string, std::function<void()>>> calls{

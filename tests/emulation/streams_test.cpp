@@ -98,19 +98,19 @@ TEST_CASE("events measure time and refuse what they cannot", "[emulation][stream
   CHECK_THROWS_WITH(gpu::record_event(other, stream), Contains("the event is of cuda:1 and the stream of cuda:0"));
 }
 
-TEST_CASE("copies of pageable memory: taken at the call, not done at the call", "[emulation][streams]") {
+TEST_CASE("copies of pageable memory happen when the stream gets there", "[emulation][streams][defect]") {
   const Reset reset;
   const OwnStream stream;
   const Ints memory(2);
   std::vector<int> values{1, 2};
   gpu::copy_async(memory, values.data(), 8, stream);
-  values = {8, 9};  // the copy has taken 1 and 2
+  values = {8, 9};  // too early: a defect that is seen
   add(memory, memory, 10, 2, stream);
   CHECK(emulation::pending(0) == 2);
   gpu::copy_async(values.data(), memory, 8, stream);
   CHECK(values == std::vector<int>{8, 9});
   gpu::synchronize_stream(stream);
-  CHECK(values == std::vector<int>{11, 12});
+  CHECK(values == std::vector<int>{18, 19});
   CHECK(emulation::pending(0) == 0);
 }
 TEST_CASE("copies of page-locked memory happen when the stream gets there", "[emulation][streams]") {
@@ -130,6 +130,34 @@ TEST_CASE("copies of page-locked memory happen when the stream gets there", "[em
   CHECK(emulation::pending(0) == 0);
 }
 
+TEST_CASE("page-locked memory comes and goes when the current device has done its work", "[emulation][streams]") {
+  const Reset reset;
+  const OwnStream stream, other(1);
+  const HostInts host(3);
+  host[0] = host[1] = host[2] = 0;
+  set(host, 1, 1, stream);
+  set(host + 2, 1, 1, other);
+  {
+    const HostInts more(1);  // waits
+    CHECK(host[0] == 1);
+    set(host + 1, 1, 1, stream);
+    CHECK(host[1] == 0);
+  }  // and this waits
+  CHECK(host[1] == 1);
+  CHECK(host[2] == 0);  // of a device that is not current
+  gpu::synchronize(1);
+}
+TEST_CASE("what is discarded is NaN from there on", "[emulation][streams][defect]") {
+  const Reset reset;
+  const OwnStream stream;
+  const Ints memory(3), before(3), after(3);
+  set(memory, 1, 3, stream);
+  gpu::copy_async(before, memory, 12, stream);
+  gpu::discard(memory, 8, stream);
+  gpu::copy_async(after, memory, 12, stream);  // too late: a defect that is seen
+  CHECK(read(before, 3, stream) == std::vector<int>{1, 1, 1});
+  CHECK(read(after, 3, stream) == std::vector<int>{-1, -1, 1});
+}
 TEST_CASE("a destroyed stream finishes its work; release waits for its device", "[emulation][streams]") {
   const Reset reset;
   const HostInts host(2);
@@ -191,6 +219,7 @@ TEST_CASE("threads use devices, streams and events side by side", "[emulation][t
       const OwnStream stream(device), side(device);
       const OwnEvent event(device), back(device);
       const Ints memory(8, device);
+      const gpu::DeviceGuard guard(device);
       gpu::fill_bytes_async(memory, 0, 32, stream);
       for (int i = 0; i < kSteps; ++i) {
         add(memory, memory, 1, 8, stream);
@@ -310,7 +339,10 @@ TEST_CASE("a meeting with a device that has failed never takes place", "[emulati
     meeting.join(lost);
     CHECK_FALSE(gpu::is_done(lost));
   }
-  emulation::launch("wild", dim3(1), dim3(1), 0, side, [] { throw std::runtime_error("went wrong"); });
+  {
+    const gpu::DeviceGuard guard(1);
+    emulation::launch("wild", dim3(1), dim3(1), 0, side, [] { throw std::runtime_error("went wrong"); });
+  }
   CHECK_THROWS_WITH(gpu::synchronize_stream(side), Contains("went wrong"));
   if (!came_before) meeting.join(lost);
   CHECK_THROWS_WITH(gpu::synchronize_stream(lost), Contains("went wrong"));  // comes to its end

@@ -152,9 +152,11 @@ TEST_CASE("nccl: an asynchronous error names rank and collective, on every rank,
 TEST_CASE("nccl: a rank whose GPU has failed is waited for no longer than the timeout", "[parallel][nccl]") {
   if (!test::fake_nccl()) return;
   const std::vector<std::string> errors = errors_of(3, milliseconds(500), [](ProcessGroup& g, Device d) {
-    if (g.rank() == 1)
+    if (g.rank() == 1) {
+      const gpu::DeviceGuard guard(d.index());
       emulation::launch("wild", dim3(1), dim3(1), 0, cuda::current_stream(d).handle(),
                         [] { throw std::runtime_error("went wrong"); });
+    }
     const Tensor x = ones({3}, d);
     g.all_reduce(x)->wait();
     std::printf("%g\n", x.sum().item<double>());
