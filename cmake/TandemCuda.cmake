@@ -47,11 +47,19 @@ target_compile_definitions(tandem PUBLIC TANDEM_HAS_CUDA=$<BOOL:${TANDEM_HAS_CUD
 
 if(TANDEM_HAS_CUDA AND NOT TANDEM_CUDA_EMULATED)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    # The GPU that is here; else what is in use from Turing to Hopper, and PTX for what comes after.
+    # The GPU that is here; else what is in use from Turing to Blackwell, as far as the toolkit knows it, and PTX for
+    # what comes after.
     if(TANDEM_GPU_CAPABILITY)
       set(CMAKE_CUDA_ARCHITECTURES ${TANDEM_GPU_CAPABILITY}-real CACHE STRING "What .cu files are compiled for")
     else()
-      set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90 CACHE STRING "What .cu files are compiled for")
+      set(known 75-real 80-real 90)
+      execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE says ERROR_QUIET)
+      foreach(newer 100 120)
+        if(says MATCHES "compute_${newer}\n")
+          list(APPEND known ${newer}-real)
+        endif()
+      endforeach()
+      set(CMAKE_CUDA_ARCHITECTURES ${known} CACHE STRING "What .cu files are compiled for")
     endif()
   endif()
   if(NOT CMAKE_CUDA_HOST_COMPILER)
