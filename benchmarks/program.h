@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,28 @@ class PeerProgram final : public Program {
   std::string version_, unread_;
   int socket_ = -1;
   pid_t child_ = -1;
+};
+
+/// A build of Tandem, this one or another commit's. Each sample is a process of its own, `tandem bench --case ...
+/// --json FILE`: so any build can be asked that has these options, and no sample depends on where an earlier one left
+/// memory. A sample is the median of five, each of a fifth of the time, so that one interruption does not count.
+class BuildProgram final : public Program {
+ public:
+  /// @param build    a build folder, or its program tools/tandem
+  /// @param seconds  aimed at for a sample
+  /// @param options  of `tandem bench`, for every sample
+  /// @throws Error when there is no such build, or it has no benchmarks
+  BuildProgram(std::string name, const std::string& build, double seconds, std::vector<std::string> options);
+  const std::string& name() const override { return name_; }
+  std::string version() const override { return version_; }  // known after the first sample
+  std::optional<double> prepare(const Case& c) override;
+  /// As many calls as the build itself finds right for the time.
+  double time(const Case& c, int64_t) override;
+
+ private:
+  std::string name_, program_, version_;
+  std::vector<std::string> options_;
+  std::set<std::string> benchmarks_;
 };
 
 /// The peers that can be named: on the CPU "pytorch", "pytorch-tuned", "libtorch", "libtorch-tuned" (tuned is

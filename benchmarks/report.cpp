@@ -103,6 +103,13 @@ Json to_json(const Row& row) {
   return out;
 }
 
+Json to_json(const Comparison& comparison) {
+  return {{"ratio", comparison.ratio},
+          {"low", comparison.low},
+          {"high", comparison.high},
+          {"slower", comparison.is_slower()}};
+}
+
 /// Columns as wide as their widest cell; the first is aligned to the left.
 std::string aligned(const std::vector<std::vector<std::string>>& lines) {
   std::vector<size_t> widths;
@@ -155,6 +162,21 @@ std::string table(const std::vector<Row>& rows) {
   return out;
 }
 
+std::string baseline_table(const std::vector<Row>& rows) {
+  const auto interval = [](const Comparison& c) { return format("%.3f", c.low) + " to " + format("%.3f", c.high); };
+  std::vector<std::vector<std::string>> lines = {{"benchmark", "this", "baseline", "ratio", "95 %", ""}};
+  for (const Row& row : rows) {
+    lines.push_back({row.c.benchmark->name + "  " + str(row.c.shapes), duration(median(row.programs[0]))});
+    if (const std::optional<Comparison> c = compare(row))
+      lines.back().insert(lines.back().end(), {duration(median(row.programs[1])), format("%.3f", c->ratio),
+                                               interval(*c), c->is_slower() ? "slower" : ""});
+  }
+  if (const std::optional<Comparison> mean = compare(rows))
+    lines.push_back({"geometric mean", "", "", format("%.3f", mean->ratio), interval(*mean)});
+  return aligned(lines) +
+         "ratio: the baseline's time over this build's, the median over the rounds; above 1, this build is faster\n";
+}
+
 void write_json(const std::string& path, const std::vector<Row>& rows,
                 const std::vector<std::unique_ptr<Program>>& programs, const Settings& settings,
                 const std::vector<std::string>& command_line) {
@@ -186,6 +208,12 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
   for (const auto& program : programs)
     json["programs"].push_back({{"name", program->name()}, {"version", program->version()}});
   for (const Row& row : rows) json["benchmarks"].push_back(to_json(row));
+  if (!settings.baseline.empty()) {
+    json["baseline"]["build"] = settings.baseline;
+    if (const auto mean = compare(rows)) json["baseline"]["geometric_mean"] = to_json(*mean);
+    for (size_t i = 0; i < rows.size(); ++i)
+      if (const auto compared = compare(rows[i])) json["benchmarks"][i]["baseline"] = to_json(*compared);
+  }
 
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code ignored;  // the file that cannot be opened tells

@@ -2,14 +2,18 @@
 #pragma once
 #include <string>
 
-#include "tandem/benchmarks/runner.h"
+#include "tandem/benchmarks/comparison.h"
 
 namespace tandem::benchmarks {
 
 /// The rows, one line each: medians with the 10th and 90th percentile, the figure where one is defined, and for each
 /// peer its median and how many times as long it takes.
 std::string table(const std::vector<Row>& rows);
-/// Writes the rows with every sample, and what they were measured on. Whole, or not at all. @throws Error
+/// Rows of this build and a baseline: both medians, the ratio with its interval, and which are slower; then the
+/// geometric mean.
+std::string baseline_table(const std::vector<Row>& rows);
+/// Writes the rows with every sample, what they were measured on and, with a baseline, how they compare with it. Whole,
+/// or not at all. @throws Error
 void write_json(const std::string& path, const std::vector<Row>& rows,
                 const std::vector<std::unique_ptr<Program>>& programs, const Settings& settings,
                 const std::vector<std::string>& command_line);

@@ -76,7 +76,8 @@ std::vector<Row> run(const std::vector<Case>& cases, const std::vector<std::uniq
   }
   for (int repeat = 0; repeat < settings.repeats; ++repeat)
     for (Row& row : rows) {
-      for (Samples& samples : row.programs) {
+      for (size_t i = 0; i < row.programs.size(); ++i) {
+        Samples& samples = row.programs[repeat % 2 ? row.programs.size() - 1 - i : i];
         const auto program =
             std::find_if(programs.begin(), programs.end(), [&](const auto& p) { return p->name() == samples.program; });
         // Threads of the program before it may still spin, waiting for more.

@@ -13,6 +13,7 @@ struct Settings {
   double seconds = 0.05;              // aimed at for a sample
   int threads = 0;                    // of every program; 0: as many as Tandem takes
   std::vector<std::string> peers;     // names, see peer_names()
+  std::string baseline;               // another build of Tandem, the only peer then, or empty
   std::string device = "cpu";         // "cuda": all programs run on the first GPU
   std::string precision = "highest";  // of float32 products on a GPU: see set_float32_matmul_precision
   std::vector<std::string> cases;     // "name shapes": these, in place of what the filter selects
@@ -41,7 +42,8 @@ std::vector<Case> select(const std::vector<Benchmark>& table, const std::string&
 std::vector<Case> select(const std::vector<Benchmark>& table, const std::vector<std::string>& keys);
 
 /// Prepares each case on each program, then takes a sample of every case on every program, again and again: what
-/// disturbs the machine for a while disturbs all alike. `progress` is told what is done, between 0 and 1.
+/// disturbs the machine for a while disturbs all alike. Every second round asks the programs in reverse. `progress` is
+/// told what is done, between 0 and 1.
 std::vector<Row> run(const std::vector<Case>& cases, const std::vector<std::unique_ptr<Program>>& programs,
                      const Settings& settings, const std::function<void(double)>& progress);
 

@@ -1,6 +1,7 @@
 // `tandem bench`: times operations and training steps, here and in peers, side by side.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "tandem/benchmarks/report.h"
@@ -20,13 +21,32 @@ void show_progress(double part) {
   std::fflush(stderr);
 }
 
+/// What is timed: this process and the peers; or two builds, each asked in the same way.
+std::vector<std::unique_ptr<Program>> programs_of(const Settings& settings) {
+  std::vector<std::unique_ptr<Program>> programs;
+  if (settings.baseline.empty()) {
+    programs.push_back(std::make_unique<OwnProgram>());
+    for (const std::string& peer : settings.peers)
+      programs.push_back(
+          std::make_unique<PeerProgram>(peer_command(peer, get_num_threads(), settings.device, settings.precision)));
+    return programs;
+  }
+  TANDEM_CHECK(settings.repeats >= kFewestRounds, "bench: --repeats is ", settings.repeats,
+               "; accepted with --baseline: ", kFewestRounds, " and more, as fewer give no interval");
+  const std::vector<std::string> options = {
+      "--threads", std::to_string(get_num_threads()), "--device", settings.device, "--precision", settings.precision};
+  programs.push_back(std::make_unique<BuildProgram>("tandem", "/proc/self/exe", settings.seconds, options));
+  programs.push_back(std::make_unique<BuildProgram>("baseline", settings.baseline, settings.seconds, options));
+  return programs;
+}
+
 }  // namespace
 
 void list_benchmarks() {
   for (const Benchmark& b : all_benchmarks()) std::printf("%s\n", b.name.c_str());
 }
 
-void bench(const Settings& settings, const std::vector<std::string>& command_line) {
+int bench(const Settings& settings, const std::vector<std::string>& command_line) {
   const std::vector<Benchmark> all = all_benchmarks();
   const std::vector<Case> cases = settings.cases.empty() ? select(all, settings.filter) : select(all, settings.cases);
   const Device device(settings.device);
@@ -34,18 +54,22 @@ void bench(const Settings& settings, const std::vector<std::string>& command_lin
   set_device(device);
   set_float32_matmul_precision(settings.precision);
   if (settings.threads > 0) set_num_threads(settings.threads);
-  std::vector<std::unique_ptr<Program>> programs;
-  programs.push_back(std::make_unique<OwnProgram>());
-  for (const std::string& peer : settings.peers)
-    programs.push_back(
-        std::make_unique<PeerProgram>(peer_command(peer, get_num_threads(), settings.device, settings.precision)));
+  const std::vector<std::unique_ptr<Program>> programs = programs_of(settings);
+  const std::vector<Row> rows = run(cases, programs, settings, show_progress);
   for (const auto& program : programs)
     std::printf("%s %s%s", program->name().c_str(), program->version().c_str(), program == programs.back() ? "" : ", ");
   std::printf("; %d thread(s), %d samples of %g s\n", get_num_threads(), settings.repeats, settings.seconds);
-  std::fflush(stdout);
-  const std::vector<Row> rows = run(cases, programs, settings, show_progress);
-  std::printf("%s", table(rows).c_str());
+  std::printf("%s", (settings.baseline.empty() ? table(rows) : baseline_table(rows)).c_str());
   if (!settings.json.empty()) write_json(settings.json, rows, programs, settings, command_line);
+  if (settings.baseline.empty()) return 0;
+  const auto slower = std::count_if(rows.begin(), rows.end(), [](const Row& row) {
+    const std::optional<Comparison> compared = compare(row);
+    return is_overhead(row) && compared && compared->is_slower();
+  });
+  if (slower > 0)
+    std::fprintf(stderr, "tandem: %d overhead row(s) have become slower: their intervals lie below 0.95\n",
+                 static_cast<int>(slower));
+  return static_cast<int>(slower);
 }
 
 }  // namespace tandem::tools

@@ -105,6 +105,10 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
       c->add_option("--peers", s->peers, "Peers to run interleaved, parted by commas; all unless named")
           ->delimiter(',')
           ->expected(0, -1);
+  c->add_option("--baseline", s->baseline,
+                "Another build of Tandem (its folder, or its program tandem) to compare with; fails where an overhead "
+                "row has become slower by 5 %")
+      ->excludes(peers);
   c->add_option("--json", s->json, "Write every sample, the machine and the settings");
   c->add_option("--markdown", s->markdown, "Print a table of a file that --json wrote, and run nothing");
   c->callback([s, peers, command_line = std::move(command_line)] {
@@ -114,7 +118,7 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
       return;
     }
     if (peers->count() > 0 && (s->peers.empty() || s->peers[0].empty())) s->peers = benchmarks::peer_names(s->device);
-    bench(*s, command_line);
+    if (bench(*s, command_line) > 0) throw CLI::RuntimeError(1);
   });
 }
 #endif

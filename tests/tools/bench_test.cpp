@@ -1,6 +1,7 @@
 // `tandem bench`: its tables, its runner on programs made for the purpose, peers as shell scripts, and its files.
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 
 #include "tandem/benchmarks/report.h"
@@ -109,13 +110,11 @@ TEST_CASE("samples are taken of every case on every program in turn", "[bench]")
   settings.seconds = 1;
   double progress = 0;
   const auto rows = run(select(two_benchmarks(), ""), programs, settings, [&](double part) { progress = part; });
-  const std::vector<std::string> round = {"p a/forward 2x3,4 4", "q a/forward 2x3,4 4", "p b/forward 1 4"};
-  std::vector<std::string> twice = round;
-  twice.insert(twice.end(), round.begin(), round.end());
-  CHECK(log == twice);
+  CHECK(log == std::vector<std::string>{"p a/forward 2x3,4 4", "q a/forward 2x3,4 4", "p b/forward 1 4",
+                                        "q a/forward 2x3,4 4", "p a/forward 2x3,4 4", "p b/forward 1 4"});
   CHECK(progress == 1);
   REQUIRE(rows.size() == 2);
-  CHECK(rows[0].programs[1].seconds == std::vector<double>{2, 5});
+  CHECK(rows[0].programs[1].seconds == std::vector<double>{2, 4});
   CHECK(rows[1].programs.size() == 1);
 }
 
@@ -165,6 +164,145 @@ TEST_CASE("what was measured can be read back, and becomes a Markdown table", "[
   test::write_file(folder / "other.json", "[1, 2]");
   REQUIRE_THROWS_WITH(markdown(folder / "other.json", ""), Contains("is not a file that `tandem bench --json` wrote"));
   REQUIRE_THROWS_WITH(markdown(folder / "missing.json", ""), Contains("cannot read"));
+}
+
+namespace {
+
+/// A build folder whose program is a script: `sample` makes the JSON that a sample writes.
+std::string scripted_build(const TemporaryFolder& folder, const std::string& list, const std::string& sample) {
+  const std::filesystem::path tools = std::filesystem::path(folder / "build") / "tools";
+  std::filesystem::create_directories(tools);
+  const std::string program = tools / "tandem";
+  test::write_file(program, "#!/bin/sh\n[ \"$2\" = --list ] && { " + list +
+                                "; exit; }\nwhile [ $# -gt 1 ]; do\n  [ \"$1\" = --json ] && file=$2\n"
+                                "  [ \"$1\" = --case ] && asked=$2\n  shift\ndone\n" +
+                                sample + "\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  return folder / "build";
+}
+const char* const kList = "echo a/forward; echo b/forward";
+const char* const kSample =
+    R"(echo "{\"programs\": [{\"version\": \"1.0\"}], \"build\": {\"commit\": \"abc\"}, \"benchmarks\":
+       [{\"name\": \"$asked\", \"results\": {\"tandem\": {\"median_ms\": 250}}}]}" > "$file")";
+
+/// A row as if both builds had been timed: this one took 1 s in every round.
+Row timed_row(const Benchmark& benchmark, const std::vector<double>& baseline) {
+  return {.c = {&benchmark, {{4}}},
+          .programs = {{"tandem", 1, std::vector<double>(baseline.size(), 1.0)}, {"baseline", 1, baseline}}};
+}
+
+}  // namespace
+
+TEST_CASE("the interval of a median reaches between the ranks that the binomial distribution says", "[bench]") {
+  // P(fewer than k of n heads) <= 2.5 %: k = 1 for 6 (1/64 = 1.6 %) to 8, 2 for 9 (10/512 = 2.0 %), 6 for 20 (2.1 %),
+  // 40 for 100 (1.8 %).
+  const std::vector<std::pair<int, int>> ranks = {{6, 1}, {8, 1}, {9, 2}, {20, 6}, {100, 40}, {2000, 956}};
+  for (const auto& [n, k] : ranks) {
+    std::vector<double> values;
+    for (int i = n; i >= 1; --i) values.push_back(i);
+    const Comparison c = median_interval(values);
+    CAPTURE(n);
+    CHECK(c.low == k);
+    CHECK(c.high == n + 1 - k);
+    CHECK(c.ratio == (n + 1) / 2.0);
+  }
+  REQUIRE_THROWS_WITH(median_interval({1, 1, 1, 1, 1}), Contains("5 rounds give no interval; accepted: 6 or more"));
+}
+
+TEST_CASE("the interval holds the true median in 95 of 100 experiments, however the noise is distributed", "[bench]") {
+  std::mt19937 random(1);
+  std::lognormal_distribution<double> noise(0, 1);  // its median is 1
+  int held = 0;
+  constexpr int kExperiments = 4000;
+  for (int i = 0; i < kExperiments; ++i) {
+    std::vector<double> ratios(9);
+    for (double& ratio : ratios) ratio = noise(random);
+    const Comparison c = median_interval(ratios);
+    held += c.low <= 1 && 1 <= c.high;
+  }
+  // 96.1 % are expected, with a standard deviation of 0.3 %.
+  CHECK(held > 0.95 * kExperiments);
+  CHECK(held < 0.972 * kExperiments);
+}
+
+TEST_CASE("a row is slower when its whole interval lies below 0.95", "[bench]") {
+  const std::vector<Benchmark>& table = two_benchmarks();
+  // The second largest of nine ratios is the interval's end: 0.949, then 0.951.
+  const std::vector<double> below = {0.9, 0.8, 0.949, 2.0, 0.9, 0.9, 0.9, 0.9, 0.9};
+  std::vector<double> reaches = below;
+  reaches[2] = 0.951;
+  const std::vector<Row> rows = {timed_row(table[0], below),
+                                 timed_row(table[1], reaches),
+                                 {.c = {&table[1], {{5}}}, .programs = {{"tandem", 1, std::vector<double>(9, 1.0)}}}};
+  REQUIRE(compare(rows[0])->is_slower());
+  REQUIRE_FALSE(compare(rows[1])->is_slower());
+  REQUIRE_FALSE(compare(rows[2]).has_value());  // the baseline lacks it
+  const std::string text = baseline_table(rows);
+  CHECK_THAT(text, Contains("a/forward  4    1000 ms    900 ms  0.900  0.900 to 0.949  slower"));
+  CHECK_THAT(text, Contains("b/forward  4    1000 ms    900 ms  0.900  0.900 to 0.951\n"));
+  CHECK_THAT(text, Contains("b/forward  5    1000 ms\n"));
+  CHECK_FALSE(is_overhead(rows[0]));
+  const Benchmark call{.name = "add/overhead_grad", .cases = {}, .prepare = {}};
+  CHECK(is_overhead(timed_row(call, below)));
+}
+
+TEST_CASE("the geometric mean is taken over the rows in each round", "[bench]") {
+  const std::vector<Benchmark>& table = two_benchmarks();
+  const std::vector<Row> rows = {timed_row(table[0], {1, 2, 4, 8, 16, 32}),
+                                 timed_row(table[1], {4, 8, 16, 32, 64, 128})};
+  const std::optional<Comparison> mean = compare(rows);  // of rounds: 2, 4, 8, 16, 32, 64
+  REQUIRE(mean.has_value());
+  CHECK(mean->ratio == Approx(12));
+  CHECK(mean->low == Approx(2));
+  CHECK(mean->high == Approx(64));
+  CHECK_FALSE(compare(std::vector<Row>()).has_value());
+}
+
+TEST_CASE("a build is asked for each sample by a process of its own", "[bench]") {
+  const TemporaryFolder folder;
+  const std::string build = scripted_build(folder, kList, kSample);
+  std::vector<std::unique_ptr<Program>> programs;
+  programs.push_back(
+      std::make_unique<BuildProgram>("tandem", build + "/tools/tandem", 0.1, std::vector<std::string>()));
+  programs.push_back(
+      std::make_unique<BuildProgram>("baseline", build, 0.1, std::vector<std::string>{"--threads", "1"}));
+  Settings settings;
+  settings.repeats = 6;
+  settings.baseline = build;
+  const auto rows = run(select(two_benchmarks(), ""), programs, settings, [](double) {});
+  REQUIRE(rows[0].programs.size() == 2);
+  CHECK(rows[0].programs[1].seconds == std::vector<double>(6, 0.25));
+  CHECK(programs[1]->version() == "1.0 of commit abc");
+  const std::string path = folder / "run.json";
+  write_json(path, rows, programs, settings, {"tandem", "bench"});
+  const auto json = nlohmann::json::parse(test::read_file(path));
+  CHECK(json["baseline"]["geometric_mean"]["ratio"] == 1.0);
+  CHECK(json["benchmarks"][1]["baseline"] ==
+        nlohmann::json({{"ratio", 1}, {"low", 1}, {"high", 1}, {"slower", false}}));
+  CHECK(json["benchmarks"][1]["results"]["baseline"]["samples_ms"].size() == 6);
+}
+
+TEST_CASE("what is no build with benchmarks is refused, and one that fails is named", "[bench]") {
+  const TemporaryFolder folder;
+  const Case c = select(two_benchmarks(), "a/")[0];
+  const auto error_of = [](const std::string& build) {
+    try {
+      BuildProgram("baseline", build, 0.1, {});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  CHECK_THAT(error_of(folder / "nowhere"), Contains("nowhere is no build of Tandem; accepted: a build folder"));
+  CHECK_THAT(error_of(folder / ""), Contains("is no build of Tandem"));
+  CHECK_THAT(error_of(scripted_build(folder, "echo 'no such command'; exit 106", "")),
+             Contains("is no Tandem with benchmarks") && Contains("status 106 and said 'no such command'"));
+  CHECK_THAT(error_of(scripted_build(folder, "true", "")), Contains("status 0 and said ''"));
+  BuildProgram lacks("baseline", scripted_build(folder, "echo b/forward", kSample), 0.1, {});
+  CHECK_FALSE(lacks.prepare(c).has_value());
+  BuildProgram fails("baseline", scripted_build(folder, kList, "echo no memory; exit 3"), 0.1, {});
+  REQUIRE_THROWS_WITH(fails.prepare(c), Contains("did not time 'a/forward 2x3,4'") && Contains("status 3") &&
+                                            Contains("and said 'no memory"));
 }
 
 TEST_CASE("a result file that cannot be written is an error and leaves nothing behind", "[bench]") {

@@ -1,0 +1,110 @@
+// A build of Tandem, this one or another commit's, as a program that is timed: it is asked through its command line, a
+// process for each sample.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tandem/benchmarks/program.h"
+
+extern char** environ;
+
+namespace tandem::benchmarks {
+namespace {
+
+struct Ended {
+  int status;        // of exit; 128 and the signal's number for one that a signal ended; 127 if it did not start
+  std::string said;  // on standard output and standard error
+};
+Ended run(const std::vector<std::string>& arguments) {
+  int ends[2];
+  TANDEM_CHECK(pipe2(ends, O_CLOEXEC) == 0, "bench: cannot make a pipe: ", std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  std::vector<char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  pid_t child = -1;
+  const int failed = posix_spawn(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  Ended ended{127, failed ? std::strerror(failed) : ""};
+  char bytes[4096];
+  for (ssize_t n = 0; !failed && (n = ::read(ends[0], bytes, sizeof bytes)) != 0;) {
+    if (n > 0) ended.said.append(bytes, static_cast<size_t>(n));
+    if (n < 0 && errno != EINTR) break;
+  }
+  ::close(ends[0]);
+  if (failed) return ended;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ended;
+}
+
+/// A folder that goes when it goes out of scope.
+struct TemporaryFolder {
+  std::string path = (std::filesystem::temp_directory_path() / "tandem-bench-XXXXXX").string();
+  TemporaryFolder() {
+    TANDEM_CHECK(mkdtemp(path.data()), "bench: cannot make a folder ", path, ": ", std::strerror(errno));
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+};
+
+}  // namespace
+
+BuildProgram::BuildProgram(std::string name, const std::string& build, double seconds, std::vector<std::string> options)
+    : name_(std::move(name)), options_(std::move(options)) {
+  constexpr int kParts = 5;
+  for (const std::string& each : {std::string("--repeats"), std::to_string(kParts), std::string("--seconds"),
+                                  std::to_string(std::max(seconds / kParts, 1e-6))})
+    options_.push_back(each);
+  std::error_code ignored;
+  program_ = std::filesystem::is_directory(build, ignored) ? build + "/tools/tandem" : build;
+  TANDEM_CHECK(std::filesystem::is_regular_file(program_, ignored), "bench: ", build,
+               " is no build of Tandem; accepted: a build folder, in which tools/tandem is, or that program");
+  const Ended list = run({program_, "bench", "--list"});
+  std::istringstream lines(list.said);
+  for (std::string line; std::getline(lines, line);)
+    if (list.status == 0 && line.find('/') != std::string::npos) benchmarks_.insert(line);
+  TANDEM_CHECK(!benchmarks_.empty(), "bench: ", program_, " is no Tandem with benchmarks: asked for `bench --list` it ",
+               "ended with status ", list.status, " and said '", list.said.substr(0, list.said.find('\n')), "'");
+}
+
+std::optional<double> BuildProgram::prepare(const Case& c) {
+  if (!benchmarks_.contains(c.benchmark->name)) return {};
+  return time(c, 0);
+}
+double BuildProgram::time(const Case& c, int64_t) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path + "/sample.json";
+  std::vector<std::string> arguments = {program_, "bench", "--case", c.key(), "--json", file};
+  arguments.insert(arguments.end(), options_.begin(), options_.end());
+  const Ended ended = run(arguments);
+  std::ifstream in(file);
+  const auto json = nlohmann::json::parse(in, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  try {
+    TANDEM_CHECK(ended.status == 0, "it ended with status ", ended.status);
+    version_ = json.at("programs").at(0).at("version").get<std::string>();
+    if (const std::string commit = json.at("build").at("commit"); !commit.empty()) version_ += " of commit " + commit;
+    return json.at("benchmarks").at(0).at("results").at("tandem").at("median_ms").get<double>() * 1e-3;
+  } catch (const std::exception& error) {
+    TANDEM_FAIL("bench: ", program_, " did not time '", c.key(), "' (", error.what(), ") and said '", ended.said, "'");
+  }
+}
+
+}  // namespace tandem::benchmarks

@@ -1,0 +1,52 @@
+#include "tandem/benchmarks/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tandem::benchmarks {
+namespace {
+
+bool is_comparable(const Row& row) { return row.programs.size() == 2; }
+double ratio_in(const Row& row, size_t round) {
+  return row.programs[1].seconds[round] / row.programs[0].seconds[round];
+}
+
+}  // namespace
+
+Comparison median_interval(std::vector<double> ratios) {
+  const auto n = static_cast<double>(ratios.size());
+  TANDEM_CHECK(ratios.size() >= kFewestRounds, "bench: ", ratios.size(),
+               " rounds give no interval; accepted: ", kFewestRounds, " or more");
+  std::sort(ratios.begin(), ratios.end());
+  size_t k = 0;
+  for (double below = 0;; ++k) {  // the probability of k heads or fewer
+    const auto heads = static_cast<double>(k);
+    below += std::exp(std::lgamma(n + 1) - std::lgamma(heads + 1) - std::lgamma(n - heads + 1) - n * std::log(2));
+    if (below > 0.025) break;
+  }
+  return {percentile(ratios, 0.5), ratios[k - 1], ratios[ratios.size() - k]};
+}
+
+std::optional<Comparison> compare(const Row& row) {
+  if (!is_comparable(row)) return {};
+  std::vector<double> ratios;
+  for (size_t round = 0; round < row.programs[0].seconds.size(); ++round) ratios.push_back(ratio_in(row, round));
+  return median_interval(std::move(ratios));
+}
+
+std::optional<Comparison> compare(const std::vector<Row>& rows) {
+  const auto count = std::count_if(rows.begin(), rows.end(), is_comparable);
+  if (count == 0) return {};
+  std::vector<double> means;
+  for (size_t round = 0; round < rows[0].programs[0].seconds.size(); ++round) {
+    double sum = 0;
+    for (const Row& row : rows)
+      if (is_comparable(row)) sum += std::log(ratio_in(row, round));
+    means.push_back(std::exp(sum / static_cast<double>(count)));
+  }
+  return median_interval(std::move(means));
+}
+
+bool is_overhead(const Row& row) { return row.c.benchmark->name.find("overhead") != std::string::npos; }
+
+}  // namespace tandem::benchmarks
