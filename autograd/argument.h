@@ -1,5 +1,7 @@
-// What the operations of layers and losses ask of their arguments, and how kernels get them. Internal.
+// What operations ask of their arguments, and how the kernels of layers and losses get them. Internal.
 #pragma once
+#include <limits>
+
 #include "tandem/autograd/copy.h"
 #include "tandem/core/tensor.h"
 
@@ -21,5 +23,21 @@ inline void check_part(const char* op, const char* name, const Tensor& part, int
 }
 /// Kernels of whole rows exist for float32 and float64; half types go through float.
 inline Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? x.to(kFloat32) : x; }
+
+/// @throws Error unless a tensor of this dtype holds s: of a number's fraction nothing stays in an integer, and a
+/// negative one wraps in uint8, but one that is too large is a mistake
+inline void check_holds(const char* op, DType type, const Scalar& s) {
+  const bool holds = visit_dtype(type, [&]<class T>() {
+    if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) {
+      return true;
+    } else {
+      constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+      if (s.is_floating_point())
+        return s.to_double() >= static_cast<double>(least) && s.to_double() < static_cast<double>(most / 2 + 1) * 2;
+      return s.to_int64() >= (std::is_signed_v<T> ? int64_t{least} : -int64_t{most}) && s.to_int64() <= int64_t{most};
+    }
+  });
+  TANDEM_CHECK(holds, op, ": the number ", s, " does not fit ", type);
+}
 
 }  // namespace tandem::detail

@@ -1,16 +1,21 @@
 #include "tandem/autograd/elementwise.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
+#include "tandem/autograd/argument.h"
 #include "tandem/autograd/factory.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/reduce.h"
 #include "tandem/core/dispatch.h"
+#include "tandem/core/thread_pool.h"
 #include "tandem/kernels/elementwise.h"
 
 namespace tandem {
+using detail::check_holds, detail::check_real;
 namespace {
 
 int category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
@@ -21,6 +26,30 @@ Tensor floating(const Tensor& x) { return x.is_floating_point() ? x : x.to(get_d
 /// which the kernel's launch takes it along.
 Tensor beside(const Tensor& x, const Scalar& s) {
   return core::scalar(s, result_type(x, s), x.is_cuda() ? Device(kCPU) : x.device());
+}
+
+/// As beside, for true division: never an integer, of which the number might be more than the dtype holds.
+Tensor beside_divided(const Tensor& x, const Scalar& s) {
+  const DType type = result_type(x, s);
+  return core::scalar(s, is_floating_point(type) ? type : get_default_dtype(), x.is_cuda() ? Device(kCPU) : x.device());
+}
+/// An integer has no quotient and no rest by 0. On a GPU, where a check would have to wait, both are 0; a divisor on
+/// the host is checked for it too.
+void check_divisor(const char* op, const Tensor& b, const Shape& sizes) {
+  if (is_floating_point(b.dtype()) || !b.is_cpu() || numel_of(sizes) == 0) return;
+  const Tensor divisors = b.contiguous();
+  std::atomic<bool> zero = false;
+  visit_dtype(b.dtype(), [&]<class T>() {
+    parallel_for(divisors.numel(), 65536, [&zero, p = divisors.data<T>()](int64_t begin, int64_t end) {
+      bool found = false;
+      for (int64_t i = begin; i < end; ++i) found |= p[i] == T(0);
+      if (found) zero = true;
+    });
+  });
+  TANDEM_CHECK(!zero, op, ": ", b.dtype(), " is divided by 0; accepted: a divisor without zeros, or a floating dtype");
+}
+void check_no_bool(const char* op, const Tensor& x) {
+  TANDEM_CHECK(x.dtype() != kBool, op, ": dtype is bool; accepted: numbers");
 }
 
 /// x, or a number on the host that stands beside a GPU's tensor: moved there if a gradient is to come back.
@@ -65,6 +94,17 @@ DType result_type(const Tensor& a, const Scalar& b) {
   return category(b.dtype()) > category(a.dtype()) ? b.dtype() : a.dtype();
 }
 
+void check_subtraction(const char* op, bool either_is_bool) {
+  TANDEM_CHECK(!either_is_bool, op, ": a bool is not subtracted, nor subtracted from; use logical_xor or logical_not");
+}
+void check_alpha(const char* op, DType result, const Scalar& alpha) {
+  TANDEM_CHECK(!alpha.is_boolean() || result == kBool, op, ": alpha is a bool and the result ", result,
+               "; accepted: a number");
+  TANDEM_CHECK(!alpha.is_floating_point() || is_floating_point(result), op, ": alpha is the floating-point number ",
+               alpha, " and the result ", result, "; accepted: an integer");
+  check_holds(op, result, alpha);
+}
+
 // ---- unary: (name, what it saves and its derivative)
 
 #define TANDEM_UNARY_OP(name, input, saved_tensor, ...)                                                               \
@@ -78,7 +118,13 @@ DType result_type(const Tensor& a, const Scalar& b) {
     });                                                                                                               \
   }
 namespace {
-const Tensor& as_is(const Tensor& x) { return x; }
+auto numbers(const char* op) {
+  return [op](const Tensor& x) -> const Tensor& { return check_no_bool(op, x), x; };
+}
+auto real_only(const char* op) {
+  return [op](const Tensor& x) -> const Tensor& { return check_real(op, x), x; };
+}
+Tensor bool_as_integer(const Tensor& x) { return x.dtype() == kBool ? x.to(kInt64) : x; }
 const Tensor kNothing;
 /// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
 /// takes the result.
@@ -90,11 +136,17 @@ Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
   return dx;
 }
 }  // namespace
-TANDEM_UNARY_OP(neg, as_is, kNothing, dy.neg())
-TANDEM_UNARY_OP(abs, as_is, x, dy* s.sign())
-TANDEM_UNARY_OP(sign, as_is, kNothing, zeros_like(dy))
-TANDEM_UNARY_OP(square, as_is, x, dy * 2 * s)
-TANDEM_UNARY_OP(relu, as_is, y, relu_gradient(dy, s))
+TANDEM_UNARY_OP(neg, numbers("neg"), kNothing, dy.neg())
+TANDEM_UNARY_OP(abs, numbers("abs"), x, dy* s.sign())
+TANDEM_UNARY_OP(square, bool_as_integer, x, dy * 2 * s)
+TANDEM_UNARY_OP(relu, numbers("relu"), y, relu_gradient(dy, s))
+Tensor Tensor::sign() const {
+  if (dtype() == kBool) return clone();
+  const Tensor& x = *this;
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), sign, x, y);
+  return record("sign", y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
+}
 TANDEM_UNARY_OP(exp, floating, y, dy* s)
 TANDEM_UNARY_OP(expm1, floating, y, dy*(s + 1))
 TANDEM_UNARY_OP(log, floating, x, dy / s)
@@ -111,11 +163,12 @@ TANDEM_UNARY_OP(sigmoid, floating, y, sigmoid_backward(dy, s))
 TANDEM_UNARY_OP(erf, floating, x, dy*(s* s).neg().exp() * (2 * std::numbers::inv_sqrtpi))
 TANDEM_UNARY_OP(erfc, floating, x, dy*(s* s).neg().exp() * (-2 * std::numbers::inv_sqrtpi))
 TANDEM_UNARY_OP(reciprocal, floating, y, dy* s* s.neg())
-TANDEM_UNARY_OP(frac, floating, kNothing, dy)
+TANDEM_UNARY_OP(frac, real_only("frac"), kNothing, dy)
 
 // Steps have no slope: their gradient is zero.
 #define TANDEM_STEP_OP(name)                                                                                      \
   Tensor Tensor::name() const {                                                                                   \
+    check_no_bool(#name, *this);                                                                                  \
     if (!is_floating_point()) return clone();                                                                     \
     const Tensor& x = *this;                                                                                      \
     Tensor y = core::empty(x.sizes(), x.dtype(), x.device());                                                     \
@@ -154,9 +207,11 @@ Tensor Tensor::bitwise_not() const {
 
 // ---- binary
 
-Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const {
-  const Operands o = prepare("add", *this, other);
-  if (o.a.dtype() == kBool) return o.a.logical_or(o.b);
+namespace {
+Tensor add_scaled(const char* op, const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  const Operands o = prepare(op, a, b);
+  check_alpha(op, o.a.dtype(), alpha);
+  if (o.a.dtype() == kBool) return o.a.logical_or(alpha.to<bool>() ? o.b : o.b.logical_and(false));
   Tensor y = like(o, o.a.dtype());
   TANDEM_DISPATCH(y.device(), add, o.a, o.b, alpha, y);
   return record("add", y, {o.a, o.b}, {},
@@ -164,12 +219,26 @@ Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const {
                   return {ctx.needs_grad(0) ? dy : Tensor(), !ctx.needs_grad(1) ? Tensor() : one ? dy : dy.mul(alpha)};
                 });
 }
+}  // namespace
+Scalar negated(const Scalar& alpha) {
+  return alpha.is_boolean()          ? alpha
+         : alpha.is_floating_point() ? Scalar(-alpha.to_double())
+                                     : Scalar(-alpha.to_int64());
+}
+Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const { return add_scaled("add", *this, other, alpha); }
 Tensor Tensor::sub(const Tensor& other, const Scalar& alpha) const {
-  TANDEM_CHECK(dtype() != kBool || other.dtype() != kBool, "sub: bool has no subtraction; use logical_xor");
-  return add(other, alpha.is_floating_point() ? Scalar(-alpha.to_double()) : Scalar(-alpha.to_int64()));
+  check_subtraction("sub", dtype() == kBool || other.dtype() == kBool);
+  return add_scaled("sub", *this, other, negated(alpha));
 }
 Tensor Tensor::add(const Scalar& other, const Scalar& alpha) const { return add(beside(*this, other), alpha); }
-Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const { return sub(beside(*this, other), alpha); }
+Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const {
+  check_subtraction("sub", other.is_boolean());
+  return sub(beside(*this, other), alpha);
+}
+Tensor operator-(const Scalar& a, const Tensor& b) {
+  check_subtraction("sub", a.is_boolean());
+  return beside(b, a).sub(b);
+}
 
 Tensor Tensor::mul(const Tensor& other) const {
   const Operands o = prepare("mul", *this, other);
@@ -206,6 +275,8 @@ Tensor Tensor::pow(const Tensor& other) const {
 }
 Tensor Tensor::fmod(const Tensor& other) const {
   const Operands o = prepare("fmod", *this, other);
+  check_no_bool("fmod", o.a);
+  check_divisor("fmod", o.b, o.sizes);
   Tensor y = like(o, o.a.dtype());
   TANDEM_DISPATCH(y.device(), fmod, o.a, o.b, y);
   return record("fmod", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
@@ -214,6 +285,8 @@ Tensor Tensor::fmod(const Tensor& other) const {
 }
 Tensor Tensor::remainder(const Tensor& other) const {
   const Operands o = prepare("remainder", *this, other);
+  check_no_bool("remainder", o.a);
+  check_divisor("remainder", o.b, o.sizes);
   Tensor y = like(o, o.a.dtype());
   TANDEM_DISPATCH(y.device(), remainder, o.a, o.b, y);
   return record("remainder", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
@@ -222,6 +295,8 @@ Tensor Tensor::remainder(const Tensor& other) const {
 }
 Tensor Tensor::floor_divide(const Tensor& other) const {
   const Operands o = prepare("floor_divide", *this, other);
+  check_no_bool("floor_divide", o.a);
+  check_divisor("floor_divide", o.b, o.sizes);
   Tensor y = like(o, o.a.dtype());
   TANDEM_DISPATCH(y.device(), floor_divide, o.a, o.b, y);
   return y;
@@ -271,19 +346,42 @@ TANDEM_COMPARE_OP(logical_xor)
 TANDEM_BITWISE_OP(bitwise_and)
 TANDEM_BITWISE_OP(bitwise_or)
 TANDEM_BITWISE_OP(bitwise_xor)
-#define X(name) \
+#define TANDEM_NUMBER_OP(name) \
   Tensor Tensor::name(const Scalar& other) const { return name(beside(*this, other)); }
-TANDEM_BINARY_METHODS(X)
-#undef X
-Tensor operator/(const Scalar& a, const Tensor& b) { return beside(b, a).div(b); }
+TANDEM_NUMBER_OP(mul)
+TANDEM_NUMBER_OP(fmod)
+TANDEM_NUMBER_OP(remainder)
+TANDEM_NUMBER_OP(floor_divide)
+TANDEM_NUMBER_OP(eq)
+TANDEM_NUMBER_OP(ne)
+TANDEM_NUMBER_OP(lt)
+TANDEM_NUMBER_OP(le)
+TANDEM_NUMBER_OP(gt)
+TANDEM_NUMBER_OP(ge)
+TANDEM_NUMBER_OP(logical_and)
+TANDEM_NUMBER_OP(logical_or)
+TANDEM_NUMBER_OP(logical_xor)
+TANDEM_NUMBER_OP(bitwise_and)
+TANDEM_NUMBER_OP(bitwise_or)
+TANDEM_NUMBER_OP(bitwise_xor)
+Tensor Tensor::div(const Scalar& other) const { return div(beside_divided(*this, other)); }
+Tensor operator/(const Scalar& a, const Tensor& b) { return beside_divided(b, a).div(b); }
+Tensor Tensor::pow(const Scalar& other) const {
+  const DType type = result_type(*this, other);
+  TANDEM_CHECK(tandem::is_floating_point(type) || other.to_int64() >= 0, "pow: ", dtype(), " to the power of ", other,
+               "; accepted: a power of 0 or more, or one of a floating dtype");
+  check_holds("pow", type, other);
+  return pow(beside(*this, other));
+}
 
 // ---- selection and clamping
 
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
-  TANDEM_CHECK(condition.dtype() == kBool, "where: condition is ", condition.dtype(), "; accepted: bool");
-  const Operands o = prepare("where", a, b);
-  const Device device = common_device("where", condition, o.device.is_cuda() == a.is_cuda() ? a : b);
-  Tensor y = core::empty(broadcast_shapes("where", condition.sizes(), o.sizes), o.a.dtype(), device);
+namespace {
+Tensor choose(const char* op, const Tensor& condition, const Tensor& a, const Tensor& b) {
+  TANDEM_CHECK(condition.dtype() == kBool, op, ": condition is ", condition.dtype(), "; accepted: bool");
+  const Operands o = prepare(op, a, b);
+  const Device device = common_device(op, condition, o.device.is_cuda() == a.is_cuda() ? a : b);
+  Tensor y = core::empty(broadcast_shapes(op, condition.sizes(), o.sizes), o.a.dtype(), device);
   TANDEM_DISPATCH(y.device(), where, condition, o.a, o.b, y);
   return record("where", y, {o.a, o.b}, {condition}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor condition = ctx.saved(0);
@@ -291,30 +389,53 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
             ctx.needs_grad(1) ? where(condition, Scalar(0), dy) : Tensor()};
   });
 }
-Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) { return where(condition, beside(b, a), b); }
-Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) { return where(condition, a, beside(a, b)); }
+}  // namespace
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) { return choose("where", condition, a, b); }
+Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) {
+  check_holds("where", result_type(b, a), a);
+  return where(condition, beside(b, a), b);
+}
+Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) {
+  check_holds("where", result_type(a, b), b);
+  return where(condition, a, beside(a, b));
+}
 Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
   return tandem::where(condition, *this, other);
 }
 Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
-  return tandem::where(mask, core::scalar(value, dtype(), is_cuda() ? Device(kCPU) : device()), *this);
+  TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");
+  check_holds("masked_fill", dtype(), value);
+  return choose("masked_fill", mask, core::scalar(value, dtype(), is_cuda() ? Device(kCPU) : device()), *this);
 }
 
+DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+  DType type = x.dtype();
+  for (const std::optional<Scalar>& bound : {min, max})
+    if (bound && category(bound->dtype()) > category(type)) type = bound->dtype();
+  TANDEM_CHECK(type != kBool, "clamp: dtype is bool; accepted: numbers");
+  return type;
+}
 Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const {
   TANDEM_CHECK(min || max, "clamp: neither min nor max was given");
+  if (const DType type = clamped_type(*this, min, max); type != dtype()) return to(type).clamp(min, max);
   const Tensor& x = *this;
-  TANDEM_CHECK(dtype() != kBool, "clamp: dtype is bool; accepted: numbers");
-  const auto limit = [&](bool low) -> Scalar {
-    if (is_floating_point())
-      return low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  // A bound that is missing, or beyond what the dtype holds, is the dtype's own.
+  const auto bound = [&](const std::optional<Scalar>& given, bool is_low) -> Scalar {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (is_floating_point()) return given.value_or(is_low ? -kInfinity : kInfinity);
     return visit_dtype(dtype(), [&]<class T>() -> Scalar {
-      if constexpr (std::is_integral_v<T>)
-        return low ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
-      else
+      if constexpr (std::is_integral_v<T>) {
+        const int64_t least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+        const int64_t wanted = given ? given->to_int64() : is_low ? least : most;
+        TANDEM_CHECK(is_low ? wanted <= most : wanted >= least, "clamp: ", is_low ? "min" : "max", " is ", wanted,
+                     ", beyond all that ", dtype(), " holds; accepted: ", least, " to ", most);
+        return std::clamp(wanted, least, most);
+      } else {
         return 0;
+      }
     });
   };
-  const Scalar low = min.value_or(limit(true)), high = max.value_or(limit(false));
+  const Scalar low = bound(min, true), high = bound(max, false);
   Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
   TANDEM_DISPATCH(y.device(), clamp, x, low, high, y);
   return record("clamp", y, {x}, {x}, [low, high](const Context& ctx, const Tensor& dy) -> Grads {
@@ -323,6 +444,8 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
 }
 Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
   TANDEM_CHECK(min.defined() || max.defined(), "clamp: neither min nor max was given");
+  for (const Tensor& bound : {min, max})
+    if (bound.defined()) broadcast_shapes("clamp", sizes(), bound.sizes()), common_device("clamp", *this, bound);
   const Tensor raised = min.defined() ? maximum(min) : *this;
   return max.defined() ? raised.minimum(max) : raised;
 }

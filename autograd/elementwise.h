@@ -1,5 +1,8 @@
 // Elementwise operations. Operands broadcast, and dtypes promote as in PyTorch: dimensions before 0-dim tensors before
-// plain numbers, and bool before integers before floating point. Gradients are of floating dtypes.
+// plain numbers, and bool before integers before floating point. Gradients are of floating dtypes. A number beside a
+// tensor of integers wraps in their dtype, but not where it stays as it is (alpha, a power, a value to fill in): there
+// one that does not fit is an error. So are subtraction of bools, integers to negative powers that are plain numbers,
+// and (on the CPU, or by a number) integers divided by 0 with floor_divide, remainder and fmod.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -27,9 +30,18 @@ inline Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { r
 /// The larger and the smaller of two; a NaN wins. Where they are equal, each gets half of the gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
+/// min(max(x, min), max) in x's dtype, or a floating one where a bound is one and x is of integers.
 inline Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
   return x.clamp(min, max);
 }
+/// The dtype that clamp gives. @throws Error where that is bool
+DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max);
+/// Of add and sub: alpha is a bool only where the result is one, an integer where that is of integers, and in the
+/// dtype's range; and bools are not subtracted. @throws Error that names op
+void check_alpha(const char* op, DType result, const Scalar& alpha);
+void check_subtraction(const char* op, bool either_is_bool);
+/// -alpha; a bool stays one, for check_alpha to refuse.
+Scalar negated(const Scalar& alpha);
 /// condition ? a : b, elementwise; condition is bool
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b);
@@ -76,7 +88,7 @@ TANDEM_OPERATOR(^, bitwise_xor)
 #undef TANDEM_OPERATOR
 inline Tensor operator+(const Scalar& a, const Tensor& b) { return b.add(a); }
 inline Tensor operator*(const Scalar& a, const Tensor& b) { return b.mul(a); }
-inline Tensor operator-(const Scalar& a, const Tensor& b) { return b.neg().add(a); }
+Tensor operator-(const Scalar& a, const Tensor& b);
 Tensor operator/(const Scalar& a, const Tensor& b);
 
 }  // namespace tandem

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tandem/autograd/argument.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/core/generator.h"
 #include "tandem/core/thread_pool.h"
@@ -11,7 +12,8 @@ namespace tandem {
 namespace {
 
 /// Uninitialised, of another dtype than the options' perhaps.
-Tensor make_empty(IntArrayRef sizes, DType dtype, const TensorOptions& options) {
+Tensor make_empty(const char* op, IntArrayRef sizes, DType dtype, const TensorOptions& options) {
+  checked_bytes(op, sizes, dtype);
   return options.pinned_memory() ? core::empty_pinned(sizes, dtype, options.device())
                                  : core::empty(sizes, dtype, options.device());
 }
@@ -19,8 +21,9 @@ Tensor finish(Tensor t, const TensorOptions& options) {
   if (options.requires_grad()) t.requires_grad_();
   return t;
 }
-Tensor make_filled(IntArrayRef sizes, const Scalar& value, DType dtype, const TensorOptions& options) {
-  Tensor out = make_empty(sizes, dtype, options);
+Tensor make_filled(const char* op, IntArrayRef sizes, const Scalar& value, DType dtype, const TensorOptions& options) {
+  detail::check_holds(op, dtype, value);
+  Tensor out = make_empty(op, sizes, dtype, options);
   TANDEM_DISPATCH(out.device(), fill, value, out);
   return finish(out, options);
 }
@@ -28,7 +31,7 @@ Tensor make_filled(IntArrayRef sizes, const Scalar& value, DType dtype, const Te
 }  // namespace
 
 Tensor empty(IntArrayRef sizes, const TensorOptions& options) {
-  return finish(make_empty(sizes, options.dtype(), options), options);
+  return finish(make_empty("empty", sizes, options.dtype(), options), options);
 }
 namespace {
 /// Options with x's dtype and device where they leave these open.
@@ -39,13 +42,15 @@ TensorOptions as(const Tensor& x, const TensorOptions& options) {
 Tensor empty_like(const Tensor& x) { return core::empty(x.sizes(), x.dtype(), x.device()); }
 Tensor empty_like(const Tensor& x, const TensorOptions& options) { return empty(x.sizes(), as(x, options)); }
 Tensor zeros(IntArrayRef sizes, const TensorOptions& options) {
-  return make_filled(sizes, 0, options.dtype(), options);
+  return make_filled("zeros", sizes, 0, options.dtype(), options);
 }
 Tensor zeros_like(const Tensor& x, const TensorOptions& options) { return zeros(x.sizes(), as(x, options)); }
-Tensor ones(IntArrayRef sizes, const TensorOptions& options) { return make_filled(sizes, 1, options.dtype(), options); }
+Tensor ones(IntArrayRef sizes, const TensorOptions& options) {
+  return make_filled("ones", sizes, 1, options.dtype(), options);
+}
 Tensor ones_like(const Tensor& x, const TensorOptions& options) { return ones(x.sizes(), as(x, options)); }
 Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options) {
-  return make_filled(sizes, value, options.dtype_or(value.dtype()), options);
+  return make_filled("full", sizes, value, options.dtype_or(value.dtype()), options);
 }
 Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options) {
   return full(x.sizes(), value, as(x, options));
@@ -53,6 +58,7 @@ Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& opti
 
 Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }
 Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
+  TANDEM_CHECK(n >= 0 && m >= 0, "eye: ", n, " rows and ", m, " columns; neither may be negative");
   Tensor out = zeros({n, m}, options.requires_grad(false));
   const int64_t diagonal = std::min(n, m);
   if (diagonal > 0) core::as_strided(out, {diagonal}, {m + 1}, 0).fill_(1);
@@ -76,31 +82,32 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
                  " numbers, more than a tensor holds");
     count = static_cast<int64_t>(steps);
   }
-  Tensor out = make_empty({count}, options.dtype_or(integral ? kInt64 : get_default_dtype()), options);
+  Tensor out = make_empty("arange", {count}, options.dtype_or(integral ? kInt64 : get_default_dtype()), options);
   TANDEM_DISPATCH(out.device(), arange, start, step, out);
   return finish(out, options);
 }
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options) {
   TANDEM_CHECK(steps >= 0, "linspace: steps is ", steps, "; it must not be negative");
-  Tensor out = make_empty({steps}, options.dtype(), options);
+  Tensor out = make_empty("linspace", {steps}, options.dtype(), options);
   TANDEM_DISPATCH(out.device(), arange, start, steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0, out);
   if (steps > 1) core::select(out, 0, -1).fill_(end);  // exactly, whatever the step rounds to
   return finish(out, options);
 }
 
 Tensor rand(IntArrayRef sizes, const TensorOptions& options) {
-  return finish(empty(sizes, options.requires_grad(false)).uniform_(), options);
+  return finish(make_empty("rand", sizes, options.dtype(), options).uniform_(), options);
 }
 Tensor rand_like(const Tensor& x, const TensorOptions& options) { return rand(x.sizes(), as(x, options)); }
 Tensor randn(IntArrayRef sizes, const TensorOptions& options) {
-  return finish(empty(sizes, options.requires_grad(false)).normal_(), options);
+  return finish(make_empty("randn", sizes, options.dtype(), options).normal_(), options);
 }
 Tensor randn_like(const Tensor& x, const TensorOptions& options) { return randn(x.sizes(), as(x, options)); }
 Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options) {
   return randint(0, high, sizes, options);
 }
 Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options) {
-  return make_empty(sizes, options.dtype_or(kInt64), options).random_(low, high);
+  TANDEM_CHECK(low < high, "randint: from ", low, " to ", high, " holds no integer");
+  return make_empty("randint", sizes, options.dtype_or(kInt64), options).random_(low, high);
 }
 Tensor randperm(int64_t n, const TensorOptions& options) {
   TANDEM_CHECK(n >= 0, "randperm: n is ", n, "; it must not be negative");
@@ -139,9 +146,13 @@ Tensor NestedList::make(const TensorOptions& options) const {
   const DType inferred = kind == Scalar::Kind::boolean   ? kBool
                          : kind == Scalar::Kind::integer ? kInt64
                                                          : get_default_dtype();
-  Tensor host = make_empty(sizes_, options.dtype_or(inferred), options.pinned_memory() ? options : TensorOptions());
+  Tensor host =
+      make_empty("tensor", sizes_, options.dtype_or(inferred), options.pinned_memory() ? options : TensorOptions());
   visit_dtype(host.dtype(), [&]<class T>() {
-    for (size_t i = 0; i < values_.size(); ++i) host.data<T>()[i] = values_[i].to<T>();
+    for (size_t i = 0; i < values_.size(); ++i) {
+      detail::check_holds("tensor", host.dtype(), values_[i]);
+      host.data<T>()[i] = values_[i].to<T>();
+    }
   });
   return finish(host.to(options.device()), options);
 }

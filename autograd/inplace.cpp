@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "tandem/autograd/argument.h"
 #include "tandem/autograd/copy.h"
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/factory.h"
@@ -18,10 +19,11 @@ using autograd::inplace;
 
 /// A binary in-place op must keep x's shape, and its dtype must hold the result's kind.
 void check_result(const char* op, const Tensor& x, const Tensor& other, DType result) {
-  TANDEM_CHECK(broadcast_shapes(op, x.sizes(), other.sizes()) == x.sizes(), op, "_: x is ", x.sizes(),
-               " and the other ", other.sizes(), "; x cannot grow");
-  TANDEM_CHECK(is_floating_point(x.dtype()) || !is_floating_point(result), op, "_: the result is ", result,
-               ", which x of ", x.dtype(), " cannot hold");
+  TANDEM_CHECK(broadcast_shapes(op, x.sizes(), other.sizes()) == x.sizes(), op, ": x is ", x.sizes(), " and the other ",
+               other.sizes(), "; x cannot grow");
+  const auto kind = [](DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; };
+  TANDEM_CHECK(kind(result) <= kind(x.dtype()), op, ": the result is ", result, ", which x of ", x.dtype(),
+               " cannot hold");
 }
 /// Writes `y` into x when the two differ in dtype.
 template <class Op> void directly(Tensor& x, const Tensor& other, Op op) {
@@ -37,23 +39,28 @@ bool stands_beside(const Tensor& x, const Tensor& other) {
 
 }  // namespace
 
-Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) {
-  check_result("add", *this, other, result_type(*this, other));
+namespace {
+Tensor& add_scaled(const char* op, Tensor& x, const Tensor& other, const Scalar& alpha) {
+  check_result(op, x, other, result_type(x, other));
+  check_alpha(op, result_type(x, other), alpha);
   return inplace(
-      "add_", *this, {other},
+      op, x, {other},
       [&] {
-        if (!stands_beside(*this, other) || dtype() == kBool)
-          return directly(*this, other, [&](const Tensor& a, const Tensor& b) { return a.add(b, alpha); });
-        const Tensor from = clear_of(*this, other);
-        TANDEM_DISPATCH(device(), add, *this, from, alpha, *this);
+        if (!stands_beside(x, other) || x.dtype() == kBool)
+          return directly(x, other, [&](const Tensor& a, const Tensor& b) { return a.add(b, alpha); });
+        const Tensor from = clear_of(x, other);
+        TANDEM_DISPATCH(x.device(), add, x, from, alpha, x);
       },
-      [&](const Tensor& old) { return old.add(other, alpha).to(dtype()); });
+      [&](const Tensor& old) { return old.add(other, alpha).to(x.dtype()); });
 }
+}  // namespace
+Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) { return add_scaled("add_", *this, other, alpha); }
 Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) {
-  return add_(other, alpha.is_floating_point() ? Scalar(-alpha.to_double()) : Scalar(-alpha.to_int64()));
+  check_subtraction("sub_", dtype() == kBool || other.dtype() == kBool);
+  return add_scaled("sub_", *this, other, negated(alpha));
 }
 Tensor& Tensor::mul_(const Tensor& other) {
-  check_result("mul", *this, other, result_type(*this, other));
+  check_result("mul_", *this, other, result_type(*this, other));
   return inplace(
       "mul_", *this, {other},
       [&] {
@@ -65,7 +72,7 @@ Tensor& Tensor::mul_(const Tensor& other) {
       [&](const Tensor& old) { return (any_wants_grad({other}) ? old.clone() : old).mul(other).to(dtype()); });
 }
 Tensor& Tensor::div_(const Tensor& other) {
-  check_result("div", *this, other, tandem::is_floating_point(dtype()) ? dtype() : get_default_dtype());
+  check_result("div_", *this, other, tandem::is_floating_point(dtype()) ? dtype() : get_default_dtype());
   return inplace(
       "div_", *this, {other},
       [&] {
@@ -79,37 +86,51 @@ Tensor& Tensor::div_(const Tensor& other) {
 namespace {
 /// The number as a tensor of x's dtype where that holds it.
 Tensor number(const char* op, const Tensor& x, const Scalar& s) {
-  TANDEM_CHECK(x.is_floating_point() || !s.is_floating_point(), op, "_: x of ", x.dtype(), " cannot hold ", s);
+  const bool holds = x.is_floating_point() || (x.dtype() == kBool ? s.is_boolean() : !s.is_floating_point());
+  TANDEM_CHECK(holds, op, ": x of ", x.dtype(), " cannot hold ", s);
   return core::scalar(s, x.dtype(), x.is_cuda() ? Device(kCPU) : x.device());
 }
 }  // namespace
-Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) { return add_(number("add", *this, other), alpha); }
-Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) { return sub_(number("sub", *this, other), alpha); }
-Tensor& Tensor::mul_(const Scalar& other) { return mul_(number("mul", *this, other)); }
-Tensor& Tensor::div_(const Scalar& other) { return div_(number("div", *this, other)); }
+Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) { return add_(number("add_", *this, other), alpha); }
+Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) {
+  check_subtraction("sub_", other.is_boolean());
+  return sub_(number("sub_", *this, other), alpha);
+}
+Tensor& Tensor::mul_(const Scalar& other) { return mul_(number("mul_", *this, other)); }
+Tensor& Tensor::div_(const Scalar& other) { return div_(number("div_", *this, other)); }
 
-Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
+Tensor& write_over(const char* op, Tensor& x, const Tensor& source, bool non_blocking) {
+  TANDEM_CHECK(broadcast_shapes(op, source.sizes(), x.sizes()) == x.sizes(), op, ": ", source.sizes(),
+               " does not broadcast to ", x.sizes());
   return inplace(
-      "copy_", *this, {source}, [&] { copy_elements(source, *this, non_blocking); },
-      [&](const Tensor&) { return source.to(device(), dtype(), non_blocking).expand(sizes()); });
+      op, x, {source}, [&] { copy_elements(source, x, non_blocking); },
+      [&](const Tensor&) { return source.to(x.device(), x.dtype(), non_blocking).expand(x.sizes()); });
 }
-Tensor& Tensor::fill_(const Scalar& value) {
-  const auto direct = [&] { TANDEM_DISPATCH(device(), fill, value, *this); };
-  if (!requires_grad()) {  // elements that are one in memory do no harm here
+Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
+  return write_over("copy_", *this, source, non_blocking);
+}
+namespace {
+Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
+  detail::check_holds(op, x.dtype(), value);
+  const auto direct = [&] { TANDEM_DISPATCH(x.device(), fill, value, x); };
+  if (!x.requires_grad()) {  // elements that are one in memory do no harm here
     direct();
-    bump_version();
-    return *this;
+    x.bump_version();
+    return x;
   }
-  return inplace("fill_", *this, {}, direct, [&](const Tensor&) { return full(sizes(), value, options()); });
+  return inplace(op, x, {}, direct, [&](const Tensor&) { return full(x.sizes(), value, x.options()); });
 }
-Tensor& Tensor::zero_() { return fill_(0); }
+}  // namespace
+Tensor& Tensor::fill_(const Scalar& value) { return fill("fill_", *this, value); }
+Tensor& Tensor::zero_() { return fill("zero_", *this, 0); }
 
-#define TANDEM_UNARY_INPLACE(name, of_integers)                                                                    \
-  Tensor& Tensor::name##_() {                                                                                      \
-    TANDEM_CHECK(of_integers || is_floating_point(), #name "_: dtype is ", dtype(), "; accepted: floating point"); \
-    return inplace(                                                                                                \
-        #name "_", *this, {}, [&] { TANDEM_DISPATCH(device(), name, *this, *this); },                              \
-        [&](const Tensor& old) { return old.name(); });                                                            \
+#define TANDEM_UNARY_INPLACE(name, of_integers)                                                           \
+  Tensor& Tensor::name##_() {                                                                             \
+    TANDEM_CHECK(is_floating_point() || (of_integers && dtype() != kBool), #name "_: dtype is ", dtype(), \
+                 of_integers ? "; accepted: numbers" : "; accepted: floating point");                     \
+    return inplace(                                                                                       \
+        #name "_", *this, {}, [&] { TANDEM_DISPATCH(device(), name, *this, *this); },                     \
+        [&](const Tensor& old) { return old.name(); });                                                   \
   }
 TANDEM_UNARY_INPLACE(relu, true)
 TANDEM_UNARY_INPLACE(neg, true)
@@ -119,11 +140,18 @@ TANDEM_UNARY_INPLACE(sigmoid, false)
 TANDEM_UNARY_INPLACE(tanh, false)
 #undef TANDEM_UNARY_INPLACE
 Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) {
+  TANDEM_CHECK(min || max, "clamp_: neither min nor max was given");
+  TANDEM_CHECK(clamped_type(*this, min, max) == dtype(), "clamp_: x of ", dtype(), " cannot hold a result of ",
+               clamped_type(*this, min, max));
   return inplace(
       "clamp_", *this, {}, [&] { copy_elements(detach().clamp(min, max), *this); },
       [&](const Tensor& old) { return old.clone().clamp(min, max); });
 }
 Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) {
+  TANDEM_CHECK(mask.dtype() == kBool, "masked_fill_: mask is ", mask.dtype(), "; accepted: bool");
+  TANDEM_CHECK(broadcast_shapes("masked_fill_", sizes(), mask.sizes()) == sizes(), "masked_fill_: x is ", sizes(),
+               " and mask ", mask.sizes(), "; x cannot grow");
+  detail::check_holds("masked_fill_", dtype(), value);
   return inplace(
       "masked_fill_", *this, {}, [&] { copy_elements(detach().masked_fill(mask, value), *this); },
       [&](const Tensor& old) { return old.masked_fill(mask, value); });

@@ -7,7 +7,8 @@ namespace tandem::autograd {
 
 /// Refuses to write to a tensor that holds an element more than once, as an expanded one does.
 void check_writable(const char* op, const Tensor& x);
-/// Refuses to change in place what backward will need as it is: a leaf that requires a gradient, or a view of one.
+/// Refuses to change in place what backward will need as it is: a leaf that requires a gradient, or a view of one; and
+/// a part that split, chunk or unbind made.
 void check_inplace(const char* op, const Tensor& x);
 /// x = y, elements and history: x becomes an output of the op that made y, through x's base if x is a view. y has x's
 /// shape, dtype and device.
@@ -18,9 +19,8 @@ void assign(const char* op, Tensor& x, const Tensor& y);
 template <class Direct, class Op>
 Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op) {
   if (!x.is_contiguous()) check_writable(name, x);
-  const bool wanted = is_grad_enabled() && wants_grad(x);
-  if (wanted) check_inplace(name, x);
-  if (wanted || any_wants_grad(others)) {
+  if (is_grad_enabled() && (wants_grad(x) || any_wants_grad(others))) {
+    check_inplace(name, x);
     assign(name, x, op(x));
   } else {
     direct();
@@ -30,3 +30,8 @@ Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct,
 }
 
 }  // namespace tandem::autograd
+
+namespace tandem {
+/// x.copy_(source) for the op that the user called.
+Tensor& write_over(const char* op, Tensor& x, const Tensor& source, bool non_blocking = false);
+}  // namespace tandem

@@ -1,0 +1,104 @@
+// Plain numbers beside tensors of integers and bools: values are PyTorch's, and where it throws so do we.
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+
+namespace {
+Tensor bytes(const std::vector<int64_t>& values) {
+  Tensor t = empty({static_cast<int64_t>(values.size())}, kInt64);
+  std::copy(values.begin(), values.end(), t.data_ptr<int64_t>());
+  return t.to(kUInt8);
+}
+void check_values(const Tensor& got, DType dtype, const std::vector<double>& want) {
+  INFO(got);
+  CHECK(got.dtype() == dtype);
+  const Tensor wide = got.to(kFloat64).contiguous();
+  REQUIRE(wide.numel() == static_cast<int64_t>(want.size()));
+  for (size_t i = 0; i < want.size(); ++i) CHECK(wide.data_ptr<double>()[i] == Approx(want[i]).epsilon(1e-6));
+}
+}  // namespace
+
+TEST_CASE("a number is divided as it is, not as the integer dtype would hold it", "[numbers]") {
+  check_values(bytes({200}) / 256, kFloat32, {0.78125});
+  check_values(300 / tensor({100, 3}).to(kInt8), kFloat32, {3, 100});
+  check_values(tensor({3, -4}) / 0, kFloat32, {INFINITY, -INFINITY});
+  check_values(1.0 - bytes({3, 7}), kFloat32, {-2, -6});
+  check_values(1 - bytes({3, 7}), kUInt8, {254, 250});
+  check_values(300 - bytes({3, 7}), kUInt8, {41, 37});
+  check_values(1 - tensor(3).to(kUInt8), kUInt8, {254});
+}
+
+TEST_CASE("integers divided by zero throw, real numbers give what IEEE 754 says", "[numbers]") {
+  const Tensor x = tensor({3, -4}), zeros_too = tensor({1, 0});
+  CHECK_THROWS_WITH(bytes({3}) % 256, Contains("remainder") && Contains("divided by 0"));  // 256 wraps to 0
+  CHECK_THROWS_WITH(x % 0, Contains("remainder"));
+  CHECK_THROWS_WITH(x.fmod(0), Contains("fmod"));
+  CHECK_THROWS_WITH(x.floor_divide(0), Contains("floor_divide"));
+  CHECK_THROWS_WITH(x % zeros_too, Contains("remainder"));
+  CHECK_THROWS_WITH(x.fmod(zeros_too), Contains("fmod"));
+  CHECK_THROWS_WITH(x.floor_divide(zeros_too.slice(0, 1)), Contains("floor_divide"));
+  CHECK((empty({0}, kInt64) % 0).numel() == 0);
+  check_values(tensor({3.0, -4.0}).floor_divide(0), kFloat32, {INFINITY, -INFINITY});
+  check_values(tensor({-128}).to(kInt8).floor_divide(-1), kInt8, {-128});
+}
+
+TEST_CASE("integers have no negative powers that are plain numbers", "[numbers]") {
+  const Tensor x = tensor({1, -1, 4});
+  CHECK_THROWS_WITH(x.pow(-1), Contains("pow") && Contains("-1"));
+  CHECK_THROWS_WITH(bytes({2}).pow(256), Contains("pow") && Contains("256"));
+  check_values(x.pow(-1.0), kFloat32, {1, -1, 0.25});
+  check_values(x.pow(tensor({-1, -1, -1})), kInt64, {1, -1, 0});
+}
+
+TEST_CASE("clamp of integers by real bounds gives real numbers, by bounds beyond the dtype what it holds",
+          "[numbers]") {
+  check_values(tensor({3, -4, 0}).clamp(0.5, 2.5), kFloat32, {2.5, 0.5, 0.5});
+  check_values(tensor({3, -4}).clamp({}, 2.5), kFloat32, {2.5, -4});
+  check_values(bytes({3, 7}).clamp(-5, 300), kUInt8, {3, 7});
+  CHECK_THROWS_WITH(bytes({3}).clamp(300), Contains("clamp: min is 300") && Contains("0 to 255"));
+  CHECK_THROWS_WITH(bytes({3}).clamp({}, -1), Contains("clamp: max is -1"));
+  CHECK_THROWS_WITH(tensor({3}).clamp_(0.5), Contains("clamp_") && Contains("float32"));
+  const Tensor b = tensor({true, false});
+  check_values(b.clamp(0, 5), kInt64, {1, 0});
+  CHECK_THROWS_WITH(b.clamp(false, true), Contains("clamp") && Contains("bool"));
+  CHECK_THROWS_WITH(tensor({true}).clamp_(0), Contains("clamp_"));
+}
+
+TEST_CASE("bools are not subtracted, and have no sign to change", "[numbers]") {
+  const Tensor b = tensor({true, false}), x = ones({2}), i = tensor({1, 2});
+  for (const auto& difference : std::vector<std::function<void()>>{
+           [&] { b - b; }, [&] { b - 1; }, [&] { 1 - b; }, [&] { x - b; }, [&] { b - x; }, [&] { i - true; },
+           [&] { true - x; }, [&] { x.clone().sub_(b); }, [&] { b.clone().sub_(b); }, [&] { x.clone().sub_(true); }})
+    CHECK_THROWS_WITH(difference(), Contains("sub") && Contains("logical_not"));
+  CHECK_THROWS_WITH(b.neg(), Contains("neg") && Contains("bool"));
+  CHECK_THROWS_WITH(b.relu(), Contains("relu") && Contains("bool"));
+  CHECK_THROWS_WITH(b.floor(), Contains("floor") && Contains("bool"));
+  CHECK_THROWS_WITH(b % b, Contains("remainder") && Contains("bool"));
+  check_values(b.sign(), kBool, {1, 0});
+  check_values(b.square(), kInt64, {1, 0});
+}
+
+TEST_CASE("alpha is a bool, an integer or a real number as the result is", "[numbers]") {
+  const Tensor b = tensor({false, true}), both = tensor({true, true}), i = tensor({1, 2}), x = ones({2});
+  CHECK_THROWS_WITH(x.add(x, true), Contains("add: alpha is a bool"));
+  CHECK_THROWS_WITH(i.sub(i, true), Contains("sub: alpha is a bool"));
+  CHECK_THROWS_WITH(i.add(i, 2.0), Contains("add: alpha is the floating-point number 2"));
+  CHECK_THROWS_WITH(i.clone().add_(i, 2.5), Contains("add_") && Contains("2.5"));
+  CHECK_THROWS_WITH(i.clone().sub_(i, true), Contains("sub_"));
+  CHECK_THROWS_WITH(b.add(both, 1.0), Contains("add"));
+  CHECK_THROWS_WITH(bytes({1}).add(bytes({1}), 300), Contains("add: the number 300 does not fit uint8"));
+  check_values(bytes({3}).add(bytes({3}), -1), kUInt8, {0});
+  check_values(i.add(x[0], 2.5), kFloat32, {3.5, 4.5});
+  check_values(b.add(both, true), kBool, {1, 1});
+  check_values(b.add(both, false), kBool, {0, 1});
+}
+
+TEST_CASE("what a number is put into must hold it", "[numbers]") {
+  const Tensor u = bytes({3, 7});
+  CHECK_THROWS_WITH(where(u > 3, u, 300), Contains("where: the number 300 does not fit uint8"));
+  CHECK_THROWS_WITH(u.masked_fill(u > 3, 300), Contains("masked_fill: the number 300 does not fit uint8"));
+  check_values(u.masked_fill(u > 3, 2.5), kUInt8, {3, 2});
+  CHECK_THROWS_WITH(tensor({true}).add_(1), Contains("add_") && Contains("bool"));
+  CHECK_THROWS_WITH(tensor({true}).mul_(tensor({2})), Contains("mul_") && Contains("int64"));
+}
