@@ -6,15 +6,18 @@
 
 namespace tandem {
 
-/// Tensors joined along an existing dimension; the other sizes must agree. dtypes promote.
+/// Tensors joined along an existing dimension; the other sizes must agree, except that a tensor of shape (0,) may stand
+/// beside any. dtypes promote.
 Tensor cat(TensorList tensors, int64_t dim = 0);
 /// Tensors of one shape joined along a new dimension.
 Tensor stack(TensorList tensors, int64_t dim = 0);
-/// Slices of x along dim at the positions of a 1-d int64 index. @throws IndexError on a position out of range
+// Indices are int64 or int32; a scalar is indexed as one dimension of one element.
+
+/// Slices of x along dim at the positions of a 1-d index. @throws IndexError on a position out of range
 inline Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) { return x.index_select(dim, index); }
-/// y[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and so on; index is int64 and of the output's shape.
+/// y[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and so on; index is of the output's shape.
 inline Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) { return x.gather(dim, index); }
-/// x with source written (or added) where index says.
+/// x with source written (or added) where index says. source may be larger than index: what is beyond is left out.
 inline Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   return x.scatter(dim, index, source);
 }
@@ -27,7 +30,7 @@ inline Tensor masked_select(const Tensor& x, const Tensor& mask) { return x.mask
 Tensor nonzero(const Tensor& x);
 /// (N, num_classes) int64 with a one at each target.
 Tensor one_hot(const Tensor& target, int64_t num_classes = -1);
-/// Rows of weight (V, D) at the int64 indices of any shape: index.sizes() + (D,). Rows that equal padding_idx get no
+/// Rows of weight (V, D) at the indices of any shape: index.sizes() + (D,). Rows that equal padding_idx get no
 /// gradient.
 Tensor embedding(const Tensor& weight, const Tensor& index, int64_t padding_idx = -1);
 
@@ -42,12 +45,18 @@ struct Slice {
   Slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1)
       : start(start), stop(stop), step(step) {}
 };
-/// One entry of index({...}): a number, a slice, None (a new dimension), Ellipsis, or an int64 or bool tensor. Several
-/// tensors broadcast, and point together.
+/// One entry of index({...}): a number, a slice, None (a new dimension), Ellipsis, or an int64, int32 or bool tensor.
+/// Several tensors broadcast, and point together. An integer tensor of no dimension is a number, a bool (tensor) of
+/// none a mask of a new dimension of size 1. Without tensors that point, the result is a view.
 class TensorIndex {
  public:
   template <class T>
-  requires std::is_integral_v<T> TensorIndex(T index) : entry(static_cast<int64_t>(index)) {}
+  requires std::is_integral_v<T> TensorIndex(T index) {
+    if constexpr (std::is_same_v<T, bool>)
+      entry = core::scalar(index, kBool, kCPU);
+    else
+      entry = static_cast<int64_t>(index);
+  }
   TensorIndex(Slice slice) : entry(slice) {}
   TensorIndex(std::nullopt_t) : entry(std::monostate()) {}
   TensorIndex(EllipsisIndexType e) : entry(e) {}

@@ -5,6 +5,7 @@
 #include "tandem/autograd/factory.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/reduce.h"
+#include "tandem/autograd/view.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/core/generator.h"
 #include "tandem/kernels/fill.h"
@@ -75,8 +76,8 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training, sum_dy, sum_xhat, dx);
     return {dx, sum_xhat, sum_dy};
   };
-  return record("batch_norm", y, {wide, weight, bias}, {wide, mean, rstd, weight}, backward)
-      .reshape(input.sizes())
+  return reshape_result(record("batch_norm", y, {wide, weight, bias}, {wide, mean, rstd, weight}, backward),
+                        input.sizes())
       .to(input.dtype());
 }
 
@@ -113,8 +114,8 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
     TANDEM_DISPATCH(x.device(), layer_norm_backward, g, from, mean, rstd, w, dx, dw, db);
     return {dx, dw, db};
   };
-  return record("layer_norm", y, {wide, weight, bias}, {wide, mean, rstd, weight}, backward)
-      .reshape(input.sizes())
+  return reshape_result(record("layer_norm", y, {wide, weight, bias}, {wide, mean, rstd, weight}, backward),
+                        input.sizes())
       .to(input.dtype());
 }
 
@@ -253,7 +254,9 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
   });
 }
 Tensor dropout2d(const Tensor& x, double p, Flag training) {
+  check_real("dropout2d", x);
   TANDEM_CHECK(x.dim() >= 2, "dropout2d: x is ", x.sizes(), "; accepted: (N, C, ...)");
+  TANDEM_CHECK(p >= 0 && p <= 1, "dropout2d: p is ", p, "; accepted: 0 to 1");
   if (!training || p == 0) return x;
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   sizes[0] = x.size(0), sizes[1] = x.size(1);

@@ -5,6 +5,7 @@
 #include "tandem/autograd/factory.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/reduce.h"
+#include "tandem/autograd/view.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/nn.h"
 
@@ -12,60 +13,70 @@ namespace tandem {
 using detail::check_part, detail::check_real, detail::dense, detail::widened;
 namespace {
 
-/// A row-wise op along dim: brings dim last, calls f on (rows, n), and puts it back.
-template <class F> Tensor along(const char* op, const Tensor& x, int64_t dim, F f) {
-  check_real(op, x);
-  dim = wrap_dim(op, dim, x.dim());
-  if (x.dim() == 0) return along(op, x.reshape({1}), 0, f).reshape({});
-  const bool last = dim == x.dim() - 1;
-  const Tensor moved = widened(last ? x : x.transpose(dim, -1));
-  const int64_t n = moved.size(-1);
-  const Tensor y = f(moved.reshape({n ? moved.numel() / n : 0, n})).reshape(moved.sizes()).to(x.dtype());
-  return last ? y : y.transpose(dim, -1);
-}
+Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim);
+Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim);
 
-Tensor softmax_backward(const Tensor& dy, const Tensor& y);
-Tensor log_softmax_backward(const Tensor& dy, const Tensor& y);
-Tensor softmax_rows(const Tensor& x) {
-  const Tensor from = dense(x);
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
-  TANDEM_DISPATCH(x.device(), softmax, from, y);
-  return record("softmax", y, {x}, {y},
-                [](const Context& ctx, const Tensor& dy) -> Grads { return {softmax_backward(dy, ctx.saved(0))}; });
+/// (outer, size of dim, inner), dense and without history; a scalar is one row of one element.
+Tensor around(const Tensor& x, int64_t dim) {
+  int64_t outer = 1, inner = 1;
+  for (int64_t d = 0; d < dim; ++d) outer *= x.size(d);
+  for (int64_t d = dim + 1; d < x.dim(); ++d) inner *= x.size(d);
+  return core::try_view(dense(x), {outer, x.dim() ? x.size(dim) : 1, inner});
 }
-Tensor log_softmax_rows(const Tensor& x) {
-  const Tensor from = dense(x);
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
-  TANDEM_DISPATCH(x.device(), log_softmax, from, y);
-  return record("log_softmax", y, {x}, {y},
-                [](const Context& ctx, const Tensor& dy) -> Grads { return {log_softmax_backward(dy, ctx.saved(0))}; });
+/// Of each of these: an output of a's shape, and itself in three dimensions, for a kernel to write.
+struct Around {
+  Tensor y, flat;
+  Around(const Tensor& a, const Tensor& flat_a)
+      : y(core::empty(a.sizes(), a.dtype(), a.device())), flat(core::try_view(y, flat_a.sizes())) {}
+};
+Tensor softmax_of(const Tensor& x, int64_t dim) {
+  const Tensor from = around(x, dim);
+  Around to(x, from);
+  TANDEM_DISPATCH(x.device(), softmax, from, to.flat);
+  return record("softmax", to.y, {x}, {to.y}, [dim](const Context& ctx, const Tensor& dy) -> Grads {
+    return {softmax_backward(dy, ctx.saved(0), dim)};
+  });
+}
+Tensor log_softmax_of(const Tensor& x, int64_t dim) {
+  const Tensor from = around(x, dim);
+  Around to(x, from);
+  TANDEM_DISPATCH(x.device(), log_softmax, from, to.flat);
+  return record("log_softmax", to.y, {x}, {to.y}, [dim](const Context& ctx, const Tensor& dy) -> Grads {
+    return {log_softmax_backward(dy, ctx.saved(0), dim)};
+  });
 }
 /// dx = y (dy - sum dy y)
-Tensor softmax_backward(const Tensor& dy, const Tensor& y) {
-  const Tensor g = dense(dy), out = dense(y);
-  Tensor dx = core::empty(y.sizes(), y.dtype(), y.device());
-  TANDEM_DISPATCH(y.device(), softmax_backward, g, out, dx);
-  return record("softmax_backward", dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
+  const Tensor g = around(dy, dim), out = around(y, dim);
+  Around to(y, out);
+  TANDEM_DISPATCH(y.device(), softmax_backward, g, out, to.flat);
+  return record("softmax_backward", to.y, {dy, y}, {dy, y}, [dim](const Context& ctx, const Tensor& ddx) -> Grads {
     const Tensor dy = ctx.saved(0), y = ctx.saved(1);
-    const Tensor dot = (dy * y).sum({1}, true), other = (ddx * y).sum({1}, true);
-    return {softmax_backward(ddx, y), ctx.needs_grad(1) ? ddx * (dy - dot) - dy * other : Tensor()};
+    const Tensor dot = (dy * y).sum({dim}, true), other = (ddx * y).sum({dim}, true);
+    return {softmax_backward(ddx, y, dim), ctx.needs_grad(1) ? ddx * (dy - dot) - dy * other : Tensor()};
   });
 }
 /// dx = dy - e^y sum dy
-Tensor log_softmax_backward(const Tensor& dy, const Tensor& y) {
-  const Tensor g = dense(dy), out = dense(y);
-  Tensor dx = core::empty(y.sizes(), y.dtype(), y.device());
-  TANDEM_DISPATCH(y.device(), log_softmax_backward, g, out, dx);
-  return record("log_softmax_backward", dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
+  const Tensor g = around(dy, dim), out = around(y, dim);
+  Around to(y, out);
+  TANDEM_DISPATCH(y.device(), log_softmax_backward, g, out, to.flat);
+  return record("log_softmax_backward", to.y, {dy, y}, {dy, y}, [dim](const Context& ctx, const Tensor& ddx) -> Grads {
     const Tensor dy = ctx.saved(0), p = ctx.saved(1).exp();
-    return {ddx - (ddx * p).sum({1}, true), ctx.needs_grad(1) ? (ddx * p * dy.sum({1}, true)).neg() : Tensor()};
+    return {ddx - (ddx * p).sum({dim}, true), ctx.needs_grad(1) ? (ddx * p * dy.sum({dim}, true)).neg() : Tensor()};
   });
 }
 
 }  // namespace
 
-Tensor softmax(const Tensor& x, int64_t dim) { return along("softmax", x, dim, softmax_rows); }
-Tensor log_softmax(const Tensor& x, int64_t dim) { return along("log_softmax", x, dim, log_softmax_rows); }
+Tensor softmax(const Tensor& x, int64_t dim) {
+  check_real("softmax", x);
+  return softmax_of(widened(x), wrap_dim("softmax", dim, x.dim())).to(x.dtype());
+}
+Tensor log_softmax(const Tensor& x, int64_t dim) {
+  check_real("log_softmax", x);
+  return log_softmax_of(widened(x), wrap_dim("log_softmax", dim, x.dim())).to(x.dtype());
+}
 Tensor Tensor::softmax(int64_t dim) const { return tandem::softmax(*this, dim); }
 Tensor Tensor::log_softmax(int64_t dim) const { return tandem::log_softmax(*this, dim); }
 
@@ -103,10 +114,10 @@ Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor
   TANDEM_DISPATCH(dx.device(), cross_entropy_backward, g, x, target, weights, log_sum, dx);
   return record("cross_entropy_backward", dx, {dloss, x}, {dloss, x, target, weights},
                 [](const Context& ctx, const Tensor& ddx) -> Grads {
-                  const Tensor p = softmax_rows(ctx.saved(1)), weights = ctx.saved(3);
+                  const Tensor p = softmax_of(ctx.saved(1), 1), weights = ctx.saved(3);
                   Tensor ddloss, dx;
                   if (ctx.needs_grad(0)) ddloss = ((ddx * p).sum({1}) - at_targets(ddx, ctx.saved(2))) * weights;
-                  if (ctx.needs_grad(1)) dx = softmax_backward(ddx * (ctx.saved(0) * weights).unsqueeze(1), p);
+                  if (ctx.needs_grad(1)) dx = softmax_backward(ddx * (ctx.saved(0) * weights).unsqueeze(1), p, 1);
                   return {ddloss, dx};
                 });
 }
@@ -172,7 +183,9 @@ Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tenso
   if (x.dim() == 2) return losses_of(x, target);
   const auto turned = [](const Tensor& t) { return t.dim() > 2 ? t.transpose(1, -1) : t; };  // classes last
   const Tensor losses = losses_of(turned(x).reshape({count, classes}), turned(target).reshape({count}));
-  return reduction == Reduction::none ? turned(losses.reshape(turned(target).sizes())) : losses;
+  if (reduction != Reduction::none) return losses;
+  const Tensor y = reshape_result(losses, turned(target).sizes());
+  return y.dim() > 1 ? turned(y).clone() : y;
 }
 }  // namespace
 
@@ -187,6 +200,8 @@ Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight
                "; accepted: 0 to 1");
   if (label_smoothing == 0)
     return of_classes("cross_entropy", "x", x, target, weight, reduction, ignore_index, cross_entropy_rows);
+  check_real("cross_entropy", x);
+  TANDEM_CHECK(x.dim() > 0, "cross_entropy: x is a scalar; accepted: (C,), (N, C) or (N, C, d...)");
   const int64_t dim = x.dim() == 1 ? 0 : 1;
   const Tensor log_prob = log_softmax(x, dim);
   const Tensor loss = of_classes("cross_entropy", "x", log_prob, target, weight, reduction, ignore_index, nll_rows);

@@ -5,6 +5,7 @@
 #include "tandem/autograd/factory.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/reduce.h"
+#include "tandem/autograd/view.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/convolution.h"
 #include "tandem/kernels/matmul.h"
@@ -74,16 +75,19 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
                "; both need at least one dimension");
   TANDEM_CHECK(a.size(-1) == b.size(b.dim() == 1 ? 0 : -2), "matmul: a is ", a.sizes(), " and b is ", b.sizes(),
                "; the last dimension of a must equal the second last of b");
-  if (a.dim() == 1) {
-    const Tensor y = matmul(a.unsqueeze(0), b);
-    return b.dim() == 1 ? y.squeeze(0) : y.squeeze(-2);
+  if (a.dim() == 1 || b.dim() == 1) {  // a row, a column, whose dimension the result does not have
+    Shape out;
+    for (int64_t d = 0; d + 1 < a.dim(); ++d) out.push_back(a.size(d));
+    for (int64_t d = 0; d < b.dim(); ++d)
+      if (a.dim() == 1 && b.dim() > 1 && d != b.dim() - 2) out.push_back(b.size(d));
+    return reshape_result(matmul(a.dim() == 1 ? a.unsqueeze(0) : a, b.dim() == 1 ? b.unsqueeze(1) : b), out);
   }
-  if (b.dim() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
   if (b.dim() == 2) {  // one product of all rows
+    if (a.dim() == 2) return product("mm", a, b);
     Shape out = a.sizes();
+    const int64_t rows = numel_of(a.sizes().slice(0, out.size() - 1));
     out.back() = b.size(1);
-    return a.dim() == 2 ? mm(a, b)
-                        : mm(a.reshape({a.numel() / std::max<int64_t>(a.size(-1), 1), a.size(-1)}), b).reshape(out);
+    return reshape_result(product("mm", a.reshape({rows, a.size(-1)}), b), out);
   }
   const size_t ra = static_cast<size_t>(a.dim()), rb = static_cast<size_t>(b.dim());
   const Shape batch = broadcast_shapes("matmul", a.sizes().slice(0, ra - 2), b.sizes().slice(0, rb - 2));
@@ -94,10 +98,16 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   };
   Shape out = batch;
   out.push_back(a.size(-2)), out.push_back(b.size(-1));
-  return product("matmul", spread(a), spread(b)).reshape(out);
+  return reshape_result(product("matmul", spread(a), spread(b)), out);
 }
 
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, double alpha) {
+  check_operands("addmm", a, b);
+  TANDEM_CHECK(a.dim() == 2 && b.dim() == 2 && a.size(1) == b.size(0), "addmm: a is ", a.sizes(), " and b is ",
+               b.sizes(), "; accepted: (n, k) and (k, m)");
+  const Shape sizes{a.size(0), b.size(1)};
+  TANDEM_CHECK(broadcast_shapes("addmm", bias.sizes(), sizes) == sizes, "addmm: bias is ", bias.sizes(),
+               "; it must broadcast to ", sizes);
   Tensor product = mm(a, b);
   if (alpha != 1) product = product * alpha;
   return product + (beta == 1 ? bias : bias * beta);
@@ -111,7 +121,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     Shape out = x.sizes();
     out.back() = weight.size(0);
     const int64_t rows = numel_of(x.sizes().slice(0, x.sizes().size() - 1));
-    return linear(x.reshape({rows, x.size(-1)}), weight, bias).reshape(out);
+    return reshape_result(linear(x.reshape({rows, x.size(-1)}), weight, bias), out);
   }
   if (is_half(x.dtype()))
     return linear(x.to(kFloat32), weight.to(kFloat32), bias.defined() ? bias.to(kFloat32) : bias).to(x.dtype());
@@ -132,13 +142,15 @@ Tensor Tensor::matmul(const Tensor& other) const { return tandem::matmul(*this, 
 Tensor Tensor::mm(const Tensor& other) const { return tandem::mm(*this, other); }
 Tensor Tensor::bmm(const Tensor& other) const { return tandem::bmm(*this, other); }
 Tensor Tensor::mv(const Tensor& other) const {
-  TANDEM_CHECK(dim() == 2 && other.dim() == 1, "mv: the operands are ", sizes(), " and ", other.sizes(),
-               "; accepted: (n, k) and (k,)");
+  check_operands("mv", *this, other);
+  TANDEM_CHECK(dim() == 2 && other.dim() == 1 && size(1) == other.size(0), "mv: the operands are ", sizes(), " and ",
+               other.sizes(), "; accepted: (n, k) and (k,)");
   return matmul(other);
 }
 Tensor Tensor::dot(const Tensor& other) const {
-  TANDEM_CHECK(dim() == 1 && other.dim() == 1, "dot: the operands are ", sizes(), " and ", other.sizes(),
-               "; accepted: (k,) and (k,)");
+  check_operands("dot", *this, other);
+  TANDEM_CHECK(dim() == 1 && other.dim() == 1 && numel() == other.numel(), "dot: the operands are ", sizes(), " and ",
+               other.sizes(), "; accepted: (k,) and (k,)");
   return matmul(other);
 }
 
@@ -151,7 +163,10 @@ kernels::ConvShape conv_shape(Pair stride, Pair padding, Pair dilation, int64_t 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair stride, Pair padding, Pair dilation,
               int64_t groups) {
   check_operands("conv2d", x, weight);
-  if (x.dim() == 3) return conv2d(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0);
+  if (x.dim() == 3) {
+    const Tensor y = conv2d(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups);
+    return reshape_result(y, y.sizes().slice(1, 3));
+  }
   TANDEM_CHECK(x.dim() == 4 && weight.dim() == 4, "conv2d: x is ", x.sizes(), " and weight is ", weight.sizes(),
                "; accepted: (N, C, H, W) and (O, C / groups, KH, KW)");
   TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0, "conv2d: x is ",

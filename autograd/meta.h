@@ -16,6 +16,9 @@ struct Meta : AutogradRecord {
   // A view: the tensor that owns the history, and the version at which `node` was right.
   Tensor base;
   uint32_t node_version = 0;
+  // A view that was made together with others ("split", "chunk", "unbind"), or is a view of one; else null. What an
+  // in-place change of one of them means for the others has no gradient.
+  const char* part_of = nullptr;
 };
 
 /// The record, or null when the tensor has none.

@@ -22,6 +22,9 @@ const NodePtr& grad_fn(const Tensor& t) {
   Meta* m = find_meta(t);
   if (!m) return none;
   if (m->base.defined() && m->node_version != t._version()) {
+    TANDEM_CHECK(!m->part_of || !m->node, m->part_of, ": a part of ", t.sizes(),
+                 " is used after an in-place change of it, or of the tensor that it was cut from, of ", m->base.sizes(),
+                 "; cut again after the change, or change a clone");
     if (grad_fn(m->base)) {
       auto backward = [geometry = ViewGeometry(m->base, t)](const Context&, const Tensor& dy) -> Grads {
         return {as_strided_backward(dy, geometry)};
@@ -49,6 +52,7 @@ void set_view_of(const Tensor& view, const Tensor& x) {
   Meta* above = find_meta(x);
   Meta& m = meta(view);
   m.base = above && above->base.defined() ? above->base : x;
+  m.part_of = above ? above->part_of : nullptr;
   m.node_version = view._version();
 }
 
@@ -124,6 +128,9 @@ void check_writable(const char* op, const Tensor& x) {
 }
 void check_inplace(const char* op, const Tensor& x) {
   Meta* m = find_meta(x);
+  TANDEM_CHECK(!m || !m->part_of, op, ": x of ", x.sizes(), " is one of the parts that ", m->part_of,
+               "() made of a tensor, which must not be changed in place where gradients are recorded; change that "
+               "tensor, a narrow() or select() of it, or a clone of the part");
   const bool leaf = !grad_fn(x) && m && m->requires_grad;
   TANDEM_CHECK(!leaf, op, ": a leaf of shape ", x.sizes(),
                " that requires a gradient must not be changed in place; use a NoGradGuard");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/autograd/copy.h"
 #include "tandem/autograd/factory.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/reduce.h"
@@ -30,6 +31,10 @@ Shape infer_sizes(const char* op, IntArrayRef held, IntArrayRef wanted) {
   return sizes;
 }
 
+void check_has_dims(const char* op, const Tensor& x) {
+  TANDEM_CHECK_AS(IndexError, x.dim() > 0, op, ": a scalar has no dimension to cut; accepted: one or more dimensions");
+}
+
 Tensor record_reshape(const char* name, const Tensor& y, const Tensor& x) {
   return record_view(name, y, x, [sizes = Shape(x.sizes())](const Context&, const Tensor& dy) -> Grads {
     return {dy.reshape(sizes)};
@@ -37,6 +42,11 @@ Tensor record_reshape(const char* name, const Tensor& y, const Tensor& x) {
 }
 
 }  // namespace
+
+Tensor reshape_result(const Tensor& y, IntArrayRef sizes) {
+  return record("reshape", core::try_view(y, sizes), {y}, {},
+                [from = Shape(y.sizes())](const Context&, const Tensor& dy) -> Grads { return {dy.reshape(from)}; });
+}
 
 bool may_overlap(IntArrayRef sizes, IntArrayRef strides) {
   std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
@@ -61,12 +71,13 @@ Tensor Tensor::view(IntArrayRef wanted) const {
 Tensor Tensor::reshape(IntArrayRef wanted) const {
   const Shape sizes = infer_sizes("reshape", this->sizes(), wanted);
   const Tensor y = core::try_view(*this, sizes);
-  return y.defined() ? record_reshape("reshape", y, *this) : clone().view(sizes);
+  return y.defined() ? record_reshape("reshape", y, *this) : reshape_result(clone(), sizes);
 }
 Tensor Tensor::flatten(int64_t start, int64_t end) const {
   start = wrap_dim("flatten", start, dim()), end = wrap_dim("flatten", end, dim());
   TANDEM_CHECK(start <= end, "flatten: start_dim ", start, " comes after end_dim ", end);
   if (dim() == 0) return reshape({1});
+  if (start == end) return *this;
   Shape sizes;
   int64_t run = 1;
   for (int64_t d = 0; d < dim(); ++d) {
@@ -76,6 +87,7 @@ Tensor Tensor::flatten(int64_t start, int64_t end) const {
   return reshape(sizes);
 }
 Tensor Tensor::unflatten(int64_t d, IntArrayRef parts) const {
+  check_has_dims("unflatten", *this);
   d = wrap_dim("unflatten", d, dim());
   const Shape inner = infer_sizes("unflatten", size(d), parts);
   Shape out;
@@ -93,7 +105,7 @@ Tensor Tensor::transpose(int64_t a, int64_t b) const {
 }
 Tensor Tensor::t() const {
   TANDEM_CHECK(dim() <= 2, "t: expects at most 2 dimensions, got ", sizes());
-  return dim() < 2 ? *this : transpose(0, 1);
+  return dim() < 2 ? record_reshape("t", core::alias(*this), *this) : transpose(0, 1);
 }
 Tensor Tensor::permute(IntArrayRef dims) const {
   Shape inverse(dims.size(), 0);
@@ -211,42 +223,55 @@ Tensor as_strided_backward(const Tensor& dy, const ViewGeometry& g) {
 }
 
 namespace {
-void check_has_dims(const char* op, const Tensor& x) {
-  TANDEM_CHECK_AS(IndexError, x.dim() > 0, op, ": a scalar has no dimension to cut; accepted: one or more dimensions");
+/// Says of each part that it was cut with others: check_inplace refuses to change it while gradients are recorded.
+std::vector<Tensor> mark_parts(const char* op, std::vector<Tensor> parts) {
+  for (const Tensor& part : parts)
+    if (autograd::Meta* m = autograd::find_meta(part)) m->part_of = op;
+  return parts;
+}
+std::vector<Tensor> cut(const char* op, const Tensor& x, IntArrayRef sizes, int64_t d) {
+  std::vector<Tensor> parts;
+  int64_t at = 0;
+  for (const int64_t size : sizes) parts.push_back(x.narrow(d, at, size)), at += size;
+  return mark_parts(op, std::move(parts));
+}
+/// Sizes of parts of `part` each, the last of what is left; a dimension of size 0 has one part.
+std::vector<int64_t> even_parts(int64_t size, int64_t part) {
+  std::vector<int64_t> sizes;
+  for (int64_t at = 0; at < size || sizes.empty(); at += part) sizes.push_back(std::min(part, size - at));
+  return sizes;
 }
 }  // namespace
 std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {
   check_has_dims("split", *this);
   d = wrap_dim("split", d, dim());
   int64_t total = 0;
-  for (const int64_t p : parts) total += p;
-  TANDEM_CHECK(total == size(d), "split: sizes ", parts, " add up to ", total, ", dimension ", d, " of ", sizes(),
-               " has ", size(d));
-  std::vector<Tensor> out;
-  int64_t at = 0;
-  for (const int64_t p : parts) out.push_back(narrow(d, at, p)), at += p;
-  return out;
+  bool negative = false;
+  for (const int64_t p : parts) total += p, negative |= p < 0;
+  TANDEM_CHECK(total == size(d) && !negative, "split: sizes ", parts, " add up to ", total, ", dimension ", d, " of ",
+               sizes(), " has ", size(d), "; accepted: sizes of 0 or more that add up to that");
+  return cut("split", *this, parts, d);
 }
 std::vector<Tensor> Tensor::split(int64_t part, int64_t d) const {
   check_has_dims("split", *this);
   d = wrap_dim("split", d, dim());
-  TANDEM_CHECK(part > 0, "split: split_size is ", part, "; it must be positive");
-  std::vector<Tensor> out;
-  part = std::min(part, std::max<int64_t>(size(d), 1));
-  for (int64_t at = 0; at < size(d) || out.empty(); at += part)
-    out.push_back(narrow(d, at, std::min(part, size(d) - at)));
-  return out;
+  TANDEM_CHECK(part > 0 || (part == 0 && size(d) == 0), "split: split_size is ", part, " for dimension ", d, " of ",
+               sizes(), "; it must be positive");
+  return cut("split", *this, even_parts(size(d), std::max<int64_t>(std::min(part, size(d)), 1)), d);
 }
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t d) const {
   check_has_dims("chunk", *this);
+  d = wrap_dim("chunk", d, dim());
   TANDEM_CHECK(chunks > 0, "chunk: chunks is ", chunks, "; it must be positive");
-  return split(std::max<int64_t>(size(d) / chunks + (size(d) % chunks != 0), 1), d);
+  if (size(d) == 0) return cut("chunk", *this, std::vector<int64_t>(static_cast<size_t>(chunks), 0), d);
+  return cut("chunk", *this, even_parts(size(d), size(d) / chunks + (size(d) % chunks != 0)), d);
 }
 std::vector<Tensor> Tensor::unbind(int64_t d) const {
   check_has_dims("unbind", *this);
+  d = wrap_dim("unbind", d, dim());
   std::vector<Tensor> out;
   for (int64_t i = 0; i < size(d); ++i) out.push_back(select(d, i));
-  return out;
+  return mark_parts("unbind", std::move(out));
 }
 
 Tensor Tensor::repeat(IntArrayRef repeats) const {
@@ -254,17 +279,40 @@ Tensor Tensor::repeat(IntArrayRef repeats) const {
     TANDEM_CHECK(n >= 0, "repeat: ", repeats, " holds a negative number; accepted: 0 or more of each dimension");
   TANDEM_CHECK(static_cast<int64_t>(repeats.size()) >= dim(), "repeat: ", repeats, " names fewer dimensions than ",
                sizes(), " has");
-  TANDEM_CHECK(repeats.size() * 2 <= kMaxDims, "repeat: at most ", kMaxDims / 2, " dimensions, got ", repeats);
-  // (a, b) repeated (r, s) is (1, a, 1, b) expanded to (r, a, s, b).
-  Shape from, to, out;
-  for (size_t d = 0; d < repeats.size(); ++d) {
-    const int64_t missing = static_cast<int64_t>(repeats.size()) - dim();
-    const int64_t had = static_cast<int64_t>(d) < missing ? 1 : size(static_cast<int64_t>(d) - missing);
-    from.push_back(1), from.push_back(had);
-    to.push_back(repeats[d]), to.push_back(had);
-    out.push_back(repeats[d] * had);
+  Shape had(repeats.size(), 1), out = had;
+  for (size_t d = 0, missing = had.size() - sizes().size(); d < had.size(); ++d) {
+    if (d >= missing) had[d] = sizes()[d - missing];
+    out[d] = repeats[d] * had[d];
   }
-  return reshape(from).expand(to).reshape(out);
+  // (a, b) repeated (r, s) is (1, a, 1, b) expanded to (r, a, s, b). Dimensions that are not repeated lie in one run
+  // with those before them, which leaves room for three repeated ones; more are repeated in two steps, the last first.
+  std::vector<int64_t> from, to;
+  size_t repeated = 0, half = 0;
+  for (size_t d = 0; d < had.size(); ++d) {
+    if (repeats[d] != 1) {
+      from.push_back(1), to.push_back(repeats[d]);
+      if (++repeated == 3) half = d;
+    } else if (!from.empty()) {
+      from.back() *= had[d], to.back() *= had[d];
+      continue;
+    }
+    from.push_back(had[d]), to.push_back(had[d]);
+  }
+  if (from.size() > kMaxDims) {
+    Shape first(repeats), last(repeats);
+    for (size_t d = 0; d < had.size(); ++d) (d < half ? last : first)[d] = 1;
+    return repeat(last).repeat(first);
+  }
+  const Shape wide(to), thin(from);
+  Tensor y = core::empty(out, dtype(), device());
+  {
+    const NoGradGuard guard;
+    copy_elements(core::expand(reshape(thin), wide), core::try_view(y, wide));
+  }
+  return record("repeat", y, {*this}, {},
+                [wide, thin, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                  return {sum_to_size(dy.reshape(wide), thin).reshape(sizes)};
+                });
 }
 
 }  // namespace tandem

@@ -21,6 +21,8 @@ inline std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim = 
 inline std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim = 0) { return x.split(size, dim); }
 inline std::vector<Tensor> unbind(const Tensor& x, int64_t dim = 0) { return x.unbind(dim); }
 
+/// The contiguous result of an op that nobody else holds, in another shape: the op's own result, and no view of it.
+Tensor reshape_result(const Tensor& y, IntArrayRef sizes);
 /// Whether two index tuples of this geometry may name one element.
 bool may_overlap(IntArrayRef sizes, IntArrayRef strides);
 /// Where the elements of a view lie among those of its base.

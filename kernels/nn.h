@@ -22,7 +22,7 @@ struct SgdStep {
 }  // namespace tandem::kernels
 
 #define TANDEM_NN_KERNELS                                                                                             \
-  /* along the last dimension of (rows, n) */                                                                         \
+  /* along dimension 1 of (rows, n) or (outer, n, inner) */                                                           \
   void softmax(const Tensor& x, Tensor& y);                                                                           \
   void log_softmax(const Tensor& x, Tensor& y);                                                                       \
   void softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx);                                               \
@@ -64,16 +64,16 @@ struct SgdStep {
   /* windows from floor(i H / OH) to ceil((i + 1) H / OH) */                                                          \
   void adaptive_avg_pool2d(const Tensor& x, Tensor& y);                                                               \
   void adaptive_avg_pool2d_backward(const Tensor& dy, Tensor& dx);                                                    \
-  /* any dtype: y (outer, m, inner) = x (outer, n, inner) at index (m); indices are checked */                        \
-  void index_select(const Tensor& x, const Tensor& index, Tensor& y);                                                 \
+  /* any dtype: y (outer, m, inner) = x (outer, n, inner) at index (m); indices are checked, and an error names op */ \
+  void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& y);                                 \
   /* y (outer, n, inner)[index[i]] += x (outer, m, inner)[i], in order of i */                                        \
   void index_add(const Tensor& x, const Tensor& index, Tensor& y);                                                    \
   /* y (outer, n, inner)[index[i]] = x (outer, m, inner)[i], in order of i */                                         \
-  void index_copy(const Tensor& x, const Tensor& index, Tensor& y);                                                   \
+  void index_copy(const char* op, const Tensor& x, const Tensor& index, Tensor& y);                                   \
   /* along the middle dimension, index of y's shape: y = x[.., index, ..] */                                          \
   void gather(const Tensor& x, const Tensor& index, Tensor& y);                                                       \
   /* y[.., index, ..] = or += source; index and source have one shape */                                              \
-  void scatter(const Tensor& index, const Tensor& source, bool add, Tensor& y);                                       \
+  void scatter(const char* op, const Tensor& index, const Tensor& source, bool add, Tensor& y);                       \
   /* places (hits, rank) int64, made here: where mask (contiguous, bool) is true, in its order */                     \
   void nonzero(const Tensor& mask, Tensor& places);                                                                   \
   /* one fused pass over all parameters; steps[i] counts from 1 */                                                    \

@@ -45,7 +45,7 @@ template <class Visitor> bool visit_bytes(int64_t bytes, Visitor&& visitor) {
 
 }  // namespace
 
-void index_select(const Tensor& x, const Tensor& index, Tensor& y) {
+void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& y) {
   const int64_t outer = x.size(0), n = x.size(1), count = index.numel(), row = x.size(2) * x.itemsize();
   const int64_t* const at = index.data<int64_t>();
   const char* const from = static_cast<const char*>(x.raw_data());
@@ -56,7 +56,7 @@ void index_select(const Tensor& x, const Tensor& index, Tensor& y) {
       int64_t o = begin / count, k = begin % count;
       for (int64_t i = begin; i < end; ++i) {
         if (outside(at[k], n)) [[unlikely]]
-          throw_index("index_select", k, at[k], n);
+          throw_index(op, k, at[k], n);
         copy(to + i * row, from + (o * n + at[k]) * row);
         if (++k == count) k = 0, ++o;
       }
@@ -93,11 +93,11 @@ void index_add(const Tensor& x, const Tensor& index, Tensor& y) {
     });
   });
 }
-void index_copy(const Tensor& x, const Tensor& index, Tensor& y) {
+void index_copy(const char* op, const Tensor& x, const Tensor& index, Tensor& y) {
   const int64_t size = y.itemsize();
   char* const to = static_cast<char*>(y.raw_data());
   const char* const from = static_cast<const char*>(x.raw_data());
-  put_rows("index_copy", index, y, [=](int64_t a, int64_t b, int64_t width) {
+  put_rows(op, index, y, [=](int64_t a, int64_t b, int64_t width) {
     std::memcpy(to + a * size, from + b * size, static_cast<size_t>(width * size));
   });
 }
@@ -127,14 +127,15 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
 
 namespace {
 /// Cut by columns, so that what meets follows the order of the source.
-template <class T, class Join> void scatter_columns(const Tensor& index, const Tensor& source, Tensor& y, Join join) {
+template <class T, class Join>
+void scatter_columns(const char* op, const Tensor& index, const Tensor& source, Tensor& y, Join join) {
   const int64_t n = y.size(1), inner = y.size(2), m = index.size(1), columns = y.size(0) * inner;
   const int64_t* const index_data = index.data<int64_t>();
   // A run of the source, `place` on, into y from `to` on: all into one column, or into columns side by side.
   const auto put = [&](int64_t place, int64_t count, T* to) {
     const T* const from = static_cast<const T*>(source.raw_data()) + place;
     const int64_t* const at = index_data + place;
-    check_run("scatter", at, place, count, n);
+    check_run(op, at, place, count, n);
     if (inner == 1)
       for (int64_t i = 0; i < count; ++i) join(to[at[i]], from[i]);
     else
@@ -155,13 +156,14 @@ template <class T, class Join> void scatter_columns(const Tensor& index, const T
 }
 }  // namespace
 
-void scatter(const Tensor& index, const Tensor& source, bool accumulate, Tensor& y) {
+void scatter(const char* op, const Tensor& index, const Tensor& source, bool accumulate, Tensor& y) {
   if (accumulate)
-    visit_dtype(y.dtype(),
-                [&]<class T>() { scatter_columns<T>(index, source, y, [](T& to, T from) { to = add(to, from); }); });
+    visit_dtype(y.dtype(), [&]<class T>() {
+      scatter_columns<T>(op, index, source, y, [](T& to, T from) { to = add(to, from); });
+    });
   else
     visit_bytes(y.itemsize(),
-                [&]<class T>() { scatter_columns<T>(index, source, y, [](T& to, T from) { to = from; }); });
+                [&]<class T>() { scatter_columns<T>(op, index, source, y, [](T& to, T from) { to = from; }); });
 }
 
 namespace {

@@ -45,19 +45,22 @@ TANDEM_DECLARE_LOOP(softmax)
 TANDEM_DECLARE_LOOP(log_softmax)
 TANDEM_DECLARE_LOOP(softmax_backward)
 TANDEM_DECLARE_LOOP(log_softmax_backward)
-void softmax(const Tensor& x, Tensor& y) {
-  run(plan("softmax", loops::softmax, x.dtype(), {y, x}, {integer(x.size(1))}, x.size(0), x.size(1) * 8));
+namespace {
+Loop plan_softmax(const char* name, const LoopRows& rows, TensorRefs operands, int64_t cost) {
+  const Tensor& y = *operands.begin();
+  const int64_t n = y.size(1), inner = y.dim() == 3 ? y.size(2) : 1;
+  Loop loop = plan(name, rows, y.dtype(), operands, {integer(n), integer(inner)}, y.size(0) * inner, n * cost);
+  if (inner > 1) loop.grain = std::max<int64_t>(loop.grain, 64);  // columns are worked on side by side
+  return loop;
 }
-void log_softmax(const Tensor& x, Tensor& y) {
-  run(plan("log_softmax", loops::log_softmax, x.dtype(), {y, x}, {integer(x.size(1))}, x.size(0), x.size(1) * 8));
-}
+}  // namespace
+void softmax(const Tensor& x, Tensor& y) { run(plan_softmax("softmax", loops::softmax, {y, x}, 8)); }
+void log_softmax(const Tensor& x, Tensor& y) { run(plan_softmax("log_softmax", loops::log_softmax, {y, x}, 8)); }
 void softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {
-  run(plan("softmax_backward", loops::softmax_backward, y.dtype(), {dx, dy, y}, {integer(y.size(1))}, y.size(0),
-           y.size(1) * 2));
+  run(plan_softmax("softmax_backward", loops::softmax_backward, {dx, dy, y}, 2));
 }
 void log_softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {
-  run(plan("log_softmax_backward", loops::log_softmax_backward, y.dtype(), {dx, dy, y}, {integer(y.size(1))}, y.size(0),
-           y.size(1) * 8));
+  run(plan_softmax("log_softmax_backward", loops::log_softmax_backward, {dx, dy, y}, 8));
 }
 
 TANDEM_DECLARE_LOOP(nll)

@@ -203,12 +203,12 @@ void put_over(const Places& places, const Tensor& x, Tensor& y, int64_t m) {
 
 }  // namespace
 
-void index_select(const Tensor& x, const Tensor& index, Tensor& y) {
+void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& y) {
   if (y.numel() == 0) return;
   const auto bytes = static_cast<uintptr_t>(x.size(2) * x.itemsize());
   const int64_t word =
       common_word({bytes, reinterpret_cast<uintptr_t>(x.raw_data()), reinterpret_cast<uintptr_t>(y.raw_data())});
-  take({index.data<int64_t>(), false, {"index_select", y.device()}}, x, y,
+  take({index.data<int64_t>(), false, {op, y.device()}}, x, y,
        {x.size(0), x.size(1), index.numel(), static_cast<int64_t>(bytes) / word}, word);
 }
 void gather(const Tensor& x, const Tensor& index, Tensor& y) {
@@ -219,11 +219,11 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
 void index_add(const Tensor& x, const Tensor& index, Tensor& y) {
   put_added({index.data<int64_t>(), false, {"index_add", y.device()}}, x, y, index.numel());
 }
-void index_copy(const Tensor& x, const Tensor& index, Tensor& y) {
-  put_over({index.data<int64_t>(), false, {"index_copy", y.device()}}, x, y, index.numel());
+void index_copy(const char* op, const Tensor& x, const Tensor& index, Tensor& y) {
+  put_over({index.data<int64_t>(), false, {op, y.device()}}, x, y, index.numel());
 }
-void scatter(const Tensor& index, const Tensor& source, bool add, Tensor& y) {
-  const Places places{index.data<int64_t>(), true, {"scatter", y.device()}};
+void scatter(const char* op, const Tensor& index, const Tensor& source, bool add, Tensor& y) {
+  const Places places{index.data<int64_t>(), true, {op, y.device()}};
   if (add)
     put_added(places, source, y, index.size(1));
   else

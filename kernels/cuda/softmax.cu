@@ -120,6 +120,63 @@ __global__ void softmax_backward_long(const T* __restrict__ dy, const T* __restr
   });
 }
 
+// ---- along n of (outer, n, inner): 32 columns beside each other to a block, eight threads to a column
+
+constexpr int kColumns = 32, kThreadsEach = 8;
+
+struct ColumnShape {
+  int64_t n, inner, count;
+  __device__ int64_t column() const { return int64_t(blockIdx.x) * kColumns + threadIdx.x; }
+  /// Of this thread's column, the place of its first element.
+  __device__ int64_t start() const { return quotient(column(), inner) * n * inner + rest(column(), inner); }
+};
+/// What the eight threads of a column have, joined in their order.
+template <class Op> __device__ typename Op::State column_reduce(Op, const typename Op::State& mine) {
+  TANDEM_SHARED(typename Op::State, parts, [kThreadsEach][kColumns]);
+  parts[threadIdx.y][threadIdx.x] = mine;
+  __syncthreads();
+  typename Op::State total = parts[0][threadIdx.x];
+  for (int k = 1; k < kThreadsEach; ++k) total = Op::join(total, parts[k][threadIdx.x]);
+  return total;
+}
+template <class T>
+__global__ void __launch_bounds__(kColumns* kThreadsEach)
+    softmax_columns(const T* __restrict__ x, T* __restrict__ y, ColumnShape shape, bool log) {
+  const bool inside = shape.column() < shape.count;
+  const int64_t start = inside ? shape.start() : 0, n = inside ? shape.n : 0;
+  typename Online<T>::State state = Online<T>::start();
+  for (int64_t i = threadIdx.y; i < n; i += kThreadsEach)
+    Online<T>::take(state, Pack<T, 1>{{x[start + i * shape.inner]}});
+  state = column_reduce(Online<T>(), state);
+  const T log_norm = state.peak + math::log(state.sum), scale = T(1) / state.sum;
+  for (int64_t i = threadIdx.y; i < n; i += kThreadsEach) {
+    const T v = x[start + i * shape.inner];
+    y[start + i * shape.inner] = log ? v - log_norm : math::exp(v - state.peak) * scale;
+  }
+}
+template <class T>
+__global__ void __launch_bounds__(kColumns* kThreadsEach)
+    softmax_backward_columns(const T* __restrict__ dy, const T* __restrict__ y, T* __restrict__ dx, ColumnShape shape,
+                             bool log) {
+  const bool inside = shape.column() < shape.count;
+  const int64_t start = inside ? shape.start() : 0, n = inside ? shape.n : 0;
+  T sum = T(0);
+  for (int64_t i = threadIdx.y; i < n; i += kThreadsEach) {
+    const int64_t at = start + i * shape.inner;
+    sum += log ? dy[at] : dy[at] * y[at];
+  }
+  sum = column_reduce(Adding<T>(), sum);
+  for (int64_t i = threadIdx.y; i < n; i += kThreadsEach) {
+    const int64_t at = start + i * shape.inner;
+    dx[at] = log ? dy[at] - math::exp(y[at]) * sum : y[at] * (dy[at] - sum);
+  }
+}
+/// Launches for x (outer, n, inner): f(grid and block, shape).
+template <class F> void by_columns(const Tensor& x, F f) {
+  const ColumnShape shape{x.size(1), x.size(2), x.size(0) * x.size(2)};
+  f(LaunchShape{checked_grid(ceil_div(shape.count, kColumns)), dim3(kColumns, kThreadsEach)}, shape);
+}
+
 /// The loss of each row, once ln sum e^x of it is known.
 template <class T> struct CrossEntropy {
   const T* x;
@@ -205,6 +262,10 @@ void softmax_rows(const char* name, const Tensor& x, bool log, Tensor& y) {
   visit_real(name, x.dtype(), [&]<class T>() {
     const T* const from = x.data<T>();
     T* const to = y.data<T>();
+    if (x.dim() == 3 && x.size(2) > 1)
+      return by_columns(x, [&](const LaunchShape& launched, const ColumnShape& shape) {
+        launch(name, softmax_columns<T>, launched, x.device(), from, to, shape, log);
+      });
     if (can_hold<T>(n, 1024))
       return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
         launch(name, softmax_held<T, K>, shape, x.device(), from, to, row_shape<T>(rows, n, {from, to}), log);
@@ -222,6 +283,10 @@ void softmax_backward_rows(const char* name, const Tensor& dy, const Tensor& y, 
   visit_real(name, y.dtype(), [&]<class T>() {
     const T *const slope = dy.data<T>(), *const out = y.data<T>();
     T* const to = dx.data<T>();
+    if (y.dim() == 3 && y.size(2) > 1)
+      return by_columns(y, [&](const LaunchShape& launched, const ColumnShape& shape) {
+        launch(name, softmax_backward_columns<T>, launched, y.device(), slope, out, to, shape, log);
+      });
     if (can_hold<T>(n, 1024))
       return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
         launch(name, softmax_backward_held<T, K>, shape, y.device(), slope, out, to,

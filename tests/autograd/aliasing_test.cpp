@@ -110,3 +110,49 @@ TEST_CASE("a custom function that returns its argument leaves the argument as it
   y.sum().backward();
   check_equal(w.grad(), full({2}, 2.0));
 }
+
+TEST_CASE("a view is a tensor of its own, with hooks and a flag of its own", "[aliasing]") {
+  const Tensor x = ones({3}), scalar = ones({});
+  for (const Tensor& view : {x.t(), x.index({indexing::Ellipsis}), x.index({}), x.view({3})}) {
+    CHECK_FALSE(view.is_same(x));
+    CHECK(view.storage() == x.storage());
+  }
+  CHECK(scalar.t().storage() == scalar.storage());
+  x.t().requires_grad_();
+  x.index({indexing::Ellipsis}).requires_grad_();
+  CHECK_FALSE(x.requires_grad());
+  const Tensor y = ones({3}).requires_grad_() * 2;
+  y.t().register_hook([](const Tensor&) { FAIL("a hook of a view that nobody uses"); });
+  y.index({indexing::Ellipsis}).register_hook([](const Tensor&) { FAIL("a hook of a view that nobody uses"); });
+  y.sum().backward();
+}
+
+TEST_CASE("what has nothing to flatten is given back", "[aliasing]") {
+  const Tensor x = ones({3}), m = ones({2, 3});
+  CHECK(x.flatten().is_same(x));
+  CHECK(m.flatten(1).is_same(m));
+  CHECK_FALSE(m.flatten().is_same(m));
+  CHECK(ones({}).flatten().sizes() == Shape{1});
+}
+
+TEST_CASE("an index of one place is a view, so that it can be written through", "[aliasing]") {
+  Tensor x = counting(6).view({2, 3});
+  x.index({tensor(1), tensor(-1).to(kInt32)}).fill_(10);
+  CHECK(x[1][2].item<double>() == 10);
+  x.index({tensor({1})}).fill_(0);  // a tensor of one place points: a copy
+  CHECK(x[1][2].item<double>() == 10);
+  x.index({tensor(true), 1}).fill_(0);  // a mask: a copy
+  CHECK(x[1][2].item<double>() == 10);
+  CHECK_THROWS_AS(x.index({tensor(2)}), IndexError);
+}
+
+TEST_CASE("repeat gives a copy, whatever it repeats", "[aliasing]") {
+  for (const std::vector<int64_t>& repeats : {std::vector<int64_t>{1}, {1, 1}, {3}}) {
+    const Tensor x = ones({1}).requires_grad_(), y = x.repeat(repeats);
+    CHECK(y.storage() != x.storage());
+    CHECK(y.is_contiguous());
+    const NoGradGuard guard;
+    y.view({-1})[0].fill_(5);
+    CHECK(x.item<float>() == 1);
+  }
+}

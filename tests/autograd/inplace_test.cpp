@@ -153,7 +153,7 @@ TEST_CASE("masks, clamps, fills and constants in place", "[autograd][inplace]") 
 TEST_CASE("a leaf that requires a gradient, and a view of one, cannot be changed in place", "[autograd][inplace]") {
   Tensor x = ones({2, 3}).requires_grad_();
   CHECK_THROWS_WITH(x.add_(1), Contains("add_") && Contains("leaf") && Contains("(2, 3)") && Contains("NoGradGuard"));
-  CHECK_THROWS_WITH(x[0].zero_(), Contains("fill_") && Contains("view of a leaf"));
+  CHECK_THROWS_WITH(x[0].zero_(), Contains("zero_") && Contains("view of a leaf"));
   CHECK(x.equal(ones({2, 3})));
   {
     const NoGradGuard guard;
@@ -211,4 +211,29 @@ TEST_CASE("a saved tensor that was changed since is an error with op, shape and 
   h.zero_();
   y.sum().backward();
 #undef MESSAGE
+}
+
+TEST_CASE("parts that were cut together are not changed in place where gradients are recorded", "[inplace]") {
+  const auto parts_of = [](const Tensor& x, int how) {
+    return how == 0 ? x.split(2) : how == 1 ? x.chunk(2) : how == 2 ? x.unbind() : x.split({1, 3});
+  };
+  const char* const names[] = {"split", "chunk", "unbind", "split"};
+  for (int how = 0; how < 4; ++how) {
+    const Tensor leaf = ones({4}).requires_grad_();
+    Tensor y = leaf * 1;
+    std::vector<Tensor> parts = parts_of(y, how);
+    const std::string refused = std::string("is one of the parts that ") + names[how];
+    CHECK_THROWS_WITH(parts[0].add_(1), Contains("add_") && Contains(refused));
+    CHECK_THROWS_WITH(parts[0].view({-1}).add_(1), Contains(refused));  // nor is a view of one
+    CHECK_THROWS_WITH(parts_of(leaf, how)[0].add_(1), Contains(refused));
+    const Tensor plain = ones({4});
+    parts_of(plain, how)[0].add_(1);  // without gradients they are
+    CHECK(plain[0].item<float>() == 2);
+    CHECK_THROWS_WITH(parts_of(plain, how)[0].add_(leaf[0]), Contains(refused));
+    y.add_(1);  // the parts have no history that fits
+    CHECK_THROWS_WITH(parts[0].sum(), Contains(names[how]) && Contains("cut again"));
+    parts = parts_of(y, how);
+    parts[0].sum().backward();
+    CHECK(leaf.grad()[0].item<float>() == 1);
+  }
 }

@@ -38,8 +38,8 @@ TEST_CASE("index_select and gather on CUDA take what the CPU's take", "[cuda][in
       const Tensor x = few_values({c.outer, c.n, c.inner}, dtype), index = places({c.m}, c.n, 1),
                    each = places({c.outer, c.m, c.inner}, c.n, 2);
       Tensor want = core::empty(each.sizes(), dtype, kCPU), got = core::empty(each.sizes(), dtype, kGpu);
-      kernels::cpu::index_select(x, index, want);
-      kernels::cuda::index_select(x.to(kGpu), index.to(kGpu), got);
+      kernels::cpu::index_select("index_select", x, index, want);
+      kernels::cuda::index_select("index_select", x.to(kGpu), index.to(kGpu), got);
       CHECK(differing(got, want) == 0);
       kernels::cpu::gather(x, each, want);
       kernels::cuda::gather(x.to(kGpu), each.to(kGpu), got);
@@ -67,11 +67,11 @@ TEST_CASE("index_add, index_copy and scatter on CUDA put in the order of the ind
       };
       check([&](Tensor& to) { kernels::cpu::index_add(x, index, to); },
             [&](Tensor& to) { kernels::cuda::index_add(x_gpu, index_gpu, to); });
-      check([&](Tensor& to) { kernels::cpu::index_copy(x, index, to); },
-            [&](Tensor& to) { kernels::cuda::index_copy(x_gpu, index_gpu, to); });
+      check([&](Tensor& to) { kernels::cpu::index_copy("index_copy", x, index, to); },
+            [&](Tensor& to) { kernels::cuda::index_copy("index_copy", x_gpu, index_gpu, to); });
       for (const bool add : {false, true})
-        check([&](Tensor& to) { kernels::cpu::scatter(each, x, add, to); },
-              [&](Tensor& to) { kernels::cuda::scatter(each_gpu, x_gpu, add, to); });
+        check([&](Tensor& to) { kernels::cpu::scatter("scatter", each, x, add, to); },
+              [&](Tensor& to) { kernels::cuda::scatter("scatter", each_gpu, x_gpu, add, to); });
     }
 }
 
@@ -102,18 +102,18 @@ TEST_CASE("an index out of range on CUDA is thrown at the next synchronization, 
                         Contains(op + ": index ") && Contains(" is " + std::to_string(bad) + "; accepted: 0 to 9"));
       CHECK_NOTHROW(cuda::synchronize(kGpu));
     };
-    kernels::cuda::index_select(x, at, y);
+    kernels::cuda::index_select("index_select", x, at, y);
     throws("index_select");
     kernels::cuda::index_add(rows, at, into);
     throws("index_add");
-    kernels::cuda::index_copy(rows, at, into);
+    kernels::cuda::index_copy("index_copy", rows, at, into);
     throws("index_copy");
     Tensor each = places({1, 40, 3}, 10, 3);
     each.data<int64_t>()[50] = bad;
     kernels::cuda::gather(x, each.to(kGpu), y);
     throws("gather");
     for (const bool add : {false, true}) {
-      kernels::cuda::scatter(each.to(kGpu), rows, add, into);
+      kernels::cuda::scatter("scatter", each.to(kGpu), rows, add, into);
       throws("scatter");
     }
   }
@@ -125,9 +125,9 @@ TEST_CASE("x[i, j] on CUDA finds a position that is outside its own dimension al
   CHECK(differing(x.index({i, tensor({-1, 1}).to(kGpu)}), x.to(kCPU).index({i.to(kCPU), tensor({3, 1})})) == 0);
   for (const int64_t bad : {4, -5}) {
     const Tensor y = x.index({i, tensor({int64_t{0}, bad}).to(kGpu)});
-    CHECK_THROWS_WITH(cuda::synchronize(kGpu), Contains("index_select: index 1 is "));
+    CHECK_THROWS_WITH(cuda::synchronize(kGpu), Contains("index: index 1 is "));
   }
   CHECK(differing(one_hot(i, 3), one_hot(i.to(kCPU), 3)) == 0);
   const Tensor y = one_hot(i, 2);
-  CHECK_THROWS_WITH(cuda::synchronize(kGpu), Contains("scatter: index 1 is 2; accepted: 0 to 1"));
+  CHECK_THROWS_WITH(cuda::synchronize(kGpu), Contains("one_hot: index 1 is 2; accepted: 0 to 1"));
 }

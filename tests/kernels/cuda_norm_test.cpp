@@ -17,6 +17,8 @@ Tensor room(IntArrayRef sizes, DType dtype, Device device) { return core::empty(
 const std::vector<std::vector<int64_t>> kRows = {{3, 1},     {33, 10}, {5, 31},   {3, 128},  {4, 129},
                                                  {2, 500},   {3, 513}, {1, 1000}, {1, 4099}, {1, 8192},
                                                  {1, 16500}, {0, 7},   {4, 0}};
+/// Along the middle: fewer columns than a block has, several groups of them, fewer and more elements than lanes.
+const std::vector<std::vector<int64_t>> kColumns = {{2, 5, 3}, {3, 1, 33}, {1, 40, 70}, {5, 17, 2}, {2, 0, 3}};
 
 using Forward = void (*)(const Tensor&, Tensor&);
 using Backward = void (*)(const Tensor&, const Tensor&, Tensor&);
@@ -32,8 +34,10 @@ TEST_CASE("softmax and log-softmax on CUDA give what the CPU's give", "[cuda][no
       {kernels::cuda::softmax, kernels::cpu::softmax, kernels::cuda::softmax_backward, kernels::cpu::softmax_backward},
       {kernels::cuda::log_softmax, kernels::cpu::log_softmax, kernels::cuda::log_softmax_backward,
        kernels::cpu::log_softmax_backward}};
+  std::vector<std::vector<int64_t>> shapes = kRows;
+  shapes.insert(shapes.end(), kColumns.begin(), kColumns.end());
   for (const auto& [cuda_op, cpu_op, cuda_backward, cpu_backward] : ops)
-    for (const std::vector<int64_t>& sizes : kRows)
+    for (const std::vector<int64_t>& sizes : shapes)
       for (const DType dtype : {kFloat32, kFloat64}) {
         CAPTURE(sizes, dtype);
         const Tensor x = reals(sizes, dtype, 1, 9.0), dy = reals(sizes, dtype, 2);

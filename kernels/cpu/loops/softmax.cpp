@@ -1,4 +1,5 @@
-// Rows of softmax, log-softmax and the negative log likelihood. Scalar 0 is the row length n; a unit is one row.
+// Softmax and log-softmax along n of (outer, n, inner), and the negative log likelihood. Scalars: n, inner; a unit is
+// one row or column.
 #include "tandem/kernels/cpu/loops/real.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -16,7 +17,7 @@ template <class T> T row_max(const T* x, int64_t n) {
   return best;
 }
 
-template <class T> void softmax_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void softmax_rows(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const y = data<T>(loop, 0) + r * n;
@@ -28,7 +29,7 @@ template <class T> void softmax_body(const Loop& loop, int64_t begin, int64_t en
     for (int64_t i = 0; i < n; ++i) y[i] *= scale;
   }
 }
-template <class T> void log_softmax_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void log_softmax_rows(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const y = data<T>(loop, 0) + r * n;
@@ -40,7 +41,7 @@ template <class T> void log_softmax_body(const Loop& loop, int64_t begin, int64_
   }
 }
 /// dx = y (dy - sum dy y)
-template <class T> void softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void softmax_backward_rows(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const dx = data<T>(loop, 0) + r * n;
@@ -51,7 +52,7 @@ template <class T> void softmax_backward_body(const Loop& loop, int64_t begin, i
   }
 }
 /// dx = dy - e^y sum dy
-template <class T> void log_softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void log_softmax_backward_rows(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const dx = data<T>(loop, 0) + r * n;
@@ -60,6 +61,78 @@ template <class T> void log_softmax_backward_body(const Loop& loop, int64_t begi
     TANDEM_IVDEP
     for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] - math::exp(y[i]) * total;
   }
+}
+template <class T> void column_max(const T* x, int64_t n, int64_t inner, int64_t width, T* peak) {
+  for (int64_t c = 0; c < width; ++c) peak[c] = -T(__builtin_inf());
+  for (int64_t i = 0; i < n; ++i, x += inner)
+    for (int64_t c = 0; c < width; ++c) peak[c] = x[c] > peak[c] ? x[c] : peak[c];
+}
+template <class T> void softmax_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
+  if (inner == 1) return softmax_rows<T>(loop, begin, end);
+  for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
+    T* const y = data<T>(loop, 0) + first;
+    const T* const x = data<const T>(loop, 1) + first;
+    T peak[kColumns], scale[kColumns];
+    column_max(x, n, inner, width, peak);
+    for (int64_t i = 0; i < n; ++i) {
+      TANDEM_IVDEP
+      for (int64_t c = 0; c < width; ++c) y[i * inner + c] = math::exp(x[i * inner + c] - peak[c]);
+    }
+    column_sums<T>(
+        n, width, [&](int64_t i, int64_t c) { return y[i * inner + c]; }, scale);
+    for (int64_t c = 0; c < width; ++c) scale[c] = T(1) / scale[c];
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t c = 0; c < width; ++c) y[i * inner + c] *= scale[c];
+  });
+}
+template <class T> void log_softmax_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
+  if (inner == 1) return log_softmax_rows<T>(loop, begin, end);
+  for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
+    T* const y = data<T>(loop, 0) + first;
+    const T* const x = data<const T>(loop, 1) + first;
+    T peak[kColumns], log_norm[kColumns];
+    column_max(x, n, inner, width, peak);
+    column_sums<T>(
+        n, width, [&](int64_t i, int64_t c) { return math::exp(x[i * inner + c] - peak[c]); }, log_norm);
+    for (int64_t c = 0; c < width; ++c) log_norm[c] = peak[c] + math::log(log_norm[c]);
+    for (int64_t i = 0; i < n; ++i) {
+      TANDEM_IVDEP
+      for (int64_t c = 0; c < width; ++c) y[i * inner + c] = x[i * inner + c] - log_norm[c];
+    }
+  });
+}
+template <class T> void softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
+  if (inner == 1) return softmax_backward_rows<T>(loop, begin, end);
+  for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
+    T* const dx = data<T>(loop, 0) + first;
+    const T *const dy = data<const T>(loop, 1) + first, *const y = data<const T>(loop, 2) + first;
+    T dot[kColumns];
+    column_sums<T>(
+        n, width, [&](int64_t i, int64_t c) { return dy[i * inner + c] * y[i * inner + c]; }, dot);
+    for (int64_t i = 0; i < n; ++i) {
+      TANDEM_IVDEP
+      for (int64_t c = 0; c < width; ++c) dx[i * inner + c] = y[i * inner + c] * (dy[i * inner + c] - dot[c]);
+    }
+  });
+}
+template <class T> void log_softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
+  if (inner == 1) return log_softmax_backward_rows<T>(loop, begin, end);
+  for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
+    T* const dx = data<T>(loop, 0) + first;
+    const T *const dy = data<const T>(loop, 1) + first, *const y = data<const T>(loop, 2) + first;
+    T total[kColumns];
+    column_sums<T>(
+        n, width, [&](int64_t i, int64_t c) { return dy[i * inner + c]; }, total);
+    for (int64_t i = 0; i < n; ++i) {
+      TANDEM_IVDEP
+      for (int64_t c = 0; c < width; ++c)
+        dx[i * inner + c] = dy[i * inner + c] - math::exp(y[i * inner + c]) * total[c];
+    }
+  });
 }
 /// Operands: losses, weights, log_prob, target, class weight or none. Scalars: n, ignore_index.
 template <class T> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
