@@ -160,8 +160,14 @@ Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
   }
 TANDEM_EXTREME_REDUCTION(amax)
 TANDEM_EXTREME_REDUCTION(amin)
-Tensor Tensor::max() const { return amax(); }
-Tensor Tensor::min() const { return amin(); }
+Tensor Tensor::max() const {
+  TANDEM_CHECK(numel() > 0, "max: ", sizes(), " has no elements to choose from");
+  return amax();
+}
+Tensor Tensor::min() const {
+  TANDEM_CHECK(numel() > 0, "min: ", sizes(), " has no elements to choose from");
+  return amin();
+}
 
 #define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
   std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                    \
@@ -180,12 +186,21 @@ Tensor Tensor::min() const { return amin(); }
   }
 TANDEM_INDEXED_EXTREME(max, max_with_index)
 TANDEM_INDEXED_EXTREME(min, min_with_index)
+namespace {
+/// Of argmax and argmin.
+void check_choice(const char* op, const Tensor& x, const std::optional<int64_t>& dim) {
+  const int64_t d = dim ? wrap_dim(op, *dim, x.dim()) : 0, count = dim && x.dim() ? x.size(d) : x.numel();
+  TANDEM_CHECK(count > 0, op, ": ", x.sizes(), " has no elements to choose from");
+}
+}  // namespace
 Tensor Tensor::argmax(std::optional<int64_t> dim, Flag keepdim) const {
   const NoGradGuard guard;
+  check_choice("argmax", *this, dim);
   return std::get<1>(dim ? max(*dim, keepdim) : flatten().max(0));
 }
 Tensor Tensor::argmin(std::optional<int64_t> dim, Flag keepdim) const {
   const NoGradGuard guard;
+  check_choice("argmin", *this, dim);
   return std::get<1>(dim ? min(*dim, keepdim) : flatten().min(0));
 }
 
@@ -270,11 +285,14 @@ std::tuple<Tensor, Tensor> Tensor::sort(int64_t dim, Flag descending) const {
 }
 Tensor Tensor::argsort(int64_t dim, Flag descending) const {
   const NoGradGuard guard;
+  wrap_dim("argsort", dim, this->dim());
   return std::get<1>(sort(dim, descending));
 }
 std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, Flag largest, Flag) const {
   dim = wrap_dim("topk", dim, this->dim());
-  TANDEM_CHECK(this->dim() > 0 && k >= 0 && k <= size(dim), "topk: k is ", k, " for dimension ", dim, " of ", sizes());
+  TANDEM_CHECK(k >= 0 && k <= (this->dim() ? size(dim) : 1), "topk: k is ", k, " for dimension ", dim, " of ", sizes(),
+               "; accepted: 0 to ", this->dim() ? size(dim) : 1);
+  if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
   return ordered("topk", *this, dim, k, [largest](const Tensor& rows, Tensor& y, Tensor& index) {
     TANDEM_DISPATCH(rows.device(), topk, rows, largest, y, index);
   });

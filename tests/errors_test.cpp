@@ -157,7 +157,7 @@ TEST_CASE("indices and targets out of range are named", "[errors]") {
       {"nll_loss", [&] { nll_loss(x, labels(3)); }, {"nll_loss", "3"}},
       {"cross_entropy", [&] { cross_entropy(x, labels(-1)); }, {"cross_entropy", "target 0", "-1", "0 to 2"}},
       {"one_hot", [&] { one_hot(labels(5), 3); }, {"one_hot", "5", "0 to 2"}},
-      {"embedding", [&] { embedding(x, labels(2)); }, {"index_select", "2", "0 to 1"}},
+      {"embedding", [&] { embedding(x, labels(2)); }, {"embedding", "2", "0 to 1"}},
       {"index_select", [&] { x.index_select(1, labels(7)); }, {"index_select", "7", "0 to 2"}},
       {"gather",
        [&] {
@@ -235,4 +235,106 @@ TEST_CASE("CUDA asked of a build without it says so", "[errors]") {
       {"module", [&] { layer->to(kCUDA); }, {"cuda:0", "no GPU"}},
   });
   CHECK(layer->weight.device() == Device(kCPU));
+}
+
+namespace {
+/// Each call throws, and the message begins with the name of the op that was called, not of one that it is made of.
+void check_begins(const std::vector<std::pair<const char*, std::function<void()>>>& calls) {
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const auto& [op, call] = calls[i];
+    std::string message = "no error at all";
+    try {
+      call();
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    INFO("call " << i << " of " << op << ": " << message);
+    CHECK(message.rfind(std::string(op) + ": ", 0) == 0);
+  }
+}
+}  // namespace
+
+TEST_CASE("an error names the op that was called: shapes and dimensions", "[errors]") {
+  const Tensor x = ones({2, 3}), scalar = ones({}), five = ones({5}), none = zeros({0, 3}), wide = x.to(kFloat64);
+  const Tensor mask = ones({5}, kBool), one = zeros({1}, kInt64);
+  // clang-format off
+  check_begins({
+      {"sub", [&] { x - five; }},
+      {"clamp", [&] { x.clamp(five); }},
+      {"clamp", [&] { x.clamp({}, five); }},
+      {"masked_fill", [&] { x.masked_fill(mask, 1); }},
+      {"addmm", [&] { addmm(scalar, x, x); }},
+      {"addmm", [&] { addmm(five, x, x.t()); }},
+      {"addmm", [&] { addmm(scalar, x, wide.t()); }},
+      {"dot", [&] { x[0].dot(five); }},
+      {"dot", [&] { x[0].dot(wide[0]); }},
+      {"mv", [&] { x.mv(five); }},
+      {"mv", [&] { x.mv(wide[0]); }},
+      {"matmul", [&] { scalar.matmul(x); }},
+      {"linear", [&] { linear(scalar, x); }},
+      {"argmax", [&] { x.argmax(5); }},
+      {"argmin", [&] { x.argmin(5); }},
+      {"argmax", [&] { none.argmax(); }},
+      {"argmin", [&] { none.argmin(0); }},
+      {"argsort", [&] { x.argsort(5); }},
+      {"max", [&] { none.max(); }},
+      {"min", [&] { none.min(); }},
+      {"topk", [&] { scalar.topk(2); }},
+      {"chunk", [&] { x.chunk(2, 5); }},
+      {"chunk", [&] { scalar.chunk(2); }},
+      {"unbind", [&] { x.unbind(5); }},
+      {"unbind", [&] { scalar.unbind(); }},
+      {"unflatten", [&] { scalar.unflatten(0, {1}); }},
+      {"gather", [&] { scalar.gather(0, one + 1); }},
+      {"scatter_add", [&] { x.scatter_add(0, zeros({2, 3}, kInt64) + 7, x); }},
+      {"scatter", [&] { x.scatter(0, zeros({2, 3}, kInt64), five); }},
+      {"index_select", [&] { scalar.index_select(0, zeros({2}, kInt64)); }},
+      {"index_add", [&] { scalar.index_add(0, one, five); }},
+      {"embedding", [&] { embedding(x, one + 7); }},
+      {"one_hot", [&] { one_hot(zeros({0}, kInt64)); }},
+      {"index", [&] { x.index({9}); }},
+      {"index", [&] { x.index({one + 9}); }},
+      {"index", [&] { x.index({indexing::Slice(0, 1, 0)}); }},
+      {"index_put_", [&] { x.clone().index_put_({0}, five); }},
+      {"index_put_", [&] { x.clone().index_put_({one + 9}, scalar); }},
+      {"index_put_", [&] { x.clone().index_put_({x > 2}, five); }},
+      {"index_put_", [&] { x.clone().index_put_({ones({1}, kBool)}, scalar); }},
+      {"cat", [&] { cat({x, scalar}); }},
+      {"ones", [&] { ones({2, -1}); }},
+      {"eye", [&] { eye(-1); }},
+      {"randint", [&] { randint(5, 5, {1}); }},
+  });
+  // clang-format on
+}
+
+TEST_CASE("an error names the op that was called: in place", "[errors]") {
+  const Tensor five = ones({5}), mask = ones({5}, kBool), wide = ones({4, 2, 3}, kBool);
+  Tensor x = ones({2, 3}), leaf = ones({2, 3}).requires_grad_(), i = ones({2, 3}, kInt64), u = ones({2}, kUInt8),
+         b = ones({2}, kBool);
+  // clang-format off
+  check_begins({
+      {"add_", [&] { x.add_(five); }},
+      {"sub_", [&] { x.sub_(five); }},
+      {"mul_", [&] { x.mul_(five); }},
+      {"div_", [&] { x.div_(five); }},
+      {"masked_fill_", [&] { x.masked_fill_(mask, 1); }},
+      {"masked_fill_", [&] { x.masked_fill_(wide, 1); }},
+      {"masked_fill_", [&] { x.masked_fill_(x, 1); }},
+      {"masked_fill_", [&] { u.masked_fill_(b, 300); }},
+      {"clamp_", [&] { x.clamp_(std::optional<Scalar>()); }},
+      {"sub_", [&] { leaf.sub_(1); }},
+      {"zero_", [&] { leaf.zero_(); }},
+      {"index_put_", [&] { leaf.index_put_({0}, ones({})); }},
+      {"index_put_", [&] { leaf.index_put_({leaf > 2}, ones({})); }},
+      {"sub_", [&] { i.sub_(x); }},
+      {"sub_", [&] { i.sub_(1.5); }},
+      {"neg_", [&] { b.neg_(); }},
+      {"relu_", [&] { b.relu_(); }},
+      {"fill_", [&] { u.fill_(300); }},
+      {"full", [&] { full({1}, 300, kUInt8); }},
+      {"tensor", [&] { tensor({300}, kUInt8); }},
+      {"dropout2d", [&] { dropout2d(i); }},
+      {"dropout2d", [&] { dropout2d(x, 2); }},
+  });
+  // clang-format on
 }

@@ -24,11 +24,13 @@ struct Outputs : std::vector<Tensor> {
 /// What is special about a row. A check is left out only for a reason, which the table of `./run ops` shows.
 struct Notes {
   bool integers = false;  // check integers of every width too, in place of the real numbers if there are any
+  bool view = false;      // gives views of its inputs, or an input itself
   const char* no_gradcheck = nullptr;
   const char* no_gradgradcheck = nullptr;
   const char* no_half = nullptr;
   const char* no_strided = nullptr;
   const char* no_empty = nullptr;
+  const char* no_storage = nullptr;
 };
 
 /// One row: a fixture's name and the op's call, a lambda without captures from In to what Outputs takes.
@@ -95,6 +97,9 @@ std::string check_empty(const OpCase& row);
 /// 1, 2 and 3 threads give the same bits, in outputs and gradients.
 std::string check_threads(const OpCase& row, const std::vector<Tensor>& inputs);
 std::string check_threads(const OpCase& row);
+
+/// Views share an input's storage and say so; everything else is contiguous and has storage of its own.
+std::string check_storage(const OpCase& row);
 
 /// FNV-1a over the bytes of a tensor's elements, in row-major order.
 uint64_t digest(const Tensor& t, uint64_t start = 14695981039346656037u);

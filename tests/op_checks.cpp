@@ -4,6 +4,7 @@
 
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/gradcheck.h"
+#include "tandem/autograd/meta.h"
 #include "tandem/autograd/reduce.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/tests/op_case.h"
@@ -192,6 +193,30 @@ std::string check_threads(const OpCase& row, const std::vector<Tensor>& inputs) 
                    " threads is not what it is with one");
     }
     if (threads == 1) first = all;
+  }
+  return "";
+}
+std::string check_storage(const OpCase& row) {
+  if (row.notes.no_storage) return row.notes.no_storage;
+  const std::vector<Tensor> inputs = make_inputs(fixture(row.name), kFloat64);
+  const std::vector<Tensor> outputs = row.run(inputs);
+  for (size_t j = 0; j < outputs.size(); ++j) {
+    const Tensor& y = outputs[j];
+    const autograd::Meta* const m = autograd::find_meta(y);
+    const Tensor base = m ? m->base : Tensor();  // what y says that it is a view of
+    const auto holds = [&](const Tensor& x) { return x.storage() == y.storage(); };
+    const auto owner = std::find_if(inputs.begin(), inputs.end(), holds);
+    if (row.notes.view) {
+      TANDEM_CHECK(owner != inputs.end(), output(j), " is a view, and shares storage with no input");
+      TANDEM_CHECK(!y.is_floating_point() || y.is_same(*owner) || base.is_same(*owner), output(j),
+                   " shares the storage of an input, and does not say so");
+      continue;
+    }
+    TANDEM_CHECK(owner == inputs.end(), output(j), " shares the storage of input ", owner - inputs.begin());
+    TANDEM_CHECK(!base.defined(), output(j), " says that it is a view of a tensor ", base.sizes());
+    TANDEM_CHECK(y.is_contiguous(), output(j), " ", y.sizes(), " has strides ", y.strides());
+    for (size_t k = 0; k < j; ++k)
+      TANDEM_CHECK(outputs[k].storage() != y.storage(), output(j), " shares the storage of output ", k);
   }
   return "";
 }

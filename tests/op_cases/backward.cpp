@@ -21,6 +21,7 @@ template <class F> Tensor linear_pullback(F f, const Tensor& dy, IntArrayRef siz
 }
 constexpr const char* kNamed = "the gradient's size is named";
 
+constexpr const char* kGradient = "a gradient comes in the input's shape, as a view";
 constexpr OpCase kBackwardCases[] = {
     {"relu_backward", [](In in) { return relu_backward(in[0], in[1]); }},
     {"sigmoid_backward", [](In in) { return sigmoid_backward(in[0], in[1]); }},
@@ -89,9 +90,11 @@ constexpr OpCase kBackwardCases[] = {
     {"batch_norm/gradient",
      [](In in) {
        return pullback([&](const Tensor& x) { return batch_norm(x, in[2], {}, {}, {}, true); }, in[0], in[1]);
-     }},
+     },
+     {.no_storage = kGradient}},
     {"layer_norm/gradient",
-     [](In in) { return pullback([&](const Tensor& x) { return layer_norm(x, {5}, in[2]); }, in[0], in[1]); }},
+     [](In in) { return pullback([&](const Tensor& x) { return layer_norm(x, {5}, in[2]); }, in[0], in[1]); },
+     {.no_storage = kGradient}},
 };
 }  // namespace
 const Family kBackward{"backward", kBackwardCases};

@@ -39,6 +39,7 @@ static constexpr OpCase kLossCases[] = {
     {"nll_loss/weight/none", [](In in) { return nll_loss(in[0], in[1], in[2], Reduction::none); }},
     {"nll_loss/ignore", [](In in) { return nll_loss(in[0], in[1], {}, Reduction::mean, 2); }},
     {"nll_loss/images", [](In in) { return nll_loss(in[0], in[1]); }},
+    {"nll_loss/images/none", [](In in) { return nll_loss(in[0], in[1], {}, Reduction::none); }},
     {"nll_loss/one_row", [](In in) { return nll_loss(in[0], in[1]); }},
     {"nll_loss/empty_sum", [](In in) { return nll_loss(in[0], in[1], {}, Reduction::sum); }},
     {"cross_entropy", [](In in) { return cross_entropy(in[0], in[1], {}, Reduction::mean); }},

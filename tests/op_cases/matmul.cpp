@@ -23,6 +23,10 @@ static constexpr OpCase kMatmulCases[] = {
     {"matmul/large", [](In in) { return matmul(in[0], in[1]); }},
     {"matmul/no_rows", [](In in) { return matmul(in[0], in[1]); }},
     {"matmul/no_terms", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/batch_by_matrix_no_terms", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/batched_no_terms", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/vectors_no_terms", [](In in) { return matmul(in[0], in[1]); }},
+    {"matmul/vector_by_batch", [](In in) { return matmul(in[0], in[1]); }, {.no_empty = kInner}},
     {"mm", [](In in) { return mm(in[0], in[1]); }},
     {"bmm", [](In in) { return bmm(in[0], in[1]); }},
     {"mv", [](In in) { return in[0].mv(in[1]); }},
@@ -35,6 +39,7 @@ static constexpr OpCase kMatmulCases[] = {
     {"linear/vector", [](In in) { return linear(in[0], in[1], in[2]); }, {.no_empty = kInner}},
     {"linear/large", [](In in) { return linear(in[0], in[1], in[2]); }},
     {"linear/empty", [](In in) { return linear(in[0], in[1], in[2]); }},
+    {"linear/no_terms", [](In in) { return linear(in[0], in[1], in[2]); }},
     // ---- conv2d(x, weight, bias, stride, padding, dilation, groups)
     {"conv2d", [](In in) { return conv2d(in[0], in[1], in[2]); }},
     {"conv2d/no_bias", [](In in) { return conv2d(in[0], in[1]); }},

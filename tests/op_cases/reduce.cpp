@@ -63,6 +63,7 @@ static constexpr OpCase kReduceCases[] = {
     {"max", [](In in) { return max(in[0]); }, {.integers = true, .no_empty = kNothing}},
     {"max/dim", [](In in) { return max(in[0], 1); }, {.integers = true}},
     {"max/keepdim", [](In in) { return max(in[0], -1, true); }, {.integers = true}},
+    {"max/scalar", [](In in) { return max(in[0], 0); }, {.integers = true}},
     {"max/int", [](In in) { return max(in[0], 0); }, {.no_empty = kNothing}},
     {"min", [](In in) { return min(in[0]); }, {.integers = true, .no_empty = kNothing}},
     {"min/dim", [](In in) { return min(in[0], 1); }, {.integers = true}},
@@ -97,8 +98,10 @@ static constexpr OpCase kReduceCases[] = {
     {"cumsum/int", [](In in) { return cumsum(in[0], 1); }},
     {"sort", [](In in) { return sort(in[0]); }, {.integers = true}},
     {"sort/descending", [](In in) { return sort(in[0], 1, true); }, {.integers = true}},
+    {"sort/scalar", [](In in) { return sort(in[0]); }, {.integers = true}},
     {"argsort", [](In in) { return in[0].argsort(0); }, {.integers = true}},
     {"topk", [](In in) { return topk(in[0], 3); }, {.integers = true}},
+    {"topk/scalar", [](In in) { return topk(in[0], 1); }, {.integers = true}},
     {"topk/smallest", [](In in) { return topk(in[0], 2, 1, false); }, {.integers = true}},
 };
 const Family kReduce{"reduce", kReduceCases};

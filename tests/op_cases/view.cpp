@@ -21,60 +21,77 @@ constexpr OpCase kViewCases[] = {
      [](In in) {
        return in[0].view({4, -1});
      },
-     {.integers = true, .no_strided = kLayout}},
+     {.integers = true, .view = true, .no_strided = kLayout}},
     {"reshape",
      [](In in) {
        return in[0].reshape({5, 12});
      },
-     {.integers = true, .no_empty = "names 60 elements"}},
+     {.integers = true, .view = true, .no_empty = "names 60 elements"}},
     {"reshape/copy", [](In in) { return in[0].transpose(0, 2).reshape({-1}); }, {.integers = true}},
-    {"flatten", [](In in) { return flatten(in[0]); }, {.integers = true}},
-    {"flatten/from_one", [](In in) { return flatten(in[0], 1); }, {.integers = true}},
+    {"flatten", [](In in) { return flatten(in[0]); }, {.integers = true, .view = true}},
+    {"flatten/from_one", [](In in) { return flatten(in[0], 1); }, {.integers = true, .view = true}},
+    {"flatten/vector", [](In in) { return flatten(in[0]); }, {.integers = true, .view = true}},
     {"unflatten",
      [](In in) {
        return in[0].unflatten(1, {2, -1});
      },
-     {.integers = true}},
-    {"transpose", [](In in) { return transpose(in[0], 0, -1); }, {.integers = true}},
-    {"t", [](In in) { return in[0].t(); }, {.integers = true}},
+     {.integers = true, .view = true}},
+    {"transpose", [](In in) { return transpose(in[0], 0, -1); }, {.integers = true, .view = true}},
+    {"t", [](In in) { return in[0].t(); }, {.integers = true, .view = true}},
+    {"t/vector", [](In in) { return in[0].t(); }, {.integers = true, .view = true}},
     {"permute",
      [](In in) {
        return permute(in[0], {2, 0, 1});
      },
-     {.integers = true}},
-    {"narrow", [](In in) { return narrow(in[0], 1, 1, 2); }, {.integers = true}},
-    {"select", [](In in) { return select(in[0], 1, -2); }, {.integers = true}},
-    {"slice", [](In in) { return in[0].slice(2, 1, 5, 2); }, {.integers = true}},
-    {"slice/open", [](In in) { return in[0].slice(0, -2); }, {.integers = true}},
+     {.integers = true, .view = true}},
+    {"narrow", [](In in) { return narrow(in[0], 1, 1, 2); }, {.integers = true, .view = true}},
+    {"select", [](In in) { return select(in[0], 1, -2); }, {.integers = true, .view = true}},
+    {"slice", [](In in) { return in[0].slice(2, 1, 5, 2); }, {.integers = true, .view = true}},
+    {"slice/open", [](In in) { return in[0].slice(0, -2); }, {.integers = true, .view = true}},
     {"expand",
      [](In in) {
        return in[0].expand({2, 3, 4, 5});
      },
-     {.integers = true, .no_empty = "names the rows"}},
+     {.integers = true, .view = true, .no_empty = "names the rows"}},
     {"expand/keep",
      [](In in) {
        return in[0].expand({-1, 4, -1});
      },
-     {.integers = true}},
-    {"unsqueeze", [](In in) { return unsqueeze(in[0], -1); }, {.integers = true}},
-    {"squeeze", [](In in) { return squeeze(in[0]); }, {.integers = true}},
-    {"squeeze/dim", [](In in) { return squeeze(in[0], 0); }, {.integers = true}},
+     {.integers = true, .view = true}},
+    {"unsqueeze", [](In in) { return unsqueeze(in[0], -1); }, {.integers = true, .view = true}},
+    {"squeeze", [](In in) { return squeeze(in[0]); }, {.integers = true, .view = true}},
+    {"squeeze/dim", [](In in) { return squeeze(in[0], 0); }, {.integers = true, .view = true}},
     {"as_strided",
      [](In in) {
        return in[0].as_strided({3, 3}, {2, 1}, 1);
      },
-     {.integers = true, .no_strided = "reads the storage by strides of its own", .no_empty = "reads the storage"}},
-    {"chunk", [](In in) { return chunk(in[0], 3, 2); }, {.integers = true}},
-    {"split", [](In in) { return split(in[0], 2, 1); }, {.integers = true}},
+     {.integers = true,
+      .view = true,
+      .no_strided = "reads the storage by strides of its own",
+      .no_empty = "reads the storage"}},
+    {"chunk", [](In in) { return chunk(in[0], 3, 2); }, {.integers = true, .view = true}},
+    {"chunk/none", [](In in) { return chunk(in[0], 4); }, {.integers = true, .view = true}},
+    {"split", [](In in) { return split(in[0], 2, 1); }, {.integers = true, .view = true}},
     {"split/sizes",
      [](In in) {
        return in[0].split({1, 4}, 2);
      },
-     {.integers = true}},
-    {"unbind", [](In in) { return unbind(in[0], 1); }, {.integers = true}},
+     {.integers = true, .view = true}},
+    {"unbind", [](In in) { return unbind(in[0], 1); }, {.integers = true, .view = true}},
     {"repeat",
      [](In in) {
        return in[0].repeat({2, 1, 3});
+     },
+     {.integers = true}},
+    {"repeat/ones",
+     [](In in) {
+       return in[0].repeat({1, 1});
+     },
+     {.integers = true}},
+    {"repeat/one_element", [](In in) { return in[0].repeat(5); }, {.integers = true}},
+    {"repeat/many",
+     [](In in) {
+       return in[0].repeat({1, 2, 3, 2, 1, 2});
      },
      {.integers = true}},
     {"detach",
@@ -93,6 +110,11 @@ constexpr OpCase kViewCases[] = {
     {"cat/empty",
      [](In in) {
        return cat({in[0], in[1]}, 0);
+     },
+     {.integers = true}},
+    {"cat/without_dims",
+     [](In in) {
+       return cat({in[0], in[1]}, 1);
      },
      {.integers = true}},
     {"stack",
