@@ -47,7 +47,8 @@ if command -v clang-tidy >/dev/null; then
   toolkit=gpu_runtime_cuda.cpp
   if grep -q "$toolkit" "$1/compile_commands.json"; then toolkit=none; else echo "SKIPPED clang-tidy of $toolkit"; fi
   git ls-files '*.cpp' | grep -vE "^(tests|benchmarks|kernels/cpu/loops)/|/$toolkit|gpu_runtime_none.cpp" |
-    xargs -P "$(nproc)" -n 2 clang-tidy -quiet -p "$1" 2>/dev/null || failed=1
+    awk '{ unit[NR % 16] = unit[NR % 16] " " $0 } END { for (i in unit) print unit[i] }' |
+    xargs -P "$(nproc)" -L 1 ci/tidy.sh "$1" || failed=1
 else
   echo "SKIPPED clang-tidy: it is not installed"
 fi

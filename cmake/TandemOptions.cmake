@@ -31,6 +31,10 @@ if(TANDEM_WERROR)
   list(APPEND TANDEM_WARNINGS -Werror)
 endif()
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${TANDEM_WARNINGS}>")  # nvcc's are in TandemCuda.cmake
+if(TANDEM_SANITIZE)
+  # Reports name files from the tree's root on, so that a compiler cache may take another clone's object.
+  add_compile_options(-fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.)
+endif()
 if(TANDEM_SANITIZE STREQUAL "address")
   # Tests of every pointer cost a third of the time to compile. A null one crashes under AddressSanitizer too; elements
   # are read at addresses of any alignment by the loops, which keep these tests. TandemCuda.cmake has the CUDA kernels

@@ -95,7 +95,7 @@ TEST_CASE("every defect of an IDX file is an error that names the file and the v
   refuses(damaged, "damaged");
 }
 
-TEST_CASE("mutated IDX files give errors only", "[data][idx][fuzz]") { fuzz(2000); }
+TEST_CASE("mutated IDX files give errors only", "[data][idx][fuzz][one_thread]") { fuzz(2000); }
 TEST_CASE("100,000 mutated IDX files give errors only", "[data][idx][fuzz][.][long]") { fuzz(100000); }
 
 TEST_CASE("MNIST scales pixels to 0-1 and gives one example or many", "[data][mnist]") {

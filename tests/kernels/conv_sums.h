@@ -28,18 +28,24 @@ struct ConvCase {
 /// Calls f(index in x, in w, in y) for every product of the convolution.
 template <class F> void for_products(const ConvCase& c, F f) {
   const kernels::ConvShape& s = c.shape;
+  const int64_t out_height = c.out(0), out_width = c.out(1), per_group = c.per_group();
   for (int64_t n = 0; n < c.images; ++n)
     for (int64_t o = 0; o < c.filters; ++o)
-      for (int64_t i = 0; i < c.out(0) * c.out(1); ++i)
-        for (int64_t k = 0; k < c.per_group() * c.places(); ++k) {
-          const int64_t kw = k % c.kernel[1], kh = k / c.kernel[1] % c.kernel[0], channel = k / c.places();
-          const int64_t h = i / c.out(1) * s.stride[0] - s.padding[0] + kh * s.dilation[0];
-          const int64_t w = i % c.out(1) * s.stride[1] - s.padding[1] + kw * s.dilation[1];
-          if (h < 0 || h >= c.height || w < 0 || w >= c.width) continue;
-          const int64_t from = o / (c.filters / s.groups) * c.per_group() + channel;
-          f(((n * c.channels + from) * c.height + h) * c.width + w, o * c.per_group() * c.places() + k,
-            (n * c.filters + o) * c.out(0) * c.out(1) + i);
-        }
+      for (int64_t channel = 0; channel < per_group; ++channel)
+        for (int64_t kh = 0; kh < c.kernel[0]; ++kh)
+          for (int64_t kw = 0; kw < c.kernel[1]; ++kw) {
+            const int64_t plane = n * c.channels + o / (c.filters / s.groups) * per_group + channel;
+            const int64_t weight = ((o * per_group + channel) * c.kernel[0] + kh) * c.kernel[1] + kw;
+            for (int64_t i = 0; i < out_height; ++i) {
+              const int64_t h = i * s.stride[0] - s.padding[0] + kh * s.dilation[0];
+              if (h < 0 || h >= c.height) continue;
+              for (int64_t j = 0; j < out_width; ++j) {
+                const int64_t w = j * s.stride[1] - s.padding[1] + kw * s.dilation[1];
+                if (w < 0 || w >= c.width) continue;
+                f((plane * c.height + h) * c.width + w, weight, ((n * c.filters + o) * out_height + i) * out_width + j);
+              }
+            }
+          }
 }
 
 /// What one tensor should hold, and for each element the sum of what was added up without signs.
@@ -67,10 +73,16 @@ inline void require_sums(const ConvCase& c, const Tensor& x, const Tensor& w, co
                          const Tensor& got_y, const Tensor& got_dx, const Tensor& got_dw, double units = 5) {
   Wanted y(dy), dx(x), dw(w);
   for (int64_t i = 0; bias.defined() && i < dy.numel(); ++i) y.add(i, at(bias, i / (c.out(0) * c.out(1)) % c.filters));
-  for_products(c, [&](int64_t i, int64_t k, int64_t o) {
-    y.add(o, at(x, i) * at(w, k));
-    dx.add(i, at(dy, o) * at(w, k));
-    dw.add(k, at(dy, o) * at(x, i));
+  // Plain pointers: these are millions of products, in a program that is not optimised.
+  const Tensor x64 = x.to(kFloat64), w64 = w.to(kFloat64), dy64 = dy.to(kFloat64);
+  const double *const xs = x64.data<double>(), *const ws = w64.data<double>(), *const dys = dy64.data<double>();
+  double *const y_value = y.value.data(), *const y_size = y.size.data();
+  double *const dx_value = dx.value.data(), *const dx_size = dx.size.data();
+  double *const dw_value = dw.value.data(), *const dw_size = dw.size.data();
+  for_products(c, [=](int64_t i, int64_t k, int64_t o) {
+    const double xw = xs[i] * ws[k], dyw = dys[o] * ws[k], dyx = dys[o] * xs[i];
+    y_value[o] += xw, dx_value[i] += dyw, dw_value[k] += dyx;
+    y_size[o] += xw < 0 ? -xw : xw, dx_size[i] += dyw < 0 ? -dyw : dyw, dw_size[k] += dyx < 0 ? -dyx : dyx;
   });
   // Every addition rounds a sum that grows like the square root of the number of terms.
   REQUIRE(y.worst(got_y) <= units);

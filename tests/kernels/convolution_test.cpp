@@ -49,7 +49,7 @@ void check(const ConvCase& c, const Tensors& t, bool with_bias) {
 
 }  // namespace
 
-TEST_CASE("a convolution and its two gradients are the sums that define them", "[convolution]") {
+TEST_CASE("a convolution and its two gradients are the sums that define them", "[convolution][one_thread]") {
   for (const ConvCase& c : kCases)
     for (const DType dtype : {kFloat32, kFloat64})
       for (const bool with_bias : {true, false}) {
@@ -61,7 +61,7 @@ TEST_CASE("a convolution and its two gradients are the sums that define them", "
       }
 }
 
-TEST_CASE("our own convolution agrees where a library does the work", "[convolution]") {
+TEST_CASE("our own convolution agrees where a library does the work", "[convolution][one_thread]") {
   for (const ConvCase& c : kCases) {
     if (c.images * c.channels == 0) continue;
     CAPTURE(&c - kCases);

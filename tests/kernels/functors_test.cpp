@@ -43,7 +43,7 @@ bool is_zero_with_sign(float x, bool negative) { return x == 0 && std::signbit(x
 
 }  // namespace
 
-TEST_CASE("float functions of one number are within a few units in the last place", "[functors]") {
+TEST_CASE("float functions of one number are within a few units in the last place", "[functors][one_thread]") {
   // Bounds: measured over these samples with and without fused multiply-adds, rounded up. Results below 2^-126 count in
   // units of 2^-149.
   struct Row {
@@ -95,7 +95,7 @@ TEST_CASE("float functions of one number are within a few units in the last plac
 #undef TANDEM_ROW_OF
 }
 
-TEST_CASE("sine and cosine are right at the floats nearest to multiples of pi/2", "[functors]") {
+TEST_CASE("sine and cosine are right at the floats nearest to multiples of pi/2", "[functors][one_thread]") {
   // k pi/2 rounded to float is where the reduction cancels most; a double's libm reduces exactly.
   double worst = 0;
   for (int k = 1; k < 63000; ++k) {
@@ -107,7 +107,7 @@ TEST_CASE("sine and cosine are right at the floats nearest to multiples of pi/2"
   CHECK(worst <= 1.6 * 0x1p-23);
 }
 
-TEST_CASE("the slopes of gelu and silu are those of their definitions", "[functors]") {
+TEST_CASE("the slopes of gelu and silu are those of their definitions", "[functors][one_thread]") {
   double worst_gelu = 0, worst_silu = 0;  // absolute: both have a zero
   for (float x = -15; x < 15; x += 0.00037f) {
     const double at = x, density = std::exp(-0.5 * at * at) * 0.39894228040143267794;
@@ -120,7 +120,7 @@ TEST_CASE("the slopes of gelu and silu are those of their definitions", "[functo
   CHECK(worst_silu <= 1e-6);  // x (1 - s) multiplies the rounding of 1 - s, at most 2^-24, by up to 15
 }
 
-TEST_CASE("float pow is within a unit in the last place, and keeps C's special values", "[functors]") {
+TEST_CASE("float pow is within a unit in the last place, and keeps C's special values", "[functors][one_thread]") {
   const auto agrees = [](float a, float b) {
     const double want = std::pow(double(a), double(b));
     const float rounded = float(want), got = math::pow(a, b);
@@ -147,7 +147,7 @@ TEST_CASE("float pow is within a unit in the last place, and keeps C's special v
   CHECK(wrong.empty());
 }
 
-TEST_CASE("float fmod is exact", "[functors]") {
+TEST_CASE("float fmod is exact", "[functors][one_thread]") {
   const auto agrees = [](float a, float b) {
     const float want = std::fmod(a, b), got = math::fmod(a, b);
     return std::isnan(want) ? std::isnan(got) : got == want && std::signbit(got) == std::signbit(want);
@@ -165,7 +165,7 @@ TEST_CASE("float fmod is exact", "[functors]") {
       CHECK((agrees(a, b) && agrees(-a, b) && agrees(a, -b) && agrees(-a, -b)));
 }
 
-TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of their range", "[functors]") {
+TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of their range", "[functors][one_thread]") {
   for (const auto f : {+[](float x) { return math::exp(x); }, +[](float x) { return math::log(x); },
                        +[](float x) { return math::tanh(x); }, +[](float x) { return math::erf(x); },
                        +[](float x) { return math::expm1(x); }, +[](float x) { return math::log1p(x); },
@@ -226,7 +226,7 @@ TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of th
   }
 }
 
-TEST_CASE("all 65536 patterns of the half types survive the way to float and back", "[half]") {
+TEST_CASE("all 65536 patterns of the half types survive the way to float and back", "[half][one_thread]") {
   int lost = 0;
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     Half h;
@@ -248,7 +248,7 @@ TEST_CASE("all 65536 patterns of the half types survive the way to float and bac
   CHECK(lost == 0);
 }
 
-TEST_CASE("a float rounds to the nearest half, ties to even, and overflows to infinity", "[half]") {
+TEST_CASE("a float rounds to the nearest half, ties to even, and overflows to infinity", "[half][one_thread]") {
   int wrong = 0;
   for (uint32_t bits = 0; bits < 0x7c00; ++bits) {  // between each finite pattern and the next (the last: 65536)
     Half low, high;

@@ -82,7 +82,7 @@ template <class Want> bool matches(const Tensor& y, Want want) {
 
 }  // namespace
 
-TEST_CASE("binary loops agree with one element at a time in every layout and dtype", "[loops]") {
+TEST_CASE("binary loops agree with one element at a time in every layout and dtype", "[loops][one_thread]") {
   const DType dtype = GENERATE(from_range(std::begin(kAll), std::end(kAll)));
   const auto [rows, cols] = GENERATE(std::pair<int64_t, int64_t>{37, 71}, std::pair<int64_t, int64_t>{3, 700},
                                      std::pair<int64_t, int64_t>{130, 10}, std::pair<int64_t, int64_t>{1, 1});
@@ -112,7 +112,7 @@ TEST_CASE("a loop may write what it reads", "[loops]") {
   CHECK(matches(x, [&](int64_t r, int64_t c) { return entry(before, r, c) * entry(before, r, c); }));
 }
 
-TEST_CASE("every dtype casts to every other, and copies within itself, in any layout", "[loops]") {
+TEST_CASE("every dtype casts to every other, and copies within itself, in any layout", "[loops][one_thread]") {
   const DType from = GENERATE(from_range(std::begin(kAll), std::end(kAll)));
   const DType to = GENERATE(from_range(std::begin(kAll), std::end(kAll)));
   CAPTURE(name(from), name(to));

@@ -102,7 +102,7 @@ int64_t check_moves(ProcessGroup& group, DType dtype, int64_t n) {
 
 TEST_CASE("gloo: every collective equals what is written out, to the bit", "[parallel][gloo]") {
   if (test::without_gloo()) return;
-  const int size = GENERATE(range(1, 9));
+  const int size = GENERATE(1, 2, 3, 5, 8);  // the long test has all from one to eight
   INFO(size << " ranks");
   CHECK(count_wrong(size, [&](ProcessGroup& group) {
           int64_t wrong = 0;

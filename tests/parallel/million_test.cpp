@@ -44,12 +44,10 @@ Tensor periodic_reduced(DType dtype, ReduceOp op, int size, int q) {
   });
 }
 
-int64_t check_reductions(ProcessGroup& group, DType dtype, ReduceOp op) {
+/// inputs[q]: what this rank has for rank q.
+int64_t check_reductions(ProcessGroup& group, DType dtype, ReduceOp op, const std::vector<Tensor>& inputs) {
   const int size = group.size(), rank = group.rank(), root = size / 2;
-  const Tensor x = periodic_input(dtype, rank, 0), y = x.clone(), z = empty_like(x),
-               expected = periodic_reduced(dtype, op, size, 0);
-  std::vector<Tensor> inputs;
-  for (int q = 0; q < size; ++q) inputs.push_back(periodic_input(dtype, rank, q));
+  const Tensor x = inputs[0].clone(), y = x.clone(), z = empty_like(x), expected = periodic_reduced(dtype, op, size, 0);
   group.all_reduce(x, op)->wait();
   group.reduce(y, root, op)->wait();
   group.reduce_scatter(z, inputs, op)->wait();
@@ -83,8 +81,10 @@ TEST_CASE("a million elements in every collective", "[parallel][.][long]") {
     std::atomic<int64_t> bad{0};
     test::run_over(backend, size, [&](const ProcessGroupPtr& group) {
       bad += check_moves(*group, dtype);
+      std::vector<Tensor> inputs;
+      for (int q = 0; q < size; ++q) inputs.push_back(periodic_input(dtype, group->rank(), q));
       for (const ReduceOp op : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MIN, ReduceOp::MAX})
-        if (op != ReduceOp::AVG || is_floating_point(dtype)) bad += check_reductions(*group, dtype, op);
+        if (op != ReduceOp::AVG || is_floating_point(dtype)) bad += check_reductions(*group, dtype, op, inputs);
     });
     CHECK(bad == 0);
   }

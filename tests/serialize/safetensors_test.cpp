@@ -170,7 +170,7 @@ TEST_CASE("every defect of a safetensors file is an error that names the file an
   refuses(file_bytes(R"({"a":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})", "\1\2"), "bool 1 of 'a'");
 }
 
-TEST_CASE("mutated safetensors files give errors only", "[serialize][fuzz]") { fuzz(2000); }
+TEST_CASE("mutated safetensors files give errors only", "[serialize][fuzz][one_thread]") { fuzz(2000); }
 TEST_CASE("100,000 mutated safetensors files give errors only", "[serialize][fuzz][.][long]") { fuzz(100000); }
 
 TEST_CASE("what cannot be saved is refused, and nothing is left behind", "[serialize]") {

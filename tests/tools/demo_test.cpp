@@ -47,6 +47,8 @@ TEST_CASE("agreement is exact, and one unit in the last place of one weight is r
   s.batch_size = 7;
   s.devices = s.ranks = GENERATE(2, 3, 4);
   s.device = GENERATE("cpu", "cuda");
+  // Each model over one number of devices, the smallest over all.
+  if (s.device == "cpu" && s.devices != (s.model == "lenet" ? 4 : 3) && s.model != "mlp") return;
   if (s.device == "cuda" && (test::kSlowGpus || cuda::device_count() < 2 || s.devices != 2)) return;
   for (const char* mode : {"dp", "ddp_local"}) {
     INFO(s.model << " by " << mode << " over " << s.devices << " of " << s.device);
