@@ -164,7 +164,7 @@ void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
     std::memset(memory, kFresh, bytes);
     return;
   }
-  Item item{.name = "discard", .devices = kAllDevices};
+  Item item{.name = "discard", .devices = device_bit(stream->device)};
   item.work = [memory, bytes] { std::memset(memory, kFresh, bytes); };
   item.problem = recheck("memory", checked_range("discard", "memory", memory, bytes));
   state().streams.push(stream, std::move(item));
