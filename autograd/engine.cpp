@@ -174,6 +174,8 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   if (roots.empty()) return;
   discover(*task, roots);
   if (captured || !only.empty()) {
+    task->into_all = false;
+    for (const NodePtr& node : only) task->into.insert(node.get());
     std::set<const Node*> wanted;
     for (const Edge& e : targets) wanted.insert(e.node.get());
     for (const NodePtr& node : only) wanted.insert(node.get());
@@ -239,6 +241,10 @@ variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_output
     TANDEM_CHECK(captured[i].defined() || allow_unused, "grad: the outputs do not depend on input ", i,
                  "; pass allow_unused=true for an undefined gradient");
   return captured;
+}
+
+bool accumulates_into(const AccumulateGrad& leaf) {
+  return current_task && (current_task->into_all || current_task->into.count(&leaf));
 }
 
 void queue_callback(std::function<void()> callback) {

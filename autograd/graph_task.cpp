@@ -134,7 +134,35 @@ void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit,
   arrivals.push_back({sequence, visit, edge_number, std::move(grad)});
 }
 
-std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
+namespace {
+
+bool leads_to(const Node* from, const Node& to) {
+  std::set<const Node*> seen{from};
+  std::vector<const Node*> stack{from};
+  while (!stack.empty()) {
+    const Node* const node = stack.back();
+    stack.pop_back();
+    if (node == &to) return true;
+    for (const Edge& edge : node->edges())
+      if (edge.node && seen.insert(edge.node.get()).second) stack.push_back(edge.node.get());
+  }
+  return false;
+}
+/// Names the branch that the node belongs to, if it belongs to one.
+[[noreturn]] void rethrow_from(const GraphTask& task, const Node& node, const std::exception_ptr& exception) {
+  for (const auto& [each, pending] : task.nodes) {
+    const auto* const join = dynamic_cast<const JoinsBranches*>(each);
+    if (!join || join->branches() < 2) continue;
+    std::set<size_t> found;
+    const size_t from_each = each->edges().size() / join->branches();
+    for (size_t i = 0; i < each->edges().size(); ++i)
+      if (each->edges()[i].node && leads_to(each->edges()[i].node.get(), node)) found.insert(i / from_each);
+    if (found.size() == 1) join->rethrow(exception, *found.begin());
+  }
+  std::rethrow_exception(exception);
+}
+
+std::vector<NodePtr> run_unnamed(GraphTask& task, const NodePtr& node) {
   std::unique_lock lock(task.mutex, std::defer_lock);
   if (task.several_devices) lock.lock();
   Pending pending = std::move(task.nodes.at(node.get()));
@@ -178,6 +206,16 @@ std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
     if (lock) lock.unlock();
   }
   return ready;
+}
+
+}  // namespace
+
+std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
+  try {
+    return run_unnamed(task, node);
+  } catch (...) {
+    rethrow_from(task, *node, std::current_exception());
+  }
 }
 
 }  // namespace tandem::autograd

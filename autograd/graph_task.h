@@ -36,6 +36,8 @@ struct Pending {
 struct GraphTask {
   std::unordered_map<Node*, Pending> nodes;
   bool retain, create, several_devices = false;
+  bool into_all = true;  // gradients are added to all leaves; otherwise to these alone
+  std::set<const Node*> into;
   int devices = 1;  // how many its nodes are on
   RankContext context;
   uint64_t last_sequence = 0;  // of the nodes that workers made
@@ -45,6 +47,15 @@ struct GraphTask {
   std::exception_ptr failure;
   std::vector<std::function<void()>> callbacks;
   std::set<std::shared_ptr<void>> streams;  // other than the caller's on which nodes ran
+};
+
+/// A node whose inputs come from branches of the graph that were made side by side, as many inputs from each. What is
+/// thrown in a node that only one of them leads to is thrown again through rethrow(), so that it can be named.
+class JoinsBranches {
+ public:
+  virtual ~JoinsBranches() = default;
+  virtual size_t branches() const = 0;
+  [[noreturn]] virtual void rethrow(const std::exception_ptr& exception, size_t branch) const = 0;
 };
 
 // Note [Streams of backward]: a node runs on the streams of its forward, an accumulator on those of the call of

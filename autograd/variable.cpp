@@ -96,6 +96,8 @@ Grads AccumulateGrad::apply(Grads&& grads) {
 }
 void AccumulateGrad::accumulate(Tensor arrived) {
   const std::lock_guard lock(mutex_);
+  // What is in a slot has no history: it becomes an average over ranks, and none of them knows the others' part.
+  const AutoGradMode mode(is_grad_enabled() && !memory_.defined());
   Tensor& grad = meta(variable_).grad;
   if (!grad.defined()) {
     // The gradient may be taken over as it is when nobody else holds it and it lies densely.

@@ -36,9 +36,12 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
                                                          const DistributedDataParallelOptions& options)
     : Module("DistributedDataParallel"),
       group_(options.process_group() ? options.process_group() : distributed::default_group()),
-      options_(options) {
-  register_module("module", module);
-  const NamedParameters parameters = module->named_parameters(), buffers = module->named_buffers();
+      options_(options),
+      number_("DDP " + std::to_string(group_->next_user())),
+      wrapped_(register_module("module", module)),
+      parameters_when_wrapped_(module->named_parameters()) {
+  const NamedParameters& parameters = parameters_when_wrapped_;
+  const NamedParameters buffers = module->named_buffers();
   bool known = false;
   for (const NamedParameters* list : {&parameters, &buffers})
     for (const auto& item : *list) {
@@ -48,6 +51,7 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
                    item.value().device(), " but the tensors before it are on ", device_,
                    "; accepted: a module on one device");
     }
+  for (const Tensor& p : parameters.values()) frozen_when_wrapped_.push_back(!p.requires_grad());
   check_same_model(*module);
   std::vector<Tensor> all = parameters.values();
   for (const Tensor& buffer : buffers.values()) all.push_back(buffer);
@@ -57,7 +61,8 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
   reducer.bucket_bytes = static_cast<int64_t>(options.bucket_cap_mb() * (1 << 20));
   reducer.first_bucket_bytes = std::min(reducer.first_bucket_bytes, reducer.bucket_bytes);
   reducer.find_unused_parameters = options.find_unused_parameters();
-  reducer_ = std::make_unique<Reducer>(parameters, group_, reducer);
+  reducer.gradient_as_bucket_view = options.gradient_as_bucket_view();
+  reducer_ = std::make_unique<Reducer>(number_, parameters, group_, reducer);
   watched_ = std::make_shared<Reducer*>(reducer_.get());
 }
 DistributedDataParallelBase::~DistributedDataParallelBase() { *watched_ = nullptr; }
@@ -108,7 +113,7 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
   std::vector<distributed::WorkPtr> works;
   {
     const distributed::CoalescingGuard at_once(*group_);
-    for (const Tensor& t : together) works.push_back(group_->broadcast(t, 0, about));
+    for (const Tensor& t : together) works.push_back(group_->broadcast(t, 0, number_ + ": " + about));
   }
   for (const distributed::WorkPtr& work : works) work->wait();
   if (group_->rank() == 0) return;
@@ -123,16 +128,37 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
   }
 }
 
-void DistributedDataParallelBase::before_forward() {
-  if (is_grad_enabled()) reducer_->begin(synchronize_);
-  if (buffers_may_differ_ && !buffers_to_follow_.empty()) broadcast(buffers_to_follow_, "buffers of rank 0");
-  buffers_may_differ_ = synchronize_ && is_grad_enabled();
+void DistributedDataParallelBase::check_unchanged() const {
+  const NamedParameters now = wrapped_->named_parameters();
+  const auto& then = parameters_when_wrapped_;
+  for (size_t i = 0; i < std::max(now.size(), then.size()); ++i) {
+    TANDEM_CHECK(i < now.size() && i < then.size() && now[i].value().is_same(then[i].value()),
+                 "DistributedDataParallel: the module's parameter ", i, " is ",
+                 i < now.size() ? now[i].key() : "no more", ", and was ", i < then.size() ? then[i].key() : "not there",
+                 " when the module was wrapped; wrap a module when its parameters are complete, or anew");
+    TANDEM_CHECK(now[i].value().device() == device_, "DistributedDataParallel: ", now[i].key(), " is on ",
+                 now[i].value().device(), ", and was on ", device_,
+                 " when the module was wrapped; move a module before it "
+                 "is wrapped");
+    TANDEM_CHECK(!frozen_when_wrapped_[i] || !now[i].value().requires_grad(), "DistributedDataParallel: ", now[i].key(),
+                 " requires a gradient now, and was frozen when the module was wrapped; wrap a module before "
+                 "some of its parameters are frozen, or anew");
+  }
 }
 
-void DistributedDataParallelBase::watch(const Tensor& output) {
+Learning DistributedDataParallelBase::before_forward() {
+  check_unchanged();
+  Learning learning;
+  if (is_grad_enabled()) learning = reducer_->begin(synchronize_);
+  if (buffers_may_differ_ && !buffers_to_follow_.empty()) broadcast(buffers_to_follow_, "buffers of rank 0");
+  buffers_may_differ_ = synchronize_ && is_grad_enabled();
+  return learning;
+}
+
+void DistributedDataParallelBase::watch(const Tensor& output, const Learning& learning) {
   if (!output.defined() || !is_grad_enabled() || output.is_leaf()) return;
-  output.register_hook([watched = watched_](const Tensor&) {
-    if (*watched) (*watched)->start_backward();
+  output.register_hook([watched = watched_, learning](const Tensor&) {
+    if (*watched) (*watched)->start_backward(learning);
   });
 }
 

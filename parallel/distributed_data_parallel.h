@@ -30,6 +30,9 @@ struct DistributedDataParallelOptions {
   TANDEM_OPTION(double, bucket_cap_mb, 25);
   /// Whether a parameter may go without a gradient (see ReducerOptions).
   TANDEM_OPTION(bool, find_unused_parameters, false);
+  /// Whether grad() lies in the buckets (see ReducerOptions). Unlike PyTorch's, the default is true: it saves the
+  /// memory and the copies of a second set of gradients. Say false if you keep a p.grad() over the next backward.
+  TANDEM_OPTION(bool, gradient_as_bucket_view, true);
 #undef TANDEM_OPTION
 };
 
@@ -59,7 +62,8 @@ class DistributedDataParallelBase : public Module {
 
  protected:
   DistributedDataParallelBase(const std::shared_ptr<Module>& module, const DistributedDataParallelOptions& options);
-  void before_forward();
+  /// Returns what the backward of this forward is to know.
+  Learning before_forward();
   /// What this rank's forward draws from: rank r has stream r, so that dropout differs between ranks seeded alike.
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
@@ -73,9 +77,10 @@ class DistributedDataParallelBase : public Module {
     }
   }
   /// The end of a backward through an output waits for the reduction, even if no parameter of the module is reached.
-  void watch(const Tensor& output);
+  void watch(const Tensor& output, const Learning& learning);
 
  private:
+  void check_unchanged() const;
   void check_same_model(const Module& module) const;
   /// Copies of rank 0's values, in as few messages as there are dtypes.
   void broadcast(const std::vector<Tensor>& tensors, const std::string& about) const;
@@ -83,6 +88,10 @@ class DistributedDataParallelBase : public Module {
   distributed::ProcessGroupPtr group_;
   DistributedDataParallelOptions options_;
   Device device_;
+  std::string number_;  // "DDP 1", the first of its group
+  std::shared_ptr<Module> wrapped_;
+  NamedParameters parameters_when_wrapped_;
+  std::vector<bool> frozen_when_wrapped_;
   std::vector<Tensor> buffers_to_follow_;
   std::unique_ptr<Reducer> reducer_;
   std::shared_ptr<Reducer*> watched_;  // for hooks that may outlive this
@@ -96,18 +105,21 @@ class DistributedDataParallelBase : public Module {
 ///
 /// Construction, forward and backward are collective: every rank must do them, in the same order.
 /// @throws Error when the ranks' modules differ, naming the first parameter that does, or when the module's tensors are
-/// on several devices, or a parameter is in another DistributedDataParallel that still lives
+/// on several devices, or a parameter is in another DistributedDataParallel that still lives; forward() throws when the
+/// module's parameters were exchanged, moved, or unfrozen since: then wrap it anew. To freeze parameters, and to
+/// unfreeze them again, is fine: a backward reduces those that required a gradient in its forward.
 template <class M> class DistributedDataParallel : public DistributedDataParallelBase {
  public:
   explicit DistributedDataParallel(M module, const DistributedDataParallelOptions& options = {})
       : DistributedDataParallelBase(pointer(module), options), module_(std::move(module)) {}
 
-  /// The module's forward, on inputs moved to its device: tensors, and vectors, tuples, pairs and optionals of them.
+  /// The module's forward, on inputs moved to its device: tensors, and vectors, tuples, pairs, optionals and maps of
+  /// them, and structs with tensor_parts() (tensor_parts.h).
   template <class... Args> auto forward(Args&&... args) {
-    before_forward();
+    const Learning learning = before_forward();
     const GeneratorGuard guard(generator());
     auto output = module_->forward(moved(std::forward<Args>(args))...);
-    detail::TensorParts<decltype(output)>::visit(output, [this](const Tensor& t) { watch(t); });
+    detail::TensorParts<decltype(output)>::visit(output, [&](const Tensor& t) { watch(t, learning); });
     return output;
   }
   template <class... Args> auto operator()(Args&&... args) { return forward(std::forward<Args>(args)...); }

@@ -62,8 +62,9 @@ Taken& taken() {
 }
 }  // namespace
 
-Reducer::Reducer(const NamedParameters& parameters, distributed::ProcessGroupPtr group, ReducerOptions options)
-    : group_(std::move(group)), options_(options) {
+Reducer::Reducer(std::string name, const NamedParameters& parameters, distributed::ProcessGroupPtr group,
+                 ReducerOptions options)
+    : name_(std::move(name)), group_(std::move(group)), options_(options) {
   std::vector<BucketItem> items;
   for (const auto& item : parameters) {
     if (!item.value().requires_grad()) continue;
@@ -73,7 +74,8 @@ Reducer::Reducer(const NamedParameters& parameters, distributed::ProcessGroupPtr
   }
   plan_ = plan_buckets(items, options_.first_bucket_bytes, options_.bucket_bytes);
   const size_t n = parameters_.size();
-  slots_.resize(n), bucket_of_.resize(n), accumulators_.resize(n), hooks_.resize(n), arrived_.resize(n);
+  slots_.resize(n), bucket_of_.resize(n), accumulators_.resize(n), hooks_.resize(n);
+  expected_.resize(n), arrived_.resize(n), used_.resize(n), averaged_.resize(n);
   for (size_t b = 0; b < plan_.size(); ++b) {
     const bool last = b + 1 == plan_.size();
     const Tensor& like = parameters_[plan_[b][0]];
@@ -94,12 +96,12 @@ Reducer::Reducer(const NamedParameters& parameters, distributed::ProcessGroupPtr
     buckets_.push_back(std::move(bucket));
   }
   take_parameters();
+  learning_ = std::make_shared<const std::vector<bool>>(n, true);
   for (size_t i = 0; i < n; ++i) {
-    if (const Tensor& old = parameters_[i].grad(); old.defined()) {
-      slots_[i].copy_(old);
-      parameters_[i].set_grad(slots_[i]);
+    if (options_.gradient_as_bucket_view) {
+      if (parameters_[i].grad().defined()) to_slot(i);
+      accumulators_[i]->set_slot(slots_[i]);
     }
-    accumulators_[i]->set_slot(slots_[i]);
     hooks_[i] = accumulators_[i]->add_post_hook([this, i](const Tensor&) { on_gradient(i); });
   }
 }
@@ -112,10 +114,10 @@ Reducer::~Reducer() {
     const std::lock_guard lock(taken().mutex);
     for (const auto& accumulator : accumulators_) taken().accumulators.erase(accumulator.get());
   }
-  if (!last_used_.defined()) return;
+  if (!last_all_used_.defined()) return;
   try {
     used_known_.synchronize();
-    if (is_short(last_used_))
+    if (is_short(last_all_used_))
       std::fprintf(stderr, "DistributedDataParallel: parameters got no gradient in the last backward, on some rank\n");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "DistributedDataParallel: %s\n", error.what());
@@ -130,40 +132,76 @@ void Reducer::take_parameters() {
   for (const auto& accumulator : accumulators_) taken().accumulators.insert(accumulator.get());
 }
 
-void Reducer::begin(bool synchronize) {
+/// Brings the gradient into the bucket, where it lives from now on if gradients are views of it.
+void Reducer::to_slot(size_t i) {
+  const Tensor& grad = parameters_[i].grad();
+  if (grad.is_same(slots_[i])) return;
+  slots_[i].copy_(grad.detach());
+  if (options_.gradient_as_bucket_view) parameters_[i].set_grad(slots_[i]);
+}
+
+Learning Reducer::begin(bool synchronize) {
+  const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
   synchronize_ = synchronize;
   running_ = false;
-}
-void Reducer::start_backward() {
-  const std::lock_guard lock(mutex_);
-  if (synchronize_ && !running_ && !buckets_.empty()) start_locked();
-}
-void Reducer::start_locked() {
-  running_ = true;
-  next_ = 0;
-  times_ = {};
-  done_.clear();
-  arrived_.assign(arrived_.size(), false);
-  for (size_t b = 0; b < buckets_.size(); ++b) {
-    buckets_[b].pending = plan_[b].size();
-    buckets_[b].work = nullptr;
+  std::vector<bool> learning(parameters_.size());
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor& p = parameters_[i];
+    TANDEM_CHECK(accumulators_[i]->fits(0, p), "DistributedDataParallel: ", names_[i], " was ", slots_[i].dtype(),
+                 slots_[i].sizes(), " on ", slots_[i].device(), " when the module was wrapped, and is ", p.dtype(),
+                 p.sizes(), " on ", p.device(), " now; move or convert a module before it is wrapped");
+    learning[i] = p.requires_grad();
+    // The gradient of one that was frozen stays as it is, though its bucket may be averaged.
+    if (!learning[i] && p.grad().defined() && p.grad().storage() == slots_[i].storage()) p.set_grad(p.grad().clone());
   }
-  autograd::queue_callback([this] { finish(); });
+  if (*learning_ != learning) learning_ = std::make_shared<const std::vector<bool>>(std::move(learning));
+  return learning_;
+}
+void Reducer::start_backward(const Learning& learning) {
+  const std::lock_guard lock(mutex_);
+  if (synchronize_) expect_locked(*learning);
+}
+void Reducer::expect_locked(const std::vector<bool>& learning) {
+  for (size_t i = 0; i < learning.size(); ++i)
+    if (learning[i] && !(running_ && expected_[i]) && autograd::accumulates_into(*accumulators_[i])) expect_one(i);
+}
+void Reducer::expect_one(size_t i) {
+  if (!running_) {
+    running_ = true;
+    next_ = 0;
+    times_ = {};
+    done_.clear();
+    launched_ = false;
+    untouched_.clear();
+    expected_.assign(expected_.size(), false);
+    arrived_.assign(arrived_.size(), false);
+    for (Bucket& bucket : buckets_) bucket.pending = 0, bucket.in_use = false, bucket.work = nullptr;
+    autograd::queue_callback([this] { finish(); });
+  }
+  TANDEM_CHECK(
+      bucket_of_[i] >= next_, "DistributedDataParallel: ", names_[i],
+      " got a gradient after its bucket was reduced; it was frozen in the forward that this backward began with");
+  expected_[i] = true;
+  Bucket& bucket = buckets_[bucket_of_[i]];
+  bucket.in_use = true;
+  ++bucket.pending;
 }
 
 void Reducer::on_gradient(size_t i) {
   const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
-  // Somebody may have given the parameter another gradient; what is reduced is the bucket.
-  if (const Tensor& grad = parameters_[i].grad(); !grad.is_same(slots_[i])) {
-    slots_[i].copy_(grad);
-    parameters_[i].set_grad(slots_[i]);
-  }
+  used_[i] = true;
+  if (options_.gradient_as_bucket_view)
+    to_slot(i);  // somebody may have given the parameter another gradient
+  else if (parameters_[i].grad().requires_grad())
+    parameters_[i].set_grad(parameters_[i].grad().detach());
   if (!synchronize_) return;
-  if (!running_) start_locked();
+  if (!running_) expect_locked(*learning_);
+  if (!running_ || !expected_[i]) expect_one(i);
   TANDEM_CHECK(!arrived_[i], "DistributedDataParallel: ", names_[i],
                " got a second gradient in one backward; use no_sync() for all backwards but the last");
+  to_slot(i);
   arrived_[i] = true;
   last_gradient_ = std::chrono::steady_clock::now();
   --buckets_[bucket_of_[i]].pending;
@@ -175,11 +213,23 @@ void Reducer::launch_full_buckets() {
     launch(next_++);
   }
 }
+/// The ranks must expect the same of a backward, so that they say which parameters are not expected.
+static std::string ranges_without(const std::vector<bool>& expected) {
+  std::string out;
+  for (size_t i = 0, end; i < expected.size(); i = end + 1) {
+    for (end = i; end < expected.size() && !expected[end];) ++end;
+    if (end == i) continue;
+    out += (out.empty() ? ", without parameters " : ", ") + std::to_string(i);
+    if (end > i + 1) out += "-" + std::to_string(end - 1);
+  }
+  return out;
+}
 void Reducer::launch(size_t b) {
-  if (b == 0) first_launch_ = std::chrono::steady_clock::now();
-  buckets_[b].work =
-      group_->all_reduce(buckets_[b].flat, distributed::ReduceOp::AVG,
-                         "gradients, bucket " + std::to_string(b) + " of " + std::to_string(buckets_.size()));
+  if (!buckets_[b].in_use && b + 1 < buckets_.size()) return;  // all of it is frozen
+  if (!std::exchange(launched_, true)) first_launch_ = std::chrono::steady_clock::now();
+  buckets_[b].work = group_->all_reduce(buckets_[b].flat, distributed::ReduceOp::AVG,
+                                        name_ + ": gradients, bucket " + std::to_string(b) + " of " +
+                                            std::to_string(buckets_.size()) + ranges_without(expected_));
 }
 
 void Reducer::finish() {
@@ -189,19 +239,42 @@ void Reducer::finish() {
   const bool all_arrived = next_ == buckets_.size();
   if (!all_arrived) {
     // Some gradients will not come. The others wait for these buckets all the same, and must hear of it.
-    for (size_t i = 0; i < slots_.size(); ++i) {
-      if (arrived_[i]) continue;
-      if (const Tensor& grad = parameters_[i].grad(); !grad.defined())
-        slots_[i].zero_();
-      else if (!grad.is_same(slots_[i]))
-        slots_[i].copy_(grad);  // somebody has replaced it, and the bucket holds an older one
-    }
+    fill_what_did_not_arrive();
     all_used_.fill_(0);
     while (next_ < buckets_.size()) launch(next_++);
   }
   wait_for_all();
   times_.overlapped = all_arrived && first_launch_ < last_gradient_;
+  for (size_t i = 0; i < averaged_.size(); ++i) averaged_[i] = expected_[i] && used_[i];
   check_used();
+  hand_back();
+  used_.assign(used_.size(), false);
+}
+void Reducer::fill_what_did_not_arrive() {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (arrived_[i] || !expected_[i]) continue;
+    const Tensor& grad = parameters_[i].grad();
+    if (!grad.defined()) {
+      slots_[i].zero_();
+    } else {
+      if (options_.find_unused_parameters && options_.gradient_as_bucket_view && !used_[i])
+        untouched_[i] = grad.clone();
+      to_slot(i);
+    }
+  }
+}
+/// From the buckets to where the gradients are.
+void Reducer::hand_back() {
+  for (auto& [i, grad] : untouched_)
+    if (!averaged_[i]) slots_[i].copy_(grad);
+  untouched_.clear();
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (!averaged_[i]) continue;
+    if (Tensor grad = parameters_[i].grad(); !grad.defined())
+      parameters_[i].set_grad(options_.gradient_as_bucket_view ? slots_[i] : slots_[i].clone());
+    else if (!options_.gradient_as_bucket_view)
+      grad.copy_(slots_[i]);
+  }
 }
 
 void Reducer::wait_for_all() {
@@ -209,6 +282,7 @@ void Reducer::wait_for_all() {
   const auto start = std::chrono::steady_clock::now();
   if (device.is_cuda()) wait_begin_.record(cuda::current_stream(device));
   for (Bucket& bucket : buckets_) {
+    if (!bucket.work) continue;
     bucket.work->wait();
     done_.push_back(std::exchange(bucket.work, nullptr));
   }
@@ -230,45 +304,53 @@ ReduceTimes Reducer::last_times() const {
 // backward, by all ranks alike: the error comes one step late. With find_unused_parameters, where gradients depend on
 // it, the host does wait.
 void Reducer::check_used() {
+  std::vector<bool> used = used_;
+  for (size_t i = 0; i < used.size(); ++i) used[i] = used[i] || !expected_[i];
   if (all_used_.is_cpu() || options_.find_unused_parameters) {
-    if (is_short(all_used_)) settle_unused(arrived_);
+    if (!is_short(all_used_)) return;
+    const std::vector<bool> anywhere = used_on_any_rank(used);
+    for (size_t i = 0; i < used.size(); ++i) averaged_[i] = expected_[i] && anywhere[i];
     return;
   }
-  if (last_used_.defined()) {
+  if (last_all_used_.defined()) {
     used_known_.synchronize();
-    if (is_short(std::exchange(last_used_, Tensor()))) settle_unused(last_arrived_);
+    if (is_short(std::exchange(last_all_used_, Tensor()))) used_on_any_rank(last_used_);
   }
-  last_used_ = all_used_.to(Device(kCPU), /*non_blocking=*/true);
+  last_all_used_ = all_used_.to(Device(kCPU), /*non_blocking=*/true);
   used_known_.record(cuda::current_stream(all_used_.device()));
-  last_arrived_ = arrived_;
+  last_used_ = std::move(used);
 }
 /// 1 everywhere averages to 1 within rounding; a single 0 takes away 1 / size.
 bool Reducer::is_short(const Tensor& used) const { return used.item<double>() < 1 - 0.5 / group_->size(); }
 
-void Reducer::settle_unused(const std::vector<bool>& arrived) {
+/// @throws Error naming the parameters that some rank did not use, unless that is allowed
+std::vector<bool> Reducer::used_on_any_rank(const std::vector<bool>& used) const {
   const auto n = static_cast<int64_t>(names_.size());
   const Device device = group_->device();
   Tensor mine = zeros({n}, kBool);
-  for (size_t i = 0; i < names_.size(); ++i) mine.data_ptr<bool>()[i] = arrived[i];
+  for (size_t i = 0; i < names_.size(); ++i) mine.data_ptr<bool>()[i] = used[i];
   std::vector<Tensor> all;
   all.reserve(static_cast<size_t>(group_->size()));
   for (int r = 0; r < group_->size(); ++r) all.push_back(empty({n}, TensorOptions(kBool).device(device)));
-  group_->all_gather(all, mine.to(device), "which parameters got a gradient")->wait();
+  group_->all_gather(all, mine.to(device), name_ + ": which parameters got a gradient")->wait();
   for (Tensor& flags : all) flags = flags.cpu();
   std::string unused;
+  std::vector<bool> anywhere(names_.size());
   for (size_t i = 0; i < names_.size(); ++i) {
     std::string ranks;
-    int users = 0;
     for (size_t r = 0; r < all.size(); ++r) {
-      users += all[r].data_ptr<bool>()[i];
-      if (!all[r].data_ptr<bool>()[i]) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
+      if (all[r].data_ptr<bool>()[i])
+        anywhere[i] = true;
+      else
+        ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
     }
     if (!ranks.empty()) unused += (unused.empty() ? "" : "; ") + names_[i] + " on rank " + ranks;
-    if (!arrived[i] && users > 0) parameters_[i].set_grad(slots_[i]);
   }
-  TANDEM_CHECK(options_.find_unused_parameters, "DistributedDataParallel: these parameters got no gradient",
+  TANDEM_CHECK(unused.empty() || options_.find_unused_parameters,
+               "DistributedDataParallel: these parameters got no gradient",
                all_used_.is_cuda() ? " in the backward before" : "", ": ", unused,
                "; use them in the loss on every rank, or pass find_unused_parameters(true)");
+  return anywhere;
 }
 
 }  // namespace tandem::nn::parallel

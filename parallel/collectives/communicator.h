@@ -21,7 +21,7 @@ struct Call {
   ReduceOp op = ReduceOp::SUM;
   /// "all_reduce #12 (bucket 0 of 3) of float32, 1000 elements, SUM"
   std::string str() const;
-  /// What all ranks must agree on; `about` is no part of it.
+  /// What all ranks must agree on.
   bool agrees(const Call& other_rank) const;
 };
 

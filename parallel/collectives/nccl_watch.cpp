@@ -14,6 +14,7 @@ constexpr milliseconds kPatience(1000);  // for the other ranks to say where the
 uint64_t mixed(uint64_t hash, const Call& call) {
   const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
   for (const char* letter = call.name; *letter; ++letter) mix(static_cast<unsigned char>(*letter));
+  for (const char letter : call.about) mix(static_cast<unsigned char>(letter));
   mix(static_cast<uint64_t>(call.sequence)), mix(static_cast<uint64_t>(call.dtype));
   mix(static_cast<uint64_t>(call.numel)), mix(static_cast<uint64_t>(call.other));
   mix(call.reduces ? static_cast<uint64_t>(call.op) + 1 : 0);

@@ -28,8 +28,9 @@ std::string Call::str() const {
   return out.str();
 }
 bool Call::agrees(const Call& o) const {
-  return std::string_view(name) == o.name && sequence == o.sequence && dtype == o.dtype && numel == o.numel &&
-         device.type() == o.device.type() && other == o.other && reduces == o.reduces && (!reduces || op == o.op);
+  return std::string_view(name) == o.name && sequence == o.sequence && about == o.about && dtype == o.dtype &&
+         numel == o.numel && device.type() == o.device.type() && other == o.other && reduces == o.reduces &&
+         (!reduces || op == o.op);
 }
 
 void reduce_in_order(const std::vector<Tensor>& parts, ReduceOp op, Tensor& y) {

@@ -42,7 +42,8 @@ constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::minutes(5);
 /// order and run beside the caller. Tensors of any strides and sizes (empty ones too) and of every dtype are taken; MIN
 /// and MAX carry NaN on. SUM and AVG add in rank order, so that all ranks get the same bits in every run: ((x0 + x1) +
 /// x2) + ..., AVG then times 1 / size (of integers SUM alone; of bool none). Gloo beyond 8 ranks adds round a ring,
-/// NCCL beyond 2 in an order of its own. `about` is what an error says the collective was for.
+/// NCCL beyond 2 in an order of its own. `about` says what the collective is for: errors show it, and ranks that give
+/// different ones (over gloo, in the first 127 bytes) fail, even where dtype and size agree.
 ///
 /// Ranks that call different things fail with an error that names both calls: before anything moves, with `local` and
 /// `gloo`. NCCL does not compare; there the ranks' collectives are compared beside it, some ten times a second, so that
@@ -87,6 +88,10 @@ class ProcessGroup {
   /// Fails everything under way and to come, on this rank and, where the backend can tell them, on the others.
   virtual void abort(const std::string& reason) = 0;
 
+  /// 1, 2, ...: tells apart those who use the group, such as several DistributedDataParallels, in what their
+  /// collectives are about. It is the same on all ranks, which make them in one order.
+  int next_user() { return ++users_; }
+
   /// Bytes of tensors that this rank has sent to others (of `local`: that it read from or wrote to their memory; of
   /// `nccl`: that a ring would send).
   virtual int64_t bytes_sent() const = 0;
@@ -100,6 +105,7 @@ class ProcessGroup {
   std::string backend_;
   std::chrono::milliseconds timeout_;
   Device device_;
+  int users_ = 0;
 };
 using ProcessGroupPtr = std::shared_ptr<ProcessGroup>;
 
