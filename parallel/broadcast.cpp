@@ -149,18 +149,20 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
     recorded.push_back(i);
     outputs.push_back(sums[i]);
   }
-  detail::record_step("reduce_add_coalesced", outputs, inputs, device,
-                      [recorded, count, devices](const autograd::Node&, autograd::Grads& grads) {
-                        std::vector<Tensor> arrived;
-                        std::vector<size_t> places;
-                        for (size_t o = 0; o < grads.size(); ++o)
-                          if (grads[o].defined()) arrived.push_back(grads[o]), places.push_back(recorded[o]);
-                        const auto copies = broadcast_coalesced(arrived, devices);
-                        autograd::Grads out(devices.size() * count);
-                        for (size_t r = 0; r < devices.size(); ++r)
-                          for (size_t o = 0; o < places.size(); ++o) out[r * count + places[o]] = copies[r][o];
-                        return out;
-                      });
+  detail::record_step(
+      "reduce_add_coalesced", outputs, inputs, device,
+      [recorded, count, devices](const autograd::Node&, autograd::Grads& grads) {
+        std::vector<Tensor> arrived;
+        std::vector<size_t> places;
+        for (size_t o = 0; o < grads.size(); ++o)
+          if (grads[o].defined()) arrived.push_back(grads[o]), places.push_back(recorded[o]);
+        const auto copies = broadcast_coalesced(arrived, devices);
+        autograd::Grads out(devices.size() * count);
+        for (size_t r = 0; r < devices.size(); ++r)
+          for (size_t o = 0; o < places.size(); ++o) out[r * count + places[o]] = copies[r][o];
+        return out;
+      },
+      devices);
   return sums;
 }
 

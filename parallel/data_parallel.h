@@ -80,6 +80,9 @@ struct DataParallelOptions {
   /// gradients are accumulated. Off by default, as a version does not see every write: one through data() or a raw
   /// pointer would reach the first device alone.
   TANDEM_ARG(bool, persistent_replicas) = false;
+  /// Whether the replicas are built anew in each call, as LibTorch does, so that they follow every member of the module
+  /// (see DataParallel::refresh). It costs what clone() or the factory costs, on every device but the first.
+  TANDEM_ARG(bool, clone_each_call) = false;
 };
 
 /// Applies a module to batches, the rows of which are shared out among devices. Its parameters are the module's own,
@@ -89,10 +92,13 @@ struct DataParallelOptions {
 ///   cross_entropy(dp(x), target).backward();                // x may be anywhere; the output is on cpu:0
 ///   dp.loss(nn::CrossEntropyLoss(), x, target).backward();  // the same loss, computed where the outputs are
 ///
-/// Replicas are built once, from clone() or a factory; parameters, buffers, requires_grad and train() follow the module
-/// from then on, other members do not. Each works on its shard alone: batch norm uses its statistics, and the module
-/// keeps the running ones of the first device; shard r draws its random numbers from stream r (DeviceThreads::run).
-/// One call at a time; several may come before a backward.
+/// On the first device the module itself runs, on shard 0, so that what its forward writes to its members stays. The
+/// replicas on the others are built once, from clone() or a factory; parameters, buffers, requires_grad and train()
+/// follow the module from then on. Plain members, such as a factor or the probability of a dropout, do so when
+/// refresh() is called, or with clone_each_call in every call; what a replica's forward writes to its own is not
+/// brought back. Each works on its shard alone: batch norm uses its statistics, and the module keeps the running ones
+/// of the first device; shard r draws its random numbers from stream r (DeviceThreads::run). One call at a time;
+/// several may come before a backward.
 template <class M> class DataParallel : public Module {
  public:
   using ModuleType = detail::ModuleOfT<M>;
@@ -106,12 +112,12 @@ template <class M> class DataParallel : public Module {
   DataParallel(ModuleRef<ModuleType> module, std::vector<Device> devices, std::optional<Device> output_device = {},
                DataParallelOptions options = {})
       : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
-                     [&](const std::vector<Device>& on) { return detail::make_replicas(*module.ptr, on); }) {}
+                     [net = module.ptr](const std::vector<Device>& on) { return detail::make_replicas(*net, on); }) {}
   /// With replicas by `factory(device)`, for modules without clone(); values are copied over from the module.
   DataParallel(ModuleRef<ModuleType> module, const Factory& factory, std::vector<Device> devices,
                std::optional<Device> output_device = {}, DataParallelOptions options = {})
       : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
-                     [&](const std::vector<Device>& on) {
+                     [factory](const std::vector<Device>& on) {
                        Generator scratch;  // initial values are overwritten: the caller's random numbers stay
                        const GeneratorGuard guard(scratch);
                        std::vector<std::shared_ptr<ModuleType>> replicas;
@@ -123,19 +129,34 @@ template <class M> class DataParallel : public Module {
                        return replicas;
                      }) {}
 
-  /// module(inputs...), shard by shard. Tensors among the inputs, also in vectors, pairs, tuples and optionals, are
-  /// cut, scalars go to each replica whole, and so does what is not a tensor, by const reference.
-  /// @return       the replicas' tensors joined; scalars become a vector
-  /// @throws Error when no input has rows, or the numbers of rows differ; what a replica throws, with its device
+  /// Builds the replicas anew, from what the module is now: after a change of plain members.
+  void refresh() {
+    replicas_ = make_({devices_.begin() + 1, devices_.end()});
+    replicas_.insert(replicas_.begin(), module_);
+    contents_ = std::make_unique<Replicas>(*module_, detail::as_modules(replicas_), devices_);
+  }
+
+  /// module(inputs...), shard by shard. Tensors among the inputs, also in vectors, pairs, tuples, optionals, maps and
+  /// structs with tensor_parts() (tensor_parts.h), are cut, scalars go to each replica whole, and so does what is not a
+  /// tensor, by const reference.
+  /// @return       the replicas' tensors joined; scalars become a vector; of structs, the rest is the first replica's
+  /// @throws Error when no input has rows, or the numbers of rows differ; what a replica throws, with its device, here
+  ///               and in backward; when the replicas return maps of other keys
   template <class... Inputs> auto forward(const Inputs&... inputs) {
     const auto outputs =
         on_shards([](ModuleType& net, const auto&... shard) { return net.forward(shard...); }, inputs...);
     using Output = typename std::decay_t<decltype(outputs)>::value_type;
     static_assert(detail::kOnlyTensors<Output>,
-                  "DataParallel gathers what forward() returns: a tensor, or a vector, pair or tuple of tensors");
+                  "DataParallel gathers what forward() returns: a tensor, or a vector, pair, tuple or map of tensors, "
+                  "or a struct with tensor_parts()");
     std::vector<std::vector<Tensor>> shards;
     shards.reserve(outputs.size());
-    for (const Output& output : outputs) shards.push_back(detail::tensors_of(output));
+    const std::string keys = detail::keys_of(outputs[0]);
+    for (const Output& output : outputs) {
+      TANDEM_CHECK(detail::keys_of(output) == keys, "DataParallel: replica 0 returned {", keys, "} and replica ",
+                   shards.size(), " {", detail::keys_of(output), "}; all must return the same keys");
+      shards.push_back(detail::tensors_of(output));
+    }
     return detail::with_tensors(outputs[0], detail::gather_batch(shards, output_device_, options_.dim()));
   }
   template <class... Inputs> auto operator()(const Inputs&... inputs) { return forward(inputs...); }
@@ -170,16 +191,16 @@ template <class M> class DataParallel : public Module {
  private:
   using Make = std::function<std::vector<std::shared_ptr<ModuleType>>(const std::vector<Device>&)>;
   DataParallel(std::shared_ptr<ModuleType> module, std::vector<Device> devices, std::optional<Device> output_device,
-               const DataParallelOptions& options, const Make& make)
+               const DataParallelOptions& options, Make make)
       : Module("DataParallel"),
         module_(register_module("module", std::move(module))),
         devices_(std::move(devices)),
         output_device_(output_device.value_or(devices_[0])),
         options_(options),
-        replicas_(make(devices_)),
-        contents_(*module_, detail::as_modules(replicas_), devices_),
+        make_(std::move(make)),
         threads_(devices_) {
     check_device_exists(output_device_);
+    refresh();
   }
 
   /// What call(replica, shard...) returns for every shard of the inputs.
@@ -193,7 +214,8 @@ template <class M> class DataParallel : public Module {
     std::vector<Shard> shards;
     shards.reserve(tensors.size());
     for (const std::vector<Tensor>& of_shard : tensors) shards.push_back(detail::with_tensors(whole, of_shard));
-    contents_.refresh(shards.size(), options_.persistent_replicas());
+    if (options_.clone_each_call()) refresh();
+    const detail::Lent history = contents_->refresh(shards.size(), options_.persistent_replicas());
     std::vector<Result> results(shards.size());
     threads_.run(shards.size(), [&](size_t r) {
       results[r] = std::apply([&](const auto&... each) { return call(*replicas_[r], each...); }, shards[r]);
@@ -205,8 +227,9 @@ template <class M> class DataParallel : public Module {
   std::vector<Device> devices_;
   Device output_device_;
   DataParallelOptions options_;
-  std::vector<std::shared_ptr<ModuleType>> replicas_;
-  Replicas contents_;
+  Make make_;
+  std::vector<std::shared_ptr<ModuleType>> replicas_;  // the module itself, and those of the other devices
+  std::unique_ptr<Replicas> contents_;
   DeviceThreads threads_;
 };
 

@@ -9,7 +9,7 @@ namespace tandem::nn::parallel {
 template <class M>
 std::vector<std::shared_ptr<M>> replicate(const std::shared_ptr<M>& module, const std::vector<Device>& devices) {
   std::vector<std::shared_ptr<M>> replicas = detail::make_replicas(*module, detail::checked_devices(devices));
-  Replicas(*module, detail::as_modules(replicas), devices).refresh(devices.size());
+  const detail::Lent none = Replicas(*module, detail::as_modules(replicas), devices).refresh(devices.size());
   return replicas;
 }
 template <class M>

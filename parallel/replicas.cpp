@@ -22,10 +22,19 @@ void follow(const Tensor& follower, const Tensor& leader) {
 
 }  // namespace
 
-Mirror::Mirror(const NamedParameters& originals, std::vector<Device> devices)
+Lent::~Lent() {
+  for (const auto& [to, history] : pairs_) std::swap(to.impl()->autograd, history.impl()->autograd);
+}
+void Lent::lend(const Tensor& to, const Tensor& history) {
+  std::swap(to.impl()->autograd, history.impl()->autograd);
+  pairs_.emplace_back(to, history);
+}
+
+Mirror::Mirror(const NamedParameters& originals, std::vector<Device> devices, bool itself)
     : names_(originals.keys()),
       originals_(originals.values()),
       devices_(std::move(devices)),
+      itself_(itself),
       copies_(devices_.size()),
       followers_(devices_.size()) {
   check_on_first_device();
@@ -74,9 +83,11 @@ void Mirror::transfer(size_t count, bool persistent) {
   }
 }
 
-void Mirror::refresh(size_t count, bool persistent) {
-  if (originals_.empty()) return;
+Lent Mirror::refresh(size_t count, bool persistent) {
+  Lent lent;
+  if (originals_.empty()) return lent;
   check_on_first_device();
+  if (itself_ && count == 1) return lent;
   transfer(count, persistent);
   std::vector<std::vector<Tensor>> leaders(count);  // fresh handles, which the broadcast gives their history
   for (size_t r = 0; r < count; ++r) {
@@ -86,18 +97,23 @@ void Mirror::refresh(size_t count, bool persistent) {
   record_broadcast(originals_, leaders);
   for (size_t r = 0; r < count; ++r)
     for (const auto& [i, tensor] : followers_[r]) follow(tensor, leaders[r][i]);
+  if (itself_)
+    for (size_t i = 0; i < originals_.size(); ++i)
+      if (autograd::grad_fn(leaders[0][i])) lent.lend(originals_[i], leaders[0][i]);
+  return lent;
 }
 
 }  // namespace detail
 
 Replicas::Replicas(const Module& module, std::vector<std::shared_ptr<Module>> replicas, std::vector<Device> devices)
     : replicas_(std::move(replicas)),
-      parameters_(module.named_parameters(), devices),
-      buffers_(module.named_buffers(), devices),
+      parameters_(module.named_parameters(), devices, replicas_[0].get() == &module),
+      buffers_(module.named_buffers(), devices, replicas_[0].get() == &module),
       modules_(replicas_.size()) {
   const NamedParameters originals = module.state_dict();
   const auto submodules = module.named_modules();
   for (size_t r = 0; r < replicas_.size(); ++r) {
+    if (replicas_[r].get() == &module) continue;
     const NamedParameters tensors = replicas_[r]->state_dict();
     for (const auto& item : tensors)
       TANDEM_CHECK(originals.contains(item.key()), "DataParallel: the replica for ", devices[r], " has '", item.key(),
@@ -116,12 +132,12 @@ Replicas::Replicas(const Module& module, std::vector<std::shared_ptr<Module>> re
   }
 }
 
-void Replicas::refresh(size_t count, bool persistent) {
+detail::Lent Replicas::refresh(size_t count, bool persistent) {
   for (size_t r = 0; r < count; ++r)
     for (const auto& [original, copy] : modules_[r])
       if (copy->is_training() != original->is_training()) copy->train(original->is_training());
-  parameters_.refresh(count, persistent);
   buffers_.refresh(count, persistent);
+  return parameters_.refresh(count, persistent);
 }
 
 }  // namespace tandem::nn::parallel

@@ -72,10 +72,12 @@ Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
     detail::transfer(shard, core::narrow(out, dim, first, shard.size(dim)));
     first += shard.size(dim);
   }
-  detail::record_step("gather", {out}, shards, device,
-                      [sizes, devices, dim](const autograd::Node&, autograd::Grads& grads) {
-                        return detail::scatter_sizes(grads[0], sizes, devices, dim);
-                      });
+  detail::record_step(
+      "gather", {out}, shards, device,
+      [sizes, devices, dim](const autograd::Node&, autograd::Grads& grads) {
+        return detail::scatter_sizes(grads[0], sizes, devices, dim);
+      },
+      devices);
   return out;
 }
 

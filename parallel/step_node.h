@@ -12,7 +12,9 @@ using StepBackward = std::function<autograd::Grads(const autograd::Node& node, a
 
 /// Makes `outputs`, in this order, those of one node, whose backward runs on the worker of `home`. Nothing happens when
 /// no gradient is wanted; outputs that are not floating stay without history.
+/// @param replicas  where the inputs were made, as many inputs on each: what is thrown in the backward of one of these
+///                  replicas is then thrown with its number and device in front
 void record_step(const char* name, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs, Device home,
-                 StepBackward backward);
+                 StepBackward backward, std::vector<Device> replicas = {});
 
 }  // namespace tandem::nn::parallel::detail

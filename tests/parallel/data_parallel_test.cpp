@@ -1,8 +1,10 @@
 // DataParallel as its users see it: what goes in and comes out, errors, threads, random numbers, the functional forms.
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <unordered_map>
 
 #include "tandem/models/models.h"
 #include "tandem/tandem.h"
@@ -99,6 +101,49 @@ TEST_CASE("outputs are tensors, tuples, pairs and vectors; scalars become a vect
   CHECK(scalar(x).sizes() == IntArrayRef({1}));
 }
 
+namespace {
+struct Pieces {
+  Tensor rows;
+  std::vector<Tensor> more;
+  std::string label;
+  auto tensor_parts() { return std::tie(rows, more); }
+};
+}  // namespace
+
+TEST_CASE("inputs and outputs are maps by key, and structs that say what their tensors are", "[parallel][dp]") {
+  const test::Devices devices(2);
+  const Tensor x = arange(6).to(kFloat32).reshape({3, 2});
+  using Map = std::map<std::string, Tensor>;
+  using HashMap = std::unordered_map<std::string, Tensor>;
+  DataParallel maps(module_of([](const Map& in, const OrderedDict<std::string, Tensor>& dict) {
+                      // The two replicas list their keys in another order.
+                      HashMap out(in.at("a").device() == kFirst ? 1 : 97);
+                      for (int i = 0; i < 9; ++i) out[std::to_string(i)] = in.at("a") * i + in.at("b") + dict["c"];
+                      return std::pair(Map{{"all", in.at("a")}}, out);
+                    }),
+                    devices.list);
+  OrderedDict<std::string, Tensor> dict;
+  dict.insert("c", x);
+  const auto [map, hashed] = maps(Map{{"a", x}, {"b", x.to(kSecond)}}, dict);
+  CHECK(map.at("all").equal(x));
+  for (int i = 0; i < 9; ++i) CHECK(hashed.at(std::to_string(i)).equal(x * (i + 2)));
+
+  DataParallel structs(module_of([](const Pieces& in) {
+                         return Pieces{in.rows * 2, {in.more[0] + in.rows}, in.label + " of " + in.rows.device().str()};
+                       }),
+                       devices.list);
+  const Pieces out = structs(Pieces{x, {x}, "pieces"});
+  CHECK(out.rows.equal(x * 2));
+  CHECK(out.more[0].equal(x * 2));
+  CHECK(out.label == "pieces of cpu");
+
+  DataParallel others(module_of([](const Tensor& a) {
+                        return Map{{a.device() == kFirst ? "left" : "right", a}};
+                      }),
+                      devices.list);
+  CHECK_THROWS_WITH(others(x), Contains("replica 0 returned {left} and replica 1 {right}"));
+}
+
 TEST_CASE("one device, one named twice, few rows, no rows, no parameters: all work", "[parallel][dp]") {
   const test::Devices devices(4);
   std::atomic<int> calls{0};
@@ -172,7 +217,7 @@ TEST_CASE("mistakes are refused by name and value", "[parallel][dp]") {
     return made;
   };
   net->to(kFirst);
-  CHECK_THROWS_WITH(DataParallel(net, factory, devices.list), Contains("the replica for cpu has 'extra'"));
+  CHECK_THROWS_WITH(DataParallel(net, factory, devices.list), Contains("the replica for cpu:1 has 'extra'"));
 }
 
 TEST_CASE("an exception in a replica comes back with its device, and as what it was", "[parallel][dp]") {
@@ -189,6 +234,32 @@ TEST_CASE("an exception in a replica comes back with its device, and as what it 
   CHECK_THROWS_WITH(dp(x, std::string("index")), "replica 1 on cpu:1: no such row");  // the lowest that failed
   CHECK_THROWS_WITH(dp(x, std::string("other")), "replica 1 on cpu:1: of the user's");
   CHECK(dp(x, std::string("none")).equal(x));
+}
+
+TEST_CASE("an exception in a replica's backward comes back with its number and device", "[parallel][dp]") {
+  const test::Devices devices(3);
+  const bool twice = GENERATE(false, true);  // one device for all: the graph runs on one thread
+  const auto list = twice ? std::vector<Device>{kFirst, kFirst, kFirst} : devices.list;
+  DataParallel dp(module_of([&](const Tensor& a, const std::string& where) {
+                    const Tensor y = a * 2;
+                    if (where == "replica" && a.sum().item<float>() > 30)
+                      y.register_hook([](const Tensor&) { throw std::runtime_error("of the user's"); });
+                    return y.exp();
+                  }),
+                  list);
+  const Tensor x = arange(6).to(kFloat32).reshape({3, 2}).square().requires_grad_();  // shard 2: 16 + 25
+  CHECK_THROWS_WITH(dp(x, std::string("replica")).sum().backward(),
+                    "replica 2 on " + list[2].str() + ": of the user's");
+  const auto sum = [](const Tensor& y, const Tensor&) { return LossPart(y.sum(), Tensor()); };
+  CHECK_THROWS_WITH(dp.loss(sum, x, std::string("replica"), zeros({3})).backward(),
+                    "replica 2 on " + list[2].str() + ": of the user's");
+  // What all replicas come from, and what is made of them all, belongs to none.
+  Tensor shared = x * 1;
+  shared.register_hook([](const Tensor&) { throw std::runtime_error("of the user's"); });
+  CHECK_THROWS_WITH(dp(shared, std::string("none")).sum().backward(), "of the user's");
+  const Tensor y = dp(x, std::string("none"));
+  y.register_hook([](const Tensor&) { throw std::runtime_error("of the user's"); });
+  CHECK_THROWS_WITH(y.sum().backward(), "of the user's");
 }
 
 TEST_CASE("replicas run at the same time, with the caller's grad mode and a share of the cores", "[parallel][dp]") {

@@ -189,3 +189,57 @@ TEST_CASE("a layer that stands in two places gets one gradient", "[parallel][rep
   net->forward(x).sum().backward();
   CHECK(found.allclose(net->a->weight.grad(), 1e-5, 1e-6));  // float32, sums in another order
 }
+
+namespace {
+/// A layer beside members that no parameter or buffer holds.
+struct WithMembersImpl : nn::Cloneable<WithMembersImpl> {
+  WithMembersImpl() { reset(); }
+  void reset() override { fc = register_module("fc", nn::Linear(2, 2)); }
+  Tensor forward(const Tensor& x) {
+    ++calls;
+    last = fc(x) * scale;
+    return last;
+  }
+  nn::Linear fc{nullptr};
+  double scale = 1;
+  int calls = 0;
+  Tensor last;
+};
+TANDEM_MODULE(WithMembers);
+}  // namespace
+
+TEST_CASE("the first device runs the module itself: what forward writes stays, what is written to it counts",
+          "[parallel][replicas]") {
+  const test::Devices devices(2);
+  WithMembers net;
+  DataParallel dp(net, devices.list);
+  const Tensor x = randn({4, 2}), once = dp(x).detach();
+  CHECK(net->calls == 1);
+  CHECK(net->last.equal(once.narrow(0, 0, 2)));
+  CHECK(net->last.requires_grad());
+  CHECK(net->fc->weight.is_leaf());
+  net->scale = 3;
+  const Tensor half = dp(x);
+  CHECK(half.narrow(0, 0, 2).equal(once.narrow(0, 0, 2) * 3));
+  CHECK(half.narrow(0, 2, 2).equal(once.narrow(0, 2, 2)));  // the other device has the members it was built with
+  dp.refresh();
+  CHECK(dp(x).equal(once * 3));
+  CHECK(net->calls == 3);
+  DataParallel always(net, devices.list, {}, DataParallelOptions().clone_each_call(true));
+  net->scale = 5;
+  const Tensor y = always(x);
+  CHECK(y.equal(once * 5));
+  y.sum().backward();
+  CHECK(net->fc->bias.grad().equal(full({2}, 4 * 5.0f)));
+}
+
+TEST_CASE("the module is what it was after a forward that throws", "[parallel][replicas]") {
+  const test::Devices devices(2);
+  WithMembers net;
+  DataParallel dp(net, devices.list);
+  CHECK_THROWS(dp(randn({4, 3})));
+  CHECK(net->fc->weight.is_leaf());
+  CHECK(net->fc->weight.requires_grad());
+  dp(ones({4, 2})).sum().backward();
+  CHECK(net->fc->bias.grad().equal(full({2}, 4.0f)));
+}
