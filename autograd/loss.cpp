@@ -1,5 +1,7 @@
 #include "tandem/autograd/loss.h"
 
+#include <limits>
+
 #include "tandem/autograd/argument.h"
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/factory.h"
@@ -98,20 +100,21 @@ Tensor at_targets(const Tensor& x, const Tensor& target) {
   return x.gather(1, safe.unsqueeze(1)).squeeze(1);
 }
 /// dx[i, target[i]] = -dloss[i] weights[i]: linear in dloss.
-Tensor nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, IntArrayRef sizes) {
+Tensor nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, int64_t ignore_index,
+                    IntArrayRef sizes) {
   const Tensor g = dense(dloss);
   Tensor dx = core::empty(sizes, dloss.dtype(), dloss.device());
-  TANDEM_DISPATCH(dx.device(), nll_backward, g, target, weights, dx);
+  TANDEM_DISPATCH(dx.device(), nll_backward, g, target, weights, ignore_index, dx);
   return record("nll_backward", dx, {dloss}, {target, weights}, [](const Context& ctx, const Tensor& ddx) -> Grads {
     return {(at_targets(ddx, ctx.saved(0)) * ctx.saved(1)).neg()};
   });
 }
 /// dx[i, j] = dloss[i] weights[i] (p[i, j] - [j = target[i]]) with p = softmax(x), which the kernel gets from log_sum.
 Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,
-                              const Tensor& log_sum) {
+                              const Tensor& log_sum, int64_t ignore_index) {
   const Tensor g = dense(dloss);
   Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
-  TANDEM_DISPATCH(dx.device(), cross_entropy_backward, g, x, target, weights, log_sum, dx);
+  TANDEM_DISPATCH(dx.device(), cross_entropy_backward, g, x, target, weights, log_sum, ignore_index, dx);
   return record("cross_entropy_backward", dx, {dloss, x}, {dloss, x, target, weights},
                 [](const Context& ctx, const Tensor& ddx) -> Grads {
                   const Tensor p = softmax_of(ctx.saved(1), 1), weights = ctx.saved(3);
@@ -144,8 +147,9 @@ Tensor nll_rows(const Tensor& x, const Tensor& target, const Tensor& weight, boo
   TANDEM_DISPATCH(x.device(), nll, x, target, weight, ignore_index, losses, weights);
   const auto [loss, total] = averaged(losses, weights, mean);
   return record("nll_loss", loss, {x}, {target, weights, total},
-                [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {nll_backward(spread(dy, ctx.saved(2), sizes[0]), ctx.saved(0), ctx.saved(1), sizes)};
+                [sizes = Shape(x.sizes()), ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
+                  const Tensor each = spread(dy, ctx.saved(2), sizes[0]);
+                  return {nll_backward(each, ctx.saved(0), ctx.saved(1), ignore_index, sizes)};
                 });
 }
 Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean,
@@ -154,9 +158,9 @@ Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& w
   TANDEM_DISPATCH(x.device(), cross_entropy, x, target, weight, ignore_index, losses, weights, log_sum);
   const auto [loss, total] = averaged(losses, weights, mean);
   return record("cross_entropy", loss, {x}, {x, target, weights, log_sum, total},
-                [](const Context& ctx, const Tensor& dy) -> Grads {
+                [ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
                   const Tensor x = ctx.saved(0), each = spread(dy, ctx.saved(4), x.size(0));
-                  return {cross_entropy_backward(each, x, ctx.saved(1), ctx.saved(2), ctx.saved(3))};
+                  return {cross_entropy_backward(each, x, ctx.saved(1), ctx.saved(2), ctx.saved(3), ignore_index)};
                 });
 }
 
@@ -213,16 +217,15 @@ Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight
     sizes[static_cast<size_t>(dim)] = weight.numel();
     spread = spread * weight.view(sizes);
   }
-  spread = spread.sum({dim}).neg() / classes;
-  const Tensor counted = (target != ignore_index).to(x.dtype());
-  spread = spread * counted;
+  const Tensor ignored = target == ignore_index;
+  spread = where(ignored, Scalar(0), spread.sum({dim}).neg() / classes);  // times 0 would leave a NaN what it is
   Tensor smooth = spread;
   if (reduction == Reduction::sum) smooth = spread.sum();
   if (reduction == Reduction::mean) {
-    Tensor weights = counted;
+    Tensor weights = ignored.logical_not().to(x.dtype());
     if (weight.defined()) {
-      const Tensor safe = where(target == ignore_index, zeros_like(target), target);
-      weights = counted * weight.index_select(0, safe.reshape({-1})).reshape(target.sizes());
+      const Tensor safe = where(ignored, zeros_like(target), target);
+      weights = weights * weight.index_select(0, safe.reshape({-1})).reshape(target.sizes());
     }
     smooth = spread.sum() / weights.sum();
   }
@@ -239,13 +242,14 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
 }
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, double beta) {
   check_pair("smooth_l1_loss", x, target);
+  TANDEM_CHECK(beta >= 0, "smooth_l1_loss: beta is ", beta, "; accepted: 0 or more");
   if (beta == 0) return l1_loss(x, target, reduction);
   const Tensor d = (x - target).abs();
   return reduced(where(d < beta, d.square() * (0.5 / beta), d - 0.5 * beta), reduction);
 }
 namespace {
 /// Written out, since the derivative of the composed logarithms is 0 * infinity where x is 0 or 1:
-/// d/dx = (x - t) / max(x (1 - x), 1e-12), with PyTorch's bound.
+/// d/dx = (x - t) / max(x (1 - x), 1e-12), with PyTorch's bound, a float.
 Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
   Tensor losses;
   {
@@ -256,10 +260,35 @@ Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
                 [](const Context& ctx, const Tensor& dy) -> Grads {
                   const Tensor x = ctx.saved(0), t = ctx.saved(1);
                   Tensor dx, dt;
-                  if (ctx.needs_grad(0)) dx = (dy * (x - t) / (x * (1 - x)).clamp_min(1e-12)).to(x.dtype());
+                  if (ctx.needs_grad(0)) dx = (dy * (x - t) / (x * (1 - x)).clamp_min(1e-12f)).to(x.dtype());
                   if (ctx.needs_grad(1))
                     dt = (dy * ((1 - x).log().clamp(-100.0) - x.log().clamp(-100.0))).to(t.dtype());
                   return {dx, dt};
+                });
+}
+/// ln(1 + e^-x), whose derivative is exact everywhere
+Tensor negative_log_sigmoid(const Tensor& x) {
+  return softplus(x.neg(), /*beta=*/1, /*threshold=*/std::numeric_limits<double>::infinity());
+}
+/// (1 - t) x + c ln(1 + e^-x) with c = 1 + (w - 1) t, where w is pos_weight, or 1. The derivative is written out, since
+/// that of the parts is wrong at the kink they share at 0, and cancels away from it:
+/// d/dx = c sigmoid(x) - w t
+Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor& pos_weight) {
+  Tensor losses;
+  {
+    const NoGradGuard guard;
+    const Tensor soft = x.neg().relu() + x.abs().neg().exp().log1p();
+    losses = (1 - target) * x + (pos_weight.defined() ? soft * ((pos_weight - 1) * target + 1) : soft);
+  }
+  return record("binary_cross_entropy_with_logits", losses, {x, target, pos_weight}, {x, target, pos_weight},
+                [](const Context& ctx, const Tensor& dy) -> Grads {
+                  const Tensor x = ctx.saved(0), t = ctx.saved(1), w = ctx.saved(2);
+                  Tensor dx, dt, dw;
+                  if (ctx.needs_grad(0))
+                    dx = dy * (w.defined() ? ((w - 1) * t + 1) * x.sigmoid() - w * t : x.sigmoid() - t);
+                  if (ctx.needs_grad(1)) dt = dy * (w.defined() ? (w - 1) * negative_log_sigmoid(x) - x : x.neg());
+                  if (ctx.needs_grad(2)) dw = dy * t * negative_log_sigmoid(x);
+                  return {dx, dt, dw};
                 });
 }
 }  // namespace
@@ -279,10 +308,7 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor&
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight,
                                         const Tensor& pos_weight, Reduction reduction) {
   check_pair("binary_cross_entropy_with_logits", x, target);
-  // (1 - t) x + c softplus(-x) with c = 1 + (pos_weight - 1) t; softplus(-x) = max(-x, 0) + ln(1 + e^-|x|)
-  const Tensor soft = x.neg().relu() + x.abs().neg().exp().log1p();
-  Tensor losses = (1 - target) * x;
-  losses = losses + (pos_weight.defined() ? soft * ((pos_weight - 1) * target + 1) : soft);
+  Tensor losses = logit_cross_entropies(x, target, pos_weight);
   if (weight.defined()) losses = losses * weight;
   return reduced(losses, reduction);
 }

@@ -33,14 +33,15 @@ struct SgdStep {
            Tensor& weights);                                                                                          \
   /* total = the sum of weights, loss = that of losses over it; both are single elements */                           \
   void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor& total);                            \
-  /* dx[i, t] = -dloss[i] weights[i], zero elsewhere */                                                               \
-  void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, Tensor& dx);                    \
+  /* dx[i, t] = -dloss[i] weights[i], zero elsewhere and in rows whose target is ignore_index */                      \
+  void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, int64_t ignore_index,           \
+                    Tensor& dx);                                                                                      \
   /* nll of log_softmax in one read: losses[i] = weight[t] (log_sum[i] - x[i, t]), log_sum[i] = ln sum_j e^x[i, j] */ \
   void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int64_t ignore_index,               \
                      Tensor& losses, Tensor& weights, Tensor& log_sum);                                               \
-  /* dx[i, j] = dloss[i] weights[i] (e^(x[i, j] - log_sum[i]) - [j = t]) */                                           \
+  /* dx[i, j] = dloss[i] weights[i] (e^(x[i, j] - log_sum[i]) - [j = t]), zero where the target is ignore_index */    \
   void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,      \
-                              const Tensor& log_sum, Tensor& dx);                                                     \
+                              const Tensor& log_sum, int64_t ignore_index, Tensor& dx);                               \
   /* x (N, C, L): mean and 1 / sqrt(var + eps) of each channel; var is returned too */                                \
   void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd);                        \
   /* y = (x - mean) * rstd * weight + bias; weight and bias may be undefined */                                       \
@@ -55,9 +56,10 @@ struct SgdStep {
   /* dweight and dbias (n) where they are defined */                                                                  \
   void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,                 \
                            const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias);                         \
-  /* x (planes, H, W); index holds h * W + w of the maximum */                                                        \
+  /* x (planes, H, W); index holds h * W + w of the maximum, -1 where a window holds only padding */                  \
   void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& index);                                 \
-  /* dx[p, index[p, i]] += dy[p, i] over the last two dimensions; index and shape as max_pool2d had them */           \
+  /* dx[p, index[p, i]] += dy[p, i] over the last two dimensions, nowhere for an index of -1; index and shape as      \
+     max_pool2d had them */                                                                                           \
   void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape& shape, Tensor& dx);                \
   void avg_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y);                                                \
   void avg_pool2d_backward(const Tensor& dy, const PoolShape& shape, Tensor& dx);                                     \

@@ -75,9 +75,9 @@ void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int
 void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor& total) {
   run(plan("nll_mean", loops::nll_mean, loss.dtype(), {loss, total, losses, weights}, {integer(losses.numel())}, 1, 1));
 }
-void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, Tensor& dx) {
-  run(plan("nll_backward", loops::nll_backward, dx.dtype(), {dx, dloss, target, weights}, {integer(dx.size(1))},
-           dx.size(0), dx.size(1)));
+void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, int64_t ignore_index, Tensor& dx) {
+  run(plan("nll_backward", loops::nll_backward, dx.dtype(), {dx, dloss, target, weights},
+           {integer(dx.size(1)), integer(ignore_index)}, dx.size(0), dx.size(1)));
 }
 
 TANDEM_DECLARE_LOOP(cross_entropy)
@@ -89,9 +89,9 @@ void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, 
            {integer(x.size(1)), integer(ignore_index)}, x.size(0), x.size(1) * 8));
 }
 void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,
-                            const Tensor& log_sum, Tensor& dx) {
+                            const Tensor& log_sum, int64_t ignore_index, Tensor& dx) {
   run(plan("cross_entropy_backward", loops::cross_entropy_backward, x.dtype(), {dx, dloss, x, target, weights, log_sum},
-           {integer(x.size(1))}, x.size(0), x.size(1) * 8));
+           {integer(x.size(1)), integer(ignore_index)}, x.size(0), x.size(1) * 8));
 }
 
 TANDEM_DECLARE_LOOP(batch_norm_stats)

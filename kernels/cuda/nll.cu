@@ -55,12 +55,12 @@ __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict
 template <class T>
 __global__ void nll_backward_rows(const T* __restrict__ dloss, const int64_t* __restrict__ target,
                                   const T* __restrict__ weights, T* __restrict__ dx, int64_t rows, int64_t n,
-                                  bool aligned) {
+                                  int64_t ignore_index, bool aligned) {
   constexpr int kWidth = kPack<T>;
   const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= rows) return;
   const int64_t t = target[row];
-  const T slope = -dloss[row] * weights[row];
+  const T slope = t == ignore_index ? T(0) : -dloss[row] * weights[row];
   T* const to = dx + row * n;
   if (aligned)
     for (int64_t i = int64_t(threadIdx.x) * kWidth; i < n; i += int64_t(blockDim.x) * kWidth) {
@@ -107,13 +107,13 @@ void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor&
   });
 }
 
-void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, Tensor& dx) {
+void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, int64_t ignore_index, Tensor& dx) {
   if (dx.numel() == 0) return;
   const int64_t rows = dx.size(0), n = dx.size(1);
   visit_real("nll_backward", dx.dtype(), [&]<class T>() {
     const dim3 block = team_block(power_of_two(ceil_div(n, kPack<T>), 1, 256), rows);
     launch("nll_backward", nll_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block}, dx.device(),
-           dloss.data<T>(), target.data<int64_t>(), weights.data<T>(), dx.data<T>(), rows, n,
+           dloss.data<T>(), target.data<int64_t>(), weights.data<T>(), dx.data<T>(), rows, n, ignore_index,
            n % kPack<T> == 0 && is_aligned(dx.raw_data(), 16));
   });
 }

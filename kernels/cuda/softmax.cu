@@ -231,15 +231,17 @@ __global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<T>::Sta
 template <class T>
 __global__ void cross_entropy_backward_rows(const T* __restrict__ dloss, const T* __restrict__ x,
                                             const int64_t* __restrict__ target, const T* __restrict__ weights,
-                                            const T* __restrict__ log_sum, T* __restrict__ dx, RowShape shape) {
+                                            const T* __restrict__ log_sum, T* __restrict__ dx, int64_t ignore_index,
+                                            RowShape shape) {
   constexpr int kWidth = kPack<T>;
   const int64_t row = shape.row(), n = shape.n;
   if (row >= shape.rows) return;
   const int64_t t = target[row];
+  const bool ignored = t == ignore_index;  // its gradient is not 0 times a slope, which may be infinite
   const T slope = dloss[row] * weights[row], log_norm = log_sum[row];
   const auto gradient = [&](T v, int64_t i) {
     const T here = slope * math::exp(v - log_norm);
-    return i == t ? here - slope : here;
+    return ignored ? T(0) : i == t ? here - slope : here;
   };
   const T* const from = x + row * n;
   T* const to = dx + row * n;
@@ -333,14 +335,14 @@ void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, 
 }
 
 void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,
-                            const Tensor& log_sum, Tensor& dx) {
+                            const Tensor& log_sum, int64_t ignore_index, Tensor& dx) {
   if (dx.numel() == 0) return;
   const int64_t rows = x.size(0), n = x.size(1);
   visit_real("cross_entropy_backward", x.dtype(), [&]<class T>() {
     const dim3 block = team_block(power_of_two(ceil_div(n, 4 * kPack<T>), 1, 256), rows);
     launch("cross_entropy_backward", cross_entropy_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block},
            x.device(), dloss.data<T>(), x.data<T>(), target.data<int64_t>(), weights.data<T>(), log_sum.data<T>(),
-           dx.data<T>(), row_shape<T>(rows, n, {x.data<T>(), dx.data<T>()}));
+           dx.data<T>(), ignore_index, row_shape<T>(rows, n, {x.data<T>(), dx.data<T>()}));
   });
 }
 

@@ -108,9 +108,23 @@ TEST_CASE("with every target ignored, the mean is NaN, the sum and the gradient 
   CHECK(loss(kSum).item<float>() == 0);
   CHECK(loss(kNone).equal(zeros({2})));
   loss(kSum).backward();
+  loss(kMean).backward();
   CHECK(x.grad().equal(zeros({2, 3})));
   CHECK(std::isnan(nll_loss(zeros({0, 3}), zeros({0}, kInt64)).item<float>()));  // nothing at all likewise
   CHECK(std::isnan(mse_loss(zeros({0}), zeros({0})).item<float>()));
+}
+
+TEST_CASE("an ignored row that is infinite or NaN has no part in the loss, nor in the gradient", "[nn][loss]") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  for (const Reduction r : {kMean, kSum}) {
+    const Tensor x = tensor({{1.f, 2.f}, {inf, nan}, {0.f, -1.f}}).requires_grad_(), target = tensor({0, -100, 1});
+    const Tensor clean = x.detach().index_select(0, tensor({0, 2})).requires_grad_();
+    const Tensor loss = cross_entropy(x, target, {}, r), want = cross_entropy(clean, tensor({0, 1}), {}, r);
+    CHECK(loss.equal(want));
+    loss.backward(), want.backward();
+    CHECK(x.grad().equal(stack({clean.grad()[0], zeros({2}), clean.grad()[1]})));
+    CHECK(cross_entropy(x, target, {}, r, -100, 0.1).allclose(cross_entropy(clean, tensor({0, 1}), {}, r, -100, 0.1)));
+  }
 }
 
 TEST_CASE("an ignored target may lie outside the classes, any other may not", "[nn][loss]") {
@@ -167,4 +181,19 @@ TEST_CASE("with logits the loss is that of the sigmoid, and weights multiply as 
   const Tensor expected = (t * p.log() * 3 + (1 - t) * (1 - p).log()).neg();
   CHECK(binary_cross_entropy_with_logits(x, t, {}, positive, kNone).allclose(expected));
   CHECK(binary_cross_entropy_with_logits(tensor({1000.f}), tensor({1.f})).item<float>() == 0);  // no overflow
+}
+
+TEST_CASE("with logits the gradient is sigmoid minus target, at zero and far from it", "[nn][loss]") {
+  const Tensor x = tensor({0.0, 0.0, -40.0, 40.0}, kFloat64).requires_grad_(),
+               t = tensor({0.0, 1.0, 0.0, 1.0}, kFloat64);
+  binary_cross_entropy_with_logits(x, t, {}, {}, kSum).backward();
+  const double far = 1 / (1 + std::exp(40.0));  // which 1 - sigmoid(40) would cancel to 0
+  CHECK(x.grad().allclose(tensor({0.5, -0.5, far, -far}, kFloat64), 1e-7, 1e-16));
+  const Tensor w = tensor({2.0, 3.0, 0.5, 1.0}, kFloat64).requires_grad_(), soft = full({4}, 0.3, kFloat64);
+  const auto loss = [](const std::vector<Tensor>& in) {
+    return std::vector<Tensor>{binary_cross_entropy_with_logits(in[0], in[1], {}, in[2], kSum)};
+  };
+  const Tensor near = tensor({0.0, 0.0, -2.0, 3.0}, kFloat64).requires_grad_();
+  CHECK(autograd::gradcheck(loss, {near, soft.clone().requires_grad_(), w}));
+  CHECK(autograd::gradgradcheck(loss, {near, soft.clone().requires_grad_(), w}));
 }

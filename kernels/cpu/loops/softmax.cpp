@@ -160,13 +160,17 @@ template <class T> void cross_entropy_body(const Loop& loop, int64_t begin, int6
     data<T>(loop, 2)[r] = log_sum;
   }
 }
-/// Operands: dx, dloss, x, target, weights, log_sum. Scalar: n.
+/// Operands: dx, dloss, x, target, weights, log_sum. Scalars: n, ignore_index.
 template <class T> void cross_entropy_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  const int64_t n = loop.scalars[0].integer;
+  const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const dx = data<T>(loop, 0) + r * n;
     const T* const x = data<const T>(loop, 2) + r * n;
     const int64_t t = data<const int64_t>(loop, 3)[r];
+    if (t == ignore) {  // not 0 times a slope, which is infinite where every target is ignored
+      for (int64_t i = 0; i < n; ++i) dx[i] = T(0);
+      continue;
+    }
     const T slope = data<const T>(loop, 1)[r] * data<const T>(loop, 4)[r], log_sum = data<const T>(loop, 5)[r];
     TANDEM_IVDEP
     for (int64_t i = 0; i < n; ++i) dx[i] = slope * math::exp(x[i] - log_sum);
@@ -182,14 +186,14 @@ template <class T> void nll_mean_body(const Loop& loop, int64_t, int64_t) {
   *data<T>(loop, 0) = T(sum / total);
   *data<T>(loop, 1) = T(total);
 }
-/// Operands: dx, dloss, target, weights. Scalars: n, ignore_index is told by a weight of the row.
+/// Operands: dx, dloss, target, weights. Scalars: n, ignore_index.
 template <class T> void nll_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  const int64_t n = loop.scalars[0].integer;
+  const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const dx = data<T>(loop, 0) + r * n;
     const int64_t t = data<const int64_t>(loop, 2)[r];
     for (int64_t i = 0; i < n; ++i) dx[i] = T(0);
-    if (t >= 0 && t < n) dx[t] = -data<const T>(loop, 1)[r] * data<const T>(loop, 3)[r];
+    if (t >= 0 && t < n && t != ignore) dx[t] = -data<const T>(loop, 1)[r] * data<const T>(loop, 3)[r];
   }
 }
 
