@@ -23,7 +23,7 @@ Tensor eye(int64_t n, int64_t m, const TensorOptions& options = {});
 Tensor arange(const Scalar& end, const TensorOptions& options = {});
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options);
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step = 1, const TensorOptions& options = {});
-/// `steps` values from start to end, both included.
+/// `steps` values from start to end, both included; of an integer dtype, both cut to integers first, then all between.
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options = {});
 
 /// Uniform in [0, 1); normal with mean 0 and variance 1; integers in [low, high) (int64 unless the options say

@@ -129,10 +129,12 @@ int64_t pooled(const char* op, int64_t size, int64_t kernel, int64_t stride, int
   TANDEM_CHECK(kernel > 0 && stride > 0 && dilation > 0 && padding >= 0 && padding * 2 <= kernel, op, ": kernel ",
                kernel, ", stride ", stride, ", padding ", padding, ", dilation ", dilation,
                "; all but padding must be positive, and padding at most half the kernel");
-  const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
+  TANDEM_CHECK(size > 0, op, ": x is empty in a dimension that is pooled; accepted: one or more elements");
+  // A window that is larger than the padded size hangs over its end, which ceil_mode allows by less than a stride.
+  const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0);
   TANDEM_CHECK(room >= 0, op, ": a window of ", dilation * (kernel - 1) + 1, " is larger than the padded size ",
-               size + 2 * padding);
-  int64_t out = (room + (ceil ? stride - 1 : 0)) / stride + 1;
+               size + 2 * padding, ceil ? " by a stride or more" : "");
+  int64_t out = room / stride + 1;
   if (ceil && (out - 1) * stride >= size + padding) --out;
   return out;
 }
@@ -170,7 +172,9 @@ Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::P
   TANDEM_DISPATCH(dy.device(), max_pool2d_backward, g, index, s, dx);
   return record("max_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {index},
                 [sizes = Shape(dy.sizes()), planes](const Context& ctx, const Tensor& ddx) -> Grads {
-                  return {ddx.reshape(planes).flatten(1).gather(1, ctx.saved(0).flatten(1)).reshape(sizes)};
+                  const Tensor index = ctx.saved(0).flatten(1), none = index < 0;
+                  const Tensor ddy = ddx.reshape(planes).flatten(1).gather(1, where(none, zeros_like(index), index));
+                  return {where(none, Scalar(0), ddy).reshape(sizes)};
                 });
 }
 /// A linear op and its transpose, each the other's derivative.

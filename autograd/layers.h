@@ -13,7 +13,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
 Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);
 
-/// x (N, C, H, W) or (C, H, W). stride: the kernel's size unless given. Padding counts as -infinity.
+/// x (N, C, H, W) or (C, H, W). stride: the kernel's size unless given. Padding counts as -infinity; a window of
+/// padding alone has index -1 and passes no gradient on. With ceil_mode the last window may hang over the end.
 Tensor max_pool2d(const Tensor& x, Pair kernel_size, IntArrayRef stride = {}, Pair padding = 0, Pair dilation = 1,
                   Flag ceil_mode = false);
 std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, Pair kernel_size, IntArrayRef stride = {},

@@ -182,6 +182,8 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
     TANDEM_CHECK(stride[i] > 0 && padding[i] >= 0 && dilation[i] > 0, "conv2d: stride ", IntArrayRef(stride),
                  ", padding ", IntArrayRef(padding), ", dilation ", IntArrayRef(dilation),
                  "; stride and dilation must be positive, padding not negative");
+    TANDEM_CHECK(weight.sizes()[i + 2] > 0 && x.sizes()[i + 2] > 0, "conv2d: x is ", x.sizes(), " and weight is ",
+                 weight.sizes(), "; both must have height and width");
     const int64_t reach = dilation[i] * (weight.sizes()[i + 2] - 1) + 1, held = x.sizes()[i + 2] + 2 * padding[i];
     TANDEM_CHECK(reach <= held, "conv2d: the kernel spans ", reach, " of the ", held, " padded pixels of ", x.sizes());
     out[i + 2] = (held - reach) / stride[i] + 1;

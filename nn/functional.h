@@ -33,6 +33,9 @@ struct DropoutFuncOptions {
   TANDEM_ARG(bool, training) = true;
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;
+struct EmbeddingFuncOptions {
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // counted from the end when negative
+};
 struct Conv2dFuncOptions {
   TANDEM_ARG(Tensor, bias);
   TANDEM_ARG(Pair, stride) = 1;
@@ -56,6 +59,10 @@ inline Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOption
 }
 inline Tensor softmax(const Tensor& x, const SoftmaxOptions& o) { return tandem::softmax(x, o.dim()); }
 inline Tensor log_softmax(const Tensor& x, const LogSoftmaxOptions& o) { return tandem::log_softmax(x, o.dim()); }
+/// The index first, as PyTorch's functional form has it.
+inline Tensor embedding(const Tensor& index, const Tensor& weight, const EmbeddingFuncOptions& o = {}) {
+  return tandem::embedding(weight, index, o.padding_idx());
+}
 inline Tensor dropout(const Tensor& x, const DropoutFuncOptions& o = {}) {
   return tandem::dropout(x, o.p(), o.training());
 }

@@ -40,6 +40,8 @@ void LinearImpl::pretty_print(std::ostream& out) const {
 }
 
 void Conv2dImpl::reset() {
+  TANDEM_CHECK(options.kernel_size()[0] > 0 && options.kernel_size()[1] > 0, "Conv2d: kernel_size is ",
+               IntArrayRef(options.kernel_size()), "; both must be positive");
   TANDEM_CHECK(options.groups() > 0 && options.in_channels() % options.groups() == 0 &&
                    options.out_channels() % options.groups() == 0,
                "Conv2d: ", options.in_channels(), " and ", options.out_channels(), " channels must be multiples of ",

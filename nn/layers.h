@@ -103,7 +103,7 @@ class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
   /// Normal values, zero in the row of padding_idx.
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
-  Tensor forward(const Tensor& index) { return embedding(weight, index, options.padding_idx().value_or(-1)); }
+  Tensor forward(const Tensor& index) { return embedding(weight, index, options.padding_idx()); }
   EmbeddingOptions options;
   Tensor weight;
 };

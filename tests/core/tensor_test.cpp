@@ -103,6 +103,19 @@ TEST_CASE("a number where a reduction takes dimensions or a flag is a dimension"
   CHECK(x.std(true).item<double>() == Approx(std::sqrt(3.5)));
 }
 
+TEST_CASE("linspace of integers cuts its ends and then what lies between, as PyTorch's", "[core][factory]") {
+  CHECK(linspace(0, 10, 4, kInt64).equal(tensor({0, 3, 6, 10})));
+  CHECK(linspace(10, 0, 4, kInt64).equal(tensor({10, 6, 3, 0})));
+  CHECK(linspace(0.9, 9.9, 4, kInt32).equal(tensor({0, 3, 6, 9}, kInt32)));
+  CHECK(linspace(-5.5, 5.5, 5, kInt8).equal(tensor({-5, -2, 0, 2, 5}, kInt8)));
+  CHECK(linspace(-1, 1, 4, kInt16).equal(tensor({-1, 0, 0, 1}, kInt16)));
+  CHECK(linspace(0, 255, 7, kUInt8).equal(tensor({0, 42, 85, 127, 170, 212, 255}, kUInt8)));
+  CHECK(linspace(3.7, 9, 1, kInt64).equal(tensor({3})));
+  CHECK(linspace(3, 9, 0, kInt64).equal(zeros({0}, kInt64)));
+  CHECK_THROWS_WITH(linspace(0, 300, 3, kUInt8), Contains("300") && Contains("uint8"));
+  CHECK_THROWS_WITH(linspace(0, 1, 3, kBool), Contains("linspace: dtype is bool"));
+}
+
 TEST_CASE("options without a device keep a tensor where it is", "[core][devices]") {
   set_cpu_device_count(2);
   const Device second("cpu:1");

@@ -95,6 +95,54 @@ TEST_CASE("an embedding's padding row is zero and gets no gradient", "[nn][layer
   CHECK(table(zeros({0}, kInt64)).sizes() == IntArrayRef{0, 2});
 }
 
+TEST_CASE("embedding counts a negative padding_idx from the end, and refuses one that is no row", "[nn][layers]") {
+  const Tensor weight = ones({3, 2}).requires_grad_(), index = tensor({0, 1, 2, 2});
+  embedding(weight, index, -1).sum().backward();
+  CHECK(weight.grad().equal(tensor({{1.f, 1.f}, {1.f, 1.f}, {0.f, 0.f}})));
+  weight.zero_grad();
+  functional::embedding(index, weight, functional::EmbeddingFuncOptions().padding_idx(-3)).sum().backward();
+  CHECK(weight.grad().equal(tensor({{0.f, 0.f}, {1.f, 1.f}, {2.f, 2.f}})));
+  weight.zero_grad();
+  functional::embedding(index, weight).sum().backward();
+  CHECK(weight.grad().equal(tensor({{1.f, 1.f}, {1.f, 1.f}, {2.f, 2.f}})));
+  CHECK_THROWS_WITH(embedding(weight, index, 3), Contains("embedding: padding_idx is 3") && Contains("-3 to 2"));
+  CHECK_THROWS_WITH(embedding(weight, index, -4), Contains("embedding: padding_idx is -4"));
+}
+
+TEST_CASE("a window of max pooling that holds only padding gives -infinity and passes no gradient", "[nn][layers]") {
+  // Of one column, kernel 2, padding 1 and dilation 2 see the columns -1 and 1.
+  const Tensor x = arange(8, kFloat64).view({1, 1, 8, 1}).requires_grad_();
+  const auto [y, index] = max_pool2d_with_indices(x, 2, {}, 1, 2);
+  CHECK(y.equal(full({1, 1, 4, 1}, -INFINITY, kFloat64)));
+  CHECK(index.equal(full({1, 1, 4, 1}, -1)));
+  const Tensor dx = autograd::grad({y}, {x}, {ones_like(y)}, {}, /*create_graph=*/true)[0];
+  CHECK(dx.equal(zeros_like(x)));
+  const Tensor dy = ones_like(y).requires_grad_();
+  const Tensor of_dy = autograd::grad({max_pool2d(x, 2, {}, 1, 2)}, {x}, {dy}, {}, /*create_graph=*/true)[0];
+  CHECK(autograd::grad({of_dy.sum()}, {dy})[0].equal(zeros_like(dy)));
+  // Windows that reach over the edge: of two columns they see -1 and 1, 0 and 2.
+  const Tensor two = tensor({{{1.0, 2.0}}}, kFloat64).requires_grad_();
+  max_pool2d(two, {1, 2}, 1, {0, 1}, {1, 2}).sum().backward();
+  CHECK(two.grad().equal(tensor({{{1.0, 1.0}}}, kFloat64)));
+}
+
+TEST_CASE("windows and kernels without elements, and planes without pixels, are refused", "[nn][layers]") {
+  const Tensor x = ones({1, 1, 4, 4}), none = ones({1, 1, 0, 4});
+  CHECK_THROWS_WITH(max_pool2d(x, 0, 1), Contains("max_pool2d: kernel 0"));
+  CHECK_THROWS_WITH(avg_pool2d(x, 0, 1), Contains("avg_pool2d: kernel 0"));
+  CHECK_THROWS_WITH(max_pool2d(none, 2, {}, 1), Contains("max_pool2d: x is empty"));
+  CHECK_THROWS_WITH(avg_pool2d(none, 2, {}, 1), Contains("avg_pool2d: x is empty"));
+  CHECK_THROWS_WITH(conv2d(x, ones({1, 1, 0, 2})), Contains("conv2d") && Contains("(1, 1, 0, 2)"));
+  CHECK_THROWS_WITH(conv2d(none, ones({1, 1, 2, 2}), {}, 1, 1), Contains("conv2d") && Contains("(1, 1, 0, 4)"));
+  CHECK_THROWS_WITH(Conv2d(1, 1, 0), Contains("Conv2d: kernel_size is (0, 0)"));
+  CHECK(max_pool2d(ones({0, 1, 4, 4}), 2).sizes() == IntArrayRef{0, 1, 2, 2});
+  CHECK(conv2d(ones({0, 1, 4, 4}), ones({1, 1, 2, 2})).sizes() == IntArrayRef{0, 1, 3, 3});
+  // With ceil_mode a window may be larger than the plane, by less than a stride.
+  CHECK_THROWS_WITH(max_pool2d(ones({1, 2, 2}), 3, 1, 0, 1, true), Contains("a window of 3 is larger"));
+  CHECK_THROWS_WITH(max_pool2d(ones({1, 2, 2}), 5, 2, 0, 1, true), Contains("a window of 5 is larger"));
+  CHECK_THROWS_WITH(max_pool2d(ones({1, 2, 2}), 3), Contains("a window of 3 is larger"));
+}
+
 TEST_CASE("dropout drops its share, scales the rest, and whole channels in its second form", "[nn][layers]") {
   manual_seed(5);
   Dropout drop(0.25);

@@ -71,7 +71,8 @@ template <class T> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
       }
   }
 }
-/// Operands: dx, dy, index. Scalars: elements of a plane of dx, of dy.
+/// Operands: dx, dy, index. Scalars: elements of a plane of dx, of dy. A window of padding alone, whose index is -1,
+/// has no gradient to give.
 template <class T> void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t to = loop.scalars[0].integer, from = loop.scalars[1].integer;
   for (int64_t plane = begin; plane < end; ++plane) {
@@ -79,7 +80,8 @@ template <class T> void max_pool_backward_body(const Loop& loop, int64_t begin, 
     const T* const dy = data<const T>(loop, 1) + plane * from;
     const int64_t* const index = data<const int64_t>(loop, 2) + plane * from;
     for (int64_t i = 0; i < to; ++i) dx[i] = T(0);
-    for (int64_t i = 0; i < from; ++i) dx[index[i]] += dy[i];
+    for (int64_t i = 0; i < from; ++i)
+      if (uint64_t(index[i]) < uint64_t(to)) dx[index[i]] += dy[i];
   }
 }
 
