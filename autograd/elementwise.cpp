@@ -13,6 +13,7 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/kernels/elementwise.h"
+#include "tandem/kernels/fill.h"
 
 namespace tandem {
 using detail::check_holds, detail::check_real;
@@ -125,7 +126,6 @@ auto real_only(const char* op) {
   return [op](const Tensor& x) -> const Tensor& { return check_real(op, x), x; };
 }
 Tensor bool_as_integer(const Tensor& x) { return x.dtype() == kBool ? x.to(kInt64) : x; }
-const Tensor kNothing;
 /// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
 /// takes the result.
 Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
@@ -136,7 +136,6 @@ Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
   return dx;
 }
 }  // namespace
-TANDEM_UNARY_OP(neg, numbers("neg"), kNothing, dy.neg())
 TANDEM_UNARY_OP(abs, numbers("abs"), x, dy* s.sign())
 TANDEM_UNARY_OP(square, bool_as_integer, x, dy * 2 * s)
 TANDEM_UNARY_OP(relu, numbers("relu"), y, relu_gradient(dy, s))
@@ -163,7 +162,17 @@ TANDEM_UNARY_OP(sigmoid, floating, y, sigmoid_backward(dy, s))
 TANDEM_UNARY_OP(erf, floating, x, dy*(s* s).neg().exp() * (2 * std::numbers::inv_sqrtpi))
 TANDEM_UNARY_OP(erfc, floating, x, dy*(s* s).neg().exp() * (-2 * std::numbers::inv_sqrtpi))
 TANDEM_UNARY_OP(reciprocal, floating, y, dy* s* s.neg())
-TANDEM_UNARY_OP(frac, real_only("frac"), kNothing, dy)
+
+// These save nothing, so that backward may go through them a second time.
+#define TANDEM_UNSAVED_OP(name, input, gradient)                                                            \
+  Tensor Tensor::name() const {                                                                             \
+    const Tensor x = input(*this);                                                                          \
+    Tensor y = core::empty(x.sizes(), x.dtype(), x.device());                                               \
+    TANDEM_DISPATCH(x.device(), name, x, y);                                                                \
+    return record(#name, y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {gradient}; }); \
+  }
+TANDEM_UNSAVED_OP(neg, numbers("neg"), dy.neg())
+TANDEM_UNSAVED_OP(frac, real_only("frac"), dy)
 
 // Steps have no slope: their gradient is zero.
 #define TANDEM_STEP_OP(name)                                                                                      \
@@ -279,9 +288,12 @@ Tensor Tensor::fmod(const Tensor& other) const {
   check_divisor("fmod", o.b, o.sizes);
   Tensor y = like(o, o.a.dtype());
   TANDEM_DISPATCH(y.device(), fmod, o.a, o.b, y);
-  return record("fmod", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    return {dy, ctx.needs_grad(1) ? dy.neg() * (ctx.saved(0) / ctx.saved(1)).trunc() : Tensor()};
-  });
+  const Tensor none;  // only the divisor's gradient asks for anything
+  const bool kept = autograd::wants_grad(o.b);
+  return record("fmod", y, {o.a, o.b}, {kept ? o.a : none, kept ? o.b : none},
+                [](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {dy, ctx.needs_grad(1) ? dy.neg() * (ctx.saved(0) / ctx.saved(1)).trunc() : Tensor()};
+                });
 }
 Tensor Tensor::remainder(const Tensor& other) const {
   const Operands o = prepare("remainder", *this, other);
@@ -289,9 +301,12 @@ Tensor Tensor::remainder(const Tensor& other) const {
   check_divisor("remainder", o.b, o.sizes);
   Tensor y = like(o, o.a.dtype());
   TANDEM_DISPATCH(y.device(), remainder, o.a, o.b, y);
-  return record("remainder", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    return {dy, ctx.needs_grad(1) ? dy.neg() * (ctx.saved(0) / ctx.saved(1)).floor() : Tensor()};
-  });
+  const Tensor none;  // only the divisor's gradient asks for anything
+  const bool kept = autograd::wants_grad(o.b);
+  return record("remainder", y, {o.a, o.b}, {kept ? o.a : none, kept ? o.b : none},
+                [](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {dy, ctx.needs_grad(1) ? dy.neg() * ctx.saved(0).floor_divide(ctx.saved(1)) : Tensor()};
+                });
 }
 Tensor Tensor::floor_divide(const Tensor& other) const {
   const Operands o = prepare("floor_divide", *this, other);
@@ -302,15 +317,15 @@ Tensor Tensor::floor_divide(const Tensor& other) const {
   return y;
 }
 
-// Equal values share the gradient, as PyTorch has it: half to each.
+// Equal values share the gradient, as PyTorch has it: half to each. Beside a NaN both get all of it.
 #define TANDEM_EXTREME_OP(name, compare)                                                                \
   Tensor name(const Tensor& a, const Tensor& b) {                                                       \
     const Operands o = prepare(#name, a, b);                                                            \
     Tensor y = like(o, o.a.dtype());                                                                    \
     TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);                                                     \
     return record(#name, y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads { \
-      const Tensor a = ctx.saved(0), b = ctx.saved(1), half = (a == b).to(dy.dtype()) * 0.5;            \
-      return {dy * (half + (a compare b).to(dy.dtype())), dy * (half + (b compare a).to(dy.dtype()))};  \
+      const Tensor a = ctx.saved(0), b = ctx.saved(1), shared = where(a == b, dy * 0.5, dy);            \
+      return {where(b compare a, Scalar(0), shared), where(a compare b, Scalar(0), shared)};            \
     });                                                                                                 \
   }
 TANDEM_EXTREME_OP(maximum, >)
@@ -437,17 +452,41 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
   };
   const Scalar low = bound(min, true), high = bound(max, false);
   Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  if (std::isnan(low.to_double()) || std::isnan(high.to_double())) {
+    TANDEM_DISPATCH(y.device(), fill, nan, y);
+    return record("clamp", y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
+  }
   TANDEM_DISPATCH(y.device(), clamp, x, low, high, y);
-  return record("clamp", y, {x}, {x}, [low, high](const Context& ctx, const Tensor& dy) -> Grads {
-    return {clamp_backward(dy, ctx.saved(0), low, high)};
-  });
+  return record("clamp", y, {x}, {x},
+                [low = min.value_or(nan), high = max.value_or(nan)](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {clamp_backward(dy, ctx.saved(0), low, high)};
+                });
 }
 Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
   TANDEM_CHECK(min.defined() || max.defined(), "clamp: neither min nor max was given");
   for (const Tensor& bound : {min, max})
     if (bound.defined()) broadcast_shapes("clamp", sizes(), bound.sizes()), common_device("clamp", *this, bound);
-  const Tensor raised = min.defined() ? maximum(min) : *this;
-  return max.defined() ? raised.minimum(max) : raised;
+  if (!max.defined()) return maximum(min);
+  if (!min.defined()) return minimum(max);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = maximum(min).minimum(max);
+  }
+  // At a bound x shares the gradient with it, half to each, unless the bounds are equal. A NaN is passed on by x.
+  return record("clamp", y, {*this, min, max}, {*this, min, max}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), low = ctx.saved(1), high = ctx.saved(2);
+    const Tensor ordered = low <= high, apart = low < high;
+    const Tensor shared = dy * 0.5;
+    Tensor dx, dlow, dhigh;
+    if (ctx.needs_grad(0))
+      dx = tandem::where((x < low) | (x > high), 0, tandem::where(apart & ((x == low) | (x == high)), shared, dy));
+    if (ctx.needs_grad(1)) dlow = tandem::where(ordered & (x < low), dy, tandem::where(apart & (x == low), shared, 0));
+    if (ctx.needs_grad(2))
+      dhigh = tandem::where((ordered & (x > high)) | (low > high), dy, tandem::where(apart & (x == high), shared, 0));
+    return {dx, dlow, dhigh};
+  });
 }
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high) {
   Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());

@@ -27,7 +27,8 @@ inline Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { r
 inline Tensor add(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
 inline Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
 inline Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
-/// The larger and the smaller of two; a NaN wins. Where they are equal, each gets half of the gradient.
+/// The larger and the smaller of two; a NaN wins. Where they are equal, each gets half of the gradient; beside a NaN
+/// both get all of it.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 /// min(max(x, min), max) in x's dtype, or a floating one where a bound is one and x is of integers.
@@ -66,6 +67,7 @@ Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double 
 Tensor relu_backward(const Tensor& dy, const Tensor& y);
 Tensor sigmoid_backward(const Tensor& dy, const Tensor& y);
 Tensor tanh_backward(const Tensor& dy, const Tensor& y);
+/// A bound that is NaN is none.
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high);
 
 #define TANDEM_OPERATOR(symbol, name)                                                   \

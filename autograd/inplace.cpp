@@ -16,6 +16,7 @@ namespace tandem {
 namespace {
 using autograd::any_wants_grad;
 using autograd::inplace;
+using autograd::Old;
 
 /// A binary in-place op must keep x's shape, and its dtype must hold the result's kind.
 void check_result(const char* op, const Tensor& x, const Tensor& other, DType result) {
@@ -104,7 +105,7 @@ Tensor& write_over(const char* op, Tensor& x, const Tensor& source, bool non_blo
                " does not broadcast to ", x.sizes());
   return inplace(
       op, x, {source}, [&] { copy_elements(source, x, non_blocking); },
-      [&](const Tensor&) { return source.to(x.device(), x.dtype(), non_blocking).expand(x.sizes()); });
+      [&](const Tensor&) { return source.to(x.device(), x.dtype(), non_blocking).expand(x.sizes()); }, Old::replaced);
 }
 Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
   return write_over("copy_", *this, source, non_blocking);
@@ -118,7 +119,8 @@ Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
     x.bump_version();
     return x;
   }
-  return inplace(op, x, {}, direct, [&](const Tensor&) { return full(x.sizes(), value, x.options()); });
+  return inplace(
+      op, x, {}, direct, [&](const Tensor&) { return full(x.sizes(), value, x.options()); }, Old::replaced);
 }
 }  // namespace
 Tensor& Tensor::fill_(const Scalar& value) { return fill("fill_", *this, value); }
@@ -166,7 +168,8 @@ template <class Fill> Tensor& random(const char* op, Tensor& x, Fill fill) {
         Tensor fresh = empty_like(x);
         fill(default_generator(x.device()).reserve(static_cast<uint64_t>(x.numel())), fresh);
         return fresh;
-      });
+      },
+      Old::replaced);
 }
 }  // namespace
 Tensor& Tensor::uniform_(double low, double high) {

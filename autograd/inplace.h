@@ -10,18 +10,20 @@ void check_writable(const char* op, const Tensor& x);
 /// Refuses to change in place what backward will need as it is: a leaf that requires a gradient, or a view of one; and
 /// a part that split, chunk or unbind made.
 void check_inplace(const char* op, const Tensor& x);
+/// Whether an in-place operation computes with the elements that were there, or replaces them.
+enum class Old { used, replaced };
 /// x = y, elements and history: x becomes an output of the op that made y, through x's base if x is a view. y has x's
-/// shape, dtype and device.
-void assign(const char* op, Tensor& x, const Tensor& y);
+/// shape, dtype and device. What x was before gets a gradient through y if y was made of it, zeros if it was replaced.
+void assign(const char* op, Tensor& x, const Tensor& y, Old old);
 
 /// `direct()` writes into x; `op(x)` computes the result beside x, recorded. x is written over afterwards, so an op
 /// that saves its input must be given a copy.
 template <class Direct, class Op>
-Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op) {
+Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op, Old old = Old::used) {
   if (!x.is_contiguous()) check_writable(name, x);
   if (is_grad_enabled() && (wants_grad(x) || any_wants_grad(others))) {
     check_inplace(name, x);
-    assign(name, x, op(x));
+    assign(name, x, op(x), old);
   } else {
     direct();
     x.bump_version();

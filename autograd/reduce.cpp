@@ -129,45 +129,84 @@ Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
   const double count = static_cast<double>(plan("var", *this, dims).count);
   return off.square().sum(dims, keepdim) / std::max(count - (unbiased ? 1.0 : 0.0), 0.0);
 }
-Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const { return var(dims, unbiased, keepdim).sqrt(); }
+namespace {
+/// The root of a sum of squares. Its slope at zero is infinite; PyTorch takes the subgradient 0 there.
+Tensor root(const char* op, const Tensor& total) {
+  const Tensor y = total.detach().sqrt();
+  return record(op, y, {total}, {y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor y = ctx.saved(0), flat = y == 0;
+    return {tandem::where(flat, Scalar(0), dy) / tandem::where(flat, Scalar(1), y * 2)};
+  });
+}
+/// The gradient of norm(x, p, dims) for p other than 2, where y is the norm with x's dimensions: sign(x) |x|^(p-1) /
+/// y^(p-1). It is 0 where y is, and, where the slope is infinite (p < 1), where x is.
+Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y) {
+  if (p == 1) return x.sign() * dy;
+  const Tensor size = x.abs();
+  if (std::isinf(p)) {  // the largest or smallest share it evenly, NaNs among themselves
+    const Tensor hit = ((size == y) | (size.isnan() & y.isnan())).to(dy.dtype());
+    return x.sign() * hit * (dy / sum_to_size(hit, y.sizes()));
+  }
+  Tensor slope = x.sign() * size.pow(p - 1);
+  if (p < 1) slope = tandem::where(x == 0, Scalar(0), slope);
+  return slope * tandem::where(y == 0, Scalar(0), dy / y.pow(p - 1));
+}
+}  // namespace
+Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
+  return root("std", var(dims, unbiased, keepdim));
+}
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
 Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
-  if (p == 2) {
-    // sqrt has no slope at zero; PyTorch's norm has the subgradient 0 there.
-    const Tensor total = square().sum(dims, keepdim);
-    return record("norm", total.detach().sqrt(), {total}, {total}, [](const Context& ctx, const Tensor& dy) -> Grads {
-      const Tensor s = ctx.saved(0).sqrt();
-      return {tandem::where(s == 0, zeros_like(s), dy / (s * 2))};
-    });
+  if (p == 2) return root("norm", square().sum(dims, keepdim));
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    const Tensor size = abs();
+    if (p == 0)  // how many are not zero: without a gradient, as in PyTorch
+      y = (*this != 0).to(size.dtype()).sum(dims, keepdim);
+    else if (p == 1)
+      y = size.sum(dims, keepdim);
+    else if (std::isinf(p))
+      y = p > 0 ? size.amax(dims, keepdim) : size.amin(dims, keepdim);
+    else
+      y = size.pow(p).sum(dims, keepdim).pow(1 / p);
   }
-  if (p == 1) return abs().sum(dims, keepdim);
-  if (std::isinf(p)) return p > 0 ? abs().amax(dims, keepdim) : abs().amin(dims, keepdim);
-  return abs().pow(p).sum(dims, keepdim).pow(1 / p);
+  const unsigned mask = dim_mask("norm", dims, dim());
+  Shape kept = sizes();
+  for (size_t d = 0; d < kept.size(); ++d)
+    if (mask >> d & 1) kept[d] = 1;
+  return record("norm", y, {*this}, {*this, y}, [p, kept](const Context& ctx, const Tensor& dy) -> Grads {
+    if (p == 0) return {Tensor()};
+    return {norm_backward(p, with_dims(dy, kept), ctx.saved(0), with_dims(ctx.saved(1), kept))};
+  });
 }
 
-#define TANDEM_EXTREME_REDUCTION(name)                                                                            \
-  Tensor Tensor::name(IntArrayRef dims, Flag keepdim) const {                                                     \
-    const Reduction r = plan(#name, *this, dims);                                                                 \
-    TANDEM_CHECK(r.count > 0, #name ": ", sizes(), " has no elements to choose from");                            \
-    Tensor flat = flat_output(r, dtype());                                                                        \
-    TANDEM_DISPATCH(device(), name, r.x, flat);                                                                   \
-    const Tensor y = restore(r, flat, keepdim);                                                                   \
-    return record(#name, y, {*this}, {*this, y}, [kept = r.kept](const Context& ctx, const Tensor& dy) -> Grads { \
-      const Tensor hit = (ctx.saved(0) == with_dims(ctx.saved(1), kept)).to(dy.dtype());                          \
-      const Tensor ties = sum_to_size(hit, kept);                                                                 \
-      return {hit * (with_dims(dy, kept) / ties)};                                                                \
-    });                                                                                                           \
-  }
+namespace {
+/// The gradient of an extreme of x: those that equal it share it evenly. `nans`: so do NaNs where it is one.
+Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme, bool nans) {
+  Tensor hits = x == extreme;
+  if (nans) hits = hits | (x.isnan() & extreme.isnan());
+  const Tensor hit = hits.to(dy.dtype());
+  return hit * (dy / sum_to_size(hit, extreme.sizes()));
+}
+}  // namespace
+
+#define TANDEM_EXTREME_REDUCTION(name)                                                                       \
+  static Tensor name##_of(const Tensor& x, const char* op, IntArrayRef dims, bool keepdim, bool nans) {      \
+    const Reduction r = plan(op, x, dims);                                                                   \
+    TANDEM_CHECK(r.count > 0, op, ": ", x.sizes(), " has no elements to choose from");                       \
+    Tensor flat = flat_output(r, x.dtype());                                                                 \
+    TANDEM_DISPATCH(x.device(), name, r.x, flat);                                                            \
+    const Tensor y = restore(r, flat, keepdim);                                                              \
+    return record(op, y, {x}, {x, y}, [kept = r.kept, nans](const Context& ctx, const Tensor& dy) -> Grads { \
+      return {extreme_backward(with_dims(dy, kept), ctx.saved(0), with_dims(ctx.saved(1), kept), nans)};     \
+    });                                                                                                      \
+  }                                                                                                          \
+  Tensor Tensor::name(IntArrayRef dims, Flag keepdim) const { return name##_of(*this, #name, dims, keepdim, false); }
 TANDEM_EXTREME_REDUCTION(amax)
 TANDEM_EXTREME_REDUCTION(amin)
-Tensor Tensor::max() const {
-  TANDEM_CHECK(numel() > 0, "max: ", sizes(), " has no elements to choose from");
-  return amax();
-}
-Tensor Tensor::min() const {
-  TANDEM_CHECK(numel() > 0, "min: ", sizes(), " has no elements to choose from");
-  return amin();
-}
+Tensor Tensor::max() const { return amax_of(*this, "max", {}, false, /*nans=*/true); }
+Tensor Tensor::min() const { return amin_of(*this, "min", {}, false, /*nans=*/true); }
 
 #define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
   std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                    \

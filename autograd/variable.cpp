@@ -4,6 +4,7 @@
 #include "tandem/autograd/copy.h"
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/engine.h"
+#include "tandem/autograd/factory.h"
 #include "tandem/autograd/inplace.h"
 #include "tandem/autograd/view.h"
 
@@ -140,7 +141,7 @@ void check_inplace(const char* op, const Tensor& x) {
                ": a view of a leaf that requires a gradient must not be changed in place; use a NoGradGuard");
 }
 
-void assign(const char* op, Tensor& x, const Tensor& y) {
+void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
   Meta* m = find_meta(x);
   const bool is_view = m && m->base.defined();
   const Edge old = is_view ? Edge{} : gradient_edge(x);
@@ -149,7 +150,9 @@ void assign(const char* op, Tensor& x, const Tensor& y) {
     copy_elements(y.detach(), x);
   }
   if (!is_view) {
-    auto backward = [](const Context&, const Tensor& dy) -> Grads { return {Tensor(), dy}; };
+    auto backward = [before](const Context& ctx, const Tensor& dy) -> Grads {
+      return {before == Old::replaced && ctx.needs_grad(0) ? zeros_like(dy) : Tensor(), dy};
+    };
     auto node = std::make_shared<LambdaNode<decltype(backward)>>(op, backward);
     node->add_input({});
     node->set_edges({old});
@@ -246,6 +249,7 @@ void Tensor::remove_hook(unsigned position) const {
   meta(*this).hooks[position] = nullptr;
 }
 void Tensor::retain_grad() const {
+  TANDEM_CHECK(requires_grad(), "retain_grad: the tensor does not require a gradient");
   if (is_leaf()) return;
   auto& retained = meta(*this).retained;
   if (retained) return;

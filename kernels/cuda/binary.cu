@@ -1,5 +1,6 @@
 // Rows of binary arithmetic, comparisons and the backwards of activations.
 #include "tandem/kernels/cuda/elementwise.cuh"
+#include "tandem/kernels/functors/clamp.h"
 
 #define TANDEM_FLOATING(op, F) TANDEM_ELEMENT_ROW(op, floating_row<F, 2>())
 #define TANDEM_INTEGRAL(op, F) TANDEM_ELEMENT_ROW(op, integral_row<F, 2>())
@@ -33,7 +34,7 @@ TANDEM_FLOATING(relu_backward, ReluBackward)
 TANDEM_FLOATING(sigmoid_backward, SigmoidBackward)
 TANDEM_FLOATING(tanh_backward, TanhBackward)
 TANDEM_FLOATING(leaky_relu_backward, LeakyReluBackward)
-TANDEM_FLOATING(clamp_backward, ClampBackward)
+TANDEM_FLOATING(clamp_backward, ClampSlope)
 TANDEM_FLOATING(gelu_backward, GeluBackward)
 TANDEM_FLOATING(silu_backward, SiluBackward)
 TANDEM_FLOATING(elu_backward, EluBackward)

@@ -130,6 +130,13 @@ TEST_CASE("a second backward needs retain_graph, and the error says so", "[autog
   linear.backward();
   linear.backward();
   CHECK(x.grad().item<double>() == 14);
+  for (const Tensor& unsaved : {-x, x.sign(), x.frac(), x % 2, x.fmod(2)}) {
+    x.zero_grad();
+    unsaved.backward();
+    const double once = x.grad().item<double>();
+    unsaved.backward();
+    CHECK(x.grad().item<double>() == 2 * once);
+  }
 }
 
 TEST_CASE("create_graph gives higher derivatives", "[autograd]") {
@@ -240,6 +247,8 @@ TEST_CASE("retain_grad keeps the gradient of a result, as its hooks leave it", "
   CHECK(h.grad().item<double>() == 20);
   CHECK(x.grad().item<double>() == 60);
   x.retain_grad();  // a leaf has its gradient anyway
+  CHECK_THROWS_WITH(ones({2}).retain_grad(), Contains("retain_grad") && Contains("does not require"));
+  CHECK_THROWS_WITH((x * 2).detach().retain_grad(), Contains("retain_grad") && Contains("does not require"));
   Tensor k = x * 3;
   k.retain_grad();
   k.mul_(10);  // it is the gradient of what k is now

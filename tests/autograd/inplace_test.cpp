@@ -150,6 +150,32 @@ TEST_CASE("masks, clamps, fills and constants in place", "[autograd][inplace]") 
       });
 }
 
+TEST_CASE("what is written over gets a gradient of zeros", "[autograd][inplace]") {
+  const Tensor source = ones({2}, kFloat64).requires_grad_();
+  const std::function<void(Tensor)> all[] = {[](Tensor h) { h.copy_(ones({2}, kFloat64)); },
+                                             [&](Tensor h) { h.copy_(source); },
+                                             [](Tensor h) { h.fill_(1); },
+                                             [](Tensor h) { h.fill_(tensor(2.0, kFloat64)); },
+                                             [](Tensor h) { h.zero_(); },
+                                             [](Tensor h) { h.uniform_(); },
+                                             [](Tensor h) { h.normal_(); },
+                                             [](Tensor h) { h.bernoulli_(); },
+                                             [](Tensor h) { h.random_(0, 3); },
+                                             [](Tensor h) { h.slice(0).fill_(1); },
+                                             [](Tensor h) { h.masked_fill_(h == h, 0); }};
+  for (const auto& overwrite : all) {
+    CAPTURE(&overwrite - all);
+    const Tensor x = tensor({1.0, 2.0}, kFloat64).requires_grad_();
+    Tensor h = x * 2;
+    overwrite(h);
+    h.sum().backward();
+    REQUIRE(x.grad().defined());
+    CHECK(x.grad().equal(zeros({2}, kFloat64)));
+    x.zero_grad();
+  }
+  CHECK(source.grad().equal(ones({2}, kFloat64)));
+}
+
 TEST_CASE("a leaf that requires a gradient, and a view of one, cannot be changed in place", "[autograd][inplace]") {
   Tensor x = ones({2, 3}).requires_grad_();
   CHECK_THROWS_WITH(x.add_(1), Contains("add_") && Contains("leaf") && Contains("(2, 3)") && Contains("NoGradGuard"));

@@ -1,5 +1,6 @@
 // Rows of binary arithmetic, comparisons and the backwards of activations.
 #include "tandem/kernels/cpu/loops/elementwise.h"
+#include "tandem/kernels/functors/clamp.h"
 
 TANDEM_ARITHMETIC_ROW(add, TANDEM_BINARY_BODY, AddScaled)
 TANDEM_ALL_ROW(mul, TANDEM_BINARY_BODY, Mul)
@@ -29,7 +30,7 @@ TANDEM_FLOATING_ROW(relu_backward, TANDEM_BINARY_BODY, ReluBackward)
 TANDEM_FLOATING_ROW(sigmoid_backward, TANDEM_BINARY_BODY, SigmoidBackward)
 TANDEM_FLOATING_ROW(tanh_backward, TANDEM_BINARY_BODY, TanhBackward)
 TANDEM_FLOATING_ROW(leaky_relu_backward, TANDEM_BINARY_BODY, LeakyReluBackward)
-TANDEM_FLOATING_ROW(clamp_backward, TANDEM_BINARY_BODY, ClampBackward)
+TANDEM_FLOATING_ROW(clamp_backward, TANDEM_BINARY_BODY, ClampSlope)
 TANDEM_FLOATING_ROW(gelu_backward, TANDEM_BINARY_BODY, GeluBackward)
 TANDEM_FLOATING_ROW(silu_backward, TANDEM_BINARY_BODY, SiluBackward)
 TANDEM_FLOATING_ROW(elu_backward, TANDEM_BINARY_BODY, EluBackward)
