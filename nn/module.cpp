@@ -22,29 +22,34 @@ class ModuleVisitor {
     f(prefix, m);
     for (const auto& child : m.children_) walk(*child.value(), prefix + child.key() + ".", seen, f);
   }
-  /// Tensors under their names; `once`: a shared one under the first of them only.
-  static NamedParameters collect(const Module& root, bool recurse, bool once, NamedParameters Module::*member) {
+  /// Tensors under their names, module by module; `once`: a shared one under the first of them only.
+  static NamedParameters collect(const Module& root, bool recurse, bool once,
+                                 std::initializer_list<NamedParameters Module::*> members) {
     NamedParameters out;
     std::set<const Module*> seen;
     std::set<const TensorImpl*> listed;
     walk(root, "", once ? &seen : nullptr, [&](const std::string& prefix, const Module& m) {
       if (!recurse && &m != &root) return;
-      for (const auto& item : m.*member)
-        if (item->defined() && (listed.insert(item->impl()).second || !once))
-          out.insert(prefix + item.key(), item.value());
+      for (const NamedParameters Module::*const member : members)
+        for (const auto& item : m.*member)
+          if (item->defined() && (listed.insert(item->impl()).second || !once))
+            out.insert(prefix + item.key(), item.value());
     });
     return out;
   }
-  static NamedParameters parameters(const Module& m, bool recurse, bool once) {
-    return collect(m, recurse, once, &Module::parameters_);
+  static NamedParameters parameters(const Module& m, bool recurse) {
+    return collect(m, recurse, true, {&Module::parameters_});
   }
-  static NamedParameters buffers(const Module& m, bool recurse, bool once) {
-    return collect(m, recurse, once, &Module::buffers_);
+  static NamedParameters buffers(const Module& m, bool recurse) {
+    return collect(m, recurse, true, {&Module::buffers_});
+  }
+  static NamedParameters state(const Module& m) {
+    return collect(m, true, false, {&Module::parameters_, &Module::buffers_});
   }
 };
 
-NamedParameters Module::named_parameters(bool recurse) const { return ModuleVisitor::parameters(*this, recurse, true); }
-NamedParameters Module::named_buffers(bool recurse) const { return ModuleVisitor::buffers(*this, recurse, true); }
+NamedParameters Module::named_parameters(bool recurse) const { return ModuleVisitor::parameters(*this, recurse); }
+NamedParameters Module::named_buffers(bool recurse) const { return ModuleVisitor::buffers(*this, recurse); }
 
 OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules() const {
   OrderedDict<std::string, std::shared_ptr<Module>> out;
@@ -63,11 +68,7 @@ std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const {
 }
 std::vector<std::shared_ptr<Module>> Module::children() const { return children_.values(); }
 
-NamedParameters Module::state_dict() const {
-  NamedParameters out = ModuleVisitor::parameters(*this, true, false);
-  for (const auto& item : ModuleVisitor::buffers(*this, true, false)) out.insert(item.key(), item.value());
-  return out;
-}
+NamedParameters Module::state_dict() const { return ModuleVisitor::state(*this); }
 void Module::load_state_dict(const NamedParameters& state) {
   NamedParameters mine = state_dict();
   std::set<const TensorImpl*> given;

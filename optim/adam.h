@@ -4,6 +4,13 @@
 
 namespace tandem::optim {
 
+namespace detail {
+template <class Options> void visit_adam(Options& o, const OptimizerOptions::Visitor& f) {
+  f("lr", &o.lr()), f("beta1", &std::get<0>(o.betas())), f("beta2", &std::get<1>(o.betas())), f("eps", &o.eps());
+  f("weight_decay", &o.weight_decay()), f("amsgrad", &o.amsgrad());
+}
+}  // namespace detail
+
 struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
   AdamOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
@@ -12,6 +19,9 @@ struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
   TANDEM_ARG(double, eps) = 1e-8;
   TANDEM_ARG(double, weight_decay) = 0;
   TANDEM_ARG(bool, amsgrad) = false;
+
+ public:
+  void visit(const Visitor& f) override { detail::visit_adam(*this, f); }
 };
 struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
   AdamWOptions(double lr = 1e-3) : lr_(lr) {}
@@ -21,6 +31,9 @@ struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
   TANDEM_ARG(double, eps) = 1e-8;
   TANDEM_ARG(double, weight_decay) = 1e-2;
   TANDEM_ARG(bool, amsgrad) = false;
+
+ public:
+  void visit(const Visitor& f) override { detail::visit_adam(*this, f); }
 };
 
 /// What both share: moments of the gradient and of its square.

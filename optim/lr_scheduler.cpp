@@ -16,6 +16,13 @@ size_t reached(const std::vector<int64_t>& milestones, int64_t step) {
   return static_cast<size_t>(std::upper_bound(milestones.begin(), milestones.end(), step) - milestones.begin());
 }
 
+/// In order, without those that no step reaches.
+std::vector<int64_t> sorted(std::vector<int64_t> milestones) {
+  std::erase_if(milestones, [](int64_t milestone) { return milestone < 0; });
+  std::sort(milestones.begin(), milestones.end());
+  return milestones;
+}
+
 }  // namespace
 
 LRScheduler::LRScheduler(Optimizer& optimizer, Rate rate) : optimizer_(optimizer), rate_(std::move(rate)) {
@@ -41,11 +48,9 @@ StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
         return base * std::pow(gamma, static_cast<double>(decays));
       }) {}
 MultiStepLR::MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma)
-    : LRScheduler(optimizer, [milestones, gamma](int64_t step, double base) {
+    : LRScheduler(optimizer, [milestones = sorted(std::move(milestones)), gamma](int64_t step, double base) {
         return base * std::pow(gamma, static_cast<double>(reached(milestones, step)));
-      }) {
-  check_milestones("MultiStepLR", milestones);
-}
+      }) {}
 ExponentialLR::ExponentialLR(Optimizer& optimizer, double gamma)
     : LRScheduler(optimizer,
                   [=](int64_t step, double base) { return base * std::pow(gamma, static_cast<double>(step)); }) {}

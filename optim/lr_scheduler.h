@@ -31,7 +31,7 @@ class StepLR : public LRScheduler {
  public:
   StepLR(Optimizer& optimizer, int64_t step_size, double gamma = 0.1);
 };
-/// base gamma^(how many milestones are reached). @throws Error unless they ascend
+/// base gamma^(how many milestones are reached). They come in any order; one that is given twice counts twice.
 class MultiStepLR : public LRScheduler {
  public:
   MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma = 0.1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 
 #include "tandem/core/rank_context.h"
@@ -77,8 +78,10 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
     if (slot.tensor.defined()) out.emplace_back(slot.name, slot.tensor);
   return out;
 }
-void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& state) {
+void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& state, const Settings& settings) {
   const NoGradGuard guard;
+  std::vector<OptimizerParamGroup> trial = groups_;
+  apply_settings(settings, trial);
   const std::vector<Slot> slots = this->slots();
   std::vector<Tensor> loaded(slots.size());
   for (const auto& entry : state) {
@@ -93,6 +96,48 @@ void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& st
         tensor.detach().to(at->parameter.device(), at->scalar ? kFloat32 : at->parameter.dtype()).clone();
   }
   for (size_t i = 0; i < slots.size(); ++i) slots[i].tensor = loaded[i];
+  apply_settings(settings, groups_);
+}
+
+Optimizer::Settings Optimizer::settings() const {
+  Settings out;
+  const auto text = [](double value) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.17g", value);  // enough for any double
+    return std::string(digits);
+  };
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    OptimizerParamGroup group = groups_[i];  // a copy, as a visitor may write
+    const std::string prefix = std::to_string(i) + ".";
+    group.options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
+      std::visit([&](const auto* value) { out[prefix + name] = text(static_cast<double>(*value)); }, setting);
+    });
+    if (group.has_initial_lr()) out[prefix + "initial_lr"] = text(group.initial_lr());
+  }
+  return out;
+}
+void Optimizer::apply_settings(Settings settings, std::vector<OptimizerParamGroup>& groups) const {
+  const auto take = [&](const std::string& name) -> std::optional<double> {
+    const auto found = settings.find(name);
+    if (found == settings.end()) return {};
+    const std::string text = found->second;
+    settings.erase(found);
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    TANDEM_CHECK(!text.empty() && *end == 0, "load_state: '", name, "' is '", text, "'; accepted: a number");
+    return value;
+  };
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const std::string prefix = std::to_string(i) + ".";
+    groups[i].options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
+      if (const auto value = take(prefix + name))
+        std::visit([&](auto* to) { *to = static_cast<std::remove_pointer_t<decltype(to)>>(*value); }, setting);
+    });
+    check_options(groups[i].options());
+    if (const auto rate = take(prefix + "initial_lr")) groups[i].set_initial_lr(*rate);
+  }
+  TANDEM_CHECK(settings.empty(), "load_state: the setting '", settings.begin()->first,
+               "' has no place in this optimizer of ", groups.size(), " parameter groups");
 }
 
 }  // namespace tandem::optim

@@ -1,7 +1,9 @@
 // What optimizers share, as torch::optim: groups of parameters with options, gradients to clear, state to save.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
+#include <variant>
 
 #include "tandem/nn/options.h"
 
@@ -10,8 +12,11 @@ namespace tandem::optim {
 /// The settings of an optimizer, or of one group of its parameters.
 class OptimizerOptions {
  public:
+  /// Called with each setting under PyTorch's name: a number or a flag.
+  using Visitor = std::function<void(const std::string& name, std::variant<double*, bool*> setting)>;
   virtual ~OptimizerOptions() = default;
   virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
+  virtual void visit(const Visitor& visitor) = 0;
   virtual double get_lr() const = 0;
   virtual void set_lr(double lr) = 0;
 };
@@ -32,7 +37,9 @@ class OptimizerParamGroup {
   OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options)
       : params_(std::move(params)), options_(std::move(options)) {}
   OptimizerParamGroup(const OptimizerParamGroup& other)
-      : params_(other.params_), options_(other.options_ ? other.options_->clone() : nullptr) {}
+      : params_(other.params_),
+        options_(other.options_ ? other.options_->clone() : nullptr),
+        initial_lr_(other.initial_lr_) {}
   OptimizerParamGroup(OptimizerParamGroup&&) = default;
   OptimizerParamGroup& operator=(OptimizerParamGroup&&) = default;
 
@@ -44,6 +51,8 @@ class OptimizerParamGroup {
   void set_options(std::unique_ptr<OptimizerOptions> options) { options_ = std::move(options); }
   /// What schedules are relative to: the rate when the first of them was made.
   double initial_lr();
+  bool has_initial_lr() const { return initial_lr_.has_value(); }
+  void set_initial_lr(double rate) { initial_lr_ = rate; }
 
  private:
   std::vector<Tensor> params_;
@@ -77,9 +86,15 @@ class Optimizer {
 
   /// State tensors by name ("0.exp_avg", ...), for saving; those of parameters not yet updated are left out.
   std::vector<std::pair<std::string, Tensor>> state() const;
-  /// Copies of such tensors become the state; parameters that have none begin anew.
-  /// @throws Error naming a tensor that is unknown here, or not of its parameter's shape; nothing is changed then
-  void load_state(const std::vector<std::pair<std::string, Tensor>>& state);
+  /// Each group's options by name ("0.lr", "0.momentum", ..., and "0.initial_lr" where a schedule was made), as text
+  /// from which the same numbers are read.
+  using Settings = std::map<std::string, std::string>;
+  Settings settings() const;
+  /// Copies of such tensors become the state; parameters that have none begin anew. Options that `settings` names
+  /// change.
+  /// @throws Error naming a tensor or a setting that is unknown here, a tensor that is not of its parameter's shape, or
+  /// a setting that makes no sense; nothing is changed then
+  void load_state(const std::vector<std::pair<std::string, Tensor>>& state, const Settings& settings = {});
 
  protected:
   explicit Optimizer(std::unique_ptr<OptimizerOptions> defaults) : defaults_(std::move(defaults)) {}
@@ -102,6 +117,7 @@ class Optimizer {
   virtual void check_options(const OptimizerOptions& options) const = 0;
 
  private:
+  void apply_settings(Settings settings, std::vector<OptimizerParamGroup>& groups) const;
   std::unique_ptr<OptimizerOptions> defaults_;
   std::vector<OptimizerParamGroup> groups_;
   std::vector<Tensor> parameters_;

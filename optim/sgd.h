@@ -11,6 +11,12 @@ struct SGDOptions : OptimizerCloneableOptions<SGDOptions> {
   TANDEM_ARG(double, dampening) = 0;
   TANDEM_ARG(double, weight_decay) = 0;
   TANDEM_ARG(bool, nesterov) = false;
+
+ public:
+  void visit(const Visitor& f) override {
+    f("lr", &lr()), f("momentum", &momentum()), f("dampening", &dampening()), f("weight_decay", &weight_decay());
+    f("nesterov", &nesterov());
+  }
 };
 
 /// With momentum, the buffer's first value is the gradient itself, as in PyTorch.

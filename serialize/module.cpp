@@ -25,10 +25,21 @@ void load_module(nn::Module& module, const std::string& path) {
   naming(path, [&] { module.load_state_dict(state); });
 }
 
-void save(const optim::Optimizer& optimizer, const std::string& path) { save_safetensors(optimizer.state(), path); }
+namespace {
+const std::string kSetting = "options.";  // before the names of settings in the metadata
+}
+void save(const optim::Optimizer& optimizer, const std::string& path) {
+  SafetensorsMetadata metadata;
+  for (const auto& [name, text] : optimizer.settings()) metadata[kSetting + name] = text;
+  save_safetensors(optimizer.state(), path, metadata);
+}
 void load(optim::Optimizer& optimizer, const std::string& path) {
-  const NamedTensors state = load_safetensors(path);
-  naming(path, [&] { optimizer.load_state({state.begin(), state.end()}); });
+  SafetensorsMetadata metadata;
+  const NamedTensors state = load_safetensors(path, &metadata);
+  optim::Optimizer::Settings settings;
+  for (const auto& [name, text] : metadata)
+    if (name.rfind(kSetting, 0) == 0) settings[name.substr(kSetting.size())] = text;
+  naming(path, [&] { optimizer.load_state({state.begin(), state.end()}, settings); });
 }
 
 void save(const std::vector<Tensor>& tensors, const std::string& path) {

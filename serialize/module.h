@@ -20,7 +20,9 @@ template <class M>
 requires std::is_base_of_v<nn::Module, M>
 void load(std::shared_ptr<M>& module, const std::string& path) { load_module(*module, path); }
 
-/// An optimizer's state tensors (momenta, step counts), not its options. @throws Error as above
+/// An optimizer's state tensors (momenta, step counts), and the options of its groups as the file's metadata: a loaded
+/// optimizer goes on with the saved learning rate, whatever it was made with. Of a file without metadata only the
+/// state is loaded. @throws Error as above; after a failed load the optimizer is what it was
 void save(const optim::Optimizer& optimizer, const std::string& path);
 void load(optim::Optimizer& optimizer, const std::string& path);
 

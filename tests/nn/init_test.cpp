@@ -102,6 +102,16 @@ TEST_CASE("clip_grad_norm_ scales to the joint norm, and leaves smaller ones", "
     utils::clip_grad_norm_(p, 100, row.p);
     CHECK(p[0].grad().equal(tensor({3.f, 0.f})));
   }
+  // PyTorch divides by the norm plus 1e-6, which matters where the norm is as small: 1e-6 / (5e-6 + 1e-6)
+  const Tensor tiny = with_grad({3e-6f, 4e-6f});
+  CHECK(utils::clip_grad_norm_(tiny, 1e-6) == Approx(5e-6));
+  CHECK(tiny.grad().allclose(tensor({5e-7f, 4e-6f / 6}), 1e-5, 0));  // 1e-5: float32
+  const Tensor strided = zeros({2, 2}).requires_grad_();
+  strided.set_grad(tensor({{3.f, 0.f}, {0.f, 4.f}}).t());
+  CHECK(utils::clip_grad_norm_(strided, 1) == Approx(5));
+  CHECK(strided.grad().allclose(tensor({{0.6f, 0.f}, {0.f, 0.8f}}), 1e-5));
+  utils::clip_grad_value_({strided}, 0.7);
+  CHECK(strided.grad().allclose(tensor({{0.6f, 0.f}, {0.f, 0.7f}}), 1e-5));
   CHECK(utils::clip_grad_norm_(std::vector<Tensor>{zeros({1})}, 1) == 0);
   CHECK(utils::clip_grad_norm_(with_grad({0, 0}), 1) == 0);
   CHECK(utils::clip_grad_norm_(with_grad({6, 8}), 1) == Approx(10));

@@ -117,6 +117,12 @@ TEST_CASE("what is shared is trained once, and saved under all its names", "[nn]
   CHECK(tied.a->bias.equal(ones({2})));
 }
 
+TEST_CASE("state_dict goes module by module, parameters before buffers, as PyTorch's", "[nn][module]") {
+  nn::Sequential net(nn::Linear(1, 2), nn::BatchNorm1d(2), nn::Linear(2, 1));
+  CHECK(net->state_dict().keys() == Names{"0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean", "1.running_var",
+                                          "1.num_batches_tracked", "2.weight", "2.bias"});
+}
+
 TEST_CASE("train and eval reach every module below", "[nn][module]") {
   Net net;
   net.eval();

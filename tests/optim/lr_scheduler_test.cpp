@@ -63,11 +63,25 @@ TEST_CASE("schedules are relative to the rate before the first of them", "[optim
   CHECK(optimizer.lr() == Approx(0.1));
 }
 
+TEST_CASE("milestones come in any order, and one that is given twice counts twice", "[optim][schedule]") {
+  SGD optimizer = make_optimizer(1);
+  MultiStepLR schedule(optimizer, {4, 2, -1, 2});  // -1 is never reached
+  for (const double rate : {1.0, 1.0, 0.01, 0.01, 0.001, 0.001}) {
+    CHECK(optimizer.lr() == Approx(rate));
+    schedule.step();
+  }
+  SGD other = make_optimizer(1);
+  const MultiStepLR at_once(other, {0});
+  CHECK(other.lr() == Approx(0.1));
+}
+
 TEST_CASE("a schedule that cannot be is refused", "[optim][schedule]") {
   SGD optimizer = make_optimizer(0.1);
   REQUIRE_THROWS_WITH(StepLR(optimizer, 0), Contains("StepLR: step_size is 0"));
   REQUIRE_THROWS_WITH(CosineAnnealingLR(optimizer, -1), Contains("CosineAnnealingLR: T_max is -1"));
   REQUIRE_THROWS_WITH(LinearLR(optimizer, 0.1, 1, 0), Contains("LinearLR: total_iters is 0"));
-  REQUIRE_THROWS_WITH(MultiStepLR(optimizer, {5, 2}), Contains("MultiStepLR: milestones are (5, 2)"));
+  REQUIRE_THROWS_WITH(
+      SequentialLR(optimizer, {StepLR(optimizer, 1), StepLR(optimizer, 1), StepLR(optimizer, 1)}, {5, 2}),
+      Contains("SequentialLR: milestones are (5, 2)"));
   REQUIRE_THROWS_WITH(SequentialLR(optimizer, {StepLR(optimizer, 1)}, {3}), Contains("1 schedules and 1 milestones"));
 }

@@ -44,6 +44,49 @@ TEST_CASE("training goes on from saved module and optimizer as if it had never s
   }
 }
 
+TEST_CASE("an optimizer's options are saved, those of each group, and what its schedule starts from", "[serialize]") {
+  const TemporaryFolder folder;
+  using namespace optim;
+  const auto groups = [](double second_rate) {
+    std::vector<OptimizerParamGroup> out;
+    out.emplace_back(std::vector<Tensor>{ones({2}).requires_grad_()});
+    out.emplace_back(std::vector<Tensor>{ones({3}).requires_grad_()}, std::make_unique<SGDOptions>(second_rate));
+    return out;
+  };
+  SGD saved(groups(0.01), SGDOptions(1.0 / 3).momentum(0.9).weight_decay(1e-4).nesterov(true));
+  ExponentialLR schedule(saved, 0.5);
+  schedule.step();
+  save(saved, folder / "sgd");
+  SGD loaded(groups(7), SGDOptions(0.5));
+  load(loaded, folder / "sgd");
+  const auto& options = static_cast<SGDOptions&>(loaded.param_groups()[0].options());
+  CHECK(options.lr() == 1.0 / 3 * 0.5);  // to the last bit
+  CHECK(options.momentum() == 0.9);
+  CHECK(options.weight_decay() == 1e-4);
+  CHECK(options.nesterov());
+  CHECK(loaded.param_groups()[1].options().get_lr() == 0.005);
+  CHECK(loaded.param_groups()[0].initial_lr() == 1.0 / 3);  // and not the rate of the moment
+
+  AdamW adam(groups(1)[0].params(), AdamWOptions(0.3).betas({0.8, 0.99}).eps(1e-5).amsgrad(true));
+  save(adam, folder / "adam");
+  AdamW other(groups(1)[0].params());
+  load(other, folder / "adam");
+  const auto& now = static_cast<AdamWOptions&>(other.param_groups()[0].options());
+  CHECK((now.lr() == 0.3 && now.betas() == AdamWOptions::Betas(0.8, 0.99) && now.eps() == 1e-5 && now.amsgrad()));
+
+  REQUIRE_THROWS_WITH(load(loaded, folder / "adam"), Contains("'0.amsgrad' has no place"));
+  REQUIRE_THROWS_WITH(load(other, folder / "sgd"), Contains("'0.dampening' has no place"));
+  CHECK(loaded.param_groups()[1].options().get_lr() == 0.005);
+  CHECK(now.lr() == 0.3);
+  save_safetensors(saved.state(), folder / "bare", {{"format", "pt"}});  // as Python writes: without options
+  load(other, folder / "bare");
+  CHECK(now.lr() == 0.3);
+  for (const char* bad : {"fast", "", "-1"}) {
+    save_safetensors(saved.state(), folder / "bad", {{"options.0.lr", bad}});
+    REQUIRE_THROWS_WITH(load(other, folder / "bad"), Contains(folder / "bad") && Contains("lr") && Contains(bad));
+  }
+}
+
 TEST_CASE("a file of something else is refused, by its name, and changes nothing", "[serialize]") {
   const TemporaryFolder folder;
   nn::Sequential net = make_net();
