@@ -24,7 +24,7 @@ stamp=$build/gpu_report.stamp  # when what is tested last changed; older notes d
 call_seconds=${TANDEM_CALL_SECONDS:-520}
 test_seconds=${TANDEM_TEST_SECONDS:-150}
 parts=(build tests memcheck racecheck initcheck synccheck bench bandwidth nccl)
-families=(activation backward elementwise index loss matmul norm reduce view)
+families=(activation backward edges elementwise index loss matmul norm reduce view)
 mkdir -p "$report/notes" "$report/ops" benchmarks/results
 
 say() { echo "gpu_report: $*"; }

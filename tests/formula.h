@@ -39,6 +39,7 @@ struct InputSpec {
   int64_t n = 0;                     // integers lie in [0, n)
   std::optional<double> avoid = {};  // real numbers keep 0.05 away from it
   bool constant = false;             // real, yet takes no gradient: class weights, running statistics
+  std::vector<double> listed = {};   // real: these numbers, again and again, in place of the formula's
 
   int64_t numel() const { return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()); }
   bool differentiable() const { return kind == Kind::real && !constant; }
@@ -57,6 +58,10 @@ inline InputSpec away_from(double c, std::vector<int64_t> shape, double lo = -1.
 inline InputSpec constant(InputSpec spec) {
   spec.constant = true;
   return spec;
+}
+/// Real numbers that are listed, for kinks, ties, infinities and NaNs; repeated until the shape is full.
+inline InputSpec listed(std::vector<double> numbers, std::vector<int64_t> shape) {
+  return {.shape = std::move(shape), .listed = std::move(numbers)};
 }
 /// floor(u n): int64 in [0, n).
 inline InputSpec integer(int64_t n, std::vector<int64_t> shape) {
@@ -78,6 +83,10 @@ inline std::vector<double> evaluate(const InputSpec& spec, uint32_t salt) {
     const double u = unit(static_cast<int64_t>(i), salt);
     switch (spec.kind) {
       case InputSpec::Kind::real:
+        if (!spec.listed.empty()) {
+          v[i] = spec.listed[i % spec.listed.size()];
+          break;
+        }
         v[i] = static_cast<float>(spec.lo + (spec.hi - spec.lo) * u);
         if (spec.avoid && std::abs(v[i] - *spec.avoid) < 0.05) v[i] = static_cast<float>(v[i] + 0.1);
         break;

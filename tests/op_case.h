@@ -56,6 +56,7 @@ struct Fixture {
   struct Sum : Checksum {
     std::vector<int64_t> shape;
     std::string dtype;
+    std::vector<double> elements;  // all of them where some are not finite; there are no sums then
   };
   std::string name, family;
   std::vector<InputSpec> inputs;

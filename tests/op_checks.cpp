@@ -50,9 +50,12 @@ void compare_elements(const std::string& what, const Tensor& a, const Tensor& b,
                  "; accepted: off by ", relative * std::abs(q) + absolute);
   }
 }
+/// Of the elements that are finite.
 double largest(const Tensor& x) {
   const NoGradGuard guard;
-  return x.numel() && x.is_floating_point() ? x.to(kFloat64).abs().max().item<double>() : 0.0;
+  if (x.numel() == 0 || !x.is_floating_point()) return 0;
+  const Tensor size = x.to(kFloat64).abs();
+  return where(size.isfinite(), size, Scalar(0)).max().item<double>();
 }
 
 }  // namespace
