@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tandem/core/rank_context.h"
+#include "tandem/core/start_thread.h"
 
 namespace tandem::data::detail {
 
@@ -32,7 +33,8 @@ template <class Request, class Batch> class Prefetcher {
     RankContext::current().state();  // so that the copies share it
     try {
       for (Work& w : work)
-        threads_.emplace_back([this, w = std::move(w), context = RankContext::current()] { serve(w, context); });
+        threads_.push_back(tandem::detail::start_thread(
+            "a data loader", [this, w = std::move(w), context = RankContext::current()] { serve(w, context); }));
     } catch (...) {  // no more threads to be had: end those there are
       stop();
       throw;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tandem/core/rank_context.h"
+#include "tandem/core/start_thread.h"
 
 namespace tandem::detail {
 
@@ -14,7 +15,7 @@ namespace tandem::detail {
 /// destructor runs what is left; it must not run in a job, so a job's context must not keep this thread's owner alive.
 class WorkerThread {
  public:
-  WorkerThread() : thread_([this] { serve(); }) {}
+  WorkerThread() : thread_(start_thread("a device or a process group", [this] { serve(); })) {}
   ~WorkerThread() {
     {
       const std::lock_guard lock(mutex_);
