@@ -78,6 +78,9 @@ class Communicator {
   /// Where what fails on the GPU, after its call, is found; null where nothing does.
   virtual std::shared_ptr<const FirstFailure> failure() const { return nullptr; }
 
+  /// To be set when the group's failure is thrown to the program; null where nobody asks.
+  virtual std::shared_ptr<std::atomic<bool>> told() const { return nullptr; }
+
   /// As ProcessGroup::bytes_sent().
   virtual int64_t total_sent() const { return bytes_sent; }
 

@@ -55,7 +55,7 @@ struct Meeting {
       if (!failure.empty()) store->set(kFailureKey, failure);
     }
     job.store = std::make_shared<StoreClient>("127.0.0.1", store->port(), token, timeout);
-    job.launcher = std::make_unique<StoreClient>("127.0.0.1", store->port(), token, timeout);
+    job.watch = std::make_unique<StoreClient>("127.0.0.1", store->port(), token, timeout);
     return job;
   }
   void abort(const std::string& reason) {

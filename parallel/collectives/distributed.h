@@ -9,7 +9,8 @@ namespace tandem::distributed {
 
 struct InitOptions {
   /// Unset members come from the environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, as `tandem launch` and
-  /// torchrun set them; ranks that are threads (run_ranks) know theirs.
+  /// torchrun set them (where torchrun's agent holds MASTER_PORT itself, rank 0 takes another port and leaves word of
+  /// it there); ranks that are threads (run_ranks) know theirs.
   std::optional<int> rank = {}, world_size = {};
   std::optional<std::string> master_addr = {};
   std::optional<int> master_port = {};
@@ -23,6 +24,11 @@ struct InitOptions {
 ///   nccl   the same, each with a GPU of its own
 /// "" is what PyTorch takes: nccl for GPUs, gloo for the CPU (for threads: local). Options::device says which; without
 /// it nccl counts where there are GPUs, and emulated ones do not.
+///
+/// With gloo and nccl a rank that is lost fails the group on all others at once: what waits is woken with an error that
+/// names the rank, and a process that is thrown no error within half a second, as it waits for nothing, ends with the
+/// error on its standard error and status 1. A rank that hangs, or is stopped, does so to those who wait for it when
+/// the timeout is over.
 /// @throws Error for an unknown backend, missing or impossible settings, or when there is a group already;
 /// DistributedError when the ranks do not come together within the timeout
 void init_process_group(const std::string& backend = "", InitOptions options = {});

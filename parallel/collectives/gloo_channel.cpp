@@ -37,11 +37,11 @@ void Channel::recv(int64_t offset, int64_t bytes) {
   ++recvs_;
 }
 void Channel::wait_send() {
-  link_.guard(op_, peer_, [&] { return buffer_->waitSend(left()); });
+  link_.wait(op_, peer_, *buffer_, GlooLink::Direction::send);
   --sends_;
 }
 void Channel::wait_recv() {
-  link_.guard(op_, peer_, [&] { return buffer_->waitRecv(left()); });
+  link_.wait(op_, peer_, *buffer_, GlooLink::Direction::recv);
   --recvs_;
 }
 void Channel::wait_all() {

@@ -36,7 +36,6 @@ class Channel {
   void wait_all();
 
  private:
-  std::chrono::milliseconds left() const { return std::max(left_until(op_.deadline), std::chrono::milliseconds(1)); }
   GlooLink& link_;
   const Operation& op_;
   int peer_;

@@ -4,8 +4,6 @@
 #include "tandem/parallel/collectives/gloo.h"
 
 #if TANDEM_HAS_GLOO
-#include <gloo/allreduce.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -49,16 +47,24 @@ class GlooCommunicator final : public Communicator {
  public:
   GlooCommunicator(Rendezvous job, std::chrono::milliseconds timeout)
       : host_{std::move(job.server)},
-        link_(job.rank, job.size, std::move(job.store), timeout, std::move(job.name)),
+        link_(job.rank, job.size, std::move(job.store), timeout, job.name),
         me_(static_cast<size_t>(job.rank)),
         size_(static_cast<size_t>(job.size)) {
-    if (job.launcher)
-      watchdog_ = std::make_unique<Watchdog>(std::move(job.launcher), [this](const std::string& why) { abort(why); });
+    if (job.watch) {
+      Watchdog::Options options{.group = job.name, .rank = job.rank, .interval = report_interval(timeout)};
+      options.waits_for = [this] { return link_.waits_for(); };
+      options.failed = [this](const std::string& cause) { return link_.fail_here(cause); };
+      if (job.is_process) options.told = told_;
+      watchdog_ = std::make_unique<Watchdog>(std::move(job.watch), std::move(options));
+    }
+    link_.connect();
+    host_.all_came = true;
   }
 
   ~GlooCommunicator() override {
+    link_.leave();  // while the watchdog still sees whom it waits for in vain
     watchdog_.reset();
-    host_.linger = link_.failed();
+    host_.failed = link_.failed();
   }
 
   /// Chunk r of the elements belongs to rank r: it gets that of all, reduces it, and sends it round, piece by piece.
@@ -148,6 +154,7 @@ class GlooCommunicator final : public Communicator {
   }
   void barrier(const Call& call) override { const Collective come(link_, call); }
   void abort(const std::string& reason) override { link_.abort(reason); }
+  std::shared_ptr<std::atomic<bool>> told() const override { return told_; }
 
  private:
   static int64_t offset_in(const Tensor& all, const Tensor& part) {
@@ -217,30 +224,53 @@ class GlooCommunicator final : public Communicator {
     reduce_in_order(parts, how, y);
   }
 
-  /// Many ranks: Gloo's ring, in which each talks to its two neighbours alone.
+  /// Many ranks: round a ring, in which each talks to its two neighbours alone. Every chunk goes round once to be
+  /// reduced and once more as the result, in halves: while one is reduced, the other is on its way.
   void ring(const Operation& op, Tensor& x) {
-    const DType dtype = x.dtype();
-    gloo::AllreduceOptions options(link_.context());
-    if (x.itemsize() == 4)
-      options.setOutput(static_cast<uint32_t*>(x.raw_data()), static_cast<size_t>(x.numel()));
-    else
-      options.setOutput(static_cast<uint64_t*>(x.raw_data()), static_cast<size_t>(x.numel()));
-    options.setAlgorithm(gloo::AllreduceOptions::Algorithm::RING);
-    options.setTimeout(std::max(left_until(op.deadline), std::chrono::milliseconds(1)));
+    const Tensor all = flat(x);
+    const auto ranks = static_cast<int64_t>(size_), me = static_cast<int64_t>(me_);
+    const auto half_of = [&](int64_t chunk, int64_t half) {
+      const Piece whole(all.numel(), (chunk + 2 * ranks) % ranks, ranks);
+      Piece piece(whole.numel, half, 2);
+      piece.begin += whole.begin;
+      return piece;
+    };
+    const int next = static_cast<int>((me + 1) % ranks), before = static_cast<int>((me + ranks - 1) % ranks);
+    const int64_t most = (all.numel() / ranks + 1) / 2 + 1;
+    const Tensor scratch = core::empty({2 * most}, all.dtype(), all.device());
+    const auto channel = [&](int peer, Slot kind, const Tensor& memory) {
+      return Channel(link_, op, peer, slot(kind), memory.raw_data(), memory.nbytes());
+    };
+    Channel parts_out = channel(next, Slot::parts, all), parts_in = channel(before, Slot::parts, scratch);
+    Channel results_out = channel(next, Slot::results, all), results_in = channel(before, Slot::results, all);
     const ReduceOp how = op.call.op == ReduceOp::AVG ? ReduceOp::SUM : op.call.op;
-    options.setReduceFunction([dtype, how](void* y, const void* a, const void* b, size_t n) {
-      const auto at = [&](const void* data) {
-        return from_blob(const_cast<void*>(data), {static_cast<int64_t>(n)}, TensorOptions(dtype));
-      };
-      Tensor out = at(y);
-      reduce_in_order({at(a), at(b)}, how, out);
-    });
-    link_.guard(op, -1, [&] { return gloo::allreduce(options), true; });
+    for (const int64_t half : {0, 1}) {
+      parts_in.recv(half * most * all.itemsize(), half_of(me - 1, half).numel * all.itemsize());
+      send_piece(parts_out, all, 0, half_of(me, half));
+    }
+    for (int64_t step = 1; step < ranks; ++step)
+      for (const int64_t half : {0, 1}) {
+        const Piece piece = half_of(me - step, half);
+        if (piece.numel > 0) parts_in.wait_recv();
+        Tensor y = piece_of(all, piece);
+        if (piece.numel > 0) reduce_in_order({core::narrow(scratch, 0, half * most, piece.numel), y}, how, y);
+        send_piece(step + 1 < ranks ? parts_out : results_out, all, 0, piece);
+        if (step + 1 < ranks)
+          parts_in.recv(half * most * all.itemsize(), half_of(me - step - 1, half).numel * all.itemsize());
+      }
+    for (int64_t step = 0; step + 1 < ranks; ++step)
+      for (const int64_t half : {0, 1}) {
+        const Piece piece = half_of(me - step, half);
+        results_in.recv(piece.begin * all.itemsize(), piece.numel * all.itemsize());
+        if (piece.numel > 0) results_in.wait_recv();
+        if (step + 2 < ranks) send_piece(results_out, all, 0, piece);
+      }
+    parts_out.wait_all();
+    results_out.wait_all();
     if (op.call.op == ReduceOp::AVG) x.mul_(1.0 / static_cast<double>(size_));
-    const Piece share(x.numel(), static_cast<int64_t>(me_), static_cast<int64_t>(size_));
-    bytes_sent += 2 * (x.numel() - share.numel) * x.itemsize();
   }
 
+  const std::shared_ptr<std::atomic<bool>> told_ = std::make_shared<std::atomic<bool>>(false);
   StoreHost host_;  // outlives what follows
   GlooLink link_;
   size_t me_, size_;

@@ -1,6 +1,7 @@
 #include "tandem/parallel/collectives/gloo_link.h"
 
-#include <gloo/rendezvous/store.h>
+#include <gloo/transport/context.h>
+#include <gloo/transport/pair.h>
 #include <gloo/transport/tcp/device.h>
 
 #include <cstring>
@@ -12,33 +13,10 @@ namespace tandem::distributed {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr auto kPatience = milliseconds(500);  // for the cause of a closed connection to be published
+constexpr auto kPatience = milliseconds(400);  // for the cause of a closed connection to be published
 constexpr auto kGoodbye = milliseconds(5000);  // for the others to be done as well
 constexpr char kLeaving[] = "destroy_process_group";
-
-/// Our store as Gloo's rendezvous sees it.
-class GlooStore final : public gloo::rendezvous::Store {
- public:
-  GlooStore(StoreClient& store, std::string group, Deadline deadline)
-      : store_(store), group_(std::move(group)), prefix_(group_ + "/gloo "), deadline_(deadline) {}
-  void set(const std::string& key, const std::vector<char>& data) override {
-    store_.set(prefix_ + key, std::string(data.begin(), data.end()));
-  }
-  std::vector<char> get(const std::string& key) override {
-    const auto value = find_unless_failed(store_, group_, prefix_ + key, deadline_);
-    TANDEM_CHECK_AS(DistributedError, value.has_value(), "the key '", prefix_, key, "' was not set in time");
-    return {value->begin(), value->end()};
-  }
-  void wait(const std::vector<std::string>& keys) override {
-    for (const std::string& key : keys) get(key);
-  }
-  void wait(const std::vector<std::string>& keys, const milliseconds&) override { wait(keys); }
-
- private:
-  StoreClient& store_;
-  const std::string group_, prefix_;
-  const Deadline deadline_;
-};
+constexpr char kLate[] = "Timed out waiting";  // as Gloo says
 
 /// Without the place in Gloo's sources that its messages begin with.
 std::string without_place(const std::string& message) {
@@ -84,13 +62,62 @@ struct GlooLink::Mailbox {
   std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> receivers;  // by rank; none for this one
 };
 
+/// Connections to all other ranks, not yet made.
+class GlooLink::Mesh final : public gloo::Context {
+ public:
+  Mesh(int rank, int size, const std::shared_ptr<gloo::transport::Device>& device, milliseconds timeout)
+      : gloo::Context(rank, size) {
+    device_ = device;
+    transportContext_ = device->createContext(rank, size);
+    transportContext_->setTimeout(std::max(timeout / 5, milliseconds(1)));  // it waits five times as long to connect
+    for (int r = 0; r < size; ++r)
+      if (r != rank) transportContext_->createPair(r);
+    transportContext_->setTimeout(timeout);
+    setTimeout(timeout);
+  }
+  /// Where the others reach this rank: for each an address of its own, of one size.
+  std::string addresses() {
+    std::string all;
+    for (int r = 0; r < size; ++r) {
+      const std::vector<char> bytes = r == rank ? std::vector<char>() : getPair(r)->address().bytes();
+      std::string address(bytes.begin(), bytes.end());
+      address.resize(gloo::transport::Address::kMaxByteSize);
+      all += static_cast<char>(bytes.size()) + address;
+    }
+    return all;
+  }
+  /// Of what another rank's addresses() returned, where this one reaches it.
+  std::vector<char> find_address(const std::string& addresses) const {
+    constexpr size_t kEach = 1 + gloo::transport::Address::kMaxByteSize;
+    TANDEM_CHECK_AS(DistributedError, addresses.size() == kEach * static_cast<size_t>(size),
+                    "it is no rank of the backend gloo");
+    const std::string one = addresses.substr(kEach * static_cast<size_t>(rank), kEach);
+    return {one.begin() + 1, one.begin() + 1 + static_cast<unsigned char>(one[0])};
+  }
+};
+
+/// Makes a wait known, so that abort() ends it: also one that begins later.
+class GlooLink::Waiting {
+ public:
+  Waiting(GlooLink& link, int peer, std::function<void()> wake) : link_(link) {
+    const std::lock_guard lock(link_.mutex_);
+    at_ = link_.waits_.insert(link_.waits_.end(), {peer, std::move(wake)});
+    if (!link_.failure_.empty()) at_->wake();
+  }
+  ~Waiting() {
+    const std::lock_guard lock(link_.mutex_);
+    link_.waits_.erase(at_);
+  }
+  Waiting(const Waiting&) = delete;
+
+ private:
+  GlooLink& link_;
+  std::list<Wait>::iterator at_;
+};
+
 GlooLink::GlooLink(int rank, int size, std::shared_ptr<StoreClient> store, milliseconds timeout, std::string name)
-    : rank_(rank), size_(size), store_(std::move(store)), timeout_(timeout), name_(std::move(name)) {
-  wait_for_all_ranks(*store_, name_, rank_, size_, timeout_);
-  if (size_ > 1) connect();
-}
+    : rank_(rank), size_(size), store_(std::move(store)), timeout_(timeout), name_(std::move(name)) {}
 GlooLink::~GlooLink() {
-  if (context_ && !failed()) leave();
   const NoPipeSignal no_signal;
   mailbox_.reset();
   context_.reset();
@@ -99,57 +126,99 @@ GlooLink::~GlooLink() {
 void GlooLink::connect() {
   const NoPipeSignal no_signal;  // Gloo's thread takes it over
   try {
-    gloo::transport::tcp::attr attr(store_->local_address().c_str());
-    auto device = gloo::transport::tcp::CreateDevice(attr);
-    auto context = std::make_shared<gloo::rendezvous::Context>(rank_, size_);
-    context->setTimeout(std::max(timeout_ / 5, milliseconds(1)));  // it waits five times as long for a connection
-    GlooStore store(*store_, name_, after(timeout_));
-    context->connectFullMesh(store, device);
-    context->setTimeout(timeout_);
-    context_ = std::move(context);
-    mailbox_ = std::make_unique<Mailbox>();
-    mailbox_->in.resize(static_cast<size_t>(size_));
-    mailbox_->sender = context_->createUnboundBuffer(&mailbox_->out, sizeof(Header));
-    mailbox_->receivers.resize(static_cast<size_t>(size_));
-    for (int r = 0; r < size_; ++r) {
-      if (r == rank_) continue;
-      auto& receiver = mailbox_->receivers[static_cast<size_t>(r)];
-      receiver = context_->createUnboundBuffer(&mailbox_->in[static_cast<size_t>(r)], sizeof(Header));
-      receiver->recv(r, slot(Slot::header));
+    const Deadline deadline = after(timeout_);
+    std::shared_ptr<Mesh> mesh;
+    std::string addresses;
+    if (size_ > 1) {
+      gloo::transport::tcp::attr attr(store_->local_address().c_str());
+      mesh = std::make_shared<Mesh>(rank_, size_, gloo::transport::tcp::CreateDevice(attr), timeout_);
+      addresses = mesh->addresses();
     }
+    const auto all = wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, addresses);
+    if (size_ > 1) connect_all(std::move(mesh), all, deadline);
+  } catch (const StoreLost&) {
+    throw;
+  } catch (const DistributedError& error) {
+    check();
+    throw DistributedError(fail_here(error.what()));
   } catch (const std::exception& error) {
-    throw DistributedError(first_cause(
-        "init_process_group: " + rank_text(rank_) + " has no connection to the others: " + without_place(error.what()),
-        kPatience));
+    fail("init_process_group: " + rank_text(rank_) + " cannot connect to the others: " + without_place(error.what()),
+         milliseconds(0));
   }
+}
+void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& addresses, Deadline deadline) {
+  auto mailbox = std::make_unique<Mailbox>();
+  mailbox->in.resize(static_cast<size_t>(size_));
+  mailbox->sender = mesh->createUnboundBuffer(&mailbox->out, sizeof(Header));
+  mailbox->receivers.resize(static_cast<size_t>(size_));
+  for (int r = 0; r < size_; ++r) {
+    if (r == rank_) continue;
+    const auto at = static_cast<size_t>(r);
+    std::string why;
+    try {
+      auto& pair = *mesh->getPair(r);
+      const Waiting waiting(*this, r, [&pair] { pair.close(); });
+      pair.connect(mesh->find_address(addresses[at]));
+      mailbox->receivers[at] = mesh->createUnboundBuffer(&mailbox->in[at], sizeof(Header));
+      mailbox->receivers[at]->recv(r, slot(Slot::header));
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    check();
+    if (!why.empty()) lost("init_process_group", r, Clock::now() >= deadline ? kLate : why);
+  }
+  mailbox_ = std::move(mailbox);
+  const std::lock_guard lock(mutex_);
+  context_ = std::move(mesh);
 }
 
 void GlooLink::leave() {
+  if (context_ && !failed()) say_goodbye();
+  if (!failed()) leave_in_order(*store_, name_, rank_);
+}
+void GlooLink::say_goodbye() {
   const NoPipeSignal no_signal;
   try {
-    mailbox_->out = Header::of({.name = kLeaving, .sequence = -1, .about = {}});
-    const Deadline deadline = after(std::min(timeout_, kGoodbye));
+    const Call call{.name = kLeaving, .sequence = -1, .about = {}};
+    const Operation op{call, after(std::min(timeout_, kGoodbye))};
+    mailbox_->out = Header::of(call);
     for (int r = 0; r < size_; ++r)
       if (r != rank_) mailbox_->sender->send(r, slot(Slot::header));
     for (int r = 0; r < size_; ++r) {
       if (r == rank_) continue;
-      mailbox_->receivers[static_cast<size_t>(r)]->waitRecv(std::max(left_until(deadline), milliseconds(1)));
-      if (!mailbox_->in[static_cast<size_t>(r)].leaves()) return;  // it waits for this rank, and is to hear at once
+      const auto at = static_cast<size_t>(r);
+      if (!wait_once(op, r, *mailbox_->receivers[at], Direction::recv)) return;
+      if (!mailbox_->in[at].leaves()) return;  // it waits for this rank, and is to hear at once
     }
-    for (int r = 1; r < size_; ++r) mailbox_->sender->waitSend(std::max(left_until(deadline), milliseconds(1)));
+    for (int r = 1; r < size_; ++r)
+      if (!wait_once(op, r, *mailbox_->sender, Direction::send)) return;
   } catch (const std::exception&) {
     return;  // the others are gone, or stay: nothing to be done here
   }
+}
+
+bool GlooLink::wait_once(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction) {
+  const bool sends = direction == Direction::send;
+  const Waiting waiting(*this, peer, [&buffer, sends] { sends ? buffer.abortWaitSend() : buffer.abortWaitRecv(); });
+  const milliseconds left = std::max(left_until(op.deadline), milliseconds(1));
+  return sends ? buffer.waitSend(left) : buffer.waitRecv(left);
+}
+void GlooLink::wait(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction) {
+  guard(op, peer, [&] { return wait_once(op, peer, buffer, direction); });
+}
+int GlooLink::waits_for() const {
+  const std::lock_guard lock(mutex_);
+  return waits_.empty() ? -1 : waits_.front().peer;
 }
 
 void GlooLink::begin(const Operation& op) {
   {
     const std::lock_guard lock(mutex_);
     current_ = &op.call;
+    name_call(op.call);
   }
   check();
   if (!context_) return;
-  const auto left = [&] { return std::max(left_until(op.deadline), milliseconds(1)); };
   std::vector<Header> headers(static_cast<size_t>(size_));
   headers[static_cast<size_t>(rank_)] = mailbox_->out = Header::of(op.call);
   for (int r = 0; r < size_; ++r)
@@ -157,13 +226,13 @@ void GlooLink::begin(const Operation& op) {
   for (int r = 0; r < size_; ++r) {
     if (r == rank_) continue;
     const auto at = static_cast<size_t>(r);
-    guard(op, r, [&] { return mailbox_->receivers[at]->waitRecv(left()); });
+    wait(op, r, *mailbox_->receivers[at], Direction::recv);
     headers[at] = mailbox_->in[at];
-    if (headers[at].leaves()) lost(op, r, "it has left the group");
+    if (headers[at].leaves()) lost(op.call.str(), r, "it has left the group");
     guard(op, r, [&] { return mailbox_->receivers[at]->recv(r, slot(Slot::header)), true; });
   }
   for (int r = 0; r < size_; ++r)
-    if (r != rank_) guard(op, r, [&] { return mailbox_->sender->waitSend(left()); });
+    if (r != rank_) wait(op, r, *mailbox_->sender, Direction::send);
   compare(headers);
 }
 void GlooLink::end() {
@@ -179,6 +248,10 @@ void GlooLink::compare(const std::vector<Header>& headers) {
 }
 
 void GlooLink::begin(const Operation& op, int tag, bool sends) {
+  {
+    const std::lock_guard lock(mutex_);
+    name_call(op.call);
+  }
   check();
   Header mine = Header::of(op.call), theirs = mine;
   const auto number = static_cast<uint32_t>(tag);
@@ -199,60 +272,82 @@ void GlooLink::check() const {
   const std::lock_guard lock(mutex_);
   if (!failure_.empty()) throw DistributedError(failure_);
 }
-void GlooLink::lost(const Operation& op, int peer, const std::string& why) {
-  const std::string who =
-      peer >= 0 ? rank_text(peer) : rank_text((rank_ + size_ - 1) % size_) + " or " + rank_text((rank_ + 1) % size_);
-  if (why.find("Timed out waiting") != std::string::npos)  // our own wait; a peer's ends with a closed connection
-    fail(op.call.str() + ": " + who + " did not come within " + std::to_string(timeout_.count()) + " ms",
+void GlooLink::lost(const std::string& what, int peer, const std::string& why) {
+  check();
+  // Our own wait timed out, where a peer's ends with a closed connection.
+  if (why.find(kLate) != std::string::npos) {
+    StoreClient::Blame blame{.rank = peer};
+    try {
+      blame = store_->blame(name_, peer);
+    } catch (const StoreClosed&) {
+      // rank 0 has left: what is known here must do
+    } catch (const StoreLost& error) {
+      fail(what + ": " + error.what(), milliseconds(0));  // who hosts the store is it
+    }
+    fail(what + ": " + rank_text(blame.rank) + " did not come within " + std::to_string(timeout_.count()) + " ms" +
+             (blame.silence.empty() ? "" : ", and " + blame.silence),
          milliseconds(0));
-  fail(op.call.str() + ": " + who + " is gone: " + without_place(why), kPatience);
+  }
+  fail(what + ": " + rank_text(peer) + " is gone: " + without_place(why), kPatience);
 }
 void GlooLink::fail(const std::string& own, milliseconds patience) {
-  std::string cause = first_cause(own, patience);
-  {
-    const std::lock_guard lock(mutex_);
-    if (failure_.empty()) failure_ = cause;
-    cause = failure_;
-  }
-  cut();
+  const std::string cause = fail_here(first_cause(own, patience));
+  const std::lock_guard lock(mutex_);
+  names_call_ = true;
   throw DistributedError(cause);
 }
+/// What the watchdog hears within the patience, or what is published by then.
 std::string GlooLink::first_cause(const std::string& own, milliseconds patience) {
-  const Deadline deadline = after(patience);
+  for (const Deadline deadline = after(patience); Clock::now() < deadline;) {
+    if (failed()) return own;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
   try {
-    while (Clock::now() < deadline) {
-      {
-        const std::lock_guard lock(mutex_);
-        if (!failure_.empty()) return failure_;
-      }
-      if (const auto cause = store_->find(failure_key(name_), milliseconds(20))) return *cause;
-    }
-    return store_->set_once(failure_key(name_), own);
-  } catch (const DistributedError&) {
-    return own;  // the store is gone as well
+    return store_->set_once(failure_key(name_), own, StoreClient::kHasty);
+  } catch (const StoreClosed&) {
+    return own;  // rank 0 has left, and the store with it
+  } catch (const StoreLost& error) {
+    return error.what();  // its host is the cause
   }
 }
+std::string GlooLink::fail_here(const std::string& cause) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_.empty()) return failure_;
+    failure_ = cause;
+    if (current_) name_call(*current_);
+    for (const Wait& wait : waits_) wait.wake();
+  }
+  cut();
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+void GlooLink::name_call(const Call& call) {
+  if (failure_.empty() || names_call_) return;
+  if (failure_.find(call.str()) == std::string::npos) failure_ = call.str() + ": " + failure_;
+  names_call_ = true;
+}
 void GlooLink::abort(const std::string& reason) {
+  if (failed()) return;
   std::string cause;
   {
     const std::lock_guard lock(mutex_);
-    if (!failure_.empty()) return;
-    cause = failure_ = current_ ? current_->str() + ": " + reason : reason;
+    cause = current_ ? current_->str() + ": " + reason : reason;
   }
-  try {
-    store_->set_once(failure_key(name_), cause);
-  } catch (const DistributedError&) {
-    // the others see the closed connections
-  }
-  cut();
+  fail_here(first_cause(cause, milliseconds(0)));
 }
 void GlooLink::cut() {
-  if (!context_) return;
+  std::shared_ptr<gloo::Context> context;
+  {
+    const std::lock_guard lock(mutex_);
+    context = context_;
+  }
+  if (!context) return;
   const NoPipeSignal no_signal;
   char nothing = 0;
   try {
-    // A wait that is late closes every connection of the context and ends all other waits.
-    context_->createUnboundBuffer(&nothing, 1)->waitRecv(milliseconds(1));
+    // A wait that is late closes every connection of the context.
+    context->createUnboundBuffer(&nothing, 1)->waitRecv(milliseconds(1));
   } catch (const std::exception&) {
     return;
   }

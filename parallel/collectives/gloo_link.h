@@ -1,8 +1,10 @@
 // One rank's connections to all others, over Gloo's transport: bounded transfers, the comparison of calls, and one
 // first failure for all. Internal; part of builds with Gloo only.
 #pragma once
-#include <gloo/rendezvous/context.h>
+#include <gloo/context.h>
 #include <gloo/transport/unbound_buffer.h>
+
+#include <list>
 
 #include "tandem/parallel/collectives/communicator.h"
 #include "tandem/parallel/collectives/store.h"
@@ -17,12 +19,17 @@ struct Operation {
 
 class GlooLink {
  public:
-  /// Returns when all ranks are connected. `name` is that of the group in the store.
-  /// @throws DistributedError naming who did not come, came twice, or counts other ranks
+  /// `name` is that of the group in the store.
   GlooLink(int rank, int size, std::shared_ptr<StoreClient> store, std::chrono::milliseconds timeout, std::string name);
-  /// Tells the others and waits a little for them, so that nothing sent is lost.
   ~GlooLink();
   GlooLink(const GlooLink&) = delete;
+
+  /// Returns when all ranks are connected.
+  /// @throws DistributedError naming who did not come, came twice, or counts other ranks
+  void connect();
+  /// Tells the others that this rank leaves and, unless the group has failed, waits a little for them to leave as well,
+  /// so that nothing sent is lost.
+  void leave();
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -41,9 +48,19 @@ class GlooLink {
     const std::lock_guard lock(mutex_);
     return !failure_.empty();
   }
+  /// From any thread: the group has failed, on every rank.
   void abort(const std::string& reason);
+  /// The same, where the others know it already. Returns the group's failure.
+  std::string fail_here(const std::string& cause);
+  /// Whom the oldest wait under way is for; -1: nobody.
+  int waits_for() const;
+
+  enum class Direction { send, recv };
+  /// Waits for what is under way with a peer through a buffer of Gloo's, until abort(): that of another thread, or of
+  /// the watchdog. Gloo itself does not wake all who wait for a connection that is closed.
+  void wait(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
   /// Runs a part of Gloo's and turns what it throws into the group's failure. `done` returns false when it was given
-  /// up. @param peer whom it is about; -1: the ring's neighbours
+  /// up. @param peer whom it is about
   template <class F> void guard(const Operation& op, int peer, F&& done) {
     check();
     std::string why;
@@ -52,30 +69,47 @@ class GlooLink {
     } catch (const std::exception& error) {
       why = error.what();
     }
-    lost(op, peer, why);
+    {
+      const std::lock_guard lock(mutex_);
+      name_call(op.call);
+    }
+    lost(op.call.str(), peer, why);
   }
 
  private:
   struct Header;
   struct Mailbox;
-  void connect();
-  void leave();
+  class Mesh;
+  class Waiting;
+  /// A wait under way: for whom, and what ends it.
+  struct Wait {
+    int peer;
+    std::function<void()> wake;
+  };
+  void say_goodbye();
+  /// False when it was given up.
+  bool wait_once(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
+  void connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& addresses, Deadline deadline);
   void compare(const std::vector<Header>& headers);
   /// The error of a peer that did not do its part.
-  [[noreturn]] void lost(const Operation& op, int peer, const std::string& why);
+  [[noreturn]] void lost(const std::string& what, int peer, const std::string& why);
   /// Fails the group with the first cause that any rank published; with `own` if there is none within `patience`.
   [[noreturn]] void fail(const std::string& own, std::chrono::milliseconds patience);
   std::string first_cause(const std::string& own, std::chrono::milliseconds patience);
-  /// Closes all connections, so that every wait here and there ends.
+  /// The failure says which call of this rank's has met it first. Under mutex_.
+  void name_call(const Call& call);
+  /// Closes all connections, so that the waits of the others end, whose store may be gone.
   void cut();
 
   int rank_, size_;
   std::shared_ptr<StoreClient> store_;
   std::chrono::milliseconds timeout_;
   std::string name_;
-  mutable std::mutex mutex_;  // guards the two below
+  mutable std::mutex mutex_;  // guards the next four
   std::string failure_;
+  bool names_call_ = false;
   const Call* current_ = nullptr;
+  std::list<Wait> waits_;                   // the oldest first
   std::shared_ptr<gloo::Context> context_;  // none for one rank
   std::unique_ptr<Mailbox> mailbox_;
 };

@@ -70,15 +70,24 @@ class NcclCommunicator final : public Communicator {
         name_(std::move(job.name)),
         failure_(std::make_shared<FirstFailure>()),
         watch_(rank_, size_, device_, store_, name_, timeout_, failure_) {
-    if (job.launcher)
-      watchdog_ = std::make_unique<Watchdog>(std::move(job.launcher), [this](const std::string& why) { abort(why); });
+    if (job.watch) {
+      Watchdog::Options options{.group = name_, .rank = rank_, .interval = report_interval(timeout_)};
+      options.failed = [this](const std::string& cause) {
+        watch_.fail(cause, milliseconds(300));  // one of them, perhaps, will never say
+        return failure_->what();
+      };
+      if (job.is_process) options.told = told_;
+      watchdog_ = std::make_unique<Watchdog>(std::move(job.watch), std::move(options));
+    }
     wait_for_all_ranks(*store_, name_, rank_, size_, timeout_);
+    host_.all_came = true;
     comm_ = &connect(rank_, size_, name_ + "/nccl", "init_process_group");
   }
   ~NcclCommunicator() override {
-    watchdog_.reset();
     watch_.finish();
-    host_.linger = !failure_->what().empty();
+    if (failure_->what().empty()) leave_in_order(*store_, name_, rank_);
+    watchdog_.reset();
+    host_.failed = !failure_->what().empty();
   }
 
   void all_reduce(const Call& call, Tensor& x) override {
@@ -174,6 +183,7 @@ class NcclCommunicator final : public Communicator {
       f();
   }
   std::shared_ptr<const FirstFailure> failure() const override { return failure_; }
+  std::shared_ptr<std::atomic<bool>> told() const override { return told_; }
 
  private:
   /// A call on its way to the library.
@@ -314,6 +324,7 @@ class NcclCommunicator final : public Communicator {
   const std::shared_ptr<StoreClient> store_;
   const std::string name_;
   const std::shared_ptr<FirstFailure> failure_;
+  const std::shared_ptr<std::atomic<bool>> told_ = std::make_shared<std::atomic<bool>>(false);
   nccl::NcclWatch watch_;
   NcclComm* comm_ = nullptr;  // of all ranks; the watch owns it
 

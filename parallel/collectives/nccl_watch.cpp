@@ -3,13 +3,14 @@
 #include <sstream>
 
 #include "tandem/core/cuda_fault.h"
+#include "tandem/core/start_thread.h"
 #include "tandem/parallel/collectives/rendezvous.h"
 
 namespace tandem::distributed::nccl {
 namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kTick(100);       // between two looks
-constexpr milliseconds kPatience(1000);  // for the other ranks to say where they are, after a failure
+constexpr milliseconds kPatience(1000);  // for what a failure ends
 /// FNV-1a over what the ranks must agree on.
 uint64_t mixed(uint64_t hash, const Call& call) {
   const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
@@ -31,7 +32,7 @@ NcclWatch::NcclWatch(int rank, int size, Device device, std::shared_ptr<StoreCli
       group_(std::move(group)),
       timeout_(timeout),
       failure_(std::move(failure)),
-      thread_([this] { run(); }) {}
+      thread_(detail::start_thread("the watch over NCCL", [this] { run(); })) {}
 NcclWatch::~NcclWatch() {
   {
     const std::lock_guard lock(mutex_);
@@ -102,6 +103,8 @@ std::string NcclWatch::look() try {
     if (const std::string why = comm->problem(); !why.empty()) return oldest + why;
   if (const std::string why = compare_with_rank_0(); !why.empty()) return why;
   return store_->find(failure_key(group_), milliseconds(0)).value_or("");
+} catch (const StoreClosed&) {
+  return {};  // rank 0 has left
 } catch (const std::exception& error) {
   return error.what();
 }
@@ -134,13 +137,13 @@ std::string NcclWatch::compare_with_rank_0() {
          std::to_string(rank_) + " calls " + called_.front().call.str();
 }
 
-void NcclWatch::fail(const std::string& what) {
+void NcclWatch::fail(const std::string& what, milliseconds patience) {
   const std::lock_guard one_at_a_time(failing_);
   if (!failure_->what().empty()) return;
   std::string cause = "rank " + std::to_string(rank_) + ": " + what;
   try {
     cause = store_->set_once(failure_key(group_), cause);
-    cause += where_the_ranks_are();
+    cause += where_the_ranks_are(patience);
   } catch (const DistributedError&) {
     // The store is gone as well.
   }
@@ -155,7 +158,7 @@ void NcclWatch::fail(const std::string& what) {
 }
 
 /// "; rank 0 called last: all_reduce #3 ...; rank 1 does not answer"
-std::string NcclWatch::where_the_ranks_are() {
+std::string NcclWatch::where_the_ranks_are(milliseconds patience) {
   const auto key = [this](int r) { return group_ + "/rank " + std::to_string(r) + " called"; };
   std::string mine;
   {
@@ -163,7 +166,7 @@ std::string NcclWatch::where_the_ranks_are() {
     mine = last_ ? last_->str() : "nothing yet";
   }
   store_->set(key(rank_), mine);
-  const Deadline deadline = after(kPatience);
+  const Deadline deadline = after(patience);
   constexpr int kMost = 8;  // ranks that an error lists
   std::string out;
   for (int r = 0; r < std::min(size_, kMost); ++r) {

@@ -30,7 +30,8 @@ class NcclWatch {
 
   /// The group's first failure, on whichever rank, becomes this rank's; everything under way is ended, and who waits
   /// for the device, which then has no results worth reading, hears of it.
-  void fail(const std::string& what);
+  /// @param patience  for the other ranks to say where they are
+  void fail(const std::string& what, std::chrono::milliseconds patience = std::chrono::seconds(1));
   /// Returns when nothing is under way any more, or when a failure does not end it.
   void finish();
 
@@ -48,7 +49,7 @@ class NcclWatch {
   void run();
   std::string look();
   std::string compare_with_rank_0();
-  std::string where_the_ranks_are();
+  std::string where_the_ranks_are(std::chrono::milliseconds patience);
 
   const int rank_, size_;
   const Device device_;

@@ -192,7 +192,7 @@ class QueuedGroup final : public ProcessGroup {
   }
   WorkPtr start_on(Lane& lane, Job job) {
     RankContext::current().state().collectives.fetch_add(1, std::memory_order_relaxed);
-    job.work = std::make_shared<QueuedWork>(job.call.device, communicator_->failure());
+    job.work = std::make_shared<QueuedWork>(job.call.device, communicator_->failure(), communicator_->told());
     if (job.call.device.is_cuda()) job.ready.record(cuda::current_stream(job.call.device));
     WorkPtr work = job.work;
     std::vector<Job> jobs;

@@ -13,17 +13,24 @@ double QueuedWork::seconds() const {
 void QueuedWork::wait_until_queued() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return done_; });  // the communicator's waits end within the timeout
-  if (error_) detail::rethrow_named(error_, "");
+  if (!error_) return;
+  if (told_) *told_ = true;
+  detail::rethrow_named(error_, "");
+}
+void QueuedWork::check_failure() {
+  if (!failure_) return;
+  if (told_ && !failure_->what().empty()) *told_ = true;
+  failure_->check();
 }
 void QueuedWork::wait() {
   wait_until_queued();
-  if (failure_) failure_->check();
+  check_failure();
   if (device_.is_cuda()) end_.wait(cuda::current_stream(device_));
 }
 void QueuedWork::synchronize() {
   wait_until_queued();
   end_.synchronize();
-  if (failure_) failure_->check();
+  check_failure();
 }
 void QueuedWork::begin() {
   start_ = std::chrono::steady_clock::now();

@@ -12,8 +12,9 @@ namespace tandem::distributed {
 class QueuedWork final : public Work {
  public:
   /// @param failure  what the GPU part may fail with later; null where it cannot
-  QueuedWork(Device device, std::shared_ptr<const FirstFailure> failure)
-      : device_(device), failure_(std::move(failure)) {}
+  /// @param told     as Communicator::told()
+  QueuedWork(Device device, std::shared_ptr<const FirstFailure> failure, std::shared_ptr<std::atomic<bool>> told)
+      : device_(device), failure_(std::move(failure)), told_(std::move(told)) {}
 
   bool is_completed() const override {
     const std::lock_guard lock(mutex_);
@@ -28,9 +29,11 @@ class QueuedWork final : public Work {
 
  private:
   void wait_until_queued();
+  void check_failure();
 
   const Device device_;
   const std::shared_ptr<const FirstFailure> failure_;
+  const std::shared_ptr<std::atomic<bool>> told_;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   bool done_ = false;  // on the CPU; of CUDA tensors: all of it is on the stream

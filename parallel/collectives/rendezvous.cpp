@@ -7,6 +7,8 @@
 #include <map>
 #include <random>
 
+#include "tandem/parallel/collectives/torch_store.h"
+
 namespace tandem::distributed {
 namespace {
 
@@ -36,6 +38,36 @@ std::string next_name(int rank) {
   return "group " + std::to_string(made[rank]++);
 }
 
+std::string text_or_nothing(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text ? text : "";
+}
+
+/// Where a group's store is, and rank 0's server of it.
+struct Place {
+  std::string address;
+  int port;
+  std::shared_ptr<StoreServer> server = nullptr;
+};
+/// torchrun's agent holds MASTER_PORT for a store of its own: there rank 0 says where it has opened ours.
+Place meet_at_torchrun(int rank, const std::string& address, int port, const std::string& token,
+                       const std::string& group, Deadline deadline) {
+  TorchStore agent(address, port, deadline);
+  const std::string key = "tandem/" + text_or_nothing("TORCHELASTIC_RUN_ID") + "/" +
+                          text_or_nothing("TORCHELASTIC_RESTART_COUNT") + "/" + group;
+  if (rank == 0) {
+    const std::string here = agent.local_address();
+    auto server = std::make_shared<StoreServer>(token, here);
+    agent.set(key, here + " " + std::to_string(server->port()));
+    return {here, server->port(), std::move(server)};
+  }
+  const std::string place = agent.get(key, "rank 0");
+  const size_t at = place.find(' ');
+  TANDEM_CHECK_AS(DistributedError, at != std::string::npos, "init_process_group: '", place,
+                  "' in torchrun's store is no address and port");
+  return {place.substr(0, at), std::atoi(place.c_str() + at)};
+}
+
 }  // namespace
 
 ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<ProcessGroupPtr(Rendezvous)>& make) {
@@ -44,52 +76,61 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
   const int rank = number_from("RANK", "InitOptions::rank", o.rank, 0, size - 1);
   const std::string address = o.master_addr ? *o.master_addr : text_from("MASTER_ADDR", "InitOptions::master_addr");
   const int port = number_from("MASTER_PORT", "InitOptions::master_port", o.master_port, 1, 65535);
-  const char* const host = std::getenv("TANDEM_STORE");
-  const char* const given_token = std::getenv("TANDEM_JOB_TOKEN");
-  const bool launched = host && std::string(host) == "launcher";
-  const std::string token = given_token ? given_token : "";
+  const bool launched = text_or_nothing("TANDEM_STORE") == "launcher";
+  const bool by_torchrun =
+      !launched && text_or_nothing("TORCHELASTIC_USE_AGENT_STORE") == "True" && !o.master_addr && !o.master_port;
+  const std::string token = text_or_nothing("TANDEM_JOB_TOKEN");
 
-  const std::string name = next_name(rank);
+  const std::string name = next_name(rank), host_name = launched ? "tandem launch" : "rank 0";
+  const Deadline deadline = after(o.timeout);
   const Deadline patience = after(std::min<std::chrono::milliseconds>(o.timeout, std::chrono::seconds(10)));
-  for (bool first = true;; first = false) try {
-      const auto wait = first ? o.timeout : left_until(patience);
+  for (;;) try {
       Rendezvous job{.rank = rank, .size = size, .store = nullptr};
-      if (!launched && rank == 0) job.server = std::make_shared<StoreServer>(token, address, port);
-      job.store = std::make_shared<StoreClient>(address, port, token, wait);
+      Place place{address, port};
+      if (by_torchrun)
+        place = meet_at_torchrun(rank, address, port, token, name, deadline);
+      else if (!launched && rank == 0)
+        place.server = std::make_shared<StoreServer>(token, address, port);
+      const auto connect = [&] {
+        return std::make_unique<StoreClient>(place.address, place.port, token, left_until(deadline), host_name);
+      };
+      job.store = connect();
+      job.watch = connect();
+      job.server = std::move(place.server);
       job.name = name;
-      if (launched) job.launcher = std::make_unique<StoreClient>(address, port, token, wait);
+      job.is_process = true;
       return make(std::move(job));
-    } catch (const StoreLost&) {
-      // Rank 0's store of the group before, perhaps, which this rank has left earlier.
+    } catch (const StoreClosed&) {
+      // Rank 0's store of the group before, which this rank has left earlier.
       if (launched || rank == 0 || Clock::now() >= patience) throw;
     }
 }
-
-std::string failure_key(const std::string& group) { return group + "/failure"; }
 
 std::optional<std::string> find_unless_failed(StoreClient& store, const std::string& group, const std::string& key,
                                               Deadline deadline) {
   using std::chrono::milliseconds;
   for (;;) {
-    if (auto value = store.find(key, std::min(left_until(deadline), milliseconds(50)))) return value;
+    const milliseconds answer = std::max(StoreClient::kHasty, std::min(left_until(deadline), StoreClient::kUsual));
+    if (auto value = store.find(key, std::min(left_until(deadline), milliseconds(50)), answer)) return value;
     for (const std::string& failed : {std::string(kFailureKey), failure_key(group)})
-      if (const auto failure = store.find(failed, milliseconds(0))) throw DistributedError(*failure);
+      if (const auto failure = store.find(failed, milliseconds(0), answer)) throw DistributedError(*failure);
     if (Clock::now() >= deadline) return {};
   }
 }
 
-void wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
-                        std::chrono::milliseconds timeout) {
+std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
+                                            std::chrono::milliseconds timeout, const std::string& contact) {
   const Deadline deadline = after(timeout);
   const auto rank_text = [](int r) { return "rank " + std::to_string(r); };
   std::random_device random;
-  const std::string mine = std::to_string(size) + " " + std::to_string(::getpid()) + " " + std::to_string(random());
+  const std::string mine =
+      std::to_string(size) + " " + std::to_string(::getpid()) + " " + std::to_string(random()) + "\n" + contact;
   const auto refuse = [&](const std::string& why) {
-    store.set_once(failure_key(group), "init_process_group: " + why);
-    throw DistributedError("init_process_group: " + why);
+    throw DistributedError(store.set_once(failure_key(group), "init_process_group: " + why, StoreClient::kHasty));
   };
   if (store.set_once(group + "/" + rank_text(rank), mine) != mine)
     refuse("there are two processes of " + rank_text(rank) + "; each needs a RANK of its own");
+  std::vector<std::string> contacts;
   for (int r = 0; r < size; ++r) {
     const auto theirs = find_unless_failed(store, group, group + "/" + rank_text(r), deadline);
     if (!theirs)
@@ -99,6 +140,16 @@ void wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, 
     if (count != std::to_string(size))
       refuse("the ranks count differently: " + rank_text(rank) + " says that there are " + std::to_string(size) + ", " +
              rank_text(r) + " that there are " + count);
+    contacts.push_back(theirs->substr(theirs->find('\n') + 1));
+  }
+  return contacts;
+}
+
+void leave_in_order(StoreClient& store, const std::string& group, int rank) noexcept {
+  try {
+    store.leave(group, rank);
+  } catch (const std::exception&) {
+    return;  // its host has left before
   }
 }
 

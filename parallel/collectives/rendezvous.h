@@ -2,6 +2,7 @@
 // Internal.
 #pragma once
 #include <functional>
+#include <thread>
 
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/collectives/store.h"
@@ -15,35 +16,39 @@ struct Rendezvous {
   std::string name = "0";  // in the store: the same for the group's ranks, and for no other group
   std::shared_ptr<StoreServer> server =
       nullptr;  // where this rank hosts the store; lives a little longer than the group
-  /// A connection of its own for the watchdog, where there is somebody who publishes failures.
-  std::unique_ptr<StoreClient> launcher = nullptr;
+  /// A connection of its own for the watchdog.
+  std::unique_ptr<StoreClient> watch = nullptr;
+  bool is_process = false;  // the rank, which its watchdog may end
 };
 
 /// Finds the store of the job that the options and the environment describe, or hosts it, and returns what `make` makes
 /// of it.
 ProcessGroupPtr meet_by_environment(const InitOptions& options, const std::function<ProcessGroupPtr(Rendezvous)>& make);
 
-/// The key in a store under which who starts the ranks publishes why the job fails.
-constexpr char kFailureKey[] = "failure";
-/// The key of a group's first failure.
-std::string failure_key(const std::string& group);
-
 /// Waits for a key of the group's; nothing when it did not come until the deadline. @throws DistributedError with the
 /// failure of the job or of the group when there is one by then
 std::optional<std::string> find_unless_failed(StoreClient& store, const std::string& group, const std::string& key,
                                               Deadline deadline);
 
-/// Waits for all ranks of the group. @throws DistributedError naming who did not come, came twice, or counts other
-/// ranks
-void wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
-                        std::chrono::milliseconds timeout);
+/// Waits for all ranks of the group. Returns by rank what they gave as `contact`.
+/// @throws DistributedError naming who did not come, came twice, or counts other ranks
+std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
+                                            std::chrono::milliseconds timeout, const std::string& contact = {});
 
-/// Keeps the store that this rank hosts for a while after a failure: the others may still ask for the cause.
+/// Says that the rank leaves the group in order, if the store is there to hear it.
+void leave_in_order(StoreClient& store, const std::string& group, int rank) noexcept;
+
+/// Keeps the store that this rank hosts for a while after a failure: those who come late may still ask for the cause.
 struct StoreHost {
   std::shared_ptr<StoreServer> server;
-  bool linger = true;
+  bool failed = true, all_came = false;
   ~StoreHost() {
-    if (server && linger) server->wait_for_clients_to_leave(std::chrono::seconds(2));
+    constexpr std::chrono::milliseconds kLinger(300);
+    if (!server || !failed) return;
+    if (all_came)
+      server->wait_for_clients_to_leave(kLinger);
+    else
+      std::this_thread::sleep_for(kLinger);
   }
 };
 

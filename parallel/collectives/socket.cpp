@@ -96,7 +96,7 @@ Descriptor listen_on(const std::string& address, int port) {
   return {};
 }
 
-Descriptor connect_to(const std::string& address, int port, Deadline deadline) {
+Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host) {
   const AddressList list = look_up(address, port, 0);
   const auto start = Clock::now();
   for (;;) {
@@ -111,8 +111,9 @@ Descriptor connect_to(const std::string& address, int port, Deadline deadline) {
     }
     const auto pause = std::min(left_until(deadline), std::chrono::milliseconds(20));  // it may be about to start
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
-    TANDEM_CHECK_AS(DistributedError, pause.count() > 0, "store: no connection to ", place(address, port), " within ",
-                    waited, " ms: ", std::strerror(error), "; are MASTER_ADDR and MASTER_PORT those of rank 0?");
+    TANDEM_CHECK_AS(DistributedError, pause.count() > 0, "store: ", host, " did not come: no connection to ",
+                    place(address, port), " within ", waited, " ms: ", std::strerror(error),
+                    "; are MASTER_ADDR and MASTER_PORT those of rank 0?");
     std::this_thread::sleep_for(pause);
   }
 }

@@ -36,8 +36,8 @@ class Descriptor {
 /// @throws DistributedError naming address and port
 Descriptor listen_on(const std::string& address, int port);
 /// Tries until somebody listens there or the deadline is past. Non-blocking.
-/// @throws DistributedError naming address and port
-Descriptor connect_to(const std::string& address, int port, Deadline deadline);
+/// @throws DistributedError naming address, port and `host`, who should listen there
+Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host = "its host");
 int port_of(int fd);
 /// The address of this end, in digits: of a connection, the interface that its route leaves by.
 std::string local_address(int fd);

@@ -88,6 +88,7 @@ class StagedCommunicator final : public Communicator {
   }
   void barrier(const Call& call) override { cpu_->barrier(call); }
   void abort(const std::string& reason) override { cpu_->abort(reason); }
+  std::shared_ptr<std::atomic<bool>> told() const override { return cpu_->told(); }
   int64_t total_sent() const override { return cpu_->total_sent(); }
 
  private:

@@ -3,56 +3,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <sstream>
+#include <thread>
 
 #include "tandem/parallel/collectives/store.h"
 
 namespace tandem::distributed {
-namespace store_messages {
-
-std::string frame(const std::string& body) {
-  const auto length = static_cast<uint32_t>(body.size());
-  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + body;
-}
-std::optional<std::string> take_message(std::string& bytes) {
-  uint32_t length = 0;
-  if (bytes.size() < sizeof length) return {};
-  std::memcpy(&length, bytes.data(), sizeof length);
-  TANDEM_CHECK_AS(DistributedError, length <= kMaxMessage, "store: a message of ", length, " bytes; accepted: at most ",
-                  kMaxMessage);
-  if (bytes.size() < sizeof length + length) return {};
-  std::string body = bytes.substr(sizeof length, length);
-  bytes.erase(0, sizeof length + length);
-  return body;
-}
-std::string encode(const Request& r) {
-  const auto key_length = static_cast<uint32_t>(r.key.size());
-  std::string body(1, r.op);
-  body.append(reinterpret_cast<const char*>(&r.wait_ms), sizeof r.wait_ms);
-  body.append(reinterpret_cast<const char*>(&key_length), sizeof key_length);
-  return body + r.key + r.value;
-}
-std::optional<Request> decode(const std::string& body) {
-  Request r;
-  uint32_t key_length = 0;
-  constexpr size_t kStart = 1 + sizeof r.wait_ms + sizeof key_length;
-  if (body.size() < kStart) return {};
-  r.op = body[0];
-  std::memcpy(&r.wait_ms, body.data() + 1, sizeof r.wait_ms);
-  std::memcpy(&key_length, body.data() + 1 + sizeof r.wait_ms, sizeof key_length);
-  if (key_length > kMaxStoreKey || key_length > body.size() - kStart) return {};
-  r.key = body.substr(kStart, key_length);
-  r.value = body.substr(kStart + key_length);
-  if (r.value.size() > kMaxStoreValue) return {};
-  return r;
-}
-
-}  // namespace store_messages
 
 using namespace store_messages;
+using std::chrono::milliseconds;
 
 namespace {
-constexpr auto kAnswerTime = std::chrono::seconds(20);  // beyond what a request asks the store to wait
+constexpr milliseconds kHelloTime(5000);  // for a store that closes connections before it has answered
 
 /// Whether all was sent before the deadline.
 bool send_all(int fd, const std::string& bytes, Deadline deadline) {
@@ -65,71 +27,117 @@ bool send_all(int fd, const std::string& bytes, Deadline deadline) {
   }
   return true;
 }
-std::optional<std::string> receive_message(int fd, Deadline deadline) {
-  std::string bytes;
+enum class Received { all, late, ended };
+/// The next message, of which `bytes` may hold a part.
+Received receive_message(int fd, std::string& bytes, Deadline deadline, std::string& body) {
   char chunk[4096];
   for (;;) {
-    if (auto body = take_message(bytes)) return body;
+    if (auto message = take_message(bytes)) {
+      body = *std::move(message);
+      return Received::all;
+    }
     const ssize_t n = ::recv(fd, chunk, sizeof chunk, 0);
     if (n > 0)
       bytes.append(chunk, static_cast<size_t>(n));
-    else if (n == 0 || (errno != EINTR && (errno != EAGAIN || !wait_for(fd, POLLIN, deadline))))
-      return {};
+    else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+      return Received::ended;
+    else if (errno == EAGAIN && !wait_for(fd, POLLIN, deadline))
+      return Received::late;
   }
 }
 }  // namespace
 
-StoreClient::StoreClient(const std::string& address, int port, const std::string& token,
-                         std::chrono::milliseconds timeout)
-    : place_(address + ":" + std::to_string(port)), socket_(connect_to(address, port, after(timeout))) {
-  const auto deadline = after(std::min<std::chrono::milliseconds>(timeout, kAnswerTime));
-  std::optional<std::string> reply;
-  if (send_all(socket_.get(), frame(encode({kHello, 0, token, kVersion})), deadline))
-    reply = receive_message(socket_.get(), deadline);
-  TANDEM_CHECK_AS(StoreLost, reply.has_value(), "store: ", place_,
-                  " takes the connection, but does not answer; another program may use the port");
-  TANDEM_CHECK_AS(DistributedError, reply->empty() || (*reply)[0] != kDenied, "store: ", place_,
+std::string failure_key(const std::string& group) { return group + "/failure"; }
+
+StoreClient::StoreClient(const std::string& address, int port, const std::string& token, milliseconds timeout,
+                         std::string host)
+    : place_(address + ":" + std::to_string(port)), host_(std::move(host)) {
+  const Deadline deadline = after(timeout), patience = after(std::min(timeout, kHelloTime));
+  for (;;) try {
+      say_hello(address, port, token, deadline);
+      return;
+    } catch (const StoreClosed&) {
+      // One that closes, perhaps, and another comes in its place.
+      if (Clock::now() >= patience) throw;
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+}
+void StoreClient::say_hello(const std::string& address, int port, const std::string& token, Deadline deadline) {
+  socket_ = connect_to(address, port, deadline, host_);
+  bytes_.clear();
+  const Deadline answer = std::min(deadline, after(kUsual));
+  std::string reply;
+  auto received = Received::ended;
+  if (send_all(socket_.get(), frame(encode({kHello, 0, token, kVersion})), answer))
+    received = receive_message(socket_.get(), bytes_, answer, reply);
+  TANDEM_CHECK_AS(StoreLost, received != Received::late, "store: ", place_, ", where ", host_,
+                  " hosts the store, takes the connection, but does not answer; ", host_,
+                  " may be stopped, or another program use the port");
+  TANDEM_CHECK_AS(StoreClosed, received == Received::all && (reply.empty() || reply[0] != kClosed), "store: ", place_,
+                  ", where ", host_, " hosts the store, closes the connection; another program may use the port");
+  TANDEM_CHECK_AS(DistributedError, reply.empty() || reply[0] != kDenied, "store: ", place_,
                   " refuses this job token; TANDEM_JOB_TOKEN must be that of the job whose store it is");
-  TANDEM_CHECK_AS(DistributedError, *reply == kValue + std::string(kVersion), "store: what answers at ", place_,
+  TANDEM_CHECK_AS(DistributedError, reply == kValue + std::string(kVersion), "store: what answers at ", place_,
                   " is no store of this version of Tandem; another program may use the port");
 }
 
 std::optional<std::string> StoreClient::request(char op, const std::string& key, const std::string& value,
-                                                std::chrono::milliseconds wait) {
+                                                milliseconds wait, milliseconds answer) {
   TANDEM_CHECK(key.size() <= kMaxStoreKey && value.size() <= kMaxStoreValue, "store: a key of ", key.size(),
                " and a value of ", value.size(), " bytes; accepted: at most ", kMaxStoreKey, " and ", kMaxStoreValue);
-  const auto wait_ms = std::clamp<int64_t>(wait.count(), 0, std::chrono::milliseconds(std::chrono::hours(24)).count());
+  const auto wait_ms = std::clamp<int64_t>(wait.count(), 0, milliseconds(std::chrono::hours(24)).count());
   const std::lock_guard lock(mutex_);
-  const Deadline deadline = after(std::chrono::milliseconds(wait_ms) + kAnswerTime);
-  std::optional<std::string> reply;
-  if (!broken_ && send_all(socket_.get(), frame(encode({op, static_cast<uint32_t>(wait_ms), key, value})), deadline))
-    reply = receive_message(socket_.get(), deadline);
-  broken_ = !reply || reply->empty();  // what comes later would answer an earlier request
-  TANDEM_CHECK_AS(StoreLost, !broken_, "store: the connection to ", place_,
-                  " is lost; the rank or launcher that hosts the store may have ended");
-  TANDEM_CHECK_AS(DistributedError, (*reply)[0] != kBad, "store: ", place_, " refuses the request");
-  if ((*reply)[0] == kNothing) return {};
-  return reply->substr(1);
+  const Deadline deadline = after(milliseconds(wait_ms) + answer);
+  std::string reply;
+  auto received = Received::ended;
+  if (!broken_) {
+    send_all(socket_.get(), frame(encode({op, static_cast<uint32_t>(wait_ms), key, value})), deadline);
+    received = receive_message(socket_.get(), bytes_, deadline, reply);  // the last word of a closed one too
+  }
+  broken_ = received != Received::all || reply.empty() || reply[0] == kClosed;
+  TANDEM_CHECK_AS(StoreLost, received != Received::late, host_, " does not answer: it hosts the store at ", place_);
+  TANDEM_CHECK_AS(StoreClosed, reply.empty() || reply[0] != kClosed, "store: ", host_, " has closed it at ", place_);
+  TANDEM_CHECK_AS(StoreLost, !broken_, host_, " is gone: it hosted the store at ", place_,
+                  ", to which the connection is lost");
+  TANDEM_CHECK_AS(DistributedError, reply[0] != kBad, "store: ", place_, " refuses the request");
+  if (reply[0] == kNothing) return {};
+  return reply.substr(1);
 }
 
 void StoreClient::set(const std::string& key, const std::string& value) { request(kSet, key, value, {}); }
-std::string StoreClient::set_once(const std::string& key, const std::string& value) {
-  return request(kSetOnce, key, value, {}).value_or(value);
+std::string StoreClient::set_once(const std::string& key, const std::string& value, milliseconds answer) {
+  return request(kSetOnce, key, value, {}, answer).value_or(value);
 }
-std::optional<std::string> StoreClient::find(const std::string& key, std::chrono::milliseconds timeout) {
-  return request(kGet, key, "", timeout);
+std::optional<std::string> StoreClient::find(const std::string& key, milliseconds timeout, milliseconds answer) {
+  return request(kGet, key, "", timeout, answer);
 }
-std::string StoreClient::get(const std::string& key, std::chrono::milliseconds timeout) {
+std::string StoreClient::get(const std::string& key, milliseconds timeout) {
   std::optional<std::string> value = find(key, timeout);
   TANDEM_CHECK_AS(DistributedError, value.has_value(), "store: the key '", key, "' was not set at ", place_, " within ",
                   timeout.count(), " ms");
   return *std::move(value);
 }
-void StoreClient::wait(const std::vector<std::string>& keys, std::chrono::milliseconds timeout) {
+void StoreClient::wait(const std::vector<std::string>& keys, milliseconds timeout) {
   const Deadline deadline = after(timeout);
   for (const std::string& key : keys)
     TANDEM_CHECK_AS(DistributedError, find(key, left_until(deadline)).has_value(), "store: the key '", key,
                     "' was not set at ", place_, " within ", timeout.count(), " ms");
+}
+
+std::optional<std::string> StoreClient::report(const std::string& group, int rank, int waits_for, milliseconds time) {
+  // A host that hangs is found by those who wait for it in vain: it is no failure while nobody does.
+  constexpr auto kAnyTime = std::chrono::hours(24 * 365);
+  return request(kReport, group, std::to_string(rank) + " " + std::to_string(waits_for), time, kAnyTime);
+}
+void StoreClient::leave(const std::string& group, int rank) {
+  request(kLeave, group, std::to_string(rank), {}, kHasty);
+}
+StoreClient::Blame StoreClient::blame(const std::string& group, int rank) {
+  std::istringstream text(request(kBlame, group, std::to_string(rank), {}, kHasty).value_or(""));
+  Blame blame{.rank = rank};
+  text >> blame.rank >> std::ws;
+  std::getline(text, blame.silence);
+  return blame;
 }
 void StoreClient::interrupt() { ::shutdown(socket_.get(), SHUT_RDWR); }
 

@@ -273,6 +273,63 @@ TEST_CASE("gloo: a rank that leaves or hangs ends the waits of the others, by na
   CHECK_THAT(unheard[0], Contains("recv of float32, 3 elements") && Contains("rank 1"));
 }
 
+TEST_CASE("gloo: who waits for a rank that itself waits blames the one behind it", "[parallel][gloo][errors]") {
+  if (test::without_gloo()) return;
+  std::atomic<int> failed{0};
+  const auto errors = run_group(3, milliseconds(600), [&](ProcessGroup& g) {
+    if (g.rank() == 2) {
+      for (const Deadline deadline = after(seconds(60)); failed < 2 && Clock::now() < deadline;)
+        std::this_thread::sleep_for(milliseconds(1));
+      return;
+    }
+    try {
+      if (g.rank() == 1) std::this_thread::sleep_for(milliseconds(100));  // rank 0's time is over first
+      g.recv(ones({3}), g.rank() + 1)->wait();
+    } catch (const std::exception&) {
+      ++failed;
+      throw;
+    }
+  });
+  for (const int rank : {0, 1})
+    CHECK_THAT(errors[static_cast<size_t>(rank)], Contains("recv") && Contains("rank 2 did not come within 600 ms"));
+}
+
+TEST_CASE("gloo: a rank that the store has lost wakes who waits for another", "[parallel][gloo][errors]") {
+  if (test::without_gloo()) return;
+  const StoreServer server("");
+  const auto connect = [&] { return std::make_unique<StoreClient>("127.0.0.1", server.port(), "", seconds(20)); };
+  auto third = connect();
+  third->report("0", 2, -1, milliseconds(0));
+  std::atomic<int> joined{0};
+  std::atomic<bool> done{false};
+  std::string error;
+  std::vector<std::thread> threads;
+  for (const int rank : {0, 1})
+    threads.emplace_back([&, rank] {
+      Rendezvous job{rank, 2, connect()};
+      job.watch = connect();
+      const ProcessGroupPtr group = make_gloo_group(std::move(job), seconds(60));
+      ++joined;
+      while (joined < 2) std::this_thread::sleep_for(milliseconds(1));
+      if (rank == 1) {
+        while (!done) std::this_thread::sleep_for(milliseconds(1));
+        return;
+      }
+      const WorkPtr work = group->recv(ones({3}), 1);  // that never comes
+      third.reset();
+      try {
+        work->wait();
+      } catch (const DistributedError& e) {
+        error = e.what();
+      }
+      done = true;
+    });
+  const auto start = Clock::now();
+  for (std::thread& thread : threads) thread.join();
+  CHECK_THAT(error, Contains("rank 2 is gone"));
+  CHECK(Clock::now() - start < seconds(30));  // of the 60 that it has: nobody else would have woken it
+}
+
 TEST_CASE("a rank that throws before it joins ends the wait of those who did", "[parallel][errors]") {
   const std::string backend = GENERATE(from_range(test::backends(cuda::is_available() ? kCUDA : kCPU)));
   INFO(backend);

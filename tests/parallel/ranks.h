@@ -33,6 +33,7 @@ inline std::vector<std::string> run_gloo_ranks(int size, std::chrono::millisecon
       const RankContextGuard guard(std::move(context));
       try {
         Rendezvous job{rank, size, std::make_shared<StoreClient>("127.0.0.1", server.port(), "secret", timeout)};
+        job.watch = std::make_unique<StoreClient>("127.0.0.1", server.port(), "secret", timeout);
         f(make_gloo_group(std::move(job), timeout));
       } catch (const std::exception& error) {
         errors[static_cast<size_t>(rank)] = error.what();

@@ -1,6 +1,7 @@
 // The store that ranks meet at: what it keeps, how it waits, and what it refuses.
 #include "tandem/parallel/collectives/store.h"
 
+#include <pthread.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -10,6 +11,7 @@
 
 using namespace tandem;
 using namespace tandem::distributed;
+using namespace tandem::distributed::store_messages;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -97,13 +99,12 @@ TEST_CASE("store: a wrong token is refused, and said to be one", "[parallel][sto
 }
 
 TEST_CASE("store: what is no client is shown out", "[parallel][store][errors]") {
-  using namespace store_messages;
   StoreServer server("secret");
   CHECK(answer_to(server, "GET / HTTP/1.0\r\n\r\n").empty());                              // a message of a GiB
   CHECK(answer_to(server, frame(encode({kGet, 0, "key", ""}))) == frame("B"));             // no hello
   CHECK(answer_to(server, frame("")) == frame("B"));                                       // nothing
   CHECK(answer_to(server, frame(std::string("H\0\0\0\0\xff\xff\0\0", 9))) == frame("B"));  // a key beyond its end
-  CHECK(answer_to(server, frame(encode({kHello, 0, "secret", "tandem store 0"}))) == frame("D"));
+  CHECK(answer_to(server, frame(encode({kHello, 0, "secret", "tandem store 1"}))) == frame("D"));
   client_of(server).set("key", "value");  // the others are served as before
 }
 
@@ -115,7 +116,7 @@ TEST_CASE("store: a port in use, or with nothing behind it, is named", "[paralle
   CHECK_THROWS_WITH(StoreServer("secret", "no.such.host.invalid"), Contains("no.such.host.invalid"));
   StoreClient client = client_of(*server);
   server.reset();
-  CHECK_THROWS_WITH(client.get("key", seconds(20)), Contains("lost"));
+  CHECK_THROWS_WITH(client.get("key", seconds(20)), Contains("closed"));
   CHECK_THROWS_WITH(client.set("key", ""), Contains("lost"));
   CHECK_THROWS_WITH(StoreClient("127.0.0.1", port, "secret", milliseconds(50)),
                     Contains(std::to_string(port)) && Contains("MASTER_PORT"));
@@ -145,36 +146,147 @@ TEST_CASE("store: it may come after its clients, and goes without waiting for th
   CHECK_FALSE(failure.empty());
 }
 
-TEST_CASE("watchdog: hears of the published failure, or that the store is gone, once", "[parallel][store]") {
-  auto server = std::make_unique<StoreServer>("secret");
-  const auto connection = [&] {
-    return std::make_unique<StoreClient>("127.0.0.1", server->port(), "secret", seconds(20));
-  };
-  std::mutex mutex;
-  std::vector<std::string> heard;
-  const auto note = [&](const std::string& cause) {
-    const std::lock_guard lock(mutex);
-    heard.push_back(cause);
-  };
-  const auto wait_until_heard = [&](size_t count) {
-    for (const Deadline deadline = after(seconds(20)); Clock::now() < deadline;) {
+namespace {
+/// A watchdog's view of a store, for as long as it lives.
+class Watched {
+ public:
+  Watched(const StoreServer& server, const std::string& group, int rank)
+      : watchdog_(std::make_unique<StoreClient>("127.0.0.1", server.port(), "secret", seconds(20), "rank 0"),
+                  {.group = group,
+                   .rank = rank,
+                   .interval = milliseconds(20),
+                   .waits_for = [this] { return waits_for.load(); },
+                   .failed =
+                       [this](const std::string& cause) {
+                         const std::lock_guard lock(mutex_);
+                         heard_.push_back(cause);
+                         return cause;
+                       },
+                   .told = nullptr}) {}
+  std::vector<std::string> heard() const {
+    const std::lock_guard lock(mutex_);
+    return heard_;
+  }
+  /// What it hears, which must come.
+  std::string wait_until_heard() const {
+    for (const Deadline deadline = after(seconds(20)); heard().empty() && Clock::now() < deadline;)
       std::this_thread::sleep_for(milliseconds(1));
-      const std::lock_guard lock(mutex);
-      if (heard.size() >= count) return;
-    }
-  };
-  { const Watchdog ended(connection(), note); }
-  CHECK(heard.empty());
-  const Watchdog last(connection(), note);
-  server->set("other", "");
-  server.reset();
-  wait_until_heard(1);
-  REQUIRE(heard.size() == 1);
-  CHECK_THAT(heard[0], Contains("lost"));
-  server = std::make_unique<StoreServer>("secret");
-  const Watchdog watchdog(connection(), note);
+    REQUIRE(heard().size() == 1);
+    return heard()[0];
+  }
+  std::atomic<int> waits_for{-1};
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> heard_;
+  Watchdog watchdog_;
+};
+}  // namespace
+
+TEST_CASE("watchdog: hears of the published failure, or that the store's host is gone", "[parallel][store]") {
+  auto server = std::make_unique<StoreServer>("secret");
+  { const Watched ended(*server, "a", 1); }
+  const Watched job(*server, "b", 1), group(*server, "c", 1), closed(*server, "d", 1);
+  client_of(*server).set_once(failure_key("c"), "rank 2 did not come");
+  CHECK(group.wait_until_heard() == "rank 2 did not come");
+  CHECK(job.heard().empty());
   server->set(kFailureKey, "rank 1 is gone");
-  wait_until_heard(2);
-  REQUIRE(heard.size() == 2);
-  CHECK(heard[1] == "rank 1 is gone");
+  CHECK(job.wait_until_heard() == "rank 1 is gone");
+  CHECK(closed.wait_until_heard() == "rank 1 is gone");
+  server = std::make_unique<StoreServer>("secret");
+  const Watched last(*server, "a", 1);
+  client_of(*server).set("other", "");
+  server.reset();  // in order: that is no failure
+  std::this_thread::sleep_for(milliseconds(50));
+  CHECK(last.heard().empty());
+}
+
+TEST_CASE("store: a rank whose connection ends is published as lost, one that left is not", "[parallel][store]") {
+  StoreServer server("secret");
+  StoreClient lost = client_of(server), left = client_of(server), other = client_of(server);
+  CHECK_FALSE(lost.report("a", 2, -1, milliseconds(1)));
+  CHECK_FALSE(left.report("a", 1, -1, milliseconds(1)));
+  const Watched same(server, "a", 0), elsewhere(server, "b", 0);
+  other.leave("a", 1);
+  left.interrupt();
+  std::this_thread::sleep_for(milliseconds(50));
+  CHECK(same.heard().empty());
+  lost.interrupt();
+  CHECK_THAT(same.wait_until_heard(), Contains("rank 2 is gone"));
+  CHECK(elsewhere.heard().empty());
+}
+
+TEST_CASE("store: who starts ranks may say first why one is lost, or that it ended well", "[parallel][store]") {
+  StoreServer server("secret", "127.0.0.1", 0, milliseconds(400));
+  const Watched watched(server, "a", 0);
+  {
+    StoreClient one = client_of(server), two = client_of(server);
+    one.report("a", 1, -1, milliseconds(1));
+    two.report("a", 2, -1, milliseconds(1));
+  }
+  server.excuse(1);
+  server.set(kFailureKey, "rank 2 was ended by signal 9");
+  CHECK(watched.wait_until_heard() == "rank 2 was ended by signal 9");
+  StoreServer silent("secret", "127.0.0.1", 0, milliseconds(50));
+  const Watched other(silent, "a", 0);
+  client_of(silent).report("a", 1, -1, milliseconds(1));
+  CHECK_THAT(other.wait_until_heard(), Contains("rank 1 is gone"));
+}
+
+TEST_CASE("store: who holds up the others is found along their waits", "[parallel][store]") {
+  StoreServer server("secret");
+  StoreClient client = client_of(server), stopped = client_of(server);
+  Watched zero(server, "a", 0), one(server, "a", 1), two(server, "a", 2);
+  zero.waits_for = 1, one.waits_for = 2;
+  const auto blamed = [&](int rank) {  // once all have reported
+    std::this_thread::sleep_for(milliseconds(200));
+    return client.blame("a", rank);
+  };
+  CHECK(blamed(1).rank == 2);
+  CHECK(blamed(2).silence.empty());
+  two.waits_for = 3;
+  CHECK(blamed(1).rank == 3);  // which has never come
+  stopped.report("a", 3, 0, milliseconds(20));
+  const StoreClient::Blame blame = blamed(1);
+  CHECK(blame.rank == 3);  // by the name of rank 0, but it reports no more
+  CHECK_THAT(blame.silence, Contains("has not been heard of for"));
+  two.waits_for = 0;
+  CHECK(blamed(1).rank == 1);  // a circle
+}
+
+TEST_CASE("store: connections that say nothing cost next to nothing, and keep nobody out", "[parallel][store]") {
+  const StoreServer server("secret");
+  const std::string talk(60000, '\1');  // the beginning of a message of 16 MiB
+  const std::string half(frame(std::string(kMaxMessage, 'x')).substr(0, 60000));
+  std::vector<Descriptor> strangers;
+  for (int i = 0; i < 300; ++i) {
+    strangers.push_back(connect_to("127.0.0.1", server.port(), after(seconds(20))));
+    for (const std::string* text : {&talk, &half})
+      if (i % 3 == (text == &talk ? 1 : 2))
+        (void)::send(strangers.back().get(), text->data(), text->size(), MSG_NOSIGNAL);
+  }
+  client_of(server).set("key", "value");
+  int open = 0;
+  for (const Descriptor& each : strangers) {
+    char byte = 0;
+    open += wait_for(each.get(), 1 /* POLLIN */, after({})) && ::recv(each.get(), &byte, 1, 0) <= 0 ? 0 : 1;
+  }
+  CHECK(open <= 64);
+}
+
+TEST_CASE("store: a system that has no thread left is said to be that", "[parallel][store][errors]") {
+  if (TANDEM_TEST_SANITIZED) return;  // which set the size of stacks themselves
+  pthread_attr_t usual, huge;
+  REQUIRE(::pthread_getattr_default_np(&usual) == 0);
+  REQUIRE(::pthread_attr_init(&huge) == 0);
+  REQUIRE(::pthread_attr_setstacksize(&huge, size_t{1} << 47) == 0);
+  REQUIRE(::pthread_setattr_default_np(&huge) == 0);
+  std::string error;
+  try {
+    const StoreServer server("secret");
+  } catch (const std::exception& e) {
+    error = e.what();
+  }
+  ::pthread_setattr_default_np(&usual);
+  CHECK_THAT(error, Contains("no thread can be had for the store") && Contains("ulimit -u"));
 }
