@@ -12,14 +12,15 @@
 #include <cstring>
 #include <optional>
 
+#include "tandem/tools/rank_output.h"
 #include "tandem/tools/rank_process.h"
 
 namespace tandem::tools {
 namespace {
 
 using distributed::after;
+using distributed::Clock;
 using distributed::Deadline;
-using distributed::Descriptor;
 using distributed::left_until;
 
 /// Signals, as bytes to be read.
@@ -54,134 +55,122 @@ class Signals {
   struct sigaction before_[std::size(kSignals)];
 };
 
-void write_all(int fd, const std::string& text) {
-  for (size_t at = 0; at < text.size();) {
-    const ssize_t n = ::write(fd, text.data() + at, text.size() - at);
-    if (n >= 0)
-      at += static_cast<size_t>(n);
-    else if (errno == EAGAIN)
-      distributed::wait_for(fd, POLLOUT, after(std::chrono::seconds(1)));
-    else
-      TANDEM_CHECK(errno == EINTR, "launch: cannot write the ranks' output: ", std::strerror(errno));
-  }
-}
-
-/// What a rank writes, passed on by whole lines.
-struct Output {
-  Descriptor from;
-  int to;
-  std::string prefix;
-  std::string rest = {}, last_line = {};
-
-  /// Reads what there is.
-  void copy() {
-    char chunk[1 << 16];
-    while (from) {
-      const ssize_t n = ::read(from.get(), chunk, sizeof chunk);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0 && errno == EAGAIN) return;
-      if (n <= 0) {
-        finish();
-      } else {
-        rest.append(chunk, static_cast<size_t>(n));
-        pass_on(rest.size() > kLongest ? rest.size() : rest.rfind('\n') + 1);
-      }
-    }
-  }
-  /// A last line may lack its end.
-  void finish() {
-    from.close();
-    pass_on(rest.size());
-  }
-
- private:
-  static constexpr size_t kLongest = 1 << 20;  // a longer line is cut
-  void pass_on(size_t length) {
-    std::string text;
-    for (size_t at = 0; at < length;) {
-      const size_t end = std::min(rest.find('\n', at), length);
-      const std::string line = rest.substr(at, end - at);
-      text += prefix + line + "\n";
-      if (line.find_first_not_of(" \t\r") != std::string::npos) last_line = line;
-      at = end + 1;
-    }
-    rest.erase(0, length);
-    write_all(to, text);
-  }
-};
-
 struct Rank {
   RankProcess process;
   Output out, error;
   bool running = true;
+  int stopped_by = 0;  // a signal
 };
+std::string name_of(int signal) { return "signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")"; }
 
 class Job {
  public:
   Job(int count, const std::vector<std::string>& command, const RankOptions& options)
-      : options_(options), token_(random_token()), store_(token_) {
+      : options_(options), token_(random_token()), store_(token_, "127.0.0.1", 0, kReapTime) {
     if (options.timeout.count() > 0) timeout_ = after(options.timeout);
     ranks_.reserve(static_cast<size_t>(count));
     for (int r = 0; r < count; ++r) {
       RankProcess process = start_rank(r, count, command, store_.port(), token_, keeper_.group());
       const std::string prefix = "[" + std::to_string(r) + "] ";
-      Output out{std::move(process.out), STDOUT_FILENO, prefix}, error{std::move(process.error), STDERR_FILENO, prefix};
+      Output out(std::move(process.out), out_, prefix), error(std::move(process.error), error_, prefix);
       ranks_.push_back({std::move(process), std::move(out), std::move(error)});
     }
   }
 
   int run() {
-    while (std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.running; })) {
+    while (any_running()) {
       wait_for_something();
       while (const int signal = signals_.next()) {
         if (signal != SIGCHLD) interrupted(signal);
       }
-      for (Rank& rank : ranks_) rank.out.copy(), rank.error.copy();
+      for (Rank& rank : ranks_) rank.out.copy_some(), rank.error.copy_some();
+      out_.write_some();
+      error_.write_some();
       for (size_t r = 0; r < ranks_.size(); ++r) reap(r);
       if (timeout_ && left_until(*timeout_).count() == 0) {
         timeout_.reset();
         fail("the job did not end within " + std::to_string(options_.timeout.count()) + " s", 124, SIGTERM, {});
       }
-      if (next_time_ && left_until(*next_time_).count() == 0) end_ranks(next_signal_);
+      if (next_time_ && (left_until(*next_time_).count() == 0 || is_hopeless())) end_ranks(next_signal_);
     }
     keeper_.end_group();
     for (Rank& rank : ranks_)
       for (Output* output : {&rank.out, &rank.error}) {
-        output->copy();
+        output->copy_rest();
         output->finish();  // whoever still holds its other end has left the job
       }
-    if (!cause_.empty()) write_all(STDERR_FILENO, "tandem launch: " + cause_ + "\n");
+    if (!cause_.empty()) error_.add("tandem launch: " + cause_ + "\n");
+    write_rest();
     return status_;
   }
 
  private:
-  void wait_for_something() {
+  static constexpr std::chrono::milliseconds kReapTime{200};  // until a rank's end is known, with its status
+
+  bool any_running() const {
+    return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.running; });
+  }
+  /// After a failure: nobody is left who could end of himself.
+  bool is_hopeless() const {
+    return next_signal_ == SIGTERM && any_running() &&
+           std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return !r.running || r.stopped_by != 0; });
+  }
+  void wait_for_something(Deadline first = after(std::chrono::hours(1))) {
     std::vector<pollfd> fds{{signals_.fd(), POLLIN, 0}};
     for (const Rank& rank : ranks_)
       for (const Output* output : {&rank.out, &rank.error})
-        if (output->from) fds.push_back({output->from.get(), POLLIN, 0});
-    Deadline first = after(std::chrono::hours(1));
+        if (output->fd() >= 0) fds.push_back({output->fd(), POLLIN, 0});
+    for (const Sink* sink : {&out_, &error_})
+      if (!sink->empty()) fds.push_back({sink->fd(), POLLOUT, 0});
     if (timeout_) first = std::min(first, *timeout_);
     if (next_time_) first = std::min(first, *next_time_);
     ::poll(fds.data(), fds.size(), static_cast<int>(left_until(first).count()));  // EINTR: a signal, as a byte
   }
+  /// The ranks have ended. A reader that does not take the rest is waited for until a signal, the timeout, or a second
+  /// after either.
+  void write_rest() {
+    Deadline last = status_ == 124 || status_ > 128 ? after(std::chrono::seconds(1)) : Deadline::max();
+    if (timeout_) last = std::min(last, *timeout_ + std::chrono::seconds(1));
+    timeout_.reset(), next_time_.reset();
+    while (!(out_.empty() && error_.empty()) && Clock::now() < last) {
+      wait_for_something(last);
+      out_.write_some();
+      error_.write_some();
+      while (const int signal = signals_.next()) {
+        if (signal != SIGCHLD) return;
+      }
+    }
+  }
   void reap(size_t r) {
+    Rank& rank = ranks_[r];
     int status = 0;
-    if (!ranks_[r].running || ::waitpid(ranks_[r].process.pid, &status, WNOHANG) != ranks_[r].process.pid) return;
-    ranks_[r].running = false;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-    ranks_[r].out.copy();
-    ranks_[r].error.copy();
-    std::string how = "exited with status " + std::to_string(WEXITSTATUS(status));
-    if (WIFSIGNALED(status))
-      how = "was ended by signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
-    const std::string& said = ranks_[r].error.rest.empty() ? ranks_[r].error.last_line : ranks_[r].error.rest;
+    while (rank.running && ::waitpid(rank.process.pid, &status, WNOHANG | WUNTRACED | WCONTINUED) == rank.process.pid) {
+      if (WIFSTOPPED(status))
+        rank.stopped_by = WSTOPSIG(status);
+      else if (WIFCONTINUED(status))
+        rank.stopped_by = 0;
+      else
+        ended(r, status);
+    }
+  }
+  void ended(size_t r, int status) {
+    Rank& rank = ranks_[r];
+    rank.running = false;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return store_.excuse(static_cast<int>(r));
+    rank.out.copy_rest();
+    rank.error.copy_rest();
+    const std::string how = WIFSIGNALED(status) ? "was ended by " + name_of(WTERMSIG(status))
+                                                : "exited with status " + std::to_string(WEXITSTATUS(status));
+    const std::string& said = rank.error.last_words();
     fail("rank " + std::to_string(r) + " " + how + (said.empty() ? "" : ": " + said),
          WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), SIGTERM, options_.patience);
   }
   /// The first cause counts. After `wait` the ranks get the signal.
-  void fail(const std::string& cause, int status, int signal, std::chrono::milliseconds wait) {
+  void fail(std::string cause, int status, int signal, std::chrono::milliseconds wait) {
     if (!cause_.empty()) return;
+    for (size_t r = 0; r < ranks_.size(); ++r)
+      if (ranks_[r].running && ranks_[r].stopped_by != 0)
+        cause += "; rank " + std::to_string(r) + " is stopped by " + name_of(ranks_[r].stopped_by);
     cause_ = cause;
     status_ = status;
     store_.set(distributed::kFailureKey, cause.substr(0, 4096));
@@ -196,12 +185,14 @@ class Job {
   }
   void end_ranks(int signal) {
     ::kill(-keeper_.group(), signal);
+    if (signal != SIGKILL) ::kill(-keeper_.group(), SIGCONT);  // who is stopped would not hear it
     next_time_ = after(signal == SIGKILL ? std::chrono::hours(1) : options_.grace);
     next_signal_ = SIGKILL;
   }
 
   RankOptions options_;
   Signals signals_;
+  Sink out_{STDOUT_FILENO}, error_{STDERR_FILENO};
   std::string token_;
   distributed::StoreServer store_;
   Keeper keeper_;

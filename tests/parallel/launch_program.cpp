@@ -12,7 +12,7 @@ int main(int argc, char** argv) try {
   const std::string what = argc > 1 ? argv[1] : "sum";
   if (what == "wrong token") ::setenv("TANDEM_JOB_TOKEN", "guessed", 1);
   distributed::InitOptions options;
-  options.timeout = what == "hang" ? std::chrono::milliseconds(1500) : std::chrono::minutes(1);
+  options.timeout = what == "hang" || what == "stop" ? std::chrono::milliseconds(1500) : std::chrono::minutes(1);
   distributed::init_process_group("gloo", options);
   const int rank = distributed::get_rank();
   const Tensor x = full({3}, rank + 1.0);
@@ -25,6 +25,11 @@ int main(int argc, char** argv) try {
   if (rank != 1) distributed::default_group()->send(x, 1)->wait();
   if (rank == 1 && what == "throw") throw std::runtime_error("no data here");
   if (rank == 1 && what == "die") std::raise(SIGKILL);
+  if (rank == 1 && what == "stop") std::raise(SIGSTOP);
+  if (what == "compute") {
+    std::printf("computes");
+    for (std::fflush(stdout);;) std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
   if (rank == 1 && what == "hang") std::this_thread::sleep_for(std::chrono::minutes(2));
   if (rank == 1 && what == "uncaught") std::thread([] { throw std::runtime_error("nobody catches this"); }).join();
   distributed::all_reduce(x);

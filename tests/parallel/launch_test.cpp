@@ -9,6 +9,7 @@
 
 #include "tandem/parallel/collectives/store.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/fake_torch_store.h"
 #include "tandem/tests/paths.h"
 
 using namespace tandem::distributed;
@@ -50,6 +51,19 @@ class Child {
   void read_until(const std::string& text, int times) {
     while (count(result_.out, text) < times && read_some()) {}
     REQUIRE(count(result_.out, text) >= times);
+  }
+  /// Reads nothing until the end, which must come before the deadline. The time it took.
+  std::chrono::milliseconds finish_unread(Result& result, std::chrono::seconds most) {
+    const auto start = Clock::now();
+    int status = 0;
+    pid_t ended = 0;
+    for (const Deadline deadline = after(most); ended == 0 && Clock::now() < deadline;) {
+      ended = ::waitpid(pid_, &status, WNOHANG);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    if (ended == 0) signal(SIGKILL);
+    result.status = ended == 0 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
   }
   void signal(int number) const { ::kill(pid_, number); }
   Result finish() {
@@ -183,6 +197,46 @@ TEST_CASE("launch: signals are passed on; a second one does not wait", "[launch]
   CHECK(nothing_left());
 }
 
+TEST_CASE("launch: a rank that writes without end leaves it its ears", "[launch][errors]") {
+  const std::string command = std::string(kCommand) + " launch -n 2 ";
+  const std::string flood = " -- sh -c '[ $RANK = 0 ] && exec yes; sleep 0.2; ";
+  const auto discarded = [&](const std::string& text) { return Child({"/bin/sh", "-c", text + " > /dev/null"}); };
+  const Result exit = discarded(command + flood + "exit 7'").finish();
+  CHECK(exit.status == 7);
+  CHECK_THAT(exit.error, Contains("rank 1 exited with status 7"));
+  CHECK(nothing_left());
+  const Result late = discarded(command + "--timeout 1" + flood + "exec sleep 100'").finish();
+  CHECK(late.status == 124);
+  CHECK(nothing_left());
+}
+
+TEST_CASE("launch: a reader that does not read holds nothing up", "[launch][errors]") {
+  const std::vector<std::pair<int, int>> cases = {{SIGTERM, 128 + SIGTERM}, {0, 124}};
+  for (const auto& [signal, status] : cases) {
+    Child child(launch({"-n", "2", "--timeout", signal == 0 ? "1" : "0", "--", "yes"}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the pipe is full by then
+    if (signal != 0) child.signal(signal);
+    Result r;
+    // A second for the timeout, one that the reader is given, and as much again for a busy machine; it hung before.
+    CHECK(child.finish_unread(r, std::chrono::seconds(20)) < std::chrono::seconds(15));
+    CHECK(r.status == status);
+    CHECK(nothing_left());
+  }
+}
+
+TEST_CASE("launch: a stopped rank is said to be one, and does not outlive the job", "[launch][gloo][errors]") {
+  if (skipped()) return;
+  const auto start = Clock::now();
+  const Result r = Child(launch_program(3, "stop")).finish();
+  INFO(r.out << r.error);
+  CHECK(r.status == 3);
+  CHECK_THAT(r.error, Contains("rank 1 did not come within 1500 ms") && Contains("has not been heard of for") &&
+                          Contains("; rank 1 is stopped by signal 19"));
+  // 1.5 s, and as much for start and end on a busy machine; 7 s more were spent on waiting for the stopped rank.
+  CHECK(Clock::now() - start < std::chrono::seconds(6));
+  CHECK(nothing_left());
+}
+
 TEST_CASE("launch: what ranks have started ends with them, also when the launcher is killed", "[launch]") {
   const Result done = Child(launch_shell(2, "sleep 1000 & echo ready")).finish();
   CHECK(done.status == 0);
@@ -241,10 +295,43 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
     CHECK((one.status == 0) == (std::string(what) == "sum"));
     if (std::string(what) != "sum") CHECK_THAT(two.error, Contains("all_reduce #3") && Contains("rank 1 is gone"));
   }
+  // Who waits for nobody is ended by its watchdog.
+  for (const int victim : {0, 1}) {
+    Child ranks[] = {start(0, "compute"), start(1, "compute")};
+    for (Child& rank : ranks) rank.read_until("computes", 1);
+    ranks[victim].signal(SIGKILL);
+    const Result r = ranks[1 - victim].finish();
+    INFO(r.error);
+    CHECK(r.status == 1);
+    CHECK_THAT(r.error, Contains("rank " + std::to_string(1 - victim) + " ends, as its job has failed") &&
+                            Contains("rank " + std::to_string(victim) + " is gone"));
+    CHECK(ranks[victim].finish().status == -SIGKILL);
+  }
   const StoreServer other("", "localhost");  // which has two addresses on many machines
   port = other.port();
   const Result taken = start(0, "sum").finish();
   CHECK(taken.status == 3);
   CHECK_THAT(taken.error, Contains("port " + std::to_string(port)) && Contains("in use"));
   CHECK(nothing_left());
+}
+
+TEST_CASE("launch: ranks that torchrun started meet at its agent's store, whose port is taken", "[launch][gloo]") {
+  if (skipped()) return;
+  tandem::test::FakeTorchStore agent;
+  const auto start = [&](int rank, const std::string& restart) {
+    return Child({kLaunchProgram, "sum"},
+                 {"RANK=" + std::to_string(rank), "WORLD_SIZE=2", "MASTER_ADDR=localhost",
+                  "MASTER_PORT=" + std::to_string(agent.port()), "TORCHELASTIC_USE_AGENT_STORE=True",
+                  "TORCHELASTIC_RUN_ID=some-run", "TORCHELASTIC_RESTART_COUNT=" + restart});
+  };
+  for (const char* restart : {"0", "1"}) {  // the words of the first attempt mislead nobody
+    Child one = start(1, restart), zero = start(0, restart);
+    const Result r1 = one.finish(), r0 = zero.finish();
+    INFO(r0.error << r1.error);
+    CHECK(r0.status == 0);
+    CHECK(r1.status == 0);
+    CHECK(Child::count(r0.out + r1.out, "the sum is 3\n") == 2);
+  }
+  for (const char* key : {"tandem/some-run/0/group 0", "tandem/some-run/1/group 1"})
+    CHECK_THAT(agent.find(key), Contains("127.0.0.1 "));
 }

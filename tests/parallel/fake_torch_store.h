@@ -1,0 +1,101 @@
+// As much of PyTorch's TCPStore as ranks ask of torchrun's agent: to set a key, to wait for one, to get it. What its
+// clients say was compared with those of PyTorch 2.15.
+#pragma once
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cstring>
+#include <list>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "tandem/parallel/collectives/socket.h"
+
+namespace tandem::test {
+
+class FakeTorchStore {
+ public:
+  FakeTorchStore() : listener_(distributed::listen_on("localhost", 0)), thread_([this] { serve(); }) {}
+  ~FakeTorchStore() {
+    stop_ = true;
+    thread_.join();
+  }
+  int port() const { return distributed::port_of(listener_.get()); }
+  std::string find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    return values_[key];
+  }
+
+ private:
+  struct Client {
+    distributed::Descriptor socket;
+    std::string in = {}, waits_for = {};
+    bool valid = false;
+  };
+  void serve() {
+    std::list<Client> clients;
+    while (!stop_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd >= 0) clients.push_back({.socket = distributed::Descriptor(fd)});
+      for (Client& c : clients) {
+        char chunk[4096];
+        const ssize_t n = ::recv(c.socket.get(), chunk, sizeof chunk, 0);
+        if (n > 0) c.in.append(chunk, static_cast<size_t>(n));
+        while (step(c)) {}
+      }
+    }
+  }
+  static void send(const Client& c, const std::string& bytes) {
+    (void)::send(c.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+  /// A length and a text from `at` on; false when they are not all there.
+  static bool take(const std::string& in, size_t& at, std::string& text) {
+    uint64_t length = 0;
+    if (in.size() < at + sizeof length) return false;
+    std::memcpy(&length, in.data() + at, sizeof length);
+    if (in.size() < at + sizeof length + length) return false;
+    text = in.substr(at + sizeof length, length);
+    at += sizeof length + length;
+    return true;
+  }
+  /// Answers one request. False when there is none.
+  bool step(Client& c) {
+    const std::lock_guard lock(mutex_);
+    if (!c.waits_for.empty()) {
+      if (values_.count(c.waits_for) == 0) return false;
+      c.waits_for.clear();
+      send(c, std::string(1, '\0'));
+    }
+    if (c.in.empty()) return false;
+    size_t at = 1;
+    std::string key, value;
+    if (!c.valid) {
+      if (c.in.size() < 5) return false;
+      c.valid = c.in.substr(0, 5) == std::string("\0\xce\xf7\x85\x3c", 5);
+      if (!c.valid) c.socket.close();
+      at = 5;
+    } else if (c.in[0] == 1) {  // set
+      if (!take(c.in, at, key) || !take(c.in, at, value)) return false;
+      values_[key] = value;
+    } else if (c.in[0] == 3) {  // get
+      if (!take(c.in, at, key)) return false;
+      const uint64_t length = values_[key].size();
+      send(c, std::string(reinterpret_cast<const char*>(&length), sizeof length) + values_[key]);
+    } else {  // wait for keys, of which there is one
+      at = 1 + sizeof(uint64_t);
+      if (!take(c.in, at, c.waits_for)) return false;
+    }
+    c.in.erase(0, at);
+    return true;
+  }
+  distributed::Descriptor listener_;
+  std::mutex mutex_;
+  std::map<std::string, std::string> values_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace tandem::test

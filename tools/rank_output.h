@@ -1,0 +1,52 @@
+// What ranks write, passed on by whole lines to a reader that may be slow. Internal to ranks.cpp.
+#pragma once
+#include <string>
+
+#include "tandem/parallel/collectives/socket.h"
+
+namespace tandem::tools {
+
+/// The launcher's own standard output or error. Nothing here waits for who reads it.
+class Sink {
+ public:
+  explicit Sink(int fd) : fd_(fd) {}
+  void add(const std::string& text) { pending_ += text; }
+  /// Writes a piece, if the reader takes one now. @throws Error when it never will
+  void write_some();
+  int fd() const { return fd_; }
+  bool empty() const { return written_ == pending_.size(); }
+  /// Whether to read no more of what is to go here: the reader is slower than the ranks.
+  bool full() const { return pending_.size() - written_ > kMost; }
+
+ private:
+  static constexpr size_t kMost = 1 << 20;
+  int fd_;
+  std::string pending_;
+  size_t written_ = 0;  // of `pending_`
+};
+
+/// One of a rank's streams: its lines go to the sink, each with a prefix.
+class Output {
+ public:
+  Output(distributed::Descriptor from, Sink& to, std::string prefix)
+      : from_(std::move(from)), to_(&to), prefix_(std::move(prefix)) {}
+  /// Reads once: whoever writes without end leaves the others their turn.
+  void copy_some();
+  /// Reads what is there, after the rank's end.
+  void copy_rest();
+  /// A last line may lack its end.
+  void finish();
+  /// To be polled; -1 when there is nothing to read, or no room for it.
+  int fd() const { return to_->full() ? -1 : from_.get(); }
+  /// The last thing that was said.
+  const std::string& last_words() const { return rest_.empty() ? last_line_ : rest_; }
+
+ private:
+  bool read_once();
+  void pass_on(size_t length);
+  distributed::Descriptor from_;
+  Sink* to_;
+  std::string prefix_, rest_, last_line_;
+};
+
+}  // namespace tandem::tools
