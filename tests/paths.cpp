@@ -6,6 +6,7 @@ const char* const kFixtures = TANDEM_TEST_FIXTURES;
 const char* const kCommand = TANDEM_COMMAND;
 const char* const kExamples = TANDEM_EXAMPLES;
 const char* const kLaunchProgram = TANDEM_LAUNCH_PROGRAM;
+const char* const kFaultsProgram = TANDEM_FAULTS_PROGRAM;
 const char* const kFakeNccl = TANDEM_FAKE_NCCL;
 
 }  // namespace tandem::test

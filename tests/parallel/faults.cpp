@@ -1,0 +1,83 @@
+// Kills and stops ranks at random, and looks what the others do: `./run faults`. Each trial follows from the seed and
+// its number. See faults_trial.h for what must hold.
+// usage: faults [--kills N] [--seed S] [--timeout MS] [--bound MS] [--garbage N] [--only NUMBER]
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "tandem/tests/parallel/faults_trial.h"
+
+using namespace tandem::test;
+using std::chrono::milliseconds;
+
+namespace {
+
+struct Row {
+  int trials = 0, survivors = 0, at_timeout = 0, violations = 0;
+  std::vector<int64_t> latencies = {};
+};
+void print_row(const std::string& name, Row row) {
+  std::sort(row.latencies.begin(), row.latencies.end());
+  const size_t n = row.latencies.size();
+  std::printf("%-40s %7d %10d %11lld %10lld %10d %11d\n", name.c_str(), row.trials, row.survivors,
+              static_cast<long long>(n > 0 ? row.latencies[n / 2] : 0),
+              static_cast<long long>(n > 0 ? row.latencies[n - 1] : 0), row.at_timeout, row.violations);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  std::map<std::string, int64_t> options = {{"--kills", 200},  {"--seed", 1},       {"--timeout", 2000},
+                                            {"--bound", 1000}, {"--garbage", 1000}, {"--only", -1}};
+  for (int i = 1; i < argc; ++i) {
+    if (options.count(argv[i]) == 0 || i + 1 == argc) {
+      std::fprintf(stderr,
+                   "usage: faults [--kills N] [--seed S] [--timeout MS] [--bound MS] [--garbage N] [--only N]\n");
+      return 2;
+    }
+    options[argv[i]] = std::atoll(argv[i + 1]);
+    ++i;
+  }
+  const milliseconds timeout(options["--timeout"]);
+  std::map<std::string, Row> rows;
+  int violations = 0;
+  const auto report = [&](const std::string& name, const std::vector<std::string>& wrong) {
+    for (const std::string& text : wrong) std::printf("VIOLATION in %s: %s\n", name.c_str(), text.c_str());
+    std::fflush(stdout);
+    violations += static_cast<int>(wrong.size());
+  };
+  for (int64_t number = 0; number < options["--kills"]; ++number) {
+    if (options["--only"] >= 0 && number != options["--only"]) continue;
+    const FaultTrial trial = FaultTrial::from_seed(static_cast<uint64_t>(options["--seed"]), number, timeout,
+                                                   milliseconds(options["--bound"]));
+    const FaultResult result = run_trial(trial);
+    Row& row = rows[trial.kind()];
+    ++row.trials;
+    row.survivors += trial.ranks - 1;
+    row.at_timeout += result.at_timeout;
+    row.violations += static_cast<int>(result.violations.size());
+    for (const milliseconds latency : result.latencies) row.latencies.push_back(latency.count());
+    report("trial " + std::to_string(number) + " (" + trial.str() + ")", result.violations);
+  }
+  std::printf("%-40s %7s %10s %11s %10s %10s %11s\n", "fault", "trials", "survivors", "median ms", "worst ms",
+              "at timeout", "violations");
+  for (const auto& [name, row] : rows) print_row(name, row);
+  for (const bool launcher : {false, true}) {
+    if (options["--garbage"] == 0) break;
+    const GarbageResult result = run_garbage(static_cast<int>(options["--garbage"]), launcher);
+    std::printf("%lld garbage connections, %s: %lld KiB more memory\n", static_cast<long long>(options["--garbage"]),
+                launcher ? "tandem launch" : "no launcher", static_cast<long long>(result.more_kib));
+    report("garbage connections", result.violations);
+  }
+  std::printf(
+      "(ms from the fault to a survivor's end; of stops the timeout of %lld ms is part of it. At timeout: the\n"
+      " rank was struck before it or a survivor had reached the store, and nobody had started them in common)\n",
+      static_cast<long long>(timeout.count()));
+  std::printf("%d violations\n", violations);
+  return violations == 0 ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "faults: %s\n", error.what());
+  return 2;
+}
