@@ -21,7 +21,8 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old old);
 template <class Direct, class Op>
 Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op, Old old = Old::used) {
   if (!x.is_contiguous()) check_writable(name, x);
-  if (is_grad_enabled() && (wants_grad(x) || any_wants_grad(others))) {
+  const bool real = x.is_floating_point();  // integers have no gradient, whatever is written into them
+  if (is_grad_enabled() && real && (wants_grad(x) || any_wants_grad(others))) {
     check_inplace(name, x);
     assign(name, x, op(x), old);
   } else {

@@ -174,6 +174,10 @@ TEST_CASE("what is written over gets a gradient of zeros", "[autograd][inplace]"
     x.zero_grad();
   }
   CHECK(source.grad().equal(ones({2}, kFloat64)));
+  Tensor whole = tensor({3, 4});
+  whole.copy_(source);  // integers get no history
+  CHECK_FALSE(whole.requires_grad());
+  CHECK(whole.equal(tensor({1, 1})));
 }
 
 TEST_CASE("a leaf that requires a gradient, and a view of one, cannot be changed in place", "[autograd][inplace]") {
