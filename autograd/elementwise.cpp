@@ -265,10 +265,12 @@ Tensor Tensor::div(const Tensor& other) const {
   const Operands o = prepare("div", *this, other, /*to_floating=*/true);
   Tensor y = like(o, o.a.dtype());
   TANDEM_DISPATCH(y.device(), div, o.a, o.b, y);
-  return record("div", y, {o.a, o.b}, {o.b, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor da = dy / ctx.saved(0);
-    return {da, ctx.needs_grad(1) ? (da * ctx.saved(1)).neg() : Tensor()};
-  });
+  const Tensor none;  // the quotient is not kept, which programs change in place; a only where b's gradient asks for it
+  return record("div", y, {o.a, o.b}, {autograd::wants_grad(o.b) ? o.a : none, o.b},
+                [](const Context& ctx, const Tensor& dy) -> Grads {
+                  const Tensor b = ctx.saved(1), da = dy / b;
+                  return {da, ctx.needs_grad(1) ? (da * (ctx.saved(0) / b)).neg() : Tensor()};
+                });
 }
 Tensor Tensor::pow(const Tensor& other) const {
   const Operands o = prepare("pow", *this, other);

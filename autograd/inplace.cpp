@@ -82,7 +82,7 @@ Tensor& Tensor::div_(const Tensor& other) {
         const Tensor from = clear_of(*this, other);
         TANDEM_DISPATCH(device(), div, *this, from, *this);
       },
-      [&](const Tensor& old) { return old.div(other).to(dtype()); });
+      [&](const Tensor& old) { return (any_wants_grad({other}) ? old.clone() : old).div(other).to(dtype()); });
 }
 namespace {
 /// The number as a tensor of x's dtype where that holds it.

@@ -101,6 +101,15 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return reshape_result(product("matmul", spread(a), spread(b)), out);
 }
 
+namespace {
+/// factor x; 0 leaves nothing of x, not its NaNs and infinities either, as in BLAS.
+Tensor scaled(const Tensor& x, double factor) {
+  if (factor != 0) return factor == 1 ? x : x * factor;
+  return record("mul", zeros_like(x), {x}, {},
+                [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
+}
+}  // namespace
+
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, double alpha) {
   check_operands("addmm", a, b);
   TANDEM_CHECK(a.dim() == 2 && b.dim() == 2 && a.size(1) == b.size(0), "addmm: a is ", a.sizes(), " and b is ",
@@ -108,9 +117,7 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
   const Shape sizes{a.size(0), b.size(1)};
   TANDEM_CHECK(broadcast_shapes("addmm", bias.sizes(), sizes) == sizes, "addmm: bias is ", bias.sizes(),
                "; it must broadcast to ", sizes);
-  Tensor product = mm(a, b);
-  if (alpha != 1) product = product * alpha;
-  return product + (beta == 1 ? bias : bias * beta);
+  return scaled(mm(a, b), alpha) + scaled(bias, beta);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {

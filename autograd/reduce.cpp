@@ -235,12 +235,14 @@ void check_choice(const char* op, const Tensor& x, const std::optional<int64_t>&
 Tensor Tensor::argmax(std::optional<int64_t> dim, Flag keepdim) const {
   const NoGradGuard guard;
   check_choice("argmax", *this, dim);
-  return std::get<1>(dim ? max(*dim, keepdim) : flatten().max(0));
+  if (dim) return std::get<1>(max(*dim, keepdim));
+  return core::try_view(std::get<1>(flatten().max(0)), Shape(keepdim ? sizes().size() : 0, 1));
 }
 Tensor Tensor::argmin(std::optional<int64_t> dim, Flag keepdim) const {
   const NoGradGuard guard;
   check_choice("argmin", *this, dim);
-  return std::get<1>(dim ? min(*dim, keepdim) : flatten().min(0));
+  if (dim) return std::get<1>(min(*dim, keepdim));
+  return core::try_view(std::get<1>(flatten().min(0)), Shape(keepdim ? sizes().size() : 0, 1));
 }
 
 namespace {
@@ -251,7 +253,7 @@ Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepd
     TANDEM_DISPATCH(x.device(), all, r.x, flat);
   else
     TANDEM_DISPATCH(x.device(), any, r.x, flat);
-  return restore(r, flat, keepdim);
+  return restore(r, x.dtype() == kUInt8 ? flat.to(kUInt8) : flat, keepdim);  // the dtype that masks once had
 }
 }  // namespace
 Tensor Tensor::all() const { return reduce_bool("all", *this, {}, false, true); }

@@ -82,6 +82,7 @@ Tensor AccumulateGrad::run_hooks(uint32_t, Tensor grad) const {
   return apply_hooks(std::move(grad), "a leaf", [&](size_t i) { return i < hooks.size() ? &hooks[i] : nullptr; });
 }
 Grads AccumulateGrad::apply(Grads&& grads) {
+  if (!variable_.requires_grad()) return {};  // no longer: the graph was made before
   accumulate(std::move(grads[0]));
   // Without the lock: a hook may add and remove hooks, and run a backward that comes by here again.
   for (size_t i = 0;; ++i) {

@@ -321,3 +321,12 @@ TEST_CASE("a leaf that changes its dtype gets gradients of the new one while an 
   fc(ones({1, 2}, kFloat64)).sum().backward();
   CHECK(fc->weight.grad().dtype() == kFloat64);
 }
+
+TEST_CASE("a leaf that requires a gradient no longer gets none from a graph made before", "[autograd]") {
+  const Tensor x = ones({3}).requires_grad_(), w = full({3}, 2.0).requires_grad_();
+  const Tensor y = (x * w).sum();
+  x.requires_grad_(false);
+  y.backward();
+  CHECK_FALSE(x.grad().defined());
+  CHECK(w.grad().equal(ones({3})));
+}

@@ -267,3 +267,15 @@ TEST_CASE("parts that were cut together are not changed in place where gradients
     CHECK(leaf.grad()[0].item<float>() == 1);
   }
 }
+
+TEST_CASE("a quotient may be changed in place before its backward", "[autograd][inplace][saved]") {
+  const Tensor x = tensor({1.0, 2.0, 4.0}).requires_grad_();
+  Tensor y = 8 / x;
+  y.square().sum().backward();  // d/dx 64 / x^2 = -128 / x^3
+  CHECK(x.grad().equal(tensor({-128.0, -16.0, -2.0})));
+  x.zero_grad();
+  y = 8 / x;
+  y.mul_(2);
+  y.sum().backward();  // d/dx 16 / x = -16 / x^2
+  CHECK(x.grad().equal(tensor({-16.0, -4.0, -1.0})));
+}

@@ -116,6 +116,31 @@ TEST_CASE("linspace of integers cuts its ends and then what lies between, as PyT
   CHECK_THROWS_WITH(linspace(0, 1, 3, kBool), Contains("linspace: dtype is bool"));
 }
 
+TEST_CASE("argmax and argmin of everything keep the dimensions where asked to", "[core][reduce]") {
+  const Tensor x = tensor({{1.0, 5.0, 2.0}, {0.0, 3.0, 4.0}});
+  CHECK(x.argmax(nullopt, true).equal(tensor({{1}})));
+  CHECK(x.argmin(nullopt, true).equal(tensor({{3}})));
+  CHECK(x.argmax().dim() == 0);
+}
+
+TEST_CASE("all and any of uint8 give uint8, the dtype that masks once had, as in PyTorch", "[core][reduce]") {
+  const Tensor x = tensor({{3, 0}, {1, 2}}, kUInt8);
+  CHECK(x.all(0).equal(tensor({1, 0}, kUInt8)));
+  CHECK(x.any(1, true).equal(tensor({{1}, {1}}, kUInt8)));
+  CHECK(x.all().dtype() == kUInt8);
+  CHECK(x.to(kInt64).all().dtype() == kBool);
+}
+
+TEST_CASE("addmm leaves nothing of what a factor of 0 stands before, as BLAS does", "[core][matmul]") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor clean = tensor({{1.0, 2.0}, {3.0, 4.0}}), holed = tensor({{1.0, nan}, {3.0, 4.0}});
+  CHECK(addmm(clean, holed, clean, 1, 0).equal(clean));
+  CHECK(addmm(holed, clean, clean, 0, 1).equal(clean.mm(clean)));
+  const Tensor bias = clean.clone().requires_grad_();
+  addmm(bias, clean, clean, 0, 1).sum().backward();
+  CHECK(bias.grad().equal(zeros({2, 2})));
+}
+
 TEST_CASE("options without a device keep a tensor where it is", "[core][devices]") {
   set_cpu_device_count(2);
   const Device second("cpu:1");
