@@ -57,10 +57,6 @@ Json elements(const Tensor& t) {
   });
   return list;
 }
-bool has_tensors(const Json& json) {
-  if (json.is_string()) return json.get<std::string>().starts_with("$");
-  return json.is_array() && std::any_of(json.begin(), json.end(), has_tensors);
-}
 
 }  // namespace
 
@@ -110,8 +106,8 @@ std::vector<Tensor> Machine::step(size_t number, const Json& step) {
   if (op == op_table().end()) throw Missing("no op is called " + name);
   const AutoGradMode mode(!without_grad);
   std::vector<Tensor> made = op->second.run(arguments, lookup);
-  if (!device_.is_cpu() && !has_tensors(step))  // a factory, which makes tensors on the CPU
-    for (Tensor& t : made) t = t.to(device_);
+  for (Tensor& t : made)  // of factories, and of ops that give numbers
+    if (t.defined() && t.device() != device_) t = t.to(device_);
   if (!planted_.empty()) plant(planted_, name, arguments, lookup, made);
   return made;
 }

@@ -13,7 +13,7 @@ constexpr const char* kUsage =
     "usage: differential serve [--device DEVICE]   for each program on a line of the input, what it gives on a line\n"
     "       differential print                     for each program on a line of the input, its C++\n"
     "       differential ops                       the names in the table of ops\n"
-    "       differential replay CORPUS [--left-out LIST] [--device DEVICE] [--every N] [--plant DEFECT]\n";
+    "       differential replay CORPUS [--left-out LIST] [--strict] [--device DEVICE] [--every N] [--plant DEFECT]\n";
 
 int serve(tandem::Device device) {
   for (std::string line; std::getline(std::cin, line);) {
@@ -38,6 +38,8 @@ int main(int argc, char** argv) try {
       options.every = std::stoul(arguments[++i]);
     else if (arguments[i] == "--left-out" && !last)
       options.left_out = arguments[++i];
+    else if (arguments[i] == "--strict")
+      options.strict = true;
     else if (arguments[i] == "--plant" && !last)
       options.planted = arguments[++i];
     else

@@ -76,7 +76,7 @@ op("conv2d", "F.conv2d(x, weight, bias, stride, padding, dilation, groups)", x=i
    padding=lambda g, a: pair(0, 2)(g, a), dilation=dilation, groups=groups)
 channels = lambda g, a: (shape(g, a) + [1, 1])[1]
 statistic = lambda style: lambda g, a: g.make(NAMES[g.get(a["x"]).dtype], [channels(g, a) + (1 if g.wrong() else 0)], style, False)
-op("batch_norm", "torch.batch_norm(x, weight, bias, mean, var, training, momentum, eps, False)", x=fewest(2),
+op("batch_norm", "F.batch_norm(x, mean, var, weight, bias, training, momentum, eps)", x=fewest(2),
    weight=of_size(channels, "x", optional=0.3), bias=of_size(channels, "x", optional=0.3),
    mean=lambda g, a: statistic("plain")(g, a), var=lambda g, a: statistic("positive")(g, a),
    training=flag, momentum=one_of(0.1, 0.5, 0.0), eps=one_of(1e-5, 1e-3))

@@ -1,9 +1,11 @@
-"""Records programs with what PyTorch gives for them, for `differential replay`: corpus.jsonl. Programs that disagree today,
-and those whose result depends on rounding, are named in left_out.txt with the reason.
+"""Records programs with what PyTorch gives for them, for `differential replay`: corpus.jsonl. Those that are wanted to
+differ (wanted.py) are not recorded; those that disagree today are, and are named in left_out.txt.
 usage: record_corpus.py BINARY [PROGRAMS [SEED]]"""
 
 import json
 import pathlib
+import re
+import subprocess
 import sys
 
 import torch
@@ -29,51 +31,63 @@ def projected(dtype, values):
     """Two weighted sums, how far they may be off, and where values are not finite."""
     finite = [(i, float(v)) for i, v in enumerate(values) if abs(v) < float("inf")]
     sums = [sum(weight(k, i) * v for i, v in finite) for k in range(2)]
-    size = sum(1.5 * abs(v) for _, v in finite)
-    bound = sum(1.5 * b for b in bounds(dtype, values)) + 1e-12 * size  # the second: what adding up rounds
-    record = {"p": [float(f"{s:.13g}") for s in sums], "b": float(f"{bound:.2g}") + float(f"{1e-12 * size:.2g}")}
+    rounded = 1e-9 * sum(1.5 * abs(v) for _, v in finite)  # ten digits are written
+    record = {"p": [float(f"{s:.10g}") for s in sums], "b": float(f"{sum(1.5 * b for b in bounds(dtype, values)) + rounded:.2g}")}
     odd = "".join(f"{i}{v}" for i, v in enumerate(values) if not abs(v) < float("inf"))
     return {**record, "odd": odd} if odd else record
 
 
+def contiguous(sizes, strides):
+    expected = 1
+    for size, stride in reversed(list(zip(sizes, strides))):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
 def expected(steps, result):
+    """What replay.cpp compares with (tensor_difference)."""
     skipped = random_names(steps)
 
     def tensor(name, t):
         if not isinstance(t, list):
             return t
-        return [*t[:6], None if name in skipped else projected(t[0], t[6])]
+        strides = None if 0 in t[1] or contiguous(t[1], t[2]) else t[2]
+        names = [] if t[4:6] == [name, name] else t[4:6]
+        return [*t[:2], strides, t[3], *names, None if name in skipped else projected(t[0], t[6])]
 
     return {
         "errors": [i for i, e in enumerate(result["errors"]) if e],
         "values": {name: tensor(name, t) for name, t in result["values"].items()},
-        "grads": {name: tensor("", t) for name, t in result["grads"].items()},
+        "grads": {name: tensor(None, t) for name, t in result["grads"].items()},
         "hooks": {name: [[*call[:2], projected(call[0], call[2])] for call in calls]
                   for name, calls in result["hooks"].items()},
     }
 
 
 def main():
-    binary, count, seed = sys.argv[1], int((sys.argv + [2000])[2]), (sys.argv + [0, "corpus"])[3]
+    binary, count, seed = sys.argv[1], int((sys.argv + [2000])[2]), (sys.argv + [0, 2])[3]
+    corpus, left_out = FOLDER / "corpus.jsonl", FOLDER / "left_out.txt"
     tandem = Tandem(binary)
-    lines, left_out = [], []
-    for index in range(count):
-        steps, theirs = program(seed, index)
-        found, ours, theirs = run_both(tandem, steps, theirs)
-        if found:
-            first = next((d for d in found if not wanted.reason_of(d, steps, ours, theirs)), found[0])
-            reason = wanted.reason_of(first, steps, ours, theirs)
-            why = f"wanted: {reason}" if reason else f"{first.kind} of {wanted.op_of(first, steps)}"
-            left_out.append(f"{seed}:{index} {why}")
-        elif wanted.depends_on_rounding(steps, theirs):
-            left_out.append(f"{seed}:{index} wanted: rounding that is amplified")
-            continue
-        entry = {"id": f"{seed}:{index}", "steps": steps, "expect": expected(steps, theirs)}
-        lines.append(json.dumps(entry, separators=(",", ":")))
-    (FOLDER / "corpus.jsonl").write_text("\n".join(lines) + "\n")
-    head = f"# Programs of corpus.jsonl that do not agree, and why: recorded with PyTorch {torch.__version__}.\n"
-    (FOLDER / "left_out.txt").write_text(head + "\n".join(left_out) + "\n")
-    print(f"{len(lines)} programs, {len(left_out)} left out, {(FOLDER / 'corpus.jsonl').stat().st_size / 2**20:.2f} MiB")
+    with corpus.open("w") as out:
+        for index in range(count):
+            steps, theirs = program(seed, index)
+            found, ours, theirs = run_both(tandem, steps, theirs)
+            if found and all(wanted.reason_of(d, steps, ours, theirs) for d in found):
+                continue
+            entry = {"id": f"{seed}:{index}", "steps": steps, "expect": expected(steps, theirs)}
+            out.write(json.dumps(entry, separators=(",", ":")) + "\n")
+    head = f"# Programs of corpus.jsonl (PyTorch {torch.__version__}) that do not agree, and in what. Those that do are to be taken off: `differential replay` names them.\n"
+    left_out.write_text(head)
+    for device, prefix in (("cpu", ""), ("cuda", "cuda: ")):
+        replay = [binary, "replay", corpus, "--left-out", left_out, "--device", device]
+        replayed = subprocess.run(replay, capture_output=True, text=True).stdout
+        with left_out.open("a") as out:
+            for name, where in re.findall(r"^program (\S+): (.{0,80})", replayed, re.MULTILINE):
+                out.write(f"{name} {prefix}{where}\n")
+        print(replayed.splitlines()[-1])
+    print(f"{corpus.stat().st_size / 2**20:.2f} MiB")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,11 @@ def wanted(name, reason):
     return add
 
 
+def differing_names(steps, ours, theirs):
+    """The names of values that differ in their elements."""
+    return {d.detail[1:].split(":")[0] for d in differences(steps, ours, theirs) if d.kind == "values"}
+
+
 def op_of(difference, steps):
     return (steps[difference.step] or [""])[0].removeprefix(NO_GRAD)
 
@@ -58,6 +63,20 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "flags" and difference.detail.endswith("PyTorch rlv")
 
 
+@wanted("parameters of another dtype", "Tandem converts a layer's parameters, and the second operand of a loss or a comparison, to the "
+        "dtype of its input, or promotes; PyTorch refuses some of the pairs")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and any(
+        text in theirs["errors"][difference.step] for text in
+        ("mixed dtype", "did not match", "expected scalar type", "Found dtype", "to have the same dtype", "same type as"))
+
+
+@wanted("ties of topk", "Which of several equal elements topk takes is not said; Tandem takes the first")
+def _(difference, steps, ours, theirs):
+    at = op_of(difference, steps) == "topk" and difference.kind == "values"
+    return at and differing_names(steps, ours, theirs) == {f"{difference.step}.1"}
+
+
 @wanted("what backward saves", "PyTorch saved the result or the input that an in-place step then changed; Tandem saved the other, and "
         "need not refuse")
 def _(difference, steps, ours, theirs):
@@ -90,10 +109,6 @@ def moved(steps, draw):
                 t.data.mul_(1 + EPSILON[t.dtype] * rng.uniform(-1, 1))
 
     return Machine(OPS, perturb).run(steps)
-
-
-def depends_on_rounding(steps, theirs, draws=2):
-    return any(differences(steps, moved(steps, draw), theirs) for draw in range(draws))
 
 
 def rounding(difference, steps, ours, theirs):
