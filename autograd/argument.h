@@ -32,8 +32,9 @@ inline void check_holds(const char* op, DType type, const Scalar& s) {
       return true;
     } else {
       constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+      constexpr T middle = most / 2 + 1;  // a power of two, of which a double is exact
       if (s.is_floating_point())
-        return s.to_double() >= static_cast<double>(least) && s.to_double() < static_cast<double>(most / 2 + 1) * 2;
+        return s.to_double() >= static_cast<double>(least) && s.to_double() < static_cast<double>(middle) * 2;
       return s.to_int64() >= (std::is_signed_v<T> ? int64_t{least} : -int64_t{most}) && s.to_int64() <= int64_t{most};
     }
   });

@@ -191,7 +191,7 @@ Tensor placed_part(const char* op, const Tensor& x, const Tensor& index, Tensor 
   TANDEM_CHECK(fits && source.dtype() == x.dtype() && source.device() == x.device(), op, ": source is ", source.dtype(),
                source.sizes(), " on ", source.device(), "; accepted: ", x.dtype(), " of at least ", index.sizes(),
                " on ", x.device());
-  if (index.numel() == 0) return zeros(index.sizes(), x.options());
+  if (index.numel() == 0) return source.reshape({source.numel()}).narrow(0, 0, 0).reshape(index.sizes());
   return source.dim() == index.dim() ? source : source.reshape(index.sizes());
 }
 /// zeros(sizes).scatter_add(dim, index, dy), and recorded as that, without the copy of the zeros: linear in dy.

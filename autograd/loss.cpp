@@ -232,19 +232,25 @@ Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight
   return loss * (1 - label_smoothing) + smooth * label_smoothing;
 }
 
+namespace {
+/// x - target, of which the target may be bool.
+Tensor difference(const Tensor& x, const Tensor& target) {
+  return x - (target.dtype() == kBool ? target.to(x.dtype()) : target);
+}
+}  // namespace
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_pair("mse_loss", x, target);
-  return reduced((x - target).square(), reduction);
+  return reduced(difference(x, target).square(), reduction);
 }
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_pair("l1_loss", x, target);
-  return reduced((x - target).abs(), reduction);
+  return reduced(difference(x, target).abs(), reduction);
 }
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, double beta) {
   check_pair("smooth_l1_loss", x, target);
   TANDEM_CHECK(beta >= 0, "smooth_l1_loss: beta is ", beta, "; accepted: 0 or more");
   if (beta == 0) return l1_loss(x, target, reduction);
-  const Tensor d = (x - target).abs();
+  const Tensor d = difference(x, target).abs();
   return reduced(where(d < beta, d.square() * (0.5 / beta), d - 0.5 * beta), reduction);
 }
 namespace {

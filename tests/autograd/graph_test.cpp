@@ -330,3 +330,13 @@ TEST_CASE("a leaf that requires a gradient no longer gets none from a graph made
   CHECK_FALSE(x.grad().defined());
   CHECK(w.grad().equal(ones({3})));
 }
+
+TEST_CASE("an index of nothing gives the source a gradient of zeros", "[graph]") {
+  const Tensor x = ones({5, 0}).requires_grad_(), source = ones({}).requires_grad_();
+  x.scatter(1, zeros({0}, kInt64), source).sum().backward();
+  CHECK(source.grad().equal(zeros({})));
+  const Tensor y = ones({2, 3}).requires_grad_(), rows = ones({4, 3}).requires_grad_();
+  y.scatter_add(0, zeros({0, 3}, kInt64), rows).sum().backward();
+  CHECK(rows.grad().equal(zeros({4, 3})));
+  CHECK(y.grad().equal(ones({2, 3})));
+}

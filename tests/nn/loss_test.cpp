@@ -197,3 +197,9 @@ TEST_CASE("with logits the gradient is sigmoid minus target, at zero and far fro
   CHECK(autograd::gradcheck(loss, {near, soft.clone().requires_grad_(), w}));
   CHECK(autograd::gradgradcheck(loss, {near, soft.clone().requires_grad_(), w}));
 }
+
+TEST_CASE("losses of differences take bools as targets", "[loss]") {
+  const Tensor x = tensor({0.25, 1.0}), target = tensor({true, false});
+  CHECK(mse_loss(x, target).item<double>() == Approx((0.5625 + 1) / 2));
+  CHECK(l1_loss(x, target).item<double>() == Approx(0.875));
+}
