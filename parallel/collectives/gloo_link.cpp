@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 constexpr auto kPatience = milliseconds(400);  // for the cause of a closed connection to be published
 constexpr auto kGoodbye = milliseconds(5000);  // for the others to be done as well
 constexpr char kLeaving[] = "destroy_process_group";
+const Call kJoining{.name = "init_process_group", .about = {}};
 constexpr char kLate[] = "Timed out waiting";  // as Gloo says
 
 /// Without the place in Gloo's sources that its messages begin with.
@@ -139,10 +140,11 @@ void GlooLink::connect() {
   } catch (const StoreLost&) {
     throw;
   } catch (const DistributedError& error) {
-    check();
-    throw DistributedError(fail_here(error.what()));
+    fail_here(error.what());
+    check(kJoining);
   } catch (const std::exception& error) {
-    fail("init_process_group: " + rank_text(rank_) + " cannot connect to the others: " + without_place(error.what()),
+    fail(kJoining,
+         "init_process_group: " + rank_text(rank_) + " cannot connect to the others: " + without_place(error.what()),
          milliseconds(0));
   }
 }
@@ -164,8 +166,8 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
     } catch (const std::exception& error) {
       why = error.what();
     }
-    check();
-    if (!why.empty()) lost("init_process_group", r, Clock::now() >= deadline ? kLate : why);
+    check(kJoining);
+    if (!why.empty()) lost(kJoining, r, Clock::now() >= deadline ? kLate : why);
   }
   mailbox_ = std::move(mailbox);
   const std::lock_guard lock(mutex_);
@@ -215,9 +217,8 @@ void GlooLink::begin(const Operation& op) {
   {
     const std::lock_guard lock(mutex_);
     current_ = &op.call;
-    name_call(op.call);
   }
-  check();
+  check(op.call);
   if (!context_) return;
   std::vector<Header> headers(static_cast<size_t>(size_));
   headers[static_cast<size_t>(rank_)] = mailbox_->out = Header::of(op.call);
@@ -228,7 +229,7 @@ void GlooLink::begin(const Operation& op) {
     const auto at = static_cast<size_t>(r);
     wait(op, r, *mailbox_->receivers[at], Direction::recv);
     headers[at] = mailbox_->in[at];
-    if (headers[at].leaves()) lost(op.call.str(), r, "it has left the group");
+    if (headers[at].leaves()) lost(op.call, r, "it has left the group");
     guard(op, r, [&] { return mailbox_->receivers[at]->recv(r, slot(Slot::header)), true; });
   }
   for (int r = 0; r < size_; ++r)
@@ -242,17 +243,14 @@ void GlooLink::end() {
 void GlooLink::compare(const std::vector<Header>& headers) {
   for (size_t r = 1; r < headers.size(); ++r)
     if (!headers[r].call().agrees(headers[0].call()))
-      fail("the ranks do different things: rank 0 calls " + headers[0].call().str() + ", but " +
+      fail(headers[static_cast<size_t>(rank_)].call(),
+           "the ranks do different things: rank 0 calls " + headers[0].call().str() + ", but " +
                rank_text(static_cast<int>(r)) + " calls " + headers[r].call().str(),
            milliseconds(0));
 }
 
 void GlooLink::begin(const Operation& op, int tag, bool sends) {
-  {
-    const std::lock_guard lock(mutex_);
-    name_call(op.call);
-  }
-  check();
+  check(op.call);
   Header mine = Header::of(op.call), theirs = mine;
   const auto number = static_cast<uint32_t>(tag);
   const int peer = op.call.other;
@@ -265,15 +263,18 @@ void GlooLink::begin(const Operation& op, int tag, bool sends) {
   if (theirs.dtype == mine.dtype && theirs.numel == mine.numel) return;
   const std::string us = rank_text(rank_) + " calls " + mine.call().str();
   const std::string them = rank_text(peer) + " calls " + theirs.call().str();
-  fail("the ranks do different things: " + (sends ? us + ", but " + them : them + ", but " + us), milliseconds(0));
+  fail(op.call, "the ranks do different things: " + (sends ? us + ", but " + them : them + ", but " + us),
+       milliseconds(0));
 }
 
-void GlooLink::check() const {
+void GlooLink::check(const Call& call) {
   const std::lock_guard lock(mutex_);
+  name_call(call);
   if (!failure_.empty()) throw DistributedError(failure_);
 }
-void GlooLink::lost(const std::string& what, int peer, const std::string& why) {
-  check();
+void GlooLink::lost(const Call& call, int peer, const std::string& why) {
+  check(call);
+  const std::string what = call.str();
   // Our own wait timed out, where a peer's ends with a closed connection.
   if (why.find(kLate) != std::string::npos) {
     StoreClient::Blame blame{.rank = peer};
@@ -282,18 +283,18 @@ void GlooLink::lost(const std::string& what, int peer, const std::string& why) {
     } catch (const StoreClosed&) {
       // rank 0 has left: what is known here must do
     } catch (const StoreLost& error) {
-      fail(what + ": " + error.what(), milliseconds(0));  // who hosts the store is it
+      fail(call, what + ": " + error.what(), milliseconds(0));  // who hosts the store is it
     }
-    fail(what + ": " + rank_text(blame.rank) + " did not come within " + std::to_string(timeout_.count()) + " ms" +
+    fail(call,
+         what + ": " + rank_text(blame.rank) + " did not come within " + std::to_string(timeout_.count()) + " ms" +
              (blame.silence.empty() ? "" : ", and " + blame.silence),
          milliseconds(0));
   }
-  fail(what + ": " + rank_text(peer) + " is gone: " + without_place(why), kPatience);
+  fail(call, what + ": " + rank_text(peer) + " is gone: " + without_place(why), kPatience);
 }
-void GlooLink::fail(const std::string& own, milliseconds patience) {
+void GlooLink::fail(const Call& call, const std::string& own, milliseconds patience) {
   const std::string cause = fail_here(first_cause(own, patience));
-  const std::lock_guard lock(mutex_);
-  names_call_ = true;
+  check(call);
   throw DistributedError(cause);
 }
 /// What the watchdog hears within the patience, or what is published by then.

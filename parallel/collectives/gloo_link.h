@@ -42,8 +42,8 @@ class GlooLink {
   /// Of a send or receive: the same with one peer.
   void begin(const Operation& op, int tag, bool sends);
 
-  /// The first failure, if there is one, is thrown.
-  void check() const;
+  /// The first failure, if there is one, is thrown. The first call that meets it is named.
+  void check(const Call& call);
   bool failed() const {
     const std::lock_guard lock(mutex_);
     return !failure_.empty();
@@ -62,18 +62,14 @@ class GlooLink {
   /// Runs a part of Gloo's and turns what it throws into the group's failure. `done` returns false when it was given
   /// up. @param peer whom it is about
   template <class F> void guard(const Operation& op, int peer, F&& done) {
-    check();
+    check(op.call);
     std::string why;
     try {
       if (done()) return;
     } catch (const std::exception& error) {
       why = error.what();
     }
-    {
-      const std::lock_guard lock(mutex_);
-      name_call(op.call);
-    }
-    lost(op.call.str(), peer, why);
+    lost(op.call, peer, why);
   }
 
  private:
@@ -92,11 +88,11 @@ class GlooLink {
   void connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& addresses, Deadline deadline);
   void compare(const std::vector<Header>& headers);
   /// The error of a peer that did not do its part.
-  [[noreturn]] void lost(const std::string& what, int peer, const std::string& why);
+  [[noreturn]] void lost(const Call& call, int peer, const std::string& why);
   /// Fails the group with the first cause that any rank published; with `own` if there is none within `patience`.
-  [[noreturn]] void fail(const std::string& own, std::chrono::milliseconds patience);
+  [[noreturn]] void fail(const Call& call, const std::string& own, std::chrono::milliseconds patience);
   std::string first_cause(const std::string& own, std::chrono::milliseconds patience);
-  /// The failure says which call of this rank's has met it first. Under mutex_.
+  /// The failure says which call of this rank's has met it first. For holders of mutex_.
   void name_call(const Call& call);
   /// Closes all connections, so that the waits of the others end, whose store may be gone.
   void cut();
