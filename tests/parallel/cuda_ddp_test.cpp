@@ -60,12 +60,14 @@ TEST_CASE("DDP on GPUs names a parameter without a gradient one step late, on ev
 
 TEST_CASE("DDP on GPUs with find_unused_parameters averages what some ranks use", "[parallel][cuda][ddp]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
+  const bool view = GENERATE(true, false);
   if (!test::can_run(backend, 2)) return;
   const auto errors = errors_of(backend, [&](const ProcessGroupPtr& group, Device device) {
     Branches net;
     net->to(device);
-    DistributedDataParallel ddp(net,
-                                DistributedDataParallelOptions().process_group(group).find_unused_parameters(true));
+    DistributedDataParallel ddp(
+        net, DistributedDataParallelOptions().process_group(group).find_unused_parameters(true).gradient_as_bucket_view(
+                 view));
     for (int step = 0; step < 2; ++step) {
       net->zero_grad();
       ddp(ones({4, 3}), group->rank() == 0).sum().backward();
