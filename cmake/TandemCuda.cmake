@@ -73,7 +73,6 @@ if(TANDEM_HAS_CUDA AND NOT TANDEM_CUDA_EMULATED)
   # By its files, so that a project that links Tandem needs no toolkit of its own.
   set_target_properties(tandem PROPERTIES CUDA_RUNTIME_LIBRARY None
                         CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
-  target_include_directories(tandem SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(tandem PRIVATE ${CUDA_cudart_static_LIBRARY} ${CMAKE_DL_LIBS} rt)
   # The standard by hand: CMake before 3.26 does not know that nvcc has it. nvcc hands the host's compiler its own code,
   # in which parameters go unused, lines are marked in GNU style, and `#pragma unroll` is still there.
@@ -85,9 +84,20 @@ if(TANDEM_HAS_CUDA AND NOT TANDEM_CUDA_EMULATED)
   target_compile_options(tandem PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${TANDEM_CUDA_FLAGS}>")
   include(TandemCudaLibraries)
 endif()
-foreach(library CUBLAS CUDNN NCCL)
-  target_compile_definitions(tandem PRIVATE TANDEM_HAS_${library}=$<BOOL:${TANDEM_HAS_${library}}>)
-endforeach()
+
+# tandem_set_cuda_options(files...): how the files are compiled that see CUDA's headers and which libraries there are.
+# All others are compiled alike for a real and the emulated device, so that a compiler cache has them for both.
+function(tandem_set_cuda_options)
+  set(options "")
+  foreach(library CUBLAS CUDNN)
+    list(APPEND options -DTANDEM_HAS_${library}=$<BOOL:${TANDEM_HAS_${library}}>)
+  endforeach()
+  foreach(folder ${CUDAToolkit_INCLUDE_DIRS} ${TANDEM_CUBLAS_INCLUDE} ${TANDEM_CUDNN_INCLUDE})
+    list(APPEND options -isystem${folder})
+  endforeach()
+  list(REMOVE_DUPLICATES options)
+  set_property(SOURCE ${ARGN} TARGET_DIRECTORY tandem APPEND PROPERTY COMPILE_OPTIONS ${options})
+endfunction()
 
 # tandem_add_cuda(files...): .cu files of the library, by nvcc or as C++ against the emulated device.
 function(tandem_add_cuda)
