@@ -180,8 +180,9 @@ class Tensor {
   Tensor contiguous() const;
   Tensor clone() const;
   Tensor to(DType dtype) const;
-  /// With `non_blocking`, copies from page-locked memory to a GPU are queued on the GPU's current stream, and those
-  /// from a GPU go to page-locked memory, whose elements are there when that stream is synchronized. Others wait.
+  /// With `non_blocking` a copy to a GPU is queued on the GPU's current stream: page-locked memory must stay as it is
+  /// until it is done, other memory may change at once. One from a GPU goes to page-locked memory, whose elements are
+  /// there when that stream is synchronized. All other copies wait.
   Tensor to(Device device, bool non_blocking = false) const;
   Tensor to(Device device, DType dtype, bool non_blocking = false) const;
   Tensor to(const TensorOptions& options, bool non_blocking = false) const;

@@ -120,10 +120,6 @@ template <class T> struct SoftplusBackward {
     return scaled > threshold ? dy : dy * slope;
   }
 };
-template <class T> struct ClampBackward {
-  T low, high;
-  TANDEM_HD T operator()(T dy, T x) const { return x >= low && x <= high ? dy : T(0); }
-};
 /// True division of floating types.
 TANDEM_FUNCTOR2(Div, T(a / b))
 /// C's modulo: the sign of the dividend. Of integers it is 0 by 0 (PyTorch throws there; the planner checks) and by -1,
