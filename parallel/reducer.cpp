@@ -219,8 +219,8 @@ static std::string ranges_without(const std::vector<bool>& expected) {
   for (size_t i = 0, end; i < expected.size(); i = end + 1) {
     for (end = i; end < expected.size() && !expected[end];) ++end;
     if (end == i) continue;
-    out += (out.empty() ? ", without parameters " : ", ") + std::to_string(i);
-    if (end > i + 1) out += "-" + std::to_string(end - 1);
+    out.append(out.empty() ? ", without parameters " : ", ").append(std::to_string(i));
+    if (end > i + 1) out.append("-").append(std::to_string(end - 1));
   }
   return out;
 }
