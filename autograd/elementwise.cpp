@@ -307,7 +307,8 @@ Tensor Tensor::remainder(const Tensor& other) const {
   const bool kept = autograd::wants_grad(o.b);
   return record("remainder", y, {o.a, o.b}, {kept ? o.a : none, kept ? o.b : none},
                 [](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {dy, ctx.needs_grad(1) ? dy.neg() * ctx.saved(0).floor_divide(ctx.saved(1)) : Tensor()};
+                  if (!ctx.needs_grad(1)) return {dy, Tensor()};
+                  return {dy, dy.neg() * ctx.saved(0).detach().floor_divide(ctx.saved(1).detach())};
                 });
 }
 Tensor Tensor::floor_divide(const Tensor& other) const {
@@ -316,7 +317,9 @@ Tensor Tensor::floor_divide(const Tensor& other) const {
   check_divisor("floor_divide", o.b, o.sizes);
   Tensor y = like(o, o.a.dtype());
   TANDEM_DISPATCH(y.device(), floor_divide, o.a, o.b, y);
-  return y;
+  return record("floor_divide", y, {o.a, o.b}, {}, [](const Context&, const Tensor&) -> Grads {
+    throw NotImplementedError("floor_divide has no derivative; detach what it divides");
+  });
 }
 
 // Equal values share the gradient, as PyTorch has it: half to each. Beside a NaN both get all of it.

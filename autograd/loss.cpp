@@ -308,14 +308,14 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor&
                  "; accepted: 0 to 1, as sigmoid gives; binary_cross_entropy_with_logits takes any");
   }
   Tensor losses = binary_cross_entropies(x, target);
-  if (weight.defined()) losses = losses * weight;
+  if (weight.defined()) losses = losses * weight.to(losses.dtype());
   return reduced(losses, reduction);
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight,
                                         const Tensor& pos_weight, Reduction reduction) {
   check_pair("binary_cross_entropy_with_logits", x, target);
   Tensor losses = logit_cross_entropies(x, target, pos_weight);
-  if (weight.defined()) losses = losses * weight;
+  if (weight.defined()) losses = losses * weight.to(losses.dtype());
   return reduced(losses, reduction);
 }
 

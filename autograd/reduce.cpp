@@ -340,12 +340,15 @@ std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, Flag largest, Fl
 }
 
 Tensor sum_to_size(const Tensor& x, IntArrayRef sizes) {
-  if (x.sizes() == sizes) return x;
+  if (sizes.empty()) return x.sum();
+  TANDEM_CHECK(broadcast_shapes("sum_to_size", sizes, x.sizes()) == x.sizes(), "sum_to_size: ", sizes,
+               " does not broadcast to x, which is ", x.sizes());
   Shape dims;
   const int64_t added = x.dim() - static_cast<int64_t>(sizes.size());
   for (int64_t d = 0; d < x.dim(); ++d)
     if (d < added || (sizes[static_cast<size_t>(d - added)] == 1 && x.size(d) != 1)) dims.push_back(d);
-  return dims.empty() ? x.reshape(sizes) : x.sum(dims, true).reshape(sizes);
+  const Tensor total = dims.empty() ? x : x.sum(dims, true);
+  return added > 0 ? total.view(sizes) : total;
 }
 
 bool Tensor::equal(const Tensor& other) const {

@@ -13,10 +13,10 @@ namespace tandem {
   template <class T> struct Name {                           \
     TANDEM_HD T operator()(T x) const { return expression; } \
   };
-TANDEM_FUNCTOR1(Neg, T(-x))
+TANDEM_FUNCTOR1(Neg, math::neg(x))
 TANDEM_FUNCTOR1(Abs, math::abs(x))
 TANDEM_FUNCTOR1(Sign, T((x > T(0)) - (x < T(0))))
-TANDEM_FUNCTOR1(Square, T(x* x))
+TANDEM_FUNCTOR1(Square, math::mul(x, x))
 TANDEM_FUNCTOR1(Exp, math::exp(x))
 TANDEM_FUNCTOR1(Expm1, math::expm1(x))
 TANDEM_FUNCTOR1(Log, math::log(x))
@@ -84,7 +84,7 @@ template <class T> struct Clamp {
   template <class T> struct Name {                                \
     TANDEM_HD T operator()(T a, T b) const { return expression; } \
   };
-TANDEM_FUNCTOR2(Mul, T(a* b))
+TANDEM_FUNCTOR2(Mul, math::mul(a, b))
 TANDEM_FUNCTOR2(Maximum, math::max(a, b))
 TANDEM_FUNCTOR2(Minimum, math::min(a, b))
 TANDEM_FUNCTOR2(BitwiseAnd, T(a& b))
@@ -100,7 +100,7 @@ TANDEM_FUNCTOR2(TanhBackward, a*(T(1) - b * b))      // saved y
 /// a + alpha * b
 template <class T> struct AddScaled {
   T alpha;
-  TANDEM_HD T operator()(T a, T b) const { return T(a + alpha * b); }
+  TANDEM_HD T operator()(T a, T b) const { return math::add(a, math::mul(alpha, b)); }
 };
 template <class T> struct LeakyReluBackward {
   T slope;
@@ -155,7 +155,7 @@ template <class T> struct FloorDivide {
       return of(a, b, math::fmod(a, b));
     } else {
       if (b == T(0)) return T(0);
-      if (b == T(-1)) return T(T(0) - a);
+      if (b == T(-1)) return math::neg(a);
       const T q = T(a / b);
       return T(a % b) != T(0) && (a < T(0)) != (b < T(0)) ? T(q - 1) : q;
     }

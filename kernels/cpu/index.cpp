@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tandem/core/thread_pool.h"
+#include "tandem/kernels/functors/base.h"
 #include "tandem/kernels/nn.h"
 
 namespace tandem::kernels::cpu {
@@ -29,7 +30,7 @@ template <class T> T add(T a, T b) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
     return T(float(a) + float(b));
   else
-    return static_cast<T>(a + b);
+    return math::add(a, b);
 }
 /// Calls the visitor with an unsigned integer of so many bytes, for what moves without being looked at; false if there
 /// is none.

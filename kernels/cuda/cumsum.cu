@@ -24,7 +24,7 @@ template <class A> __device__ A warp_sum_below(A value, A& total) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   for (int step = 1; step < kWarpSize; step *= 2) {
     const A below = __shfl_up_sync(kFullWarp, value, static_cast<unsigned>(step));
-    if (lane >= step) value += below;
+    if (lane >= step) value = math::add(value, below);
   }
   total = __shfl_sync(kFullWarp, value, kWarpSize - 1);
   const A below = __shfl_up_sync(kFullWarp, value, 1u);
@@ -42,10 +42,10 @@ template <class A> __device__ A team_sum_below(A value, A& total) {
   total = A(0);
   for (int w = 0; w < warps; ++w) {
     if (w == warp) below = total;
-    total += of_warp[w];
+    total = math::add(total, of_warp[w]);
   }
   __syncthreads();
-  return below + within;
+  return math::add(below, within);
 }
 
 /// A unit is one piece of a row. Gives the sum of each piece to `totals`; or, without them, the running sums to y, from
@@ -71,14 +71,14 @@ __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Acc<T>* 
     for (int v = 0; v < kWidth; ++v) {
       const int64_t at = scan.reverse ? start + kWidth - 1 - v : start + v;
       const A here = whole ? A(pack.at[scan.reverse ? kWidth - 1 - v : v]) : mine + v < count ? A(x[at]) : A(0);
-      sums[v] = v > 0 ? sums[v > 0 ? v - 1 : 0] + here : here;
+      sums[v] = v > 0 ? math::add(sums[v > 0 ? v - 1 : 0], here) : here;
     }
     A total;
-    const A below = carry + team_sum_below(sums[kWidth - 1], total);
-    carry += total;
+    const A below = math::add(carry, team_sum_below(sums[kWidth - 1], total));
+    carry = math::add(carry, total);
     if (totals) continue;
 #pragma unroll
-    for (int v = 0; v < kWidth; ++v) pack.at[scan.reverse ? kWidth - 1 - v : v] = T(below + sums[v]);
+    for (int v = 0; v < kWidth; ++v) pack.at[scan.reverse ? kWidth - 1 - v : v] = T(math::add(below, sums[v]));
     if (whole)
       store_pack<T, kWidth>(y + start, pack, aligned);
     else
@@ -109,7 +109,7 @@ __global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Acc<T
     for (int k = 0; k < kLoads; ++k) value[k] = i + k < count ? A(x[start + (i + k) * step]) : A(0);
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
-      sum += value[k];
+      sum = math::add(sum, value[k]);
       if (!totals && i + k < count) y[start + (i + k) * step] = T(sum);
     }
   }

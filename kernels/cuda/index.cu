@@ -71,7 +71,7 @@ struct Add {
     if constexpr (math::kSame<T, Half> || math::kSame<T, BFloat16>)
       to = T(float(to) + float(from));
     else
-      to = static_cast<T>(to + from);
+      to = math::add(to, from);
   }
 };
 

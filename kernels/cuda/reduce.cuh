@@ -88,12 +88,12 @@ template <class A> TANDEM_HD A lowest() {
 template <class A> struct Adding {
   using State = A;
   __device__ static A start() { return A(0); }
-  __device__ static A join(A a, A b) { return a + b; }
+  __device__ static A join(A a, A b) { return math::add(a, b); }
 };
 template <class A> struct Multiplying {
   using State = A;
   __device__ static A start() { return A(1); }
-  __device__ static A join(A a, A b) { return a * b; }
+  __device__ static A join(A a, A b) { return math::mul(a, b); }
 };
 template <class A> struct Largest {  // a NaN wins
   using State = A;

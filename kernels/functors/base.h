@@ -21,14 +21,36 @@ TANDEM_MATH1(rint)
 TANDEM_HD float copysign(float x, float sign) { return __builtin_copysignf(x, sign); }
 TANDEM_HD double copysign(double x, double sign) { return __builtin_copysign(x, sign); }
 
+template <class A, class B> inline constexpr bool kSame = __is_same(A, B);  // gcc 14: the trait itself in no signature
+template <class T> inline constexpr bool kFloating = T(0.5) != T(0) && T(0.5) != T(1);  // bool(0.5) is true
+
+/// Sums and products whose integers wrap where the result does not fit, as PyTorch's do. C++ leaves that undefined for
+/// signed numbers, so they are computed as unsigned ones.
+template <class T> TANDEM_HD T add(T a, T b) {
+  if constexpr (kFloating<T>)
+    return T(a + b);
+  else
+    return T(uint64_t(a) + uint64_t(b));
+}
+template <class T> TANDEM_HD T mul(T a, T b) {
+  if constexpr (kFloating<T>)
+    return T(a * b);
+  else
+    return T(uint64_t(a) * uint64_t(b));
+}
+template <class T> TANDEM_HD T neg(T x) {
+  if constexpr (kFloating<T>)
+    return T(-x);
+  else
+    return T(-uint64_t(x));
+}
+
 template <class T> TANDEM_HD bool isnan(T x) { return x != x; }
-template <class T> TANDEM_HD T abs(T x) { return x < T(0) ? T(-x) : x; }
+template <class T> TANDEM_HD T abs(T x) { return x < T(0) ? neg(x) : x; }
 TANDEM_HD float abs(float x) { return __builtin_fabsf(x); }
 TANDEM_HD double abs(double x) { return __builtin_fabs(x); }
 /// The larger one; a NaN wins.
 template <class T> TANDEM_HD T max(T a, T b) { return a != a ? a : (a < b || b != b) ? b : a; }
 template <class T> TANDEM_HD T min(T a, T b) { return a != a ? a : (b < a || b != b) ? b : a; }
-template <class A, class B> inline constexpr bool kSame = __is_same(A, B);  // gcc 14: the trait itself in no signature
-template <class T> inline constexpr bool kFloating = T(0.5) != T(0) && T(0.5) != T(1);  // bool(0.5) is true
 
 }  // namespace tandem::math

@@ -1,4 +1,7 @@
 // Plain numbers beside tensors of integers and bools: values are PyTorch's, and where it throws so do we.
+#include <limits>
+
+#include "tandem/autograd/meta.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -101,4 +104,64 @@ TEST_CASE("what a number is put into must hold it", "[numbers]") {
   check_values(u.masked_fill(u > 3, 2.5), kUInt8, {3, 2});
   CHECK_THROWS_WITH(tensor({true}).add_(1), Contains("add_") && Contains("bool"));
   CHECK_THROWS_WITH(tensor({true}).mul_(tensor({2})), Contains("mul_") && Contains("int64"));
+}
+
+TEST_CASE("integers wrap where a result does not fit", "[numbers][devices]") {
+  // Only a sanitizer sees the difference between wrapping and an overflow that C++ leaves undefined.
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+  for (const Device device : cuda::is_available() ? std::vector<Device>{kCPU, kCUDA} : std::vector<Device>{kCPU}) {
+    const auto on_device = [device](std::initializer_list<int64_t> values) {
+      return tensor(std::vector<int64_t>(values)).to(device);
+    };
+    const auto check = [&](const Tensor& got, std::initializer_list<int64_t> want) {
+      INFO(device << ": " << got);
+      CHECK(got.cpu().equal(tensor(std::vector<int64_t>(want))));
+    };
+    const Tensor most = on_device({kMost, 3}), least = on_device({kLeast, 3}), twice = on_device({0, 0});
+    check(most + 1, {kLeast, 4});
+    check(least - 1, {kMost, 2});
+    check(most.add(most, 3), {-4, 12});
+    check(most * 2, {-2, 6});
+    check(most.square(), {1, 9});
+    check(least.neg(), {kLeast, -3});
+    check(least.abs(), {kLeast, 3});
+    check(least.floor_divide(-1), {kLeast, -3});
+    check(on_device({kMost, 1}).sum(0, true), {kLeast});
+    check(on_device({kMost, 2}).prod().view({1}), {-2});
+    check(on_device({kMost, 1, 1}).cumsum(0), {kMost, kLeast, kLeast + 1});
+    check(on_device({kMost, 0}).index_add(0, twice, on_device({1, 1})), {kLeast + 1, 0});
+    check(on_device({kMost, 0}).scatter_add(0, twice, on_device({1, 1})), {kLeast + 1, 0});
+    check((on_device({127, 100}).to(kInt8) * 2).to(kInt64), {-2, -56});
+  }
+}
+
+TEST_CASE("floor_divide has no derivative, and says so in backward", "[numbers]") {
+  const Tensor x = tensor({5.0, -2.0}).requires_grad_(), y = x.floor_divide(2);
+  CHECK(y.requires_grad());
+  CHECK_THROWS_AS(y.sum().backward(), NotImplementedError);
+  CHECK_THROWS_WITH(y.sum().backward(), Contains("floor_divide"));
+  CHECK_FALSE(x.detach().floor_divide(2).requires_grad());
+  CHECK_FALSE(tensor({5, 2}).floor_divide(2).requires_grad());
+  // The divisor's gradient of remainder is made with it, and has derivatives all the same.
+  const Tensor b = tensor({3.0, 3.0}).requires_grad_();
+  const Tensor db = autograd::grad({(x % b).square().sum()}, {b}, {}, true, true)[0];  // -2 (x % b) floor(x / b)
+  check_values(db.detach(), kFloat32, {-4, 2});
+  check_values(autograd::grad({db.sum()}, {x})[0], kFloat32, {-2, 2});
+}
+
+TEST_CASE("sum_to_size sums what sizes broadcast over, and is a view only where it drops dimensions", "[numbers]") {
+  const Tensor x = tensor({{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}});
+  check_values(sum_to_size(x, {}), kFloat32, {21});
+  check_values(sum_to_size(x, {1}), kFloat32, {21});
+  check_values(sum_to_size(x, {3}), kFloat32, {5, 7, 9});
+  check_values(sum_to_size(x, {2, 1}), kFloat32, {6, 15});
+  CHECK(sum_to_size(x, {2, 3}).is_same(x));
+  CHECK(sum_to_size(x, {2, 1}).sizes() == IntArrayRef({2, 1}));
+  const auto is_view = [](const Tensor& t) { return autograd::find_meta(t) && autograd::find_meta(t)->base.defined(); };
+  CHECK(is_view(sum_to_size(x, {3})));
+  CHECK_FALSE(is_view(sum_to_size(x, {2, 1})));
+  const Tensor number = tensor(true);
+  check_values(sum_to_size(number, {}), kInt64, {1});
+  for (const Shape& sizes : {Shape{3, 2}, Shape{6}, Shape{1, 2, 3}, Shape{0}, Shape{2, 0}})
+    CHECK_THROWS_WITH(sum_to_size(x, sizes), Contains("sum_to_size"));
 }

@@ -203,3 +203,9 @@ TEST_CASE("losses of differences take bools as targets", "[loss]") {
   CHECK(mse_loss(x, target).item<double>() == Approx((0.5625 + 1) / 2));
   CHECK(l1_loss(x, target).item<double>() == Approx(0.875));
 }
+
+TEST_CASE("the weight of a binary cross-entropy leaves the losses their dtype", "[loss]") {
+  const Tensor x = tensor({0.25f, 0.75f}), target = tensor({0.f, 1.f}), weight = tensor({1.0, 2.0}, kFloat64);
+  CHECK(binary_cross_entropy(x, target, weight).dtype() == kFloat32);
+  CHECK(binary_cross_entropy_with_logits(x, target, weight).dtype() == kFloat32);
+}

@@ -16,11 +16,11 @@ TANDEM_INTEGER_ACC(uint8_t) TANDEM_INTEGER_ACC(bool) template <class T> using Ac
 
 struct Sum {
   template <class A> static A start() { return A(0); }
-  template <class A> static A join(A a, A b) { return a + b; }
+  template <class A> static A join(A a, A b) { return math::add(a, b); }
 };
 struct Prod {
   template <class A> static A start() { return A(1); }
-  template <class A> static A join(A a, A b) { return a * b; }
+  template <class A> static A join(A a, A b) { return math::mul(a, b); }
 };
 template <class A> A lowest() {
   if constexpr (math::kFloating<A>)
@@ -144,7 +144,7 @@ template <class T> void cumsum_body(const Loop& loop, int64_t begin, int64_t end
     A total = A(0);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t at = start + (reverse ? n - 1 - i : i) * inner;
-      total += A(x[at]);
+      total = math::add(total, A(x[at]));
       y[at] = Out(total);
     }
   }
