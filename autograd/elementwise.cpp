@@ -514,8 +514,8 @@ Tensor leaky_relu(const Tensor& x, double slope) {
 Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
   Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
   TANDEM_DISPATCH(x.device(), leaky_relu_backward, dy, x, slope, dx);
-  return record("leaky_relu_backward", dx, {dy}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
-    return {leaky_relu_backward(ddx, ctx.saved(0), slope)};
+  return record("leaky_relu_backward", dx, {dy, x}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
+    return {leaky_relu_backward(ddx, ctx.saved(0), slope), Tensor()};  // flat in x
   });
 }
 Tensor elu(const Tensor& x, double alpha) {
@@ -531,7 +531,8 @@ Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha) {
   TANDEM_DISPATCH(x.device(), elu_backward, dy, x, alpha, dx);
   return record("elu_backward", dx, {dy, x}, {dy, x}, [alpha](const Context& ctx, const Tensor& ddx) -> Grads {
     const Tensor dy = ctx.saved(0), x = ctx.saved(1);
-    return {elu_backward(ddx, x, alpha), ctx.needs_grad(1) ? where(x > 0, 0, ddx * dy * x.exp() * alpha) : Tensor()};
+    return {elu_backward(ddx, x, alpha),
+            ctx.needs_grad(1) ? where(x < 0, ddx * dy * x.exp() * alpha, Scalar(0)) : Tensor()};
   });
 }
 Tensor silu(const Tensor& x) {

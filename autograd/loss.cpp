@@ -164,13 +164,16 @@ Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& w
                 });
 }
 
+/// Indices of uint8, which PyTorch accepts too, as int64. Other dtypes stay as they are, and are refused.
+Tensor class_indices(const Tensor& target) { return target.dtype() == kUInt8 ? target.to(kInt64) : target; }
+
 /// A loss of class indices: checks what it is given (x goes by `name`), and calls f with rows of classes: every
 /// position is a sample of its own.
 Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tensor& target, const Tensor& weight,
                   Reduction reduction, int64_t ignore_index, RowLoss f) {
   check_real(op, x);
   TANDEM_CHECK(target.dtype() == kInt64 && target.device() == x.device(), op, ": target is ", target.dtype(), " on ",
-               target.device(), "; accepted: int64 on ", x.device());
+               target.device(), "; accepted: int64 or uint8 on ", x.device());
   const size_t dim = x.dim() > 1 ? 1 : 0;
   Shape samples = x.sizes();
   if (x.dim() > 0) samples.erase(dim);
@@ -195,11 +198,12 @@ Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tenso
 
 Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight, Reduction reduction,
                 int64_t ignore_index) {
-  return of_classes("nll_loss", "log_prob", log_prob, target, weight, reduction, ignore_index, nll_rows);
+  return of_classes("nll_loss", "log_prob", log_prob, class_indices(target), weight, reduction, ignore_index, nll_rows);
 }
 
-Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction,
+Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
                      int64_t ignore_index, double label_smoothing) {
+  const Tensor target = class_indices(given);
   TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy: label_smoothing is ", label_smoothing,
                "; accepted: 0 to 1");
   if (label_smoothing == 0)

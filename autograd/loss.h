@@ -12,7 +12,7 @@ Tensor log_softmax(const Tensor& x, int64_t dim);
 
 /// Negative log likelihood:  -weight[t] log_prob[n, t], averaged by the weights (Reduction::mean).
 /// @param log_prob  (C), (N, C) or (N, C, d...), floating point
-/// @param target    (), (N) or (N, d...) int64 in [0, C), or ignore_index, which counts for nothing
+/// @param target    (), (N) or (N, d...) int64 or uint8 in [0, C), or ignore_index, which counts for nothing
 /// @param weight    (C) or undefined
 /// @throws IndexError on the CPU for any other target. Nothing to average gives NaN, as in PyTorch.
 Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},

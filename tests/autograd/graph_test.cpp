@@ -340,3 +340,21 @@ TEST_CASE("an index of nothing gives the source a gradient of zeros", "[graph]")
   CHECK(rows.grad().equal(zeros({4, 3})));
   CHECK(y.grad().equal(ones({2, 3})));
 }
+
+TEST_CASE("gradients that are flat in x have a history, with which nothing depends on x", "[autograd]") {
+  using Function = Tensor (*)(const Tensor&);
+  for (const Function f : {Function([](const Tensor& x) { return leaky_relu(x, 0.1); }),
+                           Function([](const Tensor& x) { return relu(x); })}) {
+    const Tensor x = tensor({-0.5, 0.5}).requires_grad_();
+    const Tensor dx = autograd::grad({f(x).sum()}, {x}, {}, true, true)[0];
+    CHECK(dx.requires_grad());
+    CHECK_FALSE(autograd::grad({dx.sum()}, {x}, {}, false, false, true)[0].defined());
+  }
+}
+
+TEST_CASE("the second derivative of elu is 0 at its kink, as in PyTorch", "[autograd]") {
+  const Tensor x = tensor({-1.0, 0.0, 1.0}, kFloat64).requires_grad_();
+  const Tensor dx = autograd::grad({elu(x, 0.5).sum()}, {x}, {}, true, true)[0];
+  const Tensor ddx = autograd::grad({dx.sum()}, {x})[0];
+  CHECK(ddx.allclose(tensor({0.5 * std::exp(-1.0), 0.0, 0.0}, kFloat64)));
+}

@@ -168,3 +168,15 @@ TEST_CASE("ReLU in place changes its input", "[nn][layers]") {
   CHECK(ReLU(ReLUOptions().inplace(true))(x).is_same(x));
   CHECK(x.equal(tensor({0.f, 2.f})));
 }
+
+TEST_CASE("dropout gives x itself where there is nothing to drop, whatever its dtype", "[nn][layers]") {
+  for (const Tensor& x : {ones({2, 3}), arange(6).view({2, 3}), ones({2, 3}, kBool)})
+    for (const auto& [p, training] : {std::pair(0.5, false), std::pair(0.0, true)}) {
+      CHECK(tandem::dropout(x, p, training).is_same(x));
+      CHECK(tandem::dropout2d(x, p, training).is_same(x));
+    }
+  const Tensor nothing = empty({0}, kInt64);
+  CHECK(tandem::dropout(nothing, 0.5, true).is_same(nothing));
+  CHECK(tandem::dropout2d(nothing, 0.5, true).is_same(nothing));
+  CHECK_THROWS_WITH(tandem::dropout(arange(3), 0.5, true), Contains("dropout") && Contains("int64"));
+}

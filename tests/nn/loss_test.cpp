@@ -209,3 +209,11 @@ TEST_CASE("the weight of a binary cross-entropy leaves the losses their dtype", 
   CHECK(binary_cross_entropy(x, target, weight).dtype() == kFloat32);
   CHECK(binary_cross_entropy_with_logits(x, target, weight).dtype() == kFloat32);
 }
+
+TEST_CASE("class indices may be uint8", "[loss]") {
+  const Tensor x = tensor({{1.0, 2.0, 0.5}, {0.0, 1.0, 3.0}}), target = tensor({2, 1}), bytes = target.to(kUInt8);
+  CHECK(cross_entropy(x, bytes).equal(cross_entropy(x, target)));
+  CHECK(cross_entropy(x, bytes, {}, kSum, 1, 0.25).equal(cross_entropy(x, target, {}, kSum, 1, 0.25)));
+  CHECK(nll_loss(x, bytes).equal(nll_loss(x, target)));
+  CHECK_THROWS_WITH(nll_loss(x, target.to(kInt32)), Contains("nll_loss: target is int32") && Contains("uint8"));
+}

@@ -1,6 +1,7 @@
 """Differences from PyTorch that are wanted, each with its reason. A program with no other difference counts as wanted."""
 
 import random
+import re
 
 import torch
 
@@ -19,13 +20,61 @@ def wanted(name, reason):
     return add
 
 
-def differing_names(steps, ours, theirs):
-    """The names of values that differ in their elements."""
-    return {d.detail[1:].split(":")[0] for d in differences(steps, ours, theirs) if d.kind == "values"}
-
-
 def op_of(difference, steps):
     return (steps[difference.step] or [""])[0].removeprefix(NO_GRAD)
+
+
+def names_in(argument):
+    """The names of the values in an argument of a step."""
+    if isinstance(argument, list):
+        return {name for each in argument for name in names_in(each)}
+    return {argument[1:]} if isinstance(argument, str) and argument.startswith("$") else set()
+
+
+def sources(step, steps):
+    """The steps whose results a step was made of, itself included."""
+    found, left = set(), [step]
+    while left:
+        at = left.pop()
+        if at not in found and steps[at]:
+            found.add(at)
+            left += [int(name.split(".")[0]) for name in names_in(steps[at][1:])]
+    return found
+
+
+def only_theirs_requires_grad(difference):
+    """Whether Tandem's tensor requires no gradient, where PyTorch's does: its flags, or what then follows."""
+    if difference.kind == "throws":
+        return "not require a gradient" in difference.detail
+    tandem, _, pytorch = difference.detail.partition(": Tandem ")[2].partition(", PyTorch ")
+    return difference.kind in ("flags", "grad flags") and "r" in pytorch and "r" not in tandem
+
+
+def results_of(step, theirs):
+    return [name for name in theirs["values"] if name.split(".")[0] == str(step)]
+
+
+def is_view_of_leaf(name, steps, theirs):
+    """Whether PyTorch's value is a view that has no history of its own."""
+    value = theirs["values"][name]
+    if not isinstance(value, list) or "float" not in value[0]:
+        return False
+    op = steps[int(name.split(".")[0])][0]
+    unrecorded, handed_on = op.startswith(NO_GRAD), op == "grad" and value[3] == "rl"  # the gradient that was passed, viewed
+    return value[3] == "rlv" or handed_on or unrecorded and value[3] == "l" and value[4] != name
+
+
+def contiguous_strides(sizes):
+    """As machine.py tells them: 0 for what does not matter."""
+    strides, expected = [], 1
+    for size in reversed(sizes):
+        strides.insert(0, 0 if 0 in sizes or size == 1 else expected)
+        expected *= size
+    return strides
+
+
+def creates_graph(step):
+    return step and (step[0] == "grad" and bool(step[5]) or step[0] == "backward" and bool(step[4]))
 
 
 @wanted("derivatives that PyTorch does not have",
@@ -39,7 +88,7 @@ def _(difference, steps, ours, theirs):
 @wanted("dtypes that PyTorch has no kernel for", "Tandem computes what PyTorch computes for other dtypes: booleans, half types")
 def _(difference, steps, ours, theirs):
     return difference.kind == "does not throw" and any(
-        text in theirs["errors"][difference.step] for text in ("not implemented for '", "does not support bool input"))
+        text in theirs["errors"][difference.step] for text in ("not implemented for '", "does not support bool"))
 
 
 @wanted("views that PyTorch cannot take", "Tandem's results are contiguous, where PyTorch keeps the strides of what they were made "
@@ -48,33 +97,143 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "does not throw" and "view size is not compatible" in theirs["errors"][difference.step]
 
 
-@wanted("floor_divide requires no gradient", "It has no derivative: PyTorch marks its result, and refuses in backward")
-def _(difference, steps, ours, theirs):
-    drawn = any(s and s[0].removeprefix(NO_GRAD).startswith("floor_divide") for s in steps)
-    text = (ours["errors"][difference.step] or "") if "errors" in ours else ""
-    return drawn and (difference.kind == "flags" or difference.kind == "throws" and "require a gradient" in text)
-
-
 @wanted("views of leaves", "A view that was made before its base required a gradient, or without recording, says in PyTorch that it "
-        "requires one too, and gets none")
+        "requires one too, and gets none; so does what is made of it")
 def _(difference, steps, ours, theirs):
-    if difference.kind == "throws" and steps[difference.step][0] in ("hook", "retain_grad", "grad", "backward"):
-        return any(v and isinstance(v, list) and "rlv" == v[3] for v in theirs["values"].values())
-    return difference.kind == "flags" and difference.detail.endswith("PyTorch rlv")
+    if difference.kind == "does not throw":
+        return "A view was created in no_grad mode" in theirs["errors"][difference.step]
+    if not only_theirs_requires_grad(difference):
+        return False
+    return any(is_view_of_leaf(name, steps, theirs) for at in sources(difference.step, steps) for name in results_of(at, theirs))
+
+
+# Ops whose gradient is dy times what does not depend on x, or depends on it in steps.
+LINEAR = {"adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "max_pool2d", "max_pool2d_with_indices", "nll_loss", "operator%",
+          "leaky_relu", "relu", "remainder"}
+
+
+@wanted("history without a slope", "A gradient that is linear in the one above it, as those of relu and of a batch norm by running "
+        "statistics are, has a history in PyTorch even where only the other factors require a gradient; its derivative is zero")
+def _(difference, steps, ours, theirs):
+    made = {at for at, step in enumerate(steps) if creates_graph(step)}
+    if not any(s and s[0].removeprefix(NO_GRAD).split("/")[0] in LINEAR for s in steps) or not made:
+        return False
+    if difference.kind in ("grad flags", "grad undefined", "undefined"):
+        return only_theirs_requires_grad(difference) or "only PyTorch has" in difference.detail or "PyTorch defines" in difference.detail
+    return bool(made & sources(difference.step, steps)) and only_theirs_requires_grad(difference)
+
+
+@wanted("integers that require a gradient", "What requires a gradient may be copied into integers, which PyTorch then says require one")
+def _(difference, steps, ours, theirs):
+    if difference.kind == "does not throw":
+        return "Autograd not support dtype" in theirs["errors"][difference.step]
+    tensor = theirs["values"].get(difference.detail[1:].split(":")[0])
+    return difference.kind == "flags" and isinstance(tensor, list) and "float" not in tensor[0] and only_theirs_requires_grad(difference)
+
+
+@wanted("views of integers", "Integers have no history, and Tandem does not keep which of them are views")
+def _(difference, steps, ours, theirs):
+    return (difference.kind == "does not throw" and "Can't detach views in-place" in theirs["errors"][difference.step]
+            and "float" not in ours["values"][str(difference.step)][0])
+
+
+@wanted("gradients of hooked tensors", "Where grad() is asked for the gradients of a tensor with a hook and of what that was made of, "
+        "PyTorch gives the first as it was before the hook, and Tandem as after it, as both do where only the first is asked for")
+def _(difference, steps, ours, theirs):
+    step = steps[difference.step]
+    if not step or step[0] != "grad" or difference.kind not in ("values", "finite", "same", "storage"):
+        return False
+    hooked = {name for s in steps[:difference.step] if s and s[0] == "hook" for name in names_in(s[1])}
+    _, _, number = difference.detail[1:].split(":")[0].partition(".")
+    return step[2][int(number or 0)][1:] in hooked
+
+
+@wanted("gradients of means", "The gradient of a mean is one number for all elements, expanded, as that of a sum is in both")
+def _(difference, steps, ours, theirs):
+    averaged = any(s and s[0].removeprefix(NO_GRAD).split("/")[0] in ("mean", "var", "std") for s in steps)
+    return averaged and difference.kind == "strides" and op_of(difference, steps) == "grad"
+
+
+@wanted("results keep no strides", "Results are contiguous, where PyTorch keeps the strides of what they were made from, which their "
+        "views then show, and whether reshape and contiguous copy")
+def _(difference, steps, ours, theirs):
+    def loses_strides(name):
+        a, b = ours["values"].get(name), theirs["values"][name]
+        return isinstance(a, list) and isinstance(b, list) and a[2] is None and b[2] != contiguous_strides(b[1])
+
+    return difference.kind in ("strides", "storage", "same", "flags") and any(
+        loses_strides(name) for at in sources(difference.step, steps) - {difference.step} if steps[at][0] != "make"
+        for name in results_of(at, theirs))
+
+
+@wanted("dtypes of nothing", "Tandem refuses a dtype whatever the size; PyTorch takes any where there is nothing to compute")
+def _(difference, steps, ours, theirs):
+    made = results_of(difference.step, theirs) or [""]
+    value = theirs["values"].get(made[0])
+    return (difference.kind == "throws" and "accepted: " in ours["errors"][difference.step] and isinstance(value, list)
+            and 0 in value[1])
+
+
+@wanted("sources of scatter that are too large", "PyTorch scatters a source that is larger than its index, and fails in backward; "
+        "Tandem gives the rest of the source zeros")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and "Function Scatter" in theirs["errors"][difference.step]
+
+
+@wanted("layers of integers", "Pools and losses exist for floating-point dtypes; PyTorch has some of integers, for CPUs alone or without "
+        "a derivative")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "throws" and bool(
+        re.match(r".*(pool2d|_loss)\S*: dtype is \w+; accepted: floating point", ours["errors"][difference.step]))
+
+
+@wanted("losses of unlike sizes", "A loss of two tensors of different sizes is a mistake, which Tandem refuses; PyTorch warns and broadcasts")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "throws" and bool(re.match(r"\w+_loss: x is .* and target is .*; both must be alike",
+                                                         ours["errors"][difference.step]))
+
+
+@wanted("elu of NaN", "The gradient of elu at a NaN is NaN; PyTorch's is 1 or NaN, by the place of the element in its vectors")
+def _(difference, steps, ours, theirs):
+    drawn = any(s and s[0].removeprefix(NO_GRAD).startswith("elu") for s in steps)
+    return drawn and difference.kind.endswith("finite") and "nan" in difference.detail.partition(", PyTorch")[0]
+
+
+@wanted("losses that are views", "The losses of each position are a tensor of their own; PyTorch's are a view of a tensor that nobody has")
+def _(difference, steps, ours, theirs):
+    of_loss = difference.kind == "flags" and op_of(difference, steps).split("/")[0] in ("nll_loss", "cross_entropy")
+    name = str(difference.step)
+    return of_loss and ours["values"][name][3] + "v" == theirs["values"][name][3]
+
+
+@wanted("what is left by what throws", "PyTorch writes elements before it meets an index out of range; Tandem checks first")
+def _(difference, steps, ours, theirs):
+    name = difference.detail[1:].split(":")[0]
+    return difference.kind == "values" and any(
+        error and steps[at][0].removeprefix(NO_GRAD).endswith("_") and steps[at][1] == "$" + name
+        for at, error in enumerate(ours["errors"]))
 
 
 @wanted("parameters of another dtype", "Tandem converts a layer's parameters, and the second operand of a loss or a comparison, to the "
         "dtype of its input, or promotes; PyTorch refuses some of the pairs")
 def _(difference, steps, ours, theirs):
+    if op_of(difference, steps) == "binary_cross_entropy_with_logits" and difference.kind in ("dtype", "values", "does not throw"):
+        inputs = [ours["values"][name] for a in steps[difference.step][1:] for name in names_in(a)]
+        return len({t[0] for t in inputs}) > 1  # PyTorch's losses are of the dtype of the target
     return difference.kind == "does not throw" and any(
         text in theirs["errors"][difference.step] for text in
-        ("mixed dtype", "did not match", "expected scalar type", "Found dtype", "to have the same dtype", "same type as"))
+        ("mixed dtype", "did not match", "expected scalar type", "Found dtype", "to have the same dtype", "must have the same dtype",
+         "needs_dynamic_casting", "same type as"))
 
 
 @wanted("ties of topk", "Which of several equal elements topk takes is not said; Tandem takes the first")
 def _(difference, steps, ours, theirs):
-    at = op_of(difference, steps) == "topk" and difference.kind == "values"
-    return at and differing_names(steps, ours, theirs) == {f"{difference.step}.1"}
+    def takes_others(at):
+        same = [ours["values"][name][6] == theirs["values"][name][6] for name in (str(at), f"{at}.1") if name in theirs["values"]]
+        return same == [True, False]
+
+    drawn = [at for at, step in enumerate(steps) if step and step[0].removeprefix(NO_GRAD) == "topk" and takes_others(at)]
+    return difference.kind in ("values", "grad values") and bool(drawn)
 
 
 @wanted("what backward saves", "PyTorch saved the result or the input that an in-place step then changed; Tandem saved the other, and "
