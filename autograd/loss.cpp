@@ -255,7 +255,9 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction
   TANDEM_CHECK(beta >= 0, "smooth_l1_loss: beta is ", beta, "; accepted: 0 or more");
   if (beta == 0) return l1_loss(x, target, reduction);
   const Tensor d = difference(x, target).abs();
-  return reduced(where(d < beta, d.square() * (0.5 / beta), d - 0.5 * beta), reduction);
+  const Tensor far = d >= beta;                  // not where d is a NaN
+  const Tensor near = where(far, Scalar(0), d);  // the slope of an infinite square would make a NaN of the gradient
+  return reduced(where(far, d - 0.5 * beta, near.square() * (0.5 / beta)), reduction);
 }
 namespace {
 /// Written out, since the derivative of the composed logarithms is 0 * infinity where x is 0 or 1:

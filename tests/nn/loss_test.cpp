@@ -1,5 +1,6 @@
 // Losses against sums written out: class weights, ignored targets, smoothing, saturated probabilities.
 #include <cmath>
+#include <limits>
 
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
@@ -216,4 +217,11 @@ TEST_CASE("class indices may be uint8", "[loss]") {
   CHECK(cross_entropy(x, bytes, {}, kSum, 1, 0.25).equal(cross_entropy(x, target, {}, kSum, 1, 0.25)));
   CHECK(nll_loss(x, bytes).equal(nll_loss(x, target)));
   CHECK_THROWS_WITH(nll_loss(x, target.to(kInt32)), Contains("nll_loss: target is int32") && Contains("uint8"));
+}
+
+TEST_CASE("smooth_l1_loss has a slope of one at infinity", "[loss]") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor x = tensor({inf, -inf, 0.5, 3.0}, kFloat64).requires_grad_();
+  smooth_l1_loss(x, zeros({4}, kFloat64), kSum).backward();
+  CHECK(x.grad().equal(tensor({1.0, -1.0, 0.5, 1.0}, kFloat64)));
 }

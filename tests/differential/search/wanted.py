@@ -108,8 +108,8 @@ def _(difference, steps, ours, theirs):
 
 
 # Ops whose gradient is dy times what does not depend on x, or depends on it in steps.
-LINEAR = {"adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "max_pool2d", "max_pool2d_with_indices", "nll_loss", "operator%",
-          "leaky_relu", "relu", "remainder"}
+LINEAR = {"adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "conv2d", "layer_norm", "leaky_relu", "max_pool2d",
+          "max_pool2d_with_indices", "nll_loss", "operator%", "relu", "remainder"}
 
 
 @wanted("history without a slope", "A gradient that is linear in the one above it, as those of relu and of a batch norm by running "
