@@ -246,8 +246,8 @@ Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes) {
 Tensor dropout(const Tensor& x, double p, Flag training) {
   TANDEM_CHECK(p >= 0 && p <= 1, "dropout: p is ", p, "; accepted: 0 to 1");
   if (!training || p == 0 || x.numel() == 0) return x;
+  if (p == 1) return x * zeros({}, x.options());
   check_real("dropout", x);
-  if (p == 1) return x * 0;
   const double scale = 1 / (1 - p);
   const Tensor from = dense(x);
   Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mask = core::empty(x.sizes(), kBool, x.device());
@@ -260,7 +260,7 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
 Tensor dropout2d(const Tensor& x, double p, Flag training) {
   TANDEM_CHECK(p >= 0 && p <= 1, "dropout2d: p is ", p, "; accepted: 0 to 1");
   if (!training || p == 0 || x.numel() == 0) return x;
-  check_real("dropout2d", x);
+  if (p < 1) check_real("dropout2d", x);
   TANDEM_CHECK(x.dim() >= 2, "dropout2d: x is ", x.sizes(), "; accepted: (N, C, ...)");
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   sizes[0] = x.size(0), sizes[1] = x.size(1);

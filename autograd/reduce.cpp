@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/factory.h"
@@ -157,6 +158,14 @@ Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
 }
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
 Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
+  TANDEM_CHECK(is_floating_point(), "norm: dtype is ", dtype(), "; accepted: floating point");
+  const unsigned mask = dim_mask("norm", dims, dim());
+  Shape kept = sizes();
+  int64_t count = 1;
+  for (size_t d = 0; d < kept.size(); ++d)
+    if (mask >> d & 1) count *= std::exchange(kept[d], 1);
+  TANDEM_CHECK(count > 0 || (p >= 0 && !std::isinf(p)), "norm: ", sizes(), " over ", dims,
+               " has no elements, of which p = ", p, " has no norm; accepted: p from 0 on, and finite");
   if (p == 2) return root("norm", square().sum(dims, keepdim));
   Tensor y;
   {
@@ -171,10 +180,6 @@ Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
     else
       y = size.pow(p).sum(dims, keepdim).pow(1 / p);
   }
-  const unsigned mask = dim_mask("norm", dims, dim());
-  Shape kept = sizes();
-  for (size_t d = 0; d < kept.size(); ++d)
-    if (mask >> d & 1) kept[d] = 1;
   return record("norm", y, {*this}, {*this, y}, [p, kept](const Context& ctx, const Tensor& dy) -> Grads {
     if (p == 0) return {Tensor()};
     return {norm_backward(p, with_dims(dy, kept), ctx.saved(0), with_dims(ctx.saved(1), kept))};

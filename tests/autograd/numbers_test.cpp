@@ -165,3 +165,14 @@ TEST_CASE("sum_to_size sums what sizes broadcast over, and is a view only where 
   for (const Shape& sizes : {Shape{3, 2}, Shape{6}, Shape{1, 2, 3}, Shape{0}, Shape{2, 0}})
     CHECK_THROWS_WITH(sum_to_size(x, sizes), Contains("sum_to_size"));
 }
+
+TEST_CASE("norm refuses integers, and what has no elements where none has no norm", "[numbers]") {
+  for (const double p : {2.0, 1.0, 0.0, double(INFINITY)})
+    CHECK_THROWS_WITH(arange(4).norm(p), Contains("norm: dtype"));
+  for (const double p : {-1.0, double(INFINITY), -double(INFINITY)}) {
+    CHECK_THROWS_WITH(zeros({0}).norm(p), Contains("norm: (0,)"));
+    CHECK_THROWS_WITH(zeros({2, 0}).norm(p, {1}), Contains("no elements"));
+    CHECK(zeros({2, 0}).norm(p, {0}).sizes() == IntArrayRef({0}));
+  }
+  check_values(zeros({2, 0}).norm(3, {1}), kFloat32, {0, 0});
+}

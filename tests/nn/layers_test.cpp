@@ -179,4 +179,10 @@ TEST_CASE("dropout gives x itself where there is nothing to drop, whatever its d
   CHECK(tandem::dropout(nothing, 0.5, true).is_same(nothing));
   CHECK(tandem::dropout2d(nothing, 0.5, true).is_same(nothing));
   CHECK_THROWS_WITH(tandem::dropout(arange(3), 0.5, true), Contains("dropout") && Contains("int64"));
+  for (const Tensor& x :
+       {ones({2, 3}), arange(6).view({2, 3}), ones({2, 3}, kBool)}) {  // what drops all multiplies none
+    CHECK(tandem::dropout(x, 1, true).equal(zeros_like(x)));
+    CHECK(tandem::dropout(x, 1, true).dtype() == x.dtype());
+    CHECK(tandem::dropout2d(x, 1, true).equal(zeros_like(x)));
+  }
 }

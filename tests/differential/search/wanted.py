@@ -206,6 +206,17 @@ def _(difference, steps, ours, theirs):
     return of_loss and ours["values"][name][3] + "v" == theirs["values"][name][3]
 
 
+@wanted("memory that overlaps", "Tandem reads all that a step needs before it writes; PyTorch refuses what overlaps in part")
+def _(difference, steps, ours, theirs):
+    return (difference.kind == "does not throw"
+            and "some elements of the input tensor and the written-to tensor refer" in theirs["errors"][difference.step])
+
+
+@wanted("targets beyond 0 and 1", "The formula of the binary cross-entropy holds for any target, so that no pass is spent on a check")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and "all elements of target should be between" in theirs["errors"][difference.step]
+
+
 @wanted("what is left by what throws", "PyTorch writes elements before it meets an index out of range; Tandem checks first")
 def _(difference, steps, ours, theirs):
     name = difference.detail[1:].split(":")[0]
