@@ -43,7 +43,7 @@ inline Tensor all(const Tensor& x) { return x.all(); }
 inline Tensor any(const Tensor& x) { return x.any(); }
 inline Tensor prod(const Tensor& x) { return x.prod(); }
 inline Tensor cumsum(const Tensor& x, int64_t dim) { return x.cumsum(dim); }
-/// (sum |x|^p)^(1/p), of all elements or over some dims; p may be infinite.
+/// (sum |x|^p)^(1/p) of real numbers, all or over some dims; p may be infinite, but for no elements only 0 or more.
 inline Tensor norm(const Tensor& x, double p = 2) { return x.norm(p); }
 inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, Flag keepdim = false) {
   return x.norm(p, dims, keepdim);

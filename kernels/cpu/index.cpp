@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "tandem/core/thread_pool.h"
-#include "tandem/kernels/functors/base.h"
 #include "tandem/kernels/nn.h"
 
 namespace tandem::kernels::cpu {
@@ -29,8 +28,10 @@ void check_indices(const char* op, const Tensor& index, int64_t size) {
 template <class T> T add(T a, T b) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
     return T(float(a) + float(b));
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));  // unsigned: what does not fit wraps
   else
-    return math::add(a, b);
+    return a + b;
 }
 /// Calls the visitor with an unsigned integer of so many bytes, for what moves without being looked at; false if there
 /// is none.
