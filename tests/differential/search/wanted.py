@@ -1,11 +1,12 @@
 """Differences from PyTorch that are wanted, each with its reason. A program with no other difference counts as wanted."""
 
+import math
 import random
 import re
 
 import torch
 
-from compare import differences
+from compare import differences, random_names
 from machine import NO_GRAD, Machine
 from op import OPS, RANDOM
 
@@ -290,6 +291,23 @@ def rounding(difference, steps, ours, theirs):
 
 WANTED.append(("rounding that is amplified", "PyTorch's own result differs as much when each step's result is moved by a few "
                "units in its last place", rounding))
+
+
+def nearer(difference, steps, ours, theirs):
+    """Whether Tandem's values are at least as near as PyTorch's to those that PyTorch gives where float32 is float64."""
+    if difference.kind not in ("values", "grad values") or random_names(steps):
+        return False
+    wide = [["make", "float64", *s[2:]] if s and s[:2] == ["make", "float32"] else s for s in steps]
+    exact, name = Machine(OPS).run(wide), difference.detail[1:].split(":")[0]
+    table = "grads" if difference.kind.startswith("grad") else "values"
+    a, b, e = (side[table].get(name) for side in (ours, theirs, exact))
+    if not all(isinstance(t, list) for t in (a, b, e)) or len(e[6]) != len(b[6]) or b[0] != "float32":
+        return False
+    finite = [three for three in zip(a[6], b[6], e[6]) if all(not isinstance(v, str) and math.isfinite(v) for v in three)]
+    return bool(finite) and max(abs(x - z) for x, _, z in finite) <= max(abs(y - z) for _, y, z in finite)
+
+
+WANTED.append(("PyTorch rounds more", "Computed in float64, PyTorch gives what lies nearer to Tandem's values than to its own", nearer))
 
 
 def reason_of(difference, steps, ours, theirs):
