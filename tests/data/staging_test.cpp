@@ -124,7 +124,10 @@ TEST_CASE("the next batch is copied while the consumer's stream is busy", "[cuda
   const cuda::Stream stream(kGpu);
   const cuda::StreamGuard guard(stream);
   auto loader = make_data_loader<SequentialSampler>(rows(8, 3).map(Stack<>()), DataLoaderOptions(2).device(kGpu));
-  for (auto& batch : *loader) CHECK(batch.data.device() == kGpu);  // to lock pages, the first time, the driver may wait
+  {  // pages for two batches of two tensors; to lock them later the driver might wait for the stream
+    std::vector<Tensor> pinned(4);
+    for (Tensor& t : pinned) t = ones({6}).pin_memory();
+  }
   auto at = loader->begin();
   test::Gate gate(stream);
   const Example<> first = *at;
