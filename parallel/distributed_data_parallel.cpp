@@ -75,7 +75,7 @@ void DistributedDataParallelBase::check_same_model(const Module& module) const {
     all.reserve(static_cast<size_t>(group_->size()));
     for (int r = 0; r < group_->size(); ++r)
       all.push_back(empty(own.sizes(), TensorOptions(own.dtype()).device(device)));
-    group_->all_gather(all, own.to(device), about)->wait();
+    group_->all_gather(all, own.to(device), about)->synchronize();  // throws before anything is read that did not come
     for (Tensor& t : all) t = t.cpu();
     return all;
   };

@@ -332,7 +332,7 @@ std::vector<bool> Reducer::used_on_any_rank(const std::vector<bool>& used) const
   std::vector<Tensor> all;
   all.reserve(static_cast<size_t>(group_->size()));
   for (int r = 0; r < group_->size(); ++r) all.push_back(empty({n}, TensorOptions(kBool).device(device)));
-  group_->all_gather(all, mine.to(device), name_ + ": which parameters got a gradient")->wait();
+  group_->all_gather(all, mine.to(device), name_ + ": which parameters got a gradient")->synchronize();
   for (Tensor& flags : all) flags = flags.cpu();
   std::string unused;
   std::vector<bool> anywhere(names_.size());

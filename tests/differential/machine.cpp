@@ -49,7 +49,9 @@ Json elements(const Tensor& t) {
   visit_dtype(host.dtype(), [&]<class T>() {
     const T* data = host.data_ptr<T>();
     for (int64_t i = 0; i < host.numel(); ++i) {
-      if constexpr (std::is_integral_v<T>)
+      if constexpr (std::is_same_v<T, bool>)  // any byte, where nothing was ever written
+        list.push_back(static_cast<int64_t>(reinterpret_cast<const unsigned char*>(data)[i] != 0));
+      else if constexpr (std::is_integral_v<T>)
         list.push_back(static_cast<int64_t>(data[i]));
       else
         list.push_back(number(static_cast<double>(data[i])));

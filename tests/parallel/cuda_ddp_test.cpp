@@ -90,10 +90,11 @@ TEST_CASE("DDP on GPUs refuses ranks whose models differ, and a group for anothe
   for (const std::string& error : errors)
     CHECK_THAT(error, Contains("rank 0 has parameter 1.weight float32 (1, 2), but rank 1 has parameter 1.weight "));
   if (backend != "nccl") return;
-  const auto elsewhere = errors_of(backend, [](const ProcessGroupPtr& group, Device) {
-    nn::Linear net(3, 2);
-    net->to(Device(kCUDA, 1 - group->rank()));
-    DistributedDataParallel ddp(net, DistributedDataParallelOptions().process_group(group));
+  nn::Linear nets[] = {nn::Linear(3, 2), nn::Linear(3, 2)};
+  // Moved before there are ranks: a copy waits for the other GPU, whose rank would wait in a collective for this one.
+  for (int rank = 0; rank < 2; ++rank) nets[rank]->to(Device(kCUDA, 1 - rank));
+  const auto elsewhere = errors_of(backend, [&](const ProcessGroupPtr& group, Device) {
+    DistributedDataParallel ddp(nets[group->rank()], DistributedDataParallelOptions().process_group(group));
   });
   for (const std::string& error : elsewhere) CHECK_THAT(error, Contains("the device of this rank's group"));
 }

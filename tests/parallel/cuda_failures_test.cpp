@@ -182,6 +182,7 @@ TEST_CASE("nccl: a rank that the store has lost ends what the others have under 
       }
       try {
         const WorkPtr work = group->all_reduce(ones({3}, device), ReduceOp::SUM, "bucket 7");
+        while (group->bytes_sent() == 0) std::this_thread::sleep_for(milliseconds(1));  // until it was called
         third.reset();
         work->synchronize();
       } catch (const DistributedError& e) {
