@@ -15,11 +15,15 @@ inline Tensor dense(const Tensor& x) {
 inline void check_real(const char* op, const Tensor& x) {
   TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
 }
-/// A weight, bias or statistic, or none: `size` elements on x's device.
+/// A weight, bias or statistic, or none: `size` elements on x's device, of x's dtype or, beside a half type, of
+/// float32.
 inline void check_part(const char* op, const char* name, const Tensor& part, int64_t size, const Tensor& x) {
   TANDEM_CHECK(!part.defined() || (part.numel() == size && part.device() == x.device()), op, ": ", name, " is ",
                part.sizes(), " on ", part.device(), "; accepted: ", size, " elements on ", x.device(), ", as x of ",
                x.sizes(), " has");
+  TANDEM_CHECK(!part.defined() || part.dtype() == x.dtype() || (is_half(x.dtype()) && part.dtype() == kFloat32), op,
+               ": ", name, " is ", part.dtype(), " and x is ", x.dtype(), "; both must be of one dtype",
+               is_half(x.dtype()) ? ", or it of float32" : "");
 }
 /// Kernels of whole rows exist for float32 and float64; half types go through float.
 inline Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? x.to(kFloat32) : x; }

@@ -284,6 +284,13 @@ Tensor Tensor::pow(const Tensor& other) const {
     return {da, db};
   });
 }
+/// y, the quotient of a and b after it was rounded: its derivative is zero, whatever that of the quotient is.
+static Tensor rounded_quotient(const Tensor& y, const Tensor& a, const Tensor& b) {
+  return record("rounded_quotient", y, {a, b}, {},
+                [a = Shape(a.sizes()), b = Shape(b.sizes())](const Context&, const Tensor& dy) -> Grads {
+                  return {zeros(a, dy.options()), zeros(b, dy.options())};
+                });
+}
 Tensor Tensor::fmod(const Tensor& other) const {
   const Operands o = prepare("fmod", *this, other);
   check_no_bool("fmod", o.a);
@@ -294,7 +301,9 @@ Tensor Tensor::fmod(const Tensor& other) const {
   const bool kept = autograd::wants_grad(o.b);
   return record("fmod", y, {o.a, o.b}, {kept ? o.a : none, kept ? o.b : none},
                 [](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {dy, ctx.needs_grad(1) ? dy.neg() * (ctx.saved(0) / ctx.saved(1)).trunc() : Tensor()};
+                  if (!ctx.needs_grad(1)) return {dy, Tensor()};
+                  const Tensor a = ctx.saved(0), b = ctx.saved(1), cut = (a.detach() / b.detach()).trunc();
+                  return {dy, dy.neg() * rounded_quotient(cut, a, b)};
                 });
 }
 Tensor Tensor::remainder(const Tensor& other) const {
@@ -308,7 +317,8 @@ Tensor Tensor::remainder(const Tensor& other) const {
   return record("remainder", y, {o.a, o.b}, {kept ? o.a : none, kept ? o.b : none},
                 [](const Context& ctx, const Tensor& dy) -> Grads {
                   if (!ctx.needs_grad(1)) return {dy, Tensor()};
-                  return {dy, dy.neg() * ctx.saved(0).detach().floor_divide(ctx.saved(1).detach())};
+                  const Tensor a = ctx.saved(0), b = ctx.saved(1), floored = a.detach().floor_divide(b.detach());
+                  return {dy, dy.neg() * rounded_quotient(floored, a, b)};
                 });
 }
 Tensor Tensor::floor_divide(const Tensor& other) const {
@@ -391,6 +401,10 @@ Tensor Tensor::pow(const Scalar& other) const {
   TANDEM_CHECK(tandem::is_floating_point(type) || other.to_int64() >= 0, "pow: ", dtype(), " to the power of ", other,
                "; accepted: a power of 0 or more, or one of a floating dtype");
   check_holds("pow", type, other);
+  if (other.to_double() == 0 && autograd::any_wants_grad({*this})) {  // its derivative has none, as in PyTorch
+    const Tensor y = ones_like(*this, TensorOptions(type));
+    return record("pow", y, {*this}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
+  }
   return pow(beside(*this, other));
 }
 
@@ -515,7 +529,8 @@ Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
   Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
   TANDEM_DISPATCH(x.device(), leaky_relu_backward, dy, x, slope, dx);
   return record("leaky_relu_backward", dx, {dy, x}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
-    return {leaky_relu_backward(ddx, ctx.saved(0), slope), Tensor()};  // flat in x
+    const Tensor x = ctx.saved(0);
+    return {leaky_relu_backward(ddx, x, slope), ctx.needs_grad(1) ? zeros_like(x) : Tensor()};
   });
 }
 Tensor elu(const Tensor& x, double alpha) {
@@ -594,7 +609,7 @@ Tensor silu_curvature(const Tensor& x) {
 }  // namespace
 TANDEM_GRADIENT_OP(gelu_backward, ctx.needs_grad(1) ? ddx* dy* gelu_curvature(y) : Tensor())
 TANDEM_GRADIENT_OP(silu_backward, ctx.needs_grad(1) ? ddx* dy* silu_curvature(y) : Tensor())
-TANDEM_GRADIENT_OP(relu_backward, Tensor())  // flat in y
+TANDEM_GRADIENT_OP(relu_backward, ctx.needs_grad(1) ? zeros_like(y) : Tensor())
 TANDEM_GRADIENT_OP(sigmoid_backward, ctx.needs_grad(1) ? ddx* dy*(1 - y * 2) : Tensor())
 TANDEM_GRADIENT_OP(tanh_backward, ctx.needs_grad(1) ? ddx* dy* y * -2 : Tensor())
 

@@ -90,6 +90,7 @@ namespace {
 /// Both ends cut to integers first, and then what lies between them, as in PyTorch: counted from the nearer end.
 Tensor integer_linspace(double start, double end, int64_t steps, const TensorOptions& options) {
   Tensor host = core::empty({steps}, options.dtype(), kCPU);
+  if (steps == 0) return host.to(options.device());
   visit_dtype(host.dtype(), [&]<class T>() {
     if constexpr (std::is_integral_v<T>) {
       const auto first = static_cast<double>(Scalar(start).to<T>()), last = static_cast<double>(Scalar(end).to<T>());
@@ -99,13 +100,13 @@ Tensor integer_linspace(double start, double end, int64_t steps, const TensorOpt
                                                          : last - step * static_cast<double>(steps - 1 - i));
     }
   });
-  if (steps == 1) host.fill_(static_cast<int64_t>(start));
+  if (steps == 1) host.fill_(start);
   return host.to(options.device());
 }
 }  // namespace
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options) {
   TANDEM_CHECK(steps >= 0, "linspace: steps is ", steps, "; it must not be negative");
-  TANDEM_CHECK(options.dtype() != kBool, "linspace: dtype is bool; accepted: numbers");
+  TANDEM_CHECK(options.dtype() != kBool || steps < 2, "linspace: dtype is bool; accepted: numbers");
   if (!is_floating_point(options.dtype())) return finish(integer_linspace(start, end, steps, options), options);
   Tensor out = make_empty("linspace", {steps}, options.dtype(), options);
   TANDEM_DISPATCH(out.device(), arange, start, steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0, out);
@@ -113,12 +114,19 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions& op
   return finish(out, options);
 }
 
+namespace {
+/// Of no elements any dtype can be asked for, as in PyTorch.
+Tensor drawn(const char* op, IntArrayRef sizes, const TensorOptions& options, Tensor& (*fill)(Tensor&)) {
+  Tensor out = make_empty(op, sizes, options.dtype(), options);
+  return finish(out.numel() == 0 ? out : fill(out), options);
+}
+}  // namespace
 Tensor rand(IntArrayRef sizes, const TensorOptions& options) {
-  return finish(make_empty("rand", sizes, options.dtype(), options).uniform_(), options);
+  return drawn("rand", sizes, options, [](Tensor& x) -> Tensor& { return x.uniform_(); });
 }
 Tensor rand_like(const Tensor& x, const TensorOptions& options) { return rand(x.sizes(), as(x, options)); }
 Tensor randn(IntArrayRef sizes, const TensorOptions& options) {
-  return finish(make_empty("randn", sizes, options.dtype(), options).normal_(), options);
+  return drawn("randn", sizes, options, [](Tensor& x) -> Tensor& { return x.normal_(); });
 }
 Tensor randn_like(const Tensor& x, const TensorOptions& options) { return randn(x.sizes(), as(x, options)); }
 Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options) {

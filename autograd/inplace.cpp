@@ -124,6 +124,10 @@ Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
 }
 }  // namespace
 Tensor& Tensor::fill_(const Scalar& value) { return fill("fill_", *this, value); }
+Tensor& Tensor::fill_(const Tensor& value) {
+  TANDEM_CHECK(value.dim() == 0, "fill_: value is ", value.sizes(), "; accepted: a tensor of no dimension");
+  return write_over("fill_", *this, value, /*non_blocking=*/false);
+}
 Tensor& Tensor::zero_() { return fill("zero_", *this, 0); }
 
 #define TANDEM_UNARY_INPLACE(name, of_integers)                                                           \

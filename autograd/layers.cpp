@@ -33,8 +33,9 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   const int64_t count = channels ? x.numel() / channels : 0;
   Tensor mean, rstd;
   if (training) {
-    TANDEM_CHECK(count != 1, "batch_norm: x is ", input.sizes(),
-                 "; in training each channel needs more than one value");
+    TANDEM_CHECK(channels > 0, "batch_norm: x is ", input.sizes(), "; in training it needs a channel");
+    TANDEM_CHECK(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)) != 1, "batch_norm: x is ",
+                 input.sizes(), "; in training each channel needs more than one value");
     mean = core::empty({channels}, x.dtype(), x.device());
     rstd = core::empty({channels}, x.dtype(), x.device());
     Tensor var = core::empty({channels}, x.dtype(), x.device());
@@ -66,7 +67,8 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
       const Tensor g = weight.defined() ? dy * weight.view({1, -1, 1}) : dy;
       Tensor dx = g;
       if (training) dx = g - g.mean({0, 2}, true) - xhat * (g * xhat).mean({0, 2}, true);
-      return {dx * r, weight.defined() ? (dy * xhat).sum({0, 2}) : Tensor(), dy.sum({0, 2})};
+      const Tensor dw = weight.defined() ? (dy * xhat).sum({0, 2}) : Tensor();
+      return {ctx.flat_in({0, 1}, dx * r), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, dy.sum({0, 2}))};
     }
     const Tensor g = dense(dy);
     Tensor sum_dy = core::empty(mean.sizes(), x.dtype(), x.device()),
@@ -88,8 +90,11 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(input.dim());
   TANDEM_CHECK(tail > 0 && tail <= rank && input.sizes().slice(rank - tail, tail) == normalized_shape,
                "layer_norm: x is ", input.sizes(), "; its last sizes must be ", normalized_shape);
-  check_part("layer_norm", "weight", weight, n, input);
-  check_part("layer_norm", "bias", bias, n, input);
+  for (const auto& [name, part] : {std::pair("weight", &weight), std::pair("bias", &bias)}) {
+    check_part("layer_norm", name, *part, n, input);
+    TANDEM_CHECK(!part->defined() || part->sizes() == normalized_shape, "layer_norm: ", name, " is ", part->sizes(),
+                 "; accepted: ", normalized_shape);
+  }
   const Tensor wide = widened(input).reshape({n ? input.numel() / n : 0, n});
   const Tensor x = dense(wide), w = weight.defined() ? dense(weight.to(x.dtype()).reshape({n})).detach() : Tensor(),
                b = bias.defined() ? dense(bias.to(x.dtype()).reshape({n})).detach() : Tensor();
@@ -104,8 +109,8 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
       const Tensor m = x.mean({1}, true), r = ((x - m).square().mean({1}, true) + eps).rsqrt();
       const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * weight.reshape({1, -1}) : dy;
       return {(g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r,
-              wants_weight ? (dy * xhat).sum({0}).reshape(weight.sizes()) : Tensor(),
-              wants_bias ? dy.sum({0}).reshape(bias_sizes) : Tensor()};
+              wants_weight ? ctx.flat_in({1}, (dy * xhat).sum({0}).reshape(weight.sizes())) : Tensor(),
+              wants_bias ? ctx.flat_in({0, 1}, dy.sum({0}).reshape(bias_sizes)) : Tensor()};
     }
     const Tensor g = dense(dy), from = dense(x), w = weight.defined() ? dense(weight.to(x.dtype())) : Tensor();
     Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
@@ -147,6 +152,7 @@ struct Planes {
   Shape out;  // the output's full shape
   int64_t oh, ow;
   Planes(const char* op, const Tensor& input, const kernels::PoolShape& s, bool ceil) : Planes(op, input) {
+    TANDEM_CHECK(input.size(-3) > 0, op, ": x is ", input.sizes(), "; only the first of four sizes may be 0");
     oh = pooled(op, x.size(1), s.kernel[0], s.stride[0], s.padding[0], s.dilation[0], ceil);
     ow = pooled(op, x.size(2), s.kernel[1], s.stride[1], s.padding[1], s.dilation[1], ceil);
     finish();
@@ -184,8 +190,8 @@ Tensor avg_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil) {
   Tensor y = p.make(p.x.dtype());
   TANDEM_DISPATCH(input.device(), avg_pool2d, p.x, s, y);
   return record("avg_pool2d", core::try_view(y, p.out).to(input.dtype()), {input}, {},
-                [=, sizes = Shape(input.sizes())](const Context&, const Tensor& dy) -> Grads {
-                  return {avg_pool_backward(dy, s, sizes, ceil)};
+                [=, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.flat_in(0, avg_pool_backward(dy, s, sizes, ceil))};
                 });
 }
 Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil) {
@@ -206,7 +212,7 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, Pair ker
   TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
   return {record("max_pool2d", core::try_view(y, p.out).to(input.dtype()), {input}, {index},
                  [s, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                   return {max_pool_backward(dy, ctx.saved(0), s, sizes)};
+                   return {ctx.flat_in(0, max_pool_backward(dy, ctx.saved(0), s, sizes))};
                  }),
           core::try_view(index, p.out)};
 }
@@ -218,6 +224,10 @@ Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding
   return avg_pool(x, pool_shape(kernel, stride, padding, 1, count_include_pad), ceil_mode);
 }
 Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
+  if (size[0] == 1 && size[1] == 1 && (input.dim() == 3 || input.dim() == 4)) {
+    check_real("adaptive_avg_pool2d", input);
+    return input.mean({-2, -1}, true);
+  }
   Planes p("adaptive_avg_pool2d", input);
   TANDEM_CHECK(size[0] > 0 && size[1] > 0 && p.x.size(1) > 0 && p.x.size(2) > 0, "adaptive_avg_pool2d: from ",
                input.sizes(), " to ", IntArrayRef(size), "; sizes must be positive");
@@ -226,8 +236,8 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   Tensor y = p.make(p.x.dtype());
   TANDEM_DISPATCH(input.device(), adaptive_avg_pool2d, p.x, y);
   return record("adaptive_avg_pool2d", core::try_view(y, p.out).to(input.dtype()), {input}, {},
-                [sizes = Shape(input.sizes())](const Context&, const Tensor& dy) -> Grads {
-                  return {adaptive_backward(dy, sizes)};
+                [sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.flat_in(0, adaptive_backward(dy, sizes))};
                 });
 }
 namespace {

@@ -88,10 +88,13 @@ namespace {
 Tensor reduced(const Tensor& losses, Reduction reduction) {
   return reduction == Reduction::none ? losses : reduction == Reduction::sum ? losses.sum() : losses.mean();
 }
-void check_pair(const char* op, const Tensor& x, const Tensor& target) {
-  check_real(op, x);
+void check_sizes(const char* op, const Tensor& x, const Tensor& target) {
   TANDEM_CHECK(x.device() == target.device() && x.sizes() == target.sizes(), op, ": x is ", x.sizes(), " on ",
                x.device(), " and target is ", target.sizes(), " on ", target.device(), "; both must be alike");
+}
+void check_pair(const char* op, const Tensor& x, const Tensor& target) {
+  check_real(op, x);
+  check_sizes(op, x, target);
 }
 
 /// x[i, target[i]]; some other element of the row where target lies outside.
@@ -149,7 +152,7 @@ Tensor nll_rows(const Tensor& x, const Tensor& target, const Tensor& weight, boo
   return record("nll_loss", loss, {x}, {target, weights, total},
                 [sizes = Shape(x.sizes()), ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
                   const Tensor each = spread(dy, ctx.saved(2), sizes[0]);
-                  return {nll_backward(each, ctx.saved(0), ctx.saved(1), ignore_index, sizes)};
+                  return {ctx.flat_in(0, nll_backward(each, ctx.saved(0), ctx.saved(1), ignore_index, sizes))};
                 });
 }
 Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean,
@@ -181,6 +184,8 @@ Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tenso
                target.sizes(), "; accepted: (C,) and (), (N, C) and (N,), or (N, C, d...) and (N, d...)");
   const int64_t classes = x.sizes()[dim], count = target.numel();
   check_part(op, "weight", weight, classes, x);
+  TANDEM_CHECK(!weight.defined() || weight.dim() == 1, op, ": weight is ", weight.sizes(), "; accepted: (", classes,
+               ",)");
   const auto losses_of = [&](const Tensor& rows, const Tensor& t) {
     const Tensor from = widened(rows).contiguous();
     const Tensor w = weight.defined() ? dense(weight.detach().to(from.dtype())) : Tensor();
@@ -247,8 +252,10 @@ Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   return reduced(difference(x, target).square(), reduction);
 }
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
-  check_pair("l1_loss", x, target);
-  return reduced(difference(x, target).abs(), reduction);
+  check_sizes("l1_loss", x, target);
+  TANDEM_CHECK(x.dtype() != kBool && target.dtype() != kBool, "l1_loss: x is ", x.dtype(), " and target is ",
+               target.dtype(), "; accepted: numbers");
+  return reduced((x - target).abs(), reduction);
 }
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, double beta) {
   check_pair("smooth_l1_loss", x, target);
@@ -272,9 +279,8 @@ Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
                 [](const Context& ctx, const Tensor& dy) -> Grads {
                   const Tensor x = ctx.saved(0), t = ctx.saved(1);
                   Tensor dx, dt;
-                  if (ctx.needs_grad(0)) dx = (dy * (x - t) / (x * (1 - x)).clamp_min(1e-12f)).to(x.dtype());
-                  if (ctx.needs_grad(1))
-                    dt = (dy * ((1 - x).log().clamp(-100.0) - x.log().clamp(-100.0))).to(t.dtype());
+                  if (ctx.needs_grad(0)) dx = dy * (x - t) / (x * (1 - x)).clamp_min(1e-12f);
+                  if (ctx.needs_grad(1)) dt = dy * ((1 - x).log() - x.log());  // without the bound, as PyTorch's
                   return {dx, dt};
                 });
 }
@@ -303,26 +309,39 @@ Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor
                   return {dx, dt, dw};
                 });
 }
+Tensor weighted(const char* op, const Tensor& losses, const Tensor& weight) {
+  if (!weight.defined()) return losses;
+  TANDEM_CHECK(weight.device() == losses.device(), op, ": weight is on ", weight.device(), " and x on ",
+               losses.device(), "; both must be on one device");
+  broadcast_shapes(op, losses.sizes(), weight.sizes());
+  return losses * weight.to(losses.dtype());
+}
 }  // namespace
 
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction) {
   check_pair("binary_cross_entropy", x, target);
+  TANDEM_CHECK(x.dtype() == target.dtype(), "binary_cross_entropy: x is ", x.dtype(), " and target is ", target.dtype(),
+               "; both must be of one dtype");
   if (x.is_cpu() && x.numel() > 0) {
-    const Tensor values = x.detach();
-    const double low = values.min().item<double>(), high = values.max().item<double>();
-    TANDEM_CHECK(low >= 0 && high <= 1, "binary_cross_entropy: x holds values from ", low, " to ", high,
-                 "; accepted: 0 to 1, as sigmoid gives; binary_cross_entropy_with_logits takes any");
+    const auto check_range = [](const char* name, const Tensor& values, const char* remedy) {
+      const double low = values.min().item<double>(), high = values.max().item<double>();
+      TANDEM_CHECK(low >= 0 && high <= 1, "binary_cross_entropy: ", name, " holds values from ", low, " to ", high,
+                   "; accepted: 0 to 1", remedy);
+    };
+    check_range("x", x.detach(), ", as sigmoid gives; binary_cross_entropy_with_logits takes any");
+    check_range("target", target.detach(), "");
   }
-  Tensor losses = binary_cross_entropies(x, target);
-  if (weight.defined()) losses = losses * weight.to(losses.dtype());
-  return reduced(losses, reduction);
+  const Tensor losses = binary_cross_entropies(x, target);
+  return reduced(weighted("binary_cross_entropy", losses, weight), reduction);
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight,
                                         const Tensor& pos_weight, Reduction reduction) {
   check_pair("binary_cross_entropy_with_logits", x, target);
-  Tensor losses = logit_cross_entropies(x, target, pos_weight);
-  if (weight.defined()) losses = losses * weight.to(losses.dtype());
-  return reduced(losses, reduction);
+  TANDEM_CHECK(target.is_floating_point(), "binary_cross_entropy_with_logits: target is ", target.dtype(),
+               "; accepted: floating point");
+  if (pos_weight.defined()) broadcast_shapes("binary_cross_entropy_with_logits", x.sizes(), pos_weight.sizes());
+  const Tensor losses = logit_cross_entropies(x, target, pos_weight).to(target.dtype());
+  return reduced(weighted("binary_cross_entropy_with_logits", losses, weight), reduction);
 }
 
 }  // namespace tandem

@@ -1,5 +1,7 @@
 #include "tandem/autograd/matmul.h"
 
+#include <cmath>
+
 #include "tandem/autograd/argument.h"
 #include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/factory.h"
@@ -16,8 +18,8 @@ namespace {
 void check_operands(const char* op, const Tensor& a, const Tensor& b) {
   TANDEM_CHECK(a.device() == b.device(), op, ": a is on ", a.device(), " and b on ", b.device(),
                "; both must be on one device");
-  TANDEM_CHECK(a.dtype() == b.dtype() && a.is_floating_point(), op, ": a is ", a.dtype(), " and b is ", b.dtype(),
-               "; both must be of one floating dtype");
+  TANDEM_CHECK(a.dtype() == b.dtype() && a.dtype() != kBool, op, ": a is ", a.dtype(), " and b is ", b.dtype(),
+               "; accepted: one dtype of numbers for both");
 }
 /// As (batch, rows, columns), recorded nowhere: as it is when its rows or its columns lie densely, else a copy.
 Tensor straight(const Tensor& x) {
@@ -37,12 +39,17 @@ void multiply(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor
 }
 /// Whether columns lie densely and rows do not.
 bool is_turned(const Tensor& x) { return x.stride(-2) == 1 && x.stride(-1) != 1; }
+/// Of integers: the sum of k products of a column and a row, which wraps.
+void add_products(const Tensor& a, const Tensor& b, Tensor y) {
+  for (int64_t k = 0; k < a.size(-1); ++k) y.add_(a.narrow(-1, k, 1) * b.narrow(-2, k, 1));
+}
 /// (batch, m, k) times (batch, k, n), or both without batch, recorded. Half types are multiplied in float.
 Tensor product(const char* op, const Tensor& a, const Tensor& b) {
   if (is_half(a.dtype())) return product(op, a.to(kFloat32), b.to(kFloat32)).to(a.dtype());
   Shape sizes = a.sizes();
   sizes.back() = b.size(-1);
   Tensor y = core::empty(sizes, a.dtype(), a.device());
+  if (!a.is_floating_point()) return add_products(a, b, y.zero_()), y;
   multiply(a, b, {}, y);
   return record(op, y, {a, b}, {a, b}, [op](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0), b = ctx.saved(1);
@@ -104,7 +111,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 namespace {
 /// factor x; 0 leaves nothing of x, not its NaNs and infinities either, as in BLAS.
 Tensor scaled(const Tensor& x, double factor) {
-  if (factor != 0) return factor == 1 ? x : x * factor;
+  if (factor != 0) return factor == 1 ? x : x.is_floating_point() ? x * factor : x * static_cast<int64_t>(factor);
   return record("mul", zeros_like(x), {x}, {},
                 [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
 }
@@ -117,6 +124,8 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
   const Shape sizes{a.size(0), b.size(1)};
   TANDEM_CHECK(broadcast_shapes("addmm", bias.sizes(), sizes) == sizes, "addmm: bias is ", bias.sizes(),
                "; it must broadcast to ", sizes);
+  TANDEM_CHECK(a.is_floating_point() || (beta == std::trunc(beta) && alpha == std::trunc(alpha)), "addmm: beta is ",
+               beta, " and alpha ", alpha, "; accepted beside ", a.dtype(), ": integers");
   return scaled(mm(a, b), alpha) + scaled(bias, beta);
 }
 
@@ -137,6 +146,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     check_operands("linear", x, bias);
     TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == weight.size(0), "linear: bias is ", bias.sizes(), "; accepted: (",
                  weight.size(0), ",)");
+  }
+  if (!x.is_floating_point()) {
+    add_products(x, weight.t(), bias.defined() ? y.copy_(bias) : y.zero_());
+    return y;
   }
   multiply(x, core::transpose(weight, 0, 1), bias, y);
   return record("linear", y, {x, weight, bias}, {x, weight}, [](const Context& ctx, const Tensor& dy) -> Grads {
@@ -170,6 +183,7 @@ kernels::ConvShape conv_shape(Pair stride, Pair padding, Pair dilation, int64_t 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair stride, Pair padding, Pair dilation,
               int64_t groups) {
   check_operands("conv2d", x, weight);
+  detail::check_real("conv2d", x);
   if (x.dim() == 3) {
     const Tensor y = conv2d(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups);
     return reshape_result(y, y.sizes().slice(1, 3));
@@ -209,9 +223,11 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
   }
   return record("conv2d", y, {x, weight, bias}, {x, weight}, [=](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), w = ctx.saved(1);
-    return {ctx.needs_grad(0) ? conv2d_backward_input(dy, w, x.sizes(), stride, padding, dilation, groups) : Tensor(),
-            ctx.needs_grad(1) ? conv2d_backward_weight(dy, x, w.sizes(), stride, padding, dilation, groups) : Tensor(),
-            ctx.needs_grad(2) ? dy.sum({0, 2, 3}) : Tensor()};
+    Tensor dx, dw, db;
+    if (ctx.needs_grad(0)) dx = conv2d_backward_input(dy, w, x.sizes(), stride, padding, dilation, groups);
+    if (ctx.needs_grad(1)) dw = conv2d_backward_weight(dy, x, w.sizes(), stride, padding, dilation, groups);
+    if (ctx.needs_grad(2)) db = dy.sum({0, 2, 3});
+    return {ctx.flat_in({0, 1}, dx), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, db)};
   });
 }
 

@@ -6,7 +6,8 @@
 
 namespace tandem {
 
-/// Products by rank, as PyTorch's: vectors dot, matrices multiply, leading dimensions broadcast as batches.
+/// Products by rank, as PyTorch's: vectors dot, matrices multiply, leading dimensions broadcast as batches. Both
+/// operands are of one dtype of numbers; integers wrap.
 /// @throws Error unless the last dimension of a equals the second last of b
 Tensor matmul(const Tensor& a, const Tensor& b);
 /// (n, k) times (k, m)

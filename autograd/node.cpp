@@ -50,6 +50,31 @@ Tensor SavedTensor::unpack(const Node& owner) const {
 
 Tensor Context::saved(size_t i) const { return node_.saved(i).unpack(node_); }
 bool Context::needs_grad(size_t i) const { return node_.needs_grad(i); }
+/// dx as the result of an op of itself and of what `to` leads to, whose gradients are ddx and what `others` gives.
+template <class Others> static Tensor lead_to(std::vector<Edge> to, const Tensor& dx, Others others) {
+  auto backward = [others, count = to.size()](const Context&, const Tensor& ddx) -> Grads {
+    Grads grads(count, others(ddx));
+    grads.push_back(ddx);
+    return grads;
+  };
+  auto node = std::make_shared<LambdaNode<decltype(backward)>>("flat_in", backward);
+  node->set_edges(std::move(to));
+  node->add_input(dx);
+  const Tensor y = core::alias(dx);
+  set_history(y, node);
+  return y;
+}
+Tensor Context::flat_in(size_t i, const Tensor& dx) const {
+  if (!is_grad_enabled() || !needs_grad(i)) return dx;
+  return lead_to({node_.edges()[i]}, dx, [](const Tensor& ddx) { return zeros_like(ddx); });
+}
+Tensor Context::flat_in(std::initializer_list<size_t> inputs, const Tensor& dx) const {
+  std::vector<Edge> to;
+  for (const size_t i : inputs)
+    if (needs_grad(i)) to.push_back(node_.edges()[i]);
+  if (!is_grad_enabled() || to.empty() || !dx.defined()) return dx;
+  return lead_to(std::move(to), dx, [](const Tensor&) { return Tensor(); });
+}
 
 Node::Node(std::string name)
     : sequence_(RankContext::current().next_sequence++),

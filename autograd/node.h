@@ -49,6 +49,12 @@ class Context {
   Tensor saved(size_t i) const;
   /// Whether anything upstream wants the gradient of input i.
   bool needs_grad(size_t i) const;
+  /// dx, the gradient of input i, where it depends on that input in steps or not at all. Where it may be differentiated
+  /// again it gets a history that leads to the input, as PyTorch's has, with a derivative of zero.
+  Tensor flat_in(size_t i, const Tensor& dx) const;
+  /// As flat_in, where one kernel gives the gradients of several inputs: in PyTorch each leads to all of them. What is
+  /// passed on is no gradient rather than zeros.
+  Tensor flat_in(std::initializer_list<size_t> inputs, const Tensor& dx) const;
 
  private:
   const Node& node_;

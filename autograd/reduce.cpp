@@ -117,8 +117,23 @@ Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
 }
 Tensor Tensor::sum() const { return sum(IntArrayRef()); }
 
+namespace {
+/// Refused in the name of the op that was called, rather than of those it is made of.
+void check_average(const char* op, const Tensor& x, IntArrayRef dims) {
+  TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
+  dim_mask(op, dims, x.dim());
+}
+Tensor variance(const char* op, const Tensor& x, IntArrayRef dims, bool unbiased, bool keepdim) {
+  check_average(op, x, dims);
+  if (is_half(x.dtype()))
+    return variance(op, x.to(kFloat32), dims, unbiased, keepdim).to(x.dtype());  // squares overflow
+  const Tensor off = x - x.mean(dims, true);
+  const double count = static_cast<double>(plan(op, x, dims).count);
+  return off.square().sum(dims, keepdim) / std::max(count - (unbiased ? 1.0 : 0.0), 0.0);
+}
+}  // namespace
 Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
-  TANDEM_CHECK(is_floating_point(), "mean: dtype is ", dtype(), "; accepted: floating point");
+  check_average("mean", *this, dims);
   const Tensor total = sum(dims, keepdim);
   const double count = numel() == 0 ? static_cast<double>(plan("mean", *this, dims).count)
                                     : static_cast<double>(numel()) / static_cast<double>(total.numel());
@@ -126,9 +141,7 @@ Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
 }
 Tensor Tensor::mean() const { return mean(IntArrayRef()); }
 Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  const Tensor off = *this - mean(dims, true);
-  const double count = static_cast<double>(plan("var", *this, dims).count);
-  return off.square().sum(dims, keepdim) / std::max(count - (unbiased ? 1.0 : 0.0), 0.0);
+  return variance("var", *this, dims, unbiased, keepdim);
 }
 namespace {
 /// The root of a sum of squares. Its slope at zero is infinite; PyTorch takes the subgradient 0 there.
@@ -154,11 +167,13 @@ Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& 
 }
 }  // namespace
 Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  return root("std", var(dims, unbiased, keepdim));
+  if (is_half(dtype())) return to(kFloat32).std(dims, unbiased, keepdim).to(dtype());
+  return root("std", variance("std", *this, dims, unbiased, keepdim));
 }
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
 Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
   TANDEM_CHECK(is_floating_point(), "norm: dtype is ", dtype(), "; accepted: floating point");
+  if (is_half(dtype())) return to(kFloat32).norm(p, dims, keepdim).to(dtype());  // powers overflow
   const unsigned mask = dim_mask("norm", dims, dim());
   Shape kept = sizes();
   int64_t count = 1;
@@ -362,7 +377,9 @@ bool Tensor::equal(const Tensor& other) const {
   return eq(other).all().item<bool>();
 }
 bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
-  if (sizes() != other.sizes()) return false;
+  TANDEM_CHECK(dtype() == other.dtype(), "allclose: x is ", dtype(), " and other is ", other.dtype(),
+               "; both must be of one dtype");
+  broadcast_shapes("allclose", sizes(), other.sizes());
   const NoGradGuard guard;
   const Tensor a = to(kFloat64), b = other.to(kFloat64);
   Tensor close = (a == b) | ((a - b).abs() <= b.abs() * rtol + atol);

@@ -126,7 +126,7 @@ void AccumulateGrad::remove_post_hook(unsigned position) {
 }
 
 void check_writable(const char* op, const Tensor& x) {
-  for (int64_t d = 0; d < x.dim(); ++d)
+  for (int64_t d = 0; d < x.dim() && x.numel() > 0; ++d)
     TANDEM_CHECK(x.stride(d) != 0 || x.size(d) <= 1, op, ": x of ", x.sizes(), " with strides ", x.strides(),
                  " holds elements more than once; write to a clone instead");
 }

@@ -156,7 +156,10 @@ class Tensor {
   Tensor unflatten(int64_t dim, IntArrayRef sizes) const;
   Tensor transpose(int64_t dim0, int64_t dim1) const;
   Tensor t() const;
-  Tensor mT() const { return transpose(-2, -1); }
+  Tensor mT() const {
+    TANDEM_CHECK(dim() >= 2, "mT: x is ", sizes(), "; accepted: two dimensions or more");
+    return transpose(-2, -1);
+  }
   Tensor permute(IntArrayRef dims) const;
   Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
   Tensor select(int64_t dim, int64_t index) const;
@@ -249,7 +252,7 @@ class Tensor {
   Tensor& div_(const Scalar& other);
   Tensor& copy_(const Tensor& source, bool non_blocking = false);
   Tensor& fill_(const Scalar& value);
-  Tensor& fill_(const Tensor& value) { return copy_(value); }
+  Tensor& fill_(const Tensor& value);  // of no dimension
   Tensor& zero_();
   Tensor& relu_();
   Tensor& exp_();
@@ -319,6 +322,8 @@ class Tensor {
   Tensor scatter_add(int64_t dim, const Tensor& index, const Tensor& source) const;
   Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source) const;
   bool equal(const Tensor& other) const;
+  /// |x - other| <= atol + rtol |other| everywhere; false where the sizes differ. @throws Error where the dtypes do, or
+  /// the sizes do not broadcast
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
 
   /// As PyTorch prints it: values in brackets, and the dtype unless it follows from them.

@@ -338,3 +338,96 @@ TEST_CASE("an error names the op that was called: in place", "[errors]") {
   });
   // clang-format on
 }
+
+TEST_CASE("an op that is made of others is named itself", "[errors]") {
+  const Tensor x = ones({2, 3}), row = ones({3}), half = ones({2, 3}, kFloat16);
+  const Tensor unit = ones({2, 3}) * 0.5, far = unit + 1;
+  check({
+      {"mean", [&] { x.mean({5}); }, {"mean: dimension 5"}},
+      {"var",
+       [&] {
+         x.var({0, 0});
+       },
+       {"var: dimension 0 is named twice"}},
+      {"std", [&] { x.to(kInt64).std(); }, {"std: dtype is int64; accepted: floating point"}},
+      {"mT", [&] { row.mT(); }, {"mT: x is (3,); accepted: two dimensions or more"}},
+      {"fill_", [&] { ones({3}).fill_(row); }, {"fill_: value is (3,); accepted: a tensor of no dimension"}},
+      {"addmm",
+       [&] {
+         addmm(x, ones({2, 1}, kInt64), ones({1, 3}, kInt64), 0.5);
+       },
+       {"addmm: beta is 0.5", "int64"}},
+      {"allclose", [&] { x.allclose(ones({4})); }, {"allclose", "(2, 3)", "(4,)"}},
+      {"weights", [&] { binary_cross_entropy(unit, unit, ones({4})); }, {"binary_cross_entropy: ", "(2, 3)", "(4,)"}},
+      {"weights of positives",
+       [&] { binary_cross_entropy_with_logits(x, unit, {}, ones({4})); },
+       {"binary_cross_entropy_with_logits: ", "(2, 3)", "(4,)"}},
+      {"targets", [&] { binary_cross_entropy(unit, far); }, {"target holds values from 1.5 to 1.5; accepted: 0 to 1"}},
+  });
+}
+
+TEST_CASE("parts of another dtype than the input are refused where PyTorch refuses them", "[errors]") {
+  const Tensor x = ones({2, 3}), wide = ones({3}, kFloat64), half = ones({2, 3}, kFloat16), unit = ones({2, 3}) * 0.5;
+  check({
+      {"batch_norm",
+       [&] { batch_norm(x, wide, {}, {}, {}, true); },
+       {"batch_norm: weight is float64 and x is float32"}},
+      {"layer_norm", [&] { layer_norm(half, {3}, {}, wide); }, {"bias is float64", "or it of float32"}},
+      {"layer_norm, sizes",
+       [&] {
+         layer_norm(x, {3}, ones({1, 3}));
+       },
+       {"weight is (1, 3); accepted: (3,)"}},
+      {"nll_loss", [&] { nll_loss(x, zeros({2}, kInt64), wide); }, {"nll_loss: weight is float64"}},
+      {"class weights",
+       [&] {
+         nll_loss(ones({2, 1}), zeros({2}, kInt64), ones({}));
+       },
+       {"weight is ()", "(1,)"}},
+      {"allclose",
+       [&] {
+         x.allclose(ones({2, 3}, kFloat64));
+       },
+       {"allclose: x is float32 and other is float64"}},
+      {"target",
+       [&] {
+         binary_cross_entropy(unit, ones({2, 3}, kFloat64));
+       },
+       {"x is float32 and target is float64"}},
+      {"target beside logits",
+       [&] {
+         binary_cross_entropy_with_logits(x, ones({2, 3}, kInt64));
+       },
+       {"target is int64; accepted: floating point"}},
+  });
+  CHECK(batch_norm(half, ones({3}), zeros({3}), {}, {}, true).dtype() == kFloat16);
+  CHECK(binary_cross_entropy_with_logits(x, unit, {}, wide).dtype() == kFloat32);
+}
+
+TEST_CASE("of nothing nothing is out of range but an index", "[errors]") {
+  check({
+      {"rows of nothing",
+       [] {
+         ones({1, 0}).index_select(0, tensor({5}));
+       },
+       {"index_select: index 0 is 5"}},
+      {"rows that are added to none",
+       [] {
+         ones({0, 2}).index_add(0, tensor({0}), ones({1, 2}));
+       },
+       {"index 0 is 0"}},
+      {"rows of no channels",
+       [] {
+         batch_norm(ones({2, 0}), {}, {}, {}, {}, true);
+       },
+       {"batch_norm: x is (2, 0)"}},
+      {"pools of no channels",
+       [] {
+         avg_pool2d(ones({0, 2, 2}), 2);
+       },
+       {"avg_pool2d: x is (0, 2, 2)"}},
+  });
+  CHECK(linspace(2.5, -3, 0, kUInt8).numel() == 0);
+  CHECK(rand({0}, kInt64).dtype() == kInt64);
+  CHECK(ones({1}).expand({0}).clamp_(0.0).numel() == 0);
+}

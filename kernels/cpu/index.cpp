@@ -52,7 +52,7 @@ void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& 
   const int64_t* const at = index.data<int64_t>();
   const char* const from = static_cast<const char*>(x.raw_data());
   char* const to = static_cast<char*>(y.raw_data());
-  if (row == 0) return;
+  if (outer * row == 0) return check_indices(op, index, n);
   const auto each_row = [&](auto copy) {
     parallel_for(outer * count, std::max<int64_t>(65536 / row, 1), [&](int64_t begin, int64_t end) {
       int64_t o = begin / count, k = begin % count;

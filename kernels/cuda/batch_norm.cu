@@ -145,10 +145,12 @@ template <class T, int V> struct Slopes {
   __device__ Loaded load(int64_t i) const { return of.load(i); }
   __device__ void put(int64_t i, Loaded pack, int64_t c) const {
     const T rstd = of.rstd[c], scale = rstd * (weight ? weight[c] : T(1)), mean = of.mean[c];
-    const T from_mean = training ? of.sum_dy[c] / T(count) : T(0);
-    const T from_var = training ? of.sum_dy_xhat[c] / T(count) * rstd : T(0);
+    const T from_mean = of.sum_dy[c] / T(count), from_var = of.sum_dy_xhat[c] / T(count) * rstd;
 #pragma unroll
-    for (int v = 0; v < V; ++v) pack.dy.at[v] = scale * (pack.dy.at[v] - from_mean - (pack.x.at[v] - mean) * from_var);
+    for (int v = 0; v < V; ++v) {  // in evaluation x has no part in it, nor has a NaN in x
+      const T slope = training ? pack.dy.at[v] - from_mean - (pack.x.at[v] - mean) * from_var : pack.dy.at[v];
+      pack.dy.at[v] = scale * slope;
+    }
     store_pack(dx + i, pack.dy, of.aligned);
   }
 };

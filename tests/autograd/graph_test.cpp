@@ -341,15 +341,35 @@ TEST_CASE("an index of nothing gives the source a gradient of zeros", "[graph]")
   CHECK(y.grad().equal(ones({2, 3})));
 }
 
-TEST_CASE("gradients that are flat in x have a history, with which nothing depends on x", "[autograd]") {
+TEST_CASE("gradients that are flat in x lead to x all the same, with a derivative of zero, as in PyTorch",
+          "[autograd]") {
   using Function = Tensor (*)(const Tensor&);
-  for (const Function f : {Function([](const Tensor& x) { return leaky_relu(x, 0.1); }),
-                           Function([](const Tensor& x) { return relu(x); })}) {
-    const Tensor x = tensor({-0.5, 0.5}).requires_grad_();
+  for (const Function f :
+       {Function([](const Tensor& x) { return leaky_relu(x, 0.1); }), Function([](const Tensor& x) { return relu(x); }),
+        Function([](const Tensor& x) { return max_pool2d(x, 2); }),
+        Function([](const Tensor& x) { return avg_pool2d(x, 2); }), Function([](const Tensor& x) {
+          return adaptive_avg_pool2d(x, {1, 2});
+        }),
+        Function([](const Tensor& x) {
+          return nll_loss(x, zeros({1, 2, 2}, kInt64));
+        })}) {
+    const Tensor x = tensor({-0.5, 0.5, 1.5, -2.0}).view({1, 1, 2, 2}).requires_grad_();
     const Tensor dx = autograd::grad({f(x).sum()}, {x}, {}, true, true)[0];
     CHECK(dx.requires_grad());
-    CHECK_FALSE(autograd::grad({dx.sum()}, {x}, {}, false, false, true)[0].defined());
+    CHECK(autograd::grad({dx.sum()}, {x})[0].equal(zeros_like(x)));
   }
+}
+
+TEST_CASE("what one kernel gives several gradients of leads to all its inputs, as in PyTorch", "[autograd]") {
+  const Tensor x = rand({2, 3, 4, 4}).requires_grad_(), w = rand({5, 3, 3, 3}), b = rand({5}).requires_grad_();
+  const Tensor of_conv = autograd::grad({conv2d(x, w, b).sum()}, {b}, {}, true, true)[0];
+  CHECK(of_conv.requires_grad());
+  CHECK_FALSE(autograd::grad({of_conv.sum()}, {x}, {}, {}, false, true)[0].defined());
+  const Tensor weight = ones({3}).requires_grad_(), mean = zeros({3}), var = ones({3});
+  const Tensor in_evaluation =
+      autograd::grad({batch_norm(x, weight, {}, mean, var, false, 0.1, 1e-5).sum()}, {x}, {}, true, true)[0];
+  CHECK(in_evaluation.requires_grad());
+  CHECK(autograd::grad({in_evaluation.sum()}, {weight})[0].defined());
 }
 
 TEST_CASE("the second derivative of elu is 0 at its kink, as in PyTorch", "[autograd]") {

@@ -176,3 +176,36 @@ TEST_CASE("norm refuses integers, and what has no elements where none has no nor
   }
   check_values(zeros({2, 0}).norm(3, {1}), kFloat32, {0, 0});
 }
+
+TEST_CASE("integers are multiplied by matrices, and wrap", "[numbers]") {
+  const Tensor a = tensor({1, 2, 3, 4, 5, 6}, kInt64).view({2, 3}),
+               b = tensor({7, 8, 9, 10, 11, 12}, kInt64).view({3, 2});
+  check_values(a.mm(b), kInt64, {58, 64, 139, 154});
+  check_values(a.matmul(tensor({1, 0, -1}, kInt64)), kInt64, {-2, -2});
+  check_values(a.unsqueeze(0).bmm(b.unsqueeze(0)), kInt64, {58, 64, 139, 154});
+  check_values(addmm(tensor({1, 2}, kInt64), a, b, 2, -1), kInt64, {-56, -60, -137, -150});
+  check_values(linear(a, b.t(), tensor({1, 2}, kInt64)), kInt64, {59, 66, 140, 156});
+  check_values(tensor({100, 100}, kInt8).dot(tensor({1, 1}, kInt8)), kInt8, {-56});
+  check_values(zeros({2, 0}, kInt32).mm(zeros({0, 1}, kInt32)), kInt32, {0, 0});
+  CHECK_THROWS_WITH(ones({1, 1}, kBool).mm(ones({1, 1}, kBool)), Contains("accepted: one dtype of numbers for both"));
+}
+
+TEST_CASE("spreads and norms of half types do not overflow on the way", "[numbers]") {
+  const Tensor x = tensor({1000.0, 1.0}, kFloat16);
+  check_values(x.std(), kFloat16, {706.5});
+  check_values(x.std(0), kFloat16, {706.5});
+  check_values(x.norm(), kFloat16, {1000});
+  check_values(x.norm(3.0), kFloat16, {1000});
+  check_values((x * 0.25).var(), kFloat16, {31184});
+}
+
+TEST_CASE("quotients that are rounded have no slope, though they are divided by 0", "[numbers]") {
+  for (const bool floors : {false, true}) {
+    const Tensor a = tensor({3.0, 3.0}).requires_grad_(), b = tensor({2.0, 0.0}).requires_grad_();
+    const Tensor y = floors ? a.remainder(b) : a.fmod(b);
+    const Tensor db = autograd::grad({y.sum()}, {b}, {}, true, true)[0];
+    CHECK(db[0].item<double>() == -1);
+    const auto second = autograd::grad({db[0]}, {a, b}, {}, true);
+    for (const Tensor& zero : second) CHECK(zero.equal(zeros({2})));
+  }
+}

@@ -186,3 +186,9 @@ TEST_CASE("dropout gives x itself where there is nothing to drop, whatever its d
     CHECK(tandem::dropout2d(x, 1, true).equal(zeros_like(x)));
   }
 }
+
+TEST_CASE("a NaN in the input of a batch norm in evaluation stays out of the input's gradient", "[nn][layers]") {
+  const Tensor x = tensor({1.0, NAN, 2.0, 3.0}).view({2, 2}).requires_grad_(), weight = tensor({2.0, 4.0});
+  batch_norm(x, weight, {}, zeros({2}), ones({2}), false, 0.1, 0).sum().backward();
+  CHECK(x.grad().equal(tensor({2.0, 4.0, 2.0, 4.0}).view({2, 2})));
+}

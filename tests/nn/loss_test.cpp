@@ -64,7 +64,8 @@ TEST_CASE("cross-entropy in one step is nll of log-softmax, gradients and half t
     CAPTURE(reduction, weighted, dtype, sizes);
     Shape places = sizes;
     places.erase(sizes.size() > 1 ? 1 : 0);
-    const Tensor target = randint(7, places), weight = weighted ? rand({7}) + 0.5 : Tensor();
+    const Tensor target = randint(7, places),
+                 weight = weighted ? rand({7}, dtype == kFloat64 ? kFloat64 : kFloat32) + 0.5 : Tensor();
     const Tensor x = (randn(sizes) * 3).to(dtype).requires_grad_(), y = x.detach().clone().requires_grad_();
     const Tensor loss = cross_entropy(x, target, weight, reduction, 2);
     const Tensor composed = nll_loss(log_softmax(y, sizes.size() > 1 ? 1 : 0), target, weight, reduction, 2);
@@ -199,10 +200,12 @@ TEST_CASE("with logits the gradient is sigmoid minus target, at zero and far fro
   CHECK(autograd::gradgradcheck(loss, {near, soft.clone().requires_grad_(), w}));
 }
 
-TEST_CASE("losses of differences take bools as targets", "[loss]") {
+TEST_CASE("losses of differences take bools as targets, but where PyTorch does not", "[loss]") {
   const Tensor x = tensor({0.25, 1.0}), target = tensor({true, false});
   CHECK(mse_loss(x, target).item<double>() == Approx((0.5625 + 1) / 2));
-  CHECK(l1_loss(x, target).item<double>() == Approx(0.875));
+  CHECK(smooth_l1_loss(x, target).item<double>() == Approx((0.28125 + 0.5) / 2));
+  CHECK_THROWS_WITH(l1_loss(x, target),
+                    Catch::StartsWith("l1_loss: x is float32 and target is bool; accepted: numbers"));
 }
 
 TEST_CASE("the weight of a binary cross-entropy leaves the losses their dtype", "[loss]") {

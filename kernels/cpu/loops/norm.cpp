@@ -93,10 +93,15 @@ template <class T> void backward_body(const Loop& loop, int64_t begin, int64_t e
     data<T>(loop, 1)[c] = T(sum_xhat);
     const double count = double(images * length);
     const T scale = rstd * (weight ? weight[c] : T(1));
-    const T from_mean = training ? T(sum_dy / count) : T(0), from_var = training ? T(sum_xhat / count) * rstd : T(0);
+    const T from_mean = T(sum_dy / count), from_var = T(sum_xhat / count) * rstd;
     for (int64_t n = 0; n < images; ++n) {
       const int64_t at = (n * channels + c) * length;
       T* const dx = data<T>(loop, 2) + at;
+      if (!training) {  // x has no part in it, nor has a NaN in x
+        TANDEM_IVDEP
+        for (int64_t i = 0; i < length; ++i) dx[i] = scale * dy[at + i];
+        continue;
+      }
       TANDEM_IVDEP
       for (int64_t i = 0; i < length; ++i) dx[i] = scale * (dy[at + i] - from_mean - (x[at + i] - mean) * from_var);
     }

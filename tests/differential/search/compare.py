@@ -31,7 +31,7 @@ def bounds(dtype, values):
     """How far each value may be off."""
     tolerance = TOLERANCE.get(dtype, 0)
     scale = max(finite(values), default=0) if tolerance else 0
-    scale = max(scale, 1e-3)  # what is left of inputs near one where they cancel
+    scale = max(scale, 1e-2)  # what is left of inputs near one where they cancel
     return [tolerance * scale] * len(values)
 
 

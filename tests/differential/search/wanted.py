@@ -6,7 +6,7 @@ import re
 
 import torch
 
-from compare import differences, random_names
+from compare import differences, random_names, values_differ
 from machine import NO_GRAD, Machine
 from op import OPS, RANDOM
 
@@ -141,18 +141,23 @@ def _(difference, steps, ours, theirs):
 @wanted("gradients of hooked tensors", "Where grad() is asked for the gradients of a tensor with a hook and of what that was made of, "
         "PyTorch gives the first as it was before the hook, and Tandem as after it, as both do where only the first is asked for")
 def _(difference, steps, ours, theirs):
-    step = steps[difference.step]
-    if not step or step[0] != "grad" or difference.kind not in ("values", "finite", "same", "storage"):
+    if difference.kind not in ("values", "finite", "same", "storage", "grad values"):
         return False
-    hooked = {name for s in steps[:difference.step] if s and s[0] == "hook" for name in names_in(s[1])}
-    _, _, number = difference.detail[1:].split(":")[0].partition(".")
-    return step[2][int(number or 0)][1:] in hooked
+    def tensor(name):  # an in-place step gives its operand another name
+        value = theirs["values"].get(name)
+        return value[5] if isinstance(value, list) else name
+
+    hooked = {tensor(name) for s in steps[:difference.step] if s and s[0] == "hook" for name in names_in(s[1])}
+    made = sources(difference.step, steps) if difference.kind != "grad values" else range(len(steps))
+    return any(tensor(name[1:]) in hooked for at in made if steps[at] and steps[at][0] == "grad" for name in steps[at][2])
 
 
-@wanted("gradients of means", "The gradient of a mean is one number for all elements, expanded, as that of a sum is in both")
+@wanted("strides of gradients", "A gradient lies as the kernel left it: that of a mean is one number, expanded, as that of a sum is in "
+        "both; those of matrix products and of the losses of positions are turned")
 def _(difference, steps, ours, theirs):
-    averaged = any(s and s[0].removeprefix(NO_GRAD).split("/")[0] in ("mean", "var", "std") for s in steps)
-    return averaged and difference.kind == "strides" and op_of(difference, steps) == "grad"
+    made = {s[0].removeprefix(NO_GRAD).split("/")[0] for s in steps if s}
+    left = made & {"mean", "var", "std", "adaptive_avg_pool2d", "matmul", "mm", "bmm", "nll_loss", "cross_entropy"}
+    return bool(left) and difference.kind == "strides" and op_of(difference, steps) == "grad"
 
 
 @wanted("results keep no strides", "Results are contiguous, where PyTorch keeps the strides of what they were made from, which their "
@@ -162,7 +167,8 @@ def _(difference, steps, ours, theirs):
         a, b = ours["values"].get(name), theirs["values"][name]
         return isinstance(a, list) and isinstance(b, list) and a[2] is None and b[2] != contiguous_strides(b[1])
 
-    return difference.kind in ("strides", "storage", "same", "flags") and any(
+    seen = ("strides", "storage", "same", "flags") + ("values", "finite") * (op_of(difference, steps) == "as_strided")
+    return difference.kind in seen and any(
         loses_strides(name) for at in sources(difference.step, steps) - {difference.step} if steps[at][0] != "make"
         for name in results_of(at, theirs))
 
@@ -213,17 +219,49 @@ def _(difference, steps, ours, theirs):
             and "some elements of the input tensor and the written-to tensor refer" in theirs["errors"][difference.step])
 
 
-@wanted("targets beyond 0 and 1", "The formula of the binary cross-entropy holds for any target, so that no pass is spent on a check")
+@wanted("batch norms of strided parameters", "PyTorch reads a strided weight or bias as if its elements lay side by side")
 def _(difference, steps, ours, theirs):
-    return difference.kind == "does not throw" and "all elements of target should be between" in theirs["errors"][difference.step]
+    def strided(name):
+        value = theirs["values"].get(name)
+        return isinstance(value, list) and len(value[1]) == 1 and value[2][0] > 1
+
+    return difference.kind.endswith("values") and any(
+        s and s[0].removeprefix(NO_GRAD) == "batch_norm" and any(strided(name) for name in names_in(s[1:])) for s in steps)
 
 
-@wanted("what is left by what throws", "PyTorch writes elements before it meets an index out of range; Tandem checks first")
+@wanted("NaNs in convolutions", "A NaN in the weight reaches the pixels it is multiplied with; in PyTorch, by its algorithm, others too")
 def _(difference, steps, ours, theirs):
-    name = difference.detail[1:].split(":")[0]
-    return difference.kind == "values" and any(
-        error and steps[at][0].removeprefix(NO_GRAD).endswith("_") and steps[at][1] == "$" + name
-        for at, error in enumerate(ours["errors"]))
+    drawn = any(s and s[0].removeprefix(NO_GRAD) == "conv2d" for s in steps)
+    return drawn and difference.kind.endswith("finite") and "nan" in difference.detail.partition(", PyTorch")[2]
+
+
+@wanted("losses of nothing", "A row of no classes, or whose target is ignored, has no loss and no gradient; PyTorch multiplies or divides by 0")
+def _(difference, steps, ours, theirs):
+    drawn = any(s and s[0].removeprefix(NO_GRAD) in ("cross_entropy", "nll_loss") for s in steps)
+    return drawn and difference.kind.endswith("finite") and "nan" in difference.detail.partition(", PyTorch")[2]
+
+
+@wanted("variances over no dimensions", "An empty list of dimensions stands for all of them; PyTorch's gradient then divides by another "
+        "number of elements than its value")
+def _(difference, steps, ours, theirs):
+    drawn = any(s and s[0].removeprefix(NO_GRAD).split("/")[0] in ("std", "var") and [] in s[2:] for s in steps)
+    return drawn and difference.kind in ("values", "finite", "grad values", "grad finite", "hook values", "flags", "grad flags")
+
+
+@wanted("windows of padding alone", "A window that holds padding alone has no largest element, and its index is -1; PyTorch's is one that "
+        "may lie outside")
+def _(difference, steps, ours, theirs):
+    made = str(difference.step) + ".1"
+    return (op_of(difference, steps).startswith("max_pool2d") and difference.detail.startswith("t" + made)
+            and -1 in ours["values"][made][6])
+
+
+@wanted("what is left by what throws", "PyTorch writes elements before it meets an index out of range, and running statistics before it meets a "
+        "parameter of another dtype; Tandem checks first")
+def _(difference, steps, ours, theirs):
+    written = {at: {int(name.split(".")[0]) for name in names_in(steps[at][1:])} for at, error in enumerate(ours["errors"])
+               if error and (steps[at][0].endswith("_") or steps[at][0].endswith("batch_norm"))}
+    return difference.kind in ("values", "finite") and any(sources(difference.step, steps) & some for some in written.values())
 
 
 @wanted("parameters of another dtype", "Tandem converts a layer's parameters, and the second operand of a loss or a comparison, to the "
@@ -241,8 +279,10 @@ def _(difference, steps, ours, theirs):
 @wanted("ties of topk", "Which of several equal elements topk takes is not said; Tandem takes the first")
 def _(difference, steps, ours, theirs):
     def takes_others(at):
-        same = [ours["values"][name][6] == theirs["values"][name][6] for name in (str(at), f"{at}.1") if name in theirs["values"]]
-        return same == [True, False]
+        made = [(ours["values"].get(name), theirs["values"].get(name)) for name in (str(at), f"{at}.1")]
+        if not all(isinstance(t, list) for two in made for t in two):
+            return False
+        return [values_differ(b[0], a[6], b[6]) is None for a, b in made] == [True, False]
 
     drawn = [at for at, step in enumerate(steps) if step and step[0].removeprefix(NO_GRAD) == "topk" and takes_others(at)]
     return difference.kind in ("values", "grad values") and bool(drawn)
@@ -294,14 +334,14 @@ WANTED.append(("rounding that is amplified", "PyTorch's own result differs as mu
 
 
 def nearer(difference, steps, ours, theirs):
-    """Whether Tandem's values are at least as near as PyTorch's to those that PyTorch gives where float32 is float64."""
+    """Whether Tandem's values are at least as near as PyTorch's to those that PyTorch gives where all is float64."""
     if difference.kind not in ("values", "grad values") or random_names(steps):
         return False
-    wide = [["make", "float64", *s[2:]] if s and s[:2] == ["make", "float32"] else s for s in steps]
+    wide = [["make", "float64", *s[2:]] if s and s[0] == "make" and "float" in s[1] else s for s in steps]
     exact, name = Machine(OPS).run(wide), difference.detail[1:].split(":")[0]
     table = "grads" if difference.kind.startswith("grad") else "values"
     a, b, e = (side[table].get(name) for side in (ours, theirs, exact))
-    if not all(isinstance(t, list) for t in (a, b, e)) or len(e[6]) != len(b[6]) or b[0] != "float32":
+    if not all(isinstance(t, list) for t in (a, b, e)) or len(e[6]) != len(b[6]) or "float" not in b[0]:
         return False
     finite = [three for three in zip(a[6], b[6], e[6]) if all(not isinstance(v, str) and math.isfinite(v) for v in three)]
     return bool(finite) and max(abs(x - z) for x, _, z in finite) <= max(abs(y - z) for _, y, z in finite)
