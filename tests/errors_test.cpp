@@ -416,17 +416,18 @@ TEST_CASE("of nothing nothing is out of range but an index", "[errors]") {
          ones({0, 2}).index_add(0, tensor({0}), ones({1, 2}));
        },
        {"index 0 is 0"}},
-      {"rows of no channels",
+      {"one row of no channels",
        [] {
-         batch_norm(ones({2, 0}), {}, {}, {}, {}, true);
+         batch_norm(ones({1, 0}), {}, {}, {}, {}, true);
        },
-       {"batch_norm: x is (2, 0)"}},
+       {"batch_norm: x is (1, 0)"}},
       {"pools of no channels",
        [] {
          avg_pool2d(ones({0, 2, 2}), 2);
        },
        {"avg_pool2d: x is (0, 2, 2)"}},
   });
+  CHECK(batch_norm(ones({2, 0}), {}, {}, {}, {}, true).numel() == 0);
   CHECK(linspace(2.5, -3, 0, kUInt8).numel() == 0);
   CHECK(rand({0}, kInt64).dtype() == kInt64);
   CHECK(ones({1}).expand({0}).clamp_(0.0).numel() == 0);

@@ -67,7 +67,7 @@ def expected(steps, result):
 
 
 def main():
-    binary, count, seed = sys.argv[1], int((sys.argv + [2000])[2]), (sys.argv + [0, 2])[3]
+    binary, count, seed = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 2000, sys.argv[3] if len(sys.argv) > 3 else "0"
     corpus, left_out = FOLDER / "corpus.jsonl", FOLDER / "left_out.txt"
     tandem = Tandem(binary)
     with corpus.open("w") as out:
