@@ -9,11 +9,14 @@
 
 namespace tandem::test {
 
-TemporaryFolder::TemporaryFolder() {
+TemporaryFolder::TemporaryFolder() : TemporaryFolder(std::filesystem::temp_directory_path().string()) {}
+TemporaryFolder TemporaryFolder::in_memory() {
+  const char* const memory = "/dev/shm";
+  return TemporaryFolder(::access(memory, W_OK) == 0 ? memory : std::filesystem::temp_directory_path().string());
+}
+TemporaryFolder::TemporaryFolder(const std::string& within) {
   static std::atomic<int> count{0};
-  path_ = (std::filesystem::temp_directory_path() /
-           ("tandem_test_" + std::to_string(::getpid()) + "_" + std::to_string(count++)))
-              .string();
+  path_ = within + "/tandem_test_" + std::to_string(::getpid()) + "_" + std::to_string(count++);
   std::filesystem::create_directories(path_);
 }
 TemporaryFolder::~TemporaryFolder() {

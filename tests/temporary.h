@@ -9,6 +9,9 @@ namespace tandem::test {
 class TemporaryFolder {
  public:
   TemporaryFolder();
+  /// In memory where the system has that (/dev/shm): for small files that are written over thousands of times, which
+  /// some file systems take to the disk each time.
+  static TemporaryFolder in_memory();
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   const std::string& path() const { return path_; }
@@ -17,6 +20,7 @@ class TemporaryFolder {
   size_t count() const;
 
  private:
+  explicit TemporaryFolder(const std::string& within);
   std::string path_;
 };
 

@@ -27,7 +27,7 @@ void write_set(const TemporaryFolder& folder, const std::string& prefix, uint32_
 
 /// Mutated files either read as what they say or are an error; nothing else may happen.
 void fuzz(size_t rounds) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder = TemporaryFolder::in_memory();
   const std::string path = folder / "mutated";
   const std::string plain = idx_bytes({3, 4, 5}, some_bytes(60));
   std::mt19937_64 random(1);

@@ -37,7 +37,7 @@ template <class T> Tensor of(IntArrayRef sizes, T (*value)(int64_t)) {
 
 /// Mutated files either read or are an error that names the file; nothing else may happen.
 void fuzz(size_t rounds) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder = TemporaryFolder::in_memory();
   const std::string path = folder / "mutated";
   const std::string good = read_file(kPythons);
   const size_t header = 8 + good.find("     ", 8);
