@@ -5,10 +5,9 @@
 #include <queue>
 #include <thread>
 
-#include "tandem/autograd/factory.h"
 #include "tandem/autograd/graph_task.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/core/thread_pool.h"
 
 namespace tandem::autograd {
@@ -165,7 +164,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
     if (!seed.defined()) {
       TANDEM_CHECK(t.numel() == 1, "backward: the tensor is ", t.sizes(),
                    "; without a gradient argument it must have one element");
-      seed = ones(t.sizes(), t.options());
+      seed = core::empty(t.sizes(), t.dtype(), t.device()).fill_(1);
     }
     TANDEM_CHECK(seed.sizes() == t.sizes(), "backward: the gradient is ", seed.sizes(), " for a tensor of ", t.sizes());
     roots.push_back(gradient_edge(t));

@@ -4,9 +4,8 @@
 #include <tuple>
 #include <typeinfo>
 
-#include "tandem/autograd/elementwise.h"
-#include "tandem/autograd/reduce.h"
-#include "tandem/core/cuda.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/core/cuda/cuda.h"
 
 namespace tandem::autograd {
 namespace {
@@ -25,7 +24,7 @@ Tensor sum_in_order(std::vector<Arrival>& arrivals) {
     return a.sequence != b.sequence ? a.sequence > b.sequence : std::tie(a.visit, a.edge) < std::tie(b.visit, b.edge);
   });
   Tensor total = std::move(arrivals[0].grad);
-  for (size_t i = 1; i < arrivals.size(); ++i) total = total + arrivals[i].grad;
+  for (size_t i = 1; i < arrivals.size(); ++i) total = total.add(arrivals[i].grad);
   return total;
 }
 
@@ -128,7 +127,7 @@ void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit,
   if (!task.several_devices && arrivals.size() == 1) {
     // One thread meets them in the right order, so they need not be kept apart.
     const cuda::StreamGuard guard(streams);
-    arrivals[0].grad = arrivals[0].grad + grad;
+    arrivals[0].grad = arrivals[0].grad.add(grad);
     return;
   }
   arrivals.push_back({sequence, visit, edge_number, std::move(grad)});

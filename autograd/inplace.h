@@ -33,8 +33,3 @@ Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct,
 }
 
 }  // namespace tandem::autograd
-
-namespace tandem {
-/// x.copy_(source) for the op that the user called.
-Tensor& write_over(const char* op, Tensor& x, const Tensor& source, bool non_blocking = false);
-}  // namespace tandem

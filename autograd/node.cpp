@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/elementwise.h"
-#include "tandem/autograd/factory.h"
 #include "tandem/autograd/meta.h"
 #include "tandem/autograd/record.h"
 
@@ -16,7 +14,7 @@ struct Remains {
   std::vector<SavedTensor> saved;
 };
 static thread_local std::vector<Remains>* collecting = nullptr;
-static void bury(Remains remains) {
+static void release_iteratively(Remains remains) {
   if (collecting) return collecting->push_back(std::move(remains));
   std::vector<Remains> queue;
   queue.push_back(std::move(remains));
@@ -66,7 +64,7 @@ template <class Others> static Tensor lead_to(std::vector<Edge> to, const Tensor
 }
 Tensor Context::flat_in(size_t i, const Tensor& dx) const {
   if (!is_grad_enabled() || !needs_grad(i)) return dx;
-  return lead_to({node_.edges()[i]}, dx, [](const Tensor& ddx) { return zeros_like(ddx); });
+  return lead_to({node_.edges()[i]}, dx, [](const Tensor& ddx) { return zeros_as(ddx); });
 }
 Tensor Context::flat_in(std::initializer_list<size_t> inputs, const Tensor& dx) const {
   std::vector<Edge> to;
@@ -80,10 +78,10 @@ Node::Node(std::string name)
     : sequence_(RankContext::current().next_sequence++),
       streams_(RankContext::current().streams),
       name_(std::move(name)) {}
-Node::~Node() { bury({std::move(edges_), std::move(saved_)}); }
+Node::~Node() { release_iteratively({std::move(edges_), std::move(saved_)}); }
 
 void Node::release() {
-  bury({{}, std::move(saved_)});
+  release_iteratively({{}, std::move(saved_)});
   saved_.clear();
   released_ = true;
 }
@@ -128,11 +126,11 @@ Tensor Node::run_hooks(uint32_t slot, Tensor grad) const {
       return i >= hooks_.size() ? nullptr : hooks_[i].first == slot ? &hooks_[i].second : &none;
     });
   for (const auto& [at, cell] : retained_)
-    if (at == slot) *cell = cell->defined() ? *cell + grad : grad.clone();
+    if (at == slot) *cell = cell->defined() ? cell->add(grad) : grad.clone();
   return grad;
 }
 Tensor Node::zeros_for(size_t i) const {
-  return zeros(slots_[i].sizes, TensorOptions(slots_[i].dtype).device(slots_[i].device));
+  return core::empty(slots_[i].sizes, slots_[i].dtype, slots_[i].device).zero_();
 }
 
 void link(const NodePtr& node, std::initializer_list<Tensor*> outputs, TensorRefs inputs, TensorRefs saved) {

@@ -18,6 +18,9 @@ inline bool any_wants_grad(TensorRefs tensors) {
   return false;
 }
 
+/// Zeros of x's sizes, dtype and device.
+inline Tensor zeros_as(const Tensor& x) { return core::empty(x.sizes(), x.dtype(), x.device()).zero_(); }
+
 /// A node whose backward is a lambda: (const Context&, const Tensor&) -> Grads for one output,
 /// (const Context&, const Grads&) -> Grads for several. It captures numbers and shapes; tensors go through `saved`.
 template <class Backward> class LambdaNode final : public Node {

@@ -1,12 +1,9 @@
 // The autograd side of a tensor: leaves, histories, views and their bases, gradients, hooks.
 #include <algorithm>
 
-#include "tandem/autograd/copy.h"
-#include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/factory.h"
 #include "tandem/autograd/inplace.h"
-#include "tandem/autograd/view.h"
+#include "tandem/autograd/ops.h"
 
 namespace tandem {
 namespace autograd {
@@ -109,7 +106,7 @@ void AccumulateGrad::accumulate(Tensor arrived) {
     else
       grad = ours && !is_grad_enabled() ? std::move(arrived) : arrived.clone();
   } else if (is_grad_enabled()) {
-    grad = grad + arrived;  // under create_graph what was added up keeps its history
+    grad = grad.add(arrived);  // under create_graph what was added up keeps its history
   } else {
     grad.add_(arrived);
   }
@@ -152,7 +149,7 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
   }
   if (!is_view) {
     auto backward = [before](const Context& ctx, const Tensor& dy) -> Grads {
-      return {before == Old::replaced && ctx.needs_grad(0) ? zeros_like(dy) : Tensor(), dy};
+      return {before == Old::replaced && ctx.needs_grad(0) ? zeros_as(dy) : Tensor(), dy};
     };
     auto node = std::make_shared<LambdaNode<decltype(backward)>>(op, backward);
     node->add_input({});

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/factory.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::benchmarks {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/core/generator.h"
 
 namespace tandem::benchmarks {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tandem/core/cpu_info.h"
-#include "tandem/core/gpu_runtime.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/thread_pool.h"
 #if TANDEM_HAS_OPENBLAS
 #include <cblas.h>

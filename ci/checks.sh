@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 failed=0
 
 # A folder includes only itself and folders above it; kernels use core alone.
-order=(core kernels autograd nn optim data serialize parallel models benchmarks examples tools)
+order=(core emulation kernels autograd ops nn optim data serialize parallel models benchmarks examples tools)
 declare -A rank
 for i in "${!order[@]}"; do rank[${order[$i]}]=$i; done
 while IFS=: read -r file _ line; do
@@ -22,19 +22,24 @@ while IFS= read -r hit; do
   echo "a loop includes more than functors and loop.h: $hit"
   failed=1
 done < <(git grep -nE '#include' -- 'kernels/cpu/loops/*' 'kernels/functors.h' 'kernels/functors/*' 'kernels/philox.h' |
-  grep -vE 'tandem/(core/(loop|half)|kernels/(functors|philox|functors/[a-z_0-9]+)|kernels/cpu/loops/[a-z_0-9]+)\.h|<(math|stdint)\.h>' || true)
+  grep -vE 'tandem/(core/(loop|half)|kernels/(functors|philox|types|functors/[a-z_0-9]+)|kernels/cpu/loops/[a-z_0-9]+)\.h|<(math|stdint)\.h>' || true)
 
-# The runtime's calls lie behind core/gpu_runtime.h, where they are checked. (cudaError..., cudaStream_t are no calls.)
+# The runtime's calls lie behind core/cuda/gpu_runtime.h, where they are checked. (cudaError..., cudaStream_t are no calls.)
 while IFS= read -r hit; do
-  echo "a call of the CUDA runtime outside of core/gpu_runtime_cuda.cpp: $hit"
+  echo "a call of the CUDA runtime outside of core/cuda/gpu_runtime_cuda.cpp: $hit"
   failed=1
-done < <(git grep -nE '\bcuda[A-Z][A-Za-z0-9_]*\(|<<<' -- '*.h' '*.cpp' '*.cu' '*.cuh' ':!core/gpu_runtime_cuda.cpp' \
+done < <(git grep -nE '\bcuda[A-Z][A-Za-z0-9_]*\(|<<<' -- '*.h' '*.cpp' '*.cu' '*.cuh' ':!core/cuda/gpu_runtime_cuda.cpp' \
   ':!kernels/cuda/launch.h' || true)
 
 if ! diff <(awk '/^```cpp/ && !seen++ { on = 1; next } /^```/ { on = 0 } on' README.md) examples/simple_model.cpp; then
   echo "the first program in README.md is not examples/simple_model.cpp"
   failed=1
 fi
+
+# docs/architecture.md leads through the sources by their names.
+while IFS= read -r name; do
+  [ -e "$name" ] || { echo "docs/architecture.md names $name, which does not exist"; failed=1; }
+done < <(grep -oE '`[a-z_]+/[A-Za-z0-9_/.]*`' docs/architecture.md | tr -d '`' | sort -u)
 
 if command -v clang-format >/dev/null; then
   git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format --dry-run -Werror || failed=1

@@ -1,6 +1,6 @@
 # Install: headers under include/tandem, the library, and a package for find_package(Tandem).
 include(CMakePackageConfigHelpers)
-foreach(folder core kernels autograd nn optim data serialize parallel models)
+foreach(folder core kernels autograd ops nn optim data serialize parallel models)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tandem FILES_MATCHING PATTERN "*.h"
           PATTERN "cpu" EXCLUDE)
 endforeach()

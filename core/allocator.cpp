@@ -9,9 +9,9 @@
 #include <mutex>
 #include <vector>
 
-#include "tandem/core/cuda_allocator.h"
+#include "tandem/core/cuda/allocator.h"
+#include "tandem/core/cuda/page_locked.h"
 #include "tandem/core/error.h"
-#include "tandem/core/page_locked.h"
 #include "tandem/core/poison.h"
 
 namespace tandem {

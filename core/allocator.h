@@ -1,5 +1,5 @@
 // Host memory for the virtual CPU devices: cached by size class, counted per device. And what can be asked of the
-// memory of any device; that of GPUs comes from core/cuda_allocator.h.
+// memory of any device; that of GPUs comes from core/cuda/allocator.h.
 #pragma once
 #include <cstddef>
 #include <cstdint>

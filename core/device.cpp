@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "tandem/core/gpu_runtime.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 
 namespace tandem {
 namespace {

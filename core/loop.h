@@ -53,7 +53,7 @@ struct Loop {
 };
 
 /// One operation's bodies by dtype; null where it does not exist.
-struct LoopRow {
+struct LoopTable {
   LoopBody by_dtype[kDTypeCount];
 };
 

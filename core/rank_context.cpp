@@ -42,12 +42,9 @@ void set_default_dtype(DType dtype) {
   RankContext::current().default_dtype = dtype;
 }
 
-namespace {
-thread_local Generator* chosen_generator = nullptr;
-}
-
 Generator& default_generator(Device device) {
-  return chosen_generator ? *chosen_generator : default_generator(device, 0);
+  Generator* const chosen = RankContext::current().generator;
+  return chosen ? *chosen : default_generator(device, 0);
 }
 Generator& default_generator(Device device, uint64_t stream) {
   return RankContext::current().state().generator(device, stream);
@@ -60,8 +57,9 @@ void RankState::seed_all(uint64_t seed) {
   for (auto& [key, generator] : generators_->all) generator.set_current_seed(seed);
 }
 
-GeneratorGuard::GeneratorGuard(Generator& generator) : saved_(std::exchange(chosen_generator, &generator)) {}
-GeneratorGuard::~GeneratorGuard() { chosen_generator = saved_; }
+GeneratorGuard::GeneratorGuard(Generator& generator)
+    : saved_(std::exchange(RankContext::current().generator, &generator)) {}
+GeneratorGuard::~GeneratorGuard() { RankContext::current().generator = saved_; }
 
 PhiloxState Generator::reserve(uint64_t elements) {
   const std::lock_guard lock(mutex_);

@@ -41,9 +41,10 @@ struct RankContext {
   DType default_dtype = DType::float32;
   bool deterministic_algorithms = true;  // core/algorithms.h has these two
   Float32Precision float32_precision = Float32Precision::highest;
-  int thread_share = 0;           // of the pool's threads; 0: all
-  std::shared_ptr<void> streams;  // that cuda::StreamGuard made current; null: the devices' default streams
-  uint64_t next_sequence = 0;     // of autograd nodes: a node comes after every node that it consumes
+  int thread_share = 0;            // of the pool's threads; 0: all
+  Generator* generator = nullptr;  // that a GeneratorGuard named
+  std::shared_ptr<void> streams;   // that cuda::StreamGuard made current; null: the devices' default streams
+  uint64_t next_sequence = 0;      // of autograd nodes: a node comes after every node that it consumes
 
   static RankContext& current();
   RankState& state();

@@ -1,7 +1,7 @@
 #include "tandem/core/storage.h"
 
 #include "tandem/core/allocator.h"
-#include "tandem/core/cuda_allocator.h"
+#include "tandem/core/cuda/allocator.h"
 
 namespace tandem {
 

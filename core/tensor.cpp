@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "tandem/core/cuda_allocator.h"
-#include "tandem/core/page_locked.h"
+#include "tandem/core/cuda/allocator.h"
+#include "tandem/core/cuda/page_locked.h"
 
 namespace tandem {
 namespace {

@@ -147,7 +147,7 @@ class Tensor {
   const std::shared_ptr<autograd::Node>& grad_fn() const;
   std::string grad_fn_name() const;  // "" for a leaf
 
-  // ---- views: share storage, recorded (autograd/view.cpp)
+  // ---- views: share storage, recorded (ops/view.cpp)
   Tensor view(IntArrayRef sizes) const;
   Tensor view_as(const Tensor& other) const { return view(other.sizes()); }
   Tensor reshape(IntArrayRef sizes) const;
@@ -179,7 +179,7 @@ class Tensor {
   Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value);
 
-  // ---- copies and conversions (autograd/copy.cpp)
+  // ---- copies and conversions (ops/copy.cpp)
   Tensor contiguous() const;
   Tensor clone() const;
   Tensor to(DType dtype) const;
@@ -200,26 +200,18 @@ class Tensor {
   Tensor repeat(IntArrayRef repeats) const;
 
 // clang-format off
-#define TANDEM_UNARY_METHODS(X)                                                                                        \
-  X(abs)                                                                                                               \
-  X(neg)                                                                                                               \
-  X(exp)                                                                                                               \
-  X(expm1)                                                                                                             \
-  X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(tanh) X(sigmoid) X(erf) X(erfc)             \
-      X(reciprocal) X(square) X(sign) X(floor) X(ceil) X(round) X(trunc) X(frac) X(relu) X(isnan) X(isinf) X(isfinite) \
-          X(logical_not) X(bitwise_not)
+#define TANDEM_UNARY_METHODS(X)                                                                                \
+  X(abs) X(neg) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(tanh) \
+  X(sigmoid) X(erf) X(erfc) X(reciprocal) X(square) X(sign) X(floor) X(ceil) X(round) X(trunc) X(frac) X(relu) \
+  X(isnan) X(isinf) X(isfinite) X(logical_not) X(bitwise_not)
 // clang-format on
 #define X(name) Tensor name() const;
   TANDEM_UNARY_METHODS(X)
 #undef X
 // clang-format off
 #define TANDEM_BINARY_METHODS(X)                                                                               \
-  X(mul)                                                                                                       \
-  X(div)                                                                                                       \
-  X(pow)                                                                                                       \
-  X(fmod)                                                                                                      \
-  X(remainder) X(floor_divide) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) \
-      X(bitwise_and) X(bitwise_or) X(bitwise_xor)
+  X(mul) X(div) X(pow) X(fmod) X(remainder) X(floor_divide) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) \
+  X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor)
 // clang-format on
 #define X(name)                           \
   Tensor name(const Tensor& other) const; \
@@ -241,7 +233,7 @@ class Tensor {
   Tensor where(const Tensor& condition, const Tensor& other) const;
   Tensor operator-() const { return neg(); }
 
-  // ---- in place (autograd/inplace.cpp): they raise the version, and history is rebased
+  // ---- in place (ops/inplace.cpp): they raise the version, and history is rebased
   Tensor& add_(const Tensor& other, const Scalar& alpha = 1);
   Tensor& add_(const Scalar& other, const Scalar& alpha = 1);
   Tensor& sub_(const Tensor& other, const Scalar& alpha = 1);
@@ -275,7 +267,7 @@ class Tensor {
   Tensor& operator/=(const Tensor& other) { return div_(other); }
   Tensor& operator/=(const Scalar& other) { return div_(other); }
 
-  // ---- reductions (autograd/reduce.cpp)
+  // ---- reductions (ops/reduce.cpp)
   Tensor sum() const;
   Tensor sum(IntArrayRef dims, Flag keepdim = false) const;
   Tensor mean() const;
@@ -309,7 +301,7 @@ class Tensor {
   /// The k largest or smallest; they come sorted whether or not that is asked for.
   std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, Flag largest = true, Flag sorted = true) const;
 
-  // ---- products and indexing (autograd/matmul.cpp, autograd/index.cpp)
+  // ---- products and indexing (ops/matmul.cpp, ops/index.cpp)
   Tensor matmul(const Tensor& other) const;
   Tensor mm(const Tensor& other) const;
   Tensor bmm(const Tensor& other) const;

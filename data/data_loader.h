@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/option.h"
 #include "tandem/data/prefetcher.h"
 #include "tandem/data/samplers.h"
 #include "tandem/data/staging.h"
@@ -21,38 +22,23 @@ class DataLoaderOptions {
  public:
   DataLoaderOptions() = default;
   DataLoaderOptions(size_t batch_size) : batch_size_(batch_size) {}
-#define TANDEM_OPTION(type, name, value)                \
- public:                                                \
-  DataLoaderOptions& name(type name)& {                 \
-    name##_ = name;                                     \
-    return *this;                                       \
-  }                                                     \
-  DataLoaderOptions name(type name)&& {                 \
-    name##_ = name;                                     \
-    return *this;                                       \
-  }                                                     \
-  const type& name() const noexcept { return name##_; } \
-                                                        \
- private:                                               \
-  type name##_ = value
-  TANDEM_OPTION(size_t, batch_size, 1);
+  TANDEM_ARG(size_t, batch_size) = 1;
   /// Threads that make batches; 0: the caller does, when it asks for one.
-  TANDEM_OPTION(size_t, workers, 0);
+  TANDEM_ARG(size_t, workers) = 0;
   /// How many batches are asked for in advance; twice the workers unless given.
-  TANDEM_OPTION(std::optional<size_t>, max_jobs, {});
+  TANDEM_ARG(std::optional<size_t>, max_jobs) = {};
   /// How long to wait for a batch before it is an error; for ever unless given.
-  TANDEM_OPTION(std::optional<std::chrono::milliseconds>, timeout, {});
+  TANDEM_ARG(std::optional<std::chrono::milliseconds>, timeout) = {};
   /// Whether batches come in the sampler's order, or as soon as they are there.
-  TANDEM_OPTION(bool, enforce_ordering, true);
+  TANDEM_ARG(bool, enforce_ordering) = true;
   /// Whether a last batch smaller than batch_size is left out.
-  TANDEM_OPTION(bool, drop_last, false);
+  TANDEM_ARG(bool, drop_last) = false;
   /// Whether batches are put in page-locked memory, from which `to(device, /*non_blocking=*/true)` copies while the
   /// host goes on. Without a GPU it changes nothing, as in PyTorch.
-  TANDEM_OPTION(bool, pin_memory, false);
+  TANDEM_ARG(bool, pin_memory) = false;
   /// Where batches are put as soon as they are made. On a GPU by a stream of the loader's own, so that one is copied
   /// while another is computed; the consumer's current stream waits for it. All batches made in advance lie there.
-  TANDEM_OPTION(std::optional<Device>, device, {});
-#undef TANDEM_OPTION
+  TANDEM_ARG(std::optional<Device>, device) = {};
 };
 
 /// An exception in a worker, as the consumer sees it: what() names the batch, then what happened.

@@ -85,8 +85,9 @@ template <class Request, class Batch> class Prefetcher {
     Request request;
   };
 
-  void serve(const Work& work, const RankContext& context) {
-    const RankContextGuard guard(context);
+  void serve(const Work& work, RankContext context) {
+    context.generator = nullptr;  // a guard's, which may be gone before this thread is
+    const RankContextGuard guard(std::move(context));
     std::unique_lock lock(mutex_);
     while (true) {
       job_came_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });

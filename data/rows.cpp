@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "tandem/autograd/index.h"
+#include "tandem/ops/index.h"
 
 namespace tandem::data {
 namespace {

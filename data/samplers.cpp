@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tandem/autograd/factory.h"
 #include "tandem/core/generator.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::data::samplers {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/data/example.h"
 
 namespace tandem::data {

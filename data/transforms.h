@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/autograd/factory.h"
 #include "tandem/data/example.h"
 #include "tandem/data/rows.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::data::transforms {
 

@@ -2,20 +2,12 @@
 #pragma once
 #include <vector>
 
-#include "tandem/core/tensor.h"
+#include "tandem/kernels/declare.h"
 
 namespace tandem::kernels {
 enum class Combine { sum, max, min };
 }
 
-#define TANDEM_COMBINE_KERNELS                                                                                       \
-  /* y = parts[0] + parts[1] + ... (or max, min), rounded after each step, then times scale unless that is 1; all */ \
-  /* contiguous and of one size, dtype and device; y may be one of the parts */                                      \
-  void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y);
-
-namespace tandem::kernels::cpu {
-TANDEM_COMBINE_KERNELS
-}
-namespace tandem::kernels::cuda {
-TANDEM_COMBINE_KERNELS
-}
+/// y = parts[0] + parts[1] + ... (or max, min), rounded after each step, then times scale unless that is 1; all
+/// contiguous and of one size, dtype and device; y may be one of the parts
+TANDEM_KERNEL(void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y))

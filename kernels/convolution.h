@@ -1,6 +1,6 @@
-// Convolutions, float32 and float64. One signature list for both backends.
+// Convolutions, float32 and float64.
 #pragma once
-#include "tandem/core/tensor.h"
+#include "tandem/kernels/declare.h"
 
 namespace tandem::kernels {
 
@@ -12,15 +12,7 @@ struct ConvShape {
 
 }  // namespace tandem::kernels
 
-#define TANDEM_CONVOLUTION_KERNELS                                                                             \
-  /* x (N, C, H, W), w (O, C / groups, KH, KW), y (N, O, OH, OW), all contiguous; bias (O) may be undefined */ \
-  void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y);        \
-  void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx);           \
-  void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw);
-
-namespace tandem::kernels::cpu {
-TANDEM_CONVOLUTION_KERNELS
-}
-namespace tandem::kernels::cuda {
-TANDEM_CONVOLUTION_KERNELS
-}
+/// x (N, C, H, W), w (O, C / groups, KH, KW), y (N, O, OH, OW), all contiguous; bias (O) may be undefined
+TANDEM_KERNEL(void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y))
+TANDEM_KERNEL(void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx))
+TANDEM_KERNEL(void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw))

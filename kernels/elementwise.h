@@ -5,22 +5,14 @@
 
 // Lists that the planners, the public functions and the tests go through.
 // clang-format off
-#define TANDEM_PLAIN_UNARY_KERNELS(X)                                                                               \
-  X(neg)                                                                                                            \
-  X(abs)                                                                                                            \
-  X(sign)                                                                                                           \
-  X(square)                                                                                                         \
-  X(relu) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(tanh) X(sigmoid) \
-      X(erf) X(erfc) X(reciprocal) X(floor) X(ceil) X(trunc) X(round) X(frac) X(silu) X(gelu) X(isnan) X(isinf)     \
-          X(isfinite) X(logical_not) X(bitwise_not)
-#define TANDEM_PLAIN_BINARY_KERNELS(X)                                                                               \
-  X(mul)                                                                                                             \
-  X(div)                                                                                                             \
-  X(floor_divide)                                                                                                    \
-  X(remainder)                                                                                                       \
-  X(fmod) X(pow) X(maximum) X(minimum) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(squared_difference) X(eq) X(ne) \
-      X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(relu_backward) X(sigmoid_backward)       \
-          X(tanh_backward) X(gelu_backward) X(silu_backward)
+#define TANDEM_PLAIN_UNARY_KERNELS(X)                                                                       \
+  X(neg) X(abs) X(sign) X(square) X(relu) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) \
+  X(sin) X(cos) X(tan) X(tanh) X(sigmoid) X(erf) X(erfc) X(reciprocal) X(floor) X(ceil) X(trunc) X(round)   \
+  X(frac) X(silu) X(gelu) X(isnan) X(isinf) X(isfinite) X(logical_not) X(bitwise_not)
+#define TANDEM_PLAIN_BINARY_KERNELS(X)                                                                         \
+  X(mul) X(div) X(floor_divide) X(remainder) X(fmod) X(pow) X(maximum) X(minimum) X(bitwise_and) X(bitwise_or) \
+  X(bitwise_xor) X(squared_difference) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or)        \
+  X(logical_xor) X(relu_backward) X(sigmoid_backward) X(tanh_backward) X(gelu_backward) X(silu_backward)
 // clang-format on
 #define TANDEM_DECLARE_UNARY(op) void op(const Tensor& x, Tensor& y);
 #define TANDEM_DECLARE_BINARY(op) void op(const Tensor& a, const Tensor& b, Tensor& y);

@@ -1,16 +1,8 @@
-// Matrix products, float32 and float64. One signature list for both backends.
+// Matrix products, float32 and float64.
 #pragma once
-#include "tandem/core/tensor.h"
+#include "tandem/kernels/declare.h"
 
-#define TANDEM_MATMUL_KERNELS                                                                                \
-  /* c[i] = a[i] b[i], plus bias in each row where it is defined: a (batch, m, k), b (batch, k, n), bias (n) \
-     contiguous, c (batch, m, n) contiguous. The last two dimensions of a and b may be transposed; a batch   \
-     stride of 0 repeats a matrix */                                                                         \
-  void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c);
-
-namespace tandem::kernels::cpu {
-TANDEM_MATMUL_KERNELS
-}
-namespace tandem::kernels::cuda {
-TANDEM_MATMUL_KERNELS
-}
+/// c[i] = a[i] b[i], plus bias in each row where it is defined: a (batch, m, k), b (batch, k, n), bias (n) contiguous,
+/// c (batch, m, n) contiguous. The last two dimensions of a and b may be transposed; a batch stride of 0 repeats a
+/// matrix
+TANDEM_KERNEL(void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c))

@@ -1,9 +1,8 @@
 // torch::nn::functional: the operations of layers with option structs. Those without options are the functions of
 // namespace tandem.
 #pragma once
-#include "tandem/autograd/elementwise.h"
-#include "tandem/autograd/index.h"
 #include "tandem/nn/options.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem::nn::functional {
 
@@ -13,21 +12,21 @@ using tandem::sigmoid;
 using tandem::silu;
 using tandem::tanh;
 
-using MaxPool2dFuncOptions = PoolOptions;
-using AvgPool2dFuncOptions = PoolOptions;
+using MaxPool2dFuncOptions = MaxPool2dOptions;
+using AvgPool2dFuncOptions = AvgPool2dOptions;
 using AdaptiveAvgPool2dFuncOptions = AdaptiveAvgPool2dOptions;
 using ReLUFuncOptions = ReLUOptions;
 using LeakyReLUFuncOptions = LeakyReLUOptions;
 using ELUFuncOptions = ELUOptions;
 using SoftmaxFuncOptions = SoftmaxOptions;
 using LogSoftmaxFuncOptions = LogSoftmaxOptions;
-using CrossEntropyFuncOptions = LossOptions;
-using NLLLossFuncOptions = LossOptions;
-using MSELossFuncOptions = LossOptions;
-using L1LossFuncOptions = LossOptions;
-using SmoothL1LossFuncOptions = LossOptions;
-using BinaryCrossEntropyFuncOptions = LossOptions;
-using BinaryCrossEntropyWithLogitsFuncOptions = LossOptions;
+using CrossEntropyFuncOptions = CrossEntropyLossOptions;
+using NLLLossFuncOptions = NLLLossOptions;
+using MSELossFuncOptions = MSELossOptions;
+using L1LossFuncOptions = L1LossOptions;
+using SmoothL1LossFuncOptions = SmoothL1LossOptions;
+using BinaryCrossEntropyFuncOptions = BCELossOptions;
+using BinaryCrossEntropyWithLogitsFuncOptions = BCEWithLogitsLossOptions;
 struct DropoutFuncOptions {
   TANDEM_ARG(double, p) = 0.5;
   TANDEM_ARG(bool, training) = true;
@@ -47,10 +46,10 @@ struct Conv2dFuncOptions {
 inline Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dFuncOptions& o = {}) {
   return tandem::conv2d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
 }
-inline Tensor max_pool2d(const Tensor& x, const PoolOptions& o) {
+inline Tensor max_pool2d(const Tensor& x, const MaxPool2dOptions& o) {
   return tandem::max_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(), o.ceil_mode());
 }
-inline Tensor avg_pool2d(const Tensor& x, const PoolOptions& o) {
+inline Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& o) {
   return tandem::avg_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad());
 }
@@ -74,25 +73,26 @@ inline Tensor leaky_relu(const Tensor& x, const LeakyReLUOptions& o = {}) {
   return tandem::leaky_relu(x, o.negative_slope());
 }
 inline Tensor elu(const Tensor& x, const ELUOptions& o = {}) { return tandem::elu(x, o.alpha()); }
-inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyLossOptions& o = {}) {
   return tandem::cross_entropy(x, target, o.weight(), o.reduction(), o.ignore_index(), o.label_smoothing());
 }
-inline Tensor nll_loss(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+inline Tensor nll_loss(const Tensor& x, const Tensor& target, const NLLLossOptions& o = {}) {
   return tandem::nll_loss(x, target, o.weight(), o.reduction(), o.ignore_index());
 }
-inline Tensor mse_loss(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+inline Tensor mse_loss(const Tensor& x, const Tensor& target, const MSELossOptions& o = {}) {
   return tandem::mse_loss(x, target, o.reduction());
 }
-inline Tensor l1_loss(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+inline Tensor l1_loss(const Tensor& x, const Tensor& target, const L1LossOptions& o = {}) {
   return tandem::l1_loss(x, target, o.reduction());
 }
-inline Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+inline Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, const SmoothL1LossOptions& o = {}) {
   return tandem::smooth_l1_loss(x, target, o.reduction(), o.beta());
 }
-inline Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+inline Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const BCELossOptions& o = {}) {
   return tandem::binary_cross_entropy(x, target, o.weight(), o.reduction());
 }
-inline Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const LossOptions& o = {}) {
+inline Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
+                                               const BCEWithLogitsLossOptions& o = {}) {
   return tandem::binary_cross_entropy_with_logits(x, target, o.weight(), o.pos_weight(), o.reduction());
 }
 

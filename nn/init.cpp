@@ -4,9 +4,9 @@
 #include <cmath>
 #include <map>
 
-#include "tandem/autograd/factory.h"
 #include "tandem/core/dispatch.h"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/optim.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::nn {
 namespace init {

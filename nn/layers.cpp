@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "tandem/autograd/factory.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/print.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::nn {
 namespace {

@@ -6,9 +6,9 @@
 #include <set>
 #include <typeinfo>
 
-#include "tandem/autograd/copy.h"
-#include "tandem/autograd/factory.h"
 #include "tandem/core/generator.h"
+#include "tandem/ops/copy.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::nn {
 

@@ -2,20 +2,10 @@
 #pragma once
 #include <optional>
 
-#include "tandem/autograd/layers.h"
+#include "tandem/core/option.h"
 #include "tandem/core/tensor.h"
-
-#define TANDEM_ARG(T, name)                     \
- public:                                        \
-  auto name(const T& value)->decltype(*this)& { \
-    name##_ = value;                            \
-    return *this;                               \
-  }                                             \
-  const T& name() const { return name##_; }     \
-  T& name() { return name##_; }                 \
-                                                \
- private:                                       \
-  T name##_
+#include "tandem/ops/loss.h"
+#include "tandem/ops/pair.h"
 
 namespace tandem {
 /// LibTorch's way of naming a loss reduction.
@@ -64,18 +54,24 @@ struct DropoutOptions {
 };
 using Dropout2dOptions = DropoutOptions;
 /// stride: the kernel's size unless set.
-struct PoolOptions {
-  PoolOptions(Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
-  PoolOptions(int64_t kernel_size) : PoolOptions(Pair(kernel_size)) {}
+struct MaxPool2dOptions {
+  MaxPool2dOptions(Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  MaxPool2dOptions(int64_t kernel_size) : MaxPool2dOptions(Pair(kernel_size)) {}
   TANDEM_ARG(Pair, kernel_size);
   TANDEM_ARG(Pair, stride);
   TANDEM_ARG(Pair, padding) = 0;
-  TANDEM_ARG(Pair, dilation) = 1;  // of max pooling
+  TANDEM_ARG(Pair, dilation) = 1;
   TANDEM_ARG(bool, ceil_mode) = false;
-  TANDEM_ARG(bool, count_include_pad) = true;  // of average pooling
 };
-using MaxPool2dOptions = PoolOptions;
-using AvgPool2dOptions = PoolOptions;
+struct AvgPool2dOptions {
+  AvgPool2dOptions(Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  AvgPool2dOptions(int64_t kernel_size) : AvgPool2dOptions(Pair(kernel_size)) {}
+  TANDEM_ARG(Pair, kernel_size);
+  TANDEM_ARG(Pair, stride);
+  TANDEM_ARG(Pair, padding) = 0;
+  TANDEM_ARG(bool, ceil_mode) = false;
+  TANDEM_ARG(bool, count_include_pad) = true;
+};
 struct AdaptiveAvgPool2dOptions {
   AdaptiveAvgPool2dOptions(Pair output_size) : output_size_(output_size) {}
   AdaptiveAvgPool2dOptions(int64_t output_size) : output_size_(output_size) {}
@@ -109,22 +105,42 @@ struct SoftmaxOptions {
   TANDEM_ARG(int64_t, dim);
 };
 using LogSoftmaxOptions = SoftmaxOptions;
-/// Of every loss; weight is by class (nll, cross-entropy) or by element (bce).
-struct LossOptions {
-  LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);
-  TANDEM_ARG(Tensor, pos_weight);
+struct NLLLossOptions {
+  NLLLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Tensor, weight);  // of each class
+  TANDEM_ARG(int64_t, ignore_index) = -100;
+  TANDEM_ARG(Reduction, reduction);
+};
+struct CrossEntropyLossOptions {
+  CrossEntropyLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Tensor, weight);  // of each class
   TANDEM_ARG(int64_t, ignore_index) = -100;
   TANDEM_ARG(double, label_smoothing) = 0;
+  TANDEM_ARG(Reduction, reduction);
+};
+struct MSELossOptions {
+  MSELossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Reduction, reduction);
+};
+struct L1LossOptions {
+  L1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Reduction, reduction);
+};
+struct SmoothL1LossOptions {
+  SmoothL1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
   TANDEM_ARG(double, beta) = 1;
   TANDEM_ARG(Reduction, reduction);
 };
-using NLLLossOptions = LossOptions;
-using CrossEntropyLossOptions = LossOptions;
-using MSELossOptions = LossOptions;
-using L1LossOptions = LossOptions;
-using SmoothL1LossOptions = LossOptions;
-using BCELossOptions = LossOptions;
-using BCEWithLogitsLossOptions = LossOptions;
+struct BCELossOptions {
+  BCELossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Tensor, weight);  // of each element
+  TANDEM_ARG(Reduction, reduction);
+};
+struct BCEWithLogitsLossOptions {
+  BCEWithLogitsLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Tensor, weight);  // of each element
+  TANDEM_ARG(Tensor, pos_weight);
+  TANDEM_ARG(Reduction, reduction);
+};
 
 }  // namespace tandem::nn

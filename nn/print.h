@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "tandem/autograd/matmul.h"
+#include "tandem/ops/pair.h"
 
 namespace tandem::nn {
 

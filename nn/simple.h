@@ -60,11 +60,11 @@ TANDEM_LIBRARY_MODULE(Functional);
 #define TANDEM_LOSS_MODULE(Name, function)                                                                     \
   class Name##Impl : public Cloneable<Name##Impl> {                                                            \
    public:                                                                                                     \
-    explicit Name##Impl(const LossOptions& o = {}) : options(o) {}                                             \
+    explicit Name##Impl(const Name##Options& o = {}) : options(o) {}                                           \
     void reset() override;                                                                                     \
     void pretty_print(std::ostream& out) const override;                                                       \
     Tensor forward(const Tensor& x, const Tensor& target) { return functional::function(x, target, options); } \
-    LossOptions options;                                                                                       \
+    Name##Options options;                                                                                     \
   };                                                                                                           \
   TANDEM_LIBRARY_MODULE(Name)
 TANDEM_LOSS_MODULE(CrossEntropyLoss, cross_entropy);

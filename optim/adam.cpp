@@ -2,9 +2,9 @@
 
 #include <map>
 
-#include "tandem/autograd/factory.h"
 #include "tandem/core/dispatch.h"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/optim.h"
+#include "tandem/ops/factory.h"
 #include "tandem/optim/update.h"
 
 namespace tandem::optim {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise.h"
 #include "tandem/parallel/scatter_gather.h"
 #include "tandem/parallel/step_node.h"
 

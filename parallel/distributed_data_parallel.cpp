@@ -3,9 +3,9 @@
 #include <cstring>
 #include <map>
 
-#include "tandem/autograd/copy.h"
-#include "tandem/autograd/factory.h"
-#include "tandem/autograd/index.h"
+#include "tandem/ops/copy.h"
+#include "tandem/ops/factory.h"
+#include "tandem/ops/index.h"
 
 namespace tandem::nn::parallel {
 namespace {

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "tandem/core/generator.h"
+#include "tandem/core/option.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/reducer.h"
 #include "tandem/parallel/tensor_parts.h"
@@ -12,28 +13,17 @@ namespace tandem::nn::parallel {
 
 /// As the arguments of PyTorch's torch.nn.parallel.DistributedDataParallel.
 struct DistributedDataParallelOptions {
-#define TANDEM_OPTION(type, name, value)                \
- public:                                                \
-  DistributedDataParallelOptions& name(type name) {     \
-    name##_ = name;                                     \
-    return *this;                                       \
-  }                                                     \
-  const type& name() const noexcept { return name##_; } \
-                                                        \
- private:                                               \
-  type name##_ = value
   /// The default group unless given.
-  TANDEM_OPTION(distributed::ProcessGroupPtr, process_group, nullptr);
+  TANDEM_ARG(distributed::ProcessGroupPtr, process_group) = nullptr;
   /// Whether the buffers of rank 0 replace the others' before each forward that follows one that synchronizes, the
   /// first in evaluation among them; so all ranks must evaluate, or one alone the module itself. As in PyTorch.
-  TANDEM_OPTION(bool, broadcast_buffers, true);
-  TANDEM_OPTION(double, bucket_cap_mb, 25);
+  TANDEM_ARG(bool, broadcast_buffers) = true;
+  TANDEM_ARG(double, bucket_cap_mb) = 25;
   /// Whether a parameter may go without a gradient (see ReducerOptions).
-  TANDEM_OPTION(bool, find_unused_parameters, false);
+  TANDEM_ARG(bool, find_unused_parameters) = false;
   /// Whether grad() lies in the buckets (see ReducerOptions). Unlike PyTorch's, the default is true: it saves the
   /// memory and the copies of a second set of gradients. Say false if you keep a p.grad() over the next backward.
-  TANDEM_OPTION(bool, gradient_as_bucket_view, true);
-#undef TANDEM_OPTION
+  TANDEM_ARG(bool, gradient_as_bucket_view) = true;
 };
 
 /// What does not depend on the module's class.

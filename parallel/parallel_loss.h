@@ -1,10 +1,11 @@
 // Losses that are computed inside the replicas, as a sum and a weight, so that the total is the batch's true mean.
 #pragma once
+#include <concepts>
 #include <utility>
 
-#include "tandem/autograd/argument.h"
-#include "tandem/autograd/factory.h"
 #include "tandem/nn/simple.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::nn::parallel {
 
@@ -17,22 +18,40 @@ namespace detail {
 Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& weight, int64_t ignore_index);
 /// A loss module's options for one shard: the sum, with class weights on the shard's device.
 /// @throws Error for Reduction::none, and for weights that are not those of classes
-LossOptions shard_options(const LossOptions& options, Device device, bool class_weights);
+template <class Options> Options shard_options(Options options, Device device) {
+  TANDEM_CHECK(options.reduction() != Reduction::none,
+               "DataParallel::loss: the loss has Reduction::none; accepted: mean or sum");
+  bool of_elements = false;
+  if constexpr (requires { options.pos_weight(); }) of_elements = options.pos_weight().defined();
+  if constexpr (requires { options.weight(); }) {
+    if constexpr (requires { options.ignore_index(); }) {
+      if (options.weight().defined()) options.weight(options.weight().to(device));
+    } else {
+      of_elements |= options.weight().defined();
+    }
+  }
+  TANDEM_CHECK(!of_elements,
+               "DataParallel::loss: the loss weighs single elements; accepted: weights of classes, or a function that "
+               "returns sum and weight");
+  return options.reduction(Reduction::sum);
+}
 }  // namespace detail
 
 template <class Impl>
-concept LossModule = std::is_same_v<decltype(Impl::options), LossOptions>;
+concept LossModule = requires(Impl& loss, const Tensor& x) {
+  { loss.options.reduction() } -> std::convertible_to<Reduction>;
+  { loss.forward(x, x) } -> std::same_as<Tensor>;
+};
 template <class Loss, class Output, class Target>
 concept LossFunction = std::is_invocable_r_v<LossPart, const Loss&, const Output&, const Target&>;
 
 /// The part of one shard by a loss module such as nn::CrossEntropyLoss: its Reduction::mean is over the whole batch.
 template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, const Tensor& y, const Tensor& target) {
-  const Tensor output = tandem::detail::widened(y);  // sums of half types would soon be too large for them
-  constexpr bool kByClass = std::is_same_v<Impl, CrossEntropyLossImpl> || std::is_same_v<Impl, NLLLossImpl>;
-  const LossOptions options = detail::shard_options(loss->options, output.device(), kByClass);
+  const Tensor output = tandem::detail::upcast(y);  // sums of half types would soon be too large for them
+  const auto options = detail::shard_options(loss->options, output.device());
   Tensor sum = Impl(options).forward(output, target), weight;
   if (loss->options.reduction() == Reduction::mean) {
-    if constexpr (kByClass)
+    if constexpr (requires { options.ignore_index(); })
       weight = detail::counted_weight(output, target, options.weight(), options.ignore_index());
     else
       weight = full({}, static_cast<double>(output.numel()), output.options());

@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "tandem/autograd/copy.h"
-#include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/factory.h"
+#include "tandem/ops/copy.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::nn::parallel {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "tandem/autograd/node.h"
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/nn/module.h"
 #include "tandem/parallel/collectives/process_group.h"
 

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <numeric>
 
-#include "tandem/autograd/copy.h"
 #include "tandem/autograd/record.h"
+#include "tandem/ops/copy.h"
 #include "tandem/parallel/broadcast.h"
 #include "tandem/parallel/step_node.h"
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tandem/core/cuda.h"
-#include "tandem/core/gpu_runtime.h"
+#include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 
 namespace tandem::test {
 

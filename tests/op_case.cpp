@@ -4,9 +4,9 @@
 #include <cstring>
 #include <map>
 
-#include "tandem/autograd/copy.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/factory.h"
+#include "tandem/ops/copy.h"
+#include "tandem/ops/factory.h"
 #include "tandem/tests/json.h"
 
 namespace tandem::test {

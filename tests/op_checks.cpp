@@ -2,11 +2,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "tandem/autograd/elementwise.h"
-#include "tandem/autograd/gradcheck.h"
 #include "tandem/autograd/meta.h"
-#include "tandem/autograd/reduce.h"
 #include "tandem/core/thread_pool.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/gradcheck.h"
+#include "tandem/ops/reduce.h"
 #include "tandem/tests/op_case.h"
 
 namespace tandem::test {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <set>
 
-#include "tandem/core/gpu_runtime.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/op_cases/families.h"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "tandem/core/cpu_info.h"
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/parallel/collectives/nccl_api.h"
 #include "tandem/tools/commands.h"

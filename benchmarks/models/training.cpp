@@ -1,9 +1,9 @@
 // Training steps of whole models: zero_grad, forward, loss, backward, the optimizer's step, and the loss read as a
 // number.
-#include "tandem/autograd/factory.h"
-#include "tandem/autograd/layers.h"
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/models/models.h"
+#include "tandem/ops/factory.h"
+#include "tandem/ops/loss.h"
 #include "tandem/optim/adam.h"
 #include "tandem/optim/sgd.h"
 

@@ -1,11 +1,11 @@
 // Elementwise operations, broadcasting, and their gradients.
-#include "tandem/autograd/elementwise.h"
+#include "tandem/ops/elementwise.h"
 
 #include <set>
 
-#include "tandem/autograd/factory.h"
-#include "tandem/autograd/layers.h"
 #include "tandem/benchmarks/benchmark.h"
+#include "tandem/ops/dropout.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::benchmarks {
 namespace {

@@ -1,6 +1,6 @@
 // Tensors made from nothing: constants, sequences and random numbers.
-#include "tandem/autograd/factory.h"
 #include "tandem/benchmarks/benchmark.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::benchmarks {
 

@@ -1,8 +1,11 @@
 // Convolution, pooling and normalisation, of the sizes that FashionCNN and LeNet have.
-#include "tandem/autograd/layers.h"
+#include "tandem/ops/convolution.h"
+#include "tandem/ops/dropout.h"
+#include "tandem/ops/norm.h"
+#include "tandem/ops/pool.h"
 
-#include "tandem/autograd/factory.h"
 #include "tandem/benchmarks/benchmark.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::benchmarks {
 namespace {

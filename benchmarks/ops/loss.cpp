@@ -1,7 +1,7 @@
 // Softmax and the losses.
-#include "tandem/autograd/factory.h"
-#include "tandem/autograd/layers.h"
+#include "tandem/ops/loss.h"
 #include "tandem/benchmarks/benchmark.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::benchmarks {
 namespace {

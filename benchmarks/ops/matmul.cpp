@@ -1,9 +1,8 @@
 // Matrix products, of the sizes that networks have: squares, FashionCNN's and the mlp's layers, a transformer's.
-#include "tandem/autograd/matmul.h"
 
-#include "tandem/autograd/factory.h"
-#include "tandem/autograd/layers.h"
+#include "tandem/ops/matmul.h"
 #include "tandem/benchmarks/benchmark.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::benchmarks {
 namespace {

@@ -1,7 +1,7 @@
 // What a call costs apart from its work: a few elements, with and without a graph.
-#include "tandem/autograd/elementwise.h"
-#include "tandem/autograd/factory.h"
 #include "tandem/benchmarks/benchmark.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::benchmarks {
 

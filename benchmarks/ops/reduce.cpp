@@ -1,9 +1,9 @@
 // Reductions, scans and sorting.
-#include "tandem/autograd/reduce.h"
+#include "tandem/ops/reduce.h"
 
-#include "tandem/autograd/elementwise.h"
-#include "tandem/autograd/factory.h"
 #include "tandem/benchmarks/benchmark.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/factory.h"
 
 namespace tandem::benchmarks {
 

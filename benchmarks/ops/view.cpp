@@ -1,9 +1,9 @@
 // Views, whose cost is that of the call, and copies.
-#include "tandem/autograd/view.h"
+#include "tandem/ops/view.h"
 
-#include "tandem/autograd/copy.h"
-#include "tandem/autograd/elementwise.h"
 #include "tandem/benchmarks/benchmark.h"
+#include "tandem/ops/copy.h"
+#include "tandem/ops/elementwise.h"
 
 namespace tandem::benchmarks {
 

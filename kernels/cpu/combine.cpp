@@ -29,9 +29,9 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
     std::memcpy(y.raw_data(), beside.raw_data(), static_cast<size_t>(y.nbytes()));
     return;
   }
-  const LoopRows& rows = how == Combine::sum   ? loops::combine_sum
-                         : how == Combine::max ? loops::combine_max
-                                               : loops::combine_min;
+  const LoopTables& rows = how == Combine::sum   ? loops::combine_sum
+                           : how == Combine::max ? loops::combine_max
+                                                 : loops::combine_min;
   for (size_t next = 0; next < parts.size();) {
     Loop loop{};
     loop.name = "combine";

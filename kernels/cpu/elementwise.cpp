@@ -68,7 +68,7 @@ void where(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& y)
 TANDEM_CASTS(TANDEM_CAST_ROW)
 void copy(const Tensor& x, Tensor& y) {
 #define TANDEM_CAST_ENTRY(type) &loops::cast_to_##type,
-  static constexpr const LoopRows* rows[kDTypeCount] = {TANDEM_CASTS(TANDEM_CAST_ENTRY)};
+  static constexpr const LoopTables* rows[kDTypeCount] = {TANDEM_CASTS(TANDEM_CAST_ENTRY)};
   run(plan_elementwise("copy", *rows[static_cast<int>(y.dtype())], {y}, {x}));
 }
 

@@ -10,7 +10,7 @@ namespace {
 LoopScalar bits(uint64_t value) { return integer(static_cast<int64_t>(value)); }
 
 /// Fills y, through a contiguous stand-in where y has gaps: numbers follow the logical order.
-void random_fill(const char* name, const LoopRows& rows, LoopScalar a, LoopScalar b, PhiloxState random, Tensor& y) {
+void random_fill(const char* name, const LoopTables& rows, LoopScalar a, LoopScalar b, PhiloxState random, Tensor& y) {
   Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());
   run(plan_raw(name, pick(rows, y.dtype(), name), y.dtype(), {target}, {},
                {a, b, bits(random.seed), bits(random.stream), bits(random.offset)}, y.numel(), 8192));

@@ -13,7 +13,7 @@ namespace tandem::kernels::cpu {
 
 TANDEM_DECLARE_LOOP(gemm_rows)
 
-template <class T> void own_gemm(const Gemm& g, const T* a, const T* b, T* c) {
+template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c) {
   // One block of a and one of b, as the loop cuts them, for as long as the thread lives.
   constexpr size_t kRoom = (128 + 480) * 192 * sizeof(double) + 64;
   thread_local const std::unique_ptr<char[]> room(new char[kRoom]);
@@ -33,8 +33,8 @@ template <class T> void own_gemm(const Gemm& g, const T* a, const T* b, T* c) {
   for (int i = 0; i < 8; ++i) loop.scalars[i].integer = numbers[i];
   pick(loops::gemm_rows, dtype_of<T>(), "gemm")(loop, 0, g.m);
 }
-template void own_gemm(const Gemm& g, const float* a, const float* b, float* c);
-template void own_gemm(const Gemm& g, const double* a, const double* b, double* c);
+template void native_gemm(const Gemm& g, const float* a, const float* b, float* c);
+template void native_gemm(const Gemm& g, const double* a, const double* b, double* c);
 
 #if TANDEM_HAS_OPENBLAS
 
@@ -44,7 +44,7 @@ const bool single_threaded = (openblas_set_num_threads(1), true);
 
 /// Where our own was measured to be the faster: with AVX-512, float32, above the sizes that OpenBLAS has small kernels
 /// for (100 cubed), and below those where a block of a is packed again too often.
-bool own_wins(const Gemm& g) {
+bool native_is_faster(const Gemm& g) {
   static const bool avx512 = cpu_isa() == CpuIsa::v4;
   const int64_t work = g.m * g.n * g.k;
   return avx512 && std::min(g.m, g.n) >= 16 && work > 1'000'000 && work <= 32'000'000;
@@ -52,7 +52,7 @@ bool own_wins(const Gemm& g) {
 
 template <class T, class Call> void through_blas(const Gemm& g, const T* a, const T* b, T* c, Call call) {
   if (g.m == 0 || g.n == 0) return;
-  if (std::is_same_v<T, float> && own_wins(g)) return own_gemm(g, a, b, c);
+  if (std::is_same_v<T, float> && native_is_faster(g)) return native_gemm(g, a, b, c);
   const auto order = [](bool transposed) { return transposed ? CblasTrans : CblasNoTrans; };
   const auto i = [](int64_t v) { return static_cast<blasint>(v); };
   const auto lead = [](int64_t v) { return static_cast<blasint>(std::max<int64_t>(v, 1)); };
@@ -66,8 +66,8 @@ void gemm(const Gemm& g, const double* a, const double* b, double* c) { through_
 
 #else
 
-void gemm(const Gemm& g, const float* a, const float* b, float* c) { own_gemm(g, a, b, c); }
-void gemm(const Gemm& g, const double* a, const double* b, double* c) { own_gemm(g, a, b, c); }
+void gemm(const Gemm& g, const float* a, const float* b, float* c) { native_gemm(g, a, b, c); }
+void gemm(const Gemm& g, const double* a, const double* b, double* c) { native_gemm(g, a, b, c); }
 
 #endif
 

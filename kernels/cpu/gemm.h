@@ -13,6 +13,6 @@ struct Gemm {
 void gemm(const Gemm& g, const float* a, const float* b, float* c);
 void gemm(const Gemm& g, const double* a, const double* b, double* c);
 /// Our own, whatever is built in: an element of c does not depend on how a larger product is cut into rows and columns.
-template <class T> void own_gemm(const Gemm& g, const T* a, const T* b, T* c);
+template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c);
 
 }  // namespace tandem::kernels::cpu

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "tandem/core/thread_pool.h"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/index.h"
 
 namespace tandem::kernels::cpu {
 namespace {

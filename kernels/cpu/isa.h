@@ -29,12 +29,12 @@
 namespace tandem::kernels::cpu {
 
 constexpr int kIsaCount = 0 TANDEM_V2(+1) TANDEM_V3(+1) TANDEM_V4(+1) TANDEM_BASE(+1);
-struct LoopRows {
-  const LoopRow* by_isa[kIsaCount];
+struct LoopTables {
+  const LoopTable* by_isa[kIsaCount];
 };
 
 /// The body for this processor and dtype. @throws NotImplementedError naming op and dtype when there is none
-inline LoopBody pick(const LoopRows& rows, DType dtype, const char* op) {
+inline LoopBody pick(const LoopTables& rows, DType dtype, const char* op) {
   static const int level = cpu_isa_level();
   const LoopBody body = rows.by_isa[level]->by_dtype[static_cast<int>(dtype)];
   TANDEM_CHECK_AS(NotImplementedError, body, op, ": does not exist for ", dtype);
@@ -45,11 +45,11 @@ inline LoopBody pick(const LoopRows& rows, DType dtype, const char* op) {
 
 // In namespace tandem::kernels::cpu: declares a row of every instruction set by name, as loops::op; a missing one is a
 // link error.
-#define TANDEM_DECLARE_LOOP(op)                                                                                   \
-  TANDEM_V2(namespace v2 { extern const LoopRow op; })                                                            \
-  TANDEM_V3(namespace v3 { extern const LoopRow op; })                                                            \
-  TANDEM_V4(namespace v4 { extern const LoopRow op; })                                                            \
-  TANDEM_BASE(namespace base { extern const LoopRow op; })                                                        \
-  namespace loops {                                                                                               \
-  constexpr LoopRows op{{TANDEM_V2(&v2::op, ) TANDEM_V3(&v3::op, ) TANDEM_V4(&v4::op, ) TANDEM_BASE(&base::op)}}; \
+#define TANDEM_DECLARE_LOOP(op)                                                                                     \
+  TANDEM_V2(namespace v2 { extern const LoopTable op; })                                                            \
+  TANDEM_V3(namespace v3 { extern const LoopTable op; })                                                            \
+  TANDEM_V4(namespace v4 { extern const LoopTable op; })                                                            \
+  TANDEM_BASE(namespace base { extern const LoopTable op; })                                                        \
+  namespace loops {                                                                                                 \
+  constexpr LoopTables op{{TANDEM_V2(&v2::op, ) TANDEM_V3(&v3::op, ) TANDEM_V4(&v4::op, ) TANDEM_BASE(&base::op)}}; \
   }

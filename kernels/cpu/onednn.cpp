@@ -54,11 +54,11 @@ memory::format_tag layout_of(const ConvProblem& p) {
 }
 
 /// A tensor as it lies in ours and as the primitive wants it, and the way from one to the other where they differ.
-struct Port {
+struct Reorder {
   memory::desc plain, wanted;
   std::optional<dnnl::reorder> in, out;
 
-  Port(memory::desc ours, memory::desc theirs, const dnnl::primitive_attr& attr)
+  Reorder(memory::desc ours, memory::desc theirs, const dnnl::primitive_attr& attr)
       : plain(std::move(ours)), wanted(std::move(theirs)) {
     if (plain == wanted) return;
     in.emplace(dnnl::reorder::primitive_desc(engine(), plain, engine(), wanted, attr));
@@ -199,7 +199,7 @@ class OnednnBlock final : public ConvBlock<float> {
     dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive.get(), stream.get(), count, list),
                             "oneDNN could not run a primitive");
   }
-  static void move(const Port& port, const std::optional<dnnl::reorder>& way, const float* from,
+  static void move(const Reorder& port, const std::optional<dnnl::reorder>& way, const float* from,
                    const memory::desc& from_desc, float* to, const memory::desc& to_desc) {
     if (!port.differs()) {
       std::copy(from, from + port.plain.get_size() / sizeof(float), to);
@@ -216,7 +216,7 @@ class OnednnBlock final : public ConvBlock<float> {
   ConvProblem p_;
   dnnl::primitive_attr attr_;
   dnnl::primitive convolution_;
-  std::optional<Port> x_, w_, y_;
+  std::optional<Reorder> x_, w_, y_;
   memory::desc scratchpad_;
   int64_t library_bytes_ = 0;
 };

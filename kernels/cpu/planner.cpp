@@ -1,5 +1,7 @@
 #include "tandem/kernels/cpu/planner.h"
 
+#include "tandem/kernels/collapse.h"
+
 namespace tandem::kernels::cpu {
 namespace {
 
@@ -10,7 +12,7 @@ void set_operand(Operand& to, const Tensor& t) {
 
 }  // namespace
 
-Loop plan_elementwise(const char* name, const LoopRows& rows, TensorRefs writes, TensorRefs reads,
+Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs writes, TensorRefs reads,
                       std::initializer_list<LoopScalar> scalars, int cost, const DType* dtype) {
   const Tensor& y = *writes.begin();
   const DType type = dtype ? *dtype : (reads.size() ? reads.begin()->get() : y).dtype();
@@ -32,33 +34,11 @@ Loop plan_elementwise(const char* name, const LoopRows& rows, TensorRefs writes,
     for (const Tensor& t : *list) {
       all[i] = &t;
       set_operand(loop.operands[i], t);
-      const int missing = rank - static_cast<int>(t.dim());
-      for (int d = 0; d < rank; ++d) {
-        const int64_t size = d < missing ? 1 : t.sizes()[static_cast<size_t>(d - missing)];
-        strides[i][d] = size == 1 ? 0 : t.strides()[static_cast<size_t>(d - missing)] * t.itemsize();
-      }
+      broadcast_strides(t, rank, strides[i]);
       ++i;
     }
-  // Order dimensions by y's stride, so that a permuted tensor is walked as it lies in memory.
-  int order[kMaxDims];
-  for (int d = 0; d < rank; ++d) order[d] = d;
-  for (int d = 1; d < rank; ++d)
-    for (int k = d;
-         k > 0 && strides[0][order[k - 1]] < strides[0][order[k]] && y.sizes()[static_cast<size_t>(order[k])] > 1; --k)
-      std::swap(order[k - 1], order[k]);
-
-  loop.extents.rank = 0;
-  for (int o = 0; o < rank; ++o) {
-    const int d = order[o];
-    const int64_t size = y.sizes()[static_cast<size_t>(d)];
-    if (size == 1) continue;
-    const int last = loop.extents.rank - 1;
-    bool joins = last >= 0;
-    for (int k = 0; k < count && joins; ++k) joins = loop.operands[k].strides[last] == strides[k][d] * size;
-    const int at = joins ? last : loop.extents.rank++;
-    loop.extents.size[at] = joins ? loop.extents.size[at] * size : size;
-    for (int k = 0; k < count; ++k) loop.operands[k].strides[at] = strides[k][d];
-  }
+  loop.extents.rank = collapse(y.sizes(), count, strides, loop.extents.size,
+                               [&](int k, int d) -> int64_t& { return loop.operands[k].strides[d]; });
   if (loop.extents.rank == 0) {  // a single element
     loop.extents = {1, {1}};
     for (int k = 0; k < count; ++k) loop.operands[k].strides[0] = all[k]->itemsize();
@@ -92,6 +72,32 @@ Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, T
   loop.context = nullptr;
   loop.range = range;
   loop.grain = std::max<int64_t>(grain, 1);
+  return loop;
+}
+
+Loop plan_rows(const char* name, const LoopTables& rows, DType dtype, TensorRefs writes, TensorRefs reads,
+               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit) {
+  Loop loop;
+  loop.body = pick(rows, dtype, name);
+  loop.name = name;
+  loop.dtype = dtype;
+  loop.write_count = static_cast<int>(writes.size());
+  loop.operand_count = static_cast<int>(writes.size() + reads.size());
+  TANDEM_CHECK(loop.operand_count <= kMaxOperands && scalars.size() <= kMaxScalars, name, ": too many operands");
+  int i = 0;
+  for (const TensorRefs* list : {&writes, &reads})
+    for (const Tensor& t : *list) {
+      Operand& o = loop.operands[i++];
+      if (t.defined())
+        set_operand(o, t);
+      else
+        o.buffer = nullptr, o.offset = 0;
+    }
+  loop.extents = {1, {range}};
+  loop.context = nullptr;
+  std::copy(scalars.begin(), scalars.end(), loop.scalars);
+  loop.range = range;
+  loop.grain = std::max<int64_t>(kElementwiseGrain / 2 / std::max<int64_t>(work_per_unit, 1), 1);
   return loop;
 }
 

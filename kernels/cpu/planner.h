@@ -19,13 +19,18 @@ constexpr int64_t kElementwiseGrain = 32768;
 
 /// A loop over all elements. All tensors broadcast to the shape of the first write; the row is picked by `dtype` (of
 /// the first read, or of the write when nothing is read, unless given). `cost` is per element, in additions.
-Loop plan_elementwise(const char* name, const LoopRows& rows, TensorRefs writes, TensorRefs reads,
+Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs writes, TensorRefs reads,
                       std::initializer_list<LoopScalar> scalars = {}, int cost = 1, const DType* dtype = nullptr);
 
 /// A loop over `range` whose operands are whole tensors: buffer, offset and byte strides of each as they are, in the
 /// order writes, reads; extents are the sizes of the first operand (a body may interpret strides and scalars freely).
 Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t grain);
+
+/// A loop over whole rows, planes or channels: `range` of them, each worth `work_per_unit` additions. The operands are
+/// contiguous, in the order writes, reads; one that is undefined keeps its place, with a null buffer.
+Loop plan_rows(const char* name, const LoopTables& rows, DType dtype, TensorRefs writes, TensorRefs reads,
+               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit);
 
 inline LoopScalar real(double value) {
   LoopScalar s;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kBlock = 32768;  // elements of one partial result
 
-Loop plan_reduce(const char* name, const LoopRows& rows, const Tensor& x, Tensor& y, int64_t blocks, int64_t length) {
+Loop plan_reduce(const char* name, const LoopTables& rows, const Tensor& x, Tensor& y, int64_t blocks, int64_t length) {
   const int64_t outer = x.size(0), n = x.size(1), inner = x.size(2);
   return plan_raw(name, pick(rows, x.dtype(), name), x.dtype(), {y}, {x},
                   {integer(n), integer(inner), integer(blocks), integer(length)}, outer * blocks,
@@ -20,7 +20,7 @@ Loop plan_reduce(const char* name, const LoopRows& rows, const Tensor& x, Tensor
 }
 
 /// One pass, or two when there are few results and many elements.
-void reduce(const char* name, const LoopRows& rows, const LoopRows& partial_rows, const LoopRows& finish_rows,
+void reduce(const char* name, const LoopTables& rows, const LoopTables& partial_rows, const LoopTables& finish_rows,
             DType partial_type, const Tensor& x, Tensor& y) {
   const int64_t outer = x.size(0), n = x.size(1), inner = x.size(2);
   if (y.numel() == 0) return;

@@ -7,6 +7,7 @@
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors/base.h"
+#include "tandem/kernels/types.h"
 
 namespace tandem::kernels::cuda {
 namespace {
@@ -18,17 +19,10 @@ struct Parts {
   bool aligned;  // with y
 };
 
-/// What elements are combined in.
-template <class T> struct WideOf { using type = int64_t; };
-template <> struct WideOf<float> { using type = float; };
-template <> struct WideOf<double> { using type = double; };
-template <> struct WideOf<Half> { using type = float; };
-template <> struct WideOf<BFloat16> { using type = float; };
-
 /// After each step the value has the tensors' type, as if the parts had been added one after the other in memory. A
 /// thread reads its elements of all parts before it writes them, so y may be one of the parts.
 template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, Combine how, bool scaled, double scale) {
-  using C = typename WideOf<T>::type;
+  using C = Accumulate<T>;
   constexpr int kPacket = 16 / sizeof(T);
   const int64_t step = int64_t(gridDim.x) * blockDim.x * kPacket;
   for (int64_t i = (blockIdx.x * int64_t(blockDim.x) + threadIdx.x) * kPacket; i < n; i += step) {

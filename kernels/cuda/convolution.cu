@@ -4,7 +4,7 @@
 // channels and O filters each, each group is a product of its own:
 //   forward          y (O, images * pixels of y)    = w (O, taps) patches of x (taps, images * pixels of y)
 //   backward_input   dx (C, images * pixels of x)   = w (C, filters and kernel places) dy where a place meets the pixel
-//   backward_weight  dw (O, taps)                   = dy (O, images * pixels of y) patches of x, turned
+//   backward_weight  dw (O, taps)                   = dy (O, images * pixels of y) patches of x, transposed
 // where a tap is a channel and a place in the kernel. With a stride, most elements of backward_input's second matrix
 // are zeros. backward_weight's k is long and its tiles are few: it is cut into parts (tiles.cuh), added in a fixed
 // order.
@@ -15,7 +15,7 @@
 
 #include "tandem/kernels/cuda/cudnn.h"
 #include "tandem/kernels/cuda/divider.cuh"
-#include "tandem/kernels/cuda/own.h"
+#include "tandem/kernels/cuda/native.h"
 #include "tandem/kernels/cuda/tiles.cuh"
 #include "tandem/kernels/visit_real.h"
 
@@ -102,7 +102,7 @@ template <class T, class I, bool kBack> struct Patches {
   }
 };
 
-/// A matrix of patches, its columns pixels; or turned, its columns taps.
+/// A matrix of patches, its columns pixels; or transposed, its columns taps.
 template <class T, class I, class Source> struct PixelColumns {
   Source source;
   using Line = Pixel<T, I>;
@@ -187,16 +187,16 @@ void make_images(const char* name, const RowReader<T>& a, const B& b, const Imag
 }  // namespace
 
 void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
-  if (!cudnn_conv2d(x, w, bias, shape, y)) own_conv2d(x, w, bias, shape, y);
+  if (!cudnn_conv2d(x, w, bias, shape, y)) native_conv2d(x, w, bias, shape, y);
 }
 void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
-  if (!cudnn_conv2d_backward_input(dy, w, shape, dx)) own_conv2d_backward_input(dy, w, shape, dx);
+  if (!cudnn_conv2d_backward_input(dy, w, shape, dx)) native_conv2d_backward_input(dy, w, shape, dx);
 }
 void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
-  if (!cudnn_conv2d_backward_weight(dy, x, shape, dw)) own_conv2d_backward_weight(dy, x, shape, dw);
+  if (!cudnn_conv2d_backward_weight(dy, x, shape, dw)) native_conv2d_backward_weight(dy, x, shape, dw);
 }
 
-void own_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
+void native_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
   if (y.numel() == 0) return;
   visit("conv2d", x, w, y, shape, [&]<class T, class I>() {
     const Sizes<I> s(x, w, y, shape);
@@ -210,7 +210,7 @@ void own_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const Conv
   });
 }
 
-void own_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
+void native_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
   if (dx.numel() == 0) return;
   visit("conv2d_backward_input", dx, w, dy, shape, [&]<class T, class I>() {
     const Sizes<I> s(dx, w, dy, shape);
@@ -224,7 +224,7 @@ void own_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShap
   });
 }
 
-void own_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
+void native_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
   if (dw.numel() == 0) return;
   visit("conv2d_backward_weight", x, dw, dy, shape, [&]<class T, class I>() {
     const Sizes<I> s(x, dw, dy, shape);

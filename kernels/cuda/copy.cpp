@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/kernels/cuda/planner.h"
 #include "tandem/kernels/elementwise.h"
 

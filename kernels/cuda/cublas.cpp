@@ -11,7 +11,7 @@
 #include <map>
 #include <optional>
 
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/kernels/cuda/handle_pool.h"
 
 namespace tandem::kernels::cuda {

@@ -51,9 +51,9 @@ template <class A> __device__ A team_sum_below(A value, A& total) {
 /// A unit is one piece of a row. Gives the sum of each piece to `totals`; or, without them, the running sums to y, from
 /// carries[unit - 1] on.
 template <class T>
-__global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Acc<T>* totals, const Acc<T>* carries,
-                            int64_t units, Scan scan, bool aligned) {
-  using A = Acc<T>;
+__global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumulate<T>* totals,
+                            const Accumulate<T>* carries, int64_t units, Scan scan, bool aligned) {
+  using A = Accumulate<T>;
   constexpr int kWidth = kRun<T>;
   const int64_t unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (unit >= units) return;  // a warp as a whole: rows share a block only where a warp has one
@@ -92,9 +92,9 @@ __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Acc<T>* 
 
 /// The same where inner > 1: a thread takes one column of one piece.
 template <class T>
-__global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Acc<T>* totals, const Acc<T>* carries,
-                               int64_t threads, Scan scan) {
-  using A = Acc<T>;
+__global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Accumulate<T>* totals,
+                               const Accumulate<T>* carries, int64_t threads, Scan scan) {
+  using A = Accumulate<T>;
   constexpr int kLoads = 4;
   const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= threads) return;
@@ -118,7 +118,7 @@ __global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Acc<T
 
 template <class T>
 void scan_rows(const T* x, T* y, int64_t outer, int64_t n, int64_t inner, bool reverse, Device device) {
-  using A = Acc<T>;
+  using A = Accumulate<T>;
   constexpr int64_t kPieceThreads = 131072, kTile = 256 * kRun<T>;
   Scan scan{n, inner, 1, n, reverse};
   if (inner == 1 && n > 4 * kTile && outer < 512)

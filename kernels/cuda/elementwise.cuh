@@ -14,7 +14,7 @@
 #include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors.h"
 #if !defined(__CUDACC__)
-#include "tandem/kernels/emulation/simt.h"
+#include "tandem/emulation/simt.h"
 #endif
 
 namespace tandem::kernels::cuda {

@@ -1,7 +1,7 @@
 // How kernels report an index out of range. A kernel takes a Reporter and passes over the element:
 //   if (outside(index, limit)) return report(place, index, limit);
 #pragma once
-#include "tandem/core/cuda_fault.h"
+#include "tandem/core/cuda/fault.h"
 #include "tandem/core/half.h"
 #include "tandem/kernels/cuda/launch.h"
 

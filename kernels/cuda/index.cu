@@ -7,7 +7,7 @@
 #include "tandem/kernels/cuda/fault.h"
 #include "tandem/kernels/cuda/reduce.cuh"
 #include "tandem/kernels/functors/base.h"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/index.h"
 #include "tandem/kernels/reduce.h"
 
 namespace tandem::kernels::cuda {

@@ -1,4 +1,4 @@
-// What kernels are written with, and how they are started. Under nvcc this is CUDA; elsewhere kernels/emulation/simt.h
+// What kernels are written with, and how they are started. Under nvcc this is CUDA; elsewhere emulation/simt.h
 // supplies the same words, and every CUDA thread is a fiber on the CPU. Shared memory is declared through macros:
 //   TANDEM_SHARED(float, tile, [32][33]);   float tile[32][33] of the block, uninitialised
 //   TANDEM_DYNAMIC_SHARED(float, row);      float* row: the launch's shared_bytes
@@ -6,8 +6,8 @@
 #include <tuple>
 #include <type_traits>
 
-#include "tandem/core/cuda.h"
-#include "tandem/core/gpu_runtime.h"
+#include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@
   extern __shared__ __align__(16) unsigned char dynamic_shared[]; \
   T* const name = reinterpret_cast<T*>(dynamic_shared)
 #else
-#include "tandem/kernels/emulation/simt.h"
+#include "tandem/emulation/simt.h"
 #endif
 
 namespace tandem::kernels::cuda {

@@ -5,7 +5,7 @@
 
 #include "tandem/kernels/cuda/moments.cuh"
 #include "tandem/kernels/cuda/rows.cuh"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/norm.h"
 #include "tandem/kernels/reduce.h"
 
 namespace tandem::kernels::cuda {

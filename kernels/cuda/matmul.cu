@@ -4,7 +4,7 @@
 #include "tandem/kernels/matmul.h"
 
 #include "tandem/kernels/cuda/cublas.h"
-#include "tandem/kernels/cuda/own.h"
+#include "tandem/kernels/cuda/native.h"
 #include "tandem/kernels/cuda/tiles.cuh"
 #include "tandem/kernels/visit_real.h"
 
@@ -26,10 +26,10 @@ template <class T> struct MatrixReader {
 }  // namespace
 
 void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
-  if (!cublas_matmul(a, b, bias, c)) own_matmul(a, b, bias, c);
+  if (!cublas_matmul(a, b, bias, c)) native_matmul(a, b, bias, c);
 }
 
-void own_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
+void native_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   if (c.numel() == 0) return;
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
   visit_real("matmul", c.dtype(), [&]<class T>() {

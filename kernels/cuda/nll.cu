@@ -2,7 +2,7 @@
 #include "tandem/kernels/cuda/fault.h"
 #include "tandem/kernels/cuda/moments.cuh"
 #include "tandem/kernels/cuda/rows.cuh"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/nll.h"
 
 namespace tandem::kernels::cuda {
 namespace {

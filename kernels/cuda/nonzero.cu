@@ -1,9 +1,9 @@
 // Where a mask is true: a block counts the hits of its part, the counts are summed up, and each block writes its own.
 // The number of hits is the size of the result, so the host waits for it.
-#include "tandem/core/cuda_fault.h"
+#include "tandem/core/cuda/fault.h"
 #include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/cuda/reduce.cuh"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/index.h"
 #include "tandem/kernels/reduce.h"
 
 namespace tandem::kernels::cuda {

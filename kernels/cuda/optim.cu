@@ -11,7 +11,7 @@
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors/base.h"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/optim.h"
 #include "tandem/kernels/visit_real.h"
 
 namespace tandem::kernels::cuda {

@@ -2,20 +2,13 @@
 
 #include <cstring>
 
+#include "tandem/kernels/collapse.h"
+
 namespace tandem::kernels::cuda {
 namespace {
 
 constexpr int64_t kMostElements = 0x7fffffff;  // of a launch: 32-bit index arithmetic
 constexpr int64_t kPartMultiple = 4096;        // where more are divided, so that parts stay aligned
-
-/// Byte strides of an operand in y's dimensions.
-void broadcast_strides(const Tensor& t, int rank, int64_t* strides) {
-  const int missing = rank - static_cast<int>(t.dim());
-  for (int d = 0; d < rank; ++d) {
-    const auto own = static_cast<size_t>(d - missing);
-    strides[d] = d < missing || t.sizes()[own] == 1 ? 0 : t.strides()[own] * t.itemsize();
-  }
-}
 
 /// Whether all operands can be read in vectors; a ragged end is fine in one dimension alone.
 bool fits_vectors(const PlannedElements& elements, int width) {
@@ -68,26 +61,12 @@ PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs
   take(y);
   for (const Tensor& x : inputs) take(x);
 
-  int order[kMaxDims];  // outermost first
-  for (int d = 0; d < rank; ++d) order[d] = d;
-  for (int d = 1; d < rank; ++d)
-    for (int k = d;
-         k > 0 && strides[0][order[k - 1]] < strides[0][order[k]] && y.sizes()[static_cast<size_t>(order[k])] > 1; --k)
-      std::swap(order[k - 1], order[k]);
-
-  for (int o = rank - 1; o >= 0; --o) {
-    const int d = order[o], last = plan.rank - 1;
-    const int64_t size = y.sizes()[static_cast<size_t>(d)];
-    if (size == 1) continue;
-    bool joins = last >= 0;
-    for (int k = 0; k < operands && joins; ++k) joins = strides[k][d] == plan.operands[k].strides[last] * sizes[last];
-    if (joins) {
-      sizes[last] *= size;
-    } else {
-      sizes[plan.rank] = size;
-      for (int k = 0; k < operands; ++k) plan.operands[k].strides[plan.rank] = strides[k][d];
-      ++plan.rank;
-    }
+  int64_t collapsed[kMaxDims], lie[1 + kMaxElementInputs][kMaxDims];  // outermost first
+  plan.rank = collapse(y.sizes(), operands, strides, collapsed, [&](int k, int d) -> int64_t& { return lie[k][d]; });
+  for (int d = 0; d < plan.rank; ++d) {
+    const int from = plan.rank - 1 - d;
+    sizes[d] = collapsed[from];
+    for (int k = 0; k < operands; ++k) plan.operands[k].strides[d] = lie[k][from];
   }
   if (plan.rank == 0) {  // a single element
     plan.rank = 1, sizes[0] = 1;

@@ -5,7 +5,7 @@
 #include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/functors/base.h"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/pool.h"
 #include "tandem/kernels/visit_real.h"
 
 namespace tandem::kernels::cuda {

@@ -24,7 +24,9 @@ struct SmallInt {
 };
 
 }  // namespace
-template <> struct WideOf<SmallInt> { using type = int32_t; };
+}  // namespace tandem::kernels::cuda
+template <> struct tandem::kernels::UpcastOf<tandem::kernels::cuda::SmallInt> { using type = int32_t; };
+namespace tandem::kernels::cuda {
 namespace {
 
 /// Elements to read: pack() brings N of them, whether or not `aligned` says that one load can.
@@ -105,8 +107,8 @@ template <class Way, class Out> struct Fold : Way {
   const Fold& finishing() const { return *this; }
 };
 /// The largest element, a NaN if there is one; or the smallest, as the reverse of the largest of the reversed.
-template <class T> struct Extreme : Largest<Wide<T>> {
-  using State = Wide<T>;
+template <class T> struct Extreme : Largest<Upcast<T>> {
+  using State = Upcast<T>;
   using Sign = std::conditional_t<math::kFloating<State>, State, int64_t>;
   Target<T> y;
   Sign taken, given;  // floats are multiplied by it, the bits of integers combined with its by exclusive or
@@ -137,12 +139,12 @@ template <class C> struct Placed {
 };
 /// The extremum and its place: the first of equals, a NaN before all others.
 template <class T> struct PlacedExtreme {
-  using State = Placed<Wide<T>>;
+  using State = Placed<Upcast<T>>;
   Target<T> y;
   int64_t* index;
   bool smallest;
   const PlacedExtreme& finishing() const { return *this; }  // the same operation on states
-  __device__ static State start() { return {Wide<T>(0), -1}; }
+  __device__ static State start() { return {Upcast<T>(0), -1}; }
   __device__ State join(const State& a, const State& b) const {
     if (a.place < 0 || b.place < 0) return a.place < 0 ? b : a;
     const bool nan_a = a.value != a.value, nan_b = b.value != b.value;
@@ -150,7 +152,7 @@ template <class T> struct PlacedExtreme {
     if (!nan_a && a.value != b.value) return (a.value < b.value) == smallest ? a : b;
     return a.place < b.place ? a : b;
   }
-  __device__ void take(State& state, const T& x, int64_t place) const { state = join(state, {Wide<T>(x), place}); }
+  __device__ void take(State& state, const T& x, int64_t place) const { state = join(state, {Upcast<T>(x), place}); }
   __device__ void take(State& state, const State& x, int64_t) const { state = join(state, x); }
   __device__ void give(int64_t i, const State& state) const { y.put(i, state.value), index[i] = state.place; }
 };
@@ -321,7 +323,7 @@ template <class F> void visit_source(DType dtype, F f) {
 template <template <class> class Way> void reduce_sums(const char* name, const Tensor& x, const Tensor& y) {
   visit_source(x.dtype(), [&]<class T>() {
     using Out = std::conditional_t<math::kSame<T, SmallInt>, int64_t, T>;
-    reduce<T>(name, Fold<Way<Acc<T>>, Out>(y), x);
+    reduce<T>(name, Fold<Way<Accumulate<T>>, Out>(y), x);
   });
 }
 void reduce_values(const char* name, const Tensor& x, bool smallest, const Tensor& y) {

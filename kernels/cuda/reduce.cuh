@@ -5,21 +5,9 @@
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors.h"
+#include "tandem/kernels/types.h"
 
 namespace tandem::kernels::cuda {
-
-/// The type sums of T are kept in: float for half types, int64 for integers and bool.
-template <class T> struct AccOf { using type = int64_t; };
-template <> struct AccOf<float> { using type = float; };
-template <> struct AccOf<double> { using type = double; };
-template <> struct AccOf<Half> { using type = float; };
-template <> struct AccOf<BFloat16> { using type = float; };
-template <class T> using Acc = typename AccOf<T>::type;
-/// The type elements of T are compared in: float for half types.
-template <class T> struct WideOf { using type = T; };
-template <> struct WideOf<Half> { using type = float; };
-template <> struct WideOf<BFloat16> { using type = float; };
-template <class T> using Wide = typename WideOf<T>::type;
 
 /// N neighbours that one load or store moves.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };

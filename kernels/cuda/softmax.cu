@@ -4,7 +4,7 @@
 // few.
 #include "tandem/kernels/cuda/fault.h"
 #include "tandem/kernels/cuda/rows.cuh"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/softmax.h"
 
 namespace tandem::kernels::cuda {
 namespace {

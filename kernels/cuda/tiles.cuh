@@ -67,11 +67,11 @@ inline Tiling tiling_of(int64_t batch, int64_t m, int64_t n, int64_t k, int wide
 }
 
 /// What one thread brings of a step's lines, on the way through its registers.
-template <class T, int kSide, int kThreads, class Reader> class Bringer {
+template <class T, int kSide, int kThreads, class Reader> class TileLoader {
  public:
   using Tile = Packet<T, 4>[kTileDepth][kSide / 4 + 1];
 
-  __device__ Bringer(const Reader& reader, int64_t first_line) {
+  __device__ TileLoader(const Reader& reader, int64_t first_line) {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) line_[i] = reader.line(first_line + line_of(reader, i));
   }
@@ -120,8 +120,8 @@ __global__ void __launch_bounds__((kSide / kOwn) * (kSide / kOwn), kSide == 128 
   const int64_t first_row = (8 * strip + within % height) * kSide, first_column = within / height * kSide;
 
   a.select(batch), b.select(batch);
-  Bringer<T, kSide, kThreads, A> from_a(a, first_row);
-  Bringer<T, kSide, kThreads, B> from_b(b, first_column);
+  TileLoader<T, kSide, kThreads, A> from_a(a, first_row);
+  TileLoader<T, kSide, kThreads, B> from_b(b, first_column);
   int64_t k = part * t.part_depth;
   const int64_t end = math::min<int64_t>(k + t.part_depth, t.k);
   from_a.read(a, k, end), from_b.read(b, k, end);

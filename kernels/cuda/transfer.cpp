@@ -3,7 +3,7 @@
 // narrower of the two travels.
 #include "tandem/kernels/transfer.h"
 
-#include "tandem/core/page_locked.h"
+#include "tandem/core/cuda/page_locked.h"
 #include "tandem/kernels/elementwise.h"
 
 namespace tandem::kernels::cuda {

@@ -28,25 +28,25 @@ TANDEM_HD Angle reduced_angle(float x) {
   c = c * z + 4.166664556e-2f;
   return {r + r * (z * s), (1.0f - 0.5f * z) + z * z * c, __builtin_bit_cast(uint32_t, shifted)};
 }
-/// x with its sign turned where bit `bit` of k is set
-TANDEM_HD float turned(float x, uint32_t k, int bit) {
+/// x with its sign changed where bit `bit` of k is set
+TANDEM_HD float with_sign_of_bit(float x, uint32_t k, int bit) {
   return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) ^ (k >> bit << 31));
 }
 
 /// Within 1.6 ulp for |x| <= kEasyAngle.
 TANDEM_HD float easy_sin(float x) {
   const Angle a = reduced_angle(x);
-  return x == 0.0f ? x : turned(a.k & 1 ? a.cosine : a.sine, a.k, 1);
+  return x == 0.0f ? x : with_sign_of_bit(a.k & 1 ? a.cosine : a.sine, a.k, 1);
 }
 TANDEM_HD float easy_cos(float x) {
   const Angle a = reduced_angle(x);
-  return turned(a.k & 1 ? a.sine : a.cosine, a.k + 1, 1);
+  return with_sign_of_bit(a.k & 1 ? a.sine : a.cosine, a.k + 1, 1);
 }
 /// Within 3.7 ulp.
 TANDEM_HD float easy_tan(float x) {
   const Angle a = reduced_angle(x);
   const bool odd = a.k & 1;
-  return x == 0.0f ? x : turned((odd ? a.cosine : a.sine) / (odd ? a.sine : a.cosine), a.k, 0);
+  return x == 0.0f ? x : with_sign_of_bit((odd ? a.cosine : a.sine) / (odd ? a.sine : a.cosine), a.k, 0);
 }
 TANDEM_HD bool is_easy_angle(float x) { return abs(x) <= kEasyAngle; }
 /// The C library's for larger angles.

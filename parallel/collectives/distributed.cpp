@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "tandem/core/gpu_runtime.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/parallel/collectives/gloo.h"
@@ -22,12 +22,12 @@ namespace {
 /// What run_ranks says to the threads that it starts.
 struct Launched {
   int rank = 0, size = 1;
-  struct Meeting* meeting = nullptr;
+  struct LaunchContext* meeting = nullptr;
 };
 thread_local Launched launched;
 
 /// Where the threads of one run_ranks find each other. What a group needs is made by the first that initialises it.
-struct Meeting {
+struct LaunchContext {
   std::mutex mutex;
   std::map<size_t, std::shared_ptr<LocalHub>> hubs;  // by the group's number
   std::vector<size_t> inits;                         // by rank, how many groups it has made
@@ -167,7 +167,7 @@ int get_world_size() { return is_initialized() ? default_group()->size() : 1; }
 
 void run_ranks(int size, const std::function<void(int rank)>& f) {
   TANDEM_CHECK(size >= 1, "run_ranks: size is ", size, "; accepted: 1 or more");
-  Meeting meeting;
+  LaunchContext meeting;
   meeting.inits.resize(static_cast<size_t>(size));
   std::mutex mutex;
   std::exception_ptr first;

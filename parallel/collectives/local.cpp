@@ -8,7 +8,7 @@
 #include <mutex>
 #include <tuple>
 
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 
 namespace tandem::distributed {
 
@@ -47,11 +47,11 @@ class LocalHub {
     second_.present.resize(seats_.size());
   }
   /// What one rank lays out.
-  struct Seat {
+  struct Slot {
     std::vector<Tensor> tensors;
     cuda::Event ready, done;  // of its stream: when it comes to the first and to the second meeting
   };
-  using Seats = std::vector<Seat>;  // by rank
+  using Seats = std::vector<Slot>;  // by rank
 
   /// Lays out this rank's tensors, and returns those of all ranks, there until finish().
   const Seats& meet(int rank, const Call& call, std::vector<Tensor> tensors) {
@@ -65,7 +65,7 @@ class LocalHub {
       seats_[me].ready = ready;
       wait_for_all(lock, me, first_);
     }
-    for (const Seat& seat : seats_) wait_for(seat.ready, call.device);
+    for (const Slot& seat : seats_) wait_for(seat.ready, call.device);
     return seats_;
   }
   void finish(int rank) {
@@ -78,11 +78,11 @@ class LocalHub {
       wait_for_all(lock, me, second_);
       seats_[me].tensors.clear();
     }
-    for (const Seat& seat : seats_) wait_for(seat.done, device);  // there until this rank comes to its next collective
+    for (const Slot& seat : seats_) wait_for(seat.done, device);  // there until this rank comes to its next collective
   }
 
   void send(int from, const Call& call, const Tensor& x, int tag) {
-    Parcel parcel{call, x, recorded(call.device)};
+    PendingSend parcel{call, x, recorded(call.device)};
     std::unique_lock lock(mutex_);
     auto& queue = parcels_[{from, call.other, tag}];
     queue.push_back(&parcel);
@@ -100,7 +100,7 @@ class LocalHub {
     auto& queue = parcels_[{call.other, to, tag}];
     wait(lock, call, "sent nothing", [&] { return !queue.empty(); });
     if (queue.empty()) fail_here(call);
-    Parcel& parcel = *queue.front();
+    PendingSend& parcel = *queue.front();
     queue.pop_front();
     if (parcel.call.dtype != call.dtype || parcel.call.numel != call.numel ||
         parcel.call.device.type() != call.device.type()) {
@@ -131,12 +131,12 @@ class LocalHub {
   const int size;
 
  private:
-  struct Meeting {
+  struct Barrier {
     std::vector<bool> present;
     int arrived = 0;
     int64_t held = 0;  // how many there were
   };
-  struct Parcel {
+  struct PendingSend {
     Call call;
     Tensor x;
     cuda::Event ready, copied = cuda::Event();
@@ -155,14 +155,14 @@ class LocalHub {
     changed_.notify_all();
   }
   /// "rank 1, rank 3": who has not come; with `gone`, of those who never will.
-  std::string missing(const Meeting& meeting, bool gone) const {
+  std::string missing(const Barrier& meeting, bool gone) const {
     std::string ranks;
     for (size_t r = 0; r < seats_.size(); ++r)
       if (!meeting.present[r] && (!gone || left_[r]))
         ranks += (ranks.empty() ? "rank " : ", rank ") + std::to_string(r);
     return ranks;
   }
-  void wait_for_all(std::unique_lock<std::mutex>& lock, size_t me, Meeting& meeting) {
+  void wait_for_all(std::unique_lock<std::mutex>& lock, size_t me, Barrier& meeting) {
     if (!failure_.empty()) fail_here(calls_[me]);
     const int64_t number = meeting.held;
     meeting.present[me] = true;
@@ -205,8 +205,8 @@ class LocalHub {
   Seats seats_;
   std::vector<Call> calls_;
   std::vector<bool> left_;
-  Meeting first_, second_;
-  std::map<std::tuple<int, int, int>, std::deque<Parcel*>> parcels_;  // by sender, receiver, tag
+  Barrier first_, second_;
+  std::map<std::tuple<int, int, int>, std::deque<PendingSend*>> parcels_;  // by sender, receiver, tag
 };
 
 namespace {

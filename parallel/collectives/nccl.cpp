@@ -5,8 +5,8 @@
 #include <map>
 #include <tuple>
 
-#include "tandem/autograd/copy.h"
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
+#include "tandem/ops/copy.h"
 #include "tandem/parallel/collectives/nccl_watch.h"
 #include "tandem/parallel/collectives/watchdog.h"
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/dtype.h"
-#include "tandem/core/gpu_runtime.h"
 
 namespace tandem::distributed::nccl {
 

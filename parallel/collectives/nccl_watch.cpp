@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "tandem/core/cuda_fault.h"
+#include "tandem/core/cuda/fault.h"
 #include "tandem/core/start_thread.h"
 #include "tandem/parallel/collectives/rendezvous.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/parallel/collectives/nccl_comm.h"
 #include "tandem/parallel/collectives/store.h"
 

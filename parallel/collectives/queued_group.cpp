@@ -5,10 +5,10 @@
 #include <optional>
 #include <tuple>
 
-#include "tandem/autograd/copy.h"
-#include "tandem/autograd/factory.h"
-#include "tandem/core/cuda_allocator.h"
-#include "tandem/core/gpu_runtime.h"
+#include "tandem/core/cuda/allocator.h"
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/ops/copy.h"
+#include "tandem/ops/factory.h"
 #include "tandem/parallel/collectives/queued_work.h"
 #include "tandem/parallel/rethrow.h"
 #include "tandem/parallel/worker_thread.h"

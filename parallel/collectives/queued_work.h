@@ -2,7 +2,7 @@
 #pragma once
 #include <condition_variable>
 
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/parallel/collectives/communicator.h"
 
 namespace tandem::distributed {

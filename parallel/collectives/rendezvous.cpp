@@ -44,14 +44,14 @@ std::string text_or_nothing(const char* variable) {
 }
 
 /// Where a group's store is, and rank 0's server of it.
-struct Place {
+struct StoreAddress {
   std::string address;
   int port;
   std::shared_ptr<StoreServer> server = nullptr;
 };
 /// torchrun's agent holds MASTER_PORT for a store of its own: there rank 0 says where it has opened ours.
-Place meet_at_torchrun(int rank, const std::string& address, int port, const std::string& token,
-                       const std::string& group, Deadline deadline) {
+StoreAddress meet_at_torchrun(int rank, const std::string& address, int port, const std::string& token,
+                              const std::string& group, Deadline deadline) {
   TorchStore agent(address, port, deadline);
   const std::string key = "tandem/" + text_or_nothing("TORCHELASTIC_RUN_ID") + "/" +
                           text_or_nothing("TORCHELASTIC_RESTART_COUNT") + "/" + group;
@@ -86,7 +86,7 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
   const Deadline patience = after(std::min<std::chrono::milliseconds>(o.timeout, std::chrono::seconds(10)));
   for (;;) try {
       Rendezvous job{.rank = rank, .size = size, .store = nullptr};
-      Place place{address, port};
+      StoreAddress place{address, port};
       if (by_torchrun)
         place = meet_at_torchrun(rank, address, port, token, name, deadline);
       else if (!launched && rank == 0)

@@ -1,7 +1,7 @@
 #include "tandem/parallel/collectives/staged.h"
 
-#include "tandem/autograd/copy.h"
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
+#include "tandem/ops/copy.h"
 
 namespace tandem::distributed {
 namespace {

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "tandem/tandem.h"
-#include "tandem/tests/core/gpu.h"
+#include "tandem/tests/core/cuda/gpu.h"
 
 using namespace tandem;
 using test::kGpu;

@@ -228,3 +228,14 @@ TEST_CASE("100,000 operations deep: chains that save, that write in place, that 
     CHECK(autograd::grad({first}, {x})[0].item<double>() == (kDeep / 10 + 1.0) * (kDeep / 10));
   }
 }
+
+TEST_CASE("a generator that a guard names is the workers' too", "[autograd][threads]") {
+  Generator generator(7);
+  const GeneratorGuard guard(generator);
+  Generator* found = nullptr;
+  std::thread([&found, context = RankContext::current()]() mutable {
+    const RankContextGuard inherited(std::move(context));
+    found = &default_generator();
+  }).join();
+  CHECK(found == &generator);
+}

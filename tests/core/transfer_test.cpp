@@ -1,8 +1,8 @@
 // Copies between devices: all directions, strides and dtypes.
-#include "tandem/autograd/factory.h"
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
+#include "tandem/ops/factory.h"
 #include "tandem/tests/catch.h"
-#include "tandem/tests/core/gpu.h"
+#include "tandem/tests/core/cuda/gpu.h"
 
 using namespace tandem;
 using test::kGpu;

@@ -1,9 +1,9 @@
 #include <atomic>
 #include <set>
 
-#include "tandem/autograd/factory.h"
 #include "tandem/core/generator.h"
 #include "tandem/data/data.h"
+#include "tandem/ops/factory.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;

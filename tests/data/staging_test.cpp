@@ -1,9 +1,9 @@
 // Loaders that put their batches in page-locked memory, or on a device.
-#include "tandem/autograd/factory.h"
-#include "tandem/core/cuda_allocator.h"
+#include "tandem/core/cuda/allocator.h"
 #include "tandem/data/data.h"
+#include "tandem/ops/factory.h"
 #include "tandem/tests/catch.h"
-#include "tandem/tests/core/gpu.h"
+#include "tandem/tests/core/cuda/gpu.h"
 
 using namespace tandem;
 using namespace tandem::data;

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/core/gpu_runtime.h"
-#include "tandem/kernels/emulation/emulation.h"
-#include "tandem/kernels/emulation/simt.h"
-#include "tandem/kernels/emulation/streams.h"
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/emulation/emulation.h"
+#include "tandem/emulation/simt.h"
+#include "tandem/emulation/streams.h"
 
 namespace tandem::test {
 

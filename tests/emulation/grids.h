@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/kernels/emulation/grid.h"
-#include "tandem/kernels/emulation/simt.h"
+#include "tandem/emulation/grid.h"
+#include "tandem/emulation/simt.h"
 
 namespace tandem::test {
 

@@ -9,8 +9,8 @@
 
 #include "../catch.h"
 #include "tandem/core/device.h"
-#include "tandem/kernels/emulation/arena.h"
-#include "tandem/kernels/emulation/protection.h"
+#include "tandem/emulation/arena.h"
+#include "tandem/emulation/protection.h"
 
 namespace tandem::test {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "tandem/core/gpu_runtime.h"
-#include "tandem/kernels/emulation/grid.h"
-#include "tandem/kernels/emulation/simt.h"
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/emulation/grid.h"
+#include "tandem/emulation/simt.h"
 
 namespace {
 

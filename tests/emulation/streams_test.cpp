@@ -276,7 +276,7 @@ TEST_CASE("a meeting waits for all streams, whoever brings them", "[emulation][m
   const Reset reset;
   emulation::set_stream_seed(GENERATE(0, 1, 2, 3, 5, 7));
   constexpr int kRanks = 4;
-  std::vector<emulation::Meeting> steps;
+  std::vector<emulation::StreamBarrier> steps;
   std::vector<std::unique_ptr<Ints>> memory;
   for (int rank = 0; rank < kRanks; ++rank) memory.push_back(std::make_unique<Ints>(1, rank));
   const auto all_reduce = [&memory] {
@@ -293,7 +293,7 @@ TEST_CASE("a meeting waits for all streams, whoever brings them", "[emulation][m
       const OwnStream stream(rank);
       int* const mine = *memory[static_cast<size_t>(rank)];
       set(mine, rank, 1, stream);
-      for (emulation::Meeting& step : steps) {
+      for (emulation::StreamBarrier& step : steps) {
         step.join(stream);
         add(mine, mine, 1, 1, stream);
       }
@@ -308,7 +308,7 @@ TEST_CASE("a meeting that is cancelled lets its streams go on", "[emulation][mee
   const OwnStream stream;
   const Ints memory(1);
   bool ran = false;
-  emulation::Meeting meeting("broadcast", 2, [&ran] { ran = true; });
+  emulation::StreamBarrier meeting("broadcast", 2, [&ran] { ran = true; });
   meeting.join(stream);
   set(memory, 3, 1, stream);
   CHECK_FALSE(gpu::is_done(stream));
@@ -321,7 +321,7 @@ TEST_CASE("a meeting that is cancelled lets its streams go on", "[emulation][mee
 TEST_CASE("a meeting that fails is an error of all its devices", "[emulation][meeting]") {
   const Reset reset;
   const OwnStream one(1), two(2);
-  emulation::Meeting meeting("all_gather", 2, [] { throw std::runtime_error("went wrong"); });
+  emulation::StreamBarrier meeting("all_gather", 2, [] { throw std::runtime_error("went wrong"); });
   meeting.join(one);
   meeting.join(two);
   CHECK_THROWS_WITH(gpu::synchronize(1), Contains("all_gather on cuda:") && Contains("went wrong"));
@@ -334,7 +334,7 @@ TEST_CASE("a meeting with a device that has failed never takes place", "[emulati
   const OwnStream lost(1), side(1), other(2);
   const Ints memory(1, 2);
   bool ran = false;
-  emulation::Meeting meeting("all_reduce", 2, [&ran] { ran = true; });
+  emulation::StreamBarrier meeting("all_reduce", 2, [&ran] { ran = true; });
   if (came_before) {
     meeting.join(lost);
     CHECK_FALSE(gpu::is_done(lost));
@@ -359,7 +359,7 @@ TEST_CASE("what reset drops holds nobody up", "[emulation][meeting]") {
   const OwnStream stuck, other;
   const OwnEvent event;
   const Ints memory(1);
-  emulation::Meeting meeting("broadcast", 2, [] {});
+  emulation::StreamBarrier meeting("broadcast", 2, [] {});
   meeting.join(stuck);
   gpu::record_event(event, stuck);
   emulation::reset();

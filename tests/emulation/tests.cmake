@@ -2,8 +2,8 @@
 tandem_test(simt_test emulation/grid_test.cpp emulation/simt_test.cpp)
 if(NOT TANDEM_SANITIZE)
   # The engine as processors other than x86-64 have it, in the place of the library's.
-  set(engine block fences fiber grid meetings shared_memory thread_order)
-  list(TRANSFORM engine REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/kernels/emulation/\\1.cpp")
+  set(engine block fences fiber grid synchronize shared_memory thread_order)
+  list(TRANSFORM engine REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/emulation/\\1.cpp")
   tandem_test_program(ucontext_test emulation/grid_test.cpp ${engine})
   set_source_files_properties(${engine} PROPERTIES COMPILE_DEFINITIONS TANDEM_FIBER_UCONTEXT=1
                               SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)

@@ -1,5 +1,5 @@
 // Convolutions on the GPU, our own and the library's, against the sums that define them.
-#include "tandem/kernels/cuda/own.h"
+#include "tandem/kernels/cuda/native.h"
 #include "tandem/tests/kernels/conv_sums.h"
 #include "tandem/tests/kernels/cuda_tensors.h"
 
@@ -32,9 +32,9 @@ Result run(bool own, const ConvCase& c, const Tensor& x, const Tensor& w, const 
   Tensor y = garbage(dy), dx = garbage(x), dw = garbage(w);
   const Tensor gpu_x = to_gpu(x), gpu_w = to_gpu(w), gpu_dy = to_gpu(dy);
   namespace there = kernels::cuda;
-  (own ? there::own_conv2d : there::conv2d)(gpu_x, gpu_w, bias.defined() ? to_gpu(bias) : bias, c.shape, y);
-  (own ? there::own_conv2d_backward_input : there::conv2d_backward_input)(gpu_dy, gpu_w, c.shape, dx);
-  (own ? there::own_conv2d_backward_weight : there::conv2d_backward_weight)(gpu_dy, gpu_x, c.shape, dw);
+  (own ? there::native_conv2d : there::conv2d)(gpu_x, gpu_w, bias.defined() ? to_gpu(bias) : bias, c.shape, y);
+  (own ? there::native_conv2d_backward_input : there::conv2d_backward_input)(gpu_dy, gpu_w, c.shape, dx);
+  (own ? there::native_conv2d_backward_weight : there::conv2d_backward_weight)(gpu_dy, gpu_x, c.shape, dw);
   return {to_cpu(y), to_cpu(dx), to_cpu(dw)};
 }
 

@@ -1,6 +1,6 @@
 // Index kernels on CUDA against the CPU's, bit for bit: sums follow the order of the index on both.
-#include "tandem/core/cuda.h"
-#include "tandem/kernels/nn.h"
+#include "tandem/core/cuda/cuda.h"
+#include "tandem/kernels/index.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/kernels/cuda_rows.h"
 

@@ -1,7 +1,7 @@
 // Products of matrices on the GPU, our own and the library's, against the sum that defines them, in double.
 #include <vector>
 
-#include "tandem/kernels/cuda/own.h"
+#include "tandem/kernels/cuda/native.h"
 #include "tandem/kernels/matmul.h"
 #include "tandem/tests/kernels/cuda_tensors.h"
 
@@ -71,7 +71,7 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
         const Tensor left = laid_out(a, a_turned, a_repeats), right = laid_out(b, b_turned, b_repeats);
         const Tensor row = biased ? to_gpu(bias) : Tensor();
         for_each_server([&](bool own) {
-          const auto multiply = own ? kernels::cuda::own_matmul : kernels::cuda::matmul;
+          const auto multiply = own ? kernels::cuda::native_matmul : kernels::cuda::matmul;
           Tensor y = core::empty({c.batch, c.m, c.n}, dtype, kCUDA), again = core::empty(y.sizes(), dtype, kCUDA);
           multiply(left, right, row, y);
           multiply(left, right, row, again);
@@ -99,8 +99,8 @@ TEST_CASE("a product of many tiles takes the widest, and gives every element its
   const Tensor a = randint(-3, 4, {1, c.m, c.k}).to(kFloat32), b = randint(-3, 4, {1, c.k, c.n}).to(kFloat32);
   for_each_server([&](bool own) {
     Tensor y = core::empty({1, c.m, c.n}, kFloat32, kCUDA);
-    (own ? kernels::cuda::own_matmul : kernels::cuda::matmul)(laid_out(a, true, false), laid_out(b, true, false), {},
-                                                              y);
+    (own ? kernels::cuda::native_matmul : kernels::cuda::matmul)(laid_out(a, true, false), laid_out(b, true, false), {},
+                                                                 y);
     const Tensor got = to_cpu(y);
     int64_t wrong = 0;
     for (int64_t i = 0; i < got.numel(); ++i) wrong += at(got, i) != product_at(a, b, c, i, false, false).value;
@@ -135,5 +135,5 @@ TEST_CASE("products on the GPU refuse dtypes that they do not exist for", "[cuda
   TANDEM_NEEDS_GPU();
   const Tensor a = core::empty({1, 2, 2}, kInt64, kCUDA);
   Tensor y = core::empty({1, 2, 2}, kInt64, kCUDA);
-  REQUIRE_THROWS_WITH(kernels::cuda::own_matmul(a, a, {}, y), Contains("matmul") && Contains("int64"));
+  REQUIRE_THROWS_WITH(kernels::cuda::native_matmul(a, a, {}, y), Contains("matmul") && Contains("int64"));
 }

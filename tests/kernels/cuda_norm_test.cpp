@@ -1,6 +1,8 @@
 // Softmax, losses and normalisation on CUDA against the CPU's.
-#include "tandem/core/cuda.h"
-#include "tandem/kernels/nn.h"
+#include "tandem/core/cuda/cuda.h"
+#include "tandem/kernels/nll.h"
+#include "tandem/kernels/norm.h"
+#include "tandem/kernels/softmax.h"
 #include "tandem/tests/kernels/cuda_rows.h"
 
 using namespace tandem;

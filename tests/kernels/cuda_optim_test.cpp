@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "tandem/kernels/combine.h"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/optim.h"
 #include "tandem/tests/kernels/cuda_tensors.h"
 
 using namespace tandem;

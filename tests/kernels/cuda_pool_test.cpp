@@ -1,7 +1,7 @@
 // Pooling on the GPU against the CPU's, which has tests of its own.
 #include <limits>
 
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/pool.h"
 #include "tandem/tests/kernels/cuda_tensors.h"
 
 using namespace tandem;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tandem/tests/core/gpu.h"
+#include "tandem/tests/core/cuda/gpu.h"
 #include "tandem/tests/formula.h"
 #include "tandem/tests/kernels/cuda_tensors.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cmath>
 
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/kernels/elements.h"

@@ -58,7 +58,7 @@ template <class T> void check(int64_t m, int64_t n, int64_t k) {
       for (const bool accumulate : {false, true}) {
         CAPTURE(m, n, k, turn_a, turn_b, accumulate, sizeof(T));
         Product<T> p(m, n, k, turn_a, turn_b, accumulate);
-        kernels::cpu::own_gemm(p.g, p.a.data(), p.b.data(), p.c.data());
+        kernels::cpu::native_gemm(p.g, p.a.data(), p.b.data(), p.c.data());
         REQUIRE(p.wrong() == 0);
         p.c = p.before;
         kernels::cpu::gemm(p.g, p.a.data(), p.b.data(), p.c.data());
@@ -79,13 +79,13 @@ TEST_CASE("a matrix product is the sum that defines it, at every edge of a tile 
 
 TEST_CASE("our own product is bit-equal however its rows and columns are cut", "[gemm]") {
   Product<float> whole(100, 200, 500, false, true, false), parts = whole;
-  kernels::cpu::own_gemm(whole.g, whole.a.data(), whole.b.data(), whole.c.data());
+  kernels::cpu::native_gemm(whole.g, whole.a.data(), whole.b.data(), whole.c.data());
   for (const auto& [first, rows] : {std::pair<int64_t, int64_t>{0, 37}, {37, 63}})
     for (const auto& [left, columns] : {std::pair<int64_t, int64_t>{0, 150}, {150, 50}}) {
       Gemm g = parts.g;
       g.m = rows, g.n = columns;
-      kernels::cpu::own_gemm(g, parts.a.data() + first * g.lda, parts.b.data() + left * g.ldb,
-                             parts.c.data() + first * g.ldc + left);
+      kernels::cpu::native_gemm(g, parts.a.data() + first * g.lda, parts.b.data() + left * g.ldb,
+                                parts.c.data() + first * g.ldc + left);
     }
   REQUIRE(std::memcmp(whole.c.data(), parts.c.data(), whole.c.size() * sizeof(float)) == 0);
 }

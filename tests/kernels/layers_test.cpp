@@ -3,7 +3,11 @@
 #include <limits>
 
 #include "tandem/core/thread_pool.h"
-#include "tandem/kernels/nn.h"
+#include "tandem/kernels/nll.h"
+#include "tandem/kernels/norm.h"
+#include "tandem/kernels/optim.h"
+#include "tandem/kernels/pool.h"
+#include "tandem/kernels/softmax.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/kernels/elements.h"

@@ -332,3 +332,34 @@ TEST_CASE("OrderedDict keeps order, and names what is missing or double", "[nn][
   CHECK_THROWS_WITH(dict.insert("a", 3), Contains("'a' already"));
   CHECK_THROWS_AS(dict[size_t{2}], IndexError);
 }
+
+namespace {
+template <class Options>
+concept HasLabelSmoothing = requires(Options o) {
+  o.label_smoothing(0.1);
+};
+template <class Options>
+concept HasWeight = requires(Options o) {
+  o.weight(Tensor());
+};
+template <class Options>
+concept HasDilation = requires(Options o) {
+  o.dilation(2);
+};
+template <class Options>
+concept HasCountIncludePad = requires(Options o) {
+  o.count_include_pad(false);
+};
+}  // namespace
+TEST_CASE("options are those of the module alone: what it would ignore does not compile", "[nn][module]") {
+  using namespace nn;
+  STATIC_REQUIRE(HasLabelSmoothing<CrossEntropyLossOptions>);
+  STATIC_REQUIRE_FALSE(HasLabelSmoothing<MSELossOptions>);
+  STATIC_REQUIRE_FALSE(HasLabelSmoothing<NLLLossOptions>);
+  STATIC_REQUIRE(HasWeight<BCELossOptions>);
+  STATIC_REQUIRE_FALSE(HasWeight<L1LossOptions>);
+  STATIC_REQUIRE(HasDilation<MaxPool2dOptions>);
+  STATIC_REQUIRE_FALSE(HasDilation<AvgPool2dOptions>);
+  STATIC_REQUIRE(HasCountIncludePad<AvgPool2dOptions>);
+  STATIC_REQUIRE_FALSE(HasCountIncludePad<MaxPool2dOptions>);
+}

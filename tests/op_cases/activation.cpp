@@ -1,6 +1,6 @@
 // Activations and softmax.
-#include "tandem/autograd/elementwise.h"
-#include "tandem/autograd/layers.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/loss.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

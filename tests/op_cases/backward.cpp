@@ -1,9 +1,12 @@
 // Gradients as ops: their values are first derivatives, and their gradients second ones.
-#include "tandem/autograd/elementwise.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/factory.h"
-#include "tandem/autograd/layers.h"
-#include "tandem/autograd/reduce.h"
+#include "tandem/ops/convolution.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/factory.h"
+#include "tandem/ops/loss.h"
+#include "tandem/ops/norm.h"
+#include "tandem/ops/pool.h"
+#include "tandem/ops/reduce.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,6 +1,6 @@
 // Elementwise ops, copies and casts.
-#include "tandem/autograd/elementwise.h"
-#include "tandem/autograd/copy.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/copy.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,6 +1,6 @@
 // Reading and writing by index and by mask.
-#include "tandem/autograd/index.h"
-#include "tandem/autograd/elementwise.h"
+#include "tandem/ops/index.h"
+#include "tandem/ops/elementwise.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,6 +1,6 @@
 // Products and convolutions.
-#include "tandem/autograd/matmul.h"
-#include "tandem/autograd/layers.h"
+#include "tandem/ops/matmul.h"
+#include "tandem/ops/convolution.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

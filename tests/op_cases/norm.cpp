@@ -1,6 +1,7 @@
 // Normalisation and pooling.
-#include "tandem/autograd/elementwise.h"
-#include "tandem/autograd/layers.h"
+#include "tandem/ops/norm.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/pool.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

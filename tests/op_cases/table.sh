@@ -9,16 +9,16 @@ root=$here/../..
 reports=$1 benchmarks=${2:-}
 
 {
-  # Functions in autograd's headers, methods in tensor.h from the views on, and the lists of methods there. (`name` is
+  # Functions in the headers of ops/, methods in tensor.h from the views on, and the lists of methods there. (`name` is
   # the parameter of macros.)
   sed -nE 's/^(inline )?(Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\3/p' \
-    "$root"/autograd/{copy,elementwise,index,layers,loss,matmul,reduce,view}.h
+    "$root"/autograd/ops.h "$root"/ops/{convolution,copy,dropout,elementwise,index,loss,matmul,norm,pool,reduce,view}.h
   sed -n '/---- views/,/ private:/p' "$root/core/tensor.h" |
     sed -nE 's/^  (Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\2/p'
   sed -n '/define TANDEM_UNARY_METHODS/,/clang-format on/p;/define TANDEM_BINARY_METHODS/,/clang-format on/p' \
     "$root/core/tensor.h" | grep -oE 'X\([a-z0-9_]+\)' | sed -E 's/X\((.*)\)/\1/'
   # What is recorded under a name of its own.
-  tr '\n' ' ' < <(cat "$root"/autograd/*.cpp) | grep -oE '(record|record_view|record_list|inplace)\( *"[a-z0-9_]+"' |
+  tr '\n' ' ' < <(cat "$root"/{autograd,ops}/*.cpp) | grep -oE '(record|record_view|record_list|inplace)\( *"[a-z0-9_]+"' |
     sed -E 's/.*"(.*)"/\1/'
 } | grep -vx name | sort -u >"${TMPDIR:-/tmp}/tandem_ops.$$"
 trap 'rm -f "${TMPDIR:-/tmp}/tandem_ops.$$"' EXIT

@@ -1,8 +1,8 @@
 // Views, joins and splits, in-place changes.
-#include "tandem/autograd/view.h"
-#include "tandem/autograd/copy.h"
-#include "tandem/autograd/elementwise.h"
-#include "tandem/autograd/index.h"
+#include "tandem/ops/view.h"
+#include "tandem/ops/copy.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/index.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -7,7 +7,7 @@
 #include "tandem/tests/formula.h"
 #include "tandem/tests/json.h"
 #if TANDEM_TEST_EMULATED
-#include "tandem/kernels/emulation/emulation.h"
+#include "tandem/emulation/emulation.h"
 #endif
 
 using namespace tandem;

@@ -2,16 +2,16 @@
 #include <atomic>
 #include <mutex>
 
-#include "tandem/kernels/emulation/emulation.h"
-#include "tandem/kernels/emulation/simt.h"
+#include "tandem/emulation/emulation.h"
+#include "tandem/emulation/simt.h"
 #include "tandem/parallel/collectives/nccl.h"
 #include "tandem/parallel/collectives/nccl_api.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
 #if TANDEM_TEST_EMULATED
-#include "tandem/core/cuda_allocator.h"
-#include "tandem/kernels/emulation/emulation.h"
+#include "tandem/core/cuda/allocator.h"
+#include "tandem/emulation/emulation.h"
 #endif
 
 using namespace tandem;

@@ -2,7 +2,7 @@
 // asks for shows as another result. Emulated builds only.
 #include <atomic>
 
-#include "tandem/kernels/emulation/emulation.h"
+#include "tandem/emulation/emulation.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/devices.h"

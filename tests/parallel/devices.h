@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "tandem/core/cuda.h"
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::test {

@@ -139,7 +139,7 @@ TEST_CASE("loss() gives the batch's true mean, with ignored targets and class we
   CAPTURE(device, weighted, k);
   Batch batch = make_batches(11, 1, kFloat32, device)[0];
   batch.target[0].fill_(-100), batch.target[9].fill_(-100), batch.target[10].fill_(-100);  // the last shard: nothing
-  nn::LossOptions options;
+  nn::CrossEntropyLossOptions options;
   if (weighted) options.weight(linspace(0.5, 2, 10).to(device));
   const nn::CrossEntropyLoss criterion(options);
 

@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "tandem/core/half.h"
-#include "tandem/kernels/emulation/emulation.h"
+#include "tandem/emulation/emulation.h"
 #include "tandem/parallel/collectives/nccl_api.h"
 
 using namespace tandem;
 using namespace tandem::distributed::nccl;
-using emulation::Meeting;
+using emulation::StreamBarrier;
 using gpu::StreamHandle;
 
 namespace {
@@ -139,7 +139,7 @@ void run(const std::vector<Call>& calls) {
 struct World {
   struct Operation {
     std::vector<Call> calls;  // of a collective by rank; of a transfer: the send and the receive
-    std::shared_ptr<Meeting> meeting;
+    std::shared_ptr<StreamBarrier> meeting;
   };
   explicit World(int size) : size(size), devices(static_cast<size_t>(size), -1) {}
   const int size;
@@ -213,7 +213,7 @@ struct CommTag {
   int64_t collectives = 0;
   std::map<int, int64_t> sends, recvs;  // by peer, how many
   std::vector<StreamHandle> inner;      // streams: of what runs in order, and of what runs side by side in a group
-  std::vector<std::shared_ptr<Meeting>> gates;
+  std::vector<std::shared_ptr<StreamBarrier>> gates;
 
   ~CommTag() {
     for (const StreamHandle stream : inner) gpu::destroy_stream(stream);
@@ -267,20 +267,20 @@ void follow(StreamHandle stream, StreamHandle leader, int device) {
 // where it meets those of the other ranks, and then to the gate. So a rank that aborts goes on alone.
 
 /// Brings one call to its operation: the first of all ranks makes it, the others must agree. Returns the gate.
-std::shared_ptr<Meeting> bring(CommTag& comm, const Call& call, StreamHandle inner, bool stuck) {
+std::shared_ptr<StreamBarrier> bring(CommTag& comm, const Call& call, StreamHandle inner, bool stuck) {
   const std::shared_ptr<World> world = comm.world;
   const bool sends = call.kind == Kind::send, transfer = sends || call.kind == Kind::recv;
   const World::Key key = next_key(comm, call);
   const int parties = transfer ? 2 : world->size;
-  const auto gate = std::make_shared<Meeting>("nccl, the end", 2, [] {});
-  std::shared_ptr<Meeting> meeting;
+  const auto gate = std::make_shared<StreamBarrier>("nccl, the end", 2, [] {});
+  std::shared_ptr<StreamBarrier> meeting;
   {
     const std::lock_guard lock(world->mutex);
     World::Operation& one = world->operations[key];
     if (!one.meeting) {
       one.calls.resize(static_cast<size_t>(parties));
-      one.meeting = std::make_shared<Meeting>(std::string("nccl") + kNames[static_cast<int>(call.kind)], parties,
-                                              [world, key] { run_and_forget(*world, key); });
+      one.meeting = std::make_shared<StreamBarrier>(std::string("nccl") + kNames[static_cast<int>(call.kind)], parties,
+                                                    [world, key] { run_and_forget(*world, key); });
     }
     for (const Call& other : one.calls) stuck = stuck || (other.made() && !call.agrees(other));
     one.calls[static_cast<size_t>(transfer ? !sends : comm.rank)] = call;
@@ -304,7 +304,7 @@ void start(Comm comm, const std::vector<Posted>& calls) {
     inner.push_back(comm->inner[lane]);
     follow(inner.back(), each.stream, comm->device);
   }
-  std::vector<std::shared_ptr<Meeting>> gates;
+  std::vector<std::shared_ptr<StreamBarrier>> gates;
   for (size_t i = 0; i < calls.size(); ++i)
     gates.push_back(bring(*comm, calls[i].call, inner[i], comm->broken || hangs_now));
   for (size_t i = 0; i < calls.size(); ++i) gates[i]->join(calls[i].stream);

@@ -15,13 +15,14 @@ TEST_CASE("loss() takes loss modules and functions", "[parallel][dp][loss]") {
   // 1e-6: sums of ten, in another order
   const auto close = [](const Tensor& a, const Tensor& b) { return a.allclose(b, 1e-6, 1e-6); };
   CHECK(close(dp.loss(nn::MSELoss(), x, target), mse_loss(net(x), target)));
-  const nn::MSELoss sum(nn::LossOptions().reduction(kSum));
+  const nn::MSELoss sum(nn::MSELossOptions().reduction(kSum));
   CHECK(close(dp.loss(sum, x, target), mse_loss(net(x), target, kSum)));
   const auto by_rows = [](const Tensor& out, const Tensor& t) {
     return LossPart{(out - t).abs().sum(), full({}, out.size(0), out.options())};
   };
   CHECK(close(dp.loss(by_rows, x, target), (net(x) - target).abs().sum() / 5));
-  CHECK_THROWS_WITH(dp.loss(nn::MSELoss(nn::LossOptions().reduction(kNone)), x, target), Contains("Reduction::none"));
+  CHECK_THROWS_WITH(dp.loss(nn::MSELoss(nn::MSELossOptions().reduction(kNone)), x, target),
+                    Contains("Reduction::none"));
   const auto wrong = [](const Tensor& out, const Tensor&) { return LossPart{out, Tensor()}; };
   CHECK_THROWS_WITH(dp.loss(wrong, x, target), Contains("a sum of (2, 2)"));
 }

@@ -1,6 +1,6 @@
 // Scatter, gather, broadcast and reduce-add: what they give, their derivatives, and what they move.
 #include "tandem/parallel/scatter_gather.h"
-#include "tandem/autograd/gradcheck.h"
+#include "tandem/ops/gradcheck.h"
 #include "tandem/parallel/broadcast.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"

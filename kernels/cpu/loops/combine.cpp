@@ -17,7 +17,7 @@ struct Min {
 };
 
 template <class Op, class T> void combine(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Wide<T>;
+  using C = Accumulate<T>;
   const auto at = [&](int k) { return reinterpret_cast<T*>(loop.operands[k].buffer->data + loop.operands[k].offset); };
   const bool scaled = loop.scalars[0].integer;
   const C scale = C(loop.scalars[1].real);

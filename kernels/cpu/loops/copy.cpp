@@ -57,14 +57,14 @@ template <class C, class Made> struct Convert {
       return Made(x);
   }
 };
-template <class To> struct MadeOf { using type = Wide<To>; };
+template <class To> struct MadeOf { using type = Accumulate<To>; };
 template <> struct MadeOf<bool> { using type = bool; };
 template <> struct MadeOf<int32_t> { using type = int32_t; };
 template <class To, class From> void cast(const Loop& loop, int64_t begin, int64_t end) {
   if constexpr (__is_same(To, From))
     copy_bits<Bits<To>>(loop, begin, end);
   else
-    unary<Convert<Wide<From>, typename MadeOf<To>::type>, From, To>(loop, begin, end);
+    unary<Convert<Accumulate<From>, typename MadeOf<To>::type>, From, To>(loop, begin, end);
 }
 
 template <class T> void where_strip(const LoopScalar*, void* to, const void* const* from, int64_t n) {
@@ -99,7 +99,7 @@ template <class T> void fill_body(const Loop& loop, int64_t begin, int64_t end) 
   fill_bits(loop, begin, end, __builtin_bit_cast(Bits<T>, scalar_of<T>(loop.scalars[0])));
 }
 template <class T> void arange_body(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Compute<T>;
+  using C = Upcast<T>;
   T* const y = reinterpret_cast<T*>(loop.operands[0].buffer->data + loop.operands[0].offset);
   if constexpr (math::kFloating<C>)
     for (int64_t i = begin; i < end; ++i) y[i] = T(C(loop.scalars[0].real + double(i) * loop.scalars[1].real));

@@ -2,6 +2,7 @@
 #pragma once
 #include "tandem/core/loop.h"
 #include "tandem/kernels/functors.h"
+#include "tandem/kernels/types.h"
 
 #if defined(__clang__)
 #define TANDEM_IVDEP _Pragma("clang loop vectorize(assume_safety)")
@@ -15,12 +16,6 @@ namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {  // internal linkage: what leaves the object is the rows alone
 
 constexpr int64_t kTile = 256;
-
-/// The type that elements are computed in: float for the half types.
-template <class T> struct ComputeOf { using type = T; };
-template <> struct ComputeOf<Half> { using type = float; };
-template <> struct ComputeOf<BFloat16> { using type = float; };
-template <class T> using Compute = typename ComputeOf<T>::type;
 
 /// The functor from the loop's scalars: as many as it has members, all of the type it computes in.
 template <class C> C scalar_as(const LoopScalar& s) {
@@ -66,14 +61,7 @@ template <int Count, class Row> void for_rows(const Loop& loop, int64_t begin, i
   }
 }
 
-/// The type that a strip computes an element in: float for the half types, int64 for all integers and bool, whose
-/// results wrap when they are stored. So a functor is compiled for three types, not for ten.
-template <class T> struct WideOf { using type = int64_t; };
-template <> struct WideOf<float> { using type = float; };
-template <> struct WideOf<double> { using type = double; };
-template <> struct WideOf<Half> { using type = float; };
-template <> struct WideOf<BFloat16> { using type = float; };
-template <class T> using Wide = typename WideOf<T>::type;
+// A strip computes in Accumulate<T>, so that a functor is compiled for three types, not for ten.
 
 template <class T> const T* as(const char* p) { return reinterpret_cast<const T*>(p); }
 
@@ -204,23 +192,23 @@ void binary_strip(const LoopScalar* scalars, void* to, const void* const* from, 
 
 /// y = f(x) and y = f(a, b). What f returns is stored as Out.
 template <class F, class In, class Out> void unary(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Wide<In>;
+  using C = Accumulate<In>;
   using Made = decltype(make<F, C>(nullptr)(C()));
   const Port ports[] = {output<Out, Made>(), input<In, C>()};
   walk<1>(loop, begin, end, unary_strip<F, C, Made>, ports);
 }
 template <class F, class In, class Out> void binary(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Wide<In>;
+  using C = Accumulate<In>;
   using Made = decltype(make<F, C>(nullptr)(C(), C()));
   const Port ports[] = {output<Out, Made>(), input<In, C>(), input<In, C>()};
   walk<2>(loop, begin, end, binary_strip<F, C, Made>, ports);
 }
 
 // The rows' macros name bodies as Functor<type computed in>.
-#define TANDEM_UNARY_BODY(F, T) unary<F<Wide<T>>, T, T>
-#define TANDEM_PREDICATE_BODY(F, T) unary<F<Wide<T>>, T, bool>
-#define TANDEM_BINARY_BODY(F, T) binary<F<Wide<T>>, T, T>
-#define TANDEM_COMPARE_BODY(F, T) binary<F<Wide<T>>, T, bool>
+#define TANDEM_UNARY_BODY(F, T) unary<F<Accumulate<T>>, T, T>
+#define TANDEM_PREDICATE_BODY(F, T) unary<F<Accumulate<T>>, T, bool>
+#define TANDEM_BINARY_BODY(F, T) binary<F<Accumulate<T>>, T, T>
+#define TANDEM_COMPARE_BODY(F, T) binary<F<Accumulate<T>>, T, bool>
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
@@ -228,8 +216,8 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
 // constinit: nothing compiled for a newer processor may run before the processor has been asked. Order: DType's.
 #define TANDEM_ROW(op, ...)                    \
   namespace tandem::kernels::cpu::TANDEM_ISA { \
-  extern const LoopRow op;                     \
-  constinit const LoopRow op{{__VA_ARGS__}};   \
+  extern const LoopTable op;                   \
+  constinit const LoopTable op{{__VA_ARGS__}}; \
   }
 #define TANDEM_FLOATING_ROW(op, BODY, F) \
   TANDEM_ROW(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16))

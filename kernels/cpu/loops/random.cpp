@@ -84,7 +84,7 @@ template <class T> void normal_body(const Loop& loop, int64_t begin, int64_t end
 template <class T> void bernoulli_body(const Loop& loop, int64_t begin, int64_t end) {
   T* const y = contiguous<T>(loop, 0);
   const float p = float(loop.scalars[0].real);
-  using C = Compute<T>;
+  using C = Upcast<T>;
   for_words<1>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
     for (int64_t i = 0; i < count; ++i) y[first + i] = T(C(uniform_float(words[i]) < p ? 1 : 0));
   });
@@ -94,14 +94,14 @@ template <class T> void randint_body(const Loop& loop, int64_t begin, int64_t en
   T* const y = contiguous<T>(loop, 0);
   const int64_t low = loop.scalars[0].integer;
   const uint64_t width = uint64_t(loop.scalars[1].integer) - uint64_t(low);
-  using C = Compute<T>;
+  using C = Upcast<T>;
   for_words<2>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
     for (int64_t i = 0; i < count; ++i) y[first + i] = T(C(int64_t(uint64_t(low) + wide(words + 2 * i) % width)));
   });
 }
 /// Operands: y, mask (bool), x. Scalars: keep probability, scale.
 template <class T> void dropout_body(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Compute<T>;
+  using C = Upcast<T>;
   T* const y = contiguous<T>(loop, 0);
   bool* const mask = contiguous<bool>(loop, 1);
   const T* const x = contiguous<T>(loop, 2);

@@ -5,15 +5,6 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// The type sums are kept in.
-template <class T> struct AccOf { using type = Compute<T>; };
-#define TANDEM_INTEGER_ACC(T) \
-  template <> struct AccOf<T> { using type = int64_t; };
-TANDEM_INTEGER_ACC(int32_t)
-TANDEM_INTEGER_ACC(int16_t)
-TANDEM_INTEGER_ACC(int8_t)
-TANDEM_INTEGER_ACC(uint8_t) TANDEM_INTEGER_ACC(bool) template <class T> using Acc = typename AccOf<T>::type;
-
 struct Sum {
   template <class A> static A start() { return A(0); }
   template <class A> static A join(A a, A b) { return math::add(a, b); }
@@ -114,7 +105,7 @@ template <class T> void dot_body(const Loop& loop, int64_t begin, int64_t end) {
 }
 
 template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Compute<T>;
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   T* const y = reinterpret_cast<T*>(loop.operands[0].buffer->data + loop.operands[0].offset);
   int64_t* const index = reinterpret_cast<int64_t*>(loop.operands[1].buffer->data + loop.operands[1].offset);
@@ -133,7 +124,7 @@ template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int
 }
 
 template <class T> void cumsum_body(const Loop& loop, int64_t begin, int64_t end) {
-  using A = Acc<T>;
+  using A = Accumulate<T>;
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const bool reverse = loop.scalars[2].integer;
   using Out = T;
@@ -150,8 +141,8 @@ template <class T> void cumsum_body(const Loop& loop, int64_t begin, int64_t end
   }
 }
 
-#define TANDEM_SUM_BODY(Op, T) reduce<Op, T, Acc<T>, T>
-#define TANDEM_KEEP_BODY(Op, T) reduce<Op, T, Compute<T>, T>
+#define TANDEM_SUM_BODY(Op, T) reduce<Op, T, Accumulate<T>, T>
+#define TANDEM_KEEP_BODY(Op, T) reduce<Op, T, Upcast<T>, T>
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA

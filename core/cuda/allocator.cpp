@@ -1,0 +1,301 @@
+// Note [The caching allocator]: memory comes from the device in segments, each the property of one stream, and is cut
+// into blocks. A request takes the smallest free block of its stream that fits, and leaves the rest behind as a block
+// of its own; a block that is given back joins its free neighbours. Small requests have segments of their own, so that
+// a long-lived bias does not keep a large segment from being whole again. Where the stream has no block, a whole free
+// segment of another stream serves if that one's work on it is done; then the device is asked; and when it has no more,
+// this stream waits for another's segment, then everything free is handed back.
+#include "tandem/core/cuda/allocator.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "tandem/core/cuda/memory_report.h"
+#include "tandem/core/poison.h"
+
+namespace tandem::cuda {
+namespace {
+
+constexpr size_t kMaxBytes = size_t(1) << 47;
+
+bool idle(gpu::StreamHandle stream) noexcept {
+  try {
+    return gpu::is_done(stream);
+  } catch (const CudaError&) {
+    return true;  // nothing runs there any more
+  }
+}
+
+/// AddressSanitizer sees the memory of an emulated device, which is the host's.
+bool marks_memory() {
+  static const bool emulated = std::strcmp(gpu::implementation(), "emulated") == 0;
+  return TANDEM_ASAN && emulated;
+}
+/// Marks memory as usable or not, in the order of a stream.
+void mark(gpu::StreamHandle stream, char* data, size_t bytes, bool usable) noexcept {
+  if (!marks_memory()) return;
+  if (idle(stream)) return (usable ? unpoison : poison)(data, bytes);
+  struct Range {
+    char* data;
+    size_t bytes;
+    bool usable;
+  };
+  try {
+    gpu::call_on_host(
+        stream,
+        [](void* context) {
+          const std::unique_ptr<Range> range(static_cast<Range*>(context));
+          (range->usable ? unpoison : poison)(range->data, range->bytes);
+        },
+        new Range{data, bytes, usable});
+  } catch (const std::exception&) {  // an error of the device, which the work that follows meets as well
+  }
+}
+
+/// The memory of one GPU.
+class DeviceMemory {
+ public:
+  void* take(Device device, size_t bytes);
+  void give(void* data) noexcept;
+  void use(void* data, const Stream& stream);
+  void empty(int device) noexcept;
+  MemoryStats stats() {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+  }
+  void reset_peak() {
+    const std::lock_guard lock(mutex_);
+    stats_.peak = stats_.current;
+  }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  Block* find_elsewhere(int device, gpu::StreamHandle stream, size_t bytes, bool wait);
+  Block* grow(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes);
+  Block* make_room(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes);
+  void set_free(Block* block);
+  void queue(Block* block) noexcept;
+  void collect(bool all) noexcept;
+  void wait_for_users(Lock& lock, int device);
+  void hand_back(Lock& lock, int device);
+
+  std::mutex mutex_;
+  Blocks blocks_;
+  Block *first_waiting_ = nullptr, *last_waiting_ = nullptr;  // in the order they were given back
+  MemoryStats stats_;
+};
+
+void DeviceMemory::set_free(Block* block) {
+  gpu::discard(block->data, block->requested, block->segment->stream);
+  mark(block->segment->stream, block->data, block->bytes, false);
+  blocks_.set_free(block);
+}
+
+void DeviceMemory::queue(Block* block) noexcept {
+  block->next_waiting = nullptr;
+  (first_waiting_ ? last_waiting_->next_waiting : first_waiting_) = block;
+  last_waiting_ = block;
+}
+/// Those given back whose other streams are done with them become free; unless `all`, up to the first that is not.
+void DeviceMemory::collect(bool all) noexcept {
+  Block* before = nullptr;
+  for (Block* block = first_waiting_; block;) {
+    Block* const next = block->next_waiting;
+    if (block->uses.done()) {
+      (before ? before->next_waiting : first_waiting_) = next;
+      if (!next) last_waiting_ = before;
+      set_free(block);
+    } else if (all) {
+      before = block;
+    } else {
+      return;
+    }
+    block = next;
+  }
+}
+
+/// All that the segment's stream holds, as of the first time that this is asked since the segment became free.
+gpu::EventHandle left_of(Segment& segment, int device) {
+  if (!segment.left) {
+    PooledEvent now(device);
+    gpu::record_event(now.handle(), segment.stream);
+    segment.left.emplace(std::move(now));
+  }
+  return segment.left->handle();
+}
+
+/// The smallest whole segment of another stream that this one may have: as that one is done with it or, with `wait`,
+/// after waiting for it there.
+Block* DeviceMemory::find_elsewhere(int device, gpu::StreamHandle stream, size_t bytes, bool wait) {
+  const size_t most = wait ? kMaxBytes : 2 * segment_bytes(bytes);  // not a huge one while there are others to be had
+  Block* best = nullptr;
+  for (Block* const each : blocks_.free(bytes)) {
+    Segment& segment = *each->segment;
+    if (segment.stream == stream || !each->is_whole_segment() || each->bytes < bytes || each->bytes > most) continue;
+    if (best && best->bytes <= each->bytes) continue;
+    if (!wait && !idle(segment.stream) && !gpu::is_done(left_of(segment, device))) continue;
+    best = each;
+  }
+  if (!best) return nullptr;
+  if (wait) gpu::wait_event(stream, left_of(*best->segment, device));
+  best->segment->left.reset();
+  blocks_.move(best, stream);
+  return best;
+}
+
+/// A new segment's block; null when the device has no memory for it.
+Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes) {
+  auto segment = std::make_unique<Segment>(Segment{nullptr, segment_bytes(bytes), bytes <= kSmallRequest, stream, {}});
+  lock.unlock();  // it may take long
+  segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
+  if (!segment->data && segment->bytes > least_segment_bytes(bytes)) {
+    segment->bytes = least_segment_bytes(bytes);
+    segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
+  }
+  lock.lock();
+  if (!segment->data) return nullptr;
+  stats_.reserved += static_cast<int64_t>(segment->bytes);
+  mark(stream, segment->data, segment->bytes, false);
+  return blocks_.add(std::move(segment));
+}
+
+/// What the device's other memory cannot serve: others' blocks, then what is handed back.
+Block* DeviceMemory::make_room(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes) {
+  if (Block* const waited = find_elsewhere(device, stream, bytes, /*wait=*/true)) return waited;
+  wait_for_users(lock, device);
+  if (Block* const found = blocks_.find(stream, bytes)) return found;
+  if (Block* const found = find_elsewhere(device, stream, bytes, /*wait=*/true)) return found;
+  hand_back(lock, device);
+  return grow(lock, device, stream, bytes);
+}
+
+/// Waits for the device, and for the streams, of other devices too, that still use what was given back.
+void DeviceMemory::wait_for_users(Lock& lock, int device) {
+  lock.unlock();
+  gpu::synchronize(device);
+  lock.lock();
+  Block* waiting = std::exchange(first_waiting_, nullptr);
+  lock.unlock();
+  for (Block* each = waiting; each; each = each->next_waiting) each->uses.wait();
+  lock.lock();
+  while (waiting) queue(std::exchange(waiting, waiting->next_waiting));
+  collect(/*all=*/true);
+}
+
+/// Segments whose every byte is free, and whose streams have nothing more to do, go back to the device.
+void DeviceMemory::hand_back(Lock& lock, int device) {
+  std::vector<Block*> whole;
+  for (const size_t kind : {kSmallRequest, kSmallRequest + 1})
+    for (Block* const block : blocks_.free(kind))
+      if (block->is_whole_segment() && idle(block->segment->stream)) whole.push_back(block);
+  std::vector<std::unique_ptr<Segment>> segments;
+  segments.reserve(whole.size());
+  for (Block* const block : whole) {
+    if (marks_memory()) unpoison(block->data, block->bytes);
+    stats_.reserved -= static_cast<int64_t>(block->bytes);
+    segments.push_back(blocks_.remove(block));
+  }
+  lock.unlock();
+  for (const auto& each : segments) gpu::release(device, each->data);
+  lock.lock();
+}
+
+void* DeviceMemory::take(Device device, size_t bytes) {
+  const gpu::StreamHandle stream = current_stream(device).handle();
+  const int index = device.index();
+  const size_t wanted = bytes <= kMaxBytes ? block_bytes(bytes) : 0;
+  Lock lock(mutex_);
+  Block* block = nullptr;
+  if (wanted) {
+    collect(/*all=*/false);
+    block = blocks_.find(stream, wanted);
+    if (!block && first_waiting_) collect(/*all=*/true), block = blocks_.find(stream, wanted);
+    if (!block) block = find_elsewhere(index, stream, wanted, /*wait=*/false);
+    if (!block) block = grow(lock, index, stream, wanted);
+    if (!block) block = make_room(lock, index, stream, wanted);
+  }
+  TANDEM_CHECK_AS(OutOfMemoryError, block, "allocate: ", out_of_memory_report(device, stream, bytes, blocks_, stats_));
+  blocks_.use(block, wanted);
+  block->requested = bytes;
+  mark(stream, block->data, bytes, true);  // and not what its size class adds: an overrun is found
+  stats_.current += static_cast<int64_t>(bytes);
+  stats_.peak = std::max(stats_.peak, stats_.current);
+  ++stats_.allocations;
+  return block->data;
+}
+
+void DeviceMemory::give(void* data) noexcept {
+  const std::lock_guard lock(mutex_);
+  Block* const block = blocks_.at(data);
+  stats_.current -= static_cast<int64_t>(block->requested);
+  if (block->uses.empty()) return set_free(block);
+  block->uses.close();
+  block->state = Block::State::waiting;
+  queue(block);
+}
+
+void DeviceMemory::use(void* data, const Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  Block* const block = blocks_.at(data);
+  if (block && block->segment->stream != stream.handle()) block->uses.add(stream);
+}
+
+void DeviceMemory::empty(int device) noexcept {
+  Lock lock(mutex_);
+  if (blocks_.empty()) return;
+  try {
+    wait_for_users(lock, device);
+    hand_back(lock, device);
+  } catch (const std::exception&) {  // a lost device keeps its memory
+  }
+}
+
+/// Not with TANDEM_NO_CUDA_MEMORY_CACHING=1, for tools that know of the runtime's allocations alone: each tensor is
+/// one.
+bool caches() {
+  static const bool off = [] {
+    const char* const text = std::getenv("TANDEM_NO_CUDA_MEMORY_CACHING");
+    return text && *text && *text != '0';
+  }();
+  return !off;
+}
+DeviceMemory& memory(Device device) {
+  static auto& all = *new std::array<DeviceMemory, kMaxDevices>();  // never destroyed: tensors may be static
+  return all[static_cast<size_t>(device.index())];
+}
+DeviceMemory& checked_memory(Device device, const char* op) {
+  TANDEM_CHECK(device.is_cuda(), op, ": got ", device, "; accepted: a CUDA device");
+  check_device_exists(device);
+  return memory(device);
+}
+
+}  // namespace
+
+void* allocate(Device device, size_t bytes) {
+  if (bytes == 0) return nullptr;
+  if (caches()) return memory(device).take(device, bytes);
+  void* const data = gpu::allocate(device.index(), bytes);
+  TANDEM_CHECK_AS(OutOfMemoryError, data, "allocate: out of memory on ", device, ": asked for ", bytes, " bytes");
+  return data;
+}
+void deallocate(Device device, void* data) noexcept {
+  if (!data) return;
+  if (caches())
+    memory(device).give(data);
+  else
+    gpu::release(device.index(), data);  // which waits for the device
+}
+void record_stream(Device device, void* data, const Stream& stream) { memory(device).use(data, stream); }
+
+MemoryStats memory_stats(Device device) { return checked_memory(device, "memory_stats").stats(); }
+void reset_peak_memory_stats(Device device) { checked_memory(device, "reset_peak_memory_stats").reset_peak(); }
+int64_t memory_allocated(Device device) { return cuda::memory_stats(device).current; }
+int64_t max_memory_allocated(Device device) { return cuda::memory_stats(device).peak; }
+int64_t memory_reserved(Device device) { return cuda::memory_stats(device).reserved; }
+void empty_cache() noexcept {
+  for (int i = 0; i < std::min(gpu::device_count(), kMaxDevices); ++i) memory(Device(kCUDA, i)).empty(i);
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,36 @@
+// Memory of GPUs for tensors: cached, in the order of streams. The names of what can be asked are those of torch.cuda.
+#pragma once
+#include <cstddef>
+
+#include "tandem/core/allocator.h"
+#include "tandem/core/cuda/cuda.h"
+
+namespace tandem::cuda {
+
+// Note [Memory in stream order]: a block belongs to the stream that was its device's current one when it was taken.
+// When it is given back, what is already on that stream may still use it, and what is put there later may have it at
+// once: it runs later. So scratch memory may be dropped right after the launch that uses it. Work on any other stream
+// must be put after the allocation by an event, as all work between streams, and be announced by record_stream: then
+// the block is not given out again before what those streams hold when it is given back is done.
+
+/// Uninitialised memory of a GPU for work on its current stream, aligned to 256 bytes; null when bytes == 0.
+/// @throws OutOfMemoryError that says what was asked for, and what is held by whom, after emptying the cache did not
+/// help
+void* allocate(Device device, size_t bytes);
+/// Takes back what allocate returned, on any thread. Null is fine.
+void deallocate(Device device, void* data) noexcept;
+/// Says that work of another stream, of this or another device, uses the block at `data` as well. Memory that is not
+/// allocate's is left to its owner.
+void record_stream(Device device, void* data, const Stream& stream);
+
+MemoryStats memory_stats(Device device);
+void reset_peak_memory_stats(Device device = kCUDA);
+/// Bytes in use, as requested; the most that were since the last reset; bytes held from the device, free blocks
+/// included.
+int64_t memory_allocated(Device device = kCUDA);
+int64_t max_memory_allocated(Device device = kCUDA);
+int64_t memory_reserved(Device device = kCUDA);
+/// Hands the free blocks of all GPUs back to them, after waiting for their work.
+void empty_cache() noexcept;
+
+}  // namespace tandem::cuda

@@ -1,0 +1,105 @@
+#include "tandem/core/cuda/blocks.h"
+
+#include <tuple>
+
+namespace tandem::cuda {
+namespace {
+
+constexpr size_t kSmallSegment = 2 * kMiB;                              // of requests of at most kSmallRequest
+constexpr size_t kLargeRequest = 10 * kMiB, kLargeSegment = 20 * kMiB;  // larger ones get a segment of their own
+constexpr size_t kSmallGrain = 512, kLargeGrain = 128 * 1024, kSegmentGrain = 2 * kMiB;
+
+constexpr size_t round_up(size_t bytes, size_t grain) { return (bytes + grain - 1) / grain * grain; }
+
+}  // namespace
+
+size_t block_bytes(size_t bytes) { return round_up(bytes, bytes <= kSmallRequest ? kSmallGrain : kLargeGrain); }
+size_t segment_bytes(size_t block) {
+  return block <= kSmallRequest ? kSmallSegment : block < kLargeRequest ? kLargeSegment : least_segment_bytes(block);
+}
+size_t least_segment_bytes(size_t block) { return round_up(block, kSegmentGrain); }
+
+bool Block::Order::operator()(const Block* a, const Block* b) const {
+  return std::tuple(a->segment->stream, a->bytes, a->data) < std::tuple(b->segment->stream, b->bytes, b->data);
+}
+bool Block::Order::operator()(const Block* a, const Wanted& b) const {
+  return std::pair(a->segment->stream, a->bytes) < std::pair(b.stream, b.bytes);
+}
+
+Block* Blocks::make(Segment& segment, char* data, size_t bytes) {
+  auto block = std::make_unique<Block>();
+  block->segment = &segment, block->data = data, block->bytes = bytes;
+  Block::Set alone;
+  alone.insert(block.get());
+  block->node = alone.extract(alone.begin());
+  return all_.emplace(data, std::move(block)).first->second.get();
+}
+
+Block* Blocks::add(std::unique_ptr<Segment> segment) {
+  Block* const block = make(*segment, segment->data, segment->bytes);
+  block->owned = std::move(segment);
+  set_free(block);
+  return block;
+}
+Block* Blocks::at(void* data) const {
+  const auto found = all_.find(data);
+  return found == all_.end() ? nullptr : found->second.get();
+}
+Block* Blocks::find(gpu::StreamHandle stream, size_t bytes) const {
+  const Block::Set& among = free(bytes);
+  const auto best = among.lower_bound(Block::Order::Wanted{stream, bytes});
+  return best != among.end() && (*best)->segment->stream == stream ? *best : nullptr;
+}
+
+void Blocks::use(Block* block, size_t bytes) {
+  const size_t rest = block->bytes - bytes;
+  const bool splits = rest >= (block->segment->small ? kSmallGrain : kSmallRequest);
+  Block* const left = splits ? make(*block->segment, block->data + bytes, rest) : nullptr;
+  Block::Set& free = free_of(*block->segment);
+  block->node = free.extract(block);
+  block->state = Block::State::in_use;
+  if (!left) return;
+  block->bytes = bytes;
+  left->before = block, left->after = block->after;
+  if (left->after) left->after->before = left;
+  block->after = left;
+  left->state = Block::State::free;
+  free.insert(std::move(left->node));
+}
+
+void Blocks::set_free(Block* block) noexcept {
+  Block::Set& free = free_of(*block->segment);
+  const auto join = [&](Block* first, Block* second) {
+    first->bytes += second->bytes;
+    first->after = second->after;
+    if (first->after) first->after->before = first;
+    all_.erase(second->data);
+  };
+  if (Block* const after = block->after; after && after->is_free()) {
+    free.extract(after);
+    join(block, after);
+  }
+  if (Block* const before = block->before; before && before->is_free()) {
+    before->node = free.extract(before);
+    join(before, block);
+    block = before;
+  }
+  block->state = Block::State::free;
+  block->segment->left.reset();
+  free.insert(std::move(block->node));
+}
+
+void Blocks::move(Block* block, gpu::StreamHandle stream) {
+  Block::Set& free = free_of(*block->segment);
+  auto node = free.extract(block);
+  block->segment->stream = stream;
+  free.insert(std::move(node));
+}
+std::unique_ptr<Segment> Blocks::remove(Block* block) {
+  free_of(*block->segment).extract(block);
+  std::unique_ptr<Segment> segment = std::move(block->owned);
+  all_.erase(block->data);
+  return segment;
+}
+
+}  // namespace tandem::cuda

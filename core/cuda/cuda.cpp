@@ -1,0 +1,176 @@
+#include "tandem/core/cuda/cuda.h"
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "tandem/core/cuda/event_pool.h"
+#include "tandem/core/cuda/fault.h"
+#include "tandem/core/rank_context.h"
+
+namespace tandem::cuda {
+namespace {
+
+void check_exists(Device device, const char* op) {
+  TANDEM_CHECK(device.is_cuda(), op, ": got ", device, "; accepted: a CUDA device");
+  check_device_exists(device);
+}
+
+}  // namespace
+
+/// The streams of one device and priority that nobody names at present, the one longest unused first: what its last
+/// user left on it is most likely done.
+class StreamPool {
+ public:
+  static StreamPool& of(Device device, bool high_priority) {
+    // Never destroyed: tensors and streams with static storage outlive other statics.
+    static auto& pools = *new std::array<StreamPool, 2 * kMaxDevices>();
+    return pools[2 * static_cast<size_t>(device.index()) + high_priority];
+  }
+  std::shared_ptr<Stream::Impl> take(Device device, bool high_priority) {
+    Stream::Impl* kept = take_kept();
+    if (!kept) {
+      auto made = std::make_unique<Stream::Impl>(Stream::Impl{device, high_priority, nullptr});
+      made->handle = gpu::create_stream(device.index(), high_priority);
+      kept = made.release();
+    }
+    return {kept, [](Stream::Impl* impl) { of(impl->device, impl->high_priority).keep(impl); }};
+  }
+
+ private:
+  Stream::Impl* take_kept() {
+    const std::lock_guard lock(mutex_);
+    Stream::Impl* const kept = first_;
+    if (kept) first_ = std::exchange(kept->next, nullptr);
+    return kept;
+  }
+  void keep(Stream::Impl* impl) {
+    const std::lock_guard lock(mutex_);
+    (first_ ? last_->next : first_) = impl;
+    last_ = impl;
+  }
+
+  std::mutex mutex_;
+  Stream::Impl *first_ = nullptr, *last_ = nullptr;
+};
+
+Stream::Stream(Device device, bool high_priority) {
+  check_exists(device, "Stream");
+  impl_ = StreamPool::of(device, high_priority).take(device, high_priority);
+}
+void Stream::synchronize() const {
+  gpu::synchronize_stream(handle());
+  check_faults(device());
+}
+bool Stream::query() const { return gpu::is_done(handle()); }
+void Stream::wait_stream(const Stream& other) const {
+  if (!(*this == other)) wait_event(other.record_event());
+}
+void Stream::wait_event(const Event& event) const { event.wait(*this); }
+Event Stream::record_event() const {
+  Event event;
+  event.record(*this);
+  return event;
+}
+
+struct Event::Impl {
+  Impl(Device on, bool with_timing) : device(on), event(on.index(), with_timing) {}
+  Device device;
+  PooledEvent event;
+};
+void Event::record(const Stream& stream) {
+  if (!impl_ || impl_->device != stream.device()) impl_ = std::make_shared<Impl>(stream.device(), timing_);
+  gpu::record_event(impl_->event.handle(), stream.handle());
+}
+void Event::wait(const Stream& stream) const {
+  if (impl_) gpu::wait_event(stream.handle(), impl_->event.handle());
+}
+void Event::synchronize() const {
+  if (!impl_) return;
+  gpu::synchronize_event(impl_->event.handle());
+  check_faults(impl_->device);
+}
+bool Event::query() const { return !impl_ || gpu::is_done(impl_->event.handle()); }
+float Event::elapsed_time(const Event& end) const {
+  TANDEM_CHECK(timing_ && end.timing_ && impl_ && end.impl_,
+               "elapsed_time: both events must be made with enable_timing and recorded");
+  return gpu::elapsed_milliseconds(impl_->event.handle(), end.impl_->event.handle());
+}
+
+namespace {
+
+/// The streams that a thread's guards have made current, by device index.
+using StreamSet = std::map<int, Stream>;
+
+const Stream& default_of(Device device, const char* op) {
+  static std::atomic<const Stream*> streams[kMaxDevices];  // each made at its first use, and never destroyed
+  std::atomic<const Stream*>& mine = streams[device.index()];
+  if (const Stream* const known = mine.load(std::memory_order_acquire)) [[likely]]
+    return *known;
+  check_exists(device, op);
+  static auto& mutex = *new std::mutex;
+  const std::lock_guard lock(mutex);
+  if (!mine.load(std::memory_order_relaxed)) mine.store(new Stream(device), std::memory_order_release);
+  return *mine.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+const Stream& default_stream(Device device) {
+  TANDEM_CHECK(device.is_cuda(), "default_stream: got ", device, "; accepted: a CUDA device");
+  return default_of(device, "default_stream");
+}
+const Stream& current_stream(Device device) {
+  TANDEM_CHECK(device.is_cuda(), "current_stream: got ", device, "; accepted: a CUDA device");
+  return stream_of(RankContext::current().streams, device);
+}
+const Stream& stream_of(const Streams& streams, Device device) {
+  if (streams) {
+    const auto& set = *static_cast<const StreamSet*>(streams.get());
+    if (const auto at = set.find(device.index()); at != set.end()) return at->second;
+  }
+  return default_of(device, "current_stream");
+}
+void wait_for_streams(const Streams& streams, const Streams& others) {
+  if (streams == others) return;
+  for (const Streams& each : {streams, others}) {
+    if (!each) continue;
+    for (const auto& [index, stream] : *static_cast<const StreamSet*>(each.get()))
+      stream_of(streams, stream.device()).wait_stream(stream_of(others, stream.device()));
+  }
+}
+StreamGuard::StreamGuard(const Stream& stream) : saved_(RankContext::current().streams) {
+  auto set = saved_ ? std::make_shared<StreamSet>(*static_cast<const StreamSet*>(saved_.get()))
+                    : std::make_shared<StreamSet>();
+  set->insert_or_assign(stream.device().index(), stream);
+  RankContext::current().streams = std::move(set);
+}
+StreamGuard::StreamGuard(Streams streams) : saved_(std::exchange(RankContext::current().streams, std::move(streams))) {}
+StreamGuard::~StreamGuard() { RankContext::current().streams = std::move(saved_); }
+
+void synchronize(Device device) {
+  check_exists(device, "synchronize");
+  gpu::synchronize(device.index());
+  check_faults(device);
+}
+void connect_peers(Device a, Device b) {
+  static std::atomic<bool> known[kMaxDevices][kMaxDevices];
+  if (known[a.index()][b.index()].load(std::memory_order_acquire)) return;
+  for (const auto& [device, peer] : {std::pair(a.index(), b.index()), std::pair(b.index(), a.index())}) try {
+      if (gpu::can_access_peer(device, peer)) gpu::enable_peer_access(device, peer);
+    } catch (const CudaError&) {  // a GPU has a limited number of peers; copies find a way through the host
+    }
+  known[a.index()][b.index()].store(true, std::memory_order_release);
+}
+const gpu::DeviceProperties& get_device_properties(Device device) {
+  check_exists(device, "get_device_properties");
+  return gpu::properties(device.index());
+}
+std::pair<int64_t, int64_t> mem_get_info(Device device) {
+  check_exists(device, "mem_get_info");
+  const gpu::MemoryInfo info = gpu::memory_info(device.index());
+  return {info.free, info.total};
+}
+
+}  // namespace tandem::cuda

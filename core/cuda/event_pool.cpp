@@ -1,0 +1,83 @@
+#include "tandem/core/cuda/event_pool.h"
+
+#include <array>
+#include <mutex>
+
+namespace tandem::cuda {
+namespace {
+
+/// One device's events without timing that nobody has at present.
+struct EventPool {
+  std::mutex mutex;
+  std::vector<gpu::EventHandle> free;
+  size_t made = 0;
+};
+EventPool& pool(int device) {
+  static auto& pools = *new std::array<EventPool, kMaxDevices>();  // never destroyed: events may be static
+  return pools[static_cast<size_t>(device)];
+}
+
+gpu::EventHandle take(int device) {
+  EventPool& mine = pool(device);
+  const std::lock_guard lock(mine.mutex);
+  if (mine.free.empty()) {
+    mine.free.reserve(mine.made + 1);  // room for all of them, so that giving one back cannot fail
+    const gpu::EventHandle made = gpu::create_event(device);
+    ++mine.made;
+    return made;
+  }
+  const gpu::EventHandle kept = mine.free.back();
+  mine.free.pop_back();
+  return kept;
+}
+
+}  // namespace
+
+PooledEvent::PooledEvent(int device, bool timing)
+    : device_(device), timing_(timing), handle_(timing ? gpu::create_event(device, true) : take(device)) {}
+PooledEvent::~PooledEvent() {
+  if (!handle_) return;
+  if (timing_) {
+    gpu::destroy_event(handle_);
+    return;
+  }
+  EventPool& mine = pool(device_);
+  const std::lock_guard lock(mine.mutex);
+  mine.free.push_back(handle_);
+}
+
+void StreamUses::add(const Stream& stream) {
+  for (const Use& each : uses_)
+    if (each.stream == stream) return;
+  uses_.push_back({stream, {}});
+}
+void StreamUses::close() noexcept {
+  for (Use& each : uses_) try {
+      each.event.emplace(each.stream.device().index());
+      gpu::record_event(each.event->handle(), each.stream.handle());
+    } catch (const std::exception&) {
+      each.event.reset();
+      try {
+        gpu::synchronize_stream(each.stream.handle());
+      } catch (const CudaError&) {  // nothing runs there any more
+      }
+    }
+}
+bool StreamUses::done() noexcept {
+  std::erase_if(uses_, [](const Use& each) {
+    try {
+      return !each.event || gpu::is_done(each.event->handle());
+    } catch (const CudaError&) {
+      return true;
+    }
+  });
+  return uses_.empty();
+}
+void StreamUses::wait() noexcept {
+  for (const Use& each : uses_) try {
+      if (each.event) gpu::synchronize_event(each.event->handle());
+    } catch (const CudaError&) {  // nothing runs there any more
+    }
+}
+
+}  // namespace tandem::cuda

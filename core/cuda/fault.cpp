@@ -1,0 +1,72 @@
+#include "tandem/core/cuda/fault.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "tandem/core/cuda/gpu_runtime.h"
+
+namespace tandem::cuda {
+namespace {
+
+std::atomic<Fault*> words[kMaxDevices];  // null until a kernel first needs it; never given back
+
+struct HostFailure {
+  std::atomic<bool> there{false};
+  std::mutex mutex;
+  std::exception_ptr failure;
+};
+HostFailure& host_failure(Device device) {
+  static auto& all = *new std::array<HostFailure, kMaxDevices>();  // never destroyed: groups may be static
+  return all[static_cast<size_t>(device.index())];
+}
+
+std::atomic<Fault*>& word_of(Device device) { return words[static_cast<size_t>(device.index())]; }
+
+}  // namespace
+
+Fault* fault_word(Device device) {
+  std::atomic<Fault*>& word = word_of(device);
+  Fault* known = word.load(std::memory_order_acquire);
+  if (known) return known;
+  // Without a lock, as the driver may wait: see page_locked.cpp. Of two threads that come here one gives its word back.
+  const gpu::DeviceGuard guard(device.index());
+  void* const memory = gpu::allocate_host(sizeof(Fault));
+  TANDEM_CHECK_AS(OutOfMemoryError, memory, "fault_word: no page-locked memory for ", device);
+  Fault* const mine = new (memory) Fault{};
+  if (word.compare_exchange_strong(known, mine, std::memory_order_acq_rel)) return mine;
+  gpu::release_host(memory);
+  return known;
+}
+
+void report_failure(Device device, std::exception_ptr failure) {
+  HostFailure& mine = host_failure(device);
+  const std::lock_guard lock(mine.mutex);
+  mine.failure = std::move(failure);
+  mine.there = mine.failure != nullptr;
+}
+static void check_host_failure(Device device) {
+  HostFailure& mine = host_failure(device);
+  if (!mine.there.load(std::memory_order_acquire)) [[likely]]
+    return;
+  const std::lock_guard lock(mine.mutex);
+  mine.there = false;
+  if (mine.failure) std::rethrow_exception(std::exchange(mine.failure, nullptr));
+}
+
+void check_faults(Device device) {
+  check_host_failure(device);
+  Fault* const word = word_of(device).load(std::memory_order_acquire);
+  if (!word) return;
+  const std::atomic_ref state(word->state);
+  if (state.load(std::memory_order_acquire) != 2) return;
+  const Fault found = *word;
+  int complete = 2;  // of two threads that come here, one throws
+  if (!state.compare_exchange_strong(complete, 0, std::memory_order_acq_rel)) return;
+  detail::fail<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.place, " is ", found.index,
+                           "; accepted: 0 to ", found.limit - 1);
+}
+
+}  // namespace tandem::cuda

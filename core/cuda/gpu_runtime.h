@@ -1,0 +1,136 @@
+// The one door to the GPU: what Tandem needs of the CUDA runtime, checked, behind opaque handles. A build has one of
+// three implementations: CUDA's (gpu_runtime_cuda.cpp), the emulated device's (emulation/runtime.cpp), or none
+// (gpu_runtime_none.cpp), where there are no devices. A function that fails throws CudaError, which names the call,
+// what it was about and the runtime's own words; release, restore, destroy and pop never throw.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tandem/core/error.h"
+
+namespace tandem {
+
+/// A call of the GPU runtime that failed, or a kernel that did.
+class CudaError : public Error {
+ public:
+  using Error::Error;
+};
+
+namespace gpu {
+
+using StreamHandle = struct StreamTag*;  // cudaStream_t
+using EventHandle = struct EventTag*;    // cudaEvent_t
+
+// ---- devices
+
+/// GPUs that can be used; 0 without a driver, and unavailable_reason() says why.
+int device_count() noexcept;
+std::string unavailable_reason();
+/// "cuda", "emulated" or "none".
+const char* implementation();
+
+struct DeviceProperties {
+  std::string name;
+  int major = 0, minor = 0;  // compute capability
+  int multiprocessors = 0;
+  int64_t memory = 0;            // bytes
+  int64_t l2_cache = 0;          // bytes
+  int64_t shared_per_block = 0;  // bytes of shared memory that a block may ask for, with allow_shared_memory
+};
+const DeviceProperties& properties(int device);
+struct MemoryInfo {
+  int64_t free, total;
+};
+MemoryInfo memory_info(int device);
+int driver_version();  // 13000 is 13.0
+int runtime_version();
+
+/// The device that this thread's runtime calls are about. Kernels and streams name theirs; use DeviceGuard.
+int current_device();
+void set_device(int device);
+/// Back to a device; not to device 0 as long as this process has not used it: a context there would take its memory.
+void restore_device(int device) noexcept;
+/// Waits for all work of a device.
+void synchronize(int device);
+bool can_access_peer(int device, int peer);
+/// Lets kernels and copies of `device` reach `peer`'s memory; a second time is fine.
+void enable_peer_access(int device, int peer);
+
+// ---- memory
+
+/// Device memory, aligned to 256 bytes; null when there is not enough.
+void* allocate(int device, size_t bytes);
+void release(int device, void* memory) noexcept;
+/// Says that nobody needs what these bytes of an allocation hold once `stream` has got here, although they stay
+/// allocated: the emulation makes them NaN, a GPU does nothing.
+void discard(void* memory, size_t bytes, StreamHandle stream) noexcept;
+/// Page-locked host memory, which copies reach without staging and every device can address; null when there is none.
+/// This and release_host may wait for what runs on the current device: hold no lock that another rank needs.
+void* allocate_host(size_t bytes);
+void release_host(void* memory) noexcept;
+
+enum class MemoryKind { pageable, page_locked, device };
+struct PointerInfo {
+  MemoryKind kind;
+  int device;  // of device memory, otherwise -1
+};
+PointerInfo pointer_info(const void* memory);
+
+/// Copies between any two kinds of memory, in stream order. When it reads or writes host memory, pageable or
+/// page-locked, is open until the stream is waited for: of pageable memory most systems take a copy at the call, those
+/// whose GPUs read it directly do not.
+void copy_async(void* to, const void* from, size_t bytes, StreamHandle stream);
+/// Between two devices, through the host where peer access is off.
+void copy_peer_async(void* to, int to_device, const void* from, int from_device, size_t bytes, StreamHandle stream);
+/// Like a launch, it needs the stream's device to be the current one.
+void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle stream);
+
+// ---- streams and events
+
+/// A stream that does not wait for the legacy default stream.
+StreamHandle create_stream(int device, bool high_priority = false);
+void destroy_stream(StreamHandle stream) noexcept;
+void synchronize_stream(StreamHandle stream);
+bool is_done(StreamHandle stream);
+/// What is put on the stream from now on waits until what `event` recorded last is done.
+void wait_event(StreamHandle stream, EventHandle event);
+/// Calls f(context) on some host thread when the stream gets there; f must not call the runtime.
+void call_on_host(StreamHandle stream, void (*f)(void*), void* context);
+EventHandle create_event(int device, bool timing = false);
+void destroy_event(EventHandle event) noexcept;
+void record_event(EventHandle event, StreamHandle stream);
+/// True also for an event that was never recorded.
+bool is_done(EventHandle event);
+void synchronize_event(EventHandle event);
+/// Between two recorded and finished events that were made with timing.
+float elapsed_milliseconds(EventHandle start, EventHandle end);
+
+// ---- launches: a kernel starts only while the stream's device is the current one
+
+/// After a launch: throws CudaError under the kernel's name when it could not start. With TANDEM_SYNC_LAUNCHES=1 it
+/// waits for the kernel, so that an asynchronous fault is reported at its launch.
+void check_launch(const char* kernel, StreamHandle stream);
+/// Lets a kernel ask for more dynamic shared memory than 48 KiB.
+void allow_shared_memory(const void* kernel, size_t bytes);
+/// Named ranges for profilers.
+void push_range(const char* name);
+void pop_range() noexcept;
+
+/// Makes a device this thread's until it goes out of scope.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(int device) : saved_(current_device()), device_(device) {
+    if (device != saved_) set_device(device);
+  }
+  ~DeviceGuard() {
+    if (device_ != saved_) restore_device(saved_);
+  }
+  DeviceGuard(const DeviceGuard&) = delete;
+
+ private:
+  int saved_, device_;
+};
+
+}  // namespace gpu
+}  // namespace tandem

@@ -1,0 +1,348 @@
+// The door to the GPU over NVIDIA's runtime: the only file that calls it (kernels start in kernels/cuda/launch.h).
+#include "tandem/core/cuda/gpu_runtime.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+
+#include "tandem/core/device.h"
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define TANDEM_HAS_NVTX 1
+#else
+#define TANDEM_HAS_NVTX 0
+#endif
+
+namespace tandem::gpu {
+namespace {
+
+/// The runtime's own words: "invalid argument (cudaErrorInvalidValue)".
+std::string words(cudaError_t status) {
+  return std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ")";
+}
+std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+std::string name_of(int device) { return "cuda:" + std::to_string(device); }
+/// Of a stream, for messages; the thread's device where the runtime cannot tell.
+int device_of(StreamHandle stream) {
+  int device = 0;
+#if CUDART_VERSION >= 12080
+  if (cudaStreamGetDevice(reinterpret_cast<cudaStream_t>(stream), &device) == cudaSuccess) return device;
+#else
+  (void)stream;
+#endif
+  if (cudaGetDevice(&device) != cudaSuccess) device = 0;
+  cudaGetLastError();  // an older driver does not know the first of these
+  return device;
+}
+
+[[noreturn, gnu::cold]] void fail(cudaError_t status, const std::string& what) {
+  cudaGetLastError();  // else the next launch is blamed for it
+  TANDEM_CHECK_AS(CudaError, false, what, " failed: ", words(status));
+  __builtin_unreachable();
+}
+void check(cudaError_t status, const char* call) {
+  if (status != cudaSuccess) [[unlikely]]
+    fail(status, call);
+}
+void check(cudaError_t status, const char* call, int device) {
+  if (status != cudaSuccess) [[unlikely]]
+    fail(status, std::string(call) + " on " + name_of(device));
+}
+void check(cudaError_t status, const char* call, StreamHandle stream) {
+  if (status != cudaSuccess) [[unlikely]]
+    fail(status, std::string(call) + " on " + name_of(device_of(stream)));
+}
+void check(cudaError_t status, const char* call, size_t bytes, StreamHandle stream) {
+  if (status != cudaSuccess) [[unlikely]]
+    fail(status, std::string(call) + " of " + std::to_string(bytes) + " bytes on " + name_of(device_of(stream)));
+}
+/// True or false of a query; anything else is an error.
+bool finished(cudaError_t status, const char* call) {
+  if (status == cudaErrorNotReady) {
+    cudaGetLastError();
+    return false;
+  }
+  check(status, call);
+  return true;
+}
+/// For what must not throw. A process that ends takes the driver down before its last objects: nothing to tell. After
+/// a kernel's fault every call fails alike: told once.
+void note(cudaError_t status, const char* call) noexcept {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();
+  if (status == cudaErrorCudartUnloading || status == cudaErrorContextIsDestroyed) return;
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true))
+    std::fprintf(stderr, "tandem: %s failed: %s (%s)\n", call, cudaGetErrorString(status), cudaGetErrorName(status));
+}
+
+/// What there is, asked once. Without a driver the runtime refuses and leaves its count at -1.
+struct Devices {
+  Devices() {
+    // By default a kernel is loaded at its first launch, and loading may wait for what runs on the GPU: a collective,
+    // say, whose other rank is a thread of this process and waits in turn for the driver. So all are loaded when a
+    // context starts, unless the environment says otherwise.
+    setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (status == cudaSuccess && count > 0) {
+      count = std::min(count, kMaxDevices);
+      return;
+    }
+    count = 0;
+    cudaGetLastError();
+    int driver = 0;
+    if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+    reason = (status == cudaSuccess ? "the driver shows no device" : words(status)) + "; the driver's CUDA is " +
+             (driver ? version(driver) : "none") + ", this build's " + version(CUDART_VERSION);
+  }
+  int count = -1;
+  std::string reason;
+  std::array<std::once_flag, kMaxDevices> asked;
+  std::array<DeviceProperties, kMaxDevices> properties;
+};
+Devices& devices() {
+  static auto& all = *new Devices;  // never destroyed: tensors with static storage outlive other statics
+  return all;
+}
+/// Devices that this process has work or memory on, and the first of them.
+std::array<std::atomic<bool>, kMaxDevices> used;
+std::atomic<int> first_used{-1};
+void note_use(int device) {
+  used[static_cast<size_t>(device)].store(true, std::memory_order_relaxed);
+  int none = -1;
+  first_used.compare_exchange_strong(none, device, std::memory_order_relaxed);
+}
+bool is_used(int device) { return used[static_cast<size_t>(device)].load(std::memory_order_relaxed); }
+/// Before a call that names no device. It starts a context on the thread's, which takes some 500 MB of it; and a thread
+/// that has set none is on device 0, where eight processes with a GPU each would all take them. Such a thread goes to
+/// the first device that the process uses.
+void settle() noexcept {
+  thread_local bool settled = false;
+  if (settled) [[likely]]
+    return;
+  const int first = first_used.load(std::memory_order_relaxed);
+  if (first < 0) return;
+  settled = true;
+  int now = 0;
+  if (!is_used(0) && cudaGetDevice(&now) == cudaSuccess && now == 0) note(cudaSetDevice(first), "set_device");
+}
+
+cudaStream_t raw(StreamHandle stream) {
+  settle();
+  return reinterpret_cast<cudaStream_t>(stream);
+}
+cudaEvent_t raw(EventHandle event) {
+  settle();
+  return reinterpret_cast<cudaEvent_t>(event);
+}
+
+}  // namespace
+
+int device_count() noexcept try { return devices().count; } catch (...) {
+  return 0;
+}
+std::string unavailable_reason() { return devices().reason; }
+const char* implementation() { return "cuda"; }
+
+const DeviceProperties& properties(int device) {
+  Devices& all = devices();
+  TANDEM_CHECK_AS(CudaError, device >= 0 && device < all.count, "properties: there is no ", name_of(device),
+                  all.count ? "" : ": " + all.reason);
+  const auto at = static_cast<size_t>(device);
+  std::call_once(all.asked[at], [&] {
+    cudaDeviceProp p;
+    check(cudaGetDeviceProperties(&p, device), "properties", device);
+    all.properties[at] = {p.name,
+                          p.major,
+                          p.minor,
+                          p.multiProcessorCount,
+                          static_cast<int64_t>(p.totalGlobalMem),
+                          p.l2CacheSize,
+                          static_cast<int64_t>(p.sharedMemPerBlockOptin)};
+  });
+  return all.properties[at];
+}
+MemoryInfo memory_info(int device) {
+  const DeviceGuard guard(device);
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "memory_info", device);
+  return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
+}
+int driver_version() {
+  int number = 0;
+  check(cudaDriverGetVersion(&number), "driver_version");
+  return number;
+}
+int runtime_version() {
+  int number = 0;
+  check(cudaRuntimeGetVersion(&number), "runtime_version");
+  return number;
+}
+
+int current_device() {
+  int device = 0;
+  check(cudaGetDevice(&device), "current_device");
+  return device;
+}
+void set_device(int device) {
+  check(cudaSetDevice(device), "set_device", device);
+  note_use(device);
+}
+void restore_device(int device) noexcept {
+  // To device 0 only where it is used: a thread may be there because it has set none (see settle).
+  if (device != 0 || is_used(0)) note(cudaSetDevice(device), "restore_device");
+}
+void synchronize(int device) {
+  const DeviceGuard guard(device);
+  check(cudaDeviceSynchronize(), "synchronize", device);
+}
+bool can_access_peer(int device, int peer) {
+  int can = 0;
+  check(cudaDeviceCanAccessPeer(&can, device, peer), "can_access_peer", device);
+  return can != 0;
+}
+void enable_peer_access(int device, int peer) {
+  const DeviceGuard guard(device);
+  const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
+  if (status == cudaErrorPeerAccessAlreadyEnabled)
+    cudaGetLastError();
+  else if (status != cudaSuccess)
+    fail(status, "enable_peer_access of " + name_of(device) + " to " + name_of(peer));
+}
+
+void* allocate(int device, size_t bytes) {
+  const DeviceGuard guard(device);
+  note_use(device);
+  void* memory = nullptr;
+  const cudaError_t status = cudaMalloc(&memory, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  if (status != cudaSuccess) fail(status, "allocate of " + std::to_string(bytes) + " bytes on " + name_of(device));
+  return memory;
+}
+void release(int, void* memory) noexcept {
+  settle();
+  if (memory) note(cudaFree(memory), "release");
+}
+void discard(void*, size_t, StreamHandle) noexcept {}
+void* allocate_host(size_t bytes) {
+  settle();
+  void* memory = nullptr;
+  const cudaError_t status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  if (status != cudaSuccess) fail(status, "allocate_host of " + std::to_string(bytes) + " bytes");
+  return memory;
+}
+void release_host(void* memory) noexcept {
+  settle();
+  if (memory) note(cudaFreeHost(memory), "release_host");
+}
+PointerInfo pointer_info(const void* memory) {
+  if (device_count() == 0) return {MemoryKind::pageable, -1};
+  settle();
+  cudaPointerAttributes attributes;
+  check(cudaPointerGetAttributes(&attributes, memory), "pointer_info");
+  switch (attributes.type) {
+    case cudaMemoryTypeHost: return {MemoryKind::page_locked, -1};
+    case cudaMemoryTypeDevice:
+    case cudaMemoryTypeManaged: return {MemoryKind::device, attributes.device};
+    default: return {MemoryKind::pageable, -1};
+  }
+}
+
+void copy_async(void* to, const void* from, size_t bytes, StreamHandle stream) {
+  if (bytes) check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, raw(stream)), "copy_async", bytes, stream);
+}
+void copy_peer_async(void* to, int to_device, const void* from, int from_device, size_t bytes, StreamHandle stream) {
+  if (bytes == 0) return;
+  const cudaError_t status = cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, raw(stream));
+  if (status != cudaSuccess) [[unlikely]]
+    fail(status, "copy_peer_async of " + std::to_string(bytes) + " bytes from " + name_of(from_device) + " to " +
+                     name_of(to_device));
+}
+void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle stream) {
+  if (bytes == 0) return;
+  check(cudaMemsetAsync(to, value, bytes, raw(stream)), "fill_bytes_async", bytes, stream);
+}
+
+StreamHandle create_stream(int device, bool high_priority) {
+  const DeviceGuard guard(device);
+  note_use(device);
+  int least = 0, greatest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "create_stream", device);
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, high_priority ? greatest : least), "create_stream",
+        device);
+  return reinterpret_cast<StreamHandle>(stream);
+}
+void destroy_stream(StreamHandle stream) noexcept {
+  if (stream) note(cudaStreamDestroy(raw(stream)), "destroy_stream");
+}
+void synchronize_stream(StreamHandle stream) {
+  check(cudaStreamSynchronize(raw(stream)), "synchronize_stream", stream);
+}
+bool is_done(StreamHandle stream) { return finished(cudaStreamQuery(raw(stream)), "is_done of a stream"); }
+void wait_event(StreamHandle stream, EventHandle event) {
+  check(cudaStreamWaitEvent(raw(stream), raw(event), 0), "wait_event", stream);
+}
+void call_on_host(StreamHandle stream, void (*f)(void*), void* context) {
+  check(cudaLaunchHostFunc(raw(stream), f, context), "call_on_host", stream);
+}
+
+EventHandle create_event(int device, bool timing) {
+  const DeviceGuard guard(device);
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, timing ? cudaEventDefault : cudaEventDisableTiming), "create_event", device);
+  return reinterpret_cast<EventHandle>(event);
+}
+void destroy_event(EventHandle event) noexcept {
+  if (event) note(cudaEventDestroy(raw(event)), "destroy_event");
+}
+void record_event(EventHandle event, StreamHandle stream) {
+  check(cudaEventRecord(raw(event), raw(stream)), "record_event", stream);
+}
+bool is_done(EventHandle event) { return finished(cudaEventQuery(raw(event)), "is_done of an event"); }
+void synchronize_event(EventHandle event) { check(cudaEventSynchronize(raw(event)), "synchronize_event"); }
+float elapsed_milliseconds(EventHandle start, EventHandle end) {
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, raw(start), raw(end)), "elapsed_milliseconds");
+  return milliseconds;
+}
+
+void check_launch(const char* kernel, StreamHandle stream) {
+  static const bool wait = [] {
+    const char* text = std::getenv("TANDEM_SYNC_LAUNCHES");
+    return text && *text && *text != '0';
+  }();
+  check(cudaGetLastError(), kernel, stream);
+  if (wait) check(cudaStreamSynchronize(raw(stream)), kernel, stream);
+}
+void allow_shared_memory(const void* kernel, size_t bytes) {
+  const cudaError_t status =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (status != cudaSuccess) [[unlikely]]
+    fail(status, "allow_shared_memory of " + std::to_string(bytes) + " bytes");
+}
+void push_range([[maybe_unused]] const char* name) {
+#if TANDEM_HAS_NVTX
+  nvtxRangePushA(name);
+#endif
+}
+void pop_range() noexcept {
+#if TANDEM_HAS_NVTX
+  nvtxRangePop();
+#endif
+}
+
+}  // namespace tandem::gpu

@@ -1,0 +1,53 @@
+// The door to the GPU of a build without CUDA: there are no devices.
+#include "tandem/core/cuda/gpu_runtime.h"
+
+namespace tandem::gpu {
+namespace {
+
+[[noreturn]] void refuse(const char* call) {
+  TANDEM_CHECK_AS(CudaError, false, call, ": this build is without CUDA");
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+int device_count() noexcept { return 0; }
+std::string unavailable_reason() { return "this build is without CUDA"; }
+const char* implementation() { return "none"; }
+const DeviceProperties& properties(int) { refuse("properties"); }
+MemoryInfo memory_info(int) { refuse("memory_info"); }
+int driver_version() { return 0; }
+int runtime_version() { return 0; }
+int current_device() { return 0; }
+void set_device(int) { refuse("set_device"); }
+void restore_device(int) noexcept {}
+void synchronize(int) { refuse("synchronize"); }
+bool can_access_peer(int, int) { return false; }
+void enable_peer_access(int, int) { refuse("enable_peer_access"); }
+void* allocate(int, size_t) { refuse("allocate"); }
+void release(int, void*) noexcept {}
+void discard(void*, size_t, StreamHandle) noexcept {}
+void* allocate_host(size_t) { refuse("allocate_host"); }
+void release_host(void*) noexcept {}
+PointerInfo pointer_info(const void*) { return {MemoryKind::pageable, -1}; }
+void copy_async(void*, const void*, size_t, StreamHandle) { refuse("copy_async"); }
+void copy_peer_async(void*, int, const void*, int, size_t, StreamHandle) { refuse("copy_peer_async"); }
+void fill_bytes_async(void*, int, size_t, StreamHandle) { refuse("fill_bytes_async"); }
+StreamHandle create_stream(int, bool) { refuse("create_stream"); }
+void destroy_stream(StreamHandle) noexcept {}
+void synchronize_stream(StreamHandle) { refuse("synchronize_stream"); }
+bool is_done(StreamHandle) { return true; }
+void wait_event(StreamHandle, EventHandle) { refuse("wait_event"); }
+void call_on_host(StreamHandle, void (*)(void*), void*) { refuse("call_on_host"); }
+EventHandle create_event(int, bool) { refuse("create_event"); }
+void destroy_event(EventHandle) noexcept {}
+void record_event(EventHandle, StreamHandle) { refuse("record_event"); }
+bool is_done(EventHandle) { return true; }
+void synchronize_event(EventHandle) { refuse("synchronize_event"); }
+float elapsed_milliseconds(EventHandle, EventHandle) { refuse("elapsed_milliseconds"); }
+void check_launch(const char*, StreamHandle) {}
+void allow_shared_memory(const void*, size_t) { refuse("allow_shared_memory"); }
+void push_range(const char*) {}
+void pop_range() noexcept {}
+
+}  // namespace tandem::gpu

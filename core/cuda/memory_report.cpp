@@ -1,0 +1,66 @@
+#include "tandem/core/cuda/memory_report.h"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+namespace tandem::cuda {
+namespace {
+
+/// "1.5 GiB"
+std::string readable(size_t bytes) {
+  constexpr size_t kKiB = 1024, kGiB = 1024 * kMiB;
+  std::ostringstream out;
+  out.precision(3);
+  const auto n = static_cast<double>(bytes);
+  if (bytes < kKiB)
+    out << bytes << " bytes";
+  else if (bytes < kMiB)
+    out << n / kKiB << " KiB";
+  else if (bytes < kGiB)
+    out << n / kMiB << " MiB";
+  else
+    out << n / kGiB << " GiB";
+  return out.str();
+}
+std::string readable(int64_t bytes) { return readable(static_cast<size_t>(std::max<int64_t>(bytes, 0))); }
+
+}  // namespace
+
+std::string out_of_memory_report(Device device, gpu::StreamHandle stream, size_t bytes, const Blocks& blocks,
+                                 const MemoryStats& stats) {
+  size_t cached = 0, elsewhere = 0, waiting = 0, rounding = 0, largest = 0, count = 0;
+  std::map<size_t, size_t> counts;  // of blocks in use, by requested size
+  blocks.each([&](const Block& block) {
+    if (block.is_free()) {
+      (block.segment->stream == stream ? cached : elsewhere) += block.bytes;
+      largest = std::max(largest, block.bytes);
+    } else if (block.state == Block::State::waiting) {
+      waiting += block.bytes;
+    } else {
+      rounding += block.bytes - block.requested;
+      ++counts[block.requested];
+      ++count;
+    }
+  });
+  const auto info = gpu::memory_info(device.index());
+  std::ostringstream out;
+  out << "out of memory on " << device << ": asked for " << readable(bytes) << " (" << bytes << " bytes). In use are "
+      << readable(stats.current) << " in " << count << " blocks (at the peak " << readable(stats.peak) << "), and "
+      << readable(rounding) << " by rounding. Free between them are " << readable(cached) << " of this stream and "
+      << readable(elsewhere) << " of others, the largest block " << readable(largest)
+      << "; given back, but still used by other streams, " << readable(waiting) << ". Held from the device are "
+      << readable(stats.reserved) << "; of its " << readable(info.total) << " are " << readable(info.free)
+      << " free and " << readable(info.total - info.free - stats.reserved)
+      << " held by libraries, contexts and other processes";
+  std::vector<std::pair<size_t, size_t>> largest_first(counts.begin(), counts.end());
+  std::sort(largest_first.begin(), largest_first.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first * a.second, a.first) > std::pair(b.first * b.second, b.first);
+  });
+  constexpr size_t kShown = 5;
+  for (size_t i = 0; i < std::min(kShown, largest_first.size()); ++i)
+    out << (i ? ", " : ". Most is in ") << largest_first[i].second << " x " << readable(largest_first[i].first);
+  return out.str();
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,167 @@
+#include "tandem/core/cuda/page_locked.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <mutex>
+#include <unordered_map>
+
+#include "tandem/core/cuda/event_pool.h"
+#include "tandem/core/poison.h"
+
+namespace tandem {
+namespace {
+
+// Size classes are powers of two: there are few sizes of batches, and a page is the least that can be locked.
+constexpr int kMinLog = 9, kMaxLog = 47;
+
+int log_of(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_width(bytes - 1))); }
+
+// Note [No lock while the driver may wait]: to lock and unlock pages the driver may wait for what runs on a GPU. That
+// may be a collective, which waits for a rank that is another thread of this process; and that thread may need our lock
+// before it comes to the collective.
+class PageLockedMemory {
+ public:
+  /// Null when there is none.
+  void* take(size_t bytes) {
+    const int log = log_of(bytes);
+    if (log > kMaxLog) return nullptr;
+    std::unique_lock lock(mutex_);
+    collect();
+    if (!free_[static_cast<size_t>(log)]) {
+      auto made = std::make_unique<Block>();
+      made->log = log;
+      lock.unlock();  // Note [No lock while the driver may wait]
+      made->data = gpu::allocate_host(size_t(1) << log);
+      lock.lock();
+      if (!made->data) return nullptr;
+      stats_.reserved += int64_t(1) << log;
+      Block& added = *blocks_.emplace(made->data, std::move(made)).first->second;
+      add_free(added);
+    }
+    Block*& free = free_[static_cast<size_t>(log)];
+    Block& mine = *std::exchange(free, free->next);
+    mine.requested = bytes;
+    poison(mine.data, size_t(1) << log);
+    unpoison(mine.data, bytes);  // and not what the class adds: an overrun is found
+    stats_.current += static_cast<int64_t>(bytes);
+    stats_.peak = std::max(stats_.peak, stats_.current);
+    ++stats_.allocations;
+    return mine.data;
+  }
+  void give(void* data) noexcept {
+    const std::lock_guard lock(mutex_);
+    Block& mine = *blocks_.at(data);
+    stats_.current -= static_cast<int64_t>(mine.requested);
+    mine.uses.close();
+    mine.next = std::exchange(waiting_, &mine);
+    collect();
+  }
+  void use(void* data, const cuda::Stream& stream) {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = blocks_.find(data); at != blocks_.end()) at->second->uses.add(stream);
+  }
+  bool has(const void* data) {
+    const std::lock_guard lock(mutex_);
+    return blocks_.contains(const_cast<void*>(data));
+  }
+  void empty() noexcept {
+    std::unique_lock lock(mutex_);
+    Block* waiting = std::exchange(waiting_, nullptr);
+    lock.unlock();
+    for (Block* each = waiting; each; each = each->next) each->uses.wait();
+    lock.lock();
+    while (waiting) {
+      Block* const block = std::exchange(waiting, waiting->next);
+      block->next = std::exchange(waiting_, block);
+    }
+    collect();
+    Block* unused = nullptr;
+    for (Block*& first : free_)
+      while (first) {
+        Block* const block = blocks_.extract(first->data).mapped().release();
+        stats_.reserved -= int64_t(1) << block->log;
+        first = std::exchange(block->next, std::exchange(unused, block));
+      }
+    lock.unlock();  // Note [No lock while the driver may wait]
+    while (unused) {
+      const std::unique_ptr<Block> block(std::exchange(unused, unused->next));
+      unpoison(block->data, size_t(1) << block->log);
+      gpu::release_host(block->data);
+    }
+  }
+  MemoryStats stats() {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+ private:
+  struct Block {
+    void* data = nullptr;
+    int log = 0;
+    size_t requested = 0;
+    cuda::StreamUses uses;
+    Block* next = nullptr;  // among the free ones of its class, or those that wait
+  };
+
+  /// Blocks given back whose copies are done become free.
+  void collect() noexcept {
+    for (Block** at = &waiting_; *at;) {
+      Block& block = **at;
+      if (!block.uses.done()) {
+        at = &block.next;
+        continue;
+      }
+      *at = block.next;
+      poison(block.data, size_t(1) << block.log);
+      add_free(block);
+    }
+  }
+  void add_free(Block& block) {
+    Block*& free = free_[static_cast<size_t>(block.log)];
+    block.next = std::exchange(free, &block);
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<void*, std::unique_ptr<Block>> blocks_;
+  std::array<Block*, kMaxLog + 1> free_{};
+  Block* waiting_ = nullptr;
+  MemoryStats stats_;
+};
+
+PageLockedMemory& memory() {
+  static auto& all = *new PageLockedMemory;  // never destroyed: tensors may be static
+  return all;
+}
+
+}  // namespace
+
+void* allocate_page_locked(size_t bytes) {
+  TANDEM_CHECK(cuda::is_available(),
+               "page-locked memory is for copies to a GPU, and there is none: ", gpu::unavailable_reason());
+  if (bytes == 0) return nullptr;
+  void* data = memory().take(bytes);
+  if (!data) {
+    empty_page_locked_cache();
+    data = memory().take(bytes);
+  }
+  if (!data) [[unlikely]] {
+    const MemoryStats stats = page_locked_memory_stats();
+    TANDEM_CHECK_AS(OutOfMemoryError, false, "allocate_page_locked: asked for ", bytes,
+                    " bytes of page-locked memory, ", "while ", stats.current, " are in use and ", stats.reserved,
+                    " held");
+  }
+  return data;
+}
+void deallocate_page_locked(void* data) noexcept {
+  if (data) memory().give(data);
+}
+void record_page_locked(void* data, const cuda::Stream& stream) { memory().use(data, stream); }
+bool is_page_locked(const void* data) {
+  if (!data || !cuda::is_available()) return false;
+  return memory().has(data) || gpu::pointer_info(data).kind == gpu::MemoryKind::page_locked;
+}
+MemoryStats page_locked_memory_stats() { return memory().stats(); }
+void empty_page_locked_cache() noexcept { memory().empty(); }
+
+}  // namespace tandem

@@ -1,0 +1,305 @@
+// How the threads of a block take turns. What they wait for is in synchronize.cpp.
+#include "tandem/emulation/block.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "tandem/core/cuda/gpu_runtime.h"
+
+namespace tandem::emulation {
+
+constinit thread_local Position position;
+static thread_local Block* current = nullptr;  // the block whose thread runs on this host thread
+
+namespace {
+/// Thrown where a thread waits, to end it: what its stack holds is destroyed as it should be.
+struct Cancelled {};
+}  // namespace
+
+// ---- identities
+//
+// Note [Who is who to ThreadSanitizer]
+// It finds a race between two accesses when two identities made them and nothing ordered them. An identity for every
+// thread of a grid cannot be had: each takes 0.8 MB, the time of a release or acquire grows with their number, and
+// newer versions (gcc 13, clang 14) forget the deeds of all but the last 255. So there are at most kIdentities. A block
+// uses up to kIdentitiesOfBlock of them, the lanes of a warp always different ones; larger blocks have warps that share
+// theirs, by chance others in every block. And every block takes one of several such groups by chance, never that of
+// the block before it: since the threads of two blocks may do the same to the same address, one identity for both would
+// hide it, and whatever a barrier ordered in the first would stay ordered. So of g groups any two blocks of a grid are
+// compared with a probability of 1 - 1/g, and neighbours always.
+
+#if (defined(__clang__) && __clang_major__ >= 14) || (!defined(__clang__) && __GNUC__ >= 13)
+constexpr size_t kIdentities = 192, kIdentitiesOfBlock = 64, kGroups = 6;
+#else
+constexpr size_t kIdentities = 512, kIdentitiesOfBlock = 128, kGroups = 8;
+#endif
+
+Fiber* FiberPool::take(size_t identity) {
+  while (actors_.size() <= identity) actors_.push_back(std::make_unique<Actor>());
+  Actor& actor = *actors_[identity];
+  if (actor.idle.empty()) {
+    actor.fibers.push_back(std::make_unique<Fiber>(actor.identity));
+    return actor.fibers.back().get();
+  }
+  Fiber* const fiber = actor.idle.back();
+  actor.idle.pop_back();
+  return fiber;
+}
+
+size_t Block::identity_of(const Thread& thread) const {
+  if constexpr (!kFindsRaces) return 0;
+  const size_t place = warp_places_[thread.number / kWarp] % (identities_ / kWarp);
+  return group_ * identities_ + place * kWarp + thread.number % kWarp;
+}
+
+// ---- a grid and its blocks
+
+void Block::begin_grid(const Launch& launch, OrderSetting order) {
+  TANDEM_CHECK_AS(CudaError, !current, "kernel ", launch.name, ": started by a thread of kernel ",
+                  current->launch_->name, "; only the host can start one");
+  launch_ = &launch;
+  uncaught_ = std::uncaught_exceptions();
+  order_ = order;
+  uint64_t name = order.seed;
+  for (const char* c = launch.name; *c; ++c) name = name * 31 + static_cast<unsigned char>(*c);
+  chance_ = Chance(name);
+  shared_.set_dynamic_bytes(launch.shared_bytes);
+
+  const size_t count = size_t{launch.block.x} * launch.block.y * launch.block.z;
+  threads_.assign(count, {});
+  for (unsigned i = 0; i < count; ++i) {
+    const unsigned row = i / launch.block.x;
+    threads_[i].index = {i % launch.block.x, row % launch.block.y, row / launch.block.y};
+    threads_[i].number = i;
+  }
+  warps_.clear();
+  warps_.resize((count + kWarp - 1) / kWarp);
+  queue_.assign(count, nullptr);
+  identities_ = std::min(warps_.size() * kWarp, kIdentitiesOfBlock);
+  current = this;
+  grid_starts_.release();
+}
+
+void Block::end_grid() {
+  grid_ends_.acquire();
+  grid_handovers_.clear();
+  current = nullptr;
+  launch_ = nullptr;
+}
+
+void Block::start_block(uint3 index) {
+  index_ = index;
+  position.block = index;
+  position.block_dim = launch_->block;
+  position.grid_dim = launch_->grid;
+  alive_ = static_cast<unsigned>(threads_.size());
+  for (size_t w = 0; w < warps_.size(); ++w) {
+    const unsigned lanes = std::min(alive_ - static_cast<unsigned>(w) * kWarp, kWarp);
+    warps_[w].alive = lanes == kWarp ? ~0u : (1u << lanes) - 1;
+    warps_[w].groups.clear();
+  }
+  barrier_.arrived = 0;
+  if constexpr (kFindsRaces) {
+    barrier_.order = {};
+    const size_t blocks = size_t{launch_->grid.x} * launch_->grid.y * launch_->grid.z;
+    const size_t groups = std::min({kIdentities / identities_, kGroups, blocks});
+    if (group_ >= groups) group_ = 0;
+    if (groups > 1) group_ = (group_ + 1 + chance_.below(groups - 1)) % groups;
+    warp_places_ = Rearrangement::by_chance(warps_.size(), chance_);
+    fences_.assign(threads_.size(), {});
+    block_handovers_.clear();
+  }
+  queue_head_ = queue_size_ = 0;
+  make_all_runnable([](const Thread&) { return true; });
+}
+
+void Block::run(uint3 index) {
+  start_block(index);
+  while (Thread* const next = error_ ? nullptr : pick()) go_on(*next);
+  if (!error_ && alive_ > 0) report_deadlock();
+  if (error_) cancel();
+  const std::string damage = error_ ? "" : shared_.damage();
+  shared_.clear();
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  if (!damage.empty()) fail(damage, nullptr);
+}
+
+// ---- turns: the queue holds the threads that can go on; each is in it at most once
+
+void Block::make_runnable(Thread& thread) {
+  thread.word = nullptr;
+  const size_t at = queue_head_ + queue_size_++;
+  queue_[at < queue_.size() ? at : at - queue_.size()] = &thread;
+}
+
+void Block::make_next(Thread& thread) {
+  thread.word = nullptr;
+  queue_head_ = (queue_head_ ? queue_head_ : queue_.size()) - 1;
+  ++queue_size_;
+  queue_[queue_head_] = &thread;
+}
+
+Block::Thread* Block::pick() {
+  if (picked_) return std::exchange(picked_, nullptr);
+  if (queue_size_ == 0) return nullptr;
+  Thread*& first = queue_[queue_head_];
+  if (order_.order == ThreadOrder::shuffle)
+    std::swap(first, queue_[(queue_head_ + chance_.below(queue_size_)) % queue_.size()]);
+  if (++queue_head_ == queue_.size()) queue_head_ = 0;
+  --queue_size_;
+  return first;
+}
+
+void Block::become(Thread& thread) {
+  running_ = &thread;
+  position.thread = thread.index;
+  position.lane = thread.number % kWarp;
+}
+
+/// Lets a thread run until it waits or has ended; then, on the same fiber, perhaps others.
+void Block::go_on(Thread& thread) {
+  become(thread);
+  const size_t identity = identity_of(thread);
+  Fiber* fiber = thread.fiber;
+  if (fiber) {
+    fiber->resume();
+  } else {
+    fiber = thread.fiber = fibers_.take(identity);
+    fiber->start([](void* block) { static_cast<Block*>(block)->work(); }, this);
+  }
+  running_ = nullptr;
+  if (fiber->ended()) fibers_.give(identity, fiber);
+}
+
+/// On a fiber: runs the thread that it was started for, and then those that start next. Most threads never wait, and
+/// such cost no switch.
+void Block::work() {
+  Fiber* const fiber = running_->fiber;
+  for (Thread* thread = running_;;) {
+    run_thread(*thread);
+    thread->fiber = nullptr;
+    if (kFindsRaces || error_) return;  // to ThreadSanitizer each is someone else
+    thread = pick();
+    if (!thread) return;
+    if (thread->fiber) {  // it waits on a fiber of its own, which only the host can resume
+      picked_ = thread;
+      return;
+    }
+    thread->fiber = fiber;
+    become(*thread);
+  }
+}
+
+void Block::run_thread(Thread& thread) {
+  grid_starts_.acquire();
+  try {
+    launch_->thread();
+  } catch (const Cancelled&) {
+  } catch (...) {
+    if (!error_) error_ = std::current_exception();
+  }
+  grid_ends_.release();
+  const Unseen unseen;
+  thread_ended(thread);
+}
+
+void Block::wait(Thread& thread) {
+  thread.fiber->pause();
+  // A destructor that waits while its thread is being ended just goes on.
+  if (cancelling_ && std::uncaught_exceptions() == uncaught_) throw Cancelled();
+}
+
+void Block::yield() {
+  Thread& thread = *running_;
+  make_runnable(thread);
+  wait(thread);
+}
+
+/// Ends the threads that wait, so that nothing of them is left on their fibers.
+void Block::cancel() {
+  cancelling_ = true;
+  picked_ = nullptr;
+  for (Thread& thread : threads_)
+    while (thread.fiber) go_on(thread);
+  cancelling_ = false;
+}
+
+// ---- errors
+
+static std::string text(uint3 v) {
+  return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
+}
+std::string Block::who() const {
+  return std::string("kernel ") + launch_->name + ", block " + text(index_) +
+         (running_ ? ", thread " + text(running_->index) : "");
+}
+std::string Block::Thread::waits() const {
+  return "thread " + text(index) + " waits in " + word + " [" + place.text() + "]";
+}
+
+void Block::fail(const std::string& problem, const SourceLocation* place) {
+  throw CudaError(who() + ": " + problem + (place ? " [" + place->text() + "]" : ""));
+}
+
+void Block::report_deadlock() {
+  struct Waiting {
+    const Thread* first;
+    unsigned count;
+  };
+  std::vector<Waiting> kinds;
+  for (const Thread& thread : threads_) {
+    if (!thread.fiber) continue;
+    const auto same = [&](const Waiting& kind) {
+      return kind.first->mask == thread.mask && kind.first->place == thread.place &&
+             std::string_view(kind.first->word) == thread.word;
+    };
+    const auto at = std::find_if(kinds.begin(), kinds.end(), same);
+    if (at != kinds.end())
+      ++at->count;
+    else
+      kinds.push_back({&thread, 1});
+  }
+  std::ostringstream message;
+  message << who() << ": deadlock: ";
+  for (size_t i = 0; i < kinds.size() && i < 4; ++i) {
+    const auto& [first, count] = kinds[i];
+    message << (i ? "; " : "") << first->waits();
+    if (first->mask) message << " for lanes 0x" << std::hex << first->mask << std::dec;
+    if (count > 1) message << ", and " << count - 1 << " more";
+  }
+  if (kinds.size() > 4) message << "; and " << kinds.size() - 4 << " more places";
+  if (const size_t ended = threads_.size() - alive_) message << "; " << ended << " have ended";
+  error_ = std::make_exception_ptr(CudaError(message.str()));
+}
+
+// ---- running_thread.h
+
+static Block& running_block(const char* word) {
+  TANDEM_CHECK_AS(CudaError, current, word, " was called outside a kernel");
+  return *current;
+}
+Votes barrier(const char* word, bool vote, SourceLocation place) {
+  return running_block(word).barrier(word, vote, place);
+}
+uint64_t exchange(const char* word, unsigned mask, uint64_t value, int source, SourceLocation place) {
+  return running_block(word).meet(word, mask, value, source, nullptr, place).value;
+}
+unsigned gather(const char* word, unsigned mask, uint64_t value, uint64_t (&all)[32], SourceLocation place) {
+  return running_block(word).meet(word, mask, value, -1, all, place).lanes;
+}
+void sync_warp(unsigned mask, SourceLocation place) {
+  running_block("__syncwarp").meet("__syncwarp", mask, 0, -1, nullptr, place);
+}
+void yield() { running_block("__nanosleep").yield(); }
+void* shared_array(const SharedArray& declaration, size_t bytes) {
+  return running_block(declaration.name).shared_array(&declaration, bytes);
+}
+void* dynamic_shared_array() { return running_block("dynamic shared memory").shared_array(nullptr, 0); }
+void fence(FenceScope scope) { running_block("__threadfence").fence(scope); }
+void before_atomic(const void* address) { running_block("an atomic operation").before_atomic(address); }
+void after_atomic(const void* address) { running_block("an atomic operation").after_atomic(address); }
+void fail(const std::string& problem, SourceLocation place) { running_block(problem.c_str()).fail(problem, &place); }
+
+}  // namespace tandem::emulation

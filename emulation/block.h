@@ -1,0 +1,146 @@
+// One block of CUDA threads. Each thread is a fiber: it runs until it waits (at a barrier, or for other lanes of its
+// warp), then another one does. When all wait, what they wait for never comes: that is reported, with who waits where.
+#pragma once
+#include <array>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tandem/emulation/fences.h"
+#include "tandem/emulation/fiber.h"
+#include "tandem/emulation/running_thread.h"
+#include "tandem/emulation/shared_memory.h"
+#include "tandem/emulation/thread_order.h"
+
+namespace tandem::emulation {
+
+/// Fibers to be used again, each under one of a few identities.
+class FiberPool {
+ public:
+  Fiber* take(size_t identity);
+  void give(size_t identity, Fiber* fiber) { actors_[identity]->idle.push_back(fiber); }
+
+ private:
+  struct Actor {
+    RaceIdentity identity;
+    std::vector<std::unique_ptr<Fiber>> fibers;
+    std::vector<Fiber*> idle;
+  };
+  std::vector<std::unique_ptr<Actor>> actors_;
+};
+
+/// What the blocks of a grid have in common.
+struct Launch {
+  const char* name;
+  dim3 grid, block;
+  size_t shared_bytes;
+  const std::function<void()>& thread;
+};
+
+/// Runs blocks, one after another, all on the host thread that made it.
+class Block {
+ public:
+  static constexpr unsigned kWarp = 32;
+  /// Before the first block of a grid; `launch` must stay until end_grid().
+  void begin_grid(const Launch& launch, OrderSetting order);
+  /// Runs the block at `index`. @throws what a thread throws, CudaError on a deadlock; then none of its threads is left
+  void run(uint3 index);
+  void end_grid();
+
+  // For the running thread: see running_thread.h.
+  Votes barrier(const char* word, bool vote, SourceLocation place);
+  struct Answer {
+    uint64_t value;  // of lane `source`, which is negative if none is asked for
+    unsigned lanes;  // that met
+  };
+  Answer meet(const char* word, unsigned mask, uint64_t value, int source, uint64_t* all, SourceLocation place);
+  void yield();
+  void* shared_array(const SharedArray* declaration, size_t bytes);  // null: the dynamic one
+  void fence(FenceScope scope);
+  void before_atomic(const void* address);
+  void after_atomic(const void* address);
+  [[noreturn]] void fail(const std::string& problem, const SourceLocation* place);
+
+ private:
+  struct Thread {
+    uint3 index{};
+    unsigned number = 0;
+    Fiber* fiber = nullptr;      // null before it starts and after it has ended
+    const char* word = nullptr;  // what it waits in, if it does
+    SourceLocation place{};
+    unsigned mask = 0;  // zero: it waits for the block
+    int source = -1;
+    uint64_t value = 0;
+    Answer answer{};
+    uint64_t* all = nullptr;
+    std::string waits() const;
+  };
+  struct WarpGroup {  // the lanes that meet under one mask
+    unsigned mask = 0, arrived = 0, meetings = 0;
+    std::array<SyncPoint, 2> order{};  // taken in turns: who has gone on must not meet those who have yet to
+  };
+  struct Warp {
+    unsigned alive = 0;
+    std::vector<WarpGroup> groups;
+  };
+
+  void start_block(uint3 index);
+  size_t identity_of(const Thread& thread) const;
+  void work();
+  void run_thread(Thread& thread);
+  void become(Thread& thread);
+  Thread* pick();
+  void make_runnable(Thread& thread);
+  void make_next(Thread& thread);
+  /// In the order of the threads, or its reverse.
+  template <class Filter> void make_all_runnable(Filter filter) {
+    const bool backwards = order_.order == ThreadOrder::reverse;
+    for (size_t i = 0; i < threads_.size(); ++i)
+      if (Thread& thread = threads_[backwards ? threads_.size() - 1 - i : i]; filter(thread)) make_runnable(thread);
+  }
+  void go_on(Thread& thread);
+  void wait(Thread& thread);
+  void thread_ended(const Thread& thread);
+  void open_barrier();
+  void finish_meeting(size_t warp, WarpGroup& group);
+  WarpGroup& group_of(const Thread& thread, unsigned mask);
+  void report_deadlock();
+  void cancel();
+  std::string who() const;
+
+  const Launch* launch_ = nullptr;
+  int uncaught_ = 0;  // exceptions that end the host's functions meanwhile: one of its destructors may start a grid
+  OrderSetting order_;
+  Chance chance_;
+  FiberPool fibers_;
+  SharedMemory shared_;
+  SyncPoint grid_starts_, grid_ends_;
+
+  // of the running block
+  uint3 index_{};
+  std::vector<Thread> threads_;
+  std::vector<Warp> warps_;
+  unsigned alive_ = 0;
+  std::vector<Thread*> queue_;  // a ring of those that can go on
+  size_t queue_head_ = 0, queue_size_ = 0;
+  Thread* running_ = nullptr;
+  Thread* picked_ = nullptr;  // taken from the queue by a fiber that cannot run it
+  struct {
+    unsigned arrived = 0, yes = 0, meetings = 0;
+    const Thread* first = nullptr;
+    Votes result{};
+    std::array<SyncPoint, 2> order;
+  } barrier_;
+  std::exception_ptr error_;
+  bool cancelling_ = false;
+
+  // ThreadSanitizer's view: see identity_of
+  size_t identities_ = 1, group_ = 0;
+  Rearrangement warp_places_;
+  std::vector<ThreadFences> fences_;
+  Handovers block_handovers_, grid_handovers_;
+};
+
+}  // namespace tandem::emulation

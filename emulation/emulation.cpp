@@ -1,0 +1,175 @@
+#include "tandem/emulation/emulation.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "tandem/emulation/protection.h"
+#include "tandem/emulation/state.h"
+
+namespace tandem::emulation {
+namespace {
+
+/// The functions that can fail. Those that are noexcept cannot, and those that only describe the build do not.
+constexpr std::array<std::string_view, 24> kCalls{"allocate",
+                                                  "allocate_host",
+                                                  "allow_shared_memory",
+                                                  "call_on_host",
+                                                  "can_access_peer",
+                                                  "check_launch",
+                                                  "copy_async",
+                                                  "copy_peer_async",
+                                                  "create_event",
+                                                  "create_stream",
+                                                  "elapsed_milliseconds",
+                                                  "enable_peer_access",
+                                                  "fill_bytes_async",
+                                                  "is_done",
+                                                  "launch",
+                                                  "memory_info",
+                                                  "pointer_info",
+                                                  "properties",
+                                                  "record_event",
+                                                  "set_device",
+                                                  "synchronize",
+                                                  "synchronize_event",
+                                                  "synchronize_stream",
+                                                  "wait_event"};
+
+/// An environment variable's number from 0 to `most`, or `otherwise`; `wrong` says what could not be read.
+uint64_t number_from(const char* variable, uint64_t otherwise, uint64_t most, std::string& wrong) {
+  const char* const text = std::getenv(variable);
+  if (!text || !*text) return otherwise;
+  char* end = nullptr;
+  const uint64_t number = std::strtoull(text, &end, 10);
+  if (*end == 0 && *text != '-' && number <= most) return number;
+  wrong = std::string(variable) + " is '" + text + "'; accepted: 0 to " + std::to_string(most);
+  return otherwise;
+}
+
+void check_index(const char* call, int device) {
+  TANDEM_CHECK(device >= 0 && device < kMaxDevices, call, ": device ", device, "; accepted: 0 to ", kMaxDevices - 1);
+}
+
+}  // namespace
+
+Settings::Settings() {
+  devices = static_cast<int>(number_from("TANDEM_EMULATED_DEVICES", 8, kMaxDevices, wrong));
+  peers = number_from("TANDEM_EMULATED_PEERS", 1, 1, wrong) == 1;
+  seed = number_from("TANDEM_EMULATION_STREAMS", 0, UINT64_MAX, wrong);
+  wait_for_launches = number_from("TANDEM_SYNC_LAUNCHES", 0, 1, wrong) == 1;
+  number_from("TANDEM_EMULATION_GUARD", 0, 1, wrong);  // protection.cpp reads it
+  if (!wrong.empty()) devices = 0;
+  memory.fill(size_t(1) << 30);
+}
+
+State& state() {
+  static State& only = *new State;
+  return only;
+}
+Arena& State::arena(int device) {
+  std::unique_ptr<Arena>& mine = arenas[static_cast<size_t>(device)];
+  if (!mine) mine = std::make_unique<Arena>(device);
+  return *mine;
+}
+int State::owner(const void* memory) const {
+  if (page_locked.contains(memory)) return kPageLocked;
+  for (size_t i = 0; i < arenas.size(); ++i)
+    if (arenas[i] && arenas[i]->contains(memory)) return static_cast<int>(i);
+  return kPageable;
+}
+std::string State::problem(const Range& range) const {
+  if (range.device == kPageable) return range.memory ? "" : "null";
+  const Arena& arena = range.device == kPageLocked ? page_locked : *arenas[static_cast<size_t>(range.device)];
+  return arena.problem(range.memory, range.bytes);
+}
+
+void enter(const char* call) {
+  TANDEM_CHECK_AS(CudaError, !in_host_function(), call, " failed: a host function must not call the runtime");
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  const auto at = all.settings.failures.find(call);
+  if (at == all.settings.failures.end() || --at->second > 0) return;
+  all.settings.failures.erase(at);
+  TANDEM_CHECK_AS(CudaError, false, call, " failed: as emulation::fail_call asked");
+}
+void check_exists(const char* call, int device) {
+  const int count = state().settings.devices;
+  TANDEM_CHECK_AS(CudaError, device >= 0 && device < count, call, " failed: there is no cuda:", device, "; there are ",
+                  count, " emulated devices");
+}
+void check_usable(const char* call, int device) {
+  check_exists(call, device);
+  const std::string& error = state().streams.errors[static_cast<size_t>(device)];
+  TANDEM_CHECK_AS(CudaError, error.empty(), call, " failed: ", error);
+}
+
+void set_device_count(int count) {
+  TANDEM_CHECK(count >= 0 && count <= kMaxDevices, "set_device_count: got ", count, "; accepted: 0 to ", kMaxDevices);
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  all.settings.devices = count;
+}
+void set_peer_access(bool possible) {
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  all.settings.peers = possible;
+  if (!possible) all.peers.fill(0);
+}
+void set_memory_limit(int device, size_t bytes) {
+  check_index("set_memory_limit", device);
+  TANDEM_CHECK(bytes <= kArenaBytes, "set_memory_limit: got ", bytes, " bytes; accepted: at most ", kArenaBytes);
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  all.settings.memory[static_cast<size_t>(device)] = bytes;
+}
+void set_stream_seed(uint64_t seed) {
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  all.streams.set_seed(seed);
+}
+void fail_call(const std::string& function, int n) {
+  TANDEM_CHECK(std::find(kCalls.begin(), kCalls.end(), function) != kCalls.end(), "fail_call: '", function,
+               "' is no function of gpu_runtime.h that can fail");
+  TANDEM_CHECK(n >= 1, "fail_call: n is ", n, "; accepted: 1 and more");
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  all.settings.failures[function] = n;
+}
+void reset() {
+  State& all = state();
+  Lock lock(all.mutex);
+  all.streams.drain(lock);
+  all.streams.errors.fill({});
+  all.settings = Settings();
+  all.streams.set_seed(all.settings.seed);
+  all.peers.fill(0);
+}
+size_t pending(int device) {
+  check_index("pending", device);
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  return all.streams.pending(device);
+}
+
+StreamBarrier::StreamBarrier(const std::string& name, int streams, std::function<void()> work)
+    : name_(name), mark_(std::make_shared<Mark>()) {
+  TANDEM_CHECK(streams >= 1, "StreamBarrier ", name, ": of ", streams, " streams; accepted: 1 and more");
+  mark_->missing = streams;
+  mark_->work = std::move(work);
+}
+void StreamBarrier::join(gpu::StreamHandle stream) {
+  State& all = state();
+  Lock lock(all.mutex);
+  const auto at = all.streams.find(stream, "StreamBarrier::join");
+  all.streams.push(at, {.name = name_, .arrive = mark_, .devices = kAllDevices});
+  all.streams.push(at, {.name = "wait for " + name_, .wait = mark_});
+  all.streams.stir(lock);
+}
+void StreamBarrier::cancel() {
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  all.streams.reached(mark_);
+}
+
+}  // namespace tandem::emulation

@@ -1,0 +1,26 @@
+#include "tandem/emulation/fences.h"
+
+#include <algorithm>
+
+namespace tandem::emulation {
+
+void ThreadFences::fence(FenceScope scope, Handovers& block, Handovers& device) {
+  fenced_block_ = true;
+  for (const void* address : read_) block.acquire(address);
+  if (scope == FenceScope::block) return;
+  fenced_device_ = true;
+  for (const void* address : read_) device.acquire(address);
+  read_.clear();
+}
+
+void ThreadFences::before_atomic(const void* address, Handovers& block, Handovers& device) {
+  if (fenced_block_) block.release(address);
+  if (fenced_device_) device.release(address);
+}
+
+void ThreadFences::after_atomic(const void* address, const Handovers& block, const Handovers& device) {
+  if (!block.has(address) && !device.has(address)) return;
+  if (std::find(read_.begin(), read_.end(), address) == read_.end()) read_.push_back(address);
+}
+
+}  // namespace tandem::emulation

@@ -1,0 +1,145 @@
+#include "tandem/emulation/fiber.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include <sys/mman.h>
+
+#if defined(TANDEM_EMULATION_ASAN)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace tandem::emulation {
+
+// Address space only: a page takes memory once it is touched. Large enough for unoptimised and instrumented kernels.
+constexpr size_t kStackBytes = 256 * 1024;
+constexpr size_t kGuardBytes = 64 * 1024;  // a whole page, of whatever size
+// Stacks begin at different offsets, else what is used of them would compete for the same few lines of the caches.
+constexpr size_t kStagger = 7 * 64, kStaggerRange = 16 * 1024;
+
+static thread_local Fiber* starting = nullptr;  // handed to Fiber::main, which has no parameters
+
+Fiber::Fiber(const RaceIdentity& identity) : identity_(identity) {
+  void* const memory = mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  mapping_ = static_cast<char*>(memory);
+  static thread_local size_t count = 0;
+  usable_ = kStackBytes - count++ * kStagger % kStaggerRange;
+  mprotect(mapping_, kGuardBytes, PROT_NONE);
+}
+
+Fiber::~Fiber() {
+  allow_access(mapping_ + kGuardBytes, kStackBytes);  // Fiber::main never returned
+  munmap(mapping_, kGuardBytes + kStackBytes);
+}
+
+void Fiber::start(void (*body)(void*), void* argument) {
+  body_ = body;
+  argument_ = argument;
+  ended_ = false;
+  prepare();
+  starting = this;
+  enter();
+}
+
+void Fiber::resume() { enter(); }
+
+void Fiber::main() {
+  Fiber* const self = starting;
+  self->arrive();
+  self->body_(self->argument_);
+  self->ended_ = true;
+  self->leave(/*for_good=*/true);
+  std::abort();  // an ended fiber is only ever started anew
+}
+
+// Both sanitizers learn of a switch before it happens; AddressSanitizer also when it has happened.
+
+void Fiber::enter() {
+#if defined(TANDEM_EMULATION_ASAN)
+  __sanitizer_start_switch_fiber(&host_fake_, mapping_ + kGuardBytes, usable_);
+#endif
+  host_identity_ = RaceIdentity::current();
+  RaceIdentity::become(identity_.handle());
+  switch_in();
+#if defined(TANDEM_EMULATION_ASAN)
+  __sanitizer_finish_switch_fiber(host_fake_, nullptr, nullptr);
+#endif
+}
+
+void Fiber::arrive() {
+#if defined(TANDEM_EMULATION_ASAN)
+  __sanitizer_finish_switch_fiber(own_fake_, &host_bottom_, &host_bytes_);
+#endif
+}
+
+void Fiber::leave([[maybe_unused]] bool for_good) {
+#if defined(TANDEM_EMULATION_ASAN)
+  __sanitizer_start_switch_fiber(for_good ? nullptr : &own_fake_, host_bottom_, host_bytes_);
+  if (for_good) own_fake_ = nullptr;  // that freed it
+#endif
+  RaceIdentity::become(host_identity_);
+  switch_out();
+  arrive();
+}
+
+#if defined(TANDEM_FIBER_UCONTEXT)
+
+void Fiber::prepare() {
+  getcontext(&own_);
+  own_.uc_stack.ss_sp = mapping_ + kGuardBytes;
+  own_.uc_stack.ss_size = usable_;
+  own_.uc_link = nullptr;
+  makecontext(&own_, &Fiber::main, 0);
+}
+void Fiber::switch_in() { swapcontext(&host_, &own_); }
+void Fiber::switch_out() { swapcontext(&own_, &host_); }
+
+#else
+
+// Saves what a function must preserve and the stack pointer, then does the reverse on the other stack and returns
+// there. The floating-point modes stay: they belong to the host thread.
+extern "C" void tandem_switch_stack(void** save, void* load);
+asm(R"(
+.pushsection .text
+.globl tandem_switch_stack
+.hidden tandem_switch_stack
+.type tandem_switch_stack, @function
+.balign 16
+tandem_switch_stack:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size tandem_switch_stack, . - tandem_switch_stack
+.popsection
+)");
+
+void Fiber::prepare() {
+  // As if main had been called: its return address (none, where debuggers stop) lies at 8 modulo 16. Below it what the
+  // switch pops: six registers, and where to go.
+  auto* top = reinterpret_cast<uintptr_t*>(mapping_ + kGuardBytes + usable_);
+  *--top = 0;
+  *--top = reinterpret_cast<uintptr_t>(&Fiber::main);
+  for (int i = 0; i < 6; ++i) *--top = 0;
+  own_ = top;
+}
+void Fiber::switch_in() { tandem_switch_stack(&host_, own_); }
+void Fiber::switch_out() { tandem_switch_stack(&own_, host_); }
+
+#endif
+
+}  // namespace tandem::emulation

@@ -1,0 +1,51 @@
+#include "tandem/emulation/grid.h"
+
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/emulation/block.h"
+
+namespace tandem::emulation {
+
+void check_shape(const char* name, dim3 grid, dim3 block, size_t shared_bytes) {
+  const auto check = [name](const char* what, uint64_t is, uint64_t least, uint64_t most) {
+    TANDEM_CHECK_AS(CudaError, is >= least && is <= most, "kernel ", name, ": ", what, " is ", is,
+                    "; accepted: ", least, " to ", most);
+  };
+  check("grid.x", grid.x, 1, 0x7fffffff);
+  check("grid.y", grid.y, 1, 65535);
+  check("grid.z", grid.z, 1, 65535);
+  check("block.x", block.x, 1, 1024);
+  check("block.y", block.y, 1, 1024);
+  check("block.z", block.z, 1, 64);
+  check("the number of threads in a block", uint64_t{block.x} * block.y * block.z, 1, 1024);
+  check("dynamic shared memory in bytes", shared_bytes, 0, SharedMemory::kLimit);
+}
+
+static Rearrangement order_of_blocks(OrderSetting setting, uint64_t count) {
+  Chance chance(setting.seed);
+  switch (setting.order) {
+    case ThreadOrder::forward: break;
+    case ThreadOrder::reverse: return Rearrangement::reversed(count);
+    case ThreadOrder::shuffle: return Rearrangement::by_chance(count, chance);
+  }
+  return Rearrangement(count);
+}
+
+void run_grid(const char* name, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()>& thread) {
+  check_shape(name, grid, block, shared_bytes);
+  thread_local Block runner;
+  const OrderSetting setting = thread_order();
+  const uint64_t count = uint64_t{grid.x} * grid.y * grid.z;
+  const Rearrangement order = order_of_blocks(setting, count);
+  const Launch launch{name, grid, block, shared_bytes, thread};
+  runner.begin_grid(launch, setting);
+  struct End {
+    ~End() { runner.end_grid(); }
+  } end;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t at = order[i], row = at / grid.x;
+    runner.run(
+        {static_cast<unsigned>(at % grid.x), static_cast<unsigned>(row % grid.y), static_cast<unsigned>(row / grid.y)});
+  }
+}
+
+}  // namespace tandem::emulation

@@ -1,0 +1,184 @@
+#include "tandem/emulation/protection.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "tandem/core/device.h"
+#include "tandem/emulation/emulation.h"
+
+namespace tandem::emulation {
+namespace {
+
+constexpr int kMaxKeys = 15;  // of 16; the first is that of all other memory
+struct Keys {
+  int count = 0;
+  std::array<int, kMaxKeys> key{};
+  Keys() {
+    while (count < kMaxKeys) {
+      const int next = pkey_alloc(0, PKEY_DISABLE_ACCESS);
+      if (next < 0) break;
+      key[static_cast<size_t>(count++)] = next;
+    }
+  }
+};
+const Keys& keys() {
+  static const Keys all;
+  return all;
+}
+
+/// In the place of keys, where they were asked for: a device's memory is there for all threads while one of them may
+/// touch it, and for none otherwise.
+struct Pages {
+  std::mutex mutex;
+  std::array<int, kMaxDevices> users{};                         // threads that may touch it
+  std::array<std::map<uintptr_t, size_t>, kMaxDevices> memory;  // that is allocated
+
+  static bool guard() {
+    static const bool asked = [] {
+      const char* const text = std::getenv("TANDEM_EMULATION_GUARD");
+      return text && std::strcmp(text, "1") == 0 && keys().count == 0;
+    }();
+    return asked;
+  }
+  static bool protect(uintptr_t begin, size_t bytes, bool accessible) {
+    return mprotect(reinterpret_cast<void*>(begin), bytes, accessible ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+  }
+  /// For the words about a fault only: it says no when another thread is at it.
+  bool holds(size_t device, uintptr_t address) {
+    const std::unique_lock lock(mutex, std::try_to_lock);
+    if (!lock) return false;
+    const auto next = memory[device].upper_bound(address);
+    return next != memory[device].begin() && address < std::prev(next)->first + std::prev(next)->second;
+  }
+  void apply(uint64_t before, uint64_t now) {
+    const std::lock_guard lock(mutex);
+    for (int device = 0; device < kMaxDevices; ++device) {
+      const bool had = (before & device_bit(device)) != 0, has = (now & device_bit(device)) != 0;
+      if (had == has) continue;
+      int& count = users[static_cast<size_t>(device)];
+      count += has ? 1 : -1;
+      if (count > (has ? 1 : 0)) continue;
+      for (const auto& [begin, bytes] : memory[static_cast<size_t>(device)]) protect(begin, bytes, has);
+    }
+  }
+};
+Pages& pages() {
+  static Pages& only = *new Pages;
+  return only;
+}
+
+thread_local uint64_t allowed = 0;  // devices that this thread may touch
+thread_local const char* running = nullptr;
+
+void set_rights(uint64_t devices) {
+  const uint64_t before = std::exchange(allowed, devices);
+  if (Pages::guard()) return pages().apply(before, devices);
+  const Keys& all = keys();
+  for (int k = 0; k < all.count; ++k) {
+    bool any = false;
+    for (int device = k; device < kMaxDevices; device += all.count) any = any || (allowed & device_bit(device)) != 0;
+    pkey_set(all.key[static_cast<size_t>(k)], any ? 0 : PKEY_DISABLE_ACCESS);
+  }
+}
+
+/// A range of addresses that belongs to a device. Plain atomics: signal handlers read them.
+struct Watched {
+  std::atomic<uintptr_t> begin{0}, end{0};
+};
+std::array<Watched, kMaxDevices + 1> watched;  // the last is page-locked memory
+struct sigaction before;                       // what a fault did without us
+std::atomic<bool> explained{false};
+
+void explain(int signal, siginfo_t* info, void* context) {
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  for (size_t i = 0; i < watched.size(); ++i) {
+    if (address < watched[i].begin.load() || address >= watched[i].end.load()) continue;
+    std::array<char, 32> memory{"page-locked memory"};
+    if (i < kMaxDevices) std::snprintf(memory.data(), memory.size(), "memory of cuda:%d", static_cast<int>(i));
+    bool forbidden = i < kMaxDevices && pages().holds(i, address);
+#ifdef SEGV_PKUERR
+    forbidden = forbidden || info->si_code == SEGV_PKUERR;
+#endif
+    const char* const why = !forbidden ? "which is not allocated: it is out of bounds, or was freed"
+                            : running  ? "which is another device's, without peer access"
+                                       : "which only kernels and copies of that device may touch";
+    std::array<char, 256> text;
+    const int length = std::snprintf(text.data(), text.size(), "emulated CUDA: %s touched %s at %p, %s\n",
+                                     running ? running : "host code", memory.data(), info->si_addr, why);
+    if (length > 0 && write(STDERR_FILENO, text.data(), static_cast<size_t>(length)) < 0) break;  // nobody reads it
+  }
+  if (explained.exchange(true)) {
+    sigaction(signal, &usual, nullptr);
+  } else if (before.sa_flags & SA_SIGINFO) {
+    before.sa_sigaction(signal, info, context);
+  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+    before.sa_handler(signal);
+  } else {
+    sigaction(signal, &usual, nullptr);  // the access is repeated, and ends the program
+  }
+}
+
+}  // namespace
+
+bool guards_memory() { return keys().count > 0 || Pages::guard(); }
+
+bool open_memory(int device, void* begin, size_t bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(begin);
+  if (device < 0) return Pages::protect(address, bytes, true);
+  const auto index = static_cast<size_t>(device);
+  if (Pages::guard()) {
+    const std::lock_guard lock(pages().mutex);
+    pages().memory[index][address] = bytes;
+    madvise(begin, bytes, MADV_HUGEPAGE);  // else changing their rights takes ten times as long
+    return Pages::protect(address, bytes, pages().users[index] > 0);
+  }
+  const Keys& all = keys();
+  const int key = all.count == 0 ? -1 : all.key[static_cast<size_t>(device % all.count)];
+  return pkey_mprotect(begin, bytes, PROT_READ | PROT_WRITE, key) == 0;
+}
+void close_memory(int device, void* begin, size_t bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(begin);
+  if (device >= 0 && Pages::guard()) {
+    const std::lock_guard lock(pages().mutex);
+    pages().memory[static_cast<size_t>(device)].erase(address);
+  }
+  madvise(begin, bytes, MADV_DONTNEED);
+  Pages::protect(address, bytes, false);
+}
+
+void explain_faults(int device, const void* begin, size_t bytes) {
+  Watched& range = watched[static_cast<size_t>(device < 0 ? kMaxDevices : device)];
+  range.begin = reinterpret_cast<uintptr_t>(begin);
+  range.end = reinterpret_cast<uintptr_t>(begin) + bytes;
+  struct sigaction now {};
+  sigaction(SIGSEGV, nullptr, &now);
+  if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == explain) return;
+  before = now;
+  struct sigaction action {};
+  action.sa_sigaction = explain;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGSEGV, &action, nullptr);
+}
+
+DeviceAccess::DeviceAccess(uint64_t devices, const char* who) : saved_devices_(allowed), saved_who_(running) {
+  running = who;
+  set_rights(devices);
+}
+DeviceAccess::~DeviceAccess() {
+  running = saved_who_;
+  set_rights(saved_devices_);
+}
+
+}  // namespace tandem::emulation

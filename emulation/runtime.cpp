@@ -1,0 +1,369 @@
+// The functions of core/cuda/gpu_runtime.h for the emulated devices.
+#include <chrono>
+#include <cstring>
+
+#include "tandem/emulation/grid.h"
+#include "tandem/emulation/protection.h"
+#include "tandem/emulation/shared_memory.h"
+#include "tandem/emulation/state.h"
+
+namespace tandem {
+namespace gpu {
+struct EventTag {
+  int device;
+  bool timing;
+  std::shared_ptr<emulation::Mark> recorded;  // by the last record_event; null before the first
+};
+
+namespace {
+
+using namespace emulation;  // NOLINT(google-build-using-namespace): this file is the emulation
+
+thread_local int current = 0;
+
+/// Runs what passing `goal` takes, then throws what failed on the device.
+void finish(Lock& lock, const char* call, int device, const std::vector<StreamPoint>& goal) {
+  state().streams.finish(lock, goal);
+  check_usable(call, device);
+}
+std::vector<StreamPoint> goal_of(const EventTag& event) {
+  return event.recorded ? event.recorded->arrivals : std::vector<StreamPoint>();
+}
+
+StreamPoint put(Lock& lock, const std::shared_ptr<StreamTag>& stream, Item item) {
+  const StreamPoint point = state().streams.push(stream, std::move(item));
+  state().streams.stir(lock);
+  return point;
+}
+
+/// A range that a call names, known to be of live memory.
+Range checked_range(const std::string& what, const char* role, const void* memory, size_t bytes) {
+  const Range range{memory, bytes, state().owner(memory)};
+  const std::string problem = state().problem(range);
+  TANDEM_CHECK_AS(CudaError, problem.empty(), what, " failed: the ", role, " is ", problem);
+  return range;
+}
+void check_reachable(const std::string& what, const char* role, const Range& range, int device) {
+  TANDEM_CHECK_AS(CudaError, range.device < 0 || (state().reachable(device) & device_bit(range.device)) != 0, what,
+                  " failed: the ", role, " is memory of cuda:", range.device, ", which is no peer of it");
+}
+void check_is_current(const std::string& what, int device) {
+  TANDEM_CHECK_AS(CudaError, current == device, what, " failed: the stream is of cuda:", device,
+                  " and the current device is cuda:", current, "; a DeviceGuard makes it current");
+}
+/// Why ranges that were fine when work was queued are not when it runs.
+std::function<std::string()> recheck(const char* role, const Range& range) {
+  return [role, range]() -> std::string {
+    const std::string problem = state().problem(range);
+    return problem.empty() ? "" : "the " + std::string(role) + " is " + problem;
+  };
+}
+
+void put_copy(Lock& lock, const std::string& what, const char* call, const std::shared_ptr<StreamTag>& stream,
+              const Range& to, const Range& from) {
+  auto* const target = static_cast<char*>(const_cast<void*>(to.memory));
+  const auto* const source = static_cast<const char*>(from.memory);
+  const size_t bytes = to.bytes;
+  TANDEM_CHECK_AS(CudaError, target + bytes <= source || source + bytes <= target, what,
+                  " failed: source and target overlap");
+  Item item{.name = what, .devices = kAllDevices};
+  item.work = [target, source, bytes] { std::memcpy(target, source, bytes); };
+  item.problem = [a = recheck("target", to), b = recheck("source", from)] {
+    const std::string problem = a();
+    return problem.empty() ? b() : problem;
+  };
+  const StreamPoint point = put(lock, stream, std::move(item));
+  // Between host memory and host memory a copy is done when the call returns.
+  if (to.device < 0 && from.device < 0) finish(lock, call, stream->device, {point});
+}
+
+}  // namespace
+
+// ---- devices
+
+int device_count() noexcept {
+  const std::lock_guard lock(state().mutex);
+  return state().settings.devices;
+}
+std::string unavailable_reason() {
+  const std::lock_guard lock(state().mutex);
+  return state().settings.wrong.empty() ? "the emulation is set to no devices" : state().settings.wrong;
+}
+const char* implementation() { return "emulated"; }
+const DeviceProperties& properties(int device) {
+  enter("properties");
+  const std::lock_guard lock(state().mutex);
+  check_exists("properties", device);
+  static const DeviceProperties all{"emulated device", 0, 0, 4, int64_t(1) << 30, 1 << 20, SharedMemory::kLimit};
+  return all;
+}
+MemoryInfo memory_info(int device) {
+  enter("memory_info");
+  const std::lock_guard lock(state().mutex);
+  check_usable("memory_info", device);
+  const auto total = static_cast<int64_t>(state().settings.memory[static_cast<size_t>(device)]);
+  return {std::max<int64_t>(0, total - static_cast<int64_t>(state().arena(device).used())), total};
+}
+int driver_version() { return 0; }
+int runtime_version() { return 0; }
+
+int current_device() { return current; }
+void set_device(int device) {
+  enter("set_device");
+  const std::lock_guard lock(state().mutex);
+  check_exists("set_device", device);
+  current = device;
+}
+void restore_device(int device) noexcept { current = device; }
+void synchronize(int device) {
+  enter("synchronize");
+  Lock lock(state().mutex);
+  check_usable("synchronize", device);
+  finish(lock, "synchronize", device, state().streams.ends(device));
+}
+bool can_access_peer(int device, int peer) {
+  enter("can_access_peer");
+  const std::lock_guard lock(state().mutex);
+  check_exists("can_access_peer", device);
+  check_exists("can_access_peer", peer);
+  return state().settings.peers && device != peer;
+}
+void enable_peer_access(int device, int peer) {
+  enter("enable_peer_access");
+  const std::lock_guard lock(state().mutex);
+  check_usable("enable_peer_access", device);
+  check_exists("enable_peer_access", peer);
+  TANDEM_CHECK_AS(CudaError, state().settings.peers && device != peer, "enable_peer_access of cuda:", device,
+                  " to cuda:", peer, " failed: they cannot be peers");
+  state().peers[static_cast<size_t>(device)] |= device_bit(peer);
+}
+
+// ---- memory
+
+void* allocate(int device, size_t bytes) {
+  enter("allocate");
+  const std::lock_guard lock(state().mutex);
+  check_usable("allocate", device);
+  Arena& arena = state().arena(device);
+  if (bytes == 0 || arena.used() + bytes > state().settings.memory[static_cast<size_t>(device)]) return nullptr;
+  return arena.allocate(bytes);
+}
+void release(int device, void* memory) noexcept {
+  if (!memory) return;
+  Lock lock(state().mutex);
+  state().streams.finish(lock, state().streams.ends(device));
+  std::string& error = state().streams.errors[static_cast<size_t>(device)];
+  if (!state().arena(device).release(memory) && error.empty())
+    error = "release on cuda:" + std::to_string(device) + ": not the start of an allocation of it that is live";
+}
+void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "discard");
+  if (stream->queue.empty()) {  // a stream that has nothing to do is still done then
+    const DeviceAccess access(device_bit(stream->device), "discard");
+    std::memset(memory, kFresh, bytes);
+    return;
+  }
+  Item item{.name = "discard", .devices = device_bit(stream->device)};
+  item.work = [memory, bytes] { std::memset(memory, kFresh, bytes); };
+  item.problem = recheck("memory", checked_range("discard", "memory", memory, bytes));
+  state().streams.push(stream, std::move(item));
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nobody needs it
+}
+void* allocate_host(size_t bytes) {
+  enter("allocate_host");
+  Lock lock(state().mutex);
+  if (bytes == 0) return nullptr;
+  state().streams.finish(lock, state().streams.ends(current));
+  return state().page_locked.allocate(bytes);
+}
+void release_host(void* memory) noexcept {
+  if (!memory) return;
+  Lock lock(state().mutex);
+  if (!state().page_locked.release(memory)) std::abort();  // as free() does
+  state().streams.finish(lock, state().streams.ends(current));
+}
+PointerInfo pointer_info(const void* memory) {
+  enter("pointer_info");
+  const std::lock_guard lock(state().mutex);
+  const int device = state().owner(memory);
+  if (device == kPageable || !state().problem({memory, 1, device}).empty()) return {MemoryKind::pageable, -1};
+  return {device < 0 ? MemoryKind::page_locked : MemoryKind::device, device < 0 ? -1 : device};
+}
+
+void copy_async(void* to, const void* from, size_t bytes, StreamHandle handle) {
+  enter("copy_async");
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "copy_async");
+  const int device = stream->device;
+  check_usable("copy_async", device);
+  if (bytes == 0) return;
+  const std::string what = "copy_async of " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(device);
+  const Range target = checked_range(what, "target", to, bytes), source = checked_range(what, "source", from, bytes);
+  check_reachable(what, "target", target, device);
+  check_reachable(what, "source", source, device);
+  put_copy(lock, what, "copy_async", stream, target, source);
+}
+void copy_peer_async(void* to, int to_device, const void* from, int from_device, size_t bytes, StreamHandle handle) {
+  enter("copy_peer_async");
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "copy_peer_async");
+  check_usable("copy_peer_async", stream->device);
+  check_usable("copy_peer_async", to_device);
+  check_usable("copy_peer_async", from_device);
+  if (bytes == 0) return;
+  const std::string what = "copy_peer_async of " + std::to_string(bytes) +
+                           " bytes from cuda:" + std::to_string(from_device) + " to cuda:" + std::to_string(to_device);
+  const Range target = checked_range(what, "target", to, bytes), source = checked_range(what, "source", from, bytes);
+  TANDEM_CHECK_AS(CudaError, target.device == to_device && source.device == from_device, what,
+                  " failed: the source is of device ", source.device, " and the target of device ", target.device);
+  put_copy(lock, what, "copy_peer_async", stream, target, source);
+}
+void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle handle) {
+  enter("fill_bytes_async");
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "fill_bytes_async");
+  const int device = stream->device;
+  check_usable("fill_bytes_async", device);
+  if (bytes == 0) return;
+  const std::string what = "fill_bytes_async of " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(device);
+  check_is_current(what, device);
+  const Range target = checked_range(what, "target", to, bytes);
+  check_reachable(what, "target", target, device);
+  TANDEM_CHECK_AS(CudaError, target.device != kPageable, what, " failed: the target is pageable host memory");
+  Item item{.name = what, .devices = kAllDevices};
+  item.work = [to, value, bytes] { std::memset(to, value, bytes); };
+  item.problem = recheck("target", target);
+  put(lock, stream, std::move(item));
+}
+
+// ---- streams and events
+
+StreamHandle create_stream(int device, bool) {
+  enter("create_stream");
+  const std::lock_guard lock(state().mutex);
+  check_usable("create_stream", device);
+  return state().streams.create(device);
+}
+void destroy_stream(StreamHandle stream) noexcept {
+  if (!stream) return;
+  const std::lock_guard lock(state().mutex);
+  state().streams.destroy(stream);
+}
+void synchronize_stream(StreamHandle handle) {
+  enter("synchronize_stream");
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "synchronize_stream");
+  finish(lock, "synchronize_stream", stream->device, {state().streams.end(stream)});
+}
+bool is_done(StreamHandle handle) {
+  enter("is_done");
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "is_done");
+  const bool done = state().streams.poll(lock, {state().streams.end(stream)});
+  check_usable("is_done", stream->device);
+  return done;
+}
+void wait_event(StreamHandle handle, EventHandle event) {
+  enter("wait_event");
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "wait_event");
+  check_usable("wait_event", stream->device);
+  if (event->recorded) put(lock, stream, {.name = "wait_event", .wait = event->recorded});
+}
+void call_on_host(StreamHandle handle, void (*f)(void*), void* context) {
+  enter("call_on_host");
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "call_on_host");
+  check_usable("call_on_host", stream->device);
+  Item item{.name = "host function", .on_host = true};
+  item.work = [f, context] { f(context); };
+  put(lock, stream, std::move(item));
+}
+
+EventHandle create_event(int device, bool timing) {
+  enter("create_event");
+  const std::lock_guard lock(state().mutex);
+  check_usable("create_event", device);
+  return new EventTag{device, timing, nullptr};
+}
+void destroy_event(EventHandle event) noexcept {
+  const std::lock_guard lock(state().mutex);
+  delete event;
+}
+void record_event(EventHandle event, StreamHandle handle) {
+  enter("record_event");
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "record_event");
+  check_usable("record_event", stream->device);
+  TANDEM_CHECK_AS(CudaError, event->device == stream->device,
+                  "record_event failed: the event is of cuda:", event->device,
+                  " and the stream of cuda:", stream->device);
+  event->recorded = std::make_shared<Mark>();
+  put(lock, stream, {.name = "record_event", .arrive = event->recorded});
+}
+bool is_done(EventHandle event) {
+  enter("is_done");
+  Lock lock(state().mutex);
+  const bool done = state().streams.poll(lock, goal_of(*event));
+  check_usable("is_done", event->device);
+  return done;
+}
+void synchronize_event(EventHandle event) {
+  enter("synchronize_event");
+  Lock lock(state().mutex);
+  finish(lock, "synchronize_event", event->device, goal_of(*event));
+}
+float elapsed_milliseconds(EventHandle start, EventHandle end) {
+  enter("elapsed_milliseconds");
+  const std::lock_guard lock(state().mutex);
+  check_usable("elapsed_milliseconds", start->device);
+  TANDEM_CHECK_AS(CudaError, start->timing && end->timing, "elapsed_milliseconds failed: an event is without timing");
+  TANDEM_CHECK_AS(CudaError, start->recorded && end->recorded && start->recorded->reached && end->recorded->reached,
+                  "elapsed_milliseconds failed: an event was not recorded, or is not done");
+  return std::chrono::duration<float, std::milli>(end->recorded->time - start->recorded->time).count();
+}
+
+// ---- launches
+
+void check_launch(const char*, StreamHandle) { enter("check_launch"); }
+void allow_shared_memory(const void*, size_t bytes) {
+  enter("allow_shared_memory");
+  TANDEM_CHECK_AS(CudaError, bytes <= SharedMemory::kLimit, "allow_shared_memory of ", bytes,
+                  " bytes failed; accepted: at most ", SharedMemory::kLimit);
+}
+void push_range(const char*) {}
+void pop_range() noexcept {}
+
+}  // namespace gpu
+
+namespace emulation {
+
+void check_is_no_host_memory(const void* address) {
+  TANDEM_CHECK_AS(CudaError, !state().page_locked.contains(address),
+                  "an atomic operation of a device's threads on page-locked memory, which the host may change at the "
+                  "same time; accepted: those of the system (atomicCAS_system)");
+}
+
+void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, gpu::StreamHandle handle,
+            std::function<void()> thread) {
+  enter("launch");
+  State& all = state();
+  Lock lock(all.mutex);
+  const auto stream = all.streams.find(handle, name);
+  check_usable(name, stream->device);
+  gpu::check_is_current("launch of " + std::string(name), stream->device);
+  check_shape(name, grid, block, shared_bytes);
+  Item item{.name = "kernel " + std::string(name), .devices = all.reachable(stream->device)};
+  item.work = [name = std::string(name), grid, block, shared_bytes, thread = std::move(thread)] {
+    run_grid(name.c_str(), grid, block, shared_bytes, thread);
+  };
+  const StreamPoint point = all.streams.push(stream, std::move(item));
+  all.streams.stir(lock);
+  if (!all.settings.wait_for_launches) return;
+  all.streams.finish(lock, {point});
+  check_usable(name, stream->device);
+}
+
+}  // namespace emulation
+}  // namespace tandem

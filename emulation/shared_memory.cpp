@@ -1,0 +1,79 @@
+#include "tandem/emulation/shared_memory.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/emulation/sanitizer.h"
+
+namespace tandem::emulation {
+
+constexpr size_t kAlignment = 128;
+constexpr size_t kGuardBytes = 256;  // on either side of an array, whose size is rounded up at the cost of the second
+constexpr unsigned char kNan = 0xff, kGuard = 0xa5;
+static const SharedArray dynamic_declaration{"dynamic shared memory", {"", 0}};
+
+static constexpr size_t padded(size_t bytes) {
+  return kGuardBytes + (bytes + kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void* SharedMemory::array(const SharedArray& declaration, size_t bytes) {
+  for (const Piece& piece : pieces_)
+    if (piece.declaration == &declaration) return piece.memory + kGuardBytes;
+  static_bytes_ += bytes;
+  TANDEM_CHECK_AS(CudaError, static_bytes_ <= kStaticLimit, "shared array ", declaration.name, " of ", bytes,
+                  " bytes: the block's static arrays take ", static_bytes_, "; accepted: up to ", kStaticLimit);
+  // More is there for kernels that allow_shared_memory was called for: those with so many dynamic bytes.
+  const size_t limit = dynamic_bytes_ > kStaticLimit ? kLimit : kStaticLimit;
+  TANDEM_CHECK_AS(CudaError, static_bytes_ + dynamic_bytes_ <= limit, "shared array ", declaration.name, " of ", bytes,
+                  " bytes: with ", dynamic_bytes_, " dynamic bytes the block takes ", static_bytes_ + dynamic_bytes_,
+                  "; accepted: up to ", limit);
+  return make(declaration, bytes);
+}
+
+void* SharedMemory::dynamic_array() {
+  for (const Piece& piece : pieces_)
+    if (piece.declaration == &dynamic_declaration) return piece.memory + kGuardBytes;
+  return make(dynamic_declaration, dynamic_bytes_);
+}
+
+void* SharedMemory::make(const SharedArray& declaration, size_t bytes) {
+  const Unseen unseen;
+  char* const memory = static_cast<char*>(std::aligned_alloc(kAlignment, padded(bytes)));
+  if (!memory) throw std::bad_alloc();
+  std::memset(memory, kGuard, padded(bytes));
+  std::memset(memory + kGuardBytes, kNan, bytes);
+  forbid_access(memory, kGuardBytes);
+  forbid_access(memory + kGuardBytes + bytes, padded(bytes) - kGuardBytes - bytes);
+  pieces_.push_back({&declaration, memory, bytes});
+  return memory + kGuardBytes;
+}
+
+std::string SharedMemory::damage() const {
+  if constexpr (kFindsAccesses) return "";  // it was reported when it happened, and guard zones cannot be read
+  const Unseen unseen;
+  const auto damaged = [](char byte) { return static_cast<unsigned char>(byte) != kGuard; };
+  for (const auto& [declaration, memory, bytes] : pieces_) {
+    const char* const begin = memory + kGuardBytes;
+    const bool before = std::any_of(static_cast<const char*>(memory), begin, damaged);
+    if (!before && !std::any_of(begin + bytes, static_cast<const char*>(memory) + padded(bytes), damaged)) continue;
+    std::string text =
+        std::string(before ? "a write before the start of " : "a write past the end of ") + declaration->name;
+    if (declaration != &dynamic_declaration) text += " [" + declaration->place.text() + "]";
+    return text;
+  }
+  return "";
+}
+
+void SharedMemory::clear() {
+  const Unseen unseen;
+  for (const Piece& piece : pieces_) {
+    allow_access(piece.memory, padded(piece.bytes));
+    std::free(piece.memory);
+  }
+  pieces_.clear();
+  static_bytes_ = 0;
+}
+
+}  // namespace tandem::emulation

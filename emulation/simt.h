@@ -1,0 +1,210 @@
+// CUDA's words for kernels that run on the CPU, one fiber per CUDA thread (block.h): a kernel's source, compiled as
+// plain C++ with this header, means what it means under nvcc. Here are indices, barriers, shuffles, votes and shared
+// memory; atomics.h, intrinsics.h and vector_types.h have the rest.
+//
+// Where CUDA leaves something open, the emulation does not help: shared memory starts out as NaNs, threads run in an
+// order of your choice (thread_order.h), __activemask() names no other lane. A thread that waits for another by polling
+// must do so through __nanosleep(), or it waits for ever.
+#pragma once
+#include <assert.h>
+#include <stdio.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <type_traits>
+
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/core/half.h"
+#include "tandem/emulation/running_thread.h"
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__  // an initialised table that nothing writes
+#define __grid_constant__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+namespace tandem::emulation {
+
+/// Puts a kernel on a stream (runtime.cpp), which runs it by run_grid (grid.h) when its turn comes.
+void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, gpu::StreamHandle stream,
+            std::function<void()> thread);
+
+inline const Position& who() { return position; }
+
+}  // namespace tandem::emulation
+
+// ---- indices
+
+#define threadIdx (::tandem::emulation::who().thread)
+#define blockIdx (::tandem::emulation::who().block)
+#define blockDim (::tandem::emulation::who().block_dim)
+#define gridDim (::tandem::emulation::who().grid_dim)
+constexpr int warpSize = 32;
+
+// ---- shared memory: one array per block and declaration, as __shared__ has it
+
+#define TANDEM_SHARED(T, name, dims)                                                                             \
+  static_assert(std::is_trivially_default_constructible_v<T>, "shared memory starts out uninitialised");         \
+  static const ::tandem::emulation::SharedArray name##_declaration{#name,                                        \
+                                                                   ::tandem::emulation::SourceLocation::here()}; \
+  using name##_type = T dims;                                                                                    \
+  name##_type& name =                                                                                            \
+      *static_cast<name##_type*>(::tandem::emulation::shared_array(name##_declaration, sizeof(name##_type)))
+#define TANDEM_DYNAMIC_SHARED(T, name) T* const name = static_cast<T*>(::tandem::emulation::dynamic_shared_array())
+
+// ---- barriers of a block: threads that have ended do not count
+
+inline void __syncthreads(tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  tandem::emulation::barrier("__syncthreads", false, place);
+}
+inline int __syncthreads_or(int predicate,
+                            tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  return tandem::emulation::barrier("__syncthreads_or", predicate != 0, place).yes != 0;
+}
+inline int __syncthreads_and(int predicate,
+                             tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  const tandem::emulation::Votes votes = tandem::emulation::barrier("__syncthreads_and", predicate != 0, place);
+  return votes.yes == votes.cast;
+}
+inline int __syncthreads_count(int predicate,
+                               tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  return static_cast<int>(tandem::emulation::barrier("__syncthreads_count", predicate != 0, place).yes);
+}
+
+// ---- a warp: lanes of `mask` wait for one another; only __syncwarp orders memory
+
+inline void __syncwarp(unsigned mask = 0xffffffffu,
+                       tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  tandem::emulation::sync_warp(mask, place);
+}
+/// The lanes that happen to run together; here that is the calling one alone, which CUDA allows.
+inline unsigned __activemask() { return 1u << tandem::emulation::position.lane; }
+
+namespace tandem::emulation {
+
+template <class T>
+concept Shuffled = std::is_arithmetic_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+template <Shuffled T> T shuffle(const char* word, unsigned mask, T value, int source, SourceLocation place) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  bits = exchange(word, mask, bits, source, place);
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+inline void check_width(const char* word, int width, SourceLocation place) {
+  if (width < 1 || width > 32 || (width & (width - 1)) != 0)
+    fail(std::string(word) + ": width is " + std::to_string(width) + "; accepted: 1, 2, 4, 8, 16, 32", place);
+}
+
+}  // namespace tandem::emulation
+
+/// The value of lane `source` of each `width` lanes.
+template <class T>
+T __shfl_sync(unsigned mask, T value, int source, int width = 32,
+              tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  tandem::emulation::check_width("__shfl_sync", width, place);
+  const int lane = static_cast<int>(tandem::emulation::position.lane), first = lane & ~(width - 1);
+  return tandem::emulation::shuffle("__shfl_sync", mask, value, first | (source & (width - 1)), place);
+}
+/// The value of lane (lane ^ bits); its own where that lies in a later group of `width` lanes.
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32,
+                  tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  tandem::emulation::check_width("__shfl_xor_sync", width, place);
+  const int lane = static_cast<int>(tandem::emulation::position.lane), source = lane ^ (bits & 31);
+  return tandem::emulation::shuffle("__shfl_xor_sync", mask, value, source <= (lane | (width - 1)) ? source : lane,
+                                    place);
+}
+/// The value of lane (lane - delta); its own where that lies before its group of `width` lanes.
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,
+                 tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  tandem::emulation::check_width("__shfl_up_sync", width, place);
+  const int lane = static_cast<int>(tandem::emulation::position.lane), source = lane - static_cast<int>(delta & 31);
+  return tandem::emulation::shuffle("__shfl_up_sync", mask, value, source >= (lane & ~(width - 1)) ? source : lane,
+                                    place);
+}
+/// The value of lane (lane + delta); its own where that lies behind its group of `width` lanes.
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,
+                   tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  tandem::emulation::check_width("__shfl_down_sync", width, place);
+  const int lane = static_cast<int>(tandem::emulation::position.lane), source = lane + static_cast<int>(delta & 31);
+  return tandem::emulation::shuffle("__shfl_down_sync", mask, value, source <= (lane | (width - 1)) ? source : lane,
+                                    place);
+}
+
+namespace tandem::emulation {
+
+/// Folds what the lanes of `mask` bring; `fold` must not care for the order.
+template <class T, class Fold> T reduce(const char* word, unsigned mask, T value, Fold fold, SourceLocation place) {
+  uint64_t all[32];
+  unsigned rest = gather(word, mask, static_cast<uint64_t>(value), all, place);
+  T result = static_cast<T>(all[std::countr_zero(rest)]);
+  while (rest &= rest - 1) result = fold(result, static_cast<T>(all[std::countr_zero(rest)]));
+  return result;
+}
+inline unsigned ballot(const char* word, unsigned mask, bool vote, SourceLocation place) {
+  const unsigned bit = vote ? 1u << position.lane : 0;
+  return reduce(
+      word, mask, bit, [](unsigned a, unsigned b) { return a | b; }, place);
+}
+
+}  // namespace tandem::emulation
+
+/// The lanes whose predicate is not zero.
+inline unsigned __ballot_sync(unsigned mask, int predicate,
+                              tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  return tandem::emulation::ballot("__ballot_sync", mask, predicate != 0, place);
+}
+inline int __any_sync(unsigned mask, int predicate,
+                      tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  return tandem::emulation::ballot("__any_sync", mask, predicate != 0, place) != 0;
+}
+inline int __all_sync(unsigned mask, int predicate,
+                      tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  return tandem::emulation::ballot("__all_sync", mask, predicate == 0, place) == 0;
+}
+/// The lanes that bring the same value as this one.
+template <class T>
+unsigned __match_any_sync(unsigned mask, T value,
+                          tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) >= 4);
+  uint64_t bits = 0, all[32];
+  std::memcpy(&bits, &value, sizeof value);
+  unsigned same = 0;
+  for (unsigned rest = tandem::emulation::gather("__match_any_sync", mask, bits, all, place); rest; rest &= rest - 1)
+    if (all[std::countr_zero(rest)] == bits) same |= rest & -rest;
+  return same;
+}
+
+#define TANDEM_REDUCE_SYNC(word, T, expression)                                                        \
+  inline T word(unsigned mask, T value,                                                                \
+                tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) { \
+    return tandem::emulation::reduce(                                                                  \
+        #word, mask, value, [](T a, T b) -> T { return expression; }, place);                          \
+  }
+TANDEM_REDUCE_SYNC(__reduce_add_sync, unsigned, a + b)
+TANDEM_REDUCE_SYNC(__reduce_add_sync, int, static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)))
+TANDEM_REDUCE_SYNC(__reduce_min_sync, unsigned, a < b ? a : b)
+TANDEM_REDUCE_SYNC(__reduce_min_sync, int, a < b ? a : b)
+TANDEM_REDUCE_SYNC(__reduce_max_sync, unsigned, a < b ? b : a)
+TANDEM_REDUCE_SYNC(__reduce_max_sync, int, a < b ? b : a)
+TANDEM_REDUCE_SYNC(__reduce_and_sync, unsigned, a& b)
+TANDEM_REDUCE_SYNC(__reduce_or_sync, unsigned, a | b)
+TANDEM_REDUCE_SYNC(__reduce_xor_sync, unsigned, a ^ b)
+#undef TANDEM_REDUCE_SYNC
+
+inline void __nanosleep(unsigned) { tandem::emulation::yield(); }
+[[noreturn]] inline void __trap(tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
+  tandem::emulation::fail("__trap()", place);
+}
+
+#include "tandem/emulation/atomics.h"
+#include "tandem/emulation/intrinsics.h"

@@ -1,0 +1,241 @@
+#include "tandem/emulation/streams.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "tandem/emulation/protection.h"
+
+namespace tandem::emulation {
+namespace {
+
+thread_local bool host_function_thread = false;
+
+bool all_passed(const std::vector<StreamPoint>& goal) {
+  return std::all_of(goal.begin(), goal.end(), [](const StreamPoint& point) { return point.passed(); });
+}
+
+/// Runs some work; returns what it threw, in words.
+std::string attempt(const std::function<void()>& work) {
+  try {
+    work();
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+}  // namespace
+
+bool in_host_function() { return host_function_thread; }
+bool StreamPoint::passed() const { return stream->finished >= items; }
+
+gpu::StreamHandle Streams::create(int device) {
+  streams_.push_back(std::make_shared<gpu::StreamTag>());
+  streams_.back()->device = device;
+  return streams_.back().get();
+}
+void Streams::destroy(gpu::StreamHandle stream) {
+  const auto at = std::find_if(streams_.begin(), streams_.end(), [stream](const auto& s) { return s.get() == stream; });
+  if (at == streams_.end() || stream->destroyed) std::abort();  // as free() does
+  stream->destroyed = true;
+  if (stream->queue.empty()) streams_.erase(at);
+}
+std::shared_ptr<gpu::StreamTag> Streams::find(gpu::StreamHandle stream, const char* call) const {
+  const auto at = std::find_if(streams_.begin(), streams_.end(), [stream](const auto& s) { return s.get() == stream; });
+  TANDEM_CHECK_AS(CudaError, at != streams_.end() && !(*at)->destroyed, call,
+                  " failed: the stream was destroyed, or never was one");
+  return *at;
+}
+
+bool Streams::has_failed(const gpu::StreamTag& stream) const {
+  return !errors[static_cast<size_t>(stream.device)].empty();
+}
+bool Streams::is_free(const gpu::StreamTag& stream) const {
+  const std::shared_ptr<Mark>& mark = stream.queue.front().wait;
+  return !mark || mark->reached || has_failed(stream);
+}
+bool Streams::is_ready(const gpu::StreamTag& stream) const {
+  return !stream.running && !stream.queue.empty() && is_free(stream);
+}
+bool Streams::can_happen(const Mark& mark) const {
+  const auto lost = [this](const StreamPoint& point) { return has_failed(*point.stream); };
+  return !mark.work || std::none_of(mark.arrivals.begin(), mark.arrivals.end(), lost);
+}
+
+StreamPoint Streams::push(const std::shared_ptr<gpu::StreamTag>& stream, Item item) {
+  stream->queue.push_back(std::move(item));
+  const StreamPoint point = end(stream);
+  if (const auto& mark = stream->queue.back().arrive) mark->arrivals.push_back(point);
+  changed_.notify_all();
+  return point;
+}
+void Streams::stir(Lock& lock) {
+  while (shuffled_ && chance(eagerness_)) {
+    gpu::StreamTag* const ready = any_ready();
+    if (!ready) break;
+    run_next(lock, *ready);
+  }
+}
+StreamPoint Streams::end(const std::shared_ptr<gpu::StreamTag>& stream) const {
+  return {stream, stream->finished + stream->queue.size()};
+}
+std::vector<StreamPoint> Streams::ends(int device) const {
+  std::vector<StreamPoint> all;
+  for (const auto& stream : streams_)
+    if (stream->device == device && !stream->queue.empty()) all.push_back(end(stream));
+  return all;
+}
+
+void Streams::finish(Lock& lock, const std::vector<StreamPoint>& goal) {
+  while (!all_passed(goal)) {
+    if (gpu::StreamTag* const stream = pick(goal)) {
+      run_next(lock, *stream);
+    } else {
+      changed_.wait(lock);  // another thread runs what is needed, or has yet to bring its stream to a meeting
+    }
+  }
+}
+bool Streams::poll(Lock& lock, const std::vector<StreamPoint>& goal) {
+  if (all_passed(goal)) return true;
+  if (gpu::StreamTag* const stream = pick(goal)) run_next(lock, *stream);
+  return false;
+}
+void Streams::reached(const std::shared_ptr<Mark>& mark) {
+  mark->reached = true;
+  mark->time = std::chrono::steady_clock::now();
+  mark->arrivals.clear();
+  changed_.notify_all();
+}
+
+void Streams::drain(Lock& lock) {
+  const auto busy = [](const auto& stream) { return stream->running; };
+  for (;;) {
+    const auto ready = std::find_if(streams_.begin(), streams_.end(), [this](const auto& s) { return is_ready(*s); });
+    if (ready != streams_.end()) {
+      run_next(lock, **ready);
+    } else if (std::any_of(streams_.begin(), streams_.end(), busy)) {
+      changed_.wait(lock);
+    } else {
+      break;
+    }
+  }
+  for (const auto& stream : streams_) {  // what waits for a meeting that nobody else comes to
+    for (const Item& item : stream->queue)
+      if (item.arrive) reached(item.arrive);
+    stream->finished += stream->queue.size();
+    stream->queue.clear();
+  }
+  std::erase_if(streams_, [](const auto& stream) { return stream->destroyed; });
+  changed_.notify_all();
+}
+
+size_t Streams::pending(int device) const {
+  size_t count = 0;
+  for (const auto& stream : streams_) count += stream->device == device ? stream->queue.size() : 0;
+  return count;
+}
+void Streams::set_seed(uint64_t seed) {
+  shuffled_ = seed != 0;
+  random_.seed(seed);
+  constexpr std::array<double, 4> kEagerness{0, 0.1, 0.5, 0.9};
+  eagerness_ = kEagerness[seed % kEagerness.size()];
+}
+
+/// The stream whose next item is the first that is still needed to pass `goal`; null when others run it, or have to
+/// come to a meeting first.
+gpu::StreamTag* Streams::next_for(const std::vector<StreamPoint>& goal) const {
+  for (const StreamPoint& point : goal) {
+    gpu::StreamTag& stream = *point.stream;
+    if (point.passed() || stream.running || stream.visited) continue;
+    if (is_free(stream)) return &stream;
+    stream.visited = true;
+    gpu::StreamTag* const needed = next_for(stream.queue.front().wait->arrivals);
+    stream.visited = false;
+    if (needed) return needed;
+  }
+  return nullptr;
+}
+gpu::StreamTag* Streams::any_ready() {
+  std::vector<gpu::StreamTag*> ready;
+  for (const auto& stream : streams_)
+    if (is_ready(*stream)) ready.push_back(stream.get());
+  if (ready.empty()) return nullptr;
+  return ready[std::uniform_int_distribution<size_t>(0, ready.size() - 1)(random_)];
+}
+gpu::StreamTag* Streams::pick(const std::vector<StreamPoint>& goal) {
+  gpu::StreamTag* const other = shuffled_ && chance(0.5) ? any_ready() : nullptr;
+  return other ? other : next_for(goal);
+}
+
+void Streams::run_next(Lock& lock, gpu::StreamTag& stream) {
+  stream.running = true;
+  Item& item = stream.queue.front();
+  if (item.on_host) return hand_over(stream);
+  const bool arrives = item.arrive && can_happen(*item.arrive);
+  const bool last = arrives && --item.arrive->missing == 0 && !item.arrive->reached;
+  const std::function<void()>& work = last ? item.arrive->work : item.work;
+  std::string problem;
+  if (work && !has_failed(stream)) {
+    if (item.problem) problem = item.problem();
+    if (problem.empty()) {
+      lock.unlock();
+      {
+        const DeviceAccess access(item.devices, item.name.c_str());
+        problem = attempt(work);
+      }
+      lock.lock();
+    }
+  }
+  finish_item(stream, problem);
+}
+void Streams::finish_item(gpu::StreamTag& stream, const std::string& problem) {
+  const Item item = std::move(stream.queue.front());
+  if (!problem.empty()) {
+    const std::string where = " on cuda:" + std::to_string(stream.device) + ": ";
+    std::vector<int> devices{stream.device};
+    if (item.arrive)  // a meeting that fails is the failure of all that came
+      for (const StreamPoint& other : item.arrive->arrivals) devices.push_back(other.stream->device);
+    for (const int device : devices) {
+      std::string& error = errors[static_cast<size_t>(device)];
+      if (error.empty()) error = item.name + where + problem;
+    }
+  }
+  stream.queue.pop_front();
+  ++stream.finished;
+  stream.running = false;
+  if (item.arrive && item.arrive->missing == 0 && !item.arrive->reached) reached(item.arrive);
+  if (stream.destroyed && stream.queue.empty())
+    std::erase_if(streams_, [&stream](const auto& one) { return one.get() == &stream; });
+  changed_.notify_all();
+}
+
+// Host functions run on a thread of their own: whoever waits may hold what they need.
+void Streams::hand_over(gpu::StreamTag& stream) {
+  for_host_.push_back(&stream);
+  to_host_.notify_one();
+  if (host_thread_) return;
+  host_thread_ = true;
+  std::thread([this] { run_host_functions(); }).detach();
+}
+void Streams::run_host_functions() {
+  host_function_thread = true;
+  Lock lock(mutex_);
+  for (;;) {
+    to_host_.wait(lock, [this] { return !for_host_.empty(); });
+    gpu::StreamTag& stream = *for_host_.front();
+    for_host_.pop_front();
+    const std::function<void()>& work = stream.queue.front().work;
+    std::string problem;
+    if (!has_failed(stream)) {
+      lock.unlock();
+      problem = attempt(work);
+      lock.lock();
+    }
+    finish_item(stream, problem);
+  }
+}
+
+}  // namespace tandem::emulation

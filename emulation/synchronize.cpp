@@ -1,0 +1,159 @@
+// Where the threads of a block wait for one another: barriers of the block, and what lanes of a warp do together.
+#include <atomic>
+#include <bit>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/emulation/block.h"
+
+namespace tandem::emulation {
+
+// ---- barriers
+
+Votes Block::barrier(const char* word, bool vote, SourceLocation place) {
+  Thread& me = *running_;
+  SyncPoint& order = barrier_.order[barrier_.meetings % 2];
+  {
+    const Unseen unseen;
+    if (barrier_.arrived == 0) {
+      barrier_.first = &me;
+      barrier_.yes = 0;
+    } else if (!(barrier_.first->place == place)) {
+      fail(std::string("divergent barrier: it is in ") + word + ", while " + barrier_.first->waits() +
+               "; all threads must be in the same one",
+           &place);
+    }
+    me.word = word;
+    me.place = place;
+    me.mask = 0;
+    barrier_.yes += vote;
+    order.release();
+    if (++barrier_.arrived == alive_) open_barrier();
+  }
+  wait(me);
+  order.acquire();
+  return barrier_.result;  // the next barrier cannot open before this thread is there
+}
+
+void Block::open_barrier() {
+  barrier_.result = {barrier_.yes, barrier_.arrived};
+  barrier_.arrived = 0;
+  ++barrier_.meetings;
+  make_all_runnable([](const Thread& thread) { return thread.word && thread.mask == 0; });
+}
+
+// ---- meetings of lanes
+
+static std::string hex(unsigned mask) {
+  std::ostringstream text;
+  text << "0x" << std::hex << mask;
+  return text.str();
+}
+
+Block::WarpGroup& Block::group_of(const Thread& thread, unsigned mask) {
+  Warp& warp = warps_[thread.number / kWarp];
+  for (WarpGroup& group : warp.groups)
+    if (group.mask == mask) return group;
+  warp.groups.emplace_back().mask = mask;
+  return warp.groups.back();
+}
+
+Block::Answer Block::meet(const char* word, unsigned mask, uint64_t value, int source, uint64_t* all,
+                          SourceLocation place) {
+  Thread& me = *running_;
+  const unsigned lane = me.number % kWarp;
+  const bool orders = source < 0 && !all;  // __syncwarp
+  unsigned turn = 0;
+  {
+    const Unseen unseen;
+    if (!(mask >> lane & 1))
+      fail(std::string(word) + ": lane " + std::to_string(lane) + " is not in its own mask " + hex(mask), &place);
+    WarpGroup& group = group_of(me, mask);
+    if (group.arrived) {
+      const Thread& other = threads_[me.number - lane + std::countr_zero(group.arrived)];
+      if (other.word != word && std::string_view(other.word) != word)
+        fail(std::string(word) + " for lanes " + hex(mask) + ", while " + other.waits() + " for the same", &place);
+    }
+    me.word = word;
+    me.place = place;
+    me.mask = mask;
+    me.value = value;
+    me.source = source;
+    me.all = all;
+    turn = group.meetings % 2;
+    if (orders) group.order[turn].release();
+    group.arrived |= 1u << lane;
+    if (group.arrived == (mask & warps_[me.number / kWarp].alive)) finish_meeting(me.number / kWarp, group);
+  }
+  wait(me);
+  if (orders) group_of(me, mask).order[turn].acquire();
+  if (source >= 0 && !(me.answer.lanes >> source & 1))
+    fail(std::string(word) + ": lane " + std::to_string(lane) + " reads lane " + std::to_string(source) +
+             (mask >> source & 1 ? ", which has ended" : ", which is not in its mask " + hex(mask)),
+         &place);
+  return me.answer;
+}
+
+void Block::finish_meeting(size_t warp, WarpGroup& group) {
+  Thread* const lanes = &threads_[warp * kWarp];
+  const unsigned arrived = std::exchange(group.arrived, 0u);
+  ++group.meetings;
+  for (unsigned rest = arrived; rest; rest &= rest - 1) {
+    Thread& thread = lanes[std::countr_zero(rest)];
+    thread.answer = {0, arrived};
+    if (thread.source >= 0 && (arrived >> thread.source & 1)) thread.answer.value = lanes[thread.source].value;
+    if (!thread.all) continue;
+    for (unsigned i = 0; i < kWarp; ++i) thread.all[i] = arrived >> i & 1 ? lanes[i].value : 0;
+  }
+  // They go on before other warps do: what 32 threads use fits the processor's first cache.
+  const bool backwards = order_.order == ThreadOrder::reverse;
+  for (unsigned i = 0; i < kWarp; ++i)
+    if (const unsigned lane = backwards ? i : kWarp - 1 - i; arrived >> lane & 1) make_next(lanes[lane]);
+}
+
+void Block::thread_ended(const Thread& thread) {
+  --alive_;
+  const size_t w = thread.number / kWarp;
+  Warp& warp = warps_[w];
+  warp.alive &= ~(1u << thread.number % kWarp);
+  if (error_) return;
+  // It may have been the one that the others waited for.
+  if (barrier_.arrived && barrier_.arrived == alive_) open_barrier();
+  for (WarpGroup& group : warp.groups)
+    if (group.arrived && group.arrived == (group.mask & warp.alive)) finish_meeting(w, group);
+}
+
+// ---- memory
+
+void* Block::shared_array(const SharedArray* declaration, size_t bytes) {
+  const Unseen unseen;
+  try {
+    return declaration ? shared_.array(*declaration, bytes) : shared_.dynamic_array();
+  } catch (const CudaError& error) {
+    fail(error.what(), declaration ? &declaration->place : nullptr);
+  }
+}
+
+void Block::fence(FenceScope scope) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if constexpr (kFindsRaces) {
+    const Unseen unseen;
+    fences_[running_->number].fence(scope, block_handovers_, grid_handovers_);
+  }
+}
+void Block::before_atomic(const void* address) {
+  if constexpr (kFindsRaces) {
+    const Unseen unseen;
+    fences_[running_->number].before_atomic(address, block_handovers_, grid_handovers_);
+  }
+}
+void Block::after_atomic(const void* address) {
+  if constexpr (kFindsRaces) {
+    const Unseen unseen;
+    fences_[running_->number].after_atomic(address, block_handovers_, grid_handovers_);
+  }
+}
+
+}  // namespace tandem::emulation

@@ -1,0 +1,37 @@
+#include "tandem/emulation/thread_order.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include "tandem/core/error.h"
+
+namespace tandem::emulation {
+
+static std::atomic<int> chosen_order{-1};  // -1: the environment decides
+static std::atomic<uint64_t> chosen_seed{0};
+
+void set_thread_order(ThreadOrder order, uint64_t seed) {
+  chosen_seed = seed;
+  chosen_order = static_cast<int>(order);
+}
+
+static OrderSetting from_environment() {
+  const char* const text = std::getenv("TANDEM_EMULATION_ORDER");
+  const std::string name = text ? text : "forward";
+  if (name == "forward") return {ThreadOrder::forward, 0};
+  if (name == "reverse") return {ThreadOrder::reverse, 0};
+  const std::string shuffle = "shuffle:";
+  char* end = nullptr;
+  const uint64_t seed = name.rfind(shuffle, 0) == 0 ? std::strtoull(name.c_str() + shuffle.size(), &end, 10) : 0;
+  TANDEM_CHECK(end && !*end && end != name.c_str() + shuffle.size(), "TANDEM_EMULATION_ORDER is '", name,
+               "'; accepted: forward, reverse, shuffle:SEED");
+  return {ThreadOrder::shuffle, seed};
+}
+
+OrderSetting thread_order() {
+  const int order = chosen_order;
+  return order < 0 ? from_environment() : OrderSetting{static_cast<ThreadOrder>(order), chosen_seed};
+}
+
+}  // namespace tandem::emulation

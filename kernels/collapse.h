@@ -1,0 +1,45 @@
+// Dimensions of elementwise operands, brought to as few as describe how they lie: for the planners of both backends.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem::kernels {
+
+/// Byte strides of t in the last of the `rank` dimensions that it broadcasts to; 0 where its elements repeat.
+inline void broadcast_strides(const Tensor& t, int rank, int64_t* strides) {
+  const int missing = rank - static_cast<int>(t.dim());
+  for (int d = 0; d < rank; ++d) {
+    const auto from = static_cast<size_t>(d - missing);
+    strides[d] = d < missing || t.sizes()[from] == 1 ? 0 : t.strides()[from] * t.itemsize();
+  }
+}
+
+/// Dimensions of size 1 are dropped, the others ordered by the strides of operand 0, so that a permuted output is
+/// walked as it lies in memory, and those that lie side by side in all operands are joined. Outermost first.
+/// @param sizes      of the output
+/// @param strides    of each of the `count` operands in the output's dimensions
+/// @param collapsed  gets the sizes; stride_at(k, i) is where the stride of operand k in dimension i goes
+/// @return how many dimensions are left; 0 where the output is a single element
+template <class StrideAt>
+int collapse(IntArrayRef sizes, int count, const int64_t (*strides)[kMaxDims], int64_t* collapsed, StrideAt stride_at) {
+  const int rank = static_cast<int>(sizes.size());
+  int order[kMaxDims];
+  for (int d = 0; d < rank; ++d) order[d] = d;
+  for (int d = 1; d < rank; ++d)
+    for (int k = d;
+         k > 0 && strides[0][order[k - 1]] < strides[0][order[k]] && sizes[static_cast<size_t>(order[k])] > 1; --k)
+      std::swap(order[k - 1], order[k]);
+  int left = 0;
+  for (int o = 0; o < rank; ++o) {
+    const int d = order[o], last = left - 1;
+    const int64_t size = sizes[static_cast<size_t>(d)];
+    if (size == 1) continue;
+    bool joins = last >= 0;
+    for (int k = 0; k < count && joins; ++k) joins = stride_at(k, last) == strides[k][d] * size;
+    const int at = joins ? last : left++;
+    collapsed[at] = joins ? collapsed[at] * size : size;
+    for (int k = 0; k < count; ++k) stride_at(k, at) = strides[k][d];
+  }
+  return left;
+}
+
+}  // namespace tandem::kernels

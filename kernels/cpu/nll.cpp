@@ -1,0 +1,52 @@
+// Planners of losses of class indices.
+#include "tandem/kernels/nll.h"
+
+#include <algorithm>
+
+#include "tandem/kernels/cpu/planner.h"
+
+namespace tandem::kernels::cpu {
+
+namespace {
+void check_targets(const char* op, const Tensor& target, int64_t classes, int64_t ignore_index) {
+  const int64_t* const t = target.data<int64_t>();
+  for (int64_t i = 0; i < target.numel(); ++i)
+    TANDEM_CHECK_AS(IndexError, t[i] == ignore_index || (t[i] >= 0 && t[i] < classes), op, ": target ", i, " is ", t[i],
+                    "; accepted: 0 to ", classes - 1, ", or ignore_index ", ignore_index);
+}
+}  // namespace
+
+TANDEM_DECLARE_LOOP(nll)
+TANDEM_DECLARE_LOOP(nll_mean)
+TANDEM_DECLARE_LOOP(nll_backward)
+void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int64_t ignore_index, Tensor& losses,
+         Tensor& weights) {
+  check_targets("nll_loss", target, log_prob.size(1), ignore_index);
+  run(plan_rows("nll", loops::nll, log_prob.dtype(), {losses, weights}, {log_prob, target, weight},
+                {integer(log_prob.size(1)), integer(ignore_index)}, log_prob.size(0), 1));
+}
+void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor& total) {
+  run(plan_rows("nll_mean", loops::nll_mean, loss.dtype(), {loss, total}, {losses, weights}, {integer(losses.numel())},
+                1, 1));
+}
+void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, int64_t ignore_index, Tensor& dx) {
+  run(plan_rows("nll_backward", loops::nll_backward, dx.dtype(), {dx}, {dloss, target, weights},
+                {integer(dx.size(1)), integer(ignore_index)}, dx.size(0), dx.size(1)));
+}
+
+TANDEM_DECLARE_LOOP(cross_entropy)
+TANDEM_DECLARE_LOOP(cross_entropy_backward)
+void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int64_t ignore_index, Tensor& losses,
+                   Tensor& weights, Tensor& log_sum) {
+  check_targets("cross_entropy", target, x.size(1), ignore_index);
+  run(plan_rows("cross_entropy", loops::cross_entropy, x.dtype(), {losses, weights, log_sum}, {x, target, weight},
+                {integer(x.size(1)), integer(ignore_index)}, x.size(0), x.size(1) * 8));
+}
+void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,
+                            const Tensor& log_sum, int64_t ignore_index, Tensor& dx) {
+  run(plan_rows("cross_entropy_backward", loops::cross_entropy_backward, x.dtype(), {dx},
+                {dloss, x, target, weights, log_sum}, {integer(x.size(1)), integer(ignore_index)}, x.size(0),
+                x.size(1) * 8));
+}
+
+}  // namespace tandem::kernels::cpu

@@ -1,0 +1,72 @@
+// Planners of optimizers' steps.
+#include "tandem/kernels/optim.h"
+
+#include <algorithm>
+
+#include "tandem/kernels/cpu/planner.h"
+#include "tandem/kernels/reduce.h"
+
+namespace tandem::kernels::cpu {
+
+TANDEM_DECLARE_LOOP(adam)
+TANDEM_DECLARE_LOOP(sgd)
+void adam(const AdamStep& s, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,
+          std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
+          std::vector<Tensor>& max_exp_avg_sqs) {
+  std::vector<Loop> all;
+  const Tensor none;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    all.push_back(plan_rows(
+        "adam", loops::adam, parameters[i].dtype(),
+        {parameters[i], exp_avgs[i], exp_avg_sqs[i], s.amsgrad ? max_exp_avg_sqs[i] : none}, {gradients[i], steps[i]},
+        {real(s.lr), real(s.beta1), real(s.beta2), real(s.eps), real(s.weight_decay), integer(s.decoupled)},
+        parameters[i].numel(), 2));
+  }
+  run_all(all);
+}
+void sgd(const SgdStep& s, const std::vector<Tensor>& gradients, std::vector<Tensor>& parameters,
+         std::vector<Tensor>& momenta) {
+  std::vector<Loop> all;
+  const Tensor none;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    all.push_back(plan_rows(
+        "sgd", loops::sgd, parameters[i].dtype(), {parameters[i], s.momentum != 0 ? momenta[i] : none}, {gradients[i]},
+        {real(s.lr), real(s.momentum), real(s.dampening), real(s.weight_decay), integer(s.nesterov), integer(s.first)},
+        parameters[i].numel(), 1));
+  run_all(all);
+}
+
+TANDEM_DECLARE_LOOP(square_sums)
+TANDEM_DECLARE_LOOP(scale)
+TANDEM_DECLARE_LOOP(add_number)
+void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& total) {
+  constexpr int64_t kLength = kElementwiseGrain;  // elements of one partial sum
+  const auto blocks = [](const Tensor& t) { return (t.numel() + kLength - 1) / kLength; };
+  int64_t count = 0;
+  for (const Tensor& t : tensors) count += blocks(t);
+  Tensor partial = core::empty({1, count, 1}, kFloat64, total.device());
+  std::vector<Loop> all;
+  all.reserve(tensors.size());
+  int64_t first = 0;
+  for (const Tensor& t : tensors) {
+    const Tensor part = core::narrow(partial, 1, first, blocks(t));
+    all.push_back(plan_rows("sum_of_squares", loops::square_sums, t.dtype(), {part}, {t},
+                            {integer(t.numel()), integer(kLength)}, blocks(t), kLength));
+    first += blocks(t);
+  }
+  run_all(all);
+  sum(partial, total);
+}
+/// Every element of the tensors and one number.
+static void run_by(const char* op, const LoopTables& loop, double number, const std::vector<Tensor>& tensors) {
+  std::vector<Loop> all;
+  all.reserve(tensors.size());
+  for (const Tensor& t : tensors) all.push_back(plan_rows(op, loop, t.dtype(), {t}, {}, {real(number)}, t.numel(), 1));
+  run_all(all);
+}
+void scale_all(double factor, std::vector<Tensor>& tensors) { run_by("scale_all", loops::scale, factor, tensors); }
+void add_to_all(double number, std::vector<Tensor>& tensors) {
+  run_by("add_to_all", loops::add_number, number, tensors);
+}
+
+}  // namespace tandem::kernels::cpu

@@ -1,0 +1,33 @@
+// Planners of softmax and its logarithm.
+#include "tandem/kernels/softmax.h"
+
+#include <algorithm>
+
+#include "tandem/kernels/cpu/planner.h"
+
+namespace tandem::kernels::cpu {
+
+TANDEM_DECLARE_LOOP(softmax)
+TANDEM_DECLARE_LOOP(log_softmax)
+TANDEM_DECLARE_LOOP(softmax_backward)
+TANDEM_DECLARE_LOOP(log_softmax_backward)
+namespace {
+Loop plan_softmax(const char* name, const LoopTables& rows, TensorRefs writes, TensorRefs reads, int64_t cost) {
+  const Tensor& y = *writes.begin();
+  const int64_t n = y.size(1), inner = y.dim() == 3 ? y.size(2) : 1;
+  Loop loop =
+      plan_rows(name, rows, y.dtype(), writes, reads, {integer(n), integer(inner)}, y.size(0) * inner, n * cost);
+  if (inner > 1) loop.grain = std::max<int64_t>(loop.grain, 64);  // columns are worked on side by side
+  return loop;
+}
+}  // namespace
+void softmax(const Tensor& x, Tensor& y) { run(plan_softmax("softmax", loops::softmax, {y}, {x}, 8)); }
+void log_softmax(const Tensor& x, Tensor& y) { run(plan_softmax("log_softmax", loops::log_softmax, {y}, {x}, 8)); }
+void softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {
+  run(plan_softmax("softmax_backward", loops::softmax_backward, {dx}, {dy, y}, 2));
+}
+void log_softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {
+  run(plan_softmax("log_softmax_backward", loops::log_softmax_backward, {dx}, {dy, y}, 8));
+}
+
+}  // namespace tandem::kernels::cpu

@@ -1,0 +1,19 @@
+// Losses of class indices, by rows of classes, contiguous; float32 and float64.
+#pragma once
+#include "tandem/kernels/declare.h"
+
+/// losses[i] = -weight[t] log_prob[i, t], weights[i] = weight[t] (0 where t is ignore_index); weight may be undefined
+TANDEM_KERNEL(void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int64_t ignore_index,
+                       Tensor& losses, Tensor& weights))
+/// total = the sum of weights, loss = that of losses over it; both are single elements
+TANDEM_KERNEL(void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor& total))
+/// dx[i, t] = -dloss[i] weights[i], zero elsewhere and in rows whose target is ignore_index
+TANDEM_KERNEL(void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, int64_t ignore_index,
+                                Tensor& dx))
+/// nll of log_softmax in one read: losses[i] = weight[t] (log_sum[i] - x[i, t]), log_sum[i] = ln sum_j e^x[i, j]
+TANDEM_KERNEL(void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int64_t ignore_index,
+                                 Tensor& losses, Tensor& weights, Tensor& log_sum))
+/// dx[i, j] = dloss[i] weights[i] (e^(x[i, j] - log_sum[i]) - [j = t]), zero where the target is ignore_index
+TANDEM_KERNEL(void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target,
+                                          const Tensor& weights, const Tensor& log_sum, int64_t ignore_index,
+                                          Tensor& dx))

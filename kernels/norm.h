@@ -1,0 +1,19 @@
+// Normalisation, contiguous; float32 and float64.
+#pragma once
+#include "tandem/kernels/declare.h"
+
+/// x (N, C, L): mean and 1 / sqrt(var + eps) of each channel; var is returned too
+TANDEM_KERNEL(void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd))
+/// y = (x - mean) * rstd * weight + bias; weight and bias may be undefined
+TANDEM_KERNEL(void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
+                                    const Tensor& bias, Tensor& y))
+/// sum_dy = sum dy, sum_dy_xhat = sum dy (x - mean) rstd; dx of training mode, or of evaluation mode
+TANDEM_KERNEL(void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                                       const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat,
+                                       Tensor& dx))
+/// x (rows, n)
+TANDEM_KERNEL(void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y,
+                              Tensor& mean, Tensor& rstd))
+/// dweight and dbias (n) where they are defined
+TANDEM_KERNEL(void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                                       const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias))

@@ -1,0 +1,8 @@
+// Softmax and its logarithm along dimension 1 of (rows, n) or (outer, n, inner), contiguous; float32 and float64.
+#pragma once
+#include "tandem/kernels/declare.h"
+
+TANDEM_KERNEL(void softmax(const Tensor& x, Tensor& y))
+TANDEM_KERNEL(void log_softmax(const Tensor& x, Tensor& y))
+TANDEM_KERNEL(void softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx))
+TANDEM_KERNEL(void log_softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx))

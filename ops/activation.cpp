@@ -1,0 +1,110 @@
+// Activations and their gradients, which are operations themselves.
+#include <numbers>
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/elementwise.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/factory.h"
+#include "tandem/ops/operands.h"
+
+namespace tandem {
+
+Tensor leaky_relu(const Tensor& x, double slope) {
+  TANDEM_CHECK(x.is_floating_point(), "leaky_relu: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), leaky_relu, x, slope, y);
+  return record("leaky_relu", y, {x}, {x}, [slope](const Context& ctx, const Tensor& dy) -> Grads {
+    return {leaky_relu_backward(dy, ctx.saved(0), slope)};
+  });
+}
+Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
+  Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), leaky_relu_backward, dy, x, slope, dx);
+  return record("leaky_relu_backward", dx, {dy, x}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor x = ctx.saved(0);
+    return {leaky_relu_backward(ddx, x, slope), ctx.needs_grad(1) ? zeros_like(x) : Tensor()};
+  });
+}
+Tensor elu(const Tensor& x, double alpha) {
+  TANDEM_CHECK(x.is_floating_point(), "elu: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), elu, x, alpha, y);
+  return record("elu", y, {x}, {x}, [alpha](const Context& ctx, const Tensor& dy) -> Grads {
+    return {elu_backward(dy, ctx.saved(0), alpha)};
+  });
+}
+Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha) {
+  Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), elu_backward, dy, x, alpha, dx);
+  return record("elu_backward", dx, {dy, x}, {dy, x}, [alpha](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor dy = ctx.saved(0), x = ctx.saved(1);
+    return {elu_backward(ddx, x, alpha),
+            ctx.needs_grad(1) ? where(x < 0, ddx * dy * x.exp() * alpha, Scalar(0)) : Tensor()};
+  });
+}
+Tensor silu(const Tensor& x) {
+  TANDEM_CHECK(x.is_floating_point(), "silu: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), silu, x, y);
+  return record("silu", y, {x}, {x},
+                [](const Context& ctx, const Tensor& dy) -> Grads { return {silu_backward(dy, ctx.saved(0))}; });
+}
+Tensor gelu(const Tensor& x) {
+  TANDEM_CHECK(x.is_floating_point(), "gelu: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), gelu, x, y);
+  return record("gelu", y, {x}, {x},
+                [](const Context& ctx, const Tensor& dy) -> Grads { return {gelu_backward(dy, ctx.saved(0))}; });
+}
+Tensor softplus(const Tensor& x, double beta, double threshold) {
+  TANDEM_CHECK(x.is_floating_point(), "softplus: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), softplus, x, beta, threshold, y);
+  return record("softplus", y, {x}, {x}, [beta, threshold](const Context& ctx, const Tensor& dy) -> Grads {
+    return {softplus_backward(dy, ctx.saved(0), beta, threshold)};
+  });
+}
+Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold) {
+  Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), softplus_backward, dy, x, beta, threshold, dx);
+  return record("softplus_backward", dx, {dy, x}, {dy, x},
+                [beta, threshold](const Context& ctx, const Tensor& ddx) -> Grads {
+                  const Tensor dy = ctx.saved(0), x = ctx.saved(1);
+                  Tensor second;
+                  if (ctx.needs_grad(1)) {
+                    const Tensor scaled = x * beta, s = scaled.sigmoid();
+                    second = where(scaled > threshold, 0, ddx * dy * s * (1 - s) * beta);
+                  }
+                  return {softplus_backward(ddx, x, beta, threshold), second};
+                });
+}
+
+#define TANDEM_GRADIENT_OP(name, second)                                                            \
+  Tensor name(const Tensor& dy, const Tensor& y) {                                                  \
+    Tensor dx = core::empty(y.sizes(), y.dtype(), y.device());                                      \
+    TANDEM_DISPATCH(y.device(), name, dy, y, dx);                                                   \
+    return record(#name, dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads { \
+      const Tensor dy = ctx.saved(0), y = ctx.saved(1);                                             \
+      return {name(ddx, y), second};                                                                \
+    });                                                                                             \
+  }
+namespace {
+/// of x Phi(x): (2 - x^2) density(x)
+Tensor gelu_curvature(const Tensor& x) {
+  const Tensor square = x.square();
+  return (2 - square) * (square * -0.5).exp() * (0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
+}
+Tensor silu_curvature(const Tensor& x) {
+  const Tensor s = x.sigmoid();
+  return s * (1 - s) * (x * (1 - s * 2) + 2);
+}
+}  // namespace
+// clang-format off
+TANDEM_GRADIENT_OP(gelu_backward, ctx.needs_grad(1) ? ddx * dy * gelu_curvature(y) : Tensor())
+TANDEM_GRADIENT_OP(silu_backward, ctx.needs_grad(1) ? ddx * dy * silu_curvature(y) : Tensor())
+TANDEM_GRADIENT_OP(relu_backward, ctx.needs_grad(1) ? zeros_like(y) : Tensor())
+TANDEM_GRADIENT_OP(sigmoid_backward, ctx.needs_grad(1) ? ddx * dy * (1 - y * 2) : Tensor())
+TANDEM_GRADIENT_OP(tanh_backward, ctx.needs_grad(1) ? ddx * dy * y * -2 : Tensor())
+// clang-format on
+
+}  // namespace tandem

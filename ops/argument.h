@@ -1,0 +1,77 @@
+// What operations ask of their arguments, and how the kernels of layers and losses get them. Internal.
+#pragma once
+#include <limits>
+
+#include "tandem/core/tensor.h"
+#include "tandem/ops/copy.h"
+
+namespace tandem::detail {
+
+/// Contiguous, and without history: for kernels.
+inline Tensor contiguous_detached(const Tensor& x) {
+  const NoGradGuard guard;
+  return x.contiguous();
+}
+inline void check_real(const char* op, const Tensor& x) {
+  TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
+}
+/// The operands of a product.
+inline void check_operands(const char* op, const Tensor& a, const Tensor& b) {
+  TANDEM_CHECK(a.device() == b.device(), op, ": a is on ", a.device(), " and b on ", b.device(),
+               "; both must be on one device");
+  TANDEM_CHECK(a.dtype() == b.dtype() && a.dtype() != kBool, op, ": a is ", a.dtype(), " and b is ", b.dtype(),
+               "; accepted: one dtype of numbers for both");
+}
+/// A weight, bias or statistic, or none: `size` elements on x's device, of x's dtype or, beside a half type, of
+/// float32.
+inline void check_part(const char* op, const char* name, const Tensor& part, int64_t size, const Tensor& x) {
+  TANDEM_CHECK(!part.defined() || (part.numel() == size && part.device() == x.device()), op, ": ", name, " is ",
+               part.sizes(), " on ", part.device(), "; accepted: ", size, " elements on ", x.device(), ", as x of ",
+               x.sizes(), " has");
+  TANDEM_CHECK(!part.defined() || part.dtype() == x.dtype() || (is_half(x.dtype()) && part.dtype() == kFloat32), op,
+               ": ", name, " is ", part.dtype(), " and x is ", x.dtype(), "; both must be of one dtype",
+               is_half(x.dtype()) ? ", or it of float32" : "");
+}
+/// Kernels of whole rows exist for float32 and float64; half types go through float.
+inline Tensor upcast(const Tensor& x) { return is_half(x.dtype()) ? x.to(kFloat32) : x; }
+
+/// @throws Error unless a tensor of this dtype holds s: of a number's fraction nothing stays in an integer, and a
+/// negative one wraps in uint8, but one that is too large is a mistake
+inline void check_holds(const char* op, DType type, const Scalar& s) {
+  const bool holds = visit_dtype(type, [&]<class T>() {
+    if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) {
+      return true;
+    } else {
+      constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+      constexpr T middle = most / 2 + 1;  // a power of two, of which a double is exact
+      if (s.is_floating_point())
+        return s.to_double() >= static_cast<double>(least) && s.to_double() < static_cast<double>(middle) * 2;
+      return s.to_int64() >= (std::is_signed_v<T> ? int64_t{least} : -int64_t{most}) && s.to_int64() <= int64_t{most};
+    }
+  });
+  TANDEM_CHECK(holds, op, ": the number ", s, " does not fit ", type);
+}
+
+/// A scalar is indexed as one dimension of one element.
+inline int64_t rank_of(const Tensor& x) { return std::max<int64_t>(x.dim(), 1); }
+inline int64_t size_of(const Tensor& x, int64_t dim) { return x.dim() == 0 ? 1 : x.size(dim); }
+/// (outer, size of dim, inner), contiguous and recorded nowhere.
+inline Tensor around(const Tensor& x, int64_t dim) {
+  const NoGradGuard guard;
+  int64_t outer = 1, inner = 1;
+  for (int64_t d = 0; d < dim; ++d) outer *= x.size(d);
+  for (int64_t d = dim + 1; d < x.dim(); ++d) inner *= x.size(d);
+  return core::try_view(x.contiguous(), {outer, size_of(x, dim), inner});
+}
+
+/// The index as the kernels take it, int64. @throws Error unless it is int64 or int32, and on x's device
+inline Tensor checked_index(const char* op, const Tensor& x, const Tensor& index) {
+  TANDEM_CHECK(index.dtype() == kInt64 || index.dtype() == kInt32, op, ": index is ", index.dtype(),
+               "; accepted: int64 and int32");
+  TANDEM_CHECK(index.device() == x.device(), op, ": index is on ", index.device(), " and x on ", x.device());
+  return index.to(kInt64);
+}
+/// index_select for the op that the user called.
+Tensor select_rows(const char* op, const Tensor& from, int64_t dim, const Tensor& index);
+
+}  // namespace tandem::detail

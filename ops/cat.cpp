@@ -1,0 +1,75 @@
+// Tensors joined along a dimension.
+#include "tandem/ops/index.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/index.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/copy.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/factory.h"
+#include "tandem/ops/reduce.h"
+#include "tandem/ops/view.h"
+
+namespace tandem {
+using detail::around, detail::size_of;
+
+Tensor cat(TensorList tensors, int64_t dim) {
+  TANDEM_CHECK(!tensors.empty(), "cat: the list is empty");
+  // A tensor of shape (0,) may stand beside any others, and adds nothing but its dtype.
+  const auto adds_nothing = [](const Tensor& t) { return t.dim() == 1 && t.numel() == 0; };
+  const Tensor* first = std::find_if_not(tensors.begin(), tensors.end(), adds_nothing);
+  const bool nothing = first == tensors.end();
+  if (nothing) first = tensors.begin(), dim = 0;
+  dim = wrap_dim("cat", dim, first->dim());
+  Shape sizes = first->sizes();
+  DType type = first->dtype();
+  int64_t total = 0;
+  std::vector<int64_t> parts;
+  for (const Tensor& t : tensors) {
+    TANDEM_CHECK(t.dim() > 0, "cat: tensor ", parts.size(), " is a scalar, which cannot be joined; use stack");
+    TANDEM_CHECK(t.device() == first->device(), "cat: ", t.sizes(), " on ", t.device(), " beside ", first->sizes(),
+                 " on ", first->device(), "; all must be on one device");
+    type = promote_types(type, t.dtype());
+    parts.push_back(adds_nothing(t) ? 0 : t.size(dim));
+    total += parts.back();
+    if (adds_nothing(t)) continue;
+    TANDEM_CHECK(t.dim() == first->dim(), "cat: ", t.sizes(), " beside ", first->sizes(),
+                 "; all must have as many dimensions");
+    for (int64_t d = 0; d < t.dim(); ++d)
+      TANDEM_CHECK(d == dim || t.size(d) == first->size(d), "cat: ", t.sizes(), " beside ", first->sizes(),
+                   "; sizes must agree except in dimension ", dim);
+  }
+  sizes[static_cast<size_t>(dim)] = total;
+  Tensor y = core::empty(sizes, type, first->device());
+  int64_t offset = 0;
+  for (size_t i = 0; i < tensors.size(); offset += parts[i++])
+    if (!adds_nothing(tensors[i])) copy_elements(tensors[i], core::narrow(y, dim, offset, parts[i]));
+  std::vector<bool> flat;  // of shape (0,), whatever y's is
+  for (const Tensor& t : tensors) flat.push_back(adds_nothing(t));
+  return record_list("cat", y, tensors, {}, [dim, parts, flat](const Context& ctx, const Tensor& dy) -> Grads {
+    Grads grads;
+    int64_t offset = 0;
+    for (size_t i = 0; i < parts.size(); offset += parts[i++])
+      grads.push_back(!ctx.needs_grad(i) ? Tensor()
+                      : flat[i]          ? zeros({0}, dy.options())
+                                         : dy.narrow(dim, offset, parts[i]));
+    return grads;
+  });
+}
+Tensor stack(TensorList tensors, int64_t dim) {
+  TANDEM_CHECK(!tensors.empty(), "stack: the list is empty");
+  dim = wrap_dim("stack", dim, tensors[0].dim() + 1);
+  std::vector<Tensor> rows;
+  for (const Tensor& t : tensors) {
+    TANDEM_CHECK(t.sizes() == tensors[0].sizes() && t.device() == tensors[0].device(), "stack: ", t.sizes(), " on ",
+                 t.device(), " beside ", tensors[0].sizes(), " on ", tensors[0].device(),
+                 "; all must have one shape and device");
+    rows.push_back(t.unsqueeze(dim));
+  }
+  return cat(rows, dim);
+}
+
+}  // namespace tandem

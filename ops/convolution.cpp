@@ -1,0 +1,110 @@
+#include "tandem/ops/convolution.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/convolution.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/reduce.h"
+#include "tandem/ops/view.h"
+
+namespace tandem {
+using detail::check_operands;
+
+namespace {
+kernels::ConvShape conv_shape(Pair stride, Pair padding, Pair dilation, int64_t groups) {
+  return {{stride[0], stride[1]}, {padding[0], padding[1]}, {dilation[0], dilation[1]}, groups};
+}
+}  // namespace
+
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair stride, Pair padding, Pair dilation,
+              int64_t groups) {
+  check_operands("conv2d", x, weight);
+  detail::check_real("conv2d", x);
+  if (x.dim() == 3) {
+    const Tensor y = conv2d(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups);
+    return reshape_result(y, y.sizes().slice(1, 3));
+  }
+  TANDEM_CHECK(x.dim() == 4 && weight.dim() == 4, "conv2d: x is ", x.sizes(), " and weight is ", weight.sizes(),
+               "; accepted: (N, C, H, W) and (O, C / groups, KH, KW)");
+  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0, "conv2d: x is ",
+               x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
+               " groups; x must have groups times weight's second size of channels, and weight a multiple of groups");
+  if (bias.defined()) {
+    check_operands("conv2d", x, bias);
+    TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == weight.size(0), "conv2d: bias is ", bias.sizes(), "; accepted: (",
+                 weight.size(0), ",)");
+  }
+  Shape out{x.size(0), weight.size(0), 0, 0};
+  for (size_t i = 0; i < 2; ++i) {
+    TANDEM_CHECK(stride[i] > 0 && padding[i] >= 0 && dilation[i] > 0, "conv2d: stride ", IntArrayRef(stride),
+                 ", padding ", IntArrayRef(padding), ", dilation ", IntArrayRef(dilation),
+                 "; stride and dilation must be positive, padding not negative");
+    TANDEM_CHECK(weight.sizes()[i + 2] > 0 && x.sizes()[i + 2] > 0, "conv2d: x is ", x.sizes(), " and weight is ",
+                 weight.sizes(), "; both must have height and width");
+    const int64_t reach = dilation[i] * (weight.sizes()[i + 2] - 1) + 1, held = x.sizes()[i + 2] + 2 * padding[i];
+    TANDEM_CHECK(reach <= held, "conv2d: the kernel spans ", reach, " of the ", held, " padded pixels of ", x.sizes());
+    out[i + 2] = (held - reach) / stride[i] + 1;
+  }
+  if (is_half(x.dtype()))
+    return conv2d(x.to(kFloat32), weight.to(kFloat32), bias.defined() ? bias.to(kFloat32) : bias, stride, padding,
+                  dilation, groups)
+        .to(x.dtype());
+  Tensor y = core::empty(out, x.dtype(), x.device());
+  {
+    const NoGradGuard guard;
+    const Tensor dense_x = x.contiguous(), dense_w = weight.contiguous();
+    const Tensor dense_bias = bias.defined() ? bias.contiguous() : Tensor();
+    const kernels::ConvShape shape = conv_shape(stride, padding, dilation, groups);
+    TANDEM_DISPATCH(x.device(), conv2d, dense_x, dense_w, dense_bias, shape, y);
+  }
+  return record("conv2d", y, {x, weight, bias}, {x, weight}, [=](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), w = ctx.saved(1);
+    Tensor dx, dw, db;
+    if (ctx.needs_grad(0)) dx = conv2d_backward_input(dy, w, x.sizes(), stride, padding, dilation, groups);
+    if (ctx.needs_grad(1)) dw = conv2d_backward_weight(dy, x, w.sizes(), stride, padding, dilation, groups);
+    if (ctx.needs_grad(2)) db = dy.sum({0, 2, 3});
+    return {ctx.flat_in({0, 1}, dx), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, db)};
+  });
+}
+
+Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,
+                             Pair dilation, int64_t groups) {
+  if (is_half(dy.dtype()))
+    return conv2d_backward_input(dy.to(kFloat32), weight.to(kFloat32), x_sizes, stride, padding, dilation, groups)
+        .to(dy.dtype());
+  Tensor dx = core::empty(x_sizes, dy.dtype(), dy.device());
+  {
+    const NoGradGuard guard;
+    const Tensor dense_dy = dy.contiguous(), dense_w = weight.contiguous();
+    const kernels::ConvShape shape = conv_shape(stride, padding, dilation, groups);
+    TANDEM_DISPATCH(dy.device(), conv2d_backward_input, dense_dy, dense_w, shape, dx);
+  }
+  return record(
+      "conv2d_backward_input", dx, {dy, weight}, {dy, weight}, [=](const Context& ctx, const Tensor& g) -> Grads {
+        const Tensor dy = ctx.saved(0), w = ctx.saved(1);  // linear in both
+        return {
+            ctx.needs_grad(0) ? conv2d(g, w, {}, stride, padding, dilation, groups) : Tensor(),
+            ctx.needs_grad(1) ? conv2d_backward_weight(dy, g, w.sizes(), stride, padding, dilation, groups) : Tensor()};
+      });
+}
+Tensor conv2d_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, Pair stride, Pair padding,
+                              Pair dilation, int64_t groups) {
+  if (is_half(dy.dtype()))
+    return conv2d_backward_weight(dy.to(kFloat32), x.to(kFloat32), weight_sizes, stride, padding, dilation, groups)
+        .to(dy.dtype());
+  Tensor dw = core::empty(weight_sizes, dy.dtype(), dy.device());
+  {
+    const NoGradGuard guard;
+    const Tensor dense_dy = dy.contiguous(), dense_x = x.contiguous();
+    const kernels::ConvShape shape = conv_shape(stride, padding, dilation, groups);
+    TANDEM_DISPATCH(dy.device(), conv2d_backward_weight, dense_dy, dense_x, shape, dw);
+  }
+  return record("conv2d_backward_weight", dw, {dy, x}, {dy, x}, [=](const Context& ctx, const Tensor& g) -> Grads {
+    const Tensor dy = ctx.saved(0), x = ctx.saved(1);
+    return {ctx.needs_grad(0) ? conv2d(x, g, {}, stride, padding, dilation, groups) : Tensor(),
+            ctx.needs_grad(1) ? conv2d_backward_input(dy, g, x.sizes(), stride, padding, dilation, groups) : Tensor()};
+  });
+}
+
+}  // namespace tandem

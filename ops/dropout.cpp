@@ -1,0 +1,38 @@
+#include "tandem/ops/dropout.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/core/generator.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/factory.h"
+
+namespace tandem {
+using detail::check_real, detail::contiguous_detached;
+
+Tensor dropout(const Tensor& x, double p, Flag training) {
+  TANDEM_CHECK(p >= 0 && p <= 1, "dropout: p is ", p, "; accepted: 0 to 1");
+  if (!training || p == 0 || x.numel() == 0) return x;
+  if (p == 1) return x * zeros({}, x.options());
+  check_real("dropout", x);
+  const double scale = 1 / (1 - p);
+  const Tensor from = contiguous_detached(x);
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mask = core::empty(x.sizes(), kBool, x.device());
+  const PhiloxState random = default_generator(x.device()).reserve(static_cast<uint64_t>(x.numel()));
+  TANDEM_DISPATCH(x.device(), dropout, from, 1 - p, scale, random, y, mask);
+  return record("dropout", y, {x}, {mask}, [scale](const Context& ctx, const Tensor& dy) -> Grads {
+    return {where(ctx.saved(0), dy * scale, Scalar(0))};
+  });
+}
+Tensor dropout2d(const Tensor& x, double p, Flag training) {
+  TANDEM_CHECK(p >= 0 && p <= 1, "dropout2d: p is ", p, "; accepted: 0 to 1");
+  if (!training || p == 0 || x.numel() == 0) return x;
+  if (p < 1) check_real("dropout2d", x);
+  TANDEM_CHECK(x.dim() >= 2, "dropout2d: x is ", x.sizes(), "; accepted: (N, C, ...)");
+  Shape sizes(static_cast<size_t>(x.dim()), 1);
+  sizes[0] = x.size(0), sizes[1] = x.size(1);
+  return x * dropout(ones(sizes, x.options()), p, true);
+}
+
+}  // namespace tandem

@@ -1,0 +1,21 @@
+// Matrix products and linear maps.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// Products by rank, as PyTorch's: vectors dot, matrices multiply, leading dimensions broadcast as batches. Both
+/// operands are of one dtype of numbers; integers wrap.
+/// @throws Error unless the last dimension of a equals the second last of b
+Tensor matmul(const Tensor& a, const Tensor& b);
+/// (n, k) times (k, m)
+Tensor mm(const Tensor& a, const Tensor& b);
+/// (b, n, k) times (b, k, m)
+Tensor bmm(const Tensor& a, const Tensor& b);
+/// beta bias + alpha a b; bias broadcasts to (n, m)
+Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
+
+/// y = x W^T + b; x (..., in), weight (out, in), bias (out) or undefined
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+}  // namespace tandem

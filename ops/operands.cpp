@@ -1,0 +1,50 @@
+#include "tandem/ops/operands.h"
+
+#include <atomic>
+
+#include "tandem/core/thread_pool.h"
+#include "tandem/ops/argument.h"
+
+namespace tandem {
+namespace detail {
+
+void check_divisor(const char* op, const Tensor& b, const Shape& sizes) {
+  if (is_floating_point(b.dtype()) || !b.is_cpu() || numel_of(sizes) == 0) return;
+  const Tensor divisors = b.contiguous();
+  std::atomic<bool> zero = false;
+  visit_dtype(b.dtype(), [&]<class T>() {
+    parallel_for(divisors.numel(), 65536, [&zero, p = divisors.data<T>()](int64_t begin, int64_t end) {
+      bool found = false;
+      for (int64_t i = begin; i < end; ++i) found |= p[i] == T(0);
+      if (found) zero = true;
+    });
+  });
+  TANDEM_CHECK(!zero, op, ": ", b.dtype(), " is divided by 0; accepted: a divisor without zeros, or a floating dtype");
+}
+
+}  // namespace detail
+
+DType result_type(const Tensor& a, const Tensor& b) {
+  if ((a.dim() == 0) == (b.dim() == 0)) return promote_types(a.dtype(), b.dtype());
+  const Tensor& ranked = a.dim() ? a : b;  // the one with dimensions decides unless the other's kind is higher
+  const Tensor& plain = a.dim() ? b : a;
+  return detail::category(plain.dtype()) > detail::category(ranked.dtype())
+             ? promote_types(ranked.dtype(), plain.dtype())
+             : ranked.dtype();
+}
+DType result_type(const Tensor& a, const Scalar& b) {
+  return detail::category(b.dtype()) > detail::category(a.dtype()) ? b.dtype() : a.dtype();
+}
+
+void check_subtraction(const char* op, bool either_is_bool) {
+  TANDEM_CHECK(!either_is_bool, op, ": a bool is not subtracted, nor subtracted from; use logical_xor or logical_not");
+}
+void check_alpha(const char* op, DType result, const Scalar& alpha) {
+  TANDEM_CHECK(!alpha.is_boolean() || result == kBool, op, ": alpha is a bool and the result ", result,
+               "; accepted: a number");
+  TANDEM_CHECK(!alpha.is_floating_point() || is_floating_point(result), op, ": alpha is the floating-point number ",
+               alpha, " and the result ", result, "; accepted: an integer");
+  detail::check_holds(op, result, alpha);
+}
+
+}  // namespace tandem

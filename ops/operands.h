@@ -1,0 +1,60 @@
+// What elementwise operations do with their operands before a kernel sees them: numbers beside tensors, dtypes,
+// devices.
+#pragma once
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise.h"
+
+namespace tandem::detail {
+
+/// By which dtypes promote: floating point before integers before bool.
+inline int category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
+/// An operation on floating types: integers and bool become the default floating dtype first.
+inline Tensor floating(const Tensor& x) { return x.is_floating_point() ? x : x.to(get_default_dtype()); }
+/// A number as a 0-dim tensor beside x, in the dtype of the result. Beside a GPU's tensor it stays on the host, from
+/// which the kernel's launch takes it along.
+inline Tensor beside(const Tensor& x, const Scalar& s) {
+  return core::scalar(s, result_type(x, s), x.is_cuda() ? Device(kCPU) : x.device());
+}
+
+/// As beside, for true division: never an integer, of which the number might be more than the dtype holds.
+inline Tensor beside_divided(const Tensor& x, const Scalar& s) {
+  const DType type = result_type(x, s);
+  return core::scalar(s, is_floating_point(type) ? type : get_default_dtype(), x.is_cuda() ? Device(kCPU) : x.device());
+}
+/// An integer has no quotient and no rest by 0. On a GPU, where a check would have to wait, both are 0; a divisor on
+/// the host is checked for it too.
+void check_divisor(const char* op, const Tensor& b, const Shape& sizes);
+inline void check_no_bool(const char* op, const Tensor& x) {
+  TANDEM_CHECK(x.dtype() != kBool, op, ": dtype is bool; accepted: numbers");
+}
+
+/// x, or a number on the host that stands beside a GPU's tensor: moved there if a gradient is to come back.
+inline Tensor placed(const Tensor& x, Device device) {
+  const bool number = device.is_cuda() && x.is_cpu() && x.dim() == 0;
+  return number && autograd::wants_grad(x) ? x.to(device) : x;
+}
+/// Where two tensors are combined: both must be there, but for a 0-dim CPU tensor beside a GPU's.
+inline Device common_device(const char* op, const Tensor& a, const Tensor& b) {
+  if (a.is_cuda() && b.is_cpu() && b.dim() == 0) return a.device();
+  if (b.is_cuda() && a.is_cpu() && a.dim() == 0) return b.device();
+  TANDEM_CHECK(a.device() == b.device(), op, ": a is on ", a.device(), " and b on ", b.device(),
+               "; both must be on one device");
+  return a.device();
+}
+struct Operands {
+  Tensor a, b;
+  Shape sizes;
+  Device device;
+};
+/// Both in the common dtype (a floating one if asked), on one device.
+inline Operands prepare(const char* op, const Tensor& a, const Tensor& b, bool to_floating = false) {
+  const Device device = common_device(op, a, b);
+  DType type = a.dtype() == b.dtype() ? a.dtype() : result_type(a, b);
+  if (to_floating && !is_floating_point(type)) type = get_default_dtype();
+  return {placed(a, device).to(type), placed(b, device).to(type),
+          a.sizes() == b.sizes() ? Shape(a.sizes()) : broadcast_shapes(op, a.sizes(), b.sizes()), device};
+}
+
+inline Tensor like(const Operands& o, DType dtype) { return core::empty(o.sizes, dtype, o.device); }
+
+}  // namespace tandem::detail

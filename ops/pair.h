@@ -1,0 +1,20 @@
+// The sizes of windows, strides and paddings in two dimensions.
+#pragma once
+#include <array>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// Two numbers (height, width), or one for both.
+struct Pair : std::array<int64_t, 2> {
+  Pair(int64_t both) : std::array<int64_t, 2>{both, both} {}
+  Pair(int64_t height, int64_t width) : std::array<int64_t, 2>{height, width} {}
+  Pair(std::initializer_list<int64_t> list) : Pair(IntArrayRef(list.begin(), list.size())) {}
+  Pair(IntArrayRef list) {
+    TANDEM_CHECK(list.size() == 1 || list.size() == 2, "expected one number or (height, width), got ", list);
+    (*this)[0] = list.front(), (*this)[1] = list.back();
+  }
+};
+
+}  // namespace tandem

@@ -1,0 +1,390 @@
+#include "tandem/ops/reduce.h"
+
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/reduce.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/factory.h"
+#include "tandem/ops/index.h"
+
+namespace tandem {
+namespace {
+
+/// What a reduction over some dims needs: the input as (outer, reduced, inner), and the output's shape.
+struct Reduction {
+  Tensor x;       // (outer, n, inner), contiguous, recorded nowhere
+  Shape kept;     // sizes with 1 in the reduced places
+  Shape dropped;  // without them
+  int64_t count = 1;
+};
+
+unsigned dim_mask(const char* op, IntArrayRef dims, int64_t rank) {
+  if (dims.empty()) return ~0u;
+  unsigned mask = 0;
+  for (const int64_t d : dims) {
+    const unsigned bit = 1u << wrap_dim(op, d, rank);
+    TANDEM_CHECK(!(mask & bit), op, ": dimension ", d, " is named twice in ", dims);
+    mask |= bit;
+  }
+  return mask;
+}
+
+Reduction plan(const char* op, const Tensor& x, IntArrayRef dims) {
+  const unsigned mask = dim_mask(op, dims, x.dim());
+  Reduction r;
+  Shape outer_dims, reduced_dims;
+  int first = -1, last = -1;
+  for (int d = 0; d < static_cast<int>(x.dim()); ++d) {
+    const bool reduced = mask >> d & 1;
+    r.kept.push_back(reduced ? 1 : x.size(d));
+    (reduced ? reduced_dims : outer_dims).push_back(d);
+    if (!reduced) r.dropped.push_back(x.size(d));
+    if (!reduced) continue;
+    r.count *= x.size(d);
+    if (first < 0) first = d;
+    last = d;
+  }
+  const bool together = static_cast<int>(reduced_dims.size()) == last - first + 1;
+  Tensor flat = core::alias(x);
+  int64_t outer = 1, inner = 1;
+  if (together && first >= 0) {
+    for (int d = 0; d < first; ++d) outer *= x.size(d);
+    for (int d = last + 1; d < static_cast<int>(x.dim()); ++d) inner *= x.size(d);
+  } else {
+    Shape order = outer_dims;
+    for (const int64_t d : reduced_dims) order.push_back(d);
+    flat = core::permute(flat, order);
+    for (const int64_t d : outer_dims) outer *= x.size(d);
+  }
+  const NoGradGuard guard;
+  r.x = core::try_view(flat.contiguous(), {outer, r.count, inner});
+  return r;
+}
+
+Tensor restore(const Reduction& r, const Tensor& flat, bool keepdim) {
+  return core::try_view(flat, keepdim ? r.kept : r.dropped);
+}
+Tensor flat_output(const Reduction& r, DType dtype) {
+  return core::empty({r.x.size(0), r.x.size(2)}, dtype, r.x.device());
+}
+/// A gradient of the reduced shape, with its 1s back, so that it broadcasts against the input.
+Tensor with_dims(const Tensor& dy, const Shape& kept) { return dy.reshape(kept); }
+
+}  // namespace
+
+namespace {
+/// Sums over dims that do not lie together, the last run of them first: what a copy would bring together is never
+/// copied. Undefined where one sum will do, and for half types, whose partial results would be rounded.
+Tensor sum_in_turn(const Tensor& x, IntArrayRef dims, bool keepdim) {
+  if (is_half(x.dtype()) || dims.size() < 2 || !x.is_contiguous()) return {};
+  const unsigned mask = dim_mask("sum", dims, x.dim());
+  const int last = std::bit_width(mask) - 1;
+  int first = last;
+  while (first > 0 && mask >> (first - 1) & 1) --first;
+  Shape run, others;
+  for (int d = 0; d <= last; ++d)
+    if (mask >> d & 1) (d < first ? others : run).push_back(d);
+  if (others.empty()) return {};
+  const NoGradGuard guard;
+  Tensor total = core::alias(x).sum(run, true).sum(others, true);
+  if (keepdim) return total;
+  Shape kept;
+  for (int d = 0; d < x.dim(); ++d)
+    if (!(mask >> d & 1)) kept.push_back(x.size(d));
+  return core::try_view(total, kept);
+}
+}  // namespace
+
+Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
+  if (const Tensor y = sum_in_turn(*this, dims, keepdim); y.defined()) {
+    Shape kept = sizes();
+    for (const int64_t d : dims) kept[static_cast<size_t>(wrap_dim("sum", d, dim()))] = 1;
+    return record("sum", y, {*this}, {}, [kept, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+      return {with_dims(dy, kept).expand(sizes)};
+    });
+  }
+  const Reduction r = plan("sum", *this, dims);
+  Tensor flat = flat_output(r, is_floating_point() ? dtype() : kInt64);
+  TANDEM_DISPATCH(device(), sum, r.x, flat);
+  return record("sum", restore(r, flat, keepdim), {*this}, {},
+                [kept = r.kept, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                  return {with_dims(dy, kept).expand(sizes)};
+                });
+}
+Tensor Tensor::sum() const { return sum(IntArrayRef()); }
+
+namespace {
+/// Refused in the name of the op that was called, rather than of those it is made of.
+void check_average(const char* op, const Tensor& x, IntArrayRef dims) {
+  TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
+  dim_mask(op, dims, x.dim());
+}
+Tensor variance(const char* op, const Tensor& x, IntArrayRef dims, bool unbiased, bool keepdim) {
+  check_average(op, x, dims);
+  if (is_half(x.dtype()))
+    return variance(op, x.to(kFloat32), dims, unbiased, keepdim).to(x.dtype());  // squares overflow
+  const Tensor off = x - x.mean(dims, true);
+  const double count = static_cast<double>(plan(op, x, dims).count);
+  return off.square().sum(dims, keepdim) / std::max(count - (unbiased ? 1.0 : 0.0), 0.0);
+}
+}  // namespace
+Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
+  check_average("mean", *this, dims);
+  const Tensor total = sum(dims, keepdim);
+  const double count = numel() == 0 ? static_cast<double>(plan("mean", *this, dims).count)
+                                    : static_cast<double>(numel()) / static_cast<double>(total.numel());
+  return total / count;
+}
+Tensor Tensor::mean() const { return mean(IntArrayRef()); }
+Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
+  return variance("var", *this, dims, unbiased, keepdim);
+}
+namespace {
+/// The root of a sum of squares. Its slope at zero is infinite; PyTorch takes the subgradient 0 there.
+Tensor root(const char* op, const Tensor& total) {
+  const Tensor y = total.detach().sqrt();
+  return record(op, y, {total}, {y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor y = ctx.saved(0), flat = y == 0;
+    return {tandem::where(flat, Scalar(0), dy) / tandem::where(flat, Scalar(1), y * 2)};
+  });
+}
+/// The gradient of norm(x, p, dims) for p other than 2, where y is the norm with x's dimensions: sign(x) |x|^(p-1) /
+/// y^(p-1). It is 0 where y is, and, where the slope is infinite (p < 1), where x is.
+Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y) {
+  if (p == 1) return x.sign() * dy;
+  const Tensor size = x.abs();
+  if (std::isinf(p)) {  // the largest or smallest share it evenly, NaNs among themselves
+    const Tensor hit = ((size == y) | (size.isnan() & y.isnan())).to(dy.dtype());
+    return x.sign() * hit * (dy / sum_to_size(hit, y.sizes()));
+  }
+  Tensor slope = x.sign() * size.pow(p - 1);
+  if (p < 1) slope = tandem::where(x == 0, Scalar(0), slope);
+  return slope * tandem::where(y == 0, Scalar(0), dy / y.pow(p - 1));
+}
+}  // namespace
+Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
+  if (is_half(dtype())) return to(kFloat32).std(dims, unbiased, keepdim).to(dtype());
+  return root("std", variance("std", *this, dims, unbiased, keepdim));
+}
+Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
+Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
+  TANDEM_CHECK(is_floating_point(), "norm: dtype is ", dtype(), "; accepted: floating point");
+  if (is_half(dtype())) return to(kFloat32).norm(p, dims, keepdim).to(dtype());  // powers overflow
+  const unsigned mask = dim_mask("norm", dims, dim());
+  Shape kept = sizes();
+  int64_t count = 1;
+  for (size_t d = 0; d < kept.size(); ++d)
+    if (mask >> d & 1) count *= std::exchange(kept[d], 1);
+  TANDEM_CHECK(count > 0 || (p >= 0 && !std::isinf(p)), "norm: ", sizes(), " over ", dims,
+               " has no elements, of which p = ", p, " has no norm; accepted: p from 0 on, and finite");
+  if (p == 2) return root("norm", square().sum(dims, keepdim));
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    const Tensor size = abs();
+    if (p == 0)  // how many are not zero: without a gradient, as in PyTorch
+      y = (*this != 0).to(size.dtype()).sum(dims, keepdim);
+    else if (p == 1)
+      y = size.sum(dims, keepdim);
+    else if (std::isinf(p))
+      y = p > 0 ? size.amax(dims, keepdim) : size.amin(dims, keepdim);
+    else
+      y = size.pow(p).sum(dims, keepdim).pow(1 / p);
+  }
+  return record("norm", y, {*this}, {*this, y}, [p, kept](const Context& ctx, const Tensor& dy) -> Grads {
+    if (p == 0) return {Tensor()};
+    return {norm_backward(p, with_dims(dy, kept), ctx.saved(0), with_dims(ctx.saved(1), kept))};
+  });
+}
+
+namespace {
+/// The gradient of an extreme of x: those that equal it share it evenly. `nans`: so do NaNs where it is one.
+Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme, bool nans) {
+  Tensor hits = x == extreme;
+  if (nans) hits = hits | (x.isnan() & extreme.isnan());
+  const Tensor hit = hits.to(dy.dtype());
+  return hit * (dy / sum_to_size(hit, extreme.sizes()));
+}
+}  // namespace
+
+#define TANDEM_EXTREME_REDUCTION(name)                                                                       \
+  static Tensor name##_of(const Tensor& x, const char* op, IntArrayRef dims, bool keepdim, bool nans) {      \
+    const Reduction r = plan(op, x, dims);                                                                   \
+    TANDEM_CHECK(r.count > 0, op, ": ", x.sizes(), " has no elements to choose from");                       \
+    Tensor flat = flat_output(r, x.dtype());                                                                 \
+    TANDEM_DISPATCH(x.device(), name, r.x, flat);                                                            \
+    const Tensor y = restore(r, flat, keepdim);                                                              \
+    return record(op, y, {x}, {x, y}, [kept = r.kept, nans](const Context& ctx, const Tensor& dy) -> Grads { \
+      return {extreme_backward(with_dims(dy, kept), ctx.saved(0), with_dims(ctx.saved(1), kept), nans)};     \
+    });                                                                                                      \
+  }                                                                                                          \
+  Tensor Tensor::name(IntArrayRef dims, Flag keepdim) const { return name##_of(*this, #name, dims, keepdim, false); }
+TANDEM_EXTREME_REDUCTION(amax)
+TANDEM_EXTREME_REDUCTION(amin)
+Tensor Tensor::max() const { return amax_of(*this, "max", {}, false, /*nans=*/true); }
+Tensor Tensor::min() const { return amin_of(*this, "min", {}, false, /*nans=*/true); }
+
+#define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
+  std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                    \
+    const Reduction r = plan(#name, *this, {dim});                                                              \
+    TANDEM_CHECK(r.count > 0, #name ": dimension ", dim, " of ", sizes(), " has no elements to choose from");   \
+    Tensor flat = flat_output(r, dtype()), places = flat_output(r, kInt64);                                     \
+    TANDEM_DISPATCH(device(), kernel, r.x, flat, places);                                                       \
+    const Tensor index = restore(r, places, keepdim);                                                           \
+    const int64_t at = wrap_dim(#name, dim, this->dim());                                                       \
+    return {record(#name, restore(r, flat, keepdim), {*this}, {index},                                          \
+                   [kept = r.kept, sizes = Shape(sizes()), at](const Context& ctx, const Tensor& dy) -> Grads { \
+                     const Tensor index = with_dims(ctx.saved(0), kept);                                        \
+                     return {zeros(sizes, dy.options()).scatter_add(at, index, with_dims(dy, kept))};           \
+                   }),                                                                                          \
+            index};                                                                                             \
+  }
+TANDEM_INDEXED_EXTREME(max, max_with_index)
+TANDEM_INDEXED_EXTREME(min, min_with_index)
+namespace {
+/// Of argmax and argmin.
+void check_choice(const char* op, const Tensor& x, const std::optional<int64_t>& dim) {
+  const int64_t d = dim ? wrap_dim(op, *dim, x.dim()) : 0, count = dim && x.dim() ? x.size(d) : x.numel();
+  TANDEM_CHECK(count > 0, op, ": ", x.sizes(), " has no elements to choose from");
+}
+}  // namespace
+Tensor Tensor::argmax(std::optional<int64_t> dim, Flag keepdim) const {
+  const NoGradGuard guard;
+  check_choice("argmax", *this, dim);
+  if (dim) return std::get<1>(max(*dim, keepdim));
+  return core::try_view(std::get<1>(flatten().max(0)), Shape(keepdim ? sizes().size() : 0, 1));
+}
+Tensor Tensor::argmin(std::optional<int64_t> dim, Flag keepdim) const {
+  const NoGradGuard guard;
+  check_choice("argmin", *this, dim);
+  if (dim) return std::get<1>(min(*dim, keepdim));
+  return core::try_view(std::get<1>(flatten().min(0)), Shape(keepdim ? sizes().size() : 0, 1));
+}
+
+namespace {
+Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool want_all) {
+  const Reduction r = plan(op, x.dtype() == kBool ? x : x != 0, dims);
+  Tensor flat = flat_output(r, kBool);
+  if (want_all)
+    TANDEM_DISPATCH(x.device(), all, r.x, flat);
+  else
+    TANDEM_DISPATCH(x.device(), any, r.x, flat);
+  return restore(r, x.dtype() == kUInt8 ? flat.to(kUInt8) : flat, keepdim);  // the dtype that masks once had
+}
+}  // namespace
+Tensor Tensor::all() const { return reduce_bool("all", *this, {}, false, true); }
+Tensor Tensor::all(int64_t dim, Flag keepdim) const { return reduce_bool("all", *this, {dim}, keepdim, true); }
+Tensor Tensor::any() const { return reduce_bool("any", *this, {}, false, false); }
+Tensor Tensor::any(int64_t dim, Flag keepdim) const { return reduce_bool("any", *this, {dim}, keepdim, false); }
+
+Tensor Tensor::prod() const {
+  const Reduction r = plan("prod", *this, {});
+  Tensor flat = flat_output(r, is_floating_point() ? dtype() : kInt64);
+  TANDEM_DISPATCH(device(), prod, r.x, flat);
+  const Tensor y = restore(r, flat, false);
+  return record("prod", y, {*this}, {*this, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    const Tensor zero = x == 0;
+    if (!zero.any().item<bool>()) return {dy * ctx.saved(1) / x};
+    // With a zero, every factor's slope is the product of the others: exclusive products from both sides.
+    const Tensor flat = x.reshape({-1});
+    std::vector<Tensor> slopes;
+    for (int64_t i = 0; i < flat.numel(); ++i)
+      slopes.push_back(flat.narrow(0, 0, i).prod() * flat.narrow(0, i + 1, flat.numel() - i - 1).prod());
+    return {dy * stack(slopes).reshape(x.sizes())};
+  });
+}
+
+namespace {
+Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {
+  const Tensor wide = tandem::is_floating_point(x.dtype()) || x.dtype() == kInt64 ? x : x.to(kInt64);
+  if (x.dim() == 0) return wide.clone();
+  const Reduction r = plan("cumsum", wide, {dim});
+  Tensor flat = core::empty(r.x.sizes(), wide.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), cumsum, r.x, reverse, flat);
+  return record("cumsum", core::try_view(flat, x.sizes()), {x}, {},
+                [dim, reverse](const Context&, const Tensor& dy) -> Grads { return {cumulate(dy, dim, !reverse)}; });
+}
+}  // namespace
+Tensor Tensor::cumsum(int64_t dim) const { return cumulate(*this, wrap_dim("cumsum", dim, this->dim()), false); }
+
+namespace {
+/// Rows along dim go through fill(rows, values, index), which makes `count` of each; recorded.
+template <class Fill>
+std::tuple<Tensor, Tensor> ordered(const char* op, const Tensor& x, int64_t dim, int64_t count, Fill fill) {
+  Tensor index, values;
+  {
+    const NoGradGuard guard;
+    const Tensor rows = x.transpose(dim, -1).contiguous();
+    const int64_t n = rows.size(-1);
+    const Tensor flat = core::try_view(rows, {n ? rows.numel() / n : 0, n});
+    Tensor y = core::empty({flat.size(0), count}, x.dtype(), x.device());
+    Tensor at = core::empty({flat.size(0), count}, kInt64, x.device());
+    fill(flat, y, at);
+    Shape sizes = rows.sizes();
+    sizes.back() = count;
+    values = y.view(sizes).transpose(dim, -1).contiguous();
+    index = at.view(sizes).transpose(dim, -1).contiguous();
+  }
+  return {record(op, values, {x}, {index},
+                 [dim, sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                   return {zeros(sizes, dy.options()).scatter(dim, ctx.saved(0), dy)};
+                 }),
+          index};
+}
+}  // namespace
+std::tuple<Tensor, Tensor> Tensor::sort(int64_t dim, Flag descending) const {
+  dim = wrap_dim("sort", dim, this->dim());
+  if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
+  return ordered("sort", *this, dim, size(dim), [descending](const Tensor& rows, Tensor& y, Tensor& index) {
+    TANDEM_DISPATCH(rows.device(), sort, rows, descending, y, index);
+  });
+}
+Tensor Tensor::argsort(int64_t dim, Flag descending) const {
+  const NoGradGuard guard;
+  wrap_dim("argsort", dim, this->dim());
+  return std::get<1>(sort(dim, descending));
+}
+std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, Flag largest, Flag) const {
+  dim = wrap_dim("topk", dim, this->dim());
+  TANDEM_CHECK(k >= 0 && k <= (this->dim() ? size(dim) : 1), "topk: k is ", k, " for dimension ", dim, " of ", sizes(),
+               "; accepted: 0 to ", this->dim() ? size(dim) : 1);
+  if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
+  return ordered("topk", *this, dim, k, [largest](const Tensor& rows, Tensor& y, Tensor& index) {
+    TANDEM_DISPATCH(rows.device(), topk, rows, largest, y, index);
+  });
+}
+
+Tensor sum_to_size(const Tensor& x, IntArrayRef sizes) {
+  if (sizes.empty()) return x.sum();
+  TANDEM_CHECK(broadcast_shapes("sum_to_size", sizes, x.sizes()) == x.sizes(), "sum_to_size: ", sizes,
+               " does not broadcast to x, which is ", x.sizes());
+  Shape dims;
+  const int64_t added = x.dim() - static_cast<int64_t>(sizes.size());
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (d < added || (sizes[static_cast<size_t>(d - added)] == 1 && x.size(d) != 1)) dims.push_back(d);
+  const Tensor total = dims.empty() ? x : x.sum(dims, true);
+  return added > 0 ? total.view(sizes) : total;
+}
+
+bool Tensor::equal(const Tensor& other) const {
+  if (sizes() != other.sizes()) return false;
+  const NoGradGuard guard;
+  return eq(other).all().item<bool>();
+}
+bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
+  TANDEM_CHECK(dtype() == other.dtype(), "allclose: x is ", dtype(), " and other is ", other.dtype(),
+               "; both must be of one dtype");
+  broadcast_shapes("allclose", sizes(), other.sizes());
+  const NoGradGuard guard;
+  const Tensor a = to(kFloat64), b = other.to(kFloat64);
+  Tensor close = (a == b) | ((a - b).abs() <= b.abs() * rtol + atol);
+  if (equal_nan) close = close | (a.isnan() & b.isnan());
+  return close.all().item<bool>();
+}
+
+}  // namespace tandem

@@ -1,0 +1,79 @@
+// The books of a GPU's memory, against a plain list of which bytes are whose.
+#include "tandem/core/cuda/blocks.h"
+
+#include <map>
+#include <random>
+#include <vector>
+
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+using cuda::Block;
+using cuda::Blocks;
+
+namespace {
+
+gpu::StreamHandle stream(uintptr_t number) { return reinterpret_cast<gpu::StreamHandle>(number); }
+char* address(uintptr_t number) { return reinterpret_cast<char*>(number); }
+
+}  // namespace
+
+TEST_CASE("blocks that are taken and given back at random stay apart, and fill their segments", "[allocator]") {
+  Blocks blocks;
+  std::mt19937 random(1);
+  std::map<char*, Block*> taken;
+  uintptr_t next = uintptr_t(1) << 32;
+  const auto uniform = [&](size_t most) { return std::uniform_int_distribution<size_t>(1, most)(random); };
+  for (int round = 0; round < 5000; ++round) {
+    if (!taken.empty() && uniform(100) <= 48) {
+      const auto at = std::next(taken.begin(), static_cast<long>(uniform(taken.size()) - 1));
+      blocks.set_free(at->second);
+      taken.erase(at);
+      continue;
+    }
+    const size_t bytes = cuda::block_bytes(uniform(size_t(1) << uniform(24)));
+    const auto mine = stream(uniform(2));
+    Block* block = blocks.find(mine, bytes);
+    size_t best = SIZE_MAX;  // by looking at all of them
+    blocks.each([&](const Block& each) {
+      const bool fits = each.is_free() && each.segment->stream == mine && each.bytes >= bytes;
+      if (fits && each.segment->small == (bytes <= cuda::kSmallRequest)) best = std::min(best, each.bytes);
+    });
+    REQUIRE((block ? block->bytes : SIZE_MAX) == best);
+    if (!block) {
+      const size_t whole = cuda::segment_bytes(bytes);
+      block = blocks.add(
+          std::make_unique<cuda::Segment>(cuda::Segment{address(next), whole, bytes <= cuda::kSmallRequest, mine, {}}));
+      next += whole;
+    }
+    blocks.use(block, bytes);
+    REQUIRE(block->bytes >= bytes);
+    REQUIRE(blocks.at(block->data) == block);
+    taken.emplace(block->data, block);
+  }
+  std::map<char*, const Block*> all;
+  blocks.each([&](const Block& each) { all.emplace(each.data, &each); });
+  std::map<const cuda::Segment*, size_t> held;
+  const Block* before = nullptr;
+  for (const auto& [data, block] : all) {
+    REQUIRE(block->is_free() == !taken.count(data));
+    if (before) REQUIRE(before->data + before->bytes <= data);
+    if (before && before->segment == block->segment) {
+      REQUIRE(before->after == block);
+      REQUIRE_FALSE((before->is_free() && block->is_free()));  // neighbours are joined
+    }
+    held[block->segment] += block->bytes;
+    before = block;
+  }
+  for (const auto& [segment, bytes] : held) REQUIRE(bytes == segment->bytes);
+  for (const auto& [data, block] : taken) blocks.set_free(block);
+  std::vector<Block*> whole;
+  blocks.each([&](const Block& each) { whole.push_back(blocks.at(each.data)); });
+  REQUIRE(whole.size() == held.size());
+  for (Block* const block : whole) {
+    REQUIRE(block->is_whole_segment());
+    const size_t bytes = block->bytes;
+    REQUIRE(blocks.remove(block)->bytes == bytes);
+  }
+  REQUIRE(blocks.empty());
+}

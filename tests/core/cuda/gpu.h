@@ -1,0 +1,71 @@
+// For tests of GPUs: the one they use, whether there is one, and a stream that is held up, so that what is put on it
+// stays undone until the test says so.
+#pragma once
+#include "tandem/core/cuda/cuda.h"
+#include "tandem/tests/catch.h"
+#if TANDEM_TEST_EMULATED
+#include "tandem/emulation/emulation.h"
+#else
+#include <atomic>
+#include <thread>
+#endif
+
+namespace tandem::test {
+
+inline const Device kGpu("cuda");
+inline constexpr size_t kMiB = size_t(1) << 20;
+
+#if TANDEM_TEST_EMULATED
+/// A meeting with a stream that never comes. It takes no host thread, of which the emulated device has one.
+class Gate {
+ public:
+  explicit Gate(const cuda::Stream& stream) : meeting_("gate", 2, [] {}) { meeting_.join(stream.handle()); }
+  ~Gate() { open(); }
+  void open() { meeting_.cancel(); }
+
+ private:
+  emulation::StreamBarrier meeting_;
+};
+#else
+class Gate {
+ public:
+  explicit Gate(const cuda::Stream& stream) {
+    gpu::call_on_host(
+        stream.handle(),
+        [](void* open) {
+          while (!static_cast<std::atomic<bool>*>(open)->load()) std::this_thread::yield();
+        },
+        &open_);
+    stream_ = std::make_unique<cuda::Stream>(stream);
+  }
+  ~Gate() {
+    open();
+    stream_->synchronize();
+  }
+  void open() { open_ = true; }
+
+ private:
+  std::atomic<bool> open_{false};
+  std::unique_ptr<cuda::Stream> stream_;
+};
+#endif
+
+inline bool has_gpu() {
+  if (!cuda::is_available()) WARN("SKIPPED: " << gpu::unavailable_reason());
+  return cuda::is_available();
+}
+
+/// Bytes of a GPU's memory, or of page-locked memory, on a stream.
+inline void fill(void* to, int value, size_t bytes, const cuda::Stream& stream) {
+  const gpu::DeviceGuard guard(stream.device().index());
+  gpu::fill_bytes_async(to, value, bytes, stream.handle());
+}
+
+/// Whether a stream has work that does not end by itself: asking an emulated one runs a little of it each time.
+inline bool stays_busy(const cuda::Stream& stream) {
+  for (int i = 0; i < 100; ++i)
+    if (stream.query()) return false;
+  return true;
+}
+
+}  // namespace tandem::test
