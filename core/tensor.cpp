@@ -35,15 +35,6 @@ TensorImpl::TensorImpl(Storage s, Shape size_list, Shape stride_list, int64_t fi
       dtype(type),
       contiguous(is_contiguous(sizes, strides)) {}
 
-namespace {
-size_t dimension(const char* op, int64_t d, int64_t rank) {
-  TANDEM_CHECK_AS(IndexError, rank > 0, op, ": dimension ", d, " was asked for of a scalar, which has none");
-  return static_cast<size_t>(wrap_dim(op, d, rank));
-}
-}  // namespace
-int64_t Tensor::size(int64_t d) const { return checked().sizes[dimension("size", d, dim())]; }
-int64_t Tensor::stride(int64_t d) const { return checked().strides[dimension("stride", d, dim())]; }
-
 Scalar Tensor::item() const {
   TANDEM_CHECK(numel() == 1, "item: the tensor is ", sizes(), "; it must have exactly one element");
   if (!is_cpu()) return cpu().item();
@@ -61,11 +52,12 @@ void Tensor::record_stream(const cuda::Stream& stream) const {
     record_page_locked(data, stream);
 }
 
-int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
-  const int64_t limit = rank == 0 ? 1 : rank;  // a scalar is treated as having one dimension
-  TANDEM_CHECK_AS(IndexError, dim >= -limit && dim < limit, op, ": dimension ", dim, " is out of range for ", rank,
-                  " dimensions; accepted: ", -limit, " to ", limit - 1);
-  return dim < 0 ? dim + limit : dim;
+void detail::throw_dimension(const char* op, int64_t dim, int64_t rank, bool scalar_has_one) {
+  TANDEM_CHECK_AS(IndexError, rank > 0 || scalar_has_one, op, ": dimension ", dim,
+                  " was asked for of a scalar, which has none");
+  const int64_t limit = rank == 0 ? 1 : rank;
+  tandem::detail::fail<IndexError>(__FILE__, __LINE__, op, ": dimension ", dim, " is out of range for ", rank,
+                                   " dimensions; accepted: ", -limit, " to ", limit - 1);
 }
 
 Shape broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
@@ -94,9 +86,9 @@ int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype) {
 
 namespace core {
 
-Tensor empty(IntArrayRef sizes, DType dtype, Device device) {
+Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op) {
   const Shape shape(sizes);
-  const Storage storage(new StorageImpl(device, checked_bytes("empty", sizes, dtype)));
+  const Storage storage(new StorageImpl(device, checked_bytes(op, sizes, dtype)));
   return Tensor(Ref<TensorImpl>(new TensorImpl(storage, shape, contiguous_strides(shape), 0, dtype)));
 }
 

@@ -54,6 +54,17 @@ struct TensorImpl : RefCounted {
   std::atomic<uint32_t>& version() const { return own_version ? own_version->value : storage->version; }
 };
 
+namespace detail {
+[[noreturn]] void throw_dimension(const char* op, int64_t dim, int64_t rank, bool scalar_has_one);
+}
+/// dim counted from the end when negative. @throws IndexError that names op, dim and rank
+inline int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
+  const int64_t limit = rank == 0 ? 1 : rank;  // a scalar is treated as having one dimension
+  if (dim < -limit || dim >= limit) [[unlikely]]
+    detail::throw_dimension(op, dim, rank, /*scalar_has_one=*/true);
+  return dim < 0 ? dim + limit : dim;
+}
+
 /// An n-dimensional array. Copies name the same elements; a default-constructed one is undefined.
 class Tensor {
  public:
@@ -71,8 +82,8 @@ class Tensor {
   IntArrayRef sizes() const { return checked().sizes; }
   IntArrayRef strides() const { return checked().strides; }
   /// @throws IndexError unless -dim() <= d < dim()
-  int64_t size(int64_t d) const;
-  int64_t stride(int64_t d) const;
+  int64_t size(int64_t d) const { return checked().sizes[dimension("size", d)]; }
+  int64_t stride(int64_t d) const { return checked().strides[dimension("stride", d)]; }
   int64_t numel() const { return checked().numel; }
   int64_t storage_offset() const { return checked().offset; }
   int64_t itemsize() const { return element_size(dtype()); }
@@ -322,6 +333,12 @@ class Tensor {
   std::string str() const;
 
  private:
+  size_t dimension(const char* op, int64_t d) const {
+    const int64_t rank = dim();
+    if (d < -rank || d >= rank) [[unlikely]]
+      detail::throw_dimension(op, d, rank, /*scalar_has_one=*/false);
+    return static_cast<size_t>(d < 0 ? d + rank : d);
+  }
   const TensorImpl& checked() const {
     TANDEM_CHECK(impl_, "this tensor is undefined (default-constructed, or a gradient that does not exist)");
     return *impl_;
@@ -330,8 +347,6 @@ class Tensor {
 };
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
-/// dim counted from the end when negative. @throws IndexError that names op, dim and rank
-int64_t wrap_dim(const char* op, int64_t dim, int64_t rank);
 /// The shape that both broadcast to. @throws Error that names op and both shapes
 Shape broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b);
 /// How many bytes an op's tensor takes, or an error when that overflows or a size is negative.
@@ -339,7 +354,8 @@ int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype);
 
 namespace core {
 // Views and allocations that record nothing: for kernels, planners and the engine.
-Tensor empty(IntArrayRef sizes, DType dtype, Device device);
+/// @param op  what an error names
+Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op = "empty");
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device);
 /// In page-locked memory; `device` is a virtual CPU device.
 Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device = kCPU);

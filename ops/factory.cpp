@@ -13,9 +13,9 @@ namespace {
 
 /// Uninitialised, of another dtype than the options' perhaps.
 Tensor make_empty(const char* op, IntArrayRef sizes, DType dtype, const TensorOptions& options) {
+  if (!options.pinned_memory()) return core::empty(sizes, dtype, options.device(), op);
   checked_bytes(op, sizes, dtype);
-  return options.pinned_memory() ? core::empty_pinned(sizes, dtype, options.device())
-                                 : core::empty(sizes, dtype, options.device());
+  return core::empty_pinned(sizes, dtype, options.device());
 }
 Tensor finish(Tensor t, const TensorOptions& options) {
   if (options.requires_grad()) t.requires_grad_();

@@ -231,15 +231,19 @@ std::vector<Tensor> mark_parts(const char* op, std::vector<Tensor> parts) {
 }
 std::vector<Tensor> cut(const char* op, const Tensor& x, IntArrayRef sizes, int64_t d) {
   std::vector<Tensor> parts;
+  parts.reserve(sizes.size());
   int64_t at = 0;
   for (const int64_t size : sizes) parts.push_back(x.narrow(d, at, size)), at += size;
   return mark_parts(op, std::move(parts));
 }
-/// Sizes of parts of `part` each, the last of what is left; a dimension of size 0 has one part.
-std::vector<int64_t> even_parts(int64_t size, int64_t part) {
-  std::vector<int64_t> sizes;
-  for (int64_t at = 0; at < size || sizes.empty(); at += part) sizes.push_back(std::min(part, size - at));
-  return sizes;
+/// Into parts of `part` each, the last of what is left; a dimension of size 0 has one part.
+std::vector<Tensor> cut_evenly(const char* op, const Tensor& x, int64_t part, int64_t d) {
+  const int64_t size = x.size(d);
+  std::vector<Tensor> parts;
+  parts.reserve(static_cast<size_t>(size / part) + 1);
+  for (int64_t at = 0; at < size || parts.empty(); at += part)
+    parts.push_back(x.narrow(d, at, std::min(part, size - at)));
+  return mark_parts(op, std::move(parts));
 }
 }  // namespace
 std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {
@@ -257,14 +261,14 @@ std::vector<Tensor> Tensor::split(int64_t part, int64_t d) const {
   d = wrap_dim("split", d, dim());
   TANDEM_CHECK(part > 0 || (part == 0 && size(d) == 0), "split: split_size is ", part, " for dimension ", d, " of ",
                sizes(), "; it must be positive");
-  return cut("split", *this, even_parts(size(d), std::max<int64_t>(std::min(part, size(d)), 1)), d);
+  return cut_evenly("split", *this, std::max<int64_t>(std::min(part, size(d)), 1), d);
 }
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t d) const {
   check_has_dims("chunk", *this);
   d = wrap_dim("chunk", d, dim());
   TANDEM_CHECK(chunks > 0, "chunk: chunks is ", chunks, "; it must be positive");
   if (size(d) == 0) return cut("chunk", *this, std::vector<int64_t>(static_cast<size_t>(chunks), 0), d);
-  return cut("chunk", *this, even_parts(size(d), size(d) / chunks + (size(d) % chunks != 0)), d);
+  return cut_evenly("chunk", *this, size(d) / chunks + (size(d) % chunks != 0), d);
 }
 std::vector<Tensor> Tensor::unbind(int64_t d) const {
   check_has_dims("unbind", *this);
