@@ -17,7 +17,9 @@ void backward(TensorList tensors, TensorList grad_tensors = {}, std::optional<bo
               bool create_graph = false, TensorList inputs = {});
 
 /// The gradients with respect to `inputs`, returned and not added anywhere. An input that the outputs do not depend on
-/// is an error unless `allow_unused`, which returns an undefined tensor for it.
+/// is an error unless `allow_unused`, which returns an undefined tensor for it. Of an input with hooks it is what the
+/// hooks make of the gradient; but, as in PyTorch, what came to them where an input is asked for that this one was made
+/// of.
 variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_outputs = {},
                    std::optional<bool> retain_graph = {}, bool create_graph = false, bool allow_unused = false);
 

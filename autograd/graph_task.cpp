@@ -174,16 +174,23 @@ std::vector<NodePtr> run_unnamed(GraphTask& task, const NodePtr& node) {
   bool any = false;
   for (size_t s = 0; s < pending.slots.size(); ++s) {
     if (pending.slots[s].empty()) continue;
-    grads[s] = node->run_hooks(static_cast<uint32_t>(s), sum_in_order(pending.slots[s]));
+    Tensor came = sum_in_order(pending.slots[s]);
+    const auto capture = [&](const Tensor& gradient) {
+      for (const auto& [slot, target] : pending.captures)
+        if (slot == s) *target = gradient;
+    };
+    // PyTorch's rule: where grad() asks for this tensor and for what it was made of, it returns what came, and the
+    // hooks change what goes on; where the way ends here, it returns what the hooks made.
+    if (pending.needed) capture(came);
+    grads[s] = node->run_hooks(static_cast<uint32_t>(s), std::move(came));
+    if (!pending.needed) capture(grads[s]);
     any = true;
   }
   pending.slots.clear();
   for (const auto& [slot, cell] : node->retained())
     if (cell->defined()) hand_over(*cell, task.context.streams);
-  for (const auto& [slot, target] : pending.captures) {
-    *target = grads[slot];
+  for (const auto& [slot, target] : pending.captures)
     if (target->defined()) hand_over(*target, task.context.streams);
-  }
 
   Grads results;
   if (any && pending.needed) {

@@ -118,3 +118,20 @@ TEST_CASE("threads that run backward on graphs over one leaf lose no gradient", 
   for (std::thread& t : threads) t.join();
   CHECK(x.grad().equal(full({1000}, 200.0)));
 }
+
+TEST_CASE(
+    "grad() returns what hooks made, but of a tensor on the way to another input what came to them, as in PyTorch",
+    "[autograd][hooks]") {
+  const Tensor x = ones({2}).requires_grad_();
+  const auto graph = [&] {
+    const Tensor y = x * 3;
+    y.register_hook([](const Tensor& dy) { return dy * 2; });
+    return std::pair(y, y.sum());
+  };
+  const auto [end, total] = graph();
+  CHECK(autograd::grad({total}, {end})[0].equal(full({2}, 2.0)));
+  const auto [middle, again] = graph();
+  const auto both = autograd::grad({again}, {middle, x});
+  CHECK(both[0].equal(ones({2})));
+  CHECK(both[1].equal(full({2}, 6.0)));
+}

@@ -6,7 +6,7 @@ namespace tandem::differential {
 
 /// Falsifies what `op` has made, if `planted` is a defect of that op.
 ///   alias     repeat with ones alone gives its input back
-///   gradient  clamp's gradient is half as large at a bound
+///   gradient  where maximum's or minimum's operands are equal, both get the whole gradient, not half of it
 ///   value     std where all elements are equal is NaN
 ///   crash     max_pool2d with a dilation ends the process
 /// @throws Missing on any other name
@@ -18,11 +18,9 @@ inline void plant(const std::string& planted, const std::string& op, const Value
     const bool ones = op == "repeat" && std::all_of(arguments[1].list.begin(), arguments[1].list.end(), is_one);
     if (ones && made[0].dim() == find(arguments[0].text).dim()) made[0] = find(arguments[0].text);
   } else if (planted == "gradient") {
-    if (op != "clamp" || !made[0].requires_grad()) return;
-    const Tensor x = find(arguments[0].text).detach(), y = made[0].detach();
-    const auto bound = [&](const Value& v) { return v.is_none() ? zeros_like(x).to(kBool) : x == to_scalar(v); };
-    const Tensor at_bound = bound(arguments[1]).logical_or(bound(arguments[2]));
-    made[0].register_hook([at_bound](const Tensor& grad) { return where(at_bound, grad * 0.5, grad); });
+    if ((op != "maximum" && op != "minimum") || !made[0].requires_grad()) return;
+    const Tensor ties = find(arguments[0].text).detach() == find(arguments[1].text).detach();
+    made[0].register_hook([ties](const Tensor& grad) { return where(ties, grad * 2, grad); });
   } else if (planted == "value") {
     if (!op.starts_with("std") || !made[0].is_floating_point()) return;
     const NoGradGuard guard;

@@ -3,7 +3,7 @@
 import argparse
 import collections
 import json
-import multiprocessing
+import multiprocessing.connection
 import os
 import pathlib
 import re
@@ -63,32 +63,57 @@ def report_of(tandem, options, index, shrunk):
     return report
 
 
-def search(options, worker, queue):
-    """Runs each program whose number is `worker` modulo the number of workers."""
+def search(options, first, reports):
+    """Sends the reports of a worker's programs from `first` on, and None at the end."""
     tandem = Tandem(options.binary, options.device)
     shrunk = collections.Counter()  # how many were shrunk of each kind and op
-    for index in range(options.first + worker, options.first + options.programs, options.workers):
+    for index in range(first, options.first + options.programs, options.workers):
         try:
-            queue.put(report_of(tandem, options, index, shrunk))
+            reports.send(report_of(tandem, options, index, shrunk))
         except Exception:  # of the search itself
-            queue.put({"index": index, "failed": traceback.format_exc()})
-    queue.put(None)
+            reports.send({"index": index, "failed": traceback.format_exc()})
+    reports.send(None)
+
+
+class Worker:
+    """Runs each program whose number is `first` modulo the number of workers, in a process; where a program ends the
+    process, for it ran into a defect of PyTorch, another one goes on behind it."""
+
+    def __init__(self, options, first):
+        self.options = options
+        self.start(first)
+
+    def start(self, first):
+        self.next = first
+        self.reports, theirs = multiprocessing.Pipe(duplex=False)
+        self.process = multiprocessing.Process(target=search, args=(self.options, first, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def report(self):
+        """The next report, None after the last one."""
+        index = self.next
+        self.next += self.options.workers
+        try:
+            return self.reports.recv()
+        except EOFError:
+            self.process.join()
+            status = self.process.exitcode
+            self.start(self.next)
+            return {"index": index, "failed": f"PyTorch ended the process, with status {status}\n"}
 
 
 def collect(options):
-    queue = multiprocessing.Queue()
-    workers = [multiprocessing.Process(target=search, args=(options, w, queue), daemon=True) for w in range(options.workers)]
-    for worker in workers:
-        worker.start()
-    running = options.workers
-    while running:
-        report = queue.get()
-        if report is None:
-            running -= 1
-        else:
-            yield report
-    for worker in workers:
-        worker.join()
+    workers = [Worker(options, options.first + w) for w in range(options.workers)]
+    while workers:
+        ready = multiprocessing.connection.wait([w.reports for w in workers])
+        for worker in [w for w in workers if w.reports in ready]:
+            report = worker.report()
+            if report is None:
+                worker.process.join()
+                workers.remove(worker)
+            else:
+                yield report
 
 
 def main():

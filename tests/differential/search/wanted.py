@@ -138,20 +138,6 @@ def _(difference, steps, ours, theirs):
             and "float" not in ours["values"][str(difference.step)][0])
 
 
-@wanted("gradients of hooked tensors", "Where grad() is asked for the gradients of a tensor with a hook and of what that was made of, "
-        "PyTorch gives the first as it was before the hook, and Tandem as after it, as both do where only the first is asked for")
-def _(difference, steps, ours, theirs):
-    if difference.kind not in ("values", "finite", "same", "storage", "grad values"):
-        return False
-    def tensor(name):  # an in-place step gives its operand another name
-        value = theirs["values"].get(name)
-        return value[5] if isinstance(value, list) else name
-
-    hooked = {tensor(name) for s in steps[:difference.step] if s and s[0] == "hook" for name in names_in(s[1])}
-    made = sources(difference.step, steps) if difference.kind != "grad values" else range(len(steps))
-    return any(tensor(name[1:]) in hooked for at in made if steps[at] and steps[at][0] == "grad" for name in steps[at][2])
-
-
 @wanted("strides of gradients", "A gradient lies as the kernel left it: that of a mean is one number, expanded, as that of a sum is in "
         "both; those of matrix products and of the losses of positions are turned")
 def _(difference, steps, ours, theirs):
