@@ -96,6 +96,9 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
       };
       job.store = connect();
       job.watch = connect();
+      // Where rank 0 puts a new store in the place of the last group's between the two calls, the new one would hear
+      // this rank on `watch` and then miss it, as `store` is closed. An answer shows that both are of one store.
+      job.store->find(name, std::chrono::milliseconds(0));
       job.server = std::move(place.server);
       job.name = name;
       job.is_process = true;

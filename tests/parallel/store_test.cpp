@@ -5,7 +5,10 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <memory>
+#include <thread>
 
+#include "tandem/parallel/collectives/rendezvous.h"
 #include "tandem/parallel/collectives/watchdog.h"
 #include "tandem/tests/catch.h"
 
@@ -289,4 +292,30 @@ TEST_CASE("store: a system that has no thread left is said to be that", "[parall
   }
   ::pthread_setattr_default_np(&usual);
   CHECK_THAT(error, Contains("no thread can be had for the store") && Contains("ulimit -u"));
+}
+
+TEST_CASE("store: a rank that comes while rank 0 changes stores is not missed by the new one", "[parallel][store]") {
+  auto server = std::make_unique<StoreServer>("");
+  const int port = server->port();
+  InitOptions options;
+  options.rank = 1, options.world_size = 2, options.master_addr = "127.0.0.1", options.master_port = port;
+  for (int i = 0; i < 200; ++i) {
+    std::thread change([&, wait = std::chrono::microseconds(2 * i)] {
+      std::this_thread::sleep_for(wait);
+      server.reset();
+      server = std::make_unique<StoreServer>("", "127.0.0.1", port, milliseconds(0));
+    });
+    int attempts = 0;
+    std::string name;
+    meet_by_environment(options, [&](Rendezvous job) {
+      ++attempts;
+      name = job.name;
+      job.watch->report(name, 1, -1, milliseconds(0));  // what the watchdog begins with
+      job.store->set(name, "here");
+      job.store->leave(name, 1);
+      return ProcessGroupPtr();
+    });
+    change.join();
+    if (attempts > 1) CHECK(!StoreClient("127.0.0.1", port, "", seconds(20)).find(failure_key(name), milliseconds(50)));
+  }
 }
