@@ -25,17 +25,18 @@ struct Ready {
 };
 
 /// The threads of one rank that run nodes of graphs over several devices, one per device. They end with the rank.
-class Workers {
+class Workers : public RankPart {
  public:
   static void push(Ready ready) {
-    const std::shared_ptr<Worker> worker = of(ready.task->context.state()).worker_for(ready.node->device());
+    RankState& rank = ready.task->context.state();
+    const std::shared_ptr<Worker> worker = rank.part<Workers>().worker_for(ready.node->device());
     {
       const std::lock_guard lock(worker->mutex);
       worker->queue.push(std::move(ready));
     }
     worker->wake.notify_one();
   }
-  ~Workers() {
+  ~Workers() override {
     for (auto& [device, worker] : workers_) {
       {
         const std::lock_guard lock(worker->mutex);
@@ -58,12 +59,6 @@ class Workers {
     bool stop = false;
     std::thread thread;
   };
-  static Workers& of(RankState& rank) {
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
-    if (!rank.engine_workers) rank.engine_workers = std::make_shared<Workers>();
-    return *static_cast<Workers*>(rank.engine_workers.get());
-  }
   std::shared_ptr<Worker> worker_for(Device device) {
     const std::lock_guard lock(mutex_);
     if (const auto at = workers_.find(device); at != workers_.end()) return at->second;

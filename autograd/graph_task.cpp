@@ -11,7 +11,7 @@ namespace tandem::autograd {
 namespace {
 
 /// Lets a gradient that was made on the current streams be used on others.
-void hand_over(const Tensor& grad, const std::shared_ptr<void>& to) {
+void hand_over(const Tensor& grad, const cuda::Streams& to) {
   if (RankContext::current().streams == to || !grad.is_cuda()) return;
   const cuda::Stream &made = cuda::current_stream(grad.device()), &used = cuda::stream_of(to, grad.device());
   if (made == used) return;
@@ -117,7 +117,7 @@ void prune(GraphTask& task, const std::set<const Node*>& targets) {
 void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
              Tensor grad) {
   grad = fit(from, *edge.node, edge.slot, std::move(grad));
-  const std::shared_ptr<void>& streams = streams_for(task, *edge.node);
+  const cuda::Streams& streams = streams_for(task, *edge.node);
   hand_over(grad, streams);
   std::unique_lock lock(task.mutex, std::defer_lock);
   if (task.several_devices) lock.lock();
@@ -165,7 +165,7 @@ std::vector<NodePtr> run_unnamed(GraphTask& task, const NodePtr& node) {
   std::unique_lock lock(task.mutex, std::defer_lock);
   if (task.several_devices) lock.lock();
   Pending pending = std::move(task.nodes.at(node.get()));
-  const std::shared_ptr<void>& streams = streams_for(task, *node);
+  const cuda::Streams& streams = streams_for(task, *node);
   if (streams != task.context.streams) task.streams.insert(streams);
   if (lock) lock.unlock();
   const cuda::StreamGuard guard(streams);

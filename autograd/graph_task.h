@@ -46,7 +46,7 @@ struct GraphTask {
   int outstanding = 0;  // nodes queued or running
   std::exception_ptr failure;
   std::vector<std::function<void()>> callbacks;
-  std::set<std::shared_ptr<void>> streams;  // other than the caller's on which nodes ran
+  std::set<cuda::Streams> streams;  // other than the caller's on which nodes ran
 };
 
 /// A node whose inputs come from branches of the graph that were made side by side, as many inputs from each. What is
@@ -63,7 +63,7 @@ class JoinsBranches {
 // both are done with it. When backward returns, the caller's streams have been told to wait for all of it.
 
 /// Where a node's work goes.
-inline const std::shared_ptr<void>& streams_for(const GraphTask& task, const Node& node) {
+inline const cuda::Streams& streams_for(const GraphTask& task, const Node& node) {
   return node.edges().empty() ? task.context.streams : node.streams();
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/rank_context.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::autograd {
@@ -81,7 +82,7 @@ class Node : public std::enable_shared_from_this<Node> {
   uint64_t sequence() const { return sequence_; }
   Device device() const { return device_; }
   /// Those that were current when the node was made: its backward runs on them as well.
-  const std::shared_ptr<void>& streams() const { return streams_; }
+  const cuda::Streams& streams() const { return streams_; }
   size_t slot_count() const { return slots_.size(); }
   bool released() const { return released_; }
   bool needs_grad(size_t input) const { return input < edges_.size() && edges_[input].node != nullptr; }
@@ -126,7 +127,7 @@ class Node : public std::enable_shared_from_this<Node> {
   Device device_;
 
  private:
-  std::shared_ptr<void> streams_;
+  cuda::Streams streams_;
   std::string name_;
   std::vector<Edge> edges_;
   std::vector<SavedTensor> saved_;

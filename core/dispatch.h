@@ -1,37 +1,42 @@
 // The one doorway to kernels: TANDEM_DISPATCH(device, op, args...) calls kernels::cpu::op or kernels::cuda::op.
 #pragma once
-#include <atomic>
+#include <type_traits>
+#include <vector>
 
+#include "tandem/core/rank_context.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::detail {
 
-/// A type-erased call, and what the doorway's cold side may want to know of it.
-struct DispatchedCall {
-  const char* op;
-  Device device;
-  void (*invoke)(void*);
-  void* closure;
-  const Tensor* tensors[8];
-  int tensor_count;
+/// The tensors of a call that is observed.
+struct CallTensors {
+  std::vector<const Tensor*> reads, writes;
+
+  /// An argument of a kernel that takes it as P: what is not const is written.
+  template <class P, class A> void add(const A& argument) {
+    using Plain = std::remove_cvref_t<P>;
+    auto& list = std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>> ? writes : reads;
+    if constexpr (std::is_same_v<Plain, Tensor>) {
+      if (argument.defined()) list.push_back(&argument);
+    } else if constexpr (std::is_same_v<Plain, std::vector<Tensor>>) {
+      for (const Tensor& t : argument)
+        if (t.defined()) list.push_back(&t);
+    }
+  }
 };
-/// True while operations are traced; the hot path compares it and goes on.
-inline std::atomic<bool> dispatch_observed{false};
-/// Runs the call between two time stamps and files the event. Cold.
-void observed_dispatch(const DispatchedCall& call);
+[[gnu::cold]] void observed_dispatch(const char* op, Device device, const CallTensors& tensors, void (*invoke)(void*),
+                                     void* closure);
 [[noreturn]] void throw_built_without_cuda(const char* op);
 
-template <class T> void collect_tensor(DispatchedCall& call, const T& argument) {
-  if constexpr (std::is_same_v<T, Tensor>) {
-    if (argument.defined() && call.tensor_count < 8) call.tensors[call.tensor_count++] = &argument;
-  }
-}
-template <class F, class... Args> void dispatch(const char* op, Device device, F&& run, const Args&... args) {
-  if (!dispatch_observed.load(std::memory_order_relaxed)) [[likely]]
+/// Runs the call, or gives it to the observer. P: the kernel's parameters.
+template <class F, class... P, class... A>
+void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P...)>, const A&... args) {
+  if (!RankContext::current().observer) [[likely]]
     return run();
-  DispatchedCall call{op, device, [](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &run, {}, 0};
-  (collect_tensor(call, args), ...);
-  observed_dispatch(call);
+  CallTensors tensors;
+  (tensors.add<P>(args), ...);
+  observed_dispatch(
+      op, device, tensors, [](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &run);
 }
 
 }  // namespace tandem::detail
@@ -50,4 +55,4 @@ template <class F, class... Args> void dispatch(const char* op, Device device, F
         else                                       \
           TANDEM_CUDA_CALL(op, __VA_ARGS__);       \
       },                                           \
-      __VA_ARGS__)
+      std::type_identity<decltype(::tandem::kernels::cpu::op)>(), __VA_ARGS__)

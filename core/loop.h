@@ -10,11 +10,12 @@ namespace tandem {
 enum class DType : uint8_t { float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, boolean };
 constexpr int kDTypeCount = 10;
 
-constexpr int kMaxDims = 8;      // of a tensor, and so of a loop
-constexpr int kMaxOperands = 8;  // tensors that one loop reads and writes
+constexpr int kMaxDims = 8;       // of a tensor, and so of a loop
+constexpr int kMaxOperands = 12;  // tensors that one loop reads and writes
 constexpr int kMaxScalars = 12;
 
-/// Where an operand's bytes are. A recorded step may point it elsewhere; a loop must not keep `data`.
+/// Where an operand's bytes are: part of a storage. A recorded step may point it elsewhere; a loop must not keep
+/// `data`.
 struct Buffer {
   char* data;
 };
@@ -35,6 +36,14 @@ union LoopScalar {
   int64_t integer;
 };
 
+/// What a body reads besides operands and scalars: a struct of its own. Whoever keeps a loop beyond the call that made
+/// it keeps a copy.
+struct LoopContext {
+  const void* data;
+  void* (*copy)(const void* data);
+  void (*destroy)(void* data);
+};
+
 struct Loop;
 /// Runs the part [begin, end) of the loop's range. Parts may run on any thread in any order, so what a part writes must
 /// depend on nothing that another part writes.
@@ -44,11 +53,12 @@ struct Loop {
   LoopBody body;
   const char* name;
   DType dtype;                     // of the row that was picked
-  int operand_count, write_count;  // outputs first
+  int operand_count, write_count;  // what is written first; what is changed is among the others too
   Operand operands[kMaxOperands];
   Extents extents;
   LoopScalar scalars[kMaxScalars];
-  const void* context;   // of a library call: something that lives as long as the process, or null
+  LoopContext context;   // of nulls where a body needs none
+  int64_t scratch;       // bytes of memory that each part has for itself while it runs: loop_scratch()
   int64_t range, grain;  // the grain depends on sizes only, never on the number of threads
 };
 

@@ -7,34 +7,41 @@
 
 namespace tandem {
 
-struct RankState::Generators {
+struct RankState::Members {
   std::mutex mutex;
   uint64_t seed = Generator::kDefaultSeed;
-  std::map<std::pair<Device, uint64_t>, Generator> all;  // by device and stream
+  std::map<std::pair<Device, uint64_t>, Generator> generators;  // by device and stream
+  std::map<std::type_index, std::unique_ptr<RankPart>> parts;
 };
 
-RankState::RankState() : generators_(std::make_unique<Generators>()) {}
+RankState::RankState() : members_(std::make_unique<Members>()) {}
 RankState::~RankState() = default;
 
 Generator& RankState::generator(Device device, uint64_t stream) {
-  const std::lock_guard lock(generators_->mutex);
-  return generators_->all.try_emplace({device, stream}, generators_->seed, stream).first->second;
+  const std::lock_guard lock(members_->mutex);
+  return members_->generators.try_emplace({device, stream}, members_->seed, stream).first->second;
+}
+RankPart& RankState::part(std::type_index type, std::unique_ptr<RankPart> (*make)()) {
+  const std::lock_guard lock(members_->mutex);
+  std::unique_ptr<RankPart>& mine = members_->parts[type];
+  if (!mine) mine = make();
+  return *mine;
 }
 
-RankContext& RankContext::current() {
-  thread_local RankContext context;
-  return context;
+RankContext& detail::first_rank_context() {
+  struct Owner {
+    RankContext context;
+    ~Owner() { rank_context = nullptr; }
+  };
+  thread_local Owner owner;
+  rank_context = &owner.context;
+  return owner.context;
 }
 RankState& RankContext::state() {
   static const std::shared_ptr<RankState> first = std::make_shared<RankState>();
   if (!rank) rank = first;
   return *rank;
 }
-
-RankContextGuard::RankContextGuard(RankContext context) : saved_(std::move(RankContext::current())) {
-  RankContext::current() = std::move(context);
-}
-RankContextGuard::~RankContextGuard() { RankContext::current() = std::move(saved_); }
 
 DType get_default_dtype() { return RankContext::current().default_dtype; }
 void set_default_dtype(DType dtype) {
@@ -52,9 +59,9 @@ Generator& default_generator(Device device, uint64_t stream) {
 void manual_seed(uint64_t seed) { RankContext::current().state().seed_all(seed); }
 
 void RankState::seed_all(uint64_t seed) {
-  const std::lock_guard lock(generators_->mutex);
-  generators_->seed = seed;
-  for (auto& [key, generator] : generators_->all) generator.set_current_seed(seed);
+  const std::lock_guard lock(members_->mutex);
+  members_->seed = seed;
+  for (auto& [key, generator] : members_->generators) generator.set_current_seed(seed);
 }
 
 GeneratorGuard::GeneratorGuard(Generator& generator)

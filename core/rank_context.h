@@ -1,9 +1,12 @@
-// What belongs to one rank or one device's thread: generators, grad mode, the autograd sequence. Thread-local; worker
-// threads of the engine and of loaders take over their creator's. Nothing else that affects results is global.
+// What belongs to one rank or one device's thread: generators, grad mode, observers, the autograd sequence.
+// Thread-local; worker threads of the engine and of loaders take over their creator's. Nothing else that affects
+// results is global.
 #pragma once
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <typeindex>
+#include <utility>
 
 #include "tandem/core/device.h"
 #include "tandem/core/dtype.h"
@@ -11,9 +14,16 @@
 namespace tandem {
 
 class Generator;
-namespace distributed {
-class ProcessGroup;
-}
+class Observer;
+namespace cuda {
+class StreamSet;
+using Streams = std::shared_ptr<const StreamSet>;
+}  // namespace cuda
+
+/// What a higher layer keeps for each rank derives from this.
+struct RankPart {
+  virtual ~RankPart() = default;
+};
 
 /// Shared by all threads of one rank.
 struct RankState {
@@ -21,16 +31,19 @@ struct RankState {
   ~RankState();
   Generator& generator(Device device, uint64_t stream);
   void seed_all(uint64_t seed);
+  /// This rank's T, made at the first call; T derives from RankPart. It lives as long as the rank.
+  template <class T> T& part() {
+    return static_cast<T&>(part(typeid(T), []() -> std::unique_ptr<RankPart> { return std::make_unique<T>(); }));
+  }
 
-  std::shared_ptr<distributed::ProcessGroup> default_group;  // after init_process_group
-  int world_size = 1;                                        // of the default group
-  std::atomic<int64_t> collectives{0};                       // started by this rank
+  int world_size = 1;                   // of the default process group
+  std::atomic<int64_t> collectives{0};  // started by this rank
   std::atomic<bool> warned_of_no_collective{false};
-  std::shared_ptr<void> engine_workers;  // the autograd engine's threads for this rank, once it needed any
 
  private:
-  struct Generators;
-  std::unique_ptr<Generators> generators_;
+  struct Members;
+  RankPart& part(std::type_index type, std::unique_ptr<RankPart> (*make)());
+  std::unique_ptr<Members> members_;
 };
 
 enum class Float32Precision : int8_t { highest, high, medium };
@@ -41,24 +54,37 @@ struct RankContext {
   DType default_dtype = DType::float32;
   bool deterministic_algorithms = true;  // core/algorithms.h has these two
   Float32Precision float32_precision = Float32Precision::highest;
-  int thread_share = 0;            // of the pool's threads; 0: all
-  Generator* generator = nullptr;  // that a GeneratorGuard named
-  std::shared_ptr<void> streams;   // that cuda::StreamGuard made current; null: the devices' default streams
-  uint64_t next_sequence = 0;      // of autograd nodes: a node comes after every node that it consumes
+  int thread_share = 0;                // of the pool's threads; 0: all
+  Generator* generator = nullptr;      // that a GeneratorGuard named
+  cuda::Streams streams;               // that cuda::StreamGuard made current; null: the devices' default streams
+  std::shared_ptr<Observer> observer;  // the innermost that an ObserverGuard named
+  uint64_t next_sequence = 0;          // of autograd nodes: a node comes after every node that it consumes
 
+  /// This thread's.
   static RankContext& current();
   RankState& state();
 };
 
+namespace detail {
+/// Null until the thread asks for its context.
+inline constinit thread_local RankContext* rank_context = nullptr;
+RankContext& first_rank_context();
+}  // namespace detail
+
+inline RankContext& RankContext::current() {
+  return detail::rank_context ? *detail::rank_context : detail::first_rank_context();
+}
+
 /// Makes a context this thread's until it goes out of scope. Worker threads wrap their creator's context in it.
 class RankContextGuard {
  public:
-  explicit RankContextGuard(RankContext context);
-  ~RankContextGuard();
+  explicit RankContextGuard(RankContext context)
+      : mine_(std::move(context)), saved_(std::exchange(detail::rank_context, &mine_)) {}
+  ~RankContextGuard() { detail::rank_context = saved_; }
   RankContextGuard(const RankContextGuard&) = delete;
 
  private:
-  RankContext saved_;
+  RankContext mine_, *saved_;
 };
 
 /// Whether operations on this thread are recorded for backward.

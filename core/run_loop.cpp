@@ -3,10 +3,38 @@
 #include <algorithm>
 #include <vector>
 
+#include "tandem/core/allocator.h"
+#include "tandem/core/storage.h"
 #include "tandem/core/thread_pool.h"
 
 namespace tandem {
 namespace {
+
+thread_local char* scratch_of_part = nullptr;
+
+/// From the allocator of the device that the loop's first operand lies on.
+class Scratch {
+ public:
+  explicit Scratch(const Loop& loop)
+      : device_(static_cast<const StorageImpl*>(loop.operands[0].buffer)->device.index()),
+        bytes_(static_cast<size_t>(loop.scratch)),
+        data_(allocate(device_, bytes_)) {
+    scratch_of_part = static_cast<char*>(data_);
+  }
+  ~Scratch() { deallocate(device_, data_, bytes_); }
+  Scratch(const Scratch&) = delete;
+
+ private:
+  int device_;
+  size_t bytes_;
+  void* data_;
+};
+
+void run_part(const Loop& loop, int64_t begin, int64_t end) {
+  if (loop.scratch == 0) return loop.body(loop, begin, end);
+  const Scratch scratch(loop);
+  loop.body(loop, begin, end);
+}
 
 int64_t chunk_count(const Loop& loop) {
   TANDEM_CHECK(loop.range <= 0 || loop.grain >= 1, loop.name, ": a loop's grain is ", loop.grain,
@@ -16,17 +44,12 @@ int64_t chunk_count(const Loop& loop) {
 
 }  // namespace
 
-LoopObserver* set_loop_observer(LoopObserver* observer) { return detail::loop_observer.exchange(observer); }
-
-void detail::run_observed(ArrayRef<Loop> loops) {
-  if (LoopObserver* const observer = loop_observer.load()) return observer->on_run(loops);
-  run_unobserved(loops);  // it left since run_all looked
-}
+char* loop_scratch() { return scratch_of_part; }
 
 void run_unobserved(ArrayRef<Loop> loops) {
   if (loops.size() == 1) {
     const Loop& loop = loops.front();
-    return parallel_for(loop.range, loop.grain, [&](int64_t begin, int64_t end) { loop.body(loop, begin, end); });
+    return parallel_for(loop.range, loop.grain, [&](int64_t begin, int64_t end) { run_part(loop, begin, end); });
   }
   std::vector<int64_t> first(loops.size() + 1, 0);  // of all chunks, numbered through, the first of each loop
   for (size_t i = 0; i < loops.size(); ++i) first[i + 1] = first[i] + chunk_count(loops[i]);
@@ -34,7 +57,7 @@ void run_unobserved(ArrayRef<Loop> loops) {
     const size_t i = static_cast<size_t>(std::upper_bound(first.begin(), first.end(), chunk) - first.begin()) - 1;
     const Loop& loop = loops[i];
     const int64_t begin = (chunk - first[i]) * loop.grain;
-    loop.body(loop, begin, loop.range - begin > loop.grain ? begin + loop.grain : loop.range);
+    run_part(loop, begin, loop.range - begin > loop.grain ? begin + loop.grain : loop.range);
   });
 }
 

@@ -5,23 +5,23 @@
 
 namespace tandem {
 
-StorageImpl::StorageImpl(Device on, int64_t size) : buffer{nullptr}, bytes(size), device(on) {
+StorageImpl::StorageImpl(Device on, int64_t size) : Buffer{nullptr}, bytes(size), device(on) {
   check_device_exists(on);
   const auto size_in_bytes = static_cast<size_t>(bytes);
   if (bytes > 0)
-    buffer.data = static_cast<char*>(device.is_cpu() ? allocate(device.index(), size_in_bytes)
-                                                     : cuda::allocate(device, size_in_bytes));
+    data = static_cast<char*>(device.is_cpu() ? allocate(device.index(), size_in_bytes)
+                                              : cuda::allocate(device, size_in_bytes));
 }
-StorageImpl::StorageImpl(Device on, int64_t size, void* data, std::function<void(void*)> free)
-    : buffer{static_cast<char*>(data)}, bytes(size), device(on), deleter(std::move(free)) {}
+StorageImpl::StorageImpl(Device on, int64_t size, void* memory, std::function<void(void*)> free)
+    : Buffer{static_cast<char*>(memory)}, bytes(size), device(on), deleter(std::move(free)) {}
 
 StorageImpl::~StorageImpl() {
   if (deleter)
-    deleter(buffer.data);
-  else if (buffer.data && device.is_cuda())
-    cuda::deallocate(device, buffer.data);
-  else if (buffer.data)
-    deallocate(device.index(), buffer.data, static_cast<size_t>(bytes));
+    deleter(data);
+  else if (data && device.is_cuda())
+    cuda::deallocate(device, data);
+  else if (data)
+    deallocate(device.index(), data, static_cast<size_t>(bytes));
 }
 
 }  // namespace tandem

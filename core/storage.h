@@ -55,8 +55,7 @@ struct VersionCounter : RefCounted {
   std::atomic<uint32_t> value{0};
 };
 
-struct StorageImpl : RefCounted {
-  Buffer buffer;
+struct StorageImpl : RefCounted, Buffer {
   int64_t bytes;
   Device device;
   std::atomic<uint32_t> version{0};

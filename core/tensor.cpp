@@ -41,9 +41,9 @@ Scalar Tensor::item() const {
   return visit_dtype(dtype(), [&]<class T>() { return Scalar(*data<T>()); });
 }
 
-bool Tensor::is_pinned() const { return is_cpu() && is_page_locked(storage()->buffer.data); }
+bool Tensor::is_pinned() const { return is_cpu() && is_page_locked(storage()->data); }
 void Tensor::record_stream(const cuda::Stream& stream) const {
-  char* const data = storage()->buffer.data;
+  char* const data = storage()->data;
   TANDEM_CHECK(is_cuda() || is_pinned() || !data, "record_stream: the tensor is on ", device(),
                "; accepted: a CUDA device, or page-locked memory");
   if (is_cuda())

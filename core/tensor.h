@@ -113,7 +113,7 @@ class Tensor {
   }
   /// As data_ptr, without its check: for kernels.
   template <class T> T* data() const { return static_cast<T*>(raw_data()); }
-  void* raw_data() const { return impl_->storage->buffer.data + impl_->offset * element_size(impl_->dtype); }
+  void* raw_data() const { return impl_->storage->data + impl_->offset * element_size(impl_->dtype); }
   /// The elements by a[i][j], unchecked. On a CPU device only. @throws Error unless dim() is N and T the dtype's type
   template <class T, size_t N> TensorAccessor<T, N> accessor() const {
     TANDEM_CHECK(is_cpu(), "accessor: the tensor is on ", device(), "; accepted: a CPU device");

@@ -1,10 +1,12 @@
-// A record of every operation that ran: op, shapes, bytes, device, thread, start and end, as Chrome's trace JSON.
+// A record of every kernel call that ran: op, shapes, bytes, device, thread, start and end, as Chrome's trace JSON.
 #pragma once
 #include <string>
 
 namespace tandem {
 
-/// Starts to record; what an earlier trace recorded is dropped. Open the file in chrome://tracing or Perfetto.
+/// Starts to record what this thread does, and the threads that work for it from now on (autograd's, DataParallel's,
+/// loaders'); each rank records for itself. What an earlier trace recorded is dropped. Open the file in
+/// chrome://tracing or Perfetto.
 void start_trace();
 /// Stops, and writes what was recorded to `path`. @throws Error when it cannot be written
 void stop_trace(const std::string& path);

@@ -37,7 +37,9 @@
 
 namespace tandem::kernels::cpu {
 TANDEM_ELEMENTWISE_KERNELS
-}
+/// Of contiguous integers. @throws Error that names op when one of them is 0
+void check_divisor(const char* op, const Tensor& b);
+}  // namespace tandem::kernels::cpu
 namespace tandem::kernels::cuda {
 TANDEM_ELEMENTWISE_KERNELS
 }

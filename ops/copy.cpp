@@ -35,7 +35,8 @@ void copy_elements(const Tensor& source, const Tensor& target, [[maybe_unused]] 
   } else {
     const Device gpu = target.is_cuda() ? target.device() : source.device();
     detail::dispatch(
-        "transfer", gpu, [&] { TANDEM_CUDA_CALL(transfer, from, y, non_blocking); }, from, y);
+        "transfer", gpu, [&] { TANDEM_CUDA_CALL(transfer, from, y, non_blocking); },
+        std::type_identity<decltype(kernels::cuda::transfer)>(), from, y, non_blocking);
   }
 }
 

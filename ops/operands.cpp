@@ -1,25 +1,14 @@
 #include "tandem/ops/operands.h"
 
-#include <atomic>
-
-#include "tandem/core/thread_pool.h"
+#include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 
 namespace tandem {
 namespace detail {
 
 void check_divisor(const char* op, const Tensor& b, const Shape& sizes) {
-  if (is_floating_point(b.dtype()) || !b.is_cpu() || numel_of(sizes) == 0) return;
-  const Tensor divisors = b.contiguous();
-  std::atomic<bool> zero = false;
-  visit_dtype(b.dtype(), [&]<class T>() {
-    parallel_for(divisors.numel(), 65536, [&zero, p = divisors.data<T>()](int64_t begin, int64_t end) {
-      bool found = false;
-      for (int64_t i = begin; i < end; ++i) found |= p[i] == T(0);
-      if (found) zero = true;
-    });
-  });
-  TANDEM_CHECK(!zero, op, ": ", b.dtype(), " is divided by 0; accepted: a divisor without zeros, or a floating dtype");
+  if (!is_floating_point(b.dtype()) && b.is_cpu() && numel_of(sizes) > 0)
+    kernels::cpu::check_divisor(op, b.contiguous());
 }
 
 }  // namespace detail

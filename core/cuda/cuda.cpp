@@ -98,10 +98,10 @@ float Event::elapsed_time(const Event& end) const {
   return gpu::elapsed_milliseconds(impl_->event.handle(), end.impl_->event.handle());
 }
 
-namespace {
-
 /// The streams that a thread's guards have made current, by device index.
-using StreamSet = std::map<int, Stream>;
+class StreamSet : public std::map<int, Stream> {};
+
+namespace {
 
 const Stream& default_of(Device device, const char* op) {
   static std::atomic<const Stream*> streams[kMaxDevices];  // each made at its first use, and never destroyed
@@ -127,8 +127,7 @@ const Stream& current_stream(Device device) {
 }
 const Stream& stream_of(const Streams& streams, Device device) {
   if (streams) {
-    const auto& set = *static_cast<const StreamSet*>(streams.get());
-    if (const auto at = set.find(device.index()); at != set.end()) return at->second;
+    if (const auto at = streams->find(device.index()); at != streams->end()) return at->second;
   }
   return default_of(device, "current_stream");
 }
@@ -136,13 +135,12 @@ void wait_for_streams(const Streams& streams, const Streams& others) {
   if (streams == others) return;
   for (const Streams& each : {streams, others}) {
     if (!each) continue;
-    for (const auto& [index, stream] : *static_cast<const StreamSet*>(each.get()))
+    for (const auto& [index, stream] : *each)
       stream_of(streams, stream.device()).wait_stream(stream_of(others, stream.device()));
   }
 }
 StreamGuard::StreamGuard(const Stream& stream) : saved_(RankContext::current().streams) {
-  auto set = saved_ ? std::make_shared<StreamSet>(*static_cast<const StreamSet*>(saved_.get()))
-                    : std::make_shared<StreamSet>();
+  auto set = saved_ ? std::make_shared<StreamSet>(*saved_) : std::make_shared<StreamSet>();
   set->insert_or_assign(stream.device().index(), stream);
   RankContext::current().streams = std::move(set);
 }

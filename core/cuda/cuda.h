@@ -5,6 +5,7 @@
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/device.h"
+#include "tandem/core/rank_context.h"
 
 namespace tandem::cuda {
 
@@ -74,18 +75,16 @@ const Stream& default_stream(Device device = kCUDA);
 class StreamGuard {
  public:
   explicit StreamGuard(const Stream& stream);
-  explicit StreamGuard(std::shared_ptr<void> streams);  // all of them
+  explicit StreamGuard(Streams streams);  // all of them
   ~StreamGuard();
   StreamGuard(const StreamGuard&) = delete;
 
  private:
-  std::shared_ptr<void> saved_;
+  Streams saved_;
 };
 
-/// The streams that guards have made current, of one device or several; null: the default streams. What a thread has is
-/// RankContext::streams.
-using Streams = std::shared_ptr<void>;
-/// The one of a device.
+/// Of the streams that guards have made current, of one device or several (null: the default streams), the one of a
+/// device. What a thread has is RankContext::streams.
 const Stream& stream_of(const Streams& streams, Device device);
 /// What is put on `streams` from now on waits for what is on `others` now, on each device where they differ.
 void wait_for_streams(const Streams& streams, const Streams& others);

@@ -2,19 +2,12 @@
 #include "tandem/kernels/combine.h"
 
 #include <algorithm>
-#include <cstring>
+#include <vector>
 
 #include "tandem/kernels/cpu/planner.h"
+#include "tandem/kernels/elementwise.h"
 
 namespace tandem::kernels::cpu {
-namespace {
-
-void set_operand(Operand& operand, const Tensor& t) {
-  operand = {&t.storage()->buffer, t.storage_offset() * element_size(t.dtype()), {}};
-}
-
-}  // namespace
-
 TANDEM_DECLARE_LOOP(combine_sum)
 TANDEM_DECLARE_LOOP(combine_max)
 TANDEM_DECLARE_LOOP(combine_min)
@@ -26,29 +19,18 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
                                             [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
     Tensor beside = core::empty({y.numel()}, y.dtype(), y.device());
     combine(parts, how, scale, beside);
-    std::memcpy(y.raw_data(), beside.raw_data(), static_cast<size_t>(y.nbytes()));
-    return;
+    Tensor flat = core::try_view(y, {y.numel()});
+    return copy(beside, flat);
   }
   const LoopTables& rows = how == Combine::sum   ? loops::combine_sum
                            : how == Combine::max ? loops::combine_max
                                                  : loops::combine_min;
   for (size_t next = 0; next < parts.size();) {
-    Loop loop{};
-    loop.name = "combine";
-    loop.dtype = y.dtype();
-    loop.body = pick(rows, y.dtype(), "combine");
-    loop.write_count = 1;
-    set_operand(loop.operands[0], y);
-    loop.operand_count = 1;
-    if (next > 0) set_operand(loop.operands[loop.operand_count++], y);  // what the passes before have made
-    while (loop.operand_count < kMaxOperands && next < parts.size())
-      set_operand(loop.operands[loop.operand_count++], parts[next++]);
-    loop.scalars[0] = integer(next == parts.size() && scale != 1);
-    loop.scalars[1] = real(scale);
-    loop.extents = {1, {y.numel()}};
-    loop.range = y.numel();
-    loop.grain = kElementwiseGrain;
-    run(loop);
+    std::vector<std::reference_wrapper<const Tensor>> reads;
+    if (next > 0) reads.push_back(y);  // what the passes before have made
+    while (reads.size() < kAtOnce && next < parts.size()) reads.push_back(parts[next++]);
+    run(plan_raw("combine", pick(rows, y.dtype(), "combine"), y.dtype(), {y}, reads,
+                 {integer(next == parts.size() && scale != 1), real(scale)}, y.numel(), kElementwiseGrain));
   }
 }
 

@@ -2,29 +2,13 @@
 #include "tandem/kernels/cpu/convolution.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "tandem/core/allocator.h"
-#include "tandem/core/thread_pool.h"
 #include "tandem/kernels/cpu/planner.h"
+#include "tandem/kernels/elementwise.h"
+#include "tandem/kernels/fill.h"
 
 namespace tandem::kernels::cpu {
 namespace {
-
-/// Memory of one chunk, from the device's allocator.
-class Scratch {
- public:
-  Scratch(Device device, int64_t bytes)
-      : device_(device.index()), bytes_(static_cast<size_t>(bytes)), data_(allocate(device_, bytes_)) {}
-  ~Scratch() { deallocate(device_, data_, bytes_); }
-  Scratch(const Scratch&) = delete;
-  template <class T> T* get() const { return static_cast<T*>(data_); }
-
- private:
-  int device_;
-  size_t bytes_;
-  void* data_;
-};
 
 ConvProblem problem_of(ConvPass pass, const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s,
                        bool has_bias) {
@@ -50,74 +34,103 @@ template <class T> std::shared_ptr<const ConvBlock<T>> block_of(const ConvProble
   return im2col_block<T>(problem);
 }
 
+template <class T> using BlockPtr = std::shared_ptr<const ConvBlock<T>>;
+template <class T> Tensor packed_like(const BlockPtr<T>& block, int64_t count, const Tensor& w) {
+  return core::empty({count * block->packed_weights()}, w.dtype(), w.device());
+}
+
+/// Elements from the images of one block to those of the next, and which operands x and y are.
+template <class T> struct Blocks {
+  BlockPtr<T> block;
+  int64_t x_step, y_step;
+  int x_at, y_at;
+
+  T* x(const Loop& loop, int64_t i) const { return data<T>(loop, x_at) + i * x_step; }
+  T* y(const Loop& loop, int64_t i) const { return data<T>(loop, y_at) + i * y_step; }
+};
+
 /// Forward and backward to the input: every block writes images of its own.
-template <class T> void run_blocks(ConvProblem p, const Tensor& x, const Tensor& w, const T* bias, const Tensor& y) {
+template <class T>
+void run_blocks(const char* name, ConvProblem p, const Tensor& w, const Tensor& bias, const Tensor& read,
+                Tensor& written) {
   const int64_t images = p.images;
-  if (x.numel() == 0 || y.numel() == 0) {  // no products: what is written is the bias, or zeros
-    T* const to = p.pass == ConvPass::forward ? y.data<T>() : x.data<T>();
-    const int64_t pixels = p.out_size[0] * p.out_size[1], count = p.pass == ConvPass::forward ? y.numel() : x.numel();
-    for (int64_t i = 0; i < count; ++i) to[i] = bias ? bias[i / pixels % p.out_channels] : T(0);
-    return;
-  }
   p.images = images_per_block(p);
-  const auto block = block_of<T>(p);
-  const Scratch packed(w.device(), block->packed_weights() * static_cast<int64_t>(sizeof(T)));
-  block->pack(w.data<T>(), packed.get<T>());
-  parallel_for(images / p.images, 1, [&](int64_t begin, int64_t end) {
-    const Scratch scratch(w.device(), block->scratch_bytes());
+  const BlockPtr<T> block = block_of<T>(p);
+  const Tensor packed = packed_like(block, 1, w);
+  const auto pack = [](const BlockPtr<T>& b, const Loop& loop, int64_t, int64_t) {
+    b->pack(data<T>(loop, 1), data<T>(loop, 0));
+  };
+  run(plan_call("conv2d_pack", w.dtype(), {packed}, {w}, block, pack, 1, 1));
+  const bool forward = p.pass == ConvPass::forward;
+  const Blocks<T> blocks{block, p.images * p.x_plane(), p.images * p.y_plane(), forward ? 1 : 0, forward ? 0 : 1};
+  const auto each = [](const Blocks<T>& b, const Loop& loop, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      block->run(x.data<T>() + i * p.images * p.x_plane(), packed.get<T>(), bias,
-                 y.data<T>() + i * p.images * p.y_plane(), scratch.get<char>());
-  });
+      b.block->run(b.x(loop, i), data<T>(loop, 2), data<T>(loop, 3), b.y(loop, i), loop_scratch());
+  };
+  run(plan_call(name, w.dtype(), {written}, {read, packed, bias}, blocks, each, images / p.images, 1,
+                block->scratch_bytes()));
 }
 
 }  // namespace
 
 void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& s, Tensor& y) {
+  if (y.numel() == 0) return;
+  if (x.numel() == 0) {  // no products
+    if (!bias.defined()) return fill(0, y);
+    return copy(core::expand(core::try_view(bias, {bias.numel(), 1, 1}), y.sizes()), y);
+  }
   visit_real("conv2d", x.dtype(), [&]<class T>() {
-    run_blocks<T>(problem_of(ConvPass::forward, x, w, y, s, bias.defined()), x, w,
-                  bias.defined() ? bias.data<T>() : nullptr, y);
+    run_blocks<T>("conv2d", problem_of(ConvPass::forward, x, w, y, s, bias.defined()), w, bias, x, y);
   });
 }
 void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& s, Tensor& dx) {
+  if (dx.numel() == 0) return;
+  if (dy.numel() == 0) return fill(0, dx);
   visit_real("conv2d_backward_input", dx.dtype(), [&]<class T>() {
-    run_blocks<T>(problem_of(ConvPass::backward_input, dx, w, dy, s, false), dx, w, nullptr, dy);
+    run_blocks<T>("conv2d_backward_input", problem_of(ConvPass::backward_input, dx, w, dy, s, false), w, Tensor(), dy,
+                  dx);
   });
 }
 
 void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& s, Tensor& dw) {
+  if (dw.numel() == 0) return;
+  if (x.numel() == 0 || dy.numel() == 0) return fill(0, dw);
   ConvProblem p = problem_of(ConvPass::backward_weight, x, dw, dy, s, false);
   const int64_t images = p.images;
+  p.images = images_per_block(p);
   visit_real("conv2d_backward_weight", x.dtype(), [&]<class T>() {
-    if (dw.numel() == 0) return;
-    if (x.numel() == 0 || dy.numel() == 0) {
-      std::memset(dw.data<T>(), 0, static_cast<size_t>(dw.nbytes()));
-      return;
-    }
-    p.images = images_per_block(p);
-    const auto block = block_of<T>(p);
+    const BlockPtr<T> block = block_of<T>(p);
     // Each piece of some blocks adds up a gradient of its own; these are added in order. Sixteen keep memory small.
     const int64_t blocks = images / p.images, per_piece = (blocks + 15) / 16, pieces = (blocks - 1) / per_piece + 1;
-    const int64_t size = block->packed_weights();
-    const Scratch partial(dw.device(), pieces * size * static_cast<int64_t>(sizeof(T)));
-    parallel_for(blocks, per_piece, [&](int64_t begin, int64_t end) {
-      const Scratch scratch(dw.device(), block->scratch_bytes());
-      const Scratch next(dw.device(), end - begin > 1 ? size * static_cast<int64_t>(sizeof(T)) : 0);
-      T* const mine = partial.get<T>() + begin / per_piece * size;
+    const Tensor partial = packed_like(block, pieces, dw);
+    struct Sum {
+      Blocks<T> blocks;
+      int64_t size, scratch, per_piece, pieces;
+    };
+    const int64_t size = block->packed_weights(), scratch = (block->scratch_bytes() + 63) / 64 * 64;
+    const Sum sum{{block, p.images * p.x_plane(), p.images * p.y_plane(), 1, 2}, size, scratch, per_piece, pieces};
+    const auto add_blocks = [](const Sum& c, const Loop& loop, int64_t begin, int64_t end) {
+      T* const mine = data<T>(loop, 0) + begin / c.per_piece * c.size;
+      T* const next = reinterpret_cast<T*>(loop_scratch() + c.scratch);
       for (int64_t i = begin; i < end; ++i) {
-        T* const to = i == begin ? mine : next.get<T>();
-        block->run(x.data<T>() + i * p.images * p.x_plane(), to, nullptr, dy.data<T>() + i * p.images * p.y_plane(),
-                   scratch.get<char>());
+        T* const to = i == begin ? mine : next;
+        c.blocks.block->run(c.blocks.x(loop, i), to, nullptr, c.blocks.y(loop, i), loop_scratch());
         if (to != mine)
-          for (int64_t k = 0; k < size; ++k) mine[k] += to[k];
+          for (int64_t k = 0; k < c.size; ++k) mine[k] += to[k];
       }
-    });
-    T* const total = partial.get<T>();
-    parallel_for(size, 4096, [&](int64_t begin, int64_t end) {
-      for (int64_t k = 1; k < pieces; ++k)
-        for (int64_t i = begin; i < end; ++i) total[i] += total[k * size + i];
-    });
-    block->unpack(total, dw.data<T>());
+    };
+    run(plan_call("conv2d_backward_weight", dw.dtype(), {partial}, {x, dy}, sum, add_blocks, blocks, per_piece,
+                  scratch + (per_piece > 1 ? size * static_cast<int64_t>(sizeof(T)) : 0)));
+    const auto add_pieces = [](const Sum& c, const Loop& loop, int64_t begin, int64_t end) {
+      T* const total = data<T>(loop, 0);
+      for (int64_t k = 1; k < c.pieces; ++k)
+        for (int64_t i = begin; i < end; ++i) total[i] += total[k * c.size + i];
+    };
+    run(plan_call("conv2d_add_pieces", dw.dtype(), {partial}, {partial}, sum, add_pieces, size, 4096));
+    const auto unpack = [](const BlockPtr<T>& b, const Loop& loop, int64_t, int64_t) {
+      b->unpack(data<T>(loop, 1), data<T>(loop, 0));
+    };
+    run(plan_call("conv2d_unpack", dw.dtype(), {dw}, {partial}, block, unpack, 1, 1));
   });
 }
 

@@ -61,6 +61,19 @@ void where(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& y)
   run(plan_elementwise("where", loops::where, {y}, {condition, a, b}, {}, 1, &type));
 }
 
+void check_divisor(const char* op, const Tensor& b) {
+  visit_dtype(b.dtype(), [&]<class T>() {
+    const auto check = [](const char* name, const Loop& loop, int64_t begin, int64_t end) {
+      const T* const divisors = data<T>(loop, 0);
+      bool zero = false;
+      for (int64_t i = begin; i < end; ++i) zero |= divisors[i] == T(0);
+      TANDEM_CHECK(!zero, name, ": ", loop.dtype,
+                   " is divided by 0; accepted: a divisor without zeros, or a floating dtype");
+    };
+    run(plan_call("check_divisor", b.dtype(), {}, {b}, op, check, b.numel(), 65536));
+  });
+}
+
 // One row for each type that is written, by the type that is read.
 #define TANDEM_CASTS(X) \
   X(float32) X(float64) X(float16) X(bfloat16) X(int64) X(int32) X(int16) X(int8) X(uint8) X(boolean)

@@ -2,7 +2,7 @@
 // where they are used, before they are.
 #include <cstring>
 
-#include "tandem/core/thread_pool.h"
+#include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/index.h"
 
 namespace tandem::kernels::cpu {
@@ -22,8 +22,16 @@ void check_run(const char* op, const int64_t* at, int64_t first, int64_t count, 
   for (int64_t i = 0; i < count; ++i)
     if (outside(at[i], size)) throw_index(op, first + i, at[i], size);
 }
+struct Checked {
+  const char* op;
+  int64_t size;
+};
+/// A pass of its own over all indices.
 void check_indices(const char* op, const Tensor& index, int64_t size) {
-  check_run(op, index.data<int64_t>(), 0, index.numel(), size);
+  const auto check = [](const Checked& c, const Loop& loop, int64_t begin, int64_t end) {
+    check_run(c.op, data<int64_t>(loop, 0) + begin, begin, end - begin, c.size);
+  };
+  run(plan_call("check_indices", kInt64, {}, {index}, Checked{op, size}, check, index.numel(), index.numel()));
 }
 template <class T> T add(T a, T b) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
@@ -47,114 +55,128 @@ template <class Visitor> bool visit_bytes(int64_t bytes, Visitor&& visitor) {
 
 }  // namespace
 
+namespace {
+/// Of x (outer, n, inner) and an index of m positions along n; `bytes` are those of a run that is moved as a whole.
+struct Indexed {
+  const char* op;
+  int64_t outer, n, m, inner, bytes;
+};
+}  // namespace
+
 void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& y) {
-  const int64_t outer = x.size(0), n = x.size(1), count = index.numel(), row = x.size(2) * x.itemsize();
-  const int64_t* const at = index.data<int64_t>();
-  const char* const from = static_cast<const char*>(x.raw_data());
-  char* const to = static_cast<char*>(y.raw_data());
-  if (outer * row == 0) return check_indices(op, index, n);
-  const auto each_row = [&](auto copy) {
-    parallel_for(outer * count, std::max<int64_t>(65536 / row, 1), [&](int64_t begin, int64_t end) {
-      int64_t o = begin / count, k = begin % count;
+  const Indexed shape{op, x.size(0), x.size(1), index.numel(), x.size(2), x.size(2) * x.itemsize()};
+  if (shape.outer * shape.bytes == 0) return check_indices(op, index, shape.n);
+  const auto run_rows = [&]<class Copy>(Copy) {
+    const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
+      char *const to = data<char>(loop, 0), *const from = data<char>(loop, 1);
+      const int64_t* const at = data<int64_t>(loop, 2);
+      int64_t o = begin / s.m, k = begin % s.m;
       for (int64_t i = begin; i < end; ++i) {
-        if (outside(at[k], n)) [[unlikely]]
-          throw_index(op, k, at[k], n);
-        copy(to + i * row, from + (o * n + at[k]) * row);
-        if (++k == count) k = 0, ++o;
+        if (outside(at[k], s.n)) [[unlikely]]
+          throw_index(s.op, k, at[k], s.n);
+        Copy()(to + i * s.bytes, from + (o * s.n + at[k]) * s.bytes, s.bytes);
+        if (++k == s.m) k = 0, ++o;
       }
-    });
+    };
+    run(plan_call(op, y.dtype(), {y}, {x, index}, shape, body, shape.outer * shape.m,
+                  std::max<int64_t>(65536 / shape.bytes, 1)));
   };
-  const bool small =
-      visit_bytes(row, [&]<class T>() { each_row([](char* a, const char* b) { std::memcpy(a, b, sizeof(T)); }); });
-  if (!small) each_row([row](char* a, const char* b) { std::memcpy(a, b, static_cast<size_t>(row)); });
+  const bool small = visit_bytes(shape.bytes, [&]<class T>() {
+    run_rows([](char* to, const char* from, int64_t) { std::memcpy(to, from, sizeof(T)); });
+  });
+  if (!small)
+    run_rows([](char* to, const char* from, int64_t bytes) { std::memcpy(to, from, static_cast<size_t>(bytes)); });
 }
 
 namespace {
-/// join(place in y, place in x, count) for runs of y (outer, n, inner)[index[i]] and x (outer, m, inner)[i]. Cut by
-/// columns, so that rows that meet follow the order of the index.
-template <class Join> void put_rows(const char* op, const Tensor& index, Tensor& y, Join join) {
+/// join(run of y, run of x, elements, bytes of one) for runs of y (outer, n, inner)[index[i]] and x (outer, m,
+/// inner)[i]. Cut by columns, so that rows that meet follow the order of the index.
+template <class Join> void put_rows(const char* op, const Tensor& x, const Tensor& index, Tensor& y, Join) {
   check_indices(op, index, y.size(1));
-  const int64_t outer = y.size(0), n = y.size(1), inner = y.size(2), count = index.numel();
-  const int64_t* const at = index.data<int64_t>();
-  const int64_t grain = std::max<int64_t>(32768 / std::max<int64_t>(count, 1), 16);
-  parallel_for(outer * inner, grain, [&](int64_t begin, int64_t end) {
+  const Indexed shape{op, y.size(0), y.size(1), index.numel(), y.size(2), y.itemsize()};
+  const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
+    char *const to = data<char>(loop, 0), *const from = data<char>(loop, 1);
+    const int64_t* const at = data<int64_t>(loop, 2);
     for (int64_t first = begin; first < end;) {
-      const int64_t o = first / inner, column = first % inner, width = std::min(inner - column, end - first);
-      for (int64_t i = 0; i < count; ++i)
-        join((o * n + at[i]) * inner + column, (o * count + i) * inner + column, width);
+      const int64_t o = first / s.inner, column = first % s.inner, width = std::min(s.inner - column, end - first);
+      for (int64_t i = 0; i < s.m; ++i)
+        Join()(to + ((o * s.n + at[i]) * s.inner + column) * s.bytes,
+               from + ((o * s.m + i) * s.inner + column) * s.bytes, width, s.bytes);
       first += width;
     }
-  });
+  };
+  run(plan_call(op, y.dtype(), {y}, {x, index, y}, shape, body, shape.outer * shape.inner,
+                std::max<int64_t>(32768 / std::max<int64_t>(shape.m, 1), 16)));
 }
 }  // namespace
 
 void index_add(const Tensor& x, const Tensor& index, Tensor& y) {
   visit_dtype(y.dtype(), [&]<class T>() {
-    put_rows("index_add", index, y, [to = y.data<T>(), from = x.data<T>()](int64_t a, int64_t b, int64_t width) {
-      for (int64_t c = 0; c < width; ++c) to[a + c] = add(to[a + c], from[b + c]);
+    put_rows("index_add", x, index, y, [](char* y_run, const char* x_run, int64_t width, int64_t) {
+      T* const to = reinterpret_cast<T*>(y_run);
+      const T* const from = reinterpret_cast<const T*>(x_run);
+      for (int64_t c = 0; c < width; ++c) to[c] = add(to[c], from[c]);
     });
   });
 }
 void index_copy(const char* op, const Tensor& x, const Tensor& index, Tensor& y) {
-  const int64_t size = y.itemsize();
-  char* const to = static_cast<char*>(y.raw_data());
-  const char* const from = static_cast<const char*>(x.raw_data());
-  put_rows(op, index, y, [=](int64_t a, int64_t b, int64_t width) {
-    std::memcpy(to + a * size, from + b * size, static_cast<size_t>(width * size));
+  put_rows(op, x, index, y, [](char* to, const char* from, int64_t width, int64_t bytes) {
+    std::memcpy(to, from, static_cast<size_t>(width * bytes));
   });
 }
 
 void gather(const Tensor& x, const Tensor& index, Tensor& y) {
-  const int64_t n = x.size(1), inner = x.size(2), m = y.size(1);
-  // Runs that share a base: of columns, or of a whole row where every row has but one.
-  const int64_t run = inner == 1 ? m : inner, runs_per_base = inner == 1 ? 1 : m;
-  const int64_t* const index_data = index.data<int64_t>();
-  visit_bytes(y.itemsize(), [&]<class T>() {
-    parallel_for(y.numel(), 16384, [&](int64_t begin, int64_t end) {
+  const Indexed shape{"gather", x.size(0), x.size(1), y.size(1), x.size(2), y.itemsize()};
+  visit_bytes(shape.bytes, [&]<class T>() {
+    const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
+      // Runs that share a base: of columns, or of a whole row where every row has but one.
+      const int64_t run = s.inner == 1 ? s.m : s.inner, runs_per_base = s.inner == 1 ? 1 : s.m;
       for (int64_t first = begin; first < end;) {
         const int64_t column = first % run, width = std::min(run - column, end - first);
-        const T* const from = static_cast<const T*>(x.raw_data()) + first / run / runs_per_base * n * inner;
-        T* const to = static_cast<T*>(y.raw_data()) + first;
-        const int64_t* const at = index_data + first;
-        check_run("gather", at, first, width, n);
-        if (inner == 1)
+        const T* const from = data<T>(loop, 1) + first / run / runs_per_base * s.n * s.inner;
+        T* const to = data<T>(loop, 0) + first;
+        const int64_t* const at = data<int64_t>(loop, 2) + first;
+        check_run(s.op, at, first, width, s.n);
+        if (s.inner == 1)
           for (int64_t i = 0; i < width; ++i) to[i] = from[at[i]];
         else
-          for (int64_t i = 0; i < width; ++i) to[i] = from[at[i] * inner + column + i];
+          for (int64_t i = 0; i < width; ++i) to[i] = from[at[i] * s.inner + column + i];
         first += width;
       }
-    });
+    };
+    run(plan_call("gather", y.dtype(), {y}, {x, index}, shape, body, y.numel(), 16384));
   });
 }
 
 namespace {
-/// Cut by columns, so that what meets follows the order of the source.
+/// join(element of y, element of the source). Cut by columns, so that what meets follows the order of the source.
 template <class T, class Join>
-void scatter_columns(const char* op, const Tensor& index, const Tensor& source, Tensor& y, Join join) {
-  const int64_t n = y.size(1), inner = y.size(2), m = index.size(1), columns = y.size(0) * inner;
-  const int64_t* const index_data = index.data<int64_t>();
-  // A run of the source, `place` on, into y from `to` on: all into one column, or into columns side by side.
-  const auto put = [&](int64_t place, int64_t count, T* to) {
-    const T* const from = static_cast<const T*>(source.raw_data()) + place;
-    const int64_t* const at = index_data + place;
-    check_run(op, at, place, count, n);
-    if (inner == 1)
-      for (int64_t i = 0; i < count; ++i) join(to[at[i]], from[i]);
-    else
-      for (int64_t i = 0; i < count; ++i) join(to[at[i] * inner + i], from[i]);
-  };
-  parallel_for(columns, std::max<int64_t>(16384 / std::max<int64_t>(m, 1), 1), [&](int64_t begin, int64_t end) {
-    T* const to = static_cast<T*>(y.raw_data());
-    if (inner == 1) {
-      for (int64_t o = begin; o < end; ++o) put(o * m, m, to + o * n);
+void scatter_columns(const char* op, const Tensor& index, const Tensor& source, Tensor& y, Join) {
+  const Indexed shape{op, y.size(0), y.size(1), index.size(1), y.size(2), y.itemsize()};
+  const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
+    // A run of the source, `place` on, into y from `to` on: all into one column, or into columns side by side.
+    const auto put = [&](int64_t place, int64_t count, T* to) {
+      const int64_t* const at = data<int64_t>(loop, 1) + place;
+      const T* const from = data<T>(loop, 2) + place;
+      check_run(s.op, at, place, count, s.n);
+      if (s.inner == 1)
+        for (int64_t i = 0; i < count; ++i) Join()(to[at[i]], from[i]);
+      else
+        for (int64_t i = 0; i < count; ++i) Join()(to[at[i] * s.inner + i], from[i]);
+    };
+    T* const to = data<T>(loop, 0);
+    if (s.inner == 1) {
+      for (int64_t o = begin; o < end; ++o) put(o * s.m, s.m, to + o * s.n);
       return;
     }
     for (int64_t first = begin; first < end;) {
-      const int64_t o = first / inner, column = first % inner, width = std::min(inner - column, end - first);
-      for (int64_t i = 0; i < m; ++i) put((o * m + i) * inner + column, width, to + o * n * inner + column);
+      const int64_t o = first / s.inner, column = first % s.inner, width = std::min(s.inner - column, end - first);
+      for (int64_t i = 0; i < s.m; ++i) put((o * s.m + i) * s.inner + column, width, to + o * s.n * s.inner + column);
       first += width;
     }
-  });
+  };
+  run(plan_call(op, y.dtype(), {y}, {index, source, y}, shape, body, shape.outer * shape.inner,
+                std::max<int64_t>(16384 / std::max<int64_t>(shape.m, 1), 1)));
 }
 }  // namespace
 
@@ -201,23 +223,28 @@ void write_places(const bool* mask, int64_t begin, int64_t end, IntArrayRef size
 }  // namespace
 
 void nonzero(const Tensor& mask, Tensor& places) {
-  const int64_t total = mask.numel(), blocks = (total + kMaskBlock - 1) / kMaskBlock;
-  const bool* const m = mask.data<bool>();
-  std::vector<int64_t> start(static_cast<size_t>(blocks) + 1);  // the block's first row among the places
-  parallel_for(blocks, 16, [&](int64_t begin, int64_t end) {
+  const int64_t blocks = (mask.numel() + kMaskBlock - 1) / kMaskBlock;
+  Tensor starts = core::empty({blocks + 1}, kInt64, mask.device());  // each block's first row among the places
+  const auto count_hits = [](int64_t total, const Loop& loop, int64_t begin, int64_t end) {
+    const bool* const m = data<bool>(loop, 1);
     for (int64_t b = begin; b < end; ++b) {
       int64_t count = 0;
       for (int64_t i = b * kMaskBlock; i < std::min((b + 1) * kMaskBlock, total); ++i) count += m[i];
-      start[static_cast<size_t>(b) + 1] = count;
+      data<int64_t>(loop, 0)[b + 1] = count;
     }
-  });
-  for (size_t b = 1; b < start.size(); ++b) start[b] += start[b - 1];
-  places = core::empty({start.back(), mask.dim()}, kInt64, mask.device());
-  parallel_for(blocks, 4, [&](int64_t begin, int64_t end) {
+  };
+  run(plan_call("nonzero", kBool, {starts}, {mask}, mask.numel(), count_hits, blocks, 16));
+  auto* const start = starts.data<int64_t>();
+  start[0] = 0;
+  for (int64_t b = 1; b <= blocks; ++b) start[b] += start[b - 1];
+  places = core::empty({start[blocks], mask.dim()}, kInt64, mask.device());
+  const auto write_blocks = [](const Shape& sizes, const Loop& loop, int64_t begin, int64_t end) {
+    const int64_t total = numel_of(sizes), rank = static_cast<int64_t>(sizes.size());
     for (int64_t b = begin; b < end; ++b)
-      write_places(m, b * kMaskBlock, std::min((b + 1) * kMaskBlock, total), mask.sizes(),
-                   places.data<int64_t>() + start[static_cast<size_t>(b)] * mask.dim());
-  });
+      write_places(data<bool>(loop, 1), b * kMaskBlock, std::min((b + 1) * kMaskBlock, total), sizes,
+                   data<int64_t>(loop, 0) + data<int64_t>(loop, 2)[b] * rank);
+  };
+  run(plan_call("nonzero", kBool, {places}, {mask, starts}, Shape(mask.sizes()), write_blocks, blocks, 4));
 }
 
 }  // namespace tandem::kernels::cpu

@@ -1,7 +1,6 @@
 // Matrix products: cut into pieces by shape, each piece a product in one thread.
 #include "tandem/kernels/matmul.h"
 
-#include "tandem/core/thread_pool.h"
 #include "tandem/kernels/cpu/gemm.h"
 #include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/elementwise.h"
@@ -54,6 +53,27 @@ void dot(const Tensor& a, const Tensor& b, Tensor& c) {
 }
 }  // namespace
 
+namespace {
+/// A batch of products in pieces. `one` is that of a whole piece; the strides are in elements.
+struct Pieces {
+  Gemm one;
+  Cut cut;
+  int64_t m, n, across, pieces;  // of one product: its sizes, pieces side by side, pieces in all
+  int64_t a_batch, a_row, b_batch, b_column;
+};
+template <class T> void run_pieces(const Pieces& p, const Loop& loop, int64_t begin, int64_t end) {
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t i = unit / p.pieces;
+    const int64_t row = unit % p.pieces / p.across * p.cut.rows, column = unit % p.pieces % p.across * p.cut.columns;
+    Gemm g = p.one;
+    g.m = std::min(p.cut.rows, p.m - row);
+    g.n = std::min(p.cut.columns, p.n - column);
+    gemm(g, data<T>(loop, 1) + i * p.a_batch + row * p.a_row, data<T>(loop, 2) + i * p.b_batch + column * p.b_column,
+         data<T>(loop, 0) + (i * p.m + row) * p.n + column);
+  }
+}
+}  // namespace
+
 void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
   const bool ta = a.stride(2) != 1 && k > 1 && m > 0, tb = b.stride(2) != 1 && n > 1;
@@ -62,29 +82,20 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   if (accumulate) copy(core::expand(bias, c.sizes()), c);
   if (k == 0) return accumulate ? void() : fill(0, c);
   if (m == 1 && n == 1 && !accumulate && (k == 1 || (a.stride(2) == 1 && b.stride(1) == 1))) return dot(a, b, c);
+  Gemm g{ta, tb, accumulate, m, n, k, ta ? a.stride(2) : a.stride(1), tb ? b.stride(2) : b.stride(1), n};
+  if (!ta && m == 1) g.lda = k;
+  if (!tb && k == 1) g.ldb = n;
   const Cut cut = cut_of(m, n, k);
   const int64_t across = ceil_div(n, cut.columns), pieces = ceil_div(m, cut.rows) * across;
+  const Pieces p{g, cut, m, n, across, pieces, a.stride(0), a.stride(1), b.stride(0), b.stride(2)};
   visit_real("matmul", c.dtype(), [&]<class T>() {
-    parallel_for(batch * pieces, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t unit = begin; unit < end; ++unit) {
-        const int64_t i = unit / pieces;
-        const int64_t row = unit % pieces / across * cut.rows, column = unit % pieces % across * cut.columns;
-        Gemm g{ta,
-               tb,
-               accumulate,
-               std::min(cut.rows, m - row),
-               std::min(cut.columns, n - column),
-               k,
-               ta ? a.stride(2) : a.stride(1),
-               tb ? b.stride(2) : b.stride(1),
-               n};
-        if (!ta && m == 1) g.lda = std::max(k, int64_t(1));
-        if (!tb && k == 1) g.ldb = std::max(n, int64_t(1));
-        const T* const from_a = a.data<T>() + i * a.stride(0) + row * a.stride(1);
-        const T* const from_b = b.data<T>() + i * b.stride(0) + column * b.stride(2);
-        gemm(g, from_a, from_b, c.data<T>() + (i * m + row) * n + column);
-      }
-    });
+    const auto body = [](const Pieces& each, const Loop& loop, int64_t begin, int64_t end) {
+      run_pieces<T>(each, loop, begin, end);
+    };
+    if (accumulate)
+      run(plan_call("matmul", c.dtype(), {c}, {a, b, c}, p, body, batch * pieces, 1));
+    else
+      run(plan_call("matmul", c.dtype(), {c}, {a, b}, p, body, batch * pieces, 1));
   });
 }
 

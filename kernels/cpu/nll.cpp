@@ -8,11 +8,19 @@
 namespace tandem::kernels::cpu {
 
 namespace {
+struct Targets {
+  const char* op;
+  int64_t classes, ignore_index;
+};
 void check_targets(const char* op, const Tensor& target, int64_t classes, int64_t ignore_index) {
-  const int64_t* const t = target.data<int64_t>();
-  for (int64_t i = 0; i < target.numel(); ++i)
-    TANDEM_CHECK_AS(IndexError, t[i] == ignore_index || (t[i] >= 0 && t[i] < classes), op, ": target ", i, " is ", t[i],
-                    "; accepted: 0 to ", classes - 1, ", or ignore_index ", ignore_index);
+  const auto check = [](const Targets& c, const Loop& loop, int64_t begin, int64_t end) {
+    const int64_t* const t = data<int64_t>(loop, 0);
+    for (int64_t i = begin; i < end; ++i)
+      TANDEM_CHECK_AS(IndexError, t[i] == c.ignore_index || (t[i] >= 0 && t[i] < c.classes), c.op, ": target ", i,
+                      " is ", t[i], "; accepted: 0 to ", c.classes - 1, ", or ignore_index ", c.ignore_index);
+  };
+  run(plan_call("check_targets", kInt64, {}, {target}, Targets{op, classes, ignore_index}, check, target.numel(),
+                target.numel()));
 }
 }  // namespace
 

@@ -18,7 +18,8 @@ void adam(const AdamStep& s, const std::vector<Tensor>& gradients, const std::ve
   for (size_t i = 0; i < parameters.size(); ++i) {
     all.push_back(plan_rows(
         "adam", loops::adam, parameters[i].dtype(),
-        {parameters[i], exp_avgs[i], exp_avg_sqs[i], s.amsgrad ? max_exp_avg_sqs[i] : none}, {gradients[i], steps[i]},
+        {parameters[i], exp_avgs[i], exp_avg_sqs[i], s.amsgrad ? max_exp_avg_sqs[i] : none},
+        {gradients[i], steps[i], parameters[i], exp_avgs[i], exp_avg_sqs[i], s.amsgrad ? max_exp_avg_sqs[i] : none},
         {real(s.lr), real(s.beta1), real(s.beta2), real(s.eps), real(s.weight_decay), integer(s.decoupled)},
         parameters[i].numel(), 2));
   }
@@ -30,7 +31,8 @@ void sgd(const SgdStep& s, const std::vector<Tensor>& gradients, std::vector<Ten
   const Tensor none;
   for (size_t i = 0; i < parameters.size(); ++i)
     all.push_back(plan_rows(
-        "sgd", loops::sgd, parameters[i].dtype(), {parameters[i], s.momentum != 0 ? momenta[i] : none}, {gradients[i]},
+        "sgd", loops::sgd, parameters[i].dtype(), {parameters[i], s.momentum != 0 ? momenta[i] : none},
+        {gradients[i], parameters[i], s.momentum != 0 ? momenta[i] : none},
         {real(s.lr), real(s.momentum), real(s.dampening), real(s.weight_decay), integer(s.nesterov), integer(s.first)},
         parameters[i].numel(), 1));
   run_all(all);

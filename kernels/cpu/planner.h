@@ -12,7 +12,7 @@
 namespace tandem::kernels::cpu {
 
 /// A list of references: planning counts none.
-using TensorRefs = std::initializer_list<std::reference_wrapper<const Tensor>>;
+using TensorRefs = ArrayRef<std::reference_wrapper<const Tensor>>;
 
 /// Elements that are worth a chunk of their own when each costs about one addition.
 constexpr int64_t kElementwiseGrain = 32768;
@@ -23,14 +23,35 @@ Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs write
                       std::initializer_list<LoopScalar> scalars = {}, int cost = 1, const DType* dtype = nullptr);
 
 /// A loop over `range` whose operands are whole tensors: buffer, offset and byte strides of each as they are, in the
-/// order writes, reads; extents are the sizes of the first operand (a body may interpret strides and scalars freely).
+/// order writes, reads; one that is undefined keeps its place, with a null buffer. Extents are the sizes of the first
+/// operand (a body may interpret strides and scalars freely).
 Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t grain);
 
 /// A loop over whole rows, planes or channels: `range` of them, each worth `work_per_unit` additions. The operands are
-/// contiguous, in the order writes, reads; one that is undefined keeps its place, with a null buffer.
+/// contiguous, in the order writes, reads, and may be undefined.
 Loop plan_rows(const char* name, const LoopTables& rows, DType dtype, TensorRefs writes, TensorRefs reads,
                std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit);
+
+/// Operand k as contiguous elements; null where the tensor was undefined.
+template <class T> T* data(const Loop& loop, int k) {
+  const Operand& o = loop.operands[k];
+  return o.buffer ? reinterpret_cast<T*>(o.buffer->data + o.offset) : nullptr;
+}
+/// A loop whose body is ordinary code, a library's call for instance: a lambda without captures that is called as
+/// body(context, loop, begin, end). The loop refers to `context`, which must live until it has run.
+template <class C, class Body>
+Loop plan_call(const char* name, DType dtype, TensorRefs writes, TensorRefs reads, const C& context, Body,
+               int64_t range, int64_t grain, int64_t scratch = 0) {
+  const LoopBody body = [](const Loop& loop, int64_t begin, int64_t end) {
+    Body()(*static_cast<const C*>(loop.context.data), loop, begin, end);
+  };
+  Loop loop = plan_raw(name, body, dtype, writes, reads, {}, range, grain);
+  loop.context = {&context, [](const void* c) -> void* { return new C(*static_cast<const C*>(c)); },
+                  [](void* c) { delete static_cast<C*>(c); }};
+  loop.scratch = scratch;
+  return loop;
+}
 
 inline LoopScalar real(double value) {
   LoopScalar s;

@@ -3,9 +3,8 @@
 // order.
 #include <algorithm>
 #include <bit>
-#include <vector>
 
-#include "tandem/core/thread_pool.h"
+#include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/reduce.h"
 
 namespace tandem::kernels::cpu {
@@ -89,47 +88,55 @@ template <class F> void visit_key(DType dtype, int64_t n, F f) {
   });
 }
 
+/// Of rows of n elements; topk keeps k.
+struct Rows {
+  int64_t n, k;
+  uint64_t flip;
+};
+
 }  // namespace
 
 void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index) {
-  const int64_t rows = x.size(0), n = x.size(1);
-  const uint64_t flip = descending ? ~uint64_t(0) : 0;
-  visit_key(x.dtype(), n, [&]<class T, class K>() {
-    parallel_for(rows, std::max<int64_t>(4096 / std::max<int64_t>(n, 1), 1), [&](int64_t begin, int64_t end) {
-      std::vector<Entry<K>> entries(static_cast<size_t>(2 * n));
+  const Rows rows{x.size(1), 0, descending ? ~uint64_t(0) : 0};
+  visit_key(x.dtype(), rows.n, [&]<class T, class K>() {
+    const auto body = [](const Rows& s, const Loop& loop, int64_t begin, int64_t end) {
+      auto* const entries = reinterpret_cast<Entry<K>*>(loop_scratch());
       for (int64_t r = begin; r < end; ++r) {
-        const T* const from = x.data<T>() + r * n;
-        for (int64_t i = 0; i < n; ++i)
-          entries[static_cast<size_t>(i)] = {static_cast<K>(key_of(from[i], flip)), static_cast<K>(i)};
-        const Entry<K>* const sorted = sort_entries(entries.data(), entries.data() + n, n, static_cast<int>(sizeof(T)));
-        T* const to = y.data<T>() + r * n;
-        int64_t* const at = index.data<int64_t>() + r * n;
-        for (int64_t i = 0; i < n; ++i) {
+        const T* const from = data<T>(loop, 2) + r * s.n;
+        for (int64_t i = 0; i < s.n; ++i) entries[i] = {static_cast<K>(key_of(from[i], s.flip)), static_cast<K>(i)};
+        const Entry<K>* const sorted = sort_entries(entries, entries + s.n, s.n, static_cast<int>(sizeof(T)));
+        T* const to = data<T>(loop, 0) + r * s.n;
+        int64_t* const at = data<int64_t>(loop, 1) + r * s.n;
+        for (int64_t i = 0; i < s.n; ++i) {
           at[i] = static_cast<int64_t>(sorted[i].at);
           to[i] = from[at[i]];
         }
       }
-    });
+    };
+    run(plan_call("sort", x.dtype(), {y, index}, {x}, rows, body, x.size(0),
+                  std::max<int64_t>(4096 / std::max<int64_t>(rows.n, 1), 1),
+                  2 * rows.n * static_cast<int64_t>(sizeof(Entry<K>))));
   });
 }
 
 void topk(const Tensor& x, bool largest, Tensor& y, Tensor& index) {
-  const int64_t rows = x.size(0), n = x.size(1), k = y.size(1);
-  if (k == 0) return;
-  const uint64_t flip = largest ? ~uint64_t(0) : 0;
-  visit_key(x.dtype(), n, [&]<class T, class K>() {
-    parallel_for(rows, std::max<int64_t>(16384 / n, 1), [&](int64_t begin, int64_t end) {
-      std::vector<Entry<K>> kept(static_cast<size_t>(2 * k));
+  const Rows rows{x.size(1), y.size(1), largest ? ~uint64_t(0) : 0};
+  if (rows.k == 0) return;
+  visit_key(x.dtype(), rows.n, [&]<class T, class K>() {
+    const auto body = [](const Rows& s, const Loop& loop, int64_t begin, int64_t end) {
+      auto* const kept = reinterpret_cast<Entry<K>*>(loop_scratch());
       for (int64_t r = begin; r < end; ++r) {
-        const T* const from = x.data<T>() + r * n;
-        select_entries(from, n, k, flip, kept.data());
-        for (int64_t i = 0; i < k; ++i) {
-          const auto at = static_cast<int64_t>(kept[static_cast<size_t>(i)].at);
-          index.data<int64_t>()[r * k + i] = at;
-          y.data<T>()[r * k + i] = from[at];
+        const T* const from = data<T>(loop, 2) + r * s.n;
+        select_entries(from, s.n, s.k, s.flip, kept);
+        for (int64_t i = 0; i < s.k; ++i) {
+          const auto at = static_cast<int64_t>(kept[i].at);
+          data<int64_t>(loop, 1)[r * s.k + i] = at;
+          data<T>(loop, 0)[r * s.k + i] = from[at];
         }
       }
-    });
+    };
+    run(plan_call("topk", x.dtype(), {y, index}, {x}, rows, body, x.size(0), std::max<int64_t>(16384 / rows.n, 1),
+                  2 * rows.k * static_cast<int64_t>(sizeof(Entry<K>))));
   });
 }
 

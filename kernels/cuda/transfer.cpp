@@ -35,7 +35,7 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
   const Stream stream = current_stream(x.is_cpu() ? y.device() : x.device());
   gpu::copy_async(y.raw_data(), x.raw_data(), bytes, stream.handle());
   if (non_blocking && host.is_pinned())
-    record_page_locked(host.storage()->buffer.data, stream);
+    record_page_locked(host.storage()->data, stream);
   else
     stream.synchronize();  // after a copy from pageable memory too, which some systems read late
 }

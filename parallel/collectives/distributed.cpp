@@ -114,6 +114,12 @@ std::string default_backend(const InitOptions& o) {
   return on_gpu ? "nccl" : launched.meeting ? "local" : "gloo";
 }
 
+/// What a rank keeps of init_process_group.
+struct DefaultGroup : RankPart {
+  ProcessGroupPtr group;
+};
+ProcessGroupPtr& default_group_of_rank() { return RankContext::current().state().part<DefaultGroup>().group; }
+
 ProcessGroupPtr chosen(const ProcessGroupPtr& group) { return group ? group : default_group(); }
 WorkPtr complete(WorkPtr work, bool async_op) {
   if (!async_op) work->wait();
@@ -126,10 +132,9 @@ bool is_nccl_available() { return cuda::is_available() && nccl::find_library(); 
 
 void init_process_group(const std::string& asked, InitOptions options) {
   const std::string backend = asked.empty() ? default_backend(options) : asked;
-  RankState& state = RankContext::current().state();
-  TANDEM_CHECK(!state.default_group, "init_process_group: this rank has a group already (",
-               state.default_group->backend(), ", ", state.default_group->size(),
-               " ranks); destroy_process_group() leaves it");
+  ProcessGroupPtr& current = default_group_of_rank();
+  TANDEM_CHECK(!current, "init_process_group: this rank has a group already (", current->backend(), ", ",
+               current->size(), " ranks); destroy_process_group() leaves it");
   constexpr auto kMost = std::chrono::hours(24 * 365);
   TANDEM_CHECK(options.timeout.count() > 0 && options.timeout <= kMost, "init_process_group: the timeout is ",
                options.timeout.count(), " ms; accepted: more than 0, up to a year");
@@ -147,18 +152,18 @@ void init_process_group(const std::string& asked, InitOptions options) {
   else
     TANDEM_FAIL("init_process_group: backend is '", backend, "'; accepted: local, gloo, nccl");
   group->barrier()->wait();
-  state.world_size = group->size();
-  state.default_group = std::move(group);
-  state.collectives = 0;
-}
-bool is_initialized() { return RankContext::current().state().default_group != nullptr; }
-void destroy_process_group() {
   RankState& state = RankContext::current().state();
-  state.world_size = 1;
-  state.default_group.reset();
+  state.world_size = group->size();
+  state.collectives = 0;
+  current = std::move(group);
+}
+bool is_initialized() { return default_group_of_rank() != nullptr; }
+void destroy_process_group() {
+  RankContext::current().state().world_size = 1;
+  default_group_of_rank().reset();
 }
 ProcessGroupPtr default_group() {
-  const ProcessGroupPtr& group = RankContext::current().state().default_group;
+  const ProcessGroupPtr& group = default_group_of_rank();
   TANDEM_CHECK(group, "there is no process group; call init_process_group first");
   return group;
 }

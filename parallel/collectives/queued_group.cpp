@@ -207,6 +207,7 @@ class QueuedGroup final : public ProcessGroup {
     RankContext context;  // without the rank, which owns this group
     context.grad_enabled = false;
     context.thread_share = RankContext::current().thread_share;
+    context.observer = RankContext::current().observer;
     lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)] { serve(lane, jobs); });
   }
   void serve(Lane& lane, const std::vector<Job>& jobs) {

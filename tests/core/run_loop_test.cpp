@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "tandem/optim/adam.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;
@@ -33,14 +35,15 @@ struct Visits {
 };
 
 /// Keeps the names of what it sees, and runs it where told to.
-struct Recorder : LoopObserver {
+struct Recorder : Observer {
   bool runs = false;
   std::vector<std::string> names;
   void on_run(ArrayRef<Loop> loops) override {
     for (const Loop& loop : loops) names.push_back(loop.name);
-    if (runs) run_unobserved(loops);
+    if (runs) pass(loops);
   }
 };
+using Names = std::vector<std::string>;
 
 }  // namespace
 
@@ -70,17 +73,67 @@ TEST_CASE("a loop without a grain is refused by name", "[core][run_loop]") {
 TEST_CASE("an observer sees every loop and decides whether it runs", "[core][run_loop]") {
   Visits a(10), b(10);
   const std::vector<Loop> both = {a.loop("a", 2), b.loop("b", 2)};
-  Recorder recorder;
-  REQUIRE(set_loop_observer(&recorder) == nullptr);
-  run(both[0]);
-  run_all(both);
-  REQUIRE((a.all(0) && b.all(0)));
-  recorder.runs = true;
-  run_all(both);
-  REQUIRE(set_loop_observer(nullptr) == &recorder);
+  const auto recorder = std::make_shared<Recorder>();
+  {
+    const ObserverGuard guard(recorder);
+    run(both[0]);
+    run_all(both);
+    REQUIRE((a.all(0) && b.all(0)));
+    recorder->runs = true;
+    run_all(both);
+  }
   REQUIRE((a.all(1) && b.all(1)));
-  REQUIRE(recorder.names == std::vector<std::string>{"a", "a", "b", "a", "b"});
+  REQUIRE(recorder->names == Names{"a", "a", "b", "a", "b"});
   run(both[0]);
   REQUIRE(a.all(2));
-  REQUIRE(recorder.names.size() == 5);
+  REQUIRE(recorder->names.size() == 5);
+  REQUIRE_THROWS_WITH(attach_observer(recorder), Contains("attached before"));
+}
+
+TEST_CASE("observers nest, and belong to the context that they were attached to and its copies", "[core][run_loop]") {
+  Visits a(10);
+  const Loop loop = a.loop("a", 2);
+  const auto outer = std::make_shared<Recorder>(), inner = std::make_shared<Recorder>();
+  outer->runs = inner->runs = true;
+  const ObserverGuard first(outer);
+  {
+    const ObserverGuard second(inner);
+    run(loop);
+    inner->runs = false;
+    run(loop);
+    std::thread([&] { run(loop); }).join();  // a context of its own
+    std::thread([&, context = RankContext::current()] {
+      const RankContextGuard guard(context);
+      run(loop);
+    }).join();
+  }
+  run(loop);
+  CHECK(inner->names == Names{"a", "a", "a"});
+  CHECK(outer->names == Names{"a", "a"});
+  CHECK(a.all(3));
+}
+
+TEST_CASE("an observer sees a kernel's call, with what it reads and writes", "[core][run_loop]") {
+  struct Calls : Observer {
+    std::vector<std::string> seen;
+    void on_call(const KernelCall& call) override {
+      std::string text = call.op;
+      for (const Tensor* t : call.reads) text += " " + std::to_string(t->numel());
+      text += " ->";
+      for (const Tensor* t : call.writes) text += " " + std::to_string(t->numel());
+      seen.push_back(text);
+      pass(call);
+    }
+  };
+  const Tensor x = ones({2, 3}).requires_grad_(), y = full({3}, 2.0);
+  optim::Adam adam({x}, optim::AdamOptions(1.0));
+  const auto calls = std::make_shared<Calls>();
+  {
+    const ObserverGuard guard(calls);
+    (x * y).sum().backward();
+    adam.step();
+  }
+  CHECK(calls->seen == Names{"mul 6 3 -> 6", "sum 6 -> 1", "fill -> 1", "mul 6 3 -> 6", "fill -> 1", "fill -> 6",
+                             "fill -> 6", "add_to_all -> 1", "adam 6 1 -> 6 6 6"});
+  CHECK(x.equal(zeros({2, 3})));
 }

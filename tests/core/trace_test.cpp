@@ -1,0 +1,89 @@
+// The trace: which calls it holds, of which threads, and its file.
+#include "tandem/core/trace.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/ops/ops.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/temporary.h"
+
+using namespace tandem;
+using nlohmann::json;
+using test::TemporaryFolder;
+
+namespace {
+
+json events_of(const std::string& path) {
+  std::ifstream file(path);
+  return json::parse(file)["traceEvents"];
+}
+std::vector<std::string> names_of(const json& events) {
+  std::vector<std::string> names;
+  for (const json& e : events) names.push_back(e["name"]);
+  return names;
+}
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a trace holds each kernel call with its tensors, and spans around them", "[core][trace]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "trace.json";
+  const Tensor x = ones({2, 3}), y = full({3}, 2.0);
+  start_trace();
+  {
+    const TraceSpan span("an \"epoch\"");
+    x.mul(y).sum();
+  }
+  stop_trace(path);
+  x.add(y);
+  const json events = events_of(path);
+  REQUIRE(names_of(events) == Names{"mul", "sum", "an \"epoch\""});
+  CHECK(events[0]["args"]["reads"] == "float32(2, 3) float32(3,)");
+  CHECK(events[0]["args"]["writes"] == "float32(2, 3)");
+  CHECK(events[0]["args"]["bytes"] == 4 * (6 + 3 + 6));
+  CHECK(events[0]["args"]["device"] == "cpu");
+  const auto begin = [&](int i) { return events[i]["ts"].get<double>(); };
+  const auto end = [&](int i) { return begin(i) + events[i]["dur"].get<double>(); };
+  CHECK(begin(2) <= begin(0));
+  CHECK(end(0) <= begin(1));
+  CHECK(end(1) <= end(2) + 1e-3);  // microseconds with some digits
+}
+
+TEST_CASE("a trace follows to threads that take over the context, and to no others", "[core][trace]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "trace.json";
+  const Tensor x = ones({2});
+  start_trace();
+  const RankContext context = RankContext::current();
+  std::thread([&] {
+    const RankContextGuard guard(context);
+    x.exp();
+  }).join();
+  std::thread([&] { x.log(); }).join();
+  stop_trace(path);
+  CHECK(names_of(events_of(path)) == Names{"exp"});
+  std::thread([&] {  // whose context keeps the observer
+    const RankContextGuard guard(context);
+    x.exp();
+  })
+      .join();
+  start_trace();
+  x.sin();
+  start_trace();
+  x.cos();
+  stop_trace(path);
+  CHECK(names_of(events_of(path)) == Names{"cos"});
+  CHECK(!RankContext::current().observer);
+}
+
+TEST_CASE("a trace that cannot be written names the file", "[core][trace]") {
+  start_trace();
+  REQUIRE_THROWS_WITH(stop_trace("/nowhere/trace.json"), Contains("stop_trace: cannot write /nowhere/trace.json"));
+}
