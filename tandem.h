@@ -6,6 +6,7 @@
 #include "tandem/core/allocator.h"
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/generator.h"
+#include "tandem/core/graph.h"
 #include "tandem/core/tensor.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/core/trace.h"

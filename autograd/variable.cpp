@@ -100,7 +100,7 @@ void AccumulateGrad::accumulate(Tensor arrived) {
   Tensor& grad = meta(variable_).grad;
   if (!grad.defined()) {
     // The gradient may be taken over as it is when nobody else holds it and it lies densely.
-    const bool ours = arrived.use_count() == 1 && arrived.is_contiguous() && arrived.storage()->use_count() == 1;
+    const bool ours = arrived.use_count() == 1 && arrived.is_contiguous() && arrived.storage()->is_alone();
     if (memory_.defined())
       (grad = memory_).copy_(arrived);
     else

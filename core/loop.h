@@ -54,12 +54,12 @@ struct Loop {
   const char* name;
   DType dtype;                     // of the row that was picked
   int operand_count, write_count;  // what is written first; what is changed is among the others too
-  Operand operands[kMaxOperands];
   Extents extents;
   LoopScalar scalars[kMaxScalars];
-  LoopContext context;   // of nulls where a body needs none
-  int64_t scratch;       // bytes of memory that each part has for itself while it runs: loop_scratch()
-  int64_t range, grain;  // the grain depends on sizes only, never on the number of threads
+  LoopContext context;             // of nulls where a body needs none
+  int64_t scratch;                 // bytes of memory that each part has for itself while it runs: loop_scratch()
+  int64_t range, grain;            // the grain depends on sizes only, never on the number of threads
+  Operand operands[kMaxOperands];  // last: of a recorded loop there are only operand_count
 };
 
 /// One operation's bodies by dtype; null where it does not exist.

@@ -18,6 +18,17 @@ void Observer::pass(ArrayRef<Loop> loops) const {
     run_unobserved(loops);
 }
 
+void Observer::pass(const std::function<void()>& update) const {
+  if (outer_)
+    outer_->on_update(update);
+  else
+    update();
+}
+
+void Observer::pass(const std::string& op, const char* why) const {
+  if (outer_) outer_->on_unrecordable(op, why);
+}
+
 void attach_observer(std::shared_ptr<Observer> observer) {
   TANDEM_CHECK(observer && !observer->attached_.exchange(true),
                "attach_observer: the observer is null or was attached before; accepted: a new one");

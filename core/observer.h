@@ -1,7 +1,9 @@
 // Observers see what runs: the kernel calls of ops on every device, and the Loops that a CPU kernel consists of.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "tandem/core/array_ref.h"
 #include "tandem/core/device.h"
@@ -31,6 +33,10 @@ class Observer {
   virtual void on_call(const KernelCall& call) { pass(call); }
   /// In place of running `loops`, which do not depend on each other and are gone afterwards.
   virtual void on_run(ArrayRef<Loop> loops) { pass(loops); }
+  /// In place of running what run_update() was given.
+  virtual void on_update(const std::function<void()>& update) { pass(update); }
+  /// Before something that a record could not repeat; it may throw.
+  virtual void on_unrecordable(const std::string& op, const char* why) { pass(op, why); }
   /// The one that it was put in front of, or null.
   const std::shared_ptr<Observer>& outer() const { return outer_; }
 
@@ -38,6 +44,8 @@ class Observer {
   /// To the observer that was there before this one, if there was one, and else runs it.
   void pass(const KernelCall& call) const;
   void pass(ArrayRef<Loop> loops) const;
+  void pass(const std::function<void()>& update) const;
+  void pass(const std::string& op, const char* why) const;
 
  private:
   friend void attach_observer(std::shared_ptr<Observer> observer);

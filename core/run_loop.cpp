@@ -46,19 +46,29 @@ int64_t chunk_count(const Loop& loop) {
 
 char* loop_scratch() { return scratch_of_part; }
 
-void run_unobserved(ArrayRef<Loop> loops) {
-  if (loops.size() == 1) {
-    const Loop& loop = loops.front();
+namespace {
+/// `at(i)` is loop i.
+template <class At> void run_each(size_t count, At at) {
+  if (count == 1) {
+    const Loop& loop = at(0);
     return parallel_for(loop.range, loop.grain, [&](int64_t begin, int64_t end) { run_part(loop, begin, end); });
   }
-  std::vector<int64_t> first(loops.size() + 1, 0);  // of all chunks, numbered through, the first of each loop
-  for (size_t i = 0; i < loops.size(); ++i) first[i + 1] = first[i] + chunk_count(loops[i]);
+  std::vector<int64_t> first(count + 1, 0);  // of all chunks, numbered through, the first of each loop
+  for (size_t i = 0; i < count; ++i) first[i + 1] = first[i] + chunk_count(at(i));
   parallel_for(first.back(), 1, [&](int64_t chunk, int64_t) {
     const size_t i = static_cast<size_t>(std::upper_bound(first.begin(), first.end(), chunk) - first.begin()) - 1;
-    const Loop& loop = loops[i];
+    const Loop& loop = at(i);
     const int64_t begin = (chunk - first[i]) * loop.grain;
     run_part(loop, begin, loop.range - begin > loop.grain ? begin + loop.grain : loop.range);
   });
+}
+}  // namespace
+
+void run_unobserved(ArrayRef<Loop> loops) {
+  run_each(loops.size(), [&](size_t i) -> const Loop& { return loops[i]; });
+}
+void run_unobserved(ArrayRef<const Loop*> loops) {
+  run_each(loops.size(), [&](size_t i) -> const Loop& { return *loops[i]; });
 }
 
 }  // namespace tandem

@@ -10,6 +10,7 @@ char* loop_scratch();
 
 /// Splits the loops over the pool, whoever observes.
 void run_unobserved(ArrayRef<Loop> loops);
+void run_unobserved(ArrayRef<const Loop*> loops);
 
 /// Runs loops that do not depend on each other as one job: nothing waits between them. Empty ranges are fine.
 inline void run_all(ArrayRef<Loop> loops) {
@@ -17,6 +18,20 @@ inline void run_all(ArrayRef<Loop> loops) {
     return observer->on_run(loops);
   run_unobserved(loops);
 }
+/// Runs `update`, host code that brings memory up to date which kernels read: a learning rate, the place in a random
+/// stream. Where a step is recorded, the update is not part of the record but runs before each replay.
+template <class Update> void run_update(const Update& update) {
+  if (Observer* const observer = RankContext::current().observer.get()) [[unlikely]]
+    return observer->on_update(update);
+  update();
+}
+
+/// Said first by what a record could not repeat, with the reason. @throws Error that names `op` where one is being made
+inline void check_not_recorded(const char* op, const char* why) {
+  if (Observer* const observer = RankContext::current().observer.get()) [[unlikely]]
+    observer->on_unrecordable(op, why);
+}
+
 /// Runs one loop over its whole range.
 inline void run(const Loop& loop) { run_all(loop); }
 

@@ -15,13 +15,20 @@ StorageImpl::StorageImpl(Device on, int64_t size) : Buffer{nullptr}, bytes(size)
 StorageImpl::StorageImpl(Device on, int64_t size, void* memory, std::function<void(void*)> free)
     : Buffer{static_cast<char*>(memory)}, bytes(size), device(on), deleter(std::move(free)) {}
 
-StorageImpl::~StorageImpl() {
+StorageImpl::~StorageImpl() { give_back(); }
+
+void StorageImpl::give_back() {
   if (deleter)
     deleter(data);
   else if (data && device.is_cuda())
     cuda::deallocate(device, data);
   else if (data)
     deallocate(device.index(), data, static_cast<size_t>(bytes));
+}
+void StorageImpl::move_to(char* place) {
+  give_back();
+  data = place;
+  deleter = [](void*) {};
 }
 
 }  // namespace tandem

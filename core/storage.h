@@ -59,10 +59,18 @@ struct StorageImpl : RefCounted, Buffer {
   int64_t bytes;
   Device device;
   std::atomic<uint32_t> version{0};
+  bool recorded = false;                      // a capture under way counts among the references
   std::function<void(void*)> deleter;         // of memory that is not ours; empty for the device allocator's
   StorageImpl(Device device, int64_t bytes);  // uninitialised memory from the device's allocator
   StorageImpl(Device device, int64_t bytes, void* data, std::function<void(void*)> deleter);
   ~StorageImpl();
+  /// Whether there is but one reference to it.
+  bool is_alone() const { return use_count() == 1 + recorded; }
+  /// Gives its memory back and lies at `place` from now on, memory of somebody else's or null.
+  void move_to(char* place);
+
+ private:
+  void give_back();
 };
 using Storage = Ref<StorageImpl>;
 

@@ -4,6 +4,7 @@
 
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/page_locked.h"
+#include "tandem/core/run_loop.h"
 
 namespace tandem {
 namespace {
@@ -37,6 +38,7 @@ TensorImpl::TensorImpl(Storage s, Shape size_list, Shape stride_list, int64_t fi
 
 Scalar Tensor::item() const {
   TANDEM_CHECK(numel() == 1, "item: the tensor is ", sizes(), "; it must have exactly one element");
+  check_not_recorded("item", "the host reads a value");
   if (!is_cpu()) return cpu().item();
   return visit_dtype(dtype(), [&]<class T>() { return Scalar(*data<T>()); });
 }

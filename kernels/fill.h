@@ -1,15 +1,19 @@
 // Kernels that write without reading: constants, sequences, random numbers.
 #pragma once
-#include "tandem/core/generator.h"
 #include "tandem/kernels/declare.h"
 
 TANDEM_KERNEL(void fill(const Scalar& value, Tensor& y))
 /// y[i] = start + i * step; y is one-dimensional and contiguous
 TANDEM_KERNEL(void arange(const Scalar& start, const Scalar& step, Tensor& y))
-/// Random numbers in y's logical order, so that layout does not change them
-TANDEM_KERNEL(void uniform(double low, double high, PhiloxState random, Tensor& y))
-TANDEM_KERNEL(void normal(double mean, double std, PhiloxState random, Tensor& y))
-TANDEM_KERNEL(void bernoulli(double p, PhiloxState random, Tensor& y))
-TANDEM_KERNEL(void randint(int64_t low, int64_t high, PhiloxState random, Tensor& y))
+/// Random numbers in y's logical order, so that layout does not change them: those of Philox's `state`, int64 {seed,
+/// stream, block} in y's memory, from block + `offset` on
+TANDEM_KERNEL(void uniform(double low, double high, const Tensor& state, uint64_t offset, Tensor& y))
+TANDEM_KERNEL(void normal(double mean, double std, const Tensor& state, uint64_t offset, Tensor& y))
+TANDEM_KERNEL(void bernoulli(double p, const Tensor& state, uint64_t offset, Tensor& y))
+TANDEM_KERNEL(void randint(int64_t low, int64_t high, const Tensor& state, uint64_t offset, Tensor& y))
 /// mask[i] = uniform < keep; y = mask ? x * scale : 0
-TANDEM_KERNEL(void dropout(const Tensor& x, double keep, double scale, PhiloxState random, Tensor& y, Tensor& mask))
+TANDEM_KERNEL(void dropout(const Tensor& x, double keep, double scale, const Tensor& state, uint64_t offset, Tensor& y,
+                           Tensor& mask))
+/// `y`, contiguous elements of 64 bits, becomes the words, which are part of the call: small and without a copy from
+/// the host, in the order of a GPU's current stream
+TANDEM_KERNEL(void store_words(ArrayRef<uint64_t> words, Tensor& y))

@@ -17,3 +17,9 @@ TANDEM_KERNEL(void cross_entropy(const Tensor& x, const Tensor& target, const Te
 TANDEM_KERNEL(void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target,
                                           const Tensor& weights, const Tensor& log_sum, int64_t ignore_index,
                                           Tensor& dx))
+
+namespace tandem::kernels::cpu {
+/// Contiguous numbers of a floating dtype. @throws Error that begins with `name` and ends with `remedy` when one is
+/// outside of 0 to 1
+void check_probabilities(const char* name, const Tensor& x, const char* remedy);
+}  // namespace tandem::kernels::cpu

@@ -3,24 +3,16 @@
 #include <vector>
 
 #include "tandem/kernels/declare.h"
+#include "tandem/kernels/step_values.h"
 
-namespace tandem::kernels {
-struct AdamStep {
-  double lr, beta1, beta2, eps, weight_decay;
-  bool decoupled, amsgrad;  // decoupled: AdamW
-};
-struct SgdStep {
-  double lr, momentum, dampening, weight_decay;
-  bool nesterov, first;
-};
-}  // namespace tandem::kernels
-
-/// One fused pass over all parameters; steps[i] counts from 1
-TANDEM_KERNEL(void adam(const AdamStep& step, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,
-                        std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs,
-                        std::vector<Tensor>& exp_avg_sqs, std::vector<Tensor>& max_exp_avg_sqs))
-TANDEM_KERNEL(void sgd(const SgdStep& step, const std::vector<Tensor>& gradients, std::vector<Tensor>& parameters,
-                       std::vector<Tensor>& momenta))
+/// One fused pass over all parameters. `values` holds AdamValues; steps[i] counts from 1; the maxima may be undefined
+TANDEM_KERNEL(void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradients,
+                        const std::vector<Tensor>& steps, std::vector<Tensor>& parameters,
+                        std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
+                        std::vector<Tensor>& max_exp_avg_sqs))
+/// `values` holds SgdValues; without `momentum` there are no buffers
+TANDEM_KERNEL(void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
+                       std::vector<Tensor>& parameters, std::vector<Tensor>& momenta))
 /// Sum () float64 of the squares of all elements of contiguous tensors of one dtype
 TANDEM_KERNEL(void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& sum))
 /// Every element times the factor, or plus the number; contiguous tensors of one dtype

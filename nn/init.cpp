@@ -5,8 +5,9 @@
 #include <map>
 
 #include "tandem/core/dispatch.h"
+#include "tandem/core/run_loop.h"
 #include "tandem/kernels/optim.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem::nn {
 namespace init {
@@ -70,6 +71,7 @@ namespace utils {
 
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
                        bool error_if_nonfinite) {
+  check_not_recorded("clip_grad_norm_", "it returns a number; clip_grads_with_norm_ and get_total_norm return none");
   const NoGradGuard guard;
   std::map<std::pair<Device, DType>, std::vector<Tensor>> fused;  // gradients that one kernel call takes together
   std::vector<Tensor> others, seen;
@@ -106,6 +108,24 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
   }
   for (Tensor& g : others) g.mul_(scale);
   return total;
+}
+Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool error_if_nonfinite) {
+  const NoGradGuard guard;
+  if (tensors.empty()) return zeros({});
+  std::vector<Tensor> norms;
+  for (const Tensor& t : tensors) norms.push_back(t.norm(norm_type).to(tensors[0].device(), tensors[0].dtype()));
+  const Tensor total = stack(norms).norm(norm_type);
+  TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total.item<double>()), "get_total_norm: the norm is ",
+               total.item<double>());
+  return total;
+}
+void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm, const Tensor& total_norm) {
+  const NoGradGuard guard;
+  TANDEM_CHECK(total_norm.dim() == 0, "clip_grads_with_norm_: total_norm is ", total_norm.sizes(),
+               "; accepted: one number, as get_total_norm gives");
+  const Tensor scale = (max_norm / (total_norm + 1e-6)).clamp_max(1);
+  for (const Tensor& p : parameters)
+    if (p.grad().defined()) p.mutable_grad().mul_(scale.to(p.device(), p.grad().dtype()));
 }
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value) {
   const NoGradGuard guard;

@@ -2,9 +2,9 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
-#include "tandem/core/generator.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/argument.h"
+#include "tandem/ops/draw.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 
@@ -19,8 +19,8 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
   const double scale = 1 / (1 - p);
   const Tensor from = contiguous_detached(x);
   Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mask = core::empty(x.sizes(), kBool, x.device());
-  const PhiloxState random = default_generator(x.device()).reserve(static_cast<uint64_t>(x.numel()));
-  TANDEM_DISPATCH(x.device(), dropout, from, 1 - p, scale, random, y, mask);
+  const detail::Draw draw = detail::next_draw(x.device(), x.numel());
+  TANDEM_DISPATCH(x.device(), dropout, from, 1 - p, scale, draw.state, draw.offset, y, mask);
   return record("dropout", y, {x}, {mask}, [scale](const Context& ctx, const Tensor& dy) -> Grads {
     return {where(ctx.saved(0), dy * scale, Scalar(0))};
   });

@@ -4,6 +4,7 @@
 
 #include "tandem/core/dispatch.h"
 #include "tandem/core/generator.h"
+#include "tandem/core/run_loop.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/argument.h"
@@ -138,6 +139,7 @@ Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions
 }
 Tensor randperm(int64_t n, const TensorOptions& options) {
   TANDEM_CHECK(n >= 0, "randperm: n is ", n, "; it must not be negative");
+  check_not_recorded("randperm", "the host makes the permutation");
   // Fisher-Yates on the host, from the device's stream: the same permutation wherever it is asked for.
   Tensor order = core::empty({n}, kInt64, kCPU);
   Tensor draws = core::empty({n}, kInt64, kCPU);

@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
+#include "tandem/core/run_loop.h"
 #include "tandem/kernels/index.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/copy.h"
@@ -161,6 +162,7 @@ Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source) c
 }
 
 Tensor nonzero(const Tensor& x) {
+  check_not_recorded("nonzero", "the values tell how many rows there are");
   const NoGradGuard guard;
   const Tensor mask = (x.dtype() == kBool ? x : x != 0).contiguous();
   Tensor places;
@@ -168,6 +170,7 @@ Tensor nonzero(const Tensor& x) {
   return places;
 }
 Tensor Tensor::masked_select(const Tensor& mask) const {
+  check_not_recorded("masked_select", "the mask's values tell how many elements there are");
   TANDEM_CHECK(mask.dtype() == kBool && mask.device() == device(), "masked_select: mask is ", mask.dtype(), " on ",
                mask.device(), "; accepted: bool on ", device());
   const Shape sizes = broadcast_shapes("masked_select", this->sizes(), mask.sizes());
@@ -179,12 +182,9 @@ Tensor one_hot(const Tensor& target, int64_t num_classes) {
   TANDEM_CHECK(target.dtype() == kInt64, "one_hot: target is ", target.dtype(), "; accepted: int64");
   TANDEM_CHECK(target.numel() > 0 || num_classes >= 0, "one_hot: target is ", target.sizes(),
                ", which does not tell how many classes there are; give num_classes");
-  if (target.numel() > 0 && (num_classes < 0 || target.is_cpu())) {  // on CUDA scatter reports it, and nothing waits
-    const auto low = target.min().item<int64_t>(), high = target.max().item<int64_t>();
-    TANDEM_CHECK_AS(IndexError, low >= 0 && (num_classes < 0 || high < num_classes), "one_hot: targets go from ", low,
-                    " to ", high, "; accepted: 0 to ",
-                    num_classes < 0 ? std::numeric_limits<int64_t>::max() : num_classes - 1);
-    if (num_classes < 0) num_classes = high + 1;
+  if (num_classes < 0) {
+    check_not_recorded("one_hot", "without num_classes the values tell how many there are");
+    num_classes = target.max().item<int64_t>() + 1;
   }
   num_classes = std::max<int64_t>(num_classes, 0);
   Shape sizes = target.sizes();

@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "tandem/core/dispatch.h"
-#include "tandem/core/generator.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/copy.h"
+#include "tandem/ops/draw.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 
@@ -167,10 +167,10 @@ namespace {
 /// Random in-place fills replace every element, so the old history ends here.
 template <class Fill> Tensor& random(const char* op, Tensor& x, Fill fill) {
   return inplace(
-      op, x, {}, [&] { fill(default_generator(x.device()).reserve(static_cast<uint64_t>(x.numel())), x); },
+      op, x, {}, [&] { fill(detail::next_draw(x.device(), x.numel()), x); },
       [&](const Tensor&) {
         Tensor fresh = empty_like(x);
-        fill(default_generator(x.device()).reserve(static_cast<uint64_t>(x.numel())), fresh);
+        fill(detail::next_draw(x.device(), x.numel()), fresh);
         return fresh;
       },
       Old::replaced);
@@ -179,19 +179,22 @@ template <class Fill> Tensor& random(const char* op, Tensor& x, Fill fill) {
 Tensor& Tensor::uniform_(double low, double high) {
   TANDEM_CHECK(is_floating_point() && low <= high, "uniform_: from ", low, " to ", high, " of ", dtype(),
                "; accepted: a floating dtype and low <= high");
-  return random("uniform_", *this,
-                [&](PhiloxState r, Tensor& y) { TANDEM_DISPATCH(y.device(), uniform, low, high, r, y); });
+  return random("uniform_", *this, [&](const detail::Draw& d, Tensor& y) {
+    TANDEM_DISPATCH(y.device(), uniform, low, high, d.state, d.offset, y);
+  });
 }
 Tensor& Tensor::normal_(double mean, double std) {
   TANDEM_CHECK(is_floating_point() && std >= 0, "normal_: standard deviation ", std, " of ", dtype(),
                "; accepted: a floating dtype and std >= 0");
-  return random("normal_", *this,
-                [&](PhiloxState r, Tensor& y) { TANDEM_DISPATCH(y.device(), normal, mean, std, r, y); });
+  return random("normal_", *this, [&](const detail::Draw& d, Tensor& y) {
+    TANDEM_DISPATCH(y.device(), normal, mean, std, d.state, d.offset, y);
+  });
 }
 Tensor& Tensor::bernoulli_(double p) {
   TANDEM_CHECK(p >= 0 && p <= 1, "bernoulli_: p is ", p, "; accepted: 0 to 1");
-  return random("bernoulli_", *this,
-                [&](PhiloxState r, Tensor& y) { TANDEM_DISPATCH(y.device(), bernoulli, p, r, y); });
+  return random("bernoulli_", *this, [&](const detail::Draw& d, Tensor& y) {
+    TANDEM_DISPATCH(y.device(), bernoulli, p, d.state, d.offset, y);
+  });
 }
 Tensor& Tensor::random_(int64_t low, int64_t high) {
   TANDEM_CHECK(low < high, "random_: from ", low, " to ", high, " holds no integer");
@@ -204,8 +207,9 @@ Tensor& Tensor::random_(int64_t low, int64_t high) {
     TANDEM_CHECK(low >= least && high - 1 <= most, "random_: from ", low, " to ", high, " is more than ", dtype(),
                  " holds; accepted: from ", least, " to ", most);
   }
-  return random("random_", *this,
-                [&](PhiloxState r, Tensor& y) { TANDEM_DISPATCH(y.device(), randint, low, high, r, y); });
+  return random("random_", *this, [&](const detail::Draw& d, Tensor& y) {
+    TANDEM_DISPATCH(y.device(), randint, low, high, d.state, d.offset, y);
+  });
 }
 
 }  // namespace tandem

@@ -316,14 +316,10 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor&
   check_pair("binary_cross_entropy", x, target);
   TANDEM_CHECK(x.dtype() == target.dtype(), "binary_cross_entropy: x is ", x.dtype(), " and target is ", target.dtype(),
                "; both must be of one dtype");
-  if (x.is_cpu() && x.numel() > 0) {
-    const auto check_range = [](const char* name, const Tensor& values, const char* remedy) {
-      const double low = values.min().item<double>(), high = values.max().item<double>();
-      TANDEM_CHECK(low >= 0 && high <= 1, "binary_cross_entropy: ", name, " holds values from ", low, " to ", high,
-                   "; accepted: 0 to 1", remedy);
-    };
-    check_range("x", x.detach(), ", as sigmoid gives; binary_cross_entropy_with_logits takes any");
-    check_range("target", target.detach(), "");
+  if (x.is_cpu()) {
+    kernels::cpu::check_probabilities("binary_cross_entropy: x", contiguous_detached(x),
+                                      ", as sigmoid gives; binary_cross_entropy_with_logits takes any");
+    kernels::cpu::check_probabilities("binary_cross_entropy: target", contiguous_detached(target), "");
   }
   const Tensor losses = binary_cross_entropies(x, target);
   return reduced(weighted("binary_cross_entropy", losses, weight), reduction);

@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
+#include "tandem/core/run_loop.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
@@ -289,6 +290,7 @@ Tensor Tensor::prod() const {
   return record("prod", y, {*this}, {*this, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
     const Tensor zero = x == 0;
+    check_not_recorded("prod's backward", "whether a factor is 0 tells how it is computed");
     if (!zero.any().item<bool>()) return {dy * ctx.saved(1) / x};
     // With a zero, every factor's slope is the product of the others: exclusive products from both sides.
     const Tensor flat = x.reshape({-1});

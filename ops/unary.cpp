@@ -33,7 +33,7 @@ Tensor bool_as_integer(const Tensor& x) { return x.dtype() == kBool ? x.to(kInt6
 /// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
 /// takes the result.
 Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
-  const bool alone = dy.use_count() == 1 && dy.storage()->use_count() == 1 && dy.is_contiguous() && y.is_contiguous();
+  const bool alone = dy.use_count() == 1 && dy.storage()->is_alone() && dy.is_contiguous() && y.is_contiguous();
   if (is_grad_enabled() || !alone) return relu_backward(dy, y);
   Tensor dx = dy;
   TANDEM_DISPATCH(y.device(), relu_backward, dy, y, dx);

@@ -3,8 +3,10 @@
 #include <map>
 
 #include "tandem/core/dispatch.h"
+#include "tandem/core/run_loop.h"
 #include "tandem/kernels/optim.h"
 #include "tandem/ops/factory.h"
+#include "tandem/optim/step_values.h"
 #include "tandem/optim/update.h"
 
 namespace tandem::optim {
@@ -19,6 +21,19 @@ template <class Options> void check_values(const char* op, const OptimizerOption
                ", weight_decay ", o.weight_decay(), "; accepted: 0 or more");
   check_beta("beta1", std::get<0>(o.betas()));
   check_beta("beta2", std::get<1>(o.betas()));
+}
+
+template <class Options> kernels::AdamValues values_of(const Options& o) {
+  constexpr bool decoupled = std::is_same_v<Options, AdamWOptions>;
+  const auto [beta1, beta2] = o.betas();
+  return {.lr = o.lr(),
+          .beta1 = beta1,
+          .beta2 = beta2,
+          .rest1 = 1 - beta1,
+          .rest2 = 1 - beta2,
+          .eps = o.eps(),
+          .added = decoupled ? 0 : o.weight_decay(),
+          .shrink = decoupled ? 1 - o.lr() * o.weight_decay() : 1};
 }
 
 }  // namespace
@@ -38,6 +53,7 @@ template <class Options> void AdamBase::update_by(const Options& o, const Optimi
     if (!detail::ready(decoupled ? "AdamW" : "Adam", p)) continue;
     const size_t k = first + i;
     if (!steps_[k].defined()) {
+      check_not_recorded(decoupled ? "AdamW" : "Adam", "its first step makes its state; make one step before");
       steps_[k] = zeros({}, TensorOptions(kFloat32).device(p.device()));
       exp_avgs_[k] = zeros_like(p);
       exp_avg_sqs_[k] = zeros_like(p);
@@ -54,12 +70,15 @@ template <class Options> void AdamBase::update_by(const Options& o, const Optimi
     b.exp_avg_sqs.push_back(exp_avg_sqs_[k]);
     b.maxima.push_back(max_exp_avg_sqs_[k]);
   }
-  const auto [beta1, beta2] = o.betas();
-  const kernels::AdamStep s{o.lr(), beta1, beta2, o.eps(), o.weight_decay(), decoupled, o.amsgrad()};
   for (auto& entry : batches) {
     Batch& b = entry.second;
+    const auto values = step_values(first, entry.first);
+    run_update([values, options = group.shared_options()] {
+      values->write(values_of(static_cast<const Options&>(*options)));
+    });
     TANDEM_DISPATCH(entry.first, add_to_all, 1, b.steps);
-    TANDEM_DISPATCH(entry.first, adam, s, b.gradients, b.steps, b.parameters, b.exp_avgs, b.exp_avg_sqs, b.maxima);
+    TANDEM_DISPATCH(entry.first, adam, values->memory(), o.amsgrad(), b.gradients, b.steps, b.parameters, b.exp_avgs,
+                    b.exp_avg_sqs, b.maxima);
     for (const Tensor& p : b.parameters) p.bump_version();
   }
 }

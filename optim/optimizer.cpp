@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tandem/core/rank_context.h"
+#include "tandem/optim/step_values.h"
 
 namespace tandem::optim {
 
@@ -16,6 +17,12 @@ OptimizerOptions& OptimizerParamGroup::options() {
 double OptimizerParamGroup::initial_lr() {
   if (!initial_lr_) initial_lr_ = options().get_lr();
   return *initial_lr_;
+}
+
+std::shared_ptr<detail::StepValues> Optimizer::step_values(size_t first, Device device, int part) {
+  std::shared_ptr<detail::StepValues>& mine = step_values_[{first, device, part}];
+  if (!mine) mine = std::make_shared<detail::StepValues>(device);
+  return mine;
 }
 
 void Optimizer::add_param_group(OptimizerParamGroup group) {

@@ -3,11 +3,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <variant>
 
 #include "tandem/nn/options.h"
 
 namespace tandem::optim {
+namespace detail {
+class StepValues;
+}
 
 /// The settings of an optimizer, or of one group of its parameters.
 class OptimizerOptions {
@@ -48,6 +52,8 @@ class OptimizerParamGroup {
   /// @throws Error when there are none
   OptimizerOptions& options();
   const OptimizerOptions& options() const { return const_cast<OptimizerParamGroup*>(this)->options(); }
+  /// The same, for what may outlive the group: a recorded step reads them before each replay.
+  std::shared_ptr<const OptimizerOptions> shared_options() const { return options_; }
   void set_options(std::unique_ptr<OptimizerOptions> options) { options_ = std::move(options); }
   /// What schedules are relative to: the rate when the first of them was made.
   double initial_lr();
@@ -56,7 +62,7 @@ class OptimizerParamGroup {
 
  private:
   std::vector<Tensor> params_;
-  std::unique_ptr<OptimizerOptions> options_;
+  std::shared_ptr<OptimizerOptions> options_;
   std::optional<double> initial_lr_;
 };
 
@@ -115,12 +121,16 @@ class Optimizer {
   virtual void resize_state() = 0;
   /// @throws Error for options of another type, or values that make no sense
   virtual void check_options(const OptimizerOptions& options) const = 0;
+  /// Where the numbers of the update of a group lie on a device: of the group that begins with parameter `first`.
+  /// `part` tells several updates of one group and device apart.
+  std::shared_ptr<detail::StepValues> step_values(size_t first, Device device, int part = 0);
 
  private:
   void apply_settings(Settings settings, std::vector<OptimizerParamGroup>& groups) const;
   std::unique_ptr<OptimizerOptions> defaults_;
   std::vector<OptimizerParamGroup> groups_;
   std::vector<Tensor> parameters_;
+  std::map<std::tuple<size_t, Device, int>, std::shared_ptr<detail::StepValues>> step_values_;
 };
 
 }  // namespace tandem::optim

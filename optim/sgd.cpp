@@ -3,8 +3,10 @@
 #include <map>
 
 #include "tandem/core/dispatch.h"
+#include "tandem/core/run_loop.h"
 #include "tandem/kernels/optim.h"
 #include "tandem/ops/factory.h"
+#include "tandem/optim/step_values.h"
 #include "tandem/optim/update.h"
 
 namespace tandem::optim {
@@ -33,7 +35,10 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
     if (!detail::ready("SGD", p)) continue;
     Tensor& momentum = momenta_[first + i];
     const bool begins = o.momentum() != 0 && !momentum.defined();
-    if (begins) momentum = zeros_like(p);
+    if (begins) {
+      check_not_recorded("SGD", "its first step makes the momentum buffers; make one step before");
+      momentum = zeros_like(p);
+    }
     if (momentum.defined()) detail::follow(momentum, p);
     Batch& b = batches[{p.device(), begins}];
     b.gradients.push_back(p.grad().contiguous());
@@ -44,8 +49,20 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
     const Device device = entry.first.first;
     const bool begins = entry.first.second;
     Batch& b = entry.second;
-    const kernels::SgdStep s{o.lr(), o.momentum(), o.dampening(), o.weight_decay(), o.nesterov(), begins};
-    TANDEM_DISPATCH(device, sgd, s, b.gradients, b.parameters, b.momenta);
+    const auto values = step_values(first, device, begins);
+    values->begins = begins;
+    run_update([values, options = group.shared_options()] {
+      const auto& now = static_cast<const SGDOptions&>(*options);
+      // The first value of a buffer, which holds zeros until then, is the gradient itself.
+      const bool first_step = std::exchange(values->begins, false);
+      values->write(kernels::SgdValues{.lr = now.lr(),
+                                       .momentum = now.momentum(),
+                                       .decay = now.weight_decay(),
+                                       .old = first_step ? 0 : now.momentum(),
+                                       .added = first_step ? 1 : 1 - now.dampening()});
+    });
+    TANDEM_DISPATCH(device, sgd, values->memory(), o.momentum() != 0, o.nesterov(), b.gradients, b.parameters,
+                    b.momenta);
     for (const Tensor& p : b.parameters) p.bump_version();
   }
 }

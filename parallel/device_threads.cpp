@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tandem/core/generator.h"
+#include "tandem/core/run_loop.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/parallel/rethrow.h"
 
@@ -17,6 +18,7 @@ DeviceThreads::DeviceThreads(std::vector<Device> devices) : devices_(std::move(d
 }
 
 void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
+  check_not_recorded("DataParallel", "each device has a thread that would have to record");
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads(), parts = static_cast<int>(count);
   const int share = count == 1 ? get_thread_share() : (cores + parts - 1) / parts;  // rounded up: none is left idle
   const ThreadShareGuard cores_of_each(share);

@@ -45,6 +45,7 @@ void add_demo(CLI::App& app) {
       ->check(CLI::Range(1, 1024));
   c->add_option("--save", s->save, "Write the state that the first mode trained, as safetensors");
   c->add_option("--load", s->load, "Start from this state");
+  c->add_flag("--capture", s->capture, "Record the step of mode single once, and replay it");
   c->add_option("--json", s->json, "Write the table and the settings");
   c->add_option("--rank-result", s->rank_result)->group("");  // hidden: this process is a rank, and writes here
   c->callback([s] { demo(*s); });

@@ -1,6 +1,8 @@
 // Planners of constants, sequences, random fills and dropout.
 #include "tandem/kernels/fill.h"
 
+#include <cstring>
+
 #include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/elementwise.h"
 
@@ -10,10 +12,10 @@ namespace {
 LoopScalar bits(uint64_t value) { return integer(static_cast<int64_t>(value)); }
 
 /// Fills y, through a contiguous stand-in where y has gaps: numbers follow the logical order.
-void random_fill(const char* name, const LoopTables& rows, LoopScalar a, LoopScalar b, PhiloxState random, Tensor& y) {
+void random_fill(const char* name, const LoopTables& rows, LoopScalar a, LoopScalar b, const Tensor& state,
+                 uint64_t offset, Tensor& y) {
   Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());
-  run(plan_raw(name, pick(rows, y.dtype(), name), y.dtype(), {target}, {},
-               {a, b, bits(random.seed), bits(random.stream), bits(random.offset)}, y.numel(), 8192));
+  run(plan_raw(name, pick(rows, y.dtype(), name), y.dtype(), {target}, {state}, {a, b, bits(offset)}, y.numel(), 8192));
   if (!target.is_same(y)) copy(target, y);
 }
 
@@ -29,26 +31,29 @@ void arange(const Scalar& start, const Scalar& step, Tensor& y) {
                {start.loop_scalar(y.dtype()), step.loop_scalar(y.dtype())}, y.numel(), kElementwiseGrain));
 }
 TANDEM_DECLARE_LOOP(uniform)
-void uniform(double low, double high, PhiloxState random, Tensor& y) {
-  random_fill("uniform", loops::uniform, real(low), real(high), random, y);
+void uniform(double low, double high, const Tensor& state, uint64_t offset, Tensor& y) {
+  random_fill("uniform", loops::uniform, real(low), real(high), state, offset, y);
 }
 TANDEM_DECLARE_LOOP(normal)
-void normal(double mean, double std, PhiloxState random, Tensor& y) {
-  random_fill("normal", loops::normal, real(mean), real(std), random, y);
+void normal(double mean, double std, const Tensor& state, uint64_t offset, Tensor& y) {
+  random_fill("normal", loops::normal, real(mean), real(std), state, offset, y);
 }
 TANDEM_DECLARE_LOOP(bernoulli)
-void bernoulli(double p, PhiloxState random, Tensor& y) {
-  random_fill("bernoulli", loops::bernoulli, real(p), real(0), random, y);
+void bernoulli(double p, const Tensor& state, uint64_t offset, Tensor& y) {
+  random_fill("bernoulli", loops::bernoulli, real(p), real(0), state, offset, y);
 }
 TANDEM_DECLARE_LOOP(randint)
-void randint(int64_t low, int64_t high, PhiloxState random, Tensor& y) {
-  random_fill("randint", loops::randint, integer(low), integer(high), random, y);
+void randint(int64_t low, int64_t high, const Tensor& state, uint64_t offset, Tensor& y) {
+  random_fill("randint", loops::randint, integer(low), integer(high), state, offset, y);
 }
 TANDEM_DECLARE_LOOP(dropout)
-void dropout(const Tensor& x, double keep, double scale, PhiloxState random, Tensor& y, Tensor& mask) {
-  run(plan_raw("dropout", pick(loops::dropout, x.dtype(), "dropout"), x.dtype(), {y, mask}, {x},
-               {real(keep), real(scale), bits(random.seed), bits(random.stream), bits(random.offset)}, x.numel(),
-               8192));
+void dropout(const Tensor& x, double keep, double scale, const Tensor& state, uint64_t offset, Tensor& y,
+             Tensor& mask) {
+  run(plan_raw("dropout", pick(loops::dropout, x.dtype(), "dropout"), x.dtype(), {y, mask}, {x, state},
+               {real(keep), real(scale), bits(offset)}, x.numel(), 8192));
+}
+void store_words(ArrayRef<uint64_t> words, Tensor& y) {
+  std::memcpy(y.raw_data(), words.begin(), words.size() * sizeof(uint64_t));
 }
 
 }  // namespace tandem::kernels::cpu

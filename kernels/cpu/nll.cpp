@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tandem/kernels/cpu/planner.h"
+#include "tandem/kernels/types.h"
 
 namespace tandem::kernels::cpu {
 
@@ -55,6 +56,33 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& 
   run(plan_rows("cross_entropy_backward", loops::cross_entropy_backward, x.dtype(), {dx},
                 {dloss, x, target, weights, log_sum}, {integer(x.size(1)), integer(ignore_index)}, x.size(0),
                 x.size(1) * 8));
+}
+
+namespace {
+struct Probabilities {
+  const char *name, *remedy;
+};
+template <class T> void check_chunk(const Probabilities& c, const Loop& loop, int64_t begin, int64_t end) {
+  const T* const x = data<T>(loop, 0);
+  bool inside = true;
+  for (int64_t i = begin; i < end; ++i) {
+    const auto p = static_cast<Upcast<T>>(x[i]);
+    inside &= p >= 0 && p <= 1;
+  }
+  if (inside) return;
+  const auto [low, high] = std::minmax_element(x + begin, x + end, [](T a, T b) { return double(a) < double(b); });
+  TANDEM_FAIL(c.name, " holds values from ", double(*low), " to ", double(*high), "; accepted: 0 to 1", c.remedy);
+}
+}  // namespace
+void check_probabilities(const char* name, const Tensor& x, const char* remedy) {
+  visit_dtype(x.dtype(), [&]<class T>() {
+    if constexpr (is_floating_point(dtype_of<T>())) {
+      const auto check = [](const Probabilities& c, const Loop& loop, int64_t begin, int64_t end) {
+        check_chunk<T>(c, loop, begin, end);
+      };
+      run(plan_call("check_probabilities", x.dtype(), {}, {x}, Probabilities{name, remedy}, check, x.numel(), 65536));
+    }
+  });
 }
 
 }  // namespace tandem::kernels::cpu

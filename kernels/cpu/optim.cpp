@@ -10,31 +10,29 @@ namespace tandem::kernels::cpu {
 
 TANDEM_DECLARE_LOOP(adam)
 TANDEM_DECLARE_LOOP(sgd)
-void adam(const AdamStep& s, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,
+void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,
           std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
           std::vector<Tensor>& max_exp_avg_sqs) {
   std::vector<Loop> all;
+  all.reserve(parameters.size());
   const Tensor none;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    all.push_back(plan_rows(
-        "adam", loops::adam, parameters[i].dtype(),
-        {parameters[i], exp_avgs[i], exp_avg_sqs[i], s.amsgrad ? max_exp_avg_sqs[i] : none},
-        {gradients[i], steps[i], parameters[i], exp_avgs[i], exp_avg_sqs[i], s.amsgrad ? max_exp_avg_sqs[i] : none},
-        {real(s.lr), real(s.beta1), real(s.beta2), real(s.eps), real(s.weight_decay), integer(s.decoupled)},
-        parameters[i].numel(), 2));
+    const Tensor &p = parameters[i], &m = exp_avgs[i], &v = exp_avg_sqs[i], &top = amsgrad ? max_exp_avg_sqs[i] : none;
+    all.push_back(plan_rows("adam", loops::adam, p.dtype(), {p, m, v, top},
+                            {gradients[i], steps[i], values, p, m, v, top}, {}, p.numel(), 2));
   }
   run_all(all);
 }
-void sgd(const SgdStep& s, const std::vector<Tensor>& gradients, std::vector<Tensor>& parameters,
-         std::vector<Tensor>& momenta) {
+void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
+         std::vector<Tensor>& parameters, std::vector<Tensor>& momenta) {
   std::vector<Loop> all;
+  all.reserve(parameters.size());
   const Tensor none;
-  for (size_t i = 0; i < parameters.size(); ++i)
-    all.push_back(plan_rows(
-        "sgd", loops::sgd, parameters[i].dtype(), {parameters[i], s.momentum != 0 ? momenta[i] : none},
-        {gradients[i], parameters[i], s.momentum != 0 ? momenta[i] : none},
-        {real(s.lr), real(s.momentum), real(s.dampening), real(s.weight_decay), integer(s.nesterov), integer(s.first)},
-        parameters[i].numel(), 1));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor &p = parameters[i], &buffer = momentum ? momenta[i] : none;
+    all.push_back(plan_rows("sgd", loops::sgd, p.dtype(), {p, buffer}, {gradients[i], values, p, buffer},
+                            {integer(nesterov)}, p.numel(), 1));
+  }
   run_all(all);
 }
 

@@ -103,7 +103,8 @@ struct RandInt {
 };
 
 template <class Number>
-__global__ void __launch_bounds__(kThreads) random_kernel(Number number, PhiloxState random, Target target) {
+__global__ void __launch_bounds__(kThreads)
+    random_kernel(Number number, const uint64_t* state, uint64_t offset, Target target) {
   constexpr int kEach = Number::kEach;
   using Made = typename Number::Made;
   const int64_t thread = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(kThreads) random_kernel(Number number, PhiloxS
   PhiloxBlock blocks[kEach];
 #pragma unroll
   for (int b = 0; b < kEach; ++b)
-    blocks[b] = philox(random.seed, random.stream, random.offset + uint64_t(thread * kEach + b));
+    blocks[b] = philox(state[0], state[1], state[2] + offset + uint64_t(thread * kEach + b));
   Word<Made> bits[kNumbers];
 #pragma unroll
   for (int i = 0; i < kNumbers; ++i)
@@ -121,8 +122,8 @@ __global__ void __launch_bounds__(kThreads) random_kernel(Number number, PhiloxS
 
 /// mask = uniform < keep, y = mask ? x * scale : 0
 template <class C>
-__global__ void __launch_bounds__(kThreads)
-    dropout_kernel(ElementOperand x, float keep, C scale, PhiloxState random, Target y, Target mask) {
+__global__ void __launch_bounds__(kThreads) dropout_kernel(ElementOperand x, float keep, C scale, const uint64_t* state,
+                                                           uint64_t offset, Target y, Target mask) {
   const int64_t thread = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, first = thread * kNumbers;
   if (first >= y.count) return;
   const int64_t left = y.count - first;
@@ -136,7 +137,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < kNumbers; ++i)
       if (i < left) bits[i] = load<C>(x.data + (first + i) * x.size, x.size);
   }
-  const PhiloxBlock block = philox(random.seed, random.stream, random.offset + uint64_t(thread));
+  const PhiloxBlock block = philox(state[0], state[1], state[2] + offset + uint64_t(thread));
   uint32_t kept[kNumbers];
 #pragma unroll
   for (int i = 0; i < kNumbers; ++i) {
@@ -164,15 +165,23 @@ template <class C> __global__ void __launch_bounds__(kThreads) arange_kernel(C s
   store_numbers<Bits>(y, first, bits);
 }
 
+constexpr size_t kMostWords = 16;
+struct Words {
+  uint64_t word[kMostWords];
+};
+__global__ void store_words_kernel(Words words, uint64_t* to) { to[threadIdx.x] = words.word[threadIdx.x]; }
+
 LaunchShape shape_for(int64_t count) {
   const int64_t threads = ceil_div(count, kNumbers), block = std::min<int64_t>(threads, kThreads);
   return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
 }
+const uint64_t* words_of(const Tensor& state) { return static_cast<const uint64_t*>(state.raw_data()); }
 /// Fills y, through a contiguous stand-in where y has gaps: numbers follow the logical order.
-template <class Number> void draw(const char* op, Number number, PhiloxState random, Tensor& y) {
+template <class Number> void draw(const char* op, Number number, const Tensor& state, uint64_t offset, Tensor& y) {
   if (y.numel() == 0) return;
   Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());
-  launch(op, random_kernel<Number>, shape_for(y.numel()), y.device(), number, random, target_of(target));
+  launch(op, random_kernel<Number>, shape_for(y.numel()), y.device(), number, words_of(state), offset,
+         target_of(target));
   if (!target.is_same(y)) copy(target, y);
 }
 void check_exists(const char* op, DType dtype, bool exists) {
@@ -203,45 +212,54 @@ void arange(const Scalar& start, const Scalar& step, Tensor& y) {
     launch("arange", arange_kernel<int64_t>, shape_for(y.numel()), y.device(), from.integer, by.integer, target_of(y));
 }
 
-void uniform(double low, double high, PhiloxState random, Tensor& y) {
+void uniform(double low, double high, const Tensor& state, uint64_t offset, Tensor& y) {
   check_exists("uniform", y.dtype(), y.is_floating_point());
   if (y.dtype() == kFloat64)
-    draw("uniform", Uniform<double>{low, high - low}, random, y);
+    draw("uniform", Uniform<double>{low, high - low}, state, offset, y);
   else
-    draw("uniform", Uniform<float>{static_cast<float>(low), static_cast<float>(high - low)}, random, y);
+    draw("uniform", Uniform<float>{static_cast<float>(low), static_cast<float>(high - low)}, state, offset, y);
 }
 
-void normal(double mean, double std, PhiloxState random, Tensor& y) {
+void normal(double mean, double std, const Tensor& state, uint64_t offset, Tensor& y) {
   check_exists("normal", y.dtype(), y.is_floating_point());
   if (y.dtype() == kFloat64)
-    draw("normal", Normal<double>{mean, std}, random, y);
+    draw("normal", Normal<double>{mean, std}, state, offset, y);
   else
-    draw("normal", Normal<float>{static_cast<float>(mean), static_cast<float>(std)}, random, y);
+    draw("normal", Normal<float>{static_cast<float>(mean), static_cast<float>(std)}, state, offset, y);
 }
 
-void bernoulli(double p, PhiloxState random, Tensor& y) {
-  draw("bernoulli", Bernoulli{static_cast<float>(p)}, random, y);
+void bernoulli(double p, const Tensor& state, uint64_t offset, Tensor& y) {
+  draw("bernoulli", Bernoulli{static_cast<float>(p)}, state, offset, y);
 }
 
-void randint(int64_t low, int64_t high, PhiloxState random, Tensor& y) {
-  draw("randint", RandInt{low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)}, random, y);
+void randint(int64_t low, int64_t high, const Tensor& state, uint64_t offset, Tensor& y) {
+  draw("randint", RandInt{low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)}, state, offset, y);
 }
 
-void dropout(const Tensor& x, double keep, double scale, PhiloxState random, Tensor& y, Tensor& mask) {
+void dropout(const Tensor& x, double keep, double scale, const Tensor& state, uint64_t offset, Tensor& y,
+             Tensor& mask) {
   check_exists("dropout", x.dtype(), x.is_floating_point());
   if (x.numel() == 0) return;
   Target to = target_of(y);
   Target from = target_of(x);
   from.y.strides[0] = x.itemsize();
   to.aligned = to.aligned && from.aligned;
-  const auto run = [&]<class C>(void (*kernel)(ElementOperand, float, C, PhiloxState, Target, Target)) {
+  const auto run = [&]<class C>(void (*kernel)(ElementOperand, float, C, const uint64_t*, uint64_t, Target, Target)) {
     launch("dropout", kernel, shape_for(x.numel()), x.device(), from.y, static_cast<float>(keep), static_cast<C>(scale),
-           random, to, target_of(mask));
+           words_of(state), offset, to, target_of(mask));
   };
   if (x.dtype() == kFloat64)
     run(dropout_kernel<double>);
   else
     run(dropout_kernel<float>);
+}
+
+void store_words(ArrayRef<uint64_t> words, Tensor& y) {
+  TANDEM_CHECK(words.size() <= kMostWords, "store_words: ", words.size(), " words; accepted: up to ", kMostWords);
+  Words by_value{};
+  std::copy(words.begin(), words.end(), by_value.word);
+  launch("store_words", store_words_kernel, {1, static_cast<unsigned>(words.size())}, y.device(), by_value,
+         static_cast<uint64_t*>(y.raw_data()));
 }
 
 }  // namespace tandem::kernels::cuda

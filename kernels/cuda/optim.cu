@@ -128,34 +128,22 @@ void launch_updates(const char* name, const std::vector<Tensor>& tensors, const 
 /// Streams: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient; then the step, a float.
 template <class T> struct AdamUpdate {
   static constexpr int kStreams = 5, kWritten = 4, kPointers = 6;
-  double lr, beta1, beta2;
-  T eps, b1, a1, b2, a2, shrink, added;
+  const AdamValues* values;
   bool amsgrad;
-  T step_size, root;  // of the tensor
+  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, shrink = 0, added = 0;  // by prepare()
 
-  explicit AdamUpdate(const AdamStep& s)
-      : lr(s.lr),
-        beta1(s.beta1),
-        beta2(s.beta2),
-        eps(T(s.eps)),
-        b1(T(s.beta1)),
-        a1(T(1 - s.beta1)),
-        b2(T(s.beta2)),
-        a2(T(1 - s.beta2)),
-        shrink(s.decoupled ? T(1 - s.lr * s.weight_decay) : T(1)),
-        added(s.decoupled ? T(0) : T(s.weight_decay)),
-        amsgrad(s.amsgrad),
-        step_size(0),
-        root(0) {}
   /// The bias corrections come from the step, which lies on the device: a power, a quotient and a root in double. Two
   /// threads of the block, of different warps where there are several, compute one each.
   __device__ void prepare(void* const* data) {
     TANDEM_SHARED(T, corrections, [2]);
     const bool first = threadIdx.x == 0;
     if (first || threadIdx.x == blockDim.x - 1) {
-      const double rest = 1 - ::pow(first ? beta1 : beta2, double(*static_cast<const float*>(data[5])));
-      corrections[first ? 0 : 1] = T(first ? lr / rest : 1 / math::sqrt(rest));
+      const double beta = first ? values->beta1 : values->beta2;
+      const double rest = 1 - ::pow(beta, double(*static_cast<const float*>(data[5])));
+      corrections[first ? 0 : 1] = T(first ? values->lr / rest : 1 / math::sqrt(rest));
     }
+    eps = T(values->eps), b1 = T(values->beta1), a1 = T(values->rest1), b2 = T(values->beta2), a2 = T(values->rest2);
+    shrink = T(values->shrink), added = T(values->added);
     __syncthreads();
     step_size = corrections[0], root = corrections[1];
   }
@@ -172,19 +160,14 @@ template <class T> struct AdamUpdate {
 /// Streams: parameter, momentum buffer or none, gradient.
 template <class T> struct SgdUpdate {
   static constexpr int kStreams = 3, kWritten = 2, kPointers = 3;
-  T lr, momentum, decay, old, added;
+  const SgdValues* values;
   bool plain, nesterov;
+  T lr = 0, momentum = 0, decay = 0, old = 0, added = 0;  // by prepare()
 
-  explicit SgdUpdate(const SgdStep& s)
-      : lr(T(s.lr)),
-        momentum(T(s.momentum)),
-        decay(T(s.weight_decay)),
-        // The first value of the buffer, which holds zeros until then, is the gradient itself.
-        old(s.first ? T(0) : T(s.momentum)),
-        added(s.first ? T(1) : T(1 - s.dampening)),
-        plain(s.momentum == 0),
-        nesterov(s.nesterov) {}
-  __device__ void prepare(void* const*) {}
+  __device__ void prepare(void* const*) {
+    lr = T(values->lr), momentum = T(values->momentum), decay = T(values->decay);
+    old = T(values->old), added = T(values->added);
+  }
   __device__ void operator()(T (&e)[kStreams]) const {
     T &p = e[0], &buffer = e[1];
     const T grad = e[2] + decay * p;
@@ -252,24 +235,26 @@ __global__ void sum_partials(const double* partial, int64_t count, double* total
 
 }  // namespace
 
-void adam(const AdamStep& step, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,
+void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,
           std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
           std::vector<Tensor>& max_exp_avg_sqs) {
   if (parameters.empty()) return;
   visit_real("adam", parameters[0].dtype(), [&]<class T>() {
-    launch_updates<T>("adam", parameters, AdamUpdate<T>(step), [&](size_t i, void** data) {
+    const AdamUpdate<T> update{static_cast<const AdamValues*>(values.raw_data()), amsgrad};
+    launch_updates<T>("adam", parameters, update, [&](size_t i, void** data) {
       data[0] = parameters[i].raw_data(), data[1] = exp_avgs[i].raw_data(), data[2] = exp_avg_sqs[i].raw_data();
-      data[3] = step.amsgrad ? max_exp_avg_sqs[i].raw_data() : nullptr;
+      data[3] = amsgrad ? max_exp_avg_sqs[i].raw_data() : nullptr;
       data[4] = gradients[i].raw_data(), data[5] = steps[i].raw_data();
     });
   });
 }
-void sgd(const SgdStep& step, const std::vector<Tensor>& gradients, std::vector<Tensor>& parameters,
-         std::vector<Tensor>& momenta) {
+void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
+         std::vector<Tensor>& parameters, std::vector<Tensor>& momenta) {
   if (parameters.empty()) return;
   visit_real("sgd", parameters[0].dtype(), [&]<class T>() {
-    launch_updates<T>("sgd", parameters, SgdUpdate<T>(step), [&](size_t i, void** data) {
-      data[0] = parameters[i].raw_data(), data[1] = step.momentum != 0 ? momenta[i].raw_data() : nullptr;
+    const SgdUpdate<T> update{static_cast<const SgdValues*>(values.raw_data()), !momentum, nesterov};
+    launch_updates<T>("sgd", parameters, update, [&](size_t i, void** data) {
+      data[0] = parameters[i].raw_data(), data[1] = momentum ? momenta[i].raw_data() : nullptr;
       data[2] = gradients[i].raw_data();
     });
   });

@@ -7,6 +7,7 @@
 
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/core/run_loop.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
 #include "tandem/parallel/collectives/queued_work.h"
@@ -191,6 +192,7 @@ class QueuedGroup final : public ProcessGroup {
     return start_on(lane_, {std::move(call), std::move(tensors), std::move(run), {}});
   }
   WorkPtr start_on(Lane& lane, Job job) {
+    check_not_recorded(job.call.name, "other ranks take part in a collective");
     RankContext::current().state().collectives.fetch_add(1, std::memory_order_relaxed);
     job.work = std::make_shared<QueuedWork>(job.call.device, communicator_->failure(), communicator_->told());
     if (job.call.device.is_cuda()) job.ready.record(cuda::current_stream(job.call.device));

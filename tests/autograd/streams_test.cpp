@@ -23,9 +23,9 @@ struct Orders {
 #endif
 
 /// A graph in two parts, each recorded on `first` or `second`, with a gradient that comes from both.
-struct Graph {
+struct Chain {
   Tensor x, w, hidden, loss;  // x and w, which the streams use, outlive their work
-  Graph(Device device, const cuda::Stream* first, const cuda::Stream* second) {
+  Chain(Device device, const cuda::Stream* first, const cuda::Stream* second) {
     manual_seed(5);
     x = randn({6, 7}).to(device);
     w = randn({7, 7}).to(device).requires_grad_();
@@ -46,12 +46,12 @@ struct Graph {
 template <class Check> void in_many_orders(Check check) {
   if (!test::has_gpu()) return;
   const cuda::Stream first(kGpu), second(kGpu);
-  const Graph plain(kGpu, nullptr, nullptr);
+  const Chain plain(kGpu, nullptr, nullptr);
   plain.loss.backward();
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Orders orders(seed);
     CAPTURE(seed);
-    check(Graph(kGpu, &first, &second), plain, first, second);
+    check(Chain(kGpu, &first, &second), plain, first, second);
     cuda::synchronize(kGpu);
   }
 }
@@ -60,7 +60,7 @@ template <class Check> void in_many_orders(Check check) {
 
 TEST_CASE("backward runs on the streams of its forward, and its gradients are ready on the caller's",
           "[cuda][autograd][stream]") {
-  in_many_orders([](const Graph& graph, const Graph& plain, const cuda::Stream& first, const cuda::Stream& second) {
+  in_many_orders([](const Chain& graph, const Chain& plain, const cuda::Stream& first, const cuda::Stream& second) {
     graph.loss.backward();
     const Tensor hidden_grad = graph.hidden.grad();
     for (const cuda::Stream* stream : {&first, &second}) {  // what was saved there is free now: no one may read it
@@ -72,13 +72,13 @@ TEST_CASE("backward runs on the streams of its forward, and its gradients are re
   });
 }
 TEST_CASE("gradients that grad() returns are ready on the caller's stream", "[cuda][autograd][stream]") {
-  in_many_orders([](const Graph& graph, const Graph& plain, const cuda::Stream&, const cuda::Stream&) {
+  in_many_orders([](const Chain& graph, const Chain& plain, const cuda::Stream&, const cuda::Stream&) {
     const Tensor grad = autograd::grad({graph.loss}, {graph.w})[0] * 2;
     REQUIRE(grad.cpu().equal((plain.w.grad() * 2).cpu()));
   });
 }
 TEST_CASE("backward may be called within a stream of its own", "[cuda][autograd][stream]") {
-  in_many_orders([](const Graph& graph, const Graph& plain, const cuda::Stream&, const cuda::Stream& second) {
+  in_many_orders([](const Chain& graph, const Chain& plain, const cuda::Stream&, const cuda::Stream& second) {
     const cuda::Stream third(kGpu);
     third.wait_stream(second);
     const cuda::StreamGuard guard(third);

@@ -54,6 +54,8 @@ void require_close(const Tensors& got, const Tensors& want) {
   REQUIRE(worst <= 16);
 }
 
+Tensor values_of(const std::vector<double>& numbers) { return tensor(numbers, kFloat64); }
+
 }  // namespace
 
 TEST_CASE("Adam on the GPU takes the CPU's steps", "[cuda][optim]") {
@@ -65,7 +67,8 @@ TEST_CASE("Adam on the GPU takes the CPU's steps", "[cuda][optim]") {
         CAPTURE(sizes.size(), dtype, amsgrad);
         const auto random = [&](int64_t n) { return randn({n}, dtype); };
         const auto zero = [&](int64_t n) { return zeros({n}, dtype); };
-        const kernels::AdamStep step{0.01, 0.9, 0.99, 1e-8, 0.1, !amsgrad, amsgrad};
+        // decoupled weight decay without amsgrad
+        const Tensor step = values_of({0.01, 0.9, 0.99, 0.1, 0.01, 1e-8, amsgrad ? 0.1 : 0, amsgrad ? 1 : 0.999});
         Tensors p = tensors(sizes, random), m = tensors(sizes, zero), v = tensors(sizes, zero),
                 top = amsgrad ? tensors(sizes, zero) : Tensors(sizes.size());
         Tensors gpu_p = to_odd_places(p), gpu_m = all_to_gpu(m), gpu_v = all_to_gpu(v),
@@ -74,9 +77,9 @@ TEST_CASE("Adam on the GPU takes the CPU's steps", "[cuda][optim]") {
           const Tensors g = tensors(sizes, random);
           Tensors steps;  // each its own
           for (size_t i = 0; i < sizes.size(); ++i) steps.push_back(full({}, k + static_cast<int>(i % 3), kFloat32));
-          kernels::cpu::adam(step, g, steps, p, m, v, top);
-          kernels::cuda::adam(step, k == 2 ? to_odd_places(g) : all_to_gpu(g), all_to_gpu(steps), gpu_p, gpu_m, gpu_v,
-                              gpu_top);
+          kernels::cpu::adam(step, amsgrad, g, steps, p, m, v, top);
+          kernels::cuda::adam(step.to(kCUDA), amsgrad, k == 2 ? to_odd_places(g) : all_to_gpu(g), all_to_gpu(steps),
+                              gpu_p, gpu_m, gpu_v, gpu_top);
         }
         require_close(gpu_p, p);
         require_close(gpu_m, m);
@@ -97,9 +100,10 @@ TEST_CASE("SGD on the GPU takes the CPU's steps", "[cuda][optim]") {
         Tensors gpu_p = all_to_gpu(p), gpu_buffers = kind > 0 ? to_odd_places(buffers) : buffers;
         for (int k = 1; k <= 3; ++k) {
           const Tensors g = tensors(sizes, random);
-          const kernels::SgdStep step{0.1, kind > 0 ? 0.9 : 0.0, kind == 1 ? 0.2 : 0.0, 0.05, kind == 2, k == 1};
-          kernels::cpu::sgd(step, g, p, buffers);
-          kernels::cuda::sgd(step, all_to_gpu(g), gpu_p, gpu_buffers);
+          const double old = k == 1 ? 0 : 0.9, added = k == 1 ? 1 : kind == 1 ? 0.8 : 1;
+          const Tensor step = values_of({0.1, 0.9, 0.05, old, added});
+          kernels::cpu::sgd(step, kind > 0, kind == 2, g, p, buffers);
+          kernels::cuda::sgd(step.to(kCUDA), kind > 0, kind == 2, all_to_gpu(g), gpu_p, gpu_buffers);
         }
         require_close(gpu_p, p);
         if (kind > 0) require_close(gpu_buffers, buffers);

@@ -8,7 +8,10 @@ using namespace tandem::test;
 
 namespace {
 
-const PhiloxState kState{0x123456789abcdef0, 5, 0x1ffffffff};
+// One in memory beside a number of blocks: both are added.
+const Tensor kState = tensor({0x123456789abcdef0, int64_t{5}, int64_t{0x1fffffff0}}, kInt64);
+constexpr uint64_t kOffset = 15;
+Tensor gpu_state() { return kState.to(kGpu); }
 
 bool bit_equal(const Tensor& got, const Tensor& want) {
   const Tensor a = got.to(kCPU);
@@ -31,18 +34,18 @@ TEST_CASE("uniforms, integers and coins on CUDA are bit-equal to the CPU's", "[c
       CAPTURE(n, dtype);
       if (is_floating_point(dtype))
         CHECK(draws_bit_equal(
-            dtype, n, [](Tensor& y) { kernels::cpu::uniform(-0.1, 0.7, kState, y); },
-            [](Tensor& y) { kernels::cuda::uniform(-0.1, 0.7, kState, y); }));
+            dtype, n, [](Tensor& y) { kernels::cpu::uniform(-0.1, 0.7, kState, kOffset, y); },
+            [](Tensor& y) { kernels::cuda::uniform(-0.1, 0.7, gpu_state(), kOffset, y); }));
       CHECK(draws_bit_equal(
-          dtype, n, [](Tensor& y) { kernels::cpu::bernoulli(0.3, kState, y); },
-          [](Tensor& y) { kernels::cuda::bernoulli(0.3, kState, y); }));
+          dtype, n, [](Tensor& y) { kernels::cpu::bernoulli(0.3, kState, kOffset, y); },
+          [](Tensor& y) { kernels::cuda::bernoulli(0.3, gpu_state(), kOffset, y); }));
       CHECK(draws_bit_equal(
-          dtype, n, [](Tensor& y) { kernels::cpu::randint(0, 101, kState, y); },
-          [](Tensor& y) { kernels::cuda::randint(0, 101, kState, y); }));
+          dtype, n, [](Tensor& y) { kernels::cpu::randint(0, 101, kState, kOffset, y); },
+          [](Tensor& y) { kernels::cuda::randint(0, 101, gpu_state(), kOffset, y); }));
     }
   CHECK(draws_bit_equal(
-      kInt64, 1001, [](Tensor& y) { kernels::cpu::randint(-7, int64_t{1} << 62, kState, y); },
-      [](Tensor& y) { kernels::cuda::randint(-7, int64_t{1} << 62, kState, y); }));
+      kInt64, 1001, [](Tensor& y) { kernels::cpu::randint(-7, int64_t{1} << 62, kState, kOffset, y); },
+      [](Tensor& y) { kernels::cuda::randint(-7, int64_t{1} << 62, gpu_state(), kOffset, y); }));
 }
 
 TEST_CASE("normals on CUDA are the CPU's within rounding", "[cuda][random]") {
@@ -53,8 +56,8 @@ TEST_CASE("normals on CUDA are the CPU's within rounding", "[cuda][random]") {
     for (const int64_t n : {1, 3, 1026}) {
       CAPTURE(dtype, n);
       Tensor want = core::empty({n}, dtype, kCPU), got = core::empty({n}, dtype, kGpu);
-      kernels::cpu::normal(0.5, 2.0, kState, want);
-      kernels::cuda::normal(0.5, 2.0, kState, got);
+      kernels::cpu::normal(0.5, 2.0, kState, kOffset, want);
+      kernels::cuda::normal(0.5, 2.0, gpu_state(), kOffset, got);
       CHECK(differing(got, want, bound, bound) == 0);
     }
 }
@@ -67,8 +70,8 @@ TEST_CASE("dropout on CUDA keeps what the CPU keeps", "[cuda][random]") {
       const Tensor x = few_values({n}, dtype), on_gpu = x.to(kGpu);
       Tensor want = core::empty({n}, dtype, kCPU), mask = core::empty({n}, kBool, kCPU);
       Tensor got = core::empty({n}, dtype, kGpu), got_mask = core::empty({n}, kBool, kGpu);
-      kernels::cpu::dropout(x, 0.75, 2.0, kState, want, mask);
-      kernels::cuda::dropout(on_gpu, 0.75, 2.0, kState, got, got_mask);
+      kernels::cpu::dropout(x, 0.75, 2.0, kState, kOffset, want, mask);
+      kernels::cuda::dropout(on_gpu, 0.75, 2.0, gpu_state(), kOffset, got, got_mask);
       CHECK(bit_equal(got, want));
       CHECK(bit_equal(got_mask, mask));
     }
@@ -78,14 +81,14 @@ TEST_CASE("random numbers on CUDA follow the logical order of a tensor with gaps
   TANDEM_NEEDS_GPU();
   Tensor plain = core::empty({9, 7}, kFloat32, kGpu),
          turned = core::transpose(core::empty({7, 9}, kFloat32, kGpu), 0, 1);
-  kernels::cuda::uniform(0, 1, kState, plain);
-  kernels::cuda::uniform(0, 1, kState, turned);
+  kernels::cuda::uniform(0, 1, gpu_state(), kOffset, plain);
+  kernels::cuda::uniform(0, 1, gpu_state(), kOffset, turned);
   CHECK(differing(turned.contiguous(), plain.to(kCPU)) == 0);
   Tensor shifted = core::as_strided(core::empty({20}, kFloat32, kGpu), {13}, {1}, 1);
   Tensor whole = core::empty({13}, kFloat32, kGpu), none = core::empty({0}, kFloat32, kGpu), integers = none.to(kInt32);
-  kernels::cuda::uniform(0, 1, kState, shifted);
-  kernels::cuda::uniform(0, 1, kState, whole);
+  kernels::cuda::uniform(0, 1, gpu_state(), kOffset, shifted);
+  kernels::cuda::uniform(0, 1, gpu_state(), kOffset, whole);
   CHECK(differing(shifted.contiguous(), whole.to(kCPU)) == 0);
-  CHECK_NOTHROW(kernels::cuda::normal(0, 1, kState, none));
-  CHECK_THROWS_AS(kernels::cuda::uniform(0, 1, kState, integers), NotImplementedError);
+  CHECK_NOTHROW(kernels::cuda::normal(0, 1, gpu_state(), kOffset, none));
+  CHECK_THROWS_AS(kernels::cuda::uniform(0, 1, gpu_state(), kOffset, integers), NotImplementedError);
 }

@@ -125,6 +125,23 @@ Tensor numbers(IntArrayRef sizes) {
   return tensor(values, kFloat32).view(sizes);
 }
 
+TEST_CASE("get_total_norm and clip_grads_with_norm_ do together what clip_grad_norm_ does", "[nn][clip]") {
+  for (const double norm_type : {2.0, 1.0, 3.0, HUGE_VAL})
+    for (const double max_norm : {0.5, 100.0}) {
+      CAPTURE(norm_type, max_norm);
+      const std::vector<Tensor> one = {with_grad({3, -4, 0})}, two = {with_grad({3, -4, 0})};
+      const double norm = utils::clip_grad_norm_(one, max_norm, norm_type);
+      const Tensor total = utils::get_total_norm({two[0].grad()}, norm_type);
+      CHECK(total.dim() == 0);
+      CHECK(total.item<double>() == Approx(norm));
+      utils::clip_grads_with_norm_(two, max_norm, total);
+      CHECK(two[0].grad().allclose(one[0].grad()));
+    }
+  CHECK(utils::get_total_norm({}).item<double>() == 0);
+  CHECK_THROWS_WITH(utils::get_total_norm({full({2}, HUGE_VAL)}, 2, true), Contains("get_total_norm: the norm is inf"));
+  CHECK_THROWS_WITH(utils::clip_grads_with_norm_({}, 1, ones({2})), Contains("total_norm is (2,)"));
+}
+
 TEST_CASE("clip_grad_norm_ takes gradients of every size, dtype and layout together", "[nn][clip]") {
   std::vector<Tensor> parameters;
   const auto add = [&](const Tensor& g) {

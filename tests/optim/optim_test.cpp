@@ -279,6 +279,7 @@ TEST_CASE("an optimizer's step on a GPU takes the same few launches for any numb
   std::unique_ptr<optim::Optimizer> optimizer = std::make_unique<optim::SGD>(p, optim::SGDOptions(0.1).momentum(0.9));
   if (adam) optimizer = std::make_unique<optim::Adam>(p, optim::AdamOptions(0.1));
   optimizer->step();  // which makes its state
+  optimizer->step();  // whose momentum buffers no longer begin: its numbers are others
   cuda::synchronize(kCUDA);
   optimizer->step();
   CHECK(emulation::pending(0) == (adam ? 2 : 1));

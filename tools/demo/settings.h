@@ -24,6 +24,7 @@ struct DemoSettings {
     const Device type(device.empty() ? "cpu" : device);
     return Device(type.type(), type.is_cpu() ? index : index % cuda::device_count());
   }
+  bool capture = false;  // the steps of mode single are recorded and replayed
   bool pictures = true;  // a few test images with what the first mode's network takes them for
 };
 

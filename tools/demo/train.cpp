@@ -58,8 +58,33 @@ std::vector<double> peaks(const Way& way) {
   return mib;
 }
 
+using Step = std::function<Tensor(const Tensor& images, const Tensor& labels)>;
+
+/// Records the second step, and replays it on each batch of its size; others, the last ones of epochs, run as they are.
+class CapturedStep {
+ public:
+  explicit CapturedStep(Step step) : step_(std::move(step)) {}
+  Tensor operator()(const Tensor& images, const Tensor& labels) {
+    if (steps_++ == 0) return step_(images, labels);  // the optimizer's first, which makes its state
+    if (!images_.defined()) {
+      images_ = images.clone(), labels_ = labels.clone();
+      graph_->capture([this] { loss_ = step_(images_, labels_).detach(); });
+    }
+    if (images.sizes() != images_.sizes()) return step_(images, labels);
+    images_.copy_(images), labels_.copy_(labels);
+    graph_->replay();
+    return loss_;
+  }
+
+ private:
+  Step step_;
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  Tensor images_, labels_, loss_;
+  int64_t steps_ = 0;
+};
+
 template <class Loader>
-void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t samples, optim::Optimizer& optimizer,
+void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t samples, const Step& step,
                   const std::function<void(int)>& begin_epoch, DemoRun& run, int64_t& steps) {
   for (int epoch = 1; epoch <= s.epochs; ++epoch) {
     Progress progress(epoch, samples);
@@ -68,9 +93,7 @@ void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t
     int64_t done = 0;
     Tensor loss;
     for (auto& batch : loader) {
-      optimizer.zero_grad();
-      loss = way.backward(batch.data, batch.target);
-      optimizer.step();
+      loss = step(batch.data, batch.target);
       ++steps;
       done = std::min(samples, done + batch.data.size(0) * way.ranks);
       if (loss.is_cuda() && steps % kStepsBetweenLooks != 0 && done < samples) continue;  // a GPU is not waited for
@@ -143,6 +166,13 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
   net->to(device);
   Way way = make_way(mode, net, s);
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  Step step = [&](const Tensor& images, const Tensor& labels) {
+    optimizer.zero_grad();
+    Tensor loss = way.backward(images, labels);
+    optimizer.step();
+    return loss;
+  };
+  if (s.capture && mode == "single") step = CapturedStep(step);
   DemoRun run;
   run.mode = mode;
   int64_t steps = 0;
@@ -157,7 +187,7 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
     auto loader = data::make_data_loader<data::samplers::RandomSampler>(
         stacked, loading.batch_size(static_cast<size_t>(s.batch_size)));
     train_epochs(
-        s, way, *loader, samples, optimizer, [](int) {}, run, steps);
+        s, way, *loader, samples, step, [](int) {}, run, steps);
   } else {
     data::samplers::DistributedSamplerOptions options;
     options.seed = s.seed;
@@ -166,7 +196,7 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
     auto loader = data::make_data_loader(
         stacked, sampler, loading.batch_size(static_cast<size_t>(std::max<int64_t>(s.batch_size / way.ranks, 1))));
     const auto begin_epoch = [&loader](int epoch) { loader->sampler().set_epoch(static_cast<size_t>(epoch)); };
-    train_epochs(s, way, *loader, samples, optimizer, begin_epoch, run, steps);
+    train_epochs(s, way, *loader, samples, step, begin_epoch, run, steps);
   }
   const double moved = over_ranks(way, static_cast<double>(bytes_moved(mode) - moved_before));
   run.mib_moved_per_step = moved / (1 << 20) / static_cast<double>(std::max<int64_t>(steps, 1));

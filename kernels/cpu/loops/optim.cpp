@@ -1,19 +1,18 @@
 // Rows of optimizer steps: one pass over a parameter, its gradient and its state; and of gradient clipping.
 #include "tandem/kernels/cpu/loops/real.h"
+#include "tandem/kernels/step_values.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient, step. Scalars: lr, beta1, beta2, eps,
-/// weight decay, whether it is decoupled. The bias corrections come from the step, which is a tensor.
+/// Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient, step, AdamValues. The bias corrections
+/// come from the step, which is a tensor.
 template <class T> void adam_body(const Loop& loop, int64_t begin, int64_t end) {
-  const double lr = loop.scalars[0].real, beta1 = loop.scalars[1].real, beta2 = loop.scalars[2].real,
-               decay = loop.scalars[4].real;
-  const bool decoupled = loop.scalars[5].integer;
+  const kernels::AdamValues& s = *data<const kernels::AdamValues>(loop, 6);
   const double t = double(*data<const float>(loop, 5));
-  const T step_size = T(lr / (1 - ::pow(beta1, t))), root = T(1 / ::sqrt(1 - ::pow(beta2, t)));
-  const T eps = T(loop.scalars[3].real), b1 = T(beta1), a1 = T(1 - beta1), b2 = T(beta2), a2 = T(1 - beta2);
-  const T shrink = decoupled ? T(1 - lr * decay) : T(1), added = decoupled ? T(0) : T(decay);
+  const T step_size = T(s.lr / (1 - ::pow(s.beta1, t))), root = T(1 / ::sqrt(1 - ::pow(s.beta2, t)));
+  const T eps = T(s.eps), b1 = T(s.beta1), a1 = T(s.rest1), b2 = T(s.beta2), a2 = T(s.rest2);
+  const T shrink = T(s.shrink), added = T(s.added);
   T *const p = data<T>(loop, 0), *const m = data<T>(loop, 1), *const v = data<T>(loop, 2),
            *const top = data<T>(loop, 3);
   const T* const g = data<const T>(loop, 4);
@@ -33,12 +32,11 @@ template <class T> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
   }
 }
 
-/// Operands: parameter, momentum buffer or none, gradient. Scalars: lr, momentum, dampening, weight decay, nesterov,
-/// whether this is the buffer's first step.
+/// Operands: parameter, momentum buffer or none, gradient, SgdValues. Scalar: nesterov.
 template <class T> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
-  const T lr = T(loop.scalars[0].real), momentum = T(loop.scalars[1].real), keep = T(1 - loop.scalars[2].real),
-          decay = T(loop.scalars[3].real);
-  const bool nesterov = loop.scalars[4].integer, first = loop.scalars[5].integer;
+  const kernels::SgdValues& s = *data<const kernels::SgdValues>(loop, 3);
+  const T lr = T(s.lr), momentum = T(s.momentum), decay = T(s.decay), old = T(s.old), added = T(s.added);
+  const bool nesterov = loop.scalars[0].integer;
   T *const p = data<T>(loop, 0), *const buffer = data<T>(loop, 1);
   const T* const g = data<const T>(loop, 2);
   if (!buffer) {
@@ -46,8 +44,6 @@ template <class T> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) p[i] -= lr * (g[i] + decay * p[i]);
     return;
   }
-  // The first value of the buffer, which holds zeros until then, is the gradient itself.
-  const T old = first ? T(0) : momentum, added = first ? T(1) : keep;
   if (nesterov) {
     TANDEM_IVDEP
     for (int64_t i = begin; i < end; ++i) {

@@ -1,6 +1,6 @@
 // Rows of random fills and of dropout. Compiled without contraction into fused multiply-adds, so that integers,
-// uniforms and masks are bit-equal on every instruction set. Scalars: two parameters, seed, stream, offset. Operands
-// are contiguous.
+// uniforms and masks are bit-equal on every instruction set. Scalars: two parameters, offset. Operands are contiguous;
+// the last one is Philox's state {seed, stream, block}.
 #include "tandem/kernels/cpu/loops/elementwise.h"
 #include "tandem/kernels/philox.h"
 
@@ -37,8 +37,8 @@ void philox_tile(uint64_t seed, uint64_t stream, uint64_t first, int64_t count, 
 /// f(first, count, words) for tiles of the numbers [begin, end) of a draw: words[i * kEach] is where number first + i
 /// starts, which takes kEach words of 32 bits.
 template <int kEach, class F> void for_words(const Loop& loop, int64_t begin, int64_t end, F f) {
-  const uint64_t seed = uint64_t(loop.scalars[2].integer), stream = uint64_t(loop.scalars[3].integer),
-                 offset = uint64_t(loop.scalars[4].integer);
+  const uint64_t* const state = contiguous<const uint64_t>(loop, loop.operand_count - 1);
+  const uint64_t seed = state[0], stream = state[1], offset = state[2] + uint64_t(loop.scalars[2].integer);
   uint32_t words[kWords];
   while (begin < end) {
     const int64_t skipped = begin * kEach % 4, room = (kWords - skipped) / kEach;
@@ -99,7 +99,7 @@ template <class T> void randint_body(const Loop& loop, int64_t begin, int64_t en
     for (int64_t i = 0; i < count; ++i) y[first + i] = T(C(int64_t(uint64_t(low) + wide(words + 2 * i) % width)));
   });
 }
-/// Operands: y, mask (bool), x. Scalars: keep probability, scale.
+/// Operands: y, mask (bool), x, state. Scalars: keep probability, scale, offset.
 template <class T> void dropout_body(const Loop& loop, int64_t begin, int64_t end) {
   using C = Upcast<T>;
   T* const y = contiguous<T>(loop, 0);

@@ -1,0 +1,239 @@
+#include "tandem/core/graph.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "tandem/core/run_loop.h"
+#include "tandem/core/storage.h"
+
+namespace tandem {
+namespace {
+
+/// A copy of a loop for as long as it lives, with the operands that there are and the context.
+class RecordedLoop {
+ public:
+  explicit RecordedLoop(const Loop& loop) : memory_(new char[size_of(loop)]) {
+    std::memcpy(memory_.get(), &loop, size_of(loop));
+    if (loop.context.data) mine().context.data = loop.context.copy(loop.context.data);
+  }
+  RecordedLoop(RecordedLoop&&) = default;
+  ~RecordedLoop() {
+    if (memory_ && mine().context.data) mine().context.destroy(const_cast<void*>(mine().context.data));
+  }
+  const Loop& get() const { return *reinterpret_cast<const Loop*>(memory_.get()); }
+
+ private:
+  static size_t size_of(const Loop& loop) {
+    return offsetof(Loop, operands) + static_cast<size_t>(loop.operand_count) * sizeof(Operand);
+  }
+  Loop& mine() { return *reinterpret_cast<Loop*>(memory_.get()); }
+  std::unique_ptr<char[]> memory_;
+};
+
+/// When groups of loops use a storage.
+struct Use {
+  Storage storage;
+  int64_t bytes;
+  int first, last;  // groups
+  bool read_first;  // by its first group: it holds something that the record does not make
+  bool written;
+  std::vector<char> start;  // what is to be there before each replay
+};
+
+/// Lays out what is alive at different times in the same memory: the largest first, each at the lowest place that is
+/// free while it is used. @return the bytes that are needed
+int64_t place(std::vector<std::pair<Use*, int64_t>>& uses) {
+  constexpr int64_t kAlignment = 64;
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const auto& a, const auto& b) { return a.first->bytes > b.first->bytes; });
+  std::vector<std::pair<Use*, int64_t>> placed;  // by place
+  int64_t total = 0;
+  for (auto& [use, at] : uses) {
+    at = 0;
+    for (const auto& [other, there] : placed) {
+      if (other->last < use->first || use->last < other->first) continue;
+      if (there - at >= use->bytes) break;
+      at = std::max(at, (there + other->bytes + kAlignment - 1) / kAlignment * kAlignment);
+    }
+    const auto behind = [](int64_t place, const auto& other) { return place < other.second; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), at, behind), {use, at});
+    total = std::max(total, at + use->bytes);
+  }
+  return total;
+}
+
+}  // namespace
+
+class Graph::Record {
+ public:
+  ~Record() {
+    for (auto& [impl, use] : uses_) impl->recorded = false;
+  }
+  void add(ArrayRef<Loop> loops) {
+    const int group = static_cast<int>(groups_.size());
+    for (const Loop& loop : loops)
+      for (int k = loop.operand_count - 1; k >= 0; --k)  // what is read first: it may be written as well
+        if (loop.operands[k].buffer) note(loop.operands[k].buffer, group, k < loop.write_count);
+    for (const Loop& loop : loops) loops_.emplace_back(loop);
+    groups_.push_back(loops_.size());
+    release_temporaries();
+  }
+  void add(std::function<void()> update) { updates_.push_back(std::move(update)); }
+
+  /// When all is recorded.
+  void finish() {
+    release_temporaries();
+    std::map<int, std::vector<std::pair<Use*, int64_t>>> by_device;
+    for (auto& [impl, use] : uses_) {
+      impl->recorded = false;
+      if (impl->use_count() > 1) {
+        if (use.written) written_.push_back(use.storage);
+      } else if (!use.read_first) {
+        by_device[impl->device.index()].push_back({&use, 0});
+        summary_.unshared_bytes += use.bytes;
+      } else if (use.written && use.bytes > 0) {
+        use.start.assign(impl->data, impl->data + use.bytes);
+        restored_.push_back(&use);
+      }
+    }
+    for (auto& [device, uses] : by_device) {
+      const int64_t bytes = place(uses);
+      summary_.bytes += bytes;
+      memory_.push_back(Storage(new StorageImpl(Device(kCPU, device), bytes)));
+      for (auto& [use, at] : uses) use->storage->move_to(memory_.back()->data + at);
+    }
+    for (const RecordedLoop& loop : loops_) pointers_.push_back(&loop.get());
+    summary_.loops = static_cast<int64_t>(loops_.size());
+  }
+
+  void replay() {
+    for (const auto& update : updates_) update();
+    for (const Use* use : restored_) std::memcpy(use->storage->data, use->start.data(), use->start.size());
+    for (const Storage& storage : written_) storage->version.fetch_add(1, std::memory_order_relaxed);
+    size_t first = 0;
+    for (const size_t end : groups_) {
+      run_unobserved(ArrayRef<const Loop*>(pointers_.data() + first, end - first));
+      first = end;
+    }
+  }
+  const Summary& summary() const { return summary_; }
+
+ private:
+  void note(const Buffer* buffer, int group, bool write) {
+    auto* const impl = static_cast<StorageImpl*>(const_cast<Buffer*>(buffer));
+    const auto [at, added] = uses_.try_emplace(impl);
+    Use& use = at->second;
+    if (added) {
+      use = {Storage(impl), impl->bytes, group, group, false, false, {}};
+      live_.push_back(impl);
+      impl->recorded = true;
+    }
+    if (use.first == group && !write) use.read_first = true;
+    use.last = group;
+    use.written = use.written || write;
+  }
+  /// A storage that only the record knows is not used again: its memory may go, so that a capture takes no more than
+  /// the step itself. What its first loop reads stays.
+  void release_temporaries() {
+    std::erase_if(live_, [this](StorageImpl* impl) {
+      if (impl->use_count() > 1) return false;
+      if (!uses_.at(impl).read_first) impl->move_to(nullptr);
+      return true;
+    });
+  }
+
+  std::vector<RecordedLoop> loops_;
+  std::vector<size_t> groups_;  // the end of each: loops that do not depend on each other
+  std::vector<const Loop*> pointers_;
+  std::vector<std::function<void()>> updates_;
+  std::unordered_map<StorageImpl*, Use> uses_;
+  std::vector<StorageImpl*> live_;
+  std::vector<Storage> written_, memory_;
+  std::vector<Use*> restored_;
+  Summary summary_;
+};
+
+/// Takes what runs in this context and its copies, and runs none of it.
+class Graph::Recorder : public Observer {
+ public:
+  void on_call(const KernelCall& call) override {
+    TANDEM_CHECK(!on_ || call.device.is_cpu(), call.op, ": a Graph cannot record it: it runs on ", call.device,
+                 "; accepted: CPU devices");
+    pass(call);
+  }
+  void on_run(ArrayRef<Loop> loops) override {
+    if (!take(loops)) pass(loops);
+  }
+  void on_update(const std::function<void()>& update) override {
+    if (!take(update)) pass(update);
+  }
+  void on_unrecordable(const std::string& op, const char* why) override {
+    TANDEM_CHECK(!on_, op, ": a Graph cannot record it: ", why);
+    pass(op, why);
+  }
+  std::unique_ptr<Record> stop() {
+    const std::lock_guard lock(mutex_);
+    on_ = false;
+    return std::move(record_);
+  }
+
+ private:
+  template <class What> bool take(const What& what) {
+    const std::lock_guard lock(mutex_);
+    if (on_) record_->add(what);
+    return on_;
+  }
+  std::atomic<bool> on_{true};
+  std::mutex mutex_;
+  std::unique_ptr<Record> record_ = std::make_unique<Record>();
+};
+
+Graph::Graph() = default;
+Graph::~Graph() { stop(); }
+
+/// Ends a capture, if there is one. @return what it recorded
+std::unique_ptr<Graph::Record> Graph::stop() {
+  if (!recorder_) return nullptr;
+  const std::shared_ptr<Recorder> recorder = std::move(recorder_);
+  std::shared_ptr<Observer>& innermost = RankContext::current().observer;
+  if (innermost == recorder) innermost = std::shared_ptr(recorder->outer());
+  return recorder->stop();
+}
+
+void Graph::capture(const std::function<void()>& step) {
+  capture_begin();
+  try {
+    step();
+  } catch (...) {
+    stop();
+    throw;
+  }
+  capture_end();
+}
+void Graph::capture_begin() {
+  check_not_recorded("Graph::capture_begin", "a capture is under way on this thread");
+  TANDEM_CHECK(!recorder_, "Graph::capture_begin: a capture of this graph is under way");
+  reset();
+  recorder_ = std::make_shared<Recorder>();
+  attach_observer(recorder_);
+}
+void Graph::capture_end() {
+  TANDEM_CHECK(recorder_ && RankContext::current().observer == recorder_,
+               "Graph::capture_end: no capture of this graph is under way on this thread");
+  std::unique_ptr<Record> record = stop();
+  record->finish();
+  record_ = std::move(record);
+}
+void Graph::replay() {
+  check_not_recorded("Graph::replay", "a capture is under way on this thread");
+  TANDEM_CHECK(record_, "Graph::replay: nothing has been captured");
+  record_->replay();
+}
+void Graph::reset() { record_.reset(); }
+Graph::Summary Graph::summary() const { return record_ ? record_->summary() : Summary(); }
+
+}  // namespace tandem

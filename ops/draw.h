@@ -1,0 +1,15 @@
+// Where the random numbers of an operation come from. Internal.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem::detail {
+
+/// Philox's state {seed, stream, block}, int64 in the memory of a device, and blocks to add to it.
+struct Draw {
+  Tensor state;
+  uint64_t offset;
+};
+/// The next `elements` numbers of the device's default generator.
+Draw next_draw(Device device, int64_t elements);
+
+}  // namespace tandem::detail

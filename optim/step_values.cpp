@@ -1,0 +1,19 @@
+#include "tandem/optim/step_values.h"
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/kernels/step_values.h"
+
+namespace tandem::optim::detail {
+
+constexpr int64_t kWords = static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));  // the most there are
+
+StepValues::StepValues(Device device) : memory_(core::empty({kWords}, kFloat64, device)) {}
+
+void StepValues::write_words(ArrayRef<uint64_t> words) {
+  if (std::equal(words.begin(), words.end(), written_.begin(), written_.end())) return;
+  TANDEM_DISPATCH(memory_.device(), store_words, words, memory_);
+  written_.assign(words.begin(), words.end());
+}
+
+}  // namespace tandem::optim::detail

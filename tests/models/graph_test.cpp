@@ -1,0 +1,259 @@
+// Graphs: captured steps against the same steps run eagerly, what cannot be recorded, and the memory of a record.
+#include "tandem/core/graph.h"
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tandem/models/models.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+
+namespace {
+
+/// A model in training, with everything that a step may have: dropout, batch norm, clipping, a schedule.
+struct Training {
+  std::shared_ptr<nn::Module> module;
+  std::function<Tensor(const Tensor&)> forward;
+  std::function<Tensor(const Tensor&, const Tensor&)> loss;
+  std::function<Tensor()> input, target;
+  std::unique_ptr<optim::Optimizer> optimizer;
+
+  template <class Model> void take(const Model& model) {
+    module = model.ptr();
+    module->train();
+    forward = [model](const Tensor& x) { return model->forward(x); };
+  }
+};
+Training make(const std::string& name) {
+  manual_seed(11);
+  Training t;
+  t.input = [] { return rand({8, 1, 28, 28}); };
+  t.target = [] { return randint(10, {8}); };
+  t.loss = [](const Tensor& x, const Tensor& target) { return cross_entropy(x, target); };
+  if (name == "simple_model") {
+    t.take(nn::Linear(10, 1));
+    t.input = [] { return rand({16, 10}); };
+    t.target = [] { return rand({16, 1}); };
+    t.loss = [](const Tensor& x, const Tensor& target) { return mse_loss(x, target); };
+  } else if (name == "mlp") {
+    t.take(models::Mlp());
+    t.optimizer = std::make_unique<optim::SGD>(t.module->parameters(),
+                                               optim::SGDOptions(0.05).momentum(0.9).dampening(0.1).weight_decay(1e-3));
+  } else if (name == "lenet") {
+    t.take(models::Lenet());
+    t.loss = [](const Tensor& x, const Tensor& target) { return nll_loss(x, target); };
+    t.optimizer = std::make_unique<optim::AdamW>(t.module->parameters(), optim::AdamWOptions(1e-3).amsgrad(true));
+  } else {
+    t.take(models::FashionCnn());
+  }
+  if (!t.optimizer) t.optimizer = std::make_unique<optim::Adam>(t.module->parameters(), optim::AdamOptions(1e-2));
+  return t;
+}
+
+/// Losses of the steps, then what the module holds.
+std::vector<Tensor> train(const std::string& name, int steps, bool captured, Graph::Summary* summary = nullptr) {
+  Training t = make(name);
+  optim::StepLR schedule(*t.optimizer, 3, 0.5);
+  Tensor x = t.input(), target = t.target(), loss;
+  const auto step = [&] {
+    t.optimizer->zero_grad();
+    loss = t.loss(t.forward(x), target);
+    loss.backward();
+    std::vector<Tensor> gradients;
+    for (const Tensor& p : t.module->parameters()) gradients.push_back(p.grad());
+    nn::utils::clip_grads_with_norm_(t.module->parameters(), 0.5, nn::utils::get_total_norm(gradients));
+    t.optimizer->step();
+    loss = loss.detach();
+  };
+  step();  // the optimizer's first, which makes its state
+  Graph graph;
+  if (captured) graph.capture(step);
+  std::vector<Tensor> out;
+  for (int i = 0; i < steps; ++i) {
+    x.copy_(t.input());
+    target.copy_(t.target());
+    captured ? graph.replay() : step();
+    schedule.step();
+    out.push_back(loss.clone());
+  }
+  for (const auto& each : t.module->state_dict()) out.push_back(each.value().detach().clone());
+  if (summary) *summary = graph.summary();
+  return out;
+}
+void require_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  REQUIRE(a.size() == b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(a[i].equal(b[i]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("captured training is eager training, bit for bit", "[graph][one_thread]") {
+  for (const char* name : {"simple_model", "mlp", "lenet", "fashion_cnn"}) {
+    CAPTURE(name);
+    const int steps = std::string(name) == "fashion_cnn" ? 20 : 100;  // its step takes 20 times as long
+    const std::vector<Tensor> eager = train(name, steps, false), replayed = train(name, steps, true);
+    require_same(replayed, eager);
+    REQUIRE(!eager[0].equal(eager[1]));  // new batches, another loss
+  }
+}
+
+TEST_CASE("ranks that are threads capture at once", "[graph][parallel]") {
+  std::vector<std::vector<Tensor>> out(4);
+  const std::vector<Tensor> eager = train("lenet", 10, false);
+  distributed::run_ranks(4, [&](int rank) { out[static_cast<size_t>(rank)] = train("lenet", 10, rank != 3); });
+  for (const auto& each : out) require_same(each, eager);
+}
+
+TEST_CASE("temporaries of a record share memory, and a capture takes no more than the step", "[graph][one_thread]") {
+  Training t = make("fashion_cnn");
+  const Tensor x = t.input(), target = t.target();
+  const auto step = [&] {
+    t.optimizer->zero_grad();
+    t.loss(t.forward(x), target).backward();
+    t.optimizer->step();
+  };
+  step();
+  const auto peak_of = [&](const std::function<void()>& f) {
+    t.optimizer->zero_grad();
+    reset_peak_memory_stats();
+    const int64_t before = memory_stats().current;
+    f();
+    return memory_stats().peak - before;
+  };
+  const int64_t eager = peak_of(step);
+  Graph graph;
+  const int64_t capture = peak_of([&] { graph.capture(step); });
+  INFO("eager " << eager << ", capture " << capture << ", shared " << graph.summary().bytes << " of "
+                << graph.summary().unshared_bytes);
+  CHECK(graph.summary().bytes <= eager);
+  CHECK(graph.summary().bytes < graph.summary().unshared_bytes / 2);
+  CHECK(capture <= eager + eager / 4);  // as it frees what it has no more use for, and then lays out the memory
+  const int64_t replay = peak_of([&] { graph.replay(); });
+  CHECK(replay <= eager / 4);  // what kernels take while they run
+}
+
+TEST_CASE("a record sees the values of its inputs, and what kernels refuse", "[graph][errors]") {
+  Tensor x = rand({4, 3}), target = zeros({4}, kInt64);
+  Tensor loss;
+  Graph graph;
+  graph.capture([&] { loss = cross_entropy(x * 2, target); });
+  for (int i = 0; i < 3; ++i) {
+    x.copy_(rand({4, 3}));
+    target.fill_(i);
+    graph.replay();
+    CHECK(loss.equal(cross_entropy(x * 2, target)));
+  }
+  target.fill_(3);
+  CHECK_THROWS_WITH(graph.replay(), Contains("cross_entropy: target 0 is 3; accepted: 0 to 2"));
+  target.fill_(0);
+  graph.replay();
+  CHECK(loss.equal(cross_entropy(x * 2, target)));
+}
+
+TEST_CASE("what the host wrote into a record's temporaries is there at each replay", "[graph]") {
+  const Tensor x = ones({3});
+  Tensor y;
+  Graph graph;
+  graph.capture([&] {
+    Tensor table = tensor({1.0, 2.0, 3.0});
+    y = table * x;
+    table.add_(x);  // which the next replay must not see
+    y = y + table;
+  });
+  for (int i = 0; i < 3; ++i) {
+    graph.replay();
+    CHECK(y.equal(tensor({3.0, 5.0, 7.0})));
+  }
+}
+
+TEST_CASE("random numbers go on from replay to replay, as they would", "[graph]") {
+  manual_seed(3);
+  std::vector<Tensor> eager;
+  for (int i = 0; i < 3; ++i) eager.push_back(dropout(ones({50}), 0.5, true) + rand({50}));
+  manual_seed(3);
+  Tensor y;
+  Graph graph;
+  graph.capture([&] { y = dropout(ones({50}), 0.5, true) + rand({50}); });
+  for (const Tensor& want : eager) {
+    graph.replay();
+    CHECK(y.equal(want));
+  }
+  manual_seed(3);
+  graph.replay();
+  CHECK(y.equal(eager[0]));
+}
+
+TEST_CASE("what cannot be recorded throws by name, and leaves nothing behind", "[graph][errors]") {
+  const Tensor x = ones({4}).requires_grad_(), mask = ones({4}, kBool);
+  optim::Adam adam({x}, optim::AdamOptions(0.1));
+  optim::SGD sgd({x}, optim::SGDOptions(0.1).momentum(0.9));
+  x.mutable_grad() = ones({4});
+  distributed::init_process_group("local");
+  Graph graph, other;
+  const std::vector<std::pair<const char*, std::function<void()>>> refused = {
+      {"item", [&] { x.sum().item(); }},
+      {"item", [&] { x.equal(x); }},
+      {"nonzero", [&] { nonzero(x); }},
+      {"masked_select", [&] { x.masked_select(mask); }},
+      {"one_hot", [&] { one_hot(zeros({3}, kInt64)); }},
+      {"randperm", [&] { randperm(4); }},
+      {"clip_grad_norm_", [&] { nn::utils::clip_grad_norm_({x}, 1.0); }},
+      {"prod's backward", [&] { x.prod().backward(); }},
+      {"Adam", [&] { adam.step(); }},
+      {"SGD", [&] { sgd.step(); }},
+      {"Graph::capture_begin", [&] { other.capture([] {}); }},
+      {"Graph::replay", [&] { other.replay(); }},
+      {"DataParallel",
+       [&] {
+         nn::DataParallel<nn::Linear>(nn::Linear(4, 1), {kCPU}).forward(ones({2, 4}));
+       }},
+      {"all_reduce", [&] { distributed::all_reduce(ones({2})); }},
+  };
+  for (const auto& [name, step] : refused) {
+    CAPTURE(name);
+    CHECK_THROWS_WITH(graph.capture(step), Contains(std::string(name) + ": a Graph cannot record it"));
+    CHECK(!RankContext::current().observer);
+    CHECK_THROWS_WITH(graph.replay(), Contains("nothing has been captured"));
+  }
+  distributed::destroy_process_group();
+  CHECK_THROWS_WITH(graph.capture([] { throw std::runtime_error("mine"); }), "mine");
+  CHECK_THROWS_WITH(graph.capture_end(), Contains("no capture of this graph is under way"));
+  CHECK((x + 1).sum().item<double>() == 8);
+}
+
+TEST_CASE("a capture runs nothing, in two halves as in one call", "[graph]") {
+  Tensor x = zeros({3});
+  Graph graph;
+  graph.capture_begin();
+  x.add_(1);
+  std::thread([&] { x.add_(10); }).join();  // a thread of its own records nothing
+  graph.capture_end();
+  CHECK(x.equal(full({3}, 10.0)));
+  graph.replay();
+  graph.replay();
+  CHECK(x.equal(full({3}, 12.0)));
+  CHECK(graph.summary().loops == 1);
+  graph.reset();
+  CHECK_THROWS_WITH(graph.replay(), Contains("nothing has been captured"));
+  {
+    Graph unfinished;
+    unfinished.capture_begin();
+  }
+  CHECK(!RankContext::current().observer);
+}
+
+TEST_CASE("a replay raises the versions of what it writes", "[graph]") {
+  Tensor x = ones({3}), weight = ones({3}).requires_grad_();
+  Graph graph;
+  graph.capture([&] { x.add_(1); });
+  const Tensor y = weight * x;
+  graph.replay();
+  CHECK_THROWS_WITH(y.sum().backward(), Contains("changed in place"));
+}
