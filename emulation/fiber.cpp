@@ -14,25 +14,25 @@ namespace tandem::emulation {
 
 // Address space only: a page takes memory once it is touched. Large enough for unoptimised and instrumented kernels.
 constexpr size_t kStackBytes = 256 * 1024;
-constexpr size_t kGuardBytes = 64 * 1024;  // a whole page, of whatever size
+constexpr size_t kStackGuardBytes = 64 * 1024;  // a whole page, of whatever size
 // Stacks begin at different offsets, else what is used of them would compete for the same few lines of the caches.
 constexpr size_t kStagger = 7 * 64, kStaggerRange = 16 * 1024;
 
 static thread_local Fiber* starting = nullptr;  // handed to Fiber::main, which has no parameters
 
 Fiber::Fiber(const RaceIdentity& identity) : identity_(identity) {
-  void* const memory = mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
+  void* const memory = mmap(nullptr, kStackGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   mapping_ = static_cast<char*>(memory);
   static thread_local size_t count = 0;
   usable_ = kStackBytes - count++ * kStagger % kStaggerRange;
-  mprotect(mapping_, kGuardBytes, PROT_NONE);
+  mprotect(mapping_, kStackGuardBytes, PROT_NONE);
 }
 
 Fiber::~Fiber() {
-  allow_access(mapping_ + kGuardBytes, kStackBytes);  // Fiber::main never returned
-  munmap(mapping_, kGuardBytes + kStackBytes);
+  allow_access(mapping_ + kStackGuardBytes, kStackBytes);  // Fiber::main never returned
+  munmap(mapping_, kStackGuardBytes + kStackBytes);
 }
 
 void Fiber::start(void (*body)(void*), void* argument) {
@@ -59,7 +59,7 @@ void Fiber::main() {
 
 void Fiber::enter() {
 #if defined(TANDEM_EMULATION_ASAN)
-  __sanitizer_start_switch_fiber(&host_fake_, mapping_ + kGuardBytes, usable_);
+  __sanitizer_start_switch_fiber(&host_fake_, mapping_ + kStackGuardBytes, usable_);
 #endif
   host_identity_ = RaceIdentity::current();
   RaceIdentity::become(identity_.handle());
@@ -89,7 +89,7 @@ void Fiber::leave([[maybe_unused]] bool for_good) {
 
 void Fiber::prepare() {
   getcontext(&own_);
-  own_.uc_stack.ss_sp = mapping_ + kGuardBytes;
+  own_.uc_stack.ss_sp = mapping_ + kStackGuardBytes;
   own_.uc_stack.ss_size = usable_;
   own_.uc_link = nullptr;
   makecontext(&own_, &Fiber::main, 0);
@@ -131,7 +131,7 @@ tandem_switch_stack:
 void Fiber::prepare() {
   // As if main had been called: its return address (none, where debuggers stop) lies at 8 modulo 16. Below it what the
   // switch pops: six registers, and where to go.
-  auto* top = reinterpret_cast<uintptr_t*>(mapping_ + kGuardBytes + usable_);
+  auto* top = reinterpret_cast<uintptr_t*>(mapping_ + kStackGuardBytes + usable_);
   *--top = 0;
   *--top = reinterpret_cast<uintptr_t>(&Fiber::main);
   for (int i = 0; i < 6; ++i) *--top = 0;

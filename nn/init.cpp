@@ -113,6 +113,7 @@ Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool
   const NoGradGuard guard;
   if (tensors.empty()) return zeros({});
   std::vector<Tensor> norms;
+  norms.reserve(tensors.size());
   for (const Tensor& t : tensors) norms.push_back(t.norm(norm_type).to(tensors[0].device(), tensors[0].dtype()));
   const Tensor total = stack(norms).norm(norm_type);
   TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total.item<double>()), "get_total_norm: the norm is ",

@@ -4,6 +4,8 @@
 
 namespace tandem::kernels::cpu {
 
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /// c (m, n) = op(a) op(b) (+ c if accumulate), row-major with leading dimensions. op transposes when asked: a
 /// transposed a is stored (k, m).
 struct Gemm {

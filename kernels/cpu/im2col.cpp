@@ -8,8 +8,6 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// The patches of one group of one image: rows (channel, kernel row, kernel column), columns (output row and column).
 class Patches {
  public:

@@ -10,7 +10,6 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Rows and columns of the pieces that a product is cut into.
 struct Cut {
   int64_t rows, columns;

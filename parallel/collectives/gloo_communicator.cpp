@@ -27,7 +27,7 @@ int64_t segments_of(int64_t numel, int64_t itemsize) {
 }
 Tensor flat(const Tensor& x) { return core::as_strided(x, {x.numel()}, {1}, x.storage_offset()); }
 Tensor piece_of(const Tensor& x, Piece p) { return core::narrow(x, 0, p.begin, p.numel); }
-void copy_elements(const Tensor& from, const Tensor& to) {
+void copy_bytes(const Tensor& from, const Tensor& to) {
   if (from.nbytes() > 0 && from.raw_data() != to.raw_data())
     std::memcpy(to.raw_data(), from.raw_data(), static_cast<size_t>(from.nbytes()));
 }
@@ -132,7 +132,7 @@ class GlooCommunicator final : public Communicator {
       in[r]->recv(0, input.nbytes());
       send_piece(*out[r], input, 0, Piece(input.numel(), 0, 1));
     }
-    copy_elements(input, outputs[me_]);
+    copy_bytes(input, outputs[me_]);
     wait_all(in);
     wait_all(out);
   }

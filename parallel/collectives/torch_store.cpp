@@ -15,7 +15,7 @@
 namespace tandem::distributed {
 namespace {
 
-constexpr char kValidate = 0, kSet = 1, kGet = 3, kWait = 6;
+constexpr char kTorchValidate = 0, kTorchSet = 1, kTorchGet = 3, kTorchWait = 6;
 constexpr uint32_t kMagic = 0x3C85F7CE;
 constexpr uint64_t kMaxValue = 1 << 16;  // ours are far shorter
 
@@ -30,7 +30,7 @@ TorchStore::TorchStore(const std::string& address, int port, Deadline deadline)
     : place_("torchrun's store at " + address + ":" + std::to_string(port)),
       deadline_(deadline),
       socket_(connect_to(address, port, deadline, "torchrun's agent")) {
-  send(kValidate + bytes_of(kMagic));
+  send(kTorchValidate + bytes_of(kMagic));
 }
 void TorchStore::send(const std::string& bytes) {
   for (size_t at = 0; at < bytes.size();) {
@@ -59,14 +59,14 @@ std::string TorchStore::receive(size_t bytes, const std::string& who) {
   return got;
 }
 void TorchStore::set(const std::string& key, const std::string& value) {
-  send(kSet + text(key) + text(value) + kWait + bytes_of<uint64_t>(1) + text(key));
+  send(kTorchSet + text(key) + text(value) + kTorchWait + bytes_of<uint64_t>(1) + text(key));
   receive(1, "this rank");
 }
 std::string TorchStore::get(const std::string& key, const std::string& who) {
-  send(kWait + bytes_of<uint64_t>(1) + text(key));
+  send(kTorchWait + bytes_of<uint64_t>(1) + text(key));
   TANDEM_CHECK_AS(DistributedError, receive(1, who)[0] == 0, "init_process_group: ", place_,
                   " does not let this rank wait for a key");
-  send(kGet + text(key));
+  send(kTorchGet + text(key));
   uint64_t length = 0;
   std::memcpy(&length, receive(sizeof length, who).data(), sizeof length);
   TANDEM_CHECK_AS(DistributedError, length <= kMaxValue, "init_process_group: a value of ", length, " bytes in ",
