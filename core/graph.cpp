@@ -39,7 +39,7 @@ struct Use {
   Storage storage;
   int64_t bytes;
   int first, last;  // groups
-  bool read_first;  // by its first group: it holds something that the record does not make
+  bool filled;      // with something that the record does not make
   bool written;
   std::vector<char> start;  // what is to be there before each replay
 };
@@ -77,7 +77,7 @@ class Graph::Record {
     const int group = static_cast<int>(groups_.size());
     for (const Loop& loop : loops)
       for (int k = loop.operand_count - 1; k >= 0; --k)  // what is read first: it may be written as well
-        if (loop.operands[k].buffer) note(loop.operands[k].buffer, group, k < loop.write_count);
+        if (loop.operands[k].buffer) note(loop.operands[k], group, k < loop.write_count);
     for (const Loop& loop : loops) loops_.emplace_back(loop);
     groups_.push_back(loops_.size());
     release_temporaries();
@@ -92,7 +92,7 @@ class Graph::Record {
       impl->recorded = false;
       if (impl->use_count() > 1) {
         if (use.written) written_.push_back(use.storage);
-      } else if (!use.read_first) {
+      } else if (!use.filled) {
         by_device[impl->device.index()].push_back({&use, 0});
         summary_.unshared_bytes += use.bytes;
       } else if (use.written && use.bytes > 0) {
@@ -123,25 +123,26 @@ class Graph::Record {
   const Summary& summary() const { return summary_; }
 
  private:
-  void note(const Buffer* buffer, int group, bool write) {
-    auto* const impl = static_cast<StorageImpl*>(const_cast<Buffer*>(buffer));
+  void note(const Operand& operand, int group, bool write) {
+    auto* const impl = static_cast<StorageImpl*>(const_cast<Buffer*>(operand.buffer));
     const auto [at, added] = uses_.try_emplace(impl);
     Use& use = at->second;
     if (added) {
-      use = {Storage(impl), impl->bytes, group, group, false, false, {}};
+      use = {Storage(impl), impl->bytes, group, group, /*filled=*/impl->deleter != nullptr, false, {}};
       live_.push_back(impl);
       impl->recorded = true;
     }
-    if (use.first == group && !write) use.read_first = true;
+    // What the first group does not write as a whole holds something: a value that the host wrote, say.
+    if (use.first == group && (!write || operand.bytes < impl->bytes)) use.filled = true;
     use.last = group;
     use.written = use.written || write;
   }
   /// A storage that only the record knows is not used again: its memory may go, so that a capture takes no more than
-  /// the step itself. What its first loop reads stays.
+  /// the step itself. What is filled stays.
   void release_temporaries() {
     std::erase_if(live_, [this](StorageImpl* impl) {
       if (impl->use_count() > 1) return false;
-      if (!uses_.at(impl).read_first) impl->move_to(nullptr);
+      if (!uses_.at(impl).filled) impl->move_to(nullptr);
       return true;
     });
   }

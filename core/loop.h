@@ -19,10 +19,11 @@ constexpr int kMaxScalars = 12;
 struct Buffer {
   char* data;
 };
-/// A tensor as a loop sees it: byte offset into the buffer and byte strides of the loop's (collapsed) dimensions.
+/// A tensor as a loop sees it: byte offset into the buffer, bytes of all its elements, and byte strides of the loop's
+/// (collapsed) dimensions.
 struct Operand {
   const Buffer* buffer;
-  int64_t offset;
+  int64_t offset, bytes;
   int64_t strides[kMaxDims];
 };
 /// Collapsed dimensions, innermost last. rank >= 1 for elementwise loops.

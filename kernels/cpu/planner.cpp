@@ -24,6 +24,7 @@ Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, Tens
     for (const Tensor& t : *list) {
       to->buffer = t.defined() ? t.storage().get() : nullptr;
       to->offset = t.defined() ? t.storage_offset() * t.itemsize() : 0;
+      to->bytes = t.defined() ? t.nbytes() : 0;
       ++to;
     }
   std::copy(scalars.begin(), scalars.end(), loop.scalars);
