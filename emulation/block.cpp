@@ -229,7 +229,9 @@ void Block::cancel() {
 // ---- errors
 
 static std::string text(uint3 v) {
-  return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
+  std::ostringstream out;
+  out << '(' << v.x << ", " << v.y << ", " << v.z << ')';
+  return out.str();
 }
 std::string Block::who() const {
   return std::string("kernel ") + launch_->name + ", block " + text(index_) +
