@@ -94,6 +94,17 @@ Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op) {
   return Tensor(Ref<TensorImpl>(new TensorImpl(storage, shape, contiguous_strides(shape), 0, dtype)));
 }
 
+void allocate(Tensor& x, IntArrayRef sizes) {
+  const Tensor fresh = empty(sizes, x.dtype(), x.device());
+  TensorImpl& t = *x.impl();
+  t.storage = fresh.storage();
+  t.sizes = fresh.sizes();
+  t.strides = fresh.strides();
+  t.offset = 0;
+  t.numel = fresh.numel();
+  t.contiguous = true;
+}
+
 /// The last element that a view reaches, counted from the storage's first; -1 when it has no elements.
 static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strides, int64_t offset, DType dtype) {
   TANDEM_CHECK(sizes.size() == strides.size(), op, ": sizes ", sizes, " and strides ", strides,

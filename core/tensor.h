@@ -11,6 +11,7 @@
 
 #include "tandem/core/accessor.h"
 #include "tandem/core/array_ref.h"
+#include "tandem/core/elementwise_ops.h"
 #include "tandem/core/flag.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/core/scalar.h"
@@ -210,31 +211,26 @@ class Tensor {
   Tensor pin_memory() const;
   Tensor repeat(IntArrayRef repeats) const;
 
-// clang-format off
-#define TANDEM_UNARY_METHODS(X)                                                                                \
-  X(abs) X(neg) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) X(sin) X(cos) X(tan) X(tanh) \
-  X(sigmoid) X(erf) X(erfc) X(reciprocal) X(square) X(sign) X(floor) X(ceil) X(round) X(trunc) X(frac) X(relu) \
-  X(isnan) X(isinf) X(isfinite) X(logical_not) X(bitwise_not)
-// clang-format on
-#define X(name) Tensor name() const;
-  TANDEM_UNARY_METHODS(X)
+  // ---- elementwise (core/elementwise_ops.h says what they compute; ops/unary.cpp, ops/binary.cpp)
+#define X(name, ...)   \
+  Tensor name() const; \
+  Tensor& name##_();
+  TANDEM_ALL_UNARY_OPS(X)
 #undef X
-// clang-format off
-#define TANDEM_BINARY_METHODS(X)                                                                               \
-  X(mul) X(div) X(pow) X(fmod) X(remainder) X(floor_divide) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) \
-  X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor)
-// clang-format on
-#define X(name)                           \
+#define X(name, ...) Tensor name() const;
+  TANDEM_PREDICATE_OPS(X)
+#undef X
+#define X(name, ...)                      \
   Tensor name(const Tensor& other) const; \
-  Tensor name(const Scalar& other) const;
-  TANDEM_BINARY_METHODS(X)
+  Tensor name(const Scalar& other) const; \
+  Tensor& name##_(const Tensor& other);   \
+  Tensor& name##_(const Scalar& other);
+  TANDEM_ALL_BINARY_OPS(X)
 #undef X
   Tensor add(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor add(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor sub(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor sub(const Scalar& other, const Scalar& alpha = 1) const;
-  Tensor maximum(const Tensor& other) const;
-  Tensor minimum(const Tensor& other) const;
   Tensor clamp(std::optional<Scalar> min, std::optional<Scalar> max = {}) const;
   Tensor clamp(const Tensor& min, const Tensor& max = {}) const;
   Tensor clamp_min(const Scalar& min) const { return clamp(min); }
@@ -249,20 +245,10 @@ class Tensor {
   Tensor& add_(const Scalar& other, const Scalar& alpha = 1);
   Tensor& sub_(const Tensor& other, const Scalar& alpha = 1);
   Tensor& sub_(const Scalar& other, const Scalar& alpha = 1);
-  Tensor& mul_(const Tensor& other);
-  Tensor& mul_(const Scalar& other);
-  Tensor& div_(const Tensor& other);
-  Tensor& div_(const Scalar& other);
   Tensor& copy_(const Tensor& source, bool non_blocking = false);
   Tensor& fill_(const Scalar& value);
   Tensor& fill_(const Tensor& value);  // of no dimension
   Tensor& zero_();
-  Tensor& relu_();
-  Tensor& exp_();
-  Tensor& sqrt_();
-  Tensor& neg_();
-  Tensor& sigmoid_();
-  Tensor& tanh_();
   Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {});
   Tensor& masked_fill_(const Tensor& mask, const Scalar& value);
   Tensor& uniform_(double low = 0, double high = 1);
@@ -357,6 +343,8 @@ namespace core {
 /// @param op  what an error names
 Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op = "empty");
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device);
+/// Gives x, which has no elements, other sizes, and memory of its own for them.
+void allocate(Tensor& x, IntArrayRef sizes);
 /// In page-locked memory; `device` is a virtual CPU device.
 Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device = kCPU);
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset);

@@ -1,21 +1,15 @@
 // Elementwise kernels: inputs broadcast to the output's shape and share its dtype, except where a comment says
 // otherwise. One signature list for both backends; a missing twin is a link error.
 #pragma once
+#include "tandem/core/elementwise_ops.h"
 #include "tandem/core/tensor.h"
 
-// Lists that the planners, the public functions and the tests go through.
-// clang-format off
-#define TANDEM_PLAIN_UNARY_KERNELS(X)                                                                       \
-  X(neg) X(abs) X(sign) X(square) X(relu) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) X(sqrt) X(rsqrt) \
-  X(sin) X(cos) X(tan) X(tanh) X(sigmoid) X(erf) X(erfc) X(reciprocal) X(floor) X(ceil) X(trunc) X(round)   \
-  X(frac) X(silu) X(gelu) X(isnan) X(isinf) X(isfinite) X(logical_not) X(bitwise_not)
-#define TANDEM_PLAIN_BINARY_KERNELS(X)                                                                         \
-  X(mul) X(div) X(floor_divide) X(remainder) X(fmod) X(pow) X(maximum) X(minimum) X(bitwise_and) X(bitwise_or) \
-  X(bitwise_xor) X(squared_difference) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or)        \
-  X(logical_xor) X(relu_backward) X(sigmoid_backward) X(tanh_backward) X(gelu_backward) X(silu_backward)
-// clang-format on
-#define TANDEM_DECLARE_UNARY(op) void op(const Tensor& x, Tensor& y);
-#define TANDEM_DECLARE_BINARY(op) void op(const Tensor& a, const Tensor& b, Tensor& y);
+// What has no arguments but tensors. The planners and the tests go through these lists.
+#define TANDEM_PLAIN_UNARY_KERNELS(X) TANDEM_ALL_UNARY_OPS(X) TANDEM_PREDICATE_OPS(X)
+#define TANDEM_PLAIN_BINARY_KERNELS(X) \
+  TANDEM_ALL_BINARY_OPS(X) TANDEM_GRADIENT_OPS(X) X(squared_difference, SquaredDifference)
+#define TANDEM_DECLARE_UNARY(op, ...) void op(const Tensor& x, Tensor& y);
+#define TANDEM_DECLARE_BINARY(op, ...) void op(const Tensor& a, const Tensor& b, Tensor& y);
 
 #define TANDEM_ELEMENTWISE_KERNELS                                                                           \
   TANDEM_PLAIN_UNARY_KERNELS(TANDEM_DECLARE_UNARY)                                                           \

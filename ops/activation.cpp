@@ -42,20 +42,6 @@ Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha) {
             ctx.needs_grad(1) ? where(x < 0, ddx * dy * x.exp() * alpha, Scalar(0)) : Tensor()};
   });
 }
-Tensor silu(const Tensor& x) {
-  TANDEM_CHECK(x.is_floating_point(), "silu: x must be floating point, got ", x.dtype());
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
-  TANDEM_DISPATCH(x.device(), silu, x, y);
-  return record("silu", y, {x}, {x},
-                [](const Context& ctx, const Tensor& dy) -> Grads { return {silu_backward(dy, ctx.saved(0))}; });
-}
-Tensor gelu(const Tensor& x) {
-  TANDEM_CHECK(x.is_floating_point(), "gelu: x must be floating point, got ", x.dtype());
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
-  TANDEM_DISPATCH(x.device(), gelu, x, y);
-  return record("gelu", y, {x}, {x},
-                [](const Context& ctx, const Tensor& dy) -> Grads { return {gelu_backward(dy, ctx.saved(0))}; });
-}
 Tensor softplus(const Tensor& x, double beta, double threshold) {
   TANDEM_CHECK(x.is_floating_point(), "softplus: x must be floating point, got ", x.dtype());
   Tensor y = core::empty(x.sizes(), x.dtype(), x.device());

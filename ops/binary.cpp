@@ -1,12 +1,196 @@
-// Arithmetic, comparisons and logic of two operands.
+// Arithmetic, comparisons and logic of two operands: the lists in core/elementwise_ops.h, and what takes an alpha.
+#include "tandem/autograd/inplace.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/operands.h"
+#include "tandem/ops/out.h"
 
 namespace tandem {
 using namespace detail;
+
+namespace {
+
+/// What a gradient needs, as bits.
+enum class Saves : unsigned { nothing = 0, x = 1, y = 2, x_y = 3, output = 4, x_y_output = 7 };
+Saves operator|(Saves a, Saves b) { return Saves(unsigned(a) | unsigned(b)); }
+bool holds(Saves all, Saves one) { return unsigned(all) & unsigned(one); }
+/// A line of the lists.
+struct BinaryOp {
+  const char *name, *inplace_name, *out_name;
+  Accepts accepts;
+  Saves for_x, for_y;
+  bool gives_bool;
+  void (*run)(const Tensor& a, const Tensor& b, Tensor& z);
+  Grads (*derivative)(const Context& ctx, const Tensor& dz);  // null: it has none
+};
+
+Operands operands(const BinaryOp& op, const char* name, const Tensor& a, const Tensor& b) {
+  Operands o = prepare(name, a, b, op.accepts == Accepts::floating);
+  check_accepted(name, op.accepts, o.a.dtype());
+  if (op.accepts == Accepts::divided) check_divisor(name, o.b, o.sizes);
+  return o;
+}
+DType result_type(const BinaryOp& op, const Operands& o) { return op.gives_bool ? kBool : o.a.dtype(); }
+/// A number as the second operand.
+Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scalar& b) {
+  if (op.accepts == Accepts::powers) {
+    const DType type = tandem::result_type(a, b);
+    TANDEM_CHECK(is_floating_point(type) || b.to_int64() >= 0, name, ": ", a.dtype(), " to the power of ", b,
+                 "; accepted: a power of 0 or more, or one of a floating dtype");
+    check_holds(name, type, b);
+  }
+  return op.accepts == Accepts::floating ? beside_divided(a, b) : beside(a, b);
+}
+/// What is saved: only what the gradients that are wanted ask for, so that the rest may be changed in place.
+Saves saves(const BinaryOp& op, const Tensor& a, const Tensor& b) {
+  return (autograd::wants_grad(a) ? op.for_x : Saves::nothing) | (autograd::wants_grad(b) ? op.for_y : Saves::nothing);
+}
+
+Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b) {
+  const Operands o = operands(op, op.name, a, b);
+  Tensor z = like(o, result_type(op, o));
+  op.run(o.a, o.b, z);
+  if (!op.derivative || !autograd::any_wants_grad({o.a, o.b})) return z;
+  const Saves kept = saves(op, o.a, o.b);
+  const Tensor none;
+  const Tensor &a_kept = holds(kept, Saves::x) ? o.a : none, &b_kept = holds(kept, Saves::y) ? o.b : none;
+  if (holds(kept, Saves::output)) return record(op.name, z, {o.a, o.b}, {a_kept, b_kept, z}, op.derivative);
+  return record(op.name, z, {o.a, o.b}, {a_kept, b_kept}, op.derivative);
+}
+Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
+  const DType type = op.gives_bool                                                      ? kBool
+                     : op.accepts == Accepts::floating && !is_floating_point(a.dtype()) ? get_default_dtype()
+                                                                                        : tandem::result_type(a, b);
+  check_inplace_result(op.inplace_name, a, b, type);
+  const auto direct = [&] {
+    if (op.gives_bool || !stands_beside(a, b)) {
+      const NoGradGuard guard;
+      return copy_elements(binary(op, a, b), a);
+    }
+    check_accepted(op.inplace_name, op.accepts, a.dtype());
+    if (op.accepts == Accepts::divided) check_divisor(op.inplace_name, b, a.sizes());
+    op.run(a, clear_of(a, b), a);
+  };
+  const auto beside = [&](const Tensor& old) {
+    if (op.gives_bool)  // steps, which have no slope
+      return record(op.inplace_name, binary(op, old, b).to(old.dtype()), {old, b}, {},
+                    [sizes = Shape(b.sizes())](const Context&, const Tensor& dz) -> Grads {
+                      return {zeros_like(dz), zeros(sizes, dz.options())};
+                    });
+    // a is written over, so what backward needs of it is kept as a copy.
+    return binary(op, holds(saves(op, old, b), Saves::x) ? old.clone() : old, b).to(old.dtype());
+  };
+  return autograd::inplace(op.inplace_name, a, {b}, direct, beside);
+}
+Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b) {
+  const Tensor none;  // what has no derivative loses none
+  check_out(op.out_name, out, {op.derivative ? a : none, op.derivative ? b : none});
+  const Operands o = operands(op, op.out_name, a, b);
+  return write_out(op.out_name, out, {o.a, o.b}, o.sizes, result_type(op, o), o.device,
+                   [&](Tensor& z) { op.run(o.a, o.b, z); });
+}
+
+// ---- the derivatives: of dz the gradients of x and y, which are saved(0) and saved(1), with the output as saved(2)
+
+namespace derivative {
+#define X(name, ...) Grads name(const Context& ctx, const Tensor& dz);
+TANDEM_BINARY_OPS(X)
+#undef X
+}  // namespace derivative
+#define TANDEM_DERIVATIVES(name) \
+  Grads derivative::name([[maybe_unused]] const Context& ctx, [[maybe_unused]] const Tensor& dz)
+
+TANDEM_DERIVATIVES(mul) {
+  return {ctx.needs_grad(0) ? dz * ctx.saved(1) : Tensor(), ctx.needs_grad(1) ? dz * ctx.saved(0) : Tensor()};
+}
+TANDEM_DERIVATIVES(div) {
+  const Tensor y = ctx.saved(1), dx = dz / y;
+  return {dx, ctx.needs_grad(1) ? (dx * (ctx.saved(0) / y)).neg() : Tensor()};
+}
+TANDEM_DERIVATIVES(pow) {
+  const Tensor x = ctx.saved(0), y = ctx.saved(1);
+  Tensor dx, dy;
+  if (ctx.needs_grad(0)) dx = where(y == 0, zeros_like(dz), dz * y * x.pow(y - 1));
+  if (ctx.needs_grad(1)) dy = dz * where((x == 0) & (y >= 0), zeros_like(dz), ctx.saved(2) * x.log());
+  return {dx, dy};
+}
+/// The rounded quotient of x and y: its derivative is zero, whatever that of the quotient is.
+Tensor rounded_quotient(const Tensor& rounded, const Tensor& x, const Tensor& y) {
+  return record("rounded_quotient", rounded, {x, y}, {},
+                [x = Shape(x.sizes()), y = Shape(y.sizes())](const Context&, const Tensor& dz) -> Grads {
+                  return {zeros(x, dz.options()), zeros(y, dz.options())};
+                });
+}
+TANDEM_DERIVATIVES(fmod) {
+  if (!ctx.needs_grad(1)) return {dz, Tensor()};
+  const Tensor x = ctx.saved(0), y = ctx.saved(1), cut = (x.detach() / y.detach()).trunc();
+  return {dz, dz.neg() * rounded_quotient(cut, x, y)};
+}
+TANDEM_DERIVATIVES(remainder) {
+  if (!ctx.needs_grad(1)) return {dz, Tensor()};
+  const Tensor x = ctx.saved(0), y = ctx.saved(1), floored = x.detach().floor_divide(y.detach());
+  return {dz, dz.neg() * rounded_quotient(floored, x, y)};
+}
+TANDEM_DERIVATIVES(floor_divide) {
+  throw NotImplementedError("floor_divide has no derivative; detach what it divides");
+}
+/// Equal values share the gradient, as PyTorch has it: half to each. Beside a NaN both get all of it.
+Grads shared(const Context& ctx, const Tensor& dz, Tensor (Tensor::*loses)(const Tensor&) const) {
+  const Tensor x = ctx.saved(0), y = ctx.saved(1), half = where(x == y, dz * 0.5, dz);
+  return {where((x.*loses)(y), Scalar(0), half), where((y.*loses)(x), Scalar(0), half)};
+}
+TANDEM_DERIVATIVES(maximum) { return shared(ctx, dz, &Tensor::lt); }
+TANDEM_DERIVATIVES(minimum) { return shared(ctx, dz, &Tensor::gt); }
+
+// ---- from the lists, the lines as values, and all forms
+
+namespace line {
+#define TANDEM_LINE(name, accepts, for_x, for_y, gives_bool, derivative) \
+  constexpr BinaryOp name{                                               \
+      #name,        #name "_",                                           \
+      #name "_out", Accepts::accepts,                                    \
+      Saves::for_x, Saves::for_y,                                        \
+      gives_bool,   [](const Tensor& a, const Tensor& b, Tensor& z) { TANDEM_DISPATCH(z.device(), name, a, b, z); }, \
+      derivative};
+#define X(name, F, accepts, for_x, for_y, what) TANDEM_LINE(name, accepts, for_x, for_y, false, derivative::name)
+TANDEM_BINARY_OPS(X)
+#undef X
+#define X(name, F, accepts, for_x, for_y, what) TANDEM_LINE(name, accepts, for_x, for_y, false, nullptr)
+TANDEM_BITWISE_OPS(X)
+#undef X
+#define X(name, F, accepts, for_x, for_y, what) TANDEM_LINE(name, accepts, for_x, for_y, true, nullptr)
+TANDEM_COMPARE_OPS(X)
+#undef X
+}  // namespace line
+
+Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b) {
+  const Tensor y = number(op, op.name, a, b);
+  if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_wants_grad({a})) {
+    const Tensor ones = ones_like(a, TensorOptions(y.dtype()));  // whose derivative has none, as in PyTorch
+    return record(op.name, ones, {a}, {}, [](const Context&, const Tensor& dz) -> Grads { return {zeros_like(dz)}; });
+  }
+  return binary(op, a, y);
+}
+Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b) {
+  if (!op.gives_bool) check_number_held(op.inplace_name, a, b);
+  const Tensor y = number(op, op.inplace_name, a, b);
+  return binary_inplace(op, a, op.gives_bool ? y : y.to(a.dtype()));
+}
+}  // namespace
+
+#define X(name, ...)                                                                                              \
+  Tensor Tensor::name(const Tensor& other) const { return binary(line::name, *this, other); }                     \
+  Tensor& Tensor::name##_(const Tensor& other) { return binary_inplace(line::name, *this, other); }               \
+  Tensor Tensor::name(const Scalar& other) const { return binary(line::name, *this, other); }                     \
+  Tensor& Tensor::name##_(const Scalar& other) { return binary_inplace(line::name, *this, other); }               \
+  Tensor& name##_out(Tensor& out, const Tensor& a, const Tensor& b) { return binary_out(line::name, out, a, b); } \
+  Tensor& name##_out(Tensor& out, const Tensor& a, const Scalar& b) {                                             \
+    return binary_out(line::name, out, a, number(line::name, #name "_out", a, b));                                \
+  }
+TANDEM_ALL_BINARY_OPS(X)
+#undef X
 
 namespace {
 Tensor add_scaled(const char* op, const Tensor& a, const Tensor& b, const Scalar& alpha) {
@@ -20,15 +204,48 @@ Tensor add_scaled(const char* op, const Tensor& a, const Tensor& b, const Scalar
                   return {ctx.needs_grad(0) ? dy : Tensor(), !ctx.needs_grad(1) ? Tensor() : one ? dy : dy.mul(alpha)};
                 });
 }
-}  // namespace
+Tensor& add_scaled_inplace(const char* op, Tensor& x, const Tensor& other, const Scalar& alpha) {
+  const DType type = result_type(x, other);
+  check_inplace_result(op, x, other, type);
+  check_alpha(op, type, alpha);
+  const auto direct = [&] {
+    if (!stands_beside(x, other) || x.dtype() == kBool) {
+      const NoGradGuard guard;
+      return copy_elements(x.add(other, alpha), x);
+    }
+    const Tensor from = clear_of(x, other);
+    TANDEM_DISPATCH(x.device(), add, x, from, alpha, x);
+  };
+  return autograd::inplace(op, x, {other}, direct,
+                           [&](const Tensor& old) { return old.add(other, alpha).to(x.dtype()); });
+}
+Tensor& add_scaled_out(const char* op, Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  check_out(op, out, {a, b});
+  const Operands o = prepare(op, a, b);
+  check_alpha(op, o.a.dtype(), alpha);
+  return write_out(op, out, {o.a, o.b}, o.sizes, o.a.dtype(), o.device, [&](Tensor& y) {
+    if (y.dtype() == kBool) return copy_elements(o.a.add(o.b, alpha), y);
+    TANDEM_DISPATCH(y.device(), add, o.a, o.b, alpha, y);
+  });
+}
+void check_subtraction(const char* op, const Tensor& a, const Tensor& b) {
+  tandem::check_subtraction(op, a.dtype() == kBool || b.dtype() == kBool);
+}
+/// -alpha; a bool stays one, for check_alpha to refuse.
 Scalar negated(const Scalar& alpha) {
   return alpha.is_boolean()          ? alpha
          : alpha.is_floating_point() ? Scalar(-alpha.to_double())
                                      : Scalar(-alpha.to_int64());
 }
+/// A number to add in place: x must hold it.
+Tensor addend(const char* op, const Tensor& x, const Scalar& s) {
+  check_number_held(op, x, s);
+  return core::scalar(s, x.dtype(), x.is_cuda() ? Device(kCPU) : x.device());
+}
+}  // namespace
 Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const { return add_scaled("add", *this, other, alpha); }
 Tensor Tensor::sub(const Tensor& other, const Scalar& alpha) const {
-  check_subtraction("sub", dtype() == kBool || other.dtype() == kBool);
+  check_subtraction("sub", *this, other);
   return add_scaled("sub", *this, other, negated(alpha));
 }
 Tensor Tensor::add(const Scalar& other, const Scalar& alpha) const { return add(beside(*this, other), alpha); }
@@ -36,168 +253,29 @@ Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const {
   check_subtraction("sub", other.is_boolean());
   return sub(beside(*this, other), alpha);
 }
+Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) {
+  return add_scaled_inplace("add_", *this, other, alpha);
+}
+Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) {
+  check_subtraction("sub_", *this, other);
+  return add_scaled_inplace("sub_", *this, other, negated(alpha));
+}
+Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) { return add_(addend("add_", *this, other), alpha); }
+Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) {
+  check_subtraction("sub_", other.is_boolean());
+  return sub_(addend("sub_", *this, other), alpha);
+}
+Tensor& add_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  return add_scaled_out("add_out", out, a, b, alpha);
+}
+Tensor& sub_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  check_subtraction("sub_out", a, b);
+  return add_scaled_out("sub_out", out, a, b, negated(alpha));
+}
 Tensor operator-(const Scalar& a, const Tensor& b) {
   check_subtraction("sub", a.is_boolean());
   return beside(b, a).sub(b);
 }
-
-Tensor Tensor::mul(const Tensor& other) const {
-  const Operands o = prepare("mul", *this, other);
-  Tensor y = like(o, o.a.dtype());
-  TANDEM_DISPATCH(y.device(), mul, o.a, o.b, y);
-  // A factor is kept only if the other one wants a gradient: changing it in place is then allowed.
-  const Tensor none;
-  return record(
-      "mul", y, {o.a, o.b}, {autograd::wants_grad(o.b) ? o.a : none, autograd::wants_grad(o.a) ? o.b : none},
-      [](const Context& ctx, const Tensor& dy) -> Grads {
-        return {ctx.needs_grad(0) ? dy * ctx.saved(1) : Tensor(), ctx.needs_grad(1) ? dy * ctx.saved(0) : Tensor()};
-      });
-}
-Tensor Tensor::div(const Tensor& other) const {
-  const Operands o = prepare("div", *this, other, /*to_floating=*/true);
-  Tensor y = like(o, o.a.dtype());
-  TANDEM_DISPATCH(y.device(), div, o.a, o.b, y);
-  const Tensor none;  // the quotient is not kept, which programs change in place; a only where b's gradient asks for it
-  return record("div", y, {o.a, o.b}, {autograd::wants_grad(o.b) ? o.a : none, o.b},
-                [](const Context& ctx, const Tensor& dy) -> Grads {
-                  const Tensor b = ctx.saved(1), da = dy / b;
-                  return {da, ctx.needs_grad(1) ? (da * (ctx.saved(0) / b)).neg() : Tensor()};
-                });
-}
-Tensor Tensor::pow(const Tensor& other) const {
-  const Operands o = prepare("pow", *this, other);
-  Tensor y = like(o, o.a.dtype());
-  TANDEM_DISPATCH(y.device(), pow, o.a, o.b, y);
-  return record("pow", y, {o.a, o.b}, {o.a, o.b, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor a = ctx.saved(0), b = ctx.saved(1);
-    Tensor da, db;
-    if (ctx.needs_grad(0)) da = tandem::where(b == 0, zeros_like(dy), dy * b * a.pow(b - 1));
-    if (ctx.needs_grad(1)) db = dy * tandem::where((a == 0) & (b >= 0), zeros_like(dy), ctx.saved(2) * a.log());
-    return {da, db};
-  });
-}
-/// y, the quotient of a and b after it was rounded: its derivative is zero, whatever that of the quotient is.
-static Tensor rounded_quotient(const Tensor& y, const Tensor& a, const Tensor& b) {
-  return record("rounded_quotient", y, {a, b}, {},
-                [a = Shape(a.sizes()), b = Shape(b.sizes())](const Context&, const Tensor& dy) -> Grads {
-                  return {zeros(a, dy.options()), zeros(b, dy.options())};
-                });
-}
-Tensor Tensor::fmod(const Tensor& other) const {
-  const Operands o = prepare("fmod", *this, other);
-  check_no_bool("fmod", o.a);
-  check_divisor("fmod", o.b, o.sizes);
-  Tensor y = like(o, o.a.dtype());
-  TANDEM_DISPATCH(y.device(), fmod, o.a, o.b, y);
-  const Tensor none;  // only the divisor's gradient asks for anything
-  const bool kept = autograd::wants_grad(o.b);
-  return record("fmod", y, {o.a, o.b}, {kept ? o.a : none, kept ? o.b : none},
-                [](const Context& ctx, const Tensor& dy) -> Grads {
-                  if (!ctx.needs_grad(1)) return {dy, Tensor()};
-                  const Tensor a = ctx.saved(0), b = ctx.saved(1), cut = (a.detach() / b.detach()).trunc();
-                  return {dy, dy.neg() * rounded_quotient(cut, a, b)};
-                });
-}
-Tensor Tensor::remainder(const Tensor& other) const {
-  const Operands o = prepare("remainder", *this, other);
-  check_no_bool("remainder", o.a);
-  check_divisor("remainder", o.b, o.sizes);
-  Tensor y = like(o, o.a.dtype());
-  TANDEM_DISPATCH(y.device(), remainder, o.a, o.b, y);
-  const Tensor none;  // only the divisor's gradient asks for anything
-  const bool kept = autograd::wants_grad(o.b);
-  return record("remainder", y, {o.a, o.b}, {kept ? o.a : none, kept ? o.b : none},
-                [](const Context& ctx, const Tensor& dy) -> Grads {
-                  if (!ctx.needs_grad(1)) return {dy, Tensor()};
-                  const Tensor a = ctx.saved(0), b = ctx.saved(1), floored = a.detach().floor_divide(b.detach());
-                  return {dy, dy.neg() * rounded_quotient(floored, a, b)};
-                });
-}
-Tensor Tensor::floor_divide(const Tensor& other) const {
-  const Operands o = prepare("floor_divide", *this, other);
-  check_no_bool("floor_divide", o.a);
-  check_divisor("floor_divide", o.b, o.sizes);
-  Tensor y = like(o, o.a.dtype());
-  TANDEM_DISPATCH(y.device(), floor_divide, o.a, o.b, y);
-  return record("floor_divide", y, {o.a, o.b}, {}, [](const Context&, const Tensor&) -> Grads {
-    throw NotImplementedError("floor_divide has no derivative; detach what it divides");
-  });
-}
-
-// Equal values share the gradient, as PyTorch has it: half to each. Beside a NaN both get all of it.
-#define TANDEM_EXTREME_OP(name, compare)                                                                \
-  Tensor name(const Tensor& a, const Tensor& b) {                                                       \
-    const Operands o = prepare(#name, a, b);                                                            \
-    Tensor y = like(o, o.a.dtype());                                                                    \
-    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);                                                     \
-    return record(#name, y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads { \
-      const Tensor a = ctx.saved(0), b = ctx.saved(1), shared = where(a == b, dy * 0.5, dy);            \
-      return {where(b compare a, Scalar(0), shared), where(a compare b, Scalar(0), shared)};            \
-    });                                                                                                 \
-  }
-TANDEM_EXTREME_OP(maximum, >)
-TANDEM_EXTREME_OP(minimum, <)
-Tensor Tensor::maximum(const Tensor& other) const { return tandem::maximum(*this, other); }
-Tensor Tensor::minimum(const Tensor& other) const { return tandem::minimum(*this, other); }
-
-#define TANDEM_COMPARE_OP(name)                      \
-  Tensor Tensor::name(const Tensor& other) const {   \
-    const Operands o = prepare(#name, *this, other); \
-    Tensor y = like(o, kBool);                       \
-    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);  \
-    return y;                                        \
-  }
-TANDEM_COMPARE_OP(eq)
-TANDEM_COMPARE_OP(ne)
-TANDEM_COMPARE_OP(lt)
-TANDEM_COMPARE_OP(le)
-TANDEM_COMPARE_OP(gt)
-TANDEM_COMPARE_OP(ge)
-TANDEM_COMPARE_OP(logical_and)
-TANDEM_COMPARE_OP(logical_or)
-TANDEM_COMPARE_OP(logical_xor)
-#define TANDEM_BITWISE_OP(name)                                                             \
-  Tensor Tensor::name(const Tensor& other) const {                                          \
-    const Operands o = prepare(#name, *this, other);                                        \
-    TANDEM_CHECK(!tandem::is_floating_point(o.a.dtype()), #name ": dtype is ", o.a.dtype(), \
-                 "; accepted: integers and bool");                                          \
-    Tensor y = like(o, o.a.dtype());                                                        \
-    TANDEM_DISPATCH(y.device(), name, o.a, o.b, y);                                         \
-    return y;                                                                               \
-  }
-TANDEM_BITWISE_OP(bitwise_and)
-TANDEM_BITWISE_OP(bitwise_or)
-TANDEM_BITWISE_OP(bitwise_xor)
-#define TANDEM_NUMBER_OP(name) \
-  Tensor Tensor::name(const Scalar& other) const { return name(beside(*this, other)); }
-TANDEM_NUMBER_OP(mul)
-TANDEM_NUMBER_OP(fmod)
-TANDEM_NUMBER_OP(remainder)
-TANDEM_NUMBER_OP(floor_divide)
-TANDEM_NUMBER_OP(eq)
-TANDEM_NUMBER_OP(ne)
-TANDEM_NUMBER_OP(lt)
-TANDEM_NUMBER_OP(le)
-TANDEM_NUMBER_OP(gt)
-TANDEM_NUMBER_OP(ge)
-TANDEM_NUMBER_OP(logical_and)
-TANDEM_NUMBER_OP(logical_or)
-TANDEM_NUMBER_OP(logical_xor)
-TANDEM_NUMBER_OP(bitwise_and)
-TANDEM_NUMBER_OP(bitwise_or)
-TANDEM_NUMBER_OP(bitwise_xor)
-Tensor Tensor::div(const Scalar& other) const { return div(beside_divided(*this, other)); }
 Tensor operator/(const Scalar& a, const Tensor& b) { return beside_divided(b, a).div(b); }
-Tensor Tensor::pow(const Scalar& other) const {
-  const DType type = result_type(*this, other);
-  TANDEM_CHECK(tandem::is_floating_point(type) || other.to_int64() >= 0, "pow: ", dtype(), " to the power of ", other,
-               "; accepted: a power of 0 or more, or one of a floating dtype");
-  check_holds("pow", type, other);
-  if (other.to_double() == 0 && autograd::any_wants_grad({*this})) {  // its derivative has none, as in PyTorch
-    const Tensor y = ones_like(*this, TensorOptions(type));
-    return record("pow", y, {*this}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
-  }
-  return pow(beside(*this, other));
-}
 
 }  // namespace tandem

@@ -12,14 +12,25 @@ namespace tandem {
 DType result_type(const Tensor& a, const Tensor& b);
 DType result_type(const Tensor& a, const Scalar& b);
 
-#define X(name) \
-  inline Tensor name(const Tensor& x) { return x.name(); }
-TANDEM_UNARY_METHODS(X)
+// core/elementwise_ops.h says what they compute. The forms with `out` write into it and give it back: it has the
+// result's sizes, or no elements, and then gets those; its dtype holds the result's kind. They record nothing, and
+// throw where a gradient is wanted.
+#define X(name, ...)                                        \
+  inline Tensor name(const Tensor& x) { return x.name(); }  \
+  inline Tensor& name##_(Tensor& x) { return x.name##_(); } \
+  Tensor& name##_out(Tensor& out, const Tensor& x);
+TANDEM_ALL_UNARY_OPS(X)
 #undef X
-#define X(name)                                                              \
+#define X(name, ...) \
+  inline Tensor name(const Tensor& x) { return x.name(); }
+TANDEM_PREDICATE_OPS(X)
+#undef X
+#define X(name, ...)                                                         \
   inline Tensor name(const Tensor& a, const Tensor& b) { return a.name(b); } \
-  inline Tensor name(const Tensor& a, const Scalar& b) { return a.name(b); }
-TANDEM_BINARY_METHODS(X)
+  inline Tensor name(const Tensor& a, const Scalar& b) { return a.name(b); } \
+  Tensor& name##_out(Tensor& out, const Tensor& a, const Tensor& b);         \
+  Tensor& name##_out(Tensor& out, const Tensor& a, const Scalar& b);
+TANDEM_ALL_BINARY_OPS(X)
 #undef X
 
 /// a + alpha b, and a - alpha b
@@ -27,10 +38,8 @@ inline Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { r
 inline Tensor add(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
 inline Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
 inline Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
-/// The larger and the smaller of two; a NaN wins. Where they are equal, each gets half of the gradient; beside a NaN
-/// both get all of it.
-Tensor maximum(const Tensor& a, const Tensor& b);
-Tensor minimum(const Tensor& a, const Tensor& b);
+Tensor& add_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
+Tensor& sub_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
 /// min(max(x, min), max) in x's dtype, or a floating one where a bound is one and x is of integers.
 inline Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
   return x.clamp(min, max);
@@ -41,8 +50,6 @@ DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std:
 /// dtype's range; and bools are not subtracted. @throws Error that names op
 void check_alpha(const char* op, DType result, const Scalar& alpha);
 void check_subtraction(const char* op, bool either_is_bool);
-/// -alpha; a bool stays one, for check_alpha to refuse.
-Scalar negated(const Scalar& alpha);
 /// condition ? a : b, elementwise; condition is bool
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b);
@@ -53,10 +60,6 @@ Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);
 Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double negative_slope);
 /// x > 0 ? x : alpha (e^x - 1)
 Tensor elu(const Tensor& x, double alpha = 1.0);
-/// x sigmoid(x)
-Tensor silu(const Tensor& x);
-/// x Phi(x), with the normal distribution's Phi: the exact form
-Tensor gelu(const Tensor& x);
 /// ln(1 + e^(beta x)) / beta, and x itself where beta x > threshold
 Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
 // Gradients of their own kernel; each is an op and can be differentiated again.

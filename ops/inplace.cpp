@@ -18,87 +18,7 @@ using autograd::any_wants_grad;
 using autograd::inplace;
 using autograd::Old;
 
-/// A binary in-place op must keep x's shape, and its dtype must hold the result's kind.
-void check_result(const char* op, const Tensor& x, const Tensor& other, DType result) {
-  TANDEM_CHECK(broadcast_shapes(op, x.sizes(), other.sizes()) == x.sizes(), op, ": x is ", x.sizes(), " and the other ",
-               other.sizes(), "; x cannot grow");
-  const auto kind = [](DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; };
-  TANDEM_CHECK(kind(result) <= kind(x.dtype()), op, ": the result is ", result, ", which x of ", x.dtype(),
-               " cannot hold");
-}
-/// Writes `y` into x when the two differ in dtype.
-template <class Op> void directly(Tensor& x, const Tensor& other, Op op) {
-  const NoGradGuard guard;
-  copy_elements(op(x, other), x);
-}
-
-/// Whether the kernel can take `other` as it is: a number on the host may stand beside a GPU's tensor.
-bool stands_beside(const Tensor& x, const Tensor& other) {
-  return other.dtype() == x.dtype() &&
-         (other.device() == x.device() || (x.is_cuda() && other.is_cpu() && other.dim() == 0));
-}
-
 }  // namespace
-
-namespace {
-Tensor& add_scaled(const char* op, Tensor& x, const Tensor& other, const Scalar& alpha) {
-  check_result(op, x, other, result_type(x, other));
-  check_alpha(op, result_type(x, other), alpha);
-  return inplace(
-      op, x, {other},
-      [&] {
-        if (!stands_beside(x, other) || x.dtype() == kBool)
-          return directly(x, other, [&](const Tensor& a, const Tensor& b) { return a.add(b, alpha); });
-        const Tensor from = clear_of(x, other);
-        TANDEM_DISPATCH(x.device(), add, x, from, alpha, x);
-      },
-      [&](const Tensor& old) { return old.add(other, alpha).to(x.dtype()); });
-}
-}  // namespace
-Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) { return add_scaled("add_", *this, other, alpha); }
-Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) {
-  check_subtraction("sub_", dtype() == kBool || other.dtype() == kBool);
-  return add_scaled("sub_", *this, other, negated(alpha));
-}
-Tensor& Tensor::mul_(const Tensor& other) {
-  check_result("mul_", *this, other, result_type(*this, other));
-  return inplace(
-      "mul_", *this, {other},
-      [&] {
-        if (!stands_beside(*this, other))
-          return directly(*this, other, [](const Tensor& a, const Tensor& b) { return a.mul(b); });
-        const Tensor from = clear_of(*this, other);
-        TANDEM_DISPATCH(device(), mul, *this, from, *this);
-      },
-      [&](const Tensor& old) { return (any_wants_grad({other}) ? old.clone() : old).mul(other).to(dtype()); });
-}
-Tensor& Tensor::div_(const Tensor& other) {
-  check_result("div_", *this, other, tandem::is_floating_point(dtype()) ? dtype() : get_default_dtype());
-  return inplace(
-      "div_", *this, {other},
-      [&] {
-        if (!stands_beside(*this, other))
-          return directly(*this, other, [](const Tensor& a, const Tensor& b) { return a.div(b); });
-        const Tensor from = clear_of(*this, other);
-        TANDEM_DISPATCH(device(), div, *this, from, *this);
-      },
-      [&](const Tensor& old) { return (any_wants_grad({other}) ? old.clone() : old).div(other).to(dtype()); });
-}
-namespace {
-/// The number as a tensor of x's dtype where that holds it.
-Tensor number(const char* op, const Tensor& x, const Scalar& s) {
-  const bool holds = x.is_floating_point() || (x.dtype() == kBool ? s.is_boolean() : !s.is_floating_point());
-  TANDEM_CHECK(holds, op, ": x of ", x.dtype(), " cannot hold ", s);
-  return core::scalar(s, x.dtype(), x.is_cuda() ? Device(kCPU) : x.device());
-}
-}  // namespace
-Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) { return add_(number("add_", *this, other), alpha); }
-Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) {
-  check_subtraction("sub_", other.is_boolean());
-  return sub_(number("sub_", *this, other), alpha);
-}
-Tensor& Tensor::mul_(const Scalar& other) { return mul_(number("mul_", *this, other)); }
-Tensor& Tensor::div_(const Scalar& other) { return div_(number("div_", *this, other)); }
 
 Tensor& write_over(const char* op, Tensor& x, const Tensor& source, bool non_blocking) {
   TANDEM_CHECK(broadcast_shapes(op, source.sizes(), x.sizes()) == x.sizes(), op, ": ", source.sizes(),
@@ -130,21 +50,6 @@ Tensor& Tensor::fill_(const Tensor& value) {
 }
 Tensor& Tensor::zero_() { return fill("zero_", *this, 0); }
 
-#define TANDEM_UNARY_INPLACE(name, of_integers)                                                           \
-  Tensor& Tensor::name##_() {                                                                             \
-    TANDEM_CHECK(is_floating_point() || (of_integers && dtype() != kBool), #name "_: dtype is ", dtype(), \
-                 of_integers ? "; accepted: numbers" : "; accepted: floating point");                     \
-    return inplace(                                                                                       \
-        #name "_", *this, {}, [&] { TANDEM_DISPATCH(device(), name, *this, *this); },                     \
-        [&](const Tensor& old) { return old.name(); });                                                   \
-  }
-TANDEM_UNARY_INPLACE(relu, true)
-TANDEM_UNARY_INPLACE(neg, true)
-TANDEM_UNARY_INPLACE(exp, false)
-TANDEM_UNARY_INPLACE(sqrt, false)
-TANDEM_UNARY_INPLACE(sigmoid, false)
-TANDEM_UNARY_INPLACE(tanh, false)
-#undef TANDEM_UNARY_INPLACE
 Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) {
   TANDEM_CHECK(min || max, "clamp_: neither min nor max was given");
   TANDEM_CHECK(clamped_type(*this, min, max) == dtype(), "clamp_: x of ", dtype(), " cannot hold a result of ",

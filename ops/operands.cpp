@@ -11,6 +11,17 @@ void check_divisor(const char* op, const Tensor& b, const Shape& sizes) {
     kernels::cpu::check_divisor(op, b.contiguous());
 }
 
+void check_inplace_result(const char* op, const Tensor& x, const Tensor& other, DType result) {
+  TANDEM_CHECK(broadcast_shapes(op, x.sizes(), other.sizes()) == x.sizes(), op, ": x is ", x.sizes(), " and the other ",
+               other.sizes(), "; x cannot grow");
+  TANDEM_CHECK(category(result) <= category(x.dtype()), op, ": the result is ", result, ", which x of ", x.dtype(),
+               " cannot hold");
+}
+void check_number_held(const char* op, const Tensor& x, const Scalar& s) {
+  const bool holds = x.is_floating_point() || (x.dtype() == kBool ? s.is_boolean() : !s.is_floating_point());
+  TANDEM_CHECK(holds, op, ": x of ", x.dtype(), " cannot hold ", s);
+}
+
 }  // namespace detail
 
 DType result_type(const Tensor& a, const Tensor& b) {

@@ -24,8 +24,23 @@ inline Tensor beside_divided(const Tensor& x, const Scalar& s) {
 /// An integer has no quotient and no rest by 0. On a GPU, where a check would have to wait, both are 0; a divisor on
 /// the host is checked for it too.
 void check_divisor(const char* op, const Tensor& b, const Shape& sizes);
-inline void check_no_bool(const char* op, const Tensor& x) {
-  TANDEM_CHECK(x.dtype() != kBool, op, ": dtype is bool; accepted: numbers");
+/// The column of that name in core/elementwise_ops.h.
+enum class Accepts { any, numbers, counted, floating, real, rounded, divided, powers, integral };
+/// @throws Error that names op unless it accepts the dtype. What becomes another dtype first is accepted here.
+inline void check_accepted(const char* op, Accepts accepts, DType type) {
+  switch (accepts) {
+    case Accepts::numbers:
+    case Accepts::rounded:
+    case Accepts::divided:
+    case Accepts::powers: TANDEM_CHECK(type != kBool, op, ": dtype is bool; accepted: numbers"); break;
+    case Accepts::real:
+      TANDEM_CHECK(is_floating_point(type), op, ": dtype is ", type, "; accepted: floating point");
+      break;
+    case Accepts::integral:
+      TANDEM_CHECK(!is_floating_point(type), op, ": dtype is ", type, "; accepted: integers and bool");
+      break;
+    default: break;
+  }
 }
 
 /// x, or a number on the host that stands beside a GPU's tensor: moved there if a gradient is to come back.
@@ -54,6 +69,16 @@ inline Operands prepare(const char* op, const Tensor& a, const Tensor& b, bool t
   return {placed(a, device).to(type), placed(b, device).to(type),
           a.sizes() == b.sizes() ? Shape(a.sizes()) : broadcast_shapes(op, a.sizes(), b.sizes()), device};
 }
+
+/// Of an operation in place: x keeps its shape, and its dtype holds the result's kind.
+void check_inplace_result(const char* op, const Tensor& x, const Tensor& other, DType result);
+/// Whether a kernel that writes x takes `other` as it is: a number on the host may stand beside a GPU's tensor.
+inline bool stands_beside(const Tensor& x, const Tensor& other) {
+  return other.dtype() == x.dtype() &&
+         (other.device() == x.device() || (x.is_cuda() && other.is_cpu() && other.dim() == 0));
+}
+/// Of an operation in place with a number: x's dtype holds numbers of its kind.
+void check_number_held(const char* op, const Tensor& x, const Scalar& s);
 
 inline Tensor like(const Operands& o, DType dtype) { return core::empty(o.sizes, dtype, o.device); }
 

@@ -1,35 +1,92 @@
-// Elementwise operations of one operand.
+// Elementwise operations of one operand: the list in core/elementwise_ops.h.
 #include <numbers>
 
+#include "tandem/autograd/inplace.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/operands.h"
+#include "tandem/ops/out.h"
 
 namespace tandem {
 using namespace detail;
 
-// ---- unary: (name, what it saves and its derivative)
-
-#define TANDEM_UNARY_OP(name, input, saved_tensor, ...)                                                               \
-  Tensor Tensor::name() const {                                                                                       \
-    const Tensor x = input(*this);                                                                                    \
-    Tensor y = core::empty(x.sizes(), x.dtype(), x.device());                                                         \
-    TANDEM_DISPATCH(x.device(), name, x, y);                                                                          \
-    return record(#name, y, {x}, {saved_tensor}, [](const Context& ctx, [[maybe_unused]] const Tensor& dy) -> Grads { \
-      [[maybe_unused]] const Tensor s = ctx.saved(0);                                                                 \
-      return {__VA_ARGS__};                                                                                           \
-    });                                                                                                               \
-  }
 namespace {
-auto numbers(const char* op) {
-  return [op](const Tensor& x) -> const Tensor& { return check_no_bool(op, x), x; };
+
+enum class Saves { nothing, input, output };
+/// A line of the list.
+struct UnaryOp {
+  const char *name, *inplace_name, *out_name;
+  Accepts accepts;
+  Saves saves;
+  bool gives_bool;
+  void (*run)(const Tensor& x, Tensor& y);
+  Tensor (*derivative)(const Tensor& dy, const Tensor& s);  // null: it has none
+};
+
+/// x as op computes with it.
+Tensor operand(const UnaryOp& op, const char* name, const Tensor& x) {
+  if (op.accepts == Accepts::floating) return floating(x);
+  if (op.accepts == Accepts::counted) return x.dtype() == kBool ? x.to(kInt64) : x;
+  check_accepted(name, op.accepts, x.dtype());
+  return x;
 }
-auto real_only(const char* op) {
-  return [op](const Tensor& x) -> const Tensor& { return check_real(op, x), x; };
+bool is_rounded_already(const UnaryOp& op, const Tensor& x) {
+  return op.accepts == Accepts::rounded && !x.is_floating_point();
 }
-Tensor bool_as_integer(const Tensor& x) { return x.dtype() == kBool ? x.to(kInt64) : x; }
+DType result_type(const UnaryOp& op, const Tensor& x) { return op.gives_bool ? kBool : x.dtype(); }
+
+Tensor unary(const UnaryOp& op, const Tensor& input) {
+  const Tensor x = operand(op, op.name, input);
+  if (is_rounded_already(op, x)) return x.clone();
+  Tensor y = core::empty(x.sizes(), result_type(op, x), x.device());
+  op.run(x, y);
+  if (!op.derivative) return y;
+  const Tensor none;
+  return record(op.name, y, {x},
+                {op.saves == Saves::input    ? x
+                 : op.saves == Saves::output ? y
+                                             : none},
+                [&op](const Context& ctx, const Tensor& dy) -> Grads {
+                  // What saved nothing may be gone through a second time.
+                  return {op.derivative(dy, op.saves == Saves::nothing ? Tensor() : ctx.saved(0))};
+                });
+}
+Tensor& unary_inplace(const UnaryOp& op, Tensor& x) {
+  const bool promotes = op.accepts == Accepts::floating || op.accepts == Accepts::counted;
+  check_accepted(op.inplace_name,
+                 !promotes                         ? op.accepts
+                 : op.accepts == Accepts::floating ? Accepts::real
+                                                   : Accepts::numbers,
+                 x.dtype());
+  const auto direct = [&] {
+    if (is_rounded_already(op, x)) return;
+    if (result_type(op, x) == x.dtype()) return op.run(x, x);
+    const NoGradGuard guard;
+    copy_elements(unary(op, x), x);
+  };
+  // x is written over, so what backward needs of it is kept as a copy.
+  const auto beside = [&](const Tensor& old) {
+    return unary(op, op.saves == Saves::input ? old.clone() : old).to(x.dtype());
+  };
+  return autograd::inplace(op.inplace_name, x, {}, direct, beside);
+}
+Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
+  const Tensor none;  // what has no derivative loses none
+  check_out(op.out_name, out, {op.derivative ? input : none});
+  const Tensor x = operand(op, op.out_name, input);
+  return write_out(op.out_name, out, {x}, x.sizes(), result_type(op, x), x.device(),
+                   [&](Tensor& y) { is_rounded_already(op, x) ? copy_elements(x, y) : op.run(x, y); });
+}
+
+// ---- the derivatives: dx of dy and of s, which is what the list says is saved
+
+namespace derivative {
+#define X(name, ...) Tensor name(const Tensor& dy, const Tensor& s);
+TANDEM_UNARY_OPS(X)
+#undef X
+}  // namespace derivative
 /// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
 /// takes the result.
 Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
@@ -39,87 +96,71 @@ Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
   TANDEM_DISPATCH(y.device(), relu_backward, dy, y, dx);
   return dx;
 }
+// clang-format off
+#define TANDEM_DERIVATIVE(name) Tensor derivative::name(const Tensor& dy, [[maybe_unused]] const Tensor& s)
+TANDEM_DERIVATIVE(abs)        { return dy * s.sign(); }
+TANDEM_DERIVATIVE(neg)        { return dy.neg(); }
+TANDEM_DERIVATIVE(exp)        { return dy * s; }
+TANDEM_DERIVATIVE(expm1)      { return dy * (s + 1); }
+TANDEM_DERIVATIVE(log)        { return dy / s; }
+TANDEM_DERIVATIVE(log1p)      { return dy / (s + 1); }
+TANDEM_DERIVATIVE(log2)       { return dy / (s * std::numbers::ln2); }
+TANDEM_DERIVATIVE(log10)      { return dy / (s * std::numbers::ln10); }
+TANDEM_DERIVATIVE(sqrt)       { return dy / (s * 2); }
+TANDEM_DERIVATIVE(rsqrt)      { return dy * s * s * s * -0.5; }
+TANDEM_DERIVATIVE(sin)        { return dy * s.cos(); }
+TANDEM_DERIVATIVE(cos)        { return dy * s.sin().neg(); }
+TANDEM_DERIVATIVE(tan)        { return dy * (s * s + 1); }
+TANDEM_DERIVATIVE(tanh)       { return tanh_backward(dy, s); }
+TANDEM_DERIVATIVE(sigmoid)    { return sigmoid_backward(dy, s); }
+TANDEM_DERIVATIVE(erf)        { return dy * (s * s).neg().exp() * (2 * std::numbers::inv_sqrtpi); }
+TANDEM_DERIVATIVE(erfc)       { return dy * (s * s).neg().exp() * (-2 * std::numbers::inv_sqrtpi); }
+TANDEM_DERIVATIVE(reciprocal) { return dy * s * s.neg(); }
+TANDEM_DERIVATIVE(square)     { return dy * 2 * s; }
+TANDEM_DERIVATIVE(sign)       { return zeros_like(dy); }
+TANDEM_DERIVATIVE(floor)      { return zeros_like(dy); }
+TANDEM_DERIVATIVE(ceil)       { return zeros_like(dy); }
+TANDEM_DERIVATIVE(round)      { return zeros_like(dy); }
+TANDEM_DERIVATIVE(trunc)      { return zeros_like(dy); }
+TANDEM_DERIVATIVE(frac)       { return dy; }
+TANDEM_DERIVATIVE(relu)       { return relu_gradient(dy, s); }
+TANDEM_DERIVATIVE(silu)       { return silu_backward(dy, s); }
+TANDEM_DERIVATIVE(gelu)       { return gelu_backward(dy, s); }
+// clang-format on
+
+// ---- from the list, the lines as values, and all forms
+
+namespace line {
+#define TANDEM_LINE(name, accepts, saves, gives_bool, derivative)                                     \
+  constexpr UnaryOp name{#name,                                                                       \
+                         #name "_",                                                                   \
+                         #name "_out",                                                                \
+                         Accepts::accepts,                                                            \
+                         Saves::saves,                                                                \
+                         gives_bool,                                                                  \
+                         [](const Tensor& x, Tensor& y) { TANDEM_DISPATCH(y.device(), name, x, y); }, \
+                         derivative};
+#define X(name, F, accepts, saves, what) TANDEM_LINE(name, accepts, saves, false, derivative::name)
+TANDEM_UNARY_OPS(X)
+#undef X
+TANDEM_LINE(logical_not, any, nothing, true, nullptr)
+TANDEM_LINE(bitwise_not, integral, nothing, false, nullptr)
+}  // namespace line
 }  // namespace
-// clang-format off
-TANDEM_UNARY_OP(abs, numbers("abs"), x, dy * s.sign())
-TANDEM_UNARY_OP(square, bool_as_integer, x, dy * 2 * s)
-TANDEM_UNARY_OP(relu, numbers("relu"), y, relu_gradient(dy, s))
-// clang-format on
-Tensor Tensor::sign() const {
-  if (dtype() == kBool) return clone();
-  const Tensor& x = *this;
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
-  TANDEM_DISPATCH(x.device(), sign, x, y);
-  return record("sign", y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
-}
-// clang-format off
-TANDEM_UNARY_OP(exp, floating, y, dy * s)
-TANDEM_UNARY_OP(expm1, floating, y, dy * (s + 1))
-TANDEM_UNARY_OP(log, floating, x, dy / s)
-TANDEM_UNARY_OP(log1p, floating, x, dy / (s + 1))
-TANDEM_UNARY_OP(log2, floating, x, dy / (s * std::numbers::ln2))
-TANDEM_UNARY_OP(log10, floating, x, dy / (s * std::numbers::ln10))
-TANDEM_UNARY_OP(sqrt, floating, y, dy / (s * 2))
-TANDEM_UNARY_OP(rsqrt, floating, y, dy * s * s * s * -0.5)
-TANDEM_UNARY_OP(sin, floating, x, dy * s.cos())
-TANDEM_UNARY_OP(cos, floating, x, dy * s.sin().neg())
-TANDEM_UNARY_OP(tan, floating, y, dy * (s * s + 1))
-TANDEM_UNARY_OP(tanh, floating, y, tanh_backward(dy, s))
-TANDEM_UNARY_OP(sigmoid, floating, y, sigmoid_backward(dy, s))
-TANDEM_UNARY_OP(erf, floating, x, dy * (s * s).neg().exp() * (2 * std::numbers::inv_sqrtpi))
-TANDEM_UNARY_OP(erfc, floating, x, dy * (s * s).neg().exp() * (-2 * std::numbers::inv_sqrtpi))
-TANDEM_UNARY_OP(reciprocal, floating, y, dy * s * s.neg())
-// clang-format on
 
-// These save nothing, so that backward may go through them a second time.
-#define TANDEM_UNSAVED_OP(name, input, gradient)                                                            \
-  Tensor Tensor::name() const {                                                                             \
-    const Tensor x = input(*this);                                                                          \
-    Tensor y = core::empty(x.sizes(), x.dtype(), x.device());                                               \
-    TANDEM_DISPATCH(x.device(), name, x, y);                                                                \
-    return record(#name, y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {gradient}; }); \
+#define X(name, ...)                                                     \
+  Tensor Tensor::name() const { return unary(line::name, *this); }       \
+  Tensor& Tensor::name##_() { return unary_inplace(line::name, *this); } \
+  Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
+TANDEM_ALL_UNARY_OPS(X)
+#undef X
+#define X(name, ...)                                  \
+  Tensor Tensor::name() const {                       \
+    Tensor y = core::empty(sizes(), kBool, device()); \
+    TANDEM_DISPATCH(device(), name, *this, y);        \
+    return y;                                         \
   }
-TANDEM_UNSAVED_OP(neg, numbers("neg"), dy.neg())
-TANDEM_UNSAVED_OP(frac, real_only("frac"), dy)
-
-// Steps have no slope: their gradient is zero.
-#define TANDEM_STEP_OP(name)                                                                                      \
-  Tensor Tensor::name() const {                                                                                   \
-    check_no_bool(#name, *this);                                                                                  \
-    if (!is_floating_point()) return clone();                                                                     \
-    const Tensor& x = *this;                                                                                      \
-    Tensor y = core::empty(x.sizes(), x.dtype(), x.device());                                                     \
-    TANDEM_DISPATCH(x.device(), name, x, y);                                                                      \
-    return record(#name, y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; }); \
-  }
-TANDEM_STEP_OP(floor)
-TANDEM_STEP_OP(ceil)
-TANDEM_STEP_OP(trunc)
-TANDEM_STEP_OP(round)
-
-#define TANDEM_PREDICATE_OP(name, of_integers)                                           \
-  Tensor Tensor::name() const {                                                          \
-    if (!is_floating_point()) return full(sizes(), of_integers, options().dtype(kBool)); \
-    const Tensor& x = *this;                                                             \
-    Tensor y = core::empty(x.sizes(), kBool, x.device());                                \
-    TANDEM_DISPATCH(x.device(), name, x, y);                                             \
-    return y;                                                                            \
-  }
-TANDEM_PREDICATE_OP(isnan, false)
-TANDEM_PREDICATE_OP(isinf, false)
-TANDEM_PREDICATE_OP(isfinite, true)
-Tensor Tensor::logical_not() const {
-  const Tensor& x = *this;
-  Tensor y = core::empty(x.sizes(), kBool, x.device());
-  TANDEM_DISPATCH(x.device(), logical_not, x, y);
-  return y;
-}
-Tensor Tensor::bitwise_not() const {
-  const Tensor& x = *this;
-  TANDEM_CHECK(!is_floating_point(), "bitwise_not: dtype is ", dtype(), "; accepted: integers and bool");
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
-  TANDEM_DISPATCH(x.device(), bitwise_not, x, y);
-  return y;
-}
+TANDEM_PREDICATE_OPS(X)
+#undef X
 
 }  // namespace tandem

@@ -51,24 +51,21 @@ Benchmark binary(const std::string& name, std::function<Tensor(const Tensor&, co
 std::vector<Benchmark> elementwise_benchmarks() {
   std::vector<Benchmark> out;
   const std::string integers_only = "bitwise_not bitwise_and bitwise_or bitwise_xor";
-#define X(name)                                       \
+#define X(name, ...)                                  \
   if (integers_only.find(#name) == std::string::npos) \
     out.push_back(unary(#name, [](const Tensor& x) { return x.name(); }));
-  TANDEM_UNARY_METHODS(X)
+  TANDEM_ALL_UNARY_OPS(X)
+  TANDEM_PREDICATE_OPS(X)
 #undef X
   out.push_back(binary("add", [](const Tensor& a, const Tensor& b) { return a + b; }));
   out.push_back(binary("sub", [](const Tensor& a, const Tensor& b) { return a - b; }));
-#define X(name)                                       \
+#define X(name, ...)                                  \
   if (integers_only.find(#name) == std::string::npos) \
     out.push_back(binary(#name, [](const Tensor& a, const Tensor& b) { return a.name(b); }));
-  TANDEM_BINARY_METHODS(X)
+  TANDEM_ALL_BINARY_OPS(X)
 #undef X
-  out.push_back(binary("maximum", maximum));
-  out.push_back(binary("minimum", minimum));
   out.push_back(unary("leaky_relu", [](const Tensor& x) { return leaky_relu(x, 0.1); }));
   out.push_back(unary("elu", [](const Tensor& x) { return elu(x); }));
-  out.push_back(unary("silu", silu));
-  out.push_back(unary("gelu", gelu));
   out.push_back(unary("softplus", [](const Tensor& x) { return softplus(x); }));
   out.push_back(unary("clamp", [](const Tensor& x) { return x.clamp(-0.5, 0.5); }));
   out.push_back(unary("clamp_min", [](const Tensor& x) { return x.clamp_min(-0.5); }));
@@ -77,7 +74,7 @@ std::vector<Benchmark> elementwise_benchmarks() {
 
   out.push_back(unary_backward("exp", [](const Tensor& x) { return x.exp(); }));
   out.push_back(unary_backward("relu", [](const Tensor& x) { return x.relu(); }));
-  out.push_back(unary_backward("gelu", gelu));
+  out.push_back(unary_backward("gelu", [](const Tensor& x) { return x.gelu(); }));
   out.push_back({.name = "mul/backward", .cases = {{kMiddle, kMiddle}}, .prepare = backward([](const Inputs& in) {
                                                                           return in[0] * in[1];
                                                                         })});

@@ -1,41 +1,18 @@
-// Rows of binary arithmetic, comparisons and the backwards of activations.
+// Kernels of two operands: those of the lists of operations, gradients, and those with scalars.
+#include "tandem/core/elementwise_ops.h"
 #include "tandem/kernels/cuda/elementwise.cuh"
 #include "tandem/kernels/functors/clamp.h"
 
-#define TANDEM_FLOATING(op, F) TANDEM_ELEMENT_ROW(op, floating_row<F, 2>())
-#define TANDEM_INTEGRAL(op, F) TANDEM_ELEMENT_ROW(op, integral_row<F, 2>())
-#define TANDEM_ARITHMETIC(op, F) TANDEM_ELEMENT_ROW(op, arithmetic_row<F, 2>())
-#define TANDEM_ALL(op, F) TANDEM_ELEMENT_ROW(op, full_row<F, 2>())
-TANDEM_ARITHMETIC(add, AddScaled)
-TANDEM_ALL(mul, Mul)
-TANDEM_FLOATING(div, Div)
-TANDEM_ARITHMETIC(floor_divide, FloorDivide)
-TANDEM_ARITHMETIC(remainder, Remainder)
-TANDEM_ARITHMETIC(fmod, Fmod)
-TANDEM_ARITHMETIC(pow, Pow)
-TANDEM_ALL(maximum, Maximum)
-TANDEM_ALL(minimum, Minimum)
-TANDEM_INTEGRAL(bitwise_and, BitwiseAnd)
-TANDEM_INTEGRAL(bitwise_or, BitwiseOr)
-TANDEM_INTEGRAL(bitwise_xor, BitwiseXor)
-TANDEM_FLOATING(squared_difference, SquaredDifference)
+#define X(op, F, accepts, ...) TANDEM_ELEMENT_ROW(op, accepts##_row<F, 2>())
+TANDEM_ALL_BINARY_OPS(X)
+#undef X
+#define X(op, F) TANDEM_ELEMENT_ROW(op, real_row<F, 2>())
+TANDEM_GRADIENT_OPS(X)
+#undef X
 
-TANDEM_ALL(eq, Eq)
-TANDEM_ALL(ne, Ne)
-TANDEM_ALL(lt, Lt)
-TANDEM_ALL(le, Le)
-TANDEM_ALL(gt, Gt)
-TANDEM_ALL(ge, Ge)
-TANDEM_ALL(logical_and, LogicalAnd)
-TANDEM_ALL(logical_or, LogicalOr)
-TANDEM_ALL(logical_xor, LogicalXor)
-
-TANDEM_FLOATING(relu_backward, ReluBackward)
-TANDEM_FLOATING(sigmoid_backward, SigmoidBackward)
-TANDEM_FLOATING(tanh_backward, TanhBackward)
-TANDEM_FLOATING(leaky_relu_backward, LeakyReluBackward)
-TANDEM_FLOATING(clamp_backward, ClampSlope)
-TANDEM_FLOATING(gelu_backward, GeluBackward)
-TANDEM_FLOATING(silu_backward, SiluBackward)
-TANDEM_FLOATING(elu_backward, EluBackward)
-TANDEM_FLOATING(softplus_backward, SoftplusBackward)
+TANDEM_ELEMENT_ROW(squared_difference, real_row<SquaredDifference, 2>())
+TANDEM_ELEMENT_ROW(add, numbers_row<AddScaled, 2>())
+TANDEM_ELEMENT_ROW(clamp_backward, real_row<ClampSlope, 2>())
+TANDEM_ELEMENT_ROW(leaky_relu_backward, real_row<LeakyReluBackward, 2>())
+TANDEM_ELEMENT_ROW(elu_backward, real_row<EluBackward, 2>())
+TANDEM_ELEMENT_ROW(softplus_backward, real_row<SoftplusBackward, 2>())

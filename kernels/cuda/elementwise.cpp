@@ -5,17 +5,17 @@
 
 namespace tandem::kernels::cuda {
 
-#define TANDEM_UNARY_PLANNER(op) \
-  namespace rows {               \
-  extern const ElementRow op;    \
-  }                              \
+#define TANDEM_UNARY_PLANNER(op, ...) \
+  namespace rows {                    \
+  extern const ElementRow op;         \
+  }                                   \
   void op(const Tensor& x, Tensor& y) { elementwise(#op, rows::op, y, {x}); }
 TANDEM_PLAIN_UNARY_KERNELS(TANDEM_UNARY_PLANNER)
 
-#define TANDEM_BINARY_PLANNER(op) \
-  namespace rows {                \
-  extern const ElementRow op;     \
-  }                               \
+#define TANDEM_BINARY_PLANNER(op, ...) \
+  namespace rows {                     \
+  extern const ElementRow op;          \
+  }                                    \
   void op(const Tensor& a, const Tensor& b, Tensor& y) { elementwise(#op, rows::op, y, {a, b}); }
 TANDEM_PLAIN_BINARY_KERNELS(TANDEM_BINARY_PLANNER)
 

@@ -242,20 +242,26 @@ __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPla
     store_items<kSingles, 1, Made>(plan, first, to, y);
 }
 
-// Rows for floating types, for integers and bool, for numbers, and for all types.
-template <template <class> class F, int N> constexpr ElementRow floating_row() {
+// The kernels of an operation by what it accepts (core/elementwise_ops.h).
+template <template <class> class F, int N> constexpr ElementRow real_row() {
   return {elementwise_kernel<F<float>, float, N>, elementwise_kernel<F<double>, double, N>, nullptr, nullptr};
 }
+template <template <class> class F, int N> constexpr ElementRow floating_row() { return real_row<F, N>(); }
+template <template <class> class F, int N> constexpr ElementRow rounded_row() { return real_row<F, N>(); }
 template <template <class> class F, int N> constexpr ElementRow integral_row() {
   return {nullptr, nullptr, elementwise_kernel<F<int64_t>, int64_t, N>, elementwise_kernel<F<int64_t>, int64_t, N>};
 }
-template <template <class> class F, int N> constexpr ElementRow arithmetic_row() {
-  return {floating_row<F, N>().float32, floating_row<F, N>().float64, integral_row<F, N>().int64, nullptr};
+template <template <class> class F, int N> constexpr ElementRow any_row() {
+  constexpr ElementRow real = real_row<F, N>(), integral = integral_row<F, N>();
+  return {real.float32, real.float64, integral.int64, integral.boolean};
 }
-template <template <class> class F, int N> constexpr ElementRow full_row() {
-  return {floating_row<F, N>().float32, floating_row<F, N>().float64, integral_row<F, N>().int64,
-          integral_row<F, N>().boolean};
+template <template <class> class F, int N> constexpr ElementRow numbers_row() {
+  constexpr ElementRow any = any_row<F, N>();
+  return {any.float32, any.float64, any.int64, nullptr};
 }
+template <template <class> class F, int N> constexpr ElementRow counted_row() { return numbers_row<F, N>(); }
+template <template <class> class F, int N> constexpr ElementRow divided_row() { return numbers_row<F, N>(); }
+template <template <class> class F, int N> constexpr ElementRow powers_row() { return numbers_row<F, N>(); }
 
 }  // namespace tandem::kernels::cuda
 

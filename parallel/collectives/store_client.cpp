@@ -14,7 +14,7 @@ using namespace store_messages;
 using std::chrono::milliseconds;
 
 namespace {
-constexpr milliseconds kHelloTime(5000);  // for a store that closes connections before it has answered
+constexpr milliseconds kAnswerTime(5000);  // for a store that closes connections before it has answered
 
 /// Whether all was sent before the deadline.
 bool send_all(int fd, const std::string& bytes, Deadline deadline) {
@@ -52,7 +52,7 @@ std::string failure_key(const std::string& group) { return group + "/failure"; }
 StoreClient::StoreClient(const std::string& address, int port, const std::string& token, milliseconds timeout,
                          std::string host)
     : place_(address + ":" + std::to_string(port)), host_(std::move(host)) {
-  const Deadline deadline = after(timeout), patience = after(std::min(timeout, kHelloTime));
+  const Deadline deadline = after(timeout), patience = after(std::min(timeout, kAnswerTime));
   for (;;) try {
       say_hello(address, port, token, deadline);
       return;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kMaxConnections = 4096;
 constexpr size_t kMaxStrangers = 64;  // connections that have not shown the token; the oldest makes room
-constexpr auto kHelloTime = std::chrono::seconds(5);
+constexpr auto kGreetingTime = std::chrono::seconds(5);
 constexpr milliseconds kClosingTime(300);  // for clients to take note of the end
 
 /// The time tells nothing of where two tokens of one length differ.
@@ -159,7 +159,7 @@ class StoreServer::Loop {
       const auto stranger = [](const Connection& c) { return !c.known; };
       if (std::count_if(connections_.begin(), connections_.end(), stranger) >= static_cast<int64_t>(kMaxStrangers))
         connections_.erase(std::find_if(connections_.begin(), connections_.end(), stranger));
-      connections_.push_back({.socket = Descriptor(fd), .deadline = after(kHelloTime)});
+      connections_.push_back({.socket = Descriptor(fd), .deadline = after(kGreetingTime)});
     }
   }
 

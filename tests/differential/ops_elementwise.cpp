@@ -4,22 +4,32 @@
 namespace tandem::differential {
 
 // clang-format off
-#define UNARY(name)                           \
-  OP(#name, (Tensor x), x.name())             \
+#define PREDICATE(name, ...)      \
+  OP(#name, (Tensor x), x.name()) \
   OP(#name "/free", (Tensor x), tandem::name(x))
-#define BINARY(name)                                        \
-  OP(#name, (Tensor x, Tensor y), x.name(y))                \
-  OP(#name "/scalar", (Tensor x, Scalar y), x.name(y))      \
-  OP(#name "/free", (Tensor x, Tensor y), tandem::name(x, y))
+#define UNARY(name, ...)              \
+  PREDICATE(name)                     \
+  OP(#name "_", (Tensor x), x.name##_()) \
+  OP(#name "/out", (Tensor x, Tensor out), tandem::name##_out(out, x))
+#define BINARY(name, ...)                                     \
+  OP(#name, (Tensor x, Tensor y), x.name(y))                  \
+  OP(#name "/scalar", (Tensor x, Scalar y), x.name(y))        \
+  OP(#name "/free", (Tensor x, Tensor y), tandem::name(x, y)) \
+  OP(#name "_", (Tensor x, Tensor y), x.name##_(y))           \
+  OP(#name "_/scalar", (Tensor x, Scalar y), x.name##_(y))    \
+  OP(#name "/out", (Tensor x, Tensor y, Tensor out), tandem::name##_out(out, x, y))
 #define OPERATOR(name, symbol)                         \
   OP(name, (Tensor x, Tensor y), x symbol y)           \
   OP(name "/scalar", (Tensor x, Scalar y), x symbol y)
 
 void add_elementwise_ops(OpTable& table) {
-  TANDEM_UNARY_METHODS(UNARY)
-  TANDEM_BINARY_METHODS(BINARY)
-  // PyTorch has no form of these with a number.
-  for (const char* name : {"logical_and", "logical_or", "logical_xor"}) table.erase(std::string(name) + "/scalar");
+  TANDEM_ALL_UNARY_OPS(UNARY)
+  TANDEM_PREDICATE_OPS(PREDICATE)
+  TANDEM_ALL_BINARY_OPS(BINARY)
+  // PyTorch has no form of these with a number, and none of the last two in place.
+  for (const std::string name : {"logical_and", "logical_or", "logical_xor", "maximum", "minimum"})
+    table.erase(name + "/scalar"), table.erase(name + "_/scalar");
+  table.erase("maximum_"), table.erase("minimum_");
   OPERATOR("operator+", +) OPERATOR("operator-", -) OPERATOR("operator*", *) OPERATOR("operator/", /)
   OPERATOR("operator%", %) OPERATOR("operator==", ==) OPERATOR("operator<", <)
   OP("operator+/left", (Scalar x, Tensor y), x + y)
@@ -33,8 +43,6 @@ void add_elementwise_ops(OpTable& table) {
   OP("sub", (Tensor x, Tensor y, Scalar alpha), x.sub(y, alpha))
   OP("sub/scalar", (Tensor x, Scalar y, Scalar alpha), x.sub(y, alpha))
   OP("sub/free", (Tensor x, Tensor y), tandem::sub(x, y))
-  OP("maximum", (Tensor x, Tensor y), tandem::maximum(x, y))
-  OP("minimum", (Tensor x, Tensor y), tandem::minimum(x, y))
   OP("clamp", (Tensor x, MaybeScalar low, MaybeScalar high), x.clamp(low, high))
   OP("clamp/free", (Tensor x, MaybeScalar low, MaybeScalar high), tandem::clamp(x, low, high))
   OP("clamp/tensors", (Tensor x, Tensor low, Tensor high), x.clamp(low, high))
@@ -47,8 +55,6 @@ void add_elementwise_ops(OpTable& table) {
   OP("masked_fill", (Tensor x, Tensor mask, Scalar value), x.masked_fill(mask, value))
   OP("leaky_relu", (Tensor x, double slope), tandem::leaky_relu(x, slope))
   OP("elu", (Tensor x, double alpha), tandem::elu(x, alpha))
-  OP("silu", (Tensor x), tandem::silu(x))
-  OP("gelu", (Tensor x), tandem::gelu(x))
   OP("softplus", (Tensor x, double beta, double threshold), tandem::softplus(x, beta, threshold))
   OP("leaky_relu_backward", (Tensor dy, Tensor x, double slope), tandem::leaky_relu_backward(dy, x, slope))
   OP("elu_backward", (Tensor dy, Tensor x, double alpha), tandem::elu_backward(dy, x, alpha))
@@ -60,26 +66,18 @@ void add_elementwise_ops(OpTable& table) {
   OP("sigmoid_backward", (Tensor dy, Tensor y), tandem::sigmoid_backward(dy, y))
   OP("tanh_backward", (Tensor dy, Tensor y), tandem::tanh_backward(dy, y))
   // ---- in place
+  OP("add/out", (Tensor x, Tensor y, Tensor out), tandem::add_out(out, x, y))
+  OP("sub/out", (Tensor x, Tensor y, Tensor out), tandem::sub_out(out, x, y))
   OP("add_", (Tensor x, Tensor y, Scalar alpha), x.add_(y, alpha))
   OP("add_/scalar", (Tensor x, Scalar y, Scalar alpha), x.add_(y, alpha))
   OP("sub_", (Tensor x, Tensor y, Scalar alpha), x.sub_(y, alpha))
   OP("sub_/scalar", (Tensor x, Scalar y, Scalar alpha), x.sub_(y, alpha))
-  OP("mul_", (Tensor x, Tensor y), x.mul_(y))
-  OP("mul_/scalar", (Tensor x, Scalar y), x.mul_(y))
-  OP("div_", (Tensor x, Tensor y), x.div_(y))
-  OP("div_/scalar", (Tensor x, Scalar y), x.div_(y))
   OP("operator+=", (Tensor x, Tensor y), x += y)
   OP("operator*=", (Tensor x, Tensor y), x *= y)
   OP("copy_", (Tensor x, Tensor y), x.copy_(y))
   OP("fill_", (Tensor x, Scalar value), x.fill_(value))
   OP("fill_/tensor", (Tensor x, Tensor value), x.fill_(value))
   OP("zero_", (Tensor x), x.zero_())
-  OP("relu_", (Tensor x), x.relu_())
-  OP("exp_", (Tensor x), x.exp_())
-  OP("sqrt_", (Tensor x), x.sqrt_())
-  OP("neg_", (Tensor x), x.neg_())
-  OP("sigmoid_", (Tensor x), x.sigmoid_())
-  OP("tanh_", (Tensor x), x.tanh_())
   OP("clamp_", (Tensor x, MaybeScalar low, MaybeScalar high), x.clamp_(low, high))
   OP("masked_fill_", (Tensor x, Tensor mask, Scalar value), x.masked_fill_(mask, value))
   OP("uniform_", (Tensor x, double low, double high), x.uniform_(low, high))

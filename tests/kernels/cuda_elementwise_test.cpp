@@ -56,7 +56,7 @@ TEST_CASE("unary kernels on CUDA do what the CPU's do, for every dtype", "[cuda]
     void (*cpu)(const Tensor&, Tensor&);
     void (*cuda)(const Tensor&, Tensor&);
   };
-#define X(op) {#op, kernels::cpu::op, kernels::cuda::op},
+#define X(op, ...) {#op, kernels::cpu::op, kernels::cuda::op},
   const Row rows[] = {TANDEM_PLAIN_UNARY_KERNELS(X)};
 #undef X
   for (const Row& row : rows)
@@ -88,7 +88,7 @@ TEST_CASE("binary kernels on CUDA do what the CPU's do, for every dtype", "[cuda
     void (*cpu)(const Tensor&, const Tensor&, Tensor&);
     void (*cuda)(const Tensor&, const Tensor&, Tensor&);
   };
-#define X(op) {#op, kernels::cpu::op, kernels::cuda::op},
+#define X(op, ...) {#op, kernels::cpu::op, kernels::cuda::op},
   const Row rows[] = {TANDEM_PLAIN_BINARY_KERNELS(X)};
 #undef X
   for (const Row& row : rows)

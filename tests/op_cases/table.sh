@@ -9,14 +9,13 @@ root=$here/../..
 reports=$1 benchmarks=${2:-}
 
 {
-  # Functions in the headers of ops/, methods in tensor.h from the views on, and the lists of methods there. (`name` is
-  # the parameter of macros.)
+  # Functions in the headers of ops/, methods in tensor.h from the views on, and the lists of operations. (`name` is the
+  # parameter of macros.)
   sed -nE 's/^(inline )?(Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\3/p' \
     "$root"/autograd/ops.h "$root"/ops/{convolution,copy,dropout,elementwise,index,loss,matmul,norm,pool,reduce,view}.h
   sed -n '/---- views/,/ private:/p' "$root/core/tensor.h" |
     sed -nE 's/^  (Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\2/p'
-  sed -n '/define TANDEM_UNARY_METHODS/,/clang-format on/p;/define TANDEM_BINARY_METHODS/,/clang-format on/p' \
-    "$root/core/tensor.h" | grep -oE 'X\([a-z0-9_]+\)' | sed -E 's/X\((.*)\)/\1/'
+  grep -oE '^  X\([a-z0-9_]+' "$root/core/elementwise_ops.h" | sed 's/.*(//'  # in place: tests/autograd/forms_test.cpp
   # What is recorded under a name of its own.
   tr '\n' ' ' < <(cat "$root"/{autograd,ops}/*.cpp) | grep -oE '(record|record_view|record_list|inplace)\( *"[a-z0-9_]+"' |
     sed -E 's/.*"(.*)"/\1/'

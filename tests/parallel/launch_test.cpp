@@ -1,9 +1,12 @@
 // `tandem launch`: what it passes on, how it ends, and that nothing is left behind.
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <climits>
 #include <csignal>
 #include <functional>
 
@@ -51,6 +54,16 @@ class Child {
   void read_until(const std::string& text, int times) {
     while (count(result_.out, text) < times && read_some()) {}
     REQUIRE(count(result_.out, text) >= times);
+  }
+  /// Waits until nobody reads what it has written, and it can write no more.
+  void wait_until_full() const {
+    const int full = ::fcntl(out_.get(), F_GETPIPE_SZ) - PIPE_BUF;  // a write of up to PIPE_BUF bytes is never cut
+    int waiting = 0;
+    for (const Deadline deadline = after(std::chrono::seconds(60)); waiting <= full && Clock::now() < deadline;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      ::ioctl(out_.get(), FIONREAD, &waiting);
+    }
+    REQUIRE(waiting > full);
   }
   /// Reads nothing until the end, which must come before the deadline. The time it took.
   std::chrono::milliseconds finish_unread(Result& result, std::chrono::seconds most) {
@@ -214,7 +227,7 @@ TEST_CASE("launch: a reader that does not read holds nothing up", "[launch][erro
   const std::vector<std::pair<int, int>> cases = {{SIGTERM, 128 + SIGTERM}, {0, 124}};
   for (const auto& [signal, status] : cases) {
     Child child(launch({"-n", "2", "--timeout", signal == 0 ? "1" : "0", "--", "yes"}));
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the pipe is full by then
+    if (signal != 0) child.wait_until_full();
     if (signal != 0) child.signal(signal);
     Result r;
     // A second for the timeout, one that the reader is given, and as much again for a busy machine; it hung before.

@@ -1,37 +1,22 @@
-// Rows of binary arithmetic, comparisons and the backwards of activations.
+// Loops of two operands: those of the lists of operations, gradients, and those with scalars.
+#include "tandem/core/elementwise_ops.h"
 #include "tandem/kernels/cpu/loops/elementwise.h"
 #include "tandem/kernels/functors/clamp.h"
 
-TANDEM_ARITHMETIC_ROW(add, TANDEM_BINARY_BODY, AddScaled)
-TANDEM_ALL_ROW(mul, TANDEM_BINARY_BODY, Mul)
-TANDEM_FLOATING_ROW(div, TANDEM_BINARY_BODY, Div)
-TANDEM_ARITHMETIC_ROW(floor_divide, TANDEM_BINARY_BODY, FloorDivide)
-TANDEM_ARITHMETIC_ROW(remainder, TANDEM_BINARY_BODY, Remainder)
-TANDEM_ARITHMETIC_ROW(fmod, TANDEM_BINARY_BODY, Fmod)
-TANDEM_ARITHMETIC_ROW(pow, TANDEM_BINARY_BODY, Pow)
-TANDEM_ALL_ROW(maximum, TANDEM_BINARY_BODY, Maximum)
-TANDEM_ALL_ROW(minimum, TANDEM_BINARY_BODY, Minimum)
-TANDEM_INTEGRAL_ROW(bitwise_and, TANDEM_BINARY_BODY, BitwiseAnd)
-TANDEM_INTEGRAL_ROW(bitwise_or, TANDEM_BINARY_BODY, BitwiseOr)
-TANDEM_INTEGRAL_ROW(bitwise_xor, TANDEM_BINARY_BODY, BitwiseXor)
+#define X(op, F, accepts, ...) TANDEM_LOOPS_OF_##accepts(op, TANDEM_BINARY_BODY, F)
+TANDEM_BINARY_OPS(X)
+TANDEM_BITWISE_OPS(X)
+#undef X
+#define X(op, F, ...) TANDEM_ALL_ROW(op, TANDEM_COMPARE_BODY, F)
+TANDEM_COMPARE_OPS(X)
+#undef X
+#define X(op, F) TANDEM_FLOATING_ROW(op, TANDEM_BINARY_BODY, F)
+TANDEM_GRADIENT_OPS(X)
+#undef X
+
 TANDEM_FLOATING_ROW(squared_difference, TANDEM_BINARY_BODY, SquaredDifference)
-
-TANDEM_ALL_ROW(eq, TANDEM_COMPARE_BODY, Eq)
-TANDEM_ALL_ROW(ne, TANDEM_COMPARE_BODY, Ne)
-TANDEM_ALL_ROW(lt, TANDEM_COMPARE_BODY, Lt)
-TANDEM_ALL_ROW(le, TANDEM_COMPARE_BODY, Le)
-TANDEM_ALL_ROW(gt, TANDEM_COMPARE_BODY, Gt)
-TANDEM_ALL_ROW(ge, TANDEM_COMPARE_BODY, Ge)
-TANDEM_ALL_ROW(logical_and, TANDEM_COMPARE_BODY, LogicalAnd)
-TANDEM_ALL_ROW(logical_or, TANDEM_COMPARE_BODY, LogicalOr)
-TANDEM_ALL_ROW(logical_xor, TANDEM_COMPARE_BODY, LogicalXor)
-
-TANDEM_FLOATING_ROW(relu_backward, TANDEM_BINARY_BODY, ReluBackward)
-TANDEM_FLOATING_ROW(sigmoid_backward, TANDEM_BINARY_BODY, SigmoidBackward)
-TANDEM_FLOATING_ROW(tanh_backward, TANDEM_BINARY_BODY, TanhBackward)
-TANDEM_FLOATING_ROW(leaky_relu_backward, TANDEM_BINARY_BODY, LeakyReluBackward)
+TANDEM_ARITHMETIC_ROW(add, TANDEM_BINARY_BODY, AddScaled)
 TANDEM_FLOATING_ROW(clamp_backward, TANDEM_BINARY_BODY, ClampSlope)
-TANDEM_FLOATING_ROW(gelu_backward, TANDEM_BINARY_BODY, GeluBackward)
-TANDEM_FLOATING_ROW(silu_backward, TANDEM_BINARY_BODY, SiluBackward)
+TANDEM_FLOATING_ROW(leaky_relu_backward, TANDEM_BINARY_BODY, LeakyReluBackward)
 TANDEM_FLOATING_ROW(elu_backward, TANDEM_BINARY_BODY, EluBackward)
 TANDEM_FLOATING_ROW(softplus_backward, TANDEM_BINARY_BODY, SoftplusBackward)

@@ -230,3 +230,14 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
 #define TANDEM_INTEGRAL_ROW(op, BODY, F)                                                                   \
   TANDEM_ROW(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
              BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
+
+// The loops of an operation by what it accepts (core/elementwise_ops.h).
+#define TANDEM_LOOPS_OF_any TANDEM_ALL_ROW
+#define TANDEM_LOOPS_OF_numbers TANDEM_ARITHMETIC_ROW
+#define TANDEM_LOOPS_OF_counted TANDEM_ARITHMETIC_ROW
+#define TANDEM_LOOPS_OF_divided TANDEM_ARITHMETIC_ROW
+#define TANDEM_LOOPS_OF_powers TANDEM_ARITHMETIC_ROW
+#define TANDEM_LOOPS_OF_floating TANDEM_FLOATING_ROW
+#define TANDEM_LOOPS_OF_real TANDEM_FLOATING_ROW
+#define TANDEM_LOOPS_OF_rounded TANDEM_FLOATING_ROW
+#define TANDEM_LOOPS_OF_integral TANDEM_INTEGRAL_ROW

@@ -1,45 +1,21 @@
-// Rows of unary arithmetic and predicates.
+// Loops of one operand: those of the list of operations, and those with scalars.
+#include "tandem/core/elementwise_ops.h"
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
-#define TANDEM_UNARY_LOOP(op, F) TANDEM_FLOATING_ROW(op, TANDEM_UNARY_BODY, F)
-TANDEM_ARITHMETIC_ROW(neg, TANDEM_UNARY_BODY, Neg)
-TANDEM_ARITHMETIC_ROW(abs, TANDEM_UNARY_BODY, Abs)
-TANDEM_ARITHMETIC_ROW(sign, TANDEM_UNARY_BODY, Sign)
-TANDEM_ARITHMETIC_ROW(square, TANDEM_UNARY_BODY, Square)
-TANDEM_ARITHMETIC_ROW(clamp, TANDEM_UNARY_BODY, Clamp)
-TANDEM_ARITHMETIC_ROW(relu, TANDEM_UNARY_BODY, Relu)
-TANDEM_UNARY_LOOP(exp, Exp)
-TANDEM_UNARY_LOOP(expm1, Expm1)
-TANDEM_UNARY_LOOP(log, Log)
-TANDEM_UNARY_LOOP(log1p, Log1p)
-TANDEM_UNARY_LOOP(log2, Log2)
-TANDEM_UNARY_LOOP(log10, Log10)
-TANDEM_UNARY_LOOP(sqrt, Sqrt)
-TANDEM_UNARY_LOOP(rsqrt, Rsqrt)
-TANDEM_UNARY_LOOP(sin, Sin)
-TANDEM_UNARY_LOOP(cos, Cos)
-TANDEM_UNARY_LOOP(tan, Tan)
-TANDEM_UNARY_LOOP(tanh, Tanh)
-TANDEM_UNARY_LOOP(sigmoid, Sigmoid)
-TANDEM_UNARY_LOOP(erf, Erf)
-TANDEM_UNARY_LOOP(erfc, Erfc)
-TANDEM_UNARY_LOOP(reciprocal, Reciprocal)
-TANDEM_UNARY_LOOP(floor, Floor)
-TANDEM_UNARY_LOOP(ceil, Ceil)
-TANDEM_UNARY_LOOP(trunc, Trunc)
-TANDEM_UNARY_LOOP(round, Round)
-TANDEM_UNARY_LOOP(frac, Frac)
-TANDEM_UNARY_LOOP(silu, Silu)
-TANDEM_UNARY_LOOP(gelu, Gelu)
-TANDEM_UNARY_LOOP(leaky_relu, LeakyRelu)
-TANDEM_UNARY_LOOP(elu, Elu)
-TANDEM_UNARY_LOOP(softplus, Softplus)
-TANDEM_FLOATING_ROW(isnan, TANDEM_PREDICATE_BODY, IsNan)
-TANDEM_FLOATING_ROW(isinf, TANDEM_PREDICATE_BODY, IsInf)
-TANDEM_FLOATING_ROW(isfinite, TANDEM_PREDICATE_BODY, IsFinite)
+#define X(op, F, accepts, ...) TANDEM_LOOPS_OF_##accepts(op, TANDEM_UNARY_BODY, F)
+TANDEM_UNARY_OPS(X)
+#undef X
+#define X(op, F, ...) TANDEM_ALL_ROW(op, TANDEM_PREDICATE_BODY, F)
+TANDEM_PREDICATE_OPS(X)
+#undef X
 TANDEM_ALL_ROW(logical_not, TANDEM_PREDICATE_BODY, LogicalNot)
 // ~ on bool would promote to int: there it is a logical not
 TANDEM_ROW(bitwise_not, nullptr, nullptr, nullptr, nullptr, TANDEM_UNARY_BODY(BitwiseNot, int64_t),
            TANDEM_UNARY_BODY(BitwiseNot, int32_t), TANDEM_UNARY_BODY(BitwiseNot, int16_t),
            TANDEM_UNARY_BODY(BitwiseNot, int8_t), TANDEM_UNARY_BODY(BitwiseNot, uint8_t),
            TANDEM_PREDICATE_BODY(LogicalNot, bool))
+
+TANDEM_ARITHMETIC_ROW(clamp, TANDEM_UNARY_BODY, Clamp)
+TANDEM_FLOATING_ROW(leaky_relu, TANDEM_UNARY_BODY, LeakyRelu)
+TANDEM_FLOATING_ROW(elu, TANDEM_UNARY_BODY, Elu)
+TANDEM_FLOATING_ROW(softplus, TANDEM_UNARY_BODY, Softplus)

@@ -3,6 +3,8 @@
 
 import math
 
+import torch
+
 import frequencies as freq
 from machine import NAMES
 
@@ -41,11 +43,11 @@ def exactly(rank, kinds=REAL):
     return fewest(rank, kinds, rank)
 
 
-def target(kinds=ANY):
-    """What an in-place op changes: seldom a leaf that requires a gradient."""
+def target(kinds=ANY, history=1.0):
+    """What an in-place op changes: seldom a leaf that requires a gradient; in a share of the draws with a history."""
     def draw(g, a):
-        leaf_too = g.chance(freq.FRESH_LEAF_IN_PLACE)
-        fits = lambda t: leaf_too or not (t.is_leaf and t.requires_grad)
+        leaf_too, history_too = g.chance(freq.FRESH_LEAF_IN_PLACE), g.chance(history)
+        fits = lambda t: (leaf_too or not (t.is_leaf and t.requires_grad)) and (history_too or not t.requires_grad)
         found = g.readable(kinds if g.chance(0.92) else ANY, fits)
         if found and g.chance(0.85):
             return g.choice(found[-4:])
@@ -97,6 +99,24 @@ def saved_for(dy):
     return draw
 
 
+def output(*inputs, kinds=None, mostly=0.9):
+    """What the form of an op with an output writes: of the result's sizes, or empty; mostly of the first input's dtype."""
+    def draw(g, a):
+        given = [g.get(a[x]) for x in inputs]
+        try:
+            sizes = list(torch.broadcast_shapes(*(t.shape for t in given)))
+        except RuntimeError:
+            sizes = list(given[0].shape)
+        if g.chance(0.1):
+            sizes = [0]
+        dtype = NAMES[given[0].dtype] if kinds is None else g.choice(kinds)
+        # None that is wider than the input's: it would show the last bit of what was computed in that.
+        others = [t for t in ANY if t == dtype or t != "float64"]
+        return g.tensor((dtype if g.chance(mostly) else g.choice(others),),
+                        lambda t: list(t.shape) == sizes and not t.requires_grad, sizes, requires_grad=False)
+    return draw
+
+
 def of_size(size, x=None, style=None, optional=0.0):
     """A 1-d tensor of `size(g, a)` elements of x's dtype; none in a share of the draws."""
     def draw(g, a):
@@ -116,6 +136,12 @@ def constant(draw_one, style=None, often=0.97):
             return drawn
         return g.make(NAMES[g.get(drawn).dtype], list(g.get(drawn).shape), style, False)
     return draw
+
+
+def operand(draw_one, x="x"):
+    """What an in-place op combines with `x`: seldom one that requires a gradient where x is of integers."""
+    unrecorded = constant(draw_one)
+    return lambda g, a: (draw_one if NAMES[g.get(a[x]).dtype] in REAL else unrecorded)(g, a)
 
 
 def optional(draw_one, p=0.4):

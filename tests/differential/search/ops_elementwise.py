@@ -1,29 +1,56 @@
 """Elementwise operations, their in-place forms, and conversions: see op.py."""
 
+import pathlib
+import sys
+
+import torch
+
 from arguments import (ANY, BOOL, INTEGER, NUMBER, REAL, anything, bound, constant, dtype, flag, integer, integers, number,
-                       one_of, partner, same_shape, saved_for, scalar, target, tensor)
+                       one_of, operand, output, partner, same_shape, saved_for, scalar, target, tensor)
 from op import op
 
-REAL_UNARY = ("exp expm1 log log1p log2 log10 sqrt rsqrt sin cos tan tanh sigmoid erf erfc reciprocal frac").split()
-NUMBER_UNARY = "abs neg square sign floor ceil round trunc relu isnan isinf isfinite logical_not".split()
-BINARY = "mul div pow fmod remainder floor_divide eq ne lt le gt ge logical_and logical_or logical_xor".split()
-LOGICAL = ("logical_and", "logical_or", "logical_xor")  # PyTorch has no form with a number
-BITWISE = "bitwise_and bitwise_or bitwise_xor".split()
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+import op_lists  # noqa: E402
+
+PREDICATES = op_lists.names("PREDICATE")
+BINARY = op_lists.names("BINARY")
+EXTREMES = ["maximum", "minimum"]  # without a form with a number, as are
+COMPARE = op_lists.names("COMPARE")
+LOGICAL = ["logical_and", "logical_or", "logical_xor"]
+BITWISE = op_lists.names("BITWISE")
 
 mostly_real = tensor(REAL, mostly=0.85)
-for name in REAL_UNARY + NUMBER_UNARY + ["bitwise_not"]:
-    x = mostly_real if name in REAL_UNARY else tensor(INTEGER + BOOL) if name == "bitwise_not" else anything
+into = operand(partner("x", shrink_only=True))
+for name in op_lists.names("UNARY") + op_lists.names("NOT") + PREDICATES:
+    reals = name in op_lists.names("UNARY", "floating", "real")
+    x = mostly_real if reals else tensor(INTEGER + BOOL) if name == "bitwise_not" else anything
     if name in ("floor", "ceil", "round", "trunc"):
         x = tensor(NUMBER, mostly=0.98)
-    op(name, f"x.{name}()", x=x)
-    op(name + "/free", f"torch.{name}(x)", x=x)
-for name in BINARY + BITWISE:
+    method, aten = hasattr(torch.Tensor, name), name in ("silu", "gelu", "relu")  # the latter: forms of no public name
+    call = f"torch.ops.aten.{name}" if aten else f"torch.{name}" if hasattr(torch, name) else f"F.{name}"
+    op(name, f"x.{name}()" if method else f"{call}(x)", x=x)
+    op(name + "/free", f"{call}(x)", x=x)
+    if name in PREDICATES or call.startswith("F."):
+        continue
+    change = target(REAL if reals else INTEGER + BOOL if name == "bitwise_not" else ANY, 0.0 if name == "logical_not" else 1.0)
+    op(name + "_", f"x.{name}_()" if method else f"{call}_(x)", x=change)
+    op(name + "/out", f"{call}(x, out=out)", x=constant(x), out=output("x", mostly=1 if aten else 0.9))  # aten: of that dtype
+for name in BINARY + COMPARE + BITWISE:
     x = tensor(INTEGER + BOOL) if name in BITWISE else anything
     kinds = INTEGER + BOOL if name in BITWISE else ANY
+    method, with_number = hasattr(torch.Tensor, name + "_"), name not in LOGICAL + EXTREMES
     op(name, f"x.{name}(y)", x=x, y=partner("x", kinds))
-    if name not in LOGICAL:
-        op(name + "/scalar", f"x.{name}(y)", x=x, y=scalar("x"))
     op(name + "/free", f"torch.{name}(x, y)", x=x, y=partner("x", kinds))
+    if with_number:
+        op(name + "/scalar", f"x.{name}(y)", x=x, y=scalar("x"))
+    if method:
+        change = target(INTEGER + BOOL if name in BITWISE else ANY, 0.0 if name in LOGICAL else 1.0)
+        beside = partner("x", kinds, shrink_only=True) if name in BITWISE else constant(into) if name in LOGICAL else into
+        op(name + "_", f"x.{name}_(y)", x=change, y=beside)
+    if method and with_number:
+        op(name + "_/scalar", f"x.{name}_(y)", x=change, y=scalar("x"))
+    op(name + "/out", f"torch.{name}(x, y, out=out)", x=constant(x), y=constant(partner("x", kinds)),
+       out=output("x", "y", kinds=BOOL if name in COMPARE else None))
 for symbol in "+ - * / % == <".split():
     op("operator" + symbol, f"x {symbol} y", x=anything, y=partner("x"))
     op(f"operator{symbol}/scalar", f"x {symbol} y", x=anything, y=scalar("x"))
@@ -36,10 +63,9 @@ for name in ("add", "sub"):
     op(name, f"x.{name}(y, alpha=alpha)", x=anything, y=partner("x"), alpha=alpha)
     op(name + "/scalar", f"x.{name}(y, alpha=alpha)", x=anything, y=scalar("x"), alpha=alpha)
     op(name + "/free", f"torch.{name}(x, y)", x=anything, y=partner("x"))
-    op(name + "_", f"x.{name}_(y, alpha=alpha)", x=target(), y=partner("x", shrink_only=True), alpha=alpha)
+    op(name + "_", f"x.{name}_(y, alpha=alpha)", x=target(), y=into, alpha=alpha)
+    op(name + "/out", f"torch.{name}(x, y, out=out)", x=constant(anything), y=constant(partner("x")), out=output("x", "y"))
     op(name + "_/scalar", f"x.{name}_(y, alpha=alpha)", x=target(), y=scalar("x"), alpha=alpha)
-op("maximum", "torch.maximum(x, y)", x=anything, y=partner("x"))
-op("minimum", "torch.minimum(x, y)", x=anything, y=partner("x"))
 op("clamp", "x.clamp(low, high)", x=anything, low=bound("x"), high=bound("x"))
 op("clamp/free", "torch.clamp(x, low, high)", x=anything, low=bound("x"), high=bound("x"))
 op("clamp/tensors", "x.clamp(low, high)", x=number, low=partner("x", NUMBER), high=partner("x", NUMBER))
@@ -54,8 +80,6 @@ op("masked_fill", "x.masked_fill(mask, value)", x=anything, mask=partner("x", BO
 
 op("leaky_relu", "F.leaky_relu(x, slope)", x=mostly_real, slope=one_of(0.01, 0.25, 0.0, -0.5, 1.0))
 op("elu", "F.elu(x, alpha)", x=mostly_real, alpha=one_of(1.0, 0.5, 0.0, -1.0))
-op("silu", "F.silu(x)", x=mostly_real)
-op("gelu", "F.gelu(x)", x=mostly_real)
 op("softplus", "F.softplus(x, beta, threshold)", x=mostly_real, beta=one_of(1.0, 2.0, 0.5), threshold=one_of(20.0, 1.0))
 same = saved_for("dy")
 real = tensor(REAL, mostly=1)
@@ -71,18 +95,12 @@ op("sigmoid_backward", "torch.ops.aten.sigmoid_backward(dy, y)", dy=real, y=same
 op("tanh_backward", "torch.ops.aten.tanh_backward(dy, y)", dy=real, y=same)
 
 # ---- in place
-into = partner("x", shrink_only=True)
-for name in ("mul_", "div_"):
-    op(name, f"x.{name}(y)", x=target(), y=into)
-    op(name + "/scalar", f"x.{name}(y)", x=target(), y=scalar("x"))
 op("operator+=", "operator.iadd(x, y)", x=target(), y=into)
 op("operator*=", "operator.imul(x, y)", x=target(), y=into)
 op("copy_", "x.copy_(y)", x=target(), y=into)
 op("fill_", "x.fill_(value)", x=target(), value=scalar("x"))
 op("fill_/tensor", "x.fill_(value)", x=target(), value=tensor(sizes=lambda g, a: [], fits=lambda t: t.dim() == 0))
 op("zero_", "x.zero_()", x=target())
-for name in "relu_ exp_ sqrt_ neg_ sigmoid_ tanh_".split():
-    op(name, f"x.{name}()", x=target(ANY if name in ("relu_", "neg_") else REAL))
 op("clamp_", "x.clamp_(low, high)", x=target(), low=bound("x"), high=bound("x"))
 op("masked_fill_", "x.masked_fill_(mask, value)", x=target(), mask=partner("x", BOOL, shrink_only=True), value=scalar("x"))
 

@@ -252,8 +252,25 @@ def _(difference, steps, ours, theirs):
         "parameter of another dtype; Tandem checks first")
 def _(difference, steps, ours, theirs):
     written = {at: {int(name.split(".")[0]) for name in names_in(steps[at][1:])} for at, error in enumerate(ours["errors"])
-               if error and (steps[at][0].endswith("_") or steps[at][0].endswith("batch_norm"))}
+               if error and steps[at][0].endswith(("_", "_/scalar", "/out", "batch_norm"))}
     return difference.kind in ("values", "finite") and any(sources(difference.step, steps) & some for some in written.values())
+
+
+@wanted("outputs of other sizes", "PyTorch gives an output of other sizes those of the result and warns that it will not; Tandem refuses it")
+def _(difference, steps, ours, theirs):
+    made = {at for at in sources(difference.step, steps) if steps[at][0].endswith("/out")}
+    refused = any("_out: out is" in (ours["errors"][at] or "") for at in made)
+    resized = difference.kind == "sizes" and any(
+        steps[at] and steps[at][0].endswith("/out") and ours["errors"][at] and difference.detail[1:].split(":")[0] in names_in(steps[at][1:])
+        for at in range(len(steps)))
+    return refused or resized
+
+
+@wanted("history of what logic replaced", "logical_and_ and its like leave in PyTorch the history of the values that they replace, even of "
+        "a leaf; in Tandem what was replaced gets a gradient of zeros")
+def _(difference, steps, ours, theirs):
+    return difference.kind not in ("values", "dtype", "sizes") and any(
+        s and re.fullmatch("logical_(and|or|xor|not)_", s[0].removeprefix(NO_GRAD)) for s in steps)
 
 
 @wanted("parameters of another dtype", "Tandem converts a layer's parameters, and the second operand of a loss or a comparison, to the "

@@ -1,0 +1,104 @@
+// The elementwise operations, a line each. From a line come the method (x.exp()), the function (exp(x)), both in place
+// (x.exp_(), exp_(x)), the form that writes into a given tensor (exp_out(y, x)), the kernels of both backends, and its
+// places in the tests, the benchmarks and the search. What else an operation needs is its functor (kernels/functors.h)
+// and its derivative (ops/unary.cpp, ops/binary.cpp); a missing one is an error of the compiler or linker that names
+// it. Includes nothing, so that anybody can expand it.
+//
+// Column `accepts`:
+//   any        every dtype
+//   numbers    every dtype but bool
+//   counted    every dtype; a bool becomes int64 first
+//   floating   every dtype; integers and bool become the default floating dtype first
+//   real       floating dtypes
+//   rounded    every dtype but bool; integers come back as they are
+//   divided    every dtype but bool; integers must not be divided by 0
+//   powers     every dtype but bool; integers must not have a negative number for a power
+//   integral   integers and bool
+// Column `saves`: what the derivative needs, nothing, input or output. Of two operands x and y, there are two columns:
+// what the gradient of x needs, and what that of y does.
+#pragma once
+// clang-format off
+
+// y = f(x)
+#define TANDEM_UNARY_OPS(X)                                                                                            \
+  /* name        functor     accepts   saves    what it computes                                                  */  \
+  X(abs,         Abs,        numbers,  input,   "|x|; the gradient at 0 is 0")                                         \
+  X(neg,         Neg,        numbers,  nothing, "-x")                                                                  \
+  X(exp,         Exp,        floating, output,  "e^x")                                                                 \
+  X(expm1,       Expm1,      floating, output,  "e^x - 1, exact near 0")                                               \
+  X(log,         Log,        floating, input,   "natural logarithm; -inf at 0, NaN below")                             \
+  X(log1p,       Log1p,      floating, input,   "natural logarithm of 1 + x, exact near 0")                            \
+  X(log2,        Log2,       floating, input,   "logarithm to base 2; -inf at 0, NaN below")                           \
+  X(log10,       Log10,      floating, input,   "logarithm to base 10; -inf at 0, NaN below")                          \
+  X(sqrt,        Sqrt,       floating, output,  "square root; NaN below 0")                                            \
+  X(rsqrt,       Rsqrt,      floating, output,  "1 / sqrt(x)")                                                         \
+  X(sin,         Sin,        floating, input,   "sine of x radians")                                                   \
+  X(cos,         Cos,        floating, input,   "cosine of x radians")                                                 \
+  X(tan,         Tan,        floating, output,  "tangent of x radians")                                                \
+  X(tanh,        Tanh,       floating, output,  "hyperbolic tangent")                                                  \
+  X(sigmoid,     Sigmoid,    floating, output,  "1 / (1 + e^-x)")                                                      \
+  X(erf,         Erf,        floating, input,   "error function")                                                      \
+  X(erfc,        Erfc,       floating, input,   "1 - erf(x), exact for large x")                                       \
+  X(reciprocal,  Reciprocal, floating, output,  "1 / x")                                                               \
+  X(square,      Square,     counted,  input,   "x^2")                                                                 \
+  X(sign,        Sign,       any,      nothing, "-1, 0 or 1; 0 for NaN; the gradient is 0")                            \
+  X(floor,       Floor,      rounded,  nothing, "the largest integer not above x; the gradient is 0")                  \
+  X(ceil,        Ceil,       rounded,  nothing, "the smallest integer not below x; the gradient is 0")                 \
+  X(round,       Round,      rounded,  nothing, "the nearest integer, of two the even one; the gradient is 0")         \
+  X(trunc,       Trunc,      rounded,  nothing, "x without its fraction; the gradient is 0")                           \
+  X(frac,        Frac,       real,     nothing, "the fraction of x, of its sign")                                      \
+  X(relu,        Relu,       numbers,  output,  "max(x, 0); the gradient at 0 is 0")                                   \
+  X(silu,        Silu,       real,     input,   "x sigmoid(x)")                                                        \
+  X(gelu,        Gelu,       real,     input,   "x Phi(x), Phi the normal distribution function: the exact form")
+
+// y = f(x) without a derivative. The first gives bool.
+#define TANDEM_NOT_OPS(X)                                                                                              \
+  X(logical_not, LogicalNot, any,      nothing, "whether x is 0")                                                      \
+  X(bitwise_not, BitwiseNot, integral, nothing, "all bits of x inverted; of a bool its opposite")
+
+// Predicates: they accept any dtype and give bool. There is no form in place.
+#define TANDEM_PREDICATE_OPS(X)                                                                                        \
+  X(isnan,       IsNan,      "whether x is NaN")                                                                       \
+  X(isinf,       IsInf,      "whether x is infinite")                                                                  \
+  X(isfinite,    IsFinite,   "whether x is neither infinite nor NaN")
+
+// z = f(x, y). The operands broadcast against each other; y may be a number.
+#define TANDEM_BINARY_OPS(X)                                                                                           \
+  /* name          functor      accepts   for x    for y       what it computes                                    */ \
+  X(mul,           Mul,         any,      y,       x,          "x y")                                                  \
+  X(div,           Div,         floating, y,       x_y,        "x / y")                                                \
+  X(pow,           Pow,         powers,   x_y,     x_y_output, "x^y")                                                  \
+  X(fmod,          Fmod,        divided,  nothing, x_y,        "the rest of x / y that has the sign of x")             \
+  X(remainder,     Remainder,   divided,  nothing, x_y,        "the rest of x / y that has the sign of y")             \
+  X(floor_divide,  FloorDivide, divided,  nothing, nothing,    "floor(x / y); it has no derivative")                   \
+  X(maximum,       Maximum,     any,      x_y,     x_y,        "the larger one; a NaN wins; equal ones share the gradient") \
+  X(minimum,       Minimum,     any,      x_y,     x_y,        "the smaller one; a NaN wins; equal ones share the gradient")
+
+#define TANDEM_BITWISE_OPS(X)                                                                                          \
+  X(bitwise_and,   BitwiseAnd,  integral, nothing, nothing,    "the bits that both have")                              \
+  X(bitwise_or,    BitwiseOr,   integral, nothing, nothing,    "the bits that either has")                             \
+  X(bitwise_xor,   BitwiseXor,  integral, nothing, nothing,    "the bits that one alone has")
+
+// They give bool.
+#define TANDEM_COMPARE_OPS(X)                                                                                          \
+  X(eq,            Eq,          any,      nothing, nothing,    "x == y")                                               \
+  X(ne,            Ne,          any,      nothing, nothing,    "x != y")                                               \
+  X(lt,            Lt,          any,      nothing, nothing,    "x < y")                                                \
+  X(le,            Le,          any,      nothing, nothing,    "x <= y")                                               \
+  X(gt,            Gt,          any,      nothing, nothing,    "x > y")                                                \
+  X(ge,            Ge,          any,      nothing, nothing,    "x >= y")                                               \
+  X(logical_and,   LogicalAnd,  any,      nothing, nothing,    "whether both are other than 0")                        \
+  X(logical_or,    LogicalOr,   any,      nothing, nothing,    "whether either is other than 0")                       \
+  X(logical_xor,   LogicalXor,  any,      nothing, nothing,    "whether one alone is other than 0")
+
+// dx = f(dy, saved): gradients with a kernel of their own. Each is an operation, declared in ops/elementwise.h.
+#define TANDEM_GRADIENT_OPS(X)                                                                                         \
+  X(relu_backward,    ReluBackward)                                                                                    \
+  X(sigmoid_backward, SigmoidBackward)                                                                                 \
+  X(tanh_backward,    TanhBackward)                                                                                    \
+  X(gelu_backward,    GeluBackward)                                                                                    \
+  X(silu_backward,    SiluBackward)
+
+#define TANDEM_ALL_UNARY_OPS(X) TANDEM_UNARY_OPS(X) TANDEM_NOT_OPS(X)
+#define TANDEM_ALL_BINARY_OPS(X) TANDEM_BINARY_OPS(X) TANDEM_BITWISE_OPS(X) TANDEM_COMPARE_OPS(X)
+// clang-format on

@@ -1,0 +1,24 @@
+#include "tandem/ops/out.h"
+
+#include "tandem/autograd/inplace.h"
+#include "tandem/ops/operands.h"
+
+namespace tandem::detail {
+
+void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs) {
+  TANDEM_CHECK(!autograd::any_wants_grad({out}) && !autograd::any_wants_grad(inputs), op,
+               ": a tensor requires a gradient, and forms with an output record none; accepted: tensors without, or a "
+               "NoGradGuard");
+}
+void prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device) {
+  TANDEM_CHECK(out.device() == device, op, ": out is on ", out.device(), " and the result on ", device,
+               "; both must be on one device");
+  TANDEM_CHECK(category(dtype) <= category(out.dtype()), op, ": the result is ", dtype, ", which out of ", out.dtype(),
+               " cannot hold");
+  if (out.numel() == 0 && out.sizes() != sizes) core::allocate(out, sizes);
+  TANDEM_CHECK(out.sizes() == sizes, op, ": out is ", out.sizes(), " and the result ", sizes,
+               "; accepted: the result's sizes, or no elements");
+  if (!out.is_contiguous()) autograd::check_writable(op, out);
+}
+
+}  // namespace tandem::detail

@@ -1,0 +1,34 @@
+// The forms of operations that write into a given tensor, like exp_out. Internal.
+#pragma once
+#include "tandem/autograd/record.h"
+
+namespace tandem::detail {
+
+/// Refuses what a form that records nothing would lose.
+void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs);
+/// `out`, made ready for a result of `sizes`, dtype and device: it has those sizes, or no elements, and then gets
+/// memory for them; its dtype can hold the result's kind.
+void prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device);
+/// Whether target shares elements with source in other places, so that writing it changes what is still to be read.
+bool overlaps(const Tensor& target, const Tensor& source);
+
+/// run(y) computes the result of `inputs` into y: into `out` itself where it is of the result's dtype and overlaps
+/// none.
+template <class Run>
+Tensor& write_out(const char* op, Tensor& out, autograd::TensorRefs inputs, IntArrayRef sizes, DType dtype,
+                  Device device, Run&& run) {
+  prepare_out(op, out, sizes, dtype, device);
+  bool direct = out.dtype() == dtype;
+  for (const Tensor& input : inputs) direct = direct && !overlaps(out, input);
+  if (direct) {
+    run(out);
+  } else {
+    Tensor y = core::empty(sizes, dtype, device);
+    run(y);
+    copy_elements(y, out);
+  }
+  out.bump_version();
+  return out;
+}
+
+}  // namespace tandem::detail

@@ -1,0 +1,175 @@
+// The forms that every line of core/elementwise_ops.h has: in place, and with an output. They give what the function
+// gives, gradients included; where they cannot, they say why.
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+
+namespace {
+
+struct Unary {
+  const char* name;
+  Tensor (*call)(const Tensor&);
+  Tensor& (*inplace)(Tensor&);
+  Tensor& (*out)(Tensor&, const Tensor&);
+};
+struct Binary {
+  const char* name;
+  Tensor (*call)(const Tensor&, const Tensor&);
+  Tensor& (*inplace)(Tensor&, const Tensor&);
+  Tensor& (*out)(Tensor&, const Tensor&, const Tensor&);
+};
+#define X(name, ...) {#name, [](const Tensor& x) { return name(x); }, name##_, name##_out},
+const Unary kUnary[] = {TANDEM_ALL_UNARY_OPS(X)};
+#undef X
+#define X(name, ...)                                                   \
+  {#name, [](const Tensor& x, const Tensor& y) { return name(x, y); }, \
+   [](Tensor& x, const Tensor& y) -> Tensor& { return x.name##_(y); }, \
+   [](Tensor& out, const Tensor& x, const Tensor& y) -> Tensor& { return name##_out(out, x, y); }},
+const Binary kBinary[] = {TANDEM_ALL_BINARY_OPS(X)};
+#undef X
+constexpr DType kDTypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt16, kInt8, kUInt8, kBool};
+
+/// Numbers of which most operations give other numbers.
+Tensor first(DType dtype) { return (arange(1, 7).to(kFloat32) * 0.75 - 1).view({2, 3}).to(dtype); }
+Tensor second(DType dtype) { return tensor({2.0, 1.0, 3.0}).to(dtype); }
+int kind(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
+bool same(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.allclose(b, 0, 0, /*equal_nan=*/true);
+}
+/// What `make` gives, or an undefined tensor where it throws.
+template <class F> Tensor attempt(F make) {
+  try {
+    return make();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+TEST_CASE("in place an operation gives what it gives beside, or says that its tensor cannot hold that", "[forms]") {
+  for (const DType dtype : kDTypes) {
+    for (const Unary& op : kUnary) {
+      CAPTURE(op.name, dtype);
+      const Tensor want = attempt([&] { return op.call(first(dtype)); });
+      Tensor x = first(dtype), alias = x.view({6});
+      const uint32_t version = x._version();
+      if (!want.defined() || kind(want.dtype()) > kind(dtype)) {
+        CHECK_THROWS_WITH(op.inplace(x), Contains(std::string(op.name) + "_"));
+        continue;
+      }
+      CHECK(&op.inplace(x) == &x);
+      CHECK(same(x, want.to(dtype)));
+      CHECK(same(alias, x.view({6})));
+      CHECK(x._version() > version);
+    }
+    for (const DType other : kDTypes)
+      for (const Binary& op : kBinary) {
+        CAPTURE(op.name, dtype, other);
+        const Tensor want = attempt([&] { return op.call(first(dtype), second(other)); });
+        Tensor x = first(dtype);
+        if (!want.defined() || kind(want.dtype()) > kind(dtype)) {
+          CHECK_THROWS_AS(op.inplace(x, second(other)), Error);
+          continue;
+        }
+        CHECK(&op.inplace(x, second(other)) == &x);
+        CHECK(same(x, want.to(dtype)));
+      }
+  }
+}
+
+TEST_CASE("in place an operation has the gradients that it has beside", "[forms]") {
+  for (const Unary& op : kUnary) {
+    CAPTURE(op.name);
+    if (!attempt([&] { return op.call(first(kFloat32)); }).defined()) continue;
+    Tensor a = first(kFloat32).requires_grad_(), b = first(kFloat32).requires_grad_();
+    const Tensor y = op.call(a * 1);
+    if (!y.requires_grad()) continue;
+    y.sum().backward();
+    Tensor x = b * 1;
+    op.inplace(x).sum().backward();
+    CHECK(same(b.grad(), a.grad()));
+  }
+  for (const Binary& op : kBinary) {
+    CAPTURE(op.name);
+    if (!attempt([&] { return op.call(first(kFloat32), second(kFloat32)); }).defined()) continue;
+    Tensor a[2], b[2];
+    for (auto* leaves : {a, b})
+      leaves[0] = first(kFloat32).requires_grad_(), leaves[1] = second(kFloat32).requires_grad_();
+    const Tensor y = op.call(a[0] * 1, a[1]);
+    if (!y.requires_grad() || !attempt([&] { return y.sum().backward(), y; }).defined()) continue;
+    Tensor x = b[0] * 1;
+    op.inplace(x, b[1]).sum().backward();
+    for (int k : {0, 1}) CHECK(same(b[k].grad(), a[k].grad()));
+  }
+}
+
+TEST_CASE("with an output an operation writes there, converted, and gives an empty one its sizes", "[forms]") {
+  const auto check = [](const char* name, const Tensor& want, DType dtype, auto write) {
+    for (const DType type : kDTypes) {
+      CAPTURE(name, dtype, type);
+      Tensor out = zeros({2, 3}, type), grown = empty({0}, type), turned = zeros({3, 2}, type).t();
+      const Tensor alias = out.view({6});
+      if (!want.defined() || kind(want.dtype()) > kind(type)) {
+        CHECK_THROWS_WITH(write(out), Contains(std::string(name) + "_out"));
+        continue;
+      }
+      CHECK(&write(out) == &out);
+      CHECK(same(out, want.to(type)));
+      CHECK(same(alias, out.view({6})));
+      CHECK(same(write(grown), want.to(type)));
+      CHECK(same(write(turned).contiguous(), want.to(type)));
+      Tensor wrong = zeros({3, 3}, type);
+      CHECK_THROWS_WITH(write(wrong), Contains(std::string(name) + "_out") && Contains("(3, 3)") && Contains("(2, 3)"));
+    }
+  };
+  for (const DType dtype : kDTypes) {
+    for (const Unary& op : kUnary)
+      check(op.name, attempt([&] { return op.call(first(dtype)); }), dtype,
+            [&](Tensor& out) -> Tensor& { return op.out(out, first(dtype)); });
+    for (const Binary& op : kBinary)
+      check(op.name, attempt([&] { return op.call(first(dtype), second(dtype)); }), dtype,
+            [&](Tensor& out) -> Tensor& { return op.out(out, first(dtype), second(dtype)); });
+  }
+}
+
+TEST_CASE("an output may be an input, or lie across one", "[forms]") {
+  Tensor x = arange(0, 12).to(kFloat32);
+  const Tensor want = x.slice(0, 0, 8).exp();
+  Tensor shifted = x.slice(0, 3, 11);
+  exp_out(shifted, x.slice(0, 0, 8));
+  CHECK(same(x.slice(0, 3, 11), want));
+  Tensor y = arange(0, 4).to(kFloat32);
+  mul_out(y, y, y);
+  CHECK(same(y, tensor({0.0, 1.0, 4.0, 9.0})));
+  add_out(y, y, y, 0.5);
+  CHECK(same(y, tensor({0.0, 1.5, 6.0, 13.5})));
+  sub_out(y, y, y);
+  CHECK(same(y, zeros({4})));
+}
+
+TEST_CASE("with an output nothing is recorded, so a gradient that is wanted is an error", "[forms]") {
+  Tensor leaf = ones({2}).requires_grad_(), plain = ones({2}), out = ones({2});
+  CHECK_THROWS_WITH(exp_out(out, leaf), Contains("exp_out") && Contains("NoGradGuard"));
+  CHECK_THROWS_WITH(exp_out(leaf, plain), Contains("exp_out"));
+  CHECK_THROWS_WITH(mul_out(out, plain, leaf), Contains("mul_out"));
+  CHECK_THROWS_WITH(add_out(out, leaf, plain), Contains("add_out"));
+  const NoGradGuard guard;
+  CHECK(same(exp_out(out, leaf), exp(plain)));
+  Tensor expanded = zeros({1}).expand({2});
+  CHECK_THROWS_WITH(exp_out(expanded, plain), Contains("exp_out"));
+}
+
+TEST_CASE("a power of a number in place and into an output", "[forms]") {
+  Tensor x = tensor({1.0, 2.0, 3.0}), leaf = tensor({1.0, 2.0, 3.0}).requires_grad_(), out = empty({0});
+  CHECK(same(pow_out(out, x, 2), tensor({1.0, 4.0, 9.0})));
+  Tensor y = leaf * 1;
+  y.pow_(3).sum().backward();
+  CHECK(same(leaf.grad(), tensor({3.0, 12.0, 27.0})));
+  Tensor whole = tensor({1, 2});
+  CHECK_THROWS_WITH(whole.pow_(-1), Contains("pow_"));
+  CHECK_THROWS_WITH(whole.pow_(0.5), Contains("pow_") && Contains("cannot hold"));
+  CHECK_THROWS_WITH(whole.remainder_(0), Contains("remainder_") && Contains("divided by 0"));
+  CHECK(same(whole.eq_(2), tensor({0, 1})));
+}
