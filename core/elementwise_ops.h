@@ -49,7 +49,8 @@
   X(frac,        Frac,       real,     nothing, "the fraction of x, of its sign")                                      \
   X(relu,        Relu,       numbers,  output,  "max(x, 0); the gradient at 0 is 0")                                   \
   X(silu,        Silu,       real,     input,   "x sigmoid(x)")                                                        \
-  X(gelu,        Gelu,       real,     input,   "x Phi(x), Phi the normal distribution function: the exact form")
+  X(gelu,        Gelu,       real,     input,   "x Phi(x), Phi the normal distribution function: the exact form")      \
+  X(softsign,    Softsign,   floating, input,   "x / (1 + |x|)")
 
 // y = f(x) without a derivative. The first gives bool.
 #define TANDEM_NOT_OPS(X)                                                                                              \

@@ -38,6 +38,7 @@ TANDEM_FUNCTOR1(Frac, x - math::trunc(x))
 TANDEM_FUNCTOR1(Relu, x < T(0) ? T(0) : x)  // -0 and NaN stay, as in PyTorch
 TANDEM_FUNCTOR1(Silu, x* math::sigmoid(x))
 TANDEM_FUNCTOR1(Gelu, math::gelu(x))
+TANDEM_FUNCTOR1(Softsign, x / (T(1) + math::abs(x)))
 TANDEM_FUNCTOR1(BitwiseNot, T(~x))
 
 /// Functions that are quick for all but a few floats. A loop asks is_easy() of a block, runs easy() over all of it, and

@@ -126,6 +126,7 @@ TANDEM_DERIVATIVE(frac)       { return dy; }
 TANDEM_DERIVATIVE(relu)       { return relu_gradient(dy, s); }
 TANDEM_DERIVATIVE(silu)       { return silu_backward(dy, s); }
 TANDEM_DERIVATIVE(gelu)       { return gelu_backward(dy, s); }
+TANDEM_DERIVATIVE(softsign)   { return dy / (s.abs() + 1).square(); }
 // clang-format on
 
 // ---- from the list, the lines as values, and all forms
