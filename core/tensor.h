@@ -14,6 +14,7 @@
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/core/flag.h"
 #include "tandem/core/rank_context.h"
+#include "tandem/core/reduce_ops.h"
 #include "tandem/core/scalar.h"
 #include "tandem/core/storage.h"
 #include "tandem/core/tensor_options.h"
@@ -264,11 +265,10 @@ class Tensor {
   Tensor& operator/=(const Tensor& other) { return div_(other); }
   Tensor& operator/=(const Scalar& other) { return div_(other); }
 
-  // ---- reductions (ops/reduce.cpp)
-  Tensor sum() const;
-  Tensor sum(IntArrayRef dims, Flag keepdim = false) const;
-  Tensor mean() const;
-  Tensor mean(IntArrayRef dims, Flag keepdim = false) const;
+  // ---- reductions (core/reduce_ops.h says what the first ones compute; ops/reduce.cpp)
+#define X(name, ...) Tensor name(IntArrayRef dims = {}, Flag keepdim = false) const;
+  TANDEM_REDUCE_OPS(X)
+#undef X
   Tensor var() const { return var(IntArrayRef()); }
   template <std::same_as<bool> Bool> Tensor var(Bool unbiased) const { return var(IntArrayRef(), unbiased); }
   Tensor var(IntArrayRef dims, Flag unbiased = true, Flag keepdim = false) const;
@@ -281,8 +281,6 @@ class Tensor {
   Tensor min() const;
   std::tuple<Tensor, Tensor> max(int64_t dim, Flag keepdim = false) const;
   std::tuple<Tensor, Tensor> min(int64_t dim, Flag keepdim = false) const;
-  Tensor amax(IntArrayRef dims = {}, Flag keepdim = false) const;
-  Tensor amin(IntArrayRef dims = {}, Flag keepdim = false) const;
   Tensor argmax(std::optional<int64_t> dim = {}, Flag keepdim = false) const;
   Tensor argmin(std::optional<int64_t> dim = {}, Flag keepdim = false) const;
   Tensor all() const;

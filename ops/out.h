@@ -31,4 +31,16 @@ Tensor& write_out(const char* op, Tensor& out, autograd::TensorRefs inputs, IntA
   return out;
 }
 
+/// compute() gives the result of `input`, which is then copied: for results that are small beside what they are made
+/// of.
+template <class Compute> Tensor& assign_out(const char* op, Tensor& out, const Tensor& input, Compute&& compute) {
+  check_out(op, out, {input});
+  const NoGradGuard guard;
+  const Tensor y = compute();
+  prepare_out(op, out, y.sizes(), y.dtype(), y.device());
+  copy_elements(y, out);
+  out.bump_version();
+  return out;
+}
+
 }  // namespace tandem::detail

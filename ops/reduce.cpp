@@ -11,6 +11,7 @@
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
+#include "tandem/ops/out.h"
 
 namespace tandem {
 namespace {
@@ -116,7 +117,6 @@ Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
                   return {with_dims(dy, kept).expand(sizes)};
                 });
 }
-Tensor Tensor::sum() const { return sum(IntArrayRef()); }
 
 namespace {
 /// Refused in the name of the op that was called, rather than of those it is made of.
@@ -140,7 +140,6 @@ Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
                                     : static_cast<double>(numel()) / static_cast<double>(total.numel());
   return total / count;
 }
-Tensor Tensor::mean() const { return mean(IntArrayRef()); }
 Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
   return variance("var", *this, dims, unbiased, keepdim);
 }
@@ -246,6 +245,13 @@ Tensor Tensor::min() const { return amin_of(*this, "min", {}, false, /*nans=*/tr
   }
 TANDEM_INDEXED_EXTREME(max, max_with_index)
 TANDEM_INDEXED_EXTREME(min, min_with_index)
+#define X(name, ...)                                                                        \
+  Tensor& name##_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {        \
+    return detail::assign_out(#name "_out", out, x, [&] { return x.name(dims, keepdim); }); \
+  }
+TANDEM_REDUCE_OPS(X)
+#undef X
+
 namespace {
 /// Of argmax and argmin.
 void check_choice(const char* op, const Tensor& x, const std::optional<int64_t>& dim) {

@@ -6,10 +6,12 @@
 
 namespace tandem {
 
-inline Tensor sum(const Tensor& x) { return x.sum(); }
-inline Tensor sum(const Tensor& x, IntArrayRef dims, Flag keepdim = false) { return x.sum(dims, keepdim); }
-inline Tensor mean(const Tensor& x) { return x.mean(); }
-inline Tensor mean(const Tensor& x, IntArrayRef dims, Flag keepdim = false) { return x.mean(dims, keepdim); }
+// core/reduce_ops.h says what they compute. The forms with `out` are as those of ops/elementwise.h.
+#define X(name, ...)                                                                                                 \
+  inline Tensor name(const Tensor& x, IntArrayRef dims = {}, Flag keepdim = false) { return x.name(dims, keepdim); } \
+  Tensor& name##_out(Tensor& out, const Tensor& x, IntArrayRef dims = {}, Flag keepdim = false);
+TANDEM_REDUCE_OPS(X)
+#undef X
 /// Divided by n - 1 (unbiased) or n.
 inline Tensor var(const Tensor& x) { return x.var(); }
 template <std::same_as<bool> Bool> Tensor var(const Tensor& x, Bool unbiased) { return x.var(unbiased); }
@@ -30,9 +32,6 @@ inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, Flag keepdim
 inline std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, Flag keepdim = false) {
   return x.min(dim, keepdim);
 }
-/// Extremes over several dims; equal ones share the gradient evenly.
-inline Tensor amax(const Tensor& x, IntArrayRef dims = {}, Flag keepdim = false) { return x.amax(dims, keepdim); }
-inline Tensor amin(const Tensor& x, IntArrayRef dims = {}, Flag keepdim = false) { return x.amin(dims, keepdim); }
 inline Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, Flag keepdim = false) {
   return x.argmax(dim, keepdim);
 }

@@ -173,3 +173,19 @@ TEST_CASE("a power of a number in place and into an output", "[forms]") {
   CHECK_THROWS_WITH(whole.remainder_(0), Contains("remainder_") && Contains("divided by 0"));
   CHECK(same(whole.eq_(2), tensor({0, 1})));
 }
+
+TEST_CASE("reductions write into an output, of the result's sizes or empty", "[forms]") {
+  const Tensor x = arange(0, 6).to(kFloat32).view({2, 3});
+#define X(name, ...)                                                                                             \
+  {                                                                                                              \
+    Tensor out = zeros({2}), grown = empty({0}), whole = empty({0}, kFloat64), wrong = zeros({3}), leaf = x * 1; \
+    CHECK(&name##_out(out, x, {1}) == &out);                                                                     \
+    CHECK(same(out, x.name({1})));                                                                               \
+    CHECK(same(name##_out(grown, x, {0}, true), x.name({0}, true)));                                             \
+    CHECK(same(name##_out(whole, x), x.name().to(kFloat64)));                                                    \
+    CHECK_THROWS_WITH(name##_out(wrong, x, {1}), Contains(#name "_out") && Contains("(3,)"));                    \
+    CHECK_THROWS_WITH(name##_out(out, leaf.requires_grad_(), {1}), Contains(#name "_out"));                      \
+  }
+  TANDEM_REDUCE_OPS(X)
+#undef X
+}

@@ -15,7 +15,7 @@ reports=$1 benchmarks=${2:-}
     "$root"/autograd/ops.h "$root"/ops/{convolution,copy,dropout,elementwise,index,loss,matmul,norm,pool,reduce,view}.h
   sed -n '/---- views/,/ private:/p' "$root/core/tensor.h" |
     sed -nE 's/^  (Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\2/p'
-  grep -oE '^  X\([a-z0-9_]+' "$root/core/elementwise_ops.h" | sed 's/.*(//'  # in place: tests/autograd/forms_test.cpp
+  grep -oE '^  X\([a-z0-9_]+' "$root"/core/{elementwise,reduce}_ops.h | sed 's/.*(//'  # in place: tests/autograd/forms_test.cpp
   # What is recorded under a name of its own.
   tr '\n' ' ' < <(cat "$root"/{autograd,ops}/*.cpp) | grep -oE '(record|record_view|record_list|inplace)\( *"[a-z0-9_]+"' |
     sed -E 's/.*"(.*)"/\1/'
