@@ -73,7 +73,8 @@
   X(remainder,     Remainder,   divided,  nothing, x_y,        "the rest of x / y that has the sign of y")             \
   X(floor_divide,  FloorDivide, divided,  nothing, nothing,    "floor(x / y); it has no derivative")                   \
   X(maximum,       Maximum,     any,      x_y,     x_y,        "the larger one; a NaN wins; equal ones share the gradient") \
-  X(minimum,       Minimum,     any,      x_y,     x_y,        "the smaller one; a NaN wins; equal ones share the gradient")
+  X(minimum,       Minimum,     any,      x_y,     x_y,        "the smaller one; a NaN wins; equal ones share the gradient")\
+  X(atan2,         Atan2,       floating, x_y,     x_y,        "the angle of the point (y, x), in radians from -pi to pi: of x / y, in its quadrant")
 
 #define TANDEM_BITWISE_OPS(X)                                                                                          \
   X(bitwise_and,   BitwiseAnd,  integral, nothing, nothing,    "the bits that both have")                              \

@@ -88,6 +88,7 @@ template <class T> struct Clamp {
 TANDEM_FUNCTOR2(Mul, math::mul(a, b))
 TANDEM_FUNCTOR2(Maximum, math::max(a, b))
 TANDEM_FUNCTOR2(Minimum, math::min(a, b))
+TANDEM_FUNCTOR2(Atan2, math::atan2(a, b))
 TANDEM_FUNCTOR2(BitwiseAnd, T(a& b))
 TANDEM_FUNCTOR2(BitwiseOr, T(a | b))
 TANDEM_FUNCTOR2(BitwiseXor, T(a ^ b))

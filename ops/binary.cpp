@@ -143,6 +143,11 @@ Grads shared(const Context& ctx, const Tensor& dz, Tensor (Tensor::*loses)(const
 }
 TANDEM_DERIVATIVES(maximum) { return shared(ctx, dz, &Tensor::lt); }
 TANDEM_DERIVATIVES(minimum) { return shared(ctx, dz, &Tensor::gt); }
+TANDEM_DERIVATIVES(atan2) {
+  const Tensor x = ctx.saved(0), y = ctx.saved(1), total = x * x + y * y;
+  const Tensor scale = where(total == 0, Scalar(0), total.reciprocal());  // at the origin 0, as in PyTorch
+  return {dz * y * scale, ctx.needs_grad(1) ? dz * x.neg() * scale : Tensor()};
+}
 
 // ---- from the lists, the lines as values, and all forms
 

@@ -26,10 +26,10 @@ void add_elementwise_ops(OpTable& table) {
   TANDEM_ALL_UNARY_OPS(UNARY)
   TANDEM_PREDICATE_OPS(PREDICATE)
   TANDEM_ALL_BINARY_OPS(BINARY)
-  // PyTorch has no form of these with a number, and none of the last two in place.
-  for (const std::string name : {"logical_and", "logical_or", "logical_xor", "maximum", "minimum"})
+  // Forms that PyTorch does not have.
+  for (const std::string name : {"logical_and", "logical_or", "logical_xor", "maximum", "minimum", "atan2"})
     table.erase(name + "/scalar"), table.erase(name + "_/scalar");
-  table.erase("maximum_"), table.erase("minimum_");
+  for (const char* name : {"maximum_", "minimum_", "softsign_", "softsign/out"}) table.erase(name);
   OPERATOR("operator+", +) OPERATOR("operator-", -) OPERATOR("operator*", *) OPERATOR("operator/", /)
   OPERATOR("operator%", %) OPERATOR("operator==", ==) OPERATOR("operator<", <)
   OP("operator+/left", (Scalar x, Tensor y), x + y)

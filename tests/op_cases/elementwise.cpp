@@ -67,6 +67,8 @@ static constexpr OpCase kElementwiseCases[] = {
     {"maximum/ties", [](In in) { return maximum(in[0], in[0].detach()); }, {.no_gradcheck = kKink}},
     {"maximum/broadcast", [](In in) { return maximum(in[0], in[1]); }, {.integers = true}},
     {"minimum", [](In in) { return minimum(in[0], in[1]); }, {.integers = true}},
+    {"atan2", [](In in) { return atan2(in[0], in[1]); }},
+    {"atan2/broadcast", [](In in) { return atan2(in[0], in[1]); }},
     {"minimum/ties", [](In in) { return minimum(in[0], in[0].detach()); }, {.no_gradcheck = kKink}},
     // ---- comparisons and logic
     {"eq", [](In in) { return eq(in[0], in[1]); }, {.integers = true}},

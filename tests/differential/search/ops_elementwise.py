@@ -38,7 +38,7 @@ for name in op_lists.names("UNARY") + op_lists.names("NOT") + PREDICATES:
 for name in BINARY + COMPARE + BITWISE:
     x = tensor(INTEGER + BOOL) if name in BITWISE else anything
     kinds = INTEGER + BOOL if name in BITWISE else ANY
-    method, with_number = hasattr(torch.Tensor, name + "_"), name not in LOGICAL + EXTREMES
+    method, with_number = hasattr(torch.Tensor, name + "_"), name not in LOGICAL + EXTREMES + ["atan2"]
     op(name, f"x.{name}(y)", x=x, y=partner("x", kinds))
     op(name + "/free", f"torch.{name}(x, y)", x=x, y=partner("x", kinds))
     if with_number:

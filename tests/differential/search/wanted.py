@@ -256,6 +256,12 @@ def _(difference, steps, ours, theirs):
     return difference.kind in ("values", "finite") and any(sources(difference.step, steps) & some for some in written.values())
 
 
+@wanted("softsign far out", "PyTorch composes softsign: its gradient is NaN at an infinity, and |x| of the smallest integer is that itself")
+def _(difference, steps, ours, theirs):
+    return difference.kind.endswith(("values", "finite")) and any(
+        steps[at][0].removeprefix(NO_GRAD).startswith("softsign") for at in range(len(steps)) if steps[at])
+
+
 @wanted("outputs of other sizes", "PyTorch gives an output of other sizes those of the result and warns that it will not; Tandem refuses it")
 def _(difference, steps, ours, theirs):
     made = {at for at in sources(difference.step, steps) if steps[at][0].endswith("/out")}
