@@ -8,5 +8,6 @@
   X(sum,  "the sum; of integers and bools int64")                                                                      \
   X(mean, "the mean of floating-point numbers; of none NaN")                                                           \
   X(amax, "the largest; a NaN wins; equal ones share the gradient evenly")                                             \
-  X(amin, "the smallest; a NaN wins; equal ones share the gradient evenly")
+  X(amin, "the smallest; a NaN wins; equal ones share the gradient evenly")                                            \
+  X(logsumexp, "ln(sum e^x), without overflow; of integers and bools too")
 // clang-format on

@@ -245,6 +245,24 @@ Tensor Tensor::min() const { return amin_of(*this, "min", {}, false, /*nans=*/tr
   }
 TANDEM_INDEXED_EXTREME(max, max_with_index)
 TANDEM_INDEXED_EXTREME(min, min_with_index)
+Tensor Tensor::logsumexp(IntArrayRef dims, Flag keepdim) const {
+  const Tensor x = is_floating_point() ? *this : to(get_default_dtype());
+  const unsigned mask = dim_mask("logsumexp", dims, dim());
+  Shape kept = sizes();
+  for (size_t d = 0; d < kept.size(); ++d)
+    if (mask >> d & 1) kept[d] = 1;
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    Tensor peak = zeros(kept, x.options());  // subtracted, so that e^x does not overflow; infinite ones stay
+    if (numel() > 0) peak = x.amax(dims, true), peak = tandem::where(peak.isfinite(), peak, Scalar(0));
+    y = (x - peak).exp().sum(dims, keepdim).log();
+    y = y + peak.reshape(y.sizes());
+  }
+  return record("logsumexp", y, {x}, {x, y}, [kept](const Context& ctx, const Tensor& dy) -> Grads {
+    return {with_dims(dy, kept) * (ctx.saved(0) - with_dims(ctx.saved(1), kept)).exp()};
+  });
+}
 #define X(name, ...)                                                                        \
   Tensor& name##_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {        \
     return detail::assign_out(#name "_out", out, x, [&] { return x.name(dims, keepdim); }); \

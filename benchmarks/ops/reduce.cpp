@@ -29,6 +29,7 @@ std::vector<Benchmark> reduce_benchmarks() {
   add("min/rows", rows, [](const Inputs& in) { return std::get<0>(in[0].min(-1)); });
   add("amax/rows", rows, [](const Inputs& in) { return in[0].amax({-1}); });
   add("amin/rows", rows, [](const Inputs& in) { return in[0].amin({-1}); });
+  add("logsumexp/rows", rows, [](const Inputs& in) { return in[0].logsumexp({-1}); });
   add("argmax/rows", rows, [](const Inputs& in) { return in[0].argmax(-1); });
   add("argmin/rows", rows, [](const Inputs& in) { return in[0].argmin(-1); });
   add("prod/forward", flat, [](const Inputs& in) { return in[0].prod(); });

@@ -72,6 +72,7 @@ void add_reductions(OpTable& table) {
   OP("min/dim", (Tensor x, int64_t dim, bool keepdim), x.min(dim, keepdim))
   OP("amax", (Tensor x, Ints dims, bool keepdim), x.amax(dims, keepdim))
   OP("amin", (Tensor x, Ints dims, bool keepdim), x.amin(dims, keepdim))
+  OP("logsumexp", (Tensor x, Ints dims, bool keepdim), x.logsumexp(dims, keepdim))
   OP("argmax", (Tensor x, MaybeInt dim, bool keepdim), x.argmax(dim, keepdim))
   OP("argmin", (Tensor x, MaybeInt dim, bool keepdim), x.argmin(dim, keepdim))
   OP("all", (Tensor x), x.all())

@@ -67,6 +67,12 @@ static constexpr OpCase kReduceCases[] = {
     {"max/int", [](In in) { return max(in[0], 0); }, {.no_empty = kNothing}},
     {"min", [](In in) { return min(in[0]); }, {.integers = true, .no_empty = kNothing}},
     {"min/dim", [](In in) { return min(in[0], 1); }, {.integers = true}},
+    {"logsumexp",
+     [](In in) {
+       return logsumexp(in[0], {0, 2});
+     }},
+    {"logsumexp/far", [](In in) { return logsumexp(in[0], {-1}, true); }},
+    {"logsumexp/all", [](In in) { return logsumexp(in[0]); }},
     {"amax",
      [](In in) {
        return amax(in[0], {0, 2});

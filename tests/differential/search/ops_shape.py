@@ -138,6 +138,7 @@ for name in ("all", "any"):
     op(name, f"x.{name}()", x=anything)
     op(name + "/dim", f"x.{name}(dim, keepdim)", x=anything, dim=dim("x"), keepdim=flag)
 op("prod", "x.prod()", x=anything)
+op("logsumexp", "x.logsumexp(dims, keepdim)", x=anything, dims=lambda g, a: dims("x")(g, a) or [0], keepdim=flag)
 op("cumsum", "x.cumsum(dim)", x=anything, dim=dim("x"))
 op("softmax", "x.softmax(dim)", x=real, dim=dim("x"))
 op("log_softmax", "x.log_softmax(dim)", x=real, dim=dim("x"))
