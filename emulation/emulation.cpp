@@ -11,29 +11,15 @@ namespace tandem::emulation {
 namespace {
 
 /// The functions that can fail. Those that are noexcept cannot, and those that only describe the build do not.
-constexpr std::array<std::string_view, 24> kCalls{"allocate",
-                                                  "allocate_host",
-                                                  "allow_shared_memory",
-                                                  "call_on_host",
-                                                  "can_access_peer",
-                                                  "check_launch",
-                                                  "copy_async",
-                                                  "copy_peer_async",
-                                                  "create_event",
-                                                  "create_stream",
-                                                  "elapsed_milliseconds",
-                                                  "enable_peer_access",
-                                                  "fill_bytes_async",
-                                                  "is_done",
-                                                  "launch",
-                                                  "memory_info",
-                                                  "pointer_info",
-                                                  "properties",
-                                                  "record_event",
-                                                  "set_device",
-                                                  "synchronize",
-                                                  "synchronize_event",
-                                                  "synchronize_stream",
+constexpr std::array<std::string_view, 28> kCalls{"allocate",           "allocate_host",     "allow_shared_memory",
+                                                  "begin_capture",      "call_on_host",      "can_access_peer",
+                                                  "check_launch",       "copy_async",        "copy_peer_async",
+                                                  "create_event",       "create_stream",     "elapsed_milliseconds",
+                                                  "enable_peer_access", "end_capture",       "fill_bytes_async",
+                                                  "is_capturing",       "is_done",           "launch",
+                                                  "launch_graph",       "memory_info",       "pointer_info",
+                                                  "properties",         "record_event",      "set_device",
+                                                  "synchronize",        "synchronize_event", "synchronize_stream",
                                                   "wait_event"};
 
 /// An environment variable's number from 0 to `most`, or `otherwise`; `wrong` says what could not be read.
@@ -139,6 +125,7 @@ void fail_call(const std::string& function, int n) {
 void reset() {
   State& all = state();
   Lock lock(all.mutex);
+  all.captures.clear();
   all.streams.drain(lock);
   all.streams.errors.fill({});
   all.settings = Settings();

@@ -12,7 +12,9 @@ namespace gpu {
 struct EventTag {
   int device;
   bool timing;
-  std::shared_ptr<emulation::Mark> recorded;  // by the last record_event; null before the first
+  std::shared_ptr<emulation::Mark> recorded;         // by the last record_event; null before the first
+  std::shared_ptr<emulation::Capture> capture = {};  // where the last record_event was part of one, and of it
+  std::vector<size_t> nodes = {};                    // what it recorded
 };
 
 namespace {
@@ -66,6 +68,7 @@ void put_copy(Lock& lock, const std::string& what, const char* call, const std::
   const size_t bytes = to.bytes;
   TANDEM_CHECK_AS(CudaError, target + bytes <= source || source + bytes <= target, what,
                   " failed: source and target overlap");
+  if (to.device == kPageable || from.device == kPageable) Captures::refuse(what.c_str(), *stream);
   Item item{.name = what, .devices = kAllDevices};
   item.work = [target, source, bytes] { std::memcpy(target, source, bytes); };
   item.problem = [a = recheck("target", to), b = recheck("source", from)] {
@@ -74,7 +77,7 @@ void put_copy(Lock& lock, const std::string& what, const char* call, const std::
   };
   const StreamPoint point = put(lock, stream, std::move(item));
   // Between host memory and host memory a copy is done when the call returns.
-  if (to.device < 0 && from.device < 0) finish(lock, call, stream->device, {point});
+  if (to.device < 0 && from.device < 0 && !stream->capture) finish(lock, call, stream->device, {point});
 }
 
 }  // namespace
@@ -119,6 +122,8 @@ void synchronize(int device) {
   enter("synchronize");
   Lock lock(state().mutex);
   check_usable("synchronize", device);
+  state().captures.refuse_device("synchronize", device);
+  state().captures.refuse_unsafe("synchronize");
   finish(lock, "synchronize", device, state().streams.ends(device));
 }
 bool can_access_peer(int device, int peer) {
@@ -144,6 +149,7 @@ void* allocate(int device, size_t bytes) {
   enter("allocate");
   const std::lock_guard lock(state().mutex);
   check_usable("allocate", device);
+  state().captures.refuse_unsafe("allocate");
   Arena& arena = state().arena(device);
   if (bytes == 0 || arena.used() + bytes > state().settings.memory[static_cast<size_t>(device)]) return nullptr;
   return arena.allocate(bytes);
@@ -151,6 +157,7 @@ void* allocate(int device, size_t bytes) {
 void release(int device, void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
+  if (!state().captures.unsafe("release").empty()) return;  // an error that nobody hears of but the capture
   state().streams.finish(lock, state().streams.ends(device));
   std::string& error = state().streams.errors[static_cast<size_t>(device)];
   if (!state().arena(device).release(memory) && error.empty())
@@ -159,7 +166,7 @@ void release(int device, void* memory) noexcept {
 void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "discard");
-  if (stream->queue.empty()) {  // a stream that has nothing to do is still done then
+  if (stream->queue.empty() && !stream->capture) {  // a stream that has nothing to do is still done then
     const DeviceAccess access(device_bit(stream->device), "discard");
     std::memset(memory, kFresh, bytes);
     return;
@@ -174,12 +181,14 @@ void* allocate_host(size_t bytes) {
   enter("allocate_host");
   Lock lock(state().mutex);
   if (bytes == 0) return nullptr;
+  state().captures.refuse_unsafe("allocate_host");
   state().streams.finish(lock, state().streams.ends(current));
   return state().page_locked.allocate(bytes);
 }
 void release_host(void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
+  if (!state().captures.unsafe("release_host").empty()) return;
   if (!state().page_locked.release(memory)) std::abort();  // as free() does
   state().streams.finish(lock, state().streams.ends(current));
 }
@@ -254,12 +263,16 @@ void synchronize_stream(StreamHandle handle) {
   enter("synchronize_stream");
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "synchronize_stream");
+  Captures::refuse("synchronize_stream", *stream);
+  state().captures.refuse_unsafe("synchronize_stream");
   finish(lock, "synchronize_stream", stream->device, {state().streams.end(stream)});
 }
 bool is_done(StreamHandle handle) {
   enter("is_done");
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "is_done");
+  Captures::refuse("is_done", *stream);
+  state().captures.refuse_unsafe("is_done");
   const bool done = state().streams.poll(lock, {state().streams.end(stream)});
   check_usable("is_done", stream->device);
   return done;
@@ -269,7 +282,10 @@ void wait_event(StreamHandle handle, EventHandle event) {
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "wait_event");
   check_usable("wait_event", stream->device);
-  if (event->recorded) put(lock, stream, {.name = "wait_event", .wait = event->recorded});
+  if (event->capture || (stream->capture && event->recorded))
+    state().captures.wait(stream, event->capture, event->nodes);
+  else if (event->recorded)
+    put(lock, stream, {.name = "wait_event", .wait = event->recorded});
 }
 void call_on_host(StreamHandle handle, void (*f)(void*), void* context) {
   enter("call_on_host");
@@ -299,12 +315,21 @@ void record_event(EventHandle event, StreamHandle handle) {
   TANDEM_CHECK_AS(CudaError, event->device == stream->device,
                   "record_event failed: the event is of cuda:", event->device,
                   " and the stream of cuda:", stream->device);
+  if (stream->capture) {
+    event->nodes = Captures::record(*stream);
+    event->capture = stream->capture;
+    event->recorded = nullptr;
+    return;
+  }
+  event->capture = nullptr;
   event->recorded = std::make_shared<Mark>();
   put(lock, stream, {.name = "record_event", .arrive = event->recorded});
 }
 bool is_done(EventHandle event) {
   enter("is_done");
   Lock lock(state().mutex);
+  Captures::refuse_event("is_done", event->capture);
+  state().captures.refuse_unsafe("is_done");
   const bool done = state().streams.poll(lock, goal_of(*event));
   check_usable("is_done", event->device);
   return done;
@@ -312,16 +337,58 @@ bool is_done(EventHandle event) {
 void synchronize_event(EventHandle event) {
   enter("synchronize_event");
   Lock lock(state().mutex);
+  Captures::refuse_event("synchronize_event", event->capture);
+  state().captures.refuse_unsafe("synchronize_event");
   finish(lock, "synchronize_event", event->device, goal_of(*event));
 }
 float elapsed_milliseconds(EventHandle start, EventHandle end) {
   enter("elapsed_milliseconds");
   const std::lock_guard lock(state().mutex);
   check_usable("elapsed_milliseconds", start->device);
+  for (const EventHandle event : {start, end}) Captures::refuse_event("elapsed_milliseconds", event->capture);
   TANDEM_CHECK_AS(CudaError, start->timing && end->timing, "elapsed_milliseconds failed: an event is without timing");
   TANDEM_CHECK_AS(CudaError, start->recorded && end->recorded && start->recorded->reached && end->recorded->reached,
                   "elapsed_milliseconds failed: an event was not recorded, or is not done");
   return std::chrono::duration<float, std::milli>(end->recorded->time - start->recorded->time).count();
+}
+
+// ---- stream capture
+
+void begin_capture(StreamHandle handle) {
+  enter("begin_capture");
+  const std::lock_guard lock(state().mutex);
+  if (!handle)
+    fail_capture("begin_capture", "cudaErrorStreamCaptureUnsupported", "the legacy default stream cannot be captured");
+  const auto stream = state().streams.find(handle, "begin_capture");
+  check_usable("begin_capture", stream->device);
+  state().captures.begin(stream);
+}
+GraphHandle end_capture(StreamHandle handle) {
+  std::unique_ptr<GraphTag> graph;
+  {
+    const std::lock_guard lock(state().mutex);
+    graph = state().captures.end(state().streams.find(handle, "end_capture"));
+  }
+  enter("end_capture");  // after the end, as it is over in any case
+  return graph.release();
+}
+bool is_capturing(StreamHandle handle) {
+  enter("is_capturing");
+  const std::lock_guard lock(state().mutex);
+  return state().streams.find(handle, "is_capturing")->capture != nullptr;
+}
+void launch_graph(GraphHandle graph, StreamHandle handle) {
+  enter("launch_graph");
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "launch_graph");
+  Captures::refuse("launch_graph", *stream);
+  for (const int device : graph->devices) check_usable("launch_graph", device);
+  launch_captured(state().streams, *graph, stream);
+  state().streams.stir(lock);
+}
+void destroy_graph(GraphHandle graph) noexcept {
+  const std::lock_guard lock(state().mutex);
+  delete graph;
 }
 
 // ---- launches
@@ -360,7 +427,7 @@ void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, gpu::S
   };
   const StreamPoint point = all.streams.push(stream, std::move(item));
   all.streams.stir(lock);
-  if (!all.settings.wait_for_launches) return;
+  if (!all.settings.wait_for_launches || stream->capture) return;
   all.streams.finish(lock, {point});
   check_usable(name, stream->device);
 }

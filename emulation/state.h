@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tandem/emulation/arena.h"
+#include "tandem/emulation/capture.h"
 #include "tandem/emulation/emulation.h"
 #include "tandem/emulation/streams.h"
 
@@ -35,6 +36,7 @@ struct State {
   std::mutex mutex;
   Settings settings;
   Streams streams{mutex};
+  Captures captures;
   std::array<std::unique_ptr<Arena>, kMaxDevices> arenas;  // of devices that had an allocation
   Arena page_locked{kPageLocked};
   std::array<uint64_t, kMaxDevices> peers{};  // devices whose memory each one may reach, beside its own

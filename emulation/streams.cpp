@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "tandem/emulation/capture.h"
 #include "tandem/emulation/protection.h"
 
 namespace tandem::emulation {
@@ -41,6 +42,7 @@ void Streams::destroy(gpu::StreamHandle stream) {
   const auto at = std::find_if(streams_.begin(), streams_.end(), [stream](const auto& s) { return s.get() == stream; });
   if (at == streams_.end() || stream->destroyed) std::abort();  // as free() does
   stream->destroyed = true;
+  if (stream->capture) stream->capture->invalid = true;
   if (stream->queue.empty()) streams_.erase(at);
 }
 std::shared_ptr<gpu::StreamTag> Streams::find(gpu::StreamHandle stream, const char* call) const {
@@ -66,6 +68,10 @@ bool Streams::can_happen(const Mark& mark) const {
 }
 
 StreamPoint Streams::push(const std::shared_ptr<gpu::StreamTag>& stream, Item item) {
+  if (stream->capture) {
+    capture_item(*stream, std::move(item));
+    return {stream, stream->finished};
+  }
   stream->queue.push_back(std::move(item));
   const StreamPoint point = end(stream);
   if (const auto& mark = stream->queue.back().arrive) mark->arrivals.push_back(point);

@@ -21,6 +21,8 @@
 namespace tandem {
 namespace emulation {
 
+struct Capture;
+
 /// A point in a stream's work; passed when the stream has finished so many items.
 struct StreamPoint {
   std::shared_ptr<gpu::StreamTag> stream;
@@ -62,6 +64,7 @@ class Streams {
   /// @throws CudaError unless it is a stream
   std::shared_ptr<gpu::StreamTag> find(gpu::StreamHandle stream, const char* call) const;
 
+  /// Into the capture that the stream takes part in, if it does: then the point is passed.
   StreamPoint push(const std::shared_ptr<gpu::StreamTag>& stream, Item item);
   /// With a seed, runs some of what is ready, as a device does while the host goes on.
   void stir(Lock& lock);
@@ -117,10 +120,12 @@ namespace gpu {
 struct StreamTag {
   int device;
   std::deque<emulation::Item> queue;
-  uint64_t finished = 0;         // how many items are done
-  bool running = false;          // the item in front is being run by some thread
-  bool destroyed = false;        // it ends when the queue is empty
-  mutable bool visited = false;  // while a search passes through
+  uint64_t finished = 0;                             // how many items are done
+  bool running = false;                              // the item in front is being run by some thread
+  bool destroyed = false;                            // it ends when the queue is empty
+  std::shared_ptr<emulation::Capture> capture = {};  // that it takes part in (capture.h)
+  std::vector<size_t> tails = {};                    // nodes of it that the next one comes after
+  mutable bool visited = false;                      // while a search passes through
 };
 }  // namespace gpu
 }  // namespace tandem

@@ -21,6 +21,7 @@ namespace gpu {
 
 using StreamHandle = struct StreamTag*;  // cudaStream_t
 using EventHandle = struct EventTag*;    // cudaEvent_t
+using GraphHandle = struct GraphTag*;    // cudaGraphExec_t: work that was captured, ready to be launched
 
 // ---- devices
 
@@ -105,6 +106,34 @@ bool is_done(EventHandle event);
 void synchronize_event(EventHandle event);
 /// Between two recorded and finished events that were made with timing.
 float elapsed_milliseconds(EventHandle start, EventHandle end);
+
+// ---- stream capture: work that is put on a capturing stream is not run but becomes part of a graph
+
+/// From now on what is put on the stream, and on those that wait for its events, is captured. Until the end this thread
+/// must not call what may wait (allocate, release, synchronize, is_done; see UnsafeCallsGuard), and nobody may ask or
+/// wait for the streams that take part: the capture is invalidated then, and ends in an error.
+void begin_capture(StreamHandle stream);
+/// On the thread and with the stream of begin_capture, which all other streams that took part must have joined. The
+/// capture is over even where this throws.
+GraphHandle end_capture(StreamHandle stream);
+/// Whether the stream takes part in a capture, an invalidated one too.
+bool is_capturing(StreamHandle stream);
+/// Runs the graph in the order of the stream, after earlier launches of the same graph.
+void launch_graph(GraphHandle graph, StreamHandle stream);
+/// What was launched still runs.
+void destroy_graph(GraphHandle graph) noexcept;
+/// Whether this thread may call what is unsafe while it captures; returns what it was.
+bool allow_unsafe_calls(bool allowed) noexcept;
+/// Lets this thread allocate and release memory although it captures: this does not wait for the capturing streams.
+class UnsafeCallsGuard {
+ public:
+  UnsafeCallsGuard() : saved_(allow_unsafe_calls(true)) {}
+  ~UnsafeCallsGuard() { allow_unsafe_calls(saved_); }
+  UnsafeCallsGuard(const UnsafeCallsGuard&) = delete;
+
+ private:
+  bool saved_;
+};
 
 // ---- launches: a kernel starts only while the stream's device is the current one
 

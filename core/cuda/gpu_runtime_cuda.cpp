@@ -320,13 +320,45 @@ float elapsed_milliseconds(EventHandle start, EventHandle end) {
   return milliseconds;
 }
 
+void begin_capture(StreamHandle stream) {
+  check(cudaStreamBeginCapture(raw(stream), cudaStreamCaptureModeThreadLocal), "begin_capture", stream);
+}
+GraphHandle end_capture(StreamHandle stream) {
+  const int device = device_of(stream);
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(raw(stream), &graph), "end_capture", device);
+  cudaGraphExec_t ready = nullptr;
+  const cudaError_t status = cudaGraphInstantiateWithFlags(&ready, graph, 0);
+  note(cudaGraphDestroy(graph), "end_capture");
+  check(status, "end_capture: cudaGraphInstantiate", device);
+  return reinterpret_cast<GraphHandle>(ready);
+}
+bool is_capturing(StreamHandle stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(raw(stream), &status), "is_capturing", stream);
+  return status != cudaStreamCaptureStatusNone;
+}
+void launch_graph(GraphHandle graph, StreamHandle stream) {
+  check(cudaGraphLaunch(reinterpret_cast<cudaGraphExec_t>(graph), raw(stream)), "launch_graph", stream);
+}
+void destroy_graph(GraphHandle graph) noexcept {
+  if (graph) note(cudaGraphExecDestroy(reinterpret_cast<cudaGraphExec_t>(graph)), "destroy_graph");
+}
+bool allow_unsafe_calls(bool allowed) noexcept {
+  // Captures are begun in the thread-local mode. A thread's own mode is global at first, which forbids what is unsafe
+  // for any thread's capture of the global mode as well; there are none of ours.
+  cudaStreamCaptureMode mode = allowed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeGlobal;
+  note(cudaThreadExchangeStreamCaptureMode(&mode), "allow_unsafe_calls");
+  return mode == cudaStreamCaptureModeRelaxed;
+}
+
 void check_launch(const char* kernel, StreamHandle stream) {
   static const bool wait = [] {
     const char* text = std::getenv("TANDEM_SYNC_LAUNCHES");
     return text && *text && *text != '0';
   }();
   check(cudaGetLastError(), kernel, stream);
-  if (wait) check(cudaStreamSynchronize(raw(stream)), kernel, stream);
+  if (wait && !is_capturing(stream)) check(cudaStreamSynchronize(raw(stream)), kernel, stream);
 }
 void allow_shared_memory(const void* kernel, size_t bytes) {
   const cudaError_t status =

@@ -45,6 +45,12 @@ void record_event(EventHandle, StreamHandle) { refuse("record_event"); }
 bool is_done(EventHandle) { return true; }
 void synchronize_event(EventHandle) { refuse("synchronize_event"); }
 float elapsed_milliseconds(EventHandle, EventHandle) { refuse("elapsed_milliseconds"); }
+void begin_capture(StreamHandle) { refuse("begin_capture"); }
+GraphHandle end_capture(StreamHandle) { refuse("end_capture"); }
+bool is_capturing(StreamHandle) { return false; }
+void launch_graph(GraphHandle, StreamHandle) { refuse("launch_graph"); }
+void destroy_graph(GraphHandle) noexcept {}
+bool allow_unsafe_calls(bool) noexcept { return false; }
 void check_launch(const char*, StreamHandle) {}
 void allow_shared_memory(const void*, size_t) { refuse("allow_shared_memory"); }
 void push_range(const char*) {}

@@ -1,0 +1,216 @@
+#include "tandem/emulation/capture.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace tandem::emulation {
+namespace {
+
+thread_local bool unsafe_calls_allowed = false;
+
+void invalidate(const std::shared_ptr<Capture>& capture) {
+  if (capture && !capture->over) capture->invalid = true;
+}
+void check_valid(const char* call, const Capture& capture) {
+  if (capture.invalid) fail_capture(call, "cudaErrorStreamCaptureInvalidated");
+}
+/// Lanes are numbered as streams come to have work in the capture.
+size_t lane_of(Capture& capture, const gpu::StreamTag& stream) {
+  const auto at = std::find_if(capture.streams.begin(), capture.streams.end(),
+                               [&](const auto& each) { return each.get() == &stream; });
+  return static_cast<size_t>(at - capture.streams.begin());
+}
+/// Which nodes others wait for.
+std::vector<bool> ancestors(const std::vector<GraphNode>& nodes, const std::vector<size_t>& of) {
+  std::vector<bool> reached(nodes.size());
+  std::vector<size_t> open = of;
+  while (!open.empty()) {
+    const size_t node = open.back();
+    open.pop_back();
+    if (reached[node]) continue;
+    reached[node] = true;
+    open.insert(open.end(), nodes[node].after.begin(), nodes[node].after.end());
+  }
+  return reached;
+}
+void leave(Capture& capture) {
+  capture.over = true;
+  for (const auto& stream : capture.streams) {
+    stream->capture = nullptr;
+    stream->tails.clear();
+  }
+  capture.streams.clear();
+}
+
+}  // namespace
+
+void fail_capture(const std::string& call, const char* error, const std::string& why) {
+  static const std::map<std::string_view, const char*> words = {
+      {"cudaErrorIllegalState", "the operation cannot be performed in the present state"},
+      {"cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"},
+      {"cudaErrorStreamCaptureInvalidated", "operation failed due to a previous error during capture"},
+      {"cudaErrorStreamCaptureMerge", "operation would result in a merge of separate capture sequences"},
+      {"cudaErrorStreamCaptureUnmatched", "capture was not ended in the same stream as it began"},
+      {"cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
+      {"cudaErrorStreamCaptureIsolation", "dependency created on uncaptured work in another stream"},
+      {"cudaErrorCapturedEvent", "operation not permitted on an event last recorded in a capturing stream"},
+      {"cudaErrorStreamCaptureWrongThread",
+       "attempt to terminate a thread-local capture sequence from another thread"}};
+  TANDEM_CHECK_AS(CudaError, false, call, " failed: ", words.at(error), " (", error, ")", why.empty() ? "" : "; ", why);
+  __builtin_unreachable();
+}
+
+void Captures::begin(const std::shared_ptr<gpu::StreamTag>& stream) {
+  if (stream->capture) {
+    invalidate(stream->capture);
+    fail_capture("begin_capture", "cudaErrorIllegalState", "the stream is capturing");
+  }
+  const auto capture = std::make_shared<Capture>();
+  capture->thread = std::this_thread::get_id();
+  capture->streams.push_back(stream);
+  capture->devices.push_back(stream->device);
+  stream->capture = capture;
+  all_.push_back(capture);
+}
+std::unique_ptr<gpu::GraphTag> Captures::end(const std::shared_ptr<gpu::StreamTag>& stream) {
+  const std::shared_ptr<Capture> capture = stream->capture;
+  if (!capture) fail_capture("end_capture", "cudaErrorIllegalState", "the stream is not capturing");
+  if (capture->streams[0] != stream) {
+    invalidate(capture);
+    fail_capture("end_capture", "cudaErrorStreamCaptureUnmatched");
+  }
+  if (capture->thread != std::this_thread::get_id()) fail_capture("end_capture", "cudaErrorStreamCaptureWrongThread");
+  const std::vector<bool> joined = ancestors(capture->nodes, stream->tails);
+  std::erase(all_, capture);
+  leave(*capture);
+  check_valid("end_capture", *capture);
+  const auto loose = std::find(joined.begin(), joined.end(), false);
+  if (loose != joined.end())
+    fail_capture("end_capture", "cudaErrorStreamCaptureUnjoined",
+                 "the first stream does not wait for '" +
+                     capture->nodes[static_cast<size_t>(loose - joined.begin())].item.name + "'");
+  return std::make_unique<gpu::GraphTag>(gpu::GraphTag{capture->devices, std::move(capture->nodes), {}});
+}
+
+std::vector<size_t> Captures::record(const gpu::StreamTag& stream) {
+  check_valid("record_event", *stream.capture);
+  return stream.tails;
+}
+void Captures::wait(const std::shared_ptr<gpu::StreamTag>& stream, const std::shared_ptr<Capture>& capture,
+                    const std::vector<size_t>& nodes) {
+  if (!capture) {
+    invalidate(stream->capture);
+    fail_capture("wait_event", "cudaErrorStreamCaptureIsolation");
+  }
+  if (stream->capture) check_valid("wait_event", *stream->capture);
+  if (capture->over) {
+    invalidate(stream->capture);
+    fail_capture("wait_event", "cudaErrorCapturedEvent", "that capture is over");
+  }
+  check_valid("wait_event", *capture);
+  if (stream->capture && stream->capture != capture) {
+    invalidate(stream->capture);
+    invalidate(capture);
+    fail_capture("wait_event", "cudaErrorStreamCaptureMerge");
+  }
+  if (!stream->capture) {
+    stream->capture = capture;
+    capture->streams.push_back(stream);
+    capture->devices.push_back(stream->device);
+  }
+  for (const size_t node : nodes)
+    if (std::find(stream->tails.begin(), stream->tails.end(), node) == stream->tails.end())
+      stream->tails.push_back(node);
+}
+
+void Captures::refuse(const char* call, const gpu::StreamTag& stream) {
+  if (!stream.capture) return;
+  invalidate(stream.capture);
+  fail_capture(call, "cudaErrorStreamCaptureUnsupported");
+}
+void Captures::refuse_device(const char* call, int device) {
+  bool any = false;
+  for (const auto& capture : all_) {
+    if (std::find(capture->devices.begin(), capture->devices.end(), device) == capture->devices.end()) continue;
+    invalidate(capture);
+    any = true;
+  }
+  if (any)
+    fail_capture(call, "cudaErrorStreamCaptureUnsupported", "a stream of cuda:" + std::to_string(device) + " is");
+}
+void Captures::refuse_event(const char* call, const std::shared_ptr<Capture>& capture) {
+  if (!capture) return;
+  invalidate(capture);
+  fail_capture(call, "cudaErrorCapturedEvent");
+}
+std::string Captures::unsafe(const char* call) {
+  if (unsafe_calls_allowed) return {};
+  std::string why;
+  for (const auto& capture : all_) {
+    if (capture->thread != std::this_thread::get_id()) continue;
+    invalidate(capture);
+    why = std::string(call) + " may wait, and this thread has begun a capture";
+  }
+  return why;
+}
+void Captures::refuse_unsafe(const char* call) {
+  const std::string why = unsafe(call);
+  if (!why.empty()) fail_capture(call, "cudaErrorStreamCaptureUnsupported", why);
+}
+void Captures::clear() {
+  for (const auto& capture : all_) leave(*capture);
+  all_.clear();
+}
+
+void capture_item(gpu::StreamTag& stream, Item item) {
+  Capture& capture = *stream.capture;
+  check_valid(item.name.c_str(), capture);
+  if (item.arrive || item.wait) {
+    invalidate(stream.capture);
+    fail_capture(item.name, "cudaErrorStreamCaptureUnsupported", "the emulation captures no work of several streams");
+  }
+  const size_t lane = lane_of(capture, stream);
+  capture.nodes.push_back({std::move(item), lane, std::move(stream.tails)});
+  stream.tails = {capture.nodes.size() - 1};
+}
+
+void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_ptr<gpu::StreamTag>& stream) {
+  std::vector<std::shared_ptr<gpu::StreamTag>> lanes;
+  const auto start = std::make_shared<Mark>();
+  streams.push(stream, {.name = "start of a graph", .arrive = start});
+  for (const int device : graph.devices) {
+    lanes.push_back(streams.find(streams.create(device), "launch_graph"));
+    streams.push(lanes.back(), {.name = "start of a graph", .wait = start});
+    for (const auto& end : graph.last) streams.push(lanes.back(), {.name = "last launch of a graph", .wait = end});
+  }
+  // What other lanes wait for leaves a mark.
+  std::vector<std::shared_ptr<Mark>> marks(graph.nodes.size());
+  for (const GraphNode& node : graph.nodes)
+    for (const size_t before : node.after)
+      if (graph.nodes[before].lane != node.lane && !marks[before]) marks[before] = std::make_shared<Mark>();
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const GraphNode& node = graph.nodes[i];
+    const auto& lane = lanes[node.lane];
+    for (const size_t before : node.after)
+      if (graph.nodes[before].lane != node.lane) streams.push(lane, {.name = "wait in a graph", .wait = marks[before]});
+    streams.push(lane, node.item);
+    if (marks[i]) streams.push(lane, {.name = "mark in a graph", .arrive = marks[i]});
+  }
+  graph.last.clear();
+  for (const auto& lane : lanes) {
+    graph.last.push_back(std::make_shared<Mark>());
+    streams.push(lane, {.name = "end of a graph", .arrive = graph.last.back()});
+    streams.push(stream, {.name = "end of a graph", .wait = graph.last.back()});
+    streams.destroy(lane.get());
+  }
+}
+
+}  // namespace tandem::emulation
+
+namespace tandem::gpu {
+
+bool allow_unsafe_calls(bool allowed) noexcept { return std::exchange(emulation::unsafe_calls_allowed, allowed); }
+
+}  // namespace tandem::gpu
