@@ -7,8 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tandem/core/cuda/allocator.h"
+#include "tandem/core/cuda/capture.h"
 #include "tandem/core/run_loop.h"
 #include "tandem/core/storage.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem {
 namespace {
@@ -72,6 +75,9 @@ class Graph::Record {
  public:
   ~Record() {
     for (auto& [impl, use] : uses_) impl->recorded = false;
+    for (auto& [impl, use] : gpu_uses_) impl->recorded = false;
+    if (!work_) return;
+    for (const Storage& storage : kept_) work_->record_use(storage->device, storage->data);
   }
   void add(ArrayRef<Loop> loops) {
     const int group = static_cast<int>(groups_.size());
@@ -83,9 +89,29 @@ class Graph::Record {
     release_temporaries();
   }
   void add(std::function<void()> update) { updates_.push_back(std::move(update)); }
+  /// A call for a GPU, which has captured what it runs.
+  void add(const KernelCall& call, uint64_t pool) {
+    for (const Tensor* const tensor : call.reads) note_gpu(tensor->storage(), pool, false);
+    for (const Tensor* const tensor : call.writes) note_gpu(tensor->storage(), pool, true);
+    ++summary_.gpu_calls;
+    release_gpu_temporaries();
+  }
+  /// So that the pool has what nobody needs any more for what is allocated next.
+  void release_gpu_temporaries() {
+    std::erase_if(gpu_live_, [this](StorageImpl* impl) { return impl->use_count() == 1 && gpu_uses_.erase(impl) > 0; });
+  }
 
   /// When all is recorded.
-  void finish() {
+  void finish(std::unique_ptr<cuda::CapturedWork> work) {
+    release_gpu_temporaries();
+    for (auto& [impl, use] : gpu_uses_) {
+      impl->recorded = false;
+      if (use.written) written_.push_back(use.storage);
+      if (!use.pooled) kept_.push_back(std::move(use.storage));
+    }
+    gpu_uses_.clear();
+    gpu_live_.clear();
+    work_ = std::move(work);
     release_temporaries();
     std::map<int, std::vector<std::pair<Use*, int64_t>>> by_device;
     for (auto& [impl, use] : uses_) {
@@ -111,6 +137,8 @@ class Graph::Record {
   }
 
   void replay() {
+    if (work_ && !loops_.empty()) work_->synchronize();  // as the last launch may read what the loops write
+    if (work_) work_->wait();
     for (const auto& update : updates_) update();
     for (const Use* use : restored_) std::memcpy(use->storage->data, use->start.data(), use->start.size());
     for (const Storage& storage : written_) storage->version.fetch_add(1, std::memory_order_relaxed);
@@ -119,8 +147,16 @@ class Graph::Record {
       run_unobserved(ArrayRef<const Loop*>(pointers_.data() + first, end - first));
       first = end;
     }
+    if (work_) work_->launch();
   }
-  const Summary& summary() const { return summary_; }
+  Summary summary() const {
+    Summary out = summary_;
+    if (work_)
+      for (const Device device : work_->devices())
+        out.gpu_bytes += cuda::private_pool_reserved(device, work_->pool().number());
+    return out;
+  }
+  const cuda::CapturedWork* work() const { return work_.get(); }
 
  private:
   void note(const Operand& operand, int group, bool write) {
@@ -147,12 +183,35 @@ class Graph::Record {
     });
   }
 
+  /// What the pool has made is left to it once nobody else refers to it. All other memory is kept, as launches use it.
+  void note_gpu(const Storage& storage, uint64_t pool, bool write) {
+    StorageImpl* const impl = storage.get();
+    if (!impl || !impl->data) return;
+    const auto [at, added] = gpu_uses_.try_emplace(impl);
+    GpuUse& use = at->second;
+    use.written = use.written || write;
+    if (!added) return;
+    use.storage = storage;
+    use.pooled = impl->device.is_cuda() && !impl->deleter && cuda::private_pool_of(impl->device, impl->data) == pool;
+    impl->recorded = true;
+    if (use.pooled) gpu_live_.push_back(impl);
+  }
+
+  struct GpuUse {
+    Storage storage;
+    bool pooled = false, written = false;
+  };
+
   std::vector<RecordedLoop> loops_;
   std::vector<size_t> groups_;  // the end of each: loops that do not depend on each other
   std::vector<const Loop*> pointers_;
   std::vector<std::function<void()>> updates_;
   std::unordered_map<StorageImpl*, Use> uses_;
   std::vector<StorageImpl*> live_;
+  std::unordered_map<StorageImpl*, GpuUse> gpu_uses_;
+  std::vector<StorageImpl*> gpu_live_;  // of gpu_uses_, those of the pool
+  std::vector<Storage> kept_;           // that launches use beside their pool
+  std::unique_ptr<cuda::CapturedWork> work_;
   std::vector<Storage> written_, memory_;
   std::vector<Use*> restored_;
   Summary summary_;
@@ -161,10 +220,18 @@ class Graph::Record {
 /// Takes what runs in this context and its copies, and runs none of it.
 class Graph::Recorder : public Observer {
  public:
+  explicit Recorder(cuda::MempoolId_t pool)
+      : capture_(std::make_shared<cuda::Capture>(pool, RankContext::current().streams)) {}
+  /// Of the GPUs' part.
+  const std::shared_ptr<cuda::Capture>& capture() const { return capture_; }
   void on_call(const KernelCall& call) override {
-    TANDEM_CHECK(!on_ || call.device.is_cpu(), call.op, ": a Graph cannot record it: it runs on ", call.device,
-                 "; accepted: CPU devices");
+    if (!on_ || call.device.is_cpu()) return pass(call);
+    const cuda::Stream& stream = cuda::current_stream(call.device);
+    TANDEM_CHECK(gpu::is_capturing(stream.handle()), call.op, ": a Graph cannot record it: its stream on ", call.device,
+                 " takes no part in the capture; accepted: streams that have waited for one that does");
     pass(call);
+    const std::lock_guard lock(mutex_);
+    if (on_) record_->add(call, capture_->pool());
   }
   void on_run(ArrayRef<Loop> loops) override {
     if (!take(loops)) pass(loops);
@@ -176,6 +243,7 @@ class Graph::Recorder : public Observer {
     TANDEM_CHECK(!on_, op, ": a Graph cannot record it: ", why);
     pass(op, why);
   }
+  /// @return what was recorded, of the loops
   std::unique_ptr<Record> stop() {
     const std::lock_guard lock(mutex_);
     on_ = false;
@@ -191,18 +259,29 @@ class Graph::Recorder : public Observer {
   std::atomic<bool> on_{true};
   std::mutex mutex_;
   std::unique_ptr<Record> record_ = std::make_unique<Record>();
+  const std::shared_ptr<cuda::Capture> capture_;
 };
 
 Graph::Graph() = default;
-Graph::~Graph() { stop(); }
+Graph::~Graph() { stop(/*keep=*/false); }
 
-/// Ends a capture, if there is one. @return what it recorded
-std::unique_ptr<Graph::Record> Graph::stop() {
+/// Ends a capture, if there is one. @return what it recorded, unless that is not to be kept. It throws only to keep it
+std::unique_ptr<Graph::Record> Graph::stop(bool keep) {
   if (!recorder_) return nullptr;
   const std::shared_ptr<Recorder> recorder = std::move(recorder_);
-  std::shared_ptr<Observer>& innermost = RankContext::current().observer;
-  if (innermost == recorder) innermost = std::shared_ptr(recorder->outer());
-  return recorder->stop();
+  RankContext& context = RankContext::current();
+  if (context.observer == recorder) context.observer = std::shared_ptr(recorder->outer());
+  if (context.capture == recorder->capture()) context.capture = nullptr;
+  std::unique_ptr<Record> record = recorder->stop();
+  try {
+    std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end();  // before memory of the record goes
+    if (!keep) return nullptr;
+    record->finish(std::move(work));
+  } catch (const std::exception&) {  // of a capture that the runtime has invalidated
+    if (keep) throw;
+    return nullptr;
+  }
+  return record;
 }
 
 void Graph::capture(const std::function<void()>& step) {
@@ -210,24 +289,23 @@ void Graph::capture(const std::function<void()>& step) {
   try {
     step();
   } catch (...) {
-    stop();
+    stop(/*keep=*/false);
     throw;
   }
   capture_end();
 }
-void Graph::capture_begin() {
+void Graph::capture_begin(cuda::MempoolId_t pool) {
   check_not_recorded("Graph::capture_begin", "a capture is under way on this thread");
   TANDEM_CHECK(!recorder_, "Graph::capture_begin: a capture of this graph is under way");
   reset();
-  recorder_ = std::make_shared<Recorder>();
+  recorder_ = std::make_shared<Recorder>(pool);
   attach_observer(recorder_);
+  RankContext::current().capture = recorder_->capture();
 }
 void Graph::capture_end() {
   TANDEM_CHECK(recorder_ && RankContext::current().observer == recorder_,
                "Graph::capture_end: no capture of this graph is under way on this thread");
-  std::unique_ptr<Record> record = stop();
-  record->finish();
-  record_ = std::move(record);
+  record_ = stop(/*keep=*/true);
 }
 void Graph::replay() {
   check_not_recorded("Graph::replay", "a capture is under way on this thread");
@@ -235,6 +313,10 @@ void Graph::replay() {
   record_->replay();
 }
 void Graph::reset() { record_.reset(); }
+cuda::MempoolId_t Graph::pool() const {
+  TANDEM_CHECK(record_ && record_->work(), "Graph::pool: nothing of a GPU has been captured");
+  return record_->work()->pool().id();
+}
 Graph::Summary Graph::summary() const { return record_ ? record_->summary() : Summary(); }
 
 }  // namespace tandem

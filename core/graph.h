@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "tandem/core/device.h"
+#include "tandem/core/cuda/cuda.h"
 
 namespace tandem {
 
@@ -16,7 +16,13 @@ namespace tandem {
 /// be recorded, nor can collectives, DataParallel, or an optimizer's first step, which makes its state: these throw an
 /// Error that names them. Tensors that nobody refers to after the capture share memory, laid out by when they are used.
 ///
-/// Steps of CPU devices. As torch.cuda.CUDAGraph.
+/// On a GPU it is a CUDA graph, as torch.cuda.CUDAGraph. Work that would go to a default stream is captured on a stream
+/// of the graph's own; work on another stream that is current where the capture begins is captured on that one. Others
+/// take part if they wait for an event of it (wait_stream), and it has to wait for them before the end. Whatever waits
+/// on the host cannot be recorded: synchronize(), and copies between host and GPU but for those of page-locked memory
+/// with non_blocking. What is allocated comes from a memory pool of the graph's, which nobody else gets before reset();
+/// so the outputs hold until then. An index out of range is thrown by the synchronization that follows the replay. A
+/// step may use several GPUs, and CPU devices too, whose loops a replay runs before it launches the rest.
 class Graph {
  public:
   Graph();
@@ -29,28 +35,37 @@ class Graph {
   /// recorded then
   void capture(const std::function<void()>& step);
   /// The same in two halves, for code between them on one thread. @throws Error when a capture is under way, or none
-  void capture_begin();
+  /// @param pool  of a GPU's memory: another graph's pool(), or what cuda::graph_pool_handle() returned, for graphs
+  /// that are replayed in the order of their captures and whose outputs are not needed past the next one's replay
+  void capture_begin(cuda::MempoolId_t pool = {});
   void capture_end();
-  /// Runs the record. Everything that was captured happens once, in its order; the versions of the tensors that it
-  /// writes are raised. One replay at a time. @throws Error before a capture; what a kernel throws (an index out of
-  /// range), where the rest of the step is left out
+  /// Runs the record, of GPUs in the order of their current streams. Everything that was captured happens once, in its
+  /// order; the versions of the tensors that it writes are raised. One replay at a time. @throws Error before a
+  /// capture; what a kernel throws (an index out of range), where the rest of the step is left out
   void replay();
   /// Drops the record and its memory.
   void reset();
+  /// Of the record's memory on GPUs. @throws Error before a capture, and where it used no GPU
+  cuda::MempoolId_t pool() const;
 
   /// Kernels' loops that a replay runs, bytes of the memory that its temporaries share, and what they would take side
-  /// by side.
+  /// by side; kernels' calls for GPUs, and the bytes that their pool holds.
   struct Summary {
     int64_t loops = 0, bytes = 0, unshared_bytes = 0;
+    int64_t gpu_calls = 0, gpu_bytes = 0;
   };
   Summary summary() const;
 
  private:
   class Record;
   class Recorder;
-  std::unique_ptr<Record> stop();
+  std::unique_ptr<Record> stop(bool keep);
   std::shared_ptr<Recorder> recorder_;
   std::unique_ptr<Record> record_;
 };
+
+namespace cuda {
+using CUDAGraph = Graph;
+}  // namespace cuda
 
 }  // namespace tandem

@@ -16,6 +16,7 @@ namespace tandem {
 class Generator;
 class Observer;
 namespace cuda {
+class Capture;
 class StreamSet;
 using Streams = std::shared_ptr<const StreamSet>;
 }  // namespace cuda
@@ -57,6 +58,7 @@ struct RankContext {
   int thread_share = 0;                // of the pool's threads; 0: all
   Generator* generator = nullptr;      // that a GeneratorGuard named
   cuda::Streams streams;               // that cuda::StreamGuard made current; null: the devices' default streams
+  std::shared_ptr<cuda::Capture> capture;  // of a Graph: what GPUs are given to do is recorded; null: it is run
   std::shared_ptr<Observer> observer;  // the innermost that an ObserverGuard named
   uint64_t next_sequence = 0;          // of autograd nodes: a node comes after every node that it consumes
 

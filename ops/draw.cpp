@@ -4,7 +4,7 @@
 #include <mutex>
 #include <tuple>
 
-#include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/capture.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/core/generator.h"
 #include "tandem/core/run_loop.h"
@@ -49,7 +49,11 @@ Draw next_draw(Device device, int64_t elements) {
     const PhiloxState random = generator.reserve(count);
     return {RankContext::current().state().part<States>().at_zero(device, random), random.offset};
   }
-  Draw draw{empty_state(device), 0};  // of its own: each replay draws anew
+  const auto own_state = [&] {  // each replay draws anew
+    const cuda::UncapturedGuard guard;
+    return empty_state(device);
+  };
+  Draw draw{own_state(), 0};
   run_update([&generator, count, state = draw.state, rank = RankContext::current().rank] {
     store(generator.reserve(count), state);
   });

@@ -1,5 +1,6 @@
 #include "tandem/optim/step_values.h"
 
+#include "tandem/core/cuda/capture.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/kernels/step_values.h"
@@ -8,7 +9,10 @@ namespace tandem::optim::detail {
 
 constexpr int64_t kWords = static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));  // the most there are
 
-StepValues::StepValues(Device device) : memory_(core::empty({kWords}, kFloat64, device)) {}
+StepValues::StepValues(Device device) {
+  const cuda::UncapturedGuard guard;  // a recorded step may be the first with this memory
+  memory_ = core::empty({kWords}, kFloat64, device);
+}
 
 void StepValues::write_words(ArrayRef<uint64_t> words) {
   if (std::equal(words.begin(), words.end(), written_.begin(), written_.end())) return;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/memory_report.h"
 #include "tandem/core/poison.h"
 
@@ -20,9 +21,17 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t(1) << 47;
 
+bool in_capture(gpu::StreamHandle stream) noexcept {
+  try {
+    return gpu::is_capturing(stream);
+  } catch (const CudaError&) {
+    return false;  // nothing runs there any more
+  }
+}
+/// False for a stream that is capturing, which must not be asked.
 bool idle(gpu::StreamHandle stream) noexcept {
   try {
-    return gpu::is_done(stream);
+    return !gpu::is_capturing(stream) && gpu::is_done(stream);
   } catch (const CudaError&) {
     return true;  // nothing runs there any more
   }
@@ -33,9 +42,12 @@ bool marks_memory() {
   static const bool emulated = std::strcmp(gpu::implementation(), "emulated") == 0;
   return TANDEM_ASAN && emulated;
 }
-/// Marks memory as usable or not, in the order of a stream.
-void mark(gpu::StreamHandle stream, char* data, size_t bytes, bool usable) noexcept {
-  if (!marks_memory()) return;
+/// Marks memory as usable or not, in the order of a stream. Private pools are not marked: a mark would be captured.
+void mark(const Segment& segment, char* data, size_t bytes, bool usable) noexcept {
+  if (!marks_memory() || segment.pool) return;
+  const gpu::StreamHandle stream = segment.stream;
+  const gpu::UnsafeCallsGuard guard;
+  if (in_capture(stream)) return;  // as what is given back would be marked at each replay
   if (idle(stream)) return (usable ? unpoison : poison)(data, bytes);
   struct Range {
     char* data;
@@ -61,6 +73,11 @@ class DeviceMemory {
   void give(void* data) noexcept;
   void use(void* data, const Stream& stream);
   void empty(int device) noexcept;
+  void begin_pool(uint64_t pool);
+  void end_pool(uint64_t pool) noexcept;
+  void retire(uint64_t pool) noexcept;
+  uint64_t pool_of(void* data);
+  int64_t reserved(uint64_t pool);
   MemoryStats stats() {
     const std::lock_guard lock(mutex_);
     return stats_;
@@ -73,9 +90,11 @@ class DeviceMemory {
  private:
   using Lock = std::unique_lock<std::mutex>;
   Block* find_elsewhere(int device, gpu::StreamHandle stream, size_t bytes, bool wait);
-  Block* grow(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes);
+  Block* grow(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool = 0);
   Block* make_room(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes);
+  Block* take_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool);
   void set_free(Block* block);
+  void set_retired(uint64_t pool, bool retired) noexcept;
   void queue(Block* block) noexcept;
   void collect(bool all) noexcept;
   void wait_for_users(Lock& lock, int device);
@@ -84,12 +103,17 @@ class DeviceMemory {
   std::mutex mutex_;
   Blocks blocks_;
   Block *first_waiting_ = nullptr, *last_waiting_ = nullptr;  // in the order they were given back
+  std::vector<uint64_t> captures_;                            // pools that are captured into at present
+  std::vector<Block*> waiting_private_;  // given back during captures of which several streams use them
   MemoryStats stats_;
 };
 
 void DeviceMemory::set_free(Block* block) {
-  gpu::discard(block->data, block->requested, block->segment->stream);
-  mark(block->segment->stream, block->data, block->bytes, false);
+  const Segment& segment = *block->segment;
+  // In a capture what is discarded is so at each replay: right for its own memory, and for no other.
+  if (captures_.empty() ? segment.pool == 0 : (segment.pool != 0) == in_capture(segment.stream))
+    gpu::discard(block->data, block->requested, segment.stream);
+  mark(segment, block->data, block->bytes, false);
   blocks_.set_free(block);
 }
 
@@ -134,7 +158,8 @@ Block* DeviceMemory::find_elsewhere(int device, gpu::StreamHandle stream, size_t
   for (Block* const each : blocks_.free(bytes)) {
     Segment& segment = *each->segment;
     if (segment.stream == stream || !each->is_whole_segment() || each->bytes < bytes || each->bytes > most) continue;
-    if (best && best->bytes <= each->bytes) continue;
+    if (segment.pool || (best && best->bytes <= each->bytes)) continue;
+    if (in_capture(segment.stream)) continue;
     if (!wait && !idle(segment.stream) && !gpu::is_done(left_of(segment, device))) continue;
     best = each;
   }
@@ -146,8 +171,9 @@ Block* DeviceMemory::find_elsewhere(int device, gpu::StreamHandle stream, size_t
 }
 
 /// A new segment's block; null when the device has no memory for it.
-Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes) {
-  auto segment = std::make_unique<Segment>(Segment{nullptr, segment_bytes(bytes), bytes <= kSmallRequest, stream, {}});
+Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool) {
+  auto segment = std::make_unique<Segment>(
+      Segment{nullptr, segment_bytes(bytes), bytes <= kSmallRequest, stream, {}, pool, false});
   lock.unlock();  // it may take long
   segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
   if (!segment->data && segment->bytes > least_segment_bytes(bytes)) {
@@ -157,7 +183,7 @@ Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size
   lock.lock();
   if (!segment->data) return nullptr;
   stats_.reserved += static_cast<int64_t>(segment->bytes);
-  mark(stream, segment->data, segment->bytes, false);
+  mark(*segment, segment->data, segment->bytes, false);
   return blocks_.add(std::move(segment));
 }
 
@@ -171,11 +197,24 @@ Block* DeviceMemory::make_room(Lock& lock, int device, gpu::StreamHandle stream,
   return grow(lock, device, stream, bytes);
 }
 
+/// For a capture: of its pool, or of the device's, which others' free memory may have to go back to. Note [Private
+/// pools]
+Block* DeviceMemory::take_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool) {
+  if (Block* const found = blocks_.find(stream, bytes, pool)) return found;
+  const gpu::UnsafeCallsGuard guard;
+  if (Block* const made = grow(lock, device, stream, bytes, pool)) return made;
+  collect(/*all=*/true);
+  hand_back(lock, device);
+  return grow(lock, device, stream, bytes, pool);
+}
+
 /// Waits for the device, and for the streams, of other devices too, that still use what was given back.
 void DeviceMemory::wait_for_users(Lock& lock, int device) {
-  lock.unlock();
-  gpu::synchronize(device);
-  lock.lock();
+  if (captures_.empty()) {  // a device must not be waited for while one of its streams is capturing
+    lock.unlock();
+    gpu::synchronize(device);
+    lock.lock();
+  }
   Block* waiting = std::exchange(first_waiting_, nullptr);
   lock.unlock();
   for (Block* each = waiting; each; each = each->next_waiting) each->uses.wait();
@@ -189,7 +228,9 @@ void DeviceMemory::hand_back(Lock& lock, int device) {
   std::vector<Block*> whole;
   for (const size_t kind : {kSmallRequest, kSmallRequest + 1})
     for (Block* const block : blocks_.free(kind))
-      if (block->is_whole_segment() && idle(block->segment->stream)) whole.push_back(block);
+      if (const Segment& segment = *block->segment;
+          block->is_whole_segment() && (segment.pool ? segment.retired : idle(segment.stream)))
+        whole.push_back(block);  // of a retired pool at once: release waits for the device
   std::vector<std::unique_ptr<Segment>> segments;
   segments.reserve(whole.size());
   for (Block* const block : whole) {
@@ -206,9 +247,12 @@ void* DeviceMemory::take(Device device, size_t bytes) {
   const gpu::StreamHandle stream = current_stream(device).handle();
   const int index = device.index();
   const size_t wanted = bytes <= kMaxBytes ? block_bytes(bytes) : 0;
+  const Capture* const capture = current_capture();
   Lock lock(mutex_);
   Block* block = nullptr;
-  if (wanted) {
+  if (wanted && capture) {
+    block = take_private(lock, index, stream, wanted, capture->pool());
+  } else if (wanted) {
     collect(/*all=*/false);
     block = blocks_.find(stream, wanted);
     if (!block && first_waiting_) collect(/*all=*/true), block = blocks_.find(stream, wanted);
@@ -219,7 +263,7 @@ void* DeviceMemory::take(Device device, size_t bytes) {
   TANDEM_CHECK_AS(OutOfMemoryError, block, "allocate: ", out_of_memory_report(device, stream, bytes, blocks_, stats_));
   blocks_.use(block, wanted);
   block->requested = bytes;
-  mark(stream, block->data, bytes, true);  // and not what its size class adds: an overrun is found
+  mark(*block->segment, block->data, bytes, true);  // and not what its size class adds: an overrun is found
   stats_.current += static_cast<int64_t>(bytes);
   stats_.peak = std::max(stats_.peak, stats_.current);
   ++stats_.allocations;
@@ -230,10 +274,51 @@ void DeviceMemory::give(void* data) noexcept {
   const std::lock_guard lock(mutex_);
   Block* const block = blocks_.at(data);
   stats_.current -= static_cast<int64_t>(block->requested);
+  const uint64_t pool = block->segment->pool;
+  const bool captured = pool && std::find(captures_.begin(), captures_.end(), pool) != captures_.end();
+  if (pool && !captured) block->uses.clear();  // nobody else gets it while there are replays
   if (block->uses.empty()) return set_free(block);
-  block->uses.close();
   block->state = Block::State::waiting;
+  if (captured) return waiting_private_.push_back(block);
+  block->uses.close();
   queue(block);
+}
+void DeviceMemory::begin_pool(uint64_t pool) {
+  const std::lock_guard lock(mutex_);
+  captures_.push_back(pool);
+  set_retired(pool, false);  // a name that graph_pool_handle gave out may be used anew
+}
+void DeviceMemory::end_pool(uint64_t pool) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (const auto at = std::find(captures_.begin(), captures_.end(), pool); at != captures_.end()) captures_.erase(at);
+  std::erase_if(waiting_private_, [&](Block* block) {
+    if (block->segment->pool != pool) return false;
+    block->uses.clear();
+    set_free(block);
+    return true;
+  });
+}
+void DeviceMemory::retire(uint64_t pool) noexcept {
+  const std::lock_guard lock(mutex_);
+  set_retired(pool, true);
+}
+void DeviceMemory::set_retired(uint64_t pool, bool retired) noexcept {
+  blocks_.each([&](const Block& block) {
+    if (block.segment->pool == pool) block.segment->retired = retired;
+  });
+}
+uint64_t DeviceMemory::pool_of(void* data) {
+  const std::lock_guard lock(mutex_);
+  const Block* const block = blocks_.at(data);
+  return block ? block->segment->pool : 0;
+}
+int64_t DeviceMemory::reserved(uint64_t pool) {
+  const std::lock_guard lock(mutex_);
+  int64_t bytes = 0;
+  blocks_.each([&](const Block& block) {
+    if (block.segment->pool == pool) bytes += static_cast<int64_t>(block.bytes);
+  });
+  return bytes;
 }
 
 void DeviceMemory::use(void* data, const Stream& stream) {
@@ -288,6 +373,17 @@ void deallocate(Device device, void* data) noexcept {
     gpu::release(device.index(), data);  // which waits for the device
 }
 void record_stream(Device device, void* data, const Stream& stream) { memory(device).use(data, stream); }
+
+void begin_private_pool(Device device, uint64_t pool) {
+  TANDEM_CHECK(caches(),
+               "Graph: with TANDEM_NO_CUDA_MEMORY_CACHING=1 no memory is kept for replays, so that nothing of ", device,
+               " can be recorded");
+  memory(device).begin_pool(pool);
+}
+void end_private_pool(Device device, uint64_t pool) noexcept { memory(device).end_pool(pool); }
+void retire_private_pool(Device device, uint64_t pool) noexcept { memory(device).retire(pool); }
+uint64_t private_pool_of(Device device, void* data) { return memory(device).pool_of(data); }
+int64_t private_pool_reserved(Device device, uint64_t pool) { return memory(device).reserved(pool); }
 
 MemoryStats memory_stats(Device device) { return checked_memory(device, "memory_stats").stats(); }
 void reset_peak_memory_stats(Device device) { checked_memory(device, "reset_peak_memory_stats").reset_peak(); }

@@ -20,10 +20,11 @@ size_t segment_bytes(size_t block) {
 size_t least_segment_bytes(size_t block) { return round_up(block, kSegmentGrain); }
 
 bool Block::Order::operator()(const Block* a, const Block* b) const {
-  return std::tuple(a->segment->stream, a->bytes, a->data) < std::tuple(b->segment->stream, b->bytes, b->data);
+  const auto key = [](const Block* x) { return std::tuple(x->segment->pool, x->segment->stream, x->bytes, x->data); };
+  return key(a) < key(b);
 }
 bool Block::Order::operator()(const Block* a, const Wanted& b) const {
-  return std::pair(a->segment->stream, a->bytes) < std::pair(b.stream, b.bytes);
+  return std::tuple(a->segment->pool, a->segment->stream, a->bytes) < std::tuple(b.pool, b.stream, b.bytes);
 }
 
 Block* Blocks::make(Segment& segment, char* data, size_t bytes) {
@@ -45,10 +46,11 @@ Block* Blocks::at(void* data) const {
   const auto found = all_.find(data);
   return found == all_.end() ? nullptr : found->second.get();
 }
-Block* Blocks::find(gpu::StreamHandle stream, size_t bytes) const {
+Block* Blocks::find(gpu::StreamHandle stream, size_t bytes, uint64_t pool) const {
   const Block::Set& among = free(bytes);
-  const auto best = among.lower_bound(Block::Order::Wanted{stream, bytes});
-  return best != among.end() && (*best)->segment->stream == stream ? *best : nullptr;
+  const auto best = among.lower_bound(Block::Order::Wanted{pool, stream, bytes});
+  const bool fits = best != among.end() && (*best)->segment->stream == stream && (*best)->segment->pool == pool;
+  return fits ? *best : nullptr;
 }
 
 void Blocks::use(Block* block, size_t bytes) {

@@ -28,6 +28,8 @@ struct Segment {
   bool small;
   gpu::StreamHandle stream;         // the one whose requests it serves
   std::optional<PooledEvent> left;  // while it is whole and free, once another stream has asked: all of `stream` so far
+  uint64_t pool = 0;                // the private one that it belongs to; 0: none
+  bool retired = false;             // nobody takes memory from its pool any more
 };
 
 struct Block {
@@ -46,6 +48,7 @@ struct Block {
   friend class Blocks;
   struct Order {
     struct Wanted {
+      uint64_t pool;
       gpu::StreamHandle stream;
       size_t bytes;
     };
@@ -65,9 +68,10 @@ class Blocks {
   Block* add(std::unique_ptr<Segment> segment);
   /// The block at `data`; null when there is none.
   Block* at(void* data) const;
-  /// The smallest free block of a stream that fits a size class; null when there is none.
-  Block* find(gpu::StreamHandle stream, size_t bytes) const;
-  /// The free blocks that requests of a size class come from, by stream, size and address.
+  /// The smallest free block of a stream that fits a size class, in a private pool or outside of all; null when there
+  /// is none.
+  Block* find(gpu::StreamHandle stream, size_t bytes, uint64_t pool = 0) const;
+  /// The free blocks that requests of a size class come from, by pool, stream, size and address.
   const Block::Set& free(size_t bytes) const { return bytes <= kSmallRequest ? small_ : large_; }
   /// A free block is put to use for `bytes` of a size class; what is left behind becomes a free block.
   void use(Block* block, size_t bytes);

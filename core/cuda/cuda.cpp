@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/event_pool.h"
 #include "tandem/core/cuda/fault.h"
 #include "tandem/core/rank_context.h"
@@ -60,10 +61,14 @@ Stream::Stream(Device device, bool high_priority) {
   impl_ = StreamPool::of(device, high_priority).take(device, high_priority);
 }
 void Stream::synchronize() const {
+  check_not_captured("Stream::synchronize");
   gpu::synchronize_stream(handle());
   check_faults(device());
 }
-bool Stream::query() const { return gpu::is_done(handle()); }
+bool Stream::query() const {
+  check_not_captured("Stream::query");
+  return gpu::is_done(handle());
+}
 void Stream::wait_stream(const Stream& other) const {
   if (!(*this == other)) wait_event(other.record_event());
 }
@@ -87,11 +92,15 @@ void Event::wait(const Stream& stream) const {
   if (impl_) gpu::wait_event(stream.handle(), impl_->event.handle());
 }
 void Event::synchronize() const {
+  check_not_captured("Event::synchronize");
   if (!impl_) return;
   gpu::synchronize_event(impl_->event.handle());
   check_faults(impl_->device);
 }
-bool Event::query() const { return !impl_ || gpu::is_done(impl_->event.handle()); }
+bool Event::query() const {
+  check_not_captured("Event::query");
+  return !impl_ || gpu::is_done(impl_->event.handle());
+}
 float Event::elapsed_time(const Event& end) const {
   TANDEM_CHECK(timing_ && end.timing_ && impl_ && end.impl_,
                "elapsed_time: both events must be made with enable_timing and recorded");
@@ -126,6 +135,11 @@ const Stream& current_stream(Device device) {
   return stream_of(RankContext::current().streams, device);
 }
 const Stream& stream_of(const Streams& streams, Device device) {
+  const Stream& stream = uncaptured_stream_of(streams, device);
+  Capture* const capture = RankContext::current().capture.get();
+  return capture ? capture->stream_for(stream) : stream;
+}
+const Stream& uncaptured_stream_of(const Streams& streams, Device device) {
   if (streams) {
     if (const auto at = streams->find(device.index()); at != streams->end()) return at->second;
   }
@@ -149,6 +163,7 @@ StreamGuard::~StreamGuard() { RankContext::current().streams = std::move(saved_)
 
 void synchronize(Device device) {
   check_exists(device, "synchronize");
+  check_not_captured("synchronize");
   gpu::synchronize(device.index());
   check_faults(device);
 }

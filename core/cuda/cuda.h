@@ -86,8 +86,17 @@ class StreamGuard {
 /// Of the streams that guards have made current, of one device or several (null: the default streams), the one of a
 /// device. What a thread has is RankContext::streams.
 const Stream& stream_of(const Streams& streams, Device device);
+/// The same, without what a capture under way puts in its place.
+const Stream& uncaptured_stream_of(const Streams& streams, Device device);
 /// What is put on `streams` from now on waits for what is on `others` now, on each device where they differ.
 void wait_for_streams(const Streams& streams, const Streams& others);
+
+/// Names memory that captures of Graphs share: {graph, handle}, of which one is 0. {0, 0} is none.
+using MempoolId_t = std::pair<uint64_t, uint64_t>;
+/// A new name, for Graph::capture_begin of graphs that are replayed in the order in which they were captured.
+MempoolId_t graph_pool_handle();
+/// Whether a Graph records what this thread puts on a GPU.
+bool is_current_stream_capturing();
 
 /// Waits for all work of a device, and throws what a kernel of it reported (an index out of range, say).
 void synchronize(Device device = kCUDA);

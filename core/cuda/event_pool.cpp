@@ -51,20 +51,26 @@ void StreamUses::add(const Stream& stream) {
     if (each.stream == stream) return;
   uses_.push_back({stream, {}});
 }
+void StreamUses::Use::close() noexcept try {
+  if (gpu::is_capturing(stream.handle())) return;
+  open = false;
+  event.emplace(stream.device().index());
+  gpu::record_event(event->handle(), stream.handle());
+} catch (const std::exception&) {
+  open = false;
+  event.reset();
+  try {
+    gpu::synchronize_stream(stream.handle());
+  } catch (const CudaError&) {  // nothing runs there any more
+  }
+}
 void StreamUses::close() noexcept {
-  for (Use& each : uses_) try {
-      each.event.emplace(each.stream.device().index());
-      gpu::record_event(each.event->handle(), each.stream.handle());
-    } catch (const std::exception&) {
-      each.event.reset();
-      try {
-        gpu::synchronize_stream(each.stream.handle());
-      } catch (const CudaError&) {  // nothing runs there any more
-      }
-    }
+  for (Use& each : uses_) each.close();
 }
 bool StreamUses::done() noexcept {
-  std::erase_if(uses_, [](const Use& each) {
+  std::erase_if(uses_, [](Use& each) {
+    if (each.open) each.close();
+    if (each.open) return false;
     try {
       return !each.event || gpu::is_done(each.event->handle());
     } catch (const CudaError&) {
@@ -74,7 +80,8 @@ bool StreamUses::done() noexcept {
   return uses_.empty();
 }
 void StreamUses::wait() noexcept {
-  for (const Use& each : uses_) try {
+  for (Use& each : uses_) try {
+      if (each.open) each.close();
       if (each.event) gpu::synchronize_event(each.event->handle());
     } catch (const CudaError&) {  // nothing runs there any more
     }

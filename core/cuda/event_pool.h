@@ -31,9 +31,11 @@ class StreamUses {
  public:
   bool empty() const { return uses_.empty(); }
   void add(const Stream& stream);
-  /// The block was given back: what is on the streams now is what may still use it. An error, a lost device's say, is
-  /// no reason to wait.
+  /// The block was given back: what is on the streams now is what may still use it; of a stream that is capturing, what
+  /// is on it when done() is first asked after the capture. An error, a lost device's say, is no reason to wait.
   void close() noexcept;
+  /// Nobody uses it.
+  void clear() { uses_.clear(); }
   /// Whether all of that is done. Only after close().
   bool done() noexcept;
   /// Waits for it on the host.
@@ -43,6 +45,8 @@ class StreamUses {
   struct Use {
     Stream stream;
     std::optional<PooledEvent> event;  // by close()
+    bool open = true;
+    void close() noexcept;
   };
   std::vector<Use> uses_;
 };

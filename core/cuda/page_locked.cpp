@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/event_pool.h"
 #include "tandem/core/poison.h"
 
@@ -32,6 +33,7 @@ class PageLockedMemory {
       auto made = std::make_unique<Block>();
       made->log = log;
       lock.unlock();  // Note [No lock while the driver may wait]
+      const gpu::UnsafeCallsGuard guard;
       made->data = gpu::allocate_host(size_t(1) << log);
       lock.lock();
       if (!made->data) return nullptr;
@@ -104,8 +106,9 @@ class PageLockedMemory {
     Block* next = nullptr;  // among the free ones of its class, or those that wait
   };
 
-  /// Blocks given back whose copies are done become free.
+  /// Blocks given back whose copies are done become free. A thread that captures must not ask.
   void collect() noexcept {
+    if (cuda::is_current_stream_capturing()) return;
     for (Block** at = &waiting_; *at;) {
       Block& block = **at;
       if (!block.uses.done()) {

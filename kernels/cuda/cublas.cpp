@@ -233,8 +233,10 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
   Plan& plan = at->second;
   if (bias.defined()) plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data(), call);
   if (!plan.asked) {
-    const auto found = candidates(context, plan, problem, problem.deterministic ? 1 : 8, call);
-    if (!problem.deterministic)
+    // A capture cannot time anything: the heuristic's first serves it, if this is the first call of the kind.
+    const bool times = !problem.deterministic && !tandem::cuda::is_current_stream_capturing();
+    const auto found = candidates(context, plan, problem, times ? 8 : 1, call);
+    if (times)
       plan.chosen = fastest(context, plan, found, call, c);
     else if (!found.empty())
       plan.chosen = found[0];

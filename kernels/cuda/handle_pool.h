@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/device.h"
 
 namespace tandem::kernels::cuda {
@@ -41,6 +42,7 @@ template <class Context> class HandlePool {
         return context;
       }
     }
+    const gpu::UnsafeCallsGuard guard;  // a library may allocate, whether this thread captures or not
     return std::make_unique<Context>(device);
   }
   struct Taken {

@@ -4,6 +4,7 @@
 #include "tandem/kernels/transfer.h"
 
 #include "tandem/core/cuda/page_locked.h"
+#include "tandem/core/run_loop.h"
 #include "tandem/kernels/elementwise.h"
 
 namespace tandem::kernels::cuda {
@@ -45,6 +46,15 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
 void transfer(const Tensor& x, Tensor& y, bool non_blocking) {
   if (y.numel() == 0) return;
   const DType travels = element_size(x.dtype()) < element_size(y.dtype()) ? x.dtype() : y.dtype();
+  if (x.is_cpu() != y.is_cpu() && tandem::cuda::is_current_stream_capturing()) [[unlikely]] {
+    // The host's bytes travel from and to where they lie at each replay.
+    const Tensor& host = x.is_cpu() ? x : y;
+    if (!non_blocking || !host.is_pinned() || !host.is_contiguous() || host.dtype() != travels ||
+        (y.is_cpu() && x.sizes() != y.sizes()))
+      check_not_recorded("copy_ or to, between host and GPU",
+                         "the host waits for it; accepted: contiguous page-locked memory of the narrower dtype, with "
+                         "non_blocking");
+  }
   // Where nobody is to wait, the host's bytes travel from page-locked memory: x's own, or some that is filled here.
   const bool pinned = x.is_cpu() && non_blocking;
   Tensor packed = x;

@@ -6,93 +6,10 @@
 #include <thread>
 #include <vector>
 
-#include "tandem/models/models.h"
-#include "tandem/tandem.h"
-#include "tandem/tests/catch.h"
+#include "tandem/tests/models/captured_training.h"
 
 using namespace tandem;
-
-namespace {
-
-/// A model in training, with everything that a step may have: dropout, batch norm, clipping, a schedule.
-struct Training {
-  std::shared_ptr<nn::Module> module;
-  std::function<Tensor(const Tensor&)> forward;
-  std::function<Tensor(const Tensor&, const Tensor&)> loss;
-  std::function<Tensor()> input, target;
-  std::unique_ptr<optim::Optimizer> optimizer;
-
-  template <class Model> void take(const Model& model) {
-    module = model.ptr();
-    module->train();
-    forward = [model](const Tensor& x) { return model->forward(x); };
-  }
-};
-Training make(const std::string& name) {
-  manual_seed(11);
-  Training t;
-  t.input = [] { return rand({8, 1, 28, 28}); };
-  t.target = [] { return randint(10, {8}); };
-  t.loss = [](const Tensor& x, const Tensor& target) { return cross_entropy(x, target); };
-  if (name == "simple_model") {
-    t.take(nn::Linear(10, 1));
-    t.input = [] { return rand({16, 10}); };
-    t.target = [] { return rand({16, 1}); };
-    t.loss = [](const Tensor& x, const Tensor& target) { return mse_loss(x, target); };
-  } else if (name == "mlp") {
-    t.take(models::Mlp());
-    t.optimizer = std::make_unique<optim::SGD>(t.module->parameters(),
-                                               optim::SGDOptions(0.05).momentum(0.9).dampening(0.1).weight_decay(1e-3));
-  } else if (name == "lenet") {
-    t.take(models::Lenet());
-    t.loss = [](const Tensor& x, const Tensor& target) { return nll_loss(x, target); };
-    t.optimizer = std::make_unique<optim::AdamW>(t.module->parameters(), optim::AdamWOptions(1e-3).amsgrad(true));
-  } else {
-    t.take(models::FashionCnn());
-  }
-  if (!t.optimizer) t.optimizer = std::make_unique<optim::Adam>(t.module->parameters(), optim::AdamOptions(1e-2));
-  return t;
-}
-
-/// Losses of the steps, then what the module holds.
-std::vector<Tensor> train(const std::string& name, int steps, bool captured, Graph::Summary* summary = nullptr) {
-  Training t = make(name);
-  optim::StepLR schedule(*t.optimizer, 3, 0.5);
-  Tensor x = t.input(), target = t.target(), loss;
-  const auto step = [&] {
-    t.optimizer->zero_grad();
-    loss = t.loss(t.forward(x), target);
-    loss.backward();
-    std::vector<Tensor> gradients;
-    for (const Tensor& p : t.module->parameters()) gradients.push_back(p.grad());
-    nn::utils::clip_grads_with_norm_(t.module->parameters(), 0.5, nn::utils::get_total_norm(gradients));
-    t.optimizer->step();
-    loss = loss.detach();
-  };
-  step();  // the optimizer's first, which makes its state
-  Graph graph;
-  if (captured) graph.capture(step);
-  std::vector<Tensor> out;
-  for (int i = 0; i < steps; ++i) {
-    x.copy_(t.input());
-    target.copy_(t.target());
-    captured ? graph.replay() : step();
-    schedule.step();
-    out.push_back(loss.clone());
-  }
-  for (const auto& each : t.module->state_dict()) out.push_back(each.value().detach().clone());
-  if (summary) *summary = graph.summary();
-  return out;
-}
-void require_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  REQUIRE(a.size() == b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    CAPTURE(i);
-    REQUIRE(a[i].equal(b[i]));
-  }
-}
-
-}  // namespace
+using namespace tandem::test;
 
 TEST_CASE("captured training is eager training, bit for bit", "[graph][one_thread]") {
   for (const char* name : {"simple_model", "mlp", "lenet", "fashion_cnn"}) {
@@ -112,7 +29,7 @@ TEST_CASE("ranks that are threads capture at once", "[graph][parallel]") {
 }
 
 TEST_CASE("temporaries of a record share memory, and a capture takes no more than the step", "[graph][one_thread]") {
-  Training t = make("fashion_cnn");
+  Training t = make_training("fashion_cnn");
   const Tensor x = t.input(), target = t.target();
   const auto step = [&] {
     t.optimizer->zero_grad();

@@ -1,0 +1,180 @@
+#include "tandem/core/cuda/capture.h"
+
+#include <unordered_map>
+
+#include "tandem/core/cuda/allocator.h"
+#include "tandem/core/cuda/event_pool.h"
+#include "tandem/core/cuda/fault.h"
+#include "tandem/core/cuda/page_locked.h"
+#include "tandem/core/run_loop.h"
+
+namespace tandem::cuda {
+namespace {
+
+uint64_t next_number() {
+  static std::atomic<uint64_t> next{1};
+  return next++;
+}
+/// The pools that are held, by name.
+struct Pools {
+  std::mutex mutex;
+  std::unordered_map<uint64_t, std::weak_ptr<MemoryPool>> all;
+};
+Pools& pools() {
+  static auto& only = *new Pools;  // never destroyed: graphs may be static
+  return only;
+}
+
+}  // namespace
+
+MempoolId_t graph_pool_handle() { return {0, next_number()}; }
+
+std::shared_ptr<MemoryPool> MemoryPool::of(MempoolId_t id) {
+  if (id == MempoolId_t{}) id = {next_number(), 0};
+  TANDEM_CHECK(id.first == 0 || id.second == 0, "Graph::capture_begin: the pool is {", id.first, ", ", id.second,
+               "}; accepted: another graph's pool(), or what graph_pool_handle() returned");
+  const std::shared_ptr<MemoryPool> made(new MemoryPool(id));
+  const std::lock_guard lock(pools().mutex);
+  std::weak_ptr<MemoryPool>& known = pools().all[made->number()];
+  if (std::shared_ptr<MemoryPool> held = known.lock()) return held;
+  known = made;
+  return made;
+}
+MemoryPool::~MemoryPool() {
+  for (const auto& [index, stream] : streams_) retire_private_pool(stream.device(), number());
+  const std::lock_guard lock(pools().mutex);
+  if (const auto at = pools().all.find(number()); at != pools().all.end() && at->second.expired())
+    pools().all.erase(at);
+}
+const Stream& MemoryPool::stream(Device device) {
+  const std::lock_guard lock(mutex_);
+  auto at = streams_.find(device.index());
+  if (at == streams_.end()) at = streams_.emplace(device.index(), Stream(device)).first;
+  return at->second;
+}
+
+void CapturedWork::wait() const {
+  for (const Device device : devices_) current_stream(device).wait_event(last_);
+}
+void CapturedWork::synchronize() const {
+  if (launched_on_) last_.synchronize();
+}
+void CapturedWork::launch() {
+  const Stream stream = current_stream(devices_[0]);
+  for (const Device device : devices_)
+    if (device != devices_[0]) stream.wait_stream(current_stream(device));
+  {
+    const gpu::DeviceGuard guard(stream.device().index());
+    gpu::launch_graph(graph_, stream.handle());
+  }
+  launched_on_ = std::make_unique<Stream>(stream);
+  last_.record(stream);
+  for (const Device device : devices_)
+    if (device != devices_[0]) current_stream(device).wait_event(last_);
+}
+void CapturedWork::record_use(Device device, void* data) const {
+  if (!launched_on_ || !data) return;
+  if (device.is_cuda())
+    record_stream(device, data, *launched_on_);
+  else
+    record_page_locked(data, *launched_on_);
+}
+
+Capture::Capture(MempoolId_t pool, Streams streams)
+    : base_(std::move(streams)), pool_(MemoryPool::of(pool)), pool_number_(pool_->number()) {
+  TANDEM_CHECK(!pool_->captures_.exchange(true), "Graph::capture_begin: a capture into the pool {", pool_->id().first,
+               ", ", pool_->id().second, "} is under way; accepted: one at a time");
+}
+Capture::~Capture() {
+  try {
+    end();
+  } catch (const std::exception&) {  // what was captured is dropped
+  }
+}
+
+const Stream& Capture::stream_for(const Stream& current) {
+  const Device device = current.device();
+  const std::lock_guard lock(mutex_);
+  if (over_ || !(uncaptured_stream_of(base_, device) == current)) return current;
+  auto at = streams_.find(device.index());
+  if (at == streams_.end()) {
+    begin(current);
+    at = streams_.find(device.index());
+  }
+  return at->second;
+}
+void Capture::begin(const Stream& current) {
+  const Device device = current.device();
+  const gpu::UnsafeCallsGuard unsafe;
+  fault_word(device);  // page-locked memory that kernels may need, which cannot be had later
+  const Stream& mine = current == default_stream(device) ? pool_->stream(device) : current;
+  pool_->stream(device);  // it says which devices the pool has memory of
+  begin_private_pool(device, pool_number_);
+  try {
+    if (streams_.empty()) {
+      TANDEM_CHECK(thread_ == std::this_thread::get_id(), "Graph: the first work on a GPU, ", device,
+                   ", is of a thread other than the one that records");
+      gpu::begin_capture(mine.handle());
+    } else {
+      const Stream& first = streams_.at(devices_[0].index());
+      const PooledEvent fork(first.device().index());
+      gpu::record_event(fork.handle(), first.handle());
+      gpu::wait_event(mine.handle(), fork.handle());
+    }
+  } catch (...) {
+    end_private_pool(device, pool_number_);
+    throw;
+  }
+  streams_.emplace(device.index(), mine);
+  devices_.push_back(device);
+  on_ = true;
+}
+std::unique_ptr<CapturedWork> Capture::end() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(over_, true)) return nullptr;
+  on_ = false;
+  const std::shared_ptr<MemoryPool> pool = std::move(pool_);
+  gpu::GraphHandle graph = nullptr;
+  std::exception_ptr failure;
+  if (!streams_.empty()) {
+    const Stream& first = streams_.at(devices_[0].index());
+    try {
+      for (const auto& [index, stream] : streams_)
+        if (!(stream == first)) {
+          const PooledEvent join(index);
+          gpu::record_event(join.handle(), stream.handle());
+          gpu::wait_event(first.handle(), join.handle());
+        }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    try {
+      graph = gpu::end_capture(first.handle());
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  for (const Device device : devices_) end_private_pool(device, pool_number_);
+  pool->captures_ = false;
+  std::unique_ptr<CapturedWork> work;
+  if (graph) work = std::make_unique<CapturedWork>(graph, pool, devices_);
+  if (failure) std::rethrow_exception(failure);
+  return work;
+}
+
+UncapturedGuard::UncapturedGuard() : saved_(std::exchange(RankContext::current().capture, nullptr)) {
+  if (saved_) unsafe_.emplace();
+}
+UncapturedGuard::~UncapturedGuard() { RankContext::current().capture = std::move(saved_); }
+
+Capture* current_capture() {
+  Capture* const capture = RankContext::current().capture.get();
+  return capture && capture->is_on() ? capture : nullptr;
+}
+bool is_current_stream_capturing() { return current_capture() != nullptr; }
+void check_not_captured(const char* op) {
+  if (current_capture()) [[unlikely]]
+    check_not_recorded(op, "the host waits for a GPU");
+}
+
+}  // namespace tandem::cuda

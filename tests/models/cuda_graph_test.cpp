@@ -1,0 +1,426 @@
+// Graphs of steps on GPUs: captured steps against the same steps run eagerly, their memory and streams, and what cannot
+// be recorded.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tandem/core/cuda/allocator.h"
+#include "tandem/core/graph.h"
+#include "tandem/tests/core/cuda/gpu.h"
+#include "tandem/tests/models/captured_training.h"
+
+using namespace tandem;
+using namespace tandem::test;
+
+namespace {
+
+/// The order of streams while it lives, of the emulated device.
+struct StreamSeed {
+  explicit StreamSeed([[maybe_unused]] uint64_t seed) {
+#if TANDEM_TEST_EMULATED
+    emulation::set_stream_seed(seed);
+#endif
+  }
+  ~StreamSeed() {
+#if TANDEM_TEST_EMULATED
+    emulation::set_stream_seed(0);
+#endif
+  }
+};
+Tensor on_gpu(Shape sizes, double value) { return full(sizes, value, TensorOptions(kGpu)); }
+
+}  // namespace
+
+TEST_CASE("captured training on a GPU is eager training, bit for bit", "[graph][cuda][one_thread]") {
+  if (!has_gpu()) return;
+  const StreamSeed seed(GENERATE(0, 7));
+  for (const char* name : {"simple_model", "mlp", "lenet", "fashion_cnn"}) {
+    CAPTURE(name);
+    const int steps = std::string(name) == "simple_model" ? 12 : 4;
+    const std::vector<Tensor> eager = train(name, steps, false, kGpu, 2), replayed = train(name, steps, true, kGpu, 2);
+    require_same(replayed, eager);
+    REQUIRE(!eager[0].equal(eager[1]));  // new batches, another loss
+  }
+}
+
+TEST_CASE("ranks that are threads capture at once, each on its GPU", "[graph][cuda][parallel]") {
+  if (!has_gpu()) return;
+  const int gpus = std::min(cuda::device_count(), 2);
+  const StreamSeed seed(GENERATE(0, 5));
+  std::vector<std::vector<Tensor>> out(static_cast<size_t>(gpus));
+  const std::vector<Tensor> eager = train("mlp", 3, false, kGpu, 2);
+  distributed::run_ranks(gpus, [&](int rank) {
+    for (const Tensor& each : train("mlp", 3, true, Device(kCUDA, rank), 2))
+      out[static_cast<size_t>(rank)].push_back(each.to(kGpu));
+  });
+  for (const auto& each : out) require_same(each, eager);
+}
+
+TEST_CASE("a capture on a GPU runs nothing, in two halves as in one call", "[graph][cuda]") {
+  if (!has_gpu()) return;
+  Tensor x = on_gpu({3}, 0);
+  cuda::CUDAGraph graph;
+  CHECK_FALSE(cuda::is_current_stream_capturing());
+  graph.capture_begin();
+  x.add_(1);
+  CHECK(cuda::is_current_stream_capturing());
+  CHECK_FALSE(cuda::current_stream() == cuda::default_stream());
+  graph.capture_end();
+  CHECK_FALSE(cuda::is_current_stream_capturing());
+  CHECK(cuda::current_stream() == cuda::default_stream());
+  CHECK(x.equal(on_gpu({3}, 0)));
+  graph.replay();
+  graph.replay();
+  CHECK(x.equal(on_gpu({3}, 2)));
+  CHECK(graph.summary().gpu_calls == 1);
+  CHECK(graph.summary().loops == 0);
+  graph.reset();
+  CHECK_THROWS_WITH(graph.replay(), Contains("nothing has been captured"));
+  CHECK_THROWS_WITH(graph.pool(), Contains("nothing of a GPU"));
+  {
+    Graph unfinished;
+    unfinished.capture_begin();
+    x.add_(1);
+  }
+  CHECK(!RankContext::current().observer);
+  CHECK(x.equal(on_gpu({3}, 2)));
+}
+
+TEST_CASE("a replay on a GPU raises versions, and goes on with the random numbers", "[graph][cuda]") {
+  if (!has_gpu()) return;
+  const TensorOptions options(kGpu);
+  Tensor x = ones({3}, options), weight = ones({3}, options).requires_grad_(), y;
+  manual_seed(3);
+  std::vector<Tensor> eager;
+  for (int i = 0; i < 3; ++i) eager.push_back(dropout(ones({50}, options), 0.5, true) + rand({50}, options));
+  manual_seed(3);
+  Graph graph;
+  graph.capture([&] {
+    x.add_(1);
+    y = dropout(ones({50}, options), 0.5, true) + rand({50}, options);
+  });
+  const Tensor z = weight * x;
+  for (const Tensor& want : eager) {
+    graph.replay();
+    CHECK(y.equal(want));
+  }
+  CHECK_THROWS_WITH(z.sum().backward(), Contains("changed in place"));
+}
+
+TEST_CASE("what a replay writes before the launch is no temporary's", "[graph][cuda]") {
+  if (!has_gpu()) return;
+  const TensorOptions options(kGpu);
+  const auto step = [&] {
+    Tensor y = ones({50}, options);
+    for (int i = 0; i < 5; ++i) y = dropout(y + 1, 0.5, true);  // states come after many temporaries
+    return y;
+  };
+  manual_seed(3);
+  std::vector<Tensor> eager;
+  for (int i = 0; i < 3; ++i) eager.push_back(step());
+  manual_seed(3);
+  Tensor y;
+  Graph graph;
+  graph.capture([&] { y = step(); });
+  for (const Tensor& want : eager) {
+    graph.replay();
+    CHECK(y.equal(want));
+  }
+}
+
+TEST_CASE("an index out of range is thrown by the synchronization after a replay", "[graph][cuda][errors]") {
+  if (!has_gpu()) return;
+  const Tensor x = rand({4, 3}, TensorOptions(kGpu));
+  Tensor target = zeros({4}, TensorOptions(kInt64).device(kGpu)), loss;
+  Graph graph;
+  graph.capture([&] { loss = cross_entropy(x, target); });
+  target.fill_(3);
+  graph.replay();
+  CHECK_THROWS_WITH(cuda::synchronize(kGpu), Contains("target 0 is 3; accepted: 0 to 2") || Contains("index 0 is 3"));
+  target.fill_(1);
+  graph.replay();
+  CHECK(loss.equal(cross_entropy(x, target)));
+}
+
+TEST_CASE("a graph's memory is its own until it is reset", "[graph][cuda][allocator]") {
+  if (!has_gpu()) return;
+  cuda::synchronize(kGpu);
+  empty_cache();
+  const int64_t reserved_before = cuda::memory_reserved(kGpu);
+  const StreamSeed seed(GENERATE(0, 3, 5));
+  {
+    const Tensor x = on_gpu({1000, 1000}, 1);
+    Tensor y;
+    Graph graph;
+    const int64_t allocated = cuda::memory_allocated(kGpu);
+    graph.capture([&] {
+      Tensor a = x + 1;  // each of the next may have what the one before the last had
+      for (int i = 0; i < 10; ++i) a = a + 1;
+      y = a;
+    });
+    CHECK(cuda::memory_allocated(kGpu) == allocated + y.nbytes());
+    CHECK(graph.summary().gpu_bytes > 0);
+    CHECK(graph.summary().gpu_bytes < 6 * y.nbytes());
+    const std::pair<cuda::MempoolId_t, cuda::MempoolId_t> none_and_mine{{}, graph.pool()};
+    CHECK(none_and_mine.first != none_and_mine.second);
+    for (int i = 0; i < 3; ++i) {
+      graph.replay();
+      std::vector<Tensor> others;  // whose memory must not be the temporaries'
+      for (int k = 0; k < 5; ++k) others.push_back(on_gpu({1000, 1000}, -1));
+      empty_cache();
+      graph.replay();
+      for (const Tensor& other : others) CHECK(other.equal(on_gpu({1000, 1000}, -1)));
+      CHECK(y.equal(on_gpu({1000, 1000}, 12)));
+    }
+    const int64_t held = graph.summary().gpu_bytes, reserved = cuda::memory_reserved(kGpu);
+    empty_cache();
+    CHECK(cuda::memory_reserved(kGpu) >= held);
+    graph.reset();
+    CHECK(y.equal(on_gpu({1000, 1000}, 12)));  // a tensor lives as long as somebody refers to it
+    y = Tensor();
+    empty_cache();
+    CHECK(cuda::memory_reserved(kGpu) <= reserved - held);
+  }
+  empty_cache();
+  CHECK(cuda::memory_reserved(kGpu) == reserved_before);
+}
+
+TEST_CASE("graphs share a pool, and are replayed in turn", "[graph][cuda][allocator]") {
+  if (!has_gpu()) return;
+  const cuda::MempoolId_t pool = cuda::graph_pool_handle();
+  const Tensor x = on_gpu({1000, 1000}, 1);
+  Tensor a, b;
+  Graph first, second, third;
+  first.capture_begin(pool);
+  a = (x + 1) + (x + 2);
+  first.capture_end();
+  CHECK(first.pool() == pool);
+  const int64_t bytes = first.summary().gpu_bytes;
+  second.capture_begin(first.pool());
+  b = (a + 1) + (a + 2);
+  second.capture_end();
+  CHECK(second.summary().gpu_bytes <= bytes + b.nbytes() + int64_t(2 * kMiB));  // its temporaries are the first's
+  third.capture([&] { (x + 1).add_(1); });
+  CHECK(third.pool() != pool);
+  for (int i = 0; i < 2; ++i) {
+    first.replay();
+    second.replay();
+    CHECK(b.equal(on_gpu({1000, 1000}, 13)));
+  }
+  first.reset();
+  second.replay();  // its input is held, and so is the pool
+  CHECK(b.equal(on_gpu({1000, 1000}, 13)));
+  first.capture_begin(pool);
+  Graph other;
+  CHECK_THROWS_WITH(other.capture_begin({1, 1}), Contains("a capture is under way"));
+  first.capture_end();
+  CHECK_THROWS_WITH(other.capture_begin({1, 1}), Contains("the pool is {1, 1}"));
+}
+
+TEST_CASE("a capture is on the stream that is current, and others join it", "[graph][cuda][streams]") {
+  if (!has_gpu()) return;
+  const StreamSeed seed(GENERATE(0, 1, 2, 3, 5, 7));
+  const cuda::Stream own(kGpu), side(kGpu), later(kGpu);
+  Tensor x = on_gpu({100}, 1), y, z;
+  own.wait_stream(cuda::current_stream());
+  Graph graph;
+  {
+    const cuda::StreamGuard guard(own);
+    graph.capture([&] {
+      CHECK(cuda::current_stream() == own);
+      x.add_(1);
+      side.wait_stream(cuda::current_stream());
+      {
+        const cuda::StreamGuard beside(side);
+        y = x * 10;
+        y = y + 1;
+      }
+      z = x * 100;
+      cuda::current_stream().wait_stream(side);
+      z = z + y;
+    });
+    graph.replay();
+  }
+  later.wait_stream(own);
+  {
+    const cuda::StreamGuard guard(later);
+    graph.replay();  // after the first, wherever that was
+    CHECK(z.equal(on_gpu({100}, 331)));
+    CHECK_THROWS_WITH(graph.capture([&] {
+      x.add_(1);
+      const cuda::StreamGuard beside(side);  // which has waited for nothing
+      y = x * 10;
+    }),
+                      Contains("its stream on cuda:0 takes no part in the capture"));
+    CHECK_THROWS_WITH(graph.capture([&] {
+      x.add_(1);
+      side.wait_stream(cuda::current_stream());
+      const cuda::StreamGuard beside(side);  // and is not waited for
+      x.add_(1);
+    }),
+                      Contains("cudaErrorStreamCaptureUnjoined"));
+    x.add_(1);
+    CHECK(x.equal(on_gpu({100}, 4)));
+  }
+}
+
+TEST_CASE("a step may use several GPUs and the CPU", "[graph][cuda]") {
+  if (!has_gpu() || cuda::device_count() < 2) return;
+  const StreamSeed seed(GENERATE(0, 1, 2, 3, 5, 7));
+  const Device second(kCUDA, 1);
+  Tensor x = on_gpu({64}, 1).requires_grad_(), w = full({64}, 3.0, TensorOptions(second)).requires_grad_();
+  Tensor count = zeros({2}), loss;
+  const auto step = [&] {
+    x.mutable_grad() = Tensor(), w.mutable_grad() = Tensor();
+    loss = ((x * 2).to(second) * w).sum().to(kGpu);
+    loss.backward();
+    const NoGradGuard guard;
+    x.add_(x.grad(), 0.125);
+    w.add_(w.grad(), 0.125);
+    count.add_(1);
+  };
+  const Tensor x_before = x.detach().clone(), w_before = w.detach().clone();
+  std::vector<Tensor> eager;
+  for (int i = 0; i < 3; ++i) {
+    step();
+    eager.push_back(loss.detach().clone());
+  }
+  {
+    const NoGradGuard guard;
+    x.copy_(x_before), w.copy_(w_before);
+  }
+  Graph graph;
+  graph.capture(step);
+  for (const Tensor& want : eager) {
+    graph.replay();
+    CHECK(loss.detach().equal(want));
+  }
+  CHECK(count.equal(full({2}, 6.0)));
+  CHECK(graph.summary().loops > 0);
+  CHECK(graph.summary().gpu_calls > 0);
+}
+
+TEST_CASE("page-locked memory is read and written by replays, other host memory refused", "[graph][cuda]") {
+  if (!has_gpu()) return;
+  Tensor batch = full({16}, 2.0).pin_memory(), out = zeros({16}).pin_memory();
+  Tensor x = on_gpu({16}, 0), y;
+  Graph graph;
+  graph.capture([&] {
+    x.copy_(batch, /*non_blocking=*/true);
+    y = x * 3;
+    out.copy_(y, /*non_blocking=*/true);
+  });
+  for (int i = 1; i <= 3; ++i) {
+    batch.fill_(i);
+    graph.replay();
+    cuda::synchronize(kGpu);
+    CHECK(out.equal(full({16}, 3.0 * i)));
+  }
+}
+
+TEST_CASE("what cannot be recorded of a GPU throws by name, and leaves nothing behind", "[graph][cuda][errors]") {
+  if (!has_gpu()) return;
+  const Tensor x = on_gpu({4}, 1).requires_grad_(), mask = ones({4}, TensorOptions(kBool).device(kGpu));
+  optim::Adam adam({x}, optim::AdamOptions(0.1));
+  x.mutable_grad() = on_gpu({4}, 1);
+  distributed::init_process_group("local");
+  Graph graph, other;
+  nn::Linear linear(4, 1);
+  linear->to(kGpu);
+  const cuda::Stream side(kGpu);
+  cuda::Event event;
+  event.record(side);
+  Tensor host = ones({4}), pinned = ones({4}).pin_memory();
+  const std::vector<std::pair<const char*, std::function<void()>>> refused = {
+      {"item", [&] {
+    x.sum().item(); }},
+      {"nonzero", [&] {
+    nonzero(x); }},
+      {"masked_select", [&] {
+    x.masked_select(mask); }},
+      {"one_hot", [&] {
+    one_hot(zeros({3}, TensorOptions(kInt64).device(kGpu))); }},
+      {"clip_grad_norm_", [&] {
+    nn::utils::clip_grad_norm_({x}, 1.0); }},
+      {"prod's backward", [&] {
+    x.prod().backward(); }},
+      {"Adam", [&] {
+    adam.step(); }},
+      {"copy_ or to, between host and GPU", [&] {
+    (x * 2).to(kCPU); }},
+      {"copy_ or to, between host and GPU", [&] {
+    (x * 2).add_(host.to(kGpu)); }},
+      {"copy_ or to, between host and GPU", [&] {
+    (x * 2).detach().copy_(host, /*non_blocking=*/true); }},
+      {"copy_ or to, between host and GPU", [&] {
+    (x * 2).detach().copy_(pinned); }},
+      {"synchronize", [&] {
+    (void)(x * 2), cuda::synchronize(kGpu); }},
+      {"Stream::synchronize", [&] {
+    (void)(x * 2), side.synchronize(); }},
+      {"Stream::query", [&] {
+    (void)(x * 2), side.query(); }},
+      {"Event::synchronize", [&] {
+    (void)(x * 2), event.synchronize(); }},
+      {"Event::query", [&] {
+    (void)(x * 2), event.query(); }},
+      {"Graph::capture_begin", [&] {
+    (void)(x * 2), other.capture([] {}); }},
+      {"Graph::replay", [&] {
+    (void)(x * 2), other.replay(); }},
+      {"DataParallel",
+       [&] {
+    nn::DataParallel<nn::Linear>(linear, {kGpu}).forward(on_gpu({2, 4}, 1)); }}, 1));
+}
+}
+, {"all_reduce", [&] { distributed::all_reduce(on_gpu({2}, 1)); }},
+}
+;
+const auto step = [&] { return (x * 2 + 1).sum(); };
+for (const auto& [name, call] : refused) {
+  CAPTURE(name);
+  CHECK_THROWS_WITH(graph.capture([&, &call = call] {
+    step();
+    call();
+  }),
+                    Contains(std::string(name) + ": a Graph cannot record it"));
+  CHECK(!RankContext::current().observer);
+  CHECK(!RankContext::current().capture);
+  CHECK_THROWS_WITH(graph.replay(), Contains("nothing has been captured"));
+  CHECK(step().item<double>() == 12);
+  Tensor y;
+  graph.capture([&] { y = step(); });
+  graph.replay();
+  CHECK(y.item<double>() == 12);
+}
+distributed::destroy_process_group();
+CHECK_THROWS_WITH(graph.capture([&] {
+  step();
+  throw std::runtime_error("mine");
+}),
+                  "mine");
+CHECK_THROWS_WITH(graph.capture_end(), Contains("no capture of this graph is under way"));
+CHECK(step().item<double>() == 12);
+}
+
+#if TANDEM_TEST_EMULATED
+TEST_CASE("an error of the runtime in a capture or a replay leaves all usable", "[graph][cuda][errors]") {
+  const Tensor x = on_gpu({4}, 1);
+  Tensor y;
+  const auto step = [&] { y = (x * 2 + 1).sum(); };
+  step();
+  for (const char* call : {"begin_capture", "launch", "end_capture", "is_capturing", "allocate"}) {
+    CAPTURE(call);
+    Graph graph;
+    if (call == std::string("allocate")) empty_cache();
+    emulation::fail_call(call);
+    CHECK_THROWS_WITH(graph.capture(step), Contains("as emulation::fail_call asked"));
+    CHECK_FALSE(cuda::is_current_stream_capturing());
+    graph.capture(step);
+    emulation::fail_call("launch_graph");
+    CHECK_THROWS_WITH(graph.replay(), Contains("as emulation::fail_call asked"));
+    graph.replay();
+    CHECK(y.item<double>() == 12);
+  }
+}
+#endif
