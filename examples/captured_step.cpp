@@ -1,5 +1,5 @@
 // A training step that is recorded once and replayed on new batches: what surrounds the kernels is not done again.
-// usage: captured_step [STEPS]
+// usage: captured_step [STEPS [DEVICE]]
 #include <tandem/tandem.h>
 
 #include <chrono>
@@ -10,13 +10,15 @@ using namespace tandem;
 
 int main(int argc, char** argv) {
   const int steps = argc > 1 ? std::atoi(argv[1]) : 2000;
+  const Device device(argc > 2 ? argv[2] : "cpu");
   manual_seed(1);
   nn::Sequential model(nn::Linear(10, 32), nn::Tanh(), nn::Dropout(0.1), nn::Linear(32, 1));
+  model->to(device);
   optim::Adam optimizer(model->parameters(), optim::AdamOptions(0.01));
   optim::StepLR schedule(optimizer, 500, 0.5);
 
   // A replay reads its batch from where it lay when the step was captured.
-  Tensor x = randn({64, 10}), y = empty({64, 1});
+  Tensor x = randn({64, 10}, device), y = empty({64, 1}, device);
   const auto next_batch = [&] {
     const NoGradGuard guard;
     x.normal_();
@@ -45,5 +47,9 @@ int main(int argc, char** argv) {
   Graph graph;
   graph.capture(step);  // runs nothing yet
   train("captured", [&] { graph.replay(); });
-  std::cout << graph.summary().loops << " loops, " << graph.summary().bytes << " bytes of temporaries\n";
+  const Graph::Summary summary = graph.summary();
+  if (device.is_cuda())
+    std::cout << summary.gpu_calls << " calls of kernels, a pool of " << summary.gpu_bytes << " bytes\n";
+  else
+    std::cout << summary.loops << " loops, " << summary.bytes << " bytes of temporaries\n";
 }

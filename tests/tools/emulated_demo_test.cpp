@@ -63,6 +63,24 @@ TEST_CASE("on emulated GPUs the demo trains fashion_cnn in every mode, equal to 
   check_all_modes("fashion_cnn");
 }
 
+TEST_CASE("on emulated GPUs the demo's captured steps are its steps", "[demo]") {
+  const TemporaryFolder folder;
+  write_digits(folder.path(), 9, 2);
+  std::vector<std::string> losses;
+  for (const bool captured : {false, true}) {
+    std::vector<std::string> arguments = {"--mode", "single", "--model", "mlp", "--json", folder / "json"};
+    if (captured) arguments.emplace_back("--capture");
+    const Result result = demo(folder.path(), arguments);
+    INFO(result.output);
+    REQUIRE(result.status == 0);
+    const std::string json = read_file(folder / "json");
+    const size_t at = json.find("\"final_loss\"");
+    REQUIRE(at != std::string::npos);
+    losses.push_back(json.substr(at, json.find(',', at) - at));
+  }
+  CHECK(losses[0] == losses[1]);
+}
+
 TEST_CASE("on emulated GPUs the demo refuses NCCL by name", "[demo]") {
   const TemporaryFolder folder;
   write_digits(folder.path(), 9, 2);

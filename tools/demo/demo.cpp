@@ -55,7 +55,6 @@ void check_settings(DemoSettings& s) {
                "folder that holds train-images-idx3-ubyte.gz and its three companions with --data");
   check_place("--save", s.save);
   check_place("--json", s.json);
-  TANDEM_CHECK(!s.capture || s.device == "cpu", "demo: --capture records steps of the CPU; --device is ", s.device);
   TANDEM_CHECK(s.batch_size >= std::max(s.devices, s.ranks), "demo: a batch of ", s.batch_size, " images for ",
                std::max(s.devices, s.ranks), " devices or ranks; accepted: at least one image for each");
 }
