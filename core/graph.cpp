@@ -94,7 +94,6 @@ class Graph::Record {
     for (const Tensor* const tensor : call.reads) note_gpu(tensor->storage(), pool, false);
     for (const Tensor* const tensor : call.writes) note_gpu(tensor->storage(), pool, true);
     ++summary_.gpu_calls;
-    release_gpu_temporaries();
   }
   /// So that the pool has what nobody needs any more for what is allocated next.
   void release_gpu_temporaries() {
@@ -221,7 +220,7 @@ class Graph::Record {
 class Graph::Recorder : public Observer {
  public:
   explicit Recorder(cuda::MempoolId_t pool)
-      : capture_(std::make_shared<cuda::Capture>(pool, RankContext::current().streams)) {}
+      : capture_(std::make_shared<cuda::Capture>(pool, RankContext::current().streams, [this] { release(); })) {}
   /// Of the GPUs' part.
   const std::shared_ptr<cuda::Capture>& capture() const { return capture_; }
   void on_call(const KernelCall& call) override {
@@ -232,6 +231,11 @@ class Graph::Recorder : public Observer {
     pass(call);
     const std::lock_guard lock(mutex_);
     if (on_) record_->add(call, capture_->pool());
+  }
+  /// Gives back what only the record refers to.
+  void release() {
+    const std::lock_guard lock(mutex_);
+    if (on_) record_->release_gpu_temporaries();
   }
   void on_run(ArrayRef<Loop> loops) override {
     if (!take(loops)) pass(loops);

@@ -55,12 +55,12 @@ struct RankContext {
   DType default_dtype = DType::float32;
   bool deterministic_algorithms = true;  // core/algorithms.h has these two
   Float32Precision float32_precision = Float32Precision::highest;
-  int thread_share = 0;                // of the pool's threads; 0: all
-  Generator* generator = nullptr;      // that a GeneratorGuard named
-  cuda::Streams streams;               // that cuda::StreamGuard made current; null: the devices' default streams
+  int thread_share = 0;                    // of the pool's threads; 0: all
+  Generator* generator = nullptr;          // that a GeneratorGuard named
+  cuda::Streams streams;                   // that cuda::StreamGuard made current; null: the devices' default streams
   std::shared_ptr<cuda::Capture> capture;  // of a Graph: what GPUs are given to do is recorded; null: it is run
-  std::shared_ptr<Observer> observer;  // the innermost that an ObserverGuard named
-  uint64_t next_sequence = 0;          // of autograd nodes: a node comes after every node that it consumes
+  std::shared_ptr<Observer> observer;      // the innermost that an ObserverGuard named
+  uint64_t next_sequence = 0;              // of autograd nodes: a node comes after every node that it consumes
 
   /// This thread's.
   static RankContext& current();

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tandem/emulation/state.h"
+
 namespace tandem::emulation {
 namespace {
 
@@ -209,7 +211,48 @@ void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_p
 
 }  // namespace tandem::emulation
 
+// ---- the functions of core/cuda/gpu_runtime.h
+
 namespace tandem::gpu {
+
+using namespace emulation;  // NOLINT(google-build-using-namespace): this file is the emulation
+
+void begin_capture(StreamHandle handle) {
+  enter("begin_capture");
+  const std::lock_guard lock(state().mutex);
+  if (!handle)
+    fail_capture("begin_capture", "cudaErrorStreamCaptureUnsupported", "the legacy default stream cannot be captured");
+  const auto stream = state().streams.find(handle, "begin_capture");
+  check_usable("begin_capture", stream->device);
+  state().captures.begin(stream);
+}
+GraphHandle end_capture(StreamHandle handle) {
+  std::unique_ptr<GraphTag> graph;
+  {
+    const std::lock_guard lock(state().mutex);
+    graph = state().captures.end(state().streams.find(handle, "end_capture"));
+  }
+  enter("end_capture");  // after the end, as it is over in any case
+  return graph.release();
+}
+bool is_capturing(StreamHandle handle) {
+  enter("is_capturing");
+  const std::lock_guard lock(state().mutex);
+  return state().streams.find(handle, "is_capturing")->capture != nullptr;
+}
+void launch_graph(GraphHandle graph, StreamHandle handle) {
+  enter("launch_graph");
+  Lock lock(state().mutex);
+  const auto stream = state().streams.find(handle, "launch_graph");
+  Captures::refuse("launch_graph", *stream);
+  for (const int device : graph->devices) check_usable("launch_graph", device);
+  launch_captured(state().streams, *graph, stream);
+  state().streams.stir(lock);
+}
+void destroy_graph(GraphHandle graph) noexcept {
+  const std::lock_guard lock(state().mutex);
+  delete graph;
+}
 
 bool allow_unsafe_calls(bool allowed) noexcept { return std::exchange(emulation::unsafe_calls_allowed, allowed); }
 

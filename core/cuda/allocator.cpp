@@ -197,14 +197,11 @@ Block* DeviceMemory::make_room(Lock& lock, int device, gpu::StreamHandle stream,
   return grow(lock, device, stream, bytes);
 }
 
-/// For a capture: of its pool, or of the device's, which others' free memory may have to go back to. Note [Private
-/// pools]
+/// For a capture: of its pool, or of the device. What the device does not have is not made room for: to give memory
+/// back may wait. Note [Private pools]
 Block* DeviceMemory::take_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool) {
   if (Block* const found = blocks_.find(stream, bytes, pool)) return found;
   const gpu::UnsafeCallsGuard guard;
-  if (Block* const made = grow(lock, device, stream, bytes, pool)) return made;
-  collect(/*all=*/true);
-  hand_back(lock, device);
   return grow(lock, device, stream, bytes, pool);
 }
 
@@ -248,6 +245,7 @@ void* DeviceMemory::take(Device device, size_t bytes) {
   const int index = device.index();
   const size_t wanted = bytes <= kMaxBytes ? block_bytes(bytes) : 0;
   const Capture* const capture = current_capture();
+  if (capture) capture->before_allocation();
   Lock lock(mutex_);
   Block* block = nullptr;
   if (wanted && capture) {

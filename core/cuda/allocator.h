@@ -16,7 +16,8 @@ namespace tandem::cuda {
 // Note [Private pools]: what a Graph's capture allocates comes from a pool of its own, as replays use it again and
 // again: nobody else gets it until the last graph of the pool is gone. What is given back during the capture serves the
 // capture's later requests, as in stream order, but nothing is asked of the runtime then that it refuses to a thread
-// that captures: not whether other streams are done with a block, nor for memory that it would have to wait for.
+// that captures: not whether other streams are done with a block, nor for memory that it would have to wait for. So
+// empty_cache() before the capture helps where memory is short.
 
 /// Uninitialised memory of a GPU for work on its current stream, aligned to 256 bytes; null when bytes == 0.
 /// @throws OutOfMemoryError that says what was asked for, and what is held by whom, after emptying the cache did not

@@ -80,8 +80,11 @@ void CapturedWork::record_use(Device device, void* data) const {
     record_page_locked(data, *launched_on_);
 }
 
-Capture::Capture(MempoolId_t pool, Streams streams)
-    : base_(std::move(streams)), pool_(MemoryPool::of(pool)), pool_number_(pool_->number()) {
+Capture::Capture(MempoolId_t pool, Streams streams, std::function<void()> before_allocation)
+    : base_(std::move(streams)),
+      pool_(MemoryPool::of(pool)),
+      pool_number_(pool_->number()),
+      before_allocation_(std::move(before_allocation)) {
   TANDEM_CHECK(!pool_->captures_.exchange(true), "Graph::capture_begin: a capture into the pool {", pool_->id().first,
                ", ", pool_->id().second, "} is under way; accepted: one at a time");
 }

@@ -2,6 +2,7 @@
 // private pool, and the work that comes of it. Internal.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -66,8 +67,9 @@ class CapturedWork {
 /// refer to it, so that worker threads of the engine put their work there as well.
 class Capture {
  public:
-  /// `streams` are current where the capture begins. @throws Error when a capture into the pool is under way
-  Capture(MempoolId_t pool, Streams streams);
+  /// `streams` are current where the capture begins. `before_allocation` gives back what is not needed any more; it
+  /// must not allocate. @throws Error when a capture into the pool is under way
+  Capture(MempoolId_t pool, Streams streams, std::function<void()> before_allocation);
   /// Drops what was captured.
   ~Capture();
   /// Whether a GPU's work is being captured.
@@ -75,6 +77,7 @@ class Capture {
   /// Where work goes that would go to `current`. @throws Error or CudaError when the capture cannot begin
   const Stream& stream_for(const Stream& current);
   uint64_t pool() const { return pool_number_; }
+  void before_allocation() const { before_allocation_(); }
   /// What was captured; null where no GPU was used. The capture is over even where this throws.
   std::unique_ptr<CapturedWork> end();
 
@@ -85,6 +88,7 @@ class Capture {
   const Streams base_;
   std::shared_ptr<MemoryPool> pool_;  // until the end
   const uint64_t pool_number_;
+  const std::function<void()> before_allocation_;
   std::atomic<bool> on_{false};
   std::mutex mutex_;
   bool over_ = false;

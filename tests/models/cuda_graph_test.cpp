@@ -1,10 +1,8 @@
-// Graphs of steps on GPUs: captured steps against the same steps run eagerly, their memory and streams, and what cannot
-// be recorded.
+// Graphs of steps on GPUs: captured steps against the same steps run eagerly, and what cannot be recorded.
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "tandem/core/cuda/allocator.h"
 #include "tandem/core/graph.h"
 #include "tandem/tests/core/cuda/gpu.h"
 #include "tandem/tests/models/captured_training.h"
@@ -14,19 +12,6 @@ using namespace tandem::test;
 
 namespace {
 
-/// The order of streams while it lives, of the emulated device.
-struct StreamSeed {
-  explicit StreamSeed([[maybe_unused]] uint64_t seed) {
-#if TANDEM_TEST_EMULATED
-    emulation::set_stream_seed(seed);
-#endif
-  }
-  ~StreamSeed() {
-#if TANDEM_TEST_EMULATED
-    emulation::set_stream_seed(0);
-#endif
-  }
-};
 Tensor on_gpu(Shape sizes, double value) { return full(sizes, value, TensorOptions(kGpu)); }
 
 }  // namespace
@@ -142,128 +127,6 @@ TEST_CASE("an index out of range is thrown by the synchronization after a replay
   CHECK(loss.equal(cross_entropy(x, target)));
 }
 
-TEST_CASE("a graph's memory is its own until it is reset", "[graph][cuda][allocator]") {
-  if (!has_gpu()) return;
-  cuda::synchronize(kGpu);
-  empty_cache();
-  const int64_t reserved_before = cuda::memory_reserved(kGpu);
-  const StreamSeed seed(GENERATE(0, 3, 5));
-  {
-    const Tensor x = on_gpu({1000, 1000}, 1);
-    Tensor y;
-    Graph graph;
-    const int64_t allocated = cuda::memory_allocated(kGpu);
-    graph.capture([&] {
-      Tensor a = x + 1;  // each of the next may have what the one before the last had
-      for (int i = 0; i < 10; ++i) a = a + 1;
-      y = a;
-    });
-    CHECK(cuda::memory_allocated(kGpu) == allocated + y.nbytes());
-    CHECK(graph.summary().gpu_bytes > 0);
-    CHECK(graph.summary().gpu_bytes < 6 * y.nbytes());
-    const std::pair<cuda::MempoolId_t, cuda::MempoolId_t> none_and_mine{{}, graph.pool()};
-    CHECK(none_and_mine.first != none_and_mine.second);
-    for (int i = 0; i < 3; ++i) {
-      graph.replay();
-      std::vector<Tensor> others;  // whose memory must not be the temporaries'
-      for (int k = 0; k < 5; ++k) others.push_back(on_gpu({1000, 1000}, -1));
-      empty_cache();
-      graph.replay();
-      for (const Tensor& other : others) CHECK(other.equal(on_gpu({1000, 1000}, -1)));
-      CHECK(y.equal(on_gpu({1000, 1000}, 12)));
-    }
-    const int64_t held = graph.summary().gpu_bytes, reserved = cuda::memory_reserved(kGpu);
-    empty_cache();
-    CHECK(cuda::memory_reserved(kGpu) >= held);
-    graph.reset();
-    CHECK(y.equal(on_gpu({1000, 1000}, 12)));  // a tensor lives as long as somebody refers to it
-    y = Tensor();
-    empty_cache();
-    CHECK(cuda::memory_reserved(kGpu) <= reserved - held);
-  }
-  empty_cache();
-  CHECK(cuda::memory_reserved(kGpu) == reserved_before);
-}
-
-TEST_CASE("graphs share a pool, and are replayed in turn", "[graph][cuda][allocator]") {
-  if (!has_gpu()) return;
-  const cuda::MempoolId_t pool = cuda::graph_pool_handle();
-  const Tensor x = on_gpu({1000, 1000}, 1);
-  Tensor a, b;
-  Graph first, second, third;
-  first.capture_begin(pool);
-  a = (x + 1) + (x + 2);
-  first.capture_end();
-  CHECK(first.pool() == pool);
-  const int64_t bytes = first.summary().gpu_bytes;
-  second.capture_begin(first.pool());
-  b = (a + 1) + (a + 2);
-  second.capture_end();
-  CHECK(second.summary().gpu_bytes <= bytes + b.nbytes() + int64_t(2 * kMiB));  // its temporaries are the first's
-  third.capture([&] { (x + 1).add_(1); });
-  CHECK(third.pool() != pool);
-  for (int i = 0; i < 2; ++i) {
-    first.replay();
-    second.replay();
-    CHECK(b.equal(on_gpu({1000, 1000}, 13)));
-  }
-  first.reset();
-  second.replay();  // its input is held, and so is the pool
-  CHECK(b.equal(on_gpu({1000, 1000}, 13)));
-  first.capture_begin(pool);
-  Graph other;
-  CHECK_THROWS_WITH(other.capture_begin({1, 1}), Contains("a capture is under way"));
-  first.capture_end();
-  CHECK_THROWS_WITH(other.capture_begin({1, 1}), Contains("the pool is {1, 1}"));
-}
-
-TEST_CASE("a capture is on the stream that is current, and others join it", "[graph][cuda][streams]") {
-  if (!has_gpu()) return;
-  const StreamSeed seed(GENERATE(0, 1, 2, 3, 5, 7));
-  const cuda::Stream own(kGpu), side(kGpu), later(kGpu);
-  Tensor x = on_gpu({100}, 1), y, z;
-  own.wait_stream(cuda::current_stream());
-  Graph graph;
-  {
-    const cuda::StreamGuard guard(own);
-    graph.capture([&] {
-      CHECK(cuda::current_stream() == own);
-      x.add_(1);
-      side.wait_stream(cuda::current_stream());
-      {
-        const cuda::StreamGuard beside(side);
-        y = x * 10;
-        y = y + 1;
-      }
-      z = x * 100;
-      cuda::current_stream().wait_stream(side);
-      z = z + y;
-    });
-    graph.replay();
-  }
-  later.wait_stream(own);
-  {
-    const cuda::StreamGuard guard(later);
-    graph.replay();  // after the first, wherever that was
-    CHECK(z.equal(on_gpu({100}, 331)));
-    CHECK_THROWS_WITH(graph.capture([&] {
-      x.add_(1);
-      const cuda::StreamGuard beside(side);  // which has waited for nothing
-      y = x * 10;
-    }),
-                      Contains("its stream on cuda:0 takes no part in the capture"));
-    CHECK_THROWS_WITH(graph.capture([&] {
-      x.add_(1);
-      side.wait_stream(cuda::current_stream());
-      const cuda::StreamGuard beside(side);  // and is not waited for
-      x.add_(1);
-    }),
-                      Contains("cudaErrorStreamCaptureUnjoined"));
-    x.add_(1);
-    CHECK(x.equal(on_gpu({100}, 4)));
-  }
-}
-
 TEST_CASE("a step may use several GPUs and the CPU", "[graph][cuda]") {
   if (!has_gpu() || cuda::device_count() < 2) return;
   const StreamSeed seed(GENERATE(0, 1, 2, 3, 5, 7));
@@ -298,24 +161,6 @@ TEST_CASE("a step may use several GPUs and the CPU", "[graph][cuda]") {
   CHECK(count.equal(full({2}, 6.0)));
   CHECK(graph.summary().loops > 0);
   CHECK(graph.summary().gpu_calls > 0);
-}
-
-TEST_CASE("page-locked memory is read and written by replays, other host memory refused", "[graph][cuda]") {
-  if (!has_gpu()) return;
-  Tensor batch = full({16}, 2.0).pin_memory(), out = zeros({16}).pin_memory();
-  Tensor x = on_gpu({16}, 0), y;
-  Graph graph;
-  graph.capture([&] {
-    x.copy_(batch, /*non_blocking=*/true);
-    y = x * 3;
-    out.copy_(y, /*non_blocking=*/true);
-  });
-  for (int i = 1; i <= 3; ++i) {
-    batch.fill_(i);
-    graph.replay();
-    cuda::synchronize(kGpu);
-    CHECK(out.equal(full({16}, 3.0 * i)));
-  }
 }
 
 TEST_CASE("what cannot be recorded of a GPU throws by name, and leaves nothing behind", "[graph][cuda][errors]") {
@@ -382,25 +227,3 @@ TEST_CASE("what cannot be recorded of a GPU throws by name, and leaves nothing b
   CHECK_THROWS_WITH(graph.capture_end(), Contains("no capture of this graph is under way"));
   CHECK(step().item<double>() == 12);
 }
-
-#if TANDEM_TEST_EMULATED
-TEST_CASE("an error of the runtime in a capture or a replay leaves all usable", "[graph][cuda][errors]") {
-  const Tensor x = on_gpu({4}, 1);
-  Tensor y;
-  const auto step = [&] { y = (x * 2 + 1).sum(); };
-  step();
-  for (const char* call : {"begin_capture", "launch", "end_capture", "is_capturing", "allocate"}) {
-    CAPTURE(call);
-    Graph graph;
-    if (call == std::string("allocate")) empty_cache();
-    emulation::fail_call(call);
-    CHECK_THROWS_WITH(graph.capture(step), Contains("as emulation::fail_call asked"));
-    CHECK_FALSE(cuda::is_current_stream_capturing());
-    graph.capture(step);
-    emulation::fail_call("launch_graph");
-    CHECK_THROWS_WITH(graph.replay(), Contains("as emulation::fail_call asked"));
-    graph.replay();
-    CHECK(y.item<double>() == 12);
-  }
-}
-#endif

@@ -68,4 +68,19 @@ inline bool stays_busy(const cuda::Stream& stream) {
   return true;
 }
 
+/// The order of streams while it lives, of the emulated device.
+struct StreamSeed {
+  explicit StreamSeed([[maybe_unused]] uint64_t seed) {
+#if TANDEM_TEST_EMULATED
+    emulation::set_stream_seed(seed);
+#endif
+  }
+  ~StreamSeed() {
+#if TANDEM_TEST_EMULATED
+    emulation::set_stream_seed(0);
+#endif
+  }
+  StreamSeed(const StreamSeed&) = delete;
+};
+
 }  // namespace tandem::test
