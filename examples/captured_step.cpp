@@ -38,8 +38,9 @@ int main(int argc, char** argv) {
       run();
       schedule.step();
     }
+    const auto last = loss.item<float>();  // waits for a GPU
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
-    std::cout << how << ": " << time.count() / steps << " us a step, loss " << loss.item<float>() << "\n";
+    std::cout << how << ": " << time.count() / steps << " us a step, loss " << last << "\n";
   };
   next_batch();
   step();  // the optimizer's first step makes its state, which a capture must find
