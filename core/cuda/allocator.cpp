@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <set>
 
 #include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/memory_report.h"
@@ -94,24 +95,28 @@ class DeviceMemory {
   Block* make_room(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes);
   Block* take_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool);
   void set_free(Block* block);
+  bool is_captured(uint64_t pool) const {
+    return std::find(captures_.begin(), captures_.end(), pool) != captures_.end();
+  }
   void set_retired(uint64_t pool, bool retired) noexcept;
   void queue(Block* block) noexcept;
   void collect(bool all) noexcept;
-  void wait_for_users(Lock& lock, int device);
+  void wait_for_users(Lock& lock);
   void hand_back(Lock& lock, int device);
 
   std::mutex mutex_;
   Blocks blocks_;
   Block *first_waiting_ = nullptr, *last_waiting_ = nullptr;  // in the order they were given back
   std::vector<uint64_t> captures_;                            // pools that are captured into at present
-  std::vector<Block*> waiting_private_;  // given back during captures of which several streams use them
+  Block* waiting_private_ = nullptr;  // given back during captures of which several streams use them
   MemoryStats stats_;
 };
 
 void DeviceMemory::set_free(Block* block) {
   const Segment& segment = *block->segment;
-  // In a capture what is discarded is so at each replay: right for its own memory, and for no other.
-  if (captures_.empty() ? segment.pool == 0 : (segment.pool != 0) == in_capture(segment.stream))
+  // On a stream that is capturing it is discarded at each replay: right for memory of that capture, and for no other.
+  const bool at_replays = !captures_.empty() && in_capture(segment.stream);
+  if (segment.pool ? at_replays && is_captured(segment.pool) : !at_replays)
     gpu::discard(block->data, block->requested, segment.stream);
   mark(segment, block->data, block->bytes, false);
   blocks_.set_free(block);
@@ -190,7 +195,7 @@ Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size
 /// What the device's other memory cannot serve: others' blocks, then what is handed back.
 Block* DeviceMemory::make_room(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes) {
   if (Block* const waited = find_elsewhere(device, stream, bytes, /*wait=*/true)) return waited;
-  wait_for_users(lock, device);
+  wait_for_users(lock);
   if (Block* const found = blocks_.find(stream, bytes)) return found;
   if (Block* const found = find_elsewhere(device, stream, bytes, /*wait=*/true)) return found;
   hand_back(lock, device);
@@ -205,13 +210,15 @@ Block* DeviceMemory::take_private(Lock& lock, int device, gpu::StreamHandle stre
   return grow(lock, device, stream, bytes, pool);
 }
 
-/// Waits for the device, and for the streams, of other devices too, that still use what was given back.
-void DeviceMemory::wait_for_users(Lock& lock, int device) {
-  if (captures_.empty()) {  // a device must not be waited for while one of its streams is capturing
-    lock.unlock();
-    gpu::synchronize(device);
-    lock.lock();
-  }
+/// Waits for the streams that have memory, and for those, of other devices too, that still use what was given back. Not
+/// for the whole device, which must not be waited for while a stream of it is capturing, on whichever thread.
+void DeviceMemory::wait_for_users(Lock& lock) {
+  std::set<gpu::StreamHandle> streams;
+  blocks_.each([&](const Block& block) { streams.insert(block.segment->stream); });
+  lock.unlock();
+  for (const gpu::StreamHandle stream : streams)
+    if (!in_capture(stream)) gpu::synchronize_stream(stream);
+  lock.lock();
   Block* waiting = std::exchange(first_waiting_, nullptr);
   lock.unlock();
   for (Block* each = waiting; each; each = each->next_waiting) each->uses.wait();
@@ -273,13 +280,16 @@ void DeviceMemory::give(void* data) noexcept {
   Block* const block = blocks_.at(data);
   stats_.current -= static_cast<int64_t>(block->requested);
   const uint64_t pool = block->segment->pool;
-  const bool captured = pool && std::find(captures_.begin(), captures_.end(), pool) != captures_.end();
+  const bool captured = pool && is_captured(pool);
   if (pool && !captured) block->uses.clear();  // nobody else gets it while there are replays
   if (block->uses.empty()) return set_free(block);
   block->state = Block::State::waiting;
-  if (captured) return waiting_private_.push_back(block);
-  block->uses.close();
-  queue(block);
+  if (captured) {
+    block->next_waiting = std::exchange(waiting_private_, block);
+  } else {
+    block->uses.close();
+    queue(block);
+  }
 }
 void DeviceMemory::begin_pool(uint64_t pool) {
   const std::lock_guard lock(mutex_);
@@ -289,12 +299,16 @@ void DeviceMemory::begin_pool(uint64_t pool) {
 void DeviceMemory::end_pool(uint64_t pool) noexcept {
   const std::lock_guard lock(mutex_);
   if (const auto at = std::find(captures_.begin(), captures_.end(), pool); at != captures_.end()) captures_.erase(at);
-  std::erase_if(waiting_private_, [&](Block* block) {
-    if (block->segment->pool != pool) return false;
+  for (Block** at = &waiting_private_; *at;) {
+    Block* const block = *at;
+    if (block->segment->pool != pool) {
+      at = &block->next_waiting;
+      continue;
+    }
+    *at = block->next_waiting;
     block->uses.clear();
     set_free(block);
-    return true;
-  });
+  }
 }
 void DeviceMemory::retire(uint64_t pool) noexcept {
   const std::lock_guard lock(mutex_);
@@ -329,7 +343,7 @@ void DeviceMemory::empty(int device) noexcept {
   Lock lock(mutex_);
   if (blocks_.empty()) return;
   try {
-    wait_for_users(lock, device);
+    wait_for_users(lock);
     hand_back(lock, device);
   } catch (const std::exception&) {  // a lost device keeps its memory
   }
@@ -389,6 +403,7 @@ int64_t memory_allocated(Device device) { return cuda::memory_stats(device).curr
 int64_t max_memory_allocated(Device device) { return cuda::memory_stats(device).peak; }
 int64_t memory_reserved(Device device) { return cuda::memory_stats(device).reserved; }
 void empty_cache() noexcept {
+  if (is_current_stream_capturing()) return;  // it may not ask what is done
   for (int i = 0; i < std::min(gpu::device_count(), kMaxDevices); ++i) memory(Device(kCUDA, i)).empty(i);
 }
 

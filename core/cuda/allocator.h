@@ -49,7 +49,7 @@ void reset_peak_memory_stats(Device device = kCUDA);
 int64_t memory_allocated(Device device = kCUDA);
 int64_t max_memory_allocated(Device device = kCUDA);
 int64_t memory_reserved(Device device = kCUDA);
-/// Hands the free blocks of all GPUs back to them, after waiting for their work.
+/// Hands the free blocks of all GPUs back to them, after waiting for their work. In a Graph's capture it does nothing.
 void empty_cache() noexcept;
 
 }  // namespace tandem::cuda

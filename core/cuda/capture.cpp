@@ -54,7 +54,9 @@ const Stream& MemoryPool::stream(Device device) {
 }
 
 void CapturedWork::wait() const {
-  for (const Device device : devices_) current_stream(device).wait_event(last_);
+  if (!launched_on_) return;
+  for (const Device device : devices_)
+    if (const Stream& stream = current_stream(device); !(stream == *launched_on_)) stream.wait_event(last_);
 }
 void CapturedWork::synchronize() const {
   if (launched_on_) last_.synchronize();

@@ -68,6 +68,7 @@ class PageLockedMemory {
     return blocks_.contains(const_cast<void*>(data));
   }
   void empty() noexcept {
+    if (cuda::is_current_stream_capturing()) return;
     std::unique_lock lock(mutex_);
     Block* waiting = std::exchange(waiting_, nullptr);
     lock.unlock();

@@ -1,6 +1,8 @@
 // What Graphs of GPUs keep and use: memory of their pools, streams, page-locked memory, and the runtime's errors.
+#include <atomic>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gpu.h"
@@ -181,6 +183,46 @@ TEST_CASE("what is given back during a capture waits for streams of the capture"
   cuda::synchronize(kGpu);
   empty_cache();  // no event of the capture is asked
   CHECK(x.equal(filled({4}, 2)));
+}
+
+TEST_CASE("another thread goes on while a Graph records", "[graph][cuda][parallel]") {
+  if (!has_gpu()) return;
+  const Tensor x = filled({1000}, 1);
+  Tensor y;
+  Graph graph;
+  std::atomic<int> steps{0};
+  std::atomic<bool> stop{false}, right{true};
+  std::thread other([&] {  // with memory and questions of its own
+    const cuda::Stream stream(kGpu);
+    const cuda::StreamGuard guard(stream);
+    while (!stop) {
+      Tensor z = filled({1000}, 2) + filled({1000}, 3);
+      z.record_stream(cuda::default_stream());
+      if (z.sum().item<double>() != 5000) right = false, stop = true;
+      z = Tensor();
+      if (++steps % 10 == 0) empty_cache();
+    }
+  });
+  try {
+    for (int i = 0; i < 20; ++i) {
+      graph.capture([&] {
+        Tensor z = x;
+        for (int k = 0; k < 20; ++k) z = z + 1;
+        y = z;
+        empty_cache();  // nothing
+      });
+      graph.replay();
+      CHECK(y.equal(filled({1000}, 21)));
+    }
+  } catch (...) {
+    stop = true;
+    other.join();
+    throw;
+  }
+  while (steps < 20 && !stop) std::this_thread::yield();
+  stop = true;
+  other.join();
+  CHECK(right);
 }
 
 #if TANDEM_TEST_EMULATED

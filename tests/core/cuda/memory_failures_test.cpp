@@ -107,7 +107,8 @@ TEST_CASE("a call of the runtime that fails leaves the allocators as they were",
   if (!test::has_gpu()) return;
   const Limit limit(1024);
   const cuda::Stream a(kLimited), b(kLimited);
-  const std::string call = GENERATE("allocate", "create_event", "record_event", "wait_event", "is_done", "synchronize");
+  const std::string call =
+      GENERATE("allocate", "create_event", "record_event", "wait_event", "is_done", "synchronize_stream");
   const int n = GENERATE(1, 2, 3);
   CAPTURE(call, n);
   const int64_t before = cuda::memory_allocated(kLimited);
