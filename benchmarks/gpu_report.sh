@@ -110,7 +110,7 @@ build() {
 # Programs of the tests that use a GPU, with the tag of those that do; and every row of the op tests.
 part_tests() {
   local test program tag family
-  for test in cuda_core_test cuda_kernels_test cuda_parallel_test 'core_test [gpu]' training_test \
+  for test in cuda_core_test cuda_kernels_test cuda_parallel_test 'core_test [gpu]' 'graph_test [cuda]' training_test \
     'data_parallel_test [equality]' 'distributed_test [ddp]'; do
     read -r program tag <<<"$test"
     once "$test_seconds" "tests-$program" env TANDEM_TEST_DEVICE=cuda "$build/tests/$program" ${tag:+"$tag"} || return

@@ -22,6 +22,12 @@ tandem_example_test("example fashion_mnist_dp learns over two devices"
                     EXPECT "epoch 2: loss 0.*, (100|9[5-9]).* over 2 devices")
 tandem_example_test("example data_parallel_inference prints its table" COMMAND example_data_parallel_inference 1
                     EXPECT "batch +plain +DP over 1 +persistent.*\n +512( +[0-9.]+)+")
+tandem_example_test("example captured_step learns by replays" COMMAND example_captured_step 300
+                    EXPECT "captured: .* us a step, loss 0[.][0-4].*loops")
+if(TANDEM_CUDA_EMULATED)
+  tandem_example_test("example captured_step learns by replays on a GPU" COMMAND example_captured_step 100 cuda
+                      EXPECT "captured: .* us a step, loss 0[.][0-6].*calls of kernels")
+endif()
 tandem_example_test("example simple_model_ddp finds the bias with two threads, each on half the examples"
                     COMMAND example_simple_model_ddp
                     EXPECT "epoch 20: rank [01] of 2 saw 512 examples.*bias (2[.]9|3[.]0)[0-9]+, 0 apart")
