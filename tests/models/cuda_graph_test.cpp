@@ -113,6 +113,29 @@ TEST_CASE("what a replay writes before the launch is no temporary's", "[graph][c
   }
 }
 
+TEST_CASE("a replay comes after the last one, whichever stream that was on", "[graph][cuda][streams]") {
+  if (!has_gpu()) return;
+  const StreamSeed seed(GENERATE(0, 1, 2, 3, 5, 7));
+  const TensorOptions options(kGpu);
+  Tensor sum = zeros({50}, options);
+  const auto step = [&] { sum.add_(dropout(ones({50}, options), 0.5, true) * (sum + 1)); };
+  manual_seed(3);
+  for (int i = 0; i < 6; ++i) step();
+  const Tensor eager = sum.clone();
+  sum.zero_();
+  manual_seed(3);
+  Graph graph;
+  graph.capture(step);
+  const std::vector<cuda::Stream> streams = {cuda::Stream(kGpu), cuda::Stream(kGpu)};
+  for (const cuda::Stream& stream : streams) stream.wait_stream(cuda::current_stream());
+  for (int i = 0; i < 6; ++i) {
+    const cuda::StreamGuard guard(streams[static_cast<size_t>(i % 2)]);
+    graph.replay();  // writes the random state before the launch
+  }
+  for (const cuda::Stream& stream : streams) cuda::current_stream().wait_stream(stream);
+  CHECK(sum.equal(eager));
+}
+
 TEST_CASE("an index out of range is thrown by the synchronization after a replay", "[graph][cuda][errors]") {
   if (!has_gpu()) return;
   const Tensor x = rand({4, 3}, TensorOptions(kGpu));
