@@ -14,7 +14,7 @@ namespace {
 
 Tensor filled(Shape sizes, double value) { return full(sizes, value, TensorOptions(kGpu)); }
 
-TEST_CASE("a graph's memory is its own until it is reset", "[graph][cuda][allocator]") {
+TEST_CASE("a graph's memory is its own until it is reset", "[graph][cuda][allocator][one_thread]") {
   if (!has_gpu()) return;
   cuda::synchronize(kGpu);
   empty_cache();
@@ -56,7 +56,7 @@ TEST_CASE("a graph's memory is its own until it is reset", "[graph][cuda][alloca
   CHECK(cuda::memory_reserved(kGpu) == reserved_before);
 }
 
-TEST_CASE("graphs share a pool, and are replayed in turn", "[graph][cuda][allocator]") {
+TEST_CASE("graphs share a pool, and are replayed in turn", "[graph][cuda][allocator][one_thread]") {
   if (!has_gpu()) return;
   const cuda::MempoolId_t pool = cuda::graph_pool_handle();
   const Tensor x = filled({1000, 1000}, 1);
