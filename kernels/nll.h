@@ -1,4 +1,5 @@
-// Losses of class indices, by rows of classes, contiguous; float32 and float64.
+// Losses of class indices, by rows of classes, contiguous, of floating dtypes. What there is one of for each row or
+// class (losses, weights, dloss, log_sum, loss, total) is float32 beside half types.
 #pragma once
 #include "tandem/kernels/declare.h"
 

@@ -1,4 +1,5 @@
-// Normalisation, contiguous; float32 and float64.
+// Normalisation of floating dtypes, contiguous. What there is one of for each row or channel (statistics, weight, bias
+// and their gradients) is float32 beside half types.
 #pragma once
 #include "tandem/kernels/declare.h"
 

@@ -1,4 +1,5 @@
-// Steps of optimizers and what runs over all their tensors, contiguous; float32 and float64.
+// Steps of optimizers and what runs over all their tensors, contiguous, of floating dtypes. The state is of the
+// parameter's dtype; a step is computed in float for half types.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Pooling of (planes, H, W), contiguous; float32 and float64.
+// Pooling of (planes, H, W), contiguous, of floating dtypes.
 #pragma once
 #include "tandem/kernels/declare.h"
 

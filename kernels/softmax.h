@@ -1,4 +1,4 @@
-// Softmax and its logarithm along dimension 1 of (rows, n) or (outer, n, inner), contiguous; float32 and float64.
+// Softmax and its logarithm along dimension 1 of (rows, n) or (outer, n, inner), contiguous, of floating dtypes.
 #pragma once
 #include "tandem/kernels/declare.h"
 

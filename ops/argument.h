@@ -32,8 +32,13 @@ inline void check_part(const char* op, const char* name, const Tensor& part, int
                ": ", name, " is ", part.dtype(), " and x is ", x.dtype(), "; both must be of one dtype",
                is_half(x.dtype()) ? ", or it of float32" : "");
 }
-/// Kernels of whole rows exist for float32 and float64; half types go through float.
-inline Tensor upcast(const Tensor& x) { return is_half(x.dtype()) ? x.to(kFloat32) : x; }
+/// In which kernels compute with elements of `dtype`, and keep what there is one of for each row or channel:
+/// statistics, losses, weights.
+inline DType accumulate_type(DType dtype) { return is_half(dtype) ? kFloat32 : dtype; }
+/// A weight or bias, or none, as kernels take it beside elements of `dtype`.
+inline Tensor prepare_part(const Tensor& part, DType dtype) {
+  return part.defined() ? contiguous_detached(part.detach().to(accumulate_type(dtype))) : Tensor();
+}
 
 /// @throws Error unless a tensor of this dtype holds s: of a number's fraction nothing stays in an integer, and a
 /// negative one wraps in uint8, but one that is too large is a mistake

@@ -13,7 +13,7 @@
 #include "tandem/ops/view.h"
 
 namespace tandem {
-using detail::around, detail::check_part, detail::check_real, detail::contiguous_detached, detail::upcast;
+using detail::accumulate_type, detail::around, detail::check_part, detail::check_real, detail::contiguous_detached;
 namespace {
 
 Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim);
@@ -67,11 +67,11 @@ Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
 
 Tensor softmax(const Tensor& x, int64_t dim) {
   check_real("softmax", x);
-  return softmax_of(upcast(x), wrap_dim("softmax", dim, x.dim())).to(x.dtype());
+  return softmax_of(x, wrap_dim("softmax", dim, x.dim()));
 }
 Tensor log_softmax(const Tensor& x, int64_t dim) {
   check_real("log_softmax", x);
-  return log_softmax_of(upcast(x), wrap_dim("log_softmax", dim, x.dim())).to(x.dtype());
+  return log_softmax_of(x, wrap_dim("log_softmax", dim, x.dim()));
 }
 Tensor Tensor::softmax(int64_t dim) const { return tandem::softmax(*this, dim); }
 Tensor Tensor::log_softmax(int64_t dim) const { return tandem::log_softmax(*this, dim); }
@@ -98,9 +98,9 @@ Tensor at_targets(const Tensor& x, const Tensor& target) {
 }
 /// dx[i, target[i]] = -dloss[i] weights[i]: linear in dloss.
 Tensor nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, int64_t ignore_index,
-                    IntArrayRef sizes) {
+                    IntArrayRef sizes, DType dtype) {
   const Tensor g = contiguous_detached(dloss);
-  Tensor dx = core::empty(sizes, dloss.dtype(), dloss.device());
+  Tensor dx = core::empty(sizes, dtype, dloss.device());
   TANDEM_DISPATCH(dx.device(), nll_backward, g, target, weights, ignore_index, dx);
   return record("nll_backward", dx, {dloss}, {target, weights}, [](const Context& ctx, const Tensor& ddx) -> Grads {
     return {(at_targets(ddx, ctx.saved(0)) * ctx.saved(1)).neg()};
@@ -117,14 +117,19 @@ Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor
                   const Tensor p = softmax_of(ctx.saved(1), 1), weights = ctx.saved(3);
                   Tensor ddloss, dx;
                   if (ctx.needs_grad(0)) ddloss = ((ddx * p).sum({1}) - at_targets(ddx, ctx.saved(2))) * weights;
-                  if (ctx.needs_grad(1)) dx = softmax_backward(ddx * (ctx.saved(0) * weights).unsqueeze(1), p, 1);
+                  if (ctx.needs_grad(1)) {
+                    const Tensor slope = (ctx.saved(0) * weights).to(ddx.dtype());
+                    dx = softmax_backward(ddx * slope.unsqueeze(1), p, 1);
+                  }
                   return {ddloss, dx};
                 });
 }
 
 /// Losses of rows of classes, from tensors as the kernels take them: of each row, or their mean.
 using RowLoss = Tensor(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean, int64_t ignore_index);
-Tensor one_each(const Tensor& rows) { return core::empty({rows.size(0)}, rows.dtype(), rows.device()); }
+Tensor one_each(const Tensor& rows) {
+  return core::empty({rows.size(0)}, accumulate_type(rows.dtype()), rows.device());
+}
 struct Averaged {
   Tensor loss, total;  // total of the weights; undefined where loss still is that of each row
 };
@@ -143,11 +148,12 @@ Tensor nll_rows(const Tensor& x, const Tensor& target, const Tensor& weight, boo
   Tensor losses = one_each(x), weights = one_each(x);
   TANDEM_DISPATCH(x.device(), nll, x, target, weight, ignore_index, losses, weights);
   const auto [loss, total] = averaged(losses, weights, mean);
-  return record("nll_loss", loss, {x}, {target, weights, total},
-                [sizes = Shape(x.sizes()), ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
-                  const Tensor each = spread(dy, ctx.saved(2), sizes[0]);
-                  return {ctx.flat_in(0, nll_backward(each, ctx.saved(0), ctx.saved(1), ignore_index, sizes))};
-                });
+  return record(
+      "nll_loss", loss, {x}, {target, weights, total},
+      [sizes = Shape(x.sizes()), dtype = x.dtype(), ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
+        const Tensor each = spread(dy, ctx.saved(2), sizes[0]);
+        return {ctx.flat_in(0, nll_backward(each, ctx.saved(0), ctx.saved(1), ignore_index, sizes, dtype))};
+      });
 }
 Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean,
                           int64_t ignore_index) {
@@ -181,9 +187,8 @@ Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tenso
   TANDEM_CHECK(!weight.defined() || weight.dim() == 1, op, ": weight is ", weight.sizes(), "; accepted: (", classes,
                ",)");
   const auto losses_of = [&](const Tensor& rows, const Tensor& t) {
-    const Tensor from = upcast(rows).contiguous();
-    const Tensor w = weight.defined() ? contiguous_detached(weight.detach().to(from.dtype())) : Tensor();
-    const Tensor y = f(from, contiguous_detached(t), w, reduction == Reduction::mean, ignore_index);
+    const Tensor w = detail::prepare_part(weight, x.dtype());
+    const Tensor y = f(rows.contiguous(), contiguous_detached(t), w, reduction == Reduction::mean, ignore_index);
     return (reduction == Reduction::sum ? y.sum() : y).to(x.dtype());
   };
   if (x.dim() == 2) return losses_of(x, target);
@@ -218,21 +223,22 @@ Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight,
   if (weight.defined()) {
     Shape sizes(static_cast<size_t>(x.dim()), 1);
     sizes[static_cast<size_t>(dim)] = weight.numel();
-    spread = spread * weight.view(sizes);
+    spread = spread * weight.to(x.dtype()).view(sizes);
   }
   const Tensor ignored = target == ignore_index;
-  spread = where(ignored, Scalar(0), spread.sum({dim}).neg() / classes);  // times 0 would leave a NaN what it is
+  const DType wide = accumulate_type(x.dtype());  // sums over many samples do not fit float16
+  spread = where(ignored, Scalar(0), spread.sum({dim}).to(wide).neg() / classes);  // times 0 would leave a NaN
   Tensor smooth = spread;
   if (reduction == Reduction::sum) smooth = spread.sum();
   if (reduction == Reduction::mean) {
-    Tensor weights = ignored.logical_not().to(x.dtype());
+    Tensor weights = ignored.logical_not().to(wide);
     if (weight.defined()) {
       const Tensor safe = where(ignored, zeros_like(target), target);
-      weights = weights * weight.index_select(0, safe.reshape({-1})).reshape(target.sizes());
+      weights = weights * weight.to(wide).index_select(0, safe.reshape({-1})).reshape(target.sizes());
     }
     smooth = spread.sum() / weights.sum();
   }
-  return loss * (1 - label_smoothing) + smooth * label_smoothing;
+  return (loss * (1 - label_smoothing) + smooth * label_smoothing).to(x.dtype());
 }
 
 namespace {

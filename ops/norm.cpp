@@ -10,7 +10,18 @@
 #include "tandem/ops/view.h"
 
 namespace tandem {
-using detail::check_part, detail::check_real, detail::contiguous_detached, detail::upcast;
+using detail::accumulate_type, detail::check_part, detail::check_real, detail::contiguous_detached,
+    detail::prepare_part;
+
+namespace {
+/// 1 / sqrt(var + eps) with the dimensions of x, of 1; m is the mean. Of a half type the squares, which may overflow,
+/// are summed in float by var.
+Tensor rstd_of(const Tensor& x, const Tensor& m, IntArrayRef dims, double eps) {
+  const Tensor var =
+      is_half(x.dtype()) ? x.var(dims, /*unbiased=*/false, /*keepdim=*/true) : (x - m).square().mean(dims, true);
+  return (var + eps).rsqrt();
+}
+}  // namespace
 
 Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, Flag training, double momentum, double eps) {
@@ -23,18 +34,17 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   check_part("batch_norm", "running_var", running_var, channels, input);
   TANDEM_CHECK(training || (running_mean.defined() && running_var.defined()),
                "batch_norm: evaluation needs running_mean and running_var");
-  const Tensor wide = upcast(input).reshape({input.size(0), channels, -1 * (input.numel() != 0)});
-  const Tensor x = contiguous_detached(wide),
-               w = weight.defined() ? contiguous_detached(weight.to(x.dtype())).detach() : Tensor(),
-               b = bias.defined() ? contiguous_detached(bias.to(x.dtype())).detach() : Tensor();
+  const DType statistic = accumulate_type(input.dtype());
+  const Tensor planes = input.reshape({input.size(0), channels, -1 * (input.numel() != 0)});
+  const Tensor x = contiguous_detached(planes), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
   const int64_t count = channels ? x.numel() / channels : 0;
   Tensor mean, rstd;
   if (training) {
     TANDEM_CHECK(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)) != 1, "batch_norm: x is ",
                  input.sizes(), "; in training each channel needs more than one value");
-    mean = core::empty({channels}, x.dtype(), x.device());
-    rstd = core::empty({channels}, x.dtype(), x.device());
-    Tensor var = core::empty({channels}, x.dtype(), x.device());
+    mean = core::empty({channels}, statistic, x.device());
+    rstd = core::empty({channels}, statistic, x.device());
+    Tensor var = core::empty({channels}, statistic, x.device());
     if (count > 0) {
       TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
     } else {  // nothing to average: any finite numbers, so that the weight's gradient is zero
@@ -49,35 +59,33 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     }
   } else {
     const NoGradGuard guard;
-    mean = running_mean.to(x.dtype()).clone();
-    rstd = (running_var.to(x.dtype()) + eps).rsqrt();
+    mean = running_mean.to(statistic).clone();
+    rstd = (running_var.to(statistic) + eps).rsqrt();
   }
   Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
   TANDEM_DISPATCH(x.device(), batch_norm_apply, x, mean, rstd, w, b, y);
   const auto backward = [training, eps](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
-      const Tensor m = training ? x.mean({0, 2}, true) : mean.view({1, -1, 1});
-      const Tensor r = training ? ((x - m).square().mean({0, 2}, true) + eps).rsqrt() : rstd.view({1, -1, 1});
+      const Tensor m = training ? x.mean({0, 2}, true) : mean.to(x.dtype()).view({1, -1, 1});
+      const Tensor r = training ? rstd_of(x, m, {0, 2}, eps) : rstd.to(x.dtype()).view({1, -1, 1});
       const Tensor xhat = (x - m) * r;
-      const Tensor g = weight.defined() ? dy * weight.view({1, -1, 1}) : dy;
+      const Tensor g = weight.defined() ? dy * weight.to(x.dtype()).view({1, -1, 1}) : dy;
       Tensor dx = g;
       if (training) dx = g - g.mean({0, 2}, true) - xhat * (g * xhat).mean({0, 2}, true);
       const Tensor dw = weight.defined() ? (dy * xhat).sum({0, 2}) : Tensor();
       return {ctx.flat_in({0, 1}, dx * r), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, dy.sum({0, 2}))};
     }
     const Tensor g = contiguous_detached(dy);
-    Tensor sum_dy = core::empty(mean.sizes(), x.dtype(), x.device()),
-           sum_xhat = core::empty(mean.sizes(), x.dtype(), x.device());
+    Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), x.device()),
+           sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
     Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
-    const Tensor from = contiguous_detached(x),
-                 w = weight.defined() ? contiguous_detached(weight.to(x.dtype())) : Tensor();
+    const Tensor from = contiguous_detached(x), w = prepare_part(weight, x.dtype());
     TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training, sum_dy, sum_xhat, dx);
     return {dx, sum_xhat, sum_dy};
   };
-  return reshape_result(record("batch_norm", y, {wide, weight, bias}, {wide, mean, rstd, weight}, backward),
-                        input.sizes())
-      .to(input.dtype());
+  return reshape_result(record("batch_norm", y, {planes, weight, bias}, {planes, mean, rstd, weight}, backward),
+                        input.sizes());
 }
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
@@ -92,35 +100,32 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
     TANDEM_CHECK(!part->defined() || part->sizes() == normalized_shape, "layer_norm: ", name, " is ", part->sizes(),
                  "; accepted: ", normalized_shape);
   }
-  const Tensor wide = upcast(input).reshape({n ? input.numel() / n : 0, n});
-  const Tensor x = contiguous_detached(wide),
-               w = weight.defined() ? contiguous_detached(weight.to(x.dtype()).reshape({n})).detach() : Tensor(),
-               b = bias.defined() ? contiguous_detached(bias.to(x.dtype()).reshape({n})).detach() : Tensor();
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mean = core::empty({x.size(0)}, x.dtype(), x.device()),
-         rstd = core::empty({x.size(0)}, x.dtype(), x.device());
+  const DType statistic = accumulate_type(input.dtype());
+  const Tensor rows = input.reshape({n ? input.numel() / n : 0, n});
+  const Tensor x = contiguous_detached(rows), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mean = core::empty({x.size(0)}, statistic, x.device()),
+         rstd = core::empty({x.size(0)}, statistic, x.device());
   TANDEM_DISPATCH(x.device(), layer_norm, x, w, b, eps, y, mean, rstd);
   const Shape bias_sizes = bias.defined() ? Shape(bias.sizes()) : Shape();
   const auto backward = [eps, bias_sizes](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     const bool wants_weight = weight.defined() && ctx.needs_grad(1), wants_bias = ctx.needs_grad(2);
     if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
-      const Tensor m = x.mean({1}, true), r = ((x - m).square().mean({1}, true) + eps).rsqrt();
-      const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * weight.reshape({1, -1}) : dy;
+      const Tensor m = x.mean({1}, true), r = rstd_of(x, m, {1}, eps);
+      const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * weight.to(x.dtype()).reshape({1, -1}) : dy;
       return {(g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r,
               wants_weight ? ctx.flat_in({1}, (dy * xhat).sum({0}).reshape(weight.sizes())) : Tensor(),
               wants_bias ? ctx.flat_in({0, 1}, dy.sum({0}).reshape(bias_sizes)) : Tensor()};
     }
-    const Tensor g = contiguous_detached(dy), from = contiguous_detached(x),
-                 w = weight.defined() ? contiguous_detached(weight.to(x.dtype())) : Tensor();
+    const Tensor g = contiguous_detached(dy), from = contiguous_detached(x), w = prepare_part(weight, x.dtype());
     Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
-    Tensor dw = wants_weight ? core::empty(weight.sizes(), x.dtype(), x.device()) : Tensor(),
-           db = wants_bias ? core::empty(bias_sizes, x.dtype(), x.device()) : Tensor();
+    Tensor dw = wants_weight ? core::empty(weight.sizes(), mean.dtype(), x.device()) : Tensor(),
+           db = wants_bias ? core::empty(bias_sizes, mean.dtype(), x.device()) : Tensor();
     TANDEM_DISPATCH(x.device(), layer_norm_backward, g, from, mean, rstd, w, dx, dw, db);
     return {dx, dw, db};
   };
-  return reshape_result(record("layer_norm", y, {wide, weight, bias}, {wide, mean, rstd, weight}, backward),
-                        input.sizes())
-      .to(input.dtype());
+  return reshape_result(record("layer_norm", y, {rows, weight, bias}, {rows, mean, rstd, weight}, backward),
+                        input.sizes());
 }
 
 }  // namespace tandem

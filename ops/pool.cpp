@@ -8,7 +8,7 @@
 #include "tandem/ops/factory.h"
 
 namespace tandem {
-using detail::check_real, detail::contiguous_detached, detail::upcast;
+using detail::check_real, detail::contiguous_detached;
 
 namespace {
 /// Output size of one window dimension, as PyTorch rounds it: a last window that starts in the right padding is left
@@ -48,19 +48,18 @@ struct Planes {
     out = input.sizes();
     int64_t planes = 1;
     for (int64_t d = 0; d + 2 < input.dim(); ++d) planes *= input.size(d);
-    x = core::try_view(contiguous_detached(upcast(input)), {planes, input.size(-2), input.size(-1)});
+    x = core::try_view(contiguous_detached(input), {planes, input.size(-2), input.size(-1)});
   }
   void finish() { out[out.size() - 2] = oh, out[out.size() - 1] = ow; }
   Tensor make(DType dtype) const { return core::empty({x.size(0), oh, ow}, dtype, x.device()); }
 };
 
 Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::PoolShape& s, IntArrayRef x_sizes) {
-  const Tensor wide = contiguous_detached(upcast(dy));
-  const Tensor g = core::try_view(wide, index.sizes());
+  const Tensor g = core::try_view(contiguous_detached(dy), index.sizes());
   const Shape planes{index.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()};
-  Tensor dx = core::empty(planes, wide.dtype(), dy.device());
+  Tensor dx = core::empty(planes, dy.dtype(), dy.device());
   TANDEM_DISPATCH(dy.device(), max_pool2d_backward, g, index, s, dx);
-  return record("max_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {index},
+  return record("max_pool2d_backward", core::try_view(dx, x_sizes), {dy}, {index},
                 [sizes = Shape(dy.sizes()), planes](const Context& ctx, const Tensor& ddx) -> Grads {
                   const Tensor index = ctx.saved(0).flatten(1), none = index < 0;
                   const Tensor ddy = ddx.reshape(planes).flatten(1).gather(1, where(none, zeros_like(index), index));
@@ -73,7 +72,7 @@ Tensor avg_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil) {
   const Planes p("avg_pool2d", input, s, ceil);
   Tensor y = p.make(p.x.dtype());
   TANDEM_DISPATCH(input.device(), avg_pool2d, p.x, s, y);
-  return record("avg_pool2d", core::try_view(y, p.out).to(input.dtype()), {input}, {},
+  return record("avg_pool2d", core::try_view(y, p.out), {input}, {},
                 [=, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                   return {ctx.flat_in(0, avg_pool_backward(dy, s, sizes, ceil))};
                 });
@@ -82,7 +81,7 @@ Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArray
   const Planes p("avg_pool2d_backward", dy);
   Tensor dx = core::empty({p.x.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()}, p.x.dtype(), dy.device());
   TANDEM_DISPATCH(dy.device(), avg_pool2d_backward, p.x, s, dx);
-  return record("avg_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {},
+  return record("avg_pool2d_backward", core::try_view(dx, x_sizes), {dy}, {},
                 [s, ceil](const Context&, const Tensor& ddx) -> Grads { return {avg_pool(ddx, s, ceil)}; });
 }
 Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes);
@@ -94,7 +93,7 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, Pair ker
   const Planes p("max_pool2d", input, s, ceil_mode);
   Tensor y = p.make(p.x.dtype()), index = p.make(kInt64);
   TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
-  return {record("max_pool2d", core::try_view(y, p.out).to(input.dtype()), {input}, {index},
+  return {record("max_pool2d", core::try_view(y, p.out), {input}, {index},
                  [s, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                    return {ctx.flat_in(0, max_pool_backward(dy, ctx.saved(0), s, sizes))};
                  }),
@@ -119,7 +118,7 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   p.finish();
   Tensor y = p.make(p.x.dtype());
   TANDEM_DISPATCH(input.device(), adaptive_avg_pool2d, p.x, y);
-  return record("adaptive_avg_pool2d", core::try_view(y, p.out).to(input.dtype()), {input}, {},
+  return record("adaptive_avg_pool2d", core::try_view(y, p.out), {input}, {},
                 [sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                   return {ctx.flat_in(0, adaptive_backward(dy, sizes))};
                 });
@@ -130,7 +129,7 @@ Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes) {
   Tensor dx = core::empty({p.x.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()}, p.x.dtype(), dy.device());
   TANDEM_DISPATCH(dy.device(), adaptive_avg_pool2d_backward, p.x, dx);
   const Pair size(dy.size(-2), dy.size(-1));
-  return record("adaptive_avg_pool2d_backward", core::try_view(dx, x_sizes).to(dy.dtype()), {dy}, {},
+  return record("adaptive_avg_pool2d_backward", core::try_view(dx, x_sizes), {dy}, {},
                 [size](const Context&, const Tensor& ddx) -> Grads { return {adaptive_avg_pool2d(ddx, size)}; });
 }
 }  // namespace

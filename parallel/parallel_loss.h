@@ -47,7 +47,8 @@ concept LossFunction = std::is_invocable_r_v<LossPart, const Loss&, const Output
 
 /// The part of one shard by a loss module such as nn::CrossEntropyLoss: its Reduction::mean is over the whole batch.
 template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, const Tensor& y, const Tensor& target) {
-  const Tensor output = tandem::detail::upcast(y);  // sums of half types would soon be too large for them
+  // Sums of half types would soon be too large for them.
+  const Tensor output = y.to(tandem::detail::accumulate_type(y.dtype()));
   const auto options = detail::shard_options(loss->options, output.device());
   Tensor sum = Impl(options).forward(output, target), weight;
   if (loss->options.reduction() == Reduction::mean) {

@@ -42,7 +42,7 @@ void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
   const int64_t length = std::clamp<int64_t>(16384 / std::max<int64_t>(n, 1), 32, 1024);
   const int64_t blocks = (rows + length - 1) / length;
   const auto partial = [&](const Tensor& sum) {
-    return sum.defined() ? core::empty({1, blocks, n}, x.dtype(), x.device()) : Tensor();
+    return sum.defined() ? core::empty({1, blocks, n}, sum.dtype(), x.device()) : Tensor();
   };
   const Tensor weights = partial(dweight), biases = partial(dbias);
   Loop loop =

@@ -28,10 +28,8 @@ Loop plan_pool(const char* name, const LoopTables& rows, const Tensor& wide, con
 void max_pool2d(const Tensor& x, const PoolShape& s, Tensor& y, Tensor& index) {
   run(plan_pool("max_pool2d", loops::max_pool2d, x, y, {y, index}, {x}, s, s.dilation[0]));
 }
-void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape&, Tensor& dx) {
-  run(plan_rows("max_pool2d_backward", loops::max_pool2d_backward, dx.dtype(), {dx}, {dy, index},
-                {integer(dx.size(1) * dx.size(2)), integer(dy.size(1) * dy.size(2))}, dx.size(0),
-                dx.size(1) * dx.size(2)));
+void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape& s, Tensor& dx) {
+  run(plan_pool("max_pool2d_backward", loops::max_pool2d_backward, dx, dy, {dx}, {dy, index}, s, s.dilation[0]));
 }
 void avg_pool2d(const Tensor& x, const PoolShape& s, Tensor& y) {
   run(plan_pool("avg_pool2d", loops::avg_pool2d, x, y, {y}, {x}, s, s.count_include_pad));

@@ -31,20 +31,21 @@ struct PlacedPack {
 
 /// What a pass over channels adds up: mean and variance.
 template <class T, int V> struct Statistics : Moments {
+  using C = Upcast<T>;
   using Loaded = Pack<T, V>;
-  using Local = ShiftedSums<T>;
+  using Local = ShiftedSums<C>;
   const T* x;
-  T *mean, *var, *rstd;
+  C *mean, *var, *rstd;
   double eps;
   bool aligned;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
-  __device__ void take(Local& local, const Loaded& pack, int64_t) const { local.take(pack); }
+  __device__ void take(Local& local, const Loaded& pack, int64_t) const { local.take(widen(pack)); }
   __device__ static State state_of(const Local& local) { return local.state(); }
   __device__ void give(int64_t c, const State& s, int64_t count) const {
     const double variance = s.squares / double(count);
-    mean[c] = T(count > 0 ? s.mean : variance);  // of nothing: NaN
-    var[c] = T(variance);
-    rstd[c] = T(1.0 / math::sqrt(variance + eps));
+    mean[c] = C(count > 0 ? s.mean : variance);  // of nothing: NaN
+    var[c] = C(variance);
+    rstd[c] = C(1.0 / math::sqrt(variance + eps));
   }
 };
 /// Sums of dy and of dy (x - mean).
@@ -52,22 +53,25 @@ template <class T, int V> struct SlopeSums : AddingTwo<double> {
   struct Loaded {
     Pack<T, V> dy, x;
   };
-  using Local = typename AddingTwo<T>::State;
-  const T *dy, *x, *mean, *rstd;
-  T *sum_dy, *sum_dy_xhat;
+  using C = Upcast<T>;
+  using Local = typename AddingTwo<C>::State;
+  const T *dy, *x;
+  const C *mean, *rstd;
+  C *sum_dy, *sum_dy_xhat;
   bool aligned;
   __device__ Loaded load(int64_t i) const {
     return {load_pack<T, V>(dy + i, aligned), load_pack<T, V>(x + i, aligned)};
   }
   __device__ void take(Local& local, const Loaded& pack, int64_t c) const {
-    const T center = mean[c];
+    const C center = mean[c];
+    const Pack<C, V> slopes = widen(pack.dy), values = widen(pack.x);
 #pragma unroll
-    for (int v = 0; v < V; ++v) local.first += pack.dy.at[v], local.second += pack.dy.at[v] * (pack.x.at[v] - center);
+    for (int v = 0; v < V; ++v) local.first += slopes.at[v], local.second += slopes.at[v] * (values.at[v] - center);
   }
   __device__ static State state_of(const Local& local) { return {double(local.first), double(local.second)}; }
   __device__ void give(int64_t c, const State& s, int64_t) const {
-    sum_dy[c] = T(s.first);
-    sum_dy_xhat[c] = T(s.second * double(rstd[c]));
+    sum_dy[c] = C(s.first);
+    sum_dy_xhat[c] = C(s.second * double(rstd[c]));
   }
 };
 
@@ -122,36 +126,42 @@ __global__ void finish_channels(Sums sums, Channels shape, const typename Sums::
 
 /// y = (x - mean) rstd weight + bias
 template <class T, int V> struct Apply {
-  const T *x, *mean, *rstd, *weight, *bias;  // weight and bias: or null
+  using C = Upcast<T>;
+  const T* x;
+  const C *mean, *rstd, *weight, *bias;  // weight and bias: or null
   T* y;
   bool aligned;
   using Loaded = Pack<T, V>;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
-  __device__ void put(int64_t i, Loaded pack, int64_t c) const {
-    const T scale = rstd[c] * (weight ? weight[c] : T(1)), shift = (bias ? bias[c] : T(0)) - mean[c] * scale;
+  __device__ void put(int64_t i, const Loaded& loaded, int64_t c) const {
+    const C scale = rstd[c] * (weight ? weight[c] : C(1)), shift = (bias ? bias[c] : C(0)) - mean[c] * scale;
+    Pack<C, V> pack = widen(loaded);
 #pragma unroll
     for (int v = 0; v < V; ++v) pack.at[v] = pack.at[v] * scale + shift;
-    store_pack(y + i, pack, aligned);
+    store_pack_as(y + i, pack, aligned);
   }
 };
 /// dx = rstd weight (dy - mean of dy - xhat mean of dy xhat), or without the means in evaluation mode.
 template <class T, int V> struct Slopes {
+  using C = Upcast<T>;
   SlopeSums<T, V> of;
-  const T* weight;  // or null
+  const C* weight;  // or null
   T* dx;
   bool training;
   int64_t count;
   using Loaded = typename SlopeSums<T, V>::Loaded;
   __device__ Loaded load(int64_t i) const { return of.load(i); }
-  __device__ void put(int64_t i, Loaded pack, int64_t c) const {
-    const T rstd = of.rstd[c], scale = rstd * (weight ? weight[c] : T(1)), mean = of.mean[c];
-    const T from_mean = of.sum_dy[c] / T(count), from_var = of.sum_dy_xhat[c] / T(count) * rstd;
+  __device__ void put(int64_t i, const Loaded& pack, int64_t c) const {
+    const C rstd = of.rstd[c], scale = rstd * (weight ? weight[c] : C(1)), mean = of.mean[c];
+    const C from_mean = of.sum_dy[c] / C(count), from_var = of.sum_dy_xhat[c] / C(count) * rstd;
+    Pack<C, V> dy = widen(pack.dy);
+    const Pack<C, V> x = widen(pack.x);
 #pragma unroll
     for (int v = 0; v < V; ++v) {  // in evaluation x has no part in it, nor has a NaN in x
-      const T slope = training ? pack.dy.at[v] - from_mean - (pack.x.at[v] - mean) * from_var : pack.dy.at[v];
-      pack.dy.at[v] = scale * slope;
+      const C slope = training ? dy.at[v] - from_mean - (x.at[v] - mean) * from_var : dy.at[v];
+      dy.at[v] = scale * slope;
     }
-    store_pack(dx + i, pack.dy, of.aligned);
+    store_pack_as(dx + i, dy, of.aligned);
   }
 };
 
@@ -188,7 +198,7 @@ template <class Map> __global__ void map_channels(Map map, int width, Channels s
 template <class F>
 void visit_planes(const char* name, const Tensor& x, std::initializer_list<const Tensor*> operands, F f) {
   const int64_t length = x.size(2);
-  visit_real(name, x.dtype(), [&]<class T>() {
+  visit_floating(name, x.dtype(), [&]<class T>() {
     const bool packed = length % kPack<T> == 0 && length > 0;
     bool aligned = packed;
     for (const Tensor* each : operands) aligned = aligned && is_aligned(each->raw_data(), 16);
@@ -236,7 +246,8 @@ void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Te
   visit_planes("batch_norm", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
     Statistics<T, V> sums;
     sums.x = x.data<T>(), sums.aligned = aligned, sums.eps = eps;
-    sums.mean = mean.data<T>(), sums.var = var.data<T>(), sums.rstd = rstd.data<T>();
+    using C = Upcast<T>;
+    sums.mean = mean.data<C>(), sums.var = var.data<C>(), sums.rstd = rstd.data<C>();
     launch_sums<T, V>("batch_norm_stats", sums, shape, x.device());
   });
 }
@@ -244,8 +255,9 @@ void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Te
 void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
                       Tensor& y) {
   visit_planes("batch_norm", x, {&x, &y}, [&]<class T, int V>(const Channels& shape, bool aligned) {
-    const Apply<T, V> map{x.data<T>(),           mean.data<T>(), rstd.data<T>(), data_or_null<T>(weight),
-                          data_or_null<T>(bias), y.data<T>(),    aligned};
+    using C = Upcast<T>;
+    const Apply<T, V> map{x.data<T>(),           mean.data<C>(), rstd.data<C>(), data_or_null<C>(weight),
+                          data_or_null<C>(bias), y.data<T>(),    aligned};
     launch_map("batch_norm_apply", map, V, shape, x.device());
   });
 }
@@ -256,10 +268,11 @@ void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
   visit_planes("batch_norm_backward", x, {&dy, &x, &dx}, [&]<class T, int V>(const Channels& shape, bool aligned) {
     SlopeSums<T, V> sums;
     sums.dy = dy.data<T>(), sums.x = x.data<T>(), sums.aligned = aligned;
-    sums.mean = mean.data<T>(), sums.rstd = rstd.data<T>();
-    sums.sum_dy = sum_dy.data<T>(), sums.sum_dy_xhat = sum_dy_xhat.data<T>();
+    using C = Upcast<T>;
+    sums.mean = mean.data<C>(), sums.rstd = rstd.data<C>();
+    sums.sum_dy = sum_dy.data<C>(), sums.sum_dy_xhat = sum_dy_xhat.data<C>();
     launch_sums<T, V>("batch_norm_backward", sums, shape, x.device());
-    const Slopes<T, V> map{sums, data_or_null<T>(weight), dx.data<T>(), training, shape.count};
+    const Slopes<T, V> map{sums, data_or_null<C>(weight), dx.data<T>(), training, shape.count};
     launch_map("batch_norm_backward", map, V, shape, x.device());
   });
 }

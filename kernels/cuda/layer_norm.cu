@@ -12,39 +12,43 @@ namespace tandem::kernels::cuda {
 namespace {
 
 template <class T> struct Forward {
-  const T *x, *weight, *bias;  // weight and bias: or null
-  T *y, *mean, *rstd;
-  T eps;
+  using C = Upcast<T>;
+  const T* x;
+  const C *weight, *bias;  // or null
+  T* y;
+  C *mean, *rstd, eps;
 };
 
 template <class T, int K> __global__ void __launch_bounds__(1024) layer_norm_held(Forward<T> a, RowShape shape) {
   const int64_t n = shape.n, row = shape.row();
-  T held[K];
-  shape.load<K>(a.x, T(0), held);
-  T sum = T(0), squares = T(0);
+  using C = Upcast<T>;
+  C held[K];
+  shape.load<K>(a.x, C(0), held);
+  C sum = C(0), squares = C(0);
   for (int k = 0; k < K; ++k) sum += held[k];
-  const T mean = team_reduce(Adding<T>(), sum) / T(n);
+  const C mean = team_reduce(Adding<C>(), sum) / C(n);
   for (int k = 0; k < K; ++k) {
     held[k] -= mean;
     if (shape.position<T>(k) < n) squares += held[k] * held[k];
   }
-  const T rstd = T(1) / math::sqrt(team_reduce(Adding<T>(), squares) / T(n) + a.eps);
-  T factor[K];
-  shape.load_row<K>(a.weight, T(1), factor);
+  const C rstd = C(1) / math::sqrt(team_reduce(Adding<C>(), squares) / C(n) + a.eps);
+  C factor[K];
+  shape.load_row<T, K>(a.weight, C(1), factor);
   for (int k = 0; k < K; ++k) held[k] = held[k] * rstd * factor[k];
-  shape.load_row<K>(a.bias, T(0), factor);
+  shape.load_row<T, K>(a.bias, C(0), factor);
   for (int k = 0; k < K; ++k) held[k] += factor[k];
   shape.store<K>(a.y, held);
   if (threadIdx.x == 0 && row < shape.rows) a.mean[row] = mean, a.rstd[row] = rstd;
 }
 
 template <class T> __global__ void layer_norm_long(Forward<T> a, Moments::State* parts, PieceShape shape, Stage stage) {
+  using C = Upcast<T>;
   const int64_t first = shape.first(), start = shape.row() * shape.n + first;
   Moments::State state;
   if (stage == Stage::finish) {
     state = row_total<Moments>(shape, parts);
   } else {
-    ShiftedSums<T> sums;
+    ShiftedSums<C> sums;
     shape.walk(a.x + start, [&](int64_t, const auto& pack) { sums.take(pack); });
     state = team_reduce(Moments(), sums.state());
     if (stage == Stage::parts) {
@@ -52,22 +56,25 @@ template <class T> __global__ void layer_norm_long(Forward<T> a, Moments::State*
       return;
     }
   }
-  const T mean = T(state.mean), rstd = T(1) / math::sqrt(T(state.squares / state.count) + a.eps);
+  const C mean = C(state.mean), rstd = C(1) / math::sqrt(C(state.squares / state.count) + a.eps);
   shape.walk(a.x + start, [&](int64_t i, auto pack) {
     int64_t at = first + i;
-    for (T& v : pack.at) {
-      v = (v - mean) * rstd * (a.weight ? a.weight[at] : T(1)) + (a.bias ? a.bias[at] : T(0));
+    for (C& v : pack.at) {
+      v = (v - mean) * rstd * (a.weight ? a.weight[at] : C(1)) + (a.bias ? a.bias[at] : C(0));
       ++at;
     }
-    store_pack(a.y + start + i, pack, shape.aligned);
+    store_pack_as(a.y + start + i, pack, shape.aligned);
   });
   if (threadIdx.x == 0 && first == 0) a.mean[shape.row()] = mean, a.rstd[shape.row()] = rstd;
 }
 
 template <class T> struct Backward {
-  const T *dy, *x, *mean, *rstd, *weight;  // weight: or null
-  T *dx, *weights, *biases;                // the last two: a row of sums from each team, or null
-  int64_t each;                            // rows that a team takes
+  using C = Upcast<T>;
+  const T *dy, *x;
+  const C *mean, *rstd, *weight;  // weight: or null
+  T* dx;
+  C *weights, *biases;  // a row of sums from each team, or null
+  int64_t each;         // rows that a team takes
 };
 
 /// dx = rstd (g - sum g / n - (x - mean) rstd^2 sum g (x - mean) / n) with g = dy weight
@@ -81,64 +88,66 @@ template <class T> struct Slope {
 template <class T, int K>
 __global__ void __launch_bounds__(512) layer_norm_backward_held(Backward<T> a, RowShape shape) {
   const int64_t n = shape.n, team = shape.row();
-  T dweight[K], dbias[K];
-  for (int k = 0; k < K; ++k) dweight[k] = dbias[k] = T(0);
+  using C = Upcast<T>;
+  C dweight[K], dbias[K];
+  for (int k = 0; k < K; ++k) dweight[k] = dbias[k] = C(0);
   for (int64_t step = 0; step < a.each; ++step) {
     const int64_t row = team * a.each + step;
     const bool valid = row < shape.rows;
-    T g[K], off[K];
-    shape.load_row<K>(valid ? a.dy + row * n : nullptr, T(0), g);
-    shape.load_row<K>(valid ? a.x + row * n : nullptr, T(0), off);
-    const T mean = valid ? a.mean[row] : T(0), rstd = valid ? a.rstd[row] : T(0);
+    C g[K], off[K];
+    shape.load_row<T, K>(valid ? a.dy + row * n : nullptr, C(0), g);
+    shape.load_row<T, K>(valid ? a.x + row * n : nullptr, C(0), off);
+    const C mean = valid ? a.mean[row] : C(0), rstd = valid ? a.rstd[row] : C(0);
     for (int k = 0; k < K; ++k) {
       off[k] -= mean;
       dweight[k] += g[k] * (off[k] * rstd);  // behind the end of the row g is 0
       dbias[k] += g[k];
     }
     if (a.weight) {
-      T factor[K];
-      shape.load_row<K>(a.weight, T(0), factor);
+      C factor[K];
+      shape.load_row<T, K>(a.weight, C(0), factor);
       for (int k = 0; k < K; ++k) g[k] *= factor[k];
     }
-    typename AddingTwo<T>::State sums = AddingTwo<T>::start();
+    typename AddingTwo<C>::State sums = AddingTwo<C>::start();
     for (int k = 0; k < K; ++k) sums.first += g[k], sums.second += g[k] * off[k];
-    const Slope<T> slope(team_reduce(AddingTwo<T>(), sums), rstd, n);
+    const Slope<C> slope(team_reduce(AddingTwo<C>(), sums), rstd, n);
     for (int k = 0; k < K; ++k) g[k] = slope(g[k], off[k]);
-    if (valid) shape.store_row<K>(a.dx + row * n, g);
+    if (valid) shape.store_row<T, K>(a.dx + row * n, g);
   }
   if (team * a.each >= shape.rows) return;
-  if (a.weights) shape.store_row<K>(a.weights + team * n, dweight);
-  if (a.biases) shape.store_row<K>(a.biases + team * n, dbias);
+  if (a.weights) shape.store_row<T, K>(a.weights + team * n, dweight);
+  if (a.biases) shape.store_row<T, K>(a.biases + team * n, dbias);
 }
 
 template <class T>
-__global__ void layer_norm_backward_long(Backward<T> a, typename AddingTwo<T>::State* parts, PieceShape shape,
+__global__ void layer_norm_backward_long(Backward<T> a, typename AddingTwo<Upcast<T>>::State* parts, PieceShape shape,
                                          Stage stage) {
+  using C = Upcast<T>;
   const int64_t row = shape.row(), first = shape.first(), start = row * shape.n + first;
-  const T mean = a.mean[row], rstd = a.rstd[row];
-  const auto gradient = [&](T dy, int64_t i) { return a.weight ? dy * a.weight[first + i] : dy; };
-  typename AddingTwo<T>::State sums = AddingTwo<T>::start();
+  const C mean = a.mean[row], rstd = a.rstd[row];
+  const auto gradient = [&](C dy, int64_t i) { return a.weight ? dy * a.weight[first + i] : dy; };
+  typename AddingTwo<C>::State sums = AddingTwo<C>::start();
   if (stage == Stage::finish) {
-    sums = row_total<AddingTwo<T>>(shape, parts);
+    sums = row_total<AddingTwo<C>>(shape, parts);
   } else {
     shape.walk_pairs(a.dy + start, a.x + start, [&](int64_t i, const auto& dy, const auto& x) {
-      constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(T));
+      constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(C));
       for (int v = 0; v < kWidth; ++v) {
-        const T g = gradient(dy.at[v], i + v);
+        const C g = gradient(dy.at[v], i + v);
         sums.first += g, sums.second += g * (x.at[v] - mean);
       }
     });
-    sums = team_reduce(AddingTwo<T>(), sums);
+    sums = team_reduce(AddingTwo<C>(), sums);
     if (stage == Stage::parts) {
       if (threadIdx.x == 0) parts[blockIdx.x] = sums;
       return;
     }
   }
-  const Slope<T> slope(sums, rstd, shape.n);
+  const Slope<C> slope(sums, rstd, shape.n);
   shape.walk_pairs(a.dy + start, a.x + start, [&](int64_t i, auto dy, const auto& x) {
-    constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(T));
+    constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(C));
     for (int v = 0; v < kWidth; ++v) dy.at[v] = slope(gradient(dy.at[v], i + v), x.at[v] - mean);
-    store_pack(a.dx + start + i, dy, shape.aligned);
+    store_pack_as(a.dx + start + i, dy, shape.aligned);
   });
 }
 /// A thread sums one column over `each` rows; blockIdx.x counts strips of columns, then groups of rows.
@@ -146,11 +155,12 @@ template <class T> __global__ void layer_norm_column_sums(Backward<T> a, int64_t
   const int64_t group = quotient(blockIdx.x, strips), column = (blockIdx.x - group * strips) * blockDim.x + threadIdx.x;
   if (column >= n) return;
   const int64_t last = math::min(rows, (group + 1) * a.each);
-  T dweight = T(0), dbias = T(0);
+  using C = Upcast<T>;
+  C dweight = C(0), dbias = C(0);
 #pragma unroll 4
   for (int64_t row = group * a.each; row < last; ++row) {
-    const T dy = a.dy[row * n + column];
-    dweight += dy * ((a.x[row * n + column] - a.mean[row]) * a.rstd[row]);
+    const C dy = C(a.dy[row * n + column]);
+    dweight += dy * ((C(a.x[row * n + column]) - a.mean[row]) * a.rstd[row]);
     dbias += dy;
   }
   if (a.weights) a.weights[group * n + column] = dweight;
@@ -163,10 +173,11 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
                 Tensor& rstd) {
   const int64_t rows = x.size(0), n = x.size(1);
   if (rows == 0) return;
-  visit_real("layer_norm", x.dtype(), [&]<class T>() {
-    const Forward<T> all{x.data<T>(), data_or_null<T>(weight), data_or_null<T>(bias),
-                         y.data<T>(), mean.data<T>(),          rstd.data<T>(),
-                         T(eps)};
+  visit_floating("layer_norm", x.dtype(), [&]<class T>() {
+    using C = Upcast<T>;
+    const Forward<T> all{x.data<T>(), data_or_null<C>(weight), data_or_null<C>(bias),
+                         y.data<T>(), mean.data<C>(),          rstd.data<C>(),
+                         C(eps)};
     if (can_hold<T>(n, 1024))
       return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
         launch("layer_norm", layer_norm_held<T, K>, shape, x.device(), all,
@@ -186,26 +197,27 @@ void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
   const int64_t rows = x.size(0), n = x.size(1);
   const int64_t each = std::clamp<int64_t>(ceil_div(rows * n, 1 << 22), 8, 1024), groups = ceil_div(rows, each);
   const auto room = [&](const Tensor& sum) {
-    return sum.defined() ? core::empty({1, groups, n}, x.dtype(), x.device()) : Tensor();
+    return sum.defined() ? core::empty({1, groups, n}, sum.dtype(), x.device()) : Tensor();
   };
   const Tensor weights = room(dweight), biases = room(dbias);
   if (x.numel() > 0)
-    visit_real("layer_norm_backward", x.dtype(), [&]<class T>() {
+    visit_floating("layer_norm_backward", x.dtype(), [&]<class T>() {
+      using C = Upcast<T>;
       const Backward<T> all{dy.data<T>(),
                             x.data<T>(),
-                            mean.data<T>(),
-                            rstd.data<T>(),
-                            data_or_null<T>(weight),
+                            mean.data<C>(),
+                            rstd.data<C>(),
+                            data_or_null<C>(weight),
                             dx.data<T>(),
-                            data_or_null<T>(weights),
-                            data_or_null<T>(biases),
+                            data_or_null<C>(weights),
+                            data_or_null<C>(biases),
                             each};
       if (can_hold<T>(n, 512))
         return visit_held<T>(rows, n, each, [&]<int K>(const LaunchShape& shape) {
           launch("layer_norm_backward", layer_norm_backward_held<T, K>, shape, x.device(), all,
                  row_shape<T>(rows, n, {all.dy, all.x, all.dx, all.weight, all.weights, all.biases}));
         });
-      using State = typename AddingTwo<T>::State;
+      using State = typename AddingTwo<C>::State;
       const PieceShape shape = piece_shape<T>(rows, n, {all.dy, all.x, all.dx});
       run_long(rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
         launch("layer_norm_backward", layer_norm_backward_long<T>, launched, x.device(), all,

@@ -10,8 +10,8 @@ namespace {
 template <class T> struct NllRows {
   const T* log_prob;
   const int64_t* target;
-  const T* class_weight;  // or null
-  T *losses, *weights;
+  const Upcast<T>* class_weight;  // or null
+  Upcast<T>*losses, *weights;
   int64_t rows, n, ignore_index;
   Reporter report;
 };
@@ -19,13 +19,14 @@ template <class T> __global__ void nll_rows(NllRows<T> a) {
   const int64_t row = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (row >= a.rows) return;
   const int64_t t = a.target[row];
-  T loss = T(0), weight = T(0);
+  using C = Upcast<T>;
+  C loss = C(0), weight = C(0);
   if (t != a.ignore_index) {
     if (outside(t, a.n)) {
       a.report(row, t, a.n);
     } else {
-      weight = a.class_weight ? a.class_weight[t] : T(1);
-      loss = -weight * a.log_prob[row * a.n + t];
+      weight = a.class_weight ? a.class_weight[t] : C(1);
+      loss = -weight * C(a.log_prob[row * a.n + t]);
     }
   }
   a.losses[row] = loss;
@@ -53,14 +54,14 @@ __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict
 
 /// A team to a row, which reads the row's target once.
 template <class T>
-__global__ void nll_backward_rows(const T* __restrict__ dloss, const int64_t* __restrict__ target,
-                                  const T* __restrict__ weights, T* __restrict__ dx, int64_t rows, int64_t n,
+__global__ void nll_backward_rows(const Upcast<T>* __restrict__ dloss, const int64_t* __restrict__ target,
+                                  const Upcast<T>* __restrict__ weights, T* __restrict__ dx, int64_t rows, int64_t n,
                                   int64_t ignore_index, bool aligned) {
   constexpr int kWidth = kPack<T>;
   const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= rows) return;
   const int64_t t = target[row];
-  const T slope = t == ignore_index ? T(0) : -dloss[row] * weights[row];
+  const T slope = T(t == ignore_index ? Upcast<T>(0) : -dloss[row] * weights[row]);
   T* const to = dx + row * n;
   if (aligned)
     for (int64_t i = int64_t(threadIdx.x) * kWidth; i < n; i += int64_t(blockDim.x) * kWidth) {
@@ -79,9 +80,10 @@ void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int
          Tensor& weights) {
   const int64_t rows = log_prob.size(0), block = power_of_two(rows, 32, 256);
   if (rows == 0) return;
-  visit_real("nll_loss", log_prob.dtype(), [&]<class T>() {
-    const NllRows<T> all{log_prob.data<T>(), target.data<int64_t>(), data_or_null<T>(weight),
-                         losses.data<T>(),   weights.data<T>(),      rows,
+  visit_floating("nll_loss", log_prob.dtype(), [&]<class T>() {
+    using C = Upcast<T>;
+    const NllRows<T> all{log_prob.data<T>(), target.data<int64_t>(), data_or_null<C>(weight),
+                         losses.data<C>(),   weights.data<C>(),      rows,
                          log_prob.size(1),   ignore_index,           {"nll_loss", log_prob.device()}};
     launch("nll", nll_rows<T>, {checked_grid(ceil_div(rows, block)), dim3(static_cast<unsigned>(block))},
            log_prob.device(), all);
@@ -92,7 +94,7 @@ void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor&
   constexpr int64_t kLength = 8192;
   const int64_t n = losses.numel(), pieces = n > 2 * kLength ? ceil_div(n, kLength) : 1;
   const Device device = losses.device();
-  visit_real("nll_loss", losses.dtype(), [&]<class T>() {
+  const auto average = [&]<class T>() {
     using State = TwoSums::State;
     const auto pass = [&](int64_t count, int64_t blocks, const State* from, State* parts) {
       const auto threads = static_cast<unsigned>(power_of_two(ceil_div(count / blocks, 4), 32, 256));
@@ -104,17 +106,18 @@ void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor&
     State* const sums = static_cast<State*>(parts.raw_data());
     pass(n, pieces, nullptr, sums);
     pass(pieces, 1, sums, nullptr);
-  });
+  };
+  losses.dtype() == kFloat64 ? average.operator()<double>() : average.operator()<float>();
 }
 
 void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, int64_t ignore_index, Tensor& dx) {
   if (dx.numel() == 0) return;
   const int64_t rows = dx.size(0), n = dx.size(1);
-  visit_real("nll_backward", dx.dtype(), [&]<class T>() {
+  visit_floating("nll_backward", dx.dtype(), [&]<class T>() {
     const dim3 block = team_block(power_of_two(ceil_div(n, kPack<T>), 1, 256), rows);
     launch("nll_backward", nll_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block}, dx.device(),
-           dloss.data<T>(), target.data<int64_t>(), weights.data<T>(), dx.data<T>(), rows, n, ignore_index,
-           n % kPack<T> == 0 && is_aligned(dx.raw_data(), 16));
+           dloss.data<Upcast<T>>(), target.data<int64_t>(), weights.data<Upcast<T>>(), dx.data<T>(), rows, n,
+           ignore_index, n % kPack<T> == 0 && is_aligned(dx.raw_data(), 16));
   });
 }
 

@@ -12,7 +12,8 @@
 #include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors/base.h"
 #include "tandem/kernels/optim.h"
-#include "tandem/kernels/visit_real.h"
+#include "tandem/kernels/types.h"
+#include "tandem/kernels/visit_floating.h"
 
 namespace tandem::kernels::cuda {
 namespace {
@@ -69,7 +70,7 @@ void for_tables(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run 
 
 constexpr int kPacket = 4;
 
-/// Every element of every tensor through `update`, which has
+/// Every element of every tensor, widened, through `update`, which has
 ///   kStreams arrays, the first kWritten of which it writes (what else the table holds is its own)
 ///   prepare(arrays of the tensor): by all threads of a block, while their first loads are under way
 ///   operator()(elements, one of each stream)
@@ -94,12 +95,12 @@ template <class T, class Update> __global__ void update_all(Table<Update::kPoint
   while (i < end) {
 #pragma unroll
     for (int j = 0; j < kPacket; ++j) {
-      T elements[kStreams];
+      Upcast<T> elements[kStreams];
 #pragma unroll
-      for (int s = 0; s < kStreams; ++s) elements[s] = packets[s][j];
+      for (int s = 0; s < kStreams; ++s) elements[s] = Upcast<T>(packets[s][j]);
       update(elements);
 #pragma unroll
-      for (int s = 0; s < Update::kWritten; ++s) packets[s][j] = elements[s];
+      for (int s = 0; s < Update::kWritten; ++s) packets[s][j] = T(elements[s]);
     }
 #pragma unroll
     for (int s = 0; s < Update::kWritten; ++s)
@@ -192,8 +193,8 @@ template <class T> struct AddUpdate {
 template <template <class> class Update>
 void update_by(const char* op, double number, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) return;
-  visit_real(op, tensors[0].dtype(), [&]<class T>() {
-    launch_updates<T>(op, tensors, Update<T>{T(number)},
+  visit_floating(op, tensors[0].dtype(), [&]<class T>() {
+    launch_updates<T>(op, tensors, Update<Upcast<T>>{Upcast<T>(number)},
                       [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); });
   });
 }
@@ -221,7 +222,7 @@ template <class T> __global__ void square_sums(Table<1> table, double* partial) 
   for (int64_t i = begin + threadIdx.x * kPacket; i < end; i += kSumThreads * kPacket) {
     const Packet<T, kPacket> packet = load_packet<kPacket>(x, i, end, table.aligned[t]);
 #pragma unroll
-    for (int j = 0; j < kPacket; ++j) sums[j] += double(packet[j]) * double(packet[j]);
+    for (int j = 0; j < kPacket; ++j) sums[j] += double(Upcast<T>(packet[j])) * double(Upcast<T>(packet[j]));
   }
   const double sum = sum_of_block((sums[0] + sums[1]) + (sums[2] + sums[3]));
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
@@ -239,8 +240,8 @@ void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradien
           std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
           std::vector<Tensor>& max_exp_avg_sqs) {
   if (parameters.empty()) return;
-  visit_real("adam", parameters[0].dtype(), [&]<class T>() {
-    const AdamUpdate<T> update{static_cast<const AdamValues*>(values.raw_data()), amsgrad};
+  visit_floating("adam", parameters[0].dtype(), [&]<class T>() {
+    const AdamUpdate<Upcast<T>> update{static_cast<const AdamValues*>(values.raw_data()), amsgrad};
     launch_updates<T>("adam", parameters, update, [&](size_t i, void** data) {
       data[0] = parameters[i].raw_data(), data[1] = exp_avgs[i].raw_data(), data[2] = exp_avg_sqs[i].raw_data();
       data[3] = amsgrad ? max_exp_avg_sqs[i].raw_data() : nullptr;
@@ -251,8 +252,8 @@ void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradien
 void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
          std::vector<Tensor>& parameters, std::vector<Tensor>& momenta) {
   if (parameters.empty()) return;
-  visit_real("sgd", parameters[0].dtype(), [&]<class T>() {
-    const SgdUpdate<T> update{static_cast<const SgdValues*>(values.raw_data()), !momentum, nesterov};
+  visit_floating("sgd", parameters[0].dtype(), [&]<class T>() {
+    const SgdUpdate<Upcast<T>> update{static_cast<const SgdValues*>(values.raw_data()), !momentum, nesterov};
     launch_updates<T>("sgd", parameters, update, [&](size_t i, void** data) {
       data[0] = parameters[i].raw_data(), data[1] = momentum ? momenta[i].raw_data() : nullptr;
       data[2] = gradients[i].raw_data();
@@ -265,7 +266,7 @@ void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& sum) {
   for (const Tensor& t : tensors) count += ceil_div(t.numel(), kSumChunk);
   const Tensor partial = core::empty({count}, kFloat64, sum.device());
   if (count > 0)
-    visit_real("sum_of_squares", tensors[0].dtype(), [&]<class T>() {
+    visit_floating("sum_of_squares", tensors[0].dtype(), [&]<class T>() {
       for_tables<1>(
           tensors, kSumChunk, [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); },
           [&](const Table<1>& table, unsigned blocks, int64_t before) {

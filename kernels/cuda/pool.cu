@@ -6,7 +6,8 @@
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/functors/base.h"
 #include "tandem/kernels/pool.h"
-#include "tandem/kernels/visit_real.h"
+#include "tandem/kernels/types.h"
+#include "tandem/kernels/visit_floating.h"
 
 namespace tandem::kernels::cuda {
 namespace {
@@ -84,17 +85,18 @@ __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, i
   if (i >= places.elements) return;
   const Place at = places(i);
   x += at.plane * rows.in * columns.in;
-  T best = -T(__builtin_inf());
+  using C = Upcast<T>;
+  C best = -C(__builtin_inf());
   int64_t from = -1;
   for (int64_t k = 0, h = rows.start(at.row); k < rows.kernel; ++k, h += rows.dilation) {
     if (h < 0 || h >= rows.in) continue;
     for (int64_t l = 0, w = columns.start(at.column); l < columns.kernel; ++l, w += columns.dilation) {
       if (w < 0 || w >= columns.in) continue;
-      const T value = x[h * columns.in + w];
+      const C value = C(x[h * columns.in + w]);
       if (from < 0 || value > best || value != value) best = value, from = h * columns.in + w;
     }
   }
-  y[i] = best, index[i] = from;
+  y[i] = T(best), index[i] = from;
 }
 
 /// A thread for each pixel. The index says whether a window chose it, so dilation does not matter here.
@@ -106,13 +108,14 @@ __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __
   const Place at = places(i);
   const int64_t pixel = at.row * columns.in + at.column, plane = at.plane * rows.out * columns.out;
   const Range across = columns.covering(at.column), down = rows.covering(at.row);
-  T sum = T(0);
+  using C = Upcast<T>;
+  C sum = C(0);
   for (int64_t o = down.first; o < down.last; ++o)
     for (int64_t p = across.first; p < across.last; ++p) {
       const int64_t window = plane + o * columns.out + p;
-      if (index[window] == pixel) sum += dy[window];
+      if (index[window] == pixel) sum += C(dy[window]);
     }
-  dx[i] = sum;
+  dx[i] = T(sum);
 }
 
 template <class T, class Axis>
@@ -123,10 +126,11 @@ __global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, A
   const Place at = places(i);
   const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
   x += at.plane * rows.in * columns.in;
-  T sum = T(0);
+  using C = Upcast<T>;
+  C sum = C(0);
   for (int64_t h = down.first; h < down.last; ++h)
-    for (int64_t w = across.first; w < across.last; ++w) sum += x[h * columns.in + w];
-  y[i] = sum * (T(1) / T(rows.count(at.row, include_padding) * columns.count(at.column, include_padding)));
+    for (int64_t w = across.first; w < across.last; ++w) sum += C(x[h * columns.in + w]);
+  y[i] = T(sum * (C(1) / C(rows.count(at.row, include_padding) * columns.count(at.column, include_padding))));
 }
 
 /// A warp for each window, for large ones: its lanes take neighbouring pixels, and their sums are added as a tree.
@@ -140,16 +144,17 @@ __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__
   const int64_t width = across.last - across.first, lane = threadIdx.x % kWarpSize;
   x += at.plane * rows.in * columns.in;
   // Lanes run on from row to row, so that a narrow window keeps all of them busy.
-  T sum = T(0);
+  using C = Upcast<T>;
+  C sum = C(0);
   int64_t h = down.first, w = lane;
   for (;; w += kWarpSize) {
     while (w >= width && h < down.last) w -= width, ++h;
     if (h >= down.last) break;
-    sum += x[h * columns.in + across.first + w];
+    sum += C(x[h * columns.in + across.first + w]);
   }
   for (int step = kWarpSize / 2; step > 0; step /= 2) sum += __shfl_xor_sync(kFullWarp, sum, step);
   if (lane == 0)
-    y[i] = sum * (T(1) / T(rows.count(at.row, include_padding) * columns.count(at.column, include_padding)));
+    y[i] = T(sum * (C(1) / C(rows.count(at.row, include_padding) * columns.count(at.column, include_padding))));
 }
 
 template <class T, class Axis>
@@ -160,11 +165,13 @@ __global__ void avg_pool2d_gradients(const T* __restrict__ dy, T* __restrict__ d
   const Place at = places(i);
   const Range down = rows.covering(at.row), across = columns.covering(at.column);
   dy += at.plane * rows.out * columns.out;
-  T sum = T(0);
+  using C = Upcast<T>;
+  C sum = C(0);
   for (int64_t o = down.first; o < down.last; ++o)
     for (int64_t p = across.first; p < across.last; ++p)
-      sum += dy[o * columns.out + p] * (T(1) / T(rows.count(o, include_padding) * columns.count(p, include_padding)));
-  dx[i] = sum;
+      sum +=
+          C(dy[o * columns.out + p]) * (C(1) / C(rows.count(o, include_padding) * columns.count(p, include_padding)));
+  dx[i] = T(sum);
 }
 
 /// So many threads, in blocks that are not larger than what there is to do.
@@ -176,7 +183,7 @@ template <class Axis>
 void average(const char* name, const Tensor& x, const Axis& rows, const Axis& columns, int64_t window, bool include,
              Tensor& y) {
   if (y.numel() == 0) return;
-  visit_real(name, x.dtype(), [&]<class T>() {
+  visit_floating(name, x.dtype(), [&]<class T>() {
     const bool wide = window >= 2 * kWarpSize;
     launch(name, wide ? avg_pool2d_wide_windows<T, Axis> : avg_pool2d_windows<T, Axis>,
            threads_for(wide ? y.numel() * kWarpSize : y.numel()), x.device(), x.data<T>(), y.data<T>(), rows, columns,
@@ -187,7 +194,7 @@ template <class Axis>
 void average_backward(const char* name, const Tensor& dy, const Axis& rows, const Axis& columns, bool include,
                       Tensor& dx) {
   if (dx.numel() == 0) return;
-  visit_real(name, dx.dtype(), [&]<class T>() {
+  visit_floating(name, dx.dtype(), [&]<class T>() {
     launch(name, avg_pool2d_gradients<T, Axis>, threads_for(dx.numel()), dx.device(), dy.data<T>(), dx.data<T>(), rows,
            columns, Places(dx), include);
   });
@@ -197,7 +204,7 @@ void average_backward(const char* name, const Tensor& dy, const Axis& rows, cons
 
 void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& index) {
   if (y.numel() == 0) return;
-  visit_real("max_pool2d", x.dtype(), [&]<class T>() {
+  visit_floating("max_pool2d", x.dtype(), [&]<class T>() {
     launch("max_pool2d", max_pool2d_windows<T>, threads_for(y.numel()), x.device(), x.data<T>(), y.data<T>(),
            index.data<int64_t>(), Windows(x.size(1), y.size(1), shape, 0), Windows(x.size(2), y.size(2), shape, 1),
            Places(y));
@@ -205,7 +212,7 @@ void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& inde
 }
 void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape& shape, Tensor& dx) {
   if (dx.numel() == 0) return;
-  visit_real("max_pool2d_backward", dx.dtype(), [&]<class T>() {
+  visit_floating("max_pool2d_backward", dx.dtype(), [&]<class T>() {
     launch("max_pool2d_backward", max_pool2d_gradients<T>, threads_for(dx.numel()), dx.device(), dy.data<T>(),
            index.data<int64_t>(), dx.data<T>(), Windows(dx.size(1), dy.size(1), shape, 0),
            Windows(dx.size(2), dy.size(2), shape, 1), Places(dx));

@@ -36,6 +36,28 @@ template <class T, int N> __device__ __forceinline__ void store_pack(T* to, cons
   for (int i = 0; i < N; ++i) to[i] = pack.at[i];
 }
 
+/// Elements in the type that they are computed in, and rounded to the one they are stored in.
+template <class T, int N> __device__ __forceinline__ Pack<Upcast<T>, N> widen(const Pack<T, N>& pack) {
+  if constexpr (math::kSame<T, Upcast<T>>) {
+    return pack;
+  } else {
+    Pack<Upcast<T>, N> wide;
+#pragma unroll
+    for (int i = 0; i < N; ++i) wide.at[i] = Upcast<T>(pack.at[i]);
+    return wide;
+  }
+}
+template <class T, int N>
+__device__ __forceinline__ void store_pack_as(T* to, const Pack<Upcast<T>, N>& wide, bool aligned) {
+  if constexpr (math::kSame<T, Upcast<T>>) {
+    store_pack(to, wide, aligned);
+  } else {
+    Pack<T, N> pack;
+#pragma unroll
+    for (int i = 0; i < N; ++i) pack.at[i] = T(wide.at[i]);
+    store_pack(to, pack, aligned);
+  }
+}
 /// f(i, load(i), k) for i = start, start + step, ... below count, k in turn from 0 to N - 1; N loads are under way
 /// before the first is used.
 template <int N, class Load, class F>

@@ -18,19 +18,20 @@ template <class T> struct Peak {
 template <class T, int K>
 __global__ void __launch_bounds__(1024)
     softmax_held(const T* __restrict__ x, T* __restrict__ y, RowShape shape, bool log) {
-  T held[K];
-  shape.load<K>(x, -T(__builtin_inf()), held);
-  T peak = held[0];
+  using C = Upcast<T>;
+  C held[K];
+  shape.load<K>(x, -C(__builtin_inf()), held);
+  C peak = held[0];
   for (int k = 1; k < K; ++k) peak = held[k] > peak ? held[k] : peak;
-  peak = team_reduce(Peak<T>(), peak);
-  T sum = T(0);
+  peak = team_reduce(Peak<C>(), peak);
+  C sum = C(0);
   if (log) {
     for (int k = 0; k < K; ++k) sum += math::exp(held[k] - peak);
-    const T log_norm = peak + math::log(team_reduce(Adding<T>(), sum));
+    const C log_norm = peak + math::log(team_reduce(Adding<C>(), sum));
     for (int k = 0; k < K; ++k) held[k] -= log_norm;
   } else {
     for (int k = 0; k < K; ++k) held[k] = math::exp(held[k] - peak), sum += held[k];
-    const T scale = T(1) / team_reduce(Adding<T>(), sum);
+    const C scale = C(1) / team_reduce(Adding<C>(), sum);
     for (int k = 0; k < K; ++k) held[k] *= scale;
   }
   shape.store<K>(y, held);
@@ -40,12 +41,13 @@ __global__ void __launch_bounds__(1024)
 template <class T, int K>
 __global__ void __launch_bounds__(1024) softmax_backward_held(const T* __restrict__ dy, const T* __restrict__ y,
                                                               T* __restrict__ dx, RowShape shape, bool log) {
-  T slope[K], out[K];
-  shape.load<K>(dy, T(0), slope);
-  shape.load<K>(y, T(0), out);
-  T sum = T(0);
+  using C = Upcast<T>;
+  C slope[K], out[K];
+  shape.load<K>(dy, C(0), slope);
+  shape.load<K>(y, C(0), out);
+  C sum = C(0);
   for (int k = 0; k < K; ++k) sum += log ? slope[k] : slope[k] * out[k];
-  sum = team_reduce(Adding<T>(), sum);
+  sum = team_reduce(Adding<C>(), sum);
   for (int k = 0; k < K; ++k) out[k] = log ? slope[k] - math::exp(out[k]) * sum : out[k] * (slope[k] - sum);
   shape.store<K>(dx, out);
 }
@@ -74,49 +76,51 @@ template <class T> struct Online {
 };
 
 template <class T>
-__global__ void softmax_long(const T* __restrict__ x, T* __restrict__ y, typename Online<T>::State* parts,
+__global__ void softmax_long(const T* __restrict__ x, T* __restrict__ y, typename Online<Upcast<T>>::State* parts,
                              PieceShape shape, Stage stage, bool log) {
   const int64_t start = shape.row() * shape.n + shape.first();
-  typename Online<T>::State state = Online<T>::start();
+  using C = Upcast<T>;
+  typename Online<C>::State state = Online<C>::start();
   if (stage == Stage::finish) {
-    state = row_total<Online<T>>(shape, parts);
+    state = row_total<Online<C>>(shape, parts);
   } else {
-    shape.walk(x + start, [&](int64_t, const auto& pack) { Online<T>::take(state, pack); });
-    state = team_reduce(Online<T>(), state);
+    shape.walk(x + start, [&](int64_t, const auto& pack) { Online<C>::take(state, pack); });
+    state = team_reduce(Online<C>(), state);
     if (stage == Stage::parts) {
       if (threadIdx.x == 0) parts[blockIdx.x] = state;
       return;
     }
   }
-  const T log_norm = state.peak + math::log(state.sum), scale = T(1) / state.sum;
+  const C log_norm = state.peak + math::log(state.sum), scale = C(1) / state.sum;
   shape.walk(x + start, [&](int64_t i, auto pack) {
-    for (T& v : pack.at) v = log ? v - log_norm : math::exp(v - state.peak) * scale;
-    store_pack(y + start + i, pack, shape.aligned);
+    for (C& v : pack.at) v = log ? v - log_norm : math::exp(v - state.peak) * scale;
+    store_pack_as(y + start + i, pack, shape.aligned);
   });
 }
 
 template <class T>
-__global__ void softmax_backward_long(const T* __restrict__ dy, const T* __restrict__ y, T* __restrict__ dx, T* parts,
-                                      PieceShape shape, Stage stage, bool log) {
+__global__ void softmax_backward_long(const T* __restrict__ dy, const T* __restrict__ y, T* __restrict__ dx,
+                                      Upcast<T>* parts, PieceShape shape, Stage stage, bool log) {
+  using C = Upcast<T>;
   const int64_t start = shape.row() * shape.n + shape.first();
-  T sum = T(0);
+  C sum = C(0);
   if (stage == Stage::finish) {
-    sum = row_total<Adding<T>>(shape, parts);
+    sum = row_total<Adding<C>>(shape, parts);
   } else {
     shape.walk_pairs(dy + start, y + start, [&](int64_t, const auto& a, const auto& b) {
-      constexpr int kWidth = static_cast<int>(sizeof(a.at) / sizeof(T));
+      constexpr int kWidth = static_cast<int>(sizeof(a.at) / sizeof(C));
       for (int v = 0; v < kWidth; ++v) sum += log ? a.at[v] : a.at[v] * b.at[v];
     });
-    sum = team_reduce(Adding<T>(), sum);
+    sum = team_reduce(Adding<C>(), sum);
     if (stage == Stage::parts) {
       if (threadIdx.x == 0) parts[blockIdx.x] = sum;
       return;
     }
   }
   shape.walk_pairs(dy + start, y + start, [&](int64_t i, const auto& a, auto b) {
-    constexpr int kWidth = static_cast<int>(sizeof(a.at) / sizeof(T));
+    constexpr int kWidth = static_cast<int>(sizeof(a.at) / sizeof(C));
     for (int v = 0; v < kWidth; ++v) b.at[v] = log ? a.at[v] - math::exp(b.at[v]) * sum : b.at[v] * (a.at[v] - sum);
-    store_pack(dx + start + i, b, shape.aligned);
+    store_pack_as(dx + start + i, b, shape.aligned);
   });
 }
 
@@ -144,14 +148,15 @@ __global__ void __launch_bounds__(kColumns* kThreadsEach)
     softmax_columns(const T* __restrict__ x, T* __restrict__ y, ColumnShape shape, bool log) {
   const bool inside = shape.column() < shape.count;
   const int64_t start = inside ? shape.start() : 0, n = inside ? shape.n : 0;
-  typename Online<T>::State state = Online<T>::start();
+  using C = Upcast<T>;
+  typename Online<C>::State state = Online<C>::start();
   for (int64_t i = threadIdx.y; i < n; i += kThreadsEach)
-    Online<T>::take(state, Pack<T, 1>{{x[start + i * shape.inner]}});
-  state = column_reduce(Online<T>(), state);
-  const T log_norm = state.peak + math::log(state.sum), scale = T(1) / state.sum;
+    Online<C>::take(state, Pack<C, 1>{{C(x[start + i * shape.inner])}});
+  state = column_reduce(Online<C>(), state);
+  const C log_norm = state.peak + math::log(state.sum), scale = C(1) / state.sum;
   for (int64_t i = threadIdx.y; i < n; i += kThreadsEach) {
-    const T v = x[start + i * shape.inner];
-    y[start + i * shape.inner] = log ? v - log_norm : math::exp(v - state.peak) * scale;
+    const C v = C(x[start + i * shape.inner]);
+    y[start + i * shape.inner] = T(log ? v - log_norm : math::exp(v - state.peak) * scale);
   }
 }
 template <class T>
@@ -160,15 +165,16 @@ __global__ void __launch_bounds__(kColumns* kThreadsEach)
                              bool log) {
   const bool inside = shape.column() < shape.count;
   const int64_t start = inside ? shape.start() : 0, n = inside ? shape.n : 0;
-  T sum = T(0);
+  using C = Upcast<T>;
+  C sum = C(0);
   for (int64_t i = threadIdx.y; i < n; i += kThreadsEach) {
     const int64_t at = start + i * shape.inner;
-    sum += log ? dy[at] : dy[at] * y[at];
+    sum += log ? C(dy[at]) : C(dy[at]) * C(y[at]);
   }
-  sum = column_reduce(Adding<T>(), sum);
+  sum = column_reduce(Adding<C>(), sum);
   for (int64_t i = threadIdx.y; i < n; i += kThreadsEach) {
     const int64_t at = start + i * shape.inner;
-    dx[at] = log ? dy[at] - math::exp(y[at]) * sum : y[at] * (dy[at] - sum);
+    dx[at] = T(log ? C(dy[at]) - math::exp(C(y[at])) * sum : C(y[at]) * (C(dy[at]) - sum));
   }
 }
 /// Launches for x (outer, n, inner): f(grid and block, shape).
@@ -179,18 +185,19 @@ template <class F> void by_columns(const Tensor& x, F f) {
 
 /// The loss of each row, once ln sum e^x of it is known.
 template <class T> struct CrossEntropy {
+  using C = Upcast<T>;
   const T* x;
   const int64_t* target;
-  const T* class_weight;  // or null
-  T *losses, *weights, *log_sum;
+  const C* class_weight;  // or null
+  C *losses, *weights, *log_sum;
   int64_t ignore_index;
   Reporter report;
-  __device__ void give(int64_t row, int64_t n, T log_norm) const {
+  __device__ void give(int64_t row, int64_t n, C log_norm) const {
     const int64_t t = target[row];
     const bool counts = t != ignore_index, inside = !outside(t, n);
     if (counts && !inside) report(row, t, n);
-    const T weight = counts && inside ? (class_weight ? class_weight[t] : T(1)) : T(0);
-    losses[row] = counts && inside ? weight * (log_norm - x[row * n + t]) : T(0);
+    const C weight = counts && inside ? (class_weight ? class_weight[t] : C(1)) : C(0);
+    losses[row] = counts && inside ? weight * (log_norm - C(x[row * n + t])) : C(0);
     weights[row] = weight;
     log_sum[row] = log_norm;
   }
@@ -198,27 +205,29 @@ template <class T> struct CrossEntropy {
 
 template <class T, int K>
 __global__ void __launch_bounds__(1024) cross_entropy_held(CrossEntropy<T> loss, RowShape shape) {
-  T held[K];
-  shape.load<K>(loss.x, -T(__builtin_inf()), held);
-  T peak = held[0], sum = T(0);
+  using C = Upcast<T>;
+  C held[K];
+  shape.load<K>(loss.x, -C(__builtin_inf()), held);
+  C peak = held[0], sum = C(0);
   for (int k = 1; k < K; ++k) peak = held[k] > peak ? held[k] : peak;
-  peak = team_reduce(Peak<T>(), peak);
+  peak = team_reduce(Peak<C>(), peak);
   for (int k = 0; k < K; ++k) sum += math::exp(held[k] - peak);
-  sum = team_reduce(Adding<T>(), sum);
+  sum = team_reduce(Adding<C>(), sum);
   if (threadIdx.x == 0 && shape.row() < shape.rows) loss.give(shape.row(), shape.n, peak + math::log(sum));
 }
 
 template <class T>
-__global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<T>::State* parts, PieceShape shape,
+__global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<Upcast<T>>::State* parts, PieceShape shape,
                                    Stage stage) {
   if (stage == Stage::finish && shape.first() > 0) return;  // the row's first block has it
-  typename Online<T>::State state = Online<T>::start();
+  using Way = Online<Upcast<T>>;
+  typename Way::State state = Way::start();
   if (stage == Stage::finish) {
-    state = row_total<Online<T>>(shape, parts);
+    state = row_total<Way>(shape, parts);
   } else {
     shape.walk(loss.x + shape.row() * shape.n + shape.first(),
-               [&](int64_t, const auto& pack) { Online<T>::take(state, pack); });
-    state = team_reduce(Online<T>(), state);
+               [&](int64_t, const auto& pack) { Way::take(state, pack); });
+    state = team_reduce(Way(), state);
   }
   if (threadIdx.x > 0) return;
   if (stage == Stage::parts)
@@ -229,19 +238,20 @@ __global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<T>::Sta
 
 /// A team to a row; needs no sum.
 template <class T>
-__global__ void cross_entropy_backward_rows(const T* __restrict__ dloss, const T* __restrict__ x,
-                                            const int64_t* __restrict__ target, const T* __restrict__ weights,
-                                            const T* __restrict__ log_sum, T* __restrict__ dx, int64_t ignore_index,
-                                            RowShape shape) {
+__global__ void cross_entropy_backward_rows(const Upcast<T>* __restrict__ dloss, const T* __restrict__ x,
+                                            const int64_t* __restrict__ target, const Upcast<T>* __restrict__ weights,
+                                            const Upcast<T>* __restrict__ log_sum, T* __restrict__ dx,
+                                            int64_t ignore_index, RowShape shape) {
+  using C = Upcast<T>;
   constexpr int kWidth = kPack<T>;
   const int64_t row = shape.row(), n = shape.n;
   if (row >= shape.rows) return;
   const int64_t t = target[row];
   const bool ignored = t == ignore_index;  // its gradient is not 0 times a slope, which may be infinite
-  const T slope = dloss[row] * weights[row], log_norm = log_sum[row];
-  const auto gradient = [&](T v, int64_t i) {
-    const T here = slope * math::exp(v - log_norm);
-    return ignored ? T(0) : i == t ? here - slope : here;
+  const C slope = dloss[row] * weights[row], log_norm = log_sum[row];
+  const auto gradient = [&](C v, int64_t i) {
+    const C here = slope * math::exp(v - log_norm);
+    return T(ignored ? C(0) : i == t ? here - slope : here);
   };
   const T* const from = x + row * n;
   T* const to = dx + row * n;
@@ -249,19 +259,19 @@ __global__ void cross_entropy_backward_rows(const T* __restrict__ dloss, const T
     stream<4>(
         threadIdx.x, blockDim.x, n / kWidth, [&](int64_t p) { return load_pack<T, kWidth>(from + p * kWidth, true); },
         [&](int64_t p, Pack<T, kWidth> pack, int) {
-          for (int v = 0; v < kWidth; ++v) pack.at[v] = gradient(pack.at[v], p * kWidth + v);
+          for (int v = 0; v < kWidth; ++v) pack.at[v] = gradient(C(pack.at[v]), p * kWidth + v);
           store_pack(to + p * kWidth, pack, true);
         });
   } else {
 #pragma unroll 4
-    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) to[i] = gradient(from[i], i);
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) to[i] = gradient(C(from[i]), i);
   }
 }
 
 void softmax_rows(const char* name, const Tensor& x, bool log, Tensor& y) {
   if (x.numel() == 0) return;
   const int64_t rows = x.size(0), n = x.size(1);
-  visit_real(name, x.dtype(), [&]<class T>() {
+  visit_floating(name, x.dtype(), [&]<class T>() {
     const T* const from = x.data<T>();
     T* const to = y.data<T>();
     if (x.dim() == 3 && x.size(2) > 1)
@@ -272,7 +282,7 @@ void softmax_rows(const char* name, const Tensor& x, bool log, Tensor& y) {
       return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
         launch(name, softmax_held<T, K>, shape, x.device(), from, to, row_shape<T>(rows, n, {from, to}), log);
       });
-    using State = typename Online<T>::State;
+    using State = typename Online<Upcast<T>>::State;
     const PieceShape shape = piece_shape<T>(rows, n, {from, to});
     run_long(rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
       launch(name, softmax_long<T>, launched, x.device(), from, to, static_cast<State*>(parts), shape, stage, log);
@@ -282,7 +292,7 @@ void softmax_rows(const char* name, const Tensor& x, bool log, Tensor& y) {
 void softmax_backward_rows(const char* name, const Tensor& dy, const Tensor& y, bool log, Tensor& dx) {
   if (y.numel() == 0) return;
   const int64_t rows = y.size(0), n = y.size(1);
-  visit_real(name, y.dtype(), [&]<class T>() {
+  visit_floating(name, y.dtype(), [&]<class T>() {
     const T *const slope = dy.data<T>(), *const out = y.data<T>();
     T* const to = dx.data<T>();
     if (y.dim() == 3 && y.size(2) > 1)
@@ -295,9 +305,10 @@ void softmax_backward_rows(const char* name, const Tensor& dy, const Tensor& y, 
                row_shape<T>(rows, n, {slope, out, to}), log);
       });
     const PieceShape shape = piece_shape<T>(rows, n, {slope, out, to});
-    run_long(rows, shape, sizeof(T), y.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
-      launch(name, softmax_backward_long<T>, launched, y.device(), slope, out, to, static_cast<T*>(parts), shape, stage,
-             log);
+    using Sum = Upcast<T>;
+    run_long(rows, shape, sizeof(Sum), y.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
+      launch(name, softmax_backward_long<T>, launched, y.device(), slope, out, to, static_cast<Sum*>(parts), shape,
+             stage, log);
     });
   });
 }
@@ -317,15 +328,16 @@ void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, 
                    Tensor& weights, Tensor& log_sum) {
   const int64_t rows = x.size(0), n = x.size(1);
   if (rows == 0) return;
-  visit_real("cross_entropy", x.dtype(), [&]<class T>() {
+  visit_floating("cross_entropy", x.dtype(), [&]<class T>() {
+    using C = Upcast<T>;
     const CrossEntropy<T> loss{
-        x.data<T>(),       target.data<int64_t>(), data_or_null<T>(weight),      losses.data<T>(), weights.data<T>(),
-        log_sum.data<T>(), ignore_index,           {"cross_entropy", x.device()}};
+        x.data<T>(),       target.data<int64_t>(), data_or_null<C>(weight),      losses.data<C>(), weights.data<C>(),
+        log_sum.data<C>(), ignore_index,           {"cross_entropy", x.device()}};
     if (can_hold<T>(n, 1024))
       return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
         launch("cross_entropy", cross_entropy_held<T, K>, shape, x.device(), loss, row_shape<T>(rows, n, {loss.x}));
       });
-    using State = typename Online<T>::State;
+    using State = typename Online<Upcast<T>>::State;
     const PieceShape shape = piece_shape<T>(rows, n, {loss.x});
     run_long(rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
       launch("cross_entropy", cross_entropy_long<T>, launched, x.device(), loss, static_cast<State*>(parts), shape,
@@ -338,10 +350,11 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& 
                             const Tensor& log_sum, int64_t ignore_index, Tensor& dx) {
   if (dx.numel() == 0) return;
   const int64_t rows = x.size(0), n = x.size(1);
-  visit_real("cross_entropy_backward", x.dtype(), [&]<class T>() {
+  visit_floating("cross_entropy_backward", x.dtype(), [&]<class T>() {
+    using C = Upcast<T>;
     const dim3 block = team_block(power_of_two(ceil_div(n, 4 * kPack<T>), 1, 256), rows);
     launch("cross_entropy_backward", cross_entropy_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block},
-           x.device(), dloss.data<T>(), x.data<T>(), target.data<int64_t>(), weights.data<T>(), log_sum.data<T>(),
+           x.device(), dloss.data<C>(), x.data<T>(), target.data<int64_t>(), weights.data<C>(), log_sum.data<C>(),
            dx.data<T>(), ignore_index, row_shape<T>(rows, n, {x.data<T>(), dx.data<T>()}));
   });
 }

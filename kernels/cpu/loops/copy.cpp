@@ -121,7 +121,6 @@ TANDEM_ALL_ROW(cast_to_int16, TANDEM_CAST_BODY, int16_t)
 TANDEM_ALL_ROW(cast_to_int8, TANDEM_CAST_BODY, int8_t)
 TANDEM_ALL_ROW(cast_to_uint8, TANDEM_CAST_BODY, uint8_t)
 TANDEM_ALL_ROW(cast_to_boolean, TANDEM_CAST_BODY, bool)
-#define TANDEM_BY_TYPE(body, T) body<T>
 TANDEM_ALL_ROW(where, TANDEM_BY_TYPE, where_body)
 TANDEM_ALL_ROW(fill, TANDEM_BY_TYPE, fill_body)
 TANDEM_ARITHMETIC_ROW(arange, TANDEM_BY_TYPE, arange_body)

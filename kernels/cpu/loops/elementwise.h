@@ -209,6 +209,7 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
 #define TANDEM_PREDICATE_BODY(F, T) unary<F<Accumulate<T>>, T, bool>
 #define TANDEM_BINARY_BODY(F, T) binary<F<Accumulate<T>>, T, T>
 #define TANDEM_COMPARE_BODY(F, T) binary<F<Accumulate<T>>, T, bool>
+#define TANDEM_BY_TYPE(body, T) body<T>
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA

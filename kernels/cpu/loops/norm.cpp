@@ -1,5 +1,6 @@
-// Rows of batch and layer normalisation. Batch norm's scalars: N, C, L; a unit is one channel.
-#include "tandem/kernels/cpu/loops/real.h"
+// Rows of batch and layer normalisation. Batch norm's scalars: N, C, L; a unit is one channel. Statistics, weights and
+// biases, and sums over rows, are float beside half types.
+#include "tandem/kernels/cpu/loops/rows.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
@@ -51,111 +52,119 @@ template <class T, class... F> void channel_sums(const Loop& loop, int64_t c, do
 
 /// Operands: mean, var, rstd, x. Scalar 3: eps. Two passes: the variance of large means would cancel in one.
 template <class T> void stats_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const double count = double(loop.scalars[0].integer * loop.scalars[2].integer);
   const T* const x = data<const T>(loop, 3);
   for (int64_t c = begin; c < end; ++c) {
     double sum, squares;
-    channel_sums<T>(loop, c, &sum, [&](int64_t i) { return x[i]; });
-    const T mean = T(sum / count);
-    channel_sums<T>(loop, c, &squares, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); });
+    channel_sums<C>(loop, c, &sum, [&](int64_t i) { return C(x[i]); });
+    const C mean = C(sum / count);
+    channel_sums<C>(loop, c, &squares, [&](int64_t i) { return (C(x[i]) - mean) * (C(x[i]) - mean); });
     const double var = squares / count;
-    data<T>(loop, 0)[c] = mean;
-    data<T>(loop, 1)[c] = T(var);
-    data<T>(loop, 2)[c] = T(1.0 / ::sqrt(var + loop.scalars[3].real));
+    data<C>(loop, 0)[c] = mean;
+    data<C>(loop, 1)[c] = C(var);
+    data<C>(loop, 2)[c] = C(1.0 / ::sqrt(var + loop.scalars[3].real));
   }
 }
 /// Operands: y, x, mean, rstd, weight or none, bias or none. A unit is one plane (n, c).
 template <class T> void apply_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
-  const T *const weight = data<const T>(loop, 4), *const bias = data<const T>(loop, 5);
+  const C *const weight = data<const C>(loop, 4), *const bias = data<const C>(loop, 5);
   for (int64_t plane = begin; plane < end; ++plane) {
     const int64_t c = plane % channels;
-    const T scale = data<const T>(loop, 3)[c] * (weight ? weight[c] : T(1));
-    const T shift = (bias ? bias[c] : T(0)) - data<const T>(loop, 2)[c] * scale;
+    const C scale = data<const C>(loop, 3)[c] * (weight ? weight[c] : C(1));
+    const C shift = (bias ? bias[c] : C(0)) - data<const C>(loop, 2)[c] * scale;
     T* const y = data<T>(loop, 0) + plane * length;
     const T* const x = data<const T>(loop, 1) + plane * length;
     TANDEM_IVDEP
-    for (int64_t i = 0; i < length; ++i) y[i] = x[i] * scale + shift;
+    for (int64_t i = 0; i < length; ++i) y[i] = T(C(x[i]) * scale + shift);
   }
 }
 /// Operands: sum_dy, sum_dy_xhat, dx, dy, x, mean, rstd, weight or none. Scalar 3: whether in training mode.
 template <class T> void backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t images = loop.scalars[0].integer, channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
   const bool training = loop.scalars[3].integer;
-  const T *const dy = data<const T>(loop, 3), *const x = data<const T>(loop, 4), *const weight = data<const T>(loop, 7);
+  const T *const dy = data<const T>(loop, 3), *const x = data<const T>(loop, 4);
+  const C* const weight = data<const C>(loop, 7);
   for (int64_t c = begin; c < end; ++c) {
-    const T mean = data<const T>(loop, 5)[c], rstd = data<const T>(loop, 6)[c];
+    const C mean = data<const C>(loop, 5)[c], rstd = data<const C>(loop, 6)[c];
     double sums[2];
-    channel_sums<T>(
-        loop, c, sums, [&](int64_t i) { return dy[i]; }, [&](int64_t i) { return dy[i] * (x[i] - mean); });
+    channel_sums<C>(
+        loop, c, sums, [&](int64_t i) { return C(dy[i]); }, [&](int64_t i) { return C(dy[i]) * (C(x[i]) - mean); });
     const double sum_dy = sums[0], sum_xhat = sums[1] * double(rstd);
-    data<T>(loop, 0)[c] = T(sum_dy);
-    data<T>(loop, 1)[c] = T(sum_xhat);
+    data<C>(loop, 0)[c] = C(sum_dy);
+    data<C>(loop, 1)[c] = C(sum_xhat);
     const double count = double(images * length);
-    const T scale = rstd * (weight ? weight[c] : T(1));
-    const T from_mean = T(sum_dy / count), from_var = T(sum_xhat / count) * rstd;
+    const C scale = rstd * (weight ? weight[c] : C(1));
+    const C from_mean = C(sum_dy / count), from_var = C(sum_xhat / count) * rstd;
     for (int64_t n = 0; n < images; ++n) {
       const int64_t at = (n * channels + c) * length;
       T* const dx = data<T>(loop, 2) + at;
       if (!training) {  // x has no part in it, nor has a NaN in x
         TANDEM_IVDEP
-        for (int64_t i = 0; i < length; ++i) dx[i] = scale * dy[at + i];
+        for (int64_t i = 0; i < length; ++i) dx[i] = T(scale * C(dy[at + i]));
         continue;
       }
       TANDEM_IVDEP
-      for (int64_t i = 0; i < length; ++i) dx[i] = scale * (dy[at + i] - from_mean - (x[at + i] - mean) * from_var);
+      for (int64_t i = 0; i < length; ++i)
+        dx[i] = T(scale * (C(dy[at + i]) - from_mean - (C(x[at + i]) - mean) * from_var));
     }
   }
 }
 
 /// Operands: y, mean, rstd, x, weight or none, bias or none. Scalars: n, eps. A unit is one row.
 template <class T> void layer_norm_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer;
-  const T *const weight = data<const T>(loop, 4), *const bias = data<const T>(loop, 5);
+  const C *const weight = data<const C>(loop, 4), *const bias = data<const C>(loop, 5);
   for (int64_t r = begin; r < end; ++r) {
     const T* const x = data<const T>(loop, 3) + r * n;
     T* const y = data<T>(loop, 0) + r * n;
-    const T mean = lane_sum<T>(n, [&](int64_t i) { return x[i]; }) / T(n);
-    const T var = lane_sum<T>(n, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); }) / T(n);
-    const T rstd = T(1) / math::sqrt(var + T(loop.scalars[1].real));
-    data<T>(loop, 1)[r] = mean;
-    data<T>(loop, 2)[r] = rstd;
+    const C mean = lane_sum<C>(n, [&](int64_t i) { return C(x[i]); }) / C(n);
+    const C var = lane_sum<C>(n, [&](int64_t i) { return (C(x[i]) - mean) * (C(x[i]) - mean); }) / C(n);
+    const C rstd = C(1) / math::sqrt(var + C(loop.scalars[1].real));
+    data<C>(loop, 1)[r] = mean;
+    data<C>(loop, 2)[r] = rstd;
     TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * rstd * (weight ? weight[i] : T(1)) + (bias ? bias[i] : T(0));
+    for (int64_t i = 0; i < n; ++i)
+      y[i] = T((C(x[i]) - mean) * rstd * (weight ? weight[i] : C(1)) + (bias ? bias[i] : C(0)));
   }
 }
 /// Operands: dx, then of each block of rows sum dy (x - mean) rstd or none, and sum dy or none; dy, x, mean, rstd,
 /// weight or none. Scalars: n, rows, rows of a block. A unit is one block.
 template <class T> void layer_norm_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, rows = loop.scalars[1].integer, length = loop.scalars[2].integer;
-  const T* const weight = data<const T>(loop, 7);
+  using C = Upcast<T>;
+  const C* const weight = data<const C>(loop, 7);
   for (int64_t block = begin; block < end; ++block) {
-    T* const weights = data<T>(loop, 1) ? data<T>(loop, 1) + block * n : nullptr;
-    T* const biases = data<T>(loop, 2) ? data<T>(loop, 2) + block * n : nullptr;
-    for (int64_t i = 0; weights && i < n; ++i) weights[i] = T(0);
-    for (int64_t i = 0; biases && i < n; ++i) biases[i] = T(0);
+    C* const weights = data<C>(loop, 1) ? data<C>(loop, 1) + block * n : nullptr;
+    C* const biases = data<C>(loop, 2) ? data<C>(loop, 2) + block * n : nullptr;
+    for (int64_t i = 0; weights && i < n; ++i) weights[i] = C(0);
+    for (int64_t i = 0; biases && i < n; ++i) biases[i] = C(0);
     const int64_t last = rows - block * length < length ? rows : (block + 1) * length;
     for (int64_t r = block * length; r < last; ++r) {
       const T *const dy = data<const T>(loop, 3) + r * n, *const x = data<const T>(loop, 4) + r * n;
-      const T mean = data<const T>(loop, 5)[r], rstd = data<const T>(loop, 6)[r];
+      const C mean = data<const C>(loop, 5)[r], rstd = data<const C>(loop, 6)[r];
       T* const dx = data<T>(loop, 0) + r * n;
       const auto gradient = [&](auto g) {
-        const T a = lane_sum<T>(n, g) / T(n);
-        const T b = lane_sum<T>(n, [&](int64_t i) { return g(i) * (x[i] - mean); }) * rstd * rstd / T(n);
+        const C a = lane_sum<C>(n, g) / C(n);
+        const C b = lane_sum<C>(n, [&](int64_t i) { return g(i) * (C(x[i]) - mean); }) * rstd * rstd / C(n);
         TANDEM_IVDEP
-        for (int64_t i = 0; i < n; ++i) dx[i] = rstd * (g(i) - a - (x[i] - mean) * b);
+        for (int64_t i = 0; i < n; ++i) dx[i] = T(rstd * (g(i) - a - (C(x[i]) - mean) * b));
       };
       if (weight)
-        gradient([=](int64_t i) { return dy[i] * weight[i]; });
+        gradient([=](int64_t i) { return C(dy[i]) * weight[i]; });
       else
-        gradient([=](int64_t i) { return dy[i]; });
+        gradient([=](int64_t i) { return C(dy[i]); });
       if (weights) {
         TANDEM_IVDEP
-        for (int64_t i = 0; i < n; ++i) weights[i] += dy[i] * ((x[i] - mean) * rstd);
+        for (int64_t i = 0; i < n; ++i) weights[i] += C(dy[i]) * ((C(x[i]) - mean) * rstd);
       }
       if (biases) {
         TANDEM_IVDEP
-        for (int64_t i = 0; i < n; ++i) biases[i] += dy[i];
+        for (int64_t i = 0; i < n; ++i) biases[i] += C(dy[i]);
       }
     }
   }
@@ -164,8 +173,8 @@ template <class T> void layer_norm_backward_body(const Loop& loop, int64_t begin
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_REAL_ROW(batch_norm_stats, stats_body)
-TANDEM_REAL_ROW(batch_norm_apply, apply_body)
-TANDEM_REAL_ROW(batch_norm_backward, backward_body)
-TANDEM_REAL_ROW(layer_norm, layer_norm_body)
-TANDEM_REAL_ROW(layer_norm_backward, layer_norm_backward_body)
+TANDEM_EACH_FLOATING(batch_norm_stats, stats_body)
+TANDEM_EACH_FLOATING(batch_norm_apply, apply_body)
+TANDEM_EACH_FLOATING(batch_norm_backward, backward_body)
+TANDEM_EACH_FLOATING(layer_norm, layer_norm_body)
+TANDEM_EACH_FLOATING(layer_norm_backward, layer_norm_backward_body)

@@ -1,5 +1,6 @@
-// Rows of optimizer steps: one pass over a parameter, its gradient and its state; and of gradient clipping.
-#include "tandem/kernels/cpu/loops/real.h"
+// Rows of optimizer steps: one pass over a parameter, its gradient and its state; and of gradient clipping. Half types
+// keep parameters and state in themselves and compute a step in float, as PyTorch's fused steps do.
+#include "tandem/kernels/cpu/loops/rows.h"
 #include "tandem/kernels/step_values.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -10,19 +11,21 @@ namespace {
 template <class T> void adam_body(const Loop& loop, int64_t begin, int64_t end) {
   const kernels::AdamValues& s = *data<const kernels::AdamValues>(loop, 6);
   const double t = double(*data<const float>(loop, 5));
-  const T step_size = T(s.lr / (1 - ::pow(s.beta1, t))), root = T(1 / ::sqrt(1 - ::pow(s.beta2, t)));
-  const T eps = T(s.eps), b1 = T(s.beta1), a1 = T(s.rest1), b2 = T(s.beta2), a2 = T(s.rest2);
-  const T shrink = T(s.shrink), added = T(s.added);
+  using C = Upcast<T>;
+  const C step_size = C(s.lr / (1 - ::pow(s.beta1, t))), root = C(1 / ::sqrt(1 - ::pow(s.beta2, t)));
+  const C eps = C(s.eps), b1 = C(s.beta1), a1 = C(s.rest1), b2 = C(s.beta2), a2 = C(s.rest2);
+  const C shrink = C(s.shrink), added = C(s.added);
   T *const p = data<T>(loop, 0), *const m = data<T>(loop, 1), *const v = data<T>(loop, 2),
            *const top = data<T>(loop, 3);
   const T* const g = data<const T>(loop, 4);
   const auto one = [&](int64_t i, bool amsgrad) {
-    const T grad = g[i] + added * p[i];
-    m[i] = b1 * m[i] + a1 * grad;
-    v[i] = b2 * v[i] + a2 * grad * grad;
-    T second = v[i];
-    if (amsgrad) second = top[i] = top[i] > second ? top[i] : second;
-    p[i] = p[i] * shrink - step_size * m[i] / (math::sqrt(second) * root + eps);
+    const C grad = C(g[i]) + added * C(p[i]);
+    const C first = b1 * C(m[i]) + a1 * grad;
+    C second = b2 * C(v[i]) + a2 * grad * grad;
+    m[i] = T(first);
+    v[i] = T(second);
+    if (amsgrad) second = C(top[i]) > second ? C(top[i]) : second, top[i] = T(second);
+    p[i] = T(C(p[i]) * shrink - step_size * first / (math::sqrt(second) * root + eps));
   };
   if (top) {
     for (int64_t i = begin; i < end; ++i) one(i, true);
@@ -35,27 +38,29 @@ template <class T> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
 /// Operands: parameter, momentum buffer or none, gradient, SgdValues. Scalar: nesterov.
 template <class T> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
   const kernels::SgdValues& s = *data<const kernels::SgdValues>(loop, 3);
-  const T lr = T(s.lr), momentum = T(s.momentum), decay = T(s.decay), old = T(s.old), added = T(s.added);
+  using C = Upcast<T>;
+  const C lr = C(s.lr), momentum = C(s.momentum), decay = C(s.decay), old = C(s.old), added = C(s.added);
   const bool nesterov = loop.scalars[0].integer;
   T *const p = data<T>(loop, 0), *const buffer = data<T>(loop, 1);
   const T* const g = data<const T>(loop, 2);
   if (!buffer) {
     TANDEM_IVDEP
-    for (int64_t i = begin; i < end; ++i) p[i] -= lr * (g[i] + decay * p[i]);
+    for (int64_t i = begin; i < end; ++i) p[i] = T(C(p[i]) - lr * (C(g[i]) + decay * C(p[i])));
     return;
   }
   if (nesterov) {
     TANDEM_IVDEP
     for (int64_t i = begin; i < end; ++i) {
-      const T grad = g[i] + decay * p[i];
-      buffer[i] = old * buffer[i] + added * grad;
-      p[i] -= lr * (grad + momentum * buffer[i]);
+      const C grad = C(g[i]) + decay * C(p[i]), moved = old * C(buffer[i]) + added * grad;
+      buffer[i] = T(moved);
+      p[i] = T(C(p[i]) - lr * (grad + momentum * moved));
     }
   } else {
     TANDEM_IVDEP
     for (int64_t i = begin; i < end; ++i) {
-      buffer[i] = old * buffer[i] + added * (g[i] + decay * p[i]);
-      p[i] -= lr * buffer[i];
+      const C moved = old * C(buffer[i]) + added * (C(g[i]) + decay * C(p[i]));
+      buffer[i] = T(moved);
+      p[i] = T(C(p[i]) - lr * moved);
     }
   }
 }
@@ -72,22 +77,24 @@ template <class T> void square_sums_body(const Loop& loop, int64_t begin, int64_
 }
 /// Operand: x. Scalar: the factor.
 template <class T> void scale_body(const Loop& loop, int64_t begin, int64_t end) {
-  const T factor = T(loop.scalars[0].real);
+  using C = Upcast<T>;
+  const C factor = C(loop.scalars[0].real);
   T* const x = data<T>(loop, 0);
-  for (int64_t i = begin; i < end; ++i) x[i] *= factor;
+  for (int64_t i = begin; i < end; ++i) x[i] = T(C(x[i]) * factor);
 }
 /// Operand: x. Scalar: the number.
 template <class T> void add_number_body(const Loop& loop, int64_t begin, int64_t end) {
-  const T number = T(loop.scalars[0].real);
+  using C = Upcast<T>;
+  const C number = C(loop.scalars[0].real);
   T* const x = data<T>(loop, 0);
-  for (int64_t i = begin; i < end; ++i) x[i] += number;
+  for (int64_t i = begin; i < end; ++i) x[i] = T(C(x[i]) + number);
 }
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_REAL_ROW(adam, adam_body)
-TANDEM_REAL_ROW(sgd, sgd_body)
-TANDEM_REAL_ROW(square_sums, square_sums_body)
-TANDEM_REAL_ROW(scale, scale_body)
-TANDEM_REAL_ROW(add_number, add_number_body)
+TANDEM_EACH_FLOATING(adam, adam_body)
+TANDEM_EACH_FLOATING(sgd, sgd_body)
+TANDEM_EACH_FLOATING(square_sums, square_sums_body)
+TANDEM_EACH_FLOATING(scale, scale_body)
+TANDEM_EACH_FLOATING(add_number, add_number_body)

@@ -1,7 +1,7 @@
 // What rows of pooling share. Scalars: H, W, OH, OW, then kernel, stride, padding, dilation as pairs; a unit is one
 // plane.
 #pragma once
-#include "tandem/kernels/cpu/loops/real.h"
+#include "tandem/kernels/cpu/loops/rows.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {

@@ -125,7 +125,6 @@ template <class T> void dropout_body(const Loop& loop, int64_t begin, int64_t en
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-#define TANDEM_BY_TYPE(body, T) body<T>
 TANDEM_FLOATING_ROW(uniform, TANDEM_BY_TYPE, uniform_body)
 TANDEM_FLOATING_ROW(normal, TANDEM_BY_TYPE, normal_body)
 TANDEM_ALL_ROW(bernoulli, TANDEM_BY_TYPE, bernoulli_body)

@@ -170,5 +170,4 @@ TANDEM_ROW(all, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, n
 #define TANDEM_EXTREMUM_BODY(kMax, T) extremum<kMax, T>
 TANDEM_ALL_ROW(max_with_index, TANDEM_EXTREMUM_BODY, true)
 TANDEM_ALL_ROW(min_with_index, TANDEM_EXTREMUM_BODY, false)
-#define TANDEM_BY_TYPE(body, T) body<T>
 TANDEM_ARITHMETIC_ROW(cumsum, TANDEM_BY_TYPE, cumsum_body)

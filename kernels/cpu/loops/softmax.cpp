@@ -1,167 +1,201 @@
 // Softmax and log-softmax along n of (outer, n, inner), and the negative log likelihood. Scalars: n, inner; a unit is
-// one row or column.
-#include "tandem/kernels/cpu/loops/real.h"
+// one row or column. What there is one of for each row or class (losses, weights, log_sum) is float beside half types.
+#include "tandem/kernels/cpu/loops/rows.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-template <class T> T row_max(const T* x, int64_t n) {
-  T lane[kLanes];
-  for (int k = 0; k < kLanes; ++k) lane[k] = -T(__builtin_inf());
+template <class T> Upcast<T> row_max(const T* x, int64_t n) {
+  using C = Upcast<T>;
+  C lane[kLanes];
+  for (int k = 0; k < kLanes; ++k) lane[k] = -C(__builtin_inf());
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
-  for (int k = 0; i < n; ++i, ++k) lane[k] = x[i] > lane[k] ? x[i] : lane[k];
-  T best = lane[0];
+    for (int k = 0; k < kLanes; ++k) lane[k] = C(x[i + k]) > lane[k] ? C(x[i + k]) : lane[k];
+  for (int k = 0; i < n; ++i, ++k) lane[k] = C(x[i]) > lane[k] ? C(x[i]) : lane[k];
+  C best = lane[0];
   for (int k = 1; k < kLanes; ++k) best = lane[k] > best ? lane[k] : best;
   return best;
 }
 
+/// Whether e^(x - max) lies in y until its sum is known. In a half type it would be rounded twice: there it is computed
+/// again, which takes no memory.
+template <class T> constexpr bool kKeepsExponentials = __is_same(T, Upcast<T>);
+
 template <class T> void softmax_rows(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const y = data<T>(loop, 0) + r * n;
     const T* const x = data<const T>(loop, 1) + r * n;
-    const T peak = row_max(x, n);
-    TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - peak);
-    const T scale = T(1) / lane_sum<T>(n, [&](int64_t i) { return y[i]; });
-    for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+    const C peak = row_max(x, n);
+    if constexpr (kKeepsExponentials<T>) {
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - peak);
+      const T scale = T(1) / lane_sum<T>(n, [&](int64_t i) { return y[i]; });
+      for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+    } else {
+      const auto power = [&](int64_t i) { return math::exp(C(x[i]) - peak); };
+      const C scale = C(1) / lane_sum<C>(n, power);
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < n; ++i) y[i] = T(power(i) * scale);
+    }
   }
 }
 template <class T> void log_softmax_rows(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const y = data<T>(loop, 0) + r * n;
     const T* const x = data<const T>(loop, 1) + r * n;
-    const T peak = row_max(x, n);
-    const T log_norm = peak + math::log(lane_sum<T>(n, [&](int64_t i) { return math::exp(x[i] - peak); }));
+    const C peak = row_max(x, n);
+    const C log_norm = peak + math::log(lane_sum<C>(n, [&](int64_t i) { return math::exp(C(x[i]) - peak); }));
     TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] - log_norm;
+    for (int64_t i = 0; i < n; ++i) y[i] = T(C(x[i]) - log_norm);
   }
 }
 /// dx = y (dy - sum dy y)
 template <class T> void softmax_backward_rows(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const dx = data<T>(loop, 0) + r * n;
     const T *const dy = data<const T>(loop, 1) + r * n, *const y = data<const T>(loop, 2) + r * n;
-    const T dot = lane_sum<T>(n, [&](int64_t i) { return dy[i] * y[i]; });
+    const C dot = lane_sum<C>(n, [&](int64_t i) { return C(dy[i]) * C(y[i]); });
     TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - dot);
+    for (int64_t i = 0; i < n; ++i) dx[i] = T(C(y[i]) * (C(dy[i]) - dot));
   }
 }
 /// dx = dy - e^y sum dy
 template <class T> void log_softmax_backward_rows(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const dx = data<T>(loop, 0) + r * n;
     const T *const dy = data<const T>(loop, 1) + r * n, *const y = data<const T>(loop, 2) + r * n;
-    const T total = lane_sum<T>(n, [&](int64_t i) { return dy[i]; });
+    const C total = lane_sum<C>(n, [&](int64_t i) { return C(dy[i]); });
     TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] - math::exp(y[i]) * total;
+    for (int64_t i = 0; i < n; ++i) dx[i] = T(C(dy[i]) - math::exp(C(y[i])) * total);
   }
 }
-template <class T> void column_max(const T* x, int64_t n, int64_t inner, int64_t width, T* peak) {
-  for (int64_t c = 0; c < width; ++c) peak[c] = -T(__builtin_inf());
+template <class T> void column_max(const T* x, int64_t n, int64_t inner, int64_t width, Upcast<T>* peak) {
+  using C = Upcast<T>;
+  for (int64_t c = 0; c < width; ++c) peak[c] = -C(__builtin_inf());
   for (int64_t i = 0; i < n; ++i, x += inner)
-    for (int64_t c = 0; c < width; ++c) peak[c] = x[c] > peak[c] ? x[c] : peak[c];
+    for (int64_t c = 0; c < width; ++c) peak[c] = C(x[c]) > peak[c] ? C(x[c]) : peak[c];
 }
 template <class T> void softmax_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   if (inner == 1) return softmax_rows<T>(loop, begin, end);
   for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
     T* const y = data<T>(loop, 0) + first;
     const T* const x = data<const T>(loop, 1) + first;
-    T peak[kColumns], scale[kColumns];
+    C peak[kColumns], scale[kColumns];
     column_max(x, n, inner, width, peak);
-    for (int64_t i = 0; i < n; ++i) {
-      TANDEM_IVDEP
-      for (int64_t c = 0; c < width; ++c) y[i * inner + c] = math::exp(x[i * inner + c] - peak[c]);
+    if constexpr (kKeepsExponentials<T>) {
+      for (int64_t i = 0; i < n; ++i) {
+        TANDEM_IVDEP
+        for (int64_t c = 0; c < width; ++c) y[i * inner + c] = math::exp(x[i * inner + c] - peak[c]);
+      }
+      column_sums<T>(
+          n, width, [&](int64_t i, int64_t c) { return y[i * inner + c]; }, scale);
+      for (int64_t c = 0; c < width; ++c) scale[c] = T(1) / scale[c];
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t c = 0; c < width; ++c) y[i * inner + c] *= scale[c];
+    } else {
+      const auto power = [&](int64_t i, int64_t c) { return math::exp(C(x[i * inner + c]) - peak[c]); };
+      column_sums<C>(n, width, power, scale);
+      for (int64_t c = 0; c < width; ++c) scale[c] = C(1) / scale[c];
+      for (int64_t i = 0; i < n; ++i) {
+        TANDEM_IVDEP
+        for (int64_t c = 0; c < width; ++c) y[i * inner + c] = T(power(i, c) * scale[c]);
+      }
     }
-    column_sums<T>(
-        n, width, [&](int64_t i, int64_t c) { return y[i * inner + c]; }, scale);
-    for (int64_t c = 0; c < width; ++c) scale[c] = T(1) / scale[c];
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t c = 0; c < width; ++c) y[i * inner + c] *= scale[c];
   });
 }
 template <class T> void log_softmax_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   if (inner == 1) return log_softmax_rows<T>(loop, begin, end);
   for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
     T* const y = data<T>(loop, 0) + first;
     const T* const x = data<const T>(loop, 1) + first;
-    T peak[kColumns], log_norm[kColumns];
+    C peak[kColumns], log_norm[kColumns];
     column_max(x, n, inner, width, peak);
-    column_sums<T>(
-        n, width, [&](int64_t i, int64_t c) { return math::exp(x[i * inner + c] - peak[c]); }, log_norm);
+    column_sums<C>(
+        n, width, [&](int64_t i, int64_t c) { return math::exp(C(x[i * inner + c]) - peak[c]); }, log_norm);
     for (int64_t c = 0; c < width; ++c) log_norm[c] = peak[c] + math::log(log_norm[c]);
     for (int64_t i = 0; i < n; ++i) {
       TANDEM_IVDEP
-      for (int64_t c = 0; c < width; ++c) y[i * inner + c] = x[i * inner + c] - log_norm[c];
+      for (int64_t c = 0; c < width; ++c) y[i * inner + c] = T(C(x[i * inner + c]) - log_norm[c]);
     }
   });
 }
 template <class T> void softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   if (inner == 1) return softmax_backward_rows<T>(loop, begin, end);
   for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
     T* const dx = data<T>(loop, 0) + first;
     const T *const dy = data<const T>(loop, 1) + first, *const y = data<const T>(loop, 2) + first;
-    T dot[kColumns];
-    column_sums<T>(
-        n, width, [&](int64_t i, int64_t c) { return dy[i * inner + c] * y[i * inner + c]; }, dot);
+    C dot[kColumns];
+    column_sums<C>(
+        n, width, [&](int64_t i, int64_t c) { return C(dy[i * inner + c]) * C(y[i * inner + c]); }, dot);
     for (int64_t i = 0; i < n; ++i) {
       TANDEM_IVDEP
-      for (int64_t c = 0; c < width; ++c) dx[i * inner + c] = y[i * inner + c] * (dy[i * inner + c] - dot[c]);
+      for (int64_t c = 0; c < width; ++c) dx[i * inner + c] = T(C(y[i * inner + c]) * (C(dy[i * inner + c]) - dot[c]));
     }
   });
 }
 template <class T> void log_softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   if (inner == 1) return log_softmax_backward_rows<T>(loop, begin, end);
   for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
     T* const dx = data<T>(loop, 0) + first;
     const T *const dy = data<const T>(loop, 1) + first, *const y = data<const T>(loop, 2) + first;
-    T total[kColumns];
-    column_sums<T>(
-        n, width, [&](int64_t i, int64_t c) { return dy[i * inner + c]; }, total);
+    C total[kColumns];
+    column_sums<C>(
+        n, width, [&](int64_t i, int64_t c) { return C(dy[i * inner + c]); }, total);
     for (int64_t i = 0; i < n; ++i) {
       TANDEM_IVDEP
       for (int64_t c = 0; c < width; ++c)
-        dx[i * inner + c] = dy[i * inner + c] - math::exp(y[i * inner + c]) * total[c];
+        dx[i * inner + c] = T(C(dy[i * inner + c]) - math::exp(C(y[i * inner + c])) * total[c]);
     }
   });
 }
 /// Operands: losses, weights, log_prob, target, class weight or none. Scalars: n, ignore_index.
 template <class T> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
-  const T* const class_weight = data<const T>(loop, 4);
+  const C* const class_weight = data<const C>(loop, 4);
   for (int64_t r = begin; r < end; ++r) {
     const int64_t t = data<const int64_t>(loop, 3)[r];
-    const T weight = t == ignore ? T(0) : class_weight ? class_weight[t] : T(1);
-    data<T>(loop, 0)[r] = t == ignore ? T(0) : -weight * data<const T>(loop, 2)[r * n + t];
-    data<T>(loop, 1)[r] = weight;
+    const C weight = t == ignore ? C(0) : class_weight ? class_weight[t] : C(1);
+    data<C>(loop, 0)[r] = t == ignore ? C(0) : -weight * C(data<const T>(loop, 2)[r * n + t]);
+    data<C>(loop, 1)[r] = weight;
   }
 }
 /// Operands: losses, weights, log_sum, x, target, class weight or none. Scalars: n, ignore_index.
 template <class T> void cross_entropy_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
-  const T* const class_weight = data<const T>(loop, 5);
+  const C* const class_weight = data<const C>(loop, 5);
   for (int64_t r = begin; r < end; ++r) {
     const T* const x = data<const T>(loop, 3) + r * n;
     const int64_t t = data<const int64_t>(loop, 4)[r];
-    const T peak = row_max(x, n);
-    const T log_sum = peak + math::log(lane_sum<T>(n, [&](int64_t i) { return math::exp(x[i] - peak); }));
-    const T weight = t == ignore ? T(0) : class_weight ? class_weight[t] : T(1);
-    data<T>(loop, 0)[r] = t == ignore ? T(0) : weight * (log_sum - x[t]);
-    data<T>(loop, 1)[r] = weight;
-    data<T>(loop, 2)[r] = log_sum;
+    const C peak = row_max(x, n);
+    const C log_sum = peak + math::log(lane_sum<C>(n, [&](int64_t i) { return math::exp(C(x[i]) - peak); }));
+    const C weight = t == ignore ? C(0) : class_weight ? class_weight[t] : C(1);
+    data<C>(loop, 0)[r] = t == ignore ? C(0) : weight * (log_sum - C(x[t]));
+    data<C>(loop, 1)[r] = weight;
+    data<C>(loop, 2)[r] = log_sum;
   }
 }
 /// Operands: dx, dloss, x, target, weights, log_sum. Scalars: n, ignore_index.
 template <class T> void cross_entropy_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const dx = data<T>(loop, 0) + r * n;
@@ -171,10 +205,14 @@ template <class T> void cross_entropy_backward_body(const Loop& loop, int64_t be
       for (int64_t i = 0; i < n; ++i) dx[i] = T(0);
       continue;
     }
-    const T slope = data<const T>(loop, 1)[r] * data<const T>(loop, 4)[r], log_sum = data<const T>(loop, 5)[r];
+    const C slope = data<const C>(loop, 1)[r] * data<const C>(loop, 4)[r], log_sum = data<const C>(loop, 5)[r];
     TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) dx[i] = slope * math::exp(x[i] - log_sum);
-    if (t >= 0 && t < n) dx[t] -= slope;
+    for (int64_t i = 0; i < n; ++i) dx[i] = T(slope * math::exp(C(x[i]) - log_sum));
+    if (t < 0 || t >= n) continue;
+    if constexpr (__is_same(T, C))
+      dx[t] -= slope;
+    else  // from the number before it was rounded
+      dx[t] = T(slope * math::exp(C(x[t]) - log_sum) - slope);
   }
 }
 /// Operands: loss, total weight, losses, weights. Scalar: how many. One unit; in double, as many may be summed.
@@ -188,24 +226,25 @@ template <class T> void nll_mean_body(const Loop& loop, int64_t, int64_t) {
 }
 /// Operands: dx, dloss, target, weights. Scalars: n, ignore_index.
 template <class T> void nll_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const dx = data<T>(loop, 0) + r * n;
     const int64_t t = data<const int64_t>(loop, 2)[r];
     for (int64_t i = 0; i < n; ++i) dx[i] = T(0);
-    if (t >= 0 && t < n && t != ignore) dx[t] = -data<const T>(loop, 1)[r] * data<const T>(loop, 3)[r];
+    if (t >= 0 && t < n && t != ignore) dx[t] = T(-data<const C>(loop, 1)[r] * data<const C>(loop, 3)[r]);
   }
 }
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_REAL_ROW(softmax, softmax_body)
-TANDEM_REAL_ROW(log_softmax, log_softmax_body)
-TANDEM_REAL_ROW(softmax_backward, softmax_backward_body)
-TANDEM_REAL_ROW(log_softmax_backward, log_softmax_backward_body)
-TANDEM_REAL_ROW(nll, nll_body)
-TANDEM_REAL_ROW(cross_entropy, cross_entropy_body)
-TANDEM_REAL_ROW(cross_entropy_backward, cross_entropy_backward_body)
-TANDEM_REAL_ROW(nll_mean, nll_mean_body)
-TANDEM_REAL_ROW(nll_backward, nll_backward_body)
+TANDEM_EACH_FLOATING(softmax, softmax_body)
+TANDEM_EACH_FLOATING(log_softmax, log_softmax_body)
+TANDEM_EACH_FLOATING(softmax_backward, softmax_backward_body)
+TANDEM_EACH_FLOATING(log_softmax_backward, log_softmax_backward_body)
+TANDEM_EACH_FLOATING(nll, nll_body)
+TANDEM_EACH_FLOATING(cross_entropy, cross_entropy_body)
+TANDEM_EACH_FLOATING(cross_entropy_backward, cross_entropy_backward_body)
+TANDEM_ROW(nll_mean, nll_mean_body<float>, nll_mean_body<double>)
+TANDEM_EACH_FLOATING(nll_backward, nll_backward_body)

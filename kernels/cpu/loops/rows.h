@@ -1,4 +1,5 @@
-// What loops over whole rows share: typed access to contiguous operands, and rows of float32 and float64 bodies.
+// What loops over whole rows share: typed access to contiguous operands, and sums in a fixed order. Elements of half
+// types are loaded as floats and computed in them; an element is rounded when it is stored.
 #pragma once
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
@@ -54,4 +55,4 @@ template <class F> void for_columns(int64_t n, int64_t inner, int64_t begin, int
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-#define TANDEM_REAL_ROW(op, body) TANDEM_ROW(op, body<float>, body<double>)
+#define TANDEM_EACH_FLOATING(op, body) TANDEM_FLOATING_ROW(op, TANDEM_BY_TYPE, body)
