@@ -3,9 +3,12 @@
 #pragma once
 #include "tandem/kernels/declare.h"
 
-/// x (outer, n, inner) contiguous -> y (outer, inner). Half types accumulate in float, integers and bool in int64 (then
-/// y is int64)
+/// x (outer, n, inner) contiguous -> y (outer, inner). Half types accumulate in float (y may be float32), integers and
+/// bool in int64 (then y is int64)
 TANDEM_KERNEL(void sum(const Tensor& x, Tensor& y))
+/// y = sum |x - center|^p of a half type, in float32: what float16 does not hold. center (outer, inner) float32, or
+/// undefined for 0
+TANDEM_KERNEL(void sum_of_powers(const Tensor& x, const Tensor& center, double p, Tensor& y))
 TANDEM_KERNEL(void prod(const Tensor& x, Tensor& y))
 TANDEM_KERNEL(void amax(const Tensor& x, Tensor& y))
 TANDEM_KERNEL(void amin(const Tensor& x, Tensor& y))

@@ -101,6 +101,18 @@ Tensor sum_in_turn(const Tensor& x, IntArrayRef dims, bool keepdim) {
 }
 }  // namespace
 
+namespace {
+/// The sum as `dtype`: float32 of a half type is for what would not fit it before it is divided.
+Tensor sum_as(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype) {
+  const Reduction r = plan("sum", x, dims);
+  Tensor flat = flat_output(r, dtype);
+  TANDEM_DISPATCH(x.device(), sum, r.x, flat);
+  return record("sum", restore(r, flat, keepdim), {x}, {},
+                [kept = r.kept, sizes = Shape(x.sizes())](const Context&, const Tensor& dy) -> Grads {
+                  return {with_dims(dy, kept).expand(sizes)};
+                });
+}
+}  // namespace
 Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
   if (const Tensor y = sum_in_turn(*this, dims, keepdim); y.defined()) {
     Shape kept = sizes();
@@ -109,13 +121,7 @@ Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
       return {with_dims(dy, kept).expand(sizes)};
     });
   }
-  const Reduction r = plan("sum", *this, dims);
-  Tensor flat = flat_output(r, is_floating_point() ? dtype() : kInt64);
-  TANDEM_DISPATCH(device(), sum, r.x, flat);
-  return record("sum", restore(r, flat, keepdim), {*this}, {},
-                [kept = r.kept, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
-                  return {with_dims(dy, kept).expand(sizes)};
-                });
+  return sum_as(*this, dims, keepdim, is_floating_point() ? dtype() : kInt64);
 }
 
 namespace {
@@ -124,24 +130,41 @@ void check_average(const char* op, const Tensor& x, IntArrayRef dims) {
   TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
   dim_mask(op, dims, x.dim());
 }
+/// The sum of a half type's squares, or of the squares of what its elements differ from their mean: in float32, as
+/// squares soon do not fit float16.
+Tensor sum_of_squares(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool about_mean) {
+  const Reduction r = plan(op, x, dims);
+  Tensor center, flat = flat_output(r, kFloat32);
+  if (about_mean) {
+    center = flat_output(r, kFloat32);
+    TANDEM_DISPATCH(x.device(), sum, r.x, center);
+    center.div_(static_cast<double>(r.count));
+  }
+  TANDEM_DISPATCH(x.device(), sum_of_powers, r.x, center, 2.0, flat);
+  return record(op, restore(r, flat, keepdim), {x}, {x},
+                [dims = Shape(dims), kept = r.kept, about_mean](const Context& ctx, const Tensor& dy) -> Grads {
+                  const Tensor x = ctx.saved(0), off = about_mean ? x - x.mean(dims, true) : x;
+                  return {off * (with_dims(dy, kept) * 2).to(x.dtype())};
+                });
+}
+/// Of a half type as float32, which the caller rounds.
 Tensor variance(const char* op, const Tensor& x, IntArrayRef dims, bool unbiased, bool keepdim) {
   check_average(op, x, dims);
-  if (is_half(x.dtype()))
-    return variance(op, x.to(kFloat32), dims, unbiased, keepdim).to(x.dtype());  // squares overflow
-  const Tensor off = x - x.mean(dims, true);
   const double count = static_cast<double>(plan(op, x, dims).count);
-  return off.square().sum(dims, keepdim) / std::max(count - (unbiased ? 1.0 : 0.0), 0.0);
+  const Tensor squares = is_half(x.dtype()) ? sum_of_squares(op, x, dims, keepdim, true)
+                                            : (x - x.mean(dims, true)).square().sum(dims, keepdim);
+  return squares / std::max(count - (unbiased ? 1.0 : 0.0), 0.0);
 }
 }  // namespace
 Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
   check_average("mean", *this, dims);
-  const Tensor total = sum(dims, keepdim);
+  const Tensor total = is_half(dtype()) ? sum_as(*this, dims, keepdim, kFloat32) : sum(dims, keepdim);
   const double count = numel() == 0 ? static_cast<double>(plan("mean", *this, dims).count)
                                     : static_cast<double>(numel()) / static_cast<double>(total.numel());
-  return total / count;
+  return (total / count).to(dtype());
 }
 Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  return variance("var", *this, dims, unbiased, keepdim);
+  return variance("var", *this, dims, unbiased, keepdim).to(dtype());
 }
 namespace {
 /// The root of a sum of squares. Its slope at zero is infinite; PyTorch takes the subgradient 0 there.
@@ -161,19 +184,30 @@ Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& 
     const Tensor hit = ((size == y) | (size.isnan() & y.isnan())).to(dy.dtype());
     return x.sign() * hit * (dy / sum_to_size(hit, y.sizes()));
   }
-  Tensor slope = x.sign() * size.pow(p - 1);
+  Tensor whole = y, part = size;
+  if (is_half(x.dtype())) {  // powers overflow, but not those of parts of the whole
+    const Tensor usual = y.isfinite() & (y != 0);
+    part = size / tandem::where(usual, y, Scalar(1));
+    whole = tandem::where(usual, Scalar(1), y);
+  }
+  Tensor slope = x.sign() * part.pow(p - 1);
   if (p < 1) slope = tandem::where(x == 0, Scalar(0), slope);
-  return slope * tandem::where(y == 0, Scalar(0), dy / y.pow(p - 1));
+  return slope * tandem::where(y == 0, Scalar(0), dy / whole.pow(p - 1));
+}
+/// sum |x|^p of a half type, in float32 and without history.
+Tensor sum_of_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
+  const Reduction r = plan("norm", x, dims);
+  Tensor flat = flat_output(r, kFloat32);
+  TANDEM_DISPATCH(x.device(), sum_of_powers, r.x, Tensor(), p, flat);
+  return restore(r, flat, keepdim);
 }
 }  // namespace
 Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  if (is_half(dtype())) return to(kFloat32).std(dims, unbiased, keepdim).to(dtype());
-  return root("std", variance("std", *this, dims, unbiased, keepdim));
+  return root("std", variance("std", *this, dims, unbiased, keepdim)).to(dtype());
 }
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
 Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
   TANDEM_CHECK(is_floating_point(), "norm: dtype is ", dtype(), "; accepted: floating point");
-  if (is_half(dtype())) return to(kFloat32).norm(p, dims, keepdim).to(dtype());  // powers overflow
   const unsigned mask = dim_mask("norm", dims, dim());
   Shape kept = sizes();
   int64_t count = 1;
@@ -181,7 +215,10 @@ Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
     if (mask >> d & 1) count *= std::exchange(kept[d], 1);
   TANDEM_CHECK(count > 0 || (p >= 0 && !std::isinf(p)), "norm: ", sizes(), " over ", dims,
                " has no elements, of which p = ", p, " has no norm; accepted: p from 0 on, and finite");
-  if (p == 2) return root("norm", square().sum(dims, keepdim));
+  const bool half = is_half(dtype());
+  if (p == 2)
+    return root("norm", half ? sum_of_squares("norm", *this, dims, keepdim, false) : square().sum(dims, keepdim))
+        .to(dtype());
   Tensor y;
   {
     const NoGradGuard guard;
@@ -192,6 +229,8 @@ Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
       y = size.sum(dims, keepdim);
     else if (std::isinf(p))
       y = p > 0 ? size.amax(dims, keepdim) : size.amin(dims, keepdim);
+    else if (half)
+      y = sum_of_powers(*this, p, dims, keepdim).pow(1 / p).to(dtype());
     else
       y = size.pow(p).sum(dims, keepdim).pow(1 / p);
   }

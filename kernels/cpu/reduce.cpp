@@ -12,23 +12,29 @@ namespace {
 
 constexpr int64_t kBlock = 32768;  // elements of one partial result
 
-Loop plan_reduce(const char* name, const LoopTables& rows, const Tensor& x, Tensor& y, int64_t blocks, int64_t length) {
+/// What a row takes beside x and the way it is cut.
+struct Extra {
+  Tensor center;
+  double power = 0;
+};
+Loop plan_reduce(const char* name, const LoopTables& rows, const Tensor& x, Tensor& y, int64_t blocks, int64_t length,
+                 const Extra& extra = {}) {
   const int64_t outer = x.size(0), n = x.size(1), inner = x.size(2);
-  return plan_raw(name, pick(rows, x.dtype(), name), x.dtype(), {y}, {x},
-                  {integer(n), integer(inner), integer(blocks), integer(length)}, outer * blocks,
+  return plan_raw(name, pick(rows, x.dtype(), name), x.dtype(), {y}, {x, extra.center},
+                  {integer(n), integer(inner), integer(blocks), integer(length), real(extra.power)}, outer * blocks,
                   std::max<int64_t>(kBlock / std::max<int64_t>(length * inner, 1), 1));
 }
 
 /// One pass, or two when there are few results and many elements.
 void reduce(const char* name, const LoopTables& rows, const LoopTables& partial_rows, const LoopTables& finish_rows,
-            DType partial_type, const Tensor& x, Tensor& y) {
+            DType partial_type, const Tensor& x, Tensor& y, const Extra& extra = {}) {
   const int64_t outer = x.size(0), n = x.size(1), inner = x.size(2);
   if (y.numel() == 0) return;
   const int64_t length = std::max<int64_t>(kBlock / inner, 1);
-  if (n <= 2 * length || outer >= 64) return run(plan_reduce(name, rows, x, y, 1, std::max<int64_t>(n, 1)));
+  if (n <= 2 * length || outer >= 64) return run(plan_reduce(name, rows, x, y, 1, std::max<int64_t>(n, 1), extra));
   const int64_t blocks = (n + length - 1) / length;
   Tensor partial = core::empty({outer, blocks, inner}, partial_type, x.device());
-  run(plan_reduce(name, partial_rows, x, partial, blocks, length));
+  run(plan_reduce(name, partial_rows, x, partial, blocks, length, extra));
   run(plan_reduce(name, finish_rows, partial, y, 1, blocks));
 }
 
@@ -39,11 +45,17 @@ TANDEM_DECLARE_LOOP(sum_partial)
 TANDEM_DECLARE_LOOP(sum_finish_float16)
 TANDEM_DECLARE_LOOP(sum_finish_bfloat16)
 void sum(const Tensor& x, Tensor& y) {
-  if (is_half(x.dtype()))
+  if (is_half(x.dtype()) && y.dtype() == kFloat32)
+    reduce("sum", loops::sum_partial, loops::sum_partial, loops::sum, kFloat32, x, y);
+  else if (is_half(x.dtype()))
     reduce("sum", loops::sum, loops::sum_partial,
            x.dtype() == kFloat16 ? loops::sum_finish_float16 : loops::sum_finish_bfloat16, kFloat32, x, y);
   else
     reduce("sum", loops::sum, loops::sum, loops::sum, y.dtype(), x, y);
+}
+TANDEM_DECLARE_LOOP(sum_of_powers)
+void sum_of_powers(const Tensor& x, const Tensor& center, double p, Tensor& y) {
+  reduce("sum_of_powers", loops::sum_of_powers, loops::sum_of_powers, loops::sum, kFloat32, x, y, {center, p});
 }
 #define TANDEM_REDUCE_PLANNER(op) \
   TANDEM_DECLARE_LOOP(op)         \

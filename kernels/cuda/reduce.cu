@@ -15,7 +15,7 @@ constexpr int kLoads = 4;               // of a thread, in flight together
 constexpr int64_t kPieceBytes = 65536;  // of one block: small beside the whole, so that the last blocks idle shortly
 constexpr int64_t kPieces = 1024;       // blocks that keep every multiprocessor busy
 
-// ---- what is reduced to what
+// ---- what is reduced to what: operations take(state, element, its place along n, the result that it belongs to)
 
 /// Stands for int32, int16, int8, uint8 and bool, which share kernels: they are read as int32, by a switch.
 struct SmallInt {
@@ -100,11 +100,27 @@ template <class Way, class Out> struct Fold : Way {
   using State = typename Way::State;
   Target<Out> y;
   explicit Fold(const Tensor& y) : y(y) {}
-  template <class T> __device__ void take(State& state, const T& x, int64_t) const {
+  template <class T> __device__ void take(State& state, const T& x, int64_t, int64_t) const {
     state = Way::join(state, State(x));
   }
   __device__ void give(int64_t i, const State& state) const { y.put(i, state); }
   const Fold& finishing() const { return *this; }
+};
+/// Powers of what elements of a half type differ from the center of their result; what is finished are sums of them.
+template <class T> struct Powers : Adding<Upcast<T>> {
+  using State = Upcast<T>;
+  Target<State> y;
+  const State* center;  // or null
+  State p;
+  Powers(const Tensor& y, const Tensor& center, double p)
+      : y(y), center(center.defined() ? center.data<State>() : nullptr), p(State(p)) {}
+  __device__ void take(State& state, const T& x, int64_t, int64_t result) const {
+    const State off = math::abs(State(x) - (center ? center[result] : State(0)));
+    state += p == State(2) ? off * off : math::pow(off, p);
+  }
+  __device__ void take(State& state, const State& sum, int64_t, int64_t) const { state += sum; }
+  __device__ void give(int64_t i, const State& state) const { y.put(i, state); }
+  const Powers& finishing() const { return *this; }
 };
 /// The largest element, a NaN if there is one; or the smallest, as the reverse of the largest of the reversed.
 template <class T> struct Extreme : Largest<Upcast<T>> {
@@ -118,7 +134,7 @@ template <class T> struct Extreme : Largest<Upcast<T>> {
     op.taken = kKeep;
     return op;
   }
-  template <class X> __device__ void take(State& state, const X& x, int64_t) const {
+  template <class X> __device__ void take(State& state, const X& x, int64_t, int64_t) const {
     state = math::max(state, signed_by(taken, State(x)));
   }
   __device__ void give(int64_t i, const State& state) const { y.put(i, signed_by(given, state)); }
@@ -152,8 +168,10 @@ template <class T> struct PlacedExtreme {
     if (!nan_a && a.value != b.value) return (a.value < b.value) == smallest ? a : b;
     return a.place < b.place ? a : b;
   }
-  __device__ void take(State& state, const T& x, int64_t place) const { state = join(state, {Upcast<T>(x), place}); }
-  __device__ void take(State& state, const State& x, int64_t) const { state = join(state, x); }
+  __device__ void take(State& state, const T& x, int64_t place, int64_t) const {
+    state = join(state, {Upcast<T>(x), place});
+  }
+  __device__ void take(State& state, const State& x, int64_t, int64_t) const { state = join(state, x); }
   __device__ void give(int64_t i, const State& state) const { y.put(i, state.value), index[i] = state.place; }
 };
 
@@ -181,9 +199,9 @@ __global__ void reduce_rows(Op op, Source<T> x, typename Op::State* parts, int64
     stream<kLoads>(
         threadIdx.x, team, packs, [&](int64_t i) { return x.template pack<kWidth>(from + i * kWidth, aligned); },
         [&](int64_t i, const Pack<T, kWidth>& pack, int k) {
-          for (int v = 0; v < kWidth; ++v) op.take(state[k], pack.at[v], first + i * kWidth + v);
+          for (int v = 0; v < kWidth; ++v) op.take(state[k], pack.at[v], first + i * kWidth + v, row);
         });
-    for (int64_t i = packs * kWidth + threadIdx.x; i < count; i += team) op.take(state[0], x[from + i], first + i);
+    for (int64_t i = packs * kWidth + threadIdx.x; i < count; i += team) op.take(state[0], x[from + i], first + i, row);
   }
   for (int width = kLoads / 2; width > 0; width /= 2)
     for (int k = 0; k < width; ++k) state[k] = op.join(state[k], state[k + width]);
@@ -220,11 +238,12 @@ __global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, in
     stream<kLoads>(
         threadIdx.y, team, count, [&](int64_t r) { return x.template pack<kWidth>(from + r * inner, aligned); },
         [&](int64_t r, const Pack<T, kWidth>& pack, int) {
-          for (int v = 0; v < kWidth; ++v) op.take(state[v], pack.at[v], first + r);
+          for (int v = 0; v < kWidth; ++v) op.take(state[v], pack.at[v], first + r, outer * inner + column + v);
         });
   } else {
     for (int v = 0; v < kWidth && column + v < inner; ++v)
-      for (int64_t r = threadIdx.y; r < count; r += team) op.take(state[v], x[from + r * inner + v], first + r);
+      for (int64_t r = threadIdx.y; r < count; r += team)
+        op.take(state[v], x[from + r * inner + v], first + r, outer * inner + column + v);
   }
   for (int v = 0; v < kWidth; ++v) states[(threadIdx.y * kWidth + v) * blockDim.x + threadIdx.x] = state[v];
   __syncthreads();
@@ -322,6 +341,8 @@ template <class F> void visit_source(DType dtype, F f) {
 /// Sums and products of floating types stay in their type; of integers and bool they become int64.
 template <template <class> class Way> void reduce_sums(const char* name, const Tensor& x, const Tensor& y) {
   visit_source(x.dtype(), [&]<class T>() {
+    if constexpr (!math::kSame<T, Upcast<T>> && !math::kSame<T, SmallInt>)
+      if (y.dtype() != x.dtype()) return reduce<T>(name, Fold<Way<Upcast<T>>, Upcast<T>>(y), x);
     using Out = std::conditional_t<math::kSame<T, SmallInt>, int64_t, T>;
     reduce<T>(name, Fold<Way<Accumulate<T>>, Out>(y), x);
   });
@@ -338,6 +359,10 @@ void reduce_places(const char* name, const Tensor& x, bool smallest, const Tenso
 }  // namespace
 
 void sum(const Tensor& x, Tensor& y) { reduce_sums<Adding>("sum", x, y); }
+void sum_of_powers(const Tensor& x, const Tensor& center, double p, Tensor& y) {
+  const auto launched = [&]<class T>() { reduce<T>("sum_of_powers", Powers<T>(y, center, p), x); };
+  x.dtype() == kFloat16 ? launched.operator()<Half>() : launched.operator()<BFloat16>();
+}
 void prod(const Tensor& x, Tensor& y) { reduce_sums<Multiplying>("prod", x, y); }
 void amax(const Tensor& x, Tensor& y) { reduce_values("amax", x, false, y); }
 void amin(const Tensor& x, Tensor& y) { reduce_values("amin", x, true, y); }

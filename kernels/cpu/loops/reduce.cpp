@@ -65,7 +65,9 @@ template <class Op, class A, class F> A reduce_run(int64_t n, F f) {
   return total;
 }
 
-template <class Op, class T, class A, class Out> void reduce(const Loop& loop, int64_t begin, int64_t end) {
+/// Of map(element, its result's place).
+template <class Op, class T, class A, class Out, class Map>
+void reduce_mapped(const Loop& loop, int64_t begin, int64_t end, Map map) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
                 length = loop.scalars[3].integer;
   Out* const y = reinterpret_cast<Out*>(loop.operands[0].buffer->data + loop.operands[0].offset);
@@ -75,7 +77,7 @@ template <class Op, class T, class A, class Out> void reduce(const Loop& loop, i
     const int64_t count = n - first < length ? n - first : length;
     const T* const from = x + (outer * n + first) * inner;
     if (inner == 1) {
-      y[unit] = Out(reduce_run<Op, A>(count, [from](int64_t i) { return A(from[i]); }));
+      y[unit] = Out(reduce_run<Op, A>(count, [=](int64_t i) { return map(A(from[i]), outer); }));
       continue;
     }
     for (int64_t c = 0; c < inner; c += kTile) {  // columns side by side, row after row
@@ -84,15 +86,35 @@ template <class Op, class T, class A, class Out> void reduce(const Loop& loop, i
       for (int64_t i = 0; i < width; ++i) acc[i] = Op::template start<A>();
       for (int64_t r = 0; r < count; ++r) {
         const T* const row = from + r * inner + c;
-        for (int64_t i = 0; i < width; ++i) acc[i] = Op::join(acc[i], A(row[i]));
+        for (int64_t i = 0; i < width; ++i) acc[i] = Op::join(acc[i], map(A(row[i]), outer * inner + c + i));
       }
       for (int64_t i = 0; i < width; ++i) y[unit * inner + c + i] = Out(acc[i]);
     }
   }
 }
 
-/// Operands: y, a, b. Scalars: n, blocks, block length, and the distances of the vectors of a and of b.
+template <class Op, class T, class A, class Out> void reduce(const Loop& loop, int64_t begin, int64_t end) {
+  reduce_mapped<Op, T, A, Out>(loop, begin, end, [](A x, int64_t) { return x; });
+}
+/// Operands: y, x, center or none. Scalar 4: the power.
+template <class T> void powers_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
+  const Operand& given = loop.operands[2];
+  const C* const center = given.buffer ? as<C>(given.buffer->data + given.offset) : nullptr;
+  const C p = C(loop.scalars[4].real);
+  const auto run = [&](auto map) { reduce_mapped<Sum, T, C, C>(loop, begin, end, map); };
+  if (p == C(2) && center)
+    run([=](C x, int64_t result) { return (x - center[result]) * (x - center[result]); });
+  else if (p == C(2))
+    run([](C x, int64_t) { return x * x; });
+  else
+    run([=](C x, int64_t result) { return math::pow(math::abs(center ? x - center[result] : x), p); });
+}
+
+/// Operands: y (float beside half types), a, b. Scalars: n, blocks, block length, and the distances of the vectors of a
+/// and of b.
 template <class T> void dot_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const auto at = [&](int k) { return loop.operands[k].buffer->data + loop.operands[k].offset; };
   const int64_t n = number(0), blocks = number(1), length = number(2);
@@ -100,7 +122,7 @@ template <class T> void dot_body(const Loop& loop, int64_t begin, int64_t end) {
     const int64_t vector = unit / blocks, first = unit % blocks * length;
     const T *const a = as<T>(at(1)) + vector * number(3) + first, *const b = as<T>(at(2)) + vector * number(4) + first;
     const int64_t count = n - first < length ? n - first : length;
-    reinterpret_cast<T*>(at(0))[unit] = reduce_run<Sum, T>(count, [=](int64_t i) { return a[i] * b[i]; });
+    reinterpret_cast<C*>(at(0))[unit] = reduce_run<Sum, C>(count, [=](int64_t i) { return C(a[i]) * C(b[i]); });
   }
 }
 
@@ -160,7 +182,8 @@ TANDEM_SUM_ROW(prod, Prod)
 TANDEM_ROW(sum_partial, nullptr, nullptr, reduce<Sum, Half, float, float>, reduce<Sum, BFloat16, float, float>)
 TANDEM_ROW(sum_finish_float16, reduce<Sum, float, float, Half>)
 TANDEM_ROW(sum_finish_bfloat16, reduce<Sum, float, float, BFloat16>)
-TANDEM_ROW(dot, dot_body<float>, dot_body<double>)
+TANDEM_ROW(sum_of_powers, nullptr, nullptr, powers_body<Half>, powers_body<BFloat16>)
+TANDEM_FLOATING_ROW(dot, TANDEM_BY_TYPE, dot_body)
 TANDEM_ALL_ROW(amax, TANDEM_KEEP_BODY, Max)
 TANDEM_ALL_ROW(amin, TANDEM_KEEP_BODY, Min)
 TANDEM_ROW(any, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
