@@ -1,4 +1,4 @@
-// Convolutions, float32 and float64.
+// Convolutions of floating dtypes. Sums of half types are kept in float and rounded once.
 #pragma once
 #include "tandem/kernels/declare.h"
 

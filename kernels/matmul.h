@@ -1,4 +1,4 @@
-// Matrix products, float32 and float64.
+// Matrix products of floating dtypes. Sums of half types are kept in float and rounded once.
 #pragma once
 #include "tandem/kernels/declare.h"
 

@@ -46,10 +46,6 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
     TANDEM_CHECK(reach <= held, "conv2d: the kernel spans ", reach, " of the ", held, " padded pixels of ", x.sizes());
     out[i + 2] = (held - reach) / stride[i] + 1;
   }
-  if (is_half(x.dtype()))
-    return conv2d(x.to(kFloat32), weight.to(kFloat32), bias.defined() ? bias.to(kFloat32) : bias, stride, padding,
-                  dilation, groups)
-        .to(x.dtype());
   Tensor y = core::empty(out, x.dtype(), x.device());
   {
     const NoGradGuard guard;
@@ -70,9 +66,6 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
 
 Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,
                              Pair dilation, int64_t groups) {
-  if (is_half(dy.dtype()))
-    return conv2d_backward_input(dy.to(kFloat32), weight.to(kFloat32), x_sizes, stride, padding, dilation, groups)
-        .to(dy.dtype());
   Tensor dx = core::empty(x_sizes, dy.dtype(), dy.device());
   {
     const NoGradGuard guard;
@@ -90,9 +83,6 @@ Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef
 }
 Tensor conv2d_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, Pair stride, Pair padding,
                               Pair dilation, int64_t groups) {
-  if (is_half(dy.dtype()))
-    return conv2d_backward_weight(dy.to(kFloat32), x.to(kFloat32), weight_sizes, stride, padding, dilation, groups)
-        .to(dy.dtype());
   Tensor dw = core::empty(weight_sizes, dy.dtype(), dy.device());
   {
     const NoGradGuard guard;

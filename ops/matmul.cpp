@@ -38,9 +38,8 @@ bool is_turned(const Tensor& x) { return x.stride(-2) == 1 && x.stride(-1) != 1;
 void add_products(const Tensor& a, const Tensor& b, Tensor y) {
   for (int64_t k = 0; k < a.size(-1); ++k) y.add_(a.narrow(-1, k, 1) * b.narrow(-2, k, 1));
 }
-/// (batch, m, k) times (batch, k, n), or both without batch, recorded. Half types are multiplied in float.
+/// (batch, m, k) times (batch, k, n), or both without batch, recorded.
 Tensor product(const char* op, const Tensor& a, const Tensor& b) {
-  if (is_half(a.dtype())) return product(op, a.to(kFloat32), b.to(kFloat32)).to(a.dtype());
   Shape sizes = a.sizes();
   sizes.back() = b.size(-1);
   Tensor y = core::empty(sizes, a.dtype(), a.device());
@@ -134,8 +133,6 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     const int64_t rows = numel_of(x.sizes().slice(0, x.sizes().size() - 1));
     return reshape_result(linear(x.reshape({rows, x.size(-1)}), weight, bias), out);
   }
-  if (is_half(x.dtype()))
-    return linear(x.to(kFloat32), weight.to(kFloat32), bias.defined() ? bias.to(kFloat32) : bias).to(x.dtype());
   Tensor y = core::empty({x.size(0), weight.size(0)}, x.dtype(), x.device());
   if (bias.defined()) {
     check_operands("linear", x, bias);

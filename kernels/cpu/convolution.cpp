@@ -6,6 +6,7 @@
 #include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/fill.h"
+#include "tandem/kernels/visit_floating.h"
 
 namespace tandem::kernels::cpu {
 namespace {
@@ -31,12 +32,15 @@ int64_t images_per_block(const ConvProblem& p) {
 template <class T> std::shared_ptr<const ConvBlock<T>> block_of(const ConvProblem& problem) {
   if constexpr (std::is_same_v<T, float>)
     if (auto block = onednn_block(problem)) return block;
-  return im2col_block<T>(problem);
+  if constexpr (std::is_same_v<T, Upcast<T>>)
+    return im2col_block<T>(problem);
+  else
+    return widening_block<T>(problem, block_of<float>(problem));
 }
 
 template <class T> using BlockPtr = std::shared_ptr<const ConvBlock<T>>;
 template <class T> Tensor packed_like(const BlockPtr<T>& block, int64_t count, const Tensor& w) {
-  return core::empty({count * block->packed_weights()}, w.dtype(), w.device());
+  return core::empty({count * block->packed_weights()}, dtype_of<Upcast<T>>(), w.device());
 }
 
 /// Elements from the images of one block to those of the next, and which operands x and y are.
@@ -58,14 +62,14 @@ void run_blocks(const char* name, ConvProblem p, const Tensor& w, const Tensor& 
   const BlockPtr<T> block = block_of<T>(p);
   const Tensor packed = packed_like(block, 1, w);
   const auto pack = [](const BlockPtr<T>& b, const Loop& loop, int64_t, int64_t) {
-    b->pack(data<T>(loop, 1), data<T>(loop, 0));
+    b->pack(data<T>(loop, 1), data<Upcast<T>>(loop, 0), loop_scratch());
   };
-  run(plan_call("conv2d_pack", w.dtype(), {packed}, {w}, block, pack, 1, 1));
+  run(plan_call("conv2d_pack", w.dtype(), {packed}, {w}, block, pack, 1, 1, block->pack_scratch_bytes()));
   const bool forward = p.pass == ConvPass::forward;
   const Blocks<T> blocks{block, p.images * p.x_plane(), p.images * p.y_plane(), forward ? 1 : 0, forward ? 0 : 1};
   const auto each = [](const Blocks<T>& b, const Loop& loop, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      b.block->run(b.x(loop, i), data<T>(loop, 2), data<T>(loop, 3), b.y(loop, i), loop_scratch());
+      b.block->run(b.x(loop, i), data<Upcast<T>>(loop, 2), data<T>(loop, 3), b.y(loop, i), loop_scratch());
   };
   run(plan_call(name, w.dtype(), {written}, {read, packed, bias}, blocks, each, images / p.images, 1,
                 block->scratch_bytes()));
@@ -79,14 +83,14 @@ void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShap
     if (!bias.defined()) return fill(0, y);
     return copy(core::expand(core::try_view(bias, {bias.numel(), 1, 1}), y.sizes()), y);
   }
-  visit_real("conv2d", x.dtype(), [&]<class T>() {
+  visit_floating("conv2d", x.dtype(), [&]<class T>() {
     run_blocks<T>("conv2d", problem_of(ConvPass::forward, x, w, y, s, bias.defined()), w, bias, x, y);
   });
 }
 void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& s, Tensor& dx) {
   if (dx.numel() == 0) return;
   if (dy.numel() == 0) return fill(0, dx);
-  visit_real("conv2d_backward_input", dx.dtype(), [&]<class T>() {
+  visit_floating("conv2d_backward_input", dx.dtype(), [&]<class T>() {
     run_blocks<T>("conv2d_backward_input", problem_of(ConvPass::backward_input, dx, w, dy, s, false), w, Tensor(), dy,
                   dx);
   });
@@ -98,7 +102,8 @@ void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& 
   ConvProblem p = problem_of(ConvPass::backward_weight, x, dw, dy, s, false);
   const int64_t images = p.images;
   p.images = images_per_block(p);
-  visit_real("conv2d_backward_weight", x.dtype(), [&]<class T>() {
+  visit_floating("conv2d_backward_weight", x.dtype(), [&]<class T>() {
+    using C = Upcast<T>;
     const BlockPtr<T> block = block_of<T>(p);
     // Each piece of some blocks adds up a gradient of its own; these are added in order. Sixteen keep memory small.
     const int64_t blocks = images / p.images, per_piece = (blocks + 15) / 16, pieces = (blocks - 1) / per_piece + 1;
@@ -110,27 +115,27 @@ void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& 
     const int64_t size = block->packed_weights(), scratch = (block->scratch_bytes() + 63) / 64 * 64;
     const Sum sum{{block, p.images * p.x_plane(), p.images * p.y_plane(), 1, 2}, size, scratch, per_piece, pieces};
     const auto add_blocks = [](const Sum& c, const Loop& loop, int64_t begin, int64_t end) {
-      T* const mine = data<T>(loop, 0) + begin / c.per_piece * c.size;
-      T* const next = reinterpret_cast<T*>(loop_scratch() + c.scratch);
+      C* const mine = data<C>(loop, 0) + begin / c.per_piece * c.size;
+      C* const next = reinterpret_cast<C*>(loop_scratch() + c.scratch);
       for (int64_t i = begin; i < end; ++i) {
-        T* const to = i == begin ? mine : next;
+        C* const to = i == begin ? mine : next;
         c.blocks.block->run(c.blocks.x(loop, i), to, nullptr, c.blocks.y(loop, i), loop_scratch());
         if (to != mine)
           for (int64_t k = 0; k < c.size; ++k) mine[k] += to[k];
       }
     };
     run(plan_call("conv2d_backward_weight", dw.dtype(), {partial}, {x, dy}, sum, add_blocks, blocks, per_piece,
-                  scratch + (per_piece > 1 ? size * static_cast<int64_t>(sizeof(T)) : 0)));
+                  scratch + (per_piece > 1 ? size * static_cast<int64_t>(sizeof(C)) : 0)));
     const auto add_pieces = [](const Sum& c, const Loop& loop, int64_t begin, int64_t end) {
-      T* const total = data<T>(loop, 0);
+      C* const total = data<C>(loop, 0);
       for (int64_t k = 1; k < c.pieces; ++k)
         for (int64_t i = begin; i < end; ++i) total[i] += total[k * c.size + i];
     };
     run(plan_call("conv2d_add_pieces", dw.dtype(), {partial}, {partial}, sum, add_pieces, size, 4096));
     const auto unpack = [](const BlockPtr<T>& b, const Loop& loop, int64_t, int64_t) {
-      b->unpack(data<T>(loop, 1), data<T>(loop, 0));
+      b->unpack(data<C>(loop, 1), data<T>(loop, 0), loop_scratch());
     };
-    run(plan_call("conv2d_unpack", dw.dtype(), {dw}, {partial}, block, unpack, 1, 1));
+    run(plan_call("conv2d_unpack", dw.dtype(), {dw}, {partial}, block, unpack, 1, 1, block->pack_scratch_bytes()));
   });
 }
 

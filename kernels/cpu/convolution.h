@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tandem/kernels/convolution.h"
+#include "tandem/kernels/types.h"
 
 namespace tandem::kernels::cpu {
 
@@ -25,22 +26,30 @@ struct ConvProblem {
 };
 
 /// A pass prepared for blocks of problem.images images. What is read and what is written are x or dx, y or dy, and w or
-/// dw, by the pass; the weights in a layout of its own. Any number of threads may run it at once.
+/// dw, by the pass; the weights in a layout of its own, as floats for half types. Any number of threads may run it at
+/// once.
 template <class T> class ConvBlock {
  public:
+  using Packed = kernels::Upcast<T>;
   virtual ~ConvBlock() = default;
-  /// Elements of the weights in that layout, and bytes of memory that a run needs for itself, aligned to 64.
+  /// Elements of the weights in that layout, and bytes of memory that a run and that packing need for themselves,
+  /// aligned to 64.
   virtual int64_t packed_weights() const = 0;
   virtual int64_t scratch_bytes() const = 0;
-  virtual void pack(const T* w, T* packed) const = 0;
-  virtual void unpack(const T* packed, T* dw) const = 0;
+  virtual int64_t pack_scratch_bytes() const { return 0; }
+  virtual void pack(const T* w, Packed* packed, char* scratch) const = 0;
+  virtual void unpack(const Packed* packed, T* dw, char* scratch) const = 0;
   /// Of each tensor of images the block's first; `bias` may be null, and is only for forward.
-  virtual void run(T* x, T* packed, const T* bias, T* y, char* scratch) const = 0;
+  virtual void run(T* x, Packed* packed, const T* bias, T* y, char* scratch) const = 0;
 };
 
 /// By patches laid out as columns and a matrix product.
 template <class T> std::shared_ptr<const ConvBlock<T>> im2col_block(const ConvProblem& problem);
 /// By oneDNN; null when this build has none, or none for such a problem.
 std::shared_ptr<const ConvBlock<float>> onednn_block(const ConvProblem& problem);
+/// Of a half type by `block` of floats: its images are widened into scratch memory, a block at a time.
+template <class T>
+std::shared_ptr<const ConvBlock<T>> widening_block(const ConvProblem& problem,
+                                                   std::shared_ptr<const ConvBlock<float>> block);
 
 }  // namespace tandem::kernels::cpu

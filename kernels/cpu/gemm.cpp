@@ -14,7 +14,8 @@ namespace tandem::kernels::cpu {
 TANDEM_DECLARE_LOOP(gemm_rows)
 
 template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c) {
-  // One block of a and one of b, as the loop cuts them, for as long as the thread lives.
+  // One block of a and one of b, as the loop cuts them, for as long as the thread lives. Of floats there is room for
+  // one of c too.
   constexpr size_t kRoom = (128 + 480) * 192 * sizeof(double) + 64;
   thread_local const std::unique_ptr<char[]> room(new char[kRoom]);
   char* const aligned = room.get() + -reinterpret_cast<uintptr_t>(room.get()) % 64;
@@ -35,6 +36,8 @@ template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c)
 }
 template void native_gemm(const Gemm& g, const float* a, const float* b, float* c);
 template void native_gemm(const Gemm& g, const double* a, const double* b, double* c);
+void gemm(const Gemm& g, const Half* a, const Half* b, Half* c) { native_gemm(g, a, b, c); }
+void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) { native_gemm(g, a, b, c); }
 
 #if TANDEM_HAS_OPENBLAS
 

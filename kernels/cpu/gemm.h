@@ -1,6 +1,9 @@
-// One matrix product in the calling thread: OpenBLAS where it is built in, else our own blocked loop.
+// One matrix product in the calling thread: OpenBLAS where it is built in, else our own blocked loop, which half types
+// always take.
 #pragma once
 #include <cstdint>
+
+#include "tandem/core/half.h"
 
 namespace tandem::kernels::cpu {
 
@@ -14,6 +17,8 @@ struct Gemm {
 };
 void gemm(const Gemm& g, const float* a, const float* b, float* c);
 void gemm(const Gemm& g, const double* a, const double* b, double* c);
+void gemm(const Gemm& g, const Half* a, const Half* b, Half* c);
+void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
 /// Our own, whatever is built in: an element of c does not depend on how a larger product is cut into rows and columns.
 template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c);
 

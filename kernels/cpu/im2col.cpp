@@ -75,8 +75,8 @@ template <class T> class Im2colBlock final : public ConvBlock<T> {
   int64_t scratch_bytes() const override {
     return patches_.itself() ? 0 : patches_.rows() * patches_.columns() * static_cast<int64_t>(sizeof(T));
   }
-  void pack(const T* w, T* packed) const override { std::copy(w, w + p_.weights(), packed); }
-  void unpack(const T* packed, T* dw) const override { std::copy(packed, packed + p_.weights(), dw); }
+  void pack(const T* w, T* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
+  void unpack(const T* packed, T* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
 
   void run(T* x, T* packed, const T* bias, T* y, char* scratch) const override {
     const int64_t groups = p_.shape.groups, out = p_.out_channels / groups, rows = patches_.rows(),

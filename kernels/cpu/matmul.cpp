@@ -6,6 +6,7 @@
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/kernels/reduce.h"
+#include "tandem/kernels/visit_floating.h"
 
 namespace tandem::kernels::cpu {
 namespace {
@@ -42,13 +43,15 @@ namespace {
 void dot(const Tensor& a, const Tensor& b, Tensor& c) {
   constexpr int64_t kBlock = 32768;
   const int64_t batch = c.size(0), k = a.size(2), blocks = (k + kBlock - 1) / kBlock;
-  Tensor partial = blocks == 1 ? c : core::empty({batch, blocks, 1}, c.dtype(), c.device());
+  const bool half = is_half(c.dtype());  // whose sums are kept in float
+  Tensor partial = blocks == 1 && !half ? c : core::empty({batch, blocks, 1}, half ? kFloat32 : c.dtype(), c.device());
   run(plan_raw("dot", pick(loops::dot, c.dtype(), "dot"), c.dtype(), {partial}, {a, b},
                {integer(k), integer(blocks), integer(kBlock), integer(a.stride(0)), integer(b.stride(0))},
                batch * blocks, std::max<int64_t>(kBlock / k, 1)));
-  if (blocks == 1) return;
-  Tensor total = core::try_view(c, {batch, 1});
+  if (blocks == 1 && !half) return;
+  Tensor to = core::try_view(c, {batch, 1}), total = half ? core::empty({batch, 1}, kFloat32, c.device()) : to;
   sum(partial, total);
+  if (half) copy(total, to);
 }
 }  // namespace
 
@@ -87,7 +90,7 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   const Cut cut = cut_of(m, n, k);
   const int64_t across = ceil_div(n, cut.columns), pieces = ceil_div(m, cut.rows) * across;
   const Pieces p{g, cut, m, n, across, pieces, a.stride(0), a.stride(1), b.stride(0), b.stride(2)};
-  visit_real("matmul", c.dtype(), [&]<class T>() {
+  visit_floating("matmul", c.dtype(), [&]<class T>() {
     const auto body = [](const Pieces& each, const Loop& loop, int64_t begin, int64_t end) {
       run_pieces<T>(each, loop, begin, end);
     };

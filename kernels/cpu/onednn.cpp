@@ -133,8 +133,12 @@ class OnednnBlock final : public ConvBlock<float> {
     return round_up(library_bytes_) + (x_->differs() ? round_up(bytes_of(x_->wanted)) : 0) +
            (y_->differs() ? round_up(bytes_of(y_->wanted)) : 0);
   }
-  void pack(const float* w, float* packed) const override { move(*w_, w_->in, w, w_->plain, packed, w_->wanted); }
-  void unpack(const float* packed, float* dw) const override { move(*w_, w_->out, packed, w_->wanted, dw, w_->plain); }
+  void pack(const float* w, float* packed, char*) const override {
+    move(*w_, w_->in, w, w_->plain, packed, w_->wanted);
+  }
+  void unpack(const float* packed, float* dw, char*) const override {
+    move(*w_, w_->out, packed, w_->wanted, dw, w_->plain);
+  }
 
   void run(float* x, float* packed, const float* bias, float* y, char* scratch) const override {
     const OneThread guard;

@@ -7,7 +7,6 @@
 #include "tandem/core/run_loop.h"
 #include "tandem/core/tensor.h"
 #include "tandem/kernels/cpu/isa.h"
-#include "tandem/kernels/visit_real.h"
 
 namespace tandem::kernels::cpu {
 

@@ -17,7 +17,7 @@
 #include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/native.h"
 #include "tandem/kernels/cuda/tiles.cuh"
-#include "tandem/kernels/visit_real.h"
+#include "tandem/kernels/visit_floating.h"
 
 namespace tandem::kernels::cuda {
 namespace {
@@ -87,18 +87,19 @@ template <class T, class I, bool kBack> struct Patches {
     const I plane = I(s.by_kernel.split(place)) * I(from().pixels()), row = I(s.by_kernel_width.split(place));
     return {plane, row * s.dilation[0], I(place) * s.dilation[1]};
   }
-  __device__ T at(const Pixel<T, I>& p, const Tap<I>& t) const {
+  __device__ Upcast<T> at(const Pixel<T, I>& p, const Tap<I>& t) const {
+    using C = Upcast<T>;
     U row, column;
     if constexpr (kBack) {
       U down = U(p.top - t.down), right = U(p.left - t.right);
-      if (I(down) < 0 || I(right) < 0) return T(0);
+      if (I(down) < 0 || I(right) < 0) return C(0);
       row = s.by_stride[0].split(down), column = s.by_stride[1].split(right);
-      if (down != 0 || right != 0) return T(0);  // its stride passes over this pixel
+      if (down != 0 || right != 0) return C(0);  // its stride passes over this pixel
     } else {
       row = U(p.top + t.down), column = U(p.left + t.right);
     }
     const bool inside = row < U(from().size[0]) && column < U(from().size[1]);
-    return inside ? p.image[t.plane + I(row) * from().size[1] + I(column)] : T(0);
+    return inside ? C(p.image[t.plane + I(row) * from().size[1] + I(column)]) : C(0);
   }
 };
 
@@ -110,7 +111,9 @@ template <class T, class I, class Source> struct PixelColumns {
   __device__ static constexpr bool depth_first() { return false; }
   __device__ Line line(int64_t i) const { return i < source.pixels() ? source.pixel(i) : Line{nullptr, 0, 0}; }
   __device__ Tap<I> depth(int64_t k) const { return source.tap(k); }
-  __device__ T read(const Line& line, const Tap<I>& tap) const { return line.image ? source.at(line, tap) : T(0); }
+  __device__ Upcast<T> read(const Line& line, const Tap<I>& tap) const {
+    return line.image ? source.at(line, tap) : Upcast<T>(0);
+  }
 };
 template <class T, class I, class Source> struct TapColumns {
   Source source;
@@ -119,8 +122,8 @@ template <class T, class I, class Source> struct TapColumns {
   __device__ static constexpr bool depth_first() { return true; }
   __device__ Line line(int64_t i) const { return i < source.taps() ? source.tap(i) : Line{-1, 0, 0}; }
   __device__ Pixel<T, I> depth(int64_t k) const { return source.pixel(k); }
-  __device__ T read(const Line& line, const Pixel<T, I>& p) const {
-    return line.plane >= 0 ? source.at(p, line) : T(0);
+  __device__ Upcast<T> read(const Line& line, const Pixel<T, I>& p) const {
+    return line.plane >= 0 ? source.at(p, line) : Upcast<T>(0);
   }
 };
 
@@ -138,7 +141,7 @@ template <class T> struct RowReader {
     const int64_t run = int64_t(by_run.split(within));
     return run * far + int64_t(within);
   }
-  __device__ T read(const T* line, int64_t depth) const { return line ? line[depth] : T(0); }
+  __device__ Upcast<T> read(const T* line, int64_t depth) const { return line ? Upcast<T>(line[depth]) : Upcast<T>(0); }
 };
 
 /// Of images: columns are their pixels, rows their channels in a group.
@@ -147,11 +150,11 @@ template <class T> struct ImageWriter {
   const T* bias;  // or null
   int64_t groups, rows;
   Divider by_pixels;
-  __device__ void put(int64_t group, int64_t row, int64_t column, T value) const {
+  __device__ void put(int64_t group, int64_t row, int64_t column, Upcast<T> value) const {
     uint64_t pixel = uint64_t(column);
     const int64_t image = int64_t(by_pixels.split(pixel)), channel = group * rows + row;
     data[(image * groups * rows + channel) * int64_t(by_pixels.divisor()) + int64_t(pixel)] =
-        bias ? value + bias[channel] : value;
+        T(bias ? value + Upcast<T>(bias[channel]) : value);
   }
 };
 
@@ -164,13 +167,14 @@ bool is_small(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape
     small = small && x.size(d + 2) + 2 * s.padding[d] + s.stride[d] + w.size(d + 2) * s.dilation[d] < kLimit;
   return small;
 }
-template <class T> constexpr int kWidestTile = sizeof(T) == 4 ? 64 : 32;  // double is for checks: one kernel each
+template <class T>
+constexpr int kWidestTile = sizeof(Upcast<T>) == 4 ? 64 : 32;  // double is for checks: one kernel each
 
 /// Calls visitor.template operator()<T, I>() with the type of the elements and of indices within an image.
 template <class Visitor>
 void visit(const char* op, const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s, Visitor&& visitor) {
   const bool small = is_small(x, w, y, s);
-  visit_real(op, x.dtype(), [&]<class T>() {
+  visit_floating(op, x.dtype(), [&]<class T>() {
     small ? visitor.template operator()<T, int32_t>() : visitor.template operator()<T, int64_t>();
   });
 }
@@ -180,8 +184,8 @@ template <class T, class I, class B>
 void make_images(const char* name, const RowReader<T>& a, const B& b, const ImageWriter<T>& writer, const Tiling& t,
                  Device device) {
   if constexpr (sizeof(I) == 4)
-    if (t.m > 2) return launch_tiles<T, kWidestTile<T>>(name, a, b, writer, t, device);
-  launch_each<T>(name, a, b, writer, t, device);
+    if (t.m > 2) return launch_tiles<Upcast<T>, kWidestTile<T>>(name, a, b, writer, t, device);
+  launch_each<Upcast<T>>(name, a, b, writer, t, device);
 }
 
 }  // namespace
@@ -235,8 +239,8 @@ void native_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const Conv
     const Tiling t = tiling_of(s.groups, s.y.planes, taps, s.images * pixels, kWidestTile<T>);
     if constexpr (sizeof(I) == 4)  // a depthwise convolution's tiles would be nearly empty
       if (s.y.planes * taps >= 32)
-        return launch_tiles<T, kWidestTile<T>>("conv2d_backward_weight", rows, columns, writer, t, x.device());
-    launch_dots<T>("conv2d_backward_weight", rows, columns, writer, t, x.device());
+        return launch_tiles<Upcast<T>, kWidestTile<T>>("conv2d_backward_weight", rows, columns, writer, t, x.device());
+    launch_dots<Upcast<T>>("conv2d_backward_weight", rows, columns, writer, t, x.device());
   });
 }
 

@@ -64,9 +64,20 @@ void check(cublasStatus_t status, const Call& call) {
                   " failed in cuBLASLt: ", cublasLtGetStatusString(status), " (", cublasLtGetStatusName(status), ")");
 }
 
-cudaDataType_t data_type(const Problem& p) { return p.dtype == kFloat64 ? CUDA_R_64F : CUDA_R_32F; }
+cudaDataType_t data_type(const Problem& p) {
+  switch (p.dtype) {
+    case kFloat64: return CUDA_R_64F;
+    case kFloat16: return CUDA_R_16F;
+    case kBFloat16: return CUDA_R_16BF;
+    default: return CUDA_R_32F;
+  }
+}
+/// Of the numbers that a product is multiplied by.
+cudaDataType_t scale_type(const Problem& p) { return p.dtype == kFloat64 ? CUDA_R_64F : CUDA_R_32F; }
+/// Sums of half types are kept in float.
 cublasComputeType_t compute_type(const Problem& p) {
   if (p.dtype == kFloat64) return CUBLAS_COMPUTE_64F;
+  if (is_half(p.dtype)) return CUBLAS_COMPUTE_32F;
   return p.precision == Float32Precision::highest ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32;
 }
 
@@ -103,7 +114,7 @@ cublasLtMatrixLayout_t make_layout(cudaDataType_t type, int64_t rows, int64_t co
 
 Plan::Plan(const Problem& p, const Call& call) {
   const cudaDataType_t type = data_type(p);
-  check(cublasLtMatmulDescCreate(&operation, compute_type(p), type), call);
+  check(cublasLtMatmulDescCreate(&operation, compute_type(p), scale_type(p)), call);
   set(CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
   set(CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT, call);
@@ -208,8 +219,8 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
   const int64_t batch = c.size(0), k = a.size(2);
   const std::optional<Layout> a_layout = layout_of(a), b_layout = layout_of(b);
   if (c.numel() == 0 || k == 0 || batch > INT32_MAX || !a_layout || !b_layout) return false;
-  if ((c.dtype() != kFloat32 && c.dtype() != kFloat64) || a.dtype() != c.dtype() || b.dtype() != c.dtype() ||
-      a.device() != c.device() || b.device() != c.device())
+  if (!is_floating_point(c.dtype()) || a.dtype() != c.dtype() || b.dtype() != c.dtype() || a.device() != c.device() ||
+      b.device() != c.device())
     return false;
   const RankContext& rank = RankContext::current();
   const Problem problem{c.dtype(),

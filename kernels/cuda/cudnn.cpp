@@ -57,8 +57,18 @@ bool refused(cudnnStatus_t status) {
 #endif
 }
 
-cudnnDataType_t data_type(const Problem& p) { return p.dtype == kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT; }
+cudnnDataType_t data_type(const Problem& p) {
+  switch (p.dtype) {
+    case kFloat64: return CUDNN_DATA_DOUBLE;
+    case kFloat16: return CUDNN_DATA_HALF;
+    case kBFloat16: return CUDNN_DATA_BFLOAT16;
+    default: return CUDNN_DATA_FLOAT;
+  }
+}
+/// In which products are summed: float for half types.
+cudnnDataType_t compute_type(const Problem& p) { return p.dtype == kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT; }
 cudnnMathType_t math_type(const Problem& p) {
+  if (is_half(p.dtype)) return CUDNN_TENSOR_OP_MATH;
   return p.precision == Float32Precision::highest ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
 /// Algorithms by pass, the best first. All sum in a fixed order: of cuDNN's, backward-data's number 0 and
@@ -106,7 +116,7 @@ Plan::Plan(const Problem& p, const Call& call) {
   check(cudnnCreateConvolutionDescriptor(&convolution), call);
   check(cudnnSetConvolution2dDescriptor(convolution, pair(s.padding, 0), pair(s.padding, 1), pair(s.stride, 0),
                                         pair(s.stride, 1), pair(s.dilation, 0), pair(s.dilation, 1),
-                                        CUDNN_CROSS_CORRELATION, type),
+                                        CUDNN_CROSS_CORRELATION, compute_type(p)),
         call);
   check(cudnnSetConvolutionGroupCount(convolution, static_cast<int>(s.groups)), call);
   check(cudnnSetConvolutionMathType(convolution, math_type(p)), call);
@@ -250,7 +260,7 @@ std::optional<std::array<int, 4>> sizes_of(const Tensor& t) {
 
 bool convolution(Pass pass, const Call& call, const Tensor& bias, const ConvShape& shape) {
   const auto x = sizes_of(call.x), w = sizes_of(call.w), y = sizes_of(call.y);
-  if (!x || !w || !y || (call.x.dtype() != kFloat32 && call.x.dtype() != kFloat64)) return false;
+  if (!x || !w || !y || !is_floating_point(call.x.dtype())) return false;
   if (call.w.dtype() != call.x.dtype() || call.y.dtype() != call.x.dtype()) return false;
   const RankContext& rank = RankContext::current();
   const Device device = call.x.device();

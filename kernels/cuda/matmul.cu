@@ -6,7 +6,7 @@
 #include "tandem/kernels/cuda/cublas.h"
 #include "tandem/kernels/cuda/native.h"
 #include "tandem/kernels/cuda/tiles.cuh"
-#include "tandem/kernels/visit_real.h"
+#include "tandem/kernels/visit_floating.h"
 
 namespace tandem::kernels::cuda {
 namespace {
@@ -20,7 +20,7 @@ template <class T> struct MatrixReader {
   __device__ bool depth_first() const { return depth_stride == 1; }
   __device__ const T* line(int64_t i) const { return i < lines ? data + i * line_stride : nullptr; }
   __device__ int64_t depth(int64_t k) const { return k * depth_stride; }
-  __device__ T read(const T* line, int64_t depth) const { return line ? line[depth] : T(0); }
+  __device__ Upcast<T> read(const T* line, int64_t depth) const { return line ? Upcast<T>(line[depth]) : Upcast<T>(0); }
 };
 
 }  // namespace
@@ -32,16 +32,17 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
 void native_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   if (c.numel() == 0) return;
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
-  visit_real("matmul", c.dtype(), [&]<class T>() {
+  visit_floating("matmul", c.dtype(), [&]<class T>() {
     const MatrixReader<T> rows{a.data<T>(), m, a.stride(0), a.stride(1), a.stride(2)};
     const MatrixReader<T> columns{b.data<T>(), n, b.stride(0), b.stride(2), b.stride(1)};
     const MatrixWriter<T> writer{c.data<T>(), m, n, bias.defined() ? bias.data<T>() : nullptr};
+    using C = Upcast<T>;
     constexpr int kWidest =
-        sizeof(T) == 4 ? 128 : 64;  // 64 results in registers of two words are what a thread can have
+        sizeof(C) == 4 ? 128 : 64;  // 64 results in registers of two words are what a thread can have
     const Tiling t = tiling_of(batch, m, n, k, kWidest);
     const bool dense = k <= 1 || (rows.depth_stride == 1 && columns.depth_stride == 1);
-    if (std::min(m, n) == 1 && dense) return launch_dots<T>("matmul", rows, columns, writer, t, c.device());
-    launch_tiles<T, kWidest>("matmul", rows, columns, writer, t, c.device());
+    if (std::min(m, n) == 1 && dense) return launch_dots<C>("matmul", rows, columns, writer, t, c.device());
+    launch_tiles<C, kWidest>("matmul", rows, columns, writer, t, c.device());
   });
 }
 

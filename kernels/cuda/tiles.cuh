@@ -18,7 +18,8 @@
 //   select(batch): from now on that of this batch;  depth_first(): whether elements along k are neighbours in memory
 //   Line line(i), Depth depth(k): what is worth keeping of a row of a (a column of b) and of a step of k
 //   read(line, depth): the element, 0 where there is none
-// and a writer has put(batch, row, column, value). What tiles do not suit has two more kernels for the same readers and
+// and a writer has put(batch, row, column, value). Elements are what is computed in, float for half types: what lies in
+// memory is theirs to convert. What tiles do not suit has two more kernels for the same readers and
 // writers, both bounded by memory: a block of threads for each result, where results are few, and a thread for each.
 #pragma once
 #include <algorithm>
@@ -28,6 +29,7 @@
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors/base.h"
+#include "tandem/kernels/types.h"
 
 namespace tandem::kernels::cuda {
 
@@ -38,8 +40,8 @@ template <class T> struct MatrixWriter {
   T* data;
   int64_t m, n;
   const T* bias;  // a number for each column, or null
-  __device__ void put(int64_t batch, int64_t row, int64_t column, T value) const {
-    data[(batch * m + row) * n + column] = bias ? bias[column] + value : value;
+  __device__ void put(int64_t batch, int64_t row, int64_t column, Upcast<T> value) const {
+    data[(batch * m + row) * n + column] = T(bias ? Upcast<T>(bias[column]) + value : value);
   }
 };
 

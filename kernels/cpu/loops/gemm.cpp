@@ -1,5 +1,6 @@
 // Our own matrix product, for one thread: panels of a and b are packed so that the innermost loop reads memory in
-// order, and a tile of c stays in registers. It runs where there is no library, and for products that it does faster.
+// order, and a tile of c stays in registers. It runs where there is no library, for products that it does faster, and
+// for half types: their panels are packed as floats, and a block of c is summed up in float before it is rounded.
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -90,12 +91,14 @@ void transpose_four(const float* from, int64_t from_row, float* to, int64_t to_r
 }
 /// `count` lines that are contiguous in themselves, beside each other. A cache line of each at a time, while the next
 /// ones are on their way: they lie too far apart for the processor to guess.
-template <class T> void interleave(const T* from, int64_t line, int64_t count, int64_t depth, int64_t width, T* to) {
+template <class T>
+void interleave(const T* from, int64_t line, int64_t count, int64_t depth, int64_t width, Upcast<T>* to) {
+  using C = Upcast<T>;
   constexpr int64_t kRun = 64 / int64_t(sizeof(T));
   for (int64_t begin = 0; begin < depth; begin += kRun) {
     const int64_t end = depth - begin < kRun ? depth : begin + kRun;
     int64_t i = 0;
-    if constexpr (sizeof(T) == 4) {
+    if constexpr (__is_same(T, float)) {
       for (; i + 4 <= count; i += 4) {
         for (int64_t r = i; r < i + 4; ++r) __builtin_prefetch(from + r * line + end);
         int64_t p = begin;
@@ -105,13 +108,15 @@ template <class T> void interleave(const T* from, int64_t line, int64_t count, i
       }
     }
     for (; i < count; ++i)
-      for (int64_t p = begin; p < end; ++p) to[p * width + i] = from[i * line + p];
+      for (int64_t p = begin; p < end; ++p) to[p * width + i] = C(from[i * line + p]);
   }
 }
 /// Panels of `width` lines, each line element by element beside the others. What is missing of the last panel's last
 /// `unit` lines is zero; if that is all of them, the panel is narrower.
 template <class T>
-void pack(const T* from, int64_t line, int64_t step, int64_t lines, int64_t depth, int64_t width, int64_t unit, T* to) {
+void pack(const T* from, int64_t line, int64_t step, int64_t lines, int64_t depth, int64_t width, int64_t unit,
+          Upcast<T>* to) {
+  using C = Upcast<T>;
   for (int64_t first = 0; first < lines; first += width, to += width * depth) {
     const int64_t count = lines - first < width ? lines - first : width;
     const T* const panel = from + first * line;
@@ -119,55 +124,80 @@ void pack(const T* from, int64_t line, int64_t step, int64_t lines, int64_t dept
     if (line == 1) {
       for (int64_t p = 0; p < depth; ++p) {
         TANDEM_IVDEP
-        for (int64_t i = 0; i < count; ++i) to[p * width + i] = panel[p * step + i];
+        for (int64_t i = 0; i < count; ++i) to[p * width + i] = C(panel[p * step + i]);
       }
     } else if (step == 1) {
       interleave(panel, line, count, depth, width, to);
     } else {
       for (int64_t p = 0; p < depth; ++p)
-        for (int64_t i = 0; i < count; ++i) to[p * width + i] = panel[i * line + p * step];
+        for (int64_t i = 0; i < count; ++i) to[p * width + i] = C(panel[i * line + p * step]);
     }
     if (count < width)
       for (int64_t p = 0; p < depth; ++p)
-        for (int64_t i = count; i < width; ++i) to[p * width + i] = T(0);
+        for (int64_t i = count; i < width; ++i) to[p * width + i] = C(0);
   }
 }
 
-/// Operands: c, a, b, and room for packing. Scalars: n, k, then the distances of rows and columns of a and of b, the
-/// distance of rows of c, and whether to add to c. The range is c's rows.
+template <class C> constexpr int64_t kColumnsHeld = kBlockColumns / kWidth<C>* kWidth<C>;  // whole tiles
+
+/// Columns [jc, jc + nc) of rows [begin, end), at most kColumnsHeld: c, which is the first of them, = or += a b.
+template <class T>
+void multiply(const Matrix<T>& a, const Matrix<T>& b, int64_t begin, int64_t end, int64_t jc, int64_t nc, int64_t k,
+              Upcast<T>* c, int64_t ldc, bool accumulate, Upcast<T>* packed_a) {
+  using C = Upcast<T>;
+  constexpr int64_t width = kWidth<C>;
+  C* const packed_b = packed_a + kBlockRows * kDepth;
+  C rest[kRows * width];
+  for (int64_t pc = 0; pc < k; pc += kDepth) {
+    const int64_t depth = k - pc < kDepth ? k - pc : kDepth;
+    const bool add = accumulate || pc > 0;
+    pack(b.data + pc * b.row + jc * b.column, b.column, b.row, nc, depth, width, kLane<C>, packed_b);
+    for (int64_t ic = begin; ic < end; ic += kBlockRows) {
+      const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
+      pack(a.data + ic * a.row + pc * a.column, a.row, a.column, mc, depth, int64_t(kRows), int64_t(kRows), packed_a);
+      for (int64_t j = 0; j < nc; j += width) {
+        const int64_t across = nc - j < width ? nc - j : width, held = (across + kLane<C> - 1) / kLane<C> * kLane<C>;
+        for (int64_t i = 0; i < mc; i += kRows) {
+          const int64_t down = mc - i < kRows ? mc - i : int64_t(kRows);
+          C* const to = c + (ic - begin + i) * ldc + j;
+          const C *const left = packed_a + i * depth, *const right = packed_b + j * depth;
+          if (down == kRows && across == held) {
+            any_tile(down, held, left, right, depth, to, ldc, add);
+            continue;
+          }
+          any_tile(down, held, left, right, depth, rest, held, false);
+          for (int64_t r = 0; r < down; ++r)
+            for (int64_t q = 0; q < across; ++q)
+              to[r * ldc + q] = add ? to[r * ldc + q] + rest[r * held + q] : rest[r * held + q];
+        }
+      }
+    }
+  }
+}
+
+/// Operands: c, a, b, and room for packing, and for half types for a block of c. Scalars: n, k, then the distances of
+/// rows and columns of a and of b, the distance of rows of c, and whether to add to c. The range is c's rows.
 template <class T> void gemm_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const auto at = [&](int i) { return reinterpret_cast<T*>(loop.operands[i].buffer->data); };
   const int64_t n = number(0), k = number(1), ldc = number(6);
   const bool accumulate = number(7);
   const Matrix<T> a{at(1), number(2), number(3)}, b{at(2), number(4), number(5)};
-  constexpr int64_t width = kWidth<T>, columns = kBlockColumns / width * width;
-  T *const packed_a = at(3), *const packed_b = packed_a + kBlockRows * kDepth;
-  T rest[kRows * width];
-  for (int64_t jc = 0; jc < n; jc += columns) {
-    const int64_t nc = n - jc < columns ? n - jc : columns;
-    for (int64_t pc = 0; pc < k; pc += kDepth) {
-      const int64_t depth = k - pc < kDepth ? k - pc : kDepth;
-      const bool add = accumulate || pc > 0;
-      pack(b.data + pc * b.row + jc * b.column, b.column, b.row, nc, depth, width, kLane<T>, packed_b);
+  C* const room = reinterpret_cast<C*>(loop.operands[3].buffer->data);
+  for (int64_t jc = 0; jc < n; jc += kColumnsHeld<C>) {
+    const int64_t nc = n - jc < kColumnsHeld<C> ? n - jc : kColumnsHeld<C>;
+    if constexpr (__is_same(T, C)) {
+      multiply(a, b, begin, end, jc, nc, k, at(0) + begin * ldc + jc, ldc, accumulate, room);
+    } else {
+      C* const block = room + (kBlockRows + kBlockColumns) * kDepth;
       for (int64_t ic = begin; ic < end; ic += kBlockRows) {
         const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
-        pack(a.data + ic * a.row + pc * a.column, a.row, a.column, mc, depth, int64_t(kRows), int64_t(kRows), packed_a);
-        for (int64_t j = 0; j < nc; j += width) {
-          const int64_t across = nc - j < width ? nc - j : width, held = (across + kLane<T> - 1) / kLane<T> * kLane<T>;
-          for (int64_t i = 0; i < mc; i += kRows) {
-            const int64_t down = mc - i < kRows ? mc - i : int64_t(kRows);
-            T* const to = at(0) + (ic + i) * ldc + jc + j;
-            const T *const left = packed_a + i * depth, *const right = packed_b + j * depth;
-            if (down == kRows && across == held) {
-              any_tile(down, held, left, right, depth, to, ldc, add);
-              continue;
-            }
-            any_tile(down, held, left, right, depth, rest, held, false);
-            for (int64_t r = 0; r < down; ++r)
-              for (int64_t q = 0; q < across; ++q)
-                to[r * ldc + q] = add ? to[r * ldc + q] + rest[r * held + q] : rest[r * held + q];
-          }
+        multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, room);
+        for (int64_t r = 0; r < mc; ++r) {
+          T* const to = at(0) + (ic + r) * ldc + jc;
+          TANDEM_IVDEP
+          for (int64_t q = 0; q < nc; ++q) to[q] = T(block[r * nc + q] + (accumulate ? C(to[q]) : C(0)));
         }
       }
     }
@@ -177,4 +207,4 @@ template <class T> void gemm_body(const Loop& loop, int64_t begin, int64_t end) 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_ROW(gemm_rows, gemm_body<float>, gemm_body<double>)
+TANDEM_FLOATING_ROW(gemm_rows, TANDEM_BY_TYPE, gemm_body)

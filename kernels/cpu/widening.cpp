@@ -1,0 +1,84 @@
+// Convolutions of half types: a block of images at a time is widened into scratch memory for a block of floats, which a
+// library or our own multiplies, and what it writes is rounded. No library that this build knows takes half types on
+// processors without instructions for them.
+#include "tandem/kernels/cpu/convolution.h"
+#include "tandem/kernels/cpu/isa.h"
+
+namespace tandem::kernels::cpu {
+
+TANDEM_DECLARE_LOOP(cast_to_float32)
+TANDEM_DECLARE_LOOP(cast_to_float16)
+TANDEM_DECLARE_LOOP(cast_to_bfloat16)
+namespace {
+
+/// The loop of a cast over `count` elements, in the calling thread.
+template <class From, class To> void cast(const LoopTables& rows, const From* from, To* to, int64_t count) {
+  if (count == 0) return;
+  const Buffer buffers[] = {{reinterpret_cast<char*>(to)}, {reinterpret_cast<char*>(const_cast<From*>(from))}};
+  Loop loop{};
+  loop.extents = {1, {count}};
+  loop.operands[0].buffer = &buffers[0], loop.operands[0].strides[0] = sizeof(To);
+  loop.operands[1].buffer = &buffers[1], loop.operands[1].strides[0] = sizeof(From);
+  pick(rows, dtype_of<From>(), "cast")(loop, 0, count);
+}
+template <class T> void widen(const T* from, float* to, int64_t count) {
+  cast(loops::cast_to_float32, from, to, count);
+}
+template <class T> void narrow(const float* from, T* to, int64_t count) {
+  cast(std::is_same_v<T, Half> ? loops::cast_to_float16 : loops::cast_to_bfloat16, from, to, count);
+}
+int64_t bytes_of(int64_t floats) { return (floats * static_cast<int64_t>(sizeof(float)) + 63) / 64 * 64; }
+
+template <class T> class WideningBlock final : public ConvBlock<T> {
+ public:
+  WideningBlock(const ConvProblem& p, std::shared_ptr<const ConvBlock<float>> block)
+      : p_(p), block_(std::move(block)), x_(p.images * p.x_plane()), y_(p.images * p.y_plane()) {}
+  int64_t packed_weights() const override { return block_->packed_weights(); }
+  int64_t pack_scratch_bytes() const override { return bytes_of(p_.weights()); }
+  int64_t scratch_bytes() const override {
+    return bytes_of(x_) + bytes_of(y_) + bytes_of(p_.out_channels) + block_->scratch_bytes();
+  }
+  void pack(const T* w, float* packed, char* scratch) const override {
+    float* const wide = reinterpret_cast<float*>(scratch);
+    widen(w, wide, p_.weights());
+    block_->pack(wide, packed, nullptr);
+  }
+  void unpack(const float* packed, T* dw, char* scratch) const override {
+    float* const wide = reinterpret_cast<float*>(scratch);
+    block_->unpack(packed, wide, nullptr);
+    narrow(wide, dw, p_.weights());
+  }
+  void run(T* x, float* packed, const T* bias, T* y, char* scratch) const override {
+    const auto take = [&](int64_t floats) {
+      float* const room = reinterpret_cast<float*>(scratch);
+      scratch += bytes_of(floats);
+      return room;
+    };
+    float *const wide_x = take(x_), *const wide_y = take(y_), *const wide_bias = take(p_.out_channels);
+    if (p_.pass != ConvPass::backward_input) widen(x, wide_x, x_);
+    if (p_.pass != ConvPass::forward) widen(y, wide_y, y_);
+    if (bias) widen(bias, wide_bias, p_.out_channels);
+    block_->run(wide_x, packed, bias ? wide_bias : nullptr, wide_y, scratch);
+    if (p_.pass == ConvPass::backward_input) narrow(wide_x, x, x_);
+    if (p_.pass == ConvPass::forward) narrow(wide_y, y, y_);
+  }
+
+ private:
+  ConvProblem p_;
+  std::shared_ptr<const ConvBlock<float>> block_;
+  int64_t x_, y_;  // elements of a block
+};
+
+}  // namespace
+
+template <class T>
+std::shared_ptr<const ConvBlock<T>> widening_block(const ConvProblem& problem,
+                                                   std::shared_ptr<const ConvBlock<float>> block) {
+  return std::make_shared<WideningBlock<T>>(problem, std::move(block));
+}
+template std::shared_ptr<const ConvBlock<Half>> widening_block(const ConvProblem& problem,
+                                                               std::shared_ptr<const ConvBlock<float>> block);
+template std::shared_ptr<const ConvBlock<BFloat16>> widening_block(const ConvProblem& problem,
+                                                                   std::shared_ptr<const ConvBlock<float>> block);
+
+}  // namespace tandem::kernels::cpu
