@@ -130,6 +130,12 @@ void check_average(const char* op, const Tensor& x, IntArrayRef dims) {
   TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
   dim_mask(op, dims, x.dim());
 }
+/// What a half type's elements differ from their mean. The mean is taken away in two parts, itself and what rounding it
+/// left: beside elements of nearly one size the second is not small.
+Tensor deviations(const Tensor& x, IntArrayRef dims, int64_t count) {
+  const Tensor mean = sum_as(x, dims, true, kFloat32) / static_cast<double>(count), rounded = mean.to(x.dtype());
+  return x - rounded - (mean - rounded).to(x.dtype());
+}
 /// The sum of a half type's squares, or of the squares of what its elements differ from their mean: in float32, as
 /// squares soon do not fit float16.
 Tensor sum_of_squares(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool about_mean) {
@@ -141,11 +147,12 @@ Tensor sum_of_squares(const char* op, const Tensor& x, IntArrayRef dims, bool ke
     center.div_(static_cast<double>(r.count));
   }
   TANDEM_DISPATCH(x.device(), sum_of_powers, r.x, center, 2.0, flat);
-  return record(op, restore(r, flat, keepdim), {x}, {x},
-                [dims = Shape(dims), kept = r.kept, about_mean](const Context& ctx, const Tensor& dy) -> Grads {
-                  const Tensor x = ctx.saved(0), off = about_mean ? x - x.mean(dims, true) : x;
-                  return {off * (with_dims(dy, kept) * 2).to(x.dtype())};
-                });
+  return record(
+      op, restore(r, flat, keepdim), {x}, {x},
+      [dims = Shape(dims), kept = r.kept, count = r.count, about_mean](const Context& ctx, const Tensor& dy) -> Grads {
+        const Tensor x = ctx.saved(0), off = about_mean ? deviations(x, dims, count) : x;
+        return {off * (with_dims(dy, kept) * 2).to(x.dtype())};
+      });
 }
 /// Of a half type as float32, which the caller rounds.
 Tensor variance(const char* op, const Tensor& x, IntArrayRef dims, bool unbiased, bool keepdim) {

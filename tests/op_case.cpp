@@ -44,15 +44,17 @@ Fixture::Sum parse_sum(const Json& j) {
   s.head = j.at("head").get<std::vector<double>>();
   return s;
 }
+void parse_results(const Json& j, Fixture& f) {
+  for (const Json& sum : j.at("outputs")) f.outputs.push_back(parse_sum(sum));
+  for (const Json& sum : j.at("grads")) f.grads.push_back(sum.is_null() ? std::nullopt : std::optional(parse_sum(sum)));
+}
 std::vector<Fixture> load() {
   std::vector<Fixture> all;
   const Json file = read_json("ops.json");
   for (const Json& j : file.at("cases")) {
     Fixture f{.name = j.at("name"), .family = j.at("family"), .inputs = {}, .outputs = {}, .grads = {}};
     for (const Json& spec : j.at("inputs")) f.inputs.push_back(parse_spec(spec));
-    for (const Json& sum : j.at("outputs")) f.outputs.push_back(parse_sum(sum));
-    for (const Json& sum : j.at("grads"))
-      f.grads.push_back(sum.is_null() ? std::nullopt : std::optional(parse_sum(sum)));
+    parse_results(j, f);
     all.push_back(std::move(f));
   }
   return all;
@@ -79,6 +81,21 @@ const Fixture& fixture(const char* name) {
   const auto found = by_name.find(name);
   TANDEM_CHECK(found != by_name.end(), "ops.json has no row named ", name);
   return *found->second;
+}
+
+const Fixture* half_fixture(const char* row, DType half) {
+  static const auto by_name = [] {
+    std::map<std::pair<std::string, std::string>, Fixture> map;
+    for (const Json file = read_json("half.json"); const Json& j : file.at("cases")) {
+      const Fixture& whole = fixture(j.at("name").get<std::string>().c_str());
+      Fixture f{.name = whole.name, .family = whole.family, .inputs = whole.inputs, .outputs = {}, .grads = {}};
+      parse_results(j, f);
+      map.emplace(std::pair(f.name, j.at("dtype").get<std::string>()), std::move(f));
+    }
+    return map;
+  }();
+  const auto found = by_name.find({row, name(half)});
+  return found == by_name.end() ? nullptr : &found->second;
 }
 
 Tensor make_input(const InputSpec& spec, size_t k, DType real) {

@@ -66,6 +66,8 @@ struct Fixture {
 const std::vector<Fixture>& fixtures();
 /// @throws Error when there is none of that name
 const Fixture& fixture(const char* name);
+/// The same with what half.json holds for a half type; null where it holds nothing.
+const Fixture* half_fixture(const char* name, DType half);
 
 /// The numbers of a spec (input k has salt k + 1) as a tensor on test_device(): real ones of `real`, integers int64,
 /// bool.
@@ -87,6 +89,8 @@ void compare(const std::string& what, const Tensor& got, const Fixture::Sum& wan
 std::string check_fixture(const OpCase& row, DType real);
 /// Half types give what float64 gives for the same numbers, up to rounding.
 std::string check_half(const OpCase& row, DType half);
+/// Half types give what PyTorch's kernels of half types give, up to the rounding of both.
+std::string check_half_fixture(const OpCase& row, DType half);
 /// int64 gives what float64 gives, narrow integers what int64 gives.
 std::string check_integers(const OpCase& row);
 std::string check_gradcheck(const OpCase& row);
@@ -97,7 +101,7 @@ std::string check_strided(const OpCase& row);
 std::string check_empty(const OpCase& row);
 /// 1, 2 and 3 threads give the same bits, in outputs and gradients.
 std::string check_threads(const OpCase& row, const std::vector<Tensor>& inputs);
-std::string check_threads(const OpCase& row);
+std::string check_threads(const OpCase& row, DType real);
 
 /// Views share an input's storage and say so; everything else is contiguous and has storage of its own.
 std::string check_storage(const OpCase& row);

@@ -83,6 +83,10 @@ TEST_CASE("half types give what float64 gives, up to rounding", "[ops][values]")
   check_all("float16", [](const OpCase& row) { return check_half(row, kFloat16); });
   check_all("bfloat16", [](const OpCase& row) { return check_half(row, kBFloat16); });
 }
+TEST_CASE("half types give PyTorch's results in half types", "[ops][values]") {
+  check_all("", [](const OpCase& row) { return check_half_fixture(row, kFloat16); });
+  check_all("", [](const OpCase& row) { return check_half_fixture(row, kBFloat16); });
+}
 TEST_CASE("integers give what real numbers give", "[ops][values]") { check_all("integers", check_integers); }
 TEST_CASE("strided inputs and gradients change nothing", "[ops][values]") { check_all("strided", check_strided); }
 TEST_CASE("zero rows go through", "[ops][values]") { check_all("empty", check_empty); }
@@ -96,5 +100,6 @@ TEST_CASE("second derivatives are those of finite differences", "[ops][derivativ
   check_all("gradgradcheck", check_gradgradcheck);
 }
 TEST_CASE("1, 2 and 3 threads give the same bits", "[ops][threads]") {
-  check_all("threads", [](const OpCase& row) { return check_threads(row); });
+  check_all("threads", [](const OpCase& row) { return check_threads(row, kFloat32); });
+  check_all("", [](const OpCase& row) { return check_threads(row, kBFloat16); });
 }

@@ -57,7 +57,7 @@ struct Wanted {
   }
   /// The largest error, in units of rounding of that sum.
   double worst(const Tensor& got) const {
-    const double unit = got.dtype() == kFloat32 ? 6e-8 : 1.2e-16;
+    const double unit = unit_of(got.dtype());
     double worst = 0;
     for (int64_t i = 0; i < got.numel(); ++i) {
       const auto n = static_cast<size_t>(i);

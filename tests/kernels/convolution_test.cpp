@@ -51,9 +51,9 @@ void check(const ConvCase& c, const Tensors& t, bool with_bias) {
 
 TEST_CASE("a convolution and its two gradients are the sums that define them", "[convolution][one_thread]") {
   for (const ConvCase& c : kCases)
-    for (const DType dtype : {kFloat32, kFloat64})
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16})
       for (const bool with_bias : {true, false}) {
-        if (TANDEM_TEST_SANITIZED && with_bias != (dtype == kFloat32)) continue;  // each of them once is enough
+        if (TANDEM_TEST_SANITIZED && with_bias != (dtype != kFloat64)) continue;  // each of them once is enough
         CAPTURE(&c - kCases, with_bias, static_cast<int>(dtype));
         Tensors t(c, dtype);
         t.run(c, with_bias);
@@ -93,7 +93,7 @@ TEST_CASE("our own convolution agrees where a library does the work", "[convolut
 TEST_CASE("a convolution gives the same bits with 1, 2 and 3 threads", "[convolution]") {
   const int before = get_num_threads();
   for (const ConvCase& c : kCases)
-    for (const DType dtype : {kFloat32, kFloat64}) {
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
       CAPTURE(&c - kCases);
       set_num_threads(1);
       Tensors alone(c, dtype);

@@ -44,8 +44,8 @@ TEST_CASE("a convolution on the GPU and its two gradients are the sums that defi
   TANDEM_NEEDS_GPU();
   manual_seed(7);
   for (const ConvCase& c : kConvs)
-    for (const DType dtype : {kFloat32, kFloat64}) {
-      const bool with_bias = dtype == kFloat32 || c.channels == 0;
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
+      const bool with_bias = dtype != kFloat64 || c.channels == 0;
       CAPTURE(&c - kConvs, dtype);
       const Tensor x = randn(c.x_sizes(), dtype), w = randn(c.w_sizes(), dtype),
                    bias = with_bias ? randn({c.filters}, dtype) : Tensor(), dy = randn(c.y_sizes(), dtype);

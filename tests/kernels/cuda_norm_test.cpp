@@ -10,8 +10,13 @@ using namespace tandem::test;
 
 namespace {
 
-/// 5e-6: sums of up to 40,000 floats in another order, through an exponential; 1e-12 in double.
-double bound(DType dtype) { return dtype == kFloat32 ? 5e-6 : 1e-12; }
+/// 5e-6: sums of up to 40,000 floats in another order, through an exponential; 1e-12 in double. Half types compute in
+/// float and round once: a unit in the last place where the floats lie on two sides of a boundary.
+double bound(DType dtype) {
+  return dtype == kFloat16 ? 0x1p-10 : dtype == kBFloat16 ? 0x1p-7 : dtype == kFloat32 ? 5e-6 : 1e-12;
+}
+/// The dtype of what there is one of for each row, channel or class.
+DType wide(DType dtype) { return is_half(dtype) ? kFloat32 : dtype; }
 Tensor on_gpu(const Tensor& t) { return t.defined() ? t.to(kGpu) : t; }
 Tensor room(IntArrayRef sizes, DType dtype, Device device) { return core::empty(sizes, dtype, device); }
 
@@ -26,7 +31,11 @@ using Forward = void (*)(const Tensor&, Tensor&);
 using Backward = void (*)(const Tensor&, const Tensor&, Tensor&);
 
 /// What a result near 0 may be off: log-softmax is the difference of numbers up to 16, so by an ulp or two of those.
-double least_bound(Forward op, DType dtype) { return bound(dtype) * (op == kernels::cpu::log_softmax ? 0.4 : 2e-4); }
+/// float16 has no number between 0 and 6e-8.
+double least_bound(Forward op, DType dtype) {
+  const double least = bound(wide(dtype)) * (op == kernels::cpu::log_softmax ? 0.4 : 2e-4);
+  return dtype == kFloat16 ? std::max(least, 6e-8) : least;
+}
 
 }  // namespace
 
@@ -40,7 +49,7 @@ TEST_CASE("softmax and log-softmax on CUDA give what the CPU's give", "[cuda][no
   shapes.insert(shapes.end(), kColumns.begin(), kColumns.end());
   for (const auto& [cuda_op, cpu_op, cuda_backward, cpu_backward] : ops)
     for (const std::vector<int64_t>& sizes : shapes)
-      for (const DType dtype : {kFloat32, kFloat64}) {
+      for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
         CAPTURE(sizes, dtype);
         const Tensor x = reals(sizes, dtype, 1, 9.0), dy = reals(sizes, dtype, 2);
         Tensor want = room(sizes, dtype, kCPU), got = room(sizes, dtype, kGpu);
@@ -76,15 +85,15 @@ TEST_CASE("nll on CUDA weighs, ignores and averages as the CPU does", "[cuda][no
   TANDEM_NEEDS_GPU();
   for (const auto& [rows, n] : {std::pair<int64_t, int64_t>{1, 1}, {37, 10}, {5, 1000}, {20000, 3}})
     for (const bool weighted : {false, true})
-      for (const DType dtype : {kFloat32, kFloat64}) {
-        if (rows > 1000 && (weighted || dtype == kFloat64)) continue;  // for the mean in two passes
+      for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
+        if (rows > 1000 && (weighted || dtype != kFloat32)) continue;  // for the mean in two passes
         CAPTURE(rows, n, weighted, dtype);
         const Tensor x = reals({rows, n}, dtype, 1);
         const int64_t classes = n;
         const Tensor target =
             made({rows}, kInt64, [=](int64_t i) { return i % 7 == 3 ? -100.0 : double(i * 5 % classes); });
-        const Tensor weight = weighted ? reals({n}, dtype, 4, 0.5, 1.0) : Tensor();
-        Tensor losses = room({rows}, dtype, kCPU), weights = losses.clone(), loss = room({}, dtype, kCPU),
+        const Tensor weight = weighted ? reals({n}, wide(dtype), 4, 0.5, 1.0) : Tensor();
+        Tensor losses = room({rows}, wide(dtype), kCPU), weights = losses.clone(), loss = room({}, wide(dtype), kCPU),
                total = loss.clone();
         Tensor losses2 = on_gpu(losses), weights2 = on_gpu(weights), loss2 = on_gpu(loss), total2 = on_gpu(total);
         kernels::cpu::nll(x, target, weight, -100, losses, weights);
@@ -95,7 +104,7 @@ TEST_CASE("nll on CUDA weighs, ignores and averages as the CPU does", "[cuda][no
         kernels::cuda::nll_mean(losses2, weights2, loss2, total2);
         CHECK(differing(loss2, loss, 1e-7) == 0);
         CHECK(differing(total2, total, 1e-7) == 0);
-        const Tensor dloss = reals({rows}, dtype, 6);
+        const Tensor dloss = reals({rows}, wide(dtype), 6);
         Tensor dx = room({rows, n}, dtype, kCPU), dx2 = room({rows, n}, dtype, kGpu);
         kernels::cpu::nll_backward(dloss, target, weights, -100, dx);
         kernels::cuda::nll_backward(on_gpu(dloss), on_gpu(target), weights2, -100, dx2);
@@ -107,29 +116,31 @@ TEST_CASE("cross-entropy in one read is nll of log-softmax, on the CPU and on CU
   TANDEM_NEEDS_GPU();
   for (const std::vector<int64_t>& sizes : kRows)
     for (const bool weighted : {false, true})
-      for (const DType dtype : {kFloat32, kFloat64}) {
+      for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
         if (sizes[1] == 0) continue;
         CAPTURE(sizes, weighted, dtype);
         const int64_t rows = sizes[0], n = sizes[1];
-        const Tensor x = reals(sizes, dtype, 1, 9.0), dloss = reals({rows}, dtype, 6);
+        const Tensor x = reals(sizes, dtype, 1, 9.0), dloss = reals({rows}, wide(dtype), 6);
         const Tensor target = made({rows}, kInt64, [=](int64_t i) { return i % 7 == 3 ? -100.0 : double(i * 5 % n); });
-        const Tensor weight = weighted ? reals({n}, dtype, 4, 0.5, 1.0) : Tensor();
-        Tensor log_prob = room(sizes, dtype, kCPU), slope = room(sizes, dtype, kCPU), dx = room(sizes, dtype, kCPU);
-        Tensor losses = room({rows}, dtype, kCPU), weights = room({rows}, dtype, kCPU);
-        kernels::cpu::log_softmax(x, log_prob);
+        const Tensor weight = weighted ? reals({n}, wide(dtype), 4, 0.5, 1.0) : Tensor();
+        // Of half types too in floats, so that what lies between is not rounded.
+        Tensor log_prob = room(sizes, wide(dtype), kCPU), slope = log_prob.clone(), dx = log_prob.clone();
+        Tensor losses = room({rows}, wide(dtype), kCPU), weights = losses.clone();
+        kernels::cpu::log_softmax(x.to(wide(dtype)), log_prob);
         kernels::cpu::nll(log_prob, target, weight, -100, losses, weights);
         kernels::cpu::nll_backward(dloss, target, weights, -100, slope);
         kernels::cpu::log_softmax_backward(slope, log_prob, dx);
-        Tensor losses1 = room({rows}, dtype, kCPU), weights1 = losses1.clone(), log_sum1 = losses1.clone();
+        Tensor losses1 = room({rows}, wide(dtype), kCPU), weights1 = losses1.clone(), log_sum1 = losses1.clone();
         Tensor losses2 = on_gpu(losses1), weights2 = on_gpu(losses1), log_sum2 = on_gpu(losses1);
         Tensor dx1 = room(sizes, dtype, kCPU), dx2 = room(sizes, dtype, kGpu);
         kernels::cpu::cross_entropy(x, target, weight, -100, losses1, weights1, log_sum1);
         kernels::cpu::cross_entropy_backward(dloss, x, target, weights1, log_sum1, -100, dx1);
         kernels::cuda::cross_entropy(on_gpu(x), on_gpu(target), on_gpu(weight), -100, losses2, weights2, log_sum2);
         kernels::cuda::cross_entropy_backward(on_gpu(dloss), on_gpu(x), on_gpu(target), weights2, log_sum2, -100, dx2);
-        for (const Tensor& got : {losses1, losses2}) CHECK(differing(got, losses, bound(dtype), bound(dtype)) == 0);
+        const double exact = bound(wide(dtype));
+        for (const Tensor& got : {losses1, losses2}) CHECK(differing(got, losses, exact, exact) == 0);
         for (const Tensor& got : {weights1, weights2}) CHECK(differing(got, weights) == 0);
-        for (const Tensor& got : {dx1, dx2}) CHECK(differing(got, dx, 4 * bound(dtype), bound(dtype)) == 0);
+        for (const Tensor& got : {dx1, dx2}) CHECK(differing(got, dx.to(dtype), 4 * bound(dtype), bound(dtype)) == 0);
       }
 }
 
@@ -152,31 +163,32 @@ TEST_CASE("batch norm on CUDA gives what the CPU's gives", "[cuda][norm]") {
                                                     {5, 2, 49},   {3, 17, 8}, {2, 3, 1024}, {40, 2, 300},
                                                     {9, 1, 1000}, {3, 2, 0},  {0, 2, 4}};
   for (const std::vector<int64_t>& sizes : shapes)
-    for (const DType dtype : {kFloat32, kFloat64})
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16})
       for (const bool training : {false, true}) {
         CAPTURE(sizes, dtype, training);
         const int64_t c = sizes[1];
         const Tensor x = reals(sizes, dtype, 1, 1.0, 3.0), dy = reals(sizes, dtype, 2);
-        const Tensor weight = training ? reals({c}, dtype, 3, 0.5, 1.0) : Tensor(),
-                     bias = training ? reals({c}, dtype, 4) : Tensor();
-        Tensor mean = room({c}, dtype, kCPU), var = mean.clone(), rstd = mean.clone();
+        const double exact = bound(wide(dtype));
+        const Tensor weight = training ? reals({c}, wide(dtype), 3, 0.5, 1.0) : Tensor(),
+                     bias = training ? reals({c}, wide(dtype), 4) : Tensor();
+        Tensor mean = room({c}, wide(dtype), kCPU), var = mean.clone(), rstd = mean.clone();
         Tensor mean2 = on_gpu(mean), var2 = on_gpu(mean), rstd2 = on_gpu(mean);
         kernels::cpu::batch_norm_stats(x, 1e-5, mean, var, rstd);
         kernels::cuda::batch_norm_stats(on_gpu(x), 1e-5, mean2, var2, rstd2);
-        CHECK(differing(mean2, mean, bound(dtype)) == 0);
-        CHECK(differing(var2, var, bound(dtype), bound(dtype)) == 0);
-        CHECK(differing(rstd2, rstd, bound(dtype)) == 0);
+        CHECK(differing(mean2, mean, exact) == 0);
+        CHECK(differing(var2, var, exact, exact) == 0);
+        CHECK(differing(rstd2, rstd, exact) == 0);
         Tensor y = room(sizes, dtype, kCPU), y2 = room(sizes, dtype, kGpu);
         kernels::cpu::batch_norm_apply(x, mean, rstd, weight, bias, y);
         kernels::cuda::batch_norm_apply(on_gpu(x), on_gpu(mean), on_gpu(rstd), on_gpu(weight), on_gpu(bias), y2);
         CHECK(differing(y2, y, bound(dtype), bound(dtype)) == 0);
-        Tensor sum = room({c}, dtype, kCPU), sum_xhat = sum.clone(), sum2 = on_gpu(sum), sum_xhat2 = on_gpu(sum);
+        Tensor sum = room({c}, wide(dtype), kCPU), sum_xhat = sum.clone(), sum2 = on_gpu(sum), sum_xhat2 = on_gpu(sum);
         Tensor dx = room(sizes, dtype, kCPU), dx2 = room(sizes, dtype, kGpu);
         kernels::cpu::batch_norm_backward(dy, x, mean, rstd, weight, training, sum, sum_xhat, dx);
         kernels::cuda::batch_norm_backward(on_gpu(dy), on_gpu(x), on_gpu(mean), on_gpu(rstd), on_gpu(weight), training,
                                            sum2, sum_xhat2, dx2);
-        CHECK(differing(sum2, sum, 10 * bound(dtype), 10 * bound(dtype)) == 0);
-        CHECK(differing(sum_xhat2, sum_xhat, 10 * bound(dtype), 10 * bound(dtype)) == 0);
+        CHECK(differing(sum2, sum, 10 * exact, 10 * exact) == 0);
+        CHECK(differing(sum_xhat2, sum_xhat, 10 * exact, 10 * exact) == 0);
         CHECK(differing(dx2, dx, 10 * bound(dtype), 10 * bound(dtype)) == 0);
       }
 }
@@ -194,31 +206,32 @@ TEST_CASE("batch norm on CUDA finds a small variance beside a large mean", "[cud
 TEST_CASE("layer norm on CUDA gives what the CPU's gives", "[cuda][norm]") {
   TANDEM_NEEDS_GPU();
   for (const std::vector<int64_t>& sizes : kRows)
-    for (const DType dtype : {kFloat32, kFloat64})
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16})
       for (const bool affine : {false, true}) {
         if (sizes[1] == 0) continue;
         CAPTURE(sizes, dtype, affine);
         const int64_t rows = sizes[0], n = sizes[1];
         const Tensor x = reals(sizes, dtype, 1, 1.0, 3.0), dy = reals(sizes, dtype, 2);
-        const Tensor weight = affine ? reals({n}, dtype, 3, 0.5, 1.0) : Tensor(),
-                     bias = affine ? reals({n}, dtype, 4) : Tensor();
-        Tensor y = room(sizes, dtype, kCPU), mean = room({rows}, dtype, kCPU), rstd = room({rows}, dtype, kCPU);
+        const double exact = bound(wide(dtype));
+        const Tensor weight = affine ? reals({n}, wide(dtype), 3, 0.5, 1.0) : Tensor(),
+                     bias = affine ? reals({n}, wide(dtype), 4) : Tensor();
+        Tensor y = room(sizes, dtype, kCPU), mean = room({rows}, wide(dtype), kCPU), rstd = mean.clone();
         Tensor y2 = room(sizes, dtype, kGpu), mean2 = on_gpu(mean), rstd2 = on_gpu(rstd);
         kernels::cpu::layer_norm(x, weight, bias, 1e-5, y, mean, rstd);
         kernels::cuda::layer_norm(on_gpu(x), on_gpu(weight), on_gpu(bias), 1e-5, y2, mean2, rstd2);
-        CHECK(differing(mean2, mean, bound(dtype)) == 0);
-        CHECK(differing(rstd2, rstd, bound(dtype)) == 0);
+        CHECK(differing(mean2, mean, exact) == 0);
+        CHECK(differing(rstd2, rstd, exact) == 0);
         CHECK(differing(y2, y, bound(dtype), 4 * bound(dtype)) == 0);
         Tensor dx = room(sizes, dtype, kCPU), dx2 = room(sizes, dtype, kGpu);
-        Tensor dweight = affine ? room({n}, dtype, kCPU) : Tensor(), dbias = affine ? room({n}, dtype, kCPU) : Tensor();
+        Tensor dweight = affine ? room({n}, wide(dtype), kCPU) : Tensor(), dbias = affine ? dweight.clone() : Tensor();
         Tensor dweight2 = on_gpu(dweight), dbias2 = on_gpu(dbias);
         kernels::cpu::layer_norm_backward(dy, x, mean, rstd, weight, dx, dweight, dbias);
         kernels::cuda::layer_norm_backward(on_gpu(dy), on_gpu(x), on_gpu(mean), on_gpu(rstd), on_gpu(weight), dx2,
                                            dweight2, dbias2);
         CHECK(differing(dx2, dx, 10 * bound(dtype), 10 * bound(dtype)) == 0);
         if (!affine) continue;
-        CHECK(differing(dweight2, dweight, 10 * bound(dtype), 10 * bound(dtype)) == 0);
-        CHECK(differing(dbias2, dbias, 10 * bound(dtype), 10 * bound(dtype)) == 0);
+        CHECK(differing(dweight2, dweight, 10 * exact, 10 * exact) == 0);
+        CHECK(differing(dbias2, dbias, 10 * exact, 10 * exact) == 0);
       }
 }
 

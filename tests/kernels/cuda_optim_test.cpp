@@ -45,7 +45,7 @@ void require_close(const Tensors& got, const Tensors& want) {
   double worst = 0;
   for (size_t t = 0; t < got.size(); ++t) {
     const Tensor here = to_cpu(got[t]);
-    const double unit = here.dtype() == kFloat32 ? 6e-8 : 1.2e-16;
+    const double unit = unit_of(here.dtype());
     for (int64_t i = 0; i < here.numel(); ++i) {
       const double error = std::abs(at(here, i) - at(want[t], i)) / (unit * std::max(1.0, std::abs(at(want[t], i))));
       worst = std::isnan(error) ? HUGE_VAL : std::max(worst, error);
@@ -62,7 +62,7 @@ TEST_CASE("Adam on the GPU takes the CPU's steps", "[cuda][optim]") {
   TANDEM_NEEDS_GPU();
   manual_seed(8);
   for (const auto& sizes : kSizes)
-    for (const DType dtype : {kFloat32, kFloat64})
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16})
       for (const bool amsgrad : {false, true}) {
         CAPTURE(sizes.size(), dtype, amsgrad);
         const auto random = [&](int64_t n) { return randn({n}, dtype); };
@@ -92,7 +92,7 @@ TEST_CASE("SGD on the GPU takes the CPU's steps", "[cuda][optim]") {
   TANDEM_NEEDS_GPU();
   manual_seed(9);
   for (const auto& sizes : kSizes)
-    for (const DType dtype : {kFloat32, kFloat64})
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16})
       for (const int kind : {0, 1, 2}) {  // plain, with momentum, Nesterov's
         CAPTURE(sizes.size(), dtype, kind);
         const auto random = [&](int64_t n) { return randn({n}, dtype); };
@@ -114,7 +114,7 @@ TEST_CASE("the sum of squares over many tensors on the GPU is the same wherever 
   TANDEM_NEEDS_GPU();
   manual_seed(10);
   for (const auto& sizes : kSizes)
-    for (const DType dtype : {kFloat32, kFloat64}) {
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
       CAPTURE(sizes.size(), dtype);
       const Tensors x = tensors(sizes, [&](int64_t n) { return randn({n}, dtype); });
       double want = 0;
@@ -132,7 +132,7 @@ TEST_CASE("scale_all and add_to_all on the GPU change every element once", "[cud
   TANDEM_NEEDS_GPU();
   manual_seed(11);
   for (const auto& sizes : kSizes)
-    for (const DType dtype : {kFloat32, kFloat64}) {
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
       Tensors x = tensors(sizes, [&](int64_t n) { return randn({n}, dtype); });
       Tensors gpu = to_odd_places(x);
       kernels::cpu::scale_all(0.3, x);

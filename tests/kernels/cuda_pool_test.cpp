@@ -38,8 +38,10 @@ Tensor values(IntArrayRef sizes, DType dtype) {
   return x.to(dtype);
 }
 void require_close(const Tensor& got, const Tensor& want) {
-  // A few terms near 1 in another order; hundreds where a warp adds up one window.
-  const double bound = want.dtype() == kFloat32 ? 2e-6 : 4e-15;
+  // A few terms near 1 in another order; hundreds where a warp adds up one window. Half types: a unit in the last place
+  // of numbers up to 4.
+  const DType dtype = want.dtype();
+  const double bound = dtype == kFloat16 ? 0x1p-9 : dtype == kBFloat16 ? 0x1p-6 : dtype == kFloat32 ? 2e-6 : 4e-15;
   double worst = 0;
   for (int64_t i = 0; i < want.numel(); ++i) {
     const double error = std::abs(at(got, i) - at(want, i));
@@ -54,7 +56,7 @@ TEST_CASE("max pooling on the GPU chooses the CPU's elements, and adds their gra
   TANDEM_NEEDS_GPU();
   manual_seed(3);
   for (const PoolCase& c : kPools)
-    for (const DType dtype : {kFloat32, kFloat64}) {
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
       CAPTURE(&c - kPools, dtype);
       const Shape sizes{c.planes, c.out(0), c.out(1)};
       const Tensor x = values({c.planes, c.height, c.width}, dtype), dy = randn(sizes, dtype);
@@ -87,7 +89,7 @@ TEST_CASE("average pooling on the GPU and its gradient are the CPU's", "[cuda][p
   TANDEM_NEEDS_GPU();
   manual_seed(4);
   for (const PoolCase& c : kPools)
-    for (const DType dtype : {kFloat32, kFloat64}) {
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
       CAPTURE(&c - kPools, dtype);
       kernels::PoolShape shape = c.shape;
       shape.dilation[0] = shape.dilation[1] = 1;
@@ -115,7 +117,7 @@ TEST_CASE("adaptive average pooling on the GPU and its gradient are the CPU's", 
   for (const Sizes& c :
        {Sizes{3, {7, 7}, {1, 1}}, Sizes{2, {10, 7}, {4, 3}}, Sizes{2, {6, 8}, {3, 4}}, Sizes{1, {3, 2}, {5, 7}},
         Sizes{2, {31, 33}, {2, 3}}, Sizes{2, {40, 3}, {1, 1}}, Sizes{0, {4, 4}, {2, 2}}})
-    for (const DType dtype : {kFloat32, kFloat64}) {
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
       CAPTURE(c.in[0], c.in[1], c.out[0], c.out[1], dtype);
       const Shape sizes{c.planes, c.out[0], c.out[1]};
       const Tensor x = randn({c.planes, c.in[0], c.in[1]}, dtype), dy = randn(sizes, dtype);

@@ -6,12 +6,17 @@
 
 namespace tandem::test {
 
-/// Element i of a tensor of float32 or float64.
+/// Element i of a tensor.
 inline double at(const Tensor& t, int64_t i) {
-  return t.dtype() == kFloat32 ? static_cast<double>(t.data<float>()[i]) : t.data<double>()[i];
+  return visit_dtype(t.dtype(), [&]<class T>() { return static_cast<double>(t.data<T>()[i]); });
 }
 inline bool same_bits(const Tensor& a, const Tensor& b) {
   return a.nbytes() == 0 || std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
+}
+
+/// Half a unit in the last place of 1: what one rounding may change, relatively.
+inline double unit_of(DType dtype) {
+  return dtype == kFloat16 ? 0x1p-11 : dtype == kBFloat16 ? 0x1p-8 : dtype == kFloat32 ? 6e-8 : 1.2e-16;
 }
 
 }  // namespace tandem::test

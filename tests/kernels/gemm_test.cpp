@@ -35,8 +35,10 @@ template <class T> struct Product {
     return b[static_cast<size_t>(g.transpose_b ? j * g.ldb + p : p * g.ldb + j)];
   }
   int64_t wrong() const {
-    // k products of numbers below 1, and what was there: 4 units for each root of a term
-    const double bound = (std::is_same_v<T, float> ? 2.4e-7 : 4.5e-16) * (std::sqrt(static_cast<double>(g.k)) * 3 + 2);
+    // k products of numbers below 1, and what was there: 4 units for each root of a term. Half types are summed as
+    // floats, and rounded once.
+    const double bound = (std::is_same_v<T, double> ? 4.5e-16 : 2.4e-7) * (std::sqrt(static_cast<double>(g.k)) * 3 + 2);
+    const double rounding = std::is_same_v<T, Half> ? 0x1p-11 : std::is_same_v<T, BFloat16> ? 0x1p-8 : 0;
     int64_t count = 0;
     for (int64_t i = 0; i < g.m; ++i)
       for (int64_t j = 0; j < g.ldc; ++j) {
@@ -46,7 +48,7 @@ template <class T> struct Product {
           if (!g.accumulate) want = 0;
           for (int64_t p = 0; p < g.k; ++p) want += left(i, p) * right(p, j);
         }
-        count += !(std::abs(c[at] - want) <= (j < g.n ? bound : 0));
+        count += !(std::abs(c[at] - want) <= (j < g.n ? bound + rounding * std::abs(want) : 0));
       }
     return count;
   }
@@ -74,11 +76,13 @@ TEST_CASE("a matrix product is the sum that defines it, at every edge of a tile 
   for (const auto& s : sizes) {
     check<float>(s[0], s[1], s[2]);
     check<double>(s[0], s[1], s[2]);
+    check<Half>(s[0], s[1], s[2]);
+    check<BFloat16>(s[0], s[1], s[2]);
   }
 }
 
-TEST_CASE("our own product is bit-equal however its rows and columns are cut", "[gemm]") {
-  Product<float> whole(100, 200, 500, false, true, false), parts = whole;
+TEMPLATE_TEST_CASE("our own product is bit-equal however its rows and columns are cut", "[gemm]", float, Half) {
+  Product<TestType> whole(100, 200, 500, false, true, false), parts = whole;
   kernels::cpu::native_gemm(whole.g, whole.a.data(), whole.b.data(), whole.c.data());
   for (const auto& [first, rows] : {std::pair<int64_t, int64_t>{0, 37}, {37, 63}})
     for (const auto& [left, columns] : {std::pair<int64_t, int64_t>{0, 150}, {150, 50}}) {
@@ -87,13 +91,16 @@ TEST_CASE("our own product is bit-equal however its rows and columns are cut", "
       kernels::cpu::native_gemm(g, parts.a.data() + first * g.lda, parts.b.data() + left * g.ldb,
                                 parts.c.data() + first * g.ldc + left);
     }
-  REQUIRE(std::memcmp(whole.c.data(), parts.c.data(), whole.c.size() * sizeof(float)) == 0);
+  REQUIRE(std::memcmp(whole.c.data(), parts.c.data(), whole.c.size() * sizeof(TestType)) == 0);
 }
 
 TEST_CASE("products and their gradients give the same bits with 1, 2 and 3 threads", "[gemm]") {
   manual_seed(11);
   const int before = get_num_threads();
-  const Tensor x = randn({64, 784}), w = randn({600, 784}), b = randn({600}), big = randn({300, 700});
+  const DType dtype = GENERATE(kFloat32, kFloat16, kBFloat16);
+  CAPTURE(dtype);
+  const Tensor x = randn({64, 784}).to(dtype), w = randn({600, 784}).to(dtype), b = randn({600}).to(dtype),
+               big = randn({300, 700}).to(dtype);
   const auto run = [&](int threads) {
     set_num_threads(threads);
     const Tensor in = x.detach().requires_grad_(), weight = w.detach().requires_grad_(),
