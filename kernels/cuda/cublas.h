@@ -5,7 +5,7 @@
 
 namespace tandem::kernels::cuda {
 
-/// As matmul in kernels/matmul.h, float32 and float64; the bias is added by the same kernel.
+/// As matmul in kernels/matmul.h; the bias is added by the same kernel.
 /// @throws CudaError with the shapes when cuBLASLt fails
 bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c);
 

@@ -5,7 +5,7 @@
 
 namespace tandem::kernels::cuda {
 
-/// As their namesakes in kernels/convolution.h: float32 and float64, any stride, padding, dilation and groups.
+/// As their namesakes in kernels/convolution.h: any floating dtype, stride, padding, dilation and groups.
 /// @throws CudaError with the shapes when cuDNN fails
 bool cudnn_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y);
 bool cudnn_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx);
