@@ -123,10 +123,12 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
   return scaled(mm(a, b), alpha) + scaled(bias, beta);
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
   TANDEM_CHECK(weight.dim() == 2 && x.dim() > 0 && x.size(-1) == weight.size(1), "linear: x is ", x.sizes(),
                " and weight is ", weight.sizes(), "; the last dimension of x must equal weight's second");
   check_operands("linear", x, weight);
+  const bool mixed = given.defined() && is_half(x.dtype()) && given.dtype() == kFloat32;
+  const Tensor bias = mixed ? given.to(x.dtype()) : given;
   if (x.dim() != 2) {
     Shape out = x.sizes();
     out.back() = weight.size(0);

@@ -15,7 +15,8 @@ Tensor bmm(const Tensor& a, const Tensor& b);
 /// beta bias + alpha a b; bias broadcasts to (n, m)
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
 
-/// y = x W^T + b; x (..., in), weight (out, in), bias (out) or undefined
+/// y = x W^T + b; x (..., in), weight (out, in), bias (out) or undefined; of one dtype, but the bias may be float32
+/// beside half types
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace tandem

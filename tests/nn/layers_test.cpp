@@ -192,3 +192,37 @@ TEST_CASE("a NaN in the input of a batch norm in evaluation stays out of the inp
   batch_norm(x, weight, {}, zeros({2}), ones({2}), false, 0.1, 0).sum().backward();
   CHECK(x.grad().equal(tensor({2.0, 4.0, 2.0, 4.0}).view({2, 2})));
 }
+
+TEST_CASE("half types take weights, biases and statistics of float32, and give gradients of it", "[nn][layers]") {
+  manual_seed(9);
+  for (const DType half : {kFloat16, kBFloat16}) {
+    CAPTURE(half);
+    const auto wide = [](const Tensor& t) { return t.detach().to(kFloat32).requires_grad_(t.requires_grad()); };
+    const Tensor x = randn({4, 6}).to(half).requires_grad_(), w = randn({6}).requires_grad_(),
+                 b = randn({6}).requires_grad_();
+    const Tensor weight = randn({6, 6}).to(half), target = arange(4), mean = zeros({6}), var = ones({6});
+    using Layer = std::function<Tensor(const Tensor& x, const Tensor& w, const Tensor& b)>;
+    const Layer layers[] = {
+        [&](const Tensor& x, const Tensor&, const Tensor& b) { return linear(x, weight.to(x.dtype()), b); },
+        [&](const Tensor& x, const Tensor& w, const Tensor& b) { return layer_norm(x, {6}, w, b); },
+        [&](const Tensor& x, const Tensor& w, const Tensor& b) { return batch_norm(x, w, b, {}, {}, true); },
+        [&](const Tensor& x, const Tensor& w, const Tensor& b) { return batch_norm(x, w, b, mean, var, false); },
+        [&](const Tensor& x, const Tensor& w, const Tensor&) { return cross_entropy(x, target, w.detach().exp()); },
+    };
+    for (const Layer& layer : layers) {
+      const Tensor wide_x = wide(x), wide_w = wide(w), wide_b = wide(b);
+      const Tensor y = layer(x, w, b), want = layer(wide_x, wide_w, wide_b);
+      const Tensor seed = randn(y.sizes()).to(half);
+      REQUIRE(y.dtype() == half);
+      const auto got = autograd::grad({y}, {x, w, b}, {seed}, nullopt, false, true);
+      const auto exact = autograd::grad({want}, {wide_x, wide_w, wide_b}, {seed.to(kFloat32)}, nullopt, false, true);
+      // A few roundings of numbers up to 8 to 8 bits
+      CHECK(y.to(kFloat32).allclose(want, 0, 0.1));
+      for (size_t i = 0; i < got.size(); ++i) {
+        if (!got[i].defined()) continue;
+        CHECK(got[i].dtype() == (i == 0 ? half : kFloat32));
+        CHECK(got[i].to(kFloat32).allclose(exact[i], 0, 0.1));
+      }
+    }
+  }
+}
