@@ -64,6 +64,15 @@ template <class T> void scale_windows(const Window& v, int64_t oh, int64_t first
   const T scale = scale_of<T>(v, oh, first + left);
   for (int64_t i = left; i < right; ++i) values[i] *= scale;
 }
+/// Consecutive numbers, the last one not among them.
+struct Span {
+  int64_t first, last;
+};
+/// Of `count` windows `stride` apart, whose k-th pixel lies at `at` for the first of them: those for which that pixel
+/// is one of `width`.
+Span meeting(int64_t at, int64_t count, int64_t stride, int64_t width) {
+  return {at < 0 ? (-at + stride - 1) / stride : 0, at < width ? lesser(count, (width - 1 - at) / stride + 1) : 0};
+}
 /// One row of windows, side by side, element by element of the window: y = the averages, or x += their gradients.
 template <class T, bool kBackward, int kStride> void average_row(const Window& v, int64_t oh, T* x, T* y) {
   using C = Upcast<T>;
@@ -78,11 +87,10 @@ template <class T, bool kBackward, int kStride> void average_row(const Window& v
     for (int64_t h = top; h < bottom; ++h)
       for (int64_t k = 0; k < v.k[1]; ++k) {
         const int64_t at = first * s - v.p[1] + k;  // the column of window `first`; those of others may lie within
-        const int64_t begin = at < 0 ? (-at + s - 1) / s : 0,
-                      end = at < v.w ? lesser(count, (v.w - 1 - at) / s + 1) : 0;
+        const Span those = meeting(at, count, s, v.w);
         T* const row = x + h * v.w + at;
         TANDEM_IVDEP
-        for (int64_t i = begin; i < end; ++i) {
+        for (int64_t i = those.first; i < those.last; ++i) {
           if constexpr (kBackward)
             row[i * s] += value[i];
           else
@@ -95,35 +103,41 @@ template <class T, bool kBackward, int kStride> void average_row(const Window& v
     }
   }
 }
-/// Consecutive numbers, the last one not among them.
-struct Span {
-  int64_t first, last;
-};
 /// The windows, `out` of them, that pixels [from, to) of dimension d have a part in.
 Span covering(const Window& v, int d, int64_t from, int64_t to, int64_t out) {
   const int64_t reach = from + v.p[d] - v.k[d] + 1;
   return {reach > 0 ? (reach + v.s[d] - 1) / v.s[d] : 0, lesser((to - 1 + v.p[d]) / v.s[d] + 1, out)};
 }
 /// dx of a half type: a run of pixels is added up in float from all windows that reach it, and rounded once.
-template <class T> void gather_gradients(const Window& v, T* x, const T* y) {
+template <class T, int kStride> void gather_gradients(const Window& v, T* x, const T* y) {
   using C = Upcast<T>;
+  const int64_t s = kStride ? kStride : v.s[1];
   for (int64_t h = 0; h < v.h; ++h)
     for (int64_t first = 0; first < v.w; first += kChunk) {
-      const int64_t count = lesser(kChunk, v.w - first);
-      const Span down = covering(v, 0, h, h + 1, v.oh), across = covering(v, 1, first, first + count, v.ow);
+      const int64_t width = lesser(kChunk, v.w - first);
+      const Span down = covering(v, 0, h, h + 1, v.oh), across = covering(v, 1, first, first + width, v.ow);
       C sum[kChunk] = {};
       for (int64_t oh = down.first; oh < down.last; ++oh)
-        for (int64_t ow = across.first; ow < across.last; ++ow) {
-          const C g = C(y[oh * v.ow + ow]) * scale_of<C>(v, oh, ow);
-          const int64_t left = ow * v.s[1] - v.p[1] - first;
-          for (int64_t i = greater(left, 0); i < lesser(left + v.k[1], count); ++i) sum[i] += g;
+        for (int64_t ow = across.first; ow < across.last; ow += kChunk) {
+          const int64_t count = lesser(kChunk, across.last - ow);
+          C value[kChunk];
+          for (int64_t i = 0; i < count; ++i) value[i] = C(y[oh * v.ow + ow + i]);
+          scale_windows(v, oh, ow, count, value);
+          for (int64_t k = 0; k < v.k[1]; ++k) {
+            const int64_t at = ow * s - v.p[1] + k - first;
+            const Span those = meeting(at, count, s, width);
+            TANDEM_IVDEP
+            for (int64_t i = those.first; i < those.last; ++i) sum[at + i * s] += value[i];
+          }
         }
-      for (int64_t i = 0; i < count; ++i) x[h * v.w + first + i] = T(sum[i]);
+      for (int64_t i = 0; i < width; ++i) x[h * v.w + first + i] = T(sum[i]);
     }
 }
 template <class T, bool kBackward> void average_plane(const Window& v, T* x, T* y) {
   if constexpr (kBackward && !__is_same(T, Upcast<T>)) {
-    gather_gradients(v, x, y);
+    v.s[1] == 1   ? gather_gradients<T, 1>(v, x, y)
+    : v.s[1] == 2 ? gather_gradients<T, 2>(v, x, y)
+                  : gather_gradients<T, 0>(v, x, y);
   } else {
     if (kBackward)
       for (int64_t i = 0; i < v.h * v.w; ++i) x[i] = T(0);

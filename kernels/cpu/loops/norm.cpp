@@ -120,53 +120,62 @@ template <class T> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
   const int64_t n = loop.scalars[0].integer;
   const C *const weight = data<const C>(loop, 4), *const bias = data<const C>(loop, 5);
   for (int64_t r = begin; r < end; ++r) {
-    const T* const x = data<const T>(loop, 3) + r * n;
     T* const y = data<T>(loop, 0) + r * n;
-    const C mean = lane_sum<C>(n, [&](int64_t i) { return C(x[i]); }) / C(n);
-    const C var = lane_sum<C>(n, [&](int64_t i) { return (C(x[i]) - mean) * (C(x[i]) - mean); }) / C(n);
-    const C rstd = C(1) / math::sqrt(var + C(loop.scalars[1].real));
-    data<C>(loop, 1)[r] = mean;
-    data<C>(loop, 2)[r] = rstd;
+    widened(data<const T>(loop, 3) + r * n, n, [&](const auto* x) {
+      const C mean = lane_sum<C>(n, [&](int64_t i) { return C(x[i]); }) / C(n);
+      const C var = lane_sum<C>(n, [&](int64_t i) { return (C(x[i]) - mean) * (C(x[i]) - mean); }) / C(n);
+      const C rstd = C(1) / math::sqrt(var + C(loop.scalars[1].real));
+      data<C>(loop, 1)[r] = mean;
+      data<C>(loop, 2)[r] = rstd;
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < n; ++i)
+        y[i] = T((C(x[i]) - mean) * rstd * (weight ? weight[i] : C(1)) + (bias ? bias[i] : C(0)));
+    });
+  }
+}
+/// One row of layer norm's gradient: dx, and what it adds to sum dy (x - mean) rstd and to sum dy, or null. dy and x
+/// lie as in memory or widened.
+template <class T, class DY, class X>
+void layer_norm_backward_row(const DY* dy, const X* x, Upcast<T> mean, Upcast<T> rstd, const Upcast<T>* weight,
+                             int64_t n, T* dx, Upcast<T>* weights, Upcast<T>* biases) {
+  using C = Upcast<T>;
+  const auto gradient = [&](auto g) {
+    const C a = lane_sum<C>(n, g) / C(n);
+    const C b = lane_sum<C>(n, [&](int64_t i) { return g(i) * (C(x[i]) - mean); }) * rstd * rstd / C(n);
     TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i)
-      y[i] = T((C(x[i]) - mean) * rstd * (weight ? weight[i] : C(1)) + (bias ? bias[i] : C(0)));
+    for (int64_t i = 0; i < n; ++i) dx[i] = T(rstd * (g(i) - a - (C(x[i]) - mean) * b));
+  };
+  if (weight)
+    gradient([=](int64_t i) { return C(dy[i]) * weight[i]; });
+  else
+    gradient([=](int64_t i) { return C(dy[i]); });
+  if (weights) {
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) weights[i] += C(dy[i]) * ((C(x[i]) - mean) * rstd);
+  }
+  if (biases) {
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) biases[i] += C(dy[i]);
   }
 }
 /// Operands: dx, then of each block of rows sum dy (x - mean) rstd or none, and sum dy or none; dy, x, mean, rstd,
 /// weight or none. Scalars: n, rows, rows of a block. A unit is one block.
 template <class T> void layer_norm_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  const int64_t n = loop.scalars[0].integer, rows = loop.scalars[1].integer, length = loop.scalars[2].integer;
   using C = Upcast<T>;
-  const C* const weight = data<const C>(loop, 7);
+  const int64_t n = loop.scalars[0].integer, rows = loop.scalars[1].integer, length = loop.scalars[2].integer;
   for (int64_t block = begin; block < end; ++block) {
     C* const weights = data<C>(loop, 1) ? data<C>(loop, 1) + block * n : nullptr;
     C* const biases = data<C>(loop, 2) ? data<C>(loop, 2) + block * n : nullptr;
     for (int64_t i = 0; weights && i < n; ++i) weights[i] = C(0);
     for (int64_t i = 0; biases && i < n; ++i) biases[i] = C(0);
     const int64_t last = rows - block * length < length ? rows : (block + 1) * length;
-    for (int64_t r = block * length; r < last; ++r) {
-      const T *const dy = data<const T>(loop, 3) + r * n, *const x = data<const T>(loop, 4) + r * n;
-      const C mean = data<const C>(loop, 5)[r], rstd = data<const C>(loop, 6)[r];
-      T* const dx = data<T>(loop, 0) + r * n;
-      const auto gradient = [&](auto g) {
-        const C a = lane_sum<C>(n, g) / C(n);
-        const C b = lane_sum<C>(n, [&](int64_t i) { return g(i) * (C(x[i]) - mean); }) * rstd * rstd / C(n);
-        TANDEM_IVDEP
-        for (int64_t i = 0; i < n; ++i) dx[i] = T(rstd * (g(i) - a - (C(x[i]) - mean) * b));
-      };
-      if (weight)
-        gradient([=](int64_t i) { return C(dy[i]) * weight[i]; });
-      else
-        gradient([=](int64_t i) { return C(dy[i]); });
-      if (weights) {
-        TANDEM_IVDEP
-        for (int64_t i = 0; i < n; ++i) weights[i] += C(dy[i]) * ((C(x[i]) - mean) * rstd);
-      }
-      if (biases) {
-        TANDEM_IVDEP
-        for (int64_t i = 0; i < n; ++i) biases[i] += C(dy[i]);
-      }
-    }
+    for (int64_t r = block * length; r < last; ++r)
+      widened(data<const T>(loop, 3) + r * n, n, [&](const auto* dy) {
+        widened(data<const T>(loop, 4) + r * n, n, [&](const auto* x) {
+          layer_norm_backward_row(dy, x, data<const C>(loop, 5)[r], data<const C>(loop, 6)[r], data<const C>(loop, 7),
+                                  n, data<T>(loop, 0) + r * n, weights, biases);
+        });
+      });
   }
 }
 

@@ -25,6 +25,21 @@ template <class T, class F> T lane_sum(int64_t n, F f) {
   return lane[0];
 }
 
+constexpr int64_t kWidened = 4096;
+/// Calls f(x), or of a half type, whose conversion costs more than a pass, f(a copy of floats that may be changed)
+/// where n elements find room beside the processor.
+template <class T, class F> void widened(const T* x, int64_t n, F f) {
+  using C = Upcast<T>;
+  if constexpr (!__is_same(T, C)) {
+    if (n <= kWidened) {
+      C held[kWidened];
+      for (int64_t i = 0; i < n; ++i) held[i] = C(x[i]);
+      return f(held + 0);
+    }
+  }
+  f(x);
+}
+
 constexpr int64_t kColumns = 32;  // that are worked on side by side
 
 /// sums[c] = sum of f(i, c) for i < n, of each in the order of lane_sum.

@@ -19,39 +19,55 @@ template <class T> Upcast<T> row_max(const T* x, int64_t n) {
 }
 
 /// Whether e^(x - max) lies in y until its sum is known. In a half type it would be rounded twice: there it is computed
-/// again, which takes no memory.
+/// again where there is no other room.
 template <class T> constexpr bool kKeepsExponentials = __is_same(T, Upcast<T>);
 
-template <class T> void softmax_rows(const Loop& loop, int64_t begin, int64_t end) {
+/// x: a row as it lies in memory or widened. `room` holds the exponentials of a widened one.
+template <class T, class X> void softmax_row(const X* x, Upcast<T>* room, T* y, int64_t n) {
   using C = Upcast<T>;
+  const C peak = row_max(x, n);
+  if constexpr (kKeepsExponentials<X>) {
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) room[i] = math::exp(x[i] - peak);
+    const C scale = C(1) / lane_sum<C>(n, [&](int64_t i) { return room[i]; });
+    for (int64_t i = 0; i < n; ++i) y[i] = T(room[i] * scale);
+  } else {
+    const auto power = [&](int64_t i) { return math::exp(C(x[i]) - peak); };
+    const C scale = C(1) / lane_sum<C>(n, power);
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) y[i] = T(power(i) * scale);
+  }
+}
+template <class T> void softmax_rows(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const y = data<T>(loop, 0) + r * n;
-    const T* const x = data<const T>(loop, 1) + r * n;
-    const C peak = row_max(x, n);
-    if constexpr (kKeepsExponentials<T>) {
-      TANDEM_IVDEP
-      for (int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - peak);
-      const T scale = T(1) / lane_sum<T>(n, [&](int64_t i) { return y[i]; });
-      for (int64_t i = 0; i < n; ++i) y[i] *= scale;
-    } else {
-      const auto power = [&](int64_t i) { return math::exp(C(x[i]) - peak); };
-      const C scale = C(1) / lane_sum<C>(n, power);
-      TANDEM_IVDEP
-      for (int64_t i = 0; i < n; ++i) y[i] = T(power(i) * scale);
-    }
+    widened(data<const T>(loop, 1) + r * n, n, [&](auto* x) {
+      if constexpr (kKeepsExponentials<T>)
+        softmax_row(x, y, y, n);
+      else if constexpr (requires { *x = Upcast<T>(0); })
+        softmax_row(x, x, y, n);
+      else
+        softmax_row(x, nullptr, y, n);
+    });
   }
+}
+/// ln sum e^x
+template <class X> Upcast<X> log_of_sum(const X* x, int64_t n) {
+  using C = Upcast<X>;
+  const C peak = row_max(x, n);
+  return peak + math::log(lane_sum<C>(n, [&](int64_t i) { return math::exp(C(x[i]) - peak); }));
 }
 template <class T> void log_softmax_rows(const Loop& loop, int64_t begin, int64_t end) {
   using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer;
   for (int64_t r = begin; r < end; ++r) {
     T* const y = data<T>(loop, 0) + r * n;
-    const T* const x = data<const T>(loop, 1) + r * n;
-    const C peak = row_max(x, n);
-    const C log_norm = peak + math::log(lane_sum<C>(n, [&](int64_t i) { return math::exp(C(x[i]) - peak); }));
-    TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) y[i] = T(C(x[i]) - log_norm);
+    widened(data<const T>(loop, 1) + r * n, n, [&](const auto* x) {
+      const C log_norm = log_of_sum(x, n);
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < n; ++i) y[i] = T(C(x[i]) - log_norm);
+    });
   }
 }
 /// dx = y (dy - sum dy y)
@@ -185,8 +201,8 @@ template <class T> void cross_entropy_body(const Loop& loop, int64_t begin, int6
   for (int64_t r = begin; r < end; ++r) {
     const T* const x = data<const T>(loop, 3) + r * n;
     const int64_t t = data<const int64_t>(loop, 4)[r];
-    const C peak = row_max(x, n);
-    const C log_sum = peak + math::log(lane_sum<C>(n, [&](int64_t i) { return math::exp(C(x[i]) - peak); }));
+    C log_sum;
+    widened(x, n, [&](const auto* row) { log_sum = log_of_sum(row, n); });
     const C weight = t == ignore ? C(0) : class_weight ? class_weight[t] : C(1);
     data<C>(loop, 0)[r] = t == ignore ? C(0) : weight * (log_sum - C(x[t]));
     data<C>(loop, 1)[r] = weight;
