@@ -1,10 +1,8 @@
-# Install: headers under include/tandem, the library, and a package for find_package(Tandem).
+# Install: the public headers under include/tandem, the library, and a package for find_package(Tandem).
 include(CMakePackageConfigHelpers)
-foreach(folder core kernels autograd ops nn optim data serialize parallel models)
-  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tandem FILES_MATCHING PATTERN "*.h"
-          PATTERN "cpu" EXCLUDE)
-endforeach()
-install(FILES tandem.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tandem)
+install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")
+set(DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/tandem\")")
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake)
 install(TARGETS tandem EXPORT TandemTargets)
 set(TANDEM_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Tandem)
 install(EXPORT TandemTargets NAMESPACE Tandem:: DESTINATION ${TANDEM_PACKAGE_DIR})

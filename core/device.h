@@ -27,6 +27,7 @@ class Device {
   Device(const std::string& text);
   Device(const char* text) : Device(std::string(text)) {}
 
+  /// Its parts; index() counts from 0. str() is "cpu", "cpu:1", "cuda:0".
   constexpr DeviceType type() const { return type_; }
   constexpr int index() const { return index_; }
   constexpr bool is_cpu() const { return type_ == kCPU; }

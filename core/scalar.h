@@ -25,6 +25,7 @@ class Scalar {
   Scalar(Half value) : Scalar(float(value)) {}
   Scalar(BFloat16 value) : Scalar(float(value)) {}
 
+  /// What it was made of. A bool counts as integral.
   Kind kind() const { return kind_; }
   bool is_floating_point() const { return kind_ == Kind::floating; }
   bool is_integral() const { return kind_ != Kind::floating; }

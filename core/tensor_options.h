@@ -15,6 +15,7 @@ class TensorOptions {
   TensorOptions(DType dtype) : dtype_(dtype) {}
   TensorOptions(Device device) : device_(device) {}
   TensorOptions(DeviceType type) : device_(type) {}
+  /// Copies with one of them set.
   TensorOptions dtype(DType dtype) const {
     return with([&](auto& o) { o.dtype_ = dtype; });
   }
@@ -30,6 +31,7 @@ class TensorOptions {
     return with([&](auto& o) { o.pinned_memory_ = wanted; });
   }
 
+  /// What is set, or the default dtype, the CPU, false; `..._or`: what is set, or what is given.
   DType dtype() const { return dtype_.value_or(get_default_dtype()); }
   DType dtype_or(DType otherwise) const { return dtype_.value_or(otherwise); }
   Device device() const { return device_.value_or(kCPU); }
@@ -50,6 +52,7 @@ class TensorOptions {
   bool requires_grad_ = false, pinned_memory_ = false;
 };
 
+/// Options with one of them set: `zeros({2}, dtype(kInt64).device(kCUDA))`.
 inline TensorOptions dtype(DType dtype) { return TensorOptions(dtype); }
 inline TensorOptions device(Device device) { return TensorOptions(device); }
 inline TensorOptions requires_grad(bool wanted = true) { return TensorOptions().requires_grad(wanted); }

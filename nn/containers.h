@@ -12,12 +12,15 @@ class AnyModule {
       : module_(std::move(module)),
         forward_([](Module& m, const Tensor& x) -> Tensor { return dynamic_cast<M&>(m).forward(x); }) {}
   template <class M> AnyModule(const ModuleHolder<M>& module) : AnyModule(module.ptr()) {}
+  /// The module's own forward.
   Tensor forward(const Tensor& x) const { return forward_(*module_, x); }
+  /// A deep copy, on another device where one is given.
   AnyModule clone(std::optional<Device> device = {}) const {
     AnyModule copy = *this;
     copy.module_ = module_->clone(device);
     return copy;
   }
+  /// The module itself, shared.
   const std::shared_ptr<Module>& ptr() const { return module_; }
 
  private:
@@ -42,11 +45,13 @@ class SequentialImpl : public Module {
   SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
     for (const NamedAnyModule& m : modules) push_back(m.name, m.module);
   }
+  /// Appends a module under a name, or its position. @throws Error where the name is taken
   void push_back(AnyModule module) { push_back(std::to_string(size()), std::move(module)); }
   void push_back(std::string name, AnyModule module) {
     register_module(std::move(name), module.ptr());
     modules_.push_back(std::move(module));
   }
+  /// x through all modules in turn.
   Tensor forward(Tensor x) {
     for (const AnyModule& m : modules_) x = m.forward(x);
     return x;
@@ -57,6 +62,7 @@ class SequentialImpl : public Module {
     copy->training_ = training_;
     return copy;
   }
+  /// How many modules it holds, and whether it is none.
   size_t size() const { return modules_.size(); }
   bool is_empty() const { return modules_.empty(); }
   /// @throws IndexError unless i < size()
@@ -87,6 +93,7 @@ class ModuleListImpl : public Module {
     (push_back(std::forward<Modules>(modules)), ...);
   }
   template <class M> void push_back(const ModuleHolder<M>& module) { push_back(module.ptr()); }
+  /// Appends a module, whose name is its position.
   template <class M>
   requires std::is_base_of_v<Module, M>
   void push_back(std::shared_ptr<M> module) {
@@ -99,6 +106,7 @@ class ModuleListImpl : public Module {
     copy->training_ = training_;
     return copy;
   }
+  /// How many modules it holds, and whether it is none.
   size_t size() const { return modules_.size(); }
   bool is_empty() const { return modules_.empty(); }
   /// @throws IndexError unless i < size()

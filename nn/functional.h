@@ -43,6 +43,7 @@ struct Conv2dFuncOptions {
   TANDEM_ARG(int64_t, groups) = 1;
 };
 
+/// The operations of ops/convolution.h, ops/pool.h and ops/loss.h with their arguments as options.
 inline Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dFuncOptions& o = {}) {
   return tandem::conv2d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
 }

@@ -4,6 +4,7 @@
 
 namespace tandem::nn::init {
 
+/// Fill t, of any shape and a floating dtype, and return it: uniform in [low, high), normal, one number, 1, 0.
 Tensor uniform_(Tensor t, double low = 0, double high = 1);
 Tensor normal_(Tensor t, double mean = 0, double std = 1);
 Tensor constant_(Tensor t, const Scalar& value);

@@ -45,9 +45,11 @@ class Module : public std::enable_shared_from_this<Module> {
   /// @throws Error naming what is missing, unexpected or of another shape; nothing is changed then
   void load_state_dict(const NamedParameters& state);
 
+  /// Switches this module and all in it to training or evaluation: of dropout and batch norm.
   virtual void train(bool on = true);
   void eval() { train(false); }
   bool is_training() const noexcept { return training_; }
+  /// Drops the gradients of all parameters, or makes them zero.
   void zero_grad(bool set_to_none = true);
   /// Moves or converts all parameters and buffers in place (floating ones only for a dtype); gradients too.
   void to(Device device, DType dtype);

@@ -21,6 +21,7 @@ struct LinearOptions {
   TANDEM_ARG(bool, bias) = true;
 };
 struct Conv2dOptions {
+  /// Channels of input and output; one number is a square kernel.
   Conv2dOptions(int64_t in_channels, int64_t out_channels, Pair kernel_size)
       : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
   TANDEM_ARG(int64_t, in_channels);
@@ -55,6 +56,7 @@ struct DropoutOptions {
 using Dropout2dOptions = DropoutOptions;
 /// stride: the kernel's size unless set.
 struct MaxPool2dOptions {
+  /// One number is a square window.
   MaxPool2dOptions(Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   MaxPool2dOptions(int64_t kernel_size) : MaxPool2dOptions(Pair(kernel_size)) {}
   TANDEM_ARG(Pair, kernel_size);
@@ -64,6 +66,7 @@ struct MaxPool2dOptions {
   TANDEM_ARG(bool, ceil_mode) = false;
 };
 struct AvgPool2dOptions {
+  /// One number is a square window.
   AvgPool2dOptions(Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   AvgPool2dOptions(int64_t kernel_size) : AvgPool2dOptions(Pair(kernel_size)) {}
   TANDEM_ARG(Pair, kernel_size);
@@ -73,6 +76,7 @@ struct AvgPool2dOptions {
   TANDEM_ARG(bool, count_include_pad) = true;
 };
 struct AdaptiveAvgPool2dOptions {
+  /// (height, width); one number is both.
   AdaptiveAvgPool2dOptions(Pair output_size) : output_size_(output_size) {}
   AdaptiveAvgPool2dOptions(int64_t output_size) : output_size_(output_size) {}
   TANDEM_ARG(Pair, output_size);
@@ -123,10 +127,12 @@ struct MSELossOptions {
   TANDEM_ARG(Reduction, reduction);
 };
 struct L1LossOptions {
+  /// What is made of the losses of all elements.
   L1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
   TANDEM_ARG(Reduction, reduction);
 };
 struct SmoothL1LossOptions {
+  /// What is made of the losses of all elements.
   SmoothL1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
   TANDEM_ARG(double, beta) = 1;
   TANDEM_ARG(Reduction, reduction);

@@ -7,6 +7,7 @@ namespace tandem {
 /// What becomes of the losses of single elements. The capital names are LibTorch's.
 enum class Reduction { none, mean, sum, None = none, Mean = mean, Sum = sum };
 
+/// e^x / sum e^x along dim, and its logarithm; of floating dtypes, in x's shape and dtype.
 Tensor softmax(const Tensor& x, int64_t dim);
 Tensor log_softmax(const Tensor& x, int64_t dim);
 

@@ -4,6 +4,8 @@
 
 namespace tandem {
 
+/// Tensor's methods of these names. All but reshape and flatten, which copy where strides do not allow a view, share
+/// x's storage.
 inline Tensor reshape(const Tensor& x, IntArrayRef sizes) { return x.reshape(sizes); }
 inline Tensor flatten(const Tensor& x, int64_t start_dim = 0, int64_t end_dim = -1) {
   return x.flatten(start_dim, end_dim);

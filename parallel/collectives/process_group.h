@@ -10,6 +10,7 @@
 namespace tandem::distributed {
 
 enum class ReduceOp { SUM, AVG, MIN, MAX };
+/// "SUM", "AVG", "MIN" or "MAX".
 const char* to_string(ReduceOp op);
 
 /// An error of the group itself: a rank that is gone, late, or does something else than the others. A group stays
@@ -56,6 +57,7 @@ constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::minutes(5);
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
+  /// This rank among size() ones, the backend's name ("local", "gloo", "nccl"), and how long a call waits for others.
   int rank() const { return rank_; }
   int size() const { return size_; }
   const std::string& backend() const { return backend_; }

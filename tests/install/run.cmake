@@ -12,3 +12,12 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -G ${GENERATO
     -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_CXX_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/app)
+# The public headers alone: no kernel's, no emulation's, no library's.
+file(GLOB_RECURSE headers RELATIVE ${WORK}/prefix ${WORK}/prefix/*.h)
+list(LENGTH headers count)
+foreach(header ${headers})
+  if(header MATCHES "/(kernels|emulation|benchmarks|tools|tests)/")
+    message(FATAL_ERROR "${header} is installed")
+  endif()
+endforeach()
+message("${count} headers")
