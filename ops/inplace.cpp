@@ -14,7 +14,6 @@
 
 namespace tandem {
 namespace {
-using autograd::any_wants_grad;
 using autograd::inplace;
 using autograd::Old;
 

@@ -35,6 +35,15 @@ unsigned dim_mask(const char* op, IntArrayRef dims, int64_t rank) {
   return mask;
 }
 
+/// x's sizes, with 1 in the reduced places.
+Shape kept_sizes(const char* op, const Tensor& x, IntArrayRef dims) {
+  const unsigned mask = dim_mask(op, dims, x.dim());
+  Shape kept = x.sizes();
+  for (size_t d = 0; d < kept.size(); ++d)
+    if (mask >> d & 1) kept[d] = 1;
+  return kept;
+}
+
 Reduction plan(const char* op, const Tensor& x, IntArrayRef dims) {
   const unsigned mask = dim_mask(op, dims, x.dim());
   Reduction r;
@@ -115,11 +124,9 @@ Tensor sum_as(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype) {
 }  // namespace
 Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
   if (const Tensor y = sum_in_turn(*this, dims, keepdim); y.defined()) {
-    Shape kept = sizes();
-    for (const int64_t d : dims) kept[static_cast<size_t>(wrap_dim("sum", d, dim()))] = 1;
-    return record("sum", y, {*this}, {}, [kept, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
-      return {with_dims(dy, kept).expand(sizes)};
-    });
+    return record("sum", y, {*this}, {},
+                  [kept = kept_sizes("sum", *this, dims), sizes = Shape(sizes())](
+                      const Context&, const Tensor& dy) -> Grads { return {with_dims(dy, kept).expand(sizes)}; });
   }
   return sum_as(*this, dims, keepdim, is_floating_point() ? dtype() : kInt64);
 }
@@ -293,10 +300,7 @@ TANDEM_INDEXED_EXTREME(max, max_with_index)
 TANDEM_INDEXED_EXTREME(min, min_with_index)
 Tensor Tensor::logsumexp(IntArrayRef dims, Flag keepdim) const {
   const Tensor x = is_floating_point() ? *this : to(get_default_dtype());
-  const unsigned mask = dim_mask("logsumexp", dims, dim());
-  Shape kept = sizes();
-  for (size_t d = 0; d < kept.size(); ++d)
-    if (mask >> d & 1) kept[d] = 1;
+  const Shape kept = kept_sizes("logsumexp", x, dims);
   Tensor y;
   {
     const NoGradGuard guard;
