@@ -133,7 +133,8 @@ void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr>
   task->done.wait(lock, [&] { return task->outstanding == 0; });
   uint64_t& next_sequence = RankContext::current().next_sequence;
   next_sequence = std::max(next_sequence, task->last_sequence);  // what is recorded from now on comes later
-  if (task->failure) std::rethrow_exception(task->failure);
+  // Taken out of the task: a worker may be the last to hold that, and the exception is read here, after it.
+  if (task->failure) std::rethrow_exception(std::exchange(task->failure, nullptr));
 }
 
 /// `targets`: edges whose gradients are returned instead of accumulated; `accumulate_into`: accumulators that may run.
