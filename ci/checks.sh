@@ -70,17 +70,20 @@ fi
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 ln -s "$PWD" "$objects/tandem"
+leaks_nothing() {
+  local source=$1 isa=$2 object
+  object=$objects/$(basename "$source").$isa.o
+  "${CXX:-g++}" -std=c++20 -O0 -march=x86-64-$isa -DTANDEM_ISA=$isa -I "$objects" -c "$source" -o "$object"
+  if nm -C "$object" | grep -E ' [WVuw] |_GLOBAL__sub_I' ||
+    nm -C --defined-only --extern-only "$object" | grep -v " tandem::kernels::cpu::$isa::" | grep -v '^$'; then
+    echo "$source leaks the symbols above at -O0 for $isa"
+    return 1
+  fi
+}
+export -f leaks_nothing
+export objects
 if [ "$(uname -m)" = x86_64 ]; then
-  for source in kernels/cpu/loops/*.cpp; do
-    for isa in v2 v4; do
-      object=$objects/$(basename "$source").$isa.o
-      "${CXX:-g++}" -std=c++20 -O0 -march=x86-64-$isa -DTANDEM_ISA=$isa -I "$objects" -c "$source" -o "$object"
-      if nm -C "$object" | grep -E ' [WVuw] |_GLOBAL__sub_I' ||
-        nm -C --defined-only --extern-only "$object" | grep -v " tandem::kernels::cpu::$isa::" | grep -v '^$'; then
-        echo "$source leaks the symbols above at -O0 for $isa"
-        failed=1
-      fi
-    done
-  done
+  printf '%s\n' kernels/cpu/loops/*.cpp | sed 's/.*/& v2\n& v4/' |
+    xargs -P "$(nproc)" -L 1 bash -euc 'leaks_nothing "$@"' leaks_nothing || failed=1
 fi
 exit $failed

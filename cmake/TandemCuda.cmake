@@ -103,8 +103,8 @@ endfunction()
 function(tandem_add_cuda)
   target_sources(tandem PRIVATE ${ARGN})
   if(TANDEM_CUDA_EMULATED)
-    # gcc does not see that what a tail's threads have not loaded they do not use; -O3 adds nothing here but time.
-    set(options -xc++ -Wno-unknown-pragmas -Wno-uninitialized $<$<CONFIG:Release>:-O2>)
+    # gcc does not see that what a tail's threads have not loaded they do not use; more than -O1 adds nothing here but time.
+    set(options -xc++ -Wno-unknown-pragmas -Wno-uninitialized $<$<CONFIG:Release>:-O1>)
     if(TANDEM_SANITIZE STREQUAL "address")
       list(APPEND options -fsanitize=alignment)  # where a GPU faults, an x86-64 reads any address
     endif()

@@ -75,9 +75,11 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
         const auto multiply = own ? kernels::cuda::native_matmul : kernels::cuda::matmul;
         Tensor y = core::empty({c.batch, c.m, c.n}, dtype, kCUDA), again = core::empty(y.sizes(), dtype, kCUDA);
         multiply(left, right, row, y);
-        multiply(left, right, row, again);
         const Tensor got = to_cpu(y);
-        REQUIRE(same_bits(got, to_cpu(again)));
+        if (!TANDEM_TEST_SANITIZED) {
+          multiply(left, right, row, again);
+          REQUIRE(same_bits(got, to_cpu(again)));
+        }
         // k roundings, each of a sum that grows like sqrt(k): together a part of the terms' sum, not k times it. Half
         // types round once more.
         const double unit = unit_of(dtype);

@@ -70,7 +70,7 @@ template <class T> void check(int64_t m, int64_t n, int64_t k) {
 
 }  // namespace
 
-TEST_CASE("a matrix product is the sum that defines it, at every edge of a tile and of a block", "[gemm]") {
+TEST_CASE("a matrix product is the sum that defines it, at every edge of a tile and of a block", "[gemm][one_thread]") {
   const int64_t sizes[][3] = {{1, 1, 1},    {1, 50, 3},   {7, 5, 9},     {8, 48, 16},   {9, 49, 17},    {13, 17, 191},
                               {2, 33, 192}, {3, 97, 193}, {64, 10, 128}, {129, 16, 40}, {130, 481, 20}, {20, 31, 400}};
   for (const auto& s : sizes) {

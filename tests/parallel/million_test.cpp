@@ -77,6 +77,7 @@ TEST_CASE("a million elements in every collective", "[parallel][.][long]") {
   const std::string backend = GENERATE(from_range(test::backends()));
   const int size = GENERATE(range(1, 9));
   for (const DType dtype : test::kDtypes) {
+    if (size > 3 && dtype != kFloat32 && dtype != kBool) continue;  // with more ranks, other dtypes show nothing more
     INFO(backend << ", " << size << " ranks, " << dtype);
     std::atomic<int64_t> bad{0};
     test::run_over(backend, size, [&](const ProcessGroupPtr& group) {

@@ -131,6 +131,7 @@ TEST_CASE("the bytes of a step are those of the formula", "[parallel][replicas][
   const int k = GENERATE(1, 2, 3, 4);
   const int64_t rows = GENERATE(8, 11);
   const bool keep = GENERATE(false, true);
+  if (TANDEM_TEST_SANITIZED && (k != 3 || rows == 8)) return;
   CAPTURE(k, rows, keep);
   models::FashionCnn net;
   DataParallel dp(net, devices.first(k), {}, persistent(keep));

@@ -253,7 +253,7 @@ TEST_CASE("a capture without memory for it fails as an allocation does", "[graph
   std::vector<Tensor> made;
   Graph graph;
   const auto step = [&] {
-    for (int i = 0; i < 20; ++i) made.push_back(x + 1);
+    for (int i = 0; i < 10; ++i) made.push_back(x + 1);
   };
   CHECK_THROWS_AS(graph.capture(step), OutOfMemoryError);
   CHECK_FALSE(cuda::is_current_stream_capturing());
