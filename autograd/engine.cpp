@@ -8,6 +8,7 @@
 #include "tandem/autograd/graph_task.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/streams.h"
 #include "tandem/core/thread_pool.h"
 
 namespace tandem::autograd {
@@ -238,11 +239,11 @@ variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_output
   return captured;
 }
 
-bool accumulates_into(const AccumulateGrad& leaf) {
+bool detail::accumulates_into(const AccumulateGrad& leaf) {
   return current_task && (current_task->into_all || current_task->into.count(&leaf));
 }
 
-void queue_callback(std::function<void()> callback) {
+void detail::queue_callback(std::function<void()> callback) {
   TANDEM_CHECK(current_task, "queue_callback: no backward is running on this thread");
   const std::lock_guard lock(current_task->mutex);
   current_task->callbacks.push_back(std::move(callback));

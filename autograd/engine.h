@@ -23,6 +23,8 @@ void backward(TensorList tensors, TensorList grad_tensors = {}, std::optional<bo
 variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_outputs = {},
                    std::optional<bool> retain_graph = {}, bool create_graph = false, bool allow_unused = false);
 
+namespace detail {
+
 /// Whether the backward that is running on this thread adds a gradient that comes to this leaf to its grad(): one to
 /// `inputs` alone does so for those, and grad() for none. False outside a backward.
 bool accumulates_into(const AccumulateGrad& leaf);
@@ -30,5 +32,7 @@ bool accumulates_into(const AccumulateGrad& leaf);
 /// Runs `callback` when the backward that is running on this thread is complete, before it returns. @throws Error
 /// outside a backward
 void queue_callback(std::function<void()> callback);
+
+}  // namespace detail
 
 }  // namespace tandem::autograd

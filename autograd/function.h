@@ -3,9 +3,13 @@
 #include <map>
 
 #include "tandem/autograd/ivalue.h"
-#include "tandem/autograd/record.h"
+#include "tandem/autograd/node.h"
 
 namespace tandem::autograd {
+
+namespace detail {
+template <class T> class FunctionNode;
+}
 
 /// Carries what forward saves to backward.
 class AutogradContext {
@@ -22,12 +26,13 @@ class AutogradContext {
 
  private:
   template <class> friend class Function;
-  template <class> friend class FunctionNode;
+  template <class> friend class detail::FunctionNode;
   variable_list to_save_;
   size_t saved_count_ = 0;
   const Node* node_ = nullptr;
 };
 
+namespace detail {
 template <class T> class FunctionNode final : public Node {
  public:
   FunctionNode() : Node("CustomFunction") {}
@@ -46,6 +51,7 @@ template <class T> class FunctionNode final : public Node {
   AutogradContext context;
   std::vector<bool> is_tensor;
 };
+}  // namespace detail
 
 /// Derive as `struct Exp : Function<Exp>` with
 ///   static Tensor forward(AutogradContext* ctx, const Tensor& x, double k);   // or variable_list
@@ -54,7 +60,7 @@ template <class T> class FunctionNode final : public Node {
 template <class Self> class Function {
  public:
   template <class... Args> static auto apply(Args&&... args) {
-    auto node = std::make_shared<FunctionNode<Self>>();
+    auto node = std::make_shared<detail::FunctionNode<Self>>();
     AutogradContext& context = node->context;
     context.node_ = node.get();
     bool wanted = false;
@@ -63,7 +69,7 @@ template <class Self> class Function {
       node->is_tensor.push_back(tensor);
       if constexpr (tensor) {
         node->add_input(argument);
-        wanted |= is_grad_enabled() && wants_grad(argument);
+        wanted |= is_grad_enabled() && detail::wants_grad(argument);
       }
     };
     (note(args), ...);
@@ -85,9 +91,10 @@ template <class Self> class Function {
       return (same(args) || ...);
     };
     for (Tensor& output : outputs) {
-      if (is_argument(output) || find_meta(output)) output = core::alias(output);  // what it was keeps its own history
+      if (is_argument(output) || output.impl()->autograd)
+        output = tandem::detail::core::alias(output);  // what it was keeps its own history
       if (output.is_floating_point())
-        set_history(output, node);
+        detail::set_history(output, node);
       else
         node->add_output(output);
     }

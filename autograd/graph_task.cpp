@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/streams.h"
 
 namespace tandem::autograd {
 namespace {

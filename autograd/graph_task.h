@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "tandem/autograd/node.h"
+#include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"
 
 namespace tandem::autograd {

@@ -1,6 +1,7 @@
 // What autograd keeps beside a tensor: its gradient, the node that made it, and the tensor that it is a view of.
 #pragma once
 #include "tandem/autograd/node.h"
+#include "tandem/core/internal.h"
 
 namespace tandem::autograd {
 
@@ -27,8 +28,6 @@ inline Meta* find_meta(const Tensor& t) { return static_cast<Meta*>(t.impl()->au
 Meta& meta(const Tensor& t);
 /// The node that made a tensor, or null; of a view whose base was changed in place, it is made anew.
 const NodePtr& grad_fn(const Tensor& t);
-/// Makes `t` the output `slot` of `node`.
-void set_history(const Tensor& t, const NodePtr& node);
 /// Makes `view` a view of `x` (of x's base, if x is one): an in-place change of either is seen by both histories.
 void set_view_of(const Tensor& view, const Tensor& x);
 

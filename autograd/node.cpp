@@ -106,7 +106,7 @@ void Node::remove_hook(unsigned position) {
 void Node::forget(const std::shared_ptr<Tensor>& cell) {
   std::erase_if(retained_, [&](const auto& entry) { return entry.second == cell; });
 }
-Tensor apply_hooks(Tensor grad, const std::string& where, const std::function<const TensorHook*(size_t)>& at) {
+Tensor detail::apply_hooks(Tensor grad, const std::string& where, const std::function<const TensorHook*(size_t)>& at) {
   for (size_t i = 0; const TensorHook* const there = at(i); ++i) {
     const TensorHook hook = *there;  // a copy: the list may change while it runs
     if (!hook) continue;

@@ -13,18 +13,25 @@
 namespace tandem::autograd {
 
 class Node;
-using NodePtr = std::shared_ptr<Node>;
-/// One gradient per output going in, one per input coming out; an undefined tensor stands for zero.
-using Grads = std::vector<Tensor>;
 using Variable = Tensor;  // LibTorch's older names
 using variable_list = std::vector<Tensor>;
 using tensor_list = std::vector<Tensor>;
 
+namespace detail {
+
+using NodePtr = std::shared_ptr<Node>;
+/// One gradient per output going in, one per input coming out; an undefined tensor stands for zero.
+using Grads = std::vector<Tensor>;
+
+}  // namespace detail
+
 /// Leads to one input of a node: the gradient of that node's output number `slot`.
 struct Edge {
-  NodePtr node;
+  std::shared_ptr<Node> node;
   uint32_t slot = 0;
 };
+
+namespace detail {
 
 /// A tensor kept for backward with the version it had. An output of the saving node itself is kept detached, so that a
 /// node never owns itself, and gets its history back when it is unpacked.
@@ -66,6 +73,8 @@ using TensorHook = std::function<Tensor(const Tensor&)>;
 /// @param where  what an error names: the tensor whose gradient it is
 Tensor apply_hooks(Tensor grad, const std::string& where, const std::function<const TensorHook*(size_t)>& at);
 
+}  // namespace detail
+
 class Node : public std::enable_shared_from_this<Node> {
  public:
   explicit Node(std::string name);
@@ -73,7 +82,7 @@ class Node : public std::enable_shared_from_this<Node> {
   Node(const Node&) = delete;
 
   /// The gradients of the inputs, given those of the outputs.
-  virtual Grads apply(Grads&& grads) = 0;
+  virtual detail::Grads apply(detail::Grads&& grads) = 0;
   /// Drops what was saved, after a backward that does not retain the graph.
   virtual void release();
 
@@ -82,11 +91,11 @@ class Node : public std::enable_shared_from_this<Node> {
   uint64_t sequence() const { return sequence_; }
   Device device() const { return device_; }
   /// Those that were current when the node was made: its backward runs on them as well.
-  const cuda::Streams& streams() const { return streams_; }
+  const cuda::detail::Streams& streams() const { return streams_; }
   size_t slot_count() const { return slots_.size(); }
   bool released() const { return released_; }
   bool needs_grad(size_t input) const { return input < edges_.size() && edges_[input].node != nullptr; }
-  const SavedTensor& saved(size_t i) const {
+  const detail::SavedTensor& saved(size_t i) const {
     TANDEM_CHECK(!released_, "backward through ", name_,
                  " a second time: its saved tensors were released; pass retain_graph=true the first time");
     return saved_.at(i);
@@ -100,7 +109,7 @@ class Node : public std::enable_shared_from_this<Node> {
   void save(const Tensor& tensor, bool is_output) { saved_.emplace_back(tensor, is_output); }
 
   /// Called in order on the gradient of a slot once it is complete. Returns a position for remove_hook.
-  unsigned add_hook(uint32_t slot, TensorHook hook);
+  unsigned add_hook(uint32_t slot, detail::TensorHook hook);
   void remove_hook(unsigned position);
   /// Adds the gradient of a slot, as the hooks leave it, to `cell`; until it is told to forget that.
   void retain(uint32_t slot, std::shared_ptr<Tensor> cell) { retained_.emplace_back(slot, std::move(cell)); }
@@ -110,7 +119,7 @@ class Node : public std::enable_shared_from_this<Node> {
   virtual Tensor run_hooks(uint32_t slot, Tensor grad) const;
 
   struct Slot {
-    Shape sizes;
+    tandem::detail::Shape sizes;
     DType dtype = DType::float32;
     Device device;
   };
@@ -127,12 +136,12 @@ class Node : public std::enable_shared_from_this<Node> {
   Device device_;
 
  private:
-  cuda::Streams streams_;
+  cuda::detail::Streams streams_;
   std::string name_;
   std::vector<Edge> edges_;
-  std::vector<SavedTensor> saved_;
+  std::vector<detail::SavedTensor> saved_;
   std::vector<Slot> slots_;
-  std::vector<std::pair<uint32_t, TensorHook>> hooks_;
+  std::vector<std::pair<uint32_t, detail::TensorHook>> hooks_;
   std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>> retained_;
   bool released_ = false;
 };
@@ -141,7 +150,7 @@ class Node : public std::enable_shared_from_this<Node> {
 class AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(const Tensor& variable);
-  Grads apply(Grads&& grads) override;
+  detail::Grads apply(detail::Grads&& grads) override;
   void release() override {}
   Tensor run_hooks(uint32_t slot, Tensor grad) const override;  // those of the leaf itself
   const Tensor& variable() const { return variable_; }
@@ -159,9 +168,14 @@ class AccumulateGrad final : public Node {
   std::vector<std::function<void(const Tensor&)>> post_hooks_;
 };
 
+namespace detail {
 /// The leaf's accumulator, made when it has none. @throws Error unless it is a leaf that requires a gradient
 std::shared_ptr<AccumulateGrad> grad_accumulator(const Tensor& leaf);
 /// Where a tensor's gradient goes: its node, its accumulator, or nowhere.
 Edge gradient_edge(const Tensor& tensor);
+inline bool wants_grad(const Tensor& t) { return t.defined() && t.impl()->autograd && t.requires_grad(); }
+/// Makes `t` the output `slot` of `node`.
+void set_history(const Tensor& t, const NodePtr& node);
+}  // namespace detail
 
 }  // namespace tandem::autograd

@@ -1,5 +1,6 @@
 // The few operations that the engine calls by name, beside Tensor's methods. ops/ defines them.
 #pragma once
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {

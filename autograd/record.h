@@ -10,7 +10,6 @@ namespace tandem::autograd {
 /// A list of references: building it counts nothing.
 using TensorRefs = std::initializer_list<std::reference_wrapper<const Tensor>>;
 
-inline bool wants_grad(const Tensor& t) { return t.defined() && t.impl()->autograd && t.requires_grad(); }
 inline bool any_wants_grad(TensorRefs tensors) {
   if (!is_grad_enabled()) return false;
   for (const Tensor& t : tensors)

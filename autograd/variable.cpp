@@ -36,7 +36,7 @@ const NodePtr& grad_fn(const Tensor& t) {
   return m->node;
 }
 
-void set_history(const Tensor& t, const NodePtr& node) {
+void detail::set_history(const Tensor& t, const NodePtr& node) {
   Meta& m = meta(t);
   m.slot = node->add_output(t);
   if (m.retained) {  // the gradient to keep is that of what the tensor is now
@@ -54,7 +54,7 @@ void set_view_of(const Tensor& view, const Tensor& x) {
   m.node_version = view._version();
 }
 
-std::shared_ptr<AccumulateGrad> grad_accumulator(const Tensor& leaf) {
+std::shared_ptr<AccumulateGrad> detail::grad_accumulator(const Tensor& leaf) {
   Meta& m = meta(leaf);
   TANDEM_CHECK(!grad_fn(leaf) && m.requires_grad,
                "grad_accumulator: the tensor must be a leaf that requires a gradient");
@@ -65,7 +65,7 @@ std::shared_ptr<AccumulateGrad> grad_accumulator(const Tensor& leaf) {
   return existing;
 }
 
-Edge gradient_edge(const Tensor& t) {
+Edge detail::gradient_edge(const Tensor& t) {
   if (const NodePtr& node = grad_fn(t)) return {node, find_meta(t)->slot};
   return t.requires_grad() ? Edge{grad_accumulator(t), 0} : Edge{};
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/generator.h"
 
 namespace tandem::benchmarks {

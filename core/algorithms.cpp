@@ -1,5 +1,6 @@
 #include "tandem/core/algorithms.h"
 
+#include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"
 
 namespace tandem {

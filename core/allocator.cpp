@@ -147,7 +147,7 @@ void empty_cpu_caches() noexcept {
 
 }  // namespace
 
-void* allocate(int device_index, size_t bytes) {
+void* detail::allocate(int device_index, size_t bytes) {
   if (bytes == 0) return nullptr;
   Cache& mine = cache(device_index);
   void* data = nullptr;
@@ -166,7 +166,7 @@ void* allocate(int device_index, size_t bytes) {
   return data;
 }
 
-void deallocate(int device_index, void* data, size_t bytes) noexcept {
+void detail::deallocate(int device_index, void* data, size_t bytes) noexcept {
   if (data) cache(device_index).give(data, bytes);
 }
 

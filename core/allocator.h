@@ -7,6 +7,7 @@
 #include "tandem/core/device.h"
 
 namespace tandem {
+namespace detail {
 
 /// Uninitialised memory of virtual CPU device `device_index`, aligned to 64 bytes; null when bytes == 0.
 /// Freed blocks are kept for requests of the same size class (at most an eighth larger, 63 bytes below 1 KiB), because
@@ -15,6 +16,8 @@ namespace tandem {
 void* allocate(int device_index, size_t bytes);
 /// Takes back what allocate(device_index, bytes) returned, on any thread. Null is fine.
 void deallocate(int device_index, void* data, size_t bytes) noexcept;
+
+}  // namespace detail
 
 struct MemoryStats {
   int64_t current = 0;      // bytes in use, as requested

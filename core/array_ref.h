@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tandem/core/error.h"
-#include "tandem/core/loop.h"
+#include "tandem/core/loop_types.h"
 
 namespace tandem {
 
@@ -52,6 +52,8 @@ inline std::ostream& operator<<(std::ostream& out, IntArrayRef sizes) {
   for (size_t i = 0; i < sizes.size(); ++i) out << (i ? ", " : "") << sizes[i];
   return out << (sizes.size() == 1 ? ",)" : ")");
 }
+
+namespace detail {
 
 /// Sizes or strides of a tensor: at most kMaxDims integers, stored in place.
 class Shape {
@@ -114,5 +116,7 @@ inline Shape contiguous_strides(IntArrayRef sizes) {
   for (size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * std::max<int64_t>(sizes[d], 1);
   return strides;
 }
+
+}  // namespace detail
 
 }  // namespace tandem

@@ -56,7 +56,7 @@ void set_cpu_device_count(int count) {
 }
 int device_count(DeviceType type) { return type == kCPU ? cpu_device_count() : cuda::device_count(); }
 
-void check_device_exists(Device device) {
+void detail::check_device_exists(Device device) {
   if (device.index() < device_count(device.type())) return;
   if (device.is_cuda()) {
     const int count = cuda::device_count();

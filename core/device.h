@@ -12,7 +12,9 @@ namespace tandem {
 enum class DeviceType : int8_t { cpu, cuda };
 constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
 
+namespace detail {
 constexpr int kMaxDevices = 64;  // of one type
+}
 
 /// A device by type and index. `Device("cpu")` is `cpu:0`, `Device("cuda:1")` the second GPU. Naming a device does not
 /// ask for it to exist; creating a tensor there does.
@@ -21,7 +23,8 @@ class Device {
   /// An index of -1, LibTorch's way of leaving it open, is 0. @throws Error beyond kMaxDevices
   constexpr Device(DeviceType type = kCPU, int index = 0)
       : type_(type), index_(static_cast<int8_t>(index < 0 ? 0 : index)) {
-    TANDEM_CHECK(index >= -1 && index < kMaxDevices, "Device: index is ", index, "; accepted: -1 to ", kMaxDevices - 1);
+    TANDEM_CHECK(index >= -1 && index < detail::kMaxDevices, "Device: index is ", index, "; accepted: -1 to ",
+                 detail::kMaxDevices - 1);
   }
   /// @throws Error on anything but "cpu", "cuda", "cpu:N", "cuda:N"
   Device(const std::string& text);
@@ -50,8 +53,10 @@ int cpu_device_count();
 void set_cpu_device_count(int count);
 /// How many of a type: virtual CPU devices, or GPUs (none in a build without CUDA).
 int device_count(DeviceType type);
+namespace detail {
 /// @throws Error that names the device and those that exist; for CUDA in a build without it, says so
 void check_device_exists(Device device);
+}  // namespace detail
 
 namespace cuda {
 /// Whether a GPU can be used: never in a build without CUDA, nor on a machine without a driver.

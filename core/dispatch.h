@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/core/tensor.h"
 

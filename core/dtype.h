@@ -6,7 +6,8 @@
 #include <type_traits>
 
 #include "tandem/core/error.h"
-#include "tandem/core/loop.h"
+#include "tandem/core/half.h"
+#include "tandem/core/loop_types.h"
 
 namespace tandem {
 
@@ -21,6 +22,7 @@ constexpr DType kUInt8 = DType::uint8, kByte = kUInt8, kBool = DType::boolean;
 using ScalarType = DType;
 using Dtype = DType;
 
+namespace detail {
 /// Bytes of one element.
 constexpr int64_t element_size(DType dtype) {
   constexpr int64_t sizes[kDTypeCount] = {4, 8, 2, 2, 8, 4, 2, 1, 1, 1};
@@ -32,16 +34,21 @@ constexpr const char* name(DType dtype) {
                                               "int32",   "int16",   "int8",    "uint8",    "bool"};
   return names[static_cast<int>(dtype)];
 }
-inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }
+}  // namespace detail
+inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << detail::name(dtype); }
 
+/// Whether its elements are floating-point numbers: float32, float64 and the half types.
 constexpr bool is_floating_point(DType dtype) { return dtype <= DType::bfloat16; }
+namespace detail {
 constexpr bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 /// Integers, bool not among them.
 constexpr bool is_integer(DType dtype) { return dtype >= DType::int64 && dtype <= DType::uint8; }
+}  // namespace detail
 
 /// The dtype in which elements of both are combined, as PyTorch promotes two tensors of equal standing.
 DType promote_types(DType a, DType b);
 
+namespace detail {
 /// Calls visitor.template operator()<T>() with the C++ type of a dtype.
 template <class Visitor> decltype(auto) visit_dtype(DType dtype, Visitor&& visitor) {
   switch (dtype) {
@@ -84,6 +91,7 @@ template <class T> constexpr DType dtype_of() {
     return DType::uint8;
   }
 }
+}  // namespace detail
 
 /// The dtype that factory functions use for floating-point values: float32 unless changed for this thread's rank.
 DType get_default_dtype();

@@ -93,7 +93,7 @@
   X(logical_or,    LogicalOr,   any,      nothing, nothing,    "whether either is other than 0")                       \
   X(logical_xor,   LogicalXor,  any,      nothing, nothing,    "whether one alone is other than 0")
 
-// dx = f(dy, saved): gradients with a kernel of their own. Each is an operation, declared in ops/elementwise.h.
+// dx = f(dy, saved): gradients with a kernel of their own. Each is an operation, declared in ops/backward.h.
 #define TANDEM_GRADIENT_OPS(X)                                                                                         \
   X(relu_backward,    ReluBackward)                                                                                    \
   X(sigmoid_backward, SigmoidBackward)                                                                                 \

@@ -2,7 +2,7 @@
 #pragma once
 #include <concepts>
 
-namespace tandem {
+namespace tandem::detail {
 
 /// Whether an operation does something. A number does not convert to it: in x.std(0), x.sum(0, 1) and x.max(0, 1) it
 /// would mean a dimension to who wrote it, and `unbiased` or `keepdim` to the compiler. The first is over dimension 0,
@@ -16,4 +16,4 @@ class Flag {
   bool value_;
 };
 
-}  // namespace tandem
+}  // namespace tandem::detail

@@ -8,27 +8,29 @@
 
 namespace tandem {
 
+namespace detail {
 /// Names the numbers that one operation draws: block `offset` and on of a stream.
 struct PhiloxState {
   uint64_t seed, stream, offset;
 };
+}  // namespace detail
 
 /// A position in a random stream. Thread-safe. Copying its state and setting it again repeats the numbers.
 class Generator {
  public:
   explicit Generator(uint64_t seed = kDefaultSeed, uint64_t stream = 0) : state_{seed, stream, 0} {}
   /// Takes the next `elements` numbers; each block of the stream holds four 32-bit or two 64-bit ones.
-  PhiloxState reserve(uint64_t elements);
+  detail::PhiloxState reserve(uint64_t elements);
   void set_current_seed(uint64_t seed);
   uint64_t current_seed() const { return get_state().seed; }
-  PhiloxState get_state() const;
-  void set_state(PhiloxState state);
+  detail::PhiloxState get_state() const;
+  void set_state(detail::PhiloxState state);
 
   static constexpr uint64_t kDefaultSeed = 67280421310721;  // as PyTorch's
 
  private:
   mutable std::mutex mutex_;
-  PhiloxState state_;
+  detail::PhiloxState state_;
 };
 
 /// The generator that a rank's random operations on a device draw from, unless a GeneratorGuard names another: that of

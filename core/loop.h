@@ -4,21 +4,14 @@
 #include <stdint.h>
 
 #include "tandem/core/half.h"
+#include "tandem/core/internal.h"
+#include "tandem/core/loop_types.h"
 
 namespace tandem {
 
-enum class DType : uint8_t { float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, boolean };
-constexpr int kDTypeCount = 10;
-
-constexpr int kMaxDims = 8;       // of a tensor, and so of a loop
 constexpr int kMaxOperands = 12;  // tensors that one loop reads and writes
 constexpr int kMaxScalars = 12;
 
-/// Where an operand's bytes are: part of a storage. A recorded step may point it elsewhere; a loop must not keep
-/// `data`.
-struct Buffer {
-  char* data;
-};
 /// A tensor as a loop sees it: byte offset into the buffer, bytes of all its elements, and byte strides of the loop's
 /// (collapsed) dimensions.
 struct Operand {
@@ -31,11 +24,13 @@ struct Extents {
   int rank;
   int64_t size[kMaxDims];
 };
+namespace detail {
 /// By the loop's dtype: a 64-bit seed or integer does not fit a double.
 union LoopScalar {
   double real;
   int64_t integer;
 };
+}  // namespace detail
 
 /// What a body reads besides operands and scalars: a struct of its own. Whoever keeps a loop beyond the call that made
 /// it keeps a copy.

@@ -29,7 +29,7 @@ void Observer::pass(const std::string& op, const char* why) const {
   if (outer_) outer_->on_unrecordable(op, why);
 }
 
-void attach_observer(std::shared_ptr<Observer> observer) {
+void detail::attach_observer(std::shared_ptr<Observer> observer) {
   TANDEM_CHECK(observer && !observer->attached_.exchange(true),
                "attach_observer: the observer is null or was attached before; accepted: a new one");
   observer->outer_ = RankContext::current().observer;

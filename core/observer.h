@@ -23,6 +23,8 @@ struct KernelCall {
   void run() const { invoke(closure); }
 };
 
+namespace detail {
+
 /// Wraps each call and each group of loops: what it does not pass on does not happen. It belongs to the RankContext
 /// that it was attached to and to those that were copied from that, and is called by all their threads, several at
 /// once.
@@ -55,6 +57,9 @@ class Observer {
 
 /// Puts an observer in front of the one that this thread's context has. @throws Error when it was attached before
 void attach_observer(std::shared_ptr<Observer> observer);
+
+}  // namespace detail
+
 /// Attaches an observer until it goes out of scope. Guards nest. Contexts that were copied in the meantime keep it.
 class ObserverGuard {
  public:

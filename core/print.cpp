@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tandem/core/generator.h"
+#include "tandem/core/internal.h"
 
 namespace tandem {
 

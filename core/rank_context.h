@@ -14,12 +14,15 @@
 namespace tandem {
 
 class Generator;
-class Observer;
-namespace cuda {
+namespace cuda::detail {
 class Capture;
 class StreamSet;
 using Streams = std::shared_ptr<const StreamSet>;
-}  // namespace cuda
+}  // namespace cuda::detail
+
+namespace detail {
+
+class Observer;
 
 /// What a higher layer keeps for each rank derives from this.
 struct RankPart {
@@ -55,49 +58,47 @@ struct RankContext {
   DType default_dtype = DType::float32;
   bool deterministic_algorithms = true;  // core/algorithms.h has these two
   Float32Precision float32_precision = Float32Precision::highest;
-  int thread_share = 0;                    // of the pool's threads; 0: all
-  Generator* generator = nullptr;          // that a GeneratorGuard named
-  cuda::Streams streams;                   // that cuda::StreamGuard made current; null: the devices' default streams
-  std::shared_ptr<cuda::Capture> capture;  // of a Graph: what GPUs are given to do is recorded; null: it is run
-  std::shared_ptr<Observer> observer;      // the innermost that an ObserverGuard named
-  uint64_t next_sequence = 0;              // of autograd nodes: a node comes after every node that it consumes
+  int thread_share = 0;            // of the pool's threads; 0: all
+  Generator* generator = nullptr;  // that a GeneratorGuard named
+  cuda::detail::Streams streams;   // that cuda::StreamGuard made current; null: the devices' default streams
+  std::shared_ptr<cuda::detail::Capture> capture;  // of a Graph: what GPUs are given to do is recorded; null: it is run
+  std::shared_ptr<Observer> observer;              // the innermost that an ObserverGuard named
+  uint64_t next_sequence = 0;                      // of autograd nodes: a node comes after every node that it consumes
 
   /// This thread's.
   static RankContext& current();
   RankState& state();
 };
 
-namespace detail {
 /// Null until the thread asks for its context.
 inline constinit thread_local RankContext* rank_context = nullptr;
 RankContext& first_rank_context();
-}  // namespace detail
 
-inline RankContext& RankContext::current() {
-  return detail::rank_context ? *detail::rank_context : detail::first_rank_context();
-}
+inline RankContext& RankContext::current() { return rank_context ? *rank_context : first_rank_context(); }
 
 /// Makes a context this thread's until it goes out of scope. Worker threads wrap their creator's context in it.
 class RankContextGuard {
  public:
   explicit RankContextGuard(RankContext context)
-      : mine_(std::move(context)), saved_(std::exchange(detail::rank_context, &mine_)) {}
-  ~RankContextGuard() { detail::rank_context = saved_; }
+      : mine_(std::move(context)), saved_(std::exchange(rank_context, &mine_)) {}
+  ~RankContextGuard() { rank_context = saved_; }
   RankContextGuard(const RankContextGuard&) = delete;
 
  private:
   RankContext mine_, *saved_;
 };
 
+}  // namespace detail
+
 /// Whether operations on this thread are recorded for backward.
-inline bool is_grad_enabled() { return RankContext::current().grad_enabled; }
+inline bool is_grad_enabled() { return detail::RankContext::current().grad_enabled; }
 /// Sets the grad mode of this thread until it goes out of scope.
 class AutoGradMode {
  public:
-  explicit AutoGradMode(bool enabled) : saved_(RankContext::current().grad_enabled) {
-    RankContext::current().grad_enabled = enabled;
+  explicit AutoGradMode(bool enabled) : saved_(detail::RankContext::current().grad_enabled) {
+    detail::RankContext::current().grad_enabled = enabled;
   }
-  ~AutoGradMode() { RankContext::current().grad_enabled = saved_; }
+  ~AutoGradMode() { detail::RankContext::current().grad_enabled = saved_; }
   AutoGradMode(const AutoGradMode&) = delete;
 
  private:
@@ -112,7 +113,7 @@ struct EnableGradGuard : AutoGradMode {
 };
 struct GradMode {
   static bool is_enabled() { return is_grad_enabled(); }
-  static void set_enabled(bool enabled) { RankContext::current().grad_enabled = enabled; }
+  static void set_enabled(bool enabled) { detail::RankContext::current().grad_enabled = enabled; }
 };
 
 }  // namespace tandem

@@ -7,6 +7,9 @@
 #include "tandem/core/dtype.h"
 
 namespace tandem {
+namespace detail {
+union LoopScalar;
+}
 
 /// A bool, an integer or a floating-point number, as it was given.
 class Scalar {
@@ -40,10 +43,10 @@ class Scalar {
       if (kind_ == Kind::floating) {
         constexpr T middle = Limits::max() / 2 + 1;  // a power of two, of which a double is exact
         const bool fits = real_ >= static_cast<double>(Limits::min()) && real_ < static_cast<double>(middle) * 2;
-        if (!fits) refuse(dtype_of<T>());  // nor does a NaN fit
+        if (!fits) refuse(detail::dtype_of<T>());  // nor does a NaN fit
       } else if constexpr (sizeof(T) < sizeof(int64_t)) {
         constexpr int64_t low = std::is_signed_v<T> ? Limits::min() : -int64_t(Limits::max());
-        if (integer_ < low || integer_ > int64_t(Limits::max())) refuse(dtype_of<T>());
+        if (integer_ < low || integer_ > int64_t(Limits::max())) refuse(detail::dtype_of<T>());
       }
       return wrapped<T>();
     }
@@ -61,7 +64,7 @@ class Scalar {
   /// The dtype of a tensor made of it: bool, int64, or the default floating dtype.
   DType dtype() const { return kind_ == Kind::boolean ? kBool : kind_ == Kind::integer ? kInt64 : get_default_dtype(); }
   /// As a loop of this dtype reads it. @throws Error when an integer dtype cannot hold it
-  LoopScalar loop_scalar(DType dtype) const;
+  detail::LoopScalar loop_scalar(DType dtype) const;
   friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {
     return s.is_floating_point() ? out << s.real_ : out << s.integer_;
   }

@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "tandem/core/device.h"
-#include "tandem/core/loop.h"
+#include "tandem/core/loop_types.h"
 
 namespace tandem {
+namespace detail {
 
 /// Base of what is counted in place: one word, no control block.
 class RefCounted {
@@ -72,6 +73,9 @@ struct StorageImpl : RefCounted, Buffer {
  private:
   void give_back();
 };
-using Storage = Ref<StorageImpl>;
+
+}  // namespace detail
+
+using Storage = detail::Ref<detail::StorageImpl>;
 
 }  // namespace tandem

@@ -62,7 +62,7 @@ void detail::throw_dimension(const char* op, int64_t dim, int64_t rank, bool sca
                                    " dimensions; accepted: ", -limit, " to ", limit - 1);
 }
 
-Shape broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
+Shape detail::broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
   const size_t rank = std::max(a.size(), b.size());
   Shape out(rank, 1);
   for (size_t i = 0; i < rank; ++i) {
@@ -74,7 +74,7 @@ Shape broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
   return out;
 }
 
-int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype) {
+int64_t detail::checked_bytes(const char* op, IntArrayRef sizes, DType dtype) {
   int64_t widest = element_size(dtype);  // zero sizes left out: strides must not overflow either
   bool empty = false;
   for (int64_t s : sizes) {
@@ -86,7 +86,7 @@ int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype) {
   return empty ? 0 : widest;
 }
 
-namespace core {
+namespace detail::core {
 
 Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op) {
   const Shape shape(sizes);
@@ -243,7 +243,7 @@ Tensor scalar(const Scalar& value, DType dtype, Device cpu) {
   return out;
 }
 
-}  // namespace core
+}  // namespace detail::core
 
 Tensor from_blob(void* data, IntArrayRef sizes, std::function<void(void*)> deleter, const TensorOptions& options) {
   TANDEM_CHECK(options.device().is_cpu(), "from_blob: device is ", options.device(), "; accepted: a CPU device");

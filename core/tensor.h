@@ -37,6 +37,8 @@ namespace cuda {
 class Stream;
 }
 
+namespace detail {
+
 /// What autograd knows of a tensor; opaque here, defined in autograd/meta.h.
 struct AutogradRecord {
   virtual ~AutogradRecord() = default;
@@ -56,27 +58,27 @@ struct TensorImpl : RefCounted {
   std::atomic<uint32_t>& version() const { return own_version ? own_version->value : storage->version; }
 };
 
-namespace detail {
 [[noreturn]] void throw_dimension(const char* op, int64_t dim, int64_t rank, bool scalar_has_one);
-}
 /// dim counted from the end when negative. @throws IndexError that names op, dim and rank
 inline int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
   const int64_t limit = rank == 0 ? 1 : rank;  // a scalar is treated as having one dimension
   if (dim < -limit || dim >= limit) [[unlikely]]
-    detail::throw_dimension(op, dim, rank, /*scalar_has_one=*/true);
+    throw_dimension(op, dim, rank, /*scalar_has_one=*/true);
   return dim < 0 ? dim + limit : dim;
 }
+
+}  // namespace detail
 
 /// An n-dimensional array. Copies name the same elements; a default-constructed one is undefined.
 class Tensor {
  public:
   Tensor() = default;
-  explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
+  explicit Tensor(detail::Ref<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
 
   // ---- what it is
   bool defined() const { return bool(impl_); }
   explicit operator bool() const = delete;
-  TensorImpl* impl() const { return impl_.get(); }
+  detail::TensorImpl* impl() const { return impl_.get(); }
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
   int64_t use_count() const { return impl_ ? impl_->use_count() : 0; }
   void reset() { impl_ = {}; }
@@ -88,7 +90,7 @@ class Tensor {
   int64_t stride(int64_t d) const { return checked().strides[dimension("stride", d)]; }
   int64_t numel() const { return checked().numel; }
   int64_t storage_offset() const { return checked().offset; }
-  int64_t itemsize() const { return element_size(dtype()); }
+  int64_t itemsize() const { return detail::element_size(dtype()); }
   int64_t nbytes() const { return numel() * itemsize(); }
   DType dtype() const { return checked().dtype; }
   DType scalar_type() const { return dtype(); }
@@ -110,12 +112,13 @@ class Tensor {
   // ---- elements
   /// The first element, in the memory of the tensor's device; T must be the dtype's type.
   template <class T> T* data_ptr() const {
-    TANDEM_CHECK(dtype_of<T>() == dtype(), "data_ptr: asked for ", dtype_of<T>(), " of a tensor of ", dtype());
+    TANDEM_CHECK(detail::dtype_of<T>() == dtype(), "data_ptr: asked for ", detail::dtype_of<T>(), " of a tensor of ",
+                 dtype());
     return static_cast<T*>(raw_data());
   }
   /// As data_ptr, without its check: for kernels.
   template <class T> T* data() const { return static_cast<T*>(raw_data()); }
-  void* raw_data() const { return impl_->storage->data + impl_->offset * element_size(impl_->dtype); }
+  void* raw_data() const { return impl_->storage->data + impl_->offset * detail::element_size(impl_->dtype); }
   /// The elements by a[i][j], unchecked. On a CPU device only. @throws Error unless dim() is N and T the dtype's type
   template <class T, size_t N> TensorAccessor<T, N> accessor() const {
     TANDEM_CHECK(is_cpu(), "accessor: the tensor is on ", device(), "; accepted: a CPU device");
@@ -213,21 +216,21 @@ class Tensor {
   Tensor repeat(IntArrayRef repeats) const;
 
   // ---- elementwise (core/elementwise_ops.h says what they compute; ops/unary.cpp, ops/binary.cpp)
-#define X(name, ...)   \
-  Tensor name() const; \
+#define TANDEM_DECLARE(name, ...) \
+  Tensor name() const;            \
   Tensor& name##_();
-  TANDEM_ALL_UNARY_OPS(X)
-#undef X
-#define X(name, ...) Tensor name() const;
-  TANDEM_PREDICATE_OPS(X)
-#undef X
-#define X(name, ...)                      \
+  TANDEM_ALL_UNARY_OPS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
+#define TANDEM_DECLARE(name, ...) Tensor name() const;
+  TANDEM_PREDICATE_OPS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
+#define TANDEM_DECLARE(name, ...)         \
   Tensor name(const Tensor& other) const; \
   Tensor name(const Scalar& other) const; \
   Tensor& name##_(const Tensor& other);   \
   Tensor& name##_(const Scalar& other);
-  TANDEM_ALL_BINARY_OPS(X)
-#undef X
+  TANDEM_ALL_BINARY_OPS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
   Tensor add(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor add(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor sub(const Tensor& other, const Scalar& alpha = 1) const;
@@ -266,35 +269,36 @@ class Tensor {
   Tensor& operator/=(const Scalar& other) { return div_(other); }
 
   // ---- reductions (core/reduce_ops.h says what the first ones compute; ops/reduce.cpp)
-#define X(name, ...) Tensor name(IntArrayRef dims = {}, Flag keepdim = false) const;
-  TANDEM_REDUCE_OPS(X)
-#undef X
+#define TANDEM_DECLARE(name, ...) Tensor name(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
+  TANDEM_REDUCE_OPS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
   Tensor var() const { return var(IntArrayRef()); }
   template <std::same_as<bool> Bool> Tensor var(Bool unbiased) const { return var(IntArrayRef(), unbiased); }
-  Tensor var(IntArrayRef dims, Flag unbiased = true, Flag keepdim = false) const;
+  Tensor var(IntArrayRef dims, detail::Flag unbiased = true, detail::Flag keepdim = false) const;
   Tensor std() const { return std(IntArrayRef()); }
   template <std::same_as<bool> Bool> Tensor std(Bool unbiased) const { return std(IntArrayRef(), unbiased); }
-  Tensor std(IntArrayRef dims, Flag unbiased = true, Flag keepdim = false) const;
+  Tensor std(IntArrayRef dims, detail::Flag unbiased = true, detail::Flag keepdim = false) const;
   Tensor norm(double p = 2) const;
-  Tensor norm(double p, IntArrayRef dims, Flag keepdim = false) const;
+  Tensor norm(double p, IntArrayRef dims, detail::Flag keepdim = false) const;
   Tensor max() const;
   Tensor min() const;
-  std::tuple<Tensor, Tensor> max(int64_t dim, Flag keepdim = false) const;
-  std::tuple<Tensor, Tensor> min(int64_t dim, Flag keepdim = false) const;
-  Tensor argmax(std::optional<int64_t> dim = {}, Flag keepdim = false) const;
-  Tensor argmin(std::optional<int64_t> dim = {}, Flag keepdim = false) const;
+  std::tuple<Tensor, Tensor> max(int64_t dim, detail::Flag keepdim = false) const;
+  std::tuple<Tensor, Tensor> min(int64_t dim, detail::Flag keepdim = false) const;
+  Tensor argmax(std::optional<int64_t> dim = {}, detail::Flag keepdim = false) const;
+  Tensor argmin(std::optional<int64_t> dim = {}, detail::Flag keepdim = false) const;
   Tensor all() const;
-  Tensor all(int64_t dim, Flag keepdim = false) const;
+  Tensor all(int64_t dim, detail::Flag keepdim = false) const;
   Tensor any() const;
-  Tensor any(int64_t dim, Flag keepdim = false) const;
+  Tensor any(int64_t dim, detail::Flag keepdim = false) const;
   Tensor prod() const;
   Tensor cumsum(int64_t dim) const;
   Tensor softmax(int64_t dim) const;
   Tensor log_softmax(int64_t dim) const;
-  std::tuple<Tensor, Tensor> sort(int64_t dim = -1, Flag descending = false) const;
-  Tensor argsort(int64_t dim = -1, Flag descending = false) const;
+  std::tuple<Tensor, Tensor> sort(int64_t dim = -1, detail::Flag descending = false) const;
+  Tensor argsort(int64_t dim = -1, detail::Flag descending = false) const;
   /// The k largest or smallest; they come sorted whether or not that is asked for.
-  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, Flag largest = true, Flag sorted = true) const;
+  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, detail::Flag largest = true,
+                                  detail::Flag sorted = true) const;
 
   // ---- products and indexing (ops/matmul.cpp, ops/index.cpp)
   Tensor matmul(const Tensor& other) const;
@@ -323,20 +327,23 @@ class Tensor {
       detail::throw_dimension(op, d, rank, /*scalar_has_one=*/false);
     return static_cast<size_t>(d < 0 ? d + rank : d);
   }
-  const TensorImpl& checked() const {
+  const detail::TensorImpl& checked() const {
     TANDEM_CHECK(impl_, "this tensor is undefined (default-constructed, or a gradient that does not exist)");
     return *impl_;
   }
-  Ref<TensorImpl> impl_;
+  detail::Ref<detail::TensorImpl> impl_;
 };
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
+namespace detail {
 /// The shape that both broadcast to. @throws Error that names op and both shapes
 Shape broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b);
 /// How many bytes an op's tensor takes, or an error when that overflows or a size is negative.
 int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype);
 
-namespace core {
+}  // namespace detail
+
+namespace detail::core {
 // Views and allocations that record nothing: for kernels, planners and the engine.
 /// @param op  what an error names
 Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op = "empty");
@@ -357,7 +364,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index);
 Tensor alias(const Tensor& x);
 /// A scalar tensor (no dimensions) on a CPU device.
 Tensor scalar(const Scalar& value, DType dtype, Device device);
-}  // namespace core
+}  // namespace detail::core
 
 /// Wraps memory that stays the caller's; `deleter`, if any, is called when the last tensor on it is gone.
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});

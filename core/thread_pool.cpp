@@ -18,6 +18,7 @@
 
 #include "tandem/core/cpu_info.h"
 #include "tandem/core/error.h"
+#include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"
 
 // Note [How a job finds its helpers]
@@ -280,7 +281,7 @@ void set_num_threads(int n) {
   Pool::instance().resize(n);
 }
 
-int get_thread_share() { return RankContext::current().thread_share; }
+int detail::get_thread_share() { return RankContext::current().thread_share; }
 ThreadShareGuard::ThreadShareGuard(int share) : saved_(get_thread_share()) {
   TANDEM_CHECK(share >= 0, "ThreadShareGuard: got ", share, "; accepted: 1 or more, or 0 for all");
   RankContext::current().thread_share = share;

@@ -12,6 +12,8 @@ int get_num_threads();
 /// Loops in progress on other threads finish undisturbed. @throws Error unless 1 <= n <= 1024, or inside a chunk
 void set_num_threads(int n);
 
+namespace detail {
+
 /// How many threads the loops that this thread starts may use, itself among them; 0, the default: get_num_threads().
 /// RankContext keeps it, so that devices and ranks can divide the cores among them.
 int get_thread_share();
@@ -43,9 +45,9 @@ class ChunkFunction {
   void (*call_)(void*, int64_t, int64_t);
 };
 
-namespace detail {
 void parallel_chunks(int64_t range, int64_t grain, ChunkFunction f);
-}
+
+}  // namespace detail
 
 /// Calls f on [0, grain), [grain, 2 grain), ... up to `range`, in any order on any threads, this one among them, and
 /// returns when all are done. The chunks are the same for any number of threads; inside a chunk, or with a share of 1,

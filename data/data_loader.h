@@ -173,20 +173,22 @@ template <class Dataset, class Sampler> class StatelessDataLoader {
 };
 template <class Dataset, class Sampler> using DataLoader = StatelessDataLoader<Dataset, Sampler>;
 
+namespace detail {
 template <class S>
 concept IsSampler = requires(S sampler) {
   sampler.next(size_t{1});
 };
+}  // namespace detail
 
 /// @throws Error when batch_size or max_jobs is 0
-template <class Dataset, IsSampler Sampler>
+template <class Dataset, detail::IsSampler Sampler>
 std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset, Sampler sampler,
                                                                         DataLoaderOptions options = {}) {
   return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler),
                                                                  std::move(options));
 }
 /// The sampler is made for the dataset's size, which must be known.
-template <IsSampler Sampler = samplers::RandomSampler, class Dataset>
+template <detail::IsSampler Sampler = samplers::RandomSampler, class Dataset>
 requires std::constructible_from<Sampler, size_t> std::unique_ptr<StatelessDataLoader<Dataset, Sampler>>
 make_data_loader(Dataset dataset, DataLoaderOptions options = {}) {
   const std::optional<size_t> size = dataset.size();

@@ -49,6 +49,7 @@ class Dataset : public BatchDataset<Self, std::vector<SingleExample>> {
 // Note [Batches without examples]: a dataset whose examples are rows of tensors can gather a batch in one go
 // (`get_stacked`), and a transform may know what it does to a batch so gathered (`apply_stacked`). When a chain of maps
 // of such ends in Stack, no single example is ever made. The values are the same either way.
+namespace detail {
 template <class D>
 concept GathersBatches = requires(D dataset, ArrayRef<size_t> indices) {
   dataset.get_stacked(indices);
@@ -61,6 +62,7 @@ template <class T, class D>
 concept StacksBatches = GathersBatches<D> && requires(D dataset, ArrayRef<size_t> indices) {
   requires std::same_as<T, transforms::Stack<decltype(dataset.get_stacked(indices))>>;
 };
+}  // namespace detail
 
 /// A dataset with a transform applied to its batches.
 template <class SourceDataset, class AppliedTransform>
@@ -74,13 +76,13 @@ class MapDataset
       : dataset_(std::move(dataset)), transform_(std::move(transform)) {}
 
   typename AppliedTransform::OutputBatchType get_batch(typename SourceDataset::BatchRequestType request) override {
-    if constexpr (StacksBatches<AppliedTransform, SourceDataset>) {
+    if constexpr (detail::StacksBatches<AppliedTransform, SourceDataset>) {
       return dataset_.get_stacked(request);
     } else {
       return transform_.apply_batch(dataset_.get_batch(std::move(request)));
     }
   }
-  auto get_stacked(ArrayRef<size_t> indices) requires KeepsBatches<AppliedTransform, SourceDataset> {
+  auto get_stacked(ArrayRef<size_t> indices) requires detail::KeepsBatches<AppliedTransform, SourceDataset> {
     return transform_.apply_stacked(dataset_.get_stacked(indices));
   }
   std::optional<size_t> size() const override { return dataset_.size(); }

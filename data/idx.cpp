@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tandem/core/internal.h"
+
 namespace tandem::data {
 namespace {
 

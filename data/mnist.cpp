@@ -1,5 +1,6 @@
 #include "tandem/data/mnist.h"
 
+#include "tandem/core/internal.h"
 #include "tandem/data/idx.h"
 
 namespace tandem::data::datasets::detail {

@@ -30,11 +30,12 @@ template <class Request, class Batch> class Prefetcher {
 
   /// One thread for each `work`. They take over the RankContext of the thread that calls this.
   Prefetcher(std::vector<Work> work, bool ordered) : ordered_(ordered) {
-    RankContext::current().state();  // so that the copies share it
+    tandem::detail::RankContext::current().state();  // so that the copies share it
     try {
       for (Work& w : work)
         threads_.push_back(tandem::detail::start_thread(
-            "a data loader", [this, w = std::move(w), context = RankContext::current()] { serve(w, context); }));
+            "a data loader",
+            [this, w = std::move(w), context = tandem::detail::RankContext::current()] { serve(w, context); }));
     } catch (...) {  // no more threads to be had: end those there are
       stop();
       throw;
@@ -85,9 +86,9 @@ template <class Request, class Batch> class Prefetcher {
     Request request;
   };
 
-  void serve(const Work& work, RankContext context) {
+  void serve(const Work& work, tandem::detail::RankContext context) {
     context.generator = nullptr;  // a guard's, which may be gone before this thread is
-    const RankContextGuard guard(std::move(context));
+    const tandem::detail::RankContextGuard guard(std::move(context));
     std::unique_lock lock(mutex_);
     while (true) {
       job_came_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });

@@ -2,9 +2,10 @@
 
 #include <cstring>
 
+#include "tandem/core/internal.h"
 #include "tandem/ops/index.h"
 
-namespace tandem::data {
+namespace tandem::data::detail {
 namespace {
 
 bool recorded(const Tensor& x) { return is_grad_enabled() && x.requires_grad(); }
@@ -55,4 +56,4 @@ Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices) {
   return out;
 }
 
-}  // namespace tandem::data
+}  // namespace tandem::data::detail

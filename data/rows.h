@@ -4,7 +4,7 @@
 
 #include "tandem/core/tensor.h"
 
-namespace tandem::data {
+namespace tandem::data::detail {
 
 /// A new first dimension over tensors of one shape, dtype and device. Plain copying where nothing is to be recorded.
 /// @throws Error  when the list is empty, or a tensor differs from the first
@@ -14,4 +14,4 @@ Tensor stack_rows(TensorList rows);
 /// @throws IndexError  for an index outside [0, source.size(0))
 Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices);
 
-}  // namespace tandem::data
+}  // namespace tandem::data::detail

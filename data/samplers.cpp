@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tandem/core/generator.h"
+#include "tandem/core/internal.h"
 #include "tandem/ops/factory.h"
 
 namespace tandem::data::samplers {
@@ -47,7 +48,7 @@ void RandomSampler::reset(std::optional<size_t> new_size) {
 }
 std::optional<Indices> RandomSampler::next(size_t batch_size) { return take(indices_, index_, batch_size); }
 
-Indices distributed_indices(ArrayRef<size_t> order, size_t num_replicas, size_t rank, Tail tail) {
+Indices detail::distributed_indices(ArrayRef<size_t> order, size_t num_replicas, size_t rank, Tail tail) {
   TANDEM_CHECK(num_replicas > 0 && rank < num_replicas, "DistributedSampler: rank is ", rank, " of ", num_replicas,
                " replicas; accepted: 0 to replicas - 1");
   const size_t n = order.size();

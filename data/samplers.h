@@ -43,6 +43,8 @@ class RandomSampler : public Sampler<> {
   size_t size_, index_ = 0;
 };
 
+namespace detail {
+
 /// What happens to examples that do not fill a whole round of the ranks.
 enum class Tail {
   kPad,   // the first examples of the order come again, so that every rank has as many
@@ -54,11 +56,13 @@ enum class Tail {
 /// kDrop.
 std::vector<size_t> distributed_indices(ArrayRef<size_t> order, size_t num_replicas, size_t rank, Tail tail);
 
+}  // namespace detail
+
 struct DistributedSamplerOptions {
   bool shuffle = true;
   uint64_t seed = 0;
   bool drop_last = false;
-  bool pad = true;  // false, with drop_last false: Tail::kKeep
+  bool pad = true;  // false, with drop_last false: the first ranks may have one more
 };
 
 /// One rank's share of the examples. All ranks draw the same permutation, from seed + epoch: call set_epoch before

@@ -1,5 +1,7 @@
 #include "tandem/data/staging.h"
 
+#include "tandem/core/internal.h"
+
 namespace tandem::data::detail {
 
 Staging::Staging(bool pin_memory, std::optional<Device> device)

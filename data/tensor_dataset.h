@@ -13,7 +13,8 @@ class TensorDataset final : public Dataset<TensorDataset<SingleExample>, SingleE
 
  public:
   explicit TensorDataset(Tensor data) requires(!kHasTarget) : data_(std::move(data)) { check_rows(); }
-  explicit TensorDataset(const std::vector<Tensor>& rows) requires(!kHasTarget) : TensorDataset(stack_rows(rows)) {}
+  explicit TensorDataset(const std::vector<Tensor>& rows) requires(!kHasTarget)
+      : TensorDataset(data::detail::stack_rows(rows)) {}
   TensorDataset(Tensor data, Tensor target) requires kHasTarget : data_(std::move(data)), target_(std::move(target)) {
     check_rows();
     TANDEM_CHECK(target_.dim() > 0 && target_.size(0) == data_.size(0), "TensorDataset: data is ", data_.sizes(),
@@ -29,9 +30,9 @@ class TensorDataset final : public Dataset<TensorDataset<SingleExample>, SingleE
   }
   SingleExample get_stacked(ArrayRef<size_t> indices) {  // Note [Batches without examples]
     if constexpr (kHasTarget)
-      return {gather_rows(data_, indices), gather_rows(target_, indices)};
+      return {data::detail::gather_rows(data_, indices), data::detail::gather_rows(target_, indices)};
     else
-      return gather_rows(data_, indices);
+      return data::detail::gather_rows(data_, indices);
   }
   std::optional<size_t> size() const override { return static_cast<size_t>(data_.size(0)); }
 

@@ -90,7 +90,7 @@ template <class Target = Tensor> class Normalize : public TensorTransform<Target
 
  private:
   static Tensor by_channel(ArrayRef<double> values) {
-    Tensor out = core::empty({static_cast<int64_t>(values.size()), 1, 1}, kFloat32, kCPU);
+    Tensor out = tandem::detail::core::empty({static_cast<int64_t>(values.size()), 1, 1}, kFloat32, kCPU);
     for (size_t i = 0; i < values.size(); ++i) out.data<float>()[i] = static_cast<float>(values[i]);
     return out;
   }
@@ -106,7 +106,7 @@ template <> class Stack<Example<>> : public Collation<Example<>> {
     std::vector<Tensor> data, targets;
     data.reserve(examples.size()), targets.reserve(examples.size());
     for (Example<>& e : examples) data.push_back(std::move(e.data)), targets.push_back(std::move(e.target));
-    return {stack_rows(data), stack_rows(targets)};
+    return {data::detail::stack_rows(data), data::detail::stack_rows(targets)};
   }
 };
 
@@ -116,7 +116,7 @@ template <> class Stack<TensorExample> : public Collation<TensorExample> {
     std::vector<Tensor> data;
     data.reserve(examples.size());
     for (TensorExample& e : examples) data.push_back(std::move(e.data));
-    return stack_rows(data);
+    return data::detail::stack_rows(data);
   }
 };
 

@@ -213,7 +213,7 @@ void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_p
 
 // ---- the functions of core/cuda/gpu_runtime.h
 
-namespace tandem::gpu {
+namespace tandem::detail::gpu {
 
 using namespace emulation;  // NOLINT(google-build-using-namespace): this file is the emulation
 
@@ -256,4 +256,4 @@ void destroy_graph(GraphHandle graph) noexcept {
 
 bool allow_unsafe_calls(bool allowed) noexcept { return std::exchange(emulation::unsafe_calls_allowed, allowed); }
 
-}  // namespace tandem::gpu
+}  // namespace tandem::detail::gpu

@@ -63,11 +63,11 @@ void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_p
 
 }  // namespace emulation
 
-namespace gpu {
+namespace detail::gpu {
 struct GraphTag {
   std::vector<int> devices;  // of the lanes
   std::vector<emulation::GraphNode> nodes;
   std::vector<std::shared_ptr<emulation::Mark>> last;  // ends of the last launch
 };
-}  // namespace gpu
+}  // namespace detail::gpu
 }  // namespace tandem

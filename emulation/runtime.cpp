@@ -8,7 +8,7 @@
 #include "tandem/emulation/state.h"
 
 namespace tandem {
-namespace gpu {
+namespace detail::gpu {
 struct EventTag {
   int device;
   bool timing;
@@ -363,7 +363,7 @@ void allow_shared_memory(const void*, size_t bytes) {
 void push_range(const char*) {}
 void pop_range() noexcept {}
 
-}  // namespace gpu
+}  // namespace detail::gpu
 
 namespace emulation {
 

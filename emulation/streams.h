@@ -116,7 +116,7 @@ bool in_host_function();
 
 }  // namespace emulation
 
-namespace gpu {
+namespace detail::gpu {
 struct StreamTag {
   int device;
   std::deque<emulation::Item> queue;
@@ -127,5 +127,5 @@ struct StreamTag {
   std::vector<size_t> tails = {};                    // nodes of it that the next one comes after
   mutable bool visited = false;                      // while a search passes through
 };
-}  // namespace gpu
+}  // namespace detail::gpu
 }  // namespace tandem

@@ -1,5 +1,6 @@
 // Dimensions of elementwise operands, brought to as few as describe how they lie: for the planners of both backends.
 #pragma once
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::kernels {

@@ -1,5 +1,6 @@
 // How the kernel headers declare: one signature for both backends, so that a missing twin is a link error.
 #pragma once
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 /// The declaration in the namespaces of the CPU's kernels and of CUDA's.

@@ -2,6 +2,7 @@
 // otherwise. One signature list for both backends; a missing twin is a link error.
 #pragma once
 #include "tandem/core/elementwise_ops.h"
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 // What has no arguments but tensors. The planners and the tests go through these lists.

@@ -1,5 +1,6 @@
 // Copies between the memories of different devices.
 #pragma once
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::kernels::cuda {

@@ -1,6 +1,7 @@
 // From a floating dtype to the C++ type that a kernel loads and stores; it computes in Upcast of that.
 #pragma once
 #include "tandem/core/dtype.h"
+#include "tandem/core/internal.h"
 
 namespace tandem::kernels {
 

@@ -37,9 +37,9 @@ struct EmbeddingFuncOptions {
 };
 struct Conv2dFuncOptions {
   TANDEM_ARG(Tensor, bias);
-  TANDEM_ARG(Pair, stride) = 1;
-  TANDEM_ARG(Pair, padding) = 0;
-  TANDEM_ARG(Pair, dilation) = 1;
+  TANDEM_ARG(detail::Pair, stride) = 1;
+  TANDEM_ARG(detail::Pair, padding) = 0;
+  TANDEM_ARG(detail::Pair, dilation) = 1;
   TANDEM_ARG(int64_t, groups) = 1;
 };
 

@@ -25,7 +25,7 @@ TANDEM_LIBRARY_MODULE(Linear);
 class Conv2dImpl : public Cloneable<Conv2dImpl> {
  public:
   /// Channels of input and output; one number is a square kernel.
-  Conv2dImpl(int64_t in_channels, int64_t out_channels, Pair kernel_size)
+  Conv2dImpl(int64_t in_channels, int64_t out_channels, detail::Pair kernel_size)
       : Conv2dImpl(Conv2dOptions(in_channels, out_channels, kernel_size)) {}
   explicit Conv2dImpl(const Conv2dOptions& o) : options(o) { reset(); }
   void reset() override;

@@ -11,17 +11,20 @@
 #include "tandem/core/tensor.h"
 #include "tandem/nn/ordered_dict.h"
 
-namespace tandem::nn {
-
-using NamedParameters = OrderedDict<std::string, Tensor>;
-
-template <class M> class ModuleHolder;
+namespace tandem::detail {
 template <class M> struct Contained { using type = M; };
 template <class M>
 requires requires { typename M::ContainedType; }
 struct Contained<M> {
   using type = typename M::ContainedType;
 };
+}  // namespace tandem::detail
+
+namespace tandem::nn {
+
+using NamedParameters = OrderedDict<std::string, Tensor>;
+
+template <class M> class ModuleHolder;
 
 class Module : public std::enable_shared_from_this<Module> {
  public:
@@ -66,8 +69,8 @@ class Module : public std::enable_shared_from_this<Module> {
   std::string name() const;
 
   /// This module as an `M`, a module or its handle (nn::Linear, nn::LinearImpl); null when it is something else.
-  template <class M> auto* as() { return dynamic_cast<typename Contained<M>::type*>(this); }
-  template <class M> const auto* as() const { return dynamic_cast<const typename Contained<M>::type*>(this); }
+  template <class M> auto* as() { return dynamic_cast<typename detail::Contained<M>::type*>(this); }
+  template <class M> const auto* as() const { return dynamic_cast<const typename detail::Contained<M>::type*>(this); }
 
   // Protected in spirit, public so that one can register from outside, as in LibTorch.
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);

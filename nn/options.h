@@ -22,14 +22,14 @@ struct LinearOptions {
 };
 struct Conv2dOptions {
   /// Channels of input and output; one number is a square kernel.
-  Conv2dOptions(int64_t in_channels, int64_t out_channels, Pair kernel_size)
+  Conv2dOptions(int64_t in_channels, int64_t out_channels, detail::Pair kernel_size)
       : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
   TANDEM_ARG(int64_t, in_channels);
   TANDEM_ARG(int64_t, out_channels);
-  TANDEM_ARG(Pair, kernel_size);
-  TANDEM_ARG(Pair, stride) = 1;
-  TANDEM_ARG(Pair, padding) = 0;
-  TANDEM_ARG(Pair, dilation) = 1;
+  TANDEM_ARG(detail::Pair, kernel_size);
+  TANDEM_ARG(detail::Pair, stride) = 1;
+  TANDEM_ARG(detail::Pair, padding) = 0;
+  TANDEM_ARG(detail::Pair, dilation) = 1;
   TANDEM_ARG(int64_t, groups) = 1;
   TANDEM_ARG(bool, bias) = true;
 };
@@ -57,29 +57,29 @@ using Dropout2dOptions = DropoutOptions;
 /// stride: the kernel's size unless set.
 struct MaxPool2dOptions {
   /// One number is a square window.
-  MaxPool2dOptions(Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
-  MaxPool2dOptions(int64_t kernel_size) : MaxPool2dOptions(Pair(kernel_size)) {}
-  TANDEM_ARG(Pair, kernel_size);
-  TANDEM_ARG(Pair, stride);
-  TANDEM_ARG(Pair, padding) = 0;
-  TANDEM_ARG(Pair, dilation) = 1;
+  MaxPool2dOptions(detail::Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  MaxPool2dOptions(int64_t kernel_size) : MaxPool2dOptions(detail::Pair(kernel_size)) {}
+  TANDEM_ARG(detail::Pair, kernel_size);
+  TANDEM_ARG(detail::Pair, stride);
+  TANDEM_ARG(detail::Pair, padding) = 0;
+  TANDEM_ARG(detail::Pair, dilation) = 1;
   TANDEM_ARG(bool, ceil_mode) = false;
 };
 struct AvgPool2dOptions {
   /// One number is a square window.
-  AvgPool2dOptions(Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
-  AvgPool2dOptions(int64_t kernel_size) : AvgPool2dOptions(Pair(kernel_size)) {}
-  TANDEM_ARG(Pair, kernel_size);
-  TANDEM_ARG(Pair, stride);
-  TANDEM_ARG(Pair, padding) = 0;
+  AvgPool2dOptions(detail::Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  AvgPool2dOptions(int64_t kernel_size) : AvgPool2dOptions(detail::Pair(kernel_size)) {}
+  TANDEM_ARG(detail::Pair, kernel_size);
+  TANDEM_ARG(detail::Pair, stride);
+  TANDEM_ARG(detail::Pair, padding) = 0;
   TANDEM_ARG(bool, ceil_mode) = false;
   TANDEM_ARG(bool, count_include_pad) = true;
 };
 struct AdaptiveAvgPool2dOptions {
   /// (height, width); one number is both.
-  AdaptiveAvgPool2dOptions(Pair output_size) : output_size_(output_size) {}
+  AdaptiveAvgPool2dOptions(detail::Pair output_size) : output_size_(output_size) {}
   AdaptiveAvgPool2dOptions(int64_t output_size) : output_size_(output_size) {}
-  TANDEM_ARG(Pair, output_size);
+  TANDEM_ARG(detail::Pair, output_size);
 };
 struct FlattenOptions {
   TANDEM_ARG(int64_t, start_dim) = 1;

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 
+#include "tandem/core/internal.h"
 #include "tandem/ops/pair.h"
 
 namespace tandem::nn {

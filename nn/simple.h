@@ -74,5 +74,8 @@ TANDEM_LOSS_MODULE(L1Loss, l1_loss);
 TANDEM_LOSS_MODULE(SmoothL1Loss, smooth_l1_loss);
 TANDEM_LOSS_MODULE(BCELoss, binary_cross_entropy);
 TANDEM_LOSS_MODULE(BCEWithLogitsLoss, binary_cross_entropy_with_logits);
+#undef TANDEM_OPTION_MODULE
+#undef TANDEM_PLAIN_MODULE
+#undef TANDEM_LOSS_MODULE
 
 }  // namespace tandem::nn

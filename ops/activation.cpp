@@ -4,6 +4,7 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/operands.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <limits>
 
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 #include "tandem/ops/copy.h"
 

@@ -4,6 +4,7 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/convolution.h"
 #include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/reduce.h"
 #include "tandem/ops/view.h"

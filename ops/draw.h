@@ -1,5 +1,6 @@
 // Where the random numbers of an operation come from. Internal.
 #pragma once
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::detail {

@@ -15,23 +15,23 @@ DType result_type(const Tensor& a, const Scalar& b);
 // core/elementwise_ops.h says what they compute. The forms with `out` write into it and give it back: it has the
 // result's sizes, or no elements, and then gets those; its dtype holds the result's kind. They record nothing, and
 // throw where a gradient is wanted.
-#define X(name, ...)                                        \
+#define TANDEM_DECLARE(name, ...)                           \
   inline Tensor name(const Tensor& x) { return x.name(); }  \
   inline Tensor& name##_(Tensor& x) { return x.name##_(); } \
   Tensor& name##_out(Tensor& out, const Tensor& x);
-TANDEM_ALL_UNARY_OPS(X)
-#undef X
-#define X(name, ...) \
+TANDEM_ALL_UNARY_OPS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
+#define TANDEM_DECLARE(name, ...) \
   inline Tensor name(const Tensor& x) { return x.name(); }
-TANDEM_PREDICATE_OPS(X)
-#undef X
-#define X(name, ...)                                                         \
+TANDEM_PREDICATE_OPS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
+#define TANDEM_DECLARE(name, ...)                                            \
   inline Tensor name(const Tensor& a, const Tensor& b) { return a.name(b); } \
   inline Tensor name(const Tensor& a, const Scalar& b) { return a.name(b); } \
   Tensor& name##_out(Tensor& out, const Tensor& a, const Tensor& b);         \
   Tensor& name##_out(Tensor& out, const Tensor& a, const Scalar& b);
-TANDEM_ALL_BINARY_OPS(X)
-#undef X
+TANDEM_ALL_BINARY_OPS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
 
 /// a + alpha b, and a - alpha b
 inline Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
@@ -44,12 +44,6 @@ Tensor& sub_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alp
 inline Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
   return x.clamp(min, max);
 }
-/// The dtype that clamp gives. @throws Error where that is bool
-DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max);
-/// Of add and sub: alpha is a bool only where the result is one, an integer where that is of integers, and in the
-/// dtype's range; and bools are not subtracted. @throws Error that names op
-void check_alpha(const char* op, DType result, const Scalar& alpha);
-void check_subtraction(const char* op, bool either_is_bool);
 /// condition ? a : b, elementwise; condition is bool
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b);
@@ -57,21 +51,10 @@ Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b);
 
 /// x > 0 ? x : negative_slope x; x == 0 takes the slope of the left side
 Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);
-Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double negative_slope);
 /// x > 0 ? x : alpha (e^x - 1)
 Tensor elu(const Tensor& x, double alpha = 1.0);
 /// ln(1 + e^(beta x)) / beta, and x itself where beta x > threshold
 Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
-// Gradients of their own kernel; each is an op and can be differentiated again.
-Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha);
-Tensor silu_backward(const Tensor& dy, const Tensor& x);
-Tensor gelu_backward(const Tensor& dy, const Tensor& x);
-Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold);
-Tensor relu_backward(const Tensor& dy, const Tensor& y);
-Tensor sigmoid_backward(const Tensor& dy, const Tensor& y);
-Tensor tanh_backward(const Tensor& dy, const Tensor& y);
-/// A bound that is NaN is none.
-Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high);
 
 #define TANDEM_OPERATOR(symbol, name)                                                   \
   inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.name(b); } \

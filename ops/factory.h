@@ -7,6 +7,8 @@ namespace tandem {
 /// Uninitialised elements.
 Tensor empty(IntArrayRef sizes, const TensorOptions& options = {});
 Tensor empty_like(const Tensor& x);
+/// A contiguous copy, recorded.
+Tensor clone(const Tensor& x);
 /// The functions named _like: sizes, and the dtype and device unless the options name them, are x's.
 Tensor empty_like(const Tensor& x, const TensorOptions& options);
 Tensor zeros(IntArrayRef sizes, const TensorOptions& options = {});
@@ -36,6 +38,7 @@ Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options = {
 Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor randperm(int64_t n, const TensorOptions& options = {});
 
+namespace detail {
 /// A tensor of the values given: a number, a list, or nested lists of equal lengths.
 class NestedList {
  public:
@@ -53,8 +56,9 @@ class NestedList {
   Shape sizes_;
   Scalar kind_of_empty_ = 0.0;
 };
+}  // namespace detail
 /// tensor(3.0), tensor({1, 2, 3}), tensor({{1.f, 2.f}, {3.f, 4.f}}). The dtype follows from the values' kind (int64,
 /// bool, or the default floating dtype) unless the options name one.
-Tensor tensor(const NestedList& values, const TensorOptions& options = {});
+Tensor tensor(const detail::NestedList& values, const TensorOptions& options = {});
 
 }  // namespace tandem

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tandem/autograd/engine.h"
+#include "tandem/core/internal.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"

@@ -4,16 +4,18 @@
 
 namespace tandem::autograd {
 
+namespace detail {
 using GradcheckFunction = std::function<variable_list(const variable_list&)>;
+}
 
 /// Checks the gradients of every floating output of `f` with respect to every input that requires one, against central
 /// differences (f(x + eps) - f(x - eps)) / 2 eps.
 /// @throws Error naming input, element, numeric and analytic value when they differ by more than atol + rtol |numeric|,
 ///         or when an input that requires a gradient, or a floating output, is not float64 on the CPU
-bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double eps = 1e-6, double atol = 1e-5,
+bool gradcheck(const detail::GradcheckFunction& f, const variable_list& inputs, double eps = 1e-6, double atol = 1e-5,
                double rtol = 1e-3);
 /// gradcheck of the gradients themselves, as functions of the inputs and of random output gradients.
-bool gradgradcheck(const GradcheckFunction& f, const variable_list& inputs, double eps = 1e-6, double atol = 1e-5,
-                   double rtol = 1e-3);
+bool gradgradcheck(const detail::GradcheckFunction& f, const variable_list& inputs, double eps = 1e-6,
+                   double atol = 1e-5, double rtol = 1e-3);
 
 }  // namespace tandem::autograd

@@ -53,7 +53,7 @@ class TensorIndex {
   template <class T>
   requires std::is_integral_v<T> TensorIndex(T index) {
     if constexpr (std::is_same_v<T, bool>)
-      entry = core::scalar(index, kBool, kCPU);
+      entry = detail::core::scalar(index, kBool, kCPU);
     else
       entry = static_cast<int64_t>(index);
   }

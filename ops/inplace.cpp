@@ -11,6 +11,7 @@
 #include "tandem/ops/draw.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/operands.h"
 
 namespace tandem {
 namespace {

@@ -4,7 +4,16 @@
 #include "tandem/autograd/record.h"
 #include "tandem/ops/elementwise.h"
 
-namespace tandem::detail {
+namespace tandem {
+
+/// The dtype that clamp gives. @throws Error where that is bool
+DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max);
+/// Of add and sub: alpha is a bool only where the result is one, an integer where that is of integers, and in the
+/// dtype's range; and bools are not subtracted. @throws Error that names op
+void check_alpha(const char* op, DType result, const Scalar& alpha);
+void check_subtraction(const char* op, bool either_is_bool);
+
+namespace detail {
 
 /// By which dtypes promote: floating point before integers before bool.
 inline int category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
@@ -82,4 +91,5 @@ void check_number_held(const char* op, const Tensor& x, const Scalar& s);
 
 inline Tensor like(const Operands& o, DType dtype) { return core::empty(o.sizes, dtype, o.device); }
 
-}  // namespace tandem::detail
+}  // namespace detail
+}  // namespace tandem

@@ -1,7 +1,6 @@
 // All operations.
 #pragma once
 #include "tandem/ops/convolution.h"
-#include "tandem/ops/copy.h"
 #include "tandem/ops/dropout.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"

@@ -1,5 +1,6 @@
 // The forms of operations that write into a given tensor, like exp_out. Internal.
 #pragma once
+#include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
 
 namespace tandem::detail {

@@ -4,7 +4,7 @@
 
 #include "tandem/core/tensor.h"
 
-namespace tandem {
+namespace tandem::detail {
 
 /// Two numbers (height, width), or one for both.
 struct Pair : std::array<int64_t, 2> {
@@ -17,4 +17,4 @@ struct Pair : std::array<int64_t, 2> {
   }
 };
 
-}  // namespace tandem
+}  // namespace tandem::detail

@@ -6,12 +6,13 @@ namespace tandem {
 
 /// x (N, C, H, W) or (C, H, W). stride: the kernel's size unless given. Padding counts as -infinity; a window of
 /// padding alone has index -1 and passes no gradient on. With ceil_mode the last window may hang over the end.
-Tensor max_pool2d(const Tensor& x, Pair kernel_size, IntArrayRef stride = {}, Pair padding = 0, Pair dilation = 1,
-                  Flag ceil_mode = false);
-std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, Pair kernel_size, IntArrayRef stride = {},
-                                                   Pair padding = 0, Pair dilation = 1, Flag ceil_mode = false);
-Tensor avg_pool2d(const Tensor& x, Pair kernel_size, IntArrayRef stride = {}, Pair padding = 0, Flag ceil_mode = false,
-                  Flag count_include_pad = true);
-Tensor adaptive_avg_pool2d(const Tensor& x, Pair output_size);
+Tensor max_pool2d(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride = {}, detail::Pair padding = 0,
+                  detail::Pair dilation = 1, detail::Flag ceil_mode = false);
+std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride = {},
+                                                   detail::Pair padding = 0, detail::Pair dilation = 1,
+                                                   detail::Flag ceil_mode = false);
+Tensor avg_pool2d(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride = {}, detail::Pair padding = 0,
+                  detail::Flag ceil_mode = false, detail::Flag count_include_pad = true);
+Tensor adaptive_avg_pool2d(const Tensor& x, detail::Pair output_size);
 
 }  // namespace tandem

@@ -2,40 +2,42 @@
 #pragma once
 #include <concepts>
 
-#include "tandem/autograd/ops.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem {
 
 // core/reduce_ops.h says what they compute. The forms with `out` are as those of ops/elementwise.h.
-#define X(name, ...)                                                                                                 \
-  inline Tensor name(const Tensor& x, IntArrayRef dims = {}, Flag keepdim = false) { return x.name(dims, keepdim); } \
-  Tensor& name##_out(Tensor& out, const Tensor& x, IntArrayRef dims = {}, Flag keepdim = false);
-TANDEM_REDUCE_OPS(X)
-#undef X
+#define TANDEM_DECLARE(name, ...)                                                            \
+  inline Tensor name(const Tensor& x, IntArrayRef dims = {}, detail::Flag keepdim = false) { \
+    return x.name(dims, keepdim);                                                            \
+  }                                                                                          \
+  Tensor& name##_out(Tensor& out, const Tensor& x, IntArrayRef dims = {}, detail::Flag keepdim = false);
+TANDEM_REDUCE_OPS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
 /// Divided by n - 1 (unbiased) or n.
 inline Tensor var(const Tensor& x) { return x.var(); }
 template <std::same_as<bool> Bool> Tensor var(const Tensor& x, Bool unbiased) { return x.var(unbiased); }
-inline Tensor var(const Tensor& x, IntArrayRef dims, Flag unbiased = true, Flag keepdim = false) {
+inline Tensor var(const Tensor& x, IntArrayRef dims, detail::Flag unbiased = true, detail::Flag keepdim = false) {
   return x.var(dims, unbiased, keepdim);
 }
 inline Tensor std(const Tensor& x) { return x.std(); }
 template <std::same_as<bool> Bool> Tensor std(const Tensor& x, Bool unbiased) { return x.std(unbiased); }
-inline Tensor std(const Tensor& x, IntArrayRef dims, Flag unbiased = true, Flag keepdim = false) {
+inline Tensor std(const Tensor& x, IntArrayRef dims, detail::Flag unbiased = true, detail::Flag keepdim = false) {
   return x.std(dims, unbiased, keepdim);
 }
 inline Tensor max(const Tensor& x) { return x.max(); }
 inline Tensor min(const Tensor& x) { return x.min(); }
 /// (values, positions); of several equal extremes the first, and the gradient goes to that one.
-inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, Flag keepdim = false) {
+inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, detail::Flag keepdim = false) {
   return x.max(dim, keepdim);
 }
-inline std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, Flag keepdim = false) {
+inline std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, detail::Flag keepdim = false) {
   return x.min(dim, keepdim);
 }
-inline Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, Flag keepdim = false) {
+inline Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, detail::Flag keepdim = false) {
   return x.argmax(dim, keepdim);
 }
-inline Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, Flag keepdim = false) {
+inline Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, detail::Flag keepdim = false) {
   return x.argmin(dim, keepdim);
 }
 inline Tensor all(const Tensor& x) { return x.all(); }
@@ -44,14 +46,14 @@ inline Tensor prod(const Tensor& x) { return x.prod(); }
 inline Tensor cumsum(const Tensor& x, int64_t dim) { return x.cumsum(dim); }
 /// (sum |x|^p)^(1/p) of real numbers, all or over some dims; p may be infinite, but for no elements only 0 or more.
 inline Tensor norm(const Tensor& x, double p = 2) { return x.norm(p); }
-inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, Flag keepdim = false) {
+inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag keepdim = false) {
   return x.norm(p, dims, keepdim);
 }
-inline std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, Flag descending = false) {
+inline std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, detail::Flag descending = false) {
   return x.sort(dim, descending);
 }
-inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, Flag largest = true,
-                                       Flag sorted = true) {
+inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, detail::Flag largest = true,
+                                       detail::Flag sorted = true) {
   return x.topk(k, dim, largest, sorted);
 }
 

@@ -6,6 +6,7 @@
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/operands.h"
 #include "tandem/ops/reduce.h"

@@ -1,6 +1,6 @@
 // Views: tensors that share storage. Methods of Tensor do most of it (core/tensor.h); these are the free functions.
 #pragma once
-#include "tandem/autograd/ops.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem {
 
@@ -22,8 +22,5 @@ inline Tensor squeeze(const Tensor& x, int64_t dim) { return x.squeeze(dim); }
 inline std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim = 0) { return x.chunk(chunks, dim); }
 inline std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim = 0) { return x.split(size, dim); }
 inline std::vector<Tensor> unbind(const Tensor& x, int64_t dim = 0) { return x.unbind(dim); }
-
-/// The contiguous result of an op that nobody else holds, in another shape: the op's own result, and no view of it.
-Tensor reshape_result(const Tensor& y, IntArrayRef sizes);
 
 }  // namespace tandem

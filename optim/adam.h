@@ -36,6 +36,7 @@ struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
   void visit(const Visitor& f) override { detail::visit_adam(*this, f); }
 };
 
+namespace detail {
 /// What both share: moments of the gradient and of its square.
 class AdamBase : public Optimizer {
  protected:
@@ -47,9 +48,10 @@ class AdamBase : public Optimizer {
  private:
   std::vector<Tensor> steps_, exp_avgs_, exp_avg_sqs_, max_exp_avg_sqs_;
 };
+}  // namespace detail
 
 /// Kingma and Ba (2015, arXiv:1412.6980); weight decay is added to the gradient.
-class Adam : public AdamBase {
+class Adam : public detail::AdamBase {
  public:
   explicit Adam(std::vector<OptimizerParamGroup> groups, const AdamOptions& defaults = {});
   explicit Adam(std::vector<Tensor> parameters, const AdamOptions& defaults = {})
@@ -61,7 +63,7 @@ class Adam : public AdamBase {
 };
 
 /// Loshchilov and Hutter (2019, arXiv:1711.05101): weight decay apart from the gradient.
-class AdamW : public AdamBase {
+class AdamW : public detail::AdamBase {
  public:
   explicit AdamW(std::vector<OptimizerParamGroup> groups, const AdamWOptions& defaults = {});
   explicit AdamW(std::vector<Tensor> parameters, const AdamWOptions& defaults = {})

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/optim/step_values.h"
 

@@ -1,5 +1,7 @@
 #include "tandem/parallel/data_parallel.h"
 
+#include "tandem/core/internal.h"
+
 namespace tandem::nn::parallel::detail {
 
 std::vector<Device> checked_devices(std::vector<Device> devices) {

@@ -30,6 +30,8 @@
 namespace tandem::nn {
 namespace parallel {
 
+namespace detail {
+
 /// A module by handle, by shared pointer, or by reference, which must then outlive its users.
 template <class M> struct ModuleRef {
   ModuleRef(std::shared_ptr<M> module) : ptr(std::move(module)) {}
@@ -38,8 +40,7 @@ template <class M> struct ModuleRef {
   std::shared_ptr<M> ptr;
 };
 
-namespace detail {
-template <class H> struct ModuleOf : Contained<H> {};
+template <class H> struct ModuleOf : tandem::detail::Contained<H> {};
 template <class M> struct ModuleOf<std::shared_ptr<M>> { using type = M; };
 /// Handle, shared pointer or module -> module.
 template <class H> using ModuleOfT = typename ModuleOf<std::remove_cvref_t<H>>::type;
@@ -105,16 +106,17 @@ template <class M> class DataParallel : public Module {
   using Factory = std::function<std::shared_ptr<ModuleType>(Device)>;
 
   /// Over all devices of the module's type.
-  explicit DataParallel(ModuleRef<ModuleType> module) : DataParallel(module, detail::all_devices(*module.ptr)) {}
+  explicit DataParallel(detail::ModuleRef<ModuleType> module)
+      : DataParallel(module, detail::all_devices(*module.ptr)) {}
   /// @param module         on the first of `devices`
   /// @param output_device  where outputs go; the first device unless given
   /// @throws Error         naming the parameter of a module that is elsewhere, or the device that does not exist
-  DataParallel(ModuleRef<ModuleType> module, std::vector<Device> devices, std::optional<Device> output_device = {},
-               DataParallelOptions options = {})
+  DataParallel(detail::ModuleRef<ModuleType> module, std::vector<Device> devices,
+               std::optional<Device> output_device = {}, DataParallelOptions options = {})
       : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
                      [net = module.ptr](const std::vector<Device>& on) { return detail::make_replicas(*net, on); }) {}
   /// With replicas by `factory(device)`, for modules without clone(); values are copied over from the module.
-  DataParallel(ModuleRef<ModuleType> module, const Factory& factory, std::vector<Device> devices,
+  DataParallel(detail::ModuleRef<ModuleType> module, const Factory& factory, std::vector<Device> devices,
                std::optional<Device> output_device = {}, DataParallelOptions options = {})
       : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
                      [factory](const std::vector<Device>& on) {
@@ -133,7 +135,7 @@ template <class M> class DataParallel : public Module {
   void refresh() {
     replicas_ = make_({devices_.begin() + 1, devices_.end()});
     replicas_.insert(replicas_.begin(), module_);
-    contents_ = std::make_unique<Replicas>(*module_, detail::as_modules(replicas_), devices_);
+    contents_ = std::make_unique<detail::Replicas>(*module_, detail::as_modules(replicas_), devices_);
   }
 
   /// module(inputs...), shard by shard. Tensors among the inputs, also in vectors, pairs, tuples, optionals, maps and
@@ -174,10 +176,10 @@ template <class M> class DataParallel : public Module {
         const auto output = net.forward(std::get<I>(all)...);
         const auto& target = std::get<sizeof...(I)>(all);
         static_assert(
-            requires { loss_part(loss_fn, output, target); },
+            requires { detail::loss_part(loss_fn, output, target); },
             "loss(loss_fn, inputs..., target): loss_fn(output, target) must return a LossPart, that is a sum "
             "and a weight, or be a loss module such as nn::CrossEntropyLoss");
-        return loss_part(loss_fn, output, target);
+        return detail::loss_part(loss_fn, output, target);
       }
       (std::make_index_sequence<sizeof...(shard) - 1>());
     };
@@ -199,7 +201,7 @@ template <class M> class DataParallel : public Module {
         options_(options),
         make_(std::move(make)),
         threads_(devices_) {
-    check_device_exists(output_device_);
+    tandem::detail::check_device_exists(output_device_);
     refresh();
   }
 
@@ -229,8 +231,8 @@ template <class M> class DataParallel : public Module {
   DataParallelOptions options_;
   Make make_;
   std::vector<std::shared_ptr<ModuleType>> replicas_;  // the module itself, and those of the other devices
-  std::unique_ptr<Replicas> contents_;
-  DeviceThreads threads_;
+  std::unique_ptr<detail::Replicas> contents_;
+  detail::DeviceThreads threads_;
 };
 
 template <class H> DataParallel(H&&) -> DataParallel<detail::ModuleOfT<H>>;

@@ -7,7 +7,7 @@
 #include "tandem/core/device.h"
 #include "tandem/parallel/worker_thread.h"
 
-namespace tandem::nn::parallel {
+namespace tandem::nn::parallel::detail {
 
 /// A thread per device but the first, whose work the caller does.
 class DeviceThreads {
@@ -25,4 +25,4 @@ class DeviceThreads {
   std::vector<std::unique_ptr<tandem::detail::WorkerThread>> threads_;
 };
 
-}  // namespace tandem::nn::parallel
+}  // namespace tandem::nn::parallel::detail

@@ -146,7 +146,7 @@ void DistributedDataParallelBase::check_unchanged() const {
   }
 }
 
-Learning DistributedDataParallelBase::before_forward() {
+detail::Learning DistributedDataParallelBase::before_forward() {
   check_unchanged();
   Learning learning;
   if (is_grad_enabled()) learning = reducer_->begin(synchronize_);

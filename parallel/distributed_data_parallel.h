@@ -43,7 +43,7 @@ class DistributedDataParallelBase : public Module {
     bool saved_;
   };
   [[nodiscard]] NoSync no_sync() { return NoSync(*this); }
-  const Reducer& reducer() const { return *reducer_; }
+  const detail::Reducer& reducer() const { return *reducer_; }
   const distributed::ProcessGroupPtr& process_group() const { return group_; }
   /// Where the module is, and inputs go.
   Device device() const { return device_; }
@@ -53,7 +53,7 @@ class DistributedDataParallelBase : public Module {
  protected:
   DistributedDataParallelBase(const std::shared_ptr<Module>& module, const DistributedDataParallelOptions& options);
   /// Returns what the backward of this forward is to know.
-  Learning before_forward();
+  detail::Learning before_forward();
   /// What this rank's forward draws from: rank r has stream r, so that dropout differs between ranks seeded alike.
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
@@ -67,7 +67,7 @@ class DistributedDataParallelBase : public Module {
     }
   }
   /// The end of a backward through an output waits for the reduction, even if no parameter of the module is reached.
-  void watch(const Tensor& output, const Learning& learning);
+  void watch(const Tensor& output, const detail::Learning& learning);
 
  private:
   void check_unchanged() const;
@@ -83,8 +83,8 @@ class DistributedDataParallelBase : public Module {
   NamedParameters parameters_when_wrapped_;
   std::vector<bool> frozen_when_wrapped_;
   std::vector<Tensor> buffers_to_follow_;
-  std::unique_ptr<Reducer> reducer_;
-  std::shared_ptr<Reducer*> watched_;  // for hooks that may outlive this
+  std::unique_ptr<detail::Reducer> reducer_;
+  std::shared_ptr<detail::Reducer*> watched_;  // for hooks that may outlive this
   bool synchronize_ = true, buffers_may_differ_ = true;
 };
 
@@ -106,7 +106,7 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
   /// The module's forward, on inputs moved to its device: tensors, and vectors, tuples, pairs, optionals and maps of
   /// them, and structs with tensor_parts() (tensor_parts.h).
   template <class... Args> auto forward(Args&&... args) {
-    const Learning learning = before_forward();
+    const detail::Learning learning = before_forward();
     const GeneratorGuard guard(generator());
     auto output = module_->forward(moved(std::forward<Args>(args))...);
     detail::TensorParts<decltype(output)>::visit(output, [&](const Tensor& t) { watch(t, learning); });

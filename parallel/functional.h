@@ -9,7 +9,7 @@ namespace tandem::nn::parallel {
 template <class M>
 std::vector<std::shared_ptr<M>> replicate(const std::shared_ptr<M>& module, const std::vector<Device>& devices) {
   std::vector<std::shared_ptr<M>> replicas = detail::make_replicas(*module, detail::checked_devices(devices));
-  const detail::Lent none = Replicas(*module, detail::as_modules(replicas), devices).refresh(devices.size());
+  const detail::Lent none = detail::Replicas(*module, detail::as_modules(replicas), devices).refresh(devices.size());
   return replicas;
 }
 template <class M>
@@ -32,7 +32,7 @@ std::vector<Tensor> parallel_apply(const std::vector<ModuleType>& modules, const
                " devices; accepted: one input and one device for each module");
   std::vector<Tensor> local = inputs, outputs(modules.size());
   for (size_t r = 0; r < local.size(); ++r) local[r] = local[r].to((*devices)[r]);
-  DeviceThreads(*devices).run(modules.size(), [&](size_t r) { outputs[r] = modules[r]->forward(local[r]); });
+  detail::DeviceThreads(*devices).run(modules.size(), [&](size_t r) { outputs[r] = modules[r]->forward(local[r]); });
   return outputs;
 }
 
@@ -42,7 +42,7 @@ std::vector<Tensor> parallel_apply(const std::vector<ModuleType>& modules, const
 template <class H>
 auto data_parallel(H&& module, const Tensor& input, const std::optional<std::vector<Device>>& devices = {},
                    std::optional<Device> output_device = {}, int64_t dim = 0) {
-  const ModuleRef<detail::ModuleOfT<H>> ref(module);
+  const detail::ModuleRef<detail::ModuleOfT<H>> ref(module);
   DataParallel<detail::ModuleOfT<H>> dp(ref, devices ? *devices : detail::all_devices(*ref.ptr), output_device,
                                         DataParallelOptions().dim(dim));
   return dp(input);

@@ -1,5 +1,6 @@
 #include "tandem/parallel/parallel_loss.h"
 
+#include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
@@ -14,6 +15,8 @@ Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& 
   const Tensor safe = where(counts, target, zeros_like(target)).reshape({-1});  // any class, for what counts as nothing
   return (weight.to(output.dtype()).index_select(0, safe) * counts.reshape({-1}).to(output.dtype())).sum();
 }
+
+Tensor summable(const Tensor& y) { return y.to(accumulate_type(y.dtype())); }
 
 Tensor total_loss(const std::vector<LossPart>& parts, Device device) {
   std::vector<std::vector<Tensor>> lists;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tandem/nn/simple.h"
-#include "tandem/ops/argument.h"
 #include "tandem/ops/factory.h"
 
 namespace tandem::nn::parallel {
@@ -16,6 +15,8 @@ using LossPart = std::pair<Tensor, Tensor>;
 namespace detail {
 /// The sum of the class weights (1 each if `weight` is undefined) of the targets that are not ignored.
 Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& weight, int64_t ignore_index);
+/// y, of half types in float32: sums would soon be too large for them.
+Tensor summable(const Tensor& y);
 /// A loss module's options for one shard: the sum, with class weights on the shard's device.
 /// @throws Error for Reduction::none, and for weights that are not those of classes
 template <class Options> Options shard_options(Options options, Device device) {
@@ -35,7 +36,6 @@ template <class Options> Options shard_options(Options options, Device device) {
                "returns sum and weight");
   return options.reduction(Reduction::sum);
 }
-}  // namespace detail
 
 template <class Impl>
 concept LossModule = requires(Impl& loss, const Tensor& x) {
@@ -47,13 +47,12 @@ concept LossFunction = std::is_invocable_r_v<LossPart, const Loss&, const Output
 
 /// The part of one shard by a loss module such as nn::CrossEntropyLoss: its Reduction::mean is over the whole batch.
 template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, const Tensor& y, const Tensor& target) {
-  // Sums of half types would soon be too large for them.
-  const Tensor output = y.to(tandem::detail::accumulate_type(y.dtype()));
-  const auto options = detail::shard_options(loss->options, output.device());
+  const Tensor output = summable(y);
+  const auto options = shard_options(loss->options, output.device());
   Tensor sum = Impl(options).forward(output, target), weight;
   if (loss->options.reduction() == Reduction::mean) {
     if constexpr (requires { options.ignore_index(); })
-      weight = detail::counted_weight(output, target, options.weight(), options.ignore_index());
+      weight = counted_weight(output, target, options.weight(), options.ignore_index());
     else
       weight = full({}, static_cast<double>(output.numel()), output.options());
   }
@@ -65,7 +64,6 @@ LossPart loss_part(const Loss& loss, const Output& output, const Target& target)
   return loss(output, target);
 }
 
-namespace detail {
 /// The loss of the batch from the parts of its shards, which are added in order, on `device`.
 Tensor total_loss(const std::vector<LossPart>& parts, Device device);
 }  // namespace detail

@@ -26,7 +26,8 @@ void split_last(std::vector<std::vector<size_t>>& plan, const std::vector<Bucket
 }
 }  // namespace
 
-std::vector<std::vector<size_t>> plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap) {
+std::vector<std::vector<size_t>> detail::plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap,
+                                                      int64_t cap) {
   std::vector<std::vector<size_t>> plan;
   struct Open {
     size_t bucket;

@@ -9,7 +9,7 @@
 #include "tandem/nn/module.h"
 #include "tandem/parallel/collectives/process_group.h"
 
-namespace tandem::nn::parallel {
+namespace tandem::nn::parallel::detail {
 
 /// Of one parameter, what decides its bucket.
 struct BucketItem {
@@ -122,4 +122,4 @@ class Reducer {
   std::vector<bool> last_used_;
 };
 
-}  // namespace tandem::nn::parallel
+}  // namespace tandem::nn::parallel::detail

@@ -64,8 +64,6 @@ class Mirror {
   std::vector<std::vector<std::pair<size_t, Tensor>>> followers_;  // by replica: which original, and its tensor there
 };
 
-}  // namespace detail
-
 class Replicas {
  public:
   /// @param module    must outlive this, and be on the first device
@@ -74,12 +72,13 @@ class Replicas {
   Replicas(const Module& module, std::vector<std::shared_ptr<Module>> replicas, std::vector<Device> devices);
   /// Brings the first `count` replicas to the module's present values, requires_grad and training flags, and makes
   /// their parameters outputs of one broadcast. Those of the module itself are so as long as the result lives.
-  [[nodiscard]] detail::Lent refresh(size_t count, bool persistent = false);
+  [[nodiscard]] Lent refresh(size_t count, bool persistent = false);
 
  private:
   std::vector<std::shared_ptr<Module>> replicas_;
-  detail::Mirror parameters_, buffers_;
+  Mirror parameters_, buffers_;
   std::vector<std::vector<std::pair<const Module*, Module*>>> modules_;  // by replica: the module's, and its own
 };
 
+}  // namespace detail
 }  // namespace tandem::nn::parallel

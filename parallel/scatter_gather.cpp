@@ -24,7 +24,7 @@ std::vector<int64_t> other_sizes(const Tensor& t, int64_t dim) {
 
 int64_t bytes_moved() { return moved.load(std::memory_order_relaxed); }
 
-std::vector<int64_t> shard_sizes(int64_t rows, size_t devices) {
+std::vector<int64_t> detail::shard_sizes(int64_t rows, size_t devices) {
   TANDEM_CHECK(rows >= 0 && devices > 0, "shard_sizes: ", rows, " rows on ", devices,
                " devices; accepted: 0 rows or more on 1 device or more");
   const int64_t shards = std::max<int64_t>(1, std::min(rows, static_cast<int64_t>(devices)));

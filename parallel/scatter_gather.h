@@ -6,9 +6,11 @@
 
 namespace tandem::nn::parallel {
 
+namespace detail {
 /// How many of `rows` each device gets: as even as can be, the first ones one more (9 on 4 devices: 3, 2, 2, 2). Fewer
 /// rows than devices make fewer shards, so that none is empty; no rows at all make one shard of none.
 std::vector<int64_t> shard_sizes(int64_t rows, size_t devices);
+}  // namespace detail
 
 /// Cuts x, wherever it is, along `dim`; shard r goes to devices[r]. One that is there already is a view of x. From
 /// page-locked memory to GPUs nobody waits for: such an x must stay as it is until the GPUs have it.

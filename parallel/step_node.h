@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tandem/autograd/node.h"
+#include "tandem/core/internal.h"
 
 namespace tandem::nn::parallel::detail {
 

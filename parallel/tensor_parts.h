@@ -22,12 +22,12 @@
 
 namespace tandem::nn::parallel {
 
+namespace detail {
+
 template <class T>
 concept HasTensorParts = requires(T& value) {
   value.tensor_parts();
 };
-
-namespace detail {
 
 /// What is visited before the values of a map, by visitors that take it.
 template <class K> struct MapKey { const K& key; };

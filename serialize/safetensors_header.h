@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/internal.h"
 #include "tandem/serialize/safetensors.h"
 
 namespace tandem::detail {

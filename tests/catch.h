@@ -1,5 +1,7 @@
 // Catch2, version 2 or 3.
 #pragma once
+#include "tandem/core/internal.h"  // tests look inside
+
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
 using Catch::Matchers::ContainsSubstring;

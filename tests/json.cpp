@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "tandem/core/error.h"
+#include "tandem/core/internal.h"
 #include "tandem/tests/paths.h"
 
 namespace tandem::test {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 #include "tandem/tests/device.h"
 #include "tandem/tests/formula.h"

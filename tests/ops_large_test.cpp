@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/core/cpu_info.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"

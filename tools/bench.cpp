@@ -6,6 +6,7 @@
 
 #include "tandem/benchmarks/report.h"
 #include "tandem/core/algorithms.h"
+#include "tandem/core/internal.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/tools/commands.h"
 

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "tandem/core/device.h"
+#include "tandem/core/internal.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/ranks.h"
 #if TANDEM_HAS_BENCHMARKS

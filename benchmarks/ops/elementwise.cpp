@@ -1,5 +1,6 @@
 // Elementwise operations, broadcasting, and their gradients.
 #include "tandem/ops/elementwise.h"
+#include "tandem/ops/backward.h"
 
 #include <set>
 

@@ -1,4 +1,5 @@
 // Convolution, pooling and normalisation, of the sizes that FashionCNN and LeNet have.
+#include "tandem/ops/backward.h"
 #include "tandem/ops/convolution.h"
 #include "tandem/ops/dropout.h"
 #include "tandem/ops/norm.h"

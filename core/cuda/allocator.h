@@ -4,6 +4,7 @@
 
 #include "tandem/core/allocator.h"
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/internal.h"
 
 namespace tandem::cuda {
 

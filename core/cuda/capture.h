@@ -10,7 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/core/cuda/streams.h"
 
 namespace tandem::cuda {
 
@@ -28,7 +29,7 @@ class MemoryPool {
   const Stream& stream(Device device);
 
  private:
-  friend class Capture;
+  friend class detail::Capture;
   explicit MemoryPool(MempoolId_t id) : id_(id) {}
   MempoolId_t id_;
   std::atomic<bool> captures_{false};
@@ -61,6 +62,8 @@ class CapturedWork {
   Event last_;
   std::unique_ptr<Stream> launched_on_;
 };
+
+namespace detail {
 
 /// A capture under way. It begins with the first work of a GPU, on a stream in place of the one that is the device's
 /// current one then, unless that is no default stream; other devices' streams join it as they are used. RankContexts
@@ -95,6 +98,8 @@ class Capture {
   std::map<int, Stream> streams_;  // by device
   std::vector<Device> devices_;    // in the order of their first use
 };
+
+}  // namespace detail
 
 /// While it lives, this thread's work on GPUs and its memory are outside of the capture that there may be. For memory
 /// that run_update() writes before each replay: that of the pool is shared with what runs earlier in the step.

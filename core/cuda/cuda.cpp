@@ -8,6 +8,7 @@
 #include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/event_pool.h"
 #include "tandem/core/cuda/fault.h"
+#include "tandem/core/cuda/streams.h"
 #include "tandem/core/rank_context.h"
 
 namespace tandem::cuda {
@@ -108,7 +109,7 @@ float Event::elapsed_time(const Event& end) const {
 }
 
 /// The streams that a thread's guards have made current, by device index.
-class StreamSet : public std::map<int, Stream> {};
+class detail::StreamSet : public std::map<int, Stream> {};
 
 namespace {
 

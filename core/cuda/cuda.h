@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/core/cuda/gpu_types.h"
 #include "tandem/core/device.h"
 #include "tandem/core/rank_context.h"
 
@@ -19,7 +19,7 @@ class Stream {
   /// A new one. @throws Error when there is no such device
   explicit Stream(Device device = kCUDA, bool high_priority = false);
   Device device() const { return impl_->device; }
-  gpu::StreamHandle handle() const { return impl_->handle; }
+  tandem::detail::gpu::StreamHandle handle() const { return impl_->handle; }
   /// -1: what is on it goes before what is on others; 0 as a rule.
   int priority() const { return impl_->high_priority ? -1 : 0; }
   /// Waits on the host for all that was put on it, and throws what a kernel of its device reported.
@@ -39,7 +39,7 @@ class Stream {
   struct Impl {
     Device device;
     bool high_priority;
-    gpu::StreamHandle handle;
+    tandem::detail::gpu::StreamHandle handle;
     Impl* next = nullptr;  // among those kept
   };
   std::shared_ptr<Impl> impl_;
@@ -75,21 +75,13 @@ const Stream& default_stream(Device device = kCUDA);
 class StreamGuard {
  public:
   explicit StreamGuard(const Stream& stream);
-  explicit StreamGuard(Streams streams);  // all of them
+  explicit StreamGuard(detail::Streams streams);  // all of them
   ~StreamGuard();
   StreamGuard(const StreamGuard&) = delete;
 
  private:
-  Streams saved_;
+  detail::Streams saved_;
 };
-
-/// Of the streams that guards have made current, of one device or several (null: the default streams), the one of a
-/// device. What a thread has is RankContext::streams.
-const Stream& stream_of(const Streams& streams, Device device);
-/// The same, without what a capture under way puts in its place.
-const Stream& uncaptured_stream_of(const Streams& streams, Device device);
-/// What is put on `streams` from now on waits for what is on `others` now, on each device where they differ.
-void wait_for_streams(const Streams& streams, const Streams& others);
 
 /// Names memory that captures of Graphs share: {graph, handle}, of which one is 0. {0, 0} is none.
 using MempoolId_t = std::pair<uint64_t, uint64_t>;
@@ -100,10 +92,8 @@ bool is_current_stream_capturing();
 
 /// Waits for all work of a device, and throws what a kernel of it reported (an index out of range, say).
 void synchronize(Device device = kCUDA);
-/// Lets copies between two GPUs take the straight way where there is one; the first time that it is asked.
-void connect_peers(Device a, Device b);
 /// Its name, memory and compute capability.
-const gpu::DeviceProperties& get_device_properties(Device device = kCUDA);
+const tandem::detail::gpu::DeviceProperties& get_device_properties(Device device = kCUDA);
 /// Bytes of the device that nobody holds, and all it has.
 std::pair<int64_t, int64_t> mem_get_info(Device device = kCUDA);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 
 namespace tandem::cuda {
 

@@ -65,8 +65,8 @@ void check_faults(Device device) {
   const Fault found = *word;
   int complete = 2;  // of two threads that come here, one throws
   if (!state.compare_exchange_strong(complete, 0, std::memory_order_acq_rel)) return;
-  detail::fail<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.place, " is ", found.index,
-                           "; accepted: 0 to ", found.limit - 1);
+  tandem::detail::fail<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.place, " is ", found.index,
+                                   "; accepted: 0 to ", found.limit - 1);
 }
 
 }  // namespace tandem::cuda

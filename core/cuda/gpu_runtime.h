@@ -7,21 +7,13 @@
 #include <cstdint>
 #include <string>
 
-#include "tandem/core/error.h"
+#include "tandem/core/cuda/gpu_types.h"
+#include "tandem/core/internal.h"
 
-namespace tandem {
+namespace tandem::detail::gpu {
 
-/// A call of the GPU runtime that failed, or a kernel that did.
-class CudaError : public Error {
- public:
-  using Error::Error;
-};
-
-namespace gpu {
-
-using StreamHandle = struct StreamTag*;  // cudaStream_t
-using EventHandle = struct EventTag*;    // cudaEvent_t
-using GraphHandle = struct GraphTag*;    // cudaGraphExec_t: work that was captured, ready to be launched
+using EventHandle = struct EventTag*;  // cudaEvent_t
+using GraphHandle = struct GraphTag*;  // cudaGraphExec_t: work that was captured, ready to be launched
 
 // ---- devices
 
@@ -31,14 +23,6 @@ std::string unavailable_reason();
 /// "cuda", "emulated" or "none".
 const char* implementation();
 
-struct DeviceProperties {
-  std::string name;
-  int major = 0, minor = 0;  // compute capability
-  int multiprocessors = 0;
-  int64_t memory = 0;            // bytes
-  int64_t l2_cache = 0;          // bytes
-  int64_t shared_per_block = 0;  // bytes of shared memory that a block may ask for, with allow_shared_memory
-};
 const DeviceProperties& properties(int device);
 struct MemoryInfo {
   int64_t free, total;
@@ -161,5 +145,4 @@ class DeviceGuard {
   int saved_, device_;
 };
 
-}  // namespace gpu
-}  // namespace tandem
+}  // namespace tandem::detail::gpu

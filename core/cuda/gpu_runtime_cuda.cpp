@@ -19,7 +19,7 @@
 #define TANDEM_HAS_NVTX 0
 #endif
 
-namespace tandem::gpu {
+namespace tandem::detail::gpu {
 namespace {
 
 /// The runtime's own words: "invalid argument (cudaErrorInvalidValue)".
@@ -377,4 +377,4 @@ void pop_range() noexcept {
 #endif
 }
 
-}  // namespace tandem::gpu
+}  // namespace tandem::detail::gpu

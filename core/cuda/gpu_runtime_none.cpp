@@ -1,7 +1,7 @@
 // The door to the GPU of a build without CUDA: there are no devices.
 #include "tandem/core/cuda/gpu_runtime.h"
 
-namespace tandem::gpu {
+namespace tandem::detail::gpu {
 namespace {
 
 [[noreturn]] void refuse(const char* call) {
@@ -56,4 +56,4 @@ void allow_shared_memory(const void*, size_t) { refuse("allow_shared_memory"); }
 void push_range(const char*) {}
 void pop_range() noexcept {}
 
-}  // namespace tandem::gpu
+}  // namespace tandem::detail::gpu

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/kernels/cuda/planner.h"
 #include "tandem/kernels/elementwise.h"
 

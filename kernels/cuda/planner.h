@@ -4,6 +4,7 @@
 #include <functional>
 #include <initializer_list>
 
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 #include "tandem/kernels/cuda/element_plan.h"
 

@@ -2,6 +2,8 @@
 // on the side where it belongs: strides where they are, and a change of dtype before the way or behind it, so that the
 // narrower of the two travels.
 #include "tandem/kernels/transfer.h"
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/core/cuda/streams.h"
 
 #include "tandem/core/cuda/page_locked.h"
 #include "tandem/core/run_loop.h"

@@ -9,6 +9,8 @@
 #include <tuple>
 
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/core/cuda/streams.h"
 
 namespace tandem::distributed {
 

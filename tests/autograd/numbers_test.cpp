@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "tandem/autograd/meta.h"
+#include "tandem/autograd/ops.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 

@@ -1,5 +1,6 @@
 // Inputs for tests of gradients.
 #pragma once
+#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 
 namespace tandem::test {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "tandem/ops/factory.h"
 #include "tandem/optim/adam.h"
 #include "tandem/tests/catch.h"
 

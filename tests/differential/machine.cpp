@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tandem/autograd/meta.h"
+#include "tandem/autograd/ops.h"
 #include "tandem/tests/differential/planted.h"
 
 namespace tandem::differential {

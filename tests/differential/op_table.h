@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/differential/value.h"
 

@@ -1,4 +1,5 @@
 // The table's elementwise operations, their in-place forms, and conversions.
+#include "tandem/ops/backward.h"
 #include "tandem/tests/differential/op_table.h"
 
 namespace tandem::differential {

@@ -1,4 +1,5 @@
 // The table's views, joins, indexing and reductions.
+#include "tandem/autograd/ops.h"
 #include "tandem/tests/differential/op_table.h"
 
 namespace tandem::differential {

@@ -6,6 +6,8 @@
 #include "../catch.h"
 #include "emulated.h"
 
+#include "tandem/core/cuda/gpu_runtime.h"
+
 namespace tandem::test {
 namespace {
 

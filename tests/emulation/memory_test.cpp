@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "../catch.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/device.h"
 #include "tandem/emulation/arena.h"
 #include "tandem/emulation/protection.h"

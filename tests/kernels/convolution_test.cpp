@@ -2,6 +2,7 @@
 #include "tandem/kernels/convolution.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/kernels/cpu/convolution.h"
+#include "tandem/ops/backward.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/kernels/conv_sums.h"

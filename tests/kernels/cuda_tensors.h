@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/kernels/elements.h"

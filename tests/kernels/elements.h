@@ -2,6 +2,7 @@
 #pragma once
 #include <cstring>
 
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::test {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/models/models.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"

@@ -1,4 +1,5 @@
 // Gradients as ops: their values are first derivatives, and their gradients second ones.
+#include "tandem/ops/backward.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/ops/convolution.h"
 #include "tandem/ops/elementwise.h"

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <mutex>
 
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/demo/show.h"

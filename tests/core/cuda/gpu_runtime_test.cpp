@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 

@@ -6,6 +6,7 @@
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/fault.h"
 #include "tandem/core/cuda/page_locked.h"
+#include "tandem/core/cuda/streams.h"
 #include "tandem/core/poison.h"
 #include "tandem/ops/factory.h"
 #include "tandem/tests/catch.h"

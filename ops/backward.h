@@ -1,0 +1,25 @@
+// Gradients with kernels of their own. Each is an operation and can be differentiated again. Internal.
+#pragma once
+#include "tandem/core/internal.h"
+#include "tandem/ops/pair.h"
+
+namespace tandem {
+
+Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double negative_slope);
+Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha);
+Tensor silu_backward(const Tensor& dy, const Tensor& x);
+Tensor gelu_backward(const Tensor& dy, const Tensor& x);
+Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold);
+Tensor relu_backward(const Tensor& dy, const Tensor& y);
+Tensor sigmoid_backward(const Tensor& dy, const Tensor& y);
+Tensor tanh_backward(const Tensor& dy, const Tensor& y);
+/// A bound that is NaN is none.
+Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high);
+
+/// Gradients of conv2d.
+Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,
+                             Pair dilation, int64_t groups);
+Tensor conv2d_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, Pair stride, Pair padding,
+                              Pair dilation, int64_t groups);
+
+}  // namespace tandem
