@@ -12,11 +12,12 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -G ${GENERATO
     -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_CXX_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/app)
-# The public headers alone: no kernel's, no emulation's, no library's.
+run(${WORK}/build/own_names)
+# The public headers alone: no kernel's, no emulation's, no library's, and not the one that opens namespace detail.
 file(GLOB_RECURSE headers RELATIVE ${WORK}/prefix ${WORK}/prefix/*.h)
 list(LENGTH headers count)
 foreach(header ${headers})
-  if(header MATCHES "/(kernels|emulation|benchmarks|tools|tests)/")
+  if(header MATCHES "/(kernels|emulation|benchmarks|tools|tests)/|/internal[.]h$")
     message(FATAL_ERROR "${header} is installed")
   endif()
 endforeach()
