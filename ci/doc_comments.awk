@@ -1,6 +1,11 @@
 # Prints the public declarations of headers that have no comment: functions at namespace scope, and methods that a class
-# offers. One comment may stand over several lines, up to the next empty one. By the layout that clang-format gives.
-FNR == 1 { documented = in_class = public = 0 }
+# offers; not those of namespace detail. One comment may stand over several lines, up to the next empty one. By the layout
+# that clang-format gives.
+FNR == 1 { documented = in_class = public = internal = 0 }
+/^namespace (.*::)?detail(::[a-z]+)? [{]$/ { internal = FNR }
+/^}  \/\/ namespace .*detail/ { internal = 0 }
+/^}$/ && internal == FNR - 2 { internal = 0 }  # around a single line clang-format puts no comment
+internal { next }
 /^(class|struct) .*[{]$/ { in_class = 1; public = /^struct/; documented = 0; next }
 /^};/ { in_class = 0 }
 /^ (public|private|protected):/ { public = /public/; documented = 0; next }

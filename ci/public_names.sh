@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# public_names.sh: the names that a program sees in tandem and in its namespaces, `detail` aside, one a line, of whatever
+# tandem.h and models/models.h declare. (Clang lists the parameters of alias templates among them.) It fails with 3
+# where there is no clang-check, which comes with clang-tidy.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tidy=$(command -v clang-tidy) || exit 3
+check=$(dirname "$(readlink -f "$tidy")")/clang-check
+[ -x "$check" ] || exit 3
+
+unit=$(mktemp -d)
+trap 'rm -rf "$unit"' EXIT
+ln -s "$PWD" "$unit/tandem"
+printf '#include "tandem/tandem.h"\n#include "tandem/models/models.h"\n' >"$unit/unit.cpp"
+"$check" -ast-list -ast-dump-filter=tandem:: "$unit/unit.cpp" -- -std=c++20 -I"$unit" >"$unit/names"
+namespaces='autograd|cuda|data(::(datasets|example|samplers|transforms))?|distributed|indexing|models'
+namespaces+='|nn(::(functional|init|parallel|utils))?|optim'
+grep -E "^tandem::(($namespaces)::)?[A-Za-z_][A-Za-z_0-9]*$" "$unit/names" | grep -v '::detail$' | LC_ALL=C sort -u
