@@ -1,5 +1,7 @@
 // Everything that a user of the engine needs.
 #pragma once
+#include <cmath>  // programs written for LibTorch have it from there
+
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/function.h"
 #include "tandem/core/algorithms.h"

@@ -111,6 +111,8 @@ class Tensor {
 
   // ---- elements
   /// The first element, in the memory of the tensor's device; T must be the dtype's type.
+  /// The address of the first element.
+  void* data_ptr() const { return raw_data(); }
   template <class T> T* data_ptr() const {
     TANDEM_CHECK(detail::dtype_of<T>() == dtype(), "data_ptr: asked for ", detail::dtype_of<T>(), " of a tensor of ",
                  dtype());

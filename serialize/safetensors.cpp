@@ -119,6 +119,11 @@ void save_safetensors(const NamedTensors& tensors, const std::string& path, cons
   save_safetensors(std::vector<std::pair<std::string, Tensor>>(tensors.begin(), tensors.end()), path, metadata);
 }
 
+void save_safetensors(std::initializer_list<std::pair<std::string, Tensor>> tensors, const std::string& path,
+                      const SafetensorsMetadata& metadata) {
+  save_safetensors(std::vector(tensors), path, metadata);
+}
+
 NamedTensors load_safetensors(const std::string& path, SafetensorsMetadata* metadata) {
   File file("load_safetensors", path, O_RDONLY | O_NONBLOCK);  // a pipe is refused, not waited for
   const uint64_t size = file.size();
@@ -127,6 +132,9 @@ NamedTensors load_safetensors(const std::string& path, SafetensorsMetadata* meta
   file.read(bytes, sizeof(bytes));
   uint64_t length = 0;
   for (int i = 0; i < 8; ++i) length |= uint64_t{bytes[i]} << (8 * i);
+  TANDEM_CHECK(length <= detail::kMaxSafetensorsHeader || std::memcmp(bytes, "PK\3\4", 4) != 0, "load_safetensors: ", path,
+               " is a zip file, as Python's torch.save writes; accepted: safetensors. In Python, "
+               "safetensors.torch.save_file(state_dict, path) writes such a file");
   TANDEM_CHECK(length <= detail::kMaxSafetensorsHeader && length <= size - 8, "load_safetensors: ", path,
                " announces a header of ", length, " bytes; accepted: up to ",
                std::min(detail::kMaxSafetensorsHeader, size - 8), " in a file of ", size);
@@ -140,7 +148,7 @@ NamedTensors load_safetensors(const std::string& path, SafetensorsMetadata* meta
 }
 
 void save(const Tensor& tensor, const std::string& path) {
-  save_safetensors(std::vector<std::pair<std::string, Tensor>>{{"tensor", tensor}}, path);
+  save_safetensors({{"tensor", tensor}}, path);
 }
 void load(Tensor& tensor, const std::string& path) {
   NamedTensors tensors = load_safetensors(path);

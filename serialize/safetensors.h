@@ -1,5 +1,6 @@
 // safetensors: named tensors in a file, as Hugging Face's library reads and writes it; nothing in it is executed.
 #pragma once
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <utility>
@@ -18,6 +19,8 @@ using SafetensorsMetadata = std::map<std::string, std::string>;
 void save_safetensors(const std::vector<std::pair<std::string, Tensor>>& tensors, const std::string& path,
                       const SafetensorsMetadata& metadata = {});
 void save_safetensors(const NamedTensors& tensors, const std::string& path, const SafetensorsMetadata& metadata = {});
+void save_safetensors(std::initializer_list<std::pair<std::string, Tensor>> tensors, const std::string& path,
+                      const SafetensorsMetadata& metadata = {});
 
 /// Every tensor of a file, on the CPU.
 /// @param metadata  if not null, receives what the file holds under "__metadata__"

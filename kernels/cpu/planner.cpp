@@ -5,9 +5,10 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-/// All but operands' strides, extents, range and grain.
+/// All but extents, range and grain; strides as if all operands were contiguous and of one size.
+/// @param as_one  receives whether they are, which is the usual case
 Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
-           std::initializer_list<LoopScalar> scalars) {
+           std::initializer_list<LoopScalar> scalars, bool& as_one) {
   const size_t count = writes.size() + reads.size();
   TANDEM_CHECK(count <= kMaxOperands && scalars.size() <= kMaxScalars, name, ": a loop has at most ", kMaxOperands,
                " operands and ", kMaxScalars, " scalars, got ", count, " and ", scalars.size());
@@ -20,11 +21,17 @@ Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, Tens
   loop.context = {};
   loop.scratch = 0;
   Operand* to = loop.operands;
+  const TensorImpl* const first = count > 0 ? (writes.size() ? writes : reads).begin()->get().impl() : nullptr;
+  as_one = true;
   for (const TensorRefs* list : {&writes, &reads})
     for (const Tensor& t : *list) {
-      to->buffer = t.defined() ? t.storage().get() : nullptr;
-      to->offset = t.defined() ? t.storage_offset() * t.itemsize() : 0;
-      to->bytes = t.defined() ? t.nbytes() : 0;
+      const TensorImpl* const x = t.impl();
+      const int64_t size = x ? element_size(x->dtype) : 0;
+      to->buffer = x ? x->storage.get() : nullptr;
+      to->offset = x ? x->offset * size : 0;
+      to->bytes = x ? x->numel * size : 0;
+      to->strides[0] = size;
+      as_one = as_one && x && x->contiguous && x->numel == first->numel;
       ++to;
     }
   std::copy(scalars.begin(), scalars.end(), loop.scalars);
@@ -38,10 +45,16 @@ Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs write
   const Tensor& y = *writes.begin();
   const DType type = dtype ? *dtype : (reads.size() ? reads.begin()->get() : y).dtype();
   const int rank = static_cast<int>(y.dim());
-  Loop loop = start(name, pick(rows, type, name), type, writes, reads, scalars);
+  bool as_one;
+  Loop loop = start(name, pick(rows, type, name), type, writes, reads, scalars, as_one);
   const int count = loop.operand_count;
   loop.range = y.numel();
-
+  loop.grain = std::max<int64_t>(kElementwiseGrain / cost, 256);
+  if (as_one) {
+    loop.extents.rank = 1;
+    loop.extents.size[0] = loop.range;
+    return loop;
+  }
   const Tensor* all[kMaxOperands];
   int64_t strides[kMaxOperands][kMaxDims];  // bytes, broadcast to y's dimensions
   int i = 0;
@@ -57,13 +70,13 @@ Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs write
     loop.extents = {1, {1}};
     for (int k = 0; k < count; ++k) loop.operands[k].strides[0] = all[k]->itemsize();
   }
-  loop.grain = std::max<int64_t>(kElementwiseGrain / cost, 256);
   return loop;
 }
 
 Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t grain) {
-  Loop loop = start(name, body, dtype, writes, reads, scalars);
+  bool as_one;
+  Loop loop = start(name, body, dtype, writes, reads, scalars, as_one);
   loop.extents.rank = 0;
   int i = 0;
   for (const TensorRefs* list : {&writes, &reads})
@@ -82,7 +95,8 @@ Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, T
 
 Loop plan_rows(const char* name, const LoopTables& rows, DType dtype, TensorRefs writes, TensorRefs reads,
                std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit) {
-  Loop loop = start(name, pick(rows, dtype, name), dtype, writes, reads, scalars);
+  bool as_one;
+  Loop loop = start(name, pick(rows, dtype, name), dtype, writes, reads, scalars, as_one);
   loop.extents = {1, {range}};
   loop.range = range;
   loop.grain = std::max<int64_t>(kElementwiseGrain / 2 / std::max<int64_t>(work_per_unit, 1), 1);

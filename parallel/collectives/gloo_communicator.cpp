@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tandem/core/internal.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/parallel/collectives/gloo_channel.h"
 #include "tandem/parallel/collectives/watchdog.h"

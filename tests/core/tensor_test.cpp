@@ -21,6 +21,12 @@ TEST_CASE("a scalar has no size or stride to ask for, and nothing to cut", "[cor
   CHECK_THROWS_WITH(s.split(1), Contains("split"));
 }
 
+TEST_CASE("data_ptr without a type is the first element's address", "[core]") {
+  const Tensor x = arange(6.0).view({2, 3})[1];
+  CHECK(x.data_ptr() == x.data_ptr<float>());
+  CHECK(*static_cast<float*>(x.data_ptr()) == 3);
+}
+
 TEST_CASE("negative sizes are refused wherever sizes are given", "[core][edge]") {
   const Tensor x = ones({1, 3});
   CHECK_THROWS_WITH(x.expand({-5, 1, 3}), Contains("expand") && Contains("-5"));

@@ -106,6 +106,16 @@ TEST_CASE("views are saved as the elements that they show", "[serialize]") {
           std::vector<int32_t>{0, 3, 1, 4, 2, 5});
 }
 
+TEST_CASE("tensors are named in the call", "[serialize]") {
+  const TemporaryFolder folder;
+  const Tensor t = arange(3.0), u = full({2}, 7, kInt64);
+  save_safetensors({{"a", t}, {"b", u}}, folder / "two");
+  const NamedTensors found = load_safetensors(folder / "two");
+  REQUIRE(found.size() == 2);
+  CHECK(found.at("a").equal(t));
+  CHECK(found.at("b").equal(u));
+}
+
 TEST_CASE("files without tensors, and of one tensor", "[serialize]") {
   const TemporaryFolder folder;
   save_safetensors(NamedTensors{}, folder / "none");
@@ -137,6 +147,7 @@ TEST_CASE("every defect of a safetensors file is an error that names the file an
   refuses("1234567", "7 bytes");
   refuses(file_bytes(std::string(20, ' '), "").substr(0, 20), "announces a header of 20 bytes; accepted: up to 12");
   refuses(std::string(8, '\xff'), "announces a header");
+  refuses(std::string("PK\3\4\0\0\x8\x8", 8) + "net/data.pkl", "is a zip file, as Python's torch.save writes");
   header("", "not valid JSON");
   header("{", "not valid JSON");
   header("\xff\xfe", "not valid JSON");
