@@ -161,7 +161,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
     if (!seed.defined()) {
       TANDEM_CHECK(t.numel() == 1, "backward: the tensor is ", t.sizes(),
                    "; without a gradient argument it must have one element");
-      seed = core::empty(t.sizes(), t.dtype(), t.device()).fill_(1);
+      seed = core::empty_like(t, t.dtype(), t.device()).fill_(1);
     }
     TANDEM_CHECK(seed.sizes() == t.sizes(), "backward: the gradient is ", seed.sizes(), " for a tensor of ", t.sizes());
     roots.push_back(gradient_edge(t));

@@ -17,8 +17,8 @@ inline bool any_wants_grad(TensorRefs tensors) {
   return false;
 }
 
-/// Zeros of x's sizes, dtype and device.
-inline Tensor zeros_as(const Tensor& x) { return core::empty(x.sizes(), x.dtype(), x.device()).zero_(); }
+/// Zeros of x's sizes, dtype, device and strides.
+inline Tensor zeros_as(const Tensor& x) { return core::empty_like(x, x.dtype(), x.device()).zero_(); }
 
 /// A node whose backward is a lambda: (const Context&, const Tensor&) -> Grads for one output,
 /// (const Context&, const Grads&) -> Grads for several. It captures numbers and shapes; tensors go through `saved`.

@@ -93,18 +93,40 @@ Grads AccumulateGrad::apply(Grads&& grads) {
   }
   return {};
 }
+namespace {
+/// Whether a gradient may be a variable's as it is: it has the variable's strides, or is row-major where these have gaps.
+bool lies_as(const Tensor& grad, const Tensor& variable) {
+  if (grad.impl()->row_major && variable.impl()->row_major) [[likely]]
+    return true;
+  if (!core::is_dense(*variable.impl())) return grad.is_contiguous();
+  for (size_t d = 0; d < grad.sizes().size(); ++d)
+    if (grad.sizes()[d] != 1 && grad.strides()[d] != variable.strides()[d]) return false;
+  return true;
+}
+/// A copy that does, recorded where gradients are.
+Tensor copy_for(const Tensor& variable, const Tensor& grad) {
+  if (grad.impl()->row_major && variable.impl()->row_major) [[likely]]
+    return grad.clone();
+  if (!core::is_dense(*variable.impl())) return grad.clone(MemoryFormat::Contiguous);
+  if (is_grad_enabled()) return grad.clone(variable.suggest_memory_format());
+  return core::empty_like(variable, grad.dtype(), grad.device()).copy_(grad);
+}
+}  // namespace
 void AccumulateGrad::accumulate(Tensor arrived) {
   const std::lock_guard lock(mutex_);
   // What is in a slot has no history: it becomes an average over ranks, and none of them knows the others' part.
   const AutoGradMode mode(is_grad_enabled() && !memory_.defined());
   Tensor& grad = meta(variable_).grad;
   if (!grad.defined()) {
-    // The gradient may be taken over as it is when nobody else holds it and it lies densely.
-    const bool ours = arrived.use_count() == 1 && arrived.is_contiguous() && arrived.storage()->is_alone();
-    if (memory_.defined())
+    // The gradient may be taken over as it is when nobody else holds it and it lies as the variable does.
+    const bool ours = arrived.use_count() == 1 && lies_as(arrived, variable_) && arrived.storage()->is_alone();
+    if (memory_.defined()) {
       (grad = memory_).copy_(arrived);
-    else
-      grad = ours && !is_grad_enabled() ? std::move(arrived) : arrived.clone();
+    } else if (ours && !is_grad_enabled()) {
+      grad = std::move(arrived);
+    } else {
+      grad = copy_for(variable_, arrived);
+    }
   } else if (is_grad_enabled()) {
     grad = grad.add(arrived);  // under create_graph what was added up keeps its history
   } else {

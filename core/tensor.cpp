@@ -9,15 +9,6 @@
 namespace tandem {
 namespace {
 
-bool is_contiguous(IntArrayRef sizes, IntArrayRef strides) {
-  int64_t expected = 1;
-  for (size_t d = sizes.size(); d-- > 0; expected *= sizes[d])
-    if (sizes[d] == 0)
-      return true;
-    else if (sizes[d] != 1 && strides[d] != expected)
-      return false;
-  return true;
-}
 
 Tensor make_view(const Tensor& x, const Shape& sizes, const Shape& strides, int64_t offset) {
   auto* impl = new TensorImpl(x.impl()->storage, sizes, strides, offset, x.dtype());
@@ -34,7 +25,27 @@ TensorImpl::TensorImpl(Storage s, Shape size_list, Shape stride_list, int64_t fi
       offset(first),
       numel(numel_of(sizes)),
       dtype(type),
-      contiguous(is_contiguous(sizes, strides)) {}
+      contiguous(numel == 0) {
+  bool in_order = true;
+  row_major = true;
+  int64_t expected = 1;
+  for (size_t d = sizes.size(); d-- > 0; expected *= std::max<int64_t>(sizes[d], 1)) {
+    row_major = row_major && strides[d] == expected;
+    in_order = in_order && (sizes[d] == 1 || strides[d] == expected);
+  }
+  contiguous = contiguous || in_order;
+}
+void TensorImpl::take_layout(const TensorImpl& from) {
+  storage = from.storage, sizes = from.sizes, strides = from.strides, offset = from.offset, numel = from.numel;
+  dtype = from.dtype, contiguous = from.contiguous, row_major = from.row_major;
+}
+
+bool Tensor::is_contiguous(MemoryFormat format) const {
+  if (format == MemoryFormat::Contiguous) return is_contiguous();
+  TANDEM_CHECK(format == MemoryFormat::ChannelsLast, "is_contiguous: the memory format is ", format,
+               "; accepted: Contiguous and ChannelsLast");
+  return core::is_channels_last(sizes(), strides());
+}
 
 Scalar Tensor::item() const {
   TANDEM_CHECK(numel() == 1, "item: the tensor is ", sizes(), "; it must have exactly one element");
@@ -95,14 +106,7 @@ Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op) {
 }
 
 void allocate(Tensor& x, IntArrayRef sizes) {
-  const Tensor fresh = empty(sizes, x.dtype(), x.device());
-  TensorImpl& t = *x.impl();
-  t.storage = fresh.storage();
-  t.sizes = fresh.sizes();
-  t.strides = fresh.strides();
-  t.offset = 0;
-  t.numel = fresh.numel();
-  t.contiguous = true;
+  x.impl()->take_layout(*empty(sizes, x.dtype(), x.device()).impl());
 }
 
 /// The last element that a view reaches, counted from the storage's first; -1 when it has no elements.
@@ -129,14 +133,27 @@ Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device
   return Tensor(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, dtype)));
 }
 
-Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device) {
+Tensor empty_dense(IntArrayRef sizes, const Shape& strides, DType dtype, Device device) {
+  const Storage storage(new StorageImpl(device, checked_bytes("empty", sizes, dtype)));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, dtype)));
+}
+Shape strides_like(const Tensor& x, MemoryFormat format) {
+  return format == MemoryFormat::Preserve ? preserved_strides(*x.impl()) : strides_of("empty", x.sizes(), format);
+}
+Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat format) {
+  if (format == MemoryFormat::Contiguous || (format == MemoryFormat::Preserve && x.impl()->row_major)) [[likely]]
+    return empty(x.sizes(), dtype, device);
+  return empty_dense(x.sizes(), strides_like(x, format), dtype, device);
+}
+Tensor flat_alias(const Tensor& x) { return make_view(x, {x.numel()}, {1}, x.storage_offset()); }
+
+Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device, const Shape* strides) {
   TANDEM_CHECK(device.is_cpu(), "empty: page-locked memory was asked for on ", device, "; accepted: a CPU device");
   check_device_exists(device);
   const int64_t bytes = checked_bytes("empty", sizes, dtype);
   void* const data = allocate_page_locked(static_cast<size_t>(bytes));
   const Storage storage(new StorageImpl(device, bytes, data, deallocate_page_locked));
-  const Shape shape(sizes);
-  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, shape, contiguous_strides(shape), 0, dtype)));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides ? *strides : contiguous_strides(sizes), 0, dtype)));
 }
 
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {

@@ -50,11 +50,14 @@ struct TensorImpl : RefCounted {
   int64_t offset = 0;    // in elements
   int64_t numel = 0;
   DType dtype = DType::float32;
-  bool contiguous = true;
+  bool contiguous = true;  // row-major, but for the strides of sizes of 1
+  bool row_major = true;   // with those too: what core::empty_for asks first
   Ref<VersionCounter> own_version;  // null: the storage's counts
   std::unique_ptr<AutogradRecord> autograd;
 
   TensorImpl(Storage storage, Shape sizes, Shape strides, int64_t offset, DType dtype);
+  /// Takes over the elements of another, and how they lie.
+  void take_layout(const TensorImpl& from);
   std::atomic<uint32_t>& version() const { return own_version ? own_version->value : storage->version; }
 };
 
@@ -99,6 +102,15 @@ class Tensor {
   bool is_cuda() const { return device().is_cuda(); }
   TensorOptions options() const { return TensorOptions(dtype()).device(device()); }
   bool is_contiguous() const { return checked().contiguous; }
+  /// Whether the elements lie without gaps in that format. (N, 1, H, W) and (N, C, 1, 1) may do so in both.
+  /// @throws Error for MemoryFormat::Preserve, and for ChannelsLast3d
+  bool is_contiguous(MemoryFormat format) const;
+  /// ChannelsLast where the strides say so, which decide where sizes of 1 leave it open; else Contiguous.
+  MemoryFormat suggest_memory_format() const {
+    const detail::TensorImpl& x = checked();
+    return !x.row_major && detail::core::suggests_channels_last(x.sizes, x.strides) ? MemoryFormat::ChannelsLast
+                                                                            : MemoryFormat::Contiguous;
+  }
   bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
   const Storage& storage() const { return checked().storage; }
   uint32_t _version() const { return checked().version().load(std::memory_order_relaxed); }
@@ -198,15 +210,24 @@ class Tensor {
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value);
 
   // ---- copies and conversions (ops/copy.cpp)
-  Tensor contiguous() const;
-  Tensor clone() const;
-  Tensor to(DType dtype) const;
+  /// Itself where it lies so without gaps already, else a copy that does.
+  /// @throws Error for ChannelsLast of anything but four dimensions, and for Preserve
+  Tensor contiguous(MemoryFormat format = MemoryFormat::Contiguous) const;
+  /// A copy that lies as this tensor does, or in the format given. Where this one has gaps or repeated elements, the
+  /// copy has its order of dimensions.
+  Tensor clone(std::optional<MemoryFormat> format = {}) const;
+  /// Of another dtype, device or memory format (which TensorOptions take too: `x.to(kChannelsLast)`); itself where it
+  /// is all that already, unless `copy` is set. A copy keeps the memory format unless one is given.
+  /// @throws Error for ChannelsLast of anything but four dimensions
+  Tensor to(DType dtype, bool non_blocking = false, bool copy = false, std::optional<MemoryFormat> format = {}) const;
   /// With `non_blocking` a copy to a GPU is queued on the GPU's current stream: page-locked memory must stay as it is
   /// until it is done, other memory may change at once. One from a GPU goes to page-locked memory, whose elements are
   /// there when that stream is synchronized. All other copies wait.
-  Tensor to(Device device, bool non_blocking = false) const;
-  Tensor to(Device device, DType dtype, bool non_blocking = false) const;
-  Tensor to(const TensorOptions& options, bool non_blocking = false) const;
+  Tensor to(Device device, bool non_blocking = false, bool copy = false, std::optional<MemoryFormat> format = {}) const;
+  Tensor to(Device device, DType dtype, bool non_blocking = false, bool copy = false,
+            std::optional<MemoryFormat> format = {}) const;
+  Tensor to(const TensorOptions& options, bool non_blocking = false, bool copy = false,
+            std::optional<MemoryFormat> format = {}) const;
   Tensor to(DeviceType type) const { return to(Device(type)); }
   Tensor toType(DType dtype) const { return to(dtype); }
   Tensor type_as(const Tensor& other) const { return to(other.dtype()); }
@@ -350,10 +371,25 @@ namespace detail::core {
 /// @param op  what an error names
 Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op = "empty");
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device);
+/// Elements that lie with these strides, which leave no gaps.
+Tensor empty_dense(IntArrayRef sizes, const Shape& strides, DType dtype, Device device);
+/// Of a copy of x in `format`, or as x lies.
+Shape strides_like(const Tensor& x, MemoryFormat format);
+/// For such a copy.
+Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat format = MemoryFormat::Preserve);
+/// For the result of an operation whose inputs broadcast to `sizes`: see Note [Strides of results].
+template <class... Inputs>
+Tensor empty_for(IntArrayRef sizes, DType dtype, Device device, const Inputs&... inputs) {
+  if ((inputs.impl()->row_major && ...)) [[likely]]
+    return empty(sizes, dtype, device);
+  return empty_dense(sizes, result_strides(sizes, {inputs.impl()...}), dtype, device);
+}
+/// The elements of a tensor without gaps as one dimension, in the order of memory.
+Tensor flat_alias(const Tensor& x);
 /// Gives x, which has no elements, other sizes, and memory of its own for them.
 void allocate(Tensor& x, IntArrayRef sizes);
-/// In page-locked memory; `device` is a virtual CPU device.
-Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device = kCPU);
+/// Row-major unless strides, which leave no gaps, are given; in page-locked memory. `device` is a virtual CPU device.
+Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device = kCPU, const Shape* strides = nullptr);
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 /// An alias with sizes that x's strides allow, or undefined when they do not.
 Tensor try_view(const Tensor& x, IntArrayRef sizes);

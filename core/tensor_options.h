@@ -1,9 +1,10 @@
-// How a new tensor is made: dtype, device, kind of memory, and whether gradients are wanted.
+// How a new tensor is made: dtype, device, kind of memory, its format, and whether gradients are wanted.
 #pragma once
 #include <optional>
 
 #include "tandem/core/device.h"
 #include "tandem/core/dtype.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem {
 
@@ -15,6 +16,7 @@ class TensorOptions {
   TensorOptions(DType dtype) : dtype_(dtype) {}
   TensorOptions(Device device) : device_(device) {}
   TensorOptions(DeviceType type) : device_(type) {}
+  TensorOptions(MemoryFormat format) : memory_format_(format) {}
   /// Copies with one of them set.
   TensorOptions dtype(DType dtype) const {
     return with([&](auto& o) { o.dtype_ = dtype; });
@@ -31,6 +33,12 @@ class TensorOptions {
     return with([&](auto& o) { o.pinned_memory_ = wanted; });
   }
 
+  /// In which order the dimensions lie in memory. Unless it is set: row-major, or of functions named _like and of
+  /// to() as in the tensor that they are given.
+  TensorOptions memory_format(MemoryFormat format) const {
+    return with([&](auto& o) { o.memory_format_ = format; });
+  }
+
   /// What is set, or the default dtype, the CPU, false; `..._or`: what is set, or what is given.
   DType dtype() const { return dtype_.value_or(get_default_dtype()); }
   DType dtype_or(DType otherwise) const { return dtype_.value_or(otherwise); }
@@ -40,6 +48,7 @@ class TensorOptions {
   bool pinned_memory() const { return pinned_memory_; }
   bool has_dtype() const { return dtype_.has_value(); }
   bool has_device() const { return device_.has_value(); }
+  std::optional<MemoryFormat> memory_format_opt() const { return memory_format_; }
 
  private:
   template <class F> TensorOptions with(F change) const {
@@ -49,6 +58,7 @@ class TensorOptions {
   }
   std::optional<DType> dtype_;
   std::optional<Device> device_;
+  std::optional<MemoryFormat> memory_format_;
   bool requires_grad_ = false, pinned_memory_ = false;
 };
 
@@ -56,6 +66,7 @@ class TensorOptions {
 inline TensorOptions dtype(DType dtype) { return TensorOptions(dtype); }
 inline TensorOptions device(Device device) { return TensorOptions(device); }
 inline TensorOptions requires_grad(bool wanted = true) { return TensorOptions().requires_grad(wanted); }
+inline TensorOptions memory_format(MemoryFormat format) { return TensorOptions(format); }
 inline TensorOptions pinned_memory(bool wanted = true) { return TensorOptions().pinned_memory(wanted); }
 
 }  // namespace tandem

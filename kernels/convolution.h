@@ -4,15 +4,17 @@
 
 namespace tandem::kernels {
 
-/// Of a 2-d convolution, by (height, width).
+/// Of a 2-d convolution, by (height, width), and whether the tensors are channels-last.
 struct ConvShape {
   int64_t stride[2], padding[2], dilation[2], groups;
+  bool channels_last = false;
   auto operator<=>(const ConvShape& other) const = default;
 };
 
 }  // namespace tandem::kernels
 
-/// x (N, C, H, W), w (O, C / groups, KH, KW), y (N, O, OH, OW), all contiguous; bias (O) may be undefined
+/// x (N, C, H, W), w (O, C / groups, KH, KW), y (N, O, OH, OW), all contiguous or, as the shape says, channels-last;
+/// bias (O) may be undefined
 TANDEM_KERNEL(void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y))
 TANDEM_KERNEL(void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx))
 TANDEM_KERNEL(void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw))

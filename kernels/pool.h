@@ -1,4 +1,4 @@
-// Pooling of (planes, H, W), contiguous, of floating dtypes.
+// Pooling of floating dtypes. All tensors of a call are (planes, H, W), contiguous, or (N, C, H, W), channels-last.
 #pragma once
 #include "tandem/kernels/declare.h"
 
@@ -10,7 +10,7 @@ struct PoolShape {
 };
 }  // namespace tandem::kernels
 
-/// x (planes, H, W); index holds h * W + w of the maximum, -1 where a window holds only padding
+/// index holds h * W + w of the maximum, -1 where a window holds only padding
 TANDEM_KERNEL(void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& index))
 /// dx[p, index[p, i]] += dy[p, i] over the last two dimensions, nowhere for an index of -1; index and shape as
 /// max_pool2d had them

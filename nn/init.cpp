@@ -81,7 +81,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
     if (std::any_of(seen.begin(), seen.end(), [&](const Tensor& other) { return g.is_same(other); })) continue;
     seen.push_back(g);
     const bool real = g.dtype() == kFloat32 || g.dtype() == kFloat64;
-    (real && g.is_contiguous() ? fused[{g.device(), g.dtype()}] : others).push_back(g);
+    (real && core::is_dense(*g.impl()) ? fused[{g.device(), g.dtype()}] : others).push_back(g);
   }
   std::vector<double> norms;
   for (const auto& entry : fused) {

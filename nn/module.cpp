@@ -96,16 +96,17 @@ void Module::zero_grad(bool set_to_none) {
 
 namespace {
 /// Gives a tensor other storage in place, so that every handle on it (an optimizer's, a parent's) sees the move.
-void rebind(const Tensor& t, Device device, DType dtype) {
+void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = MemoryFormat::Preserve) {
   const NoGradGuard guard;
   const auto move = [&](const Tensor& x) {
-    const Tensor moved = x.detach().to(device, x.is_floating_point() ? dtype : x.dtype()).contiguous();
+    Tensor moved = x.detach().to(device, x.is_floating_point() ? dtype : x.dtype(), /*non_blocking=*/false,
+                                 /*copy=*/false, format);
+    if (!core::is_dense(*moved.impl())) moved = moved.clone();
     TensorImpl& to = *x.impl();
     TensorImpl& from = *moved.impl();
     if (to.storage == from.storage) return;
     const uint32_t version = x._version() + 1;  // what was saved for backward has changed
-    to.storage = from.storage, to.sizes = from.sizes, to.strides = from.strides;
-    to.offset = from.offset, to.dtype = from.dtype, to.contiguous = from.contiguous;
+    to.take_layout(from);
     to.version().store(version, std::memory_order_relaxed);
   };
   move(t);
@@ -124,6 +125,13 @@ void Module::to(Device device) {
 void Module::to(DType dtype) {
   TANDEM_CHECK(is_floating_point(dtype), "Module::to: dtype is ", dtype, "; accepted: floating point");
   for (const auto& item : state_dict()) rebind(*item, item->device(), dtype);
+}
+
+void Module::to(MemoryFormat format) {
+  TANDEM_CHECK(format == MemoryFormat::Contiguous || format == MemoryFormat::ChannelsLast,
+               "Module::to: the memory format is ", format, "; accepted: Contiguous and ChannelsLast");
+  for (const auto& item : state_dict())
+    if (item->dim() == 4) rebind(*item, item->device(), item->dtype(), format);
 }
 
 void Module::apply(const std::function<void(Module&)>& f) {
@@ -146,7 +154,7 @@ void Module::copy_state_from(const Module& other, std::optional<Device> device) 
     Tensor* const to = mine.find(item.key());
     TANDEM_CHECK(to && to->sizes() == item->sizes(), "clone: '", item.key(), "' of ", item->sizes(),
                  to ? " has another shape" : " does not exist", " after the reset() of the copy, a ", name());
-    rebind(*to, device.value_or(item->device()), item->dtype());
+    rebind(*to, device.value_or(item->device()), item->dtype(), item->suggest_memory_format());
     to->copy_(*item).requires_grad_(item->requires_grad());
   }
   std::vector<bool> training;

@@ -58,6 +58,10 @@ class Module : public std::enable_shared_from_this<Module> {
   void to(Device device, DType dtype);
   void to(Device device);
   void to(DType dtype);
+  /// Brings all parameters and buffers of four dimensions, and their gradients, into that memory format, as PyTorch's
+  /// `module.to(memory_format=...)` does. Convolutions with channels-last weights give channels-last results.
+  /// @throws Error unless it is Contiguous or ChannelsLast
+  void to(MemoryFormat format);
   /// Calls f with this module, then with all below it.
   void apply(const std::function<void(Module&)>& f);
   void apply(const std::function<void(const std::string& name, Module&)>& f);

@@ -12,14 +12,14 @@ namespace tandem {
 
 Tensor leaky_relu(const Tensor& x, double slope) {
   TANDEM_CHECK(x.is_floating_point(), "leaky_relu: x must be floating point, got ", x.dtype());
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  Tensor y = core::empty_for(x.sizes(), x.dtype(), x.device(), x);
   TANDEM_DISPATCH(x.device(), leaky_relu, x, slope, y);
   return record("leaky_relu", y, {x}, {x}, [slope](const Context& ctx, const Tensor& dy) -> Grads {
     return {leaky_relu_backward(dy, ctx.saved(0), slope)};
   });
 }
 Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
-  Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), dy, x);
   TANDEM_DISPATCH(x.device(), leaky_relu_backward, dy, x, slope, dx);
   return record("leaky_relu_backward", dx, {dy, x}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
     const Tensor x = ctx.saved(0);
@@ -28,14 +28,14 @@ Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
 }
 Tensor elu(const Tensor& x, double alpha) {
   TANDEM_CHECK(x.is_floating_point(), "elu: x must be floating point, got ", x.dtype());
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  Tensor y = core::empty_for(x.sizes(), x.dtype(), x.device(), x);
   TANDEM_DISPATCH(x.device(), elu, x, alpha, y);
   return record("elu", y, {x}, {x}, [alpha](const Context& ctx, const Tensor& dy) -> Grads {
     return {elu_backward(dy, ctx.saved(0), alpha)};
   });
 }
 Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha) {
-  Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), dy, x);
   TANDEM_DISPATCH(x.device(), elu_backward, dy, x, alpha, dx);
   return record("elu_backward", dx, {dy, x}, {dy, x}, [alpha](const Context& ctx, const Tensor& ddx) -> Grads {
     const Tensor dy = ctx.saved(0), x = ctx.saved(1);
@@ -45,14 +45,14 @@ Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha) {
 }
 Tensor softplus(const Tensor& x, double beta, double threshold) {
   TANDEM_CHECK(x.is_floating_point(), "softplus: x must be floating point, got ", x.dtype());
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  Tensor y = core::empty_for(x.sizes(), x.dtype(), x.device(), x);
   TANDEM_DISPATCH(x.device(), softplus, x, beta, threshold, y);
   return record("softplus", y, {x}, {x}, [beta, threshold](const Context& ctx, const Tensor& dy) -> Grads {
     return {softplus_backward(dy, ctx.saved(0), beta, threshold)};
   });
 }
 Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold) {
-  Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), dy, x);
   TANDEM_DISPATCH(x.device(), softplus_backward, dy, x, beta, threshold, dx);
   return record("softplus_backward", dx, {dy, x}, {dy, x},
                 [beta, threshold](const Context& ctx, const Tensor& ddx) -> Grads {
@@ -68,7 +68,7 @@ Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double 
 
 #define TANDEM_GRADIENT_OP(name, second)                                                            \
   Tensor name(const Tensor& dy, const Tensor& y) {                                                  \
-    Tensor dx = core::empty(y.sizes(), y.dtype(), y.device());                                      \
+    Tensor dx = core::empty_for(y.sizes(), y.dtype(), y.device(), dy, y);                           \
     TANDEM_DISPATCH(y.device(), name, dy, y, dx);                                                   \
     return record(#name, dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads { \
       const Tensor dy = ctx.saved(0), y = ctx.saved(1);                                             \

@@ -43,7 +43,10 @@ Tensor cat(TensorList tensors, int64_t dim) {
                    "; sizes must agree except in dimension ", dim);
   }
   sizes[static_cast<size_t>(dim)] = total;
-  Tensor y = core::empty(sizes, type, first->device());
+  MemoryFormat format = first->suggest_memory_format();  // that of all, if it is one
+  for (const Tensor& t : tensors)
+    if (!adds_nothing(t) && t.suggest_memory_format() != format) format = MemoryFormat::Contiguous;
+  Tensor y = core::empty_dense(sizes, core::strides_of("cat", sizes, format), type, first->device());
   int64_t offset = 0;
   for (size_t i = 0; i < tensors.size(); offset += parts[i++])
     if (!adds_nothing(tensors[i])) copy_elements(tensors[i], core::narrow(y, dim, offset, parts[i]));

@@ -13,8 +13,28 @@ namespace tandem {
 using detail::check_operands;
 
 namespace {
-kernels::ConvShape conv_shape(Pair stride, Pair padding, Pair dilation, int64_t groups) {
-  return {{stride[0], stride[1]}, {padding[0], padding[1]}, {dilation[0], dilation[1]}, groups};
+/// Channels-last where the images or the weights are, as in PyTorch: what is not yet is copied, weights in most cases.
+kernels::ConvShape conv_shape(const Tensor& images, const Tensor& other, Pair stride, Pair padding, Pair dilation,
+                              int64_t groups) {
+  const auto suggests = [](const Tensor& t) { return t.suggest_memory_format() == MemoryFormat::ChannelsLast; };
+  return {{stride[0], stride[1]},
+          {padding[0], padding[1]},
+          {dilation[0], dilation[1]},
+          groups,
+          suggests(images) || suggests(other)};
+}
+MemoryFormat format_of(const kernels::ConvShape& s) {
+  return s.channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
+}
+Tensor make(const char* op, IntArrayRef sizes, const Tensor& like, const kernels::ConvShape& s) {
+  if (!s.channels_last) return core::empty(sizes, like.dtype(), like.device(), op);
+  return core::empty_dense(sizes, core::strides_of(op, sizes, MemoryFormat::ChannelsLast), like.dtype(), like.device());
+}
+Tensor backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, const kernels::ConvShape& s);
+Tensor backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, const kernels::ConvShape& s);
+Tensor conv2d(const Tensor& x, const Tensor& weight, const kernels::ConvShape& s) {
+  return tandem::conv2d(x, weight, {}, Pair(s.stride[0], s.stride[1]), Pair(s.padding[0], s.padding[1]),
+                        Pair(s.dilation[0], s.dilation[1]), s.groups);
 }
 }  // namespace
 
@@ -47,55 +67,61 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
     TANDEM_CHECK(reach <= held, "conv2d: the kernel spans ", reach, " of the ", held, " padded pixels of ", x.sizes());
     out[i + 2] = (held - reach) / stride[i] + 1;
   }
-  Tensor y = core::empty(out, x.dtype(), x.device());
+  const kernels::ConvShape shape = conv_shape(x, weight, stride, padding, dilation, groups);
+  Tensor y = make("conv2d", out, x, shape);
   {
     const NoGradGuard guard;
-    const Tensor dense_x = x.contiguous(), dense_w = weight.contiguous();
+    const Tensor dense_x = x.contiguous(format_of(shape)), dense_w = weight.contiguous(format_of(shape));
     const Tensor dense_bias = bias.defined() ? bias.contiguous() : Tensor();
-    const kernels::ConvShape shape = conv_shape(stride, padding, dilation, groups);
     TANDEM_DISPATCH(x.device(), conv2d, dense_x, dense_w, dense_bias, shape, y);
   }
-  return record("conv2d", y, {x, weight, bias}, {x, weight}, [=](const Context& ctx, const Tensor& dy) -> Grads {
+  return record("conv2d", y, {x, weight, bias}, {x, weight}, [shape](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), w = ctx.saved(1);
     Tensor dx, dw, db;
-    if (ctx.needs_grad(0)) dx = conv2d_backward_input(dy, w, x.sizes(), stride, padding, dilation, groups);
-    if (ctx.needs_grad(1)) dw = conv2d_backward_weight(dy, x, w.sizes(), stride, padding, dilation, groups);
+    if (ctx.needs_grad(0)) dx = backward_input(dy, w, x.sizes(), shape);
+    if (ctx.needs_grad(1)) dw = backward_weight(dy, x, w.sizes(), shape);
     if (ctx.needs_grad(2)) db = dy.sum({0, 2, 3});
     return {ctx.flat_in({0, 1}, dx), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, db)};
   });
 }
 
-Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,
-                             Pair dilation, int64_t groups) {
-  Tensor dx = core::empty(x_sizes, dy.dtype(), dy.device());
+namespace {
+Tensor backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, const kernels::ConvShape& shape) {
+  Tensor dx = make("conv2d_backward_input", x_sizes, dy, shape);
   {
     const NoGradGuard guard;
-    const Tensor dense_dy = dy.contiguous(), dense_w = weight.contiguous();
-    const kernels::ConvShape shape = conv_shape(stride, padding, dilation, groups);
+    const Tensor dense_dy = dy.contiguous(format_of(shape)), dense_w = weight.contiguous(format_of(shape));
     TANDEM_DISPATCH(dy.device(), conv2d_backward_input, dense_dy, dense_w, shape, dx);
   }
-  return record(
-      "conv2d_backward_input", dx, {dy, weight}, {dy, weight}, [=](const Context& ctx, const Tensor& g) -> Grads {
-        const Tensor dy = ctx.saved(0), w = ctx.saved(1);  // linear in both
-        return {
-            ctx.needs_grad(0) ? conv2d(g, w, {}, stride, padding, dilation, groups) : Tensor(),
-            ctx.needs_grad(1) ? conv2d_backward_weight(dy, g, w.sizes(), stride, padding, dilation, groups) : Tensor()};
-      });
+  return record("conv2d_backward_input", dx, {dy, weight}, {dy, weight},
+                [shape](const Context& ctx, const Tensor& g) -> Grads {
+                  const Tensor dy = ctx.saved(0), w = ctx.saved(1);  // linear in both
+                  return {ctx.needs_grad(0) ? conv2d(g, w, shape) : Tensor(),
+                          ctx.needs_grad(1) ? backward_weight(dy, g, w.sizes(), shape) : Tensor()};
+                });
+}
+Tensor backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, const kernels::ConvShape& shape) {
+  Tensor dw = make("conv2d_backward_weight", weight_sizes, dy, shape);
+  {
+    const NoGradGuard guard;
+    const Tensor dense_dy = dy.contiguous(format_of(shape)), dense_x = x.contiguous(format_of(shape));
+    TANDEM_DISPATCH(dy.device(), conv2d_backward_weight, dense_dy, dense_x, shape, dw);
+  }
+  return record("conv2d_backward_weight", dw, {dy, x}, {dy, x}, [shape](const Context& ctx, const Tensor& g) -> Grads {
+    const Tensor dy = ctx.saved(0), x = ctx.saved(1);
+    return {ctx.needs_grad(0) ? conv2d(x, g, shape) : Tensor(),
+            ctx.needs_grad(1) ? backward_input(dy, g, x.sizes(), shape) : Tensor()};
+  });
+}
+}  // namespace
+
+Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,
+                             Pair dilation, int64_t groups) {
+  return backward_input(dy, weight, x_sizes, conv_shape(dy, weight, stride, padding, dilation, groups));
 }
 Tensor conv2d_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, Pair stride, Pair padding,
                               Pair dilation, int64_t groups) {
-  Tensor dw = core::empty(weight_sizes, dy.dtype(), dy.device());
-  {
-    const NoGradGuard guard;
-    const Tensor dense_dy = dy.contiguous(), dense_x = x.contiguous();
-    const kernels::ConvShape shape = conv_shape(stride, padding, dilation, groups);
-    TANDEM_DISPATCH(dy.device(), conv2d_backward_weight, dense_dy, dense_x, shape, dw);
-  }
-  return record("conv2d_backward_weight", dw, {dy, x}, {dy, x}, [=](const Context& ctx, const Tensor& g) -> Grads {
-    const Tensor dy = ctx.saved(0), x = ctx.saved(1);
-    return {ctx.needs_grad(0) ? conv2d(x, g, {}, stride, padding, dilation, groups) : Tensor(),
-            ctx.needs_grad(1) ? conv2d_backward_input(dy, g, x.sizes(), stride, padding, dilation, groups) : Tensor()};
-  });
+  return backward_weight(dy, x, weight_sizes, conv_shape(dy, x, stride, padding, dilation, groups));
 }
 
 }  // namespace tandem

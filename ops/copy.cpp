@@ -24,7 +24,7 @@ bool detail::overlaps(const Tensor& target, const Tensor& source) {
 }
 Tensor clear_of(const Tensor& target, const Tensor& source) {
   if (!detail::overlaps(target, source)) return source;
-  Tensor copied = core::empty(source.sizes(), source.dtype(), source.device());
+  Tensor copied = core::empty_like(source, source.dtype(), source.device());
   TANDEM_DISPATCH(source.device(), copy, source, copied);
   return copied;
 }
@@ -44,18 +44,33 @@ void copy_elements(const Tensor& source, const Tensor& target, [[maybe_unused]] 
   }
 }
 
-Tensor clone(const Tensor& x) {
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+Tensor clone(const Tensor& x, MemoryFormat format) {
+  Tensor y = core::empty_like(x, x.dtype(), x.device(), format);
   copy_elements(x, y);
   return record("clone", y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {dy}; });
 }
 
-Tensor Tensor::clone() const { return tandem::clone(*this); }
-Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
+Tensor Tensor::clone(std::optional<MemoryFormat> format) const {
+  return tandem::clone(*this, format.value_or(MemoryFormat::Preserve));
+}
+Tensor Tensor::contiguous(MemoryFormat format) const {
+  TANDEM_CHECK(format != MemoryFormat::Preserve,
+               "contiguous: the memory format is Preserve; accepted: Contiguous and ChannelsLast");
+  return is_contiguous(format) ? *this : tandem::clone(*this, format);
+}
 
 namespace {
-Tensor convert(const Tensor& x, Device device, DType dtype, bool non_blocking, bool pinned) {
-  Tensor y = pinned ? core::empty_pinned(x.sizes(), dtype, device) : core::empty(x.sizes(), dtype, device);
+Tensor convert(const Tensor& x, Device device, DType dtype, bool non_blocking, bool pinned, MemoryFormat format) {
+  // As in PyTorch: what has gaps keeps its format here, and not, as in clone(), its order of dimensions.
+  if (format == MemoryFormat::Preserve && !x.impl()->row_major && !core::is_dense(*x.impl()))
+    format = x.suggest_memory_format();
+  Tensor y;
+  if (pinned) {
+    const Shape strides = core::strides_like(x, format);
+    y = core::empty_pinned(x.sizes(), dtype, device, &strides);
+  } else {
+    y = core::empty_like(x, dtype, device, format);
+  }
   copy_elements(x, y, non_blocking);
   return record("to", y, {x}, {}, [from = x.device(), type = x.dtype()](const Context&, const Tensor& dy) -> Grads {
     return {dy.to(from, type)};
@@ -63,21 +78,31 @@ Tensor convert(const Tensor& x, Device device, DType dtype, bool non_blocking, b
 }
 }  // namespace
 
-Tensor Tensor::to(Device device, DType dtype, bool non_blocking) const {
-  if (device == this->device() && dtype == this->dtype()) return *this;
-  return convert(*this, device, dtype, non_blocking, /*pinned=*/non_blocking && is_cuda() && device.is_cpu());
+Tensor Tensor::to(Device device, DType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> format) const {
+  const MemoryFormat wanted = format.value_or(MemoryFormat::Preserve);
+  if (!copy && device == this->device() && dtype == this->dtype() &&
+      (wanted == MemoryFormat::Preserve || wanted == suggest_memory_format()))
+    return *this;
+  return convert(*this, device, dtype, non_blocking, /*pinned=*/non_blocking && is_cuda() && device.is_cpu(), wanted);
 }
-Tensor Tensor::to(DType dtype) const { return to(device(), dtype); }
-Tensor Tensor::to(Device device, bool non_blocking) const { return to(device, dtype(), non_blocking); }
-Tensor Tensor::to(const TensorOptions& options, bool non_blocking) const {
+Tensor Tensor::to(DType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> format) const {
+  return to(device(), dtype, non_blocking, copy, format);
+}
+Tensor Tensor::to(Device device, bool non_blocking, bool copy, std::optional<MemoryFormat> format) const {
+  return to(device, dtype(), non_blocking, copy, format);
+}
+Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
+                  std::optional<MemoryFormat> format) const {
   const Device device = options.device_or(this->device());
   const DType dtype = options.dtype_or(this->dtype());
-  if (options.pinned_memory() && !is_pinned()) return convert(*this, device, dtype, non_blocking, /*pinned=*/true);
-  return to(device, dtype, non_blocking);
+  if (!format) format = options.memory_format_opt();
+  if (options.pinned_memory() && !is_pinned())
+    return convert(*this, device, dtype, non_blocking, /*pinned=*/true, format.value_or(MemoryFormat::Preserve));
+  return to(device, dtype, non_blocking, copy, format);
 }
 Tensor Tensor::pin_memory() const {
   TANDEM_CHECK(is_cpu(), "pin_memory: the tensor is on ", device(), "; accepted: a CPU device");
-  return is_pinned() ? *this : convert(*this, device(), dtype(), /*non_blocking=*/false, /*pinned=*/true);
+  return is_pinned() ? *this : convert(*this, device(), dtype(), /*non_blocking=*/false, /*pinned=*/true, MemoryFormat::Preserve);
 }
 
 }  // namespace tandem

@@ -9,7 +9,7 @@
 #include "tandem/ops/factory.h"
 
 namespace tandem {
-using detail::check_real, detail::contiguous_detached;
+using detail::check_real;
 
 Tensor dropout(const Tensor& x, double p, Flag training) {
   TANDEM_CHECK(p >= 0 && p <= 1, "dropout: p is ", p, "; accepted: 0 to 1");
@@ -17,10 +17,17 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
   if (p == 1) return x * zeros({}, x.options());
   check_real("dropout", x);
   const double scale = 1 / (1 - p);
-  const Tensor from = contiguous_detached(x);
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mask = core::empty(x.sizes(), kBool, x.device());
+  Tensor y, mask;
   const detail::Draw draw = detail::next_draw(x.device(), x.numel());
-  TANDEM_DISPATCH(x.device(), dropout, from, 1 - p, scale, draw.state, draw.offset, y, mask);
+  if (x.is_contiguous()) {
+    y = core::empty(x.sizes(), x.dtype(), x.device()), mask = core::empty(x.sizes(), kBool, x.device());
+    TANDEM_DISPATCH(x.device(), dropout, x, 1 - p, scale, draw.state, draw.offset, y, mask);
+  } else {  // the same numbers, in the logical order
+    const NoGradGuard guard;
+    mask = core::empty_like(x, kBool, x.device());
+    TANDEM_DISPATCH(x.device(), bernoulli, 1 - p, draw.state, draw.offset, mask);
+    y = where(mask, x * scale, Scalar(0));
+  }
   return record("dropout", y, {x}, {mask}, [scale](const Context& ctx, const Tensor& dy) -> Grads {
     return {where(ctx.saved(0), dy * scale, Scalar(0))};
   });

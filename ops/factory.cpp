@@ -14,47 +14,67 @@ namespace {
 
 /// Uninitialised, of another dtype than the options' perhaps.
 Tensor make_empty(const char* op, IntArrayRef sizes, DType dtype, const TensorOptions& options) {
-  if (!options.pinned_memory()) return core::empty(sizes, dtype, options.device(), op);
+  const MemoryFormat format = options.memory_format_opt().value_or(MemoryFormat::Contiguous);
+  if (!options.pinned_memory() && format == MemoryFormat::Contiguous) [[likely]]
+    return core::empty(sizes, dtype, options.device(), op);
   checked_bytes(op, sizes, dtype);
-  return core::empty_pinned(sizes, dtype, options.device());
+  const Shape strides = core::strides_of(op, sizes, format);
+  return options.pinned_memory() ? core::empty_pinned(sizes, dtype, options.device(), &strides)
+                                 : core::empty_dense(sizes, strides, dtype, options.device());
+}
+/// Options with x's dtype and device where they leave these open.
+TensorOptions as(const Tensor& x, const TensorOptions& options) {
+  return options.dtype(options.dtype_or(x.dtype())).device(options.device_or(x.device()));
+}
+/// As x is, but for what the options say.
+Tensor make_like(const char* op, const Tensor& x, const TensorOptions& given, std::optional<MemoryFormat> format) {
+  const TensorOptions options = as(x, given);
+  const MemoryFormat wanted = format.value_or(options.memory_format_opt().value_or(MemoryFormat::Preserve));
+  if (!options.pinned_memory()) return core::empty_like(x, options.dtype(), options.device(), wanted);
+  checked_bytes(op, x.sizes(), options.dtype());
+  const Shape strides = core::strides_like(x, wanted);
+  return core::empty_pinned(x.sizes(), options.dtype(), options.device(), &strides);
 }
 Tensor finish(Tensor t, const TensorOptions& options) {
   if (options.requires_grad()) t.requires_grad_();
   return t;
 }
-Tensor make_filled(const char* op, IntArrayRef sizes, const Scalar& value, DType dtype, const TensorOptions& options) {
-  detail::check_holds(op, dtype, value);
-  Tensor out = make_empty(op, sizes, dtype, options);
+Tensor filled(const char* op, Tensor out, const Scalar& value, const TensorOptions& options) {
+  detail::check_holds(op, out.dtype(), value);
   TANDEM_DISPATCH(out.device(), fill, value, out);
   return finish(out, options);
 }
+Tensor make_filled(const char* op, IntArrayRef sizes, const Scalar& value, DType dtype, const TensorOptions& options) {
+  return filled(op, make_empty(op, sizes, dtype, options), value, options);
+}
 
 }  // namespace
 
-Tensor empty(IntArrayRef sizes, const TensorOptions& options) {
-  return finish(make_empty("empty", sizes, options.dtype(), options), options);
+Tensor empty(IntArrayRef sizes, const TensorOptions& options, std::optional<MemoryFormat> format) {
+  const TensorOptions all = format ? options.memory_format(*format) : options;
+  return finish(make_empty("empty", sizes, all.dtype(), all), all);
 }
-namespace {
-/// Options with x's dtype and device where they leave these open.
-TensorOptions as(const Tensor& x, const TensorOptions& options) {
-  return options.dtype(options.dtype_or(x.dtype())).device(options.device_or(x.device()));
+Tensor empty_like(const Tensor& x) { return core::empty_like(x, x.dtype(), x.device()); }
+Tensor empty_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format) {
+  return finish(make_like("empty_like", x, options, format), options);
 }
-}  // namespace
-Tensor empty_like(const Tensor& x) { return core::empty(x.sizes(), x.dtype(), x.device()); }
-Tensor empty_like(const Tensor& x, const TensorOptions& options) { return empty(x.sizes(), as(x, options)); }
 Tensor zeros(IntArrayRef sizes, const TensorOptions& options) {
   return make_filled("zeros", sizes, 0, options.dtype(), options);
 }
-Tensor zeros_like(const Tensor& x, const TensorOptions& options) { return zeros(x.sizes(), as(x, options)); }
+Tensor zeros_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format) {
+  return filled("zeros_like", make_like("zeros_like", x, options, format), 0, options);
+}
 Tensor ones(IntArrayRef sizes, const TensorOptions& options) {
   return make_filled("ones", sizes, 1, options.dtype(), options);
 }
-Tensor ones_like(const Tensor& x, const TensorOptions& options) { return ones(x.sizes(), as(x, options)); }
+Tensor ones_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format) {
+  return filled("ones_like", make_like("ones_like", x, options, format), 1, options);
+}
 Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options) {
   return make_filled("full", sizes, value, options.dtype_or(value.dtype()), options);
 }
-Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options) {
-  return full(x.sizes(), value, as(x, options));
+Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options, std::optional<MemoryFormat> format) {
+  return filled("full_like", make_like("full_like", x, options, format), value, options);
 }
 
 Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }
@@ -117,19 +137,24 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions& op
 
 namespace {
 /// Of no elements any dtype can be asked for, as in PyTorch.
-Tensor drawn(const char* op, IntArrayRef sizes, const TensorOptions& options, Tensor& (*fill)(Tensor&)) {
-  Tensor out = make_empty(op, sizes, options.dtype(), options);
+Tensor drawn(Tensor out, const TensorOptions& options, Tensor& (*fill)(Tensor&)) {
   return finish(out.numel() == 0 ? out : fill(out), options);
 }
+Tensor& uniform(Tensor& x) { return x.uniform_(); }
+Tensor& normal(Tensor& x) { return x.normal_(); }
 }  // namespace
 Tensor rand(IntArrayRef sizes, const TensorOptions& options) {
-  return drawn("rand", sizes, options, [](Tensor& x) -> Tensor& { return x.uniform_(); });
+  return drawn(make_empty("rand", sizes, options.dtype(), options), options, uniform);
 }
-Tensor rand_like(const Tensor& x, const TensorOptions& options) { return rand(x.sizes(), as(x, options)); }
+Tensor rand_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format) {
+  return drawn(make_like("rand_like", x, options, format), options, uniform);
+}
 Tensor randn(IntArrayRef sizes, const TensorOptions& options) {
-  return drawn("randn", sizes, options, [](Tensor& x) -> Tensor& { return x.normal_(); });
+  return drawn(make_empty("randn", sizes, options.dtype(), options), options, normal);
 }
-Tensor randn_like(const Tensor& x, const TensorOptions& options) { return randn(x.sizes(), as(x, options)); }
+Tensor randn_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format) {
+  return drawn(make_like("randn_like", x, options, format), options, normal);
+}
 Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options) {
   return randint(0, high, sizes, options);
 }

@@ -4,20 +4,23 @@
 
 namespace tandem {
 
-/// Uninitialised elements.
-Tensor empty(IntArrayRef sizes, const TensorOptions& options = {});
+/// Uninitialised elements, row-major unless `format` or the options name another memory format.
+/// @throws Error for ChannelsLast of anything but four sizes
+Tensor empty(IntArrayRef sizes, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
 Tensor empty_like(const Tensor& x);
-/// A contiguous copy, recorded.
-Tensor clone(const Tensor& x);
-/// The functions named _like: sizes, and the dtype and device unless the options name them, are x's.
-Tensor empty_like(const Tensor& x, const TensorOptions& options);
+/// A copy, recorded: as x lies, or in the format given.
+Tensor clone(const Tensor& x, MemoryFormat format = MemoryFormat::Preserve);
+/// The functions named _like: sizes are x's, and so are the dtype, the device and the way in which the elements lie
+/// unless `format` or the options name them. Where x has gaps or repeated elements, its order of dimensions is kept.
+Tensor empty_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format = {});
 Tensor zeros(IntArrayRef sizes, const TensorOptions& options = {});
-Tensor zeros_like(const Tensor& x, const TensorOptions& options = {});
+Tensor zeros_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
 Tensor ones(IntArrayRef sizes, const TensorOptions& options = {});
-Tensor ones_like(const Tensor& x, const TensorOptions& options = {});
+Tensor ones_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
 /// Every element is `value`, whose kind gives the dtype unless the options name one.
 Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options = {});
-Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options = {});
+Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options = {},
+                 std::optional<MemoryFormat> format = {});
 /// The (n, m) matrix with ones on the diagonal; m is n unless given.
 Tensor eye(int64_t n, const TensorOptions& options = {});
 Tensor eye(int64_t n, int64_t m, const TensorOptions& options = {});
@@ -31,9 +34,9 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions& op
 /// Uniform in [0, 1); normal with mean 0 and variance 1; integers in [low, high) (int64 unless the options say
 /// otherwise); a permutation of 0 .. n-1 (int64). All draw from the device's generator (core/generator.h).
 Tensor rand(IntArrayRef sizes, const TensorOptions& options = {});
-Tensor rand_like(const Tensor& x, const TensorOptions& options = {});
+Tensor rand_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
 Tensor randn(IntArrayRef sizes, const TensorOptions& options = {});
-Tensor randn_like(const Tensor& x, const TensorOptions& options = {});
+Tensor randn_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
 Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor randperm(int64_t n, const TensorOptions& options = {});

@@ -61,7 +61,7 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source)
   Tensor out;
   {
     const NoGradGuard guard;
-    out = clone();
+    out = clone(MemoryFormat::Contiguous);
   }
   Tensor y = around(out, dim);
   TANDEM_DISPATCH(device(), index_add, x, at, y);
@@ -99,7 +99,7 @@ void scatter_into(const char* op, const Tensor& out, int64_t dim, const Tensor& 
 }
 Tensor scattered(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool add) {
   const NoGradGuard guard;
-  const Tensor out = x.clone();
+  const Tensor out = x.clone(MemoryFormat::Contiguous);
   scatter_into(op, out, dim, index, source, add);
   return out;
 }

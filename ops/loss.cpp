@@ -196,7 +196,7 @@ Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tenso
   const Tensor losses = losses_of(classes_last(x).reshape({count, classes}), classes_last(target).reshape({count}));
   if (reduction != Reduction::none) return losses;
   const Tensor y = reshape_result(losses, classes_last(target).sizes());
-  return y.dim() > 1 ? classes_last(y).clone() : y;
+  return y.dim() > 1 ? classes_last(y).clone(MemoryFormat::Contiguous) : y;
 }
 }  // namespace
 

@@ -23,7 +23,7 @@ Tensor straight(const Tensor& x) {
   const bool rows = lifted.stride(2) == 1 && lifted.stride(1) >= std::max<int64_t>(lifted.size(2), 1);
   const bool columns = lifted.stride(1) == 1 && lifted.stride(2) >= std::max<int64_t>(lifted.size(1), 1);
   const NoGradGuard guard;
-  return rows || columns ? lifted : lifted.clone();
+  return rows || columns ? lifted : lifted.clone(MemoryFormat::Contiguous);
 }
 /// y = a b, plus bias in each row where it is defined.
 void multiply(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& y) {

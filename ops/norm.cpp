@@ -21,6 +21,21 @@ Tensor rstd_of(const Tensor& x, const Tensor& m, IntArrayRef dims, double eps) {
       is_half(x.dtype()) ? x.var(dims, /*unbiased=*/false, /*keepdim=*/true) : (x - m).square().mean(dims, true);
   return (var + eps).rsqrt();
 }
+/// As batch norm's kernels take x: (N, C, L), or channels-last as (pixels, C, 1).
+Tensor rows_or_planes(const Tensor& x, bool channels_last) {
+  const NoGradGuard guard;
+  const int64_t channels = x.size(1);
+  if (!channels_last) {
+    const int64_t length = numel_of(x.sizes().slice(2, x.sizes().size() - 2));
+    return core::try_view(x.contiguous(), {x.size(0), channels, x.numel() ? length : 0});
+  }
+  const Tensor pixels = core::permute(x.contiguous(MemoryFormat::ChannelsLast), {0, 2, 3, 1});
+  return core::try_view(pixels, {x.numel() / channels, channels, 1});
+}
+Tensor make_like(const Tensor& x, bool channels_last) {
+  return core::empty_like(x, x.dtype(), x.device(),
+                          channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous);
+}
 }  // namespace
 
 Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
@@ -35,8 +50,8 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   TANDEM_CHECK(training || (running_mean.defined() && running_var.defined()),
                "batch_norm: evaluation needs running_mean and running_var");
   const DType statistic = accumulate_type(input.dtype());
-  const Tensor planes = input.reshape({input.size(0), channels, -1 * (input.numel() != 0)});
-  const Tensor x = contiguous_detached(planes), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
+  const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
+  const Tensor x = rows_or_planes(input, last), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
   const int64_t count = channels ? x.numel() / channels : 0;
   Tensor mean, rstd;
   if (training) {
@@ -62,30 +77,31 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     mean = running_mean.to(statistic).clone();
     rstd = (running_var.to(statistic) + eps).rsqrt();
   }
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
-  TANDEM_DISPATCH(x.device(), batch_norm_apply, x, mean, rstd, w, b, y);
-  const auto backward = [training, eps](const Context& ctx, const Tensor& dy) -> Grads {
+  Tensor y = make_like(input, last), y_rows = rows_or_planes(y, last);
+  TANDEM_DISPATCH(x.device(), batch_norm_apply, x, mean, rstd, w, b, y_rows);
+  const auto backward = [training, eps, last](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
-      const Tensor m = training ? x.mean({0, 2}, true) : mean.to(x.dtype()).view({1, -1, 1});
-      const Tensor r = training ? rstd_of(x, m, {0, 2}, eps) : rstd.to(x.dtype()).view({1, -1, 1});
+      Shape others{0}, along(static_cast<size_t>(x.dim()), 1);
+      for (int64_t d = 2; d < x.dim(); ++d) others.push_back(d);
+      along[1] = -1;
+      const Tensor m = training ? x.mean(others, true) : mean.to(x.dtype()).view(along);
+      const Tensor r = training ? rstd_of(x, m, others, eps) : rstd.to(x.dtype()).view(along);
       const Tensor xhat = (x - m) * r;
-      const Tensor g = weight.defined() ? dy * weight.to(x.dtype()).view({1, -1, 1}) : dy;
+      const Tensor g = weight.defined() ? dy * weight.to(x.dtype()).reshape(along) : dy;
       Tensor dx = g;
-      if (training) dx = g - g.mean({0, 2}, true) - xhat * (g * xhat).mean({0, 2}, true);
-      const Tensor dw = weight.defined() ? (dy * xhat).sum({0, 2}) : Tensor();
-      return {ctx.flat_in({0, 1}, dx * r), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, dy.sum({0, 2}))};
+      if (training) dx = g - g.mean(others, true) - xhat * (g * xhat).mean(others, true);
+      const Tensor dw = weight.defined() ? (dy * xhat).sum(others) : Tensor();
+      return {ctx.flat_in({0, 1}, dx * r), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, dy.sum(others))};
     }
-    const Tensor g = contiguous_detached(dy);
     Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), x.device()),
            sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
-    Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
-    const Tensor from = contiguous_detached(x), w = prepare_part(weight, x.dtype());
-    TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training, sum_dy, sum_xhat, dx);
+    Tensor dx = make_like(x, last), dx_rows = rows_or_planes(dx, last);
+    const Tensor g = rows_or_planes(dy, last), from = rows_or_planes(x, last), w = prepare_part(weight, x.dtype());
+    TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training, sum_dy, sum_xhat, dx_rows);
     return {dx, sum_xhat, sum_dy};
   };
-  return reshape_result(record("batch_norm", y, {planes, weight, bias}, {planes, mean, rstd, weight}, backward),
-                        input.sizes());
+  return record("batch_norm", y, {input, weight, bias}, {input, mean, rstd, weight}, backward);
 }
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,

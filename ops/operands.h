@@ -89,7 +89,7 @@ inline bool stands_beside(const Tensor& x, const Tensor& other) {
 /// Of an operation in place with a number: x's dtype holds numbers of its kind.
 void check_number_held(const char* op, const Tensor& x, const Scalar& s);
 
-inline Tensor like(const Operands& o, DType dtype) { return core::empty(o.sizes, dtype, o.device); }
+inline Tensor like(const Operands& o, DType dtype) { return core::empty_for(o.sizes, dtype, o.device, o.a, o.b); }
 
 }  // namespace detail
 }  // namespace tandem

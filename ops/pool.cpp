@@ -8,7 +8,7 @@
 #include "tandem/ops/factory.h"
 
 namespace tandem {
-using detail::check_real, detail::contiguous_detached;
+using detail::check_real;
 
 namespace {
 /// Output size of one window dimension, as PyTorch rounds it: a last window that starts in the right padding is left
@@ -31,105 +31,128 @@ kernels::PoolShape pool_shape(Pair k, IntArrayRef stride, Pair p, Pair d, bool i
   const Pair s = stride.empty() ? k : Pair(stride);
   return {{k[0], k[1]}, {s[0], s[1]}, {p[0], p[1]}, {d[0], d[1]}, include};
 }
+/// Whether a pool works on x, and gives its result, channels-last.
+bool is_channels_last(const Tensor& x) { return x.suggest_memory_format() == MemoryFormat::ChannelsLast; }
+/// As kernels take images: channels-last, or as planes.
+Tensor images_or_planes(const Tensor& x, bool channels_last) {
+  const NoGradGuard guard;
+  if (channels_last) return core::alias(x.contiguous(MemoryFormat::ChannelsLast));
+  const int64_t planes = numel_of(x.sizes().slice(0, x.sizes().size() - 2));
+  return core::try_view(x.contiguous(), {planes, x.size(-2), x.size(-1)});
+}
+/// Images of other sizes, as the kernels take them.
+Tensor make_like(const Tensor& x, DType dtype, int64_t h, int64_t w) {
+  if (x.dim() == 3) return core::empty({x.size(0), h, w}, dtype, x.device());
+  const Shape sizes{x.size(0), x.size(1), h, w};
+  return core::empty_dense(sizes, core::strides_of("pool", sizes, MemoryFormat::ChannelsLast), dtype, x.device());
+}
+/// What a kernel wrote, as it is returned.
+Tensor of_sizes(const Tensor& y, IntArrayRef sizes) { return y.dim() == 4 ? y : core::try_view(y, sizes); }
+
 struct Planes {
-  Tensor x;   // (planes, H, W), contiguous
+  Tensor x;   // as the kernels take it
   Shape out;  // the output's full shape
   int64_t oh, ow;
-  Planes(const char* op, const Tensor& input, const kernels::PoolShape& s, bool ceil) : Planes(op, input) {
+  Planes(const char* op, const Tensor& input, const kernels::PoolShape& s, bool ceil, bool channels_last)
+      : Planes(op, input, channels_last) {
     TANDEM_CHECK(input.size(-3) > 0, op, ": x is ", input.sizes(), "; only the first of four sizes may be 0");
-    oh = pooled(op, x.size(1), s.kernel[0], s.stride[0], s.padding[0], s.dilation[0], ceil);
-    ow = pooled(op, x.size(2), s.kernel[1], s.stride[1], s.padding[1], s.dilation[1], ceil);
+    oh = pooled(op, x.size(-2), s.kernel[0], s.stride[0], s.padding[0], s.dilation[0], ceil);
+    ow = pooled(op, x.size(-1), s.kernel[1], s.stride[1], s.padding[1], s.dilation[1], ceil);
     finish();
   }
-  Planes(const char* op, const Tensor& input) {
+  Planes(const char* op, const Tensor& input, bool channels_last) {
     check_real(op, input);
     TANDEM_CHECK(input.dim() == 3 || input.dim() == 4, op, ": x is ", input.sizes(),
                  "; accepted: (N, C, H, W) or (C, H, W)");
     out = input.sizes();
-    int64_t planes = 1;
-    for (int64_t d = 0; d + 2 < input.dim(); ++d) planes *= input.size(d);
-    x = core::try_view(contiguous_detached(input), {planes, input.size(-2), input.size(-1)});
+    x = images_or_planes(input, channels_last);
   }
   void finish() { out[out.size() - 2] = oh, out[out.size() - 1] = ow; }
-  Tensor make(DType dtype) const { return core::empty({x.size(0), oh, ow}, dtype, x.device()); }
+  Tensor make(DType dtype) const { return make_like(x, dtype, oh, ow); }
 };
 
 Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::PoolShape& s, IntArrayRef x_sizes) {
-  const Tensor g = core::try_view(contiguous_detached(dy), index.sizes());
-  const Shape planes{index.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()};
-  Tensor dx = core::empty(planes, dy.dtype(), dy.device());
+  const Tensor g = images_or_planes(dy, index.dim() == 4);
+  Tensor dx = make_like(index, dy.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
   TANDEM_DISPATCH(dy.device(), max_pool2d_backward, g, index, s, dx);
-  return record("max_pool2d_backward", core::try_view(dx, x_sizes), {dy}, {index},
-                [sizes = Shape(dy.sizes()), planes](const Context& ctx, const Tensor& ddx) -> Grads {
-                  const Tensor index = ctx.saved(0).flatten(1), none = index < 0;
-                  const Tensor ddy = ddx.reshape(planes).flatten(1).gather(1, where(none, zeros_like(index), index));
+  return record("max_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {index},
+                [sizes = Shape(dy.sizes()), wide = Shape(dx.sizes())](const Context& ctx, const Tensor& ddx) -> Grads {
+                  const int64_t pixels = static_cast<int64_t>(wide.size()) - 2;
+                  const Tensor index = ctx.saved(0).flatten(pixels), none = index < 0;
+                  const Tensor places = where(none, zeros_like(index), index);
+                  const Tensor ddy = ddx.reshape(wide).flatten(pixels).gather(pixels, places);
                   return {where(none, Scalar(0), ddy).reshape(sizes)};
                 });
 }
 /// A linear op and its transpose, each the other's derivative.
-Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil);
-Tensor avg_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil) {
-  const Planes p("avg_pool2d", input, s, ceil);
+Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil, bool last);
+Tensor avg_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool last) {
+  const Planes p("avg_pool2d", input, s, ceil, last);
   Tensor y = p.make(p.x.dtype());
   TANDEM_DISPATCH(input.device(), avg_pool2d, p.x, s, y);
-  return record("avg_pool2d", core::try_view(y, p.out), {input}, {},
+  return record("avg_pool2d", of_sizes(y, p.out), {input}, {},
                 [=, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.flat_in(0, avg_pool_backward(dy, s, sizes, ceil))};
+                  return {ctx.flat_in(0, avg_pool_backward(dy, s, sizes, ceil, last))};
                 });
 }
-Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil) {
-  const Planes p("avg_pool2d_backward", dy);
-  Tensor dx = core::empty({p.x.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()}, p.x.dtype(), dy.device());
+Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil, bool last) {
+  const Planes p("avg_pool2d_backward", dy, last);
+  Tensor dx = make_like(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
   TANDEM_DISPATCH(dy.device(), avg_pool2d_backward, p.x, s, dx);
-  return record("avg_pool2d_backward", core::try_view(dx, x_sizes), {dy}, {},
-                [s, ceil](const Context&, const Tensor& ddx) -> Grads { return {avg_pool(ddx, s, ceil)}; });
+  return record("avg_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {},
+                [s, ceil, last](const Context&, const Tensor& ddx) -> Grads { return {avg_pool(ddx, s, ceil, last)}; });
 }
-Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes);
+Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last);
 }  // namespace
 
 std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, Pair kernel, IntArrayRef stride, Pair padding,
                                                    Pair dilation, Flag ceil_mode) {
   const kernels::PoolShape s = pool_shape(kernel, stride, padding, dilation, true);
-  const Planes p("max_pool2d", input, s, ceil_mode);
+  const Planes p("max_pool2d", input, s, ceil_mode, is_channels_last(input));
   Tensor y = p.make(p.x.dtype()), index = p.make(kInt64);
   TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
-  return {record("max_pool2d", core::try_view(y, p.out), {input}, {index},
+  return {record("max_pool2d", of_sizes(y, p.out), {input}, {index},
                  [s, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                    return {ctx.flat_in(0, max_pool_backward(dy, ctx.saved(0), s, sizes))};
                  }),
-          core::try_view(index, p.out)};
+          of_sizes(index, p.out)};
 }
 Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Pair dilation, Flag ceil_mode) {
   return std::get<0>(max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
 }
 Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Flag ceil_mode,
                   Flag count_include_pad) {
-  return avg_pool(x, pool_shape(kernel, stride, padding, 1, count_include_pad), ceil_mode);
+  return avg_pool(x, pool_shape(kernel, stride, padding, 1, count_include_pad), ceil_mode, is_channels_last(x));
 }
 Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   if (size[0] == 1 && size[1] == 1 && (input.dim() == 3 || input.dim() == 4)) {
     check_real("adaptive_avg_pool2d", input);
-    return input.mean({-2, -1}, true);
+    const Tensor y = input.mean({-2, -1}, true);
+    if (is_channels_last(input))  // these strides describe the same elements
+      y.impl()->take_layout(
+          *core::as_strided(y, y.sizes(), core::strides_of("pool", y.sizes(), MemoryFormat::ChannelsLast), 0).impl());
+    return y;
   }
-  Planes p("adaptive_avg_pool2d", input);
-  TANDEM_CHECK(size[0] > 0 && size[1] > 0 && p.x.size(1) > 0 && p.x.size(2) > 0, "adaptive_avg_pool2d: from ",
+  const bool last = is_channels_last(input);
+  Planes p("adaptive_avg_pool2d", input, last);
+  TANDEM_CHECK(size[0] > 0 && size[1] > 0 && p.x.size(-2) > 0 && p.x.size(-1) > 0, "adaptive_avg_pool2d: from ",
                input.sizes(), " to ", IntArrayRef(size), "; sizes must be positive");
   p.oh = size[0], p.ow = size[1];
   p.finish();
   Tensor y = p.make(p.x.dtype());
   TANDEM_DISPATCH(input.device(), adaptive_avg_pool2d, p.x, y);
-  return record("adaptive_avg_pool2d", core::try_view(y, p.out), {input}, {},
-                [sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.flat_in(0, adaptive_backward(dy, sizes))};
+  return record("adaptive_avg_pool2d", of_sizes(y, p.out), {input}, {},
+                [last, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.flat_in(0, adaptive_backward(dy, sizes, last))};
                 });
 }
 namespace {
-Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes) {
-  const Planes p("adaptive_avg_pool2d_backward", dy);
-  Tensor dx = core::empty({p.x.size(0), x_sizes[x_sizes.size() - 2], x_sizes.back()}, p.x.dtype(), dy.device());
+Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last) {
+  const Planes p("adaptive_avg_pool2d_backward", dy, last);
+  Tensor dx = make_like(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
   TANDEM_DISPATCH(dy.device(), adaptive_avg_pool2d_backward, p.x, dx);
   const Pair size(dy.size(-2), dy.size(-1));
-  return record("adaptive_avg_pool2d_backward", core::try_view(dx, x_sizes), {dy}, {},
+  return record("adaptive_avg_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {},
                 [size](const Context&, const Tensor& ddx) -> Grads { return {adaptive_avg_pool2d(ddx, size)}; });
 }
 }  // namespace

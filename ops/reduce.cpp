@@ -1,5 +1,6 @@
 #include "tandem/ops/reduce.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/core/run_loop.h"
 #include "tandem/kernels/reduce.h"
+#include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
@@ -21,8 +23,25 @@ struct Reduction {
   Tensor x;       // (outer, n, inner), contiguous, recorded nowhere
   Shape kept;     // sizes with 1 in the reduced places
   Shape dropped;  // without them
+  Shape order;    // of x's dimensions in memory, where it is not row-major; empty where it is
   int64_t count = 1;
 };
+
+/// The dimensions of what lies without gaps but not row-major, outermost first; nothing for others.
+Shape memory_order(const Tensor& x) {
+  if (x.is_contiguous() || !core::is_dense(*x.impl())) return {};
+  Shape order;
+  for (int64_t d = 0; d < x.dim(); ++d) order.push_back(d);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return x.stride(a) > x.stride(b); });
+  return order;
+}
+/// What has its dimensions in `order`, in their own order again and row-major.
+Tensor in_logical_order(const Tensor& x, const Shape& order) {
+  Shape places(order.size(), 0);
+  for (size_t i = 0; i < order.size(); ++i) places[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  const NoGradGuard guard;
+  return core::permute(x, places).contiguous();
+}
 
 unsigned dim_mask(const char* op, IntArrayRef dims, int64_t rank) {
   if (dims.empty()) return ~0u;
@@ -44,23 +63,41 @@ Shape kept_sizes(const char* op, const Tensor& x, IntArrayRef dims) {
   return kept;
 }
 
-Reduction plan(const char* op, const Tensor& x, IntArrayRef dims) {
+/// How many elements one result is made of.
+int64_t reduced_count(const char* op, const Tensor& x, IntArrayRef dims) {
   const unsigned mask = dim_mask(op, dims, x.dim());
+  int64_t count = 1;
+  for (int d = 0; d < static_cast<int>(x.dim()); ++d)
+    if (mask >> d & 1) count *= x.size(d);
+  return count;
+}
+
+Reduction plan(const char* op, const Tensor& original, IntArrayRef dims) {
   Reduction r;
+  r.order = memory_order(original);
+  unsigned mask = dim_mask(op, dims, original.dim());
+  Tensor x = core::alias(original);
+  if (!r.order.empty()) {  // as it lies in memory
+    x = core::permute(x, r.order);
+    const unsigned logical = mask;
+    mask = 0;
+    for (size_t i = 0; i < r.order.size(); ++i) mask |= (logical >> r.order[i] & 1) << i;
+  }
   Shape outer_dims, reduced_dims;
   int first = -1, last = -1;
   for (int d = 0; d < static_cast<int>(x.dim()); ++d) {
     const bool reduced = mask >> d & 1;
-    r.kept.push_back(reduced ? 1 : x.size(d));
     (reduced ? reduced_dims : outer_dims).push_back(d);
-    if (!reduced) r.dropped.push_back(x.size(d));
     if (!reduced) continue;
     r.count *= x.size(d);
     if (first < 0) first = d;
     last = d;
   }
+  r.kept = kept_sizes(op, original, dims);
+  for (int64_t d = 0; d < original.dim(); ++d)
+    if (!(dim_mask(op, dims, original.dim()) >> d & 1)) r.dropped.push_back(original.size(d));
   const bool together = static_cast<int>(reduced_dims.size()) == last - first + 1;
-  Tensor flat = core::alias(x);
+  Tensor flat = x;
   int64_t outer = 1, inner = 1;
   if (together && first >= 0) {
     for (int d = 0; d < first; ++d) outer *= x.size(d);
@@ -77,7 +114,10 @@ Reduction plan(const char* op, const Tensor& x, IntArrayRef dims) {
 }
 
 Tensor restore(const Reduction& r, const Tensor& flat, bool keepdim) {
-  return core::try_view(flat, keepdim ? r.kept : r.dropped);
+  if (r.order.empty()) return core::try_view(flat, keepdim ? r.kept : r.dropped);
+  Shape lying;
+  for (const int64_t d : r.order) lying.push_back(r.kept[static_cast<size_t>(d)]);
+  return core::try_view(in_logical_order(core::try_view(flat, lying), r.order), keepdim ? r.kept : r.dropped);
 }
 Tensor flat_output(const Reduction& r, DType dtype) {
   return core::empty({r.x.size(0), r.x.size(2)}, dtype, r.x.device());
@@ -91,8 +131,21 @@ namespace {
 /// Sums over dims that do not lie together, the last run of them first: what a copy would bring together is never
 /// copied. Undefined where one sum will do, and for half types, whose partial results would be rounded.
 Tensor sum_in_turn(const Tensor& x, IntArrayRef dims, bool keepdim) {
-  if (is_half(x.dtype()) || dims.size() < 2 || !x.is_contiguous()) return {};
+  if (is_half(x.dtype()) || dims.size() < 2) return {};
   const unsigned mask = dim_mask("sum", dims, x.dim());
+  if (!x.is_contiguous()) {
+    const Shape order = memory_order(x);
+    Shape there, sizes = kept_sizes("sum", x, dims);
+    for (size_t i = 0; i < order.size(); ++i)
+      if (mask >> order[i] & 1) there.push_back(static_cast<int64_t>(i));
+    const Tensor total = order.empty() ? Tensor() : sum_in_turn(core::permute(x, order), there, true);
+    if (!total.defined()) return {};
+    const Tensor y = in_logical_order(total, order);
+    if (keepdim) return core::try_view(y, sizes);
+    for (size_t d = sizes.size(); d-- > 0;)
+      if (mask >> d & 1) sizes.erase(d);
+    return core::try_view(y, sizes);
+  }
   const int last = std::bit_width(mask) - 1;
   int first = last;
   while (first > 0 && mask >> (first - 1) & 1) --first;
@@ -164,7 +217,7 @@ Tensor sum_of_squares(const char* op, const Tensor& x, IntArrayRef dims, bool ke
 /// Of a half type as float32, which the caller rounds.
 Tensor variance(const char* op, const Tensor& x, IntArrayRef dims, bool unbiased, bool keepdim) {
   check_average(op, x, dims);
-  const double count = static_cast<double>(plan(op, x, dims).count);
+  const double count = static_cast<double>(reduced_count(op, x, dims));
   const Tensor squares = is_half(x.dtype()) ? sum_of_squares(op, x, dims, keepdim, true)
                                             : (x - x.mean(dims, true)).square().sum(dims, keepdim);
   return squares / std::max(count - (unbiased ? 1.0 : 0.0), 0.0);
@@ -173,7 +226,7 @@ Tensor variance(const char* op, const Tensor& x, IntArrayRef dims, bool unbiased
 Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
   check_average("mean", *this, dims);
   const Tensor total = is_half(dtype()) ? sum_as(*this, dims, keepdim, kFloat32) : sum(dims, keepdim);
-  const double count = numel() == 0 ? static_cast<double>(plan("mean", *this, dims).count)
+  const double count = numel() == 0 ? static_cast<double>(reduced_count("mean", *this, dims))
                                     : static_cast<double>(numel()) / static_cast<double>(total.numel());
   return (total / count).to(dtype());
 }
@@ -379,9 +432,9 @@ namespace {
 Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {
   const Tensor wide = tandem::is_floating_point(x.dtype()) || x.dtype() == kInt64 ? x : x.to(kInt64);
   if (x.dim() == 0) return wide.clone();
-  const Reduction r = plan("cumsum", wide, {dim});
-  Tensor flat = core::empty(r.x.sizes(), wide.dtype(), x.device());
-  TANDEM_DISPATCH(x.device(), cumsum, r.x, reverse, flat);
+  const Tensor from = detail::around(wide, dim);
+  Tensor flat = core::empty(from.sizes(), wide.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), cumsum, from, reverse, flat);
   return record("cumsum", core::try_view(flat, x.sizes()), {x}, {},
                 [dim, reverse](const Context&, const Tensor& dy) -> Grads { return {cumulate(dy, dim, !reverse)}; });
 }

@@ -19,7 +19,7 @@ Tensor choose(const char* op, const Tensor& condition, const Tensor& a, const Te
   TANDEM_CHECK(condition.dtype() == kBool, op, ": condition is ", condition.dtype(), "; accepted: bool");
   const Operands o = prepare(op, a, b);
   const Device device = common_device(op, condition, o.device.is_cuda() == a.is_cuda() ? a : b);
-  Tensor y = core::empty(broadcast_shapes(op, condition.sizes(), o.sizes), o.a.dtype(), device);
+  Tensor y = core::empty_for(broadcast_shapes(op, condition.sizes(), o.sizes), o.a.dtype(), device, condition, o.a, o.b);
   TANDEM_DISPATCH(y.device(), where, condition, o.a, o.b, y);
   return record("where", y, {o.a, o.b}, {condition}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor condition = ctx.saved(0);
@@ -74,7 +74,7 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
     });
   };
   const Scalar low = bound(min, true), high = bound(max, false);
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device());
+  Tensor y = core::empty_for(x.sizes(), x.dtype(), x.device(), x);
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   if (std::isnan(low.to_double()) || std::isnan(high.to_double())) {
     TANDEM_DISPATCH(y.device(), fill, nan, y);
@@ -112,7 +112,7 @@ Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
   });
 }
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high) {
-  Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), dy, x);
   TANDEM_DISPATCH(x.device(), clamp_backward, dy, x, low, high, dx);
   return record("clamp_backward", dx, {dy}, {x}, [low, high](const Context& ctx, const Tensor& ddx) -> Grads {
     return {clamp_backward(ddx, ctx.saved(0), low, high)};

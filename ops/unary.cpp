@@ -41,7 +41,7 @@ DType result_type(const UnaryOp& op, const Tensor& x) { return op.gives_bool ? k
 Tensor unary(const UnaryOp& op, const Tensor& input) {
   const Tensor x = operand(op, op.name, input);
   if (is_rounded_already(op, x)) return x.clone();
-  Tensor y = core::empty(x.sizes(), result_type(op, x), x.device());
+  Tensor y = core::empty_for(x.sizes(), result_type(op, x), x.device(), x);
   op.run(x, y);
   if (!op.derivative) return y;
   const Tensor none;
@@ -91,7 +91,8 @@ TANDEM_UNARY_OPS(X)
 /// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
 /// takes the result.
 Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
-  const bool alone = dy.use_count() == 1 && dy.storage()->is_alone() && dy.is_contiguous() && y.is_contiguous();
+  const bool alone = dy.use_count() == 1 && dy.storage()->is_alone() && dy.strides() == y.strides() &&
+                     core::is_dense(*y.impl());
   if (is_grad_enabled() || !alone) return relu_backward(dy, y);
   Tensor dx = dy;
   TANDEM_DISPATCH(y.device(), relu_backward, dy, y, dx);
@@ -158,7 +159,7 @@ TANDEM_ALL_UNARY_OPS(X)
 #undef X
 #define X(name, ...)                                  \
   Tensor Tensor::name() const {                       \
-    Tensor y = core::empty(sizes(), kBool, device()); \
+    Tensor y = core::empty_for(sizes(), kBool, device(), *this); \
     TANDEM_DISPATCH(device(), name, *this, y);        \
     return y;                                         \
   }

@@ -71,7 +71,7 @@ Tensor Tensor::view(IntArrayRef wanted) const {
 Tensor Tensor::reshape(IntArrayRef wanted) const {
   const Shape sizes = infer_sizes("reshape", this->sizes(), wanted);
   const Tensor y = core::try_view(*this, sizes);
-  return y.defined() ? record_reshape("reshape", y, *this) : reshape_result(clone(), sizes);
+  return y.defined() ? record_reshape("reshape", y, *this) : reshape_result(clone(MemoryFormat::Contiguous), sizes);
 }
 Tensor Tensor::flatten(int64_t start, int64_t end) const {
   start = wrap_dim("flatten", start, dim()), end = wrap_dim("flatten", end, dim());

@@ -63,7 +63,7 @@ template <class Options> void AdamBase::update_by(const Options& o, const Optimi
     for (Tensor* state : {&exp_avgs_[k], &exp_avg_sqs_[k], &max_exp_avg_sqs_[k]})
       if (state->defined()) detail::follow(*state, p);
     Batch& b = batches[p.device()];
-    b.gradients.push_back(p.grad().contiguous());
+    b.gradients.push_back(detail::lying_as(p.grad(), p));
     b.steps.push_back(steps_[k]);
     b.parameters.push_back(p);
     b.exp_avgs.push_back(exp_avgs_[k]);

@@ -41,7 +41,7 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
     }
     if (momentum.defined()) detail::follow(momentum, p);
     Batch& b = batches[{p.device(), begins}];
-    b.gradients.push_back(p.grad().contiguous());
+    b.gradients.push_back(detail::lying_as(p.grad(), p));
     b.parameters.push_back(p);
     b.momenta.push_back(momentum);
   }

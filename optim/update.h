@@ -14,11 +14,17 @@ inline bool ready(const char* op, const Tensor& p) {
   TANDEM_CHECK(p.grad().sizes() == p.sizes() && p.grad().dtype() == p.dtype() && p.grad().device() == p.device(), op,
                ": a parameter of ", p.dtype(), p.sizes(), " on ", p.device(), " has a gradient of ", p.grad().dtype(),
                p.grad().sizes(), " on ", p.grad().device());
-  TANDEM_CHECK(p.is_contiguous(), op, ": a parameter of ", p.sizes(), " is not contiguous");
+  TANDEM_CHECK(core::is_dense(*p.impl()), op, ": a parameter of ", p.sizes(), " has strides ", p.strides(),
+               ", which leave gaps or repeat elements; accepted: those that do neither");
   return true;
 }
+/// t, or a copy of it, whose elements lie in memory as p's do: then kernels need not know how.
+inline Tensor lying_as(const Tensor& t, const Tensor& p) {
+  if ((t.impl()->row_major && p.impl()->row_major) || t.strides() == p.strides()) return t;
+  return core::empty_like(p, t.dtype(), t.device()).copy_(t);
+}
 /// State goes where its parameter went, should that have been moved or converted since the last step.
-inline void follow(Tensor& state, const Tensor& p) { state = state.to(p.device(), p.dtype()); }
+inline void follow(Tensor& state, const Tensor& p) { state = lying_as(state.to(p.device(), p.dtype()), p); }
 inline void check_not_negative(const char* what, double value) {
   TANDEM_CHECK(value >= 0, what, " is ", value, "; accepted: 0 or more");
 }

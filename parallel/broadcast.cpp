@@ -26,8 +26,7 @@ FlatBuffers::FlatBuffers(const std::vector<Tensor>& like, Device device) : tenso
     buffers_.push_back(core::empty({total}, dtype, device));
     for (size_t i = 0; i < like.size(); ++i) {
       if (like[i].dtype() != dtype) continue;
-      const Shape sizes = like[i].sizes();
-      tensors_[i] = core::as_strided(buffers_.back(), sizes, contiguous_strides(sizes), first);
+      tensors_[i] = core::as_strided(buffers_.back(), like[i].sizes(), core::preserved_strides(*like[i].impl()), first);
       tensors_[i].impl()->own_version = Ref<VersionCounter>(new VersionCounter);
       first += room(like[i]);
     }
@@ -41,7 +40,10 @@ void FlatBuffers::receive(const FlatBuffers& other) {
 }
 bool FlatBuffers::fits(const std::vector<Tensor>& tensors) const {
   return std::equal(tensors.begin(), tensors.end(), tensors_.begin(), tensors_.end(),
-                    [](const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.sizes() == b.sizes(); });
+                    [](const Tensor& a, const Tensor& b) { 
+                      return a.dtype() == b.dtype() && a.sizes() == b.sizes() &&
+                             (a.strides() == b.strides() || !core::is_dense(*a.impl()));
+                    });
 }
 
 void record_broadcast(const std::vector<Tensor>& tensors, const std::vector<std::vector<Tensor>>& copies) {
@@ -64,7 +66,7 @@ void record_broadcast(const std::vector<Tensor>& tensors, const std::vector<std:
               });
 }
 
-/// Contiguous copies on another device, undefined where the originals are.
+/// Copies without gaps on another device, undefined where the originals are.
 static std::vector<Tensor> move_coalesced(const std::vector<Tensor>& tensors, Device device) {
   std::vector<Tensor> defined, out = tensors;
   for (const Tensor& t : tensors)

@@ -88,8 +88,8 @@ Reducer::Reducer(std::string name, const NamedParameters& parameters, distribute
     Bucket bucket;
     bucket.flat = zeros({total}, TensorOptions(like.dtype()).device(like.device()));
     for (const size_t i : plan_[b]) {
-      const Tensor place = bucket.flat.narrow(0, at, parameters_[i].numel());
-      slots_[i] = place.view(parameters_[i].sizes()).data();  // a version of its own
+      const Tensor& p = parameters_[i];  // whose strides its gradient has
+      slots_[i] = core::as_strided(bucket.flat, p.sizes(), core::preserved_strides(*p.impl()), at).data();
       bucket_of_[i] = b;
       at += room(i);
     }

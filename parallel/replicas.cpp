@@ -12,8 +12,8 @@ namespace {
 void follow(const Tensor& follower, const Tensor& leader) {
   TensorImpl& to = *follower.impl();
   const TensorImpl& from = *leader.impl();
-  to.storage = from.storage, to.sizes = from.sizes, to.strides = from.strides, to.offset = from.offset;
-  to.numel = from.numel, to.dtype = from.dtype, to.contiguous = from.contiguous, to.own_version = from.own_version;
+  to.take_layout(from);
+  to.own_version = from.own_version;
   autograd::Meta& meta = autograd::meta(follower);
   meta.requires_grad = false;  // as a part of a graph; a leaf of its own it is not
   meta.node = autograd::grad_fn(leader);

@@ -66,7 +66,8 @@ Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
 
   Shape whole = shards[0].sizes();
   whole[static_cast<size_t>(dim)] = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
-  const Tensor out = core::empty(whole, shards[0].dtype(), device);
+  const Shape strides = core::strides_of("gather", whole, shards[0].suggest_memory_format());
+  const Tensor out = core::empty_dense(whole, strides, shards[0].dtype(), device);
   int64_t first = 0;
   for (const Tensor& shard : shards) {
     detail::transfer(shard, core::narrow(out, dim, first, shard.size(dim)));
@@ -97,7 +98,7 @@ std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& s
     const Device device = devices[shards.size()];
     Tensor shard = core::narrow(x, dim, first, size);
     if (device != x.device()) {
-      const Tensor there = core::empty(shard.sizes(), x.dtype(), device);
+      const Tensor there = core::empty_like(shard, x.dtype(), device);
       transfer(shard, there);
       shard = there;
     }

@@ -98,13 +98,15 @@ std::string check_gradcheck(const OpCase& row);
 std::string check_gradgradcheck(const OpCase& row);
 /// Inputs and upstream gradients that are not contiguous change nothing.
 std::string check_strided(const OpCase& row);
+/// Channels-last inputs change nothing, where there are inputs of four dimensions.
+std::string check_channels_last(const OpCase& row);
 /// Tensors of zero rows go through, forward and backward.
 std::string check_empty(const OpCase& row);
 /// 1, 2 and 3 threads give the same bits, in outputs and gradients.
 std::string check_threads(const OpCase& row, const std::vector<Tensor>& inputs);
 std::string check_threads(const OpCase& row, DType real);
 
-/// Views share an input's storage and say so; everything else is contiguous and has storage of its own.
+/// Views share an input's storage and say so; everything else lies without gaps and has storage of its own.
 std::string check_storage(const OpCase& row);
 
 /// FNV-1a over the bytes of a tensor's elements, in row-major order.

@@ -89,8 +89,9 @@ TEST_CASE("half types give PyTorch's results in half types", "[ops][values]") {
 }
 TEST_CASE("integers give what real numbers give", "[ops][values]") { check_all("integers", check_integers); }
 TEST_CASE("strided inputs and gradients change nothing", "[ops][values]") { check_all("strided", check_strided); }
+TEST_CASE("channels-last inputs change nothing", "[ops][values]") { check_all("", check_channels_last); }
 TEST_CASE("zero rows go through", "[ops][values]") { check_all("empty", check_empty); }
-TEST_CASE("views say what they view, all else is contiguous and has storage of its own", "[ops][values]") {
+TEST_CASE("views say what they view, all else lies without gaps and has storage of its own", "[ops][values]") {
   check_all("storage", check_storage);
 }
 TEST_CASE("gradients are those of finite differences", "[ops][derivatives]") {

@@ -33,7 +33,7 @@ template <class T> std::shared_ptr<const ConvBlock<T>> block_of(const ConvProble
   if constexpr (std::is_same_v<T, float>)
     if (auto block = onednn_block(problem)) return block;
   if constexpr (std::is_same_v<T, Upcast<T>>)
-    return im2col_block<T>(problem);
+    return problem.shape.channels_last ? im2row_block<T>(problem) : im2col_block<T>(problem);
   else
     return widening_block<T>(problem, block_of<float>(problem));
 }

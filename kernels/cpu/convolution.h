@@ -25,7 +25,7 @@ struct ConvProblem {
   auto operator<=>(const ConvProblem& other) const = default;
 };
 
-/// A pass prepared for blocks of problem.images images. What is read and what is written are x or dx, y or dy, and w or
+/// A pass prepared for blocks of problem.images images, all tensors row-major or all channels-last. What is read and what is written are x or dx, y or dy, and w or
 /// dw, by the pass; the weights in a layout of its own, as floats for half types. Any number of threads may run it at
 /// once.
 template <class T> class ConvBlock {
@@ -43,8 +43,9 @@ template <class T> class ConvBlock {
   virtual void run(T* x, Packed* packed, const T* bias, T* y, char* scratch) const = 0;
 };
 
-/// By patches laid out as columns and a matrix product.
+/// By patches laid out as columns and a matrix product; of channels-last images as rows.
 template <class T> std::shared_ptr<const ConvBlock<T>> im2col_block(const ConvProblem& problem);
+template <class T> std::shared_ptr<const ConvBlock<T>> im2row_block(const ConvProblem& problem);
 /// By oneDNN; null when this build has none, or none for such a problem.
 std::shared_ptr<const ConvBlock<float>> onednn_block(const ConvProblem& problem);
 /// Of a half type by `block` of floats: its images are widened into scratch memory, a block at a time.

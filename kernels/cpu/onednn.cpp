@@ -41,9 +41,10 @@ const dnnl::engine& engine() {
 int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 int64_t bytes_of(const memory::desc& desc) { return static_cast<int64_t>(desc.get_size()); }
 
-/// How images are laid out for the primitive. Its own choice, in blocks of channels, wins by a factor of two in spite
-/// of the reordering, but for these cases.
+/// How images are laid out for the primitive. Channels-last ones as they are; of others its own choice, in blocks of
+/// channels, wins by a factor of two in spite of the reordering, but for these cases.
 memory::format_tag layout_of(const ConvProblem& p) {
+  if (p.shape.channels_last) return memory::format_tag::nhwc;
   const ConvShape& s = p.shape;
   const int64_t channels = p.channels / s.groups;
   const bool pointwise = p.kernel[0] * p.kernel[1] * s.stride[0] * s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
@@ -84,6 +85,9 @@ class OnednnBlock final : public ConvBlock<float> {
       return memory::desc(d, memory::data_type::f32, tag);
     };
     const auto plain = [](const memory::dims& d, Tag tag) { return memory::desc(d, memory::data_type::f32, tag); };
+    const bool last = s.channels_last;
+    const Tag images = last ? Tag::nhwc : Tag::nchw;
+    const Tag weights = s.groups > 1 ? (last ? Tag::gohwi : Tag::goihw) : (last ? Tag::ohwi : Tag::oihw);
     const auto plain_bias = p.has_bias ? plain(bias, Tag::a) : memory::desc();
     const auto kind = dnnl::prop_kind::forward_training;
     const auto direct = dnnl::algorithm::convolution_direct;
@@ -96,9 +100,9 @@ class OnednnBlock final : public ConvBlock<float> {
 #endif
     const auto adopt = [&](auto desc, const memory::desc& x_desc, const memory::desc& w_desc,
                            const memory::desc& y_desc) {
-      x_.emplace(plain(x, Tag::nchw), x_desc, attr_);
-      w_.emplace(plain(w, s.groups > 1 ? Tag::goihw : Tag::oihw), w_desc, attr_);
-      y_.emplace(plain(y, Tag::nchw), y_desc, attr_);
+      x_.emplace(plain(x, images), x_desc, attr_);
+      w_.emplace(plain(w, weights), w_desc, attr_);
+      y_.emplace(plain(y, images), y_desc, attr_);
       library_bytes_ = bytes_of(desc.scratchpad_desc());
       scratchpad_ = desc.scratchpad_desc();
     };

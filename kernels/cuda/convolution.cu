@@ -9,6 +9,8 @@
 // are zeros. backward_weight's k is long and its tiles are few: it is cut into parts (tiles.cuh), added in a fixed
 // order.
 //
+// Images and weights are row-major or channels-last: readers and writers know the distances.
+//
 // Where a group has few channels or filters (a depthwise convolution has one) tiles would be nearly empty. Then each
 // thread computes one result by itself, reading through the caches; these kernels also take what 32-bit indices cannot.
 #include "tandem/kernels/convolution.h"
@@ -25,11 +27,15 @@ namespace {
 /// The images of x or y. planes: channels or filters of one group; I: the type of indices within an image.
 template <class I> struct Side {
   I planes, size[2];
+  I plane_step, row_step, pixel_step;  // elements from one channel, row and pixel to the next
   DividerOf<std::make_unsigned_t<I>> by_width;
   Divider by_pixels;  // of indices over all images
-  Side(const Tensor& images, int64_t planes)
+  Side(const Tensor& images, int64_t planes, bool channels_last)
       : planes(static_cast<I>(planes)),
         size{static_cast<I>(images.size(2)), static_cast<I>(images.size(3))},
+        plane_step(static_cast<I>(channels_last ? 1 : images.size(2) * images.size(3))),
+        row_step(static_cast<I>(channels_last ? images.size(3) * images.size(1) : images.size(3))),
+        pixel_step(static_cast<I>(channels_last ? images.size(1) : 1)),
         by_width(images.size(3)),
         by_pixels(images.size(2) * images.size(3)) {}
   TANDEM_HD int64_t pixels() const { return int64_t(by_pixels.divisor()); }
@@ -38,13 +44,15 @@ template <class I> struct Side {
 template <class I> struct Sizes {
   using U = std::make_unsigned_t<I>;
   I images, groups, stride[2], padding[2], dilation[2];
+  bool channels_last;
   Side<I> x, y;
   DividerOf<U> by_kernel, by_kernel_width, by_stride[2];
   Sizes(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s)
       : images(static_cast<I>(x.size(0))),
         groups(static_cast<I>(s.groups)),
-        x(x, w.size(1)),
-        y(y, w.size(0) / s.groups),
+        channels_last(s.channels_last),
+        x(x, w.size(1), s.channels_last),
+        y(y, w.size(0) / s.groups, s.channels_last),
         by_kernel(w.size(2) * w.size(3)),
         by_kernel_width(w.size(3)) {
     for (int d = 0; d < 2; ++d) {
@@ -71,7 +79,7 @@ template <class T, class I, bool kBack> struct Patches {
   using U = std::make_unsigned_t<I>;
   __device__ const Side<I>& from() const { return kBack ? s.y : s.x; }
   __device__ const Side<I>& over() const { return kBack ? s.x : s.y; }
-  __device__ void select(int64_t group) { data += group * from().planes * from().pixels(); }
+  __device__ void select(int64_t group) { data += group * from().planes * int64_t(from().plane_step); }
   __device__ int64_t pixels() const { return s.images * over().pixels(); }
   __device__ int64_t taps() const { return from().planes * s.places(); }
   __device__ I corner(I i, int d) const { return kBack ? i + s.padding[d] : i * s.stride[d] - s.padding[d]; }
@@ -84,7 +92,7 @@ template <class T, class I, bool kBack> struct Patches {
   }
   __device__ Tap<I> tap(int64_t i) const {
     U place = U(i);
-    const I plane = I(s.by_kernel.split(place)) * I(from().pixels()), row = I(s.by_kernel_width.split(place));
+    const I plane = I(s.by_kernel.split(place)) * from().plane_step, row = I(s.by_kernel_width.split(place));
     return {plane, row * s.dilation[0], I(place) * s.dilation[1]};
   }
   __device__ Upcast<T> at(const Pixel<T, I>& p, const Tap<I>& t) const {
@@ -99,7 +107,7 @@ template <class T, class I, bool kBack> struct Patches {
       row = U(p.top + t.down), column = U(p.left + t.right);
     }
     const bool inside = row < U(from().size[0]) && column < U(from().size[1]);
-    return inside ? C(p.image[t.plane + I(row) * from().size[1] + I(column)]) : C(0);
+    return inside ? C(p.image[t.plane + I(row) * from().row_step + I(column) * from().pixel_step]) : C(0);
   }
 };
 
@@ -127,10 +135,10 @@ template <class T, class I, class Source> struct TapColumns {
   }
 };
 
-/// Rows of w or dy: k runs through runs of neighbours that lie `far` apart.
+/// Rows of w or dy: k runs through runs of elements that lie `near` to each other, and the runs `far` apart.
 template <class T> struct RowReader {
   const T* data;
-  int64_t rows, group_stride, row_stride, far;
+  int64_t rows, group_stride, row_stride, far, near;
   Divider by_run;
   using Line = const T*;
   __device__ void select(int64_t group) { data += group * group_stride; }
@@ -139,7 +147,7 @@ template <class T> struct RowReader {
   __device__ int64_t depth(int64_t k) const {
     uint64_t within = uint64_t(k);
     const int64_t run = int64_t(by_run.split(within));
-    return run * far + int64_t(within);
+    return run * far + int64_t(within) * near;
   }
   __device__ Upcast<T> read(const T* line, int64_t depth) const { return line ? Upcast<T>(line[depth]) : Upcast<T>(0); }
 };
@@ -148,13 +156,25 @@ template <class T> struct RowReader {
 template <class T> struct ImageWriter {
   T* data;
   const T* bias;  // or null
-  int64_t groups, rows;
+  int64_t groups, rows, plane_step, pixel_step;
   Divider by_pixels;
   __device__ void put(int64_t group, int64_t row, int64_t column, Upcast<T> value) const {
     uint64_t pixel = uint64_t(column);
     const int64_t image = int64_t(by_pixels.split(pixel)), channel = group * rows + row;
-    data[(image * groups * rows + channel) * int64_t(by_pixels.divisor()) + int64_t(pixel)] =
+    data[image * groups * rows * int64_t(by_pixels.divisor()) + channel * plane_step + int64_t(pixel) * pixel_step] =
         T(bias ? value + Upcast<T>(bias[channel]) : value);
+  }
+};
+
+/// Of weights: columns are channels and places in the kernel.
+template <class T> struct WeightWriter {
+  T* data;
+  int64_t rows, taps, channel_step, place_step;
+  Divider by_places;
+  __device__ void put(int64_t group, int64_t row, int64_t column, Upcast<T> value) const {
+    uint64_t place = uint64_t(column);
+    const int64_t channel = int64_t(by_places.split(place));
+    data[(group * rows + row) * taps + channel * channel_step + int64_t(place) * place_step] = T(value);
   }
 };
 
@@ -204,10 +224,13 @@ void native_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const C
   if (y.numel() == 0) return;
   visit("conv2d", x, w, y, shape, [&]<class T, class I>() {
     const Sizes<I> s(x, w, y, shape);
-    const int64_t taps = s.taps(), pixels = s.y.pixels();
-    const RowReader<T> rows{w.data<T>(), s.y.planes, s.y.planes * taps, taps, 0, Divider(taps)};
+    const int64_t taps = s.taps(), pixels = s.y.pixels(), places = s.places();
+    RowReader<T> rows{w.data<T>(), s.y.planes, s.y.planes * taps, taps, 0, 1, Divider(taps)};
+    if (s.channels_last) rows.far = 1, rows.near = s.x.planes, rows.by_run = Divider(places);
     const PixelColumns<T, I, Patches<T, I, false>> columns{{x.data<T>(), s}};
-    const ImageWriter<T> writer{y.data<T>(), bias.defined() ? bias.data<T>() : nullptr, s.groups, s.y.planes,
+    const ImageWriter<T> writer{y.data<T>(), bias.defined() ? bias.data<T>() : nullptr,
+                                s.groups,    s.y.planes,
+                                s.y.plane_step, s.y.pixel_step,
                                 s.y.by_pixels};
     make_images<T, I>("conv2d", rows, columns, writer,
                       tiling_of(s.groups, s.y.planes, s.images * pixels, taps, kWidestTile<T>), x.device());
@@ -219,9 +242,10 @@ void native_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvS
   visit("conv2d_backward_input", dx, w, dy, shape, [&]<class T, class I>() {
     const Sizes<I> s(dx, w, dy, shape);
     const int64_t taps = s.taps(), places = s.places();
-    const RowReader<T> rows{w.data<T>(), s.x.planes, s.y.planes * taps, places, taps, Divider(places)};
+    RowReader<T> rows{w.data<T>(), s.x.planes, s.y.planes * taps, places, taps, 1, Divider(places)};
+    if (s.channels_last) rows.row_stride = 1, rows.near = s.x.planes;
     const PixelColumns<T, I, Patches<T, I, true>> columns{{dy.data<T>(), s}};
-    const ImageWriter<T> writer{dx.data<T>(), nullptr, s.groups, s.x.planes, s.x.by_pixels};
+    const ImageWriter<T> writer{dx.data<T>(), nullptr, s.groups, s.x.planes, s.x.plane_step, s.x.pixel_step, s.x.by_pixels};
     make_images<T, I>("conv2d_backward_input", rows, columns, writer,
                       tiling_of(s.groups, s.x.planes, s.images * s.x.pixels(), s.y.planes * places, kWidestTile<T>),
                       dx.device());
@@ -233,9 +257,12 @@ void native_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const Conv
   visit("conv2d_backward_weight", x, dw, dy, shape, [&]<class T, class I>() {
     const Sizes<I> s(x, dw, dy, shape);
     const int64_t taps = s.taps(), pixels = s.y.pixels(), image = s.y.planes * pixels;
-    const RowReader<T> rows{dy.data<T>(), s.y.planes, image, pixels, s.groups * image, Divider(pixels)};
+    RowReader<T> rows{dy.data<T>(), s.y.planes, image, pixels, s.groups * image, 1, Divider(pixels)};
+    if (s.channels_last) rows.group_stride = s.y.planes, rows.row_stride = 1, rows.near = s.y.pixel_step;
     const TapColumns<T, I, Patches<T, I, false>> columns{{x.data<T>(), s}};
-    const MatrixWriter<T> writer{dw.data<T>(), s.y.planes, taps, nullptr};
+    const int64_t places = s.places();
+    WeightWriter<T> writer{dw.data<T>(), s.y.planes, taps, places, 1, Divider(places)};
+    if (s.channels_last) writer.channel_step = 1, writer.place_step = s.x.planes;
     const Tiling t = tiling_of(s.groups, s.y.planes, taps, s.images * pixels, kWidestTile<T>);
     if constexpr (sizeof(I) == 4)  // a depthwise convolution's tiles would be nearly empty
       if (s.y.planes * taps >= 32)

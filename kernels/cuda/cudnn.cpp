@@ -102,15 +102,16 @@ struct Plan {
 
 Plan::Plan(const Problem& p, const Call& call) {
   const cudnnDataType_t type = data_type(p);
+  const cudnnTensorFormat_t format = p.shape.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
   const auto tensor = [&](cudnnTensorDescriptor_t& descriptor, int n, int c, int h, int width) {
     check(cudnnCreateTensorDescriptor(&descriptor), call);
-    check(cudnnSetTensor4dDescriptor(descriptor, CUDNN_TENSOR_NCHW, type, n, c, h, width), call);
+    check(cudnnSetTensor4dDescriptor(descriptor, format, type, n, c, h, width), call);
   };
   tensor(x, p.x[0], p.x[1], p.x[2], p.x[3]);
   tensor(y, p.y[0], p.y[1], p.y[2], p.y[3]);
   tensor(bias, 1, p.y[1], 1, 1);
   check(cudnnCreateFilterDescriptor(&w), call);
-  check(cudnnSetFilter4dDescriptor(w, type, CUDNN_TENSOR_NCHW, p.w[0], p.w[1], p.w[2], p.w[3]), call);
+  check(cudnnSetFilter4dDescriptor(w, type, format, p.w[0], p.w[1], p.w[2], p.w[3]), call);
   const auto pair = [](const int64_t(&values)[2], int i) { return static_cast<int>(values[i]); };
   const ConvShape& s = p.shape;
   check(cudnnCreateConvolutionDescriptor(&convolution), call);

@@ -1,4 +1,4 @@
-// Pooling over (planes, H, W): a thread for each result, neighbours along rows. Every number is read about once from
+// Pooling over (planes, H, W), or channels-last images: a thread for each result, neighbours as they lie in memory. Every number is read about once from
 // memory and a few times from the cache, so memory bounds these kernels; index arithmetic is kept off the way by
 // dividing through multiplications. A gradient is gathered, not scattered: the thread of a pixel goes through the
 // windows that cover it, in their order, so no two threads add to one place and the sums come out the same every time.
@@ -61,30 +61,42 @@ struct AdaptiveWindows {
   __device__ int64_t count(int64_t o, bool) const { return pixels(o).last - pixels(o).first; }
 };
 
-/// Element `i` of (planes, rows, columns).
+/// Of a result: its row and column, and where its plane begins in images of `pixels`.
 struct Place {
-  int64_t plane, row, column;
+  int64_t plane, row, column, channel;
 };
-struct Places {
-  int64_t elements;
-  Divider by_rows, by_columns;
-  Places(const Tensor& t) : elements(t.numel()), by_rows(t.size(1)), by_columns(t.size(2)) {}
+/// Places of results, in the order of memory: of (planes, rows, columns), or of channels-last images.
+template <bool kLast> struct Places {
+  int64_t elements, channels;
+  Divider by_rows, by_columns, by_channels;
+  Places(const Tensor& t)
+      : elements(t.numel()), channels(kLast ? t.size(1) : 1), by_rows(t.size(-2)), by_columns(t.size(-1)), by_channels(channels) {}
   __device__ Place operator()(int64_t i) const {
-    uint64_t column = uint64_t(i), row = by_columns.split(column);
+    uint64_t column = uint64_t(i), channel = 0;
+    if constexpr (kLast) {
+      channel = column;
+      column = by_channels.split(channel);
+    }
+    uint64_t row = by_columns.split(column);
     const uint64_t plane = by_rows.split(row);
-    return {int64_t(plane), int64_t(row), int64_t(column)};
+    return {int64_t(plane), int64_t(row), int64_t(column), int64_t(channel)};
   }
+  /// Where the first pixel of a place's plane lies, in planes of `pixels`; and elements from one pixel to the next.
+  __device__ int64_t start(const Place& at, int64_t pixels) const {
+    return kLast ? at.plane * pixels * channels + at.channel : at.plane * pixels;
+  }
+  __device__ int64_t step() const { return kLast ? channels : 1; }
 };
 __device__ int64_t this_thread() { return blockIdx.x * int64_t(blockDim.x) + threadIdx.x; }
 
 /// Of equal elements the first, of NaNs the last wins, as in the order of memory.
-template <class T>
+template <class T, bool kLast>
 __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, int64_t* __restrict__ index,
-                                   Windows rows, Windows columns, Places places) {
+                                   Windows rows, Windows columns, Places<kLast> places) {
   const int64_t i = this_thread();
   if (i >= places.elements) return;
   const Place at = places(i);
-  x += at.plane * rows.in * columns.in;
+  x += places.start(at, rows.in * columns.in);
   using C = Upcast<T>;
   C best = -C(__builtin_inf());
   int64_t from = -1;
@@ -92,7 +104,7 @@ __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, i
     if (h < 0 || h >= rows.in) continue;
     for (int64_t l = 0, w = columns.start(at.column); l < columns.kernel; ++l, w += columns.dilation) {
       if (w < 0 || w >= columns.in) continue;
-      const C value = C(x[h * columns.in + w]);
+      const C value = C(x[(h * columns.in + w) * places.step()]);
       if (from < 0 || value > best || value != value) best = value, from = h * columns.in + w;
     }
   }
@@ -100,43 +112,43 @@ __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, i
 }
 
 /// A thread for each pixel. The index says whether a window chose it, so dilation does not matter here.
-template <class T>
+template <class T, bool kLast>
 __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __restrict__ index, T* __restrict__ dx,
-                                     Windows rows, Windows columns, Places places) {
+                                     Windows rows, Windows columns, Places<kLast> places) {
   const int64_t i = this_thread();
   if (i >= places.elements) return;
   const Place at = places(i);
-  const int64_t pixel = at.row * columns.in + at.column, plane = at.plane * rows.out * columns.out;
+  const int64_t pixel = at.row * columns.in + at.column, plane = places.start(at, rows.out * columns.out);
   const Range across = columns.covering(at.column), down = rows.covering(at.row);
   using C = Upcast<T>;
   C sum = C(0);
   for (int64_t o = down.first; o < down.last; ++o)
     for (int64_t p = across.first; p < across.last; ++p) {
-      const int64_t window = plane + o * columns.out + p;
+      const int64_t window = plane + (o * columns.out + p) * places.step();
       if (index[window] == pixel) sum += C(dy[window]);
     }
   dx[i] = T(sum);
 }
 
-template <class T, class Axis>
-__global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns, Places places,
+template <class T, class Axis, bool kLast>
+__global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns, Places<kLast> places,
                                    bool include_padding) {
   const int64_t i = this_thread();
   if (i >= places.elements) return;
   const Place at = places(i);
   const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
-  x += at.plane * rows.in * columns.in;
+  x += places.start(at, rows.in * columns.in);
   using C = Upcast<T>;
   C sum = C(0);
   for (int64_t h = down.first; h < down.last; ++h)
-    for (int64_t w = across.first; w < across.last; ++w) sum += C(x[h * columns.in + w]);
+    for (int64_t w = across.first; w < across.last; ++w) sum += C(x[(h * columns.in + w) * places.step()]);
   y[i] = T(sum * (C(1) / C(rows.count(at.row, include_padding) * columns.count(at.column, include_padding))));
 }
 
 /// A warp for each window, for large ones: its lanes take neighbouring pixels, and their sums are added as a tree.
 template <class T, class Axis>
 __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
-                                        Places places, bool include_padding) {
+                                        Places<false> places, bool include_padding) {
   const int64_t i = this_thread() / kWarpSize;
   if (i >= places.elements) return;  // a whole warp
   const Place at = places(i);
@@ -157,20 +169,20 @@ __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__
     y[i] = T(sum * (C(1) / C(rows.count(at.row, include_padding) * columns.count(at.column, include_padding))));
 }
 
-template <class T, class Axis>
+template <class T, class Axis, bool kLast>
 __global__ void avg_pool2d_gradients(const T* __restrict__ dy, T* __restrict__ dx, Axis rows, Axis columns,
-                                     Places places, bool include_padding) {
+                                     Places<kLast> places, bool include_padding) {
   const int64_t i = this_thread();
   if (i >= places.elements) return;
   const Place at = places(i);
   const Range down = rows.covering(at.row), across = columns.covering(at.column);
-  dy += at.plane * rows.out * columns.out;
+  dy += places.start(at, rows.out * columns.out);
   using C = Upcast<T>;
   C sum = C(0);
   for (int64_t o = down.first; o < down.last; ++o)
     for (int64_t p = across.first; p < across.last; ++p)
       sum +=
-          C(dy[o * columns.out + p]) * (C(1) / C(rows.count(o, include_padding) * columns.count(p, include_padding)));
+          C(dy[(o * columns.out + p) * places.step()]) * (C(1) / C(rows.count(o, include_padding) * columns.count(p, include_padding)));
   dx[i] = T(sum);
 }
 
@@ -179,24 +191,32 @@ LaunchShape threads_for(int64_t threads) {
   const int64_t block = std::min<int64_t>(ceil_div(threads, kWarpSize) * kWarpSize, 256);
   return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
 }
+/// Calls f.template operator()<T, whether channels-last>().
+template <class F> void visit_layouts(const char* name, const Tensor& x, F f) {
+  visit_floating(name, x.dtype(), [&]<class T>() {
+    x.dim() == 4 ? f.template operator()<T, true>() : f.template operator()<T, false>();
+  });
+}
 template <class Axis>
 void average(const char* name, const Tensor& x, const Axis& rows, const Axis& columns, int64_t window, bool include,
              Tensor& y) {
   if (y.numel() == 0) return;
-  visit_floating(name, x.dtype(), [&]<class T>() {
-    const bool wide = window >= 2 * kWarpSize;
-    launch(name, wide ? avg_pool2d_wide_windows<T, Axis> : avg_pool2d_windows<T, Axis>,
-           threads_for(wide ? y.numel() * kWarpSize : y.numel()), x.device(), x.data<T>(), y.data<T>(), rows, columns,
-           Places(y), include);
+  visit_layouts(name, x, [&]<class T, bool kLast>() {
+    if constexpr (!kLast)
+      if (window >= 2 * kWarpSize)
+        return launch(name, avg_pool2d_wide_windows<T, Axis>, threads_for(y.numel() * kWarpSize), x.device(),
+                      x.data<T>(), y.data<T>(), rows, columns, Places<false>(y), include);
+    launch(name, avg_pool2d_windows<T, Axis, kLast>, threads_for(y.numel()), x.device(), x.data<T>(), y.data<T>(), rows,
+           columns, Places<kLast>(y), include);
   });
 }
 template <class Axis>
 void average_backward(const char* name, const Tensor& dy, const Axis& rows, const Axis& columns, bool include,
                       Tensor& dx) {
   if (dx.numel() == 0) return;
-  visit_floating(name, dx.dtype(), [&]<class T>() {
-    launch(name, avg_pool2d_gradients<T, Axis>, threads_for(dx.numel()), dx.device(), dy.data<T>(), dx.data<T>(), rows,
-           columns, Places(dx), include);
+  visit_layouts(name, dx, [&]<class T, bool kLast>() {
+    launch(name, avg_pool2d_gradients<T, Axis, kLast>, threads_for(dx.numel()), dx.device(), dy.data<T>(), dx.data<T>(), rows,
+           columns, Places<kLast>(dx), include);
   });
 }
 
@@ -204,37 +224,37 @@ void average_backward(const char* name, const Tensor& dy, const Axis& rows, cons
 
 void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& index) {
   if (y.numel() == 0) return;
-  visit_floating("max_pool2d", x.dtype(), [&]<class T>() {
-    launch("max_pool2d", max_pool2d_windows<T>, threads_for(y.numel()), x.device(), x.data<T>(), y.data<T>(),
-           index.data<int64_t>(), Windows(x.size(1), y.size(1), shape, 0), Windows(x.size(2), y.size(2), shape, 1),
-           Places(y));
+  visit_layouts("max_pool2d", x, [&]<class T, bool kLast>() {
+    launch("max_pool2d", max_pool2d_windows<T, kLast>, threads_for(y.numel()), x.device(), x.data<T>(), y.data<T>(),
+           index.data<int64_t>(), Windows(x.size(-2), y.size(-2), shape, 0), Windows(x.size(-1), y.size(-1), shape, 1),
+           Places<kLast>(y));
   });
 }
 void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape& shape, Tensor& dx) {
   if (dx.numel() == 0) return;
-  visit_floating("max_pool2d_backward", dx.dtype(), [&]<class T>() {
-    launch("max_pool2d_backward", max_pool2d_gradients<T>, threads_for(dx.numel()), dx.device(), dy.data<T>(),
-           index.data<int64_t>(), dx.data<T>(), Windows(dx.size(1), dy.size(1), shape, 0),
-           Windows(dx.size(2), dy.size(2), shape, 1), Places(dx));
+  visit_layouts("max_pool2d_backward", dx, [&]<class T, bool kLast>() {
+    launch("max_pool2d_backward", max_pool2d_gradients<T, kLast>, threads_for(dx.numel()), dx.device(), dy.data<T>(),
+           index.data<int64_t>(), dx.data<T>(), Windows(dx.size(-2), dy.size(-2), shape, 0),
+           Windows(dx.size(-1), dy.size(-1), shape, 1), Places<kLast>(dx));
   });
 }
 
 void avg_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y) {
-  average("avg_pool2d", x, Windows(x.size(1), y.size(1), shape, 0), Windows(x.size(2), y.size(2), shape, 1),
+  average("avg_pool2d", x, Windows(x.size(-2), y.size(-2), shape, 0), Windows(x.size(-1), y.size(-1), shape, 1),
           shape.kernel[0] * shape.kernel[1], shape.count_include_pad, y);
 }
 void avg_pool2d_backward(const Tensor& dy, const PoolShape& shape, Tensor& dx) {
-  average_backward("avg_pool2d_backward", dy, Windows(dx.size(1), dy.size(1), shape, 0),
-                   Windows(dx.size(2), dy.size(2), shape, 1), shape.count_include_pad, dx);
+  average_backward("avg_pool2d_backward", dy, Windows(dx.size(-2), dy.size(-2), shape, 0),
+                   Windows(dx.size(-1), dy.size(-1), shape, 1), shape.count_include_pad, dx);
 }
 
 void adaptive_avg_pool2d(const Tensor& x, Tensor& y) {
-  average("adaptive_avg_pool2d", x, AdaptiveWindows(x.size(1), y.size(1)), AdaptiveWindows(x.size(2), y.size(2)),
-          ceil_div(x.size(1), y.size(1)) * ceil_div(x.size(2), y.size(2)), false, y);
+  average("adaptive_avg_pool2d", x, AdaptiveWindows(x.size(-2), y.size(-2)), AdaptiveWindows(x.size(-1), y.size(-1)),
+          ceil_div(x.size(-2), y.size(-2)) * ceil_div(x.size(-1), y.size(-1)), false, y);
 }
 void adaptive_avg_pool2d_backward(const Tensor& dy, Tensor& dx) {
-  average_backward("adaptive_avg_pool2d_backward", dy, AdaptiveWindows(dx.size(1), dy.size(1)),
-                   AdaptiveWindows(dx.size(2), dy.size(2)), false, dx);
+  average_backward("adaptive_avg_pool2d_backward", dy, AdaptiveWindows(dx.size(-2), dy.size(-2)),
+                   AdaptiveWindows(dx.size(-1), dy.size(-1)), false, dx);
 }
 
 }  // namespace tandem::kernels::cuda

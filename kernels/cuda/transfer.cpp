@@ -1,6 +1,6 @@
-// Bytes cross between devices as they lie, so only contiguous tensors of one dtype do. What else there is to do happens
-// on the side where it belongs: strides where they are, and a change of dtype before the way or behind it, so that the
-// narrower of the two travels.
+// Bytes cross between devices as they lie, so only tensors of one dtype that lie alike, without gaps, do. What else there
+// is to do happens on the side where it belongs: strides where they are, and a change of dtype before the way or behind
+// it, so that the narrower of the two travels.
 #include "tandem/kernels/transfer.h"
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/cuda/streams.h"
@@ -21,7 +21,7 @@ void copy_on_device(const Tensor& x, Tensor& y) {
   else
     copy(x, y);
 }
-/// Contiguous tensors of one dtype and size.
+/// Of one dtype and size, without gaps and with the same strides.
 void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
   const auto bytes = static_cast<size_t>(x.nbytes());
   if (x.is_cuda() && y.is_cuda()) {
@@ -47,11 +47,14 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
 
 void transfer(const Tensor& x, Tensor& y, bool non_blocking) {
   if (y.numel() == 0) return;
+  const bool alike = x.sizes() == y.sizes() && x.strides() == y.strides() && core::is_dense(*x.impl());
+  const auto travels_as_it_lies = [&](const Tensor& t) { return alike || t.is_contiguous(); };
+  const Shape strides = alike ? Shape(x.strides()) : contiguous_strides(x.sizes());
   const DType travels = element_size(x.dtype()) < element_size(y.dtype()) ? x.dtype() : y.dtype();
   if (x.is_cpu() != y.is_cpu() && tandem::cuda::is_current_stream_capturing()) [[unlikely]] {
     // The host's bytes travel from and to where they lie at each replay.
     const Tensor& host = x.is_cpu() ? x : y;
-    if (!non_blocking || !host.is_pinned() || !host.is_contiguous() || host.dtype() != travels ||
+    if (!non_blocking || !host.is_pinned() || !travels_as_it_lies(host) || host.dtype() != travels ||
         (y.is_cpu() && x.sizes() != y.sizes()))
       check_not_recorded("copy_ or to, between host and GPU",
                          "the host waits for it; accepted: contiguous page-locked memory of the narrower dtype, with "
@@ -60,16 +63,17 @@ void transfer(const Tensor& x, Tensor& y, bool non_blocking) {
   // Where nobody is to wait, the host's bytes travel from page-locked memory: x's own, or some that is filled here.
   const bool pinned = x.is_cpu() && non_blocking;
   Tensor packed = x;
-  if (!x.is_contiguous() || x.dtype() != travels || (pinned && !x.is_pinned())) {
+  if (!travels_as_it_lies(x) || x.dtype() != travels || (pinned && !x.is_pinned())) {
     const gpu::DeviceGuard guard((x.is_cpu() ? y : x).device().index());  // whose work the driver may wait for
-    packed = pinned ? core::empty_pinned(x.sizes(), travels, x.device()) : core::empty(x.sizes(), travels, x.device());
+    packed = pinned ? core::empty_pinned(x.sizes(), travels, x.device(), &strides)
+                    : core::empty_dense(x.sizes(), strides, travels, x.device());
     copy_on_device(x, packed);
   }
-  if (y.is_contiguous() && y.dtype() == travels && y.sizes() == x.sizes()) {
+  if (travels_as_it_lies(y) && y.dtype() == travels && y.sizes() == x.sizes()) {
     move_bytes(packed, y, non_blocking);
     return;
   }
-  Tensor arrived = core::empty(x.sizes(), travels, y.device());
+  Tensor arrived = core::empty_dense(x.sizes(), strides, travels, y.device());
   move_bytes(packed, arrived, /*non_blocking=*/non_blocking && y.is_cuda());
   copy_on_device(arrived, y);
 }

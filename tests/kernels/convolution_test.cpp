@@ -36,6 +36,8 @@ struct Tensors {
     x = randn(c.x_sizes(), dtype), w = randn(c.w_sizes(), dtype), bias = randn({c.filters}, dtype);
     dy = randn(c.y_sizes(), dtype);
     y = full(c.y_sizes(), 99, dtype), dx = full(c.x_sizes(), 99, dtype), dw = full(c.w_sizes(), 99, dtype);
+    if (!c.shape.channels_last) return;
+    for (Tensor* const t : {&x, &w, &dy, &y, &dx, &dw}) *t = t->to(kChannelsLast);
   }
   void run(const ConvCase& c, bool with_bias) {
     kernels::cpu::conv2d(x, w, with_bias ? bias : Tensor(), c.shape, y);
@@ -45,17 +47,28 @@ struct Tensors {
 };
 
 void check(const ConvCase& c, const Tensors& t, bool with_bias) {
-  test::require_sums(c, t.x, t.w, with_bias ? t.bias : Tensor(), t.dy, t.y, t.dx, t.dw);
+  test::require_sums(c, t.x.contiguous(), t.w.contiguous(), with_bias ? t.bias : Tensor(), t.dy.contiguous(),
+                     t.y.contiguous(), t.dx.contiguous(), t.dw.contiguous());
+}
+/// The cases, row-major and channels-last.
+std::vector<ConvCase> all_cases() {
+  std::vector<ConvCase> all(std::begin(kCases), std::end(kCases));
+  for (ConvCase c : kCases) {
+    c.shape.channels_last = true;
+    all.push_back(c);
+  }
+  return all;
 }
 
 }  // namespace
 
 TEST_CASE("a convolution and its two gradients are the sums that define them", "[convolution][one_thread]") {
-  for (const ConvCase& c : kCases)
+  const std::vector<ConvCase> cases = all_cases();
+  for (const ConvCase& c : cases)
     for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16})
       for (const bool with_bias : {true, false}) {
         if (TANDEM_TEST_SANITIZED && with_bias != (dtype != kFloat64)) continue;  // each of them once is enough
-        CAPTURE(&c - kCases, with_bias, static_cast<int>(dtype));
+        CAPTURE(&c - cases.data(), with_bias, static_cast<int>(dtype));
         Tensors t(c, dtype);
         t.run(c, with_bias);
         check(c, t, with_bias);
@@ -63,9 +76,10 @@ TEST_CASE("a convolution and its two gradients are the sums that define them", "
 }
 
 TEST_CASE("our own convolution agrees where a library does the work", "[convolution][one_thread]") {
-  for (const ConvCase& c : kCases) {
+  const std::vector<ConvCase> cases = all_cases();
+  for (const ConvCase& c : cases) {
     if (c.images * c.channels == 0) continue;
-    CAPTURE(&c - kCases);
+    CAPTURE(&c - cases.data());
     Tensors t(c, kFloat32);
     const auto problem = [&](kernels::cpu::ConvPass pass) {
       return kernels::cpu::ConvProblem{pass,
@@ -79,7 +93,8 @@ TEST_CASE("our own convolution agrees where a library does the work", "[convolut
                                        pass == kernels::cpu::ConvPass::forward};
     };
     const auto run = [&](kernels::cpu::ConvPass pass, const Tensor& x, const Tensor& w, const Tensor& y) {
-      const auto block = kernels::cpu::im2col_block<float>(problem(pass));
+      const auto make = c.shape.channels_last ? kernels::cpu::im2row_block<float> : kernels::cpu::im2col_block<float>;
+      const auto block = make(problem(pass));
       const Tensor scratch = empty({block->scratch_bytes()}, kUInt8);
       const float* const bias = pass == kernels::cpu::ConvPass::forward ? t.bias.data<float>() : nullptr;
       block->run(x.data<float>(), w.data<float>(), bias, y.data<float>(), scratch.data<char>());
@@ -93,9 +108,10 @@ TEST_CASE("our own convolution agrees where a library does the work", "[convolut
 
 TEST_CASE("a convolution gives the same bits with 1, 2 and 3 threads", "[convolution]") {
   const int before = get_num_threads();
-  for (const ConvCase& c : kCases)
+  const std::vector<ConvCase> cases = all_cases();
+  for (const ConvCase& c : cases)
     for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
-      CAPTURE(&c - kCases);
+      CAPTURE(&c - cases.data());
       set_num_threads(1);
       Tensors alone(c, dtype);
       alone.run(c, true);

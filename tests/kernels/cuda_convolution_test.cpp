@@ -28,14 +28,15 @@ struct Result {
   Tensor y, dx, dw;
 };
 Result run(bool own, const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& dy) {
-  const auto garbage = [](const Tensor& like) { return to_gpu(full(like.sizes(), std::nan(""), like.dtype())); };
+  const auto laid_out = [&](const Tensor& t) { return t.contiguous(c.shape.channels_last ? kChannelsLast : kContiguous); };
+  const auto garbage = [&](const Tensor& like) { return laid_out(to_gpu(full(like.sizes(), std::nan(""), like.dtype()))); };
   Tensor y = garbage(dy), dx = garbage(x), dw = garbage(w);
-  const Tensor gpu_x = to_gpu(x), gpu_w = to_gpu(w), gpu_dy = to_gpu(dy);
+  const Tensor gpu_x = laid_out(to_gpu(x)), gpu_w = laid_out(to_gpu(w)), gpu_dy = laid_out(to_gpu(dy));
   namespace there = kernels::cuda;
   (own ? there::native_conv2d : there::conv2d)(gpu_x, gpu_w, bias.defined() ? to_gpu(bias) : bias, c.shape, y);
   (own ? there::native_conv2d_backward_input : there::conv2d_backward_input)(gpu_dy, gpu_w, c.shape, dx);
   (own ? there::native_conv2d_backward_weight : there::conv2d_backward_weight)(gpu_dy, gpu_x, c.shape, dw);
-  return {to_cpu(y), to_cpu(dx), to_cpu(dw)};
+  return {to_cpu(y.contiguous()), to_cpu(dx.contiguous()), to_cpu(dw.contiguous())};
 }
 
 }  // namespace
@@ -43,10 +44,15 @@ Result run(bool own, const ConvCase& c, const Tensor& x, const Tensor& w, const 
 TEST_CASE("a convolution on the GPU and its two gradients are the sums that define them", "[cuda][convolution]") {
   TANDEM_NEEDS_GPU();
   manual_seed(7);
-  for (const ConvCase& c : kConvs)
+  std::vector<ConvCase> cases(std::begin(kConvs), std::end(kConvs));
+  for (ConvCase c : kConvs) {
+    c.shape.channels_last = true;
+    cases.push_back(c);
+  }
+  for (const ConvCase& c : cases)
     for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
       const bool with_bias = dtype != kFloat64 || c.channels == 0;
-      CAPTURE(&c - kConvs, dtype);
+      CAPTURE(&c - cases.data(), dtype);
       const Tensor x = randn(c.x_sizes(), dtype), w = randn(c.w_sizes(), dtype),
                    bias = with_bias ? randn({c.filters}, dtype) : Tensor(), dy = randn(c.y_sizes(), dtype);
       for_each_server([&](bool own) {

@@ -5,8 +5,6 @@ namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 constexpr int64_t kChunk = 256;
-int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /// See Note [Halving]. Operands: y, x.
 template <class T> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
@@ -41,16 +39,6 @@ template <class T> void halve_backward(const Loop& loop, const Window& v, int64_
   });
 }
 
-/// What the sum of a window is multiplied by.
-template <class T> T scale_of(const Window& v, int64_t oh, int64_t ow) {
-  int64_t count = 1;
-  const int64_t at[2] = {oh, ow}, size[2] = {v.h, v.w};
-  for (int i = 0; i < 2; ++i) {
-    const int64_t first = at[i] * v.s[i] - v.p[i], last = lesser(first + v.k[i], size[i] + v.p[i]);
-    count *= v.d[0] ? last - first : lesser(last, size[i]) - greater(first, 0);
-  }
-  return T(1) / T(count);
-}
 /// values[i] *= the scale of window (oh, first + i). Only those at the edges differ from the one in the middle.
 template <class T> void scale_windows(const Window& v, int64_t oh, int64_t first, int64_t count, T* values) {
   const auto inside = [&](int64_t i) {
@@ -64,10 +52,6 @@ template <class T> void scale_windows(const Window& v, int64_t oh, int64_t first
   const T scale = scale_of<T>(v, oh, first + left);
   for (int64_t i = left; i < right; ++i) values[i] *= scale;
 }
-/// Consecutive numbers, the last one not among them.
-struct Span {
-  int64_t first, last;
-};
 /// Of `count` windows `stride` apart, whose k-th pixel lies at `at` for the first of them: those for which that pixel
 /// is one of `width`.
 Span meeting(int64_t at, int64_t count, int64_t stride, int64_t width) {
@@ -102,11 +86,6 @@ template <class T, bool kBackward, int kStride> void average_row(const Window& v
       for (int64_t i = 0; i < count; ++i) y[first + i] = T(value[i]);
     }
   }
-}
-/// The windows, `out` of them, that pixels [from, to) of dimension d have a part in.
-Span covering(const Window& v, int d, int64_t from, int64_t to, int64_t out) {
-  const int64_t reach = from + v.p[d] - v.k[d] + 1;
-  return {reach > 0 ? (reach + v.s[d] - 1) / v.s[d] : 0, lesser((to - 1 + v.p[d]) / v.s[d] + 1, out)};
 }
 /// dx of a half type: a run of pixels is added up in float from all windows that reach it, and rounded once.
 template <class T, int kStride> void gather_gradients(const Window& v, T* x, const T* y) {
@@ -161,8 +140,6 @@ template <class T, bool kBackward> void average_body(const Loop& loop, int64_t b
     average_plane<T, kBackward>(v, x + plane * v.h * v.w, y + plane * v.oh * v.ow);
 }
 
-/// Window o of `out` along a dimension of `in` pixels.
-Span adaptive_window(int64_t o, int64_t in, int64_t out) { return {o * in / out, ((o + 1) * in + out - 1) / out}; }
 /// Calls f(window, rows, columns, what its sum is multiplied by) for windows [oh.first, oh.last) x [ow.first, ow.last).
 template <class C, class F> void for_adaptive_windows(const Window& v, Span oh, Span ow, F f) {
   for (int64_t i = oh.first; i < oh.last; ++i)

@@ -1,4 +1,4 @@
-// Rows of batch and layer normalisation. Batch norm's scalars: N, C, L; a unit is one channel. Statistics, weights and
+// Rows of batch and layer normalisation. Batch norm's scalars: N, C, L > 1 (batch_norm_rows.cpp has 1); a unit is one channel. Statistics, weights and
 // biases, and sums over rows, are float beside half types.
 #include "tandem/kernels/cpu/loops/rows.h"
 
@@ -36,16 +36,11 @@ template <class T, class... F> void channel_sums(const Loop& loop, int64_t c, do
     held = 0;
     for (Lanes<T>& each : lanes) each.fold();
   };
-  if (length == 1) {
-    for (int64_t n = 0; n < images; n += kFold)
-      add(images - n < kFold ? images - n : kFold, [&](int64_t i) { return (n + i) * channels + c; });
-  } else {
-    for (int64_t n = 0; n < images; ++n)
-      for (int64_t from = 0; from < length; from += kFold) {
-        const int64_t at = (n * channels + c) * length + from;
-        add(length - from < kFold ? length - from : kFold, [at](int64_t i) { return at + i; });
-      }
-  }
+  for (int64_t n = 0; n < images; ++n)
+    for (int64_t from = 0; from < length; from += kFold) {
+      const int64_t at = (n * channels + c) * length + from;
+      add(length - from < kFold ? length - from : kFold, [at](int64_t i) { return at + i; });
+    }
   int s = 0;
   for (Lanes<T>& each : lanes) each.fold(), totals[s++] = each.total;
 }

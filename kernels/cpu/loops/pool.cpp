@@ -4,9 +4,6 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-template <class T> struct PlaceOf { using type = int32_t; };  // of one width with T, so that both fill the same lanes
-template <> struct PlaceOf<double> { using type = int64_t; };
-
 /// See Note [Halving]. Equal elements and NaNs win as in the order of memory: the first of the largest, the last NaN.
 /// Operands: y, index, x.
 template <class T> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {

@@ -117,8 +117,8 @@ op("random_", "x.random_(low, high)", random=True, x=fresh(ANY), low=integers(0,
 
 # ---- copies and conversions
 op("contiguous", "x.contiguous()", x=anything)
-op("clone", "x.clone(memory_format=torch.contiguous_format)", x=anything)
-op("clone/free", "torch.clone(x, memory_format=torch.contiguous_format)", x=anything)
+op("clone", "x.clone()", x=anything)
+op("clone/free", "torch.clone(x)", x=anything)
 op("to", "x.to(dtype)", x=anything, dtype=dtype)
 op("toType", "x.to(dtype)", x=anything, dtype=dtype)
 op("type_as", "x.type_as(y)", x=anything, y=anything)

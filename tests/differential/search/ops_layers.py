@@ -133,8 +133,8 @@ op("ones", "torch.ones(sizes, dtype=dtype)", sizes=any_sizes, dtype=dtype)
 op("full", "torch.full(sizes, value)", sizes=any_sizes, value=scalar())
 op("full/dtype", "torch.full(sizes, value, dtype=dtype)", sizes=any_sizes, value=scalar(), dtype=dtype)
 for name in ("zeros_like", "ones_like", "empty_like", "randn_like"):
-    op(name, f"torch.{name}(x, memory_format=torch.contiguous_format)", random=name in ("empty_like", "randn_like"), x=anything)
-op("full_like", "torch.full_like(x, value, memory_format=torch.contiguous_format)", x=anything, value=scalar("x"))
+    op(name, f"torch.{name}(x)", random=name in ("empty_like", "randn_like"), x=anything)
+op("full_like", "torch.full_like(x, value)", x=anything, value=scalar("x"))
 op("eye", "torch.eye(n, m)", n=integers(0, 4), m=integers(0, 4))
 start, step = one_of(0, 1, -2, 0.5, 3), one_of(1, 2, 0.25, -1, 0, 3)
 limits = {"start": start, "end": one_of(0, 5, 2.25, -4, 9), "step": step}

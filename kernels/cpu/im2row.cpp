@@ -1,0 +1,101 @@
+// Convolutions of channels-last images by patches: each output pixel's is a row, in which the channels of a pixel lie side
+// by side as they do in the image, and the rows are multiplied with the weights as a matrix.
+#include <algorithm>
+#include <cstring>
+
+#include "tandem/kernels/cpu/convolution.h"
+#include "tandem/kernels/cpu/gemm.h"
+
+namespace tandem::kernels::cpu {
+namespace {
+
+template <class T> class Im2rowBlock final : public ConvBlock<T> {
+ public:
+  explicit Im2rowBlock(const ConvProblem& p)
+      : p_(p),
+        channels_(p.channels / p.shape.groups),
+        filters_(p.out_channels / p.shape.groups),
+        pixels_(p.out_size[0] * p.out_size[1]),
+        taps_(channels_ * p.kernel[0] * p.kernel[1]) {
+    const ConvShape& s = p.shape;
+    itself_ = p.kernel[0] * p.kernel[1] == 1 && s.stride[0] == 1 && s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
+  }
+  int64_t packed_weights() const override { return p_.weights(); }
+  int64_t scratch_bytes() const override { return itself_ ? 0 : pixels_ * taps_ * static_cast<int64_t>(sizeof(T)); }
+  // Channels-last weights are such a matrix already.
+  void pack(const T* w, T* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
+  void unpack(const T* packed, T* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
+
+  void run(T* x, T* packed, const T* bias, T* y, char* scratch) const override {
+    for (int64_t i = 0; i < p_.images; ++i, x += p_.x_plane(), y += p_.y_plane()) {
+      if (p_.pass == ConvPass::backward_input && !itself_) std::fill(x, x + p_.x_plane(), T(0));
+      for (int64_t g = 0; g < p_.shape.groups; ++g) {
+        T* const image = x + g * channels_;
+        T* const w = packed + g * filters_ * taps_;
+        T* const to = y + g * filters_;
+        T* const patches = itself_ ? image : reinterpret_cast<T*>(scratch);
+        const int64_t row = itself_ ? p_.channels : taps_;  // elements from one patch to the next
+        if (p_.pass == ConvPass::backward_input) {
+          gemm({false, false, false, pixels_, taps_, filters_, p_.out_channels, taps_, row}, to, w, patches);
+          if (!itself_) scatter_add(patches, image);
+          continue;
+        }
+        if (!itself_) gather(image, patches);
+        if (p_.pass == ConvPass::backward_weight) {
+          gemm({true, false, i > 0, filters_, taps_, pixels_, p_.out_channels, row, taps_}, to, patches, w);
+          continue;
+        }
+        if (bias)
+          for (int64_t k = 0; k < pixels_; ++k)
+            std::copy(bias + g * filters_, bias + (g + 1) * filters_, to + k * p_.out_channels);
+        gemm({false, true, bias != nullptr, pixels_, filters_, taps_, row, taps_, p_.out_channels}, patches, w, to);
+      }
+    }
+  }
+
+ private:
+  void gather(const T* image, T* patches) const {
+    walk([&](int64_t pixel) {
+      if (pixel < 0)
+        std::fill(patches, patches + channels_, T(0));
+      else
+        std::memcpy(patches, image + pixel * p_.channels, static_cast<size_t>(channels_) * sizeof(T));
+      patches += channels_;
+    });
+  }
+  void scatter_add(const T* patches, T* image) const {
+    walk([&](int64_t pixel) {
+      T* const to = image + pixel * p_.channels;
+      for (int64_t c = 0; pixel >= 0 && c < channels_; ++c) to[c] += patches[c];
+      patches += channels_;
+    });
+  }
+  /// For each output pixel and each place in the kernel: visit(the pixel that lies there, or -1 outside the image).
+  template <class Visit> void walk(Visit visit) const {
+    const ConvShape& s = p_.shape;
+    for (int64_t oh = 0; oh < p_.out_size[0]; ++oh)
+      for (int64_t ow = 0; ow < p_.out_size[1]; ++ow)
+        for (int64_t kh = 0; kh < p_.kernel[0]; ++kh) {
+          const int64_t h = oh * s.stride[0] - s.padding[0] + kh * s.dilation[0];
+          for (int64_t kw = 0; kw < p_.kernel[1]; ++kw) {
+            const int64_t w = ow * s.stride[1] - s.padding[1] + kw * s.dilation[1];
+            visit(h >= 0 && h < p_.size[0] && w >= 0 && w < p_.size[1] ? h * p_.size[1] + w : -1);
+          }
+        }
+  }
+
+  ConvProblem p_;
+  int64_t channels_, filters_;  // of a group
+  int64_t pixels_, taps_;       // rows and columns of the matrix of patches
+  bool itself_;                 // the image is its own matrix: a 1 x 1 kernel that stands on every pixel
+};
+
+}  // namespace
+
+template <class T> std::shared_ptr<const ConvBlock<T>> im2row_block(const ConvProblem& problem) {
+  return std::make_shared<Im2rowBlock<T>>(problem);
+}
+template std::shared_ptr<const ConvBlock<float>> im2row_block(const ConvProblem& problem);
+template std::shared_ptr<const ConvBlock<double>> im2row_block(const ConvProblem& problem);
+
+}  // namespace tandem::kernels::cpu
