@@ -126,7 +126,7 @@ Tensor Node::run_hooks(uint32_t slot, Tensor grad) const {
       return i >= hooks_.size() ? nullptr : hooks_[i].first == slot ? &hooks_[i].second : &none;
     });
   for (const auto& [at, cell] : retained_)
-    if (at == slot) *cell = cell->defined() ? cell->add(grad) : grad.clone();
+    if (at == slot) *cell = cell->defined() ? cell->add(grad) : grad.clone(MemoryFormat::Contiguous);
   return grad;
 }
 Tensor Node::zeros_for(size_t i) const {

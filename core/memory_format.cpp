@@ -38,13 +38,13 @@ class Order {
         if (after > 0) std::swap(dims_[k], dims_[at]), at = k;
       }
   }
-  Shape dense_strides(bool skip_empty) const {
+  Shape dense_strides() const {
     Shape strides(sizes_.size(), 0);
     int64_t next = 1;
     for (const int64_t d : dims_) {
       const int64_t size = sizes_[static_cast<size_t>(d)];
       strides[static_cast<size_t>(d)] = next;
-      next *= skip_empty ? std::max<int64_t>(size, 1) : size;
+      next *= std::max<int64_t>(size, 1);
     }
     return strides;
   }
@@ -124,7 +124,7 @@ bool is_dense(const TensorImpl& x) {
 Shape result_strides(IntArrayRef sizes, std::initializer_list<const TensorImpl*> inputs) {
   bool contiguous = true, channels_last = true, alike = true;
   for (const TensorImpl* x : inputs) {
-    if (x->sizes != sizes) return Order(sizes, inputs).dense_strides(/*skip_empty=*/false);
+    if (x->sizes != sizes) return Order(sizes, inputs).dense_strides();
     contiguous = contiguous && x->contiguous;
     channels_last = channels_last && is_channels_last(x->sizes, x->strides);
     alike = alike && x->strides == (*inputs.begin())->strides;
@@ -132,12 +132,12 @@ Shape result_strides(IntArrayRef sizes, std::initializer_list<const TensorImpl*>
   if (contiguous) return contiguous_strides(sizes);
   if (channels_last) return strides_of("empty", sizes, MemoryFormat::ChannelsLast);
   if (alike && is_dense(**inputs.begin())) return (*inputs.begin())->strides;
-  return Order(sizes, inputs).dense_strides(/*skip_empty=*/false);
+  return Order(sizes, inputs).dense_strides();
 }
 
 Shape preserved_strides(const TensorImpl& x) {
   if (is_dense(x)) return x.strides;
-  return Order(x.sizes, {&x}).dense_strides(/*skip_empty=*/true);
+  return Order(x.sizes, {&x}).dense_strides();
 }
 
 }  // namespace detail::core

@@ -19,7 +19,7 @@ Tensor leaky_relu(const Tensor& x, double slope) {
   });
 }
 Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
-  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), dy, x);
+  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);  // whose strides decide, as in PyTorch
   TANDEM_DISPATCH(x.device(), leaky_relu_backward, dy, x, slope, dx);
   return record("leaky_relu_backward", dx, {dy, x}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
     const Tensor x = ctx.saved(0);
@@ -66,9 +66,11 @@ Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double 
                 });
 }
 
-#define TANDEM_GRADIENT_OP(name, second)                                                            \
+/// `leads`: y's strides come before dy's where they differ, as in PyTorch.
+#define TANDEM_GRADIENT_OP(name, leads, second)                                                     \
   Tensor name(const Tensor& dy, const Tensor& y) {                                                  \
-    Tensor dx = core::empty_for(y.sizes(), y.dtype(), y.device(), dy, y);                           \
+    const Tensor &first = leads ? y : dy, &other = leads ? dy : y;                                  \
+    Tensor dx = core::empty_for(y.sizes(), y.dtype(), y.device(), first, other);                    \
     TANDEM_DISPATCH(y.device(), name, dy, y, dx);                                                   \
     return record(#name, dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads { \
       const Tensor dy = ctx.saved(0), y = ctx.saved(1);                                             \
@@ -87,11 +89,11 @@ Tensor silu_curvature(const Tensor& x) {
 }
 }  // namespace
 // clang-format off
-TANDEM_GRADIENT_OP(gelu_backward, ctx.needs_grad(1) ? ddx * dy * gelu_curvature(y) : Tensor())
-TANDEM_GRADIENT_OP(silu_backward, ctx.needs_grad(1) ? ddx * dy * silu_curvature(y) : Tensor())
-TANDEM_GRADIENT_OP(relu_backward, ctx.needs_grad(1) ? zeros_like(y) : Tensor())
-TANDEM_GRADIENT_OP(sigmoid_backward, ctx.needs_grad(1) ? ddx * dy * (1 - y * 2) : Tensor())
-TANDEM_GRADIENT_OP(tanh_backward, ctx.needs_grad(1) ? ddx * dy * y * -2 : Tensor())
+TANDEM_GRADIENT_OP(gelu_backward, false, ctx.needs_grad(1) ? ddx * dy * gelu_curvature(y) : Tensor())
+TANDEM_GRADIENT_OP(silu_backward, false, ctx.needs_grad(1) ? ddx * dy * silu_curvature(y) : Tensor())
+TANDEM_GRADIENT_OP(relu_backward, true, ctx.needs_grad(1) ? zeros_like(y) : Tensor())
+TANDEM_GRADIENT_OP(sigmoid_backward, false, ctx.needs_grad(1) ? ddx * dy * (1 - y * 2) : Tensor())
+TANDEM_GRADIENT_OP(tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * y * -2 : Tensor())
 // clang-format on
 
 }  // namespace tandem

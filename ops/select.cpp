@@ -15,11 +15,13 @@ namespace tandem {
 using namespace detail;
 
 namespace {
-Tensor choose(const char* op, const Tensor& condition, const Tensor& a, const Tensor& b) {
+Tensor choose(const char* op, const Tensor& condition, const Tensor& a, const Tensor& b, bool row_major = false) {
   TANDEM_CHECK(condition.dtype() == kBool, op, ": condition is ", condition.dtype(), "; accepted: bool");
   const Operands o = prepare(op, a, b);
   const Device device = common_device(op, condition, o.device.is_cuda() == a.is_cuda() ? a : b);
-  Tensor y = core::empty_for(broadcast_shapes(op, condition.sizes(), o.sizes), o.a.dtype(), device, condition, o.a, o.b);
+  const Shape sizes = broadcast_shapes(op, condition.sizes(), o.sizes);
+  Tensor y = row_major ? core::empty(sizes, o.a.dtype(), device)
+                       : core::empty_for(sizes, o.a.dtype(), device, condition, o.a, o.b);
   TANDEM_DISPATCH(y.device(), where, condition, o.a, o.b, y);
   return record("where", y, {o.a, o.b}, {condition}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor condition = ctx.saved(0);
@@ -43,7 +45,8 @@ Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
 Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");
   check_holds("masked_fill", dtype(), value);
-  return choose("masked_fill", mask, core::scalar(value, dtype(), is_cuda() ? Device(kCPU) : device()), *this);
+  return choose("masked_fill", mask, core::scalar(value, dtype(), is_cuda() ? Device(kCPU) : device()), *this,
+                /*row_major=*/true);  // as in PyTorch
 }
 
 DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
@@ -112,7 +115,7 @@ Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
   });
 }
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high) {
-  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), dy, x);
+  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);
   TANDEM_DISPATCH(x.device(), clamp_backward, dy, x, low, high, dx);
   return record("clamp_backward", dx, {dy}, {x}, [low, high](const Context& ctx, const Tensor& ddx) -> Grads {
     return {clamp_backward(ddx, ctx.saved(0), low, high)};

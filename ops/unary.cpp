@@ -115,8 +115,8 @@ TANDEM_DERIVATIVE(cos)        { return dy * s.sin().neg(); }
 TANDEM_DERIVATIVE(tan)        { return dy * (s * s + 1); }
 TANDEM_DERIVATIVE(tanh)       { return tanh_backward(dy, s); }
 TANDEM_DERIVATIVE(sigmoid)    { return sigmoid_backward(dy, s); }
-TANDEM_DERIVATIVE(erf)        { return dy * (s * s).neg().exp() * (2 * std::numbers::inv_sqrtpi); }
-TANDEM_DERIVATIVE(erfc)       { return dy * (s * s).neg().exp() * (-2 * std::numbers::inv_sqrtpi); }
+TANDEM_DERIVATIVE(erf)        { return (s * s).neg().exp() * dy * (2 * std::numbers::inv_sqrtpi); }
+TANDEM_DERIVATIVE(erfc)       { return (s * s).neg().exp() * dy * (-2 * std::numbers::inv_sqrtpi); }
 TANDEM_DERIVATIVE(reciprocal) { return dy * s * s.neg(); }
 TANDEM_DERIVATIVE(square)     { return dy * 2 * s; }
 TANDEM_DERIVATIVE(sign)       { return zeros_like(dy); }

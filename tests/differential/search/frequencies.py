@@ -26,7 +26,7 @@ RANKS = {0: 8, 1: 22, 2: 38, 3: 20, 4: 10, 5: 2}
 SIZES = {0: 3, 1: 18, 2: 27, 3: 25, 4: 12, 5: 8, 7: 3, 17: 2, 40: 2}
 MOST_ELEMENTS = 400
 NEEDS_GRAD = 0.6  # of floating-point tensors
-LAYOUTS = {"contiguous": 70, "transposed": 15, "stepped": 10, "expanded": 5}
+LAYOUTS = {"contiguous": 65, "transposed": 15, "stepped": 10, "expanded": 5, "channels_last": 5}
 # The values of floating-point tensors. "plain" are multiples of a quarter, so that ties are frequent and sums exact.
 STYLES = {"plain": 50, "unit": 10, "positive": 10, "kinks": 8, "constant": 6, "wide": 8, "special": 5, "large": 3}
 INTEGER_STYLES = {"small": 60, "natural": 25, "extremes": 15}

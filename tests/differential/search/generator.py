@@ -75,6 +75,8 @@ class Generator:
             self.rng.shuffle(order)
         elif layout == "stepped":
             step = 2
+        elif layout == "channels_last" and len(sizes) == 4:
+            order = [0, 2, 3, 1]
         if layout in ("contiguous", "expanded") or len(sizes) == 0:
             return None  # "expanded" is a step of its own
         strides = [0] * len(sizes)
