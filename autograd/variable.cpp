@@ -94,7 +94,8 @@ Grads AccumulateGrad::apply(Grads&& grads) {
   return {};
 }
 namespace {
-/// Whether a gradient may be a variable's as it is: it has the variable's strides, or is row-major where these have gaps.
+/// Whether a gradient may be a variable's as it is: it has the variable's strides, or is row-major where these have
+/// gaps.
 bool lies_as(const Tensor& grad, const Tensor& variable) {
   if (grad.impl()->row_major && variable.impl()->row_major) [[likely]]
     return true;

@@ -15,8 +15,8 @@ struct TensorImpl;
 /// The order of a tensor's dimensions in memory, as LibTorch's enum has it.
 ///   Contiguous    row-major: the last dimension innermost
 ///   Preserve      of a copy: as the original lies, where that has neither gaps nor repeated elements
-///   ChannelsLast  (N, C, H, W) with the channels of a pixel side by side: in the order N, H, W, C. Four dimensions only
-///   ChannelsLast3d  of five dimensions; Tandem has none, and refuses it
+///   ChannelsLast  (N, C, H, W) with the channels of a pixel side by side: in the order N, H, W, C. Four dimensions
+///   only ChannelsLast3d  of five dimensions; Tandem has none, and refuses it
 enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 inline constexpr MemoryFormat kContiguous = MemoryFormat::Contiguous, kPreserve = MemoryFormat::Preserve,
                               kChannelsLast = MemoryFormat::ChannelsLast;

@@ -9,7 +9,6 @@
 namespace tandem {
 namespace {
 
-
 Tensor make_view(const Tensor& x, const Shape& sizes, const Shape& strides, int64_t offset) {
   auto* impl = new TensorImpl(x.impl()->storage, sizes, strides, offset, x.dtype());
   impl->own_version = x.impl()->own_version;
@@ -105,9 +104,7 @@ Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op) {
   return Tensor(Ref<TensorImpl>(new TensorImpl(storage, shape, contiguous_strides(shape), 0, dtype)));
 }
 
-void allocate(Tensor& x, IntArrayRef sizes) {
-  x.impl()->take_layout(*empty(sizes, x.dtype(), x.device()).impl());
-}
+void allocate(Tensor& x, IntArrayRef sizes) { x.impl()->take_layout(*empty(sizes, x.dtype(), x.device()).impl()); }
 
 /// The last element that a view reaches, counted from the storage's first; -1 when it has no elements.
 static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strides, int64_t offset, DType dtype) {
@@ -153,7 +150,8 @@ Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device, const Shape* 
   const int64_t bytes = checked_bytes("empty", sizes, dtype);
   void* const data = allocate_page_locked(static_cast<size_t>(bytes));
   const Storage storage(new StorageImpl(device, bytes, data, deallocate_page_locked));
-  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides ? *strides : contiguous_strides(sizes), 0, dtype)));
+  return Tensor(
+      Ref<TensorImpl>(new TensorImpl(storage, sizes, strides ? *strides : contiguous_strides(sizes), 0, dtype)));
 }
 
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {

@@ -50,8 +50,8 @@ struct TensorImpl : RefCounted {
   int64_t offset = 0;    // in elements
   int64_t numel = 0;
   DType dtype = DType::float32;
-  bool contiguous = true;  // row-major, but for the strides of sizes of 1
-  bool row_major = true;   // with those too: what core::empty_for asks first
+  bool contiguous = true;           // row-major, but for the strides of sizes of 1
+  bool row_major = true;            // with those too: what core::empty_for asks first
   Ref<VersionCounter> own_version;  // null: the storage's counts
   std::unique_ptr<AutogradRecord> autograd;
 
@@ -378,8 +378,7 @@ Shape strides_like(const Tensor& x, MemoryFormat format);
 /// For such a copy.
 Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat format = MemoryFormat::Preserve);
 /// For the result of an operation whose inputs broadcast to `sizes`: see Note [Strides of results].
-template <class... Inputs>
-Tensor empty_for(IntArrayRef sizes, DType dtype, Device device, const Inputs&... inputs) {
+template <class... Inputs> Tensor empty_for(IntArrayRef sizes, DType dtype, Device device, const Inputs&... inputs) {
   if ((inputs.impl()->row_major && ...)) [[likely]]
     return empty(sizes, dtype, device);
   return empty_dense(sizes, result_strides(sizes, {inputs.impl()...}), dtype, device);

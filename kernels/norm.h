@@ -3,7 +3,8 @@
 #pragma once
 #include "tandem/kernels/declare.h"
 
-/// x (N, C, L), of which (rows, C, 1) are channels-last images too: mean and 1 / sqrt(var + eps) of each channel; var is returned too
+/// x (N, C, L), of which (rows, C, 1) are channels-last images too: mean and 1 / sqrt(var + eps) of each channel; var
+/// is returned too
 TANDEM_KERNEL(void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd))
 /// y = (x - mean) * rstd * weight + bias; weight and bias may be undefined
 TANDEM_KERNEL(void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,

@@ -102,7 +102,9 @@ Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
 }
 Tensor Tensor::pin_memory() const {
   TANDEM_CHECK(is_cpu(), "pin_memory: the tensor is on ", device(), "; accepted: a CPU device");
-  return is_pinned() ? *this : convert(*this, device(), dtype(), /*non_blocking=*/false, /*pinned=*/true, MemoryFormat::Preserve);
+  return is_pinned()
+             ? *this
+             : convert(*this, device(), dtype(), /*non_blocking=*/false, /*pinned=*/true, MemoryFormat::Preserve);
 }
 
 }  // namespace tandem

@@ -73,7 +73,8 @@ Tensor ones_like(const Tensor& x, const TensorOptions& options, std::optional<Me
 Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options) {
   return make_filled("full", sizes, value, options.dtype_or(value.dtype()), options);
 }
-Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options, std::optional<MemoryFormat> format) {
+Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options,
+                 std::optional<MemoryFormat> format) {
   return filled("full_like", make_like("full_like", x, options, format), value, options);
 }
 

@@ -273,13 +273,13 @@ Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
   Tensor losses;
   {
     const NoGradGuard guard;
-    losses = (target * x.log().clamp(-100.0) + (1 - target) * (1 - x).log().clamp(-100.0)).neg();
+    losses = (x.log().clamp(-100.0) * target + (1 - x).log().clamp(-100.0) * (1 - target)).neg();
   }
   return record("binary_cross_entropy", losses, {x, target}, {x, target},
                 [](const Context& ctx, const Tensor& dy) -> Grads {
                   const Tensor x = ctx.saved(0), t = ctx.saved(1);
                   Tensor dx, dt;
-                  if (ctx.needs_grad(0)) dx = dy * (x - t) / (x * (1 - x)).clamp_min(1e-12f);
+                  if (ctx.needs_grad(0)) dx = (x - t) * dy / (x * (1 - x)).clamp_min(1e-12f);
                   if (ctx.needs_grad(1)) dt = dy * ((1 - x).log() - x.log());  // without the bound, as PyTorch's
                   return {dx, dt};
                 });

@@ -313,7 +313,7 @@ Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme
   Tensor hits = x == extreme;
   if (nans) hits = hits | (x.isnan() & extreme.isnan());
   const Tensor hit = hits.to(dy.dtype());
-  return hit * (dy / sum_to_size(hit, extreme.sizes()));
+  return (dy / sum_to_size(hit, extreme.sizes())) * hit;
 }
 }  // namespace
 

@@ -91,8 +91,8 @@ TANDEM_UNARY_OPS(X)
 /// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
 /// takes the result.
 Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
-  const bool alone = dy.use_count() == 1 && dy.storage()->is_alone() && dy.strides() == y.strides() &&
-                     core::is_dense(*y.impl());
+  const bool alone =
+      dy.use_count() == 1 && dy.storage()->is_alone() && dy.strides() == y.strides() && core::is_dense(*y.impl());
   if (is_grad_enabled() || !alone) return relu_backward(dy, y);
   Tensor dx = dy;
   TANDEM_DISPATCH(y.device(), relu_backward, dy, y, dx);
@@ -157,11 +157,11 @@ TANDEM_LINE(bitwise_not, integral, nothing, false, nullptr)
   Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
 TANDEM_ALL_UNARY_OPS(X)
 #undef X
-#define X(name, ...)                                  \
-  Tensor Tensor::name() const {                       \
+#define X(name, ...)                                             \
+  Tensor Tensor::name() const {                                  \
     Tensor y = core::empty_for(sizes(), kBool, device(), *this); \
-    TANDEM_DISPATCH(device(), name, *this, y);        \
-    return y;                                         \
+    TANDEM_DISPATCH(device(), name, *this, y);                   \
+    return y;                                                    \
   }
 TANDEM_PREDICATE_OPS(X)
 #undef X

@@ -40,7 +40,7 @@ void FlatBuffers::receive(const FlatBuffers& other) {
 }
 bool FlatBuffers::fits(const std::vector<Tensor>& tensors) const {
   return std::equal(tensors.begin(), tensors.end(), tensors_.begin(), tensors_.end(),
-                    [](const Tensor& a, const Tensor& b) { 
+                    [](const Tensor& a, const Tensor& b) {
                       return a.dtype() == b.dtype() && a.sizes() == b.sizes() &&
                              (a.strides() == b.strides() || !core::is_dense(*a.impl()));
                     });

@@ -1,8 +1,8 @@
 // Memory formats: what users ask for, refusals, and the strides of results, which are PyTorch's (strides.json).
+#include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/device.h"
 #include "tandem/tests/json.h"
-#include "tandem/tandem.h"
 
 #include <functional>
 #include <map>
@@ -47,7 +47,10 @@ const std::map<std::string, Call>& calls() {
         {"max_pool2d", [](const In& in) { return max_pool2d(in[0], 2); }},
         {"max_pool2d/overlapping", [](const In& in) { return max_pool2d(in[0], 3, 1, 1); }},
         {"avg_pool2d", [](const In& in) { return avg_pool2d(in[0], 2, 1, 1); }},
-        {"adaptive_avg_pool2d", [](const In& in) { return adaptive_avg_pool2d(in[0], {2, 3}); }},
+        {"adaptive_avg_pool2d",
+         [](const In& in) {
+           return adaptive_avg_pool2d(in[0], {2, 3});
+         }},
         {"adaptive_avg_pool2d/1", [](const In& in) { return adaptive_avg_pool2d(in[0], 1); }},
         {"batch_norm", [](const In& in) { return batch_norm(in[0], {}, {}, {}, {}, true); }},
         {"batch_norm/evaluation",
@@ -79,7 +82,8 @@ const std::map<std::string, Call>& calls() {
 
 }  // namespace
 
-TEST_CASE("results and gradients lie as PyTorch's do, whatever the layouts and sizes of the inputs", "[memory_format]") {
+TEST_CASE("results and gradients lie as PyTorch's do, whatever the layouts and sizes of the inputs",
+          "[memory_format]") {
   const nlohmann::json file = read_json("strides.json");
   for (const nlohmann::json& row : file.at("cases")) {
     std::vector<Tensor> inputs;

@@ -39,8 +39,7 @@ struct Finish {
     return all;
   }
 };
-template <class Body>
-void run_finish(const Finish& finish, TensorRefs writes, TensorRefs reads, Body body) {
+template <class Body> void run_finish(const Finish& finish, TensorRefs writes, TensorRefs reads, Body body) {
   run(plan_call("batch_norm_finish", kFloat64, writes, reads, finish, body, finish.channels, 4096));
 }
 

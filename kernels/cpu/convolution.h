@@ -25,9 +25,9 @@ struct ConvProblem {
   auto operator<=>(const ConvProblem& other) const = default;
 };
 
-/// A pass prepared for blocks of problem.images images, all tensors row-major or all channels-last. What is read and what is written are x or dx, y or dy, and w or
-/// dw, by the pass; the weights in a layout of its own, as floats for half types. Any number of threads may run it at
-/// once.
+/// A pass prepared for blocks of problem.images images, all tensors row-major or all channels-last. What is read and
+/// what is written are x or dx, y or dy, and w or dw, by the pass; the weights in a layout of its own, as floats for
+/// half types. Any number of threads may run it at once.
 template <class T> class ConvBlock {
  public:
   using Packed = kernels::Upcast<T>;

@@ -1,5 +1,5 @@
-// Convolutions of channels-last images by patches: each output pixel's is a row, in which the channels of a pixel lie side
-// by side as they do in the image, and the rows are multiplied with the weights as a matrix.
+// Convolutions of channels-last images by patches: each output pixel's is a row, in which the channels of a pixel lie
+// side by side as they do in the image, and the rows are multiplied with the weights as a matrix.
 #include <algorithm>
 #include <cstring>
 

@@ -27,18 +27,17 @@ Loop plan_pool(const char* name, const PoolTables& tables, const Tensor& wide, c
   const Tensor& written = *writes.begin();
   const int64_t range = channels_last ? written.size(0) * written.size(2) : wide.size(0);
   const int64_t work = channels_last ? written.size(3) * written.size(1) * 4 : wide.size(1) * wide.size(2) * 2;
-  Loop loop =
-      plan_rows(name, channels_last ? tables.channels_last : tables.planes, wide.dtype(), writes, reads,
-                {i(wide.size(-2)), i(wide.size(-1)), i(narrow.size(-2)), i(narrow.size(-1)), i(s.kernel[0]),
-                 i(s.kernel[1]), i(s.stride[0]), i(s.stride[1]), i(s.padding[0]), i(s.padding[1]), i(last),
-                 i(s.dilation[1])},
-                range, work);
+  Loop loop = plan_rows(
+      name, channels_last ? tables.channels_last : tables.planes, wide.dtype(), writes, reads,
+      {i(wide.size(-2)), i(wide.size(-1)), i(narrow.size(-2)), i(narrow.size(-1)), i(s.kernel[0]), i(s.kernel[1]),
+       i(s.stride[0]), i(s.stride[1]), i(s.padding[0]), i(s.padding[1]), i(last), i(s.dilation[1])},
+      range, work);
   if (channels_last) loop.extents = {2, {range, wide.size(1)}};
   return loop;
 }
 }  // namespace
 #define TANDEM_POOL(op) \
-  #op, { loops::op, loops::op##_channels_last }
+#op, { loops::op, loops::op##_channels_last }
 void max_pool2d(const Tensor& x, const PoolShape& s, Tensor& y, Tensor& index) {
   run(plan_pool(TANDEM_POOL(max_pool2d), x, y, {y, index}, {x}, s, s.dilation[0]));
 }

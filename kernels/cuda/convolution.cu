@@ -228,10 +228,9 @@ void native_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const C
     RowReader<T> rows{w.data<T>(), s.y.planes, s.y.planes * taps, taps, 0, 1, Divider(taps)};
     if (s.channels_last) rows.far = 1, rows.near = s.x.planes, rows.by_run = Divider(places);
     const PixelColumns<T, I, Patches<T, I, false>> columns{{x.data<T>(), s}};
-    const ImageWriter<T> writer{y.data<T>(), bias.defined() ? bias.data<T>() : nullptr,
-                                s.groups,    s.y.planes,
-                                s.y.plane_step, s.y.pixel_step,
-                                s.y.by_pixels};
+    const ImageWriter<T> writer{
+        y.data<T>(),  bias.defined() ? bias.data<T>() : nullptr, s.groups, s.y.planes, s.y.plane_step, s.y.pixel_step,
+        s.y.by_pixels};
     make_images<T, I>("conv2d", rows, columns, writer,
                       tiling_of(s.groups, s.y.planes, s.images * pixels, taps, kWidestTile<T>), x.device());
   });
@@ -245,7 +244,8 @@ void native_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvS
     RowReader<T> rows{w.data<T>(), s.x.planes, s.y.planes * taps, places, taps, 1, Divider(places)};
     if (s.channels_last) rows.row_stride = 1, rows.near = s.x.planes;
     const PixelColumns<T, I, Patches<T, I, true>> columns{{dy.data<T>(), s}};
-    const ImageWriter<T> writer{dx.data<T>(), nullptr, s.groups, s.x.planes, s.x.plane_step, s.x.pixel_step, s.x.by_pixels};
+    const ImageWriter<T> writer{dx.data<T>(),   nullptr,        s.groups,     s.x.planes,
+                                s.x.plane_step, s.x.pixel_step, s.x.by_pixels};
     make_images<T, I>("conv2d_backward_input", rows, columns, writer,
                       tiling_of(s.groups, s.x.planes, s.images * s.x.pixels(), s.y.planes * places, kWidestTile<T>),
                       dx.device());

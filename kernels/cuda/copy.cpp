@@ -46,7 +46,8 @@ bool turn(PlannedElements& elements) {
 
 void copy(const Tensor& x, Tensor& y) {
   if (y.numel() == 0) return;
-  const bool alike = (x.is_contiguous() && y.is_contiguous()) || (x.strides() == y.strides() && core::is_dense(*x.impl()));
+  const bool alike =
+      (x.is_contiguous() && y.is_contiguous()) || (x.strides() == y.strides() && core::is_dense(*x.impl()));
   if (x.dtype() == y.dtype() && x.sizes() == y.sizes() && alike) {
     if (x.raw_data() == y.raw_data()) return;  // a copy onto itself, which the runtime refuses
     const gpu::DeviceGuard guard(y.device().index());

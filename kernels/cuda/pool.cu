@@ -1,7 +1,8 @@
-// Pooling over (planes, H, W), or channels-last images: a thread for each result, neighbours as they lie in memory. Every number is read about once from
-// memory and a few times from the cache, so memory bounds these kernels; index arithmetic is kept off the way by
-// dividing through multiplications. A gradient is gathered, not scattered: the thread of a pixel goes through the
-// windows that cover it, in their order, so no two threads add to one place and the sums come out the same every time.
+// Pooling over (planes, H, W), or channels-last images: a thread for each result, neighbours as they lie in memory.
+// Every number is read about once from memory and a few times from the cache, so memory bounds these kernels; index
+// arithmetic is kept off the way by dividing through multiplications. A gradient is gathered, not scattered: the thread
+// of a pixel goes through the windows that cover it, in their order, so no two threads add to one place and the sums
+// come out the same every time.
 #include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/functors/base.h"
@@ -70,7 +71,11 @@ template <bool kLast> struct Places {
   int64_t elements, channels;
   Divider by_rows, by_columns, by_channels;
   Places(const Tensor& t)
-      : elements(t.numel()), channels(kLast ? t.size(1) : 1), by_rows(t.size(-2)), by_columns(t.size(-1)), by_channels(channels) {}
+      : elements(t.numel()),
+        channels(kLast ? t.size(1) : 1),
+        by_rows(t.size(-2)),
+        by_columns(t.size(-1)),
+        by_channels(channels) {}
   __device__ Place operator()(int64_t i) const {
     uint64_t column = uint64_t(i), channel = 0;
     if constexpr (kLast) {
@@ -131,8 +136,8 @@ __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __
 }
 
 template <class T, class Axis, bool kLast>
-__global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns, Places<kLast> places,
-                                   bool include_padding) {
+__global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
+                                   Places<kLast> places, bool include_padding) {
   const int64_t i = this_thread();
   if (i >= places.elements) return;
   const Place at = places(i);
@@ -181,8 +186,8 @@ __global__ void avg_pool2d_gradients(const T* __restrict__ dy, T* __restrict__ d
   C sum = C(0);
   for (int64_t o = down.first; o < down.last; ++o)
     for (int64_t p = across.first; p < across.last; ++p)
-      sum +=
-          C(dy[(o * columns.out + p) * places.step()]) * (C(1) / C(rows.count(o, include_padding) * columns.count(p, include_padding)));
+      sum += C(dy[(o * columns.out + p) * places.step()]) *
+             (C(1) / C(rows.count(o, include_padding) * columns.count(p, include_padding)));
   dx[i] = T(sum);
 }
 
@@ -215,8 +220,8 @@ void average_backward(const char* name, const Tensor& dy, const Axis& rows, cons
                       Tensor& dx) {
   if (dx.numel() == 0) return;
   visit_layouts(name, dx, [&]<class T, bool kLast>() {
-    launch(name, avg_pool2d_gradients<T, Axis, kLast>, threads_for(dx.numel()), dx.device(), dy.data<T>(), dx.data<T>(), rows,
-           columns, Places<kLast>(dx), include);
+    launch(name, avg_pool2d_gradients<T, Axis, kLast>, threads_for(dx.numel()), dx.device(), dy.data<T>(), dx.data<T>(),
+           rows, columns, Places<kLast>(dx), include);
   });
 }
 

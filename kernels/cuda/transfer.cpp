@@ -1,6 +1,6 @@
-// Bytes cross between devices as they lie, so only tensors of one dtype that lie alike, without gaps, do. What else there
-// is to do happens on the side where it belongs: strides where they are, and a change of dtype before the way or behind
-// it, so that the narrower of the two travels.
+// Bytes cross between devices as they lie, so only tensors of one dtype that lie alike, without gaps, do. What else
+// there is to do happens on the side where it belongs: strides where they are, and a change of dtype before the way or
+// behind it, so that the narrower of the two travels.
 #include "tandem/kernels/transfer.h"
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/cuda/streams.h"

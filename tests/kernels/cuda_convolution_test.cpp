@@ -28,8 +28,12 @@ struct Result {
   Tensor y, dx, dw;
 };
 Result run(bool own, const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& dy) {
-  const auto laid_out = [&](const Tensor& t) { return t.contiguous(c.shape.channels_last ? kChannelsLast : kContiguous); };
-  const auto garbage = [&](const Tensor& like) { return laid_out(to_gpu(full(like.sizes(), std::nan(""), like.dtype()))); };
+  const auto laid_out = [&](const Tensor& t) {
+    return t.contiguous(c.shape.channels_last ? kChannelsLast : kContiguous);
+  };
+  const auto garbage = [&](const Tensor& like) {
+    return laid_out(to_gpu(full(like.sizes(), std::nan(""), like.dtype())));
+  };
   Tensor y = garbage(dy), dx = garbage(x), dw = garbage(w);
   const Tensor gpu_x = laid_out(to_gpu(x)), gpu_w = laid_out(to_gpu(w)), gpu_dy = laid_out(to_gpu(dy));
   namespace there = kernels::cuda;

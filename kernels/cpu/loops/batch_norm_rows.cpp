@@ -1,5 +1,5 @@
-// Rows of batch normalisation of (rows, C): of channels-last images, whose rows are pixels, and of vectors. Neighbours in
-// a vector are neighbouring channels. A channel's sums are those that channel_sums (norm.cpp) takes: sixteen lanes,
+// Rows of batch normalisation of (rows, C): of channels-last images, whose rows are pixels, and of vectors. Neighbours
+// in a vector are neighbouring channels. A channel's sums are those that channel_sums (norm.cpp) takes: sixteen lanes,
 // folded into a double after every kFold rows; here each such block of rows is a unit of its own.
 #include "tandem/kernels/cpu/loops/rows.h"
 
@@ -8,14 +8,15 @@ namespace {
 
 constexpr int64_t kFold = 2048;
 
-/// Scalars 0 and 1: rows and channels. Calls f(offset of the first element, rows, first channel, channels) for each unit:
-/// a block of rows and kColumns channels of it.
+/// Scalars 0 and 1: rows and channels. Calls f(offset of the first element, rows, first channel, channels) for each
+/// unit: a block of rows and kColumns channels of it.
 template <class F> void for_blocks(const Loop& loop, int64_t begin, int64_t end, F f) {
   const int64_t rows = loop.scalars[0].integer, channels = loop.scalars[1].integer;
   const int64_t groups = (channels + kColumns - 1) / kColumns;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t row = unit / groups * kFold, c = unit % groups * kColumns;
-    f(row * channels + c, rows - row < kFold ? rows - row : kFold, c, channels - c < kColumns ? channels - c : kColumns);
+    f(row * channels + c, rows - row < kFold ? rows - row : kFold, c,
+      channels - c < kColumns ? channels - c : kColumns);
   }
 }
 /// totals[c] = sum of f(i, c) for i < n, as column_sums has it, with as many lanes whatever n is.
@@ -57,11 +58,9 @@ template <class T> void slope_sums_body(const Loop& loop, int64_t begin, int64_t
     const T *const dy = data<const T>(loop, 2) + at, *const x = data<const T>(loop, 3) + at;
     const C* const mean = data<const C>(loop, 4) + c;
     const int64_t to = at / channels / kFold * channels + c;
-    block_sums<C>(n, width, data<double>(loop, 0) + to,
-                  [=](int64_t i, int64_t k) { return C(dy[i * channels + k]); });
-    block_sums<C>(n, width, data<double>(loop, 1) + to, [=](int64_t i, int64_t k) {
-      return C(dy[i * channels + k]) * (C(x[i * channels + k]) - mean[k]);
-    });
+    block_sums<C>(n, width, data<double>(loop, 0) + to, [=](int64_t i, int64_t k) { return C(dy[i * channels + k]); });
+    block_sums<C>(n, width, data<double>(loop, 1) + to,
+                  [=](int64_t i, int64_t k) { return C(dy[i * channels + k]) * (C(x[i * channels + k]) - mean[k]); });
   });
 }
 

@@ -1,5 +1,5 @@
-// Rows of batch and layer normalisation. Batch norm's scalars: N, C, L > 1 (batch_norm_rows.cpp has 1); a unit is one channel. Statistics, weights and
-// biases, and sums over rows, are float beside half types.
+// Rows of batch and layer normalisation. Batch norm's scalars: N, C, L > 1 (batch_norm_rows.cpp has 1); a unit is one
+// channel. Statistics, weights and biases, and sums over rows, are float beside half types.
 #include "tandem/kernels/cpu/loops/rows.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {

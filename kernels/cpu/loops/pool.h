@@ -41,7 +41,9 @@ inline Span covering(const Window& v, int d, int64_t from, int64_t to, int64_t o
   return {reach > 0 ? (reach + v.s[d] - 1) / v.s[d] : 0, lesser((to - 1 + v.p[d]) / v.s[d] + 1, out)};
 }
 /// Window o of `out` along a dimension of `in` pixels.
-inline Span adaptive_window(int64_t o, int64_t in, int64_t out) { return {o * in / out, ((o + 1) * in + out - 1) / out}; }
+inline Span adaptive_window(int64_t o, int64_t in, int64_t out) {
+  return {o * in / out, ((o + 1) * in + out - 1) / out};
+}
 
 // Note [Halving]: windows of 2 x 2 that fill planes of even sizes are what nearly every network uses. Rows of a few
 // elements would leave vectors half empty, so a tile of many rows of windows is treated as one run where memory allows:

@@ -10,8 +10,7 @@ constexpr int64_t kGroup = 64;  // channels that are worked on side by side
 
 /// Calls f(image, row, column, offset of the first channel, how many) for groups of the channels of all pixels of the
 /// rows [begin, end) of `rows` an image.
-template <class F>
-void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, F f) {
+template <class F> void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, F f) {
   const int64_t channels = loop.extents.size[1];
   for (int64_t unit = begin; unit < end; ++unit)
     for (int64_t column = 0; column < columns; ++column)

@@ -65,6 +65,15 @@ def is_view_of_leaf(name, steps, theirs):
     return value[3] == "rlv" or handed_on or unrecorded and value[3] == "l" and value[4] != name
 
 
+def contiguous_strides(sizes):
+    """As machine.py tells them: 0 for what does not matter."""
+    strides, expected = [], 1
+    for size in reversed(sizes):
+        strides.insert(0, 0 if 0 in sizes or size == 1 else expected)
+        expected *= size
+    return strides
+
+
 def creates_graph(step):
     return step and (step[0] == "grad" and bool(step[5]) or step[0] == "backward" and bool(step[4]))
 
@@ -127,8 +136,22 @@ def _(difference, steps, ours, theirs):
         "both; those of matrix products and of the losses of positions are turned")
 def _(difference, steps, ours, theirs):
     made = {s[0].removeprefix(NO_GRAD).split("/")[0] for s in steps if s}
-    left = made & {"mean", "var", "std", "adaptive_avg_pool2d", "matmul", "mm", "bmm", "nll_loss", "cross_entropy"}
+    left = made & {"mean", "var", "std", "adaptive_avg_pool2d", "matmul", "mm", "bmm", "mv", "linear", "nll_loss",
+                   "cross_entropy", "mse_loss"}
     return bool(left) and difference.kind == "strides" and op_of(difference, steps) == "grad"
+
+
+@wanted("results of other strides", "Results of nonzero, of indexing and of matrix products, and the gradients of losses of classes, are "
+        "contiguous, where PyTorch leaves them as its kernels made them; their views show that, and whether reshape copies")
+def _(difference, steps, ours, theirs):
+    def loses_strides(name):
+        a, b = ours["values"].get(name), theirs["values"][name]
+        return isinstance(a, list) and isinstance(b, list) and a[2] is None and b[2] != contiguous_strides(b[1])
+
+    seen = ("strides", "storage", "same", "flags") + ("values", "finite") * (op_of(difference, steps) == "as_strided")
+    return difference.kind in seen and any(
+        loses_strides(name) for at in sources(difference.step, steps) - {difference.step} if steps[at][0] != "make"
+        for name in results_of(at, theirs))
 
 
 @wanted("dtypes of nothing", "Tandem refuses a dtype whatever the size; PyTorch takes any where there is nothing to compute")
