@@ -175,13 +175,16 @@ TEST_CASE("batch norm of rows adds up in the order of planes, bit for bit", "[ch
 }
 
 TEST_CASE("a captured step in channels-last is the eager one, bit for bit", "[channels_last][graph]") {
-  const auto train = [](bool captured, MemoryFormat format) {
+  const Device device = GENERATE(from_range(devices()));
+  CAPTURE(device);
+  const auto train = [&](bool captured, MemoryFormat format) {
     manual_seed(3);
     models::FashionCnn net;
+    net->to(device);
     net->to(format);
     optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
-    Tensor x = rand({4, 1, 28, 28}).to(format);
-    const Tensor target = randint(10, {4});
+    Tensor x = rand({4, 1, 28, 28}).to(device).to(format);
+    const Tensor target = randint(10, {4}).to(device);
     Tensor loss;
     const auto step = [&] {
       optimizer.zero_grad();

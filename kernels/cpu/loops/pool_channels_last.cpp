@@ -8,48 +8,75 @@ namespace {
 
 constexpr int64_t kGroup = 64;  // channels that are worked on side by side
 
-/// Calls f(image, row, column, offset of the first channel, how many) for groups of the channels of all pixels of the
-/// rows [begin, end) of `rows` an image.
-template <class F> void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, F f) {
+/// What of the read side a pixel of the written side is made of: rows and columns.
+struct Reach {
+  Span down, across;
+};
+/// For the rows [begin, end) of what is written, `rows` an image: calls f(image, row, column, reach, first channel, how
+/// many, offset of that element) for groups of the channels of all pixels. down(row) and across(column) are the reach;
+/// they divide, which costs as much as a group, so that what they say of columns is kept for all rows.
+template <class Down, class Across, class F>
+void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, Down down, Across across,
+                F f) {
+  constexpr int64_t kSpans = 256;
   const int64_t channels = loop.extents.size[1];
-  for (int64_t unit = begin; unit < end; ++unit)
-    for (int64_t column = 0; column < columns; ++column)
-      for (int64_t first = 0; first < channels; first += kGroup)
-        f(unit / rows, unit % rows, column, (unit * columns + column) * channels + first,
-          lesser(kGroup, channels - first));
+  for (int64_t from = 0; from < columns; from += kSpans) {
+    Span spans[kSpans];
+    const int64_t count = lesser(kSpans, columns - from);
+    for (int64_t i = 0; i < count; ++i) spans[i] = across(from + i);
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t image = unit / rows, row = unit - image * rows;
+      Reach reach{down(row), {}};
+      for (int64_t i = 0; i < count; ++i) {
+        reach.across = spans[i];
+        const int64_t at = (unit * columns + from + i) * channels;
+        for (int64_t c = 0; c < channels; c += kGroup)
+          f(image, row, from + i, reach, c, lesser(kGroup, channels - c), at + c);
+      }
+    }
+  }
+}
+/// The places k of a window of max pooling at `o` that lie inside the image.
+Span places(const Window& v, int d, int64_t o) {
+  const int64_t first = o * v.s[d] - v.p[d], size = d ? v.w : v.h;
+  int64_t low = 0, high = v.k[d];
+  while (low < high && first + low * v.d[d] < 0) ++low;
+  while (high > low && first + (high - 1) * v.d[d] >= size) --high;
+  return {low, high};
 }
 
 /// Of equal elements the first, of NaNs the last wins, as in max_pool_body. Operands: y, index, x.
 template <class T, class Place> void max_rows(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   using C = Upcast<T>;
   const int64_t channels = loop.extents.size[1];
-  for_groups(loop, begin, end, v.oh, v.ow, [&](int64_t n, int64_t oh, int64_t ow, int64_t to, int64_t width) {
-    C best[kGroup];
-    Place at[kGroup];
-    for (int64_t c = 0; c < width; ++c) best[c] = -C(__builtin_inf()), at[c] = Place(-1);
-    const T* const image = data<const T>(loop, 2) + n * v.h * v.w * channels + to % channels;
-    for (int64_t kh = 0; kh < v.k[0]; ++kh) {
-      const int64_t h = oh * v.s[0] - v.p[0] + kh * v.d[0];
-      if (h < 0 || h >= v.h) continue;
-      for (int64_t kw = 0; kw < v.k[1]; ++kw) {
-        const int64_t w = ow * v.s[1] - v.p[1] + kw * v.d[1];
-        if (w < 0 || w >= v.w) continue;
-        const Place here = Place(h * v.w + w);
-        const T* const x = image + (h * v.w + w) * channels;
-        TANDEM_IVDEP
-        for (int64_t c = 0; c < width; ++c) {
-          const C value = C(x[c]);
-          const bool wins = (at[c] < 0) | (value > best[c]) | (value != value);
-          best[c] = wins ? value : best[c];
-          at[c] = wins ? here : at[c];
-        }
-      }
-    }
-    T* const y = data<T>(loop, 0) + to;
-    int64_t* const index = data<int64_t>(loop, 1) + to;
-    for (int64_t c = 0; c < width; ++c) y[c] = T(best[c]);
-    for (int64_t c = 0; c < width; ++c) index[c] = at[c];
-  });
+  const auto down = [&](int64_t oh) { return places(v, 0, oh); };
+  const auto across = [&](int64_t ow) { return places(v, 1, ow); };
+  for_groups(loop, begin, end, v.oh, v.ow, down, across,
+             [&](int64_t n, int64_t oh, int64_t ow, const Reach& reach, int64_t first, int64_t width, int64_t to) {
+               C best[kGroup];
+               Place at[kGroup];
+               for (int64_t c = 0; c < width; ++c) best[c] = -C(__builtin_inf()), at[c] = Place(-1);
+               const T* const image = data<const T>(loop, 2) + n * v.h * v.w * channels + first;
+               for (int64_t kh = reach.down.first; kh < reach.down.last; ++kh) {
+                 const int64_t h = oh * v.s[0] - v.p[0] + kh * v.d[0];
+                 for (int64_t kw = reach.across.first; kw < reach.across.last; ++kw) {
+                   const int64_t w = ow * v.s[1] - v.p[1] + kw * v.d[1];
+                   const Place here = Place(h * v.w + w);
+                   const T* const x = image + (h * v.w + w) * channels;
+                   TANDEM_IVDEP
+                   for (int64_t c = 0; c < width; ++c) {
+                     const C value = C(x[c]);
+                     const bool wins = (at[c] < 0) | (value > best[c]) | (value != value);
+                     best[c] = wins ? value : best[c];
+                     at[c] = wins ? here : at[c];
+                   }
+                 }
+               }
+               T* const y = data<T>(loop, 0) + to;
+               int64_t* const index = data<int64_t>(loop, 1) + to;
+               for (int64_t c = 0; c < width; ++c) y[c] = T(best[c]);
+               for (int64_t c = 0; c < width; ++c) index[c] = at[c];
+             });
 }
 template <class T> void max_body(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
@@ -58,28 +85,56 @@ template <class T> void max_body(const Loop& loop, int64_t begin, int64_t end) {
   else
     max_rows<T, int64_t>(loop, v, begin, end);
 }
+/// result[c] = the sum over a reach of term(offset of its first channel)[c]: in the result itself, or of half types in
+/// floats, so that it is rounded once. finish(sum) is what is written.
+template <class T, class Term, class Finish>
+void sum_reach(const Reach& reach, int64_t rows_from, int64_t columns, int64_t channels, int64_t first, int64_t width,
+               T* result, Term term, Finish finish) {
+  using C = Upcast<T>;
+  C held[kGroup];
+  C* const sum = [&] {
+    if constexpr (__is_same(T, C))
+      return result;
+    else
+      return held + 0;
+  }();
+  bool begun = false;
+  for (int64_t k = reach.down.first; k < reach.down.last; ++k)
+    for (int64_t l = reach.across.first; l < reach.across.last; ++l) {
+      const auto of = term(k, l, ((rows_from + k) * columns + l) * channels + first);
+      if (begun) {
+        TANDEM_IVDEP
+        for (int64_t c = 0; c < width; ++c) sum[c] += of(c);
+      } else {
+        TANDEM_IVDEP
+        for (int64_t c = 0; c < width; ++c) sum[c] = C(0) + of(c);
+      }
+      begun = true;
+    }
+  for (int64_t c = 0; !begun && c < width; ++c) sum[c] = C(0);
+  finish(sum);
+}
 /// Operands: dx, dy, index, which says whether a window chose a pixel.
 template <class T> void max_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   using C = Upcast<T>;
   Window v(loop);
   const int64_t channels = loop.extents.size[1];
   for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // all that a window reaches over
-  for_groups(loop, begin, end, v.h, v.w, [&](int64_t n, int64_t h, int64_t w, int64_t to, int64_t width) {
-    C sum[kGroup];
-    for (int64_t c = 0; c < width; ++c) sum[c] = C(0);
-    const Span down = covering(v, 0, h, h + 1, v.oh), across = covering(v, 1, w, w + 1, v.ow);
-    const int64_t pixel = h * v.w + w;
-    for (int64_t oh = down.first; oh < down.last; ++oh)
-      for (int64_t ow = across.first; ow < across.last; ++ow) {
-        const int64_t from = ((n * v.oh + oh) * v.ow + ow) * channels + to % channels;
-        const T* const dy = data<const T>(loop, 1) + from;
-        const int64_t* const index = data<const int64_t>(loop, 2) + from;
-        TANDEM_IVDEP
-        for (int64_t c = 0; c < width; ++c) sum[c] += index[c] == pixel ? C(dy[c]) : C(0);
-      }
-    T* const dx = data<T>(loop, 0) + to;
-    for (int64_t c = 0; c < width; ++c) dx[c] = T(sum[c]);
-  });
+  const auto down = [&](int64_t h) { return covering(v, 0, h, h + 1, v.oh); };
+  const auto across = [&](int64_t w) { return covering(v, 1, w, w + 1, v.ow); };
+  for_groups(loop, begin, end, v.h, v.w, down, across,
+             [&](int64_t n, int64_t h, int64_t w, const Reach& reach, int64_t first, int64_t width, int64_t to) {
+               const int64_t pixel = h * v.w + w;
+               T* const dx = data<T>(loop, 0) + to;
+               const auto term = [&](int64_t, int64_t, int64_t from) {
+                 return [=, dy = data<const T>(loop, 1) + from, index = data<const int64_t>(loop, 2) + from](
+                            int64_t c) { return index[c] == pixel ? C(dy[c]) : C(0); };
+               };
+               sum_reach(reach, n * v.oh, v.ow, channels, first, width, dx, term, [&](const C* sum) {
+                 if constexpr (!__is_same(T, C))
+                   for (int64_t c = 0; c < width; ++c) dx[c] = T(sum[c]);
+               });
+             });
 }
 
 /// Windows of average pooling.
@@ -110,23 +165,23 @@ template <class T, class Windows, bool kBackward> void average(const Loop& loop,
   const int64_t channels = loop.extents.size[1];
   const int64_t rows = kBackward ? v.h : v.oh, columns = kBackward ? v.w : v.ow;
   const int64_t from_rows = kBackward ? v.oh : v.h, from_columns = kBackward ? v.ow : v.w;
-  for_groups(loop, begin, end, rows, columns, [&](int64_t n, int64_t i, int64_t j, int64_t to, int64_t width) {
-    C sum[kGroup];
-    for (int64_t c = 0; c < width; ++c) sum[c] = C(0);
-    const Span down = kBackward ? of.windows(0, i) : of.pixels(0, i);
-    const Span across = kBackward ? of.windows(1, j) : of.pixels(1, j);
-    for (int64_t k = down.first; k < down.last; ++k)
-      for (int64_t l = across.first; l < across.last; ++l) {
-        const T* const from =
-            data<const T>(loop, 1) + ((n * from_rows + k) * from_columns + l) * channels + to % channels;
-        const C scale = kBackward ? of.template scale<C>(k, l) : C(1);
-        TANDEM_IVDEP
-        for (int64_t c = 0; c < width; ++c) sum[c] += kBackward ? C(from[c]) * scale : C(from[c]);
-      }
-    const C scale = kBackward ? C(1) : of.template scale<C>(i, j);
-    T* const result = data<T>(loop, 0) + to;
-    for (int64_t c = 0; c < width; ++c) result[c] = T(kBackward ? sum[c] : sum[c] * scale);
-  });
+  const auto down = [&](int64_t i) { return kBackward ? of.windows(0, i) : of.pixels(0, i); };
+  const auto across = [&](int64_t j) { return kBackward ? of.windows(1, j) : of.pixels(1, j); };
+  for_groups(loop, begin, end, rows, columns, down, across,
+             [&](int64_t n, int64_t i, int64_t j, const Reach& reach, int64_t first, int64_t width, int64_t to) {
+               const auto term = [&](int64_t k, int64_t l, int64_t at) {
+                 const C scale = kBackward ? of.template scale<C>(k, l) : C(1);
+                 return [=, from = data<const T>(loop, 1) + at](int64_t c) {
+                   return kBackward ? C(from[c]) * scale : C(from[c]);
+                 };
+               };
+               T* const result = data<T>(loop, 0) + to;
+               sum_reach(reach, n * from_rows, from_columns, channels, first, width, result, term, [&](const C* sum) {
+                 const C scale = kBackward ? C(1) : of.template scale<C>(i, j);
+                 if (!kBackward || !__is_same(T, C))
+                   for (int64_t c = 0; c < width; ++c) result[c] = T(kBackward ? sum[c] : sum[c] * scale);
+               });
+             });
 }
 
 }  // namespace
