@@ -1,6 +1,5 @@
 #include "tandem/ops/reduce.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -23,17 +22,14 @@ struct Reduction {
   Tensor x;       // (outer, n, inner), contiguous, recorded nowhere
   Shape kept;     // sizes with 1 in the reduced places
   Shape dropped;  // without them
-  Shape order;    // of x's dimensions in memory, where it is not row-major; empty where it is
+  Shape order;    // of x's dimensions in memory, where it is channels-last; else empty
   int64_t count = 1;
 };
 
-/// The dimensions of what lies without gaps but not row-major, outermost first; nothing for others.
+/// The dimensions of a channels-last tensor, outermost first; nothing for others.
 Shape memory_order(const Tensor& x) {
-  if (x.is_contiguous() || !core::is_dense(*x.impl())) return {};
-  Shape order;
-  for (int64_t d = 0; d < x.dim(); ++d) order.push_back(d);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return x.stride(a) > x.stride(b); });
-  return order;
+  if (x.is_contiguous() || !x.is_contiguous(MemoryFormat::ChannelsLast)) return {};
+  return {0, 2, 3, 1};
 }
 /// What has its dimensions in `order`, in their own order again and row-major.
 Tensor in_logical_order(const Tensor& x, const Shape& order) {
@@ -75,11 +71,16 @@ int64_t reduced_count(const char* op, const Tensor& x, IntArrayRef dims) {
 Reduction plan(const char* op, const Tensor& original, IntArrayRef dims) {
   Reduction r;
   r.order = memory_order(original);
-  unsigned mask = dim_mask(op, dims, original.dim());
+  const unsigned logical = dim_mask(op, dims, original.dim());
+  for (int64_t d = 0; d < original.dim(); ++d) {
+    const bool reduced = logical >> d & 1;
+    r.kept.push_back(reduced ? 1 : original.size(d));
+    if (!reduced) r.dropped.push_back(original.size(d));
+  }
+  unsigned mask = logical;
   Tensor x = core::alias(original);
   if (!r.order.empty()) {  // as it lies in memory
     x = core::permute(x, r.order);
-    const unsigned logical = mask;
     mask = 0;
     for (size_t i = 0; i < r.order.size(); ++i) mask |= (logical >> r.order[i] & 1) << i;
   }
@@ -93,9 +94,6 @@ Reduction plan(const char* op, const Tensor& original, IntArrayRef dims) {
     if (first < 0) first = d;
     last = d;
   }
-  r.kept = kept_sizes(op, original, dims);
-  for (int64_t d = 0; d < original.dim(); ++d)
-    if (!(dim_mask(op, dims, original.dim()) >> d & 1)) r.dropped.push_back(original.size(d));
   const bool together = static_cast<int>(reduced_dims.size()) == last - first + 1;
   Tensor flat = x;
   int64_t outer = 1, inner = 1;
