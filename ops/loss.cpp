@@ -303,7 +303,7 @@ Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor
                   const Tensor x = ctx.saved(0), t = ctx.saved(1), w = ctx.saved(2);
                   Tensor dx, dt, dw;
                   if (ctx.needs_grad(0))
-                    dx = dy * (w.defined() ? ((w - 1) * t + 1) * x.sigmoid() - w * t : x.sigmoid() - t);
+                    dx = (w.defined() ? ((w - 1) * t + 1) * x.sigmoid() - w * t : x.sigmoid() - t) * dy;
                   if (ctx.needs_grad(1)) dt = dy * (w.defined() ? (w - 1) * negative_log_sigmoid(x) - x : x.neg());
                   if (ctx.needs_grad(2)) dw = dy * t * negative_log_sigmoid(x);
                   return {dx, dt, dw};

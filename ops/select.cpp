@@ -23,8 +23,9 @@ Tensor choose(const char* op, const Tensor& condition, const Tensor& a, const Te
   Tensor y = row_major ? core::empty(sizes, o.a.dtype(), device)
                        : core::empty_for(sizes, o.a.dtype(), device, condition, o.a, o.b);
   TANDEM_DISPATCH(y.device(), where, condition, o.a, o.b, y);
-  return record("where", y, {o.a, o.b}, {condition}, [](const Context& ctx, const Tensor& dy) -> Grads {
+  return record("where", y, {o.a, o.b}, {condition}, [row_major](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor condition = ctx.saved(0);
+    if (row_major) return {Tensor(), dy.masked_fill(condition, 0)};
     return {ctx.needs_grad(0) ? where(condition, dy, Scalar(0)) : Tensor(),
             ctx.needs_grad(1) ? where(condition, Scalar(0), dy) : Tensor()};
   });
@@ -46,7 +47,7 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");
   check_holds("masked_fill", dtype(), value);
   return choose("masked_fill", mask, core::scalar(value, dtype(), is_cuda() ? Device(kCPU) : device()), *this,
-                /*row_major=*/true);  // as in PyTorch
+                /*row_major=*/true);  // as in PyTorch, and its gradient too
 }
 
 DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
