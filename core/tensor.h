@@ -109,7 +109,7 @@ class Tensor {
   MemoryFormat suggest_memory_format() const {
     const detail::TensorImpl& x = checked();
     return !x.row_major && detail::core::suggests_channels_last(x.sizes, x.strides) ? MemoryFormat::ChannelsLast
-                                                                            : MemoryFormat::Contiguous;
+                                                                                    : MemoryFormat::Contiguous;
   }
   bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
   const Storage& storage() const { return checked().storage; }

@@ -18,7 +18,7 @@ namespace tandem {
 namespace {
 
 /// What a reduction over some dims needs: the input as (outer, reduced, inner), and the output's shape.
-struct Reduction {
+struct ReducedDims {
   Tensor x;       // (outer, n, inner), contiguous, recorded nowhere
   Shape kept;     // sizes with 1 in the reduced places
   Shape dropped;  // without them
@@ -68,8 +68,8 @@ int64_t reduced_count(const char* op, const Tensor& x, IntArrayRef dims) {
   return count;
 }
 
-Reduction plan(const char* op, const Tensor& original, IntArrayRef dims) {
-  Reduction r;
+ReducedDims plan(const char* op, const Tensor& original, IntArrayRef dims) {
+  ReducedDims r;
   r.order = memory_order(original);
   const unsigned logical = dim_mask(op, dims, original.dim());
   for (int64_t d = 0; d < original.dim(); ++d) {
@@ -111,13 +111,13 @@ Reduction plan(const char* op, const Tensor& original, IntArrayRef dims) {
   return r;
 }
 
-Tensor restore(const Reduction& r, const Tensor& flat, bool keepdim) {
+Tensor restore(const ReducedDims& r, const Tensor& flat, bool keepdim) {
   if (r.order.empty()) return core::try_view(flat, keepdim ? r.kept : r.dropped);
   Shape lying;
   for (const int64_t d : r.order) lying.push_back(r.kept[static_cast<size_t>(d)]);
   return core::try_view(in_logical_order(core::try_view(flat, lying), r.order), keepdim ? r.kept : r.dropped);
 }
-Tensor flat_output(const Reduction& r, DType dtype) {
+Tensor flat_output(const ReducedDims& r, DType dtype) {
   return core::empty({r.x.size(0), r.x.size(2)}, dtype, r.x.device());
 }
 /// A gradient of the reduced shape, with its 1s back, so that it broadcasts against the input.
@@ -164,7 +164,7 @@ Tensor sum_in_turn(const Tensor& x, IntArrayRef dims, bool keepdim) {
 namespace {
 /// The sum as `dtype`: float32 of a half type is for what would not fit it before it is divided.
 Tensor sum_as(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype) {
-  const Reduction r = plan("sum", x, dims);
+  const ReducedDims r = plan("sum", x, dims);
   Tensor flat = flat_output(r, dtype);
   TANDEM_DISPATCH(x.device(), sum, r.x, flat);
   return record("sum", restore(r, flat, keepdim), {x}, {},
@@ -197,7 +197,7 @@ Tensor deviations(const Tensor& x, IntArrayRef dims, int64_t count) {
 /// The sum of a half type's squares, or of the squares of what its elements differ from their mean: in float32, as
 /// squares soon do not fit float16.
 Tensor sum_of_squares(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool about_mean) {
-  const Reduction r = plan(op, x, dims);
+  const ReducedDims r = plan(op, x, dims);
   Tensor center, flat = flat_output(r, kFloat32);
   if (about_mean) {
     center = flat_output(r, kFloat32);
@@ -261,7 +261,7 @@ Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& 
 }
 /// sum |x|^p of a half type, in float32 and without history.
 Tensor sum_of_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
-  const Reduction r = plan("norm", x, dims);
+  const ReducedDims r = plan("norm", x, dims);
   Tensor flat = flat_output(r, kFloat32);
   TANDEM_DISPATCH(x.device(), sum_of_powers, r.x, Tensor(), p, flat);
   return restore(r, flat, keepdim);
@@ -317,7 +317,7 @@ Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme
 
 #define TANDEM_EXTREME_REDUCTION(name)                                                                       \
   static Tensor name##_of(const Tensor& x, const char* op, IntArrayRef dims, bool keepdim, bool nans) {      \
-    const Reduction r = plan(op, x, dims);                                                                   \
+    const ReducedDims r = plan(op, x, dims);                                                                 \
     TANDEM_CHECK(r.count > 0, op, ": ", x.sizes(), " has no elements to choose from");                       \
     Tensor flat = flat_output(r, x.dtype());                                                                 \
     TANDEM_DISPATCH(x.device(), name, r.x, flat);                                                            \
@@ -334,7 +334,7 @@ Tensor Tensor::min() const { return amin_of(*this, "min", {}, false, /*nans=*/tr
 
 #define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
   std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                    \
-    const Reduction r = plan(#name, *this, {dim});                                                              \
+    const ReducedDims r = plan(#name, *this, {dim});                                                            \
     TANDEM_CHECK(r.count > 0, #name ": dimension ", dim, " of ", sizes(), " has no elements to choose from");   \
     Tensor flat = flat_output(r, dtype()), places = flat_output(r, kInt64);                                     \
     TANDEM_DISPATCH(device(), kernel, r.x, flat, places);                                                       \
@@ -393,7 +393,7 @@ Tensor Tensor::argmin(std::optional<int64_t> dim, Flag keepdim) const {
 
 namespace {
 Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool want_all) {
-  const Reduction r = plan(op, x.dtype() == kBool ? x : x != 0, dims);
+  const ReducedDims r = plan(op, x.dtype() == kBool ? x : x != 0, dims);
   Tensor flat = flat_output(r, kBool);
   if (want_all)
     TANDEM_DISPATCH(x.device(), all, r.x, flat);
@@ -408,7 +408,7 @@ Tensor Tensor::any() const { return reduce_bool("any", *this, {}, false, false);
 Tensor Tensor::any(int64_t dim, Flag keepdim) const { return reduce_bool("any", *this, {dim}, keepdim, false); }
 
 Tensor Tensor::prod() const {
-  const Reduction r = plan("prod", *this, {});
+  const ReducedDims r = plan("prod", *this, {});
   Tensor flat = flat_output(r, is_floating_point() ? dtype() : kInt64);
   TANDEM_DISPATCH(device(), prod, r.x, flat);
   const Tensor y = restore(r, flat, false);

@@ -132,7 +132,8 @@ NamedTensors load_safetensors(const std::string& path, SafetensorsMetadata* meta
   file.read(bytes, sizeof(bytes));
   uint64_t length = 0;
   for (int i = 0; i < 8; ++i) length |= uint64_t{bytes[i]} << (8 * i);
-  TANDEM_CHECK(length <= detail::kMaxSafetensorsHeader || std::memcmp(bytes, "PK\3\4", 4) != 0, "load_safetensors: ", path,
+  TANDEM_CHECK(length <= detail::kMaxSafetensorsHeader || std::memcmp(bytes, "PK\3\4", 4) != 0,
+               "load_safetensors: ", path,
                " is a zip file, as Python's torch.save writes; accepted: safetensors. In Python, "
                "safetensors.torch.save_file(state_dict, path) writes such a file");
   TANDEM_CHECK(length <= detail::kMaxSafetensorsHeader && length <= size - 8, "load_safetensors: ", path,
@@ -147,9 +148,7 @@ NamedTensors load_safetensors(const std::string& path, SafetensorsMetadata* meta
   return tensors;
 }
 
-void save(const Tensor& tensor, const std::string& path) {
-  save_safetensors({{"tensor", tensor}}, path);
-}
+void save(const Tensor& tensor, const std::string& path) { save_safetensors({{"tensor", tensor}}, path); }
 void load(Tensor& tensor, const std::string& path) {
   NamedTensors tensors = load_safetensors(path);
   const auto found = tensors.find("tensor");

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "tandem/kernels/cpu/casts.h"
 #include "tandem/kernels/cpu/planner.h"
 
 namespace tandem::kernels::cpu {
@@ -74,11 +75,6 @@ void check_divisor(const char* op, const Tensor& b) {
   });
 }
 
-// One row for each type that is written, by the type that is read.
-#define TANDEM_CASTS(X) \
-  X(float32) X(float64) X(float16) X(bfloat16) X(int64) X(int32) X(int16) X(int8) X(uint8) X(boolean)
-#define TANDEM_CAST_ROW(type) TANDEM_DECLARE_LOOP(cast_to_##type)
-TANDEM_CASTS(TANDEM_CAST_ROW)
 void copy(const Tensor& x, Tensor& y) {
 #define TANDEM_CAST_ENTRY(type) &loops::cast_to_##type,
   static constexpr const LoopTables* rows[kDTypeCount] = {TANDEM_CASTS(TANDEM_CAST_ENTRY)};

@@ -1,14 +1,11 @@
 // Convolutions of half types: a block of images at a time is widened into scratch memory for a block of floats, which a
 // library or our own multiplies, and what it writes is rounded. No library that this build knows takes half types on
 // processors without instructions for them.
+#include "tandem/kernels/cpu/casts.h"
 #include "tandem/kernels/cpu/convolution.h"
-#include "tandem/kernels/cpu/isa.h"
 
 namespace tandem::kernels::cpu {
 
-TANDEM_DECLARE_LOOP(cast_to_float32)
-TANDEM_DECLARE_LOOP(cast_to_float16)
-TANDEM_DECLARE_LOOP(cast_to_bfloat16)
 namespace {
 
 /// The loop of a cast over `count` elements, in the calling thread.

@@ -123,7 +123,7 @@ def of_size(size, x=None, style=None, optional=0.0):
         if g.chance(optional):
             return None
         n = size(g, a) + (1 if g.wrong() else 0)
-        dtype = NAMES[g.get(a[x]).dtype] if g.chance(0.96) else g.dtype(REAL)
+        dtype = NAMES[g.get(a[x]).dtype] if g.chance(0.985) else g.dtype(REAL)
         return g.tensor((dtype,), lambda u: tuple(u.shape) == (n,), [n], style)
     return draw
 
@@ -327,7 +327,7 @@ def source_for(index, x):
         sizes = [n + (1 if g.chance(0.1) else 0) for n in g.get(a[index]).shape]
         if g.wrong() and sizes:
             sizes[0] = max(0, sizes[0] - 1)
-        dtype = NAMES[g.get(a[x]).dtype] if g.chance(0.95) else g.dtype()
+        dtype = NAMES[g.get(a[x]).dtype] if g.chance(0.98) else g.dtype()
         return g.tensor((dtype,), lambda u: list(u.shape) == sizes, sizes)
     return draw
 
@@ -340,7 +340,7 @@ def added_rows(x, dim, index):
             sizes[a[dim]] = g.get(a[index]).numel()
         if g.wrong():
             sizes = [*sizes, 2]
-        dtype = NAMES[t.dtype] if g.chance(0.95) else g.dtype()
+        dtype = NAMES[t.dtype] if g.chance(0.98) else g.dtype()
         return g.tensor((dtype,), lambda u: list(u.shape) == sizes, sizes)
     return draw
 
@@ -397,6 +397,6 @@ def value_at(x, indices):
             sizes = [1 if g.chance(0.5) else n for n in sizes]
         elif g.wrong():
             sizes = [*sizes, 3]
-        dtype = NAMES[t.dtype] if g.chance(0.93) else g.dtype()
+        dtype = NAMES[t.dtype] if g.chance(0.97) else g.dtype()
         return g.tensor((dtype,), lambda u: list(u.shape) == sizes, sizes)
     return draw

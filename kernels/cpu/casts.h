@@ -1,0 +1,15 @@
+// The loops that copy and convert: one row for each dtype that is written, by the dtype that is read.
+#pragma once
+#include "tandem/kernels/cpu/isa.h"
+
+namespace tandem::kernels::cpu {
+
+// clang-format off
+#define TANDEM_CASTS(X) \
+  X(float32) X(float64) X(float16) X(bfloat16) X(int64) X(int32) X(int16) X(int8) X(uint8) X(boolean)
+// clang-format on
+#define TANDEM_CAST_ROW(type) TANDEM_DECLARE_LOOP(cast_to_##type)
+TANDEM_CASTS(TANDEM_CAST_ROW)
+#undef TANDEM_CAST_ROW
+
+}  // namespace tandem::kernels::cpu
