@@ -79,7 +79,7 @@ def partner(x, kinds=ANY, shrink_only=False, style=None):
     return draw
 
 
-def same_shape(x, kinds=None, style=None, mostly=0.93):
+def same_shape(x, kinds=None, style=None, mostly=0.97):
     """A tensor of the sizes and dtype (or of one of `kinds`) of argument `x`."""
     def draw(g, a):
         t = g.get(a[x])
