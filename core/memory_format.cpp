@@ -109,16 +109,15 @@ bool suggests_channels_last(IntArrayRef sizes, IntArrayRef strides) {
 
 bool is_dense(const TensorImpl& x) {
   if (x.contiguous) return true;
-  size_t order[kMaxDims], count = 0;
-  for (size_t d = 0; d < x.sizes.size(); ++d)
-    if (x.sizes[d] != 1) order[count++] = d;
-  std::sort(order, order + count, [&](size_t a, size_t b) { return x.strides[a] < x.strides[b]; });
-  int64_t expected = 1;
-  for (size_t i = 0; i < count; ++i) {
-    if (x.strides[order[i]] != expected) return false;
-    expected *= x.sizes[order[i]];
+  // From the innermost dimension outwards, each begins where the elements of the last one end.
+  int64_t elements = 1;
+  bool found = true;
+  while (found) {
+    found = false;
+    for (size_t d = 0; d < x.sizes.size() && !found; ++d)
+      if (x.sizes[d] != 1 && x.strides[d] == elements) elements *= x.sizes[d], found = true;
   }
-  return true;
+  return elements == x.numel;
 }
 
 Shape result_strides(IntArrayRef sizes, std::initializer_list<const TensorImpl*> inputs) {

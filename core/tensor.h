@@ -379,6 +379,7 @@ Shape strides_like(const Tensor& x, MemoryFormat format);
 Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat format = MemoryFormat::Preserve);
 /// For the result of an operation whose inputs broadcast to `sizes`: see Note [Strides of results].
 template <class... Inputs> Tensor empty_for(IntArrayRef sizes, DType dtype, Device device, const Inputs&... inputs) {
+  static_assert(sizeof...(inputs) <= 4, "result_strides has room for four");
   if ((inputs.impl()->row_major && ...)) [[likely]]
     return empty(sizes, dtype, device);
   return empty_dense(sizes, result_strides(sizes, {inputs.impl()...}), dtype, device);
