@@ -176,6 +176,7 @@ TEST_CASE("batch norm of rows adds up in the order of planes, bit for bit", "[ch
 
 TEST_CASE("a captured step in channels-last is the eager one, bit for bit", "[channels_last][graph]") {
   const Device device = GENERATE(from_range(devices()));
+  if (device.is_cuda() && TANDEM_TEST_SANITIZED) return;  // more than a minute, for the kernels of the tests above
   CAPTURE(device);
   const auto train = [&](bool captured, MemoryFormat format) {
     manual_seed(3);
