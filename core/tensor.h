@@ -122,9 +122,9 @@ class Tensor {
   bool is_pinned() const;
 
   // ---- elements
-  /// The first element, in the memory of the tensor's device; T must be the dtype's type.
-  /// The address of the first element.
+  /// The address of the first element, in the memory of the tensor's device.
   void* data_ptr() const { return raw_data(); }
+  /// The same as a T*. @throws Error unless T is the dtype's type
   template <class T> T* data_ptr() const {
     TANDEM_CHECK(detail::dtype_of<T>() == dtype(), "data_ptr: asked for ", detail::dtype_of<T>(), " of a tensor of ",
                  dtype());
