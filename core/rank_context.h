@@ -41,6 +41,7 @@ struct RankState {
   }
 
   int world_size = 1;                   // of the default process group
+  int gpu = -1;                         // on which its collectives run; -1: none, or that of each tensor
   std::atomic<int64_t> collectives{0};  // started by this rank
   std::atomic<bool> warned_of_no_collective{false};
 

@@ -228,7 +228,10 @@ class Tensor {
             std::optional<MemoryFormat> format = {}) const;
   Tensor to(const TensorOptions& options, bool non_blocking = false, bool copy = false,
             std::optional<MemoryFormat> format = {}) const;
-  Tensor to(DeviceType type) const { return to(Device(type)); }
+  Tensor to(DeviceType type, bool non_blocking = false, bool copy = false,
+            std::optional<MemoryFormat> format = {}) const {
+    return to(Device(type), non_blocking, copy, format);
+  }
   Tensor toType(DType dtype) const { return to(dtype); }
   Tensor type_as(const Tensor& other) const { return to(other.dtype()); }
   Tensor cpu() const { return to(Device(kCPU)); }

@@ -96,6 +96,8 @@ Reducer::Reducer(std::string name, const NamedParameters& parameters, distribute
     if (last) all_used_ = bucket.flat.narrow(0, at, 1);
     buckets_.push_back(std::move(bucket));
   }
+  // Made here: the driver may wait for a GPU's work to lock pages, and a collective's for a rank that waits for the same.
+  if (all_used_.defined() && all_used_.is_cuda()) all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
   take_parameters();
   learning_ = std::make_shared<const std::vector<bool>>(n, true);
   for (size_t i = 0; i < n; ++i) {
@@ -115,10 +117,10 @@ Reducer::~Reducer() {
     const std::lock_guard lock(taken().mutex);
     for (const auto& accumulator : accumulators_) taken().accumulators.erase(accumulator.get());
   }
-  if (!last_all_used_.defined()) return;
+  if (!used_under_way_) return;
   try {
     used_known_.synchronize();
-    if (is_short(last_all_used_))
+    if (is_short(all_used_here_))
       std::fprintf(stderr, "DistributedDataParallel: parameters got no gradient in the last backward, on some rank\n");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "DistributedDataParallel: %s\n", error.what());
@@ -313,11 +315,12 @@ void Reducer::check_used() {
     for (size_t i = 0; i < used.size(); ++i) averaged_[i] = expected_[i] && anywhere[i];
     return;
   }
-  if (last_all_used_.defined()) {
+  if (std::exchange(used_under_way_, false)) {
     used_known_.synchronize();
-    if (is_short(std::exchange(last_all_used_, Tensor()))) used_on_any_rank(last_used_);
+    if (is_short(all_used_here_)) used_on_any_rank(last_used_);
   }
-  last_all_used_ = all_used_.to(Device(kCPU), /*non_blocking=*/true);
+  copy_elements(all_used_, all_used_here_, /*non_blocking=*/true);
+  used_under_way_ = true;
   used_known_.record(cuda::current_stream(all_used_.device()));
   last_used_ = std::move(used);
 }

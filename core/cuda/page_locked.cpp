@@ -9,6 +9,7 @@
 #include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/event_pool.h"
 #include "tandem/core/poison.h"
+#include "tandem/core/rank_context.h"
 
 namespace tandem {
 namespace {
@@ -20,7 +21,8 @@ int log_of(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_wi
 
 // Note [No lock while the driver may wait]: to lock and unlock pages the driver may wait for what runs on a GPU. That
 // may be a collective, which waits for a rank that is another thread of this process; and that thread may need our lock
-// before it comes to the collective.
+// before it comes to the collective. For the same reason a rank has its own GPU current then: for another rank's
+// collective, which waits for this rank, it would wait for ever.
 class PageLockedMemory {
  public:
   /// Null when there is none.
@@ -34,6 +36,8 @@ class PageLockedMemory {
       made->log = log;
       lock.unlock();  // Note [No lock while the driver may wait]
       const gpu::UnsafeCallsGuard guard;
+      const int device = RankContext::current().state().gpu;
+      const gpu::DeviceGuard current(device >= 0 ? device : gpu::current_device());
       made->data = gpu::allocate_host(size_t(1) << log);
       lock.lock();
       if (!made->data) return nullptr;
@@ -87,6 +91,8 @@ class PageLockedMemory {
         first = std::exchange(block->next, std::exchange(unused, block));
       }
     lock.unlock();  // Note [No lock while the driver may wait]
+    const int device = RankContext::current().state().gpu;
+    const gpu::DeviceGuard current(device >= 0 ? device : gpu::current_device());
     while (unused) {
       const std::unique_ptr<Block> block(std::exchange(unused, unused->next));
       unpoison(block->data, size_t(1) << block->log);

@@ -154,12 +154,14 @@ void init_process_group(const std::string& asked, InitOptions options) {
   group->barrier()->wait();
   RankState& state = RankContext::current().state();
   state.world_size = group->size();
+  state.gpu = group->device().is_cuda() ? group->device().index() : -1;
   state.collectives = 0;
   current = std::move(group);
 }
 bool is_initialized() { return default_group_of_rank() != nullptr; }
 void destroy_process_group() {
   RankContext::current().state().world_size = 1;
+  RankContext::current().state().gpu = -1;
   default_group_of_rank().reset();
 }
 ProcessGroupPtr default_group() {

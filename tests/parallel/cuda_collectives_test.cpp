@@ -2,6 +2,7 @@
 #include <atomic>
 #include <limits>
 
+#include "tandem/core/cuda/page_locked.h"
 #include "tandem/parallel/collectives/communicator.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
@@ -173,6 +174,31 @@ TEST_CASE("cuda: MIN and MAX carry NaN on", "[parallel][cuda]") {
           }
           return wrong;
         }) == 0);
+}
+
+TEST_CASE("nccl: to lock pages for a copy, a rank waits for its own GPU, not for one whose collective waits for it",
+          "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  std::atomic<bool> called{false};
+  std::atomic<int64_t> wrong{0};
+  run_ranks(2, [&](int rank) {
+    init_process_group("nccl");
+    const Device device = default_group()->device();
+    const Tensor x = ones({3}, device);
+    if (rank == 0) {
+      all_reduce(x);  // waits on the stream: the host goes on
+      called = true;
+    } else {
+      while (!called) std::this_thread::yield();
+      empty_page_locked_cache();
+      ones({5}, device).to(kCPU, /*non_blocking=*/true);
+      ones({5000}).pin_memory();
+      empty_page_locked_cache();
+      all_reduce(x);
+    }
+    wrong += differs(x, full({3}, 2.0f));
+  });
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("nccl: what nccl_program checks over NCCL itself", "[parallel][nccl]") {
