@@ -43,9 +43,44 @@ struct Conv2dFuncOptions {
   TANDEM_ARG(int64_t, groups) = 1;
 };
 
+struct ConvTranspose2dFuncOptions {
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(detail::Pair, stride) = 1;
+  TANDEM_ARG(detail::Pair, padding) = 0;
+  TANDEM_ARG(detail::Pair, output_padding) = 0;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(detail::Pair, dilation) = 1;
+};
+struct Conv1dFuncOptions {
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(int64_t, stride) = 1;
+  TANDEM_ARG(int64_t, padding) = 0;
+  TANDEM_ARG(int64_t, dilation) = 1;
+  TANDEM_ARG(int64_t, groups) = 1;
+};
+struct ConvTranspose1dFuncOptions {
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(int64_t, stride) = 1;
+  TANDEM_ARG(int64_t, padding) = 0;
+  TANDEM_ARG(int64_t, output_padding) = 0;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(int64_t, dilation) = 1;
+};
+
 /// The operations of ops/convolution.h, ops/pool.h and ops/loss.h with their arguments as options.
 inline Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dFuncOptions& o = {}) {
   return tandem::conv2d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
+}
+inline Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const ConvTranspose2dFuncOptions& o = {}) {
+  return tandem::conv_transpose2d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(),
+                                  o.dilation());
+}
+inline Tensor conv1d(const Tensor& x, const Tensor& weight, const Conv1dFuncOptions& o = {}) {
+  return tandem::conv1d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
+}
+inline Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const ConvTranspose1dFuncOptions& o = {}) {
+  return tandem::conv_transpose1d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(),
+                                  o.dilation());
 }
 inline Tensor max_pool2d(const Tensor& x, const MaxPool2dOptions& o) {
   return tandem::max_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(), o.ceil_mode());

@@ -22,6 +22,9 @@ void reset_weight_and_bias(const Tensor& weight, const Tensor& bias) {
 
 template class Cloneable<LinearImpl>;
 template class Cloneable<Conv2dImpl>;
+template class Cloneable<ConvTranspose2dImpl>;
+template class Cloneable<Conv1dImpl>;
+template class Cloneable<ConvTranspose1dImpl>;
 template class Cloneable<BatchNormImpl>;
 template class Cloneable<LayerNormImpl>;
 template class Cloneable<EmbeddingImpl>;
@@ -39,28 +42,52 @@ void LinearImpl::pretty_print(std::ostream& out) const {
       << ", bias=" << printed(options.bias()) << ")";
 }
 
-void Conv2dImpl::reset() {
-  TANDEM_CHECK(options.kernel_size()[0] > 0 && options.kernel_size()[1] > 0, "Conv2d: kernel_size is ",
-               IntArrayRef(options.kernel_size()), "; both must be positive");
-  TANDEM_CHECK(options.groups() > 0 && options.in_channels() % options.groups() == 0 &&
-                   options.out_channels() % options.groups() == 0,
-               "Conv2d: ", options.in_channels(), " and ", options.out_channels(), " channels must be multiples of ",
-               options.groups(), " groups");
-  weight = register_parameter("weight", empty({options.out_channels(), options.in_channels() / options.groups(),
-                                               options.kernel_size()[0], options.kernel_size()[1]}));
-  if (options.bias()) bias = register_parameter("bias", empty({options.out_channels()}));
-  reset_parameters();
+namespace {
+Shape kernel_sizes(Pair p) { return {p[0], p[1]}; }
+Shape kernel_sizes(int64_t n) { return {n}; }
+
+/// The parameters of convolution `m`; `transposed`: weight is (in, out / groups, ...).
+template <class M> void make_parameters(const char* name, M& m, bool transposed) {
+  const auto& o = m.options;
+  const Shape kernel = kernel_sizes(o.kernel_size());
+  for (const int64_t size : kernel)
+    TANDEM_CHECK(size > 0, name, ": kernel_size is ", IntArrayRef(kernel), "; it must be positive");
+  TANDEM_CHECK(o.groups() > 0 && o.in_channels() % o.groups() == 0 && o.out_channels() % o.groups() == 0, name, ": ",
+               o.in_channels(), " and ", o.out_channels(), " channels must be multiples of ", o.groups(), " groups");
+  Shape sizes = transposed ? Shape{o.in_channels(), o.out_channels() / o.groups()}
+                           : Shape{o.out_channels(), o.in_channels() / o.groups()};
+  for (const int64_t size : kernel) sizes.push_back(size);
+  m.weight = m.register_parameter("weight", empty(sizes));
+  if (o.bias()) m.bias = m.register_parameter("bias", empty({o.out_channels()}));
+  m.reset_parameters();
 }
-void Conv2dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
-void Conv2dImpl::pretty_print(std::ostream& out) const {
-  out << "Conv2d(" << options.in_channels() << ", " << options.out_channels()
-      << ", kernel_size=" << tuple(options.kernel_size()) << ", stride=" << tuple(options.stride());
-  if (options.padding() != Pair(0)) out << ", padding=" << tuple(options.padding());
-  if (options.dilation() != Pair(1)) out << ", dilation=" << tuple(options.dilation());
-  if (options.groups() != 1) out << ", groups=" << options.groups();
-  if (!options.bias()) out << ", bias=False";
+/// As PyTorch prints it.
+template <class O> void print_convolution(std::ostream& out, const char* name, const O& o) {
+  using Size = std::decay_t<decltype(o.stride())>;
+  out << name << "(" << o.in_channels() << ", " << o.out_channels() << ", kernel_size=" << tuple(o.kernel_size())
+      << ", stride=" << tuple(o.stride());
+  if (o.padding() != Size(0)) out << ", padding=" << tuple(o.padding());
+  if (o.dilation() != Size(1)) out << ", dilation=" << tuple(o.dilation());
+  if constexpr (requires { o.output_padding(); })
+    if (o.output_padding() != Size(0)) out << ", output_padding=" << tuple(o.output_padding());
+  if (o.groups() != 1) out << ", groups=" << o.groups();
+  if (!o.bias()) out << ", bias=False";
   out << ")";
 }
+}  // namespace
+
+void Conv2dImpl::reset() { make_parameters("Conv2d", *this, false); }
+void Conv2dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
+void Conv2dImpl::pretty_print(std::ostream& out) const { print_convolution(out, "Conv2d", options); }
+void ConvTranspose2dImpl::reset() { make_parameters("ConvTranspose2d", *this, true); }
+void ConvTranspose2dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
+void ConvTranspose2dImpl::pretty_print(std::ostream& out) const { print_convolution(out, "ConvTranspose2d", options); }
+void Conv1dImpl::reset() { make_parameters("Conv1d", *this, false); }
+void Conv1dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
+void Conv1dImpl::pretty_print(std::ostream& out) const { print_convolution(out, "Conv1d", options); }
+void ConvTranspose1dImpl::reset() { make_parameters("ConvTranspose1d", *this, true); }
+void ConvTranspose1dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
+void ConvTranspose1dImpl::pretty_print(std::ostream& out) const { print_convolution(out, "ConvTranspose1d", options); }
 
 void BatchNormImpl::reset() {
   const int64_t n = options.num_features();

@@ -40,6 +40,62 @@ class Conv2dImpl : public Cloneable<Conv2dImpl> {
 };
 TANDEM_LIBRARY_MODULE(Conv2d);
 
+/// 2-d transposed convolution, as conv_transpose2d; x (N, C, H, W)
+class ConvTranspose2dImpl : public Cloneable<ConvTranspose2dImpl> {
+ public:
+  ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, detail::Pair kernel_size)
+      : ConvTranspose2dImpl(ConvTranspose2dOptions(in_channels, out_channels, kernel_size)) {}
+  explicit ConvTranspose2dImpl(const ConvTranspose2dOptions& o) : options(o) { reset(); }
+  void reset() override;
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& x) {
+    return tandem::conv_transpose2d(x, weight, bias, options.stride(), options.padding(), options.output_padding(),
+                                    options.groups(), options.dilation());
+  }
+  ConvTranspose2dOptions options;
+  Tensor weight;  // (in_channels, out_channels / groups, KH, KW)
+  Tensor bias;    // (out_channels), undefined when options.bias() is false
+};
+TANDEM_LIBRARY_MODULE(ConvTranspose2d);
+
+/// 1-d cross-correlation; x (N, C, L)
+class Conv1dImpl : public Cloneable<Conv1dImpl> {
+ public:
+  Conv1dImpl(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
+      : Conv1dImpl(Conv1dOptions(in_channels, out_channels, kernel_size)) {}
+  explicit Conv1dImpl(const Conv1dOptions& o) : options(o) { reset(); }
+  void reset() override;
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& x) {
+    return tandem::conv1d(x, weight, bias, options.stride(), options.padding(), options.dilation(), options.groups());
+  }
+  Conv1dOptions options;
+  Tensor weight;  // (out_channels, in_channels / groups, K)
+  Tensor bias;    // (out_channels), undefined when options.bias() is false
+};
+TANDEM_LIBRARY_MODULE(Conv1d);
+
+/// 1-d transposed convolution, as conv_transpose1d; x (N, C, L)
+class ConvTranspose1dImpl : public Cloneable<ConvTranspose1dImpl> {
+ public:
+  ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
+      : ConvTranspose1dImpl(ConvTranspose1dOptions(in_channels, out_channels, kernel_size)) {}
+  explicit ConvTranspose1dImpl(const ConvTranspose1dOptions& o) : options(o) { reset(); }
+  void reset() override;
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& x) {
+    return tandem::conv_transpose1d(x, weight, bias, options.stride(), options.padding(), options.output_padding(),
+                                    options.groups(), options.dilation());
+  }
+  ConvTranspose1dOptions options;
+  Tensor weight;  // (in_channels, out_channels / groups, K)
+  Tensor bias;    // (out_channels), undefined when options.bias() is false
+};
+TANDEM_LIBRARY_MODULE(ConvTranspose1d);
+
 /// Batch normalisation over (N, C) or (N, C, L), and over (N, C, H, W). The rank of x is checked.
 class BatchNormImpl : public Cloneable<BatchNormImpl> {
  public:

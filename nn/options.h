@@ -33,6 +33,45 @@ struct Conv2dOptions {
   TANDEM_ARG(int64_t, groups) = 1;
   TANDEM_ARG(bool, bias) = true;
 };
+struct ConvTranspose2dOptions {
+  /// Channels of input and output; one number is a square kernel.
+  ConvTranspose2dOptions(int64_t in_channels, int64_t out_channels, detail::Pair kernel_size)
+      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
+  TANDEM_ARG(int64_t, in_channels);
+  TANDEM_ARG(int64_t, out_channels);
+  TANDEM_ARG(detail::Pair, kernel_size);
+  TANDEM_ARG(detail::Pair, stride) = 1;
+  TANDEM_ARG(detail::Pair, padding) = 0;
+  TANDEM_ARG(detail::Pair, output_padding) = 0;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(bool, bias) = true;
+  TANDEM_ARG(detail::Pair, dilation) = 1;
+};
+struct Conv1dOptions {
+  Conv1dOptions(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
+      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
+  TANDEM_ARG(int64_t, in_channels);
+  TANDEM_ARG(int64_t, out_channels);
+  TANDEM_ARG(int64_t, kernel_size);
+  TANDEM_ARG(int64_t, stride) = 1;
+  TANDEM_ARG(int64_t, padding) = 0;
+  TANDEM_ARG(int64_t, dilation) = 1;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(bool, bias) = true;
+};
+struct ConvTranspose1dOptions {
+  ConvTranspose1dOptions(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
+      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
+  TANDEM_ARG(int64_t, in_channels);
+  TANDEM_ARG(int64_t, out_channels);
+  TANDEM_ARG(int64_t, kernel_size);
+  TANDEM_ARG(int64_t, stride) = 1;
+  TANDEM_ARG(int64_t, padding) = 0;
+  TANDEM_ARG(int64_t, output_padding) = 0;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(bool, bias) = true;
+  TANDEM_ARG(int64_t, dilation) = 1;
+};
 struct BatchNormOptions {
   BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
   TANDEM_ARG(int64_t, num_features);

@@ -9,5 +9,18 @@ namespace tandem {
 /// weight suggests that (Tensor::suggest_memory_format), and what does not lie so is copied; else it is row-major.
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, detail::Pair stride = 1,
               detail::Pair padding = 0, detail::Pair dilation = 1, int64_t groups = 1);
+/// The transposed convolution: conv2d's gradient by its input. x (N, C, H, W) or (C, H, W), weight (C, O / groups, KH,
+/// KW), bias (O) or undefined -> (N, O, OH, OW) with OH = (H - 1) stride - 2 padding + dilation (KH - 1) +
+/// output_padding + 1. Layout as conv2d's.
+/// @throws Error unless output_padding is less than stride or dilation
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, detail::Pair stride = 1,
+                        detail::Pair padding = 0, detail::Pair output_padding = 0, int64_t groups = 1,
+                        detail::Pair dilation = 1);
+/// As conv2d, in one dimension: x (N, C, L) or (C, L), weight (O, C / groups, K) -> (N, O, OL).
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, int64_t stride = 1, int64_t padding = 0,
+              int64_t dilation = 1, int64_t groups = 1);
+/// As conv_transpose2d, in one dimension: x (N, C, L) or (C, L), weight (C, O / groups, K) -> (N, O, OL).
+Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, int64_t stride = 1,
+                        int64_t padding = 0, int64_t output_padding = 0, int64_t groups = 1, int64_t dilation = 1);
 
 }  // namespace tandem

@@ -13,6 +13,7 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -G ${GENERATO
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/app)
 run(${WORK}/build/own_names)
+run(${WORK}/build/libtorch_app)
 # The public headers alone: no kernel's, no emulation's, no library's, and not the one that opens namespace detail.
 file(GLOB_RECURSE headers RELATIVE ${WORK}/prefix ${WORK}/prefix/*.h)
 list(LENGTH headers count)

@@ -17,6 +17,11 @@ TEST_CASE("layers take batches of no rows and of one, forward and backward", "[n
   const std::vector<Case> cases = {
       {"Linear", Sequential(Linear(3, 2)), {3}, {2}},
       {"Conv2d", Sequential(Conv2d(Conv2dOptions(2, 4, 3).padding(1).groups(2))), {2, 5, 4}, {4, 5, 4}},
+      {"ConvTranspose2d",
+       Sequential(ConvTranspose2d(ConvTranspose2dOptions(2, 4, 3).stride(2).padding(1).output_padding(1).groups(2))),
+       {2, 5, 4},
+       {4, 10, 8}},
+      {"Conv1d, ConvTranspose1d", Sequential(Conv1d(2, 3, 3), ConvTranspose1d(3, 2, 2)), {2, 5}, {2, 4}},
       {"BatchNorm2d", Sequential(BatchNorm2d(2)), {2, 3, 3}, {2, 3, 3}},
       {"LayerNorm", Sequential(LayerNorm(LayerNormOptions({3}))), {4, 3}, {4, 3}},
       {"pools", Sequential(MaxPool2d(2), AvgPool2d(2), AdaptiveAvgPool2d(1)), {2, 8, 8}, {2, 1, 1}},
@@ -135,6 +140,10 @@ TEST_CASE("windows and kernels without elements, and planes without pixels, are 
   CHECK_THROWS_WITH(conv2d(x, ones({1, 1, 0, 2})), Contains("conv2d") && Contains("(1, 1, 0, 2)"));
   CHECK_THROWS_WITH(conv2d(none, ones({1, 1, 2, 2}), {}, 1, 1), Contains("conv2d") && Contains("(1, 1, 0, 4)"));
   CHECK_THROWS_WITH(Conv2d(1, 1, 0), Contains("Conv2d: kernel_size is (0, 0)"));
+  CHECK_THROWS_WITH(conv_transpose2d(x, ones({1, 1, 2, 2}), {}, 2, 0, 2), Contains("output_padding (2, 2)"));
+  CHECK_THROWS_WITH(conv_transpose2d(x, ones({2, 1, 2, 2})), Contains("conv_transpose2d") && Contains("(2, 1, 2, 2)"));
+  CHECK_THROWS_WITH(conv_transpose2d(ones({1, 1, 1, 1}), ones({1, 1, 2, 2}), {}, 1, 1), Contains("0 pixels"));
+  CHECK_THROWS_WITH(conv1d(x, ones({1, 1, 2})), Contains("conv1d") && Contains("(1, 1, 4, 4)"));
   CHECK(max_pool2d(ones({0, 1, 4, 4}), 2).sizes() == IntArrayRef{0, 1, 2, 2});
   CHECK(conv2d(ones({0, 1, 4, 4}), ones({1, 1, 2, 2})).sizes() == IntArrayRef{0, 1, 3, 3});
   // With ceil_mode a window may be larger than the plane, by less than a stride.

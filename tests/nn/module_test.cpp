@@ -253,6 +253,11 @@ TEST_CASE("modules print as they do in Python", "[nn][module]") {  // the texts 
   CHECK(text(Conv2d(1, 32, 3)) == "Conv2d(1, 32, kernel_size=(3, 3), stride=(1, 1))");
   CHECK(text(Conv2d(Conv2dOptions(2, 4, {3, 1}).stride({2, 1}).padding(1).dilation(2).groups(2).bias(false))) ==
         "Conv2d(2, 4, kernel_size=(3, 1), stride=(2, 1), padding=(1, 1), dilation=(2, 2), groups=2, bias=False)");
+  CHECK(
+      text(ConvTranspose2d(ConvTranspose2dOptions(2, 4, 3).stride(2).padding(1).output_padding({1, 0}).bias(false))) ==
+      "ConvTranspose2d(2, 4, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1), output_padding=(1, 0), bias=False)");
+  CHECK(text(Conv1d(Conv1dOptions(2, 4, 3).padding(1))) == "Conv1d(2, 4, kernel_size=(3,), stride=(1,), padding=(1,))");
+  CHECK(text(ConvTranspose1d(2, 4, 3)) == "ConvTranspose1d(2, 4, kernel_size=(3,), stride=(1,))");
   CHECK(text(BatchNorm1d(5)) ==
         "BatchNorm1d(5, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)");
   CHECK(text(BatchNorm2d(BatchNorm2dOptions(64).momentum(nullopt).affine(false))) ==

@@ -66,6 +66,28 @@ static constexpr OpCase kMatmulCases[] = {
     {"conv2d/one_channel", [](In in) { return conv2d(in[0], in[1], in[2], 1, 1); }},
     {"conv2d/unbatched", [](In in) { return conv2d(in[0], in[1], in[2]); }, {.no_empty = "has no batch"}},
     {"conv2d/empty", [](In in) { return conv2d(in[0], in[1], in[2]); }},
+    // ---- conv_transpose2d(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    {"conv_transpose2d", [](In in) { return conv_transpose2d(in[0], in[1], in[2]); }},
+    {"conv_transpose2d/no_bias", [](In in) { return conv_transpose2d(in[0], in[1], {}, 2, 1); }},
+    {"conv_transpose2d/all",
+     [](In in) {
+       return conv_transpose2d(in[0], in[1], in[2], {3, 2}, {1, 0}, {2, 1}, 2, {1, 2});
+     }},
+    {"conv_transpose2d/unbatched",
+     [](In in) { return conv_transpose2d(in[0], in[1], in[2]); },
+     {.no_empty = "has no batch"}},
+    {"conv_transpose2d/empty", [](In in) { return conv_transpose2d(in[0], in[1], in[2]); }},
+    // ---- conv1d(x, weight, bias, stride, padding, dilation, groups), conv_transpose1d as conv_transpose2d
+    {"conv1d", [](In in) { return conv1d(in[0], in[1], in[2]); }},
+    {"conv1d/all", [](In in) { return conv1d(in[0], in[1], in[2], 2, 1, 2, 2); }},
+    {"conv1d/unbatched", [](In in) { return conv1d(in[0], in[1], in[2]); }, {.no_empty = "has no batch"}},
+    {"conv1d/empty", [](In in) { return conv1d(in[0], in[1], in[2]); }},
+    {"conv_transpose1d", [](In in) { return conv_transpose1d(in[0], in[1], in[2]); }},
+    {"conv_transpose1d/all", [](In in) { return conv_transpose1d(in[0], in[1], in[2], 3, 1, 1, 2, 2); }},
+    {"conv_transpose1d/unbatched",
+     [](In in) { return conv_transpose1d(in[0], in[1], in[2]); },
+     {.no_empty = "has no batch"}},
+    {"conv_transpose1d/empty", [](In in) { return conv_transpose1d(in[0], in[1], in[2]); }},
 };
 const Family kMatmul{"matmul", kMatmulCases};
 

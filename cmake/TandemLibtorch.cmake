@@ -1,0 +1,42 @@
+# Tandem::libtorch: with it on a program's link line, LibTorch's headers are found, and mean Tandem. One of them is
+# written (libtorch/torch/torch.h), the others include it.
+set(tandem_libtorch_headers
+    ATen/ATen.h ATen/Functions.h ATen/Parallel.h ATen/core/Tensor.h ATen/cuda/CUDAContext.h ATen/cuda/CUDAGraph.h
+    c10/core/Device.h c10/core/DeviceType.h c10/core/MemoryFormat.h c10/core/Scalar.h c10/core/ScalarType.h
+    c10/core/TensorOptions.h c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDAGuard.h
+    c10/cuda/CUDAStream.h c10/util/ArrayRef.h c10/util/BFloat16.h c10/util/Exception.h c10/util/Half.h
+    c10/util/Optional.h c10/util/intrusive_ptr.h c10/util/irange.h torch/all.h torch/autograd.h torch/cuda.h torch/data.h
+    torch/data/dataloader.h torch/data/datasets.h torch/data/samplers.h torch/data/transforms.h torch/enum.h
+    torch/expanding_array.h torch/nn.h torch/nn/cloneable.h torch/nn/functional.h torch/nn/init.h
+    torch/nn/module.h torch/nn/modules.h torch/nn/options.h torch/nn/parallel/data_parallel.h torch/nn/pimpl.h
+    torch/nn/utils.h torch/nn/utils/clip_grad.h torch/optim.h torch/optim/adagrad.h torch/optim/adam.h
+    torch/optim/adamw.h torch/optim/lbfgs.h torch/optim/optimizer.h torch/optim/rmsprop.h
+    torch/optim/schedulers/lr_scheduler.h torch/optim/schedulers/reduce_on_plateau_scheduler.h
+    torch/optim/schedulers/step_lr.h torch/optim/sgd.h torch/ordered_dict.h torch/serialize.h torch/types.h torch/utils.h torch/version.h torch/csrc/distributed/c10d/FileStore.hpp
+    torch/csrc/distributed/c10d/PrefixStore.hpp torch/csrc/distributed/c10d/ProcessGroup.hpp
+    torch/csrc/distributed/c10d/ProcessGroupGloo.hpp torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp
+    torch/csrc/distributed/c10d/Store.hpp torch/csrc/distributed/c10d/TCPStore.hpp torch/csrc/distributed/c10d/Types.hpp
+    torch/csrc/distributed/c10d/Work.hpp)
+set(tandem_libtorch_folder ${PROJECT_BINARY_DIR}/libtorch)
+# Writes a header of one line; untouched where it is that already.
+function(tandem_libtorch_header header line)
+  file(CONFIGURE OUTPUT ${tandem_libtorch_folder}/${header} CONTENT "#pragma once\n${line}\n" @ONLY)
+endfunction()
+foreach(header ${tandem_libtorch_headers})
+  tandem_libtorch_header(${header} "#include <torch/torch.h>")
+endforeach()
+# What Tandem leaves out says so where it is included: docs/libtorch.md.
+foreach(part script jit fft sparse nested)
+  tandem_libtorch_header(torch/${part}.h "#error \"torch/${part}.h is not part of Tandem; docs/libtorch.md says what is\"")
+endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/libtorch/torch/torch.h ${tandem_libtorch_folder}/torch/torch.h COPYONLY)
+
+set(tandem_libtorch_installed ${CMAKE_INSTALL_INCLUDEDIR}/tandem/libtorch)
+add_library(tandem_libtorch INTERFACE)
+add_library(Tandem::libtorch ALIAS tandem_libtorch)
+set_target_properties(tandem_libtorch PROPERTIES EXPORT_NAME libtorch)
+target_link_libraries(tandem_libtorch INTERFACE tandem)
+target_include_directories(tandem_libtorch INTERFACE $<BUILD_INTERFACE:${tandem_libtorch_folder}>
+                                                     $<INSTALL_INTERFACE:${tandem_libtorch_installed}>)
+install(TARGETS tandem_libtorch EXPORT TandemTargets)
+install(DIRECTORY ${tandem_libtorch_folder}/ DESTINATION ${tandem_libtorch_installed})

@@ -1,0 +1,75 @@
+// Convolutions made of conv2d and its gradient: transposed ones, and those of one dimension.
+#include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
+#include "tandem/ops/convolution.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/view.h"
+
+namespace tandem {
+using detail::Pair;
+
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair stride, Pair padding,
+                        Pair output_padding, int64_t groups, Pair dilation) {
+  constexpr const char* kName = "conv_transpose2d";
+  detail::check_operands(kName, x, weight);
+  detail::check_real(kName, x);
+  if (x.dim() == 3) {
+    const Tensor y = conv_transpose2d(x.unsqueeze(0), weight, bias, stride, padding, output_padding, groups, dilation);
+    return reshape_result(y, y.sizes().slice(1, 3));
+  }
+  TANDEM_CHECK(x.dim() == 4 && weight.dim() == 4, kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(),
+               "; accepted: (N, C, H, W) and (C, O / groups, KH, KW)");
+  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(0) && x.size(1) % groups == 0, kName, ": x is ", x.sizes(),
+               " and weight is ", weight.sizes(), " with ", groups,
+               " groups; weight's first size must be x's channels, and these a multiple of groups");
+  Shape out{x.size(0), weight.size(1) * groups, 0, 0};
+  for (size_t i = 0; i < 2; ++i) {
+    TANDEM_CHECK(stride[i] > 0 && padding[i] >= 0 && dilation[i] > 0, kName, ": stride ", IntArrayRef(stride),
+                 ", padding ", IntArrayRef(padding), ", dilation ", IntArrayRef(dilation),
+                 "; stride and dilation must be positive, padding not negative");
+    TANDEM_CHECK(output_padding[i] >= 0 && output_padding[i] < std::max(stride[i], dilation[i]), kName,
+                 ": output_padding ", IntArrayRef(output_padding),
+                 "; accepted: 0 and more, and less than the larger of ", "stride ", IntArrayRef(stride),
+                 " and dilation ", IntArrayRef(dilation));
+    const int64_t pixels = x.sizes()[i + 2], kernel = weight.sizes()[i + 2];
+    out[i + 2] = (pixels - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel - 1) + output_padding[i] + 1;
+    TANDEM_CHECK(pixels > 0 && kernel > 0 && out[i + 2] > 0, kName, ": x is ", x.sizes(), " and weight is ",
+                 weight.sizes(), ", with padding ", IntArrayRef(padding), " the result would have ", out[i + 2],
+                 " pixels; accepted: 1 and more, of an image and a kernel with height and width");
+  }
+  if (bias.defined()) {
+    detail::check_operands(kName, x, bias);
+    TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == out[1], kName, ": bias is ", bias.sizes(), "; accepted: (", out[1],
+                 ",)");
+  }
+  const Tensor y = conv2d_backward_input(x, weight, out, stride, padding, dilation, groups);
+  return bias.defined() ? y + bias.view({-1, 1, 1}) : y;
+}
+
+namespace {
+void check_one_dimension(const char* op, const Tensor& x, const Tensor& weight) {
+  TANDEM_CHECK((x.dim() == 2 || x.dim() == 3) && weight.dim() == 3, op, ": x is ", x.sizes(), " and weight is ",
+               weight.sizes(), "; accepted: (N, C, L) or (C, L), and a weight of three dimensions");
+}
+/// Of two dimensions, whose first is 1, back to one.
+Tensor without_height(const Tensor& y) {
+  Shape sizes(y.sizes());
+  sizes.erase(sizes.size() - 2);
+  return reshape_result(y, sizes);
+}
+}  // namespace
+
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
+              int64_t dilation, int64_t groups) {
+  check_one_dimension("conv1d", x, weight);
+  return without_height(
+      conv2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding}, {1, dilation}, groups));
+}
+Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
+                        int64_t output_padding, int64_t groups, int64_t dilation) {
+  check_one_dimension("conv_transpose1d", x, weight);
+  return without_height(conv_transpose2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding},
+                                         {0, output_padding}, groups, {1, dilation}));
+}
+
+}  // namespace tandem
