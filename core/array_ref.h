@@ -10,6 +10,7 @@
 
 #include "tandem/core/error.h"
 #include "tandem/core/loop_types.h"
+#include "tandem/core/print_style.h"
 
 namespace tandem {
 
@@ -46,11 +47,12 @@ template <class T> class ArrayRef {
 };
 using IntArrayRef = ArrayRef<int64_t>;
 
-/// Prints (2, 3); a single size as (5,); a scalar's as ().
+/// Prints (2, 3); a single size as (5,); a scalar's as (). In LibTorch's style: [2, 3], [5] and [].
 inline std::ostream& operator<<(std::ostream& out, IntArrayRef sizes) {
-  out << '(';
+  const bool python = !detail::prints_as_libtorch;
+  out << (python ? '(' : '[');
   for (size_t i = 0; i < sizes.size(); ++i) out << (i ? ", " : "") << sizes[i];
-  return out << (sizes.size() == 1 ? ",)" : ")");
+  return out << (!python ? "]" : sizes.size() == 1 ? ",)" : ")");
 }
 
 namespace detail {

@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include "tandem/core/internal.h"
+#include "tandem/core/print_libtorch.h"
+#include "tandem/core/print_style.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {
@@ -164,6 +166,8 @@ std::string Tensor::str() const {
   return out + ")";
 }
 
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.str(); }
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  return out << (detail::prints_as_libtorch ? detail::libtorch_text(tensor) : tensor.str());
+}
 
 }  // namespace tandem

@@ -23,6 +23,10 @@ template <class... Args> std::string str(const Args&... args) {
   return out.str();
 }
 
+namespace detail {
+inline const bool chosen_print_style = prints_as_libtorch = true;
+}  // namespace detail
+
 }  // namespace tandem
 
 namespace torch = tandem;

@@ -1,0 +1,146 @@
+// Printing of tensors as LibTorch's operator<< does it, character for character: matrices as lines of columns, of more
+// dimensions one below the other under the place of each, and the type and sizes in the last line.
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+#include "tandem/core/internal.h"
+#include "tandem/core/print_libtorch.h"
+
+namespace tandem::detail {
+namespace {
+
+constexpr int64_t kLineWidth = 80;
+
+/// The digits that tell a number from its neighbours: 0.1, 1000000, 1e+16.
+std::string shortest(double x) {
+  if (!std::isfinite(x)) return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
+  const double size = std::abs(x);
+  const auto format = size == 0 || (size >= 1e-4 && size < 1e16) ? std::chars_format::fixed
+                                                                 : std::chars_format::scientific;
+  std::array<char, 400> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x, format).ptr};
+}
+
+/// How the numbers of one block are written: padded to `width`, divided by `scale`, which is written above them.
+struct Notation {
+  int width = 0;
+  double scale = 1;
+  std::ios_base::fmtflags flags = {};  // none: as many digits as a number needs
+
+  explicit Notation(const std::vector<double>& numbers) {
+    bool whole = true;
+    double least = INFINITY, most = 0;  // magnitudes
+    for (const double x : numbers) {
+      if (!std::isfinite(x)) continue;
+      whole = whole && x == std::ceil(x);
+      least = std::min(least, std::abs(x)), most = std::max(most, std::abs(x));
+    }
+    const auto digits = [](double x) { return x == 0 ? 1.0 : std::floor(std::log10(x)) + 1; };
+    const bool any = std::isfinite(least);
+    const double low = any ? digits(least) : 1, high = any ? digits(most) : 1;  // before the point
+    if (whole && high <= 9) {
+      width = static_cast<int>(high) + 1;
+    } else if (whole || high - low > 4) {
+      flags = std::ios_base::scientific;
+      width = !whole && std::max(std::abs(low), std::abs(high)) > 99 ? 12 : 11;
+    } else {
+      flags = std::ios_base::fixed;
+      const bool scaled = high > 5 || high < 0;
+      if (scaled) scale = std::pow(10, high - 1);
+      width = scaled || high == 0 ? 7 : static_cast<int>(high) + 6;
+    }
+  }
+  void put(std::ostream& out, double x) const {
+    out.setf(flags, std::ios_base::floatfield);
+    out << std::setprecision(flags ? 4 : 6) << std::setw(width) << x / scale;
+  }
+  std::string scale_line() const { return shortest(scale) + " *\n"; }
+};
+
+/// Rows of numbers, in as many groups of columns as the line needs. A deeper block is indented by one.
+void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t columns, bool deeper) {
+  const std::string indent(deeper ? 1 : 0, ' ');
+  const Notation notation(std::vector<double>(x, x + rows * columns));
+  const int64_t fit = (kLineWidth - deeper) / (notation.width + 1);
+  const std::string next_line = notation.scale != 1 ? indent + ' ' : indent;
+  for (int64_t first = 0; first < columns; first += fit) {
+    const int64_t end = std::min(first + fit, columns);
+    if (fit < columns) {
+      if (first > 0) out << '\n';
+      out << "Columns " << first + 1 << " to " << end << indent;
+    }
+    if (notation.scale != 1) out << notation.scale_line() << indent;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = first; column < end; ++column) {
+        notation.put(out, x[row * columns + column]);
+        if (column + 1 < end)
+          out << ' ';
+        else
+          out << '\n' << (row + 1 < rows ? next_line : "");
+      }
+  }
+}
+
+void put_elements(std::ostream& out, const Tensor& x) {
+  const Tensor here = x.detach().to(kCPU, kFloat64).contiguous();
+  const double* const numbers = here.data_ptr<double>();
+  const int64_t count = here.numel();
+  if (x.dim() == 0) {
+    out << shortest(numbers[0]) << '\n';
+  } else if (x.dim() == 1) {
+    const Notation notation(std::vector<double>(numbers, numbers + count));
+    if (notation.scale != 1) out << notation.scale_line();
+    for (int64_t i = 0; i < count; ++i) {
+      notation.put(out, numbers[i]);
+      out << '\n';
+    }
+  } else if (x.dim() == 2) {
+    put_matrix(out, numbers, x.size(0), x.size(1), false);
+  } else {
+    const int64_t rows = x.size(-2), columns = x.size(-1), above = x.dim() - 2;
+    int64_t blocks = 1;
+    for (int64_t d = 0; d < above; ++d) blocks *= x.size(d);
+    for (int64_t n = 0; n < blocks; ++n) {  // the first dimension changes fastest
+      out << (n > 0 ? "\n(" : "(");
+      int64_t offset = 0;
+      for (int64_t d = 0, rest = n; d < above; rest /= x.size(d++)) {
+        out << rest % x.size(d) + 1 << ',';
+        offset += rest % x.size(d) * here.stride(d);
+      }
+      out << ".,.) = \n";
+      put_matrix(out, numbers + offset, rows, columns, true);
+    }
+  }
+}
+
+const char* type_name(DType dtype) {
+  switch (dtype) {
+    case kFloat32: return "Float";
+    case kFloat64: return "Double";
+    case kFloat16: return "Half";
+    case kBFloat16: return "BFloat16";
+    case kInt64: return "Long";
+    case kInt32: return "Int";
+    case kInt16: return "Short";
+    case kInt8: return "Char";
+    case kUInt8: return "Byte";
+    default: return "Bool";
+  }
+}
+
+}  // namespace
+
+std::string libtorch_text(const Tensor& x) {
+  if (!x.defined()) return "[ Tensor (undefined) ]";
+  std::ostringstream out;
+  if (x.numel() > 0) put_elements(out, x);
+  out << "[ " << (x.is_cuda() ? "CUDA" : "CPU") << type_name(x.dtype()) << "Type{";
+  for (int64_t d = 0; d < x.dim(); ++d) out << (d > 0 ? "," : "") << x.size(d);
+  out << "} ]";
+  return out.str();
+}
+
+}  // namespace tandem::detail
