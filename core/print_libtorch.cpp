@@ -18,8 +18,8 @@ constexpr int64_t kLineWidth = 80;
 std::string shortest(double x) {
   if (!std::isfinite(x)) return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
   const double size = std::abs(x);
-  const auto format = size == 0 || (size >= 1e-4 && size < 1e16) ? std::chars_format::fixed
-                                                                 : std::chars_format::scientific;
+  const auto format =
+      size == 0 || (size >= 1e-4 && size < 1e16) ? std::chars_format::fixed : std::chars_format::scientific;
   std::array<char, 400> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x, format).ptr};
 }
