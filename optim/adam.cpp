@@ -14,13 +14,10 @@ namespace {
 
 template <class Options> void check_values(const char* op, const OptimizerOptions& options) {
   const auto& o = detail::options_as<Options>(op, options);
-  const auto check_beta = [&](const char* name, double beta) {
-    TANDEM_CHECK(beta >= 0 && beta < 1, op, ": ", name, " is ", beta, "; accepted: 0 or more, below 1");
-  };
   TANDEM_CHECK(o.lr() >= 0 && o.eps() >= 0 && o.weight_decay() >= 0, op, ": lr is ", o.lr(), ", eps ", o.eps(),
                ", weight_decay ", o.weight_decay(), "; accepted: 0 or more");
-  check_beta("beta1", std::get<0>(o.betas()));
-  check_beta("beta2", std::get<1>(o.betas()));
+  detail::check_beta(op, "beta1", std::get<0>(o.betas()));
+  detail::check_beta(op, "beta2", std::get<1>(o.betas()));
 }
 
 template <class Options> kernels::AdamValues values_of(const Options& o) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <typeinfo>
 
+#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 #include "tandem/optim/optimizer.h"
 
@@ -27,6 +28,9 @@ inline Tensor lying_as(const Tensor& t, const Tensor& p) {
 inline void follow(Tensor& state, const Tensor& p) { state = lying_as(state.to(p.device(), p.dtype()), p); }
 inline void check_not_negative(const char* what, double value) {
   TANDEM_CHECK(value >= 0, what, " is ", value, "; accepted: 0 or more");
+}
+inline void check_beta(const char* op, const char* name, double beta) {
+  TANDEM_CHECK(beta >= 0 && beta < 1, op, ": ", name, " is ", beta, "; accepted: 0 or more, below 1");
 }
 /// The options as what they must be.
 template <class Options> const Options& options_as(const char* op, const OptimizerOptions& options) {

@@ -1,0 +1,43 @@
+#include "tandem/optim/adagrad.h"
+
+#include "tandem/ops/ops.h"
+#include "tandem/optim/update.h"
+
+namespace tandem::optim {
+
+Adagrad::Adagrad(std::vector<OptimizerParamGroup> groups, const AdagradOptions& defaults)
+    : ComposedOptimizer(
+          "Adagrad", {{"sum"}},
+          [](const OptimizerOptions& options) {
+            const auto& o = static_cast<const AdagradOptions&>(options);
+            return Numbers{.lr = o.lr(), .eps = o.eps(), .weight_decay = o.weight_decay(), .extra = {o.lr_decay()}};
+          },
+          defaults.clone()) {
+  add_param_groups(std::move(groups));
+}
+void Adagrad::check_options(const OptimizerOptions& options) const {
+  const auto& o = detail::options_as<AdagradOptions>("Adagrad", options);
+  detail::check_not_negative("Adagrad: lr", o.lr());
+  detail::check_not_negative("Adagrad: lr_decay", o.lr_decay());
+  detail::check_not_negative("Adagrad: weight_decay", o.weight_decay());
+  detail::check_not_negative("Adagrad: initial_accumulator_value", o.initial_accumulator_value());
+  detail::check_not_negative("Adagrad: eps", o.eps());
+}
+double Adagrad::initial_value(const OptimizerOptions& options, size_t) const {
+  return static_cast<const AdagradOptions&>(options).initial_accumulator_value();
+}
+
+std::vector<Tensor> Adagrad::coefficients(const OptimizerOptions&, const NumberTensors& n) const {
+  const Tensor& lr_decay = n.extra[0];
+  return {n.lr / ((n.steps - 1) * lr_decay + 1), n.weight_decay, n.eps};
+}
+void Adagrad::update_parameter(const OptimizerOptions& options, Parameter& p) const {
+  const auto& o = static_cast<const AdagradOptions&>(options);
+  const Tensor &rate = p.coefficients[0], &eps = p.coefficients[2];
+  Tensor& sum = p.state[0];
+  const Tensor g = detail::with_decay(p.gradient, p.value, o.weight_decay(), p.coefficients[1]);
+  sum.add_(g * g);
+  p.value.sub_((g * rate).div_(sum.sqrt().add_(eps)));
+}
+
+}  // namespace tandem::optim

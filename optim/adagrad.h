@@ -1,0 +1,40 @@
+// Adagrad.
+#pragma once
+#include "tandem/optim/composed.h"
+
+namespace tandem::optim {
+
+/// lr_decay: step t has the rate lr / (1 + (t - 1) lr_decay). weight_decay times the parameter is added to its
+/// gradient. initial_accumulator_value: where the sums of squares begin. eps is added to their square roots.
+struct AdagradOptions : OptimizerCloneableOptions<AdagradOptions> {
+  AdagradOptions(double lr = 1e-2) : lr_(lr) {}
+  TANDEM_ARG(double, lr);
+  TANDEM_ARG(double, lr_decay) = 0;
+  TANDEM_ARG(double, weight_decay) = 0;
+  TANDEM_ARG(double, initial_accumulator_value) = 0;
+  TANDEM_ARG(double, eps) = 1e-10;
+
+ public:
+  void visit(const Visitor& f) override {
+    f("lr", &lr()), f("lr_decay", &lr_decay()), f("weight_decay", &weight_decay());
+    f("initial_accumulator_value", &initial_accumulator_value()), f("eps", &eps());
+  }
+};
+
+/// The rate over the square root of the sum of all squared gradients so far, for each element (Duchi, Hazan and Singer
+/// 2011, JMLR 12:2121). Without momentum. State: "sum".
+/// @throws Error when a setting is negative
+class Adagrad : public detail::ComposedOptimizer {
+ public:
+  explicit Adagrad(std::vector<OptimizerParamGroup> groups, const AdagradOptions& defaults = {});
+  explicit Adagrad(std::vector<Tensor> parameters, const AdagradOptions& defaults = {})
+      : Adagrad(std::vector<OptimizerParamGroup>{std::move(parameters)}, defaults) {}
+
+ private:
+  double initial_value(const OptimizerOptions& options, size_t entry) const override;
+  std::vector<Tensor> coefficients(const OptimizerOptions& options, const NumberTensors& numbers) const override;
+  void update_parameter(const OptimizerOptions& options, Parameter& p) const override;
+  void check_options(const OptimizerOptions& options) const override;
+};
+
+}  // namespace tandem::optim

@@ -1,0 +1,45 @@
+#include "tandem/optim/adamax.h"
+
+#include "tandem/ops/ops.h"
+#include "tandem/optim/update.h"
+
+namespace tandem::optim {
+
+Adamax::Adamax(std::vector<OptimizerParamGroup> groups, const AdamaxOptions& defaults)
+    : ComposedOptimizer(
+          "Adamax", {{"exp_avg"}, {"exp_inf"}},
+          [](const OptimizerOptions& options) {
+            const auto& o = static_cast<const AdamaxOptions&>(options);
+            return Numbers{.lr = o.lr(),
+                           .beta1 = std::get<0>(o.betas()),
+                           .beta2 = std::get<1>(o.betas()),
+                           .eps = o.eps(),
+                           .weight_decay = o.weight_decay()};
+          },
+          defaults.clone()) {
+  add_param_groups(std::move(groups));
+}
+void Adamax::check_options(const OptimizerOptions& options) const {
+  const auto& o = detail::options_as<AdamaxOptions>("Adamax", options);
+  detail::check_not_negative("Adamax: lr", o.lr());
+  detail::check_not_negative("Adamax: eps", o.eps());
+  detail::check_not_negative("Adamax: weight_decay", o.weight_decay());
+  detail::check_beta("Adamax", "beta1", std::get<0>(o.betas()));
+  detail::check_beta("Adamax", "beta2", std::get<1>(o.betas()));
+}
+
+std::vector<Tensor> Adamax::coefficients(const OptimizerOptions&, const NumberTensors& n) const {
+  return {n.lr / (1 - n.beta1.pow(n.steps)), n.weight_decay, n.eps, 1 - n.beta1, n.beta2};
+}
+void Adamax::update_parameter(const OptimizerOptions& options, Parameter& p) const {
+  const auto& o = static_cast<const AdamaxOptions&>(options);
+  const std::vector<Tensor>& c = p.coefficients;
+  const Tensor &rate = c[0], &eps = c[2], &rest1 = c[3], &beta2 = c[4];
+  Tensor &exp_avg = p.state[0], &exp_inf = p.state[1];
+  const Tensor g = detail::with_decay(p.gradient, p.value, o.weight_decay(), c[1]);
+  exp_avg.add_((g - exp_avg).mul_(rest1));
+  exp_inf.copy_((exp_inf * beta2).maximum(g.abs().add_(eps)));
+  p.value.sub_((exp_avg * rate).div_(exp_inf));
+}
+
+}  // namespace tandem::optim

@@ -1,0 +1,39 @@
+// Adamax.
+#pragma once
+#include "tandem/optim/composed.h"
+
+namespace tandem::optim {
+
+/// betas: how much of themselves the average gradient and the largest one keep in a step. weight_decay times the
+/// parameter is added to its gradient.
+struct AdamaxOptions : OptimizerCloneableOptions<AdamaxOptions> {
+  AdamaxOptions(double lr = 2e-3) : lr_(lr) {}
+  using Betas = std::tuple<double, double>;
+  TANDEM_ARG(double, lr);
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);
+  TANDEM_ARG(double, eps) = 1e-8;
+  TANDEM_ARG(double, weight_decay) = 0;
+
+ public:
+  void visit(const Visitor& f) override {
+    f("lr", &lr()), f("beta1", &std::get<0>(betas())), f("beta2", &std::get<1>(betas())), f("eps", &eps());
+    f("weight_decay", &weight_decay());
+  }
+};
+
+/// Adam with the largest gradient so far, which decays, in place of the average square (Kingma and Ba 2015,
+/// arXiv:1412.6980, section 7.1). State: "exp_avg", "exp_inf".
+/// @throws Error when a setting is negative or a beta is not below 1
+class Adamax : public detail::ComposedOptimizer {
+ public:
+  explicit Adamax(std::vector<OptimizerParamGroup> groups, const AdamaxOptions& defaults = {});
+  explicit Adamax(std::vector<Tensor> parameters, const AdamaxOptions& defaults = {})
+      : Adamax(std::vector<OptimizerParamGroup>{std::move(parameters)}, defaults) {}
+
+ private:
+  std::vector<Tensor> coefficients(const OptimizerOptions& options, const NumberTensors& numbers) const override;
+  void update_parameter(const OptimizerOptions& options, Parameter& p) const override;
+  void check_options(const OptimizerOptions& options) const override;
+};
+
+}  // namespace tandem::optim

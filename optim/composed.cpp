@@ -1,0 +1,114 @@
+#include "tandem/optim/composed.h"
+
+#include <map>
+
+#include "tandem/core/dispatch.h"
+#include "tandem/core/run_loop.h"
+#include "tandem/kernels/optim.h"
+#include "tandem/ops/ops.h"
+#include "tandem/optim/step_values.h"
+#include "tandem/optim/update.h"
+
+namespace tandem::optim::detail {
+namespace {
+
+/// Where a step is computed: t itself, or a float32 copy of what has half the bits; with a dimension at least, as a
+/// number of another dtype would change the dtype of results that have none.
+Tensor working(const Tensor& t) {
+  const Tensor wide = is_half(t.dtype()) ? t.to(kFloat32) : t;
+  return wide.dim() == 0 ? wide.view({1}) : wide;
+}
+
+}  // namespace
+
+bool ComposedOptimizer::wants(const OptimizerOptions&, size_t) const { return true; }
+double ComposedOptimizer::initial_value(const OptimizerOptions&, size_t) const { return 0; }
+
+void ComposedOptimizer::resize_state() {
+  steps_.resize(size());
+  state_.resize(size(), std::vector<Tensor>(entries_.size()));
+}
+
+void ComposedOptimizer::make_state(const OptimizerOptions& options, const Tensor& p, size_t k) {
+  const auto make = [&](Tensor& t, bool scalar, double value) {
+    if (t.defined()) {
+      if (scalar)
+        t = t.to(p.device());
+      else
+        follow(t, p);
+      return;
+    }
+    check_not_recorded(name_, "its first step makes its state; make one step before");
+    t = scalar ? full({}, value, TensorOptions(kFloat32).device(p.device())) : full_like(p, value);
+  };
+  make(steps_[k], true, 0);
+  for (size_t e = 0; e < entries_.size(); ++e)
+    if (state_[k][e].defined() || wants(options, e)) make(state_[k][e], entries_[e].scalar, initial_value(options, e));
+}
+
+void ComposedOptimizer::update(const OptimizerParamGroup& group, size_t first) {
+  std::map<std::pair<Device, DType>, std::vector<size_t>> batches;
+  for (size_t i = 0; i < group.params().size(); ++i) {
+    const Tensor& p = group.params()[i];
+    if (!ready(name_, p)) continue;
+    make_state(group.options(), p, first + i);
+    batches[{p.device(), p.dtype()}].push_back(i);
+  }
+  for (const auto& entry : batches) run_batch(group, first, entry.second);
+}
+
+/// `members`: parameters of the group, of one device and dtype.
+void ComposedOptimizer::run_batch(const OptimizerParamGroup& group, size_t first, const std::vector<size_t>& members) {
+  const Tensor& any = group.params()[members.front()];
+  const Device device = any.device();
+  const OptimizerOptions& options = group.options();
+  const auto values = step_values(first, device, static_cast<int>(any.dtype()));
+  run_update([values, read = numbers_, shared = group.shared_options()] { values->write(read(*shared)); });
+
+  std::vector<Tensor> steps;
+  for (const size_t i : members) steps.push_back(steps_[first + i]);
+  TANDEM_DISPATCH(device, add_to_all, 1, steps);
+  const auto number = [&](int64_t i) { return values->memory().select(0, i); };
+  const NumberTensors numbers{number(0),
+                              number(1),
+                              number(2),
+                              number(3),
+                              number(4),
+                              {number(5), number(6), number(7)},
+                              stack(steps).to(kFloat64)};
+  std::vector<Tensor> coefficients = this->coefficients(options, numbers);
+  const DType dtype = any.dtype() == kFloat64 ? kFloat64 : kFloat32;
+  for (Tensor& c : coefficients) c = c.to(dtype);
+
+  for (size_t m = 0; m < members.size(); ++m) {
+    const Tensor& p = group.params()[members[m]];
+    std::vector<Tensor>& state = state_[first + members[m]];
+    Parameter work{working(p), working(p.grad()), {}, {}};
+    for (size_t e = 0; e < entries_.size(); ++e)
+      work.state.push_back(!state[e].defined() || entries_[e].scalar ? state[e] : working(state[e]));
+    for (const Tensor& c : coefficients)
+      work.coefficients.push_back(c.dim() == 0 ? c : c.select(0, static_cast<int64_t>(m)));
+    update_parameter(options, work);
+    if (!is_half(p.dtype())) continue;
+    Tensor(p).copy_(work.value.view(p.sizes()));
+    for (size_t e = 0; e < entries_.size(); ++e)
+      if (state[e].defined() && !entries_[e].scalar) state[e].copy_(work.state[e].view(p.sizes()));
+  }
+}
+
+std::vector<Optimizer::Slot> ComposedOptimizer::slots() {
+  std::vector<Slot> out;
+  for (size_t i = 0; i < size(); ++i) {
+    const std::string prefix = std::to_string(i) + ".";
+    out.push_back({prefix + "step", parameters()[i], true, steps_[i]});
+    for (size_t e = 0; e < entries_.size(); ++e)
+      out.push_back({prefix + entries_[e].name, parameters()[i], entries_[e].scalar, state_[i][e]});
+  }
+  return out;
+}
+
+Tensor with_decay(const Tensor& gradient, const Tensor& value, double decay, const Tensor& decay_coefficient) {
+  return decay == 0 ? gradient : gradient + value * decay_coefficient;
+}
+
+}  // namespace tandem::optim::detail

@@ -1,0 +1,43 @@
+// NAdam.
+#pragma once
+#include "tandem/optim/composed.h"
+
+namespace tandem::optim {
+
+/// momentum_decay: how fast the momentum of a step approaches beta1. decoupled_weight_decay: weight decay shrinks the
+/// parameter as in AdamW; otherwise it is added to the gradient.
+struct NAdamOptions : OptimizerCloneableOptions<NAdamOptions> {
+  NAdamOptions(double lr = 2e-3) : lr_(lr) {}
+  using Betas = std::tuple<double, double>;
+  TANDEM_ARG(double, lr);
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);
+  TANDEM_ARG(double, eps) = 1e-8;
+  TANDEM_ARG(double, weight_decay) = 0;
+  TANDEM_ARG(double, momentum_decay) = 4e-3;
+  TANDEM_ARG(bool, decoupled_weight_decay) = false;
+
+ public:
+  void visit(const Visitor& f) override {
+    f("lr", &lr()), f("beta1", &std::get<0>(betas())), f("beta2", &std::get<1>(betas())), f("eps", &eps());
+    f("weight_decay", &weight_decay()), f("momentum_decay", &momentum_decay());
+    f("decoupled_weight_decay", &decoupled_weight_decay());
+  }
+};
+
+/// Adam with Nesterov's momentum (Dozat 2016, ICLR workshop, "Incorporating Nesterov momentum into Adam"). State:
+/// "mu_product", a float32 number as in PyTorch, "exp_avg", "exp_avg_sq".
+/// @throws Error when a setting is negative or a beta is not below 1
+class NAdam : public detail::ComposedOptimizer {
+ public:
+  explicit NAdam(std::vector<OptimizerParamGroup> groups, const NAdamOptions& defaults = {});
+  explicit NAdam(std::vector<Tensor> parameters, const NAdamOptions& defaults = {})
+      : NAdam(std::vector<OptimizerParamGroup>{std::move(parameters)}, defaults) {}
+
+ private:
+  double initial_value(const OptimizerOptions& options, size_t entry) const override;
+  std::vector<Tensor> coefficients(const OptimizerOptions& options, const NumberTensors& numbers) const override;
+  void update_parameter(const OptimizerOptions& options, Parameter& p) const override;
+  void check_options(const OptimizerOptions& options) const override;
+};
+
+}  // namespace tandem::optim

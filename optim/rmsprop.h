@@ -1,0 +1,43 @@
+// RMSprop.
+#pragma once
+#include "tandem/optim/composed.h"
+
+namespace tandem::optim {
+
+/// alpha: how much of itself the average of squares keeps in a step. eps is added to its square root. centered: the
+/// average gradient's square is subtracted from it, which leaves the variance. weight_decay times the parameter is
+/// added to its gradient.
+struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
+  RMSpropOptions(double lr = 1e-2) : lr_(lr) {}
+  TANDEM_ARG(double, lr);
+  TANDEM_ARG(double, alpha) = 0.99;
+  TANDEM_ARG(double, eps) = 1e-8;
+  TANDEM_ARG(double, weight_decay) = 0;
+  TANDEM_ARG(double, momentum) = 0;
+  TANDEM_ARG(bool, centered) = false;
+
+ public:
+  void visit(const Visitor& f) override {
+    f("lr", &lr()), f("alpha", &alpha()), f("eps", &eps()), f("weight_decay", &weight_decay());
+    f("momentum", &momentum()), f("centered", &centered());
+  }
+};
+
+/// The gradient over the square root of a moving average of its squares (Hinton 2012, lecture 6 of "Neural networks for
+/// machine learning"; centered: Graves 2013, arXiv:1308.0850). As in PyTorch, eps is outside of the root. State:
+/// "square_avg", "momentum_buffer" with momentum, "grad_avg" when centered.
+/// @throws Error when a setting is negative
+class RMSprop : public detail::ComposedOptimizer {
+ public:
+  explicit RMSprop(std::vector<OptimizerParamGroup> groups, const RMSpropOptions& defaults = {});
+  explicit RMSprop(std::vector<Tensor> parameters, const RMSpropOptions& defaults = {})
+      : RMSprop(std::vector<OptimizerParamGroup>{std::move(parameters)}, defaults) {}
+
+ private:
+  bool wants(const OptimizerOptions& options, size_t entry) const override;
+  std::vector<Tensor> coefficients(const OptimizerOptions& options, const NumberTensors& numbers) const override;
+  void update_parameter(const OptimizerOptions& options, Parameter& p) const override;
+  void check_options(const OptimizerOptions& options) const override;
+};
+
+}  // namespace tandem::optim

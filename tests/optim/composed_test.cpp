@@ -1,0 +1,151 @@
+// What holds of every optimizer whose step is composed of tensor operations: state, records, half types, errors.
+#include "tandem/tests/catch.h"
+#include "tandem/tests/optim/from_fixture.h"
+
+namespace tandem::test {
+namespace {
+
+struct Variant {
+  const char* kind;
+  nlohmann::json settings;
+};
+/// Each with all the state that it can have.
+const std::vector<Variant>& variants() {
+  static const std::vector<Variant> all = {
+      {"Adagrad", {{"lr", 0.1}, {"lr_decay", 0.1}}},
+      {"RMSprop", {{"momentum", 0.5}, {"centered", true}, {"weight_decay", 0.1}}},
+      {"Adamax", {{"weight_decay", 0.1}}},
+      {"NAdam", {{"lr", 0.01}, {"weight_decay", 0.1}, {"decoupled_weight_decay", true}}},
+      {"RAdam", {{"lr", 0.01}}},
+      {"Rprop", {{"lr", 0.015625}}}};
+  return all;
+}
+Parameters parameters(DType dtype) {
+  return {from_formula({3, 2}, 1, dtype).requires_grad_(), from_formula({}, 2, dtype).requires_grad_()};
+}
+/// The gradients of step `step`, and the step.
+void train(optim::Optimizer& optimizer, const Parameters& p, uint32_t step) {
+  for (uint32_t k = 0; k < p.size(); ++k)
+    p[k].set_grad(from_formula(p[k].sizes(), 100 * step + k + 1, p[k].dtype()).to(p[k].device()));
+  optimizer.step();
+}
+
+}  // namespace
+
+TEST_CASE("five steps, a saved state and five more are ten steps, bit for bit", "[optim]") {
+  const DType dtype = GENERATE(kFloat64, kFloat32, kBFloat16);
+  for (const Variant& v : variants()) {
+    CAPTURE(v.kind, dtype);
+    const Parameters whole = parameters(dtype), parts = parameters(dtype);
+    const auto ten = make_optimizer(v.kind, v.settings, whole), five = make_optimizer(v.kind, v.settings, parts);
+    for (uint32_t step = 1; step <= 10; ++step) train(*ten, whole, step);
+    for (uint32_t step = 1; step <= 5; ++step) train(*five, parts, step);
+    const auto more = make_optimizer(v.kind, {}, parts);  // the settings come with the state
+    more->load_state(five->state(), five->settings());
+    for (uint32_t step = 6; step <= 10; ++step) train(*more, parts, step);
+    for (size_t k = 0; k < whole.size(); ++k) CHECK(whole[k].equal(parts[k]));
+    CHECK_FALSE(whole[0].equal(from_formula({3, 2}, 1, dtype)));
+  }
+}
+
+TEST_CASE("a recorded step of every optimizer goes on as steps do, with the rate of the moment", "[optim]") {
+  for (const Variant& v : variants()) {
+    CAPTURE(v.kind);
+    const Parameters eager = parameters(kFloat32), recorded = parameters(kFloat32);
+    const auto a = make_optimizer(v.kind, v.settings, eager), b = make_optimizer(v.kind, v.settings, recorded);
+    for (const Tensor& p : recorded) p.set_grad(zeros_like(p));
+    Graph graph;
+    CHECK_THROWS_WITH(graph.capture([&] { b->step(); }),
+                      Contains(v.kind) && Contains("its first step makes its state"));
+    train(*a, eager, 1);
+    train(*b, recorded, 1);
+    graph.capture([&] { b->step(); });
+    for (uint32_t step = 2; step <= 8; ++step) {  // RAdam's rate is rectified from the sixth on
+      if (step == 4) a->set_lr(0.003), b->set_lr(0.003);
+      train(*a, eager, step);
+      for (uint32_t k = 0; k < recorded.size(); ++k)
+        Tensor(recorded[k].grad()).copy_(from_formula(recorded[k].sizes(), 100 * step + k + 1, kFloat32));
+      graph.replay();
+      for (size_t k = 0; k < eager.size(); ++k) CHECK(eager[k].equal(recorded[k]));
+    }
+  }
+}
+
+TEST_CASE("half types are computed in float32 and rounded once a step", "[optim]") {
+  for (const Variant& v : variants()) {
+    CAPTURE(v.kind);
+    const Parameters half = parameters(kBFloat16), single = parameters(kFloat32);
+    for (const Tensor& p : single) p.detach().copy_(p.detach().to(kBFloat16));
+    const auto a = make_optimizer(v.kind, v.settings, half), b = make_optimizer(v.kind, v.settings, single);
+    for (uint32_t k = 0; k < half.size(); ++k) {
+      const Tensor grad = from_formula(half[k].sizes(), k + 7, kBFloat16);
+      half[k].set_grad(grad);
+      single[k].set_grad(grad.to(kFloat32));
+    }
+    a->step();
+    b->step();
+    for (size_t k = 0; k < half.size(); ++k) CHECK(half[k].equal(single[k].detach().to(kBFloat16)));
+  }
+}
+
+TEST_CASE("every optimizer leaves what has no gradient, and steps on a GPU as on the CPU", "[optim]") {
+  for (const Variant& v : variants()) {
+    CAPTURE(v.kind);
+    const Parameters here = parameters(kFloat32);
+    const Tensor unused = ones({2}).requires_grad_();
+    const auto a = make_optimizer(v.kind, v.settings, {here[0], unused, here[1]});
+    for (uint32_t step = 1; step <= 4; ++step) train(*a, here, step);
+    CHECK(unused.equal(ones({2})));
+    for (const auto& entry : a->state()) CHECK_FALSE(entry.first.starts_with("1."));
+#if TANDEM_TEST_EMULATED
+    Parameters there;
+    for (const Tensor& p : parameters(kFloat32)) there.push_back(p.detach().to(kCUDA).requires_grad_());
+    const auto b = make_optimizer(v.kind, v.settings, there);
+    for (uint32_t step = 1; step <= 4; ++step) train(*b, there, step);
+    for (size_t k = 0; k < there.size(); ++k) CHECK(there[k].detach().cpu().allclose(here[k].detach(), 1e-5, 1e-6));
+#endif
+  }
+}
+
+TEST_CASE("the state of every optimizer goes where its module goes", "[optim]") {
+  set_cpu_device_count(2);
+  for (const Variant& v : variants()) {
+    CAPTURE(v.kind);
+    nn::Linear moved(2, 2), stays(2, 2);
+    stays->load_state_dict(moved->state_dict());
+    const auto a = make_optimizer(v.kind, v.settings, moved->parameters());
+    const auto b = make_optimizer(v.kind, v.settings, stays->parameters());
+    for (uint32_t step = 1; step <= 4; ++step) {
+      train(*a, moved->parameters(), step);
+      train(*b, stays->parameters(), step);
+      if (step == 2) moved->to(Device("cpu:1"));
+    }
+    for (const auto& entry : a->state()) CHECK(entry.second.device() == Device("cpu:1"));
+    CHECK(moved->weight.cpu().equal(stays->weight));
+  }
+  set_cpu_device_count(1);
+}
+
+TEST_CASE("the optimizers refuse settings that make no sense, with the value", "[optim]") {
+  using namespace optim;
+  const Tensor w = ones({2}).requires_grad_();
+  CHECK_THROWS_WITH(Adagrad({w}, AdagradOptions(-1)), Contains("Adagrad: lr is -1"));
+  CHECK_THROWS_WITH(Adagrad({w}, AdagradOptions().lr_decay(-2)), Contains("Adagrad: lr_decay is -2"));
+  CHECK_THROWS_WITH(Adagrad({w}, AdagradOptions().initial_accumulator_value(-3)),
+                    Contains("initial_accumulator_value is -3"));
+  CHECK_THROWS_WITH(RMSprop({w}, RMSpropOptions().alpha(-0.5)), Contains("RMSprop: alpha is -0.5"));
+  CHECK_THROWS_WITH(RMSprop({w}, RMSpropOptions().momentum(-1)), Contains("RMSprop: momentum is -1"));
+  CHECK_THROWS_WITH(Adamax({w}, AdamaxOptions().betas({0.9, 1})), Contains("Adamax: beta2 is 1;"));
+  CHECK_THROWS_WITH(NAdam({w}, NAdamOptions().momentum_decay(-1)), Contains("NAdam: momentum_decay is -1"));
+  CHECK_THROWS_WITH(NAdam({w}, NAdamOptions().betas({-0.5, 0.9})), Contains("NAdam: beta1 is -0.5"));
+  CHECK_THROWS_WITH(RAdam({w}, RAdamOptions().eps(-1)), Contains("RAdam: eps is -1"));
+  CHECK_THROWS_WITH(Rprop({w}, RpropOptions().etas({1.5, 2})), Contains("Rprop: etas are 1.5 and 2; accepted: "));
+  RMSprop optimizer({w});
+  CHECK_THROWS_WITH(optimizer.add_param_group({{ones({1})}, std::make_unique<AdamOptions>()}),
+                    Contains("RMSprop") && Contains("another optimizer"));
+  CHECK_THROWS_WITH(optimizer.load_state({{"0.exp_avg", ones({2})}}), Contains("'0.exp_avg' has no place"));
+  w.set_grad(ones({3}));
+  CHECK_THROWS_WITH(optimizer.step(), Contains("RMSprop") && Contains("(2,)") && Contains("(3,)"));
+}
+
+}  // namespace tandem::test
