@@ -23,6 +23,7 @@
 #include "tandem/optim/adagrad.h"
 #include "tandem/optim/adam.h"
 #include "tandem/optim/adamax.h"
+#include "tandem/optim/lbfgs.h"
 #include "tandem/optim/lr_scheduler.h"
 #include "tandem/optim/nadam.h"
 #include "tandem/optim/radam.h"

@@ -8,6 +8,7 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/optim/step_values.h"
+#include "tandem/optim/update.h"
 
 namespace tandem::optim {
 
@@ -45,9 +46,8 @@ void Optimizer::add_param_groups(std::vector<OptimizerParamGroup> groups) {
   TANDEM_CHECK(!parameters_.empty(), "an optimizer needs at least one parameter");
 }
 
-namespace {
 /// Ranks that never talk train as many models as there are ranks: a group was made, but the model was not wrapped.
-void warn_of_ranks_that_never_talk() {
+void detail::warn_of_ranks_that_never_talk() {
   RankState& state = RankContext::current().state();
   if (state.world_size > 1 && state.collectives == 0 && !state.warned_of_no_collective.exchange(true))
     std::fprintf(
@@ -56,7 +56,6 @@ void warn_of_ranks_that_never_talk() {
         "trains a model of its own. Wrap the model in DistributedDataParallel, or all_reduce its gradients.\n",
         state.world_size);
 }
-}  // namespace
 
 Tensor Optimizer::step(const LossClosure& closure) {
   Tensor loss;
@@ -64,7 +63,7 @@ Tensor Optimizer::step(const LossClosure& closure) {
     const EnableGradGuard guard;
     loss = closure();
   }
-  warn_of_ranks_that_never_talk();
+  detail::warn_of_ranks_that_never_talk();
   const NoGradGuard guard;
   size_t first = 0;
   for (const OptimizerParamGroup& group : groups_) {
@@ -98,10 +97,10 @@ void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& st
         std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.name == entry.first; });
     TANDEM_CHECK(at != slots.end(), "load_state: '", name, "' has no place in this optimizer of ", parameters_.size(),
                  " parameters");
-    const Shape sizes = at->scalar ? Shape() : Shape(at->parameter.sizes());
+    const Shape sizes = at->sizes ? *at->sizes : at->scalar ? Shape() : Shape(at->parameter.sizes());
+    const DType dtype = at->dtype ? *at->dtype : at->scalar ? kFloat32 : at->parameter.dtype();
     TANDEM_CHECK(tensor.sizes() == sizes, "load_state: '", name, "' is ", tensor.sizes(), "; accepted: ", sizes);
-    loaded[static_cast<size_t>(at - slots.begin())] =
-        tensor.detach().to(at->parameter.device(), at->scalar ? kFloat32 : at->parameter.dtype()).clone();
+    loaded[static_cast<size_t>(at - slots.begin())] = tensor.detach().to(at->parameter.device(), dtype).clone();
   }
   for (size_t i = 0; i < slots.size(); ++i) slots[i].tensor = loaded[i];
   apply_settings(settings, groups_);

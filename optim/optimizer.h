@@ -74,7 +74,7 @@ class Optimizer {
   Optimizer(Optimizer&&) = default;
 
   /// Updates the parameters that have a gradient, after calling the closure, if any, whose loss it returns.
-  Tensor step(const LossClosure& closure = nullptr);
+  virtual Tensor step(const LossClosure& closure = nullptr);
   void zero_grad(bool set_to_none = true);
   /// @throws Error for options of another optimizer, values that make no sense, and parameters that are undefined, not
   /// leaves, or in the optimizer already
@@ -111,8 +111,10 @@ class Optimizer {
   struct Slot {
     std::string name;
     const Tensor& parameter;
-    bool scalar;  // a step count, not of the parameter's shape
+    bool scalar;  // a step count, float32, not of the parameter's shape
     Tensor& tensor;
+    std::optional<tandem::detail::Shape> sizes = {};  // if neither of the two
+    std::optional<DType> dtype = {};                  // if not that of the parameter, or of a step count
   };
   virtual std::vector<Slot> slots() = 0;
   /// Updates a group, whose parameters are numbered from `first` on, unrecorded.

@@ -9,6 +9,8 @@
 
 namespace tandem::optim::detail {
 
+/// Called by every step: a warning, once, where there are several ranks and nothing that averages their gradients.
+void warn_of_ranks_that_never_talk();
 /// Whether p has a gradient, one that fits.
 inline bool ready(const char* op, const Tensor& p) {
   if (!p.grad().defined()) return false;

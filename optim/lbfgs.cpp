@@ -1,0 +1,211 @@
+#include "tandem/optim/lbfgs.h"
+
+#include <algorithm>
+
+#include "tandem/core/run_loop.h"
+#include "tandem/ops/ops.h"
+#include "tandem/optim/strong_wolfe.h"
+#include "tandem/optim/update.h"
+
+namespace tandem::optim {
+namespace {
+
+double largest(const Tensor& t) { return t.abs().max().item<double>(); }
+double read(const Tensor& number) { return number.defined() ? number.item<double>() : 0; }
+Tensor written(double number) { return full({}, number, kFloat64); }
+int64_t most_evaluations(const LBFGSOptions& o) { return o.max_eval().value_or(o.max_iter() * 5 / 4); }
+
+}  // namespace
+
+void LBFGSOptions::visit(const Visitor& f) {
+  const auto whole = [&](const char* name, int64_t& setting) {
+    double value = static_cast<double>(setting);
+    f(name, &value);
+    setting = static_cast<int64_t>(value);
+  };
+  f("lr", &lr()), f("tolerance_grad", &tolerance_grad()), f("tolerance_change", &tolerance_change());
+  whole("max_iter", max_iter());
+  whole("history_size", history_size());
+  const int64_t evaluations = most_evaluations(*this);
+  int64_t now = evaluations;
+  whole("max_eval", now);
+  if (now != evaluations) max_eval() = now;
+  bool searches = line_search_fn().has_value();
+  f("strong_wolfe", &searches);
+  if (searches != line_search_fn().has_value())
+    line_search_fn() = searches ? std::optional<std::string>("strong_wolfe") : std::nullopt;
+}
+
+LBFGS::LBFGS(std::vector<OptimizerParamGroup> groups, const LBFGSOptions& defaults) : Optimizer(defaults.clone()) {
+  TANDEM_CHECK(groups.size() == 1, "LBFGS: there are ", groups.size(), " parameter groups; accepted: one");
+  add_param_groups(std::move(groups));
+}
+void LBFGS::check_options(const OptimizerOptions& options) const {
+  const auto& o = detail::options_as<LBFGSOptions>("LBFGS", options);
+  detail::check_not_negative("LBFGS: lr", o.lr());
+  TANDEM_CHECK(o.max_iter() >= 1 && most_evaluations(o) >= 1 && o.history_size() >= 1, "LBFGS: max_iter is ",
+               o.max_iter(), ", max_eval ", most_evaluations(o), ", history_size ", o.history_size(),
+               "; accepted: 1 or more");
+  TANDEM_CHECK(!o.line_search_fn() || *o.line_search_fn() == "strong_wolfe", "LBFGS: line_search_fn is '",
+               o.line_search_fn().value_or(""), "'; accepted: 'strong_wolfe', or none");
+}
+void LBFGS::check_parameters() const {
+  TANDEM_CHECK(param_groups().size() == 1, "LBFGS: there are ", param_groups().size(),
+               " parameter groups; accepted: one");
+  const Tensor& first = parameters().front();
+  for (const Tensor& p : parameters())
+    TANDEM_CHECK(p.device() == first.device() && p.dtype() == first.dtype(),
+                 "LBFGS: its parameters are one vector, but ", first.dtype(), " on ", first.device(), " and ",
+                 p.dtype(), " on ", p.device(), " are among them");
+}
+void LBFGS::resize_state() {
+  const auto& o = static_cast<const LBFGSOptions&>(param_groups().front().options());
+  for (std::vector<Tensor>* list : {&old_dirs_, &old_stps_, &ro_}) list->resize(static_cast<size_t>(o.history_size()));
+}
+size_t LBFGS::remembered() const {
+  const auto end = std::find_if(old_dirs_.begin(), old_dirs_.end(), [](const Tensor& t) { return !t.defined(); });
+  return static_cast<size_t>(end - old_dirs_.begin());
+}
+int64_t LBFGS::numel() const {
+  int64_t n = 0;
+  for (const Tensor& p : parameters()) n += p.numel();
+  return n;
+}
+
+Tensor LBFGS::flat_gradient() const {
+  std::vector<Tensor> parts;
+  for (const Tensor& p : parameters())
+    parts.push_back(detail::ready("LBFGS", p) ? p.grad().reshape({-1}) : zeros_like(p).reshape({-1}));
+  return cat(parts);
+}
+LBFGS::Evaluation LBFGS::evaluate(const LossClosure& closure) const {
+  const EnableGradGuard guard;
+  const double loss = closure().item<double>();
+  const NoGradGuard unrecorded;
+  return {loss, flat_gradient()};
+}
+/// The parameters, t further along the direction.
+void LBFGS::move(double t) const {
+  int64_t offset = 0;
+  for (Tensor p : parameters()) {
+    p.add_(d_.narrow(0, offset, p.numel()).view(p.sizes()), t);
+    offset += p.numel();
+  }
+}
+
+/// The change of the parameters and of the gradient since the last iteration, if the loss is convex between them.
+void LBFGS::remember(const Tensor& gradient, int64_t history_size) {
+  const Tensor y = gradient - prev_flat_grad_, s = d_ * read(t_);
+  const Tensor ys = y.dot(s);
+  if (!(ys.item<double>() > 1e-10)) return;
+  const auto room = static_cast<size_t>(history_size);
+  const size_t count = remembered(), dropped = count < room ? 0 : count - room + 1;
+  for (std::vector<Tensor>* list : {&old_dirs_, &old_stps_, &ro_}) {
+    list->erase(list->begin(), list->begin() + static_cast<std::ptrdiff_t>(dropped));
+    list->resize(room);
+  }
+  const size_t at = count - dropped;
+  old_dirs_[at] = y, old_stps_[at] = s, ro_[at] = 1.0 / ys;
+  h_diag_ = ys / y.dot(y);
+}
+/// Minus the gradient times the approximate inverse Hessian, by the two loops of Nocedal (1980). Nothing is read back.
+Tensor LBFGS::direction(const Tensor& gradient) const {
+  const size_t count = remembered();
+  std::vector<Tensor> al(count);
+  Tensor q = gradient.neg();
+  for (size_t i = count; i-- > 0;) {
+    al[i] = old_stps_[i].dot(q) * ro_[i];
+    q.sub_(old_dirs_[i] * al[i]);
+  }
+  Tensor r = h_diag_.defined() ? q * h_diag_ : q;
+  for (size_t i = 0; i < count; ++i) r.add_(old_stps_[i] * (al[i] - old_dirs_[i].dot(r) * ro_[i]));
+  return r;
+}
+
+Tensor LBFGS::step(const LossClosure& closure) {
+  check_not_recorded("LBFGS", "the host reads losses and gradients to know when to stop");
+  TANDEM_CHECK(closure,
+               "LBFGS: step() was called without a closure; accepted: one that clears the gradients, computes "
+               "the loss, calls its backward() and returns it");
+  check_parameters();
+  detail::warn_of_ranks_that_never_talk();
+  const NoGradGuard guard;
+  const auto o = static_cast<const LBFGSOptions&>(param_groups().front().options());
+  const Tensor& first = parameters().front();
+  for (Slot& slot : slots())  // state goes where the parameters went
+    if (slot.tensor.defined()) slot.tensor = slot.tensor.to(first.device(), slot.dtype.value_or(first.dtype()));
+
+  Tensor original;
+  Evaluation now = evaluate([&] { return original = closure(); });
+  if (numel() == 0) return original;
+  int64_t evaluations = 1, iterations = static_cast<int64_t>(read(n_iter_));
+  const int64_t max_evaluations = most_evaluations(o);
+  const int64_t evaluations_before = static_cast<int64_t>(read(func_evals_));
+  bool optimal = largest(now.gradient) <= o.tolerance_grad();
+  for (int64_t i = 1; i <= o.max_iter() && !optimal; ++i) {
+    if (++iterations == 1) {
+      d_ = now.gradient.neg();
+    } else {
+      remember(now.gradient, o.history_size());
+      d_ = direction(now.gradient);
+    }
+    prev_flat_grad_ = now.gradient;
+    const double loss_before = now.loss;
+    double t = o.lr();
+    if (iterations == 1) t *= std::min(1.0, 1.0 / now.gradient.abs().sum().item<double>());
+    const double slope = now.gradient.dot(d_).item<double>();
+    t_ = written(t);
+    if (slope > -o.tolerance_change()) break;
+
+    if (o.line_search_fn()) {
+      std::vector<Tensor> start;
+      for (const Tensor& p : parameters()) start.push_back(p.clone());
+      const auto at = [&](double distance) {
+        move(distance);
+        const Evaluation e = evaluate(closure);
+        for (size_t k = 0; k < start.size(); ++k) Tensor(parameters()[k]).copy_(start[k]);
+        return detail::LinePoint{distance, e.loss, e.gradient, e.gradient.dot(d_).item<double>()};
+      };
+      const detail::LinePoint found = detail::strong_wolfe(at, {0, now.loss, now.gradient, slope}, t, largest(d_),
+                                                           max_evaluations - evaluations, evaluations);
+      t = found.t;
+      t_ = written(t);
+      now = {found.loss, found.gradient};
+      move(t);
+      optimal = largest(now.gradient) <= o.tolerance_grad();
+    } else {
+      move(t);
+      if (i != o.max_iter()) {  // the loss after the last iteration is the next step's to compute
+        now = evaluate(closure);
+        optimal = largest(now.gradient) <= o.tolerance_grad();
+        ++evaluations;
+      }
+    }
+    if (evaluations >= max_evaluations || std::abs(t) * largest(d_) <= o.tolerance_change() ||
+        std::abs(now.loss - loss_before) < o.tolerance_change())
+      break;
+  }
+  n_iter_ = written(static_cast<double>(iterations));
+  func_evals_ = written(static_cast<double>(evaluations_before + evaluations));
+  return original;
+}
+
+std::vector<Optimizer::Slot> LBFGS::slots() {
+  const Tensor& p = parameters().front();
+  const tandem::detail::Shape vector{numel()}, number{};
+  std::vector<Slot> out = {{"0.d", p, false, d_, vector},
+                           {"0.t", p, true, t_, number, kFloat64},
+                           {"0.H_diag", p, true, h_diag_, number, p.dtype()},
+                           {"0.prev_flat_grad", p, false, prev_flat_grad_, vector},
+                           {"0.n_iter", p, true, n_iter_, number, kFloat64},
+                           {"0.func_evals", p, true, func_evals_, number, kFloat64}};
+  for (size_t i = 0; i < old_dirs_.size(); ++i) {
+    const std::string index = "." + std::to_string(i);
+    out.push_back({"0.old_dirs" + index, p, false, old_dirs_[i], vector});
+    out.push_back({"0.old_stps" + index, p, false, old_stps_[i], vector});
+    out.push_back({"0.ro" + index, p, true, ro_[i], number, p.dtype()});
+  }
+  return out;
+}
+
+}  // namespace tandem::optim

@@ -1,0 +1,86 @@
+#include "tandem/optim/strong_wolfe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tandem::optim::detail {
+namespace {
+
+constexpr double kSufficientDecrease = 1e-4, kCurvature = 0.9, kShortestBracket = 1e-9;
+
+/// Where the cubic through two points, by their losses and slopes, is smallest, between `low` and `high`; the middle of
+/// these where it has no minimum.
+double cubic_minimum(const LinePoint& p1, const LinePoint& p2, double low, double high) {
+  const double d1 = p1.slope + p2.slope - 3 * (p1.loss - p2.loss) / (p1.t - p2.t);
+  const double square = d1 * d1 - p1.slope * p2.slope;
+  if (!(square >= 0)) return (low + high) / 2;
+  const double d2 = std::sqrt(square);
+  const auto& [left, right] = p1.t <= p2.t ? std::pair(p1, p2) : std::pair(p2, p1);
+  const double at = right.t - (right.t - left.t) * ((right.slope + d2 - d1) / (right.slope - left.slope + 2 * d2));
+  return std::min(std::max(at, low), high);
+}
+
+}  // namespace
+
+LinePoint strong_wolfe(const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double t,
+                       double largest, int64_t max_rounds, int64_t& evaluations) {
+  const auto point_at = [&](double at) {
+    ++evaluations;
+    return evaluate(at);
+  };
+  const auto too_high = [&](const LinePoint& p) {
+    return p.loss > start.loss + kSufficientDecrease * p.t * start.slope;
+  };
+  const auto flat = [&](const LinePoint& p) { return std::abs(p.slope) <= -kCurvature * start.slope; };
+
+  // First phase: longer and longer steps, until two points have a minimum between them.
+  LinePoint previous = start, now = point_at(t);
+  int64_t round = 0;
+  bool bracketed = false;
+  for (; round < max_rounds; ++round) {
+    if (too_high(now) || (round > 1 && now.loss >= previous.loss)) {
+      bracketed = true;
+      break;
+    }
+    if (flat(now)) return now;
+    if (now.slope >= 0) {
+      bracketed = true;
+      break;
+    }
+    const double next = cubic_minimum(previous, now, now.t + 0.01 * (now.t - previous.t), now.t * 10);
+    previous = std::exchange(now, point_at(next));
+  }
+  LinePoint ends[2] = {bracketed ? previous : start, now};
+  int low = ends[0].loss <= ends[1].loss ? 0 : 1;
+
+  // Second phase: the bracket is divided. Its lower end is the best point so far.
+  bool little_progress = false;
+  for (; bracketed && round < max_rounds; ++round) {
+    if (std::abs(ends[1].t - ends[0].t) * largest < kShortestBracket) break;
+    const double left = std::min(ends[0].t, ends[1].t), right = std::max(ends[0].t, ends[1].t);
+    double at = cubic_minimum(ends[0], ends[1], left, right);
+    // Near an end for the second time, or at it: a tenth of the bracket away from it.
+    const double margin = 0.1 * (right - left);
+    if (std::min(right - at, at - left) < margin) {
+      const bool move = little_progress || at >= right || at <= left;
+      if (move) at = std::abs(at - right) < std::abs(at - left) ? right - margin : left + margin;
+      little_progress = !move;
+    } else {
+      little_progress = false;
+    }
+    const LinePoint found = point_at(at);
+    if (too_high(found) || found.loss >= ends[low].loss) {
+      ends[1 - low] = found;
+      low = ends[0].loss <= ends[1].loss ? 0 : 1;
+      continue;
+    }
+    const bool done = flat(found);
+    if (!done && found.slope * (ends[1 - low].t - ends[low].t) >= 0) ends[1 - low] = ends[low];
+    ends[low] = found;
+    if (done) break;
+  }
+  return ends[low];
+}
+
+}  // namespace tandem::optim::detail
