@@ -23,17 +23,64 @@ std::vector<int64_t> sorted(std::vector<int64_t> milestones) {
   return milestones;
 }
 
+/// base factor(step). In a chain the current rate is multiplied with what the factor is of the one before.
+LRScheduler::Schedule by_factor(std::function<double(int64_t)> factor) {
+  return {.rate = [factor](int64_t step, double base) { return base * factor(step); },
+          .change =
+              [factor](int64_t step, double base, double current) {
+                const double before = step == 0 ? 1 : factor(step - 1), now = factor(step);
+                if (now == before) return current;
+                return before == 0 ? base * now : current * (now / before);
+              }};
+}
+/// The rate of a schedule that goes on from the rate that there is, by going through all its steps.
+LRScheduler::Schedule by_change(const LRScheduler::Change& change) {
+  return {.rate =
+              [change](int64_t step, double base) {
+                double rate = base;
+                for (int64_t i = 0; i <= step; ++i) rate = change(i, base, rate);
+                return rate;
+              },
+          .change = change,
+          .continues = true};
+}
+double half_cosine(double base, double eta_min, double part) {
+  return eta_min + (base - eta_min) * (1 + std::cos(std::numbers::pi * part)) / 2;
+}
+Optimizer& optimizer_of(const std::vector<LRScheduler>& schedulers) {
+  TANDEM_CHECK(!schedulers.empty(), "ChainedScheduler: there is no schedule; accepted: one or more");
+  for (const LRScheduler& s : schedulers)
+    TANDEM_CHECK(&s.optimizer() == &schedulers.front().optimizer(),
+                 "ChainedScheduler: schedules are of several optimizers; accepted: those of one");
+  return schedulers.front().optimizer();
+}
+
 }  // namespace
 
-LRScheduler::LRScheduler(Optimizer& optimizer, Rate rate) : optimizer_(optimizer), rate_(std::move(rate)) {
+LRScheduler::LRScheduler(Optimizer& optimizer, Rate rate) : LRScheduler(optimizer, Schedule{std::move(rate)}) {}
+LRScheduler::LRScheduler(Optimizer& optimizer, Schedule schedule)
+    : optimizer_(optimizer), schedule_(std::move(schedule)) {
   set_rates();
 }
 void LRScheduler::step() {
   ++step_;
   set_rates();
 }
+double LRScheduler::changed(int64_t step, double base, double current) const {
+  return schedule_.change ? schedule_.change(step, base, current) : schedule_.rate(step, base);
+}
+void LRScheduler::set_extra(int64_t step, size_t group, OptimizerOptions& options) const {
+  if (schedule_.extra) schedule_.extra(step, group, options);
+}
 void LRScheduler::set_rates() {
-  for (OptimizerParamGroup& group : optimizer_.param_groups()) group.options().set_lr(rate_(step_, group.initial_lr()));
+  std::vector<OptimizerParamGroup>& groups = optimizer_.param_groups();
+  for (size_t i = 0; i < groups.size(); ++i) {
+    OptimizerOptions& options = groups[i].options();
+    const double base = groups[i].initial_lr();
+    const double current = step_ == 0 ? base : options.get_lr();
+    options.set_lr(schedule_.continues ? changed(step_, base, current) : rate_at(step_, base));
+    set_extra(step_, i, options);
+  }
 }
 std::vector<double> LRScheduler::get_last_lr() const {
   std::vector<double> rates;
@@ -42,40 +89,110 @@ std::vector<double> LRScheduler::get_last_lr() const {
 }
 
 StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
-    : LRScheduler(optimizer, [=](int64_t step, double base) {
-        TANDEM_CHECK(step_size > 0, "StepLR: step_size is ", step_size, "; it must be positive");
-        const int64_t decays = step / step_size;
-        return base * std::pow(gamma, static_cast<double>(decays));
-      }) {}
+    : LRScheduler(optimizer, by_factor([=](int64_t step) {
+                    TANDEM_CHECK(step_size > 0, "StepLR: step_size is ", step_size, "; it must be positive");
+                    const int64_t decays = step / step_size;
+                    return std::pow(gamma, static_cast<double>(decays));
+                  })) {}
 MultiStepLR::MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma)
-    : LRScheduler(optimizer, [milestones = sorted(std::move(milestones)), gamma](int64_t step, double base) {
-        return base * std::pow(gamma, static_cast<double>(reached(milestones, step)));
-      }) {}
+    : LRScheduler(optimizer, by_factor([milestones = sorted(std::move(milestones)), gamma](int64_t step) {
+                    return std::pow(gamma, static_cast<double>(reached(milestones, step)));
+                  })) {}
 ExponentialLR::ExponentialLR(Optimizer& optimizer, double gamma)
-    : LRScheduler(optimizer,
-                  [=](int64_t step, double base) { return base * std::pow(gamma, static_cast<double>(step)); }) {}
+    : LRScheduler(optimizer, by_factor([=](int64_t step) { return std::pow(gamma, static_cast<double>(step)); })) {}
 LambdaLR::LambdaLR(Optimizer& optimizer, std::function<double(int64_t)> factor)
     : LRScheduler(optimizer, [factor = std::move(factor)](int64_t step, double base) { return base * factor(step); }) {}
 CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min)
-    : LRScheduler(optimizer, [=](int64_t step, double base) {
-        TANDEM_CHECK(T_max > 0, "CosineAnnealingLR: T_max is ", T_max, "; it must be positive");
-        const double turn = std::numbers::pi * static_cast<double>(step) / static_cast<double>(T_max);
-        return eta_min + (base - eta_min) * (1 + std::cos(turn)) / 2;
-      }) {}
+    : LRScheduler(
+          optimizer,
+          {.rate =
+               [=](int64_t step, double base) {
+                 TANDEM_CHECK(T_max > 0, "CosineAnnealingLR: T_max is ", T_max, "; it must be positive");
+                 return half_cosine(base, eta_min, static_cast<double>(step) / static_cast<double>(T_max));
+               },
+           .change =
+               [=](int64_t step, double base, double current) {
+                 const auto height = [&](int64_t at) {  // twice that of a cosine from 1 to 0
+                   return 1 + std::cos(std::numbers::pi * static_cast<double>(at) / static_cast<double>(T_max));
+                 };
+                 if (step == 0) return current;
+                 if ((step - 1 - T_max) % (2 * T_max) == 0)  // it was at the bottom, from where no factor leads up
+                   return current + (base - eta_min) * height(T_max - 1) / 2;
+                 return height(step) / height(step - 1) * (current - eta_min) + eta_min;
+               }}) {}
 LinearLR::LinearLR(Optimizer& optimizer, double start, double end, int64_t total_iters)
+    : LRScheduler(optimizer, by_factor([=](int64_t step) {
+                    TANDEM_CHECK(total_iters > 0, "LinearLR: total_iters is ", total_iters, "; it must be positive");
+                    const double done = static_cast<double>(std::min(step, total_iters));
+                    return start + (end - start) * (done / static_cast<double>(total_iters));
+                  })) {}
+CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult,
+                                                         double eta_min)
     : LRScheduler(optimizer, [=](int64_t step, double base) {
-        TANDEM_CHECK(total_iters > 0, "LinearLR: total_iters is ", total_iters, "; it must be positive");
-        const double part = static_cast<double>(std::min(step, total_iters)) / static_cast<double>(total_iters);
-        return base * (start + (end - start) * part);
+        TANDEM_CHECK(T_0 > 0 && T_mult > 0, "CosineAnnealingWarmRestarts: T_0 is ", T_0, ", T_mult ", T_mult,
+                     "; they must be positive");
+        int64_t length = T_0;
+        if (T_mult == 1) step %= T_0;
+        for (; step >= length; length *= T_mult) step -= length;
+        return half_cosine(base, eta_min, static_cast<double>(step) / static_cast<double>(length));
       }) {}
+ConstantLR::ConstantLR(Optimizer& optimizer, double factor, int64_t total_iters)
+    : LRScheduler(optimizer, by_factor([=](int64_t step) {
+                    TANDEM_CHECK(factor > 0 && factor <= 1, "ConstantLR: factor is ", factor,
+                                 "; accepted: above 0, at most 1");
+                    return step < total_iters ? factor : 1;
+                  })) {}
+PolynomialLR::PolynomialLR(Optimizer& optimizer, int64_t total_iters, double power)
+    : LRScheduler(optimizer, by_factor([=](int64_t step) {
+                    TANDEM_CHECK(total_iters > 0, "PolynomialLR: total_iters is ", total_iters,
+                                 "; it must be positive");
+                    const double done = static_cast<double>(std::min(step, total_iters));
+                    return std::pow(1 - done / static_cast<double>(total_iters), power);
+                  })) {}
+MultiplicativeLR::MultiplicativeLR(Optimizer& optimizer, std::function<double(int64_t)> factor)
+    : LRScheduler(optimizer, by_change([factor = std::move(factor)](int64_t step, double, double current) {
+                    return step == 0 ? current : current * factor(step);
+                  })) {}
+ChainedScheduler::ChainedScheduler(std::vector<LRScheduler> schedulers)
+    : LRScheduler(optimizer_of(schedulers), [&] {
+        Schedule chain = by_change([schedulers](int64_t step, double base, double current) {
+          for (const LRScheduler& s : schedulers) current = s.changed(step, base, current);
+          return current;
+        });
+        chain.extra = [schedulers](int64_t step, size_t group, OptimizerOptions& options) {
+          for (const LRScheduler& s : schedulers) s.set_extra(step, group, options);
+        };
+        return chain;
+      }()) {}
 SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<LRScheduler> schedules, std::vector<int64_t> milestones)
-    : LRScheduler(optimizer, [schedules, milestones](int64_t step, double base) {
+    : LRScheduler(optimizer, [&] {
         TANDEM_CHECK(schedules.size() == milestones.size() + 1, "SequentialLR: ", schedules.size(), " schedules and ",
                      milestones.size(), " milestones; there must be one milestone fewer");
-        const size_t i = reached(milestones, step);
-        return schedules[i].rate_at(step - (i == 0 ? 0 : milestones[i - 1]), base);
-      }) {
-  check_milestones("SequentialLR", milestones);
-}
+        check_milestones("SequentialLR", milestones);
+        /// Which schedule a step is of, and which of its steps it is.
+        const auto at = [milestones](int64_t step) {
+          const size_t i = reached(milestones, step);
+          return std::pair(i, step - (i == 0 ? 0 : milestones[i - 1]));
+        };
+        bool continues = false;
+        for (const LRScheduler& s : schedules) continues = continues || s.continues();
+        return Schedule{.rate =
+                            [at, schedules](int64_t step, double base) {
+                              const auto [i, own] = at(step);
+                              return schedules[i].rate_at(own, base);
+                            },
+                        .change =
+                            [at, schedules](int64_t step, double base, double current) {
+                              const auto [i, own] = at(step);
+                              return own == 0 ? schedules[i].rate_at(0, base)
+                                              : schedules[i].changed(own, base, current);
+                            },
+                        .continues = continues,
+                        .extra =
+                            [at, schedules](int64_t step, size_t group, OptimizerOptions& options) {
+                              const auto [i, own] = at(step);
+                              schedules[i].set_extra(own, group, options);
+                            }};
+      }()) {}
 
 }  // namespace tandem::optim

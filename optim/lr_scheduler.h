@@ -12,17 +12,35 @@ namespace tandem::optim {
 class LRScheduler {
  public:
   using Rate = std::function<double(int64_t step, double base)>;
+  /// What a rate becomes in a step, from what it is: so schedules of a chain change it one after the other.
+  using Change = std::function<double(int64_t step, double base, double current)>;
+  /// What a step sets beside the rate.
+  using Extra = std::function<void(int64_t step, size_t group, OptimizerOptions& options)>;
+  struct Schedule {
+    Rate rate;
+    Change change = nullptr;  // without it, a step sets the rate whatever it was
+    bool continues = false;   // a step calls `change` rather than `rate`, which may take long
+    Extra extra = nullptr;
+  };
   LRScheduler(Optimizer& optimizer, Rate rate);
+  LRScheduler(Optimizer& optimizer, Schedule schedule);
   void step();
   /// The rates now, one for each group.
   std::vector<double> get_last_lr() const;
   /// The rate after `step` calls that `base` becomes, whatever the optimizer's is now.
-  double rate_at(int64_t step, double base) const { return rate_(step, base); }
+  double rate_at(int64_t step, double base) const { return schedule_.rate(step, base); }
+  /// What call number `step` makes of the rate `current`.
+  double changed(int64_t step, double base, double current) const;
+  /// Sets what the schedule sets beside the rate.
+  void set_extra(int64_t step, size_t group, OptimizerOptions& options) const;
+  Optimizer& optimizer() const { return optimizer_; }
+  /// Whether a step goes on from the rate that there is.
+  bool continues() const { return schedule_.continues; }
 
  private:
   void set_rates();
   Optimizer& optimizer_;
-  Rate rate_;
+  Schedule schedule_;
   int64_t step_ = 0;
 };
 
@@ -55,6 +73,38 @@ class CosineAnnealingLR : public LRScheduler {
 class LinearLR : public LRScheduler {
  public:
   LinearLR(Optimizer& optimizer, double start_factor = 1.0 / 3, double end_factor = 1, int64_t total_iters = 5);
+};
+/// From base to eta_min along half a cosine of T_0 steps, then from base again along one that is T_mult times as long,
+/// and so on (SGDR: Loshchilov and Hutter 2017, arXiv:1608.03983)
+/// @throws Error unless T_0 and T_mult are positive
+class CosineAnnealingWarmRestarts : public LRScheduler {
+ public:
+  CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult = 1, double eta_min = 0);
+};
+/// factor base for total_iters steps, then base
+/// @throws Error unless the factor is above 0, at most 1
+class ConstantLR : public LRScheduler {
+ public:
+  ConstantLR(Optimizer& optimizer, double factor = 1.0 / 3, int64_t total_iters = 5);
+};
+/// base (1 - step / total_iters)^power, and 0 after total_iters steps
+/// @throws Error unless total_iters is positive
+class PolynomialLR : public LRScheduler {
+ public:
+  PolynomialLR(Optimizer& optimizer, int64_t total_iters = 5, double power = 1);
+};
+/// base times the factors of the steps from 1 on
+class MultiplicativeLR : public LRScheduler {
+ public:
+  MultiplicativeLR(Optimizer& optimizer, std::function<double(int64_t step)> factor);
+};
+/// Several schedules at once: in every step each changes what the one before it left, so that factors multiply.
+/// LambdaLR, OneCycleLR and CosineAnnealingWarmRestarts set the rate whatever it was, as in PyTorch, and so come first.
+/// The schedules must be of one optimizer; they are copied, and need not be stepped themselves.
+/// @throws Error without a schedule, or for schedules of several optimizers
+class ChainedScheduler : public LRScheduler {
+ public:
+  explicit ChainedScheduler(std::vector<LRScheduler> schedulers);
 };
 /// One schedule after the other: number i + 1 takes over at milestones[i], and counts its steps from there. Those given
 /// must be of the same optimizer; they are copied, and need not be stepped themselves.

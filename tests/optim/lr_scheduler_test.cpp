@@ -85,3 +85,55 @@ TEST_CASE("a schedule that cannot be is refused", "[optim][schedule]") {
       Contains("SequentialLR: milestones are (5, 2)"));
   REQUIRE_THROWS_WITH(SequentialLR(optimizer, {StepLR(optimizer, 1)}, {3}), Contains("1 schedules and 1 milestones"));
 }
+
+TEST_CASE("the schedules of a cycle, a chain and a plateau say what they refuse", "[optim][schedule]") {
+  SGD optimizer = make_optimizer(0.1), other = make_optimizer(0.1);
+  const auto none = std::nullopt;
+  REQUIRE_THROWS_WITH(CosineAnnealingWarmRestarts(optimizer, 0), Contains("T_0 is 0, T_mult 1"));
+  REQUIRE_THROWS_WITH(ConstantLR(optimizer, 1.5), Contains("ConstantLR: factor is 1.5; accepted: above 0, at most 1"));
+  REQUIRE_THROWS_WITH(PolynomialLR(optimizer, 0), Contains("PolynomialLR: total_iters is 0"));
+  REQUIRE_THROWS_WITH(ChainedScheduler({}), Contains("ChainedScheduler: there is no schedule"));
+  REQUIRE_THROWS_WITH(ChainedScheduler({StepLR(optimizer, 1), StepLR(other, 1)}), Contains("of several optimizers"));
+  REQUIRE_THROWS_WITH(OneCycleLR(optimizer, 0.1), Contains("OneCycleLR: it needs total_steps, or epochs and"));
+  REQUIRE_THROWS_WITH(OneCycleLR(optimizer, 0.1, 0), Contains("OneCycleLR: there are 0 steps"));
+  REQUIRE_THROWS_WITH(OneCycleLR(optimizer, 0.1, 9, none, none, 2), Contains("pct_start is 2"));
+  REQUIRE_THROWS_WITH(OneCycleLR(optimizer, 0.1, 9, none, none, 0.3, "exp"), Contains("anneal_strategy is 'exp'"));
+  REQUIRE_THROWS_WITH(OneCycleLR(optimizer, {0.1, 0.2, 0.3}, 9), Contains("max_lr has 3 values"));
+  Adagrad without({zeros({1}, requires_grad())});
+  REQUIRE_THROWS_WITH(OneCycleLR(without, 0.1, 9), Contains("neither momentum nor beta1"));
+  REQUIRE_THROWS_WITH(ReduceLROnPlateau(optimizer, ReduceLROnPlateau::min, 1), Contains("factor is 1;"));
+  REQUIRE_THROWS_WITH(
+      ReduceLROnPlateau(optimizer, ReduceLROnPlateau::min, 0.1, 1, 0.1, ReduceLROnPlateau::rel, 0, {1, 2}),
+      Contains("min_lr has 2 values"));
+}
+
+TEST_CASE("OneCycleLR cycles beta1 of an optimizer that has betas, and ends", "[optim][schedule]") {
+  Adam optimizer({zeros({1}, requires_grad())});
+  OneCycleLR schedule(optimizer, 1, 10);
+  const auto& options = static_cast<AdamOptions&>(optimizer.param_groups()[0].options());
+  CHECK(optimizer.lr() == Approx(1.0 / 25));
+  CHECK(std::get<0>(options.betas()) == Approx(0.95));
+  for (int step = 0; step < 2; ++step) schedule.step();
+  CHECK(optimizer.lr() == Approx(1));
+  CHECK(std::get<0>(options.betas()) == Approx(0.85));
+  CHECK(std::get<1>(options.betas()) == 0.999);
+  for (int step = 2; step < 10; ++step) schedule.step();
+  REQUIRE_THROWS_WITH(schedule.step(), Contains("OneCycleLR: this is step 11; the schedule has 10 steps"));
+}
+
+TEST_CASE("a chain may be part of a sequence, and a sequence of a chain", "[optim][schedule]") {
+  SGD optimizer = make_optimizer(1);
+  const std::vector<LRScheduler> halves = {LinearLR(optimizer, 0.5, 1, 2), ExponentialLR(optimizer, 0.5)};
+  SequentialLR sequence(optimizer, {ConstantLR(optimizer, 0.1, 9), ChainedScheduler(halves)}, {2});
+  for (const double rate : {0.1, 0.1, 0.5, 0.375, 0.25, 0.125}) {
+    CHECK(optimizer.lr() == Approx(rate));
+    sequence.step();
+  }
+  SGD second = make_optimizer(1);
+  ChainedScheduler chain(
+      {SequentialLR(second, {ConstantLR(second, 0.5, 9), ExponentialLR(second, 0.5)}, {2}), StepLR(second, 3, 0.1)});
+  for (const double rate : {0.5, 0.5, 1.0, 0.05, 0.025}) {
+    CHECK(second.lr() == Approx(rate));
+    chain.step();
+  }
+}

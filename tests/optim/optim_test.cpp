@@ -30,8 +30,38 @@ std::unique_ptr<optim::LRScheduler> make_scheduler(const std::string& name, opti
   if (name == "linear/warmup") return std::make_unique<LinearLR>(o, 0.01, 1, 4);
   if (name == "multi_step") return std::make_unique<MultiStepLR>(o, std::vector<int64_t>{2, 5, 6}, 0.1);
   if (name == "exponential") return std::make_unique<ExponentialLR>(o, 0.9);
+  if (name == "restarts") return std::make_unique<CosineAnnealingWarmRestarts>(o, 3);
+  if (name == "restarts/longer") return std::make_unique<CosineAnnealingWarmRestarts>(o, 2, 2, 0.001);
+  if (name == "constant") return std::make_unique<ConstantLR>(o);
+  if (name == "constant/long") return std::make_unique<ConstantLR>(o, 0.5, 8);
+  if (name == "polynomial") return std::make_unique<PolynomialLR>(o);
+  if (name == "polynomial/power") return std::make_unique<PolynomialLR>(o, 12, 2.5);
+  if (name == "multiplicative")
+    return std::make_unique<MultiplicativeLR>(o, [](int64_t step) { return 1 - 0.02 * static_cast<double>(step); });
+  const auto none = std::nullopt;
+  if (name == "one_cycle") return std::make_unique<OneCycleLR>(o, std::vector<double>{0.5, 0.05}, 20);
+  if (name == "one_cycle/linear")
+    return std::make_unique<OneCycleLR>(o, 0.5, none, 5, 4, 0.2, "linear", true, 0.5, 0.8);
+  if (name == "one_cycle/three_phase")
+    return std::make_unique<OneCycleLR>(o, 0.5, 20, none, none, 0.35, "cos", true, std::vector<double>{0.8, 0.7},
+                                        std::vector<double>{0.9, 0.95}, 10, 100, true);
+  if (name == "one_cycle/no_momentum") return std::make_unique<OneCycleLR>(o, 0.5, 24, none, none, 0.3, "cos", false);
+  using Schedules = std::vector<LRScheduler>;
+  if (name == "sequential")
+    return std::make_unique<SequentialLR>(
+        o, Schedules{ConstantLR(o, 0.1, 3), ExponentialLR(o, 0.9), CosineAnnealingLR(o, 6)},
+        std::vector<int64_t>{3, 9});
+  if (name == "chained")
+    return std::make_unique<ChainedScheduler>(
+        Schedules{ConstantLR(o, 0.1, 4), ExponentialLR(o, 0.9), StepLR(o, 5, 0.5)});
+  if (name == "chained/cosine")
+    return std::make_unique<ChainedScheduler>(Schedules{CosineAnnealingLR(o, 6, 0.001), LinearLR(o, 0.2, 1, 4),
+                                                        MultiplicativeLR(o, [](int64_t) { return 0.97; })});
+  const auto decay = [](int64_t step) { return std::pow(0.95, static_cast<double>(step)); };
+  if (name == "chained/lambda")
+    return std::make_unique<ChainedScheduler>(Schedules{LambdaLR(o, decay), StepLR(o, 4, 0.1)});
   REQUIRE(name == "lambda");
-  return std::make_unique<LambdaLR>(o, [](int64_t step) { return std::pow(0.95, static_cast<double>(step)); });
+  return std::make_unique<LambdaLR>(o, decay);
 }
 
 }  // namespace
@@ -71,18 +101,47 @@ TEST_CASE("ten steps of every optimizer give PyTorch's parameters", "[optim]") {
 }
 
 TEST_CASE("schedules give PyTorch's learning rates, before the first step and after each", "[optim]") {
-  REQUIRE(fixture().at("schedulers").size() == 8);
+  REQUIRE(fixture().at("schedulers").size() == 23);
   for (const json& row : fixture().at("schedulers")) {
     CAPTURE(row.at("name"));
     const json& base = fixture().at("base_rates");
-    optim::SGD optimizer({zeros({1}).requires_grad_()}, base[0].get<double>());
-    optimizer.add_param_group({{zeros({1}).requires_grad_()}, std::make_unique<optim::SGDOptions>(base[1])});
+    optim::SGD optimizer({zeros({1}).requires_grad_()}, optim::SGDOptions(base[0]).momentum(0.3));
+    optimizer.add_param_group(
+        {{zeros({1}).requires_grad_()}, std::make_unique<optim::SGDOptions>(optim::SGDOptions(base[1]).momentum(0.3))});
     const auto scheduler = make_scheduler(row.at("name"), optimizer);
-    for (const json& rates : row.at("rates")) {
+    for (size_t step = 0; step < row.at("rates").size(); ++step) {
+      CAPTURE(step);
       // PyTorch multiplies step by step, we evaluate the closed form: twenty roundings
-      for (size_t group = 0; group < 2; ++group)
-        CHECK(scheduler->get_last_lr().at(group) == Approx(rates[group].get<double>()).epsilon(1e-12).margin(1e-16));
+      for (size_t group = 0; group < 2; ++group) {
+        const double rate = row["rates"][step][group];
+        CHECK(scheduler->get_last_lr().at(group) == Approx(rate).epsilon(1e-12).margin(1e-16));
+        if (!row.contains("momenta")) continue;
+        const auto& options = static_cast<optim::SGDOptions&>(optimizer.param_groups()[group].options());
+        CHECK(options.momentum() == Approx(row["momenta"][step][group].get<double>()).epsilon(1e-12));
+      }
       scheduler->step();
+    }
+  }
+}
+
+TEST_CASE("ReduceLROnPlateau lowers the rates when PyTorch's does", "[optim]") {
+  using optim::ReduceLROnPlateauScheduler;
+  REQUIRE(fixture().at("plateaus").size() == 6);
+  for (const json& row : fixture().at("plateaus")) {
+    CAPTURE(row.at("name"));
+    const json &base = fixture().at("base_rates"), &o = row.at("options");
+    optim::SGD optimizer({zeros({1}).requires_grad_()}, optim::SGDOptions(base[0]));
+    optimizer.add_param_group({{zeros({1}).requires_grad_()}, std::make_unique<optim::SGDOptions>(base[1])});
+    ReduceLROnPlateauScheduler scheduler(
+        optimizer, o.value("mode", "min") == "min" ? ReduceLROnPlateauScheduler::min : ReduceLROnPlateauScheduler::max,
+        o.value("factor", 0.1), o.value("patience", 10), o.value("threshold", 1e-4),
+        o.value("threshold_mode", "rel") == "rel" ? ReduceLROnPlateauScheduler::rel : ReduceLROnPlateauScheduler::abs,
+        o.value("cooldown", 0), o.value("min_lr", std::vector<double>()), o.value("eps", 1e-8));
+    for (size_t epoch = 0; epoch < fixture().at("metrics").size(); ++epoch) {
+      CAPTURE(epoch);
+      scheduler.step(fixture()["metrics"][epoch]);
+      for (size_t group = 0; group < 2; ++group)
+        CHECK(scheduler.get_last_lr().at(group) == row.at("rates")[epoch][group].get<double>());
     }
   }
 }

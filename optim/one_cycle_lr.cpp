@@ -1,0 +1,104 @@
+#include "tandem/optim/one_cycle_lr.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace tandem::optim {
+namespace {
+
+/// A step's place: in phase `phase`, from 0, `part` of it done.
+struct Place {
+  size_t phase;
+  double part;
+};
+struct Cycle {
+  std::vector<double> ends;  // the last step of each phase
+  bool cosine;
+
+  Place place(int64_t step) const {
+    const auto at = static_cast<double>(step), last = ends.back();
+    TANDEM_CHECK(at <= last + 1, "OneCycleLR: this is step ", step, "; the schedule has ", last + 1, " steps");
+    double start = 0;
+    size_t phase = 0;
+    for (; phase + 1 < ends.size() && at > ends[phase]; ++phase) start = ends[phase];
+    const double length = ends[phase] - start;
+    return {phase, length == 0 ? 1 : (at - start) / length};
+  }
+  double between(double start, double end, double part) const {
+    if (!cosine) return (end - start) * part + start;
+    return end + (start - end) / 2 * (std::cos(std::numbers::pi * part) + 1);
+  }
+};
+
+int64_t count_steps(std::optional<int64_t> total_steps, std::optional<int64_t> epochs,
+                    std::optional<int64_t> steps_per_epoch) {
+  TANDEM_CHECK(total_steps || (epochs && steps_per_epoch),
+               "OneCycleLR: it needs total_steps, or epochs and steps_per_epoch");
+  const int64_t steps = total_steps ? *total_steps : *epochs * *steps_per_epoch;
+  TANDEM_CHECK(steps > 0 && (total_steps || *epochs > 0), "OneCycleLR: there are ", steps,
+               " steps; there must be one at least");
+  return steps;
+}
+std::vector<double> for_groups(const char* name, const detail::PerGroup& given, size_t groups) {
+  if (given.values.size() == 1) return std::vector<double>(groups, given.values[0]);
+  TANDEM_CHECK(given.values.size() == groups, "OneCycleLR: ", name, " has ", given.values.size(),
+               " values; accepted: one, or one for each of ", groups, " parameter groups");
+  return given.values;
+}
+/// Sets the momentum, or else beta1. @return whether there is one
+bool set_momentum(OptimizerOptions& options, double momentum) {
+  bool found = false;
+  options.visit([&](const std::string& name, std::variant<double*, bool*> setting) {
+    if (name != "momentum" && name != "beta1") return;
+    *std::get<double*>(setting) = momentum;
+    found = true;
+  });
+  return found;
+}
+
+}  // namespace
+
+OneCycleLR::OneCycleLR(Optimizer& optimizer, detail::PerGroup max_lr, std::optional<int64_t> total_steps,
+                       std::optional<int64_t> epochs, std::optional<int64_t> steps_per_epoch, double pct_start,
+                       const std::string& anneal_strategy, bool cycle_momentum, detail::PerGroup base_momentum,
+                       detail::PerGroup max_momentum, double div_factor, double final_div_factor, bool three_phase)
+    : LRScheduler(optimizer, [&] {
+        std::vector<OptimizerParamGroup>& groups = optimizer.param_groups();
+        const auto steps = static_cast<double>(count_steps(total_steps, epochs, steps_per_epoch));
+        TANDEM_CHECK(pct_start >= 0 && pct_start <= 1, "OneCycleLR: pct_start is ", pct_start, "; accepted: 0 to 1");
+        TANDEM_CHECK(anneal_strategy == "cos" || anneal_strategy == "linear", "OneCycleLR: anneal_strategy is '",
+                     anneal_strategy, "'; accepted: 'cos' and 'linear'");
+        const std::vector<double> highest = for_groups("max_lr", max_lr, groups.size());
+        const std::vector<double> low = for_groups("base_momentum", base_momentum, groups.size());
+        const std::vector<double> high = for_groups("max_momentum", max_momentum, groups.size());
+        if (cycle_momentum) {
+          const std::unique_ptr<OptimizerOptions> trial = groups.front().options().clone();
+          TANDEM_CHECK(set_momentum(*trial, 0),
+                       "OneCycleLR: the optimizer has neither momentum nor beta1; with such "
+                       "ones cycle_momentum must be false");
+        }
+        for (size_t i = 0; i < groups.size(); ++i) groups[i].set_initial_lr(highest[i] / div_factor);
+
+        Cycle cycle{{pct_start * steps - 1}, anneal_strategy == "cos"};
+        if (three_phase) cycle.ends.push_back(2 * pct_start * steps - 2);
+        cycle.ends.push_back(steps - 1);
+        Schedule schedule;
+        schedule.rate = [=](int64_t step, double base) {
+          const double peak = base * div_factor, bottom = base / final_div_factor;
+          const auto [phase, part] = cycle.place(step);
+          if (phase == 0) return cycle.between(base, peak, part);
+          if (!three_phase) return cycle.between(peak, bottom, part);
+          return phase == 1 ? cycle.between(peak, base, part) : cycle.between(base, bottom, part);
+        };
+        if (cycle_momentum)
+          schedule.extra = [=](int64_t step, size_t i, OptimizerOptions& options) {
+            TANDEM_CHECK(i < low.size(), "OneCycleLR: the optimizer has more parameter groups than when it was made");
+            const auto [phase, part] = cycle.place(step);
+            set_momentum(options, phase == 0   ? cycle.between(high[i], low[i], part)
+                                  : phase == 1 ? cycle.between(low[i], high[i], part)
+                                               : high[i]);
+          };
+        return schedule;
+      }()) {}
+
+}  // namespace tandem::optim
