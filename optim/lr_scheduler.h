@@ -24,6 +24,7 @@ class LRScheduler {
   };
   LRScheduler(Optimizer& optimizer, Rate rate);
   LRScheduler(Optimizer& optimizer, Schedule schedule);
+  /// Counts one step more, and sets the rates that are due then.
   void step();
   /// The rates now, one for each group.
   std::vector<double> get_last_lr() const;

@@ -49,26 +49,36 @@ TEST_CASE("five steps, a saved state and five more are ten steps, bit for bit", 
 }
 
 TEST_CASE("a recorded step of every optimizer goes on as steps do, with the rate of the moment", "[optim]") {
-  for (const Variant& v : variants()) {
-    CAPTURE(v.kind);
-    const Parameters eager = parameters(kFloat32), recorded = parameters(kFloat32);
-    const auto a = make_optimizer(v.kind, v.settings, eager), b = make_optimizer(v.kind, v.settings, recorded);
-    for (const Tensor& p : recorded) p.set_grad(zeros_like(p));
-    Graph graph;
-    CHECK_THROWS_WITH(graph.capture([&] { b->step(); }),
-                      Contains(v.kind) && Contains("its first step makes its state"));
-    train(*a, eager, 1);
-    train(*b, recorded, 1);
-    graph.capture([&] { b->step(); });
-    for (uint32_t step = 2; step <= 8; ++step) {  // RAdam's rate is rectified from the sixth on
-      if (step == 4) a->set_lr(0.003), b->set_lr(0.003);
-      train(*a, eager, step);
-      for (uint32_t k = 0; k < recorded.size(); ++k)
-        Tensor(recorded[k].grad()).copy_(from_formula(recorded[k].sizes(), 100 * step + k + 1, kFloat32));
-      graph.replay();
-      for (size_t k = 0; k < eager.size(); ++k) CHECK(eager[k].equal(recorded[k]));
+  std::vector<Device> devices = {kCPU};
+#if TANDEM_TEST_EMULATED
+  devices.push_back(kCUDA);
+#endif
+  for (const Device device : devices)
+    for (const Variant& v : variants()) {
+      CAPTURE(v.kind, device);
+      const auto on_device = [&] {
+        Parameters p;
+        for (const Tensor& t : parameters(kFloat32)) p.push_back(t.detach().to(device).requires_grad_());
+        return p;
+      };
+      const Parameters eager = on_device(), recorded = on_device();
+      const auto a = make_optimizer(v.kind, v.settings, eager), b = make_optimizer(v.kind, v.settings, recorded);
+      for (const Tensor& p : recorded) p.set_grad(zeros_like(p));
+      Graph graph;
+      CHECK_THROWS_WITH(graph.capture([&] { b->step(); }),
+                        Contains(v.kind) && Contains("its first step makes its state"));
+      train(*a, eager, 1);
+      train(*b, recorded, 1);
+      graph.capture([&] { b->step(); });
+      for (uint32_t step = 2; step <= 8; ++step) {  // RAdam's rate is rectified from the sixth on
+        if (step == 4) a->set_lr(0.003), b->set_lr(0.003);
+        train(*a, eager, step);
+        for (uint32_t k = 0; k < recorded.size(); ++k)
+          Tensor(recorded[k].grad()).copy_(from_formula(recorded[k].sizes(), 100 * step + k + 1, kFloat32));
+        graph.replay();
+        for (size_t k = 0; k < eager.size(); ++k) CHECK(eager[k].equal(recorded[k]));
+      }
     }
-  }
 }
 
 TEST_CASE("half types are computed in float32 and rounded once a step", "[optim]") {
