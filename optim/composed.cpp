@@ -66,6 +66,7 @@ void ComposedOptimizer::run_batch(const OptimizerParamGroup& group, size_t first
   run_update([values, read = numbers_, shared = group.shared_options()] { values->write(read(*shared)); });
 
   std::vector<Tensor> steps;
+  steps.reserve(members.size());
   for (const size_t i : members) steps.push_back(steps_[first + i]);
   TANDEM_DISPATCH(device, add_to_all, 1, steps);
   const auto number = [&](int64_t i) { return values->memory().select(0, i); };
