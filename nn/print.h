@@ -18,7 +18,7 @@ inline std::string printed(double value) {
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 inline std::string tuple(const Pair& p) { return '(' + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ')'; }
-inline std::string tuple(int64_t n) { return '(' + std::to_string(n) + ",)"; }
+inline std::string tuple(int64_t n) { return std::to_string(n).insert(0, 1, '(') + ",)"; }
 /// One number when both are the same, as they were given most likely.
 inline std::string printed(const Pair& p) { return p[0] == p[1] ? std::to_string(p[0]) : tuple(p); }
 

@@ -200,7 +200,7 @@ std::vector<Optimizer::Slot> LBFGS::slots() {
                            {"0.n_iter", p, true, n_iter_, number, kFloat64},
                            {"0.func_evals", p, true, func_evals_, number, kFloat64}};
   for (size_t i = 0; i < old_dirs_.size(); ++i) {
-    const std::string index = "." + std::to_string(i);
+    const std::string index = std::to_string(i).insert(0, 1, '.');  // gcc 12 warns of "." + ...
     out.push_back({"0.old_dirs" + index, p, false, old_dirs_[i], vector});
     out.push_back({"0.old_stps" + index, p, false, old_stps_[i], vector});
     out.push_back({"0.ro" + index, p, true, ro_[i], number, p.dtype()});
