@@ -1,5 +1,6 @@
 // All operations.
 #pragma once
+#include "tandem/ops/arrange.h"
 #include "tandem/ops/convolution.h"
 #include "tandem/ops/dropout.h"
 #include "tandem/ops/elementwise.h"

@@ -1,0 +1,70 @@
+// Elements in another order along dimensions: flips, rolls, turns.
+#include "tandem/autograd/record.h"
+#include "tandem/ops/arrange.h"
+#include "tandem/ops/copy.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/factory.h"
+#include "tandem/ops/index.h"
+#include "tandem/ops/view.h"
+
+namespace tandem {
+
+Tensor Tensor::flip(IntArrayRef dims) const {
+  unsigned named = 0;
+  for (const int64_t d : dims) {
+    const unsigned bit = 1u << wrap_dim("flip", d, dim());
+    TANDEM_CHECK(!(named & bit), "flip: dimension ", d, " is named twice in ", dims);
+    named |= bit;
+  }
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = *this;
+    for (int64_t d = 0; d < dim(); ++d) {
+      if (!(named >> d & 1)) continue;
+      const int64_t n = size(d);
+      y = y.index_select(d, n - 1 - arange(n, TensorOptions(kInt64).device(device())));
+    }
+    if (y.storage() == storage()) y = clone(MemoryFormat::Contiguous);
+  }
+  return record("flip", y, {*this}, {},
+                [dims = Shape(dims)](const Context&, const Tensor& dy) -> Grads { return {dy.flip(dims)}; });
+}
+Tensor Tensor::fliplr() const {
+  TANDEM_CHECK(dim() >= 2, "fliplr: x is ", sizes(), "; accepted: two dimensions or more");
+  return flip({1});
+}
+Tensor Tensor::flipud() const {
+  TANDEM_CHECK(dim() >= 1, "flipud: x is ", sizes(), "; accepted: one dimension or more");
+  return flip({0});
+}
+
+Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const {
+  TANDEM_CHECK(!shifts.empty(), "roll: shifts is empty; accepted: one shift for each dimension");
+  if (dims.empty() && shifts.size() == 1) return reshape_result(reshape({-1}).roll(shifts, 0), sizes());
+  TANDEM_CHECK(shifts.size() == dims.size(), "roll: shifts are ", shifts, " and dims ", dims,
+               "; both must be of one length");
+  Tensor y = *this;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t d = wrap_dim("roll", dims[i], dim());
+    const int64_t n = dim() ? size(d) : 0;
+    const int64_t shift = n ? (shifts[i] % n + n) % n : 0;
+    if (shift != 0) y = cat({y.narrow(d, n - shift, shift), y.narrow(d, 0, n - shift)}, d);
+  }
+  return y.storage() == storage() ? clone(MemoryFormat::Contiguous) : y;
+}
+
+Tensor Tensor::rot90(int64_t k, IntArrayRef dims) const {
+  TANDEM_CHECK(dims.size() == 2 && dim() >= 2, "rot90: dims are ", dims, " and x is ", sizes(),
+               "; accepted: two dimensions of two or more");
+  const int64_t from = wrap_dim("rot90", dims[0], dim()), to = wrap_dim("rot90", dims[1], dim());
+  TANDEM_CHECK(from != to, "rot90: dims are ", dims, "; accepted: two different dimensions");
+  switch ((k % 4 + 4) % 4) {
+    case 1: return transpose(from, to).flip({from});
+    case 2: return flip({from, to});
+    case 3: return transpose(from, to).flip({to});
+    default: return clone(MemoryFormat::Contiguous);
+  }
+}
+
+}  // namespace tandem
