@@ -381,6 +381,46 @@ class Tensor {
   Tensor& triu_(int64_t diagonal = 0);
   Tensor trace() const;
 
+  // ---- elementwise, made of other operations (ops/formula.h, ops/activation.h)
+  Tensor lerp(const Tensor& end, const Scalar& weight) const;
+  Tensor lerp(const Tensor& end, const Tensor& weight) const;
+  Tensor& lerp_(const Tensor& end, const Scalar& weight);
+  Tensor& lerp_(const Tensor& end, const Tensor& weight);
+  Tensor addcmul(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
+  Tensor& addcmul_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1);
+  Tensor addcdiv(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
+  Tensor& addcdiv_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1);
+  Tensor hypot(const Tensor& other) const;
+  Tensor logaddexp(const Tensor& other) const;
+  Tensor logaddexp2(const Tensor& other) const;
+  Tensor nan_to_num(std::optional<double> nan = {}, std::optional<double> posinf = {},
+                    std::optional<double> neginf = {}) const;
+  Tensor& nan_to_num_(std::optional<double> nan = {}, std::optional<double> posinf = {},
+                      std::optional<double> neginf = {});
+  Tensor copysign(const Tensor& other) const;
+  Tensor copysign(const Scalar& other) const;
+  Tensor xlogy(const Tensor& other) const;
+  Tensor xlogy(const Scalar& other) const;
+  Tensor deg2rad() const;
+  Tensor rad2deg() const;
+  Tensor sinc() const;
+  Tensor logit(std::optional<double> eps = {}) const;
+  Tensor isposinf() const;
+  Tensor isneginf() const;
+  Tensor isreal() const;
+  Tensor signbit() const;
+  Tensor sgn() const { return sign(); }
+  Tensor positive() const;
+  Tensor float_power(const Tensor& exponent) const;
+  Tensor float_power(const Scalar& exponent) const;
+  Tensor ldexp(const Tensor& other) const;
+  Tensor heaviside(const Tensor& values) const;
+  Tensor true_divide(const Tensor& other) const { return div(other); }
+  Tensor true_divide(const Scalar& other) const { return div(other); }
+  Tensor isclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
+  Tensor hardshrink(const Scalar& lambd = 0.5) const;
+  Tensor prelu(const Tensor& weight) const;
+
   /// As PyTorch prints it: values in brackets, and the dtype unless it follows from them.
   std::string str() const;
 

@@ -1,10 +1,12 @@
 // All operations.
 #pragma once
+#include "tandem/ops/activation.h"
 #include "tandem/ops/arrange.h"
 #include "tandem/ops/convolution.h"
 #include "tandem/ops/dropout.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/formula.h"
 #include "tandem/ops/gradcheck.h"
 #include "tandem/ops/index.h"
 #include "tandem/ops/loss.h"

@@ -7,8 +7,8 @@ namespace tandem::test {
 /// Why a row is not compared with finite differences.
 inline constexpr const char* kKink = "sits on a kink";
 
-extern const Family kActivation, kArrange, kBackward, kEdges, kElementwise, kIndex, kLoss, kMatmul, kNorm, kReduce,
-    kView;
+extern const Family kActivation, kArrange, kBackward, kEdges, kElementwise, kFormula, kIndex, kLoss, kMatmul, kNorm,
+    kReduce, kView;
 
 /// A call on inputs of its own, without a fixture.
 struct LargeCase {

@@ -1,0 +1,39 @@
+// Activations that are made of other operations. They are of floating-point numbers unless they say otherwise.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// x where it is beyond lambd on either side, moved towards 0 by lambd; 0 between
+Tensor softshrink(const Tensor& x, const Scalar& lambd = 0.5);
+/// x where it is beyond lambd on either side; 0 between
+inline Tensor hardshrink(const Tensor& x, const Scalar& lambd = 0.5) { return x.hardshrink(lambd); }
+/// x - tanh(x)
+Tensor tanhshrink(const Tensor& x);
+/// x where it is above 0, else alpha (e^(x / alpha) - 1)
+Tensor celu(const Tensor& x, const Scalar& alpha = 1.0);
+/// 1.0507 elu(x, 1.6733), which keeps mean 0 and variance 1 (Klambauer et al. 2017, arXiv:1706.02515)
+Tensor selu(const Tensor& x);
+/// x where it is above `threshold`, else `value`; of integers too
+Tensor threshold(const Tensor& x, const Scalar& threshold, const Scalar& value);
+/// x cut to [min, max]; flat at the bounds, where clamp is not. Of integers too
+Tensor hardtanh(const Tensor& x, const Scalar& min_val = -1, const Scalar& max_val = 1);
+/// x cut to [0, 6]; of integers too
+Tensor relu6(const Tensor& x);
+/// relu6(x + 3) / 6
+Tensor hardsigmoid(const Tensor& x);
+/// x hardsigmoid(x)
+Tensor hardswish(const Tensor& x);
+/// x tanh(softplus(x)) (Misra 2019, arXiv:1908.08681)
+Tensor mish(const Tensor& x);
+/// ln(sigmoid(x)), without underflow
+Tensor log_sigmoid(const Tensor& x);
+/// The first half of x along dim times the sigmoid of the second. @throws Error where the size is odd
+Tensor glu(const Tensor& x, int64_t dim = -1);
+/// x where it is above 0, else weight x, with one weight for all or one for each channel (dimension 1)
+inline Tensor prelu(const Tensor& x, const Tensor& weight) { return x.prelu(weight); }
+/// x where it is above 0, else slope x: in training with slopes drawn from [lower, upper), else with their middle
+Tensor rrelu(const Tensor& x, const Scalar& lower = 1.0 / 8, const Scalar& upper = 1.0 / 3,
+             detail::Flag training = false);
+
+}  // namespace tandem

@@ -1,0 +1,91 @@
+// Activations that are made of other operations.
+#include "tandem/ops/activation.h"
+#include "tandem/ops/factory.h"
+#include "tandem/ops/operands.h"
+#include "tandem/ops/reduce.h"
+
+namespace tandem {
+
+Tensor softshrink(const Tensor& x, const Scalar& lambd) {
+  check_accepted("softshrink", Accepts::real, x.dtype());
+  TANDEM_CHECK(lambd.to_double() >= 0, "softshrink: lambd is ", lambd, "; accepted: 0 or more");
+  return x - x.clamp(-lambd.to_double(), lambd.to_double());
+}
+Tensor Tensor::hardshrink(const Scalar& lambd) const {
+  check_accepted("hardshrink", Accepts::real, dtype());
+  const double most = lambd.to_double();
+  const Tensor beyond = (*this > most) | (*this < -most);  // nor is a NaN, which is kept without a gradient
+  return tandem::where(beyond, *this, detach().masked_fill((*this >= -most) & (*this <= most), Scalar(0)));
+}
+Tensor tanhshrink(const Tensor& x) {
+  check_accepted("tanhshrink", Accepts::real, x.dtype());
+  return x - x.tanh();
+}
+Tensor celu(const Tensor& x, const Scalar& alpha) {
+  check_accepted("celu", Accepts::real, x.dtype());
+  const double a = alpha.to_double();
+  TANDEM_CHECK(a != 0, "celu: alpha is 0; accepted: any other number");
+  return a > 0 ? elu(x / a) * a : where(x > 0, x, (x / a).expm1() * a);
+}
+Tensor selu(const Tensor& x) {
+  check_accepted("selu", Accepts::real, x.dtype());
+  return elu(x, 1.6732632423543772848170429916717) * 1.0507009873554804934193349852946;
+}
+Tensor threshold(const Tensor& x, const Scalar& threshold, const Scalar& value) {
+  return x.masked_fill(x <= threshold, value);
+}
+Tensor hardtanh(const Tensor& x, const Scalar& min_val, const Scalar& max_val) {
+  check_accepted("hardtanh", Accepts::numbers, x.dtype());
+  TANDEM_CHECK(min_val.to_double() <= max_val.to_double(), "hardtanh: min_val is ", min_val, " and max_val ", max_val,
+               "; min_val must not be above max_val");
+  return where((x > min_val) & (x < max_val), x, x.detach().clamp(min_val, max_val));
+}
+Tensor relu6(const Tensor& x) { return hardtanh(x, 0, 6); }
+Tensor hardsigmoid(const Tensor& x) {
+  check_accepted("hardsigmoid", Accepts::real, x.dtype());
+  return relu6(x + 3) / 6;
+}
+Tensor hardswish(const Tensor& x) {
+  check_accepted("hardswish", Accepts::real, x.dtype());
+  return x * relu6(x + 3) / 6;
+}
+Tensor mish(const Tensor& x) {
+  check_accepted("mish", Accepts::real, x.dtype());
+  return x * softplus(x).tanh();
+}
+Tensor log_sigmoid(const Tensor& x) {
+  check_accepted("log_sigmoid", Accepts::real, x.dtype());
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = x.clamp({}, 0.0) - (-x.abs()).exp().log1p();
+  }
+  return record("log_sigmoid", y, {x}, {x},
+                [](const Context& ctx, const Tensor& dy) -> Grads { return {dy * (-ctx.saved(0)).sigmoid()}; });
+}
+Tensor glu(const Tensor& x, int64_t dim) {
+  check_accepted("glu", Accepts::real, x.dtype());
+  TANDEM_CHECK(x.dim() > 0, "glu: x is a scalar; accepted: one dimension or more");
+  const int64_t d = wrap_dim("glu", dim, x.dim()), half = x.size(d) / 2;
+  TANDEM_CHECK(x.size(d) % 2 == 0, "glu: dimension ", d, " of ", x.sizes(), " is odd; accepted: an even size");
+  return x.narrow(d, 0, half) * x.narrow(d, half, half).sigmoid();
+}
+Tensor Tensor::prelu(const Tensor& weight) const {
+  check_accepted("prelu", Accepts::real, dtype());
+  const int64_t channels = dim() > 1 ? size(1) : 1;
+  TANDEM_CHECK(weight.dim() <= 1 && (weight.numel() == 1 || weight.numel() == channels) && weight.dtype() == dtype(),
+               "prelu: weight is ", weight.dtype(), weight.sizes(), " for x of ", dtype(), sizes(),
+               "; accepted: x's dtype, and one element or one for each channel (dimension 1)");
+  Shape sizes(static_cast<size_t>(std::max<int64_t>(dim(), 1)), 1);
+  if (weight.numel() != 1) sizes[1] = channels;
+  const Tensor slope = weight.reshape(dim() == 0 ? IntArrayRef() : IntArrayRef(sizes));
+  return tandem::where(*this > 0, *this, slope * *this);
+}
+Tensor rrelu(const Tensor& x, const Scalar& lower, const Scalar& upper, Flag training) {
+  check_accepted("rrelu", Accepts::real, x.dtype());
+  const double low = lower.to_double(), high = upper.to_double();
+  TANDEM_CHECK(low <= high, "rrelu: lower is ", low, " and upper ", high, "; lower must not be above upper");
+  return training ? where(x <= 0, x * empty_like(x).uniform_(low, high), x) : leaky_relu(x, (low + high) / 2);
+}
+
+}  // namespace tandem

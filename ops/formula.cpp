@@ -1,0 +1,217 @@
+#include "tandem/ops/formula.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "tandem/autograd/inplace.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/copy.h"
+#include "tandem/ops/factory.h"
+#include "tandem/ops/index.h"
+#include "tandem/ops/operands.h"
+#include "tandem/ops/reduce.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+/// compute(x), written back into x.
+template <class Compute>
+Tensor& formula_inplace(const char* op, Tensor& x, autograd::TensorRefs others, Compute compute) {
+  const auto checked = [&](const Tensor& y) {
+    TANDEM_CHECK(y.sizes() == x.sizes() && category(y.dtype()) <= category(x.dtype()), op, ": x is ", x.dtype(),
+                 x.sizes(), " and the result ", y.dtype(), y.sizes(), "; x must hold it as it is");
+    return y.to(x.dtype());
+  };
+  const auto direct = [&] {
+    const NoGradGuard guard;
+    copy_elements(checked(compute(x)), x);
+  };
+  return autograd::inplace(op, x, others, direct, [&](const Tensor& old) { return checked(compute(old.clone())); });
+}
+/// Both as they are combined, floating point already. @throws Error that names op
+Operands real_operands(const char* op, const Tensor& a, const Tensor& b) {
+  Operands o = prepare(op, a, b);
+  check_accepted(op, Accepts::real, o.a.dtype());
+  return o;
+}
+void check_lerp(const Tensor& start, const Tensor& end) {
+  check_accepted("lerp", Accepts::real, start.dtype());
+  TANDEM_CHECK(start.dtype() == end.dtype(), "lerp: start is ", start.dtype(), " and end ", end.dtype(),
+               "; both must be of one dtype");
+}
+void check_value(const char* op, DType type, const Scalar& value) {
+  TANDEM_CHECK(is_floating_point(type) || value.is_integral(), op, ": value is ", value, " beside ", type,
+               "; accepted: an integer");
+}
+
+}  // namespace
+
+Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
+  check_lerp(*this, end);
+  const double w = weight.to_double();  // from the nearer end, so that 0 and 1 give the ends themselves
+  return std::abs(w) < 0.5 ? *this + (end - *this) * w : end - (end - *this) * (1 - w);
+}
+Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
+  check_lerp(*this, end);
+  TANDEM_CHECK(weight.dtype() == dtype(), "lerp: start is ", dtype(), " and weight ", weight.dtype(),
+               "; both must be of one dtype");
+  const Tensor way = end - *this;
+  return tandem::where(weight.abs() < 0.5, *this + weight * way, end - way * (1 - weight));
+}
+Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) {
+  return formula_inplace("lerp_", *this, {end}, [&](const Tensor& x) { return x.lerp(end, weight); });
+}
+Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) {
+  return formula_inplace("lerp_", *this, {end, weight}, [&](const Tensor& x) { return x.lerp(end, weight); });
+}
+Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
+  const Tensor product = a * b;
+  check_value("addcmul", result_type(*this, product), value);
+  return *this + (is_floating_point() ? product.to(result_type(*this, product)) : product) * value;
+}
+Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) {
+  return formula_inplace("addcmul_", *this, {a, b}, [&](const Tensor& x) { return x.addcmul(a, b, value); });
+}
+Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) const {
+  TANDEM_CHECK(a.is_floating_point() || b.is_floating_point(), "addcdiv: the operands are ", a.dtype(), " and ",
+               b.dtype(), "; accepted: floating point for one of them");
+  return *this + a / b * value;
+}
+Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) {
+  return formula_inplace("addcdiv_", *this, {a, b}, [&](const Tensor& x) { return x.addcdiv(a, b, value); });
+}
+
+Tensor Tensor::hypot(const Tensor& other) const {
+  const Operands o = real_operands("hypot", *this, other);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    const Tensor a = o.a.abs(), b = o.b.abs(), longer = a.maximum(b), shorter = a.minimum(b);
+    const Tensor usual = longer.isfinite() & (longer != 0);
+    y = longer * ((tandem::where(usual, shorter / longer, Scalar(0))).square() + 1).sqrt();
+    y = tandem::where(a.isinf() | b.isinf(), Scalar(kInfinite), y);
+  }
+  return record("hypot", y, {o.a, o.b}, {o.a, o.b, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor slope = dy / ctx.saved(2);
+    return {ctx.needs_grad(0) ? slope * ctx.saved(0) : Tensor(), ctx.needs_grad(1) ? slope * ctx.saved(1) : Tensor()};
+  });
+}
+namespace {
+/// log(base^a + base^b) where the natural logarithm of the base is `scale`.
+Tensor log_add(const char* op, const Tensor& a, const Tensor& b, double scale) {
+  const Operands o = real_operands(op, a, b);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    const Tensor larger = o.a.maximum(o.b);
+    y = larger + ((o.a - o.b).abs() * -scale).exp().log1p() / scale;
+    y = tandem::where((o.a == o.b) & o.a.isinf(), larger, y);
+  }
+  return record(op, y, {o.a, o.b}, {o.a, o.b}, [scale](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor a = ctx.saved(0), b = ctx.saved(1);
+    return {ctx.needs_grad(0) ? dy * ((a - b) * scale).sigmoid() : Tensor(),
+            ctx.needs_grad(1) ? dy * ((b - a) * scale).sigmoid() : Tensor()};
+  });
+}
+}  // namespace
+Tensor Tensor::logaddexp(const Tensor& other) const { return log_add("logaddexp", *this, other, 1); }
+Tensor Tensor::logaddexp2(const Tensor& other) const { return log_add("logaddexp2", *this, other, std::numbers::ln2); }
+
+Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const {
+  if (!is_floating_point()) return clone();
+  const double most = dtype() == kFloat64   ? std::numeric_limits<double>::max()
+                      : dtype() == kFloat32 ? std::numeric_limits<float>::max()
+                      : dtype() == kFloat16 ? 65504.0
+                                            : 0x1.fep127;
+  return masked_fill(isnan(), nan.value_or(0))
+      .masked_fill(isposinf(), posinf.value_or(most))
+      .masked_fill(isneginf(), neginf.value_or(-most));
+}
+Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+  return formula_inplace("nan_to_num_", *this, {}, [&](const Tensor& x) { return x.nan_to_num(nan, posinf, neginf); });
+}
+
+Tensor Tensor::signbit() const {
+  const NoGradGuard guard;
+  if (dtype() == kBool) return zeros_like(*this);
+  const Tensor below = *this < 0;
+  return is_floating_point() ? below | ((*this == 0) & (reciprocal() < 0)) : below;
+}
+Tensor Tensor::copysign(const Tensor& other) const {
+  const Operands o = prepare("copysign", *this, other, /*to_floating=*/true);
+  const Tensor size = o.a.abs();
+  return tandem::where(o.b.signbit(), -size, size);
+}
+Tensor Tensor::copysign(const Scalar& other) const {
+  const Tensor size = floating(*this).abs();
+  return std::signbit(other.to_double()) ? -size : size;
+}
+
+Tensor Tensor::xlogy(const Tensor& other) const {
+  const Operands o = prepare("xlogy", *this, other, /*to_floating=*/true);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = tandem::where((o.a == 0) & (o.b == o.b), Scalar(0), o.a * o.b.log());
+  }
+  return record("xlogy", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor a = ctx.saved(0), b = ctx.saved(1);
+    return {ctx.needs_grad(0) ? dy * (a != 0).to(a.dtype()).xlogy(b) : Tensor(),
+            ctx.needs_grad(1) ? dy * a / b : Tensor()};
+  });
+}
+Tensor Tensor::xlogy(const Scalar& other) const { return xlogy(beside_divided(*this, other)); }
+Tensor xlogy(const Scalar& a, const Tensor& b) { return beside_divided(b, a).xlogy(b); }
+
+Tensor Tensor::deg2rad() const { return floating(*this) * (std::numbers::pi / 180); }
+Tensor Tensor::rad2deg() const { return floating(*this) * (180 / std::numbers::pi); }
+Tensor Tensor::sinc() const {
+  const Tensor x = floating(*this), zero = x == 0, angle = x.masked_fill(zero, Scalar(1)) * std::numbers::pi;
+  return (angle.sin() / angle).masked_fill(zero, Scalar(1));
+}
+Tensor Tensor::logit(std::optional<double> eps) const {
+  const Tensor real = floating(*this), x = eps ? real.clamp(*eps, 1 - *eps) : real;
+  return (x / (1 - x)).log();
+}
+Tensor Tensor::isposinf() const { return is_floating_point() ? *this == kInfinite : zeros_like(*this, kBool); }
+Tensor Tensor::isneginf() const { return is_floating_point() ? *this == -kInfinite : zeros_like(*this, kBool); }
+Tensor Tensor::isreal() const { return ones_like(*this, kBool); }
+Tensor Tensor::positive() const {
+  check_accepted("positive", Accepts::numbers, dtype());
+  return *this;
+}
+Tensor Tensor::float_power(const Tensor& exponent) const { return to(kFloat64).pow(exponent.to(kFloat64)); }
+Tensor Tensor::float_power(const Scalar& exponent) const { return to(kFloat64).pow(exponent.to_double()); }
+Tensor float_power(const Scalar& x, const Tensor& exponent) {
+  return core::scalar(x, kFloat64, exponent.is_cuda() ? Device(kCPU) : exponent.device()).pow(exponent.to(kFloat64));
+}
+Tensor Tensor::ldexp(const Tensor& other) const {
+  if (!is_floating_point() || other.is_floating_point()) return *this * beside(other, 2.0).pow(other);
+  const Tensor exponent = other.to(dtype() == kFloat64 ? kFloat64 : kFloat32);  // 2^other may not fit a half type
+  return (*this * beside(exponent, 2.0).pow(exponent)).to(dtype());
+}
+Tensor Tensor::heaviside(const Tensor& values) const {
+  TANDEM_CHECK(dtype() == values.dtype(), "heaviside: x is ", dtype(), " and values ", values.dtype(),
+               "; both must be of one dtype");
+  const NoGradGuard guard;
+  return tandem::where(*this == 0, values, (*this > 0).to(dtype()));
+}
+Tensor rsub(const Tensor& x, const Tensor& other, const Scalar& alpha) { return other.sub(x, alpha); }
+Tensor rsub(const Tensor& x, const Scalar& other, const Scalar& alpha) { return beside(x, other).sub(x, alpha); }
+Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
+  TANDEM_CHECK(dtype() == other.dtype(), "isclose: a is ", dtype(), " and b is ", other.dtype(),
+               "; both must be of one dtype");
+  TANDEM_CHECK(rtol >= 0 && atol >= 0, "isclose: rtol is ", rtol, " and atol ", atol, "; accepted: 0 or more");
+  const NoGradGuard guard;
+  const Tensor a = to(kFloat64), b = other.to(kFloat64), off = (a - b).abs();
+  const Tensor close = (a == b) | (off.isfinite() & (off <= b.abs() * rtol + atol));
+  return equal_nan ? close | (a.isnan() & b.isnan()) : close;
+}
+std::vector<Tensor> where(const Tensor& condition) {
+  return nonzero(condition.dim() == 0 ? condition.unsqueeze(0) : condition).unbind(1);
+}
+
+}  // namespace tandem
