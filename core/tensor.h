@@ -421,6 +421,26 @@ class Tensor {
   Tensor hardshrink(const Scalar& lambd = 0.5) const;
   Tensor prelu(const Tensor& weight) const;
 
+  // ---- statistics and scans, made of other operations (ops/statistics.h)
+  Tensor count_nonzero(IntArrayRef dims = {}) const;
+  Tensor nansum(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
+  Tensor nanmean(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
+  std::tuple<Tensor, Tensor> aminmax(std::optional<int64_t> dim = {}, detail::Flag keepdim = false) const;
+  Tensor median() const;
+  std::tuple<Tensor, Tensor> median(int64_t dim, detail::Flag keepdim = false) const;
+  Tensor nanmedian() const;
+  std::tuple<Tensor, Tensor> nanmedian(int64_t dim, detail::Flag keepdim = false) const;
+  std::tuple<Tensor, Tensor> kthvalue(int64_t k, int64_t dim = -1, detail::Flag keepdim = false) const;
+  Tensor quantile(const Tensor& q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
+                  const std::string& interpolation = "linear") const;
+  Tensor quantile(double q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
+                  const std::string& interpolation = "linear") const;
+  Tensor cumprod(int64_t dim) const;
+  Tensor logcumsumexp(int64_t dim) const;
+  Tensor diff(int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {}) const;
+  Tensor cov(int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) const;
+  Tensor corrcoef() const;
+
   /// As PyTorch prints it: values in brackets, and the dtype unless it follows from them.
   std::string str() const;
 

@@ -14,4 +14,5 @@
 #include "tandem/ops/norm.h"
 #include "tandem/ops/pool.h"
 #include "tandem/ops/reduce.h"
+#include "tandem/ops/statistics.h"
 #include "tandem/ops/view.h"

@@ -1,0 +1,79 @@
+// Statistics and scans that are made of other operations. Lists of dimensions are as in core/reduce_ops.h.
+#pragma once
+#include <string>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// How many elements are not 0, as int64: over all dimensions, some, or one.
+inline Tensor count_nonzero(const Tensor& x, IntArrayRef dims = {}) { return x.count_nonzero(dims); }
+/// The sum and the mean of the elements that are not NaN; nanmean of floating-point numbers only.
+inline Tensor nansum(const Tensor& x, IntArrayRef dims = {}, detail::Flag keepdim = false) {
+  return x.nansum(dims, keepdim);
+}
+inline Tensor nanmean(const Tensor& x, IntArrayRef dims = {}, detail::Flag keepdim = false) {
+  return x.nanmean(dims, keepdim);
+}
+/// (smallest, largest); equal ones share the gradient.
+inline std::tuple<Tensor, Tensor> aminmax(const Tensor& x, std::optional<int64_t> dim = {},
+                                          detail::Flag keepdim = false) {
+  return x.aminmax(dim, keepdim);
+}
+/// (deviation or variance, mean)
+std::tuple<Tensor, Tensor> std_mean(const Tensor& x, IntArrayRef dims = {}, detail::Flag unbiased = true,
+                                    detail::Flag keepdim = false);
+std::tuple<Tensor, Tensor> var_mean(const Tensor& x, IntArrayRef dims = {}, detail::Flag unbiased = true,
+                                    detail::Flag keepdim = false);
+/// The middle of the elements in order, of two the smaller one; a NaN wins, and nanmedian leaves NaNs out where there
+/// is anything else. Equal ones share the gradient.
+inline Tensor median(const Tensor& x) { return x.median(); }
+inline Tensor nanmedian(const Tensor& x) { return x.nanmedian(); }
+/// (medians, positions) along dim; the gradient goes to that position.
+inline std::tuple<Tensor, Tensor> median(const Tensor& x, int64_t dim, detail::Flag keepdim = false) {
+  return x.median(dim, keepdim);
+}
+inline std::tuple<Tensor, Tensor> nanmedian(const Tensor& x, int64_t dim, detail::Flag keepdim = false) {
+  return x.nanmedian(dim, keepdim);
+}
+/// (the k-th smallest, from 1 on, its position) along dim
+inline std::tuple<Tensor, Tensor> kthvalue(const Tensor& x, int64_t k, int64_t dim = -1, detail::Flag keepdim = false) {
+  return x.kthvalue(k, dim, keepdim);
+}
+/// The value below which a fraction q of the elements lies, along dim or of all. q is one number or a vector of them,
+/// which becomes the first dimension; between two elements `interpolation` chooses: "linear", "lower", "higher",
+/// "midpoint" or "nearest". A NaN wins. @throws Error unless x is float or double, q of its dtype and from 0 to 1
+inline Tensor quantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
+                       const std::string& interpolation = "linear") {
+  return x.quantile(q, dim, keepdim, interpolation);
+}
+inline Tensor quantile(const Tensor& x, double q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
+                       const std::string& interpolation = "linear") {
+  return x.quantile(q, dim, keepdim, interpolation);
+}
+/// The product of the elements up to each one; of integers and bool int64.
+inline Tensor cumprod(const Tensor& x, int64_t dim) { return x.cumprod(dim); }
+/// ln of the sum of e^x up to each one, without overflow, of floating-point numbers.
+inline Tensor logcumsumexp(const Tensor& x, int64_t dim) { return x.logcumsumexp(dim); }
+/// What each element differs from the one before, n times; of bool whether it does. `prepend` and `append`, if defined,
+/// stand before and after x.
+inline Tensor diff(const Tensor& x, int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {},
+                   const Tensor& append = {}) {
+  return x.diff(n, dim, prepend, append);
+}
+/// The integral of y along dim by the trapezoidal rule, over the places x or in steps of dx; cumulative_trapezoid: up
+/// to each element but the first.
+Tensor trapezoid(const Tensor& y, const Tensor& x, int64_t dim = -1);
+Tensor trapezoid(const Tensor& y, const Scalar& dx = 1, int64_t dim = -1);
+Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim = -1);
+Tensor cumulative_trapezoid(const Tensor& y, const Scalar& dx = 1, int64_t dim = -1);
+/// Covariances of the rows of x (variables, observations), or the variance of one variable (a vector), divided by the
+/// number of observations minus `correction`. fweights says how often each was made (integers), aweights how much it
+/// counts.
+inline Tensor cov(const Tensor& x, int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) {
+  return x.cov(correction, fweights, aweights);
+}
+/// Correlation coefficients of the rows of x, in [-1, 1].
+inline Tensor corrcoef(const Tensor& x) { return x.corrcoef(); }
+
+}  // namespace tandem
