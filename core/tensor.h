@@ -441,6 +441,20 @@ class Tensor {
   Tensor cov(int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) const;
   Tensor corrcoef() const;
 
+  // ---- products, made of other operations (ops/products.h)
+  Tensor addmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor addmv(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) const;
+  Tensor addr(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor baddbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor addbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor outer(const Tensor& other) const;
+  Tensor ger(const Tensor& other) const { return outer(other); }
+  Tensor vdot(const Tensor& other) const { return dot(other); }
+  Tensor inner(const Tensor& other) const;
+  Tensor kron(const Tensor& other) const;
+  Tensor cross(const Tensor& other, std::optional<int64_t> dim = {}) const;
+  Tensor dist(const Tensor& other, double p = 2) const;
+
   /// As PyTorch prints it: values in brackets, and the dtype unless it follows from them.
   std::string str() const;
 

@@ -123,6 +123,38 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
   return scaled(mm(a, b), alpha) + scaled(bias, beta);
 }
 
+namespace {
+/// scaled(x, beta) + scaled(product, alpha) for the op that the user called, after a check of x and the numbers.
+Tensor add_product(const char* op, const Tensor& x, const Tensor& product, double beta, double alpha) {
+  TANDEM_CHECK(broadcast_shapes(op, x.sizes(), product.sizes()) == product.sizes(), op, ": x is ", x.sizes(),
+               "; it must broadcast to ", product.sizes());
+  TANDEM_CHECK(x.dtype() == product.dtype(), op, ": x is ", x.dtype(), " and the product ", product.dtype(),
+               "; both must be of one dtype");
+  TANDEM_CHECK(product.is_floating_point() || (beta == std::trunc(beta) && alpha == std::trunc(alpha)), op,
+               ": beta is ", beta, " and alpha ", alpha, "; accepted beside ", product.dtype(), ": integers");
+  return scaled(product, alpha) + scaled(x, beta);
+}
+}  // namespace
+Tensor Tensor::addmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+  return tandem::addmm(*this, a, b, beta, alpha);
+}
+Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, double alpha) const {
+  TANDEM_CHECK(matrix.dim() == 2 && vector.dim() == 1 && matrix.size(1) == vector.size(0), "addmv: the operands are ",
+               matrix.sizes(), " and ", vector.sizes(), "; accepted: (n, k) and (k,)");
+  return add_product("addmv", *this, matrix.mv(vector), beta, alpha);
+}
+Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+  TANDEM_CHECK(a.dim() == 1 && b.dim() == 1, "addr: the operands are ", a.sizes(), " and ", b.sizes(),
+               "; accepted: (n,) and (m,)");
+  return add_product("addr", *this, a.outer(b), beta, alpha);
+}
+Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+  return add_product("baddbmm", *this, a.bmm(b), beta, alpha);
+}
+Tensor Tensor::addbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+  return add_product("addbmm", *this, a.bmm(b).sum(0), beta, alpha);
+}
+
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
   TANDEM_CHECK(weight.dim() == 2 && x.dim() > 0 && x.size(-1) == weight.size(1), "linear: x is ", x.sizes(),
                " and weight is ", weight.sizes(), "; the last dimension of x must equal weight's second");

@@ -13,6 +13,7 @@
 #include "tandem/ops/matmul.h"
 #include "tandem/ops/norm.h"
 #include "tandem/ops/pool.h"
+#include "tandem/ops/products.h"
 #include "tandem/ops/reduce.h"
 #include "tandem/ops/statistics.h"
 #include "tandem/ops/view.h"

@@ -15,8 +15,8 @@ using namespace tandem::test;
 
 namespace tandem::test {
 std::span<const Family> families() {
-  static const Family all[] = {kActivation, kArrange, kBackward, kEdges,  kElementwise, kFormula, kIndex,
-                               kLoss,       kMatmul,  kNorm,     kReduce, kStatistics,  kView};
+  static const Family all[] = {kActivation, kArrange, kBackward, kEdges,    kElementwise, kFormula,    kIndex,
+                               kLoss,       kMatmul,  kNorm,     kProducts, kReduce,      kStatistics, kView};
   return all;
 }
 }  // namespace tandem::test

@@ -8,7 +8,7 @@ namespace tandem::test {
 inline constexpr const char* kKink = "sits on a kink";
 
 extern const Family kActivation, kArrange, kBackward, kEdges, kElementwise, kFormula, kIndex, kLoss, kMatmul, kNorm,
-    kReduce, kStatistics, kView;
+    kProducts, kReduce, kStatistics, kView;
 
 /// A call on inputs of its own, without a fixture.
 struct LargeCase {

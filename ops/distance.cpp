@@ -1,0 +1,30 @@
+// Distances and similarities of vectors.
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/operands.h"
+#include "tandem/ops/products.h"
+#include "tandem/ops/reduce.h"
+#include "tandem/ops/view.h"
+
+namespace tandem {
+
+Tensor Tensor::dist(const Tensor& other, double p) const { return (*this - other).norm(p); }
+Tensor cdist(const Tensor& a, const Tensor& b, double p) {
+  check_accepted("cdist", Accepts::real, a.dtype());
+  TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",
+               b.sizes(), "; accepted: (..., n, k) and (..., m, k)");
+  TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");
+  return (a.unsqueeze(-2) - b.unsqueeze(-3)).norm(p, -1);
+}
+Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, Flag keepdim) {
+  check_accepted("pairwise_distance", Accepts::real, result_type(a, b));
+  return (a - b + eps).norm(p, -1, keepdim);
+}
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double eps) {
+  const Operands o = prepare("cosine_similarity", a, b);
+  check_accepted("cosine_similarity", Accepts::real, o.a.dtype());
+  const Tensor x = o.a.expand(o.sizes), y = o.b.expand(o.sizes);
+  const auto unit = [&](const Tensor& v) { return v / v.norm(2, dim, true).clamp_min(eps); };
+  return (unit(x) * unit(y)).sum(dim);
+}
+
+}  // namespace tandem
