@@ -44,10 +44,11 @@ Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const {
   if (dims.empty() && shifts.size() == 1) return reshape_result(reshape({-1}).roll(shifts, 0), sizes());
   TANDEM_CHECK(shifts.size() == dims.size(), "roll: shifts are ", shifts, " and dims ", dims,
                "; both must be of one length");
+  TANDEM_CHECK_AS(IndexError, dim() > 0, "roll: a scalar has no dimension ", dims, "; accepted: no dims");
   Tensor y = *this;
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t d = wrap_dim("roll", dims[i], dim());
-    const int64_t n = dim() ? size(d) : 0;
+    const int64_t n = size(d);
     const int64_t shift = n ? (shifts[i] % n + n) % n : 0;
     if (shift != 0) y = cat({y.narrow(d, n - shift, shift), y.narrow(d, 0, n - shift)}, d);
   }

@@ -142,8 +142,16 @@ Tensor Tensor::signbit() const {
 }
 Tensor Tensor::copysign(const Tensor& other) const {
   const Operands o = prepare("copysign", *this, other, /*to_floating=*/true);
-  const Tensor size = o.a.abs();
-  return tandem::where(o.b.signbit(), -size, size);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    const Tensor size = o.a.abs();
+    y = tandem::where(o.b.signbit(), -size, size);
+  }
+  return record("copysign", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor sign = ctx.saved(0).sign();
+    return {dy * tandem::where(ctx.saved(1).signbit(), -sign, sign), ctx.needs_grad(1) ? zeros_like(dy) : Tensor()};
+  });
 }
 Tensor Tensor::copysign(const Scalar& other) const {
   const Tensor size = floating(*this).abs();
