@@ -432,3 +432,84 @@ TEST_CASE("of nothing nothing is out of range but an index", "[errors]") {
   CHECK(rand({0}, kInt64).dtype() == kInt64);
   CHECK(ones({1}).expand({0}).clamp_(0.0).numel() == 0);
 }
+
+TEST_CASE("operations made of others refuse in their own names", "[errors]") {
+  const Tensor a = ones({2, 3}), v = ones({3}), scalar = ones({}), whole = ones({3}, kInt64);
+  check({
+      {"flip",
+       [&] {
+         flip(a, {0, -2});
+       },
+       {"flip", "(0, -2)"}},
+      {"roll",
+       [&] {
+         roll(a, {1, 2}, 0);
+       },
+       {"roll", "(1, 2)", "(0,)"}},
+      {"rot90", [&] { rot90(v); }, {"rot90", "(3,)"}},
+      {"movedim",
+       [&] {
+         movedim(a, {0, 0}, {0, 1});
+       },
+       {"movedim", "(0, 0)"}},
+      {"tensor_split", [&] { tensor_split(scalar, 2); }, {"tensor_split", "scalar"}},
+      {"hsplit", [&] { hsplit(a, 2); }, {"hsplit", "(2, 3)", "2"}},
+      {"vsplit", [&] { vsplit(v, 1); }, {"vsplit", "(3,)"}},
+      {"diagonal", [&] { diagonal(a, 0, 1, -1); }, {"diagonal", "1"}},
+      {"diag", [&] { diag(scalar); }, {"diag", "()"}},
+      {"trace", [&] { trace(v); }, {"trace", "(3,)"}},
+      {"repeat_interleave", [&] { repeat_interleave(v, ones({2}, kInt64), 0); }, {"repeat_interleave", "2", "3"}},
+      {"meshgrid",
+       [&] {
+         meshgrid({a, v});
+       },
+       {"meshgrid", "(2, 3)"}},
+      {"meshgrid's indexing", [&] { meshgrid({v}, "ji"); }, {"meshgrid", "ji"}},
+      {"lerp", [&] { lerp(whole, whole, 0.5); }, {"lerp", "int64"}},
+      {"addcmul", [&] { addcmul(whole, whole, whole, 0.5); }, {"addcmul", "0.5", "int64"}},
+      {"addcdiv", [&] { addcdiv(whole, whole, whole); }, {"addcdiv", "int64"}},
+      {"lerp in place", [&] { v.clone().lerp_(a, 0.5); }, {"lerp_", "(3,)", "(2, 3)"}},
+      {"heaviside", [&] { heaviside(v, whole); }, {"heaviside", "float32", "int64"}},
+      {"hardtanh", [&] { hardtanh(v, 2, 1); }, {"hardtanh", "2", "1"}},
+      {"glu", [&] { glu(v); }, {"glu", "(3,)"}},
+      {"prelu", [&] { prelu(a, ones({2})); }, {"prelu", "(2,)", "(2, 3)"}},
+      {"kthvalue", [&] { kthvalue(v, 4); }, {"kthvalue", "4", "3"}},
+      {"quantile", [&] { quantile(v, 1.5); }, {"quantile", "1.5"}},
+      {"quantile's choice", [&] { quantile(v, 0.5, 0, false, "cubic"); }, {"quantile", "cubic", "midpoint"}},
+      {"cov", [&] { cov(a, 1, whole.to(kFloat32)); }, {"cov", "fweights", "float32"}},
+      {"addmv", [&] { addmv(v, a, ones({2})); }, {"addmv", "(2, 3)", "(2,)"}},
+      {"outer", [&] { outer(a, v); }, {"outer", "(2, 3)"}},
+      {"cross", [&] { cross(ones({2}), ones({2})); }, {"cross", "(2,)"}},
+      {"tensordot", [&] { tensordot(a, v, 0, 0); }, {"tensordot", "(2, 3)", "(3,)"}},
+      {"einsum, operands", [&] { einsum("ij,jk", {a}); }, {"einsum", "ij,jk", "2", "1"}},
+      {"einsum, ranks", [&] { einsum("ijk", {a}); }, {"einsum", "ijk", "(2, 3)"}},
+      {"einsum, sizes",
+       [&] {
+         einsum("ij,ik", {a, a.t()});
+       },
+       {"einsum", "(3, 2)", "3", "2"}},
+      {"einsum, signs", [&] { einsum("i?", {a}); }, {"einsum", "?"}},
+      {"einsum, result", [&] { einsum("ij->k", {a}); }, {"einsum", "ij->k"}},
+      {"multi_dot",
+       [&] {
+         linalg_multi_dot({a, a});
+       },
+       {"linalg_multi_dot", "(2, 3)"}},
+      {"cdist",
+       [&] {
+         cdist(a, ones({2, 4}));
+       },
+       {"cdist", "(2, 3)", "(2, 4)"}},
+  });
+}
+
+TEST_CASE("views of moved, split and diagonal elements share them and pass gradients on", "[errors][views]") {
+  const Tensor x = zeros({3, 4}).requires_grad_(), y = x * 1;
+  y.diagonal(1).fill_(5);
+  y.movedim(0, 1).select(0, 0).add_(1);
+  y.tensor_split(2, 1)[1].mul_(2);
+  y.unflatten(1, {2, 2}).swapaxes(1, 2).select(1, 1).neg_();
+  CHECK(y.equal(tensor({1., -5., 0., 0., 1., 0., 10., 0., 1., 0., 0., -10.}).to(kFloat32).view({3, 4})));
+  y.sum().backward();
+  CHECK(x.grad().equal(tensor({1., 0., 2., -2., 1., -1., 0., -2., 1., -1., 2., 0.}).to(kFloat32).view({3, 4})));
+}
