@@ -72,13 +72,15 @@ void add_gradients(OpTable& table) {
 // clang-format on
 
 void add_elementwise_ops(OpTable& table);
+void add_composed_ops(OpTable& table);
 void add_view_ops(OpTable& table);
 void add_reductions(OpTable& table);
 
 const OpTable& op_table() {
   static const OpTable table = [] {
     OpTable all;
-    for (const auto add : {add_elementwise_ops, add_view_ops, add_reductions, add_layers, add_factories, add_gradients})
+    for (const auto add : {add_elementwise_ops, add_view_ops, add_reductions, add_layers, add_factories, add_gradients,
+                           add_composed_ops})
       add(all);
     return all;
   }();

@@ -32,6 +32,7 @@ def op(name, expression, *, drawn=True, random=False, **draws):
         RANDOM.add(name)
 
 
+import ops_composed  # noqa: E402,F401
 import ops_elementwise  # noqa: E402,F401
 import ops_layers  # noqa: E402,F401
 import ops_shape  # noqa: E402,F401
