@@ -43,12 +43,15 @@ TANDEM_LIBRARY_MODULE(Conv2d);
 /// 2-d transposed convolution, as conv_transpose2d; x (N, C, H, W)
 class ConvTranspose2dImpl : public Cloneable<ConvTranspose2dImpl> {
  public:
+  /// Channels of input and output.
   ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, detail::Pair kernel_size)
       : ConvTranspose2dImpl(ConvTranspose2dOptions(in_channels, out_channels, kernel_size)) {}
   explicit ConvTranspose2dImpl(const ConvTranspose2dOptions& o) : options(o) { reset(); }
   void reset() override;
+  /// As Conv2d's: uniform within 1 / sqrt(fan in).
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
+  /// (N, C, H, W) -> (N, O, OH, OW)
   Tensor forward(const Tensor& x) {
     return tandem::conv_transpose2d(x, weight, bias, options.stride(), options.padding(), options.output_padding(),
                                     options.groups(), options.dilation());
@@ -62,12 +65,15 @@ TANDEM_LIBRARY_MODULE(ConvTranspose2d);
 /// 1-d cross-correlation; x (N, C, L)
 class Conv1dImpl : public Cloneable<Conv1dImpl> {
  public:
+  /// Channels of input and output.
   Conv1dImpl(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
       : Conv1dImpl(Conv1dOptions(in_channels, out_channels, kernel_size)) {}
   explicit Conv1dImpl(const Conv1dOptions& o) : options(o) { reset(); }
   void reset() override;
+  /// As Conv2d's: uniform within 1 / sqrt(fan in).
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
+  /// (N, C, L) -> (N, O, OL)
   Tensor forward(const Tensor& x) {
     return tandem::conv1d(x, weight, bias, options.stride(), options.padding(), options.dilation(), options.groups());
   }
@@ -80,12 +86,15 @@ TANDEM_LIBRARY_MODULE(Conv1d);
 /// 1-d transposed convolution, as conv_transpose1d; x (N, C, L)
 class ConvTranspose1dImpl : public Cloneable<ConvTranspose1dImpl> {
  public:
+  /// Channels of input and output.
   ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
       : ConvTranspose1dImpl(ConvTranspose1dOptions(in_channels, out_channels, kernel_size)) {}
   explicit ConvTranspose1dImpl(const ConvTranspose1dOptions& o) : options(o) { reset(); }
   void reset() override;
+  /// As Conv2d's: uniform within 1 / sqrt(fan in).
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
+  /// (N, C, L) -> (N, O, OL)
   Tensor forward(const Tensor& x) {
     return tandem::conv_transpose1d(x, weight, bias, options.stride(), options.padding(), options.output_padding(),
                                     options.groups(), options.dilation());

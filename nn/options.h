@@ -48,6 +48,7 @@ struct ConvTranspose2dOptions {
   TANDEM_ARG(detail::Pair, dilation) = 1;
 };
 struct Conv1dOptions {
+  /// Channels of input and output.
   Conv1dOptions(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
       : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
   TANDEM_ARG(int64_t, in_channels);
@@ -60,6 +61,7 @@ struct Conv1dOptions {
   TANDEM_ARG(bool, bias) = true;
 };
 struct ConvTranspose1dOptions {
+  /// Channels of input and output.
   ConvTranspose1dOptions(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
       : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
   TANDEM_ARG(int64_t, in_channels);

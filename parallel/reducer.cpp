@@ -96,7 +96,7 @@ Reducer::Reducer(std::string name, const NamedParameters& parameters, distribute
     if (last) all_used_ = bucket.flat.narrow(0, at, 1);
     buckets_.push_back(std::move(bucket));
   }
-  // Made here: the driver may wait for a GPU's work to lock pages, and a collective's for a rank that waits for the same.
+  // Made here, before there are collectives: to lock pages the driver may wait for what is under way on the GPU.
   if (all_used_.defined() && all_used_.is_cuda()) all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
   take_parameters();
   learning_ = std::make_shared<const std::vector<bool>>(n, true);
