@@ -18,8 +18,9 @@ Tensor Tensor::tile(IntArrayRef repeats) const {
 
 Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> given) const {
   TANDEM_CHECK(repeats >= 0, "repeat_interleave: repeats is ", repeats, "; accepted: 0 or more");
-  if (!given || dim() == 0) {
-    if (given) wrap_dim("repeat_interleave", *given, dim());
+  TANDEM_CHECK_AS(IndexError, !given || dim() > 0, "repeat_interleave: a scalar has no dimension ", given.value_or(0),
+                  "; accepted: no dim");
+  if (!given) {
     return numel() == 0 ? reshape({0}).clone()
                         : reshape_result(reshape({-1, 1}).repeat({1, repeats}), {numel() * repeats});
   }

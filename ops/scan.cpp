@@ -33,12 +33,12 @@ Tensor Tensor::diff(int64_t n, int64_t dim, const Tensor& prepend, const Tensor&
   TANDEM_CHECK(this->dim() > 0, "diff: x is a scalar; accepted: one dimension or more");
   TANDEM_CHECK(n >= 0, "diff: n is ", n, "; accepted: 0 or more");
   const int64_t d = wrap_dim("diff", dim, this->dim());
+  if (n == 0) return clone();  // without what would be put before or behind it
   std::vector<Tensor> parts;
   if (prepend.defined()) parts.push_back(prepend);
   parts.push_back(*this);
   if (append.defined()) parts.push_back(append);
   Tensor y = parts.size() == 1 ? *this : cat(parts, d);
-  if (n == 0) return y.clone();
   for (; n > 0; --n) {
     const int64_t left = std::max<int64_t>(y.size(d) - 1, 0);
     const Tensor before = y.narrow(d, 0, left), after = y.narrow(d, y.size(d) - left, left);

@@ -458,6 +458,7 @@ TEST_CASE("operations made of others refuse in their own names", "[errors]") {
       {"diagonal", [&] { diagonal(a, 0, 1, -1); }, {"diagonal", "1"}},
       {"diag", [&] { diag(scalar); }, {"diag", "()"}},
       {"trace", [&] { trace(v); }, {"trace", "(3,)"}},
+      {"repeat_interleave", [&] { repeat_interleave(ones({}), 2, 0); }, {"repeat_interleave", "dimension 0"}},
       {"repeat_interleave", [&] { repeat_interleave(v, ones({2}, kInt64), 0); }, {"repeat_interleave", "2", "3"}},
       {"meshgrid",
        [&] {

@@ -23,6 +23,10 @@ int log_of(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_wi
 // may be a collective, which waits for a rank that is another thread of this process; and that thread may need our lock
 // before it comes to the collective. For the same reason a rank has its own GPU current then: for another rank's
 // collective, which waits for this rank, it would wait for ever.
+int gpu_of_rank() {
+  const int own = RankContext::current().state().gpu;
+  return own >= 0 ? own : gpu::current_device();
+}
 class PageLockedMemory {
  public:
   /// Null when there is none.
@@ -36,8 +40,7 @@ class PageLockedMemory {
       made->log = log;
       lock.unlock();  // Note [No lock while the driver may wait]
       const gpu::UnsafeCallsGuard guard;
-      const int device = RankContext::current().state().gpu;
-      const gpu::DeviceGuard current(device >= 0 ? device : gpu::current_device());
+      const gpu::DeviceGuard current(gpu_of_rank());
       made->data = gpu::allocate_host(size_t(1) << log);
       lock.lock();
       if (!made->data) return nullptr;
@@ -91,8 +94,7 @@ class PageLockedMemory {
         first = std::exchange(block->next, std::exchange(unused, block));
       }
     lock.unlock();  // Note [No lock while the driver may wait]
-    const int device = RankContext::current().state().gpu;
-    const gpu::DeviceGuard current(device >= 0 ? device : gpu::current_device());
+    const gpu::DeviceGuard current(gpu_of_rank());
     while (unused) {
       const std::unique_ptr<Block> block(std::exchange(unused, unused->next));
       unpoison(block->data, size_t(1) << block->log);

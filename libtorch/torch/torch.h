@@ -1,6 +1,8 @@
 // Tandem under LibTorch's names, for programs that are to compile as they are: see docs/libtorch.md. A program that is
 // written for Tandem includes <tandem/tandem.h> instead.
 #pragma once
+#include <algorithm>
+#include <concepts>
 #include <optional>
 #include <ranges>
 #include <sstream>
@@ -14,8 +16,10 @@ namespace tandem {
 using std::optional;
 /// 0, 1, ... end - 1
 template <std::integral I> auto irange(I end) { return std::views::iota(I{0}, std::max(I{0}, end)); }
-/// begin, ... end - 1
-template <std::integral I> auto irange(I begin, I end) { return std::views::iota(begin, std::max(begin, end)); }
+/// begin, ... end - 1, of end's type
+template <std::integral From, std::integral I> auto irange(From begin, I end) {
+  return std::views::iota(static_cast<I>(begin), std::max(static_cast<I>(begin), end));
+}
 /// The arguments as operator<< prints them, one behind the other.
 template <class... Args> std::string str(const Args&... args) {
   std::ostringstream out;

@@ -48,7 +48,7 @@ int main() {
     return (generator(torch::randn({kBatch, kNoise, 1, 1})).mean(0) - real_images().mean(0)).abs().mean().item<float>();
   };
   const float before = distance();
-  for (const auto step : c10::irange(kSteps)) {
+  for (const auto step : c10::irange(0, kSteps)) {
     discriminator->zero_grad();
     const torch::Tensor real = discriminator->forward(real_images()).reshape({kBatch});
     const torch::Tensor fake_images = generator->forward(torch::randn({kBatch, kNoise, 1, 1}));

@@ -78,6 +78,7 @@ static constexpr OpCase kStatisticsCases[] = {
     {"logcumsumexp/far", [](In in) { return logcumsumexp(in[0], -1); }},
     {"diff", [](In in) { return diff(in[0]); }},
     {"diff/twice", [](In in) { return diff(in[0], 2, 1, in[1], in[2]); }},
+    {"diff/none", [](In in) { return diff(in[0], 0, 1, in[0].detach()); }},
     {"diff/bool", [](In in) { return diff(in[0], 1, 0); }},
     {"trapezoid", [](In in) { return trapezoid(in[0], 0.5); }},
     {"trapezoid/places", [](In in) { return trapezoid(in[0], in[1], 1); }, {.no_empty = "one place for each row"}},
