@@ -41,18 +41,20 @@ class RecordedLoop {
 struct Use {
   Storage storage;
   int64_t bytes;
+  size_t order;     // among the storages of the record, by first use
   int first, last;  // groups
   bool filled;      // with something that the record does not make
   bool written;
   std::vector<char> start;  // what is to be there before each replay
 };
 
-/// Lays out what is alive at different times in the same memory: the largest first, each at the lowest place that is
-/// free while it is used. @return the bytes that are needed
+/// Lays out what is alive at different times in the same memory: the largest first, of two alike the one used first,
+/// each at the lowest place that is free while it is used. @return the bytes that are needed
 int64_t place(std::vector<std::pair<Use*, int64_t>>& uses) {
   constexpr int64_t kAlignment = 64;
-  std::stable_sort(uses.begin(), uses.end(),
-                   [](const auto& a, const auto& b) { return a.first->bytes > b.first->bytes; });
+  std::sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) {
+    return std::pair(-a.first->bytes, a.first->order) < std::pair(-b.first->bytes, b.first->order);
+  });
   std::vector<std::pair<Use*, int64_t>> placed;  // by place
   int64_t total = 0;
   for (auto& [use, at] : uses) {
@@ -163,7 +165,7 @@ class Graph::Record {
     const auto [at, added] = uses_.try_emplace(impl);
     Use& use = at->second;
     if (added) {
-      use = {Storage(impl), impl->bytes, group, group, /*filled=*/impl->deleter != nullptr, false, {}};
+      use = {Storage(impl), impl->bytes, uses_.size(), group, group, /*filled=*/impl->deleter != nullptr, false, {}};
       live_.push_back(impl);
       impl->recorded = true;
     }
