@@ -1,5 +1,7 @@
 #include "tandem/emulation/grid.h"
 
+#include <optional>
+
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/emulation/block.h"
 
@@ -32,7 +34,15 @@ static Rearrangement order_of_blocks(OrderSetting setting, uint64_t count) {
 
 void run_grid(const char* name, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()>& thread) {
   check_shape(name, grid, block, shared_bytes);
-  thread_local Block runner;
+  // Kept, as its fibers are dear. What a thread frees while it ends may still run kernels: those find the kept one
+  // gone.
+  thread_local bool gone = false;
+  struct Kept : Block {
+    ~Kept() { gone = true; }
+  };
+  thread_local Kept kept;
+  std::optional<Block> own;
+  Block& runner = gone ? own.emplace() : kept;
   const OrderSetting setting = thread_order();
   const uint64_t count = uint64_t{grid.x} * grid.y * grid.z;
   const Rearrangement order = order_of_blocks(setting, count);

@@ -11,7 +11,7 @@ constexpr int kElementThreads = 128;       // of a block, at most
 constexpr int kVectors = 2, kSingles = 4;  // items of a thread, by whether they are vectors
 /// Elements of a vector, by the type computed in.
 template <class C> constexpr int kVectorWidth = 4;
-template <> constexpr int kVectorWidth<double> = 2;
+template <> inline constexpr int kVectorWidth<double> = 2;
 
 struct ElementOperand {
   char* data;                 // null: `value` stands for all elements

@@ -77,16 +77,16 @@ template <class T> struct Matrix {
   int64_t row, column;
 };
 typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
-typedef int32_t Lanes __attribute__((vector_size(16)));
 /// to[q][r] = from[r][q] for r, q < 4; both by the distance of their rows.
 void transpose_four(const float* from, int64_t from_row, float* to, int64_t to_row) {
   Four x[4];
   for (int r = 0; r < 4; ++r) x[r] = *reinterpret_cast<const Four*>(from + r * from_row);
-  const Lanes low{0, 4, 1, 5}, high{2, 6, 3, 7}, first{0, 1, 4, 5}, second{2, 3, 6, 7};
-  const Four a = __builtin_shuffle(x[0], x[1], low), b = __builtin_shuffle(x[2], x[3], low);
-  const Four c = __builtin_shuffle(x[0], x[1], high), d = __builtin_shuffle(x[2], x[3], high);
-  const Four y[4] = {__builtin_shuffle(a, b, first), __builtin_shuffle(a, b, second), __builtin_shuffle(c, d, first),
-                     __builtin_shuffle(c, d, second)};
+  const auto low = [](Four p, Four q) { return __builtin_shufflevector(p, q, 0, 4, 1, 5); };
+  const auto high = [](Four p, Four q) { return __builtin_shufflevector(p, q, 2, 6, 3, 7); };
+  const auto first = [](Four p, Four q) { return __builtin_shufflevector(p, q, 0, 1, 4, 5); };
+  const auto second = [](Four p, Four q) { return __builtin_shufflevector(p, q, 2, 3, 6, 7); };
+  const Four a = low(x[0], x[1]), b = low(x[2], x[3]), c = high(x[0], x[1]), d = high(x[2], x[3]);
+  const Four y[4] = {first(a, b), second(a, b), first(c, d), second(c, d)};
   for (int q = 0; q < 4; ++q) *reinterpret_cast<Four*>(to + q * to_row) = y[q];
 }
 /// `count` lines that are contiguous in themselves, beside each other. A cache line of each at a time, while the next
