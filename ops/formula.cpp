@@ -42,9 +42,15 @@ void check_lerp(const Tensor& start, const Tensor& end) {
   TANDEM_CHECK(start.dtype() == end.dtype(), "lerp: start is ", start.dtype(), " and end ", end.dtype(),
                "; both must be of one dtype");
 }
-void check_value(const char* op, DType type, const Scalar& value) {
-  TANDEM_CHECK(is_floating_point(type) || value.is_integral(), op, ": value is ", value, " beside ", type,
-               "; accepted: an integer");
+/// The common dtype of three, of which those with dimensions decide unless another's kind is higher.
+DType result_type(const Tensor& x, const Tensor& a, const Tensor& b) {
+  std::optional<DType> ranked, plain;
+  for (const Tensor* t : {&x, &a, &b}) {
+    std::optional<DType>& type = t->dim() ? ranked : plain;
+    type = type ? promote_types(*type, t->dtype()) : t->dtype();
+  }
+  if (!ranked || !plain) return ranked.value_or(plain.value_or(x.dtype()));
+  return category(*plain) > category(*ranked) ? promote_types(*ranked, *plain) : *ranked;
 }
 
 }  // namespace
@@ -68,9 +74,10 @@ Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) {
   return formula_inplace("lerp_", *this, {end, weight}, [&](const Tensor& x) { return x.lerp(end, weight); });
 }
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
-  const Tensor product = a * b;
-  check_value("addcmul", result_type(*this, product), value);
-  return *this + (is_floating_point() ? product.to(result_type(*this, product)) : product) * value;
+  const DType type = result_type(*this, a, b);
+  // Beside integers a number counts without its fraction, as in PyTorch.
+  const Scalar factor = is_floating_point(type) ? value : Scalar(value.to<int64_t>());
+  return to(type) + a.to(type) * b.to(type) * factor;
 }
 Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) {
   return formula_inplace("addcmul_", *this, {a, b}, [&](const Tensor& x) { return x.addcmul(a, b, value); });

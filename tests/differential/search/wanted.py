@@ -193,13 +193,6 @@ def _(difference, steps, ours, theirs):
     return drawn and difference.kind.endswith("finite") and "nan" in difference.detail.partition(", PyTorch")[0]
 
 
-@wanted("losses that are views", "The losses of each position are a tensor of their own; PyTorch's are a view of a tensor that nobody has")
-def _(difference, steps, ours, theirs):
-    of_loss = difference.kind == "flags" and op_of(difference, steps).split("/")[0] in ("nll_loss", "cross_entropy")
-    name = str(difference.step)
-    return of_loss and ours["values"][name][3] + "v" == theirs["values"][name][3]
-
-
 @wanted("memory that overlaps", "Tandem reads all that a step needs before it writes; PyTorch refuses what overlaps in part")
 def _(difference, steps, ours, theirs):
     return (difference.kind == "does not throw"
