@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include "tandem/autograd/inplace.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
@@ -76,7 +78,8 @@ Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) {
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const DType type = result_type(*this, a, b);
   // Beside integers a number counts without its fraction, as in PyTorch.
-  const Scalar factor = is_floating_point(type) ? value : Scalar(value.to<int64_t>());
+  const Scalar factor = tandem::is_floating_point(type) ? value : Scalar(value.to<int64_t>());
+  check_holds("addcmul", type, factor);
   return to(type) + a.to(type) * b.to(type) * factor;
 }
 Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) {
@@ -85,7 +88,8 @@ Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) 
 Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) const {
   TANDEM_CHECK(a.is_floating_point() || b.is_floating_point(), "addcdiv: the operands are ", a.dtype(), " and ",
                b.dtype(), "; accepted: floating point for one of them");
-  return *this + a / b * value;
+  const DType type = result_type(*this, a, b);
+  return to(type) + a.to(type) * value / b.to(type);
 }
 Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) {
   return formula_inplace("addcdiv_", *this, {a, b}, [&](const Tensor& x) { return x.addcdiv(a, b, value); });
@@ -152,13 +156,18 @@ Tensor Tensor::copysign(const Tensor& other) const {
   Tensor y;
   {
     const NoGradGuard guard;
-    const Tensor size = o.a.abs();
-    y = tandem::where(o.b.signbit(), -size, size);
+    const Tensor size = o.a.abs(), negative = o.b.signbit(), opposite = -size;
+    y = like(o, o.a.dtype());  // which where() would lay out as `negative` is
+    TANDEM_DISPATCH(o.device, where, negative, opposite, size, y);
   }
-  return record("copysign", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor sign = ctx.saved(0).sign();
-    return {dy * tandem::where(ctx.saved(1).signbit(), -sign, sign), ctx.needs_grad(1) ? zeros_like(dy) : Tensor()};
-  });
+  const Tensor none;  // the gradient of the sign is 0, and needs nothing
+  const bool wanted = autograd::wants_grad(o.a);
+  return record("copysign", y, {o.a, o.b}, {wanted ? o.a : none, wanted ? y : none},
+                [](const Context& ctx, const Tensor& dy) -> Grads {
+                  Tensor da;
+                  if (ctx.needs_grad(0)) da = dy * (ctx.saved(1) / ctx.saved(0)).masked_fill(ctx.saved(0) == 0, 0);
+                  return {da, ctx.needs_grad(1) ? zeros_like(dy) : Tensor()};
+                });
 }
 Tensor Tensor::copysign(const Scalar& other) const {
   const Tensor size = floating(*this).abs();
@@ -174,7 +183,7 @@ Tensor Tensor::xlogy(const Tensor& other) const {
   }
   return record("xlogy", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0), b = ctx.saved(1);
-    return {ctx.needs_grad(0) ? dy * (a != 0).to(a.dtype()).xlogy(b) : Tensor(),
+    return {ctx.needs_grad(0) ? dy.xlogy(b).masked_fill((a == 0) & (b <= 0), 0) : Tensor(),
             ctx.needs_grad(1) ? dy * a / b : Tensor()};
   });
 }

@@ -1,5 +1,6 @@
 // Products and sums up to each element, differences, integrals.
 #include <cmath>
+#include <limits>
 
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
@@ -21,26 +22,33 @@ template <class Join> Tensor scan(const Tensor& x, int64_t d, Join join) {
 }  // namespace
 Tensor Tensor::cumprod(int64_t dim) const {
   const int64_t d = wrap_dim("cumprod", dim, this->dim());
-  return scan(is_floating_point() ? *this : to(kInt64), d, [](const Tensor& a, const Tensor& b) { return a * b; });
+  return scan((is_floating_point() ? *this : to(kInt64)).contiguous(), d,
+              [](const Tensor& a, const Tensor& b) { return a * b; });
 }
 Tensor Tensor::logcumsumexp(int64_t dim) const {
   check_accepted("logcumsumexp", Accepts::real, dtype());
   const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
-  return scan(*this, d, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
+  if (numel() == 0 || this->dim() == 0) return clone(MemoryFormat::Contiguous);
+  const Tensor rows = contiguous();
+  if (size(d) == 1) return rows.logaddexp(full({}, -std::numeric_limits<double>::infinity(), options()));
+  const Tensor y = scan(rows, d, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
+  const NoGradGuard guard;
+  y.narrow(d, 0, 1).add_(0.0);  // a -0 becomes 0, as by the logarithm of a sum
+  return y;
 }
 
 Tensor Tensor::diff(int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) const {
   TANDEM_CHECK(this->dim() > 0, "diff: x is a scalar; accepted: one dimension or more");
   TANDEM_CHECK(n >= 0, "diff: n is ", n, "; accepted: 0 or more");
+  if (n == 0) return clone();  // without what would be put before or behind it; dim does not matter
   const int64_t d = wrap_dim("diff", dim, this->dim());
-  if (n == 0) return clone();  // without what would be put before or behind it
   std::vector<Tensor> parts;
   if (prepend.defined()) parts.push_back(prepend);
   parts.push_back(*this);
   if (append.defined()) parts.push_back(append);
   Tensor y = parts.size() == 1 ? *this : cat(parts, d);
-  for (; n > 0; --n) {
-    const int64_t left = std::max<int64_t>(y.size(d) - 1, 0);
+  for (n = std::min(n, y.size(d)); n > 0; --n) {
+    const int64_t left = y.size(d) - 1;
     const Tensor before = y.narrow(d, 0, left), after = y.narrow(d, y.size(d) - left, left);
     y = y.dtype() == kBool ? after.logical_xor(before) : after - before;
   }

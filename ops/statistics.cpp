@@ -56,16 +56,17 @@ std::tuple<Tensor, Tensor> middle_along(const char* op, const Tensor& x, int64_t
   return {reshape_result(values.contiguous(), left), reshape_result(index.contiguous(), left)};
 }
 Tensor middle_of_all(const char* op, const Tensor& x, bool ignore_nan) {
-  if (x.numel() == 0 && x.is_floating_point()) return full({}, std::numeric_limits<double>::quiet_NaN(), x.options());
   Tensor y;
-  {
+  if (x.numel() == 0 && x.is_floating_point()) {
+    y = full({}, std::numeric_limits<double>::quiet_NaN(), x.options());
+  } else {
     const NoGradGuard guard;
     y = std::get<0>(middle(op, x.reshape({-1}), 0, ignore_nan)).reshape({}).clone();
   }
   return record(op, y, {x}, {x, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1);
-    const Tensor hit = ((x == y) | (x.isnan() & y.isnan())).to(dy.dtype());
-    return {dy / hit.sum() * hit};
+    const Tensor hit = ((x == y) | (x.isnan() & y.isnan())).contiguous();
+    return {where(hit, dy / hit.sum(), Scalar(0))};  // contiguous, as in PyTorch
   });
 }
 }  // namespace

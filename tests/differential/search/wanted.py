@@ -79,11 +79,15 @@ def creates_graph(step):
 
 
 @wanted("derivatives that PyTorch does not have",
-        "Tandem differentiates what PyTorch refuses to: weights of losses, backward functions called by their own names")
+        "Tandem differentiates what PyTorch refuses to: weights of losses, backward functions called by their own names, "
+        "dist with p = 0, whose gradient is 0")
 def _(difference, steps, ours, theirs):
-    return difference.kind == "does not throw" and any(
-        text in theirs["errors"][difference.step] for text in ("is not differentiable with respect to argument",
-                                                                "is not implemented"))
+    if difference.kind != "does not throw":
+        return False
+    texts = ["is not differentiable with respect to argument", "is not implemented"]
+    if any(s and s[0].removeprefix(NO_GRAD) == "dist" and s[-1] == 0 for s in steps):
+        texts.append("Expected a proper Tensor but got None")  # where PyTorch's formula ends
+    return any(text in theirs["errors"][difference.step] for text in texts)
 
 
 @wanted("dtypes that PyTorch has no kernel for", "Tandem computes what PyTorch computes for other dtypes: booleans, half types")
@@ -187,10 +191,11 @@ def _(difference, steps, ours, theirs):
                                                          ours["errors"][difference.step]))
 
 
-@wanted("elu of NaN", "The gradient of elu at a NaN is NaN; PyTorch's is 1 or NaN, by the place of the element in its vectors")
+@wanted("elu of NaN", "The gradient of elu, and of celu, which has its kernel, is NaN at a NaN; PyTorch's is 1 or NaN, by the place "
+        "of the element in its vectors")
 def _(difference, steps, ours, theirs):
-    drawn = any(s and s[0].removeprefix(NO_GRAD).startswith("elu") for s in steps)
-    return drawn and difference.kind.endswith("finite") and "nan" in difference.detail.partition(", PyTorch")[0]
+    drawn = any(s and s[0].removeprefix(NO_GRAD).startswith(("elu", "celu")) for s in steps)
+    return drawn and difference.kind.endswith(("finite", "hook values")) and "nan" in difference.detail.partition(", PyTorch")[0]
 
 
 @wanted("memory that overlaps", "Tandem reads all that a step needs before it writes; PyTorch refuses what overlaps in part")
