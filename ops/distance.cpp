@@ -17,8 +17,9 @@ Tensor Tensor::dist(const Tensor& other, double p) const {
   }
   // What is saved are the operands and the distance, as in PyTorch, and not their difference.
   return record("dist", y, {o.a, o.b}, {o.a, o.b, y}, [p](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor difference = ctx.saved(0) - ctx.saved(1), y = ctx.saved(2);
     if (p == 0) return {Tensor(), Tensor()};  // as norm, which counts then
-    const Tensor dx = norm_backward(p, dy, ctx.saved(0) - ctx.saved(1), ctx.saved(2));
+    const Tensor dx = norm_backward(p, dy, difference, y);
     return {ctx.needs_grad(0) ? dx : Tensor(), ctx.needs_grad(1) ? -dx : Tensor()};
   });
 }

@@ -77,6 +77,7 @@ Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) {
 }
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const DType type = result_type(*this, a, b);
+  check_accepted("addcmul", Accepts::numbers, type);
   // Beside integers a number counts without its fraction, as in PyTorch.
   const Scalar factor = tandem::is_floating_point(type) ? value : Scalar(value.to<int64_t>());
   check_holds("addcmul", type, factor);

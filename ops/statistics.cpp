@@ -37,6 +37,7 @@ std::tuple<Tensor, Tensor> var_mean(const Tensor& x, IntArrayRef dims, Flag unbi
 namespace {
 /// The median along dim, which stays, and its position. NaNs come last in order.
 std::tuple<Tensor, Tensor> middle(const char* op, const Tensor& x, int64_t dim, bool ignore_nan) {
+  check_accepted(op, Accepts::numbers, x.dtype());
   const int64_t n = x.dim() ? x.size(dim) : 1;
   TANDEM_CHECK(n > 0, op, ": dimension ", dim, " of ", x.sizes(), " has no elements to choose from");
   if (x.dim() == 0) return {x.clone(), zeros({}, TensorOptions(kInt64).device(x.device()))};
