@@ -15,12 +15,12 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd) {
   return x - x.clamp(-lambd.to_double(), lambd.to_double());
 }
 namespace {
+Tensor zero_beside(const Tensor& x) { return core::scalar(0, x.dtype(), x.is_cuda() ? Device(kCPU) : x.device()); }
 /// The gradient of what hands x on where `mask` holds and is constant elsewhere: dy or 0, laid out as dy is. Its own
 /// gradient for x is 0, so that it has a history where x has one, as in PyTorch.
 Tensor masked_gradient(const Tensor& dy, const Tensor& x, const Tensor& mask) {
   Tensor dx = core::empty_for(dy.sizes(), dy.dtype(), dy.device(), dy, mask);
-  const Tensor zero = core::scalar(0, dy.dtype(), dy.is_cuda() ? Device(kCPU) : dy.device());
-  TANDEM_DISPATCH(dy.device(), where, mask, dy, zero, dx);
+  TANDEM_DISPATCH(dy.device(), where, mask, dy, zero_beside(dy), dx);
   return record("masked_gradient", dx, {dy, x}, {x, mask}, [](const Context& ctx, const Tensor& ddx) -> Grads {
     return {masked_gradient(ddx, ctx.saved(0), ctx.saved(1)), ctx.needs_grad(1) ? zeros_like(ddx) : Tensor()};
   });
@@ -29,11 +29,8 @@ Tensor masked_gradient(const Tensor& dy, const Tensor& x, const Tensor& mask) {
 Tensor Tensor::hardshrink(const Scalar& lambd) const {
   check_accepted("hardshrink", Accepts::real, dtype());
   const double most = lambd.to_double();
-  Tensor y;
-  {
-    const NoGradGuard guard;
-    y = tandem::where((*this >= -most) & (*this <= most), Scalar(0), *this);
-  }
+  Tensor y = core::empty_for(sizes(), dtype(), device(), *this);
+  TANDEM_DISPATCH(device(), where, (*this >= -most) & (*this <= most), zero_beside(*this), *this, y);
   return record("hardshrink", y, {*this}, {*this}, [most](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
     return {masked_gradient(dy, x, (x > most) | (x < -most))};  // a NaN is handed on without a gradient
