@@ -60,7 +60,8 @@ DType result_type(const Tensor& x, const Tensor& a, const Tensor& b) {
 Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
   check_lerp(*this, end);
   const double w = weight.to_double();  // from the nearer end, so that 0 and 1 give the ends themselves
-  return std::abs(w) < 0.5 ? *this + (end - *this) * w : end - (end - *this) * (1 - w);
+  const Tensor way = *this - end;       // start first: the result lies as it does
+  return std::abs(w) < 0.5 ? *this - way * w : way * (1 - w) + end;
 }
 Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
   check_lerp(*this, end);
@@ -78,9 +79,9 @@ Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) {
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const DType type = result_type(*this, a, b);
   check_accepted("addcmul", Accepts::numbers, type);
-  // Beside integers a number counts without its fraction, as in PyTorch.
-  const Scalar factor = tandem::is_floating_point(type) ? value : Scalar(value.to<int64_t>());
-  check_holds("addcmul", type, factor);
+  // Beside integers a number counts without its fraction, as in PyTorch; they must hold it.
+  const Scalar factor =
+      visit_dtype(type, [&]<class T>() { return std::is_integral_v<T> ? Scalar(value.to<T>()) : value; });
   return to(type) + a.to(type) * b.to(type) * factor;
 }
 Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) {
@@ -90,7 +91,7 @@ Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) co
   TANDEM_CHECK(a.is_floating_point() || b.is_floating_point(), "addcdiv: the operands are ", a.dtype(), " and ",
                b.dtype(), "; accepted: floating point for one of them");
   const DType type = result_type(*this, a, b);
-  return to(type) + a.to(type) * value / b.to(type);
+  return to(type) + a.to(type) / b.to(type) * value;
 }
 Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) {
   return formula_inplace("addcdiv_", *this, {a, b}, [&](const Tensor& x) { return x.addcdiv(a, b, value); });
