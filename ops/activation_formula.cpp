@@ -21,7 +21,7 @@ Tensor zero_beside(const Tensor& x) { return core::scalar(0, x.dtype(), x.is_cud
 Tensor masked_gradient(const Tensor& dy, const Tensor& x, const Tensor& mask) {
   Tensor dx = core::empty_for(dy.sizes(), dy.dtype(), dy.device(), dy, mask);
   TANDEM_DISPATCH(dy.device(), where, mask, dy, zero_beside(dy), dx);
-  return record("masked_gradient", dx, {dy, x}, {x, mask}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+  return record("where", dx, {dy, x}, {x, mask}, [](const Context& ctx, const Tensor& ddx) -> Grads {
     return {masked_gradient(ddx, ctx.saved(0), ctx.saved(1)), ctx.needs_grad(1) ? zeros_like(ddx) : Tensor()};
   });
 }
