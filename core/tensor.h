@@ -353,7 +353,7 @@ class Tensor {
   Tensor swapaxes(int64_t axis0, int64_t axis1) const { return transpose(axis0, axis1); }
   Tensor swapdims(int64_t dim0, int64_t dim1) const { return transpose(dim0, dim1); }
   Tensor numpy_T() const;
-  Tensor ravel() const { return reshape({-1}); }
+  Tensor ravel() const;
   Tensor broadcast_to(IntArrayRef sizes) const { return expand(sizes); }
   Tensor narrow_copy(int64_t dim, int64_t start, int64_t length) const;
   Tensor flip(IntArrayRef dims) const;

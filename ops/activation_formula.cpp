@@ -1,5 +1,8 @@
 // Activations that are made of other operations.
 #include "tandem/ops/activation.h"
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/operands.h"
 #include "tandem/ops/reduce.h"
@@ -11,11 +14,27 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd) {
   TANDEM_CHECK(lambd.to_double() >= 0, "softshrink: lambd is ", lambd, "; accepted: 0 or more");
   return x - x.clamp(-lambd.to_double(), lambd.to_double());
 }
+namespace {
+Tensor zero_beside(const Tensor& x) { return core::scalar(0, x.dtype(), x.is_cuda() ? Device(kCPU) : x.device()); }
+/// The gradient of what hands x on where `mask` holds and is constant elsewhere: dy or 0, laid out as dy is. Its own
+/// gradient for x is 0, so that it has a history where x has one, as in PyTorch.
+Tensor masked_gradient(const Tensor& dy, const Tensor& x, const Tensor& mask) {
+  Tensor dx = core::empty_for(dy.sizes(), dy.dtype(), dy.device(), dy, mask);
+  TANDEM_DISPATCH(dy.device(), where, mask, dy, zero_beside(dy), dx);
+  return record("where", dx, {dy, x}, {x, mask}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+    return {masked_gradient(ddx, ctx.saved(0), ctx.saved(1)), ctx.needs_grad(1) ? zeros_like(ddx) : Tensor()};
+  });
+}
+}  // namespace
 Tensor Tensor::hardshrink(const Scalar& lambd) const {
   check_accepted("hardshrink", Accepts::real, dtype());
   const double most = lambd.to_double();
-  const Tensor beyond = (*this > most) | (*this < -most);  // nor is a NaN, which is kept without a gradient
-  return tandem::where(beyond, *this, detach().masked_fill((*this >= -most) & (*this <= most), Scalar(0)));
+  Tensor y = core::empty_for(sizes(), dtype(), device(), *this);
+  TANDEM_DISPATCH(device(), where, (*this >= -most) & (*this <= most), zero_beside(*this), *this, y);
+  return record("hardshrink", y, {*this}, {*this}, [most](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    return {masked_gradient(dy, x, (x > most) | (x < -most))};  // a NaN is handed on without a gradient
+  });
 }
 Tensor tanhshrink(const Tensor& x) {
   check_accepted("tanhshrink", Accepts::real, x.dtype());
@@ -38,7 +57,15 @@ Tensor hardtanh(const Tensor& x, const Scalar& min_val, const Scalar& max_val) {
   check_accepted("hardtanh", Accepts::numbers, x.dtype());
   TANDEM_CHECK(min_val.to_double() <= max_val.to_double(), "hardtanh: min_val is ", min_val, " and max_val ", max_val,
                "; min_val must not be above max_val");
-  return where((x > min_val) & (x < max_val), x, x.detach().clamp(min_val, max_val));
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = x.clamp(min_val, max_val);
+  }
+  return record("hardtanh", y, {x}, {x}, [min_val, max_val](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    return {masked_gradient(dy, x, (x > min_val) & (x < max_val))};
+  });
 }
 Tensor relu6(const Tensor& x) { return hardtanh(x, 0, 6); }
 Tensor hardsigmoid(const Tensor& x) {
@@ -58,7 +85,8 @@ Tensor log_sigmoid(const Tensor& x) {
   Tensor y;
   {
     const NoGradGuard guard;
-    y = x.clamp({}, 0.0) - (-x.abs()).exp().log1p();
+    const Tensor rows = x.contiguous();  // as is PyTorch's result, whatever the layout of x
+    y = rows.clamp({}, 0.0) - (-rows.abs()).exp().log1p();
   }
   return record("log_sigmoid", y, {x}, {x},
                 [](const Context& ctx, const Tensor& dy) -> Grads { return {dy * (-ctx.saved(0)).sigmoid()}; });

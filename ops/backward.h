@@ -16,6 +16,10 @@ Tensor tanh_backward(const Tensor& dy, const Tensor& y);
 /// A bound that is NaN is none.
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high);
 
+/// The gradient of norm(x, p, dims), where y is the norm with x's dimensions: sign(x) |x|^(p-1) / y^(p-1). It is 0
+/// where y is, and, where the slope is infinite (p < 1), where x is. p is not 0.
+Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y);
+
 /// Gradients of conv2d.
 Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,
                              Pair dilation, int64_t groups);

@@ -1,4 +1,5 @@
 // Distances and similarities of vectors.
+#include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/operands.h"
 #include "tandem/ops/products.h"
@@ -7,7 +8,21 @@
 
 namespace tandem {
 
-Tensor Tensor::dist(const Tensor& other, double p) const { return (*this - other).norm(p); }
+Tensor Tensor::dist(const Tensor& other, double p) const {
+  const Operands o = prepare("dist", *this, other);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = (*this - other).norm(p);
+  }
+  // What is saved are the operands and the distance, as in PyTorch, and not their difference.
+  return record("dist", y, {o.a, o.b}, {o.a, o.b, y}, [p](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor difference = ctx.saved(0) - ctx.saved(1), y = ctx.saved(2);
+    if (p == 0) return {Tensor(), Tensor()};  // as norm, which counts then
+    const Tensor dx = norm_backward(p, dy, difference, y);
+    return {ctx.needs_grad(0) ? dx : Tensor(), ctx.needs_grad(1) ? -dx : Tensor()};
+  });
+}
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   check_accepted("cdist", Accepts::real, a.dtype());
   TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",

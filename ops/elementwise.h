@@ -13,8 +13,9 @@ DType result_type(const Tensor& a, const Tensor& b);
 DType result_type(const Tensor& a, const Scalar& b);
 
 // core/elementwise_ops.h says what they compute. The forms with `out` write into it and give it back: it has the
-// result's sizes, or no elements, and then gets those; its dtype holds the result's kind. They record nothing, and
-// throw where a gradient is wanted.
+// result's sizes, or no elements, and then gets those; its dtype holds the result's kind, and is the result's own where
+// that is x's (column `accepts`: numbers, real, rounded, integral, and sign). They record nothing, and throw where a
+// gradient is wanted.
 #define TANDEM_DECLARE(name, ...)                           \
   inline Tensor name(const Tensor& x) { return x.name(); }  \
   inline Tensor& name##_(Tensor& x) { return x.name##_(); } \

@@ -45,14 +45,23 @@ Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const {
   TANDEM_CHECK(shifts.size() == dims.size(), "roll: shifts are ", shifts, " and dims ", dims,
                "; both must be of one length");
   TANDEM_CHECK_AS(IndexError, dim() > 0, "roll: a scalar has no dimension ", dims, "; accepted: no dims");
-  Tensor y = *this;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    const int64_t d = wrap_dim("roll", dims[i], dim());
-    const int64_t n = size(d);
-    const int64_t shift = n ? (shifts[i] % n + n) % n : 0;
-    if (shift != 0) y = cat({y.narrow(d, n - shift, shift), y.narrow(d, 0, n - shift)}, d);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = *this;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const int64_t d = wrap_dim("roll", dims[i], dim());
+      const int64_t n = size(d);
+      const int64_t shift = n ? (shifts[i] % n + n) % n : 0;
+      if (shift != 0) y = cat({y.narrow(d, n - shift, shift), y.narrow(d, 0, n - shift)}, d);
+    }
+    if (y.storage() == storage()) y = clone(MemoryFormat::Contiguous);
   }
-  return y.storage() == storage() ? clone(MemoryFormat::Contiguous) : y;
+  Shape back;
+  for (const int64_t shift : shifts) back.push_back(-shift);
+  return record("roll", y, {*this}, {}, [back, dims = Shape(dims)](const Context&, const Tensor& dy) -> Grads {
+    return {dy.roll(back, dims)};
+  });
 }
 
 Tensor Tensor::rot90(int64_t k, IntArrayRef dims) const {
@@ -60,12 +69,19 @@ Tensor Tensor::rot90(int64_t k, IntArrayRef dims) const {
                "; accepted: two dimensions of two or more");
   const int64_t from = wrap_dim("rot90", dims[0], dim()), to = wrap_dim("rot90", dims[1], dim());
   TANDEM_CHECK(from != to, "rot90: dims are ", dims, "; accepted: two different dimensions");
-  switch ((k % 4 + 4) % 4) {
-    case 1: return transpose(from, to).flip({from});
-    case 2: return flip({from, to});
-    case 3: return transpose(from, to).flip({to});
-    default: return clone(MemoryFormat::Contiguous);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    switch ((k % 4 + 4) % 4) {
+      case 1: y = transpose(from, to).flip({from}); break;
+      case 2: y = flip({from, to}); break;
+      case 3: y = transpose(from, to).flip({to}); break;
+      default: y = clone(MemoryFormat::Contiguous);
+    }
   }
+  return record("rot90", y, {*this}, {}, [=](const Context&, const Tensor& dy) -> Grads {
+    return {dy.rot90(-(k % 4), {from, to})};
+  });
 }
 
 }  // namespace tandem

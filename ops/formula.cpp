@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include "tandem/autograd/inplace.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
@@ -42,9 +44,15 @@ void check_lerp(const Tensor& start, const Tensor& end) {
   TANDEM_CHECK(start.dtype() == end.dtype(), "lerp: start is ", start.dtype(), " and end ", end.dtype(),
                "; both must be of one dtype");
 }
-void check_value(const char* op, DType type, const Scalar& value) {
-  TANDEM_CHECK(is_floating_point(type) || value.is_integral(), op, ": value is ", value, " beside ", type,
-               "; accepted: an integer");
+/// The common dtype of three, of which those with dimensions decide unless another's kind is higher.
+DType result_type(const Tensor& x, const Tensor& a, const Tensor& b) {
+  std::optional<DType> ranked, plain;
+  for (const Tensor* t : {&x, &a, &b}) {
+    std::optional<DType>& type = t->dim() ? ranked : plain;
+    type = type ? promote_types(*type, t->dtype()) : t->dtype();
+  }
+  if (!ranked || !plain) return ranked.value_or(plain.value_or(x.dtype()));
+  return category(*plain) > category(*ranked) ? promote_types(*ranked, *plain) : *ranked;
 }
 
 }  // namespace
@@ -52,7 +60,8 @@ void check_value(const char* op, DType type, const Scalar& value) {
 Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
   check_lerp(*this, end);
   const double w = weight.to_double();  // from the nearer end, so that 0 and 1 give the ends themselves
-  return std::abs(w) < 0.5 ? *this + (end - *this) * w : end - (end - *this) * (1 - w);
+  const Tensor way = *this - end;       // start first: the result lies as it does
+  return std::abs(w) < 0.5 ? *this - way * w : way * (1 - w) + end;
 }
 Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
   check_lerp(*this, end);
@@ -68,9 +77,12 @@ Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) {
   return formula_inplace("lerp_", *this, {end, weight}, [&](const Tensor& x) { return x.lerp(end, weight); });
 }
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
-  const Tensor product = a * b;
-  check_value("addcmul", result_type(*this, product), value);
-  return *this + (is_floating_point() ? product.to(result_type(*this, product)) : product) * value;
+  const DType type = result_type(*this, a, b);
+  check_accepted("addcmul", Accepts::numbers, type);
+  // Beside integers a number counts without its fraction, as in PyTorch; they must hold it.
+  const Scalar factor =
+      visit_dtype(type, [&]<class T>() { return std::is_integral_v<T> ? Scalar(value.to<T>()) : value; });
+  return to(type) + a.to(type) * b.to(type) * factor;
 }
 Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) {
   return formula_inplace("addcmul_", *this, {a, b}, [&](const Tensor& x) { return x.addcmul(a, b, value); });
@@ -78,7 +90,8 @@ Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) 
 Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) const {
   TANDEM_CHECK(a.is_floating_point() || b.is_floating_point(), "addcdiv: the operands are ", a.dtype(), " and ",
                b.dtype(), "; accepted: floating point for one of them");
-  return *this + a / b * value;
+  const DType type = result_type(*this, a, b);
+  return to(type) + a.to(type) / b.to(type) * value;
 }
 Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) {
   return formula_inplace("addcdiv_", *this, {a, b}, [&](const Tensor& x) { return x.addcdiv(a, b, value); });
@@ -145,13 +158,18 @@ Tensor Tensor::copysign(const Tensor& other) const {
   Tensor y;
   {
     const NoGradGuard guard;
-    const Tensor size = o.a.abs();
-    y = tandem::where(o.b.signbit(), -size, size);
+    const Tensor size = o.a.abs(), negative = o.b.signbit(), opposite = -size;
+    y = like(o, o.a.dtype());  // which where() would lay out as `negative` is
+    TANDEM_DISPATCH(o.device, where, negative, opposite, size, y);
   }
-  return record("copysign", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor sign = ctx.saved(0).sign();
-    return {dy * tandem::where(ctx.saved(1).signbit(), -sign, sign), ctx.needs_grad(1) ? zeros_like(dy) : Tensor()};
-  });
+  const Tensor none;  // the gradient of the sign is 0, and needs nothing
+  const bool wanted = autograd::wants_grad(o.a);
+  return record("copysign", y, {o.a, o.b}, {wanted ? o.a : none, wanted ? y : none},
+                [](const Context& ctx, const Tensor& dy) -> Grads {
+                  Tensor da;
+                  if (ctx.needs_grad(0)) da = dy * (ctx.saved(1) / ctx.saved(0)).masked_fill(ctx.saved(0) == 0, 0);
+                  return {da, ctx.needs_grad(1) ? zeros_like(dy) : Tensor()};
+                });
 }
 Tensor Tensor::copysign(const Scalar& other) const {
   const Tensor size = floating(*this).abs();
@@ -167,7 +185,7 @@ Tensor Tensor::xlogy(const Tensor& other) const {
   }
   return record("xlogy", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0), b = ctx.saved(1);
-    return {ctx.needs_grad(0) ? dy * (a != 0).to(a.dtype()).xlogy(b) : Tensor(),
+    return {ctx.needs_grad(0) ? dy.xlogy(b).masked_fill((a == 0) & (b <= 0), 0) : Tensor(),
             ctx.needs_grad(1) ? dy * a / b : Tensor()};
   });
 }

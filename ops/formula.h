@@ -8,7 +8,7 @@ namespace tandem {
 /// start + weight (end - start). All of one floating dtype. @throws Error unless they are
 inline Tensor lerp(const Tensor& start, const Tensor& end, const Scalar& weight) { return start.lerp(end, weight); }
 inline Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight) { return start.lerp(end, weight); }
-/// x + value a b; integers stay integers, and then `value` is one.
+/// x + value a b; integers stay integers, and then the fraction of `value` is cut off, as in PyTorch.
 inline Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, const Scalar& value = 1) {
   return x.addcmul(a, b, value);
 }

@@ -10,7 +10,8 @@ Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
   TANDEM_CHECK(source.size() == destination.size(), "movedim: source is ", source, " and destination ", destination,
                "; both must be of one length");
   if (dim() == 0) {
-    for (const int64_t d : source) wrap_dim("movedim", d, 0);
+    for (size_t i = 0; i < source.size(); ++i)
+      wrap_dim("movedim", source[i], 0), wrap_dim("movedim", destination[i], 0);
     return view({});
   }
   const auto rank = static_cast<size_t>(dim());

@@ -240,10 +240,10 @@ Tensor root(const char* op, const Tensor& total) {
     return {tandem::where(flat, Scalar(0), dy) / tandem::where(flat, Scalar(1), y * 2)};
   });
 }
-/// The gradient of norm(x, p, dims) for p other than 2, where y is the norm with x's dimensions: sign(x) |x|^(p-1) /
-/// y^(p-1). It is 0 where y is, and, where the slope is infinite (p < 1), where x is.
+}  // namespace
 Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y) {
   if (p == 1) return x.sign() * dy;
+  if (p == 2) return dy * (x / y).masked_fill(y == 0, 0);
   const Tensor size = x.abs();
   if (std::isinf(p)) {  // the largest or smallest share it evenly, NaNs among themselves
     const Tensor hit = ((size == y) | (size.isnan() & y.isnan())).to(dy.dtype());
@@ -259,6 +259,7 @@ Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& 
   if (p < 1) slope = tandem::where(x == 0, Scalar(0), slope);
   return slope * tandem::where(y == 0, Scalar(0), dy / whole.pow(p - 1));
 }
+namespace {
 /// sum |x|^p of a half type, in float32 and without history.
 Tensor sum_of_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
   const ReducedDims r = plan("norm", x, dims);

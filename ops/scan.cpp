@@ -1,5 +1,6 @@
 // Products and sums up to each element, differences, integrals.
 #include <cmath>
+#include <limits>
 
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
@@ -9,38 +10,89 @@
 
 namespace tandem {
 namespace {
-/// Each element joined with all before it, in log2(size) steps: after k of them with the 2^k - 1 before it.
+/// Each element joined with all before it, in log2(size) steps: after k of them with the 2^k - 1 before it. Contiguous,
+/// and without history.
 template <class Join> Tensor scan(const Tensor& x, int64_t d, Join join) {
-  Tensor y = x;
+  const NoGradGuard guard;
+  Tensor y = x.contiguous();
   for (int64_t reach = 1; x.dim() > 0 && reach < x.size(d); reach *= 2) {
     const int64_t rest = x.size(d) - reach;
     y = cat({y.narrow(d, 0, reach), join(y.narrow(d, 0, rest), y.narrow(d, reach, rest))}, d);
   }
   return y.storage() == x.storage() ? x.clone(MemoryFormat::Contiguous) : y;
 }
+Tensor sum_from_end(const Tensor& x, int64_t d) { return x.flip({d}).cumsum(d).flip({d}); }
+/// The gradient of y = cumprod(x). An element x_k that is not 0 gets sum_{i >= k} dy_i y_i / x_k; the first 0 the same
+/// with y made of the others; those behind it 0.
+Tensor cumprod_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
+  const Tensor zero = x == 0, count = zero.cumsum(d), first = zero & (count == 1);
+  const Tensor before = sum_from_end(dy * y, d) / x.masked_fill(zero, 1);
+  const Tensor at = sum_from_end(dy * x.masked_fill(first, 1).cumprod(d), d);
+  return where(count == 0, before, at.masked_fill(first.logical_not(), 0));
+}
+/// The same in size^2 steps, and right in its own derivative too: that for an element behind a 0 is not 0.
+Tensor cumprod_backward_of_pairs(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
+  const int64_t n = x.size(d);
+  std::vector<Tensor> columns;
+  for (int64_t k = 0; k < n; ++k) {
+    Tensor others = k + 1 < n ? cat({ones_like(x.narrow(d, k, 1)), x.narrow(d, k + 1, n - k - 1)}, d).cumprod(d)
+                              : ones_like(x.narrow(d, k, 1));
+    if (k > 0) others = others * y.narrow(d, k - 1, 1);
+    columns.push_back((dy.narrow(d, k, n - k) * others).sum(d, true));
+  }
+  return cat(columns, d);
+}
+/// The gradient of y = logcumsumexp(x): sum_{i >= k} dy_i e^(x_k - y_i), by logarithms, so that no power overflows.
+Tensor logcumsumexp_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
+  if (is_half(x.dtype())) {  // of whose logarithms a difference is far off
+    const Tensor wide = x.to(kFloat32);
+    return logcumsumexp_backward(dy.to(kFloat32), wide, wide.logcumsumexp(d), d).to(x.dtype());
+  }
+  const double none =
+      x.dtype() == kFloat64 ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
+  const Tensor size = dy.abs().log();
+  const auto part = [&](const Tensor& mask) {  // of those gradients alone
+    const Tensor from_end = (where(mask, size, Scalar(none)) - y).flip({d}).logcumsumexp(d).flip({d});
+    return (from_end + x).exp();
+  };
+  return part(dy > 0) - part(dy < 0);
+}
 }  // namespace
 Tensor Tensor::cumprod(int64_t dim) const {
   const int64_t d = wrap_dim("cumprod", dim, this->dim());
-  return scan(is_floating_point() ? *this : to(kInt64), d, [](const Tensor& a, const Tensor& b) { return a * b; });
+  const Tensor x = is_floating_point() ? *this : to(kInt64);
+  const Tensor y = scan(x, d, [](const Tensor& a, const Tensor& b) { return a * b; });
+  return record("cumprod", y, {x}, {x, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), y = ctx.saved(1);
+    if (x.numel() <= 1 || x.size(d) == 1) return {dy};
+    if (!is_grad_enabled()) return {cumprod_backward(dy, x, y, d)};
+    if ((x == 0).any().item<bool>()) return {cumprod_backward_of_pairs(dy, x, y, d)};
+    return {sum_from_end(dy * y, d) / x};
+  });
 }
 Tensor Tensor::logcumsumexp(int64_t dim) const {
   check_accepted("logcumsumexp", Accepts::real, dtype());
   const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
-  return scan(*this, d, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
+  const Tensor y = scan(*this, d, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
+  if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);  // a -0 becomes 0, as sums make it
+  return record("logcumsumexp", y, {*this}, {*this, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
+    if (dy.dim() == 0 || dy.numel() == 0) return {dy};
+    return {logcumsumexp_backward(dy, ctx.saved(0), ctx.saved(1), d)};
+  });
 }
 
 Tensor Tensor::diff(int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) const {
   TANDEM_CHECK(this->dim() > 0, "diff: x is a scalar; accepted: one dimension or more");
   TANDEM_CHECK(n >= 0, "diff: n is ", n, "; accepted: 0 or more");
+  if (n == 0) return clone();  // without what would be put before or behind it; dim does not matter
   const int64_t d = wrap_dim("diff", dim, this->dim());
-  if (n == 0) return clone();  // without what would be put before or behind it
   std::vector<Tensor> parts;
   if (prepend.defined()) parts.push_back(prepend);
   parts.push_back(*this);
   if (append.defined()) parts.push_back(append);
   Tensor y = parts.size() == 1 ? *this : cat(parts, d);
-  for (; n > 0; --n) {
-    const int64_t left = std::max<int64_t>(y.size(d) - 1, 0);
+  for (n = std::min(n, y.size(d)); n > 0; --n) {
+    const int64_t left = y.size(d) - 1;
     const Tensor before = y.narrow(d, 0, left), after = y.narrow(d, y.size(d) - left, left);
     y = y.dtype() == kBool ? after.logical_xor(before) : after - before;
   }

@@ -37,6 +37,7 @@ std::tuple<Tensor, Tensor> var_mean(const Tensor& x, IntArrayRef dims, Flag unbi
 namespace {
 /// The median along dim, which stays, and its position. NaNs come last in order.
 std::tuple<Tensor, Tensor> middle(const char* op, const Tensor& x, int64_t dim, bool ignore_nan) {
+  check_accepted(op, Accepts::numbers, x.dtype());
   const int64_t n = x.dim() ? x.size(dim) : 1;
   TANDEM_CHECK(n > 0, op, ": dimension ", dim, " of ", x.sizes(), " has no elements to choose from");
   if (x.dim() == 0) return {x.clone(), zeros({}, TensorOptions(kInt64).device(x.device()))};
@@ -56,16 +57,17 @@ std::tuple<Tensor, Tensor> middle_along(const char* op, const Tensor& x, int64_t
   return {reshape_result(values.contiguous(), left), reshape_result(index.contiguous(), left)};
 }
 Tensor middle_of_all(const char* op, const Tensor& x, bool ignore_nan) {
-  if (x.numel() == 0 && x.is_floating_point()) return full({}, std::numeric_limits<double>::quiet_NaN(), x.options());
   Tensor y;
-  {
+  if (x.numel() == 0 && x.is_floating_point()) {
+    y = full({}, std::numeric_limits<double>::quiet_NaN(), x.options());
+  } else {
     const NoGradGuard guard;
     y = std::get<0>(middle(op, x.reshape({-1}), 0, ignore_nan)).reshape({}).clone();
   }
   return record(op, y, {x}, {x, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1);
-    const Tensor hit = ((x == y) | (x.isnan() & y.isnan())).to(dy.dtype());
-    return {dy / hit.sum() * hit};
+    const Tensor hit = ((x == y) | (x.isnan() & y.isnan())).contiguous();
+    return {where(hit, dy / hit.sum(), Scalar(0))};  // contiguous, as in PyTorch
   });
 }
 }  // namespace

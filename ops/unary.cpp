@@ -77,6 +77,9 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
   const Tensor none;  // what has no derivative loses none
   check_out(op.out_name, out, {op.derivative ? input : none});
   const Tensor x = operand(op, op.out_name, input);
+  const bool converts = op.gives_bool || op.accepts == Accepts::floating || op.accepts == Accepts::counted;
+  TANDEM_CHECK(converts || out.dtype() == x.dtype(), op.out_name, ": out is ", out.dtype(), " and the result ",
+               x.dtype(), "; both must be of one dtype");  // PyTorch's ops convert none but these either
   return write_out(op.out_name, out, {x}, x.sizes(), result_type(op, x), x.device(),
                    [&](Tensor& y) { is_rounded_already(op, x) ? copy_elements(x, y) : op.run(x, y); });
 }

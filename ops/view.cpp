@@ -73,6 +73,7 @@ Tensor Tensor::reshape(IntArrayRef wanted) const {
   const Tensor y = core::try_view(*this, sizes);
   return y.defined() ? record_reshape("reshape", y, *this) : reshape_result(clone(MemoryFormat::Contiguous), sizes);
 }
+Tensor Tensor::ravel() const { return contiguous().view({-1}); }
 Tensor Tensor::flatten(int64_t start, int64_t end) const {
   start = wrap_dim("flatten", start, dim()), end = wrap_dim("flatten", end, dim());
   TANDEM_CHECK(start <= end, "flatten: start_dim ", start, " comes after end_dim ", end);

@@ -467,7 +467,20 @@ TEST_CASE("operations made of others refuse in their own names", "[errors]") {
        {"meshgrid", "(2, 3)"}},
       {"meshgrid's indexing", [&] { meshgrid({v}, "ji"); }, {"meshgrid", "ji"}},
       {"lerp", [&] { lerp(whole, whole, 0.5); }, {"lerp", "int64"}},
-      {"addcmul", [&] { addcmul(whole, whole, whole, 0.5); }, {"addcmul", "0.5", "int64"}},
+      {"addcmul of bools", [&] { addcmul(whole > 0, whole > 0, whole > 0); }, {"addcmul", "bool"}},
+      {"addcmul beyond int8",
+       [&] {
+         const Tensor small = whole.to(kInt8);
+         addcmul(small, small, small, 300);
+       },
+       {"300", "int8"}},
+      {"median of bools", [&] { median(whole > 0); }, {"median", "bool"}},
+      {"abs_out of another dtype",
+       [&] {
+         Tensor out = whole.to(kInt32);
+         abs_out(out, whole);
+       },
+       {"abs_out", "int32", "int64"}},
       {"addcdiv", [&] { addcdiv(whole, whole, whole); }, {"addcdiv", "int64"}},
       {"lerp in place", [&] { v.clone().lerp_(a, 0.5); }, {"lerp_", "(3,)", "(2, 3)"}},
       {"heaviside", [&] { heaviside(v, whole); }, {"heaviside", "float32", "int64"}},

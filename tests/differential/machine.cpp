@@ -128,10 +128,6 @@ Json Machine::seen(const std::string& name, const Tensor& t, bool gradient) cons
       if (t.size(d) == 1) strides[d] = 0;
     if (t.is_contiguous() || t.numel() == 0) strides = nullptr;
     const autograd::Meta* record = autograd::find_meta(t);
-    std::string flags;
-    if (t.requires_grad()) flags += 'r';
-    if (t.is_leaf()) flags += 'l';
-    if (record && record->base.defined() && recorded_ && !gradient && t.is_floating_point()) flags += 'v';
     Json storage = nullptr, same = nullptr;
     for (const auto& [other_name, other] : values_) {
       if (gradient && other_name == name) break;
@@ -139,6 +135,11 @@ Json Machine::seen(const std::string& name, const Tensor& t, bool gradient) cons
       if (storage.is_null() && other.storage().get() == t.storage().get()) storage = other_name;
       if (same.is_null() && other.is_same(t)) same = other_name;
     }
+    std::string flags;
+    if (t.requires_grad()) flags += 'r';
+    if (t.is_leaf()) flags += 'l';
+    const bool is_view = record && record->base.defined() && storage != same;
+    if (is_view && recorded_ && !gradient && t.is_floating_point()) flags += 'v';
     return Json::array({tandem::name(t.dtype()), t.sizes().vec(), strides, flags, storage, same, elements(t)});
   } catch (const std::exception& e) {
     return {{"error", e.what()}};

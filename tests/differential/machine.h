@@ -24,7 +24,9 @@ class Machine {
   /// null for what no program should rely on: the strides of a contiguous tensor (PyTorch's may keep those of its
   /// inputs; every view of ours is legal), and whether a gradient is a copy. The flags: r requires_grad, l leaf, v a
   /// view, which is told only of what histories depend on: floating-point results, no gradients, of programs without
-  /// no_grad.
+  /// no_grad, that share the storage of another, earlier value. PyTorch composes repeat_interleave, inner and the
+  /// losses of positions so that their results are views of a tensor that nobody can reach, and no history depends on
+  /// that.
   Json run(const Json& steps);
 
  private:

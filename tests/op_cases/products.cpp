@@ -84,6 +84,7 @@ static constexpr OpCase kProductsCases[] = {
      {.no_empty = kSizes}},
     // ---- distances
     {"dist", [](In in) { return dist(in[0], in[1]); }, {.no_empty = kSizes}},
+    {"dist/equal", [](In in) { return dist(in[0], in[0].detach()); }, {.no_gradcheck = "sits on a kink"}},
     {"dist/p3", [](In in) { return dist(in[0], in[1], 3); }},
     {"cdist", [](In in) { return cdist(in[0], in[1]); }},
     {"cdist/p1", [](In in) { return cdist(in[0], in[1], 1); }},

@@ -130,23 +130,23 @@ class Machine:
                 storages.setdefault(t.untyped_storage()._cdata, name)
                 same.setdefault(id(t), name)
 
-        def seen(t, gradient):
+        def seen(name, t, gradient):
             try:
-                return facts(t, gradient)
+                return facts(name, t, gradient)
             except RuntimeError as e:  # a tensor of storage that was never allocated
                 return {"error": str(e)}
 
-        def facts(t, gradient):
+        def facts(name, t, gradient):
             if t is None:
                 return None
             strides = [0 if t.numel() == 0 or n == 1 else s for n, s in zip(t.shape, t.stride())]
-            known_as_view = t.is_floating_point() and self.recorded and not gradient
+            storage = storages.get(t.untyped_storage()._cdata)
+            known_as_view = t.is_floating_point() and self.recorded and not gradient and storage != same.get(id(t))
             flags = "r" * t.requires_grad + "l" * t.is_leaf + "v" * (t._is_view() and known_as_view)
             if not self.recorded and t._is_view() and t.is_leaf and id(t) not in self.required:
                 flags = "l"  # a view of a leaf, made without recording, says that it requires a gradient, and gets none
-            return [NAMES[t.dtype], list(t.shape), strides, flags,
-                    storages.get(t.untyped_storage()._cdata), same.get(id(t)), elements(t)]
+            return [NAMES[t.dtype], list(t.shape), strides, flags, storage, same.get(id(t)), elements(t)]
 
-        values = {name: seen(t, self.names[int(name.split(".")[0])] == "grad") for name, t in self.values.items()}
-        grads = {name: seen(t.grad, True) for name, t in self.values.items() if t is not None and t.grad is not None}
+        values = {name: seen(name, t, self.names[int(name.split(".")[0])] == "grad") for name, t in self.values.items()}
+        grads = {name: seen("", t.grad, True) for name, t in self.values.items() if t is not None and t.grad is not None}
         return {"errors": self.errors, "values": values, "grads": grads, "hooks": self.hooks}

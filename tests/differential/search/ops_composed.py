@@ -1,6 +1,6 @@
 """Ops that are made of others: see op.py."""
 
-from arguments import (ANY, REAL, anything, dim, dims, exactly, expanded_sizes, fewest, flag, integers, maybe_dim, number, one_of,
+from arguments import (ANY, NUMBER, REAL, anything, dim, dims, exactly, expanded_sizes, fewest, flag, integers, maybe_dim, number, one_of,
                        partner, real, scalar, target)
 from op import op
 
@@ -18,7 +18,7 @@ for name in ("tril", "triu"):
     op(name, f"x.{name}(diagonal)", x=fewest(2, ANY), diagonal=integers(-3, 3))
 op("tril_", "x.tril_(diagonal)", x=target(), diagonal=integers(-3, 3))
 op("diag_embed", "x.diag_embed(offset)", x=fewest(1, ANY, 4), offset=integers(-2, 2))
-op("trace", "x.trace()", x=exactly(2, ANY))
+op("trace", "x.trace()", x=exactly(2, NUMBER))
 op("lerp", "x.lerp(y, weight)", x=real, y=partner("x"), weight=one_of(0.0, 0.25, 0.5, 1.0, -2.0))
 for name in ("addcmul", "addcdiv"):
     op(name, f"x.{name}(y, z, value=value)", x=anything, y=partner("x"), z=partner("x"), value=scalar("x"))
@@ -40,4 +40,4 @@ op("diff", "x.diff(n, dim)", x=anything, n=integers(-1, 3), dim=dim("x"))
 op("outer", "x.outer(y)", x=exactly(1, ANY), y=exactly(1, ANY))
 op("inner", "x.inner(y)", x=number, y=partner("x"))
 op("kron", "x.kron(y)", x=exactly(2, ANY), y=exactly(2, ANY))
-op("dist", "x.dist(y, p)", x=real, y=partner("x"), p=one_of(2.0, 1.0, 0.0, "inf", 3.0))
+op("dist", "x.dist(y, p)", x=real, y=partner("x"), p=one_of(2.0, 2.0, 1.0, 0.0, 3.0, "inf", "-inf", 0.5, -1.0))

@@ -79,11 +79,21 @@ def creates_graph(step):
 
 
 @wanted("derivatives that PyTorch does not have",
-        "Tandem differentiates what PyTorch refuses to: weights of losses, backward functions called by their own names")
+        "Tandem differentiates what PyTorch refuses to: weights of losses, backward functions called by their own names, "
+        "dist with p = 0, whose gradient is 0, addcdiv by integers, atan2, pow and logaddexp beside bools")
 def _(difference, steps, ours, theirs):
-    return difference.kind == "does not throw" and any(
-        text in theirs["errors"][difference.step] for text in ("is not differentiable with respect to argument",
-                                                                "is not implemented"))
+    if difference.kind != "does not throw":
+        return False
+    texts = ["is not differentiable with respect to argument", "is not implemented"]
+    called = {s[0].removeprefix(NO_GRAD).split("/")[0] for s in steps if s}
+    if op_of(difference, steps) in ("backward", "grad"):  # where PyTorch's formulas of some derivatives end
+        if any(s and s[0].removeprefix(NO_GRAD) == "dist" and s[-1] == 0 for s in steps):
+            texts.append("Expected a proper Tensor but got None")
+        if "addcdiv" in called:
+            texts.append("can't be cast to the desired output type")
+        if called & {"atan2", "logaddexp", "pow"}:
+            texts += ["with a bool tensor is not supported", "on a bool tensor is not supported"]
+    return any(text in theirs["errors"][difference.step] for text in texts)
 
 
 @wanted("dtypes that PyTorch has no kernel for", "Tandem computes what PyTorch computes for other dtypes: booleans, half types")
@@ -187,17 +197,28 @@ def _(difference, steps, ours, theirs):
                                                          ours["errors"][difference.step]))
 
 
-@wanted("elu of NaN", "The gradient of elu at a NaN is NaN; PyTorch's is 1 or NaN, by the place of the element in its vectors")
+@wanted("elu of NaN", "The gradient of elu, and of celu, which has its kernel, is NaN at a NaN; PyTorch's is 1 or NaN, by the place "
+        "of the element in its vectors")
 def _(difference, steps, ours, theirs):
-    drawn = any(s and s[0].removeprefix(NO_GRAD).startswith("elu") for s in steps)
-    return drawn and difference.kind.endswith("finite") and "nan" in difference.detail.partition(", PyTorch")[0]
+    drawn = any(s and s[0].removeprefix(NO_GRAD).startswith(("elu", "celu")) for s in steps)
+    return drawn and difference.kind.endswith(("finite", "hook values")) and "nan" in difference.detail.partition(", PyTorch")[0]
 
 
-@wanted("losses that are views", "The losses of each position are a tensor of their own; PyTorch's are a view of a tensor that nobody has")
+@wanted("NaNs of hard activations", "A NaN gets no gradient through hardshrink and hardtanh; PyTorch's gets none or all of it, by the place "
+        "of the element in its vectors")
 def _(difference, steps, ours, theirs):
-    of_loss = difference.kind == "flags" and op_of(difference, steps).split("/")[0] in ("nll_loss", "cross_entropy")
-    name = str(difference.step)
-    return of_loss and ours["values"][name][3] + "v" == theirs["values"][name][3]
+    def takes_nan(step):
+        given = [theirs["values"].get(name) for name in names_in(step[1:])]
+        return step[0].removeprefix(NO_GRAD) in ("hardshrink", "hardtanh") and any(isinstance(t, list) and "nan" in map(str, t[6]) for t in given)
+
+    return difference.kind in ("values", "grad values", "hook values") and any(s and takes_nan(s) for s in steps) and (
+        difference.kind != "values" or op_of(difference, steps) == "grad")
+
+
+@wanted("medians of nothing", "No integers have no median, and Tandem says so; PyTorch converts a NaN to one")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "throws" and "has no elements to choose from" in ours["errors"][difference.step] and (
+        op_of(difference, steps) == "median")
 
 
 @wanted("memory that overlaps", "Tandem reads all that a step needs before it writes; PyTorch refuses what overlaps in part")
