@@ -39,7 +39,12 @@ template <class T> class ArrayRef {
   constexpr const T& back() const { return data_[size_ - 1]; }
   constexpr ArrayRef slice(size_t begin, size_t count) const { return {data_ + begin, count}; }
   std::vector<T> vec() const { return {begin(), end()}; }
-  friend bool operator==(ArrayRef a, ArrayRef b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+  friend bool operator==(ArrayRef a, ArrayRef b) {
+    if (a.size_ != b.size_) return false;
+    for (size_t i = 0; i < a.size_; ++i)  // lists of sizes are too short to call memcmp for, as std::equal does
+      if (!(a.data_[i] == b.data_[i])) return false;
+    return true;
+  }
 
  private:
   const T* data_ = nullptr;

@@ -10,29 +10,43 @@ namespace tandem {
 namespace {
 
 Tensor make_view(const Tensor& x, const Shape& sizes, const Shape& strides, int64_t offset) {
-  auto* impl = new TensorImpl(x.impl()->storage, sizes, strides, offset, x.dtype());
-  impl->own_version = x.impl()->own_version;
-  return Tensor(Ref<TensorImpl>(impl));
+  Tensor view(Ref<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, strides, offset, x.dtype())));
+  view.impl()->own_version = x.impl()->own_version;
+  return view;
+}
+/// All of x, which is contiguous, with other sizes.
+Tensor make_row_major_view(const Tensor& x, const Shape& sizes) {
+  Tensor view(Ref<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, x.storage_offset(), x.dtype())));
+  view.impl()->own_version = x.impl()->own_version;
+  return view;
 }
 
 }  // namespace
 
-TensorImpl::TensorImpl(Storage s, Shape size_list, Shape stride_list, int64_t first, DType type)
-    : storage(std::move(s)),
-      sizes(size_list),
-      strides(stride_list),
-      offset(first),
-      numel(numel_of(sizes)),
-      dtype(type),
-      contiguous(numel == 0) {
+TensorImpl::TensorImpl(Storage s, const Shape& size_list, const Shape& stride_list, int64_t first, DType type)
+    : storage(std::move(s)), sizes(size_list), strides(stride_list), offset(first), dtype(type) {
   bool in_order = true;
-  row_major = true;
   int64_t expected = 1;
-  for (size_t d = sizes.size(); d-- > 0; expected *= std::max<int64_t>(sizes[d], 1)) {
-    row_major = row_major && strides[d] == expected;
-    in_order = in_order && (sizes[d] == 1 || strides[d] == expected);
+  numel = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    const int64_t size = sizes[d];
+    const bool as_expected = strides[d] == expected;
+    row_major &= as_expected;
+    in_order &= as_expected | (size == 1);
+    numel *= size;
+    expected *= std::max<int64_t>(size, 1);
   }
-  contiguous = contiguous || in_order;
+  contiguous = in_order || numel == 0;
+}
+TensorImpl::TensorImpl(Storage s, const Shape& size_list, int64_t first, DType type)
+    : storage(std::move(s)), sizes(size_list), strides(size_list), offset(first), dtype(type) {
+  int64_t elements = 1;  // the sizes of 0 left out
+  numel = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    strides[d] = elements;
+    numel *= sizes[d];
+    elements *= std::max<int64_t>(sizes[d], 1);
+  }
 }
 void TensorImpl::take_layout(const TensorImpl& from) {
   storage = from.storage, sizes = from.sizes, strides = from.strides, offset = from.offset, numel = from.numel;
@@ -100,8 +114,8 @@ namespace detail::core {
 
 Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op) {
   const Shape shape(sizes);
-  const Storage storage(new StorageImpl(device, checked_bytes(op, sizes, dtype)));
-  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, shape, contiguous_strides(shape), 0, dtype)));
+  Storage storage(new StorageImpl(device, checked_bytes(op, sizes, dtype)));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), shape, 0, dtype)));
 }
 
 void allocate(Tensor& x, IntArrayRef sizes) { x.impl()->take_layout(*empty(sizes, x.dtype(), x.device()).impl()); }
@@ -126,13 +140,13 @@ static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strid
 
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device) {
   const int64_t extent = last_element("empty_strided", sizes, strides, 0, dtype) + 1;
-  const Storage storage(new StorageImpl(device, extent * element_size(dtype)));
-  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, dtype)));
+  Storage storage(new StorageImpl(device, extent * element_size(dtype)));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), sizes, strides, 0, dtype)));
 }
 
 Tensor empty_dense(IntArrayRef sizes, const Shape& strides, DType dtype, Device device) {
-  const Storage storage(new StorageImpl(device, checked_bytes("empty", sizes, dtype)));
-  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, dtype)));
+  Storage storage(new StorageImpl(device, checked_bytes("empty", sizes, dtype)));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), sizes, strides, 0, dtype)));
 }
 Shape strides_like(const Tensor& x, MemoryFormat format) {
   return format == MemoryFormat::Preserve ? preserved_strides(*x.impl()) : strides_of("empty", x.sizes(), format);
@@ -165,8 +179,8 @@ Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64
 
 // Each run of x's dimensions that is contiguous within itself can be cut anew; a cut across runs cannot be a view.
 Tensor try_view(const Tensor& x, IntArrayRef sizes) {
+  if (x.numel() == 0 || x.is_contiguous()) return make_row_major_view(x, sizes);
   Shape strides(sizes.size(), 1);
-  if (x.numel() == 0 || x.is_contiguous()) return make_view(x, sizes, contiguous_strides(sizes), x.storage_offset());
   int64_t to = static_cast<int64_t>(sizes.size()) - 1;
   int64_t run = 1, made = 1, base = x.dim() ? x.stride(-1) : 1;
   for (int64_t from = x.dim() - 1; from >= 0; --from) {
