@@ -48,6 +48,7 @@ TensorImpl::TensorImpl(Storage s, const Shape& size_list, int64_t first, DType t
     elements *= std::max<int64_t>(sizes[d], 1);
   }
 }
+TensorImpl::~TensorImpl() = default;
 void TensorImpl::take_layout(const TensorImpl& from) {
   storage = from.storage, sizes = from.sizes, strides = from.strides, offset = from.offset, numel = from.numel;
   dtype = from.dtype, contiguous = from.contiguous, row_major = from.row_major;

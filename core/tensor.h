@@ -58,6 +58,7 @@ struct TensorImpl : RefCounted {
   TensorImpl(Storage storage, const Shape& sizes, const Shape& strides, int64_t offset, DType dtype);
   /// With row-major strides.
   TensorImpl(Storage storage, const Shape& sizes, int64_t offset, DType dtype);
+  ~TensorImpl();  // not inline, which keeps Tensor's destructor short
   /// Takes over the elements of another, and how they lie.
   void take_layout(const TensorImpl& from);
   std::atomic<uint32_t>& version() const { return own_version ? own_version->value : storage->version; }
