@@ -233,7 +233,7 @@ Tensor permute(const Tensor& x, IntArrayRef dims) {
 
 Tensor transpose(const Tensor& x, int64_t a, int64_t b) {
   a = wrap_dim("transpose", a, x.dim()), b = wrap_dim("transpose", b, x.dim());
-  Shape sizes = x.sizes(), strides = x.strides();
+  Shape sizes = x.impl()->sizes, strides = x.impl()->strides;
   if (x.dim() > 0) {
     std::swap(sizes[static_cast<size_t>(a)], sizes[static_cast<size_t>(b)]);
     std::swap(strides[static_cast<size_t>(a)], strides[static_cast<size_t>(b)]);
@@ -247,9 +247,9 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   const int64_t size = x.size(dim), first = start < 0 ? start + size : start;
   TANDEM_CHECK_AS(IndexError, first >= 0 && first <= size && length >= 0 && length <= size - first, "narrow: start ",
                   start, " and length ", length, " lie outside dimension ", dim, " of ", x.sizes());
-  Shape sizes = x.sizes();
+  Shape sizes = x.impl()->sizes;
   sizes[static_cast<size_t>(dim)] = length;
-  return make_view(x, sizes, x.strides(), x.storage_offset() + first * x.stride(dim));
+  return make_view(x, sizes, x.impl()->strides, x.storage_offset() + first * x.stride(dim));
 }
 
 Tensor select(const Tensor& x, int64_t dim, int64_t index) {
@@ -258,13 +258,16 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
   const int64_t size = x.size(dim), at = index < 0 ? index + size : index;
   TANDEM_CHECK_AS(IndexError, at >= 0 && at < size, "select: index ", index, " is out of range for dimension ", dim,
                   " of ", x.sizes());
-  Shape sizes = x.sizes(), strides = x.strides();
+  Shape sizes = x.impl()->sizes, strides = x.impl()->strides;
   sizes.erase(static_cast<size_t>(dim));
   strides.erase(static_cast<size_t>(dim));
   return make_view(x, sizes, strides, x.storage_offset() + at * x.stride(dim));
 }
 
-Tensor alias(const Tensor& x) { return make_view(x, x.sizes(), x.strides(), x.storage_offset()); }
+Tensor alias(const Tensor& x) {
+  const int64_t offset = x.storage_offset();  // throws where x is undefined
+  return make_view(x, x.impl()->sizes, x.impl()->strides, offset);
+}
 
 Tensor scalar(const Scalar& value, DType dtype, Device cpu) {
   Tensor out = empty({}, dtype, cpu);
