@@ -1,7 +1,5 @@
 #include "tandem/core/tensor.h"
 
-#include <limits>
-
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/page_locked.h"
 #include "tandem/core/run_loop.h"
@@ -125,8 +123,8 @@ void allocate(Tensor& x, IntArrayRef sizes) { x.impl()->take_layout(*empty(sizes
 static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strides, int64_t offset, DType dtype) {
   TANDEM_CHECK(sizes.size() == strides.size(), op, ": sizes ", sizes, " and strides ", strides,
                " must be of one length");
-  checked_bytes(op, sizes, dtype);
-  int64_t last = offset;
+  const bool empty = checked_bytes(op, sizes, dtype) == 0;
+  int64_t last = offset, end;
   bool overflow = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
     TANDEM_CHECK(strides[d] >= 0, op, ": strides ", strides, " must not be negative");
@@ -134,9 +132,10 @@ static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strid
     overflow |= __builtin_mul_overflow(std::max<int64_t>(sizes[d] - 1, 0), strides[d], &reach) ||
                 __builtin_add_overflow(last, reach, &last);
   }
-  TANDEM_CHECK(!overflow && last < std::numeric_limits<int64_t>::max() / element_size(dtype), op, ": sizes ", sizes,
-               ", strides ", strides, " and offset ", offset, " reach further than 63 bits count");
-  return numel_of(sizes) == 0 ? -1 : last;
+  overflow |= __builtin_add_overflow(last, 1, &end) || __builtin_mul_overflow(end, element_size(dtype), &end);
+  TANDEM_CHECK(!overflow, op, ": sizes ", sizes, ", strides ", strides, " and offset ", offset,
+               " reach further than 63 bits count");
+  return empty ? -1 : last;
 }
 
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device) {
@@ -172,9 +171,8 @@ Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device, const Shape* 
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   TANDEM_CHECK(offset >= 0, "as_strided: offset is ", offset, "; it must not be negative");
   const int64_t last = last_element("as_strided", sizes, strides, offset, x.dtype());
-  const int64_t held = x.storage()->bytes / x.itemsize();
-  TANDEM_CHECK(last < held, "as_strided: sizes ", sizes, ", strides ", strides, " and offset ", offset,
-               " reach element ", last, " of a storage of ", held);
+  TANDEM_CHECK((last + 1) * x.itemsize() <= x.storage()->bytes, "as_strided: sizes ", sizes, ", strides ", strides,
+               " and offset ", offset, " reach element ", last, " of a storage of ", x.storage()->bytes / x.itemsize());
   return make_view(x, sizes, strides, offset);
 }
 
