@@ -165,7 +165,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
     }
     TANDEM_CHECK(seed.sizes() == t.sizes(), "backward: the gradient is ", seed.sizes(), " for a tensor of ", t.sizes());
     roots.push_back(gradient_edge(t));
-    seeds.push_back(seed);
+    seeds.push_back(std::move(seed));
   }
   if (roots.empty()) return;
   discover(*task, roots);

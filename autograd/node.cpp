@@ -15,12 +15,14 @@ struct Remains {
 };
 static thread_local std::vector<Remains>* collecting = nullptr;
 static void release_iteratively(Remains remains) {
+  if (remains.edges.empty() && remains.saved.empty()) return;
   if (collecting) return collecting->push_back(std::move(remains));
   std::vector<Remains> queue;
-  queue.push_back(std::move(remains));
   collecting = &queue;
-  while (!queue.empty()) {
-    const Remains last = std::move(queue.back());
+  for (;;) {
+    { const Remains last = std::move(remains); }  // whose destructor fills the queue
+    if (queue.empty()) break;
+    remains = std::move(queue.back());
     queue.pop_back();
   }
   collecting = nullptr;

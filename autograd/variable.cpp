@@ -10,7 +10,7 @@ namespace autograd {
 
 Meta& meta(const Tensor& t) {
   auto& record = t.impl()->autograd;
-  if (!record) record = std::make_unique<Meta>();
+  if (!record) record.reset(new Meta);  // make_unique would fill it with zeros before its members are constructed
   return static_cast<Meta&>(*record);
 }
 

@@ -39,7 +39,12 @@ template <class T> class ArrayRef {
   constexpr const T& back() const { return data_[size_ - 1]; }
   constexpr ArrayRef slice(size_t begin, size_t count) const { return {data_ + begin, count}; }
   std::vector<T> vec() const { return {begin(), end()}; }
-  friend bool operator==(ArrayRef a, ArrayRef b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+  friend bool operator==(ArrayRef a, ArrayRef b) {
+    if (a.size_ != b.size_) return false;
+    for (size_t i = 0; i < a.size_; ++i)  // lists of sizes are too short to call memcmp for, as std::equal does
+      if (!(a.data_[i] == b.data_[i])) return false;
+    return true;
+  }
 
  private:
   const T* data_ = nullptr;
@@ -69,7 +74,7 @@ class Shape {
   Shape(const std::vector<int64_t>& list) : Shape(IntArrayRef(list)) {}
   Shape(size_t rank, int64_t value) : rank_(static_cast<int>(rank)) {
     TANDEM_CHECK(rank <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", rank);
-    std::fill_n(data_, rank, value);
+    for (int64_t& each : data_) each = value;  // all of them: a count that is known beforehand is soon filled
   }
 
   operator IntArrayRef() const { return {data_, size()}; }
@@ -85,7 +90,10 @@ class Shape {
   int64_t operator[](size_t i) const { return data_[i]; }
   int64_t& back() { return data_[rank_ - 1]; }
   int64_t back() const { return data_[rank_ - 1]; }
-  void push_back(int64_t value) { insert(size(), value); }
+  void push_back(int64_t value) {
+    TANDEM_CHECK(rank_ < kMaxDims, "a tensor has at most ", kMaxDims, " dimensions");
+    data_[rank_++] = value;
+  }
   void insert(size_t at, int64_t value) {
     TANDEM_CHECK(rank_ < kMaxDims, "a tensor has at most ", kMaxDims, " dimensions");
     std::copy_backward(data_ + at, data_ + rank_, data_ + rank_ + 1);

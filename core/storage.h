@@ -17,7 +17,15 @@ class RefCounted {
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
   void retain() const { references_.fetch_add(1, std::memory_order_relaxed); }
-  bool release() const { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }  // true: delete it
+  /// The same for an object that may be new. Of a new one no other thread knows, so it needs no atomic addition.
+  void retain_first() const {
+    if (use_count() == 0)
+      references_.store(1, std::memory_order_relaxed);
+    else
+      retain();
+  }
+  /// True: delete it. Who holds the only reference needs no atomic subtraction, for nobody else can make another.
+  bool release() const { return use_count() == 1 || references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
   int64_t use_count() const { return references_.load(std::memory_order_acquire); }
 
  private:
@@ -28,7 +36,9 @@ class RefCounted {
 template <class T> class Ref {
  public:
   Ref() = default;
-  explicit Ref(T* target) : target_(target) { retain(); }
+  explicit Ref(T* target) : target_(target) {
+    if (target_) target_->retain_first();
+  }
   Ref(const Ref& other) : target_(other.target_) { retain(); }
   Ref(Ref&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
   Ref& operator=(Ref other) noexcept {

@@ -1,7 +1,5 @@
 #include "tandem/core/tensor.h"
 
-#include <limits>
-
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/page_locked.h"
 #include "tandem/core/run_loop.h"
@@ -10,30 +8,45 @@ namespace tandem {
 namespace {
 
 Tensor make_view(const Tensor& x, const Shape& sizes, const Shape& strides, int64_t offset) {
-  auto* impl = new TensorImpl(x.impl()->storage, sizes, strides, offset, x.dtype());
-  impl->own_version = x.impl()->own_version;
-  return Tensor(Ref<TensorImpl>(impl));
+  Tensor view(Ref<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, strides, offset, x.dtype())));
+  view.impl()->own_version = x.impl()->own_version;
+  return view;
+}
+/// All of x, which is contiguous, with other sizes.
+Tensor make_row_major_view(const Tensor& x, const Shape& sizes) {
+  Tensor view(Ref<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, x.storage_offset(), x.dtype())));
+  view.impl()->own_version = x.impl()->own_version;
+  return view;
 }
 
 }  // namespace
 
-TensorImpl::TensorImpl(Storage s, Shape size_list, Shape stride_list, int64_t first, DType type)
-    : storage(std::move(s)),
-      sizes(size_list),
-      strides(stride_list),
-      offset(first),
-      numel(numel_of(sizes)),
-      dtype(type),
-      contiguous(numel == 0) {
+TensorImpl::TensorImpl(Storage s, const Shape& size_list, const Shape& stride_list, int64_t first, DType type)
+    : storage(std::move(s)), sizes(size_list), strides(stride_list), offset(first), dtype(type) {
   bool in_order = true;
-  row_major = true;
   int64_t expected = 1;
-  for (size_t d = sizes.size(); d-- > 0; expected *= std::max<int64_t>(sizes[d], 1)) {
-    row_major = row_major && strides[d] == expected;
-    in_order = in_order && (sizes[d] == 1 || strides[d] == expected);
+  numel = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    const int64_t size = sizes[d];
+    const bool as_expected = strides[d] == expected;
+    row_major &= as_expected;
+    in_order &= as_expected | (size == 1);
+    numel *= size;
+    expected *= std::max<int64_t>(size, 1);
   }
-  contiguous = contiguous || in_order;
+  contiguous = in_order || numel == 0;
 }
+TensorImpl::TensorImpl(Storage s, const Shape& size_list, int64_t first, DType type)
+    : storage(std::move(s)), sizes(size_list), strides(size_list), offset(first), dtype(type) {
+  int64_t elements = 1;  // the sizes of 0 left out
+  numel = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    strides[d] = elements;
+    numel *= sizes[d];
+    elements *= std::max<int64_t>(sizes[d], 1);
+  }
+}
+TensorImpl::~TensorImpl() = default;
 void TensorImpl::take_layout(const TensorImpl& from) {
   storage = from.storage, sizes = from.sizes, strides = from.strides, offset = from.offset, numel = from.numel;
   dtype = from.dtype, contiguous = from.contiguous, row_major = from.row_major;
@@ -100,8 +113,8 @@ namespace detail::core {
 
 Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op) {
   const Shape shape(sizes);
-  const Storage storage(new StorageImpl(device, checked_bytes(op, sizes, dtype)));
-  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, shape, contiguous_strides(shape), 0, dtype)));
+  Storage storage(new StorageImpl(device, checked_bytes(op, sizes, dtype)));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), shape, 0, dtype)));
 }
 
 void allocate(Tensor& x, IntArrayRef sizes) { x.impl()->take_layout(*empty(sizes, x.dtype(), x.device()).impl()); }
@@ -110,8 +123,8 @@ void allocate(Tensor& x, IntArrayRef sizes) { x.impl()->take_layout(*empty(sizes
 static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strides, int64_t offset, DType dtype) {
   TANDEM_CHECK(sizes.size() == strides.size(), op, ": sizes ", sizes, " and strides ", strides,
                " must be of one length");
-  checked_bytes(op, sizes, dtype);
-  int64_t last = offset;
+  const bool empty = checked_bytes(op, sizes, dtype) == 0;
+  int64_t last = offset, end;
   bool overflow = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
     TANDEM_CHECK(strides[d] >= 0, op, ": strides ", strides, " must not be negative");
@@ -119,20 +132,21 @@ static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strid
     overflow |= __builtin_mul_overflow(std::max<int64_t>(sizes[d] - 1, 0), strides[d], &reach) ||
                 __builtin_add_overflow(last, reach, &last);
   }
-  TANDEM_CHECK(!overflow && last < std::numeric_limits<int64_t>::max() / element_size(dtype), op, ": sizes ", sizes,
-               ", strides ", strides, " and offset ", offset, " reach further than 63 bits count");
-  return numel_of(sizes) == 0 ? -1 : last;
+  overflow |= __builtin_add_overflow(last, 1, &end) || __builtin_mul_overflow(end, element_size(dtype), &end);
+  TANDEM_CHECK(!overflow, op, ": sizes ", sizes, ", strides ", strides, " and offset ", offset,
+               " reach further than 63 bits count");
+  return empty ? -1 : last;
 }
 
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device) {
   const int64_t extent = last_element("empty_strided", sizes, strides, 0, dtype) + 1;
-  const Storage storage(new StorageImpl(device, extent * element_size(dtype)));
-  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, dtype)));
+  Storage storage(new StorageImpl(device, extent * element_size(dtype)));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), sizes, strides, 0, dtype)));
 }
 
 Tensor empty_dense(IntArrayRef sizes, const Shape& strides, DType dtype, Device device) {
-  const Storage storage(new StorageImpl(device, checked_bytes("empty", sizes, dtype)));
-  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, dtype)));
+  Storage storage(new StorageImpl(device, checked_bytes("empty", sizes, dtype)));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), sizes, strides, 0, dtype)));
 }
 Shape strides_like(const Tensor& x, MemoryFormat format) {
   return format == MemoryFormat::Preserve ? preserved_strides(*x.impl()) : strides_of("empty", x.sizes(), format);
@@ -157,16 +171,15 @@ Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device, const Shape* 
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   TANDEM_CHECK(offset >= 0, "as_strided: offset is ", offset, "; it must not be negative");
   const int64_t last = last_element("as_strided", sizes, strides, offset, x.dtype());
-  const int64_t held = x.storage()->bytes / x.itemsize();
-  TANDEM_CHECK(last < held, "as_strided: sizes ", sizes, ", strides ", strides, " and offset ", offset,
-               " reach element ", last, " of a storage of ", held);
+  TANDEM_CHECK((last + 1) * x.itemsize() <= x.storage()->bytes, "as_strided: sizes ", sizes, ", strides ", strides,
+               " and offset ", offset, " reach element ", last, " of a storage of ", x.storage()->bytes / x.itemsize());
   return make_view(x, sizes, strides, offset);
 }
 
 // Each run of x's dimensions that is contiguous within itself can be cut anew; a cut across runs cannot be a view.
 Tensor try_view(const Tensor& x, IntArrayRef sizes) {
+  if (x.numel() == 0 || x.is_contiguous()) return make_row_major_view(x, sizes);
   Shape strides(sizes.size(), 1);
-  if (x.numel() == 0 || x.is_contiguous()) return make_view(x, sizes, contiguous_strides(sizes), x.storage_offset());
   int64_t to = static_cast<int64_t>(sizes.size()) - 1;
   int64_t run = 1, made = 1, base = x.dim() ? x.stride(-1) : 1;
   for (int64_t from = x.dim() - 1; from >= 0; --from) {
@@ -218,7 +231,7 @@ Tensor permute(const Tensor& x, IntArrayRef dims) {
 
 Tensor transpose(const Tensor& x, int64_t a, int64_t b) {
   a = wrap_dim("transpose", a, x.dim()), b = wrap_dim("transpose", b, x.dim());
-  Shape sizes = x.sizes(), strides = x.strides();
+  Shape sizes = x.impl()->sizes, strides = x.impl()->strides;
   if (x.dim() > 0) {
     std::swap(sizes[static_cast<size_t>(a)], sizes[static_cast<size_t>(b)]);
     std::swap(strides[static_cast<size_t>(a)], strides[static_cast<size_t>(b)]);
@@ -232,9 +245,9 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   const int64_t size = x.size(dim), first = start < 0 ? start + size : start;
   TANDEM_CHECK_AS(IndexError, first >= 0 && first <= size && length >= 0 && length <= size - first, "narrow: start ",
                   start, " and length ", length, " lie outside dimension ", dim, " of ", x.sizes());
-  Shape sizes = x.sizes();
+  Shape sizes = x.impl()->sizes;
   sizes[static_cast<size_t>(dim)] = length;
-  return make_view(x, sizes, x.strides(), x.storage_offset() + first * x.stride(dim));
+  return make_view(x, sizes, x.impl()->strides, x.storage_offset() + first * x.stride(dim));
 }
 
 Tensor select(const Tensor& x, int64_t dim, int64_t index) {
@@ -243,13 +256,16 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
   const int64_t size = x.size(dim), at = index < 0 ? index + size : index;
   TANDEM_CHECK_AS(IndexError, at >= 0 && at < size, "select: index ", index, " is out of range for dimension ", dim,
                   " of ", x.sizes());
-  Shape sizes = x.sizes(), strides = x.strides();
+  Shape sizes = x.impl()->sizes, strides = x.impl()->strides;
   sizes.erase(static_cast<size_t>(dim));
   strides.erase(static_cast<size_t>(dim));
   return make_view(x, sizes, strides, x.storage_offset() + at * x.stride(dim));
 }
 
-Tensor alias(const Tensor& x) { return make_view(x, x.sizes(), x.strides(), x.storage_offset()); }
+Tensor alias(const Tensor& x) {
+  const int64_t offset = x.storage_offset();  // throws where x is undefined
+  return make_view(x, x.impl()->sizes, x.impl()->strides, offset);
+}
 
 Tensor scalar(const Scalar& value, DType dtype, Device cpu) {
   Tensor out = empty({}, dtype, cpu);

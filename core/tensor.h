@@ -55,7 +55,10 @@ struct TensorImpl : RefCounted {
   Ref<VersionCounter> own_version;  // null: the storage's counts
   std::unique_ptr<AutogradRecord> autograd;
 
-  TensorImpl(Storage storage, Shape sizes, Shape strides, int64_t offset, DType dtype);
+  TensorImpl(Storage storage, const Shape& sizes, const Shape& strides, int64_t offset, DType dtype);
+  /// With row-major strides.
+  TensorImpl(Storage storage, const Shape& sizes, int64_t offset, DType dtype);
+  ~TensorImpl();  // not inline, which keeps Tensor's destructor short
   /// Takes over the elements of another, and how they lie.
   void take_layout(const TensorImpl& from);
   std::atomic<uint32_t>& version() const { return own_version ? own_version->value : storage->version; }
@@ -495,7 +498,7 @@ Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat form
 /// For the result of an operation whose inputs broadcast to `sizes`: see Note [Strides of results].
 template <class... Inputs> Tensor empty_for(IntArrayRef sizes, DType dtype, Device device, const Inputs&... inputs) {
   static_assert(sizeof...(inputs) <= 4, "result_strides has room for four");
-  if ((inputs.impl()->row_major && ...)) [[likely]]
+  if (sizes.size() <= 1 || (inputs.impl()->row_major && ...)) [[likely]]
     return empty(sizes, dtype, device);
   return empty_dense(sizes, result_strides(sizes, {inputs.impl()...}), dtype, device);
 }

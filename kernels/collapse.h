@@ -7,10 +7,12 @@ namespace tandem::kernels {
 
 /// Byte strides of t in the last of the `rank` dimensions that it broadcasts to; 0 where its elements repeat.
 inline void broadcast_strides(const Tensor& t, int rank, int64_t* strides) {
-  const int missing = rank - static_cast<int>(t.dim());
+  const TensorImpl& x = *t.impl();
+  const int64_t itemsize = element_size(x.dtype);
+  const int missing = rank - static_cast<int>(x.sizes.size());
   for (int d = 0; d < rank; ++d) {
     const auto from = static_cast<size_t>(d - missing);
-    strides[d] = d < missing || t.sizes()[from] == 1 ? 0 : t.strides()[from] * t.itemsize();
+    strides[d] = d < missing || x.sizes[from] == 1 ? 0 : x.strides[from] * itemsize;
   }
 }
 

@@ -57,7 +57,7 @@ Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b) {
   const Tensor none;
   const Tensor &a_kept = holds(kept, Saves::x) ? o.a : none, &b_kept = holds(kept, Saves::y) ? o.b : none;
   if (holds(kept, Saves::output)) return record(op.name, z, {o.a, o.b}, {a_kept, b_kept, z}, op.derivative);
-  return record(op.name, z, {o.a, o.b}, {a_kept, b_kept}, op.derivative);
+  return record(op.name, std::move(z), {o.a, o.b}, {a_kept, b_kept}, op.derivative);
 }
 Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
   const DType type = op.gives_bool                                                      ? kBool
@@ -204,7 +204,7 @@ Tensor add_scaled(const char* op, const Tensor& a, const Tensor& b, const Scalar
   if (o.a.dtype() == kBool) return o.a.logical_or(alpha.to<bool>() ? o.b : o.b.logical_and(false));
   Tensor y = like(o, o.a.dtype());
   TANDEM_DISPATCH(y.device(), add, o.a, o.b, alpha, y);
-  return record("add", y, {o.a, o.b}, {},
+  return record("add", std::move(y), {o.a, o.b}, {},
                 [alpha, one = alpha.to_double() == 1](const Context& ctx, const Tensor& dy) -> Grads {
                   return {ctx.needs_grad(0) ? dy : Tensor(), !ctx.needs_grad(1) ? Tensor() : one ? dy : dy.mul(alpha)};
                 });

@@ -65,6 +65,12 @@ inline Device common_device(const char* op, const Tensor& a, const Tensor& b) {
                "; both must be on one device");
   return a.device();
 }
+/// x in that dtype, placed for that device: in nearly every call itself.
+inline Tensor operand(const Tensor& x, Device device, DType type) {
+  if (x.dtype() == type && x.device() == device) [[likely]]
+    return x;
+  return placed(x, device).to(type);
+}
 struct Operands {
   Tensor a, b;
   Shape sizes;
@@ -75,7 +81,7 @@ inline Operands prepare(const char* op, const Tensor& a, const Tensor& b, bool t
   const Device device = common_device(op, a, b);
   DType type = a.dtype() == b.dtype() ? a.dtype() : result_type(a, b);
   if (to_floating && !is_floating_point(type)) type = get_default_dtype();
-  return {placed(a, device).to(type), placed(b, device).to(type),
+  return {operand(a, device, type), operand(b, device, type),
           a.sizes() == b.sizes() ? Shape(a.sizes()) : broadcast_shapes(op, a.sizes(), b.sizes()), device};
 }
 

@@ -78,7 +78,7 @@ ReducedDims plan(const char* op, const Tensor& original, IntArrayRef dims) {
     if (!reduced) r.dropped.push_back(original.size(d));
   }
   unsigned mask = logical;
-  Tensor x = core::alias(original);
+  Tensor x = original;
   if (!r.order.empty()) {  // as it lies in memory
     x = core::permute(x, r.order);
     mask = 0;

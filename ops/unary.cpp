@@ -43,7 +43,7 @@ Tensor unary(const UnaryOp& op, const Tensor& input) {
   if (is_rounded_already(op, x)) return x.clone();
   Tensor y = core::empty_for(x.sizes(), result_type(op, x), x.device(), x);
   op.run(x, y);
-  if (!op.derivative) return y;
+  if (!op.derivative || !autograd::any_wants_grad({x})) return y;
   const Tensor none;
   return record(op.name, y, {x},
                 {op.saves == Saves::input    ? x

@@ -35,8 +35,8 @@ void check_has_dims(const char* op, const Tensor& x) {
   TANDEM_CHECK_AS(IndexError, x.dim() > 0, op, ": a scalar has no dimension to cut; accepted: one or more dimensions");
 }
 
-Tensor record_reshape(const char* name, const Tensor& y, const Tensor& x) {
-  return record_view(name, y, x, [sizes = Shape(x.sizes())](const Context&, const Tensor& dy) -> Grads {
+Tensor record_reshape(const char* name, Tensor y, const Tensor& x) {
+  return record_view(name, std::move(y), x, [sizes = Shape(x.sizes())](const Context&, const Tensor& dy) -> Grads {
     return {dy.reshape(sizes)};
   });
 }
@@ -63,15 +63,16 @@ bool may_overlap(IntArrayRef sizes, IntArrayRef strides) {
 
 Tensor Tensor::view(IntArrayRef wanted) const {
   const Shape sizes = infer_sizes("view", this->sizes(), wanted);
-  const Tensor y = core::try_view(*this, sizes);
+  Tensor y = core::try_view(*this, sizes);
   TANDEM_CHECK(y.defined(), "view: sizes ", wanted, " do not fit ", this->sizes(), " with strides ", strides(),
                " without a copy; use reshape()");
-  return record_reshape("view", y, *this);
+  return record_reshape("view", std::move(y), *this);
 }
 Tensor Tensor::reshape(IntArrayRef wanted) const {
   const Shape sizes = infer_sizes("reshape", this->sizes(), wanted);
-  const Tensor y = core::try_view(*this, sizes);
-  return y.defined() ? record_reshape("reshape", y, *this) : reshape_result(clone(MemoryFormat::Contiguous), sizes);
+  Tensor y = core::try_view(*this, sizes);
+  return y.defined() ? record_reshape("reshape", std::move(y), *this)
+                     : reshape_result(clone(MemoryFormat::Contiguous), sizes);
 }
 Tensor Tensor::ravel() const { return contiguous().view({-1}); }
 Tensor Tensor::flatten(int64_t start, int64_t end) const {
@@ -110,31 +111,33 @@ Tensor Tensor::t() const {
 }
 Tensor Tensor::permute(IntArrayRef dims) const {
   Shape inverse(dims.size(), 0);
-  const Tensor y = core::permute(*this, dims);
+  Tensor y = core::permute(*this, dims);
   for (size_t d = 0; d < dims.size(); ++d)
     inverse[static_cast<size_t>(wrap_dim("permute", dims[d], dim()))] = static_cast<int64_t>(d);
-  return record_view("permute", y, *this,
+  return record_view("permute", std::move(y), *this,
                      [inverse](const Context&, const Tensor& dy) -> Grads { return {dy.permute(inverse)}; });
 }
 
 Tensor Tensor::narrow(int64_t d, int64_t start, int64_t length) const {
-  const Tensor y = core::narrow(*this, d, start, length);
+  Tensor y = core::narrow(*this, d, start, length);
   d = wrap_dim("narrow", d, dim());
   start = start < 0 ? start + size(d) : start;
-  return record_view("narrow", y, *this, [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
-    Tensor dx = zeros(sizes, dy.options());
-    dx.narrow(d, start, length).copy_(dy);
-    return {dx};
-  });
+  return record_view("narrow", std::move(y), *this,
+                     [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                       Tensor dx = zeros(sizes, dy.options());
+                       dx.narrow(d, start, length).copy_(dy);
+                       return {dx};
+                     });
 }
 Tensor Tensor::select(int64_t d, int64_t index) const {
-  const Tensor y = core::select(*this, d, index);
+  Tensor y = core::select(*this, d, index);
   d = wrap_dim("select", d, dim());
-  return record_view("select", y, *this, [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
-    Tensor dx = zeros(sizes, dy.options());
-    dx.select(d, index).copy_(dy);
-    return {dx};
-  });
+  return record_view("select", std::move(y), *this,
+                     [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                       Tensor dx = zeros(sizes, dy.options());
+                       dx.select(d, index).copy_(dy);
+                       return {dx};
+                     });
 }
 Tensor Tensor::slice(int64_t d, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const {
   TANDEM_CHECK(dim() > 0, "slice: a scalar has no dimension to slice");
@@ -147,12 +150,13 @@ Tensor Tensor::slice(int64_t d, std::optional<int64_t> start, std::optional<int6
   const int64_t count = last > first ? (last - first - 1) / step + 1 : 0;
   sizes[static_cast<size_t>(d)] = count;
   if (count > 1) strides[static_cast<size_t>(d)] *= step;
-  const Tensor y = core::as_strided(*this, sizes, strides, storage_offset() + first * stride(d));
-  return record_view("slice", y, *this, [=, from = Shape(this->sizes())](const Context&, const Tensor& dy) -> Grads {
-    Tensor dx = zeros(from, dy.options());
-    dx.slice(d, first, last, step).copy_(dy);
-    return {dx};
-  });
+  Tensor y = core::as_strided(*this, sizes, strides, storage_offset() + first * stride(d));
+  return record_view("slice", std::move(y), *this,
+                     [=, from = Shape(this->sizes())](const Context&, const Tensor& dy) -> Grads {
+                       Tensor dx = zeros(from, dy.options());
+                       dx.slice(d, first, last, step).copy_(dy);
+                       return {dx};
+                     });
 }
 
 Tensor Tensor::expand(IntArrayRef wanted) const {

@@ -6,7 +6,7 @@ namespace tandem::kernels::cpu {
 namespace {
 
 /// All but extents, range and grain; strides as if all operands were contiguous and of one size.
-/// @param as_one  receives whether they are, which is the usual case
+/// @param as_one  receives whether they are, or have one element only: the usual cases
 Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
            std::initializer_list<LoopScalar> scalars, bool& as_one) {
   const size_t count = writes.size() + reads.size();
@@ -23,17 +23,18 @@ Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, Tens
   Operand* to = loop.operands;
   const TensorImpl* const first = count > 0 ? (writes.size() ? writes : reads).begin()->get().impl() : nullptr;
   as_one = true;
-  for (const TensorRefs* list : {&writes, &reads})
-    for (const Tensor& t : *list) {
-      const TensorImpl* const x = t.impl();
-      const int64_t size = x ? element_size(x->dtype) : 0;
-      to->buffer = x ? x->storage.get() : nullptr;
-      to->offset = x ? x->offset * size : 0;
-      to->bytes = x ? x->numel * size : 0;
-      to->strides[0] = size;
-      as_one = as_one && x && x->contiguous && x->numel == first->numel;
-      ++to;
-    }
+  const auto add = [&](const Tensor& t) {
+    const TensorImpl* const x = t.impl();
+    const int64_t size = x ? element_size(x->dtype) : 0;
+    to->buffer = x ? x->storage.get() : nullptr;
+    to->offset = x ? x->offset * size : 0;
+    to->bytes = x ? x->numel * size : 0;
+    to->strides[0] = size;
+    as_one = as_one && x && (x->numel == 1 || (x->contiguous && x->numel == first->numel));
+    ++to;
+  };
+  for (const Tensor& t : writes) add(t);
+  for (const Tensor& t : reads) add(t);
   std::copy(scalars.begin(), scalars.end(), loop.scalars);
   return loop;
 }
@@ -53,6 +54,8 @@ Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs write
   if (as_one) {
     loop.extents.rank = 1;
     loop.extents.size[0] = loop.range;
+    for (Operand* o = loop.operands; o < loop.operands + count; ++o)
+      if (o->bytes == o->strides[0] && loop.range != 1) o->strides[0] = 0;  // one element beside others
     return loop;
   }
   const Tensor* all[kMaxOperands];
