@@ -49,8 +49,9 @@ void run_grid(const char* name, dim3 grid, dim3 block, size_t shared_bytes, cons
   const Launch launch{name, grid, block, shared_bytes, thread};
   runner.begin_grid(launch, setting);
   struct End {
-    ~End() { runner.end_grid(); }
-  } end;
+    Block& block;
+    ~End() { block.end_grid(); }
+  } end{runner};
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t at = order[i], row = at / grid.x;
     runner.run(
