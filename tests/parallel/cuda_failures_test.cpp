@@ -209,10 +209,11 @@ TEST_CASE("nccl: a rank whose GPU has failed is waited for no longer than the ti
     std::printf("%g\n", x.sum().item<double>());
   });
   emulation::reset();  // the GPU is well again
-  // On a busy machine rank 1 may have said what it has found before the others' time is over.
+  // On a busy machine rank 1 may have said what it has found, in whatever call, before the others' time is over.
   for (const int rank : {0, 2})
-    CHECK_THAT(errors[size_t(rank)], Contains("it is not done within 500 ms") ||
-                                         Contains("rank 1: is_done failed: kernel wild on cuda:1: went wrong"));
+    CHECK_THAT(errors[size_t(rank)],
+               Contains("it is not done within 500 ms") ||
+                   (Contains("rank 1: ") && Contains("failed: kernel wild on cuda:1: went wrong")));
   CHECK_THAT(errors[1], Contains("kernel wild on cuda:1: went wrong"));
 }
 
