@@ -1,91 +1,11 @@
-// Sequential and ModuleList.
+// Containers that only hold: ModuleList, ModuleDict, ParameterList and ParameterDict. Who owns one applies what is in
+// it.
 #pragma once
-#include "tandem/nn/module.h"
+#include "tandem/nn/sequential.h"
 
 namespace tandem::nn {
 
-/// A module behind a type that only knows forward(Tensor) -> Tensor.
-class AnyModule {
- public:
-  template <class M>
-  requires std::is_base_of_v<Module, M> AnyModule(std::shared_ptr<M> module)
-      : module_(std::move(module)),
-        forward_([](Module& m, const Tensor& x) -> Tensor { return dynamic_cast<M&>(m).forward(x); }) {}
-  template <class M> AnyModule(const ModuleHolder<M>& module) : AnyModule(module.ptr()) {}
-  /// The module's own forward.
-  Tensor forward(const Tensor& x) const { return forward_(*module_, x); }
-  /// A deep copy, on another device where one is given.
-  AnyModule clone(std::optional<Device> device = {}) const {
-    AnyModule copy = *this;
-    copy.module_ = module_->clone(device);
-    return copy;
-  }
-  /// The module itself, shared.
-  const std::shared_ptr<Module>& ptr() const { return module_; }
-
- private:
-  std::shared_ptr<Module> module_;
-  Tensor (*forward_)(Module&, const Tensor&);
-};
-/// {"fc", nn::Linear(2, 3)}, for Sequential.
-struct NamedAnyModule {
-  template <class M> NamedAnyModule(std::string name, M module) : name(std::move(name)), module(std::move(module)) {}
-  std::string name;
-  AnyModule module;
-};
-
-/// Modules applied one after the other. Children are named 0, 1, ... unless given names.
-class SequentialImpl : public Module {
- public:
-  SequentialImpl() = default;
-  template <class... Modules>
-  requires(std::is_constructible_v<AnyModule, Modules>&&...) explicit SequentialImpl(Modules&&... modules) {
-    (push_back(AnyModule(std::forward<Modules>(modules))), ...);
-  }
-  SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
-    for (const NamedAnyModule& m : modules) push_back(m.name, m.module);
-  }
-  /// Appends a module under a name, or its position. @throws Error where the name is taken
-  void push_back(AnyModule module) { push_back(std::to_string(size()), std::move(module)); }
-  void push_back(std::string name, AnyModule module) {
-    register_module(std::move(name), module.ptr());
-    modules_.push_back(std::move(module));
-  }
-  /// x through all modules in turn.
-  Tensor forward(Tensor x) {
-    for (const AnyModule& m : modules_) x = m.forward(x);
-    return x;
-  }
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override {
-    const auto copy = std::make_shared<SequentialImpl>();
-    for (size_t i = 0; i < size(); ++i) copy->push_back(children_[i].key(), modules_[i].clone(device));
-    copy->training_ = training_;
-    return copy;
-  }
-  /// How many modules it holds, and whether it is none.
-  size_t size() const { return modules_.size(); }
-  bool is_empty() const { return modules_.empty(); }
-  /// @throws IndexError unless i < size()
-  std::shared_ptr<Module> ptr(size_t i) const { return children_[i].value(); }
-  std::shared_ptr<Module> operator[](size_t i) const { return ptr(i); }
-  /// Module i as what it is. @throws Error when it is something else
-  template <class M> M& at(size_t i) const {
-    M* const found = dynamic_cast<M*>(ptr(i).get());
-    TANDEM_CHECK(found, "Sequential: module ", i, " is another one: ", ptr(i)->name());
-    return *found;
-  }
-
- private:
-  std::vector<AnyModule> modules_;
-};
-class Sequential : public ModuleHolder<SequentialImpl> {
- public:
-  using ModuleHolder<SequentialImpl>::ModuleHolder;
-  Sequential(std::initializer_list<NamedAnyModule> modules) : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
-  Tensor operator()(const Tensor& x) const { return get()->forward(x); }
-};
-
-/// Modules under one roof, applied by whoever owns it.
+/// Modules under their positions.
 class ModuleListImpl : public Module {
  public:
   ModuleListImpl() = default;
@@ -100,18 +20,26 @@ class ModuleListImpl : public Module {
     register_module(std::to_string(size()), module);
     modules_.push_back(std::move(module));
   }
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override {
-    const auto copy = std::make_shared<ModuleListImpl>();
-    for (const auto& m : modules_) copy->push_back(m->clone(device));
-    copy->training_ = training_;
-    return copy;
+  template <class M> void insert(size_t i, const ModuleHolder<M>& module) { insert(i, module.ptr()); }
+  /// Puts a module before module i; that one and those behind it move up. @throws IndexError unless i <= size()
+  void insert(size_t i, std::shared_ptr<Module> module);
+  /// Appends all modules of a container.
+  template <class Container> void extend(const Container& modules) {
+    for (const auto& m : modules) push_back(m);
   }
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
   /// How many modules it holds, and whether it is none.
   size_t size() const { return modules_.size(); }
   bool is_empty() const { return modules_.empty(); }
   /// @throws IndexError unless i < size()
   std::shared_ptr<Module> ptr(size_t i) const { return children_[i].value(); }
   std::shared_ptr<Module> operator[](size_t i) const { return ptr(i); }
+  /// Module i as what it is. @throws Error when it is something else
+  template <class M> M& at(size_t i) const {
+    M* const found = ptr(i)->template as<M>();
+    TANDEM_CHECK(found, "ModuleList: module ", i, " is another one: ", ptr(i)->name());
+    return *found;
+  }
   auto begin() const { return modules_.begin(); }
   auto end() const { return modules_.end(); }
 
@@ -119,5 +47,123 @@ class ModuleListImpl : public Module {
   std::vector<std::shared_ptr<Module>> modules_;
 };
 TANDEM_MODULE(ModuleList);
+
+/// Modules under names, in the order in which they were inserted.
+class ModuleDictImpl : public Module {
+ public:
+  using Named = OrderedDict<std::string, std::shared_ptr<Module>>;
+  ModuleDictImpl() = default;
+  explicit ModuleDictImpl(const Named& modules) { update(modules); }
+  explicit ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
+    update(modules);
+  }
+  /// Inserts all modules; one whose name is taken replaces what was there.
+  void update(const Named& modules) {
+    for (const auto& item : modules) put(item.key(), item.value());
+  }
+  void update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
+    for (const auto& [name, module] : modules) put(name, module);
+  }
+  void update(const ModuleDictImpl& modules) { update(modules.children_); }
+  /// Removes a module and gives it. @throws Error when there is none of this name
+  std::shared_ptr<Module> pop(const std::string& name) { return children_.pop(name); }
+  void clear() { children_.clear(); }
+  /// A deep copy; so have the other three.
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+  bool contains(const std::string& name) const { return children_.contains(name); }
+  size_t size() const { return children_.size(); }
+  bool empty() const { return children_.is_empty(); }
+  std::vector<std::string> keys() const { return children_.keys(); }
+  std::vector<std::shared_ptr<Module>> values() const { return children_.values(); }
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> items() const { return children_.pairs(); }
+  /// @throws Error when there is none of this name
+  std::shared_ptr<Module> ptr(const std::string& name) const { return children_[name]; }
+  std::shared_ptr<Module> operator[](const std::string& name) const { return ptr(name); }
+  /// The module as what it is. @throws Error when it is something else
+  template <class M> M& at(const std::string& name) const {
+    M* const found = ptr(name)->template as<M>();
+    TANDEM_CHECK(found, "ModuleDict: '", name, "' is another module: ", ptr(name)->name());
+    return *found;
+  }
+  auto begin() const { return children_.begin(); }
+  auto end() const { return children_.end(); }
+
+ private:
+  void put(const std::string& name, const std::shared_ptr<Module>& module) {
+    if (contains(name))
+      replace_module(name, module);
+    else
+      register_module(name, module);
+  }
+};
+TANDEM_MODULE(ModuleDict);
+
+/// Parameters under their positions. Each keeps its own requires_grad.
+class ParameterListImpl : public Module {
+ public:
+  ParameterListImpl() = default;
+  template <class... Tensors>
+  requires(std::is_convertible_v<Tensors, Tensor>&&...) explicit ParameterListImpl(const Tensors&... parameters) {
+    (append(parameters), ...);
+  }
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+  /// Appends a parameter, whose name is its position.
+  void append(const Tensor& parameter) {
+    register_parameter(std::to_string(size()), parameter, parameter.requires_grad());
+  }
+  /// The value of a named one; the name is not kept.
+  void append(const NamedParameters::Item& item) { append(item.value()); }
+  /// Appends all parameters of a container.
+  template <class Container> void extend(const Container& parameters) {
+    for (const auto& p : parameters) append(p);
+  }
+  size_t size() const { return parameters_.size(); }
+  bool is_empty() const { return parameters_.is_empty(); }
+  /// @throws IndexError unless i < size()
+  Tensor& at(size_t i) { return parameters_[i].value(); }
+  Tensor& operator[](size_t i) { return at(i); }
+  auto begin() { return parameters_.begin(); }
+  auto end() { return parameters_.end(); }
+  void pretty_print(std::ostream& out) const override;
+};
+TANDEM_MODULE(ParameterList);
+
+/// Parameters under names, in the order in which they were inserted. Each keeps its own requires_grad.
+class ParameterDictImpl : public Module {
+ public:
+  ParameterDictImpl() = default;
+  explicit ParameterDictImpl(const NamedParameters& parameters) { update(parameters); }
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+  /// @throws Error when there is one of this name already
+  Tensor& insert(const std::string& name, const Tensor& parameter) {
+    return register_parameter(name, parameter, parameter.requires_grad());
+  }
+  /// Inserts all parameters; one whose name is taken replaces what was there.
+  void update(const NamedParameters& parameters) {
+    for (const auto& item : parameters)
+      if (contains(item.key()))
+        parameters_[item.key()] = item.value();
+      else
+        insert(item.key(), item.value());
+  }
+  void update(const ParameterDictImpl& parameters) { update(parameters.parameters_); }
+  /// Removes a parameter and gives it. @throws Error when there is none of this name
+  Tensor pop(const std::string& name) { return parameters_.pop(name); }
+  void clear() { parameters_.clear(); }
+  bool contains(const std::string& name) const { return parameters_.contains(name); }
+  size_t size() const { return parameters_.size(); }
+  bool empty() const { return parameters_.is_empty(); }
+  std::vector<std::string> keys() const { return parameters_.keys(); }
+  std::vector<Tensor> values() const { return parameters_.values(); }
+  /// @throws Error when there is none of this name
+  Tensor& get(const std::string& name) { return parameters_[name]; }
+  const Tensor& get(const std::string& name) const { return parameters_[name]; }
+  Tensor& operator[](const std::string& name) { return get(name); }
+  const Tensor& operator[](const std::string& name) const { return get(name); }
+  auto begin() { return parameters_.begin(); }
+  auto end() { return parameters_.end(); }
+  void pretty_print(std::ostream& out) const override;
+};
+TANDEM_MODULE(ParameterDict);
 
 }  // namespace tandem::nn

@@ -88,6 +88,17 @@ class Module : public std::enable_shared_from_this<Module> {
   template <class M> std::shared_ptr<M> register_module(std::string name, ModuleHolder<M> holder) {
     return register_module(std::move(name), holder.ptr());
   }
+  /// Puts another module in the place of a child. @throws Error when there is no child of this name
+  template <class M> std::shared_ptr<M> replace_module(const std::string& name, std::shared_ptr<M> module) {
+    TANDEM_CHECK(module, "replace_module: '", name, "' is an empty handle, made with nullptr and never assigned");
+    children_[name] = module;
+    return module;
+  }
+  template <class M> std::shared_ptr<M> replace_module(const std::string& name, ModuleHolder<M> holder) {
+    return replace_module(name, holder.ptr());
+  }
+  /// Lets go of a child. @throws Error when there is no child of this name
+  void unregister_module(const std::string& name) { children_.erase(name); }
 
  protected:
   friend class ModuleVisitor;

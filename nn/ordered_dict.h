@@ -1,5 +1,7 @@
 // OrderedDict: names and values in the order in which they were inserted, as LibTorch's.
 #pragma once
+#include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -28,11 +30,35 @@ template <class Key, class Value> class OrderedDict {
     std::pair<Key, Value> pair_;
   };
 
+  OrderedDict() = default;
+  OrderedDict(std::initializer_list<Item> items) {
+    for (const Item& item : items) insert(item.key(), item.value());
+  }
+
   /// @throws Error when there is a value of this name already
   Value& insert(Key key, Value value) {
     TANDEM_CHECK(index_.emplace(key, items_.size()).second, "OrderedDict: there is a value named '", key, "' already");
     items_.emplace_back(std::move(key), std::move(value));
     return items_.back().value();
+  }
+  /// Inserts all of another. @throws Error when there is a value of one of its names already
+  void update(const OrderedDict& other) {
+    for (const Item& item : other) insert(item.key(), item.value());
+  }
+  /// Removes a value; what comes behind it moves up. @throws Error when there is none of this name
+  void erase(const Key& key) {
+    const auto at = index_.find(key);
+    TANDEM_CHECK(at != index_.end(), "OrderedDict: there is nothing named '", key, "' among ", size(), " values");
+    const size_t gone = at->second;
+    index_.erase(at);
+    items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(gone));
+    for (size_t i = gone; i < items_.size(); ++i) index_[items_[i].key()] = i;
+  }
+  /// Removes a value and gives it. @throws Error when there is none of this name
+  Value pop(const Key& key) {
+    Value out = (*this)[key];
+    erase(key);
+    return out;
   }
   /// Null when there is none.
   Value* find(const Key& key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
@@ -58,6 +84,7 @@ template <class Key, class Value> class OrderedDict {
   size_t size() const { return items_.size(); }
   bool is_empty() const { return items_.empty(); }
   void clear() { items_.clear(), index_.clear(); }
+  void reserve(size_t capacity) { items_.reserve(capacity), index_.reserve(capacity); }
   auto begin() { return items_.begin(); }
   auto end() { return items_.end(); }
   auto begin() const { return items_.begin(); }
@@ -71,6 +98,11 @@ template <class Key, class Value> class OrderedDict {
   std::vector<Value> values() const {
     std::vector<Value> out;
     for (const Item& i : items_) out.push_back(i.value());
+    return out;
+  }
+  std::vector<std::pair<Key, Value>> pairs() const {
+    std::vector<std::pair<Key, Value>> out;
+    for (const Item& i : items_) out.push_back(i.pair());
     return out;
   }
 
