@@ -7,10 +7,18 @@
 namespace tandem::nn::functional {
 
 using tandem::gelu;
+using tandem::hardsigmoid;
+using tandem::hardswish;
 using tandem::linear;
+using tandem::mish;
+using tandem::prelu;
+using tandem::relu6;
+using tandem::selu;
 using tandem::sigmoid;
 using tandem::silu;
+using tandem::softsign;
 using tandem::tanh;
+using tandem::tanhshrink;
 
 using MaxPool2dFuncOptions = MaxPool2dOptions;
 using AvgPool2dFuncOptions = AvgPool2dOptions;
@@ -18,8 +26,23 @@ using AdaptiveAvgPool2dFuncOptions = AdaptiveAvgPool2dOptions;
 using ReLUFuncOptions = ReLUOptions;
 using LeakyReLUFuncOptions = LeakyReLUOptions;
 using ELUFuncOptions = ELUOptions;
+using CELUFuncOptions = CELUOptions;
+using HardshrinkFuncOptions = HardshrinkOptions;
+using SoftshrinkFuncOptions = SoftshrinkOptions;
+using HardtanhFuncOptions = HardtanhOptions;
+using SoftplusFuncOptions = SoftplusOptions;
+using ThresholdFuncOptions = ThresholdOptions;
+using GLUFuncOptions = GLUOptions;
 using SoftmaxFuncOptions = SoftmaxOptions;
 using LogSoftmaxFuncOptions = LogSoftmaxOptions;
+using SoftminFuncOptions = SoftminOptions;
+using CosineSimilarityFuncOptions = CosineSimilarityOptions;
+using PairwiseDistanceFuncOptions = PairwiseDistanceOptions;
+struct RReLUFuncOptions {
+  TANDEM_ARG(double, lower) = 1.0 / 8;
+  TANDEM_ARG(double, upper) = 1.0 / 3;
+  TANDEM_ARG(bool, training) = false;
+};
 using CrossEntropyFuncOptions = CrossEntropyLossOptions;
 using NLLLossFuncOptions = NLLLossOptions;
 using MSELossFuncOptions = MSELossOptions;
@@ -109,6 +132,31 @@ inline Tensor leaky_relu(const Tensor& x, const LeakyReLUOptions& o = {}) {
   return tandem::leaky_relu(x, o.negative_slope());
 }
 inline Tensor elu(const Tensor& x, const ELUOptions& o = {}) { return tandem::elu(x, o.alpha()); }
+inline Tensor celu(const Tensor& x, const CELUOptions& o = {}) { return tandem::celu(x, o.alpha()); }
+inline Tensor hardshrink(const Tensor& x, const HardshrinkOptions& o = {}) { return x.hardshrink(o.lambda()); }
+inline Tensor softshrink(const Tensor& x, const SoftshrinkOptions& o = {}) { return tandem::softshrink(x, o.lambda()); }
+inline Tensor hardtanh(const Tensor& x, const HardtanhOptions& o = {}) {
+  return tandem::hardtanh(x, o.min_val(), o.max_val());
+}
+inline Tensor rrelu(const Tensor& x, const RReLUFuncOptions& o = {}) {
+  return tandem::rrelu(x, o.lower(), o.upper(), o.training());
+}
+inline Tensor softplus(const Tensor& x, const SoftplusOptions& o = {}) {
+  return tandem::softplus(x, o.beta(), o.threshold());
+}
+inline Tensor threshold(const Tensor& x, const ThresholdOptions& o) {
+  return tandem::threshold(x, o.threshold(), o.value());
+}
+inline Tensor glu(const Tensor& x, const GLUOptions& o = {}) { return tandem::glu(x, o.dim()); }
+inline Tensor logsigmoid(const Tensor& x) { return tandem::log_sigmoid(x); }
+/// Of -x: the smallest element has the largest part.
+inline Tensor softmin(const Tensor& x, const SoftminOptions& o) { return tandem::softmax(-x, o.dim()); }
+inline Tensor cosine_similarity(const Tensor& a, const Tensor& b, const CosineSimilarityOptions& o = {}) {
+  return tandem::cosine_similarity(a, b, o.dim(), o.eps());
+}
+inline Tensor pairwise_distance(const Tensor& a, const Tensor& b, const PairwiseDistanceOptions& o = {}) {
+  return tandem::pairwise_distance(a, b, o.p(), o.eps(), o.keepdim());
+}
 inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyLossOptions& o = {}) {
   return tandem::cross_entropy(x, target, o.weight(), o.reduction(), o.ignore_index(), o.label_smoothing());
 }

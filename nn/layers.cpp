@@ -27,6 +27,7 @@ template class Cloneable<Conv1dImpl>;
 template class Cloneable<ConvTranspose1dImpl>;
 template class Cloneable<BatchNormImpl>;
 template class Cloneable<LayerNormImpl>;
+template class Cloneable<PReLUImpl>;
 template class Cloneable<EmbeddingImpl>;
 
 void LinearImpl::reset() {
@@ -147,6 +148,15 @@ void LayerNormImpl::pretty_print(std::ostream& out) const {
   out << "LayerNorm(" << IntArrayRef(options.normalized_shape()) << ", eps=" << printed(options.eps())
       << ", elementwise_affine=" << printed(options.elementwise_affine())
       << ", bias=" << printed(options.elementwise_affine()) << ")";
+}
+
+void PReLUImpl::reset() {
+  TANDEM_CHECK(options.num_parameters() > 0, "PReLU: num_parameters is ", options.num_parameters(),
+               "; accepted: 1, or the number of channels");
+  weight = register_parameter("weight", full({options.num_parameters()}, options.init(), get_default_dtype()));
+}
+void PReLUImpl::pretty_print(std::ostream& out) const {
+  out << "PReLU(num_parameters=" << options.num_parameters() << ")";
 }
 
 void EmbeddingImpl::reset() {

@@ -159,6 +159,19 @@ class LayerNormImpl : public Cloneable<LayerNormImpl> {
 };
 TANDEM_LIBRARY_MODULE(LayerNorm);
 
+/// x where it is above 0, else weight x, with one weight for all or one for each channel (dimension 1), which is
+/// trained (He et al. 2015, arXiv:1502.01852).
+class PReLUImpl : public Cloneable<PReLUImpl> {
+ public:
+  explicit PReLUImpl(const PReLUOptions& o = {}) : options(o) { reset(); }
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& x) { return x.prelu(weight); }
+  PReLUOptions options;
+  Tensor weight;
+};
+TANDEM_LIBRARY_MODULE(PReLU);
+
 /// Rows of a table (num_embeddings, embedding_dim) by int64 index
 class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
  public:

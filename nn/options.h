@@ -1,6 +1,8 @@
 // Options of modules and functionals, with LibTorch's names and defaults: each field has a chained setter and a getter.
 #pragma once
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"
@@ -145,11 +147,63 @@ struct ELUOptions {
   ELUOptions(double alpha = 1) : alpha_(alpha) {}
   TANDEM_ARG(double, alpha);
 };
+struct CELUOptions {
+  CELUOptions(double alpha = 1) : alpha_(alpha) {}
+  TANDEM_ARG(double, alpha);
+};
+struct HardshrinkOptions {
+  HardshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
+  TANDEM_ARG(double, lambda);
+};
+struct SoftshrinkOptions {
+  SoftshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
+  TANDEM_ARG(double, lambda);
+};
+struct HardtanhOptions {
+  TANDEM_ARG(double, min_val) = -1;
+  TANDEM_ARG(double, max_val) = 1;
+};
+struct PReLUOptions {
+  TANDEM_ARG(int64_t, num_parameters) = 1;  // 1, or one for each channel
+  TANDEM_ARG(double, init) = 0.25;
+};
+struct RReLUOptions {
+  TANDEM_ARG(double, lower) = 1.0 / 8;
+  TANDEM_ARG(double, upper) = 1.0 / 3;
+};
+struct SoftplusOptions {
+  TANDEM_ARG(double, beta) = 1;
+  TANDEM_ARG(double, threshold) = 20;  // of beta x: above, x itself
+};
+struct ThresholdOptions {
+  ThresholdOptions(double threshold, double value) : threshold_(threshold), value_(value) {}
+  TANDEM_ARG(double, threshold);
+  TANDEM_ARG(double, value);
+};
+struct GLUOptions {
+  GLUOptions(int64_t dim = -1) : dim_(dim) {}
+  TANDEM_ARG(int64_t, dim);
+};
+struct UnflattenOptions {
+  UnflattenOptions(int64_t dim, std::vector<int64_t> sizes) : dim_(dim), sizes_(std::move(sizes)) {}
+  TANDEM_ARG(int64_t, dim);
+  TANDEM_ARG(std::vector<int64_t>, sizes);
+};
+struct CosineSimilarityOptions {
+  TANDEM_ARG(int64_t, dim) = 1;
+  TANDEM_ARG(double, eps) = 1e-8;
+};
+struct PairwiseDistanceOptions {
+  TANDEM_ARG(double, p) = 2;
+  TANDEM_ARG(double, eps) = 1e-6;
+  TANDEM_ARG(bool, keepdim) = false;
+};
 struct SoftmaxOptions {
   SoftmaxOptions(int64_t dim) : dim_(dim) {}
   TANDEM_ARG(int64_t, dim);
 };
 using LogSoftmaxOptions = SoftmaxOptions;
+using SoftminOptions = SoftmaxOptions;
 struct NLLLossOptions {
   NLLLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
   TANDEM_ARG(Tensor, weight);  // of each class

@@ -1,7 +1,7 @@
 // Options as modules print them, in the words of Python's PyTorch: what one prints compares with what the other does.
 #pragma once
+#include <charconv>
 #include <concepts>
-#include <sstream>
 #include <string>
 
 #include "tandem/core/internal.h"
@@ -10,11 +10,10 @@
 namespace tandem::nn {
 
 template <std::same_as<bool> Bool> const char* printed(Bool value) { return value ? "True" : "False"; }
-/// 1.0, 0.5, 1e-05
+/// The shortest text that reads as this value: 1.0, 0.5, 1e-05, 0.3333333333333333
 inline std::string printed(double value) {
-  std::ostringstream out;
-  out << value;
-  const std::string text = out.str();
+  char digits[32];
+  const std::string text(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 inline std::string tuple(const Pair& p) { return '(' + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ')'; }

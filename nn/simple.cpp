@@ -18,6 +18,25 @@ TANDEM_MODULE_TEXT(Identity, "")
 TANDEM_MODULE_TEXT(ReLU, (options.inplace() ? "inplace=True" : ""))
 TANDEM_MODULE_TEXT(LeakyReLU, "negative_slope=" << printed(options.negative_slope()))
 TANDEM_MODULE_TEXT(ELU, "alpha=" << printed(options.alpha()))
+TANDEM_MODULE_TEXT(SELU, "")
+TANDEM_MODULE_TEXT(Mish, "")
+TANDEM_MODULE_TEXT(ReLU6, "")
+TANDEM_MODULE_TEXT(Softsign, "")
+TANDEM_MODULE_TEXT(Tanhshrink, "")
+TANDEM_MODULE_TEXT(LogSigmoid, "")
+TANDEM_MODULE_TEXT(CELU, "alpha=" << printed(options.alpha()))
+TANDEM_MODULE_TEXT(Hardshrink, printed(options.lambda()))
+TANDEM_MODULE_TEXT(Softshrink, printed(options.lambda()))
+TANDEM_MODULE_TEXT(Hardtanh, "min_val=" << printed(options.min_val()) << ", max_val=" << printed(options.max_val()))
+TANDEM_MODULE_TEXT(RReLU, "lower=" << printed(options.lower()) << ", upper=" << printed(options.upper()))
+TANDEM_MODULE_TEXT(Softplus, "beta=" << printed(options.beta()) << ", threshold=" << printed(options.threshold()))
+TANDEM_MODULE_TEXT(GLU, "dim=" << options.dim())
+TANDEM_MODULE_TEXT(Softmin, "dim=" << options.dim())
+TANDEM_MODULE_TEXT(Threshold, "threshold=" << printed(options.threshold()) << ", value=" << printed(options.value()))
+TANDEM_MODULE_TEXT(Softmax2d, "")
+TANDEM_MODULE_TEXT(Unflatten, "dim=" << options.dim() << ", unflattened_size=" << IntArrayRef(options.sizes()))
+TANDEM_MODULE_TEXT(CosineSimilarity, "")
+TANDEM_MODULE_TEXT(PairwiseDistance, "")
 TANDEM_MODULE_TEXT(Softmax, "dim=" << options.dim())
 TANDEM_MODULE_TEXT(LogSoftmax, "dim=" << options.dim())
 TANDEM_MODULE_TEXT(MaxPool2d, "kernel_size=" << printed(options.kernel_size()) << ", stride="
@@ -37,6 +56,11 @@ TANDEM_MODULE_TEXT(L1Loss, "")
 TANDEM_MODULE_TEXT(SmoothL1Loss, "")
 TANDEM_MODULE_TEXT(BCELoss, "")
 TANDEM_MODULE_TEXT(BCEWithLogitsLoss, "")
+
+Tensor Softmax2dImpl::forward(const Tensor& x) {
+  TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "Softmax2d: x is ", x.sizes(), "; accepted: (C, H, W) or (N, C, H, W)");
+  return softmax(x, -3);
+}
 template class Cloneable<FunctionalImpl>;
 void FunctionalImpl::reset() {}
 

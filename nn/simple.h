@@ -33,6 +33,20 @@ TANDEM_PLAIN_MODULE(Identity, x);
 TANDEM_OPTION_MODULE(ReLU, ReLUOptions, = {}, functional::relu(x, options));
 TANDEM_OPTION_MODULE(LeakyReLU, LeakyReLUOptions, = {}, functional::leaky_relu(x, options));
 TANDEM_OPTION_MODULE(ELU, ELUOptions, = {}, functional::elu(x, options));
+TANDEM_PLAIN_MODULE(SELU, selu(x));
+TANDEM_PLAIN_MODULE(Mish, mish(x));
+TANDEM_PLAIN_MODULE(ReLU6, relu6(x));
+TANDEM_PLAIN_MODULE(Softsign, x.softsign());
+TANDEM_PLAIN_MODULE(Tanhshrink, tanhshrink(x));
+TANDEM_PLAIN_MODULE(LogSigmoid, log_sigmoid(x));
+TANDEM_OPTION_MODULE(CELU, CELUOptions, = {}, functional::celu(x, options));
+TANDEM_OPTION_MODULE(Hardshrink, HardshrinkOptions, = {}, functional::hardshrink(x, options));
+TANDEM_OPTION_MODULE(Softshrink, SoftshrinkOptions, = {}, functional::softshrink(x, options));
+TANDEM_OPTION_MODULE(Hardtanh, HardtanhOptions, = {}, functional::hardtanh(x, options));
+TANDEM_OPTION_MODULE(RReLU, RReLUOptions, = {}, rrelu(x, options.lower(), options.upper(), is_training()));
+TANDEM_OPTION_MODULE(Softplus, SoftplusOptions, = {}, functional::softplus(x, options));
+TANDEM_OPTION_MODULE(GLU, GLUOptions, = {}, functional::glu(x, options));
+TANDEM_OPTION_MODULE(Softmin, SoftminOptions, , functional::softmin(x, options));
 TANDEM_OPTION_MODULE(Softmax, SoftmaxOptions, , softmax(x, options.dim()));
 TANDEM_OPTION_MODULE(LogSoftmax, LogSoftmaxOptions, , log_softmax(x, options.dim()));
 TANDEM_OPTION_MODULE(MaxPool2d, MaxPool2dOptions, , functional::max_pool2d(x, options));
@@ -41,6 +55,57 @@ TANDEM_OPTION_MODULE(AdaptiveAvgPool2d, AdaptiveAvgPool2dOptions, , adaptive_avg
 TANDEM_OPTION_MODULE(Flatten, FlattenOptions, = {}, x.flatten(options.start_dim(), options.end_dim()));
 TANDEM_OPTION_MODULE(Dropout, DropoutOptions, = {}, dropout(x, options.p(), is_training()));
 TANDEM_OPTION_MODULE(Dropout2d, DropoutOptions, = {}, dropout2d(x, options.p(), is_training()));
+
+/// x where it is above the threshold, else the value.
+class ThresholdImpl : public Cloneable<ThresholdImpl> {
+ public:
+  ThresholdImpl(double threshold, double value) : ThresholdImpl(ThresholdOptions(threshold, value)) {}
+  explicit ThresholdImpl(const ThresholdOptions& o) : options(o) {}
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& x) { return functional::threshold(x, options); }
+  ThresholdOptions options;
+};
+TANDEM_LIBRARY_MODULE(Threshold);
+/// Softmax over the channels of images (C, H, W) or (N, C, H, W). @throws Error for other dimensions
+class Softmax2dImpl : public Cloneable<Softmax2dImpl> {
+ public:
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& x);
+};
+TANDEM_LIBRARY_MODULE(Softmax2d);
+/// One dimension as several: the opposite of Flatten.
+class UnflattenImpl : public Cloneable<UnflattenImpl> {
+ public:
+  UnflattenImpl(int64_t dim, std::vector<int64_t> sizes) : UnflattenImpl(UnflattenOptions(dim, std::move(sizes))) {}
+  explicit UnflattenImpl(const UnflattenOptions& o) : options(o) {}
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& x) { return x.unflatten(options.dim(), options.sizes()); }
+  UnflattenOptions options;
+};
+TANDEM_LIBRARY_MODULE(Unflatten);
+/// Of the vectors of a and b along a dimension.
+class CosineSimilarityImpl : public Cloneable<CosineSimilarityImpl> {
+ public:
+  explicit CosineSimilarityImpl(const CosineSimilarityOptions& o = {}) : options(o) {}
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& a, const Tensor& b) { return functional::cosine_similarity(a, b, options); }
+  CosineSimilarityOptions options;
+};
+TANDEM_LIBRARY_MODULE(CosineSimilarity);
+/// Of the vectors of a and b along the last dimension.
+class PairwiseDistanceImpl : public Cloneable<PairwiseDistanceImpl> {
+ public:
+  explicit PairwiseDistanceImpl(const PairwiseDistanceOptions& o = {}) : options(o) {}
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& a, const Tensor& b) { return functional::pairwise_distance(a, b, options); }
+  PairwiseDistanceOptions options;
+};
+TANDEM_LIBRARY_MODULE(PairwiseDistance);
 
 /// A function as a module: Functional(relu), Functional(log_softmax, 1).
 class FunctionalImpl : public Cloneable<FunctionalImpl> {
