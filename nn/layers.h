@@ -166,6 +166,7 @@ class PReLUImpl : public Cloneable<PReLUImpl> {
   explicit PReLUImpl(const PReLUOptions& o = {}) : options(o) { reset(); }
   void reset() override;
   void pretty_print(std::ostream& out) const override;
+  /// Of the sizes of x. @throws Error unless there is one weight, or as many as x has channels
   Tensor forward(const Tensor& x) { return x.prelu(weight); }
   PReLUOptions options;
   Tensor weight;

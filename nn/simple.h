@@ -63,6 +63,7 @@ class ThresholdImpl : public Cloneable<ThresholdImpl> {
   explicit ThresholdImpl(const ThresholdOptions& o) : options(o) {}
   void reset() override;
   void pretty_print(std::ostream& out) const override;
+  /// Of the sizes of x.
   Tensor forward(const Tensor& x) { return functional::threshold(x, options); }
   ThresholdOptions options;
 };
@@ -72,6 +73,7 @@ class Softmax2dImpl : public Cloneable<Softmax2dImpl> {
  public:
   void reset() override;
   void pretty_print(std::ostream& out) const override;
+  /// Of the sizes of x; its channels add up to 1.
   Tensor forward(const Tensor& x);
 };
 TANDEM_LIBRARY_MODULE(Softmax2d);
@@ -82,6 +84,7 @@ class UnflattenImpl : public Cloneable<UnflattenImpl> {
   explicit UnflattenImpl(const UnflattenOptions& o) : options(o) {}
   void reset() override;
   void pretty_print(std::ostream& out) const override;
+  /// The elements of x, as a view where its strides allow.
   Tensor forward(const Tensor& x) { return x.unflatten(options.dim(), options.sizes()); }
   UnflattenOptions options;
 };
@@ -92,6 +95,7 @@ class CosineSimilarityImpl : public Cloneable<CosineSimilarityImpl> {
   explicit CosineSimilarityImpl(const CosineSimilarityOptions& o = {}) : options(o) {}
   void reset() override;
   void pretty_print(std::ostream& out) const override;
+  /// From -1 to 1, without the dimension.
   Tensor forward(const Tensor& a, const Tensor& b) { return functional::cosine_similarity(a, b, options); }
   CosineSimilarityOptions options;
 };
@@ -102,6 +106,7 @@ class PairwiseDistanceImpl : public Cloneable<PairwiseDistanceImpl> {
   explicit PairwiseDistanceImpl(const PairwiseDistanceOptions& o = {}) : options(o) {}
   void reset() override;
   void pretty_print(std::ostream& out) const override;
+  /// Without the last dimension, or with it as 1 (keepdim).
   Tensor forward(const Tensor& a, const Tensor& b) { return functional::pairwise_distance(a, b, options); }
   PairwiseDistanceOptions options;
 };
