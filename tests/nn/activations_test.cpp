@@ -10,7 +10,7 @@
 namespace tandem {
 namespace F = nn::functional;
 
-static std::string text_of(const nn::Module& module) {
+static std::string shown(const nn::Module& module) {
   std::ostringstream out;
   out << module;
   return out.str();
@@ -49,7 +49,7 @@ TEST_CASE("modules of activations are their formulas, and print as Python's", "[
   REQUIRE(x.dtype() == kFloat32);
   for (const Case& c : cases) {
     INFO(c.text);
-    CHECK(text_of(*c.module.ptr()) == c.text);
+    CHECK(shown(*c.module.ptr()) == c.text);
     const Tensor y = c.module.forward(x);
     for (int64_t i = 0; i < x.size(0); ++i) {
       INFO(x[i].item<double>());
@@ -58,13 +58,13 @@ TEST_CASE("modules of activations are their formulas, and print as Python's", "[
     }
     const nn::AnyModule copy = c.module.clone();
     CHECK(copy.forward(x).equal(y));
-    CHECK(text_of(*copy.ptr()) == c.text);
+    CHECK(shown(*copy.ptr()) == c.text);
   }
 }
 
 TEST_CASE("RReLU draws its slopes in training, and takes their middle else", "[nn][layers]") {
   nn::RReLU module(nn::RReLUOptions().lower(0.25).upper(0.5));
-  CHECK(text_of(*nn::RReLU()) == "RReLU(lower=0.125, upper=0.3333333333333333)");
+  CHECK(shown(*nn::RReLU()) == "RReLU(lower=0.125, upper=0.3333333333333333)");
   const Tensor x = full({1000}, -1.0);
   const Tensor slopes = -module(x);
   CHECK(slopes.ge(0.25).all().item<bool>());
@@ -83,9 +83,9 @@ TEST_CASE("modules along a dimension", "[nn][layers]") {
   CHECK(nn::Softmax2d()(x[0]).equal(softmax(x[0], 0)));
   CHECK_THROWS_WITH(nn::Softmax2d()(x[0][0]), Contains("Softmax2d: x is (2, 3); accepted: (C, H, W) or (N, C, H, W)"));
   CHECK(nn::Unflatten(1, std::vector<int64_t>{1, 2})(x).sizes() == IntArrayRef{2, 1, 2, 2, 3});
-  CHECK(text_of(*nn::Unflatten(1, std::vector<int64_t>{2, 3})) == "Unflatten(dim=1, unflattened_size=(2, 3))");
-  CHECK(text_of(*nn::GLU()) == "GLU(dim=-1)");
-  CHECK(text_of(*nn::Softmin(1)) == "Softmin(dim=1)");
+  CHECK(shown(*nn::Unflatten(1, std::vector<int64_t>{2, 3})) == "Unflatten(dim=1, unflattened_size=(2, 3))");
+  CHECK(shown(*nn::GLU()) == "GLU(dim=-1)");
+  CHECK(shown(*nn::Softmin(1)) == "Softmin(dim=1)");
 }
 
 TEST_CASE("PReLU trains a weight for each channel", "[nn][layers]") {

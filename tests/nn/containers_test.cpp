@@ -10,7 +10,7 @@ namespace tandem {
 using Names = std::vector<std::string>;
 using Modules = OrderedDict<std::string, std::shared_ptr<nn::Module>>;
 
-static std::string text_of(const nn::Module& module) {
+static std::string printed(const nn::Module& module) {
   std::ostringstream out;
   out << module;
   return out.str();
@@ -43,7 +43,7 @@ TEST_CASE("ModuleDict keeps the order of its names, replaces and gives away", "[
   CHECK_THROWS_WITH(dict->at<nn::LinearImpl>("act"), Contains("'act' is another module: Tanh"));
   CHECK_THROWS_WITH(dict["none"], Contains("'none'"));
   CHECK_THROWS_WITH(dict->update(Modules{{"a.b", nn::ReLU().ptr()}}), Contains("'a.b' is not a name"));
-  CHECK(text_of(*dict) ==
+  CHECK(printed(*dict) ==
         "ModuleDict(\n  (in): Linear(in_features=2, out_features=3, bias=True)\n  (act): Tanh()\n"
         "  (out): Linear(in_features=3, out_features=1, bias=True)\n)");
 
@@ -63,7 +63,7 @@ TEST_CASE("ModuleDict keeps the order of its names, replaces and gives away", "[
 }
 
 TEST_CASE("ParameterList trains what it holds", "[nn][containers]") {
-  const Tensor fixed = ones({2}), weight = full({2, 3}, 2).requires_grad_();
+  const Tensor fixed = ones({2}), weight = full({2, 3}, 2.0).requires_grad_();
   nn::ParameterList list(weight, fixed);
   list->append(zeros({}, kFloat64));
   list->extend(std::vector<Tensor>{rand({4})});
@@ -73,10 +73,10 @@ TEST_CASE("ParameterList trains what it holds", "[nn][containers]") {
   CHECK(list[0].requires_grad());
   CHECK_FALSE(list[1].requires_grad());
   CHECK_THROWS_AS(list[4], IndexError);
-  CHECK(text_of(*nn::ParameterList(weight, zeros({}))) ==
+  CHECK(printed(*nn::ParameterList(weight, zeros({}))) ==
         "ParameterList(\n    (0): Parameter containing: [torch.float32 of size 2x3]\n"
         "    (1): Parameter containing: [torch.float32 of size ]\n)");
-  CHECK(text_of(*nn::ParameterList()) == "ParameterList()");
+  CHECK(printed(*nn::ParameterList()) == "ParameterList()");
 
   const auto copy = std::dynamic_pointer_cast<nn::ParameterListImpl>(list->clone());
   REQUIRE(copy);
@@ -84,7 +84,7 @@ TEST_CASE("ParameterList trains what it holds", "[nn][containers]") {
   list[0].sum().backward();
   optimizer.step();
   CHECK(weight.equal(full({2, 3}, 1.5)));
-  CHECK(copy->at(0).equal(full({2, 3}, 2)));
+  CHECK(copy->at(0).equal(full({2, 3}, 2.0)));
   CHECK(copy->at(0).requires_grad());
   CHECK_FALSE(copy->at(1).requires_grad());
 }
@@ -97,7 +97,7 @@ TEST_CASE("ParameterDict keeps the order of its names, replaces and gives away",
   CHECK_FALSE(dict["shift"].requires_grad());
   CHECK_THROWS_WITH(dict->insert("scale", scale), Contains("'scale' is registered already"));
   CHECK_THROWS_WITH(dict["none"], Contains("'none'"));
-  const Tensor other = full({2}, 3);
+  const Tensor other = full({2}, 3.0);
   dict->update({{"shift", other}, {"last", scale}});
   CHECK(dict->keys() == Names{"scale", "shift", "last"});
   CHECK(dict->get("shift").is_same(other));
