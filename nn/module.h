@@ -88,7 +88,8 @@ class Module : public std::enable_shared_from_this<Module> {
   template <class M> std::shared_ptr<M> register_module(std::string name, ModuleHolder<M> holder) {
     return register_module(std::move(name), holder.ptr());
   }
-  /// Puts another module in the place of a child. @throws Error when there is no child of this name
+  /// Puts another module in the place of a child. @throws Error when there is no child of this name. (What a Sequential
+  /// runs and a ModuleList iterates over stays what was pushed, as in LibTorch.)
   template <class M> std::shared_ptr<M> replace_module(const std::string& name, std::shared_ptr<M> module) {
     TANDEM_CHECK(module, "replace_module: '", name, "' is an empty handle, made with nullptr and never assigned");
     children_[name] = module;

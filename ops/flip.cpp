@@ -46,6 +46,7 @@ Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const {
                "; both must be of one length");
   TANDEM_CHECK_AS(IndexError, dim() > 0, "roll: a scalar has no dimension ", dims, "; accepted: no dims");
   Tensor y;
+  std::vector<int64_t> back;  // a dimension may be rolled more than once
   {
     const NoGradGuard guard;
     y = *this;
@@ -53,15 +54,13 @@ Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const {
       const int64_t d = wrap_dim("roll", dims[i], dim());
       const int64_t n = size(d);
       const int64_t shift = n ? (shifts[i] % n + n) % n : 0;
+      back.push_back(-shift);
       if (shift != 0) y = cat({y.narrow(d, n - shift, shift), y.narrow(d, 0, n - shift)}, d);
     }
     if (y.storage() == storage()) y = clone(MemoryFormat::Contiguous);
   }
-  Shape back;
-  for (const int64_t shift : shifts) back.push_back(-shift);
-  return record("roll", y, {*this}, {}, [back, dims = Shape(dims)](const Context&, const Tensor& dy) -> Grads {
-    return {dy.roll(back, dims)};
-  });
+  return record("roll", y, {*this}, {},
+                [back, dims = dims.vec()](const Context&, const Tensor& dy) -> Grads { return {dy.roll(back, dims)}; });
 }
 
 Tensor Tensor::rot90(int64_t k, IntArrayRef dims) const {
