@@ -12,6 +12,7 @@
 #include <cstring>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 
 #include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/memory_report.h"
@@ -21,6 +22,9 @@ namespace tandem::cuda {
 namespace {
 
 constexpr size_t kMaxBytes = size_t(1) << 47;
+
+// The answers of the next two hold while captured_streams_mutex() is held.
+using CapturesHeld = std::shared_lock<std::shared_mutex>;
 
 bool in_capture(gpu::StreamHandle stream) noexcept {
   try {
@@ -48,6 +52,7 @@ void mark(const Segment& segment, char* data, size_t bytes, bool usable) noexcep
   if (!marks_memory() || segment.pool) return;
   const gpu::StreamHandle stream = segment.stream;
   const gpu::UnsafeCallsGuard guard;
+  const CapturesHeld held(captured_streams_mutex());
   if (in_capture(stream)) return;  // as what is given back would be marked at each replay
   if (idle(stream)) return (usable ? unpoison : poison)(data, bytes);
   struct Range {
@@ -101,7 +106,7 @@ class DeviceMemory {
   void set_retired(uint64_t pool, bool retired) noexcept;
   void queue(Block* block) noexcept;
   void collect(bool all) noexcept;
-  void wait_for_users(Lock& lock);
+  void wait_for_users(Lock& lock, int device);
   void hand_back(Lock& lock, int device);
 
   std::mutex mutex_;
@@ -115,9 +120,13 @@ class DeviceMemory {
 void DeviceMemory::set_free(Block* block) {
   const Segment& segment = *block->segment;
   // On a stream that is capturing it is discarded at each replay: right for memory of that capture, and for no other.
-  const bool at_replays = !captures_.empty() && in_capture(segment.stream);
-  if (segment.pool ? at_replays && is_captured(segment.pool) : !at_replays)
-    gpu::discard(block->data, block->requested, segment.stream);
+  {
+    CapturesHeld held(captured_streams_mutex(), std::defer_lock);
+    if (!captures_.empty()) held.lock();
+    const bool at_replays = held && in_capture(segment.stream);
+    if (segment.pool ? at_replays && is_captured(segment.pool) : !at_replays)
+      gpu::discard(block->data, block->requested, segment.stream);
+  }
   mark(segment, block->data, block->bytes, false);
   blocks_.set_free(block);
 }
@@ -160,6 +169,7 @@ gpu::EventHandle left_of(Segment& segment, int device) {
 Block* DeviceMemory::find_elsewhere(int device, gpu::StreamHandle stream, size_t bytes, bool wait) {
   const size_t most = wait ? kMaxBytes : 2 * segment_bytes(bytes);  // not a huge one while there are others to be had
   Block* best = nullptr;
+  const CapturesHeld held(captured_streams_mutex());
   for (Block* const each : blocks_.free(bytes)) {
     Segment& segment = *each->segment;
     if (segment.stream == stream || !each->is_whole_segment() || each->bytes < bytes || each->bytes > most) continue;
@@ -195,7 +205,7 @@ Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size
 /// What the device's other memory cannot serve: others' blocks, then what is handed back.
 Block* DeviceMemory::make_room(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes) {
   if (Block* const waited = find_elsewhere(device, stream, bytes, /*wait=*/true)) return waited;
-  wait_for_users(lock);
+  wait_for_users(lock, device);
   if (Block* const found = blocks_.find(stream, bytes)) return found;
   if (Block* const found = find_elsewhere(device, stream, bytes, /*wait=*/true)) return found;
   hand_back(lock, device);
@@ -212,12 +222,19 @@ Block* DeviceMemory::take_private(Lock& lock, int device, gpu::StreamHandle stre
 
 /// Waits for the streams that have memory, and for those, of other devices too, that still use what was given back. Not
 /// for the whole device, which must not be waited for while a stream of it is capturing, on whichever thread.
-void DeviceMemory::wait_for_users(Lock& lock) {
+void DeviceMemory::wait_for_users(Lock& lock, int device) {
   std::set<gpu::StreamHandle> streams;
   blocks_.each([&](const Block& block) { streams.insert(block.segment->stream); });
   lock.unlock();
-  for (const gpu::StreamHandle stream : streams)
-    if (!in_capture(stream)) gpu::synchronize_stream(stream);
+  for (const gpu::StreamHandle stream : streams) {
+    const PooledEvent now(device);
+    {
+      const CapturesHeld held(captured_streams_mutex());
+      if (in_capture(stream)) continue;
+      gpu::record_event(now.handle(), stream);
+    }
+    gpu::synchronize_event(now.handle());  // and not the stream, which may be captured by now
+  }
   lock.lock();
   Block* waiting = std::exchange(first_waiting_, nullptr);
   lock.unlock();
@@ -230,11 +247,13 @@ void DeviceMemory::wait_for_users(Lock& lock) {
 /// Segments whose every byte is free, and whose streams have nothing more to do, go back to the device.
 void DeviceMemory::hand_back(Lock& lock, int device) {
   std::vector<Block*> whole;
+  CapturesHeld held(captured_streams_mutex());
   for (const size_t kind : {kSmallRequest, kSmallRequest + 1})
     for (Block* const block : blocks_.free(kind))
       if (const Segment& segment = *block->segment;
           block->is_whole_segment() && (segment.pool ? segment.retired : idle(segment.stream)))
         whole.push_back(block);  // of a retired pool at once: release waits for the device
+  held.unlock();
   std::vector<std::unique_ptr<Segment>> segments;
   segments.reserve(whole.size());
   for (Block* const block : whole) {
@@ -343,7 +362,7 @@ void DeviceMemory::empty(int device) noexcept {
   Lock lock(mutex_);
   if (blocks_.empty()) return;
   try {
-    wait_for_users(lock);
+    wait_for_users(lock, device);
     hand_back(lock, device);
   } catch (const std::exception&) {  // a lost device keeps its memory
   }

@@ -28,6 +28,11 @@ Pools& pools() {
 
 }  // namespace
 
+std::shared_mutex& captured_streams_mutex() {
+  static auto& only = *new std::shared_mutex;  // never destroyed: tensors may be static
+  return only;
+}
+
 MempoolId_t graph_pool_handle() { return {0, next_number()}; }
 
 std::shared_ptr<MemoryPool> MemoryPool::of(MempoolId_t id) {
@@ -117,6 +122,7 @@ void Capture::begin(const Stream& current) {
   pool_->stream(device);  // it says which devices the pool has memory of
   begin_private_pool(device, pool_number_);
   try {
+    const std::lock_guard alone(captured_streams_mutex());
     if (streams_.empty()) {
       TANDEM_CHECK(thread_ == std::this_thread::get_id(), "Graph: the first work on a GPU, ", device,
                    ", is of a thread other than the one that records");

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <thread>
 #include <vector>
 
@@ -114,6 +115,9 @@ class UncapturedGuard {
   std::optional<gpu::UnsafeCallsGuard> unsafe_;
 };
 
+/// Held alone while a stream joins a capture; shared by a thread that asks whether a stream is capturing and then treats
+/// it as one that is not. Nothing waits for a GPU while it is held.
+std::shared_mutex& captured_streams_mutex();
 /// The capture that this thread's work on GPUs goes to; null: none.
 Capture* current_capture();
 /// Said first by what waits for a GPU on the host. @throws Error that names `op` while a Graph records a GPU's work

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <shared_mutex>
 
 #include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/event_pool.h"
@@ -90,7 +91,10 @@ void Event::record(const Stream& stream) {
   gpu::record_event(impl_->event.handle(), stream.handle());
 }
 void Event::wait(const Stream& stream) const {
-  if (impl_) gpu::wait_event(stream.handle(), impl_->event.handle());
+  if (!impl_) return;
+  std::unique_lock alone(captured_streams_mutex(), std::defer_lock);
+  if (current_capture()) alone.lock();  // which the stream may join
+  gpu::wait_event(stream.handle(), impl_->event.handle());
 }
 void Event::synchronize() const {
   check_not_captured("Event::synchronize");

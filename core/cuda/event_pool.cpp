@@ -2,6 +2,9 @@
 
 #include <array>
 #include <mutex>
+#include <shared_mutex>
+
+#include "tandem/core/cuda/capture.h"
 
 namespace tandem::cuda {
 namespace {
@@ -52,6 +55,7 @@ void StreamUses::add(const Stream& stream) {
   uses_.push_back({stream, {}});
 }
 void StreamUses::Use::close() noexcept try {
+  const std::shared_lock shared(captured_streams_mutex());
   if (gpu::is_capturing(stream.handle())) return;
   open = false;
   event.emplace(stream.device().index());
