@@ -137,7 +137,7 @@ std::string check_integers(const OpCase& row) {
 }
 
 namespace {
-#if defined(__SANITIZE_ADDRESS__)
+#if TANDEM_TEST_ASAN
 /// Memory errors show at the first call. The differences are thousands of them, which other builds compare.
 void differentiate(const autograd::GradcheckFunction& f, const std::vector<Tensor>& inputs, bool second) {
   std::vector<Tensor> wanted;
@@ -173,7 +173,7 @@ std::string check_differences(const OpCase& row, bool second) {
     for (const size_t j : recorded) some.push_back(all[j]);
     return some;
   };
-#if defined(__SANITIZE_ADDRESS__)
+#if TANDEM_TEST_ASAN
   differentiate(call, inputs, second);
 #else
   second ? autograd::gradgradcheck(call, inputs) : autograd::gradcheck(call, inputs);

@@ -134,7 +134,7 @@ TANDEM_HD void load_vector(const ElementOperand& x, int64_t offset, uint32_t cou
     visit_size<C>(x.size, [&](auto type) {
       constexpr int kBytes = W * sizeof(type);
       using Part = std::conditional_t<(kBytes < sizeof(Word<C>)), uint32_t, Word<C>>;
-      const auto all = *reinterpret_cast<const Packet<Part, kBytes / sizeof(Part)>*>(from);
+      const auto all = word_at<Packet<Part, kBytes / sizeof(Part)>>(from);
 #pragma unroll
       for (int i = 0; i < kBytes / int(sizeof(Part)); ++i) bits[i] = all[i];
     });
@@ -166,7 +166,7 @@ TANDEM_HD void store_vector(const ElementOperand& y, int64_t offset, uint32_t co
       Packet<Part, W> all;
 #pragma unroll
       for (int v = 0; v < W; ++v) all[v] = Part(bits[v]);
-      *reinterpret_cast<Packet<Part, W>*>(to) = all;
+      word_at<Packet<Part, W>>(to) = all;
     });
   }
 }

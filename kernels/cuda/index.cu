@@ -57,7 +57,7 @@ __global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __r
     if (outside(place, g.n))
       places.report(number, place, g.n);
     else
-      y[item] = x[(at.quotient * g.n + place) * g.inner + row.rest];
+      word_at<Word>(y + item) = word_at<Word>(x + (at.quotient * g.n + place) * g.inner + row.rest);
   }
 }
 

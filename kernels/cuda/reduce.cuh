@@ -14,7 +14,7 @@ template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 /// How many T one 16-byte load brings.
 template <class T> inline constexpr int kPack = sizeof(T) < 16 ? static_cast<int>(16 / sizeof(T)) : 1;
 template <class T, int N> __device__ __forceinline__ Pack<T, N> load_pack(const T* from, bool aligned) {
-  if (aligned) return *reinterpret_cast<const Pack<T, N>*>(from);
+  if (aligned) return word_at<Pack<T, N>>(from);
   Pack<T, N> pack;
 #pragma unroll
   for (int i = 0; i < N; ++i) pack.at[i] = from[i];
@@ -29,7 +29,7 @@ template <class T, int N> __device__ __forceinline__ void store_pack(T* to, cons
       const auto parts = __builtin_bit_cast(Parts, pack);
 #pragma unroll
       for (int i = 0; i < static_cast<int>(sizeof(pack) / 16); ++i)
-        __stwb(reinterpret_cast<uint4*>(to) + i, parts.at[i]);
+        __stwb(&word_at<uint4>(to + i * (16 / sizeof(T))), parts.at[i]);
       return;
     }
 #pragma unroll

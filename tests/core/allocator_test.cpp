@@ -13,14 +13,7 @@
 
 using namespace tandem;
 
-#if defined(__SANITIZE_ADDRESS__)
-#define TANDEM_TEST_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TANDEM_TEST_ASAN 1
-#endif
-#endif
-#if defined(TANDEM_TEST_ASAN)
+#if TANDEM_TEST_ASAN
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -94,7 +87,7 @@ TEST_CASE("a request that cannot be met names device and bytes, and leaves the c
           "[core][allocator]") {
   void* const kept = allocate(kDevice, 12345);
   const MemoryStats before = stats();
-#if defined(TANDEM_TEST_ASAN) || defined(__SANITIZE_THREAD__)
+#if TANDEM_TEST_ASAN || TANDEM_TEST_TSAN
   const std::vector<size_t> requests = {SIZE_MAX, size_t(1) << 63, (size_t(1) << 47) + 1};  // others end a sanitizer
 #else
   const std::vector<size_t> requests = {SIZE_MAX, size_t(1) << 63, (size_t(1) << 47) + 1, size_t(1) << 47};
@@ -150,7 +143,7 @@ TEST_CASE("threads take and free each other's blocks", "[core][allocator]") {
   REQUIRE(stats().allocations == before.allocations + 8000);
 }
 
-#if defined(TANDEM_TEST_ASAN)
+#if TANDEM_TEST_ASAN
 TEST_CASE("AddressSanitizer sees exactly the requested bytes, and none of a freed block", "[core][allocator]") {
   for (const size_t bytes : {size_t(100), size_t(64), size_t(5000), size_t(4) << 20}) {
     for (int round = 0; round < 2; ++round) {  // fresh, and from the cache

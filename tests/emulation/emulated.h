@@ -81,10 +81,6 @@ struct Death {
 };
 Death death_of(const std::function<void()>& f);
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kAddressSanitizer = true;
-#else
-constexpr bool kAddressSanitizer = false;
-#endif
+constexpr bool kAddressSanitizer = TANDEM_TEST_ASAN;
 
 }  // namespace tandem::test

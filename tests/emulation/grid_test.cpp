@@ -115,7 +115,7 @@ TEST_CASE("what a warp may not do is an error", "[emulation]") {
 
 TEST_CASE("an exception ends the grid, and nothing of its threads is left", "[emulation]") {
   const Order forward;
-#if !defined(__SANITIZE_THREAD__)  // which would mind that threads count in one place
+#if !TANDEM_TEST_TSAN  // which would mind that threads count in one place
   struct Counted {
     int& alive;
     explicit Counted(int& alive) : alive(alive) { ++alive; }
@@ -166,7 +166,7 @@ TEST_CASE("a grid that fails in a destructor of the host ends its threads where 
   CHECK(behind == 0);
 }
 
-#if !defined(__SANITIZE_ADDRESS__)
+#if !TANDEM_TEST_ASAN
 TEST_CASE("a write beyond a shared array is found when its block has ended", "[emulation]") {
   const Order forward;
   const auto error = [](int at) {
@@ -236,12 +236,12 @@ TEST_CASE("a right kernel gives the same in every order, a wrong one does not", 
     else
       set_thread_order(ThreadOrder::shuffle, static_cast<uint64_t>(seed));
     right.insert(sums(true));
-#if !defined(__SANITIZE_THREAD__)
+#if !TANDEM_TEST_TSAN
     wrong.insert(sums(false));
 #endif
   }
   REQUIRE(right == std::set<std::vector<float>>{expected});
-#if !defined(__SANITIZE_THREAD__)
+#if !TANDEM_TEST_TSAN
   REQUIRE(wrong.size() > 1);
 #endif
 }

@@ -28,7 +28,7 @@ __global__ void add_pairs(const float* x, float* y, int pairs) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= pairs) return;
   const auto* const two = reinterpret_cast<const float2*>(x + (planted("misaligned") ? 1 : 0));
-  const float2 pair = two[i];  // at misaligned
+  const float2& pair = two[i];  // at misaligned
   y[i] = pair.x + pair.y;
 }
 

@@ -31,14 +31,13 @@ void print_row(const std::string& name, Row row) {
 int main(int argc, char** argv) try {
   std::map<std::string, int64_t> options = {{"--kills", 200},  {"--seed", 1},       {"--timeout", 2000},
                                             {"--bound", 1000}, {"--garbage", 1000}, {"--only", -1}};
-  for (int i = 1; i < argc; ++i) {
+  for (int i = 1; i < argc; i += 2) {
     if (options.count(argv[i]) == 0 || i + 1 == argc) {
       std::fprintf(stderr,
                    "usage: faults [--kills N] [--seed S] [--timeout MS] [--bound MS] [--garbage N] [--only N]\n");
       return 2;
     }
     options[argv[i]] = std::atoll(argv[i + 1]);
-    ++i;
   }
   const milliseconds timeout(options["--timeout"]);
   std::map<std::string, Row> rows;
