@@ -135,7 +135,7 @@ Tensor Node::zeros_for(size_t i) const {
   return core::empty(slots_[i].sizes, slots_[i].dtype, slots_[i].device).zero_();
 }
 
-void link(const NodePtr& node, std::initializer_list<Tensor*> outputs, TensorRefs inputs, TensorRefs saved) {
+void link(const NodePtr& node, ArrayRef<Tensor*> outputs, TensorRefs inputs, TensorRefs saved) {
   for (const Tensor& input : inputs) node->add_input(input);
   for (Tensor* output : outputs)
     if (output->defined() && output->is_floating_point())
@@ -147,7 +147,7 @@ void link(const NodePtr& node, std::initializer_list<Tensor*> outputs, TensorRef
     node->save(t, is_output);
   }
 }
-void link(const NodePtr& node, std::initializer_list<Tensor*> outputs, ArrayRef<Tensor> inputs, TensorRefs saved) {
+void link(const NodePtr& node, ArrayRef<Tensor*> outputs, ArrayRef<Tensor> inputs, TensorRefs saved) {
   for (const Tensor& input : inputs) node->add_input(input);
   link(node, outputs, TensorRefs{}, saved);
 }

@@ -37,8 +37,8 @@ template <class Backward> class LambdaNode final : public Node {
 };
 
 /// Fills a node: edges, outputs, saved tensors. Its own outputs among the saved are kept detached.
-void link(const NodePtr& node, std::initializer_list<Tensor*> outputs, TensorRefs inputs, TensorRefs saved);
-void link(const NodePtr& node, std::initializer_list<Tensor*> outputs, ArrayRef<Tensor> inputs, TensorRefs saved);
+void link(const NodePtr& node, ArrayRef<Tensor*> outputs, TensorRefs inputs, TensorRefs saved);
+void link(const NodePtr& node, ArrayRef<Tensor*> outputs, ArrayRef<Tensor> inputs, TensorRefs saved);
 
 /// Records `output = op(inputs)`. Integer outputs are never recorded. The backward returns one gradient per input, and
 /// is not called for an output whose gradient is undefined.
@@ -80,6 +80,21 @@ template <class Backward> Tensor record_view(const char* name, Tensor output, co
   return output;
 }
 
+/// Records the views that x was cut into, one node for all: the backward gets as many gradients, some of which may be
+/// undefined, and gives x's, so that its cost does not grow with the square of their number. In-place changes of a part
+/// are refused under the name of the op.
+template <class Backward>
+std::vector<Tensor> record_parts(const char* op, std::vector<Tensor> parts, const Tensor& x, Backward&& backward) {
+  if (any_wants_grad({x})) {
+    std::vector<Tensor*> outputs;
+    for (Tensor& part : parts) outputs.push_back(&part);
+    link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(op, std::forward<Backward>(backward)), outputs, {x}, {});
+  }
+  if (is_grad_enabled() && is_floating_point(x.dtype()))
+    for (const Tensor& part : parts) set_view_of(part, x), meta(part).part_of = op;
+  return parts;
+}
+
 }  // namespace tandem::autograd
 
 namespace tandem {
@@ -87,5 +102,6 @@ using autograd::Context;
 using autograd::Grads;
 using autograd::record;
 using autograd::record_list;
+using autograd::record_parts;
 using autograd::record_view;
 }  // namespace tandem

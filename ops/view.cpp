@@ -5,6 +5,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/index.h"
 #include "tandem/ops/reduce.h"
 
 namespace tandem {
@@ -228,27 +229,30 @@ Tensor as_strided_backward(const Tensor& dy, const ViewGeometry& g) {
 }
 
 namespace {
-/// Says of each part that it was cut with others: check_inplace refuses to change it while gradients are recorded.
-std::vector<Tensor> mark_parts(const char* op, std::vector<Tensor> parts) {
-  for (const Tensor& part : parts)
-    if (autograd::Meta* m = autograd::find_meta(part)) m->part_of = op;
-  return parts;
-}
 std::vector<Tensor> cut(const char* op, const Tensor& x, IntArrayRef sizes, int64_t d) {
   std::vector<Tensor> parts;
   parts.reserve(sizes.size());
   int64_t at = 0;
-  for (const int64_t size : sizes) parts.push_back(x.narrow(d, at, size)), at += size;
-  return mark_parts(op, std::move(parts));
+  for (const int64_t size : sizes) parts.push_back(core::narrow(x, d, at, size)), at += size;
+  return record_parts(op, std::move(parts), x,
+                      [d, whole = Shape(x.sizes()), lengths = sizes.vec()](const Context&, const Grads& dy) -> Grads {
+                        const Tensor& like = *std::find_if(dy.begin(), dy.end(), [](auto& g) { return g.defined(); });
+                        Grads all = dy;
+                        for (size_t i = 0; i < all.size(); ++i) {
+                          if (all[i].defined()) continue;
+                          Shape sizes = whole;
+                          sizes[static_cast<size_t>(d)] = lengths[i];
+                          all[i] = zeros(sizes, like.options());
+                        }
+                        return {cat(all, d)};
+                      });
 }
 /// Into parts of `part` each, the last of what is left; a dimension of size 0 has one part.
 std::vector<Tensor> cut_evenly(const char* op, const Tensor& x, int64_t part, int64_t d) {
   const int64_t size = x.size(d);
-  std::vector<Tensor> parts;
-  parts.reserve(static_cast<size_t>(size / part) + 1);
-  for (int64_t at = 0; at < size || parts.empty(); at += part)
-    parts.push_back(x.narrow(d, at, std::min(part, size - at)));
-  return mark_parts(op, std::move(parts));
+  std::vector<int64_t> sizes;
+  for (int64_t at = 0; at < size || sizes.empty(); at += part) sizes.push_back(std::min(part, size - at));
+  return cut(op, x, sizes, d);
 }
 }  // namespace
 std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {
@@ -279,8 +283,14 @@ std::vector<Tensor> Tensor::unbind(int64_t d) const {
   check_has_dims("unbind", *this);
   d = wrap_dim("unbind", d, dim());
   std::vector<Tensor> out;
-  for (int64_t i = 0; i < size(d); ++i) out.push_back(select(d, i));
-  return mark_parts("unbind", std::move(out));
+  for (int64_t i = 0; i < size(d); ++i) out.push_back(core::select(*this, d, i));
+  return record_parts("unbind", std::move(out), *this, [d](const Context&, const Grads& dy) -> Grads {
+    const Tensor& like = *std::find_if(dy.begin(), dy.end(), [](auto& g) { return g.defined(); });
+    Grads all = dy;
+    for (Tensor& g : all)
+      if (!g.defined()) g = zeros_like(like);
+    return {stack(all, d)};
+  });
 }
 
 Tensor Tensor::repeat(IntArrayRef repeats) const {

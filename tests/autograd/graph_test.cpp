@@ -286,6 +286,19 @@ TEST_CASE("gradients that do not exist stay undefined, on the way and at the end
   CHECK_FALSE(y.grad().defined());
 }
 
+TEST_CASE("parts that were cut together have one node, which fills in what is missing", "[autograd]") {
+  Tensor x = leaf({{3.0, 1.0, 4.0}, {2.0, 5.0, 6.0}});
+  for (const std::vector<Tensor>& parts : {x.unbind(1), x.split({1, 0, 2}, 1), x.chunk(3, 1)}) {
+    CHECK(parts[0].grad_fn() == parts.back().grad_fn());  // a backward of n parts does not add up n gradients of x
+    x.zero_grad();
+    parts.back().square().sum().backward();
+    Tensor expected = zeros_like(x);
+    const int64_t first = 3 - (parts.back().dim() == 1 ? 1 : parts.back().size(1));
+    for (int64_t c = first; c < 3; ++c) expected.select(1, c).copy_(x.detach().select(1, c) * 2);
+    CHECK(x.grad().equal(expected));
+  }
+}
+
 TEST_CASE("an op of the same tensor twice, and a diamond, add up both ways", "[autograd]") {
   Tensor x = leaf({3.0});
   (x * x + x).backward();
