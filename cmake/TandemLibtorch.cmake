@@ -8,8 +8,15 @@ set(tandem_libtorch_headers
     c10/util/Optional.h c10/util/intrusive_ptr.h c10/util/irange.h torch/all.h torch/autograd.h torch/cuda.h torch/data.h
     torch/data/dataloader.h torch/data/datasets.h torch/data/samplers.h torch/data/transforms.h torch/enum.h
     torch/expanding_array.h torch/nn.h torch/nn/cloneable.h torch/nn/functional.h torch/nn/init.h
-    torch/nn/module.h torch/nn/modules.h torch/nn/options.h torch/nn/parallel/data_parallel.h torch/nn/pimpl.h
-    torch/nn/utils.h torch/nn/utils/clip_grad.h torch/optim.h torch/optim/adagrad.h torch/optim/adam.h
+    torch/nn/module.h torch/nn/modules.h torch/nn/modules/container/any.h torch/nn/modules/container/any_value.h
+    torch/nn/modules/container/moduledict.h torch/nn/modules/container/modulelist.h
+    torch/nn/modules/container/named_any.h torch/nn/modules/container/parameterdict.h
+    torch/nn/modules/container/parameterlist.h torch/nn/modules/container/sequential.h torch/nn/modules/embedding.h
+    torch/nn/modules/rnn.h torch/nn/modules/transformer.h torch/nn/modules/transformercoder.h
+    torch/nn/modules/transformerlayer.h torch/nn/options.h torch/nn/options/embedding.h torch/nn/options/rnn.h
+    torch/nn/options/transformer.h torch/nn/options/transformercoder.h torch/nn/options/transformerlayer.h
+    torch/nn/parallel/data_parallel.h torch/nn/pimpl.h torch/nn/utils.h torch/nn/utils/clip_grad.h
+    torch/nn/utils/convert_parameters.h torch/nn/utils/rnn.h torch/optim.h torch/optim/adagrad.h torch/optim/adam.h
     torch/optim/adamw.h torch/optim/lbfgs.h torch/optim/optimizer.h torch/optim/rmsprop.h
     torch/optim/schedulers/lr_scheduler.h torch/optim/schedulers/reduce_on_plateau_scheduler.h
     torch/optim/schedulers/step_lr.h torch/optim/sgd.h torch/ordered_dict.h torch/serialize.h torch/types.h torch/utils.h torch/version.h torch/csrc/distributed/c10d/FileStore.hpp

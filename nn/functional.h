@@ -55,9 +55,6 @@ struct DropoutFuncOptions {
   TANDEM_ARG(bool, training) = true;
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;
-struct EmbeddingFuncOptions {
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // counted from the end when negative
-};
 struct Conv2dFuncOptions {
   TANDEM_ARG(Tensor, bias);
   TANDEM_ARG(detail::Pair, stride) = 1;
@@ -105,6 +102,9 @@ inline Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Conv
   return tandem::conv_transpose1d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(),
                                   o.dilation());
 }
+/// x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O): x1 weight[o] x2 + bias[o].
+/// @throws Error unless all but the last dimensions agree
+Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
 inline Tensor max_pool2d(const Tensor& x, const MaxPool2dOptions& o) {
   return tandem::max_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(), o.ceil_mode());
 }
@@ -117,10 +117,6 @@ inline Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOption
 }
 inline Tensor softmax(const Tensor& x, const SoftmaxOptions& o) { return tandem::softmax(x, o.dim()); }
 inline Tensor log_softmax(const Tensor& x, const LogSoftmaxOptions& o) { return tandem::log_softmax(x, o.dim()); }
-/// The index first, as PyTorch's functional form has it.
-inline Tensor embedding(const Tensor& index, const Tensor& weight, const EmbeddingFuncOptions& o = {}) {
-  return tandem::embedding(weight, index, o.padding_idx());
-}
 inline Tensor dropout(const Tensor& x, const DropoutFuncOptions& o = {}) {
   return tandem::dropout(x, o.p(), o.training());
 }

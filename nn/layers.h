@@ -21,6 +21,24 @@ class LinearImpl : public Cloneable<LinearImpl> {
 };
 TANDEM_LIBRARY_MODULE(Linear);
 
+/// functional::bilinear with a weight (out_features, in1_features, in2_features).
+class BilinearImpl : public Cloneable<BilinearImpl> {
+ public:
+  BilinearImpl(int64_t in1_features, int64_t in2_features, int64_t out_features)
+      : BilinearImpl(BilinearOptions(in1_features, in2_features, out_features)) {}
+  explicit BilinearImpl(const BilinearOptions& o) : options(o) { reset(); }
+  void reset() override;
+  /// Uniform within 1 / sqrt(in1_features).
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  /// (..., in1_features), (..., in2_features) -> (..., out_features)
+  Tensor forward(const Tensor& x1, const Tensor& x2) { return functional::bilinear(x1, x2, weight, bias); }
+  BilinearOptions options;
+  Tensor weight;  // (out_features, in1_features, in2_features)
+  Tensor bias;    // (out_features), undefined when options.bias() is false
+};
+TANDEM_LIBRARY_MODULE(Bilinear);
+
 /// 2-d cross-correlation; x (N, C, H, W)
 class Conv2dImpl : public Cloneable<Conv2dImpl> {
  public:
@@ -152,6 +170,8 @@ class LayerNormImpl : public Cloneable<LayerNormImpl> {
  public:
   explicit LayerNormImpl(const LayerNormOptions& o) : options(o) { reset(); }
   void reset() override;
+  /// Ones and zeros.
+  void reset_parameters();
   void pretty_print(std::ostream& out) const override;
   Tensor forward(const Tensor& x) { return layer_norm(x, options.normalized_shape(), weight, bias, options.eps()); }
   LayerNormOptions options;
@@ -172,21 +192,5 @@ class PReLUImpl : public Cloneable<PReLUImpl> {
   Tensor weight;
 };
 TANDEM_LIBRARY_MODULE(PReLU);
-
-/// Rows of a table (num_embeddings, embedding_dim) by int64 index
-class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
- public:
-  EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim)
-      : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
-  explicit EmbeddingImpl(const EmbeddingOptions& o) : options(o) { reset(); }
-  void reset() override;
-  /// Normal values, zero in the row of padding_idx.
-  void reset_parameters();
-  void pretty_print(std::ostream& out) const override;
-  Tensor forward(const Tensor& index) { return embedding(weight, index, options.padding_idx()); }
-  EmbeddingOptions options;
-  Tensor weight;
-};
-TANDEM_LIBRARY_MODULE(Embedding);
 
 }  // namespace tandem::nn

@@ -12,3 +12,7 @@
 #ifndef AT_ASSERT
 #define AT_ASSERT(condition) TORCH_CHECK(condition)
 #endif
+// In the place of LibTorch's list of default arguments: AnyModule finds those of forward by itself.
+#ifndef FORWARD_HAS_DEFAULT_ARGS
+#define FORWARD_HAS_DEFAULT_ARGS(...)
+#endif

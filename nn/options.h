@@ -22,6 +22,14 @@ struct LinearOptions {
   TANDEM_ARG(int64_t, out_features);
   TANDEM_ARG(bool, bias) = true;
 };
+struct BilinearOptions {
+  BilinearOptions(int64_t in1_features, int64_t in2_features, int64_t out_features)
+      : in1_features_(in1_features), in2_features_(in2_features), out_features_(out_features) {}
+  TANDEM_ARG(int64_t, in1_features);
+  TANDEM_ARG(int64_t, in2_features);
+  TANDEM_ARG(int64_t, out_features);
+  TANDEM_ARG(bool, bias) = true;
+};
 struct Conv2dOptions {
   /// Channels of input and output; one number is a square kernel.
   Conv2dOptions(int64_t in_channels, int64_t out_channels, detail::Pair kernel_size)
@@ -127,13 +135,6 @@ struct AdaptiveAvgPool2dOptions {
 struct FlattenOptions {
   TANDEM_ARG(int64_t, start_dim) = 1;
   TANDEM_ARG(int64_t, end_dim) = -1;
-};
-struct EmbeddingOptions {
-  EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
-      : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
-  TANDEM_ARG(int64_t, num_embeddings);
-  TANDEM_ARG(int64_t, embedding_dim);
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // a row that starts as zero and is not trained
 };
 struct ReLUOptions {
   ReLUOptions(bool inplace = false) : inplace_(inplace) {}

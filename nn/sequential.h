@@ -1,49 +1,20 @@
-// Sequential, and the modules of any type that it is made of.
+// Sequential: modules applied one after the other.
 #pragma once
-#include "tandem/nn/module.h"
+#include "tandem/nn/any_module.h"
 
 namespace tandem::nn {
-
-/// A module behind a type that only knows forward(Tensor) -> Tensor.
-class AnyModule {
- public:
-  template <class M>
-  requires std::is_base_of_v<Module, M> AnyModule(std::shared_ptr<M> module)
-      : module_(std::move(module)),
-        forward_([](Module& m, const Tensor& x) -> Tensor { return dynamic_cast<M&>(m).forward(x); }) {}
-  template <class M> AnyModule(const ModuleHolder<M>& module) : AnyModule(module.ptr()) {}
-  /// The module's own forward.
-  Tensor forward(const Tensor& x) const { return forward_(*module_, x); }
-  /// A deep copy, on another device where one is given.
-  AnyModule clone(std::optional<Device> device = {}) const {
-    AnyModule copy = *this;
-    copy.module_ = module_->clone(device);
-    return copy;
-  }
-  /// The module itself, shared.
-  const std::shared_ptr<Module>& ptr() const { return module_; }
-
- private:
-  std::shared_ptr<Module> module_;
-  Tensor (*forward_)(Module&, const Tensor&);
-};
-/// {"fc", nn::Linear(2, 3)}, for Sequential.
-struct NamedAnyModule {
-  template <class M> NamedAnyModule(std::string name, M module) : name(std::move(name)), module(std::move(module)) {}
-  std::string name;
-  AnyModule module;
-};
 
 /// Modules applied one after the other. Children are named 0, 1, ... unless given names.
 class SequentialImpl : public Module {
  public:
   SequentialImpl() = default;
   template <class... Modules>
-  requires(std::is_constructible_v<AnyModule, Modules>&&...) explicit SequentialImpl(Modules&&... modules) {
+  requires(sizeof...(Modules) > 0 && (!std::is_same_v<std::decay_t<Modules>, SequentialImpl> && ...) &&
+           (std::is_constructible_v<AnyModule, Modules> && ...)) explicit SequentialImpl(Modules&&... modules) {
     (push_back(AnyModule(std::forward<Modules>(modules))), ...);
   }
   SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
-    for (const NamedAnyModule& m : modules) push_back(m.name, m.module);
+    for (const NamedAnyModule& m : modules) push_back(m.name(), m.module());
   }
   /// Appends a module under a name, or its position. @throws Error where the name is taken
   void push_back(AnyModule module) { push_back(std::to_string(size()), std::move(module)); }
@@ -55,10 +26,16 @@ class SequentialImpl : public Module {
   template <class Container> void extend(const Container& modules) {
     for (const auto& m : modules) push_back(m);
   }
-  /// x through all modules in turn.
-  Tensor forward(Tensor x) {
-    for (const AnyModule& m : modules_) x = m.forward(x);
-    return x;
+  /// The inputs to the first module, and what each gives to the next. Of a tensor and no module it is that tensor.
+  /// @throws Error as AnyModule's forward; of no module for anything but a tensor
+  template <class Return = Tensor, class... Inputs> Return forward(Inputs&&... inputs) {
+    if constexpr (std::is_same_v<Return, Tensor> && sizeof...(Inputs) == 1 &&
+                  (std::is_same_v<std::decay_t<Inputs>, Tensor> && ...))
+      if (is_empty()) return (inputs, ...);
+    TANDEM_CHECK(!is_empty(), "Sequential: forward of no modules; accepted: one tensor");
+    AnyValue value = modules_[0].any_forward(std::forward<Inputs>(inputs)...);
+    for (size_t i = 1; i < size(); ++i) value = modules_[i].any_forward(std::move(value));
+    return value.template get<Return>();
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override {
     const auto copy = std::make_shared<SequentialImpl>();
@@ -88,7 +65,9 @@ class Sequential : public ModuleHolder<SequentialImpl> {
  public:
   using ModuleHolder<SequentialImpl>::ModuleHolder;
   Sequential(std::initializer_list<NamedAnyModule> modules) : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
-  Tensor operator()(const Tensor& x) const { return get()->forward(x); }
+  template <class... Inputs> Tensor operator()(Inputs&&... inputs) const {
+    return get()->forward(std::forward<Inputs>(inputs)...);
+  }
 };
 
 }  // namespace tandem::nn

@@ -2,6 +2,7 @@
 #pragma once
 #include "tandem/ops/activation.h"
 #include "tandem/ops/arrange.h"
+#include "tandem/ops/attention.h"
 #include "tandem/ops/convolution.h"
 #include "tandem/ops/dropout.h"
 #include "tandem/ops/elementwise.h"

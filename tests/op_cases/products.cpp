@@ -1,5 +1,6 @@
 // Products that are made of others, and distances.
 #include "tandem/ops/products.h"
+#include "tandem/ops/attention.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {
@@ -81,6 +82,12 @@ static constexpr OpCase kProductsCases[] = {
      [](In in) {
        return linalg_multi_dot({in[0], in[1], in[2]});
      },
+     {.no_empty = kSizes}},
+    {"scaled_dot_product_attention", [](In in) { return scaled_dot_product_attention(in[0], in[1], in[2]); }},
+    {"scaled_dot_product_attention/causal",
+     [](In in) { return scaled_dot_product_attention(in[0], in[1], in[2], {}, 0, true, 0.5); }},
+    {"scaled_dot_product_attention/mask",
+     [](In in) { return scaled_dot_product_attention(in[0], in[1], in[2], in[3]); },
      {.no_empty = kSizes}},
     // ---- distances
     {"dist", [](In in) { return dist(in[0], in[1]); }, {.no_empty = kSizes}},

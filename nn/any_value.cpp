@@ -1,0 +1,17 @@
+#include "tandem/nn/any_value.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+
+namespace tandem::detail {
+
+std::string name_of(const std::type_info& type) {
+  int status = 0;
+  char* const text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
+  std::string out = status == 0 ? text : type.name();
+  std::free(text);
+  return out;
+}
+
+}  // namespace tandem::detail

@@ -1,0 +1,88 @@
+// MultiheadAttention: several attentions side by side, each on its own part of the features.
+#pragma once
+#include "tandem/nn/layers.h"
+#include "tandem/ops/attention.h"
+
+namespace tandem::nn {
+
+struct MultiheadAttentionOptions {
+  MultiheadAttentionOptions(int64_t embed_dim, int64_t num_heads)
+      : embed_dim_(embed_dim), num_heads_(num_heads), kdim_(embed_dim), vdim_(embed_dim) {}
+  TANDEM_ARG(int64_t, embed_dim);
+  TANDEM_ARG(int64_t, num_heads);
+  TANDEM_ARG(double, dropout) = 0;          // of the weights
+  TANDEM_ARG(bool, bias) = true;            // of the projections
+  TANDEM_ARG(bool, add_bias_kv) = false;    // one more key and value, which are trained
+  TANDEM_ARG(bool, add_zero_attn) = false;  // one more key and value, of zeros
+  TANDEM_ARG(int64_t, kdim);                // features of the key and of the value: embed_dim unless set
+  TANDEM_ARG(int64_t, vdim);
+  TANDEM_ARG(bool, batch_first) = false;  // (N, L, E) in place of (L, N, E), as Python's PyTorch has it
+};
+
+namespace functional {
+
+struct MultiheadAttentionForwardFuncOptions {
+  MultiheadAttentionForwardFuncOptions(int64_t embed_dim_to_check, int64_t num_heads, Tensor in_proj_weight,
+                                       Tensor in_proj_bias, Tensor bias_k, Tensor bias_v, bool add_zero_attn,
+                                       double dropout_p, Tensor out_proj_weight, Tensor out_proj_bias);
+  TANDEM_ARG(int64_t, embed_dim_to_check);
+  TANDEM_ARG(int64_t, num_heads);
+  TANDEM_ARG(Tensor, in_proj_weight);  // (3 E, E): for queries, keys and values, one behind the other
+  TANDEM_ARG(Tensor, in_proj_bias);    // (3 E)
+  TANDEM_ARG(Tensor, bias_k);          // (1, 1, E), one more key and value
+  TANDEM_ARG(Tensor, bias_v);
+  TANDEM_ARG(bool, add_zero_attn);
+  TANDEM_ARG(double, dropout_p);
+  TANDEM_ARG(Tensor, out_proj_weight);  // (E, E)
+  TANDEM_ARG(Tensor, out_proj_bias);
+  TANDEM_ARG(bool, training) = true;
+  TANDEM_ARG(Tensor, key_padding_mask);  // (N, S)
+  TANDEM_ARG(bool, need_weights) = true;
+  TANDEM_ARG(Tensor, attn_mask);                       // (L, S) or (N heads, L, S)
+  TANDEM_ARG(bool, use_separate_proj_weight) = false;  // the three below in place of in_proj_weight
+  TANDEM_ARG(Tensor, q_proj_weight);
+  TANDEM_ARG(Tensor, k_proj_weight);
+  TANDEM_ARG(Tensor, v_proj_weight);
+  TANDEM_ARG(Tensor, static_k);  // (N heads, S, E / heads): keys and values that are not projected
+  TANDEM_ARG(Tensor, static_v);
+  TANDEM_ARG(bool, average_attn_weights) = true;
+};
+/// What MultiheadAttention's forward gives, of parameters that are handed in.
+/// @throws Error unless sizes and dtypes fit, naming those that do not
+std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key, const Tensor& value,
+                                                        const MultiheadAttentionForwardFuncOptions& options);
+using tandem::scaled_dot_product_attention;
+
+}  // namespace functional
+
+/// out_proj(heads side by side), each head the attention softmax(q k^T / sqrt(E / heads)) v of its share of the
+/// projected query, key and value (Vaswani et al. 2017, arXiv:1706.03762).
+class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
+ public:
+  MultiheadAttentionImpl(int64_t embed_dim, int64_t num_heads)
+      : MultiheadAttentionImpl(MultiheadAttentionOptions(embed_dim, num_heads)) {}
+  explicit MultiheadAttentionImpl(const MultiheadAttentionOptions& o) : options(o) { reset(); }
+  /// @throws Error unless num_heads divides embed_dim
+  void reset() override;
+  /// Xavier's uniform values for the projections, zeros for their biases, Xavier's normal ones for bias_k and bias_v.
+  void _reset_parameters();
+  /// query (L, N, E), key (S, N, kdim), value (S, N, vdim), or all without N -> (output (L, N, E), weights (N, L, S)).
+  /// @param key_padding_mask      (N, S): bool, true where a key is to be ignored, or numbers that are added
+  /// @param need_weights          false: no weights are given back, and a query that may look nowhere gives the bias
+  ///                              of out_proj in place of NaNs
+  /// @param attn_mask             (L, S) or (N heads, L, S), as key_padding_mask
+  /// @param average_attn_weights  false: weights (N, heads, L, S)
+  std::tuple<Tensor, Tensor> forward(const Tensor& query, const Tensor& key, const Tensor& value,
+                                     const Tensor& key_padding_mask = {}, bool need_weights = true,
+                                     const Tensor& attn_mask = {}, bool average_attn_weights = true);
+  MultiheadAttentionOptions options;
+  Tensor in_proj_weight;                               // (3 E, E), where kdim and vdim are E
+  Tensor q_proj_weight, k_proj_weight, v_proj_weight;  // (E, E), (E, kdim), (E, vdim), else
+  Tensor in_proj_bias;                                 // (3 E)
+  Tensor bias_k, bias_v;                               // (1, 1, E)
+  Linear out_proj{nullptr};
+  int64_t head_dim = 0;
+};
+TANDEM_LIBRARY_MODULE(MultiheadAttention);
+
+}  // namespace tandem::nn

@@ -1,0 +1,234 @@
+#include "tandem/nn/recurrent.h"
+
+#include <cmath>
+
+#include "tandem/nn/print.h"
+#include "tandem/nn/recurrent_steps.h"
+#include "tandem/ops/ops.h"
+
+namespace tandem::detail {
+namespace {
+
+const char* name_of(RNNMode mode) { return mode == RNNMode::lstm ? "LSTM" : mode == RNNMode::gru ? "GRU" : "RNN"; }
+/// How many states a network has, and how many features state s has.
+size_t count_of(RNNMode mode) { return mode == RNNMode::lstm ? 2 : 1; }
+int64_t features_of(const RNNOptionsBase& o, size_t s) {
+  return s == 0 && o.proj_size() > 0 ? o.proj_size() : o.hidden_size();
+}
+int64_t directions_of(const RNNOptionsBase& o) { return o.bidirectional() ? 2 : 1; }
+
+/// x (rows, features) through all layers; states (layers directions, B, features), zeros where there are none.
+std::pair<Tensor, States> run_layers(const RNNOptionsBase& o, const std::vector<Tensor>& parameters, bool training,
+                                     Tensor x, const std::vector<int64_t>& batch_sizes, const States& given) {
+  const int64_t directions = directions_of(o), cells = o.num_layers() * directions;
+  const size_t states = count_of(o.mode());
+  std::vector<std::vector<Tensor>> first(states), last(states);
+  for (size_t s = 0; s < states; ++s)
+    first[s] = given.empty() ? std::vector<Tensor>(static_cast<size_t>(cells),
+                                                   zeros({batch_sizes[0], features_of(o, s)}, x.options()))
+                             : given[s].unbind(0);
+  auto next = parameters.begin();
+  for (int64_t layer = 0; layer < o.num_layers(); ++layer) {
+    std::vector<Tensor> outputs;
+    for (int64_t direction = 0; direction < directions; ++direction) {
+      StepWeights w{next[0], next[1], {}, {}, {}};
+      next += 2;
+      if (o.bias()) w.bias_ih = next[0], w.bias_hh = next[1], next += 2;
+      if (o.proj_size() > 0) w.hr = *next++;
+      States own;
+      for (size_t s = 0; s < states; ++s) own.push_back(first[s][static_cast<size_t>(layer * directions + direction)]);
+      auto [output, ended] = run_steps(o.mode(), x, batch_sizes, own, w, /*reverse=*/direction == 1);
+      outputs.push_back(output);
+      for (size_t s = 0; s < states; ++s) last[s].push_back(ended[s]);
+    }
+    x = directions == 1 ? outputs[0] : cat(outputs, 1);
+    if (layer + 1 < o.num_layers()) x = dropout(x, o.dropout(), training);
+  }
+  States ended;
+  for (const std::vector<Tensor>& each : last) ended.push_back(stack(each));
+  return {x, ended};
+}
+
+/// @throws Error unless each state is (layers directions, B, features)
+void check_states(const RNNOptionsBase& o, const Tensor& input, const States& states, int64_t batch) {
+  const int64_t cells = o.num_layers() * directions_of(o);
+  for (size_t s = 0; s < states.size(); ++s) {
+    const Shape expected{cells, batch, features_of(o, s)};
+    TANDEM_CHECK(states[s].sizes() == expected, name_of(o.mode()), ": hx",
+                 states.size() == 1 ? ""
+                 : s == 0           ? "[0]"
+                                    : "[1]",
+                 " is ", states[s].sizes(), "; accepted: ", IntArrayRef(expected),
+                 ", which is (layers directions, batch, features)");
+    TANDEM_CHECK(states[s].dtype() == input.dtype() && states[s].device() == input.device(), name_of(o.mode()),
+                 ": hx is ", states[s].dtype(), " on ", states[s].device(), " and input ", input.dtype(), " on ",
+                 input.device(), "; both must be of one dtype and device");
+  }
+}
+void check_input(const RNNOptionsBase& o, const Tensor& input, const Tensor& weight) {
+  TANDEM_CHECK(input.size(-1) == o.input_size(), name_of(o.mode()), ": input is ", input.sizes(),
+               "; its last dimension must be input_size, ", o.input_size());
+  TANDEM_CHECK(input.dtype() == weight.dtype() && input.device() == weight.device(), name_of(o.mode()), ": input is ",
+               input.dtype(), " on ", input.device(), " and the parameters are ", weight.dtype(), " on ",
+               weight.device(), "; both must be of one dtype and device");
+}
+
+}  // namespace
+
+template <class Derived> void RNNImplBase<Derived>::reset() {
+  const RNNOptionsBase& o = options_base;
+  const char* const name = name_of(o.mode());
+  TANDEM_CHECK(o.input_size() > 0 && o.hidden_size() > 0 && o.num_layers() > 0, name, ": input_size is ",
+               o.input_size(), ", hidden_size ", o.hidden_size(), " and num_layers ", o.num_layers(),
+               "; all must be positive");
+  TANDEM_CHECK(o.dropout() >= 0 && o.dropout() <= 1, name, ": dropout is ", o.dropout(), "; accepted: 0 to 1");
+  TANDEM_CHECK(o.proj_size() >= 0 && o.proj_size() < o.hidden_size(), name, ": proj_size is ", o.proj_size(),
+               "; accepted: 0, for none, to hidden_size - 1, ", o.hidden_size() - 1);
+  names_.clear();
+  const auto add = [&](std::string parameter, IntArrayRef sizes) {
+    names_.push_back(parameter);
+    this->register_parameter(std::move(parameter), empty(sizes));
+  };
+  const int64_t rows = gates_of(o.mode()) * o.hidden_size(), outputs = features_of(o, 0);
+  for (int64_t layer = 0; layer < o.num_layers(); ++layer)
+    for (int64_t direction = 0; direction < directions_of(o); ++direction) {
+      const std::string at = std::to_string(layer).insert(0, "_l") + (direction == 1 ? "_reverse" : "");
+      add("weight_ih" + at, {rows, layer == 0 ? o.input_size() : outputs * directions_of(o)});
+      add("weight_hh" + at, {rows, outputs});
+      if (o.bias()) add("bias_ih" + at, {rows}), add("bias_hh" + at, {rows});
+      if (o.proj_size() > 0) add("weight_hr" + at, {o.proj_size(), o.hidden_size()});
+    }
+  reset_parameters();
+}
+template <class Derived> void RNNImplBase<Derived>::reset_parameters() {
+  const double bound = 1 / std::sqrt(static_cast<double>(options_base.hidden_size()));
+  for (const Tensor& weight : all_weights()) nn::init::uniform_(weight, -bound, bound);
+}
+template <class Derived> std::vector<Tensor> RNNImplBase<Derived>::all_weights() const {
+  std::vector<Tensor> out;
+  for (const std::string& name : names_) out.push_back(this->parameters_[name]);
+  return out;
+}
+template <class Derived> void RNNImplBase<Derived>::pretty_print(std::ostream& out) const {
+  const RNNOptionsBase& o = options_base;
+  out << name_of(o.mode()) << '(' << o.input_size() << ", " << o.hidden_size();
+  if (o.proj_size() != 0) out << ", proj_size=" << o.proj_size();
+  if (o.num_layers() != 1) out << ", num_layers=" << o.num_layers();
+  if (!o.bias()) out << ", bias=False";
+  if (o.batch_first()) out << ", batch_first=True";
+  if (o.dropout() != 0) out << ", dropout=" << nn::printed(o.dropout());
+  if (o.bidirectional()) out << ", bidirectional=True";
+  out << ')';
+}
+
+template <class Derived> std::pair<Tensor, States> RNNImplBase<Derived>::run(const Tensor& given, States states) const {
+  const RNNOptionsBase& o = options_base;
+  const bool batched = given.dim() == 3;
+  TANDEM_CHECK(batched || given.dim() == 2, name_of(o.mode()), ": input is ", given.sizes(),
+               o.batch_first() ? "; accepted: (B, T, input_size)" : "; accepted: (T, B, input_size)",
+               ", or (T, input_size) of one sequence");
+  const std::vector<Tensor> weights = all_weights();
+  check_input(o, given, weights[0]);
+  const Tensor input = !batched ? given.unsqueeze(1) : o.batch_first() ? given.transpose(0, 1) : given;
+  const int64_t steps = input.size(0), batch = input.size(1);
+  TANDEM_CHECK(steps > 0, name_of(o.mode()), ": input is ", given.sizes(), "; a sequence must have a step");
+  for (Tensor& state : states) {
+    TANDEM_CHECK(state.dim() == given.dim(), name_of(o.mode()), ": hx is ", state.sizes(), " and input ", given.sizes(),
+                 "; both must have a dimension for the batch, or neither");
+    if (!batched) state = state.unsqueeze(1);
+  }
+  check_states(o, input, states, batch);
+  auto [output, ended] = run_layers(o, weights, this->is_training(), input.reshape({steps * batch, input.size(2)}),
+                                    std::vector<int64_t>(static_cast<size_t>(steps), batch), states);
+  output = output.view({steps, batch, output.size(1)});
+  if (!batched)
+    for (Tensor& state : ended) state = state.squeeze(1);
+  return {!batched ? output.squeeze(1) : o.batch_first() ? output.transpose(0, 1) : output, ended};
+}
+
+template <class Derived>
+std::pair<nn::utils::rnn::PackedSequence, States> RNNImplBase<Derived>::run(
+    const nn::utils::rnn::PackedSequence& packed, States states) const {
+  const RNNOptionsBase& o = options_base;
+  const Tensor& data = packed.data();
+  TANDEM_CHECK(data.dim() == 2, name_of(o.mode()), ": the packed data is ", data.sizes(),
+               "; accepted: (rows, input_size)");
+  const std::vector<Tensor> weights = all_weights();
+  check_input(o, data, weights[0]);
+  const Tensor sizes = packed.batch_sizes().contiguous();
+  const std::vector<int64_t> batch_sizes(sizes.data<int64_t>(), sizes.data<int64_t>() + sizes.numel());
+  TANDEM_CHECK(!batch_sizes.empty(), name_of(o.mode()), ": the packed sequence is empty");
+  check_states(o, data, states, batch_sizes[0]);
+  if (packed.sorted_indices().defined())
+    for (Tensor& state : states) state = state.index_select(1, packed.sorted_indices());
+  auto [output, ended] = run_layers(o, weights, this->is_training(), data, batch_sizes, states);
+  if (packed.unsorted_indices().defined())
+    for (Tensor& state : ended) state = state.index_select(1, packed.unsorted_indices());
+  return {
+      nn::utils::rnn::PackedSequence(output, packed.batch_sizes(), packed.sorted_indices(), packed.unsorted_indices()),
+      ended};
+}
+
+namespace {
+template <class Options> RNNOptionsBase base_of(RNNMode mode, const Options& o) {
+  return RNNOptionsBase(mode, o.input_size(), o.hidden_size())
+      .num_layers(o.num_layers())
+      .bias(o.bias())
+      .batch_first(o.batch_first())
+      .dropout(o.dropout())
+      .bidirectional(o.bidirectional());
+}
+States listed(const Tensor& hx) { return hx.defined() ? States{hx} : States{}; }
+States listed(const std::optional<std::tuple<Tensor, Tensor>>& hx) {
+  return hx ? States{std::get<0>(*hx), std::get<1>(*hx)} : States{};
+}
+}  // namespace
+template class RNNImplBase<nn::RNNImpl>;
+template class RNNImplBase<nn::LSTMImpl>;
+template class RNNImplBase<nn::GRUImpl>;
+
+}  // namespace tandem::detail
+
+namespace tandem::nn {
+
+template class Cloneable<RNNImpl>;
+template class Cloneable<LSTMImpl>;
+template class Cloneable<GRUImpl>;
+
+RNNImpl::RNNImpl(const RNNOptions& o)
+    : RNNImplBase(detail::base_of(detail::mode_of("RNN", o.nonlinearity()), o)), options(o) {}
+std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) {
+  auto [output, states] = run(input, detail::listed(hx));
+  return {output, states[0]};
+}
+std::tuple<utils::rnn::PackedSequence, Tensor> RNNImpl::forward_with_packed_input(
+    const utils::rnn::PackedSequence& input, Tensor hx) {
+  auto [output, states] = run(input, detail::listed(hx));
+  return {output, states[0]};
+}
+
+LSTMImpl::LSTMImpl(const LSTMOptions& o)
+    : RNNImplBase(detail::base_of(detail::RNNMode::lstm, o).proj_size(o.proj_size())), options(o) {}
+std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(const Tensor& input,
+                                                                 std::optional<std::tuple<Tensor, Tensor>> hx) {
+  auto [output, states] = run(input, detail::listed(hx));
+  return {output, {states[0], states[1]}};
+}
+std::tuple<utils::rnn::PackedSequence, std::tuple<Tensor, Tensor>> LSTMImpl::forward_with_packed_input(
+    const utils::rnn::PackedSequence& input, std::optional<std::tuple<Tensor, Tensor>> hx) {
+  auto [output, states] = run(input, detail::listed(hx));
+  return {output, {states[0], states[1]}};
+}
+
+GRUImpl::GRUImpl(const GRUOptions& o) : RNNImplBase(detail::base_of(detail::RNNMode::gru, o)), options(o) {}
+std::tuple<Tensor, Tensor> GRUImpl::forward(const Tensor& input, Tensor hx) {
+  auto [output, states] = run(input, detail::listed(hx));
+  return {output, states[0]};
+}
+std::tuple<utils::rnn::PackedSequence, Tensor> GRUImpl::forward_with_packed_input(
+    const utils::rnn::PackedSequence& input, Tensor hx) {
+  auto [output, states] = run(input, detail::listed(hx));
+  return {output, states[0]};
+}
+
+}  // namespace tandem::nn

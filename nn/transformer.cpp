@@ -1,0 +1,181 @@
+#include "tandem/nn/transformer.h"
+
+#include <limits>
+
+#include "tandem/core/internal.h"
+#include "tandem/ops/ops.h"
+
+namespace tandem::nn {
+
+template class Cloneable<TransformerEncoderLayerImpl>;
+template class Cloneable<TransformerDecoderLayerImpl>;
+template class Cloneable<TransformerEncoderImpl>;
+template class Cloneable<TransformerDecoderImpl>;
+template class Cloneable<TransformerImpl>;
+
+namespace {
+Tensor activated(const Tensor& x, const activation_t& activation) {
+  if (std::holds_alternative<GeluTag>(activation)) return gelu(x);
+  if (const auto* const f = std::get_if<std::function<Tensor(const Tensor&)>>(&activation)) return (*f)(x);
+  TANDEM_CHECK(std::get<init::Nonlinearity>(activation) == init::Nonlinearity::relu,
+               "Transformer: the activation is another one; accepted: kReLU, kGELU and functions");
+  return x.relu();
+}
+MultiheadAttention attention_for(const TransformerEncoderLayerOptions& o) {
+  return MultiheadAttention(
+      MultiheadAttentionOptions(o.d_model(), o.nhead()).dropout(o.dropout()).batch_first(o.batch_first()));
+}
+LayerNorm norm_for(int64_t features) { return LayerNorm(LayerNormOptions({features})); }
+/// What an attention gives, without its weights.
+Tensor attended(MultiheadAttention& attention, const Tensor& query, const Tensor& memory, const Tensor& mask,
+                const Tensor& padding) {
+  return std::get<0>(attention->forward(query, memory, memory, padding, /*need_weights=*/false, mask));
+}
+/// x + part(x), normalised before the part or behind the sum.
+template <class Part> Tensor residual(bool norm_first, LayerNorm& norm, const Tensor& x, const Part& part) {
+  return norm_first ? x + part(norm(x)) : norm(x + part(x));
+}
+/// Copies of one layer.
+template <class Layer> ModuleList copies(const char* name, const Layer& layer, int64_t count) {
+  TANDEM_CHECK(count > 0, name, ": num_layers is ", count, "; it must be positive");
+  ModuleList layers;
+  for (int64_t i = 0; i < count; ++i)
+    layers->push_back(std::dynamic_pointer_cast<typename Layer::ContainedType>(layer->clone()));
+  return layers;
+}
+}  // namespace
+
+void TransformerEncoderLayerImpl::reset() {
+  const auto& o = options;
+  self_attn = register_module("self_attn", attention_for(o));
+  linear1 = register_module("linear1", Linear(o.d_model(), o.dim_feedforward()));
+  dropout = register_module("dropout", Dropout(o.dropout()));
+  linear2 = register_module("linear2", Linear(o.dim_feedforward(), o.d_model()));
+  norm1 = register_module("norm1", norm_for(o.d_model()));
+  norm2 = register_module("norm2", norm_for(o.d_model()));
+  dropout1 = register_module("dropout1", Dropout(o.dropout()));
+  dropout2 = register_module("dropout2", Dropout(o.dropout()));
+}
+void TransformerEncoderLayerImpl::reset_parameters() {
+  self_attn->_reset_parameters();
+  linear1->reset_parameters(), linear2->reset_parameters();
+  norm1->reset_parameters(), norm2->reset_parameters();
+}
+Tensor TransformerEncoderLayerImpl::forward(const Tensor& src, const Tensor& src_mask,
+                                            const Tensor& src_key_padding_mask) {
+  const bool first = options.norm_first();
+  const Tensor x = residual(first, norm1, src, [&](const Tensor& in) {
+    return dropout1(attended(self_attn, in, in, src_mask, src_key_padding_mask));
+  });
+  return residual(first, norm2, x, [&](const Tensor& in) {
+    return dropout2(linear2(dropout(activated(linear1(in), options.activation()))));
+  });
+}
+
+void TransformerDecoderLayerImpl::reset() {
+  const auto& o = options;
+  self_attn = register_module("self_attn", attention_for(o));
+  multihead_attn = register_module("multihead_attn", attention_for(o));
+  linear1 = register_module("linear1", Linear(o.d_model(), o.dim_feedforward()));
+  dropout = register_module("dropout", Dropout(o.dropout()));
+  linear2 = register_module("linear2", Linear(o.dim_feedforward(), o.d_model()));
+  norm1 = register_module("norm1", norm_for(o.d_model()));
+  norm2 = register_module("norm2", norm_for(o.d_model()));
+  norm3 = register_module("norm3", norm_for(o.d_model()));
+  dropout1 = register_module("dropout1", Dropout(o.dropout()));
+  dropout2 = register_module("dropout2", Dropout(o.dropout()));
+  dropout3 = register_module("dropout3", Dropout(o.dropout()));
+}
+void TransformerDecoderLayerImpl::reset_parameters() {
+  self_attn->_reset_parameters(), multihead_attn->_reset_parameters();
+  linear1->reset_parameters(), linear2->reset_parameters();
+  norm1->reset_parameters(), norm2->reset_parameters(), norm3->reset_parameters();
+}
+Tensor TransformerDecoderLayerImpl::forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask,
+                                            const Tensor& memory_mask, const Tensor& tgt_key_padding_mask,
+                                            const Tensor& memory_key_padding_mask) {
+  const bool first = options.norm_first();
+  Tensor x = residual(first, norm1, tgt, [&](const Tensor& in) {
+    return dropout1(attended(self_attn, in, in, tgt_mask, tgt_key_padding_mask));
+  });
+  x = residual(first, norm2, x, [&](const Tensor& in) {
+    return dropout2(attended(multihead_attn, in, memory, memory_mask, memory_key_padding_mask));
+  });
+  return residual(first, norm3, x, [&](const Tensor& in) {
+    return dropout3(linear2(dropout(activated(linear1(in), options.activation()))));
+  });
+}
+
+void TransformerEncoderImpl::reset() {
+  layers = register_module("layers", copies("TransformerEncoder", options.encoder_layer(), options.num_layers()));
+  norm = options.norm().clone();
+  if (!norm.is_empty()) register_module("norm", norm.ptr());
+}
+void TransformerEncoderImpl::reset_parameters() {
+  for (size_t i = 0; i < layers->size(); ++i) layers->at<TransformerEncoderLayerImpl>(i).reset_parameters();
+}
+Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask, const Tensor& src_key_padding_mask) {
+  Tensor x = src;
+  for (size_t i = 0; i < layers->size(); ++i)
+    x = layers->at<TransformerEncoderLayerImpl>(i).forward(x, src_mask, src_key_padding_mask);
+  return norm.is_empty() ? x : norm.forward(x);
+}
+
+void TransformerDecoderImpl::reset() {
+  layers = register_module("layers", copies("TransformerDecoder", options.decoder_layer(), options.num_layers()));
+  norm = options.norm().clone();
+  if (!norm.is_empty()) register_module("norm", norm.ptr());
+}
+void TransformerDecoderImpl::reset_parameters() {
+  for (size_t i = 0; i < layers->size(); ++i) layers->at<TransformerDecoderLayerImpl>(i).reset_parameters();
+}
+Tensor TransformerDecoderImpl::forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask,
+                                       const Tensor& memory_mask, const Tensor& tgt_key_padding_mask,
+                                       const Tensor& memory_key_padding_mask) {
+  Tensor x = tgt;
+  for (size_t i = 0; i < layers->size(); ++i)
+    x = layers->at<TransformerDecoderLayerImpl>(i).forward(x, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
+                                                           memory_key_padding_mask);
+  return norm.is_empty() ? x : norm.forward(x);
+}
+
+void TransformerImpl::reset() {
+  const auto& o = options;
+  const auto layer = TransformerEncoderLayerOptions(o.d_model(), o.nhead())
+                         .dim_feedforward(o.dim_feedforward())
+                         .dropout(o.dropout())
+                         .activation(o.activation())
+                         .norm_first(o.norm_first())
+                         .batch_first(o.batch_first());
+  encoder = !o.custom_encoder().is_empty()
+                ? o.custom_encoder().clone()
+                : AnyModule(TransformerEncoder(
+                      TransformerEncoderOptions(layer, o.num_encoder_layers()).norm(norm_for(o.d_model()))));
+  register_module("encoder", encoder.ptr());
+  decoder = !o.custom_decoder().is_empty()
+                ? o.custom_decoder().clone()
+                : AnyModule(TransformerDecoder(
+                      TransformerDecoderOptions(layer, o.num_decoder_layers()).norm(norm_for(o.d_model()))));
+  register_module("decoder", decoder.ptr());
+  reset_parameters();
+}
+void TransformerImpl::reset_parameters() {
+  for (const Tensor& parameter : parameters())
+    if (parameter.dim() > 1) init::xavier_uniform_(parameter);
+}
+Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, const Tensor& src_mask, const Tensor& tgt_mask,
+                                const Tensor& memory_mask, const Tensor& src_key_padding_mask,
+                                const Tensor& tgt_key_padding_mask, const Tensor& memory_key_padding_mask) {
+  const int64_t batch = options.batch_first() ? 0 : 1;
+  TANDEM_CHECK(src.dim() == tgt.dim() && (src.dim() == 2 || (src.dim() == 3 && src.size(batch) == tgt.size(batch))) &&
+                   src.size(-1) == options.d_model() && tgt.size(-1) == options.d_model(),
+               "Transformer: src is ", src.sizes(), " and tgt ", tgt.sizes(),
+               "; both must have one batch, or none, and d_model features, ", options.d_model());
+  const Tensor memory = encoder.forward(src, src_mask, src_key_padding_mask);
+  return decoder.forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask);
+}
+Tensor TransformerImpl::generate_square_subsequent_mask(int64_t sz) {
+  return full({sz, sz}, -std::numeric_limits<double>::infinity()).triu(1);
+}
+
+}  // namespace tandem::nn
