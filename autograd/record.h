@@ -87,6 +87,7 @@ template <class Backward>
 std::vector<Tensor> record_parts(const char* op, std::vector<Tensor> parts, const Tensor& x, Backward&& backward) {
   if (any_wants_grad({x})) {
     std::vector<Tensor*> outputs;
+    outputs.reserve(parts.size());
     for (Tensor& part : parts) outputs.push_back(&part);
     link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(op, std::forward<Backward>(backward)), outputs, {x}, {});
   }
