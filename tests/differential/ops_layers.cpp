@@ -12,6 +12,9 @@ void add_layers(OpTable& table) {
   OP("dot", (Tensor x, Tensor y), x.dot(y))
   OP("addmm", (Tensor bias, Tensor x, Tensor y, double beta, double alpha), tandem::addmm(bias, x, y, beta, alpha))
   OP("linear", (Tensor x, Tensor weight, Tensor bias), tandem::linear(x, weight, bias))
+  OP("scaled_dot_product_attention",
+     (Tensor query, Tensor key, Tensor value, Tensor mask, double dropout_p, bool causal, double scale),
+     tandem::scaled_dot_product_attention(query, key, value, mask, dropout_p, causal, scale))
   OP("conv2d", (Tensor x, Tensor weight, Tensor bias, Pair stride, Pair padding, Pair dilation, int64_t groups),
      tandem::conv2d(x, weight, bias, stride, padding, dilation, groups))
   OP("batch_norm", (Tensor x, Tensor weight, Tensor bias, Tensor mean, Tensor var, bool training, double momentum, double eps),

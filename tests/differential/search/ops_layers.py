@@ -45,6 +45,14 @@ op("linear", "F.linear(x, weight, bias)", x=fewest(1, REAL),
    weight=shaped("x", lambda g, a: [g.rng.randint(0 if g.chance(0.05) else 1, 4), (shape(g, a) or [1])[-1]]),
    bias=of_size(lambda g, a: (shape(g, a, "weight") or [1])[0], "x", optional=0.4))
 
+op("scaled_dot_product_attention",
+   "F.scaled_dot_product_attention(query, key, value, mask, dropout_p, causal, scale=scale)", query=fewest(2, REAL),
+   key=shaped("query", lambda g, a: [*shape(g, a, "query")[:-2], g.rng.randint(1, 3), *shape(g, a, "query")[-1:]]),
+   value=shaped("key", lambda g, a: [*shape(g, a, "key")[:-1], g.rng.randint(1, 3)]),
+   mask=optional(lambda g, a: g.tensor((g.choice(("bool", NAMES[g.get(a["query"]).dtype])),), None,
+                                       [*shape(g, a, "query")[-2:-1], *shape(g, a, "key")[-2:-1]])),
+   dropout_p=one_of(0.0), causal=lambda g, a: a["mask"] is None and g.chance(0.5), scale=one_of(1.0, 0.5))
+
 # ---- layers
 def images(g, a):
     return g.tensor(REAL, lambda t: t.dim() == 4 and t.numel() < 300,

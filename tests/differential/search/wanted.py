@@ -284,6 +284,15 @@ def _(difference, steps, ours, theirs):
         steps[at][0].removeprefix(NO_GRAD).startswith("softsign") for at in range(len(steps)) if steps[at])
 
 
+@wanted("attention to nothing", "PyTorch gives zeros where all scores are -inf; in Tandem that is so where a mask says that a "
+        "query may look nowhere, and NaN where infinite keys or queries do. PyTorch takes values of other sizes where there are none")
+def _(difference, steps, ours, theirs):
+    attention = any(steps[at] and steps[at][0].removeprefix(NO_GRAD) == "scaled_dot_product_attention"
+                    for at in sources(difference.step, steps))
+    refused = difference.kind == "throws" and "scaled_dot_product_attention" in ours["errors"][difference.step]
+    return attention and (difference.kind.endswith("finite") or refused and ", 0" in difference.detail.replace("(0", "(, 0"))
+
+
 @wanted("outputs of other sizes", "PyTorch gives an output of other sizes those of the result and warns that it will not; Tandem refuses it")
 def _(difference, steps, ours, theirs):
     made = {at for at in sources(difference.step, steps) if steps[at][0].endswith("/out")}
