@@ -42,5 +42,6 @@
 #include "tandem/parallel/data_parallel.h"
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/parallel/functional.h"
+#include "tandem/serialize/archive.h"
 #include "tandem/serialize/module.h"
 #include "tandem/serialize/safetensors.h"

@@ -20,6 +20,11 @@ struct Contained<M> {
 };
 }  // namespace tandem::detail
 
+namespace tandem::serialize {
+class OutputArchive;
+class InputArchive;
+}  // namespace tandem::serialize
+
 namespace tandem::nn {
 
 using NamedParameters = OrderedDict<std::string, Tensor>;
@@ -47,6 +52,11 @@ class Module : public std::enable_shared_from_this<Module> {
   /// Copies values into the parameters and buffers of these names; one of the names of a shared tensor is enough.
   /// @throws Error naming what is missing, unexpected or of another shape; nothing is changed then
   void load_state_dict(const NamedParameters& state);
+  /// Writes the state dict into an archive, as Python's state_dict() has it ("fc1.weight"), and reads it from one, also
+  /// where the children are archives of their own, as LibTorch writes them: serialize/archive.h.
+  /// @throws Error as load_state_dict; nothing is changed then
+  virtual void save(serialize::OutputArchive& archive) const;
+  virtual void load(serialize::InputArchive& archive);
 
   /// Switches this module and all in it to training or evaluation: of dropout and batch norm.
   virtual void train(bool on = true);

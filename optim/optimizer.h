@@ -8,6 +8,11 @@
 
 #include "tandem/nn/options.h"
 
+namespace tandem::serialize {
+class OutputArchive;
+class InputArchive;
+}  // namespace tandem::serialize
+
 namespace tandem::optim {
 namespace detail {
 class StepValues;
@@ -101,6 +106,11 @@ class Optimizer {
   /// @throws Error naming a tensor or a setting that is unknown here, a tensor that is not of its parameter's shape, or
   /// a setting that makes no sense; nothing is changed then
   void load_state(const std::vector<std::pair<std::string, Tensor>>& state, const Settings& settings = {});
+  /// Writes state and options into an archive, as the state_dict() of Python's optimizers has them, and reads them from
+  /// one, or from what LibTorch's optimizers save: serialize/archive.h.
+  /// @throws Error as load_state, and for options of Python's that ask for what this optimizer lacks (maximize)
+  void save(serialize::OutputArchive& archive) const;
+  void load(serialize::InputArchive& archive);
 
  protected:
   explicit Optimizer(std::unique_ptr<OptimizerOptions> defaults) : defaults_(std::move(defaults)) {}

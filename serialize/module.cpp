@@ -1,63 +1,116 @@
 #include "tandem/serialize/module.h"
 
+#include <set>
+
+#include "tandem/autograd/value_container.h"
+#include "tandem/serialize/file.h"
+#include "tandem/serialize/optimizer_state.h"
+
 namespace tandem {
 namespace {
 
-/// An error that does not know of the file, with its name in front.
-template <class F> void naming(const std::string& path, F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    throw Error("load: " + path + ": " + error.what());
+/// Walks through dicts, each within fewer than ValueContainer::kMaxDepth others.
+void flatten(const IValue& value, const std::string& prefix, uint64_t& bytes,
+             std::vector<std::pair<std::string, Tensor>>& out) {
+  constexpr uint64_t kMaxBytes = uint64_t{1} << 26;  // of names: one dict may stand in many places
+  const bool is_object = ValueContainer::of(value)->kind == ValueContainer::Kind::object;
+  for (const IValue::Entry& entry : value.entries()) {
+    const std::string name =
+        prefix + (entry.key().isInt() ? std::to_string(entry.key().toInt()) : entry.key().toStringRef());
+    bytes += name.size() + 64;
+    TANDEM_CHECK(bytes <= kMaxBytes, "the names of the tensors, dicts within dicts, take more than ", kMaxBytes,
+                 " bytes");
+    if (entry.value().isTensor())
+      out.emplace_back(name, entry.value().toTensor());
+    else if (entry.value().isGenericDict())
+      flatten(entry.value(), name + ".", bytes, out);
+    else
+      TANDEM_CHECK(is_object || entry.value().isNone(), "'", name, "' is ", entry.value().tagKind(),
+                   "; accepted: tensors, and dicts of tensors");
   }
 }
 
 }  // namespace
 
+std::vector<std::pair<std::string, Tensor>> detail::flat_tensors(const IValue& value) {
+  TANDEM_CHECK(value.isGenericDict(), "the file holds ", value.tagKind(), "; accepted: a dict of tensors");
+  std::vector<std::pair<std::string, Tensor>> out;
+  uint64_t bytes = 0;
+  flatten(value, "", bytes, out);
+  return out;
+}
+
+void detail::save_archive_as_safetensors(const IValue& value, const std::string& path) {
+  if (is_optimizer_value(value)) return save_optimizer_as_safetensors(value, path);
+  if (value.isTensor()) return save_safetensors({{"tensor", value.toTensor()}}, path);
+  if (value.isList() || value.isTuple()) {
+    std::vector<std::pair<std::string, Tensor>> named;
+    for (const IValue& element : value.elements()) {
+      TANDEM_CHECK(element.isTensor(), "save: safetensors for ", path, " hold tensors, not ", element.tagKind(),
+                   "; another extension takes PyTorch's format");
+      named.emplace_back(std::to_string(named.size()), element.toTensor());
+    }
+    return save_safetensors(named, path);
+  }
+  naming("save: " + path, [&] { save_safetensors(flat_tensors(value), path); });
+}
+
+void nn::Module::save(serialize::OutputArchive& archive) const {
+  for (const auto& item : state_dict()) archive.write(item.key(), item.value(), /*is_buffer=*/true);
+}
+void nn::Module::load(serialize::InputArchive& archive) {
+  naming("load: " + archive.name(), [&] {
+    NamedParameters state;
+    for (auto& [name, tensor] : flat_tensors(archive.value())) state.insert(name, std::move(tensor));
+    load_state_dict(state);
+  });
+}
+
+serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const std::shared_ptr<nn::Module>& module) {
+  TANDEM_CHECK(module, "save: the module is an empty pointer");
+  module->save(archive);
+  return archive;
+}
+serialize::InputArchive& operator>>(serialize::InputArchive& archive, const std::shared_ptr<nn::Module>& module) {
+  TANDEM_CHECK(module, "load: the module is an empty pointer");
+  module->load(archive);
+  return archive;
+}
+serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const optim::Optimizer& optimizer) {
+  optimizer.save(archive);
+  return archive;
+}
+serialize::InputArchive& operator>>(serialize::InputArchive& archive, optim::Optimizer& optimizer) {
+  optimizer.load(archive);
+  return archive;
+}
+serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const IValue& value) {
+  archive.set_value(value);
+  return archive;
+}
+serialize::InputArchive& operator>>(serialize::InputArchive& archive, IValue& value) {
+  value = archive.value();
+  return archive;
+}
+serialize::InputArchive& operator>>(serialize::InputArchive& archive, NamedTensors& tensors) {
+  const auto found = naming("load: " + archive.name(), [&] { return flat_tensors(archive.value()); });
+  NamedTensors out;
+  for (const auto& [name, tensor] : found)
+    TANDEM_CHECK(out.emplace(name, tensor).second, "load: ", archive.name(), " has two tensors of the name '", name,
+                 "'");
+  tensors = std::move(out);
+  return archive;
+}
+
 void save_module(const nn::Module& module, const std::string& path) {
-  std::vector<std::pair<std::string, Tensor>> tensors;
-  for (const auto& item : module.state_dict()) tensors.emplace_back(item.key(), item.value());
-  save_safetensors(tensors, path);
+  serialize::OutputArchive archive;
+  module.save(archive);
+  archive.save_to(path);
 }
 void load_module(nn::Module& module, const std::string& path) {
-  nn::NamedParameters state;
-  for (auto& [name, tensor] : load_safetensors(path)) state.insert(name, std::move(tensor));
-  naming(path, [&] { module.load_state_dict(state); });
-}
-
-namespace {
-const std::string kSetting = "options.";  // before the names of settings in the metadata
-}
-void save(const optim::Optimizer& optimizer, const std::string& path) {
-  SafetensorsMetadata metadata;
-  for (const auto& [name, text] : optimizer.settings()) metadata[kSetting + name] = text;
-  save_safetensors(optimizer.state(), path, metadata);
-}
-void load(optim::Optimizer& optimizer, const std::string& path) {
-  SafetensorsMetadata metadata;
-  const NamedTensors state = load_safetensors(path, &metadata);
-  optim::Optimizer::Settings settings;
-  for (const auto& [name, text] : metadata)
-    if (name.rfind(kSetting, 0) == 0) settings[name.substr(kSetting.size())] = text;
-  naming(path, [&] { optimizer.load_state({state.begin(), state.end()}, settings); });
-}
-
-void save(const std::vector<Tensor>& tensors, const std::string& path) {
-  std::vector<std::pair<std::string, Tensor>> named;
-  named.reserve(tensors.size());
-  for (const Tensor& t : tensors) named.emplace_back(std::to_string(named.size()), t);
-  save_safetensors(named, path);
-}
-void load(std::vector<Tensor>& tensors, const std::string& path) {
-  const NamedTensors named = load_safetensors(path);
-  std::vector<Tensor> out;
-  for (size_t i = 0; i < named.size(); ++i) {
-    const auto found = named.find(std::to_string(i));
-    TANDEM_CHECK(found != named.end(), "load: ", path, " has no tensor '", i, "' among its ", named.size(),
-                 "; a list's are named 0, 1, ...");
-    out.push_back(found->second);
-  }
-  tensors = std::move(out);
+  serialize::InputArchive archive;
+  archive.load_from(path);
+  module.load(archive);
 }
 
 }  // namespace tandem

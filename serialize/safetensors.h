@@ -22,13 +22,12 @@ void save_safetensors(const NamedTensors& tensors, const std::string& path, cons
 void save_safetensors(std::initializer_list<std::pair<std::string, Tensor>> tensors, const std::string& path,
                       const SafetensorsMetadata& metadata = {});
 
-/// Every tensor of a file, on the CPU.
-/// @param metadata  if not null, receives what the file holds under "__metadata__"
+/// Every tensor of a file, on the CPU; or of all the files that an index names (a path that ends with ".json", such as
+/// model.safetensors.index.json), which lie beside it.
+/// @param metadata  if not null, receives what the file holds under "__metadata__"; of several files the last one's
+/// @param mmap  the tensors are the memory of the file itself, read from the disk when they are looked at, as long as
+///     nobody shortens or changes it. Changes to them do not reach the file. Without it they are copies
 /// @throws Error naming the file and what is wrong with it
-NamedTensors load_safetensors(const std::string& path, SafetensorsMetadata* metadata = nullptr);
-
-/// One tensor in a safetensors file, under the name "tensor".
-void save(const Tensor& tensor, const std::string& path);
-void load(Tensor& tensor, const std::string& path);
+NamedTensors load_safetensors(const std::string& path, SafetensorsMetadata* metadata = nullptr, bool mmap = false);
 
 }  // namespace tandem

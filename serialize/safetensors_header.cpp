@@ -161,4 +161,22 @@ SafetensorsHeader parse_safetensors(const std::string& text, uint64_t data_bytes
   return header;
 }
 
+std::map<std::string, std::string> parse_safetensors_index(const std::string& text, const std::string& path) {
+  const Json json = parse_json(text, path);
+  TANDEM_CHECK(json.is_object() && json.contains("weight_map") && json.at("weight_map").is_object(),
+               "load_safetensors: ", path,
+               " has no weight_map; accepted: an index, such as "
+               "model.safetensors.index.json");
+  std::map<std::string, std::string> out;
+  for (const auto& [name, file] : json.at("weight_map").items()) {
+    const std::string shard = file.is_string() ? file.get<std::string>() : "";
+    TANDEM_CHECK(!shard.empty() && shard.find('/') == std::string::npos && shard[0] != '.' &&
+                     shard.find('\0') == std::string::npos,
+                 "load_safetensors: the index ", path, " says that '", name, "' is in ",
+                 file.dump(-1, ' ', false, Json::error_handler_t::replace), "; accepted: names of files beside it");
+    out[name] = shard;
+  }
+  return out;
+}
+
 }  // namespace tandem::detail

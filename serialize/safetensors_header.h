@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tandem/core/internal.h"
+#include "tandem/serialize/file.h"
 #include "tandem/serialize/safetensors.h"
 
 namespace tandem::detail {
@@ -30,5 +31,10 @@ SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Te
 std::string format_safetensors(const SafetensorsHeader& header, const std::string& path);
 /// @param data_bytes  what follows the header in the file; the entries must cover it exactly
 SafetensorsHeader parse_safetensors(const std::string& json, uint64_t data_bytes, const std::string& path);
+/// Which file each tensor of a sharded model is in, from the text of its index.
+/// @throws Error for what is no index, and for a file that does not lie beside it
+std::map<std::string, std::string> parse_safetensors_index(const std::string& json, const std::string& path);
+/// What load_safetensors reads, from anywhere.
+NamedTensors read_safetensors(const ByteSource& source, SafetensorsMetadata* metadata);
 
 }  // namespace tandem::detail

@@ -44,7 +44,9 @@ void add_demo(CLI::App& app) {
       ->check(CLI::Range(1, 100000));
   c->add_option("--threads", s->threads, "Threads to compute with; all usable cores unless given")
       ->check(CLI::Range(1, 1024));
-  c->add_option("--save", s->save, "Write the state that the first mode trained, as safetensors");
+  c->add_option(
+      "--save", s->save,
+      "Write the state that the first mode trained: FILE.safetensors, or PyTorch's format under any other name");
   c->add_option("--load", s->load, "Start from this state");
   c->add_flag("--capture", s->capture, "Record the step of mode single once, and replay it");
   c->add_option("--json", s->json, "Write the table and the settings");

@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "tandem/serialize/module.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/paths.h"
 #include "tandem/tests/temporary.h"

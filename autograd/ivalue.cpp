@@ -1,0 +1,172 @@
+#include "tandem/autograd/ivalue.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/value_container.h"
+
+namespace tandem {
+
+bool KeyLess::operator()(const IValue& a, const IValue& b) const {
+  if (a.isInt() != b.isInt()) return a.isInt();
+  if (a.isInt()) return a.toInt() < b.toInt();
+  return &a.toStringRef() != &b.toStringRef() && a.toStringRef() < b.toStringRef();
+}
+
+IValue ValueContainer::make(Kind kind) { return IValue(std::make_shared<ValueContainer>(kind)); }
+ValueContainer* ValueContainer::of(const IValue& value) {
+  const auto* const held = std::get_if<IValue::Container>(&value.value_);
+  return held ? held->get() : nullptr;
+}
+void ValueContainer::adopt(const IValue& value) {
+  ValueContainer* const inner = of(value);
+  if (!inner) return;
+  TANDEM_CHECK(inner->depth < kMaxDepth, "lists, tuples and dicts lie within each other deeper than ", kMaxDepth,
+               " levels");
+  inner->inside = true;
+  depth = std::max(depth, inner->depth + 1);
+}
+void ValueContainer::append(IValue value) {
+  adopt(value);
+  elements.push_back(std::move(value));
+}
+void ValueContainer::insert(IValue key, IValue value) {
+  TANDEM_CHECK(key.isString() || key.isInt(), "a key of a dict is ", key.tagKind(), "; accepted: strings and ints");
+  adopt(value);
+  const auto [at, is_new] = index_.emplace(key, entries.size());
+  if (is_new)
+    entries.push_back({std::move(key), std::move(value)});
+  else
+    entries[at->second].second = std::move(value);
+}
+const IValue* ValueContainer::find(const IValue& key) const {
+  if (!key.isString() && !key.isInt()) return nullptr;
+  const auto at = index_.find(key);
+  return at == index_.end() ? nullptr : &entries[at->second].second;
+}
+
+namespace {
+
+using Kind = ValueContainer::Kind;
+
+IValue sequence(Kind kind, std::vector<IValue> elements) {
+  IValue out = ValueContainer::make(kind);
+  ValueContainer& container = *ValueContainer::of(out);
+  container.elements.reserve(elements.size());
+  for (IValue& element : elements) container.append(std::move(element));
+  return out;
+}
+bool is_of(const IValue& value, Kind kind) {
+  const ValueContainer* const container = ValueContainer::of(value);
+  return container && container->kind == kind;
+}
+const ValueContainer& dict_of(const IValue& value) {
+  TANDEM_CHECK(value.isGenericDict(), "IValue: this is ", value.tagKind(), "; accepted: a dict");
+  return *ValueContainer::of(value);
+}
+
+}  // namespace
+
+IValue IValue::list(std::vector<IValue> elements) { return sequence(Kind::list, std::move(elements)); }
+IValue IValue::tuple(std::vector<IValue> elements) { return sequence(Kind::tuple, std::move(elements)); }
+IValue IValue::dict() { return ValueContainer::make(Kind::dict); }
+IValue IValue::ordered_dict() { return ValueContainer::make(Kind::ordered_dict); }
+
+bool IValue::isList() const { return is_of(*this, Kind::list); }
+bool IValue::isTuple() const { return is_of(*this, Kind::tuple); }
+bool IValue::isOrderedDict() const { return is_of(*this, Kind::ordered_dict); }
+bool IValue::isGenericDict() const {
+  const ValueContainer* const container = ValueContainer::of(*this);
+  return container && !container->is_sequence();
+}
+std::string IValue::tagKind() const {
+  if (const ValueContainer* const container = ValueContainer::of(*this)) {
+    constexpr const char* names[] = {"a list", "a tuple", "a dict", "an OrderedDict", "an object"};
+    return names[static_cast<int>(container->kind)];
+  }
+  constexpr const char* names[] = {"None",     "a bool",   "an int",   "a float",
+                                   "a string", "a Tensor", "a device", "a dtype"};
+  return names[value_.index()];
+}
+
+bool IValue::toBool() const {
+  TANDEM_CHECK(isBool(), "IValue: this is ", tagKind(), "; accepted: a bool");
+  return std::get<bool>(value_);
+}
+int64_t IValue::toInt() const {
+  TANDEM_CHECK(isInt(), "IValue: this is ", tagKind(), "; accepted: an int");
+  return std::get<int64_t>(value_);
+}
+double IValue::toDouble() const {
+  TANDEM_CHECK(isDouble(), "IValue: this is ", tagKind(), "; accepted: a float");
+  return std::get<double>(value_);
+}
+Scalar IValue::toScalar() const {
+  TANDEM_CHECK(isBool() || isInt() || isDouble(), "IValue: this is ", tagKind(), "; accepted: a number");
+  return isBool() ? Scalar(toBool()) : isInt() ? Scalar(toInt()) : Scalar(toDouble());
+}
+const std::string& IValue::toStringRef() const {
+  TANDEM_CHECK(isString(), "IValue: this is ", tagKind(), "; accepted: a string");
+  return *std::get<Text>(value_);
+}
+const Tensor& IValue::toTensor() const {
+  TANDEM_CHECK(isTensor(), "IValue: this is ", tagKind(), "; accepted: a Tensor");
+  return std::get<Tensor>(value_);
+}
+Device IValue::toDevice() const {
+  TANDEM_CHECK(isDevice(), "IValue: this is ", tagKind(), "; accepted: a device");
+  return std::get<Device>(value_);
+}
+DType IValue::toDType() const {
+  TANDEM_CHECK(isDType(), "IValue: this is ", tagKind(), "; accepted: a dtype");
+  return std::get<DType>(value_);
+}
+const std::vector<IValue>& IValue::elements() const {
+  TANDEM_CHECK(isList() || isTuple(), "IValue: this is ", tagKind(), "; accepted: a list or a tuple");
+  return ValueContainer::of(*this)->elements;
+}
+std::vector<int64_t> IValue::toIntVector() const {
+  std::vector<int64_t> out;
+  for (const IValue& element : elements()) out.push_back(element.toInt());
+  return out;
+}
+std::vector<double> IValue::toDoubleVector() const {
+  std::vector<double> out;
+  for (const IValue& element : elements()) out.push_back(element.toDouble());
+  return out;
+}
+std::vector<Tensor> IValue::toTensorVector() const {
+  std::vector<Tensor> out;
+  for (const IValue& element : elements()) out.push_back(element.toTensor());
+  return out;
+}
+const std::vector<IValue::Entry>& IValue::entries() const { return dict_of(*this).entries; }
+const IValue* IValue::find(const IValue& key) const { return dict_of(*this).find(key); }
+const IValue& IValue::at(const IValue& key) const {
+  if (const IValue* const found = find(key)) return *found;
+  std::string known;
+  for (size_t i = 0; i < entries().size() && i < 8; ++i) {
+    const IValue& name = entries()[i].key();
+    known += (i ? ", " : "") + (name.isInt() ? std::to_string(name.toInt()) : "'" + name.toStringRef() + "'");
+  }
+  TANDEM_FAIL("IValue: this dict has no key ",
+              key.isInt() ? std::to_string(key.toInt()) : "'" + key.toStringRef() + "'", " among its ",
+              entries().size(), known.empty() ? "" : ": ", known, entries().size() > 8 ? ", ..." : "");
+}
+
+/// The container, copied if there are other handles on it.
+ValueContainer& IValue::own(const char* what) {
+  auto* const held = std::get_if<Container>(&value_);
+  TANDEM_CHECK(held, "IValue: this is ", tagKind(), "; accepted: ", what);
+  if (held->use_count() > 1) *held = std::make_shared<ValueContainer>(**held);
+  return **held;
+}
+void IValue::insert(IValue key, IValue value) {
+  TANDEM_CHECK(isGenericDict(), "IValue: insert into ", tagKind(), "; accepted: a dict");
+  own("a dict").insert(std::move(key), std::move(value));
+}
+void IValue::push_back(IValue value) {
+  TANDEM_CHECK(isList(), "IValue: push_back to ", tagKind(), "; accepted: a list");
+  own("a list").append(std::move(value));
+}
+
+}  // namespace tandem

@@ -1,0 +1,88 @@
+#include "tandem/serialize/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "tandem/core/error.h"
+
+namespace tandem::detail {
+
+void ByteSource::read(uint64_t at, void* to, uint64_t bytes) const {
+  TANDEM_CHECK(at <= size_ && bytes <= size_ - at, name_, ": it has ", size_, " bytes; asked for ", bytes, " from ",
+               at);
+  if (bytes > 0) read_some(at, static_cast<char*>(to), bytes);
+}
+
+FileSource::FileSource(const char* op, const std::string& path) : ByteSource(path), op_(op) {
+  fd_ = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  TANDEM_CHECK(fd_ >= 0, op_, ": cannot open ", path, ": ", std::strerror(errno));
+  struct stat status {};
+  const bool known = ::fstat(fd_, &status) == 0;
+  const int error = errno;
+  if (known && S_ISREG(status.st_mode)) {
+    size_ = static_cast<uint64_t>(status.st_size);
+    return;
+  }
+  ::close(fd_);
+  TANDEM_CHECK(known, op_, ": cannot look at ", path, ": ", std::strerror(error));
+  TANDEM_FAIL(op_, ": ", path, " is not a file");
+}
+FileSource::~FileSource() { ::close(fd_); }
+void FileSource::read_some(uint64_t at, char* to, uint64_t bytes) const {
+  for (uint64_t done = 0; done < bytes;) {
+    const ssize_t n = ::pread(fd_, to + done, std::min<uint64_t>(bytes - done, 1 << 30), static_cast<off_t>(at + done));
+    if (n < 0 && errno == EINTR) continue;
+    TANDEM_CHECK(n >= 0, op_, ": reading ", name(), " failed: ", std::strerror(errno));
+    TANDEM_CHECK(n > 0, op_, ": ", name(), " ended ", bytes - done, " bytes early while it was read");
+    done += static_cast<uint64_t>(n);
+  }
+}
+std::shared_ptr<char> FileSource::map() const {
+  const uint64_t size = this->size();
+  void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd_, 0);
+  TANDEM_CHECK(at != MAP_FAILED, op_, ": cannot map the ", size, " bytes of ", name(), ": ", std::strerror(errno));
+  return {static_cast<char*>(at), [size](char* mapped) { ::munmap(mapped, size); }};
+}
+
+void MemorySource::read_some(uint64_t at, char* to, uint64_t bytes) const { std::memcpy(to, data_ + at, bytes); }
+
+FileSink::FileSink(const char* op, const std::string& path) : op_(op), path_(path) {
+  struct stat status;  // a device or a pipe would be replaced, not written to
+  TANDEM_CHECK(::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode), op_, ": ", path,
+               " exists and is not a file");
+  static std::atomic<uint64_t> count{0};  // the name is no other thread's
+  temporary_ = path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(count++);
+  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  TANDEM_CHECK(fd_ >= 0, op_, ": cannot open ", temporary_, ": ", std::strerror(errno));
+}
+FileSink::~FileSink() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+void FileSink::write(const void* from, uint64_t bytes) {
+  for (uint64_t done = 0; done < bytes;) {
+    const ssize_t n = ::write(fd_, static_cast<const char*>(from) + done, std::min<uint64_t>(bytes - done, 1 << 30));
+    if (n < 0 && errno == EINTR) continue;
+    TANDEM_CHECK(n > 0, op_, ": writing ", path_, " failed: ", std::strerror(errno));
+    done += static_cast<uint64_t>(n);
+  }
+}
+void FileSink::commit() {
+  TANDEM_CHECK(::fsync(fd_) == 0, op_, ": writing ", path_, " to the disk failed: ", std::strerror(errno));
+  const int closed = ::close(std::exchange(fd_, -1));
+  TANDEM_CHECK(closed == 0, op_, ": closing ", path_, " failed: ", std::strerror(errno));
+  TANDEM_CHECK(::rename(temporary_.c_str(), path_.c_str()) == 0, op_, ": cannot put ", path_,
+               " in place: ", std::strerror(errno));
+  temporary_.clear();
+}
+
+}  // namespace tandem::detail

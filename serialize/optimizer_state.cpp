@@ -1,0 +1,245 @@
+#include "tandem/serialize/optimizer_state.h"
+
+#include <cstdio>
+#include <set>
+
+#include "tandem/optim/adam.h"
+#include "tandem/serialize/archive.h"
+#include "tandem/serialize/file.h"
+
+namespace tandem {
+namespace detail {
+namespace {
+
+using optim::Optimizer;
+using optim::OptimizerParamGroup;
+
+/// Two settings that are one tuple in Python.
+struct TupleSetting {
+  const char *name, *first, *second;
+};
+constexpr TupleSetting kTupleSettings[] = {
+    {"betas", "beta1", "beta2"}, {"etas", "etaminus", "etaplus"}, {"step_sizes", "step_size_min", "step_size_max"}};
+const std::string kLineSearch = "strong_wolfe";  // a flag here; in Python the value of line_search_fn, or None
+const std::string kSetting = "options.";         // before the names of settings in the metadata of safetensors
+
+/// Counts, which Python takes as ints only.
+bool is_count(const std::string& name) { return name == "max_iter" || name == "max_eval" || name == "history_size"; }
+
+std::string text_of(double value) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.17g", value);  // enough for any double
+  return digits;
+}
+
+/// A number; Python keeps some of them in tensors.
+double number_of(const IValue& value) {
+  const bool one = value.isTensor() && value.toTensor().numel() == 1;
+  return one ? value.toTensor().item<double>() : value.toScalar().to<double>();
+}
+/// How many parameters or groups LibTorch announces: no more than what there are entries for.
+size_t count_of(const IValue& value, const IValue& of) {
+  const double count = number_of(value);
+  TANDEM_CHECK(count >= 0 && count <= static_cast<double>(of.entries().size()), "the file announces ", count,
+               " parameters or groups, but has ", of.entries().size(), " entries for them");
+  return static_cast<size_t>(count);
+}
+
+IValue options_value(OptimizerParamGroup group, size_t first) {  // a copy, as a visitor may write
+  std::map<std::string, IValue> settings;
+  std::vector<std::string> order;
+  group.options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
+    if (bool* const* const flag = std::get_if<bool*>(&setting))
+      settings[name] = IValue(**flag);
+    else if (is_count(name))
+      settings[name] = IValue(static_cast<int64_t>(*std::get<double*>(setting)));
+    else
+      settings[name] = IValue(*std::get<double*>(setting));
+    order.push_back(name);
+  });
+  IValue out = IValue::dict();
+  for (const std::string& name : order) {
+    bool in_pair = false;
+    for (const TupleSetting& pair : kTupleSettings) {
+      if (name == pair.first) out.insert(pair.name, IValue::tuple({settings.at(pair.first), settings.at(pair.second)}));
+      in_pair |= name == pair.first || name == pair.second;
+    }
+    if (name == kLineSearch)
+      out.insert("line_search_fn", settings.at(name).toBool() ? IValue(kLineSearch) : IValue());
+    else if (!in_pair)
+      out.insert(name, settings.at(name));
+  }
+  if (group.has_initial_lr()) out.insert("initial_lr", group.initial_lr());
+  IValue params = IValue::list({});
+  for (size_t i = 0; i < group.params().size(); ++i) params.push_back(first + i);
+  out.insert("params", params);
+  return out;
+}
+
+/// A group of a file: which parameters, and its options.
+struct Group {
+  std::vector<IValue> params;
+  IValue options;
+};
+/// The groups that Python wrote as a list, or LibTorch as an object of "param_groups/0", ...
+std::vector<Group> groups_of(const IValue& value) {
+  std::vector<Group> out;
+  if (value.isList()) {
+    for (const IValue& group : value.elements()) out.push_back({group.at("params").elements(), group});
+    return out;
+  }
+  const size_t count = count_of(value.at("param_groups/size"), value);
+  for (size_t i = 0; i < count; ++i) {
+    const IValue& group = value.at("param_groups/" + std::to_string(i));
+    const size_t params = count_of(group.at("params/size"), group);
+    out.push_back({{}, group.at("options")});
+    for (size_t p = 0; p < params; ++p) out.back().params.push_back(group.at("params/" + std::to_string(p)));
+  }
+  return out;
+}
+
+/// Python's options that say how a step is computed, not what.
+bool is_about_how(const std::string& name) {
+  return name == "foreach" || name == "fused" || name == "capturable" || name == "differentiable";
+}
+/// Whether an option that Tandem's optimizers lack asks for what they do without it.
+bool is_followed(const std::string& name, const IValue& value, bool is_adamw) {
+  if (value.isNone() || is_about_how(name)) return true;
+  if (name == "decoupled_weight_decay") return value.isBool() && value.toBool() == is_adamw;
+  return value.isBool() && !value.toBool();
+}
+
+void take_option(const std::string& name, const IValue& value, const std::string& prefix,
+                 const std::set<std::string>& known, bool is_adamw, Optimizer::Settings& settings) {
+  if (name == "params") return;
+  for (const TupleSetting& pair : kTupleSettings)
+    if (name == pair.name && known.count(pair.first)) {
+      TANDEM_CHECK(value.elements().size() == 2, "the option '", name, "' has ", value.elements().size(),
+                   " numbers; accepted: 2");
+      settings[prefix + pair.first] = text_of(number_of(value.elements()[0]));
+      settings[prefix + pair.second] = text_of(number_of(value.elements()[1]));
+      return;
+    }
+  if (name == "line_search_fn" && known.count(kLineSearch)) {
+    TANDEM_CHECK(value.isNone() || (value.isString() && value.toStringRef() == kLineSearch),
+                 "the option 'line_search_fn' is ", value.tagKind(), "; accepted: None and '", kLineSearch, "'");
+    settings[prefix + kLineSearch] = value.isNone() ? "0" : "1";
+    return;
+  }
+  if (known.count(name) && !value.isNone())
+    settings[prefix + name] = text_of(number_of(value));
+  else
+    TANDEM_CHECK(is_followed(name, value, is_adamw), "the option '", name, "' has no place in this optimizer");
+}
+
+void take_state(const std::string& position, const IValue& state,
+                std::vector<std::pair<std::string, Tensor>>& tensors) {
+  for (const IValue::Entry& entry : state.entries()) {
+    const std::string& name = entry.key().toStringRef();
+    const IValue& value = entry.value();
+    if (value.isNone()) continue;
+    TANDEM_CHECK(value.isTensor() || value.isInt() || value.isDouble(), "the state '", name, "' of parameter ",
+                 position, " is ", value.tagKind(), "; accepted: tensors and numbers");
+    tensors.emplace_back(position + "." + name,
+                         value.isTensor() ? value.toTensor() : core::scalar(value.toScalar(), kFloat64, kCPU));
+  }
+}
+
+}  // namespace
+
+IValue optimizer_value(const Optimizer& optimizer) {
+  IValue groups = IValue::list({}), state = IValue::dict();
+  size_t first = 0;
+  for (const OptimizerParamGroup& group : optimizer.param_groups()) {
+    groups.push_back(options_value(group, first));
+    first += group.params().size();
+  }
+  std::map<int64_t, IValue> by_parameter;
+  for (const auto& [name, tensor] : optimizer.state()) {
+    const size_t dot = name.find('.');
+    by_parameter.try_emplace(std::stoll(name.substr(0, dot)), IValue::dict())
+        .first->second.insert(name.substr(dot + 1), tensor);
+  }
+  for (auto& [position, values] : by_parameter) state.insert(position, values);
+  IValue out = IValue::dict();
+  out.insert("state", state);
+  out.insert("param_groups", groups);
+  return out;
+}
+
+OptimizerState optimizer_state(const IValue& value, const Optimizer& optimizer) {
+  const std::vector<Group> groups = groups_of(value.at("param_groups"));
+  const std::vector<OptimizerParamGroup>& mine = optimizer.param_groups();
+  TANDEM_CHECK(groups.size() == mine.size(), "the file has ", groups.size(), " parameter groups; the optimizer has ",
+               mine.size());
+  const bool is_adamw = dynamic_cast<const optim::AdamW*>(&optimizer) != nullptr;
+  OptimizerState out;
+  std::vector<std::pair<IValue, std::string>> positions;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    TANDEM_CHECK(groups[g].params.size() == mine[g].params().size(), "parameter group ", g, " of the file has ",
+                 groups[g].params.size(), " parameters; the optimizer's has ", mine[g].params().size());
+    for (const IValue& param : groups[g].params) positions.emplace_back(param, std::to_string(positions.size()));
+    OptimizerParamGroup group = mine[g];
+    std::set<std::string> known{"initial_lr"};
+    group.options().visit([&](const std::string& name, const auto&) { known.insert(name); });
+    const std::string prefix = std::to_string(g) + ".";
+    for (const IValue::Entry& option : groups[g].options.entries())
+      take_option(option.key().toStringRef(), option.value(), prefix, known, is_adamw, out.settings);
+  }
+  const IValue& state = value.at("state");
+  size_t used = 0;
+  for (const auto& [param, position] : positions)
+    if (const IValue* const found = state.find(param)) {
+      take_state(position, *found, out.tensors);
+      ++used;
+    }
+  TANDEM_CHECK(used == state.entries().size(), "the file has the state of ", state.entries().size(),
+               " parameters, of which ", used, " are in its parameter groups");
+  return out;
+}
+
+OptimizerState optimizer_state(const std::vector<std::pair<std::string, Tensor>>& tensors,
+                               const SafetensorsMetadata& metadata) {
+  OptimizerState out{tensors, {}};
+  for (const auto& [name, text] : metadata)
+    if (name.rfind(kSetting, 0) == 0) out.settings[name.substr(kSetting.size())] = text;
+  return out;
+}
+bool is_optimizer_value(const IValue& value) {
+  return value.isGenericDict() && value.entries().size() >= 2 && value.find("state") && value.find("param_groups");
+}
+void save_optimizer_as_safetensors(const IValue& value, const std::string& path) {
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  SafetensorsMetadata metadata;
+  const std::vector<Group> groups = groups_of(value.at("param_groups"));
+  for (size_t g = 0; g < groups.size(); ++g) {
+    Optimizer::Settings settings;
+    std::set<std::string> names;
+    for (const TupleSetting& pair : kTupleSettings) names.insert(pair.first);
+    names.insert(kLineSearch);
+    for (const IValue::Entry& option : groups[g].options.entries()) names.insert(option.key().toStringRef());
+    for (const IValue::Entry& option : groups[g].options.entries())
+      take_option(option.key().toStringRef(), option.value(), std::to_string(g) + ".", names, false, settings);
+    for (const auto& [name, text] : settings) metadata[kSetting + name] = text;
+  }
+  for (const IValue::Entry& state : value.at("state").entries())
+    take_state(std::to_string(state.key().toInt()), state.value(), tensors);
+  save_safetensors(tensors, path, metadata);
+}
+
+}  // namespace detail
+
+void optim::Optimizer::save(serialize::OutputArchive& archive) const {
+  const IValue value = optimizer_value(*this);
+  for (const IValue::Entry& entry : value.entries()) archive.write(entry.key().toStringRef(), entry.value());
+}
+void optim::Optimizer::load(serialize::InputArchive& archive) {
+  naming(archive.name(), [&] {
+    const OptimizerState state = is_optimizer_value(archive.value())
+                                     ? optimizer_state(archive.value(), *this)
+                                     : optimizer_state(flat_tensors(archive.value()), archive.metadata());
+    load_state(state.tensors, state.settings);
+  });
+}
+
+}  // namespace tandem

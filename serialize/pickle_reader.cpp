@@ -1,0 +1,293 @@
+#include "tandem/serialize/pickle_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "tandem/serialize/file.h"
+#include "tandem/serialize/pickle_globals.h"
+
+namespace tandem::detail {
+namespace {
+
+using Kind = ValueContainer::Kind;
+
+class PickleReader {
+ public:
+  PickleReader(const std::string& text, TensorSource& tensors) : text_(text), tensors_(tensors) {}
+
+  IValue run() {
+    for (;;) {
+      const uint8_t op = static_cast<uint8_t>(*take(1));
+      if (op == '.') break;
+      step(op);
+    }
+    TANDEM_CHECK(stack_.size() == 1 && stack_[0].value(), "its pickle ends with ", stack_.size(),
+                 " things on the stack; accepted: one value");
+    return *stack_[0].value();
+  }
+
+ private:
+  const char* take(uint64_t bytes) {
+    TANDEM_CHECK(bytes <= text_.size() - at_, "its pickle of ", text_.size(), " bytes ends within what begins at ",
+                 at_);
+    const char* const out = text_.data() + at_;
+    at_ += bytes;
+    return out;
+  }
+  uint64_t number(int bytes) {
+    const char* const from = take(static_cast<uint64_t>(bytes));
+    uint64_t out = 0;
+    for (int i = 0; i < bytes; ++i) out |= uint64_t{static_cast<uint8_t>(from[i])} << (8 * i);
+    return out;
+  }
+  std::string line() {
+    const size_t end = text_.find('\n', at_);
+    TANDEM_CHECK(end != std::string::npos, "its pickle ends within a name");
+    std::string out = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    return out;
+  }
+  std::string string(int length_bytes) {
+    const uint64_t length = number(length_bytes);
+    return {take(length), static_cast<size_t>(length)};
+  }
+  IValue big_int() {
+    const uint64_t bytes = number(1);
+    TANDEM_CHECK(bytes <= 8, "it holds an int of ", bytes, " bytes; accepted: up to 8");
+    if (bytes == 0) return IValue(0);
+    const uint64_t value = number(static_cast<int>(bytes));
+    const int unused = 64 - 8 * static_cast<int>(bytes);
+    return IValue(static_cast<int64_t>(value << unused) >> unused);
+  }
+
+  void push(Item item) { stack_.push_back(std::move(item)); }
+  void push(IValue value) { stack_.push_back({std::move(value)}); }
+  Item& top() {
+    TANDEM_CHECK(!stack_.empty() && !std::holds_alternative<Mark>(stack_.back().held), "its pickle takes from nothing");
+    return stack_.back();
+  }
+  Item pop() {
+    Item out = std::move(top());
+    stack_.pop_back();
+    return out;
+  }
+  IValue pop_value() {
+    Item item = pop();
+    TANDEM_CHECK(item.value(), "it uses a class or a storage as a value", kPickleAccepts);
+    return std::move(std::get<IValue>(item.held));
+  }
+  /// The first thing after the last mark, which goes.
+  size_t pop_mark() {
+    size_t i = stack_.size();
+    while (i > 0 && !std::holds_alternative<Mark>(stack_[i - 1].held)) --i;
+    TANDEM_CHECK(i > 0, "its pickle has no mark where one is due");
+    stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+    return i - 1;
+  }
+  std::vector<Item> pop_from(size_t first) {
+    std::vector<Item> out(std::make_move_iterator(stack_.begin() + static_cast<std::ptrdiff_t>(first)),
+                          std::make_move_iterator(stack_.end()));
+    stack_.resize(first);
+    return out;
+  }
+  std::vector<IValue> values(std::vector<Item> items) {
+    std::vector<IValue> out;
+    out.reserve(items.size());
+    for (Item& item : items) {
+      TANDEM_CHECK(item.value(), "it uses a class or a storage as a value", kPickleAccepts);
+      out.push_back(std::move(std::get<IValue>(item.held)));
+    }
+    return out;
+  }
+
+  void tuple(std::vector<Item> items) {
+    if (std::all_of(items.begin(), items.end(), [](const Item& item) { return item.value() != nullptr; })) {
+      push(IValue::tuple(values(std::move(items))));
+      return;
+    }
+    for (const Item& item : items)
+      TANDEM_CHECK(!std::holds_alternative<std::shared_ptr<const Arguments>>(item.held),
+                   "it uses a class or a storage as a value", kPickleAccepts);
+    push(Item{std::make_shared<const Arguments>(std::move(items))});
+  }
+  /// The container on top, of which `kinds` says whether it may be changed this way. One that lies in another already
+  /// is complete: only a pickle of what contains itself changes it then.
+  ValueContainer& open(const char* kinds, bool (*accepts)(Kind)) {
+    const IValue* const value = top().value();
+    ValueContainer* const container = value ? ValueContainer::of(*value) : nullptr;
+    TANDEM_CHECK(container && accepts(container->kind), "its pickle changes ", value ? value->tagKind() : "a class",
+                 "; accepted: ", kinds);
+    TANDEM_CHECK(!container->inside, "its pickle changes ", value->tagKind(),
+                 " that lies in another: it may contain itself; accepted: what does not");
+    return *container;
+  }
+  void append(std::vector<IValue> elements) {
+    ValueContainer& to = open("a list", [](Kind kind) { return kind == Kind::list; });
+    for (IValue& element : elements) {
+      TANDEM_CHECK(ValueContainer::of(element) != &to, "its pickle has a list that contains itself");
+      to.append(std::move(element));
+    }
+  }
+  void set_items(std::vector<IValue> pairs) {
+    TANDEM_CHECK(pairs.size() % 2 == 0, "its pickle gives a dict a key without a value");
+    ValueContainer& to = open("a dict", [](Kind kind) { return kind == Kind::dict || kind == Kind::ordered_dict; });
+    for (size_t i = 0; i < pairs.size(); i += 2) {
+      TANDEM_CHECK(ValueContainer::of(pairs[i + 1]) != &to, "its pickle has a dict that contains itself");
+      to.insert(std::move(pairs[i]), std::move(pairs[i + 1]));
+    }
+  }
+
+  void remember(uint64_t key) { memo_[key] = top(); }
+  void recall(uint64_t key) {
+    const auto found = memo_.find(key);
+    TANDEM_CHECK(found != memo_.end(), "its pickle asks for memo ", key, ", which it never set");
+    push(found->second);
+  }
+
+  /// The arguments of a call, of which no function here takes more than eight.
+  Arguments arguments() {
+    Item item = pop();
+    if (const auto* const mixed = std::get_if<std::shared_ptr<const Arguments>>(&item.held)) {
+      TANDEM_CHECK((*mixed)->size() <= 8, "its pickle calls a function with ", (*mixed)->size(), " arguments");
+      return **mixed;
+    }
+    const IValue* const value = item.value();
+    TANDEM_CHECK(value && value->isTuple() && value->elements().size() <= 8,
+                 "its pickle calls a function with what is no tuple of up to 8 arguments");
+    Arguments out;
+    for (const IValue& element : value->elements()) out.push_back({element});
+    return out;
+  }
+  void call() {
+    const Arguments given = arguments();
+    const Item callee = pop();
+    const auto* const held = std::get_if<std::shared_ptr<const Global>>(&callee.held);
+    TANDEM_CHECK(held, "its pickle calls what is no function", kPickleAccepts);
+    push(call_global(**held, given, tensors_));
+  }
+  /// An object of LibTorch's archives, whose attributes a build gives.
+  void new_object() {
+    TANDEM_CHECK(arguments().empty(), "it makes an object with arguments", kPickleAccepts);
+    const Item type = pop();
+    const auto* const held = std::get_if<std::shared_ptr<const Global>>(&type.held);
+    TANDEM_CHECK(held && (*held)->what == Global::object, "it makes an object of ",
+                 held ? (*held)->name : std::string("what is no class"), ", which is refused", kPickleAccepts);
+    push(ValueContainer::make(Kind::object));
+  }
+  void build() {
+    const IValue state = pop_value();
+    ValueContainer& to =
+        open("an object", [](Kind kind) { return kind == Kind::object || kind == Kind::ordered_dict; });
+    TANDEM_CHECK(state.isGenericDict() && ValueContainer::of(state) != &to, "its pickle builds an object from ",
+                 state.tagKind(), "; accepted: a dict");
+    ValueContainer::of(state)->inside = true;
+    if (to.kind == Kind::ordered_dict) return;  // a state dict's _metadata: versions of Python's modules
+    copied_ += state.entries().size();          // one dict may build many objects
+    TANDEM_CHECK(copied_ <= text_.size(), "its pickle builds many objects from one dict", kPickleAccepts);
+    for (const IValue::Entry& entry : state.entries()) to.insert(entry.key(), entry.value());
+  }
+  void persistent() { push(find_storage(arguments())); }
+  void global_on_stack() {
+    const IValue name = pop_value(), module = pop_value();
+    push(find_global(module.toStringRef(), name.toStringRef()));
+  }
+  void step(uint8_t op);
+
+  const std::string& text_;
+  TensorSource& tensors_;
+  size_t at_ = 0, copied_ = 0;
+  std::vector<Item> stack_;
+  std::unordered_map<uint64_t, Item> memo_;
+};
+
+void PickleReader::step(uint8_t op) {
+  switch (op) {
+    case 0x80: {
+      const uint64_t protocol = number(1);
+      TANDEM_CHECK(2 <= protocol && protocol <= 5, "its pickle is of protocol ", protocol, "; accepted: 2 to 5");
+      return;
+    }
+    case 0x95: number(8); return;  // a frame: how much one may read ahead
+    case '(': push(Item{Mark{}}); return;
+    case '0': pop(); return;
+    case '1': pop_from(pop_mark()); return;
+    case 'N': push(IValue()); return;
+    case 0x88: push(IValue(true)); return;
+    case 0x89: push(IValue(false)); return;
+    case 'J': push(IValue(static_cast<int32_t>(number(4)))); return;
+    case 'K': push(IValue(number(1))); return;
+    case 'M': push(IValue(number(2))); return;
+    case 0x8a: push(big_int()); return;
+    case 'G': {
+      const char* const from = take(8);  // the first byte is the highest
+      uint64_t bits = 0;
+      for (int i = 0; i < 8; ++i) bits = bits << 8 | static_cast<uint8_t>(from[i]);
+      double value;
+      std::memcpy(&value, &bits, sizeof value);
+      push(IValue(value));
+      return;
+    }
+    case 'X':
+    case 'T': push(IValue(string(4))); return;
+    case 0x8c:
+    case 'U': push(IValue(string(1))); return;
+    case 0x8d: push(IValue(string(8))); return;
+    case ']': push(IValue::list({})); return;
+    case ')': push(IValue::tuple({})); return;
+    case '}': push(IValue::dict()); return;
+    case 'a': {
+      std::vector<IValue> element{pop_value()};
+      append(std::move(element));
+      return;
+    }
+    case 'e': append(values(pop_from(pop_mark()))); return;
+    case 's': {
+      IValue value = pop_value();
+      IValue key = pop_value();
+      set_items({std::move(key), std::move(value)});
+      return;
+    }
+    case 'u': set_items(values(pop_from(pop_mark()))); return;
+    case 't': tuple(pop_from(pop_mark())); return;
+    case 0x85:
+    case 0x86:
+    case 0x87: {
+      std::vector<Item> items(op - 0x84u);
+      for (size_t i = items.size(); i-- > 0;) items[i] = pop();
+      tuple(std::move(items));
+      return;
+    }
+    case 'q': remember(number(1)); return;
+    case 'r': remember(number(4)); return;
+    case 0x94: remember(memo_.size()); return;
+    case 'h': recall(number(1)); return;
+    case 'j': recall(number(4)); return;
+    case 'c': {
+      const std::string module = line(), name = line();
+      push(find_global(module, name));
+      return;
+    }
+    case 0x93: global_on_stack(); return;
+    case 'R': call(); return;
+    case 0x81: new_object(); return;
+    case 'b': build(); return;
+    case 'Q': persistent(); return;
+    case 'B':
+    case 'C':
+    case 0x8e:
+    case 0x96: TANDEM_FAIL("it holds bytes, which are refused", kPickleAccepts);
+    case 0x8f:
+    case 0x90:
+    case 0x91: TANDEM_FAIL("it holds a set, which is refused", kPickleAccepts);
+    default: TANDEM_FAIL("its pickle has the opcode ", int{op}, " at ", at_ - 1, ", which is refused", kPickleAccepts);
+  }
+}
+
+}  // namespace
+
+IValue read_pickle(const std::string& text, const std::string& name, TensorSource& tensors) {
+  return naming(name, [&] { return PickleReader(text, tensors).run(); });
+}
+
+}  // namespace tandem::detail

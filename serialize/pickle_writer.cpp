@@ -1,0 +1,160 @@
+#include "tandem/serialize/pickle_writer.h"
+
+#include <cstring>
+#include <unordered_map>
+
+#include "tandem/serialize/pickle_reader.h"
+
+namespace tandem::detail {
+namespace {
+
+using Kind = ValueContainer::Kind;
+
+const PickledDType& pickled(DType dtype) {
+  for (const PickledDType& known : kPickledDTypes)
+    if (known.dtype == dtype) return known;
+  TANDEM_FAIL("save: PyTorch has no name for ", dtype);
+}
+
+class PickleWriter {
+ public:
+  Pickle run(const IValue& value) && {
+    out_.text = "\x80\x02";
+    write(value);
+    out_.text += '.';
+    return std::move(out_);
+  }
+
+ private:
+  void number(uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) out_.text += static_cast<char>(value >> (8 * i));
+  }
+  void op(char code) { out_.text += code; }
+  /// Recalls what was written under this name or address, or says that it was not yet.
+  template <class Key> bool recall(const std::unordered_map<Key, uint32_t>& memo, const Key& key) {
+    const auto at = memo.find(key);
+    if (at == memo.end()) return false;
+    op(at->second < 256 ? 'h' : 'j');
+    number(at->second, at->second < 256 ? 1 : 4);
+    return true;
+  }
+  template <class Key> void remember(std::unordered_map<Key, uint32_t>& memo, const Key& key) {
+    const uint32_t place = count_++;
+    op(place < 256 ? 'q' : 'r');
+    number(place, place < 256 ? 1 : 4);
+    memo[key] = place;
+  }
+  void integer(int64_t value) {
+    if (0 <= value && value < 256)
+      op('K'), number(static_cast<uint64_t>(value), 1);
+    else if (INT32_MIN <= value && value <= INT32_MAX)
+      op('J'), number(static_cast<uint64_t>(value), 4);
+    else
+      out_.text += "\x8a\x08", number(static_cast<uint64_t>(value), 8);
+  }
+  void string(const std::string& text) {
+    TANDEM_CHECK(text.size() <= UINT32_MAX, "save: a string has ", text.size(), " bytes; accepted: up to 4 GiB");
+    op('X');
+    number(text.size(), 4);
+    out_.text += text;
+  }
+  void name(const std::string& text) {
+    if (recall(names_, text)) return;
+    string(text);
+    remember(names_, text);
+  }
+  void global(const std::string& module, const std::string& name) {
+    const std::string text = "c" + module + "\n" + name + "\n";
+    if (recall(names_, text)) return;
+    out_.text += text;
+    remember(names_, text);
+  }
+  void sizes(IntArrayRef list) {
+    op('(');
+    for (const int64_t size : list) integer(size);
+    op('t');
+  }
+
+  void tensor(const Tensor& x) {
+    TANDEM_CHECK(x.defined(), "save: a tensor is undefined; accepted: those that are defined, and None");
+    if (recall(memo_, static_cast<const void*>(x.impl()))) return;
+    const PickledDType& dtype = pickled(x.dtype());
+    const StorageImpl* const storage = x.storage().get();
+    const auto [known, is_new] = storages_.emplace(storage, std::pair(out_.storages.size(), x.dtype()));
+    if (is_new) out_.storages.push_back(x.storage());
+    TANDEM_CHECK(known->second.second == x.dtype(), "save: tensors of ", known->second.second, " and ", x.dtype(),
+                 " share a storage; accepted: one dtype for each");
+    global("torch._utils", "_rebuild_tensor_v2");
+    op('('), op('(');
+    name("storage");
+    global("torch", dtype.storage);
+    string(std::to_string(known->second.first));
+    name(x.is_cpu() ? "cpu" : x.device().str());  // virtual CPU devices are Tandem's own
+    integer(storage->bytes / x.itemsize());
+    op('t'), op('Q');
+    integer(x.storage_offset());
+    sizes(x.sizes()), sizes(x.strides());
+    out_.text += x.requires_grad() ? '\x88' : '\x89';
+    global("collections", "OrderedDict");
+    out_.text += ")RtR";
+    remember(memo_, static_cast<const void*>(x.impl()));
+  }
+  void container(const IValue& value, const ValueContainer& held) {
+    const void* const address = &held;
+    if (recall(memo_, address)) return;
+    if (held.kind == Kind::tuple) {
+      op('(');
+      for (const IValue& element : held.elements) write(element);
+      op('t');
+      remember(memo_, address);
+    } else if (held.kind == Kind::list) {
+      op(']');
+      remember(memo_, address);
+      op('(');
+      for (const IValue& element : held.elements) write(element);
+      op('e');
+    } else {
+      if (value.isOrderedDict())
+        global("collections", "OrderedDict"), out_.text += ")R";
+      else
+        op('}');
+      remember(memo_, address);
+      op('(');
+      for (const ValueEntry& entry : held.entries) write(entry.key()), write(entry.value());
+      op('u');
+    }
+  }
+  void write(const IValue& value) {
+    if (const ValueContainer* const held = ValueContainer::of(value)) return container(value, *held);
+    if (value.isNone()) return op('N');
+    if (value.isBool()) return op(value.toBool() ? '\x88' : '\x89');
+    if (value.isInt()) return integer(value.toInt());
+    if (value.isString()) return string(value.toStringRef());
+    if (value.isTensor()) return tensor(value.toTensor());
+    if (value.isDType()) return global("torch", pickled(value.toDType()).name);
+    if (value.isDevice()) {
+      const Device device = value.toDevice();
+      global("torch", "device");
+      string(device.is_cpu() ? "cpu" : "cuda");
+      if (!device.is_cpu()) integer(device.index());
+      return op(device.is_cpu() ? '\x85' : '\x86'), op('R');
+    }
+    const double number = value.toDouble();
+    uint64_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    op('G');
+    for (int shift = 56; shift >= 0; shift -= 8) out_.text += static_cast<char>(bits >> shift);
+  }
+
+  Pickle out_;
+  uint32_t count_ = 0;
+  std::unordered_map<std::string, uint32_t> names_;
+  std::unordered_map<const void*, uint32_t> memo_;
+  std::unordered_map<const StorageImpl*, std::pair<size_t, DType>> storages_;
+};
+
+}  // namespace
+
+Pickle write_pickle(const IValue& value) { return PickleWriter().run(value); }
+
+}  // namespace tandem::detail

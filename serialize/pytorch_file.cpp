@@ -1,0 +1,140 @@
+#include "tandem/serialize/pytorch_file.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <unordered_map>
+
+#include "tandem/serialize/pickle_reader.h"
+#include "tandem/serialize/pickle_writer.h"
+
+namespace tandem::detail {
+namespace {
+
+const std::string kPickle = "/data.pkl";
+
+/// The storages of a file, read when the first tensor asks.
+class StorageReader : public TensorSource {
+ public:
+  StorageReader(const ZipReader& zip, std::string folder, Device device)
+      : zip_(zip), folder_(std::move(folder)), device_(device) {
+    const std::string name = folder_ + "/byteorder";  // older files have none: they are little-endian
+    const auto found = zip_.entries().find(name);
+    if (found == zip_.entries().end()) return;
+    TANDEM_CHECK(found->second.size <= 16, "its byte order takes ", found->second.size, " bytes");
+    const std::string order = zip_.text(name, found->second);
+    TANDEM_CHECK(order == "little" || order == "big", "its byte order is '", order, "'; accepted: little and big");
+    swapped_ = (order == "big") != (std::endian::native == std::endian::big);
+  }
+
+  Tensor tensor(const PickledStorage& storage, DType dtype, int64_t offset, IntArrayRef sizes,
+                IntArrayRef strides) override {
+    Loaded& loaded = find(storage, dtype);
+    const int64_t numel = loaded.storage->bytes / element_size(dtype);
+    TANDEM_CHECK(0 <= offset && offset <= numel, "a tensor of storage '", storage.key, "' begins at element ", offset,
+                 " of ", numel);
+    const Tensor all(Ref<TensorImpl>(new TensorImpl(loaded.storage, Shape{numel}, 0, dtype)));
+    return core::as_strided(all, sizes, strides, offset);
+  }
+
+ private:
+  struct Loaded {
+    Storage storage;
+    DType dtype;
+  };
+  Loaded& find(const PickledStorage& wanted, DType dtype) {
+    const std::string name = folder_ + "/data/" + wanted.key;
+    const auto entry = zip_.entries().find(name);
+    TANDEM_CHECK(entry != zip_.entries().end(), "it has no entry '", name, "' for a storage that its pickle names");
+    const uint64_t bytes = entry->second.size;
+    const auto width = static_cast<uint64_t>(wanted.dtype ? element_size(*wanted.dtype) : 1);
+    TANDEM_CHECK(wanted.numel >= 0 && static_cast<uint64_t>(wanted.numel) == bytes / width && bytes % width == 0,
+                 "storage '", wanted.key, "' is said to have ", wanted.numel, " elements of ", width,
+                 " bytes, but its entry has ", bytes, " bytes");
+    const auto [at, is_new] = storages_.try_emplace(wanted.key);
+    if (is_new) at->second = load(name, entry->second, dtype);
+    TANDEM_CHECK(at->second.dtype == dtype, "storage '", wanted.key, "' is of ", at->second.dtype, " and of ", dtype,
+                 "; accepted: one dtype for each");
+    return at->second;
+  }
+  Loaded load(const std::string& name, const ZipReader::Entry& entry, DType dtype) const {
+    const auto width = static_cast<size_t>(element_size(dtype));
+    Storage host(new StorageImpl(kCPU, static_cast<int64_t>(entry.size)));
+    zip_.read(name, entry, host->data);
+    if (swapped_ && width > 1)
+      for (char* at = host->data; at + width <= host->data + entry.size; at += width) std::reverse(at, at + width);
+    if (dtype == kBool)
+      for (uint64_t i = 0; i < entry.size; ++i)
+        TANDEM_CHECK(static_cast<uint8_t>(host->data[i]) <= 1, "bool ", i, " of '", name, "' is ",
+                     int{static_cast<uint8_t>(host->data[i])}, "; accepted: 0 and 1");
+    if (device_ == Device(kCPU)) return {std::move(host), dtype};
+    const Tensor bytes(Ref<TensorImpl>(new TensorImpl(host, Shape{host->bytes}, 0, kUInt8)));
+    return {bytes.to(device_).storage(), dtype};
+  }
+
+  const ZipReader& zip_;
+  const std::string folder_;
+  const Device device_;
+  bool swapped_ = false;
+  std::unordered_map<std::string, Loaded> storages_;
+};
+
+/// What torch.save writes when it is told not to use the zip format, and wrote before PyTorch 1.6: a pickled number.
+constexpr char kLegacy[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
+
+void check_beginning(const ByteSource& source) {
+  char start[sizeof kLegacy - 1] = {};
+  source.read(0, start, std::min<uint64_t>(source.size(), sizeof start));
+  TANDEM_CHECK(
+      std::memcmp(start, kLegacy, sizeof start) != 0, source.name(),
+      ": this is the format that torch.save wrote before PyTorch 1.6 (or without "
+      "_use_new_zipfile_serialization); accepted: its zip format. In Python, torch.save(torch.load(path), path) "
+      "writes such a file");
+  TANDEM_CHECK(start[0] != '\x80', source.name(),
+               ": this is a bare pickle; accepted: the zip format, as Python's torch.save writes");
+}
+
+}  // namespace
+
+IValue read_pytorch_file(const ByteSource& source, Device device) {
+  return naming(source.name(), [&] {
+    check_beginning(source);
+    const ZipReader zip(source);
+    std::string folder;
+    bool found = false;
+    for (const auto& [name, entry] : zip.entries()) {
+      if (name.size() < kPickle.size() || name.compare(name.size() - kPickle.size(), kPickle.size(), kPickle) != 0)
+        continue;
+      TANDEM_CHECK(!found, "this zip file has two pickles, '", folder, kPickle, "' and '", name, "'");
+      folder = name.substr(0, name.size() - kPickle.size());
+      found = true;
+    }
+    TANDEM_CHECK(found, "this zip file of ", zip.entries().size(),
+                 " entries has no data.pkl; accepted: what torch.save writes");
+    const std::string name = folder + kPickle;
+    StorageReader tensors(zip, folder, device);
+    return read_pickle(zip.text(name, zip.entries().at(name)), source.name(), tensors);
+  });
+}
+
+void write_pytorch_file(const IValue& value, const ZipWriter::Write& write, uint64_t zip64_from) {
+  static_assert(std::endian::native == std::endian::little, "the byte order that is written");
+  const NoGradGuard no_grad;
+  const Pickle pickle = write_pickle(value);
+  ZipWriter zip(write, zip64_from);
+  const auto text = [&](const std::string& name, const std::string& content) {
+    zip.add("archive/" + name, content.data(), content.size());
+  };
+  text("data.pkl", pickle.text);
+  text("byteorder", "little");
+  for (size_t i = 0; i < pickle.storages.size(); ++i) {
+    const Storage& storage = pickle.storages[i];
+    const Tensor bytes(Ref<TensorImpl>(new TensorImpl(storage, Shape{storage->bytes}, 0, kUInt8)));
+    const Tensor host = storage->device.is_cpu() ? bytes : bytes.cpu();
+    zip.add("archive/data/" + std::to_string(i), host.raw_data(), static_cast<uint64_t>(storage->bytes));
+  }
+  text("version", "3\n");
+  zip.finish();
+}
+
+}  // namespace tandem::detail

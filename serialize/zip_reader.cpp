@@ -1,0 +1,181 @@
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tandem/core/error.h"
+#include "tandem/serialize/zip.h"
+
+namespace tandem::detail {
+namespace {
+
+/// The little-endian number of `bytes` bytes.
+uint64_t number(const char* from, size_t bytes) {
+  uint64_t out = 0;
+  for (size_t i = 0; i < bytes; ++i) out |= uint64_t{static_cast<uint8_t>(from[i])} << (8 * i);
+  return out;
+}
+constexpr uint64_t kEndBytes = 22, kEnd64Bytes = 56, kLocatorBytes = 20, kCentralBytes = 46, kLocalBytes = 30;
+constexpr uint32_t kEnd = 0x06054b50, kEnd64 = 0x06064b50, kLocator = 0x07064b50, kCentral = 0x02014b50,
+                   kLocal = 0x04034b50;
+
+/// The numbers of 64 bits among an entry's extra fields, which stand for those that are all ones.
+struct Zip64 {
+  const char* at = nullptr;
+  uint64_t left = 0;
+  Zip64(const char* extra, uint64_t bytes) {
+    while (bytes >= 4) {
+      const uint64_t tag = number(extra, 2), length = number(extra + 2, 2);
+      if (length > bytes - 4) return;
+      if (tag == 1) {
+        at = extra + 4, left = length;
+        return;
+      }
+      extra += 4 + length, bytes -= 4 + length;
+    }
+  }
+  bool replace(uint64_t& value) {
+    if (value != 0xffffffff) return true;
+    if (left < 8) return false;
+    value = number(at, 8);
+    at += 8, left -= 8;
+    return true;
+  }
+};
+
+}  // namespace
+
+ZipReader::ZipReader(const ByteSource& source) : source_(source) {
+  const std::string& name = source.name();
+  const uint64_t size = source.size(), tail_size = std::min<uint64_t>(size, kEndBytes + 0xffff + kLocatorBytes);
+  std::string tail(tail_size, '\0');
+  source.read(size - tail_size, tail.data(), tail_size);
+  // The end record stands before a comment whose length it says.
+  uint64_t end = 0;
+  bool found = false;
+  for (uint64_t back = kEndBytes; back <= tail_size && !found; ++back) {
+    end = tail_size - back;
+    found = number(&tail[end], 4) == kEnd && number(&tail[end + 20], 2) == back - kEndBytes;
+  }
+  TANDEM_CHECK(found, name, ": this zip file of ", size,
+               " bytes has no end record: it is truncated, or not a zip file");
+  TANDEM_CHECK(number(&tail[end + 4], 2) == 0 || number(&tail[end + 4], 2) == 0xffff, name,
+               ": this zip file is a part of several; accepted: one file");
+  uint64_t count = number(&tail[end + 10], 2), bytes = number(&tail[end + 12], 4), at = number(&tail[end + 16], 4);
+  uint64_t stop = size - tail_size + end;  // where the directory must have ended
+  if (end >= kLocatorBytes && number(&tail[end - kLocatorBytes], 4) == kLocator) {
+    const uint64_t record = number(&tail[end - kLocatorBytes + 8], 8);
+    TANDEM_CHECK(record <= stop - kLocatorBytes && stop - kLocatorBytes - record >= kEnd64Bytes, name,
+                 ": the zip64 end record is said to be at ", record, " of ", size, " bytes");
+    char fields[kEnd64Bytes];
+    source.read(record, fields, sizeof fields);
+    TANDEM_CHECK(number(fields, 4) == kEnd64, name, ": there is no zip64 end record at ", record);
+    count = number(fields + 32, 8), bytes = number(fields + 40, 8), at = number(fields + 48, 8);
+    stop = record;
+  }
+  TANDEM_CHECK(at <= stop && bytes <= stop - at && count <= bytes / kCentralBytes, name, ": the zip directory of ",
+               count, " entries is said to take ", bytes, " bytes from ", at, ", before ", stop);
+  read_directory(at, bytes, count);
+  find_data();
+}
+
+void ZipReader::read_directory(uint64_t at, uint64_t bytes, uint64_t count) {
+  const std::string& name = source_.name();
+  std::string directory(bytes, '\0');
+  source_.read(at, directory.data(), bytes);
+  uint64_t from = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    const char* const fields = directory.data() + from;
+    TANDEM_CHECK(bytes - from >= kCentralBytes && number(fields, 4) == kCentral, name, ": entry ", i, " of ", count,
+                 " in the zip directory is damaged");
+    const uint64_t name_size = number(fields + 28, 2), extra = number(fields + 30, 2), comment = number(fields + 32, 2);
+    TANDEM_CHECK(name_size + extra + comment <= bytes - from - kCentralBytes, name, ": entry ", i, " of ", count,
+                 " in the zip directory goes on after its end");
+    const std::string entry_name(fields + kCentralBytes, name_size);
+    const uint64_t flags = number(fields + 8, 2), method = number(fields + 10, 2);
+    TANDEM_CHECK((flags & 1) == 0, name, ": '", entry_name, "' is encrypted; accepted: what is not");
+    TANDEM_CHECK(method == 0 || method == 8, name, ": '", entry_name, "' is compressed by method ", method,
+                 "; accepted: 0 (stored) and 8 (deflated)");
+    Entry entry;
+    entry.deflated = method == 8;
+    entry.crc = static_cast<uint32_t>(number(fields + 16, 4));
+    entry.packed = number(fields + 20, 4), entry.size = number(fields + 24, 4), entry.at = number(fields + 42, 4);
+    Zip64 wide(fields + kCentralBytes + name_size, extra);
+    TANDEM_CHECK(wide.replace(entry.size) && wide.replace(entry.packed) && wide.replace(entry.at), name, ": '",
+                 entry_name, "' has no sizes of 64 bits, which its directory entry announces");
+    // Deflate makes at most 1,032 bytes of one.
+    TANDEM_CHECK(entry.packed <= source_.size() &&
+                     (entry.deflated ? entry.size / 1040 <= entry.packed : entry.size == entry.packed),
+                 name, ": '", entry_name, "' is said to be ", entry.size, " bytes in ", entry.packed, " of ",
+                 source_.size());
+    TANDEM_CHECK(entries_.emplace(entry_name, entry).second, name, ": the entry '", entry_name, "' comes twice");
+    from += kCentralBytes + name_size + extra + comment;
+  }
+}
+
+void ZipReader::find_data() {
+  const std::string& name = source_.name();
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  ranges.reserve(entries_.size());
+  for (auto& [entry_name, entry] : entries_) {
+    char fields[kLocalBytes];
+    TANDEM_CHECK(entry.at <= source_.size() && source_.size() - entry.at >= kLocalBytes, name, ": '", entry_name,
+                 "' is said to begin at ", entry.at, " of ", source_.size(), " bytes");
+    source_.read(entry.at, fields, sizeof fields);
+    TANDEM_CHECK(number(fields, 4) == kLocal, name, ": '", entry_name, "' does not begin at ", entry.at);
+    const uint64_t begin = entry.at, data = begin + kLocalBytes + number(fields + 26, 2) + number(fields + 28, 2);
+    TANDEM_CHECK(data <= source_.size() && entry.packed <= source_.size() - data, name, ": '", entry_name, "' of ",
+                 entry.packed, " bytes goes on after the end of the file: it is truncated");
+    entry.at = data;
+    ranges.emplace_back(begin, data + entry.packed);
+  }
+  std::sort(ranges.begin(), ranges.end());
+  for (size_t i = 1; i < ranges.size(); ++i)
+    TANDEM_CHECK(ranges[i - 1].second <= ranges[i].first, name, ": the zip entries at ", ranges[i - 1].first, " and ",
+                 ranges[i].first, " overlap");
+}
+
+void ZipReader::read(const std::string& name, const Entry& entry, void* to) const {
+  char* const out = static_cast<char*>(to);
+  if (entry.deflated)
+    inflate(name, entry, out);
+  else
+    source_.read(entry.at, out, entry.size);
+  if (entry.crc == 0) return;
+  const uint32_t crc = static_cast<uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(out), entry.size));
+  TANDEM_CHECK(crc == entry.crc, source_.name(), ": '", name, "' is damaged: its checksum is ", crc, ", not ",
+               entry.crc);
+}
+std::string ZipReader::text(const std::string& name, const Entry& entry) const {
+  std::string out(entry.size, '\0');
+  read(name, entry, out.data());
+  return out;
+}
+
+void ZipReader::inflate(const std::string& name, const Entry& entry, char* to) const {
+  z_stream stream{};
+  TANDEM_CHECK(::inflateInit2(&stream, -MAX_WBITS) == Z_OK, source_.name(), ": zlib has no memory");
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, ::inflateEnd);
+  std::string buffer(std::min<uint64_t>(entry.packed, 1 << 16), '\0');
+  uint64_t read = 0, made = 0;
+  Bytef spare;  // an entry of no bytes needs a place all the same
+  int status = Z_OK;
+  while (status == Z_OK) {
+    if (stream.avail_in == 0 && read < entry.packed) {
+      const uint64_t n = std::min<uint64_t>(buffer.size(), entry.packed - read);
+      source_.read(entry.at + read, buffer.data(), n);
+      stream.next_in = reinterpret_cast<Bytef*>(buffer.data()), stream.avail_in = static_cast<uInt>(n);
+      read += n;
+    }
+    const uint64_t room = std::min<uint64_t>(entry.size - made, 1 << 30);
+    stream.next_out = entry.size ? reinterpret_cast<Bytef*>(to + made) : &spare;
+    stream.avail_out = static_cast<uInt>(room);
+    status = ::inflate(&stream, Z_NO_FLUSH);
+    made += room - stream.avail_out;
+  }
+  TANDEM_CHECK(status == Z_STREAM_END && made == entry.size, source_.name(), ": '", name,
+               "' cannot be unpacked: zlib gave ", made, " of ", entry.size, " bytes",
+               stream.msg ? std::string(" and says ") + stream.msg : std::string());
+}
+
+}  // namespace tandem::detail
