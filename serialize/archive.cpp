@@ -179,6 +179,13 @@ std::vector<std::string> InputArchive::keys() const {
 }
 
 void InputArchive::load_from(const std::string& filename, std::optional<Device> device) {
+  if (ends_with(filename, ".json")) {
+    root_ = IValue::dict();
+    for (auto& [name, tensor] : load_safetensors(filename, &metadata_))
+      root_.insert(name, tensor.to(device.value_or(kCPU)));
+    name_ = filename;
+    return;
+  }
   const FileSource file("load", filename);
   root_ = read_source(file, device.value_or(kCPU), metadata_);
   name_ = filename;

@@ -25,10 +25,6 @@
 // optimizer. Reading goes by the content, not by the name.
 
 namespace tandem {
-namespace optim {
-class Optimizer;
-}
-
 namespace serialize {
 
 class OutputArchive {
@@ -79,8 +75,9 @@ class InputArchive {
   bool try_read(const std::string& key, InputArchive& archive) const;
   std::vector<std::string> keys() const;
 
-  /// Reads a file of torch.save, LibTorch's torch::save, or safetensors; its tensors come to `device`, or, without one,
-  /// to the CPU, wherever they were when they were saved.
+  /// Reads a file of torch.save, LibTorch's torch::save, or safetensors, or the files that an index of safetensors
+  /// names
+  /// (".json"). Tensors come to `device`, or, without one, to the CPU, wherever they were when they were saved.
   /// @throws Error naming the file, what was found in it, and what is accepted
   void load_from(const std::string& filename, std::optional<Device> device = {});
   /// The same of what is left of a stream; of memory; and through functions that read at a place and say the size.

@@ -112,8 +112,12 @@ IValue read_pytorch_file(const ByteSource& source, Device device) {
     TANDEM_CHECK(found, "this zip file of ", zip.entries().size(),
                  " entries has no data.pkl; accepted: what torch.save writes");
     const std::string name = folder + kPickle;
+    const ZipReader::Entry& pickle = zip.entries().at(name);
+    // Each byte of a pickle may make a value: one that is packed like nothing that was written is not unpacked.
+    TANDEM_CHECK(pickle.size / 32 <= pickle.packed, "'", name, "' is packed to ", pickle.packed, " of ", pickle.size,
+                 " bytes; accepted: up to 32 times");
     StorageReader tensors(zip, folder, device);
-    return read_pickle(zip.text(name, zip.entries().at(name)), source.name(), tensors);
+    return read_pickle(zip.text(name, pickle), source.name(), tensors);
   });
 }
 

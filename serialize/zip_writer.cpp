@@ -57,7 +57,7 @@ void ZipWriter::finish() {
     append(header, 0x0800, 2), append(header, 0, 2), append(header, 0x00210000, 4), append(header, e.crc, 4);
     append(header, wide_size ? kWide : e.size, 4), append(header, wide_size ? kWide : e.size, 4);
     append(header, e.name.size(), 2), append(header, extra.size(), 2);
-    append(header, 0, 10);  // no comment, the first disk, no attributes
+    header.append(10, '\0');  // no comment, the first disk, no attributes
     append(header, wide_at ? kWide : e.at, 4);
     put(header + e.name + extra);
   }

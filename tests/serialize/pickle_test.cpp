@@ -184,6 +184,8 @@ TEST_CASE("zip files that are damaged are errors that name the entry", "[seriali
   refuses(changed(end + 16, "\xff\xff\xff\x7f"), "the zip directory");
   std::string bomb = changed(directory + 10, "\x08");
   refuses(bomb.replace(directory + 24, 4, "\xff\xff\xff\x7f"), "is said to be 2147483647 bytes in");
+  bomb = changed(directory + 10, "\x08");
+  refuses(bomb.replace(directory + 24, 4, std::string("\xff\1\0\0", 4)), "accepted: up to 32 times");
   refuses(zip_of({{"x", "y"}}), "has no data.pkl");
   refuses(zip_of({{"a/data.pkl", "."}, {"b/data.pkl", "."}}), "two pickles");
   refuses(zip_of({{"a", "x"}, {"a", "y"}}), "'a' comes twice");

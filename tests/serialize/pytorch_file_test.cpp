@@ -152,6 +152,22 @@ TEST_CASE("tensors keep their storages, strides and offsets through streams and 
   REQUIRE_THROWS_WITH(save(Tensor(), stream), Contains("undefined"));
 }
 
+TEST_CASE("tensors of a GPU come back to the CPU, or to where they are wanted, as views of one storage",
+          "[serialize]") {
+  if (!cuda::is_available()) return;
+  const Tensor base = arange(12.0).to(kCUDA).reshape({3, 4});
+  std::stringstream stream;
+  save(std::vector<Tensor>{base, base.t()}, stream);
+  CHECK(stream.str().find("cuda:0") != std::string::npos);
+  for (const auto& device : {std::optional<Device>(), std::optional<Device>(kCUDA)}) {
+    const std::string bytes = stream.str();
+    std::vector<Tensor> read;
+    load(read, bytes.data(), bytes.size(), device);
+    CHECK(read[0].device() == device.value_or(kCPU));
+    CHECK((read[1].storage() == read[0].storage() && read[1].cpu().equal(base.cpu().t())));
+  }
+}
+
 TEST_CASE("values behave as what they hold", "[serialize]") {
   IValue dict = IValue::dict();
   dict.insert("a", 1);

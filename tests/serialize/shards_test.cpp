@@ -22,6 +22,9 @@ TEST_CASE("the files of a sharded model are read through their index", "[seriali
     REQUIRE(read.size() == 3);
     CHECK((read.at("a").equal(arange(3.0)) && read.at("c").equal(arange(4)) && metadata.at("format") == "pt"));
   }
+  NamedTensors loaded;
+  load(loaded, index);
+  CHECK(loaded.at("b").equal(ones({2})));
   const auto refuses = [&](const std::string& map, const std::string& words) {
     INFO(map);
     write(map);
