@@ -123,15 +123,15 @@ void check(Way way, const std::string& program, const std::string& end, std::vec
   CHECK_THAT(result.output, Contains("epoch 2: loss ") && Contains(end));
 
   const nn::Sequential reference = train(way, shards, folder.path());
-  save(reference, folder / "reference");
+  save(reference, folder / "reference.safetensors");
   const auto found = load_safetensors(folder / (program + ".safetensors"));
-  const auto expected = load_safetensors(folder / "reference");
+  const auto expected = load_safetensors(folder / "reference.safetensors");
   REQUIRE(found.size() == expected.size());
   for (const auto& [name, tensor] : expected) {
     INFO(name);
     CHECK(found.at(name).equal(tensor));
   }
-  const bool same_bits = read_file(folder / (program + ".safetensors")) == read_file(folder / "reference");
+  const bool same_bits = read_file(folder / (program + ".safetensors")) == read_file(folder / "reference.safetensors");
   CHECK(same_bits);
 }
 
