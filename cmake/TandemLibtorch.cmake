@@ -25,6 +25,12 @@ set(tandem_libtorch_headers
     torch/csrc/distributed/c10d/ProcessGroupGloo.hpp torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp
     torch/csrc/distributed/c10d/Store.hpp torch/csrc/distributed/c10d/TCPStore.hpp torch/csrc/distributed/c10d/Types.hpp
     torch/csrc/distributed/c10d/Work.hpp)
+foreach(family activation batchnorm conv distance dropout embedding fold instancenorm linear loss normalization padding
+        pixelshuffle pooling upsampling)
+  list(APPEND tandem_libtorch_headers torch/nn/modules/${family}.h torch/nn/options/${family}.h
+       torch/nn/functional/${family}.h)
+endforeach()
+list(APPEND tandem_libtorch_headers torch/nn/options/vision.h torch/nn/functional/vision.h)
 set(tandem_libtorch_folder ${PROJECT_BINARY_DIR}/libtorch)
 # Writes a header of one line; untouched where it is that already.
 function(tandem_libtorch_header header line)

@@ -1,6 +1,7 @@
 // Small networks worth sharing. Parameter names are those of the same modules in PyTorch.
 #pragma once
 #include "tandem/nn/layers.h"
+#include "tandem/nn/pooling.h"
 #include "tandem/nn/sequential.h"
 #include "tandem/nn/simple.h"
 

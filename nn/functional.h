@@ -20,9 +20,6 @@ using tandem::softsign;
 using tandem::tanh;
 using tandem::tanhshrink;
 
-using MaxPool2dFuncOptions = MaxPool2dOptions;
-using AvgPool2dFuncOptions = AvgPool2dOptions;
-using AdaptiveAvgPool2dFuncOptions = AdaptiveAvgPool2dOptions;
 using ReLUFuncOptions = ReLUOptions;
 using LeakyReLUFuncOptions = LeakyReLUOptions;
 using ELUFuncOptions = ELUOptions;
@@ -43,18 +40,17 @@ struct RReLUFuncOptions {
   TANDEM_ARG(double, upper) = 1.0 / 3;
   TANDEM_ARG(bool, training) = false;
 };
-using CrossEntropyFuncOptions = CrossEntropyLossOptions;
-using NLLLossFuncOptions = NLLLossOptions;
-using MSELossFuncOptions = MSELossOptions;
-using L1LossFuncOptions = L1LossOptions;
-using SmoothL1LossFuncOptions = SmoothL1LossOptions;
-using BinaryCrossEntropyFuncOptions = BCELossOptions;
-using BinaryCrossEntropyWithLogitsFuncOptions = BCEWithLogitsLossOptions;
 struct DropoutFuncOptions {
   TANDEM_ARG(double, p) = 0.5;
   TANDEM_ARG(bool, training) = true;
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;
+using Dropout3dFuncOptions = DropoutFuncOptions;
+struct AlphaDropoutFuncOptions {
+  TANDEM_ARG(double, p) = 0.5;
+  TANDEM_ARG(bool, training) = false;
+};
+using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
 struct Conv2dFuncOptions {
   TANDEM_ARG(Tensor, bias);
   TANDEM_ARG(detail::Pair, stride) = 1;
@@ -87,7 +83,7 @@ struct ConvTranspose1dFuncOptions {
   TANDEM_ARG(int64_t, dilation) = 1;
 };
 
-/// The operations of ops/convolution.h, ops/pool.h and ops/loss.h with their arguments as options.
+/// The operations of ops/convolution.h with their arguments as options.
 inline Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dFuncOptions& o = {}) {
   return tandem::conv2d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
 }
@@ -105,23 +101,26 @@ inline Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Conv
 /// x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O): x1 weight[o] x2 + bias[o].
 /// @throws Error unless all but the last dimensions agree
 Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
-inline Tensor max_pool2d(const Tensor& x, const MaxPool2dOptions& o) {
-  return tandem::max_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(), o.ceil_mode());
-}
-inline Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& o) {
-  return tandem::avg_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
-                            o.count_include_pad());
-}
-inline Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOptions& o) {
-  return tandem::adaptive_avg_pool2d(x, o.output_size());
-}
 inline Tensor softmax(const Tensor& x, const SoftmaxOptions& o) { return tandem::softmax(x, o.dim()); }
 inline Tensor log_softmax(const Tensor& x, const LogSoftmaxOptions& o) { return tandem::log_softmax(x, o.dim()); }
 inline Tensor dropout(const Tensor& x, const DropoutFuncOptions& o = {}) {
   return tandem::dropout(x, o.p(), o.training());
 }
+/// Whole channels of (N, C, H, W) or (C, H, W), and of (N, C, D, H, W) or (C, D, H, W): as LibTorch, x of any other
+/// number of dimensions is taken to have no batch.
 inline Tensor dropout2d(const Tensor& x, const DropoutFuncOptions& o = {}) {
-  return tandem::dropout2d(x, o.p(), o.training());
+  return x.dim() == 4 ? tandem::dropout2d(x, o.p(), o.training())
+                      : tandem::dropout2d(x.unsqueeze(0), o.p(), o.training()).squeeze(0);
+}
+inline Tensor dropout3d(const Tensor& x, const DropoutFuncOptions& o = {}) {
+  return x.dim() == 5 ? feature_dropout(x, o.p(), o.training())
+                      : feature_dropout(x.unsqueeze(0), o.p(), o.training()).squeeze(0);
+}
+inline Tensor alpha_dropout(const Tensor& x, const AlphaDropoutFuncOptions& o = {}) {
+  return tandem::alpha_dropout(x, o.p(), o.training());
+}
+inline Tensor feature_alpha_dropout(const Tensor& x, const AlphaDropoutFuncOptions& o = {}) {
+  return tandem::feature_alpha_dropout(x, o.p(), o.training());
 }
 inline Tensor relu(Tensor x, const ReLUOptions& o = {}) { return o.inplace() ? x.relu_() : x.relu(); }
 inline Tensor leaky_relu(const Tensor& x, const LeakyReLUOptions& o = {}) {
@@ -152,28 +151,6 @@ inline Tensor cosine_similarity(const Tensor& a, const Tensor& b, const CosineSi
 }
 inline Tensor pairwise_distance(const Tensor& a, const Tensor& b, const PairwiseDistanceOptions& o = {}) {
   return tandem::pairwise_distance(a, b, o.p(), o.eps(), o.keepdim());
-}
-inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyLossOptions& o = {}) {
-  return tandem::cross_entropy(x, target, o.weight(), o.reduction(), o.ignore_index(), o.label_smoothing());
-}
-inline Tensor nll_loss(const Tensor& x, const Tensor& target, const NLLLossOptions& o = {}) {
-  return tandem::nll_loss(x, target, o.weight(), o.reduction(), o.ignore_index());
-}
-inline Tensor mse_loss(const Tensor& x, const Tensor& target, const MSELossOptions& o = {}) {
-  return tandem::mse_loss(x, target, o.reduction());
-}
-inline Tensor l1_loss(const Tensor& x, const Tensor& target, const L1LossOptions& o = {}) {
-  return tandem::l1_loss(x, target, o.reduction());
-}
-inline Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, const SmoothL1LossOptions& o = {}) {
-  return tandem::smooth_l1_loss(x, target, o.reduction(), o.beta());
-}
-inline Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const BCELossOptions& o = {}) {
-  return tandem::binary_cross_entropy(x, target, o.weight(), o.reduction());
-}
-inline Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
-                                               const BCEWithLogitsLossOptions& o = {}) {
-  return tandem::binary_cross_entropy_with_logits(x, target, o.weight(), o.pos_weight(), o.reduction());
 }
 
 }  // namespace tandem::nn::functional

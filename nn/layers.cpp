@@ -82,6 +82,17 @@ namespace {
 Shape kernel_sizes(Pair p) { return {p[0], p[1]}; }
 Shape kernel_sizes(int64_t n) { return {n}; }
 
+/// As Python prints it. @throws Error for a mode that no convolution has
+const char* padding_mode_name(PaddingMode mode) {
+  switch (mode) {
+    case PaddingMode::zeros: return "zeros";
+    case PaddingMode::reflect: return "reflect";
+    case PaddingMode::replicate: return "replicate";
+    case PaddingMode::circular: return "circular";
+    default: TANDEM_CHECK(false, "padding_mode is none of kZeros, kReflect, kReplicate and kCircular");
+  }
+  return "";
+}
 /// The parameters of convolution `m`; `transposed`: weight is (in, out / groups, ...).
 template <class M> void make_parameters(const char* name, M& m, bool transposed) {
   const auto& o = m.options;
@@ -90,6 +101,7 @@ template <class M> void make_parameters(const char* name, M& m, bool transposed)
     TANDEM_CHECK(size > 0, name, ": kernel_size is ", IntArrayRef(kernel), "; it must be positive");
   TANDEM_CHECK(o.groups() > 0 && o.in_channels() % o.groups() == 0 && o.out_channels() % o.groups() == 0, name, ": ",
                o.in_channels(), " and ", o.out_channels(), " channels must be multiples of ", o.groups(), " groups");
+  if constexpr (requires { o.padding_mode(); }) padding_mode_name(o.padding_mode());
   Shape sizes = transposed ? Shape{o.in_channels(), o.out_channels() / o.groups()}
                            : Shape{o.out_channels(), o.in_channels() / o.groups()};
   for (const int64_t size : kernel) sizes.push_back(size);
@@ -108,10 +120,24 @@ template <class O> void print_convolution(std::ostream& out, const char* name, c
     if (o.output_padding() != Size(0)) out << ", output_padding=" << tuple(o.output_padding());
   if (o.groups() != 1) out << ", groups=" << o.groups();
   if (!o.bias()) out << ", bias=False";
+  if constexpr (requires { o.padding_mode(); })
+    if (o.padding_mode() != PaddingMode::zeros) out << ", padding_mode=" << padding_mode_name(o.padding_mode());
   out << ")";
 }
 }  // namespace
 
+Tensor Conv2dImpl::forward(const Tensor& x) {
+  const Pair p = options.padding();
+  const bool zeros = options.padding_mode() == PaddingMode::zeros;
+  return tandem::conv2d(zeros ? x : pad(x, {p[1], p[1], p[0], p[0]}, options.padding_mode()), weight, bias,
+                        options.stride(), zeros ? p : Pair(0), options.dilation(), options.groups());
+}
+Tensor Conv1dImpl::forward(const Tensor& x) {
+  const int64_t p = options.padding();
+  const bool zeros = options.padding_mode() == PaddingMode::zeros;
+  return tandem::conv1d(zeros ? x : pad(x, {p, p}, options.padding_mode()), weight, bias, options.stride(),
+                        zeros ? p : 0, options.dilation(), options.groups());
+}
 void Conv2dImpl::reset() { make_parameters("Conv2d", *this, false); }
 void Conv2dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
 void Conv2dImpl::pretty_print(std::ostream& out) const { print_convolution(out, "Conv2d", options); }
@@ -172,6 +198,9 @@ std::shared_ptr<Module> BatchNorm1dImpl::clone(std::optional<Device> device) con
 }
 std::shared_ptr<Module> BatchNorm2dImpl::clone(std::optional<Device> device) const {
   return clone_as<BatchNorm2dImpl>(device);
+}
+std::shared_ptr<Module> BatchNorm3dImpl::clone(std::optional<Device> device) const {
+  return clone_as<BatchNorm3dImpl>(device);
 }
 
 void LayerNormImpl::reset() {

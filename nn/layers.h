@@ -49,9 +49,8 @@ class Conv2dImpl : public Cloneable<Conv2dImpl> {
   void reset() override;
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
-  Tensor forward(const Tensor& x) {
-    return tandem::conv2d(x, weight, bias, options.stride(), options.padding(), options.dilation(), options.groups());
-  }
+  /// (N, C, H, W) -> (N, O, OH, OW)
+  Tensor forward(const Tensor& x);
   Conv2dOptions options;
   Tensor weight;  // (out_channels, in_channels / groups, KH, KW)
   Tensor bias;    // (out_channels), undefined when options.bias() is false
@@ -92,9 +91,7 @@ class Conv1dImpl : public Cloneable<Conv1dImpl> {
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
   /// (N, C, L) -> (N, O, OL)
-  Tensor forward(const Tensor& x) {
-    return tandem::conv1d(x, weight, bias, options.stride(), options.padding(), options.dilation(), options.groups());
-  }
+  Tensor forward(const Tensor& x);
   Conv1dOptions options;
   Tensor weight;  // (out_channels, in_channels / groups, K)
   Tensor bias;    // (out_channels), undefined when options.bias() is false
@@ -123,7 +120,7 @@ class ConvTranspose1dImpl : public Cloneable<ConvTranspose1dImpl> {
 };
 TANDEM_LIBRARY_MODULE(ConvTranspose1d);
 
-/// Batch normalisation over (N, C) or (N, C, L), and over (N, C, H, W). The rank of x is checked.
+/// Batch normalisation over (N, C) or (N, C, L), over (N, C, H, W), and over (N, C, D, H, W). The rank of x is checked.
 class BatchNormImpl : public Cloneable<BatchNormImpl> {
  public:
   BatchNormImpl(const BatchNormOptions& o, int64_t min_dim, int64_t max_dim)
@@ -162,8 +159,14 @@ class BatchNorm2dImpl : public BatchNormImpl {
   explicit BatchNorm2dImpl(const BatchNormOptions& o) : BatchNormImpl(o, 4, 4) {}
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
 };
+class BatchNorm3dImpl : public BatchNormImpl {
+ public:
+  explicit BatchNorm3dImpl(const BatchNormOptions& o) : BatchNormImpl(o, 5, 5) {}
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+};
 TANDEM_MODULE(BatchNorm1d);
 TANDEM_MODULE(BatchNorm2d);
+TANDEM_MODULE(BatchNorm3d);
 
 /// Normalises the last dimensions
 class LayerNormImpl : public Cloneable<LayerNormImpl> {

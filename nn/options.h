@@ -7,6 +7,7 @@
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"
 #include "tandem/ops/loss.h"
+#include "tandem/ops/pad.h"
 #include "tandem/ops/pair.h"
 
 namespace tandem {
@@ -42,6 +43,7 @@ struct Conv2dOptions {
   TANDEM_ARG(detail::Pair, dilation) = 1;
   TANDEM_ARG(int64_t, groups) = 1;
   TANDEM_ARG(bool, bias) = true;
+  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // or reflect, replicate, circular
 };
 struct ConvTranspose2dOptions {
   /// Channels of input and output; one number is a square kernel.
@@ -69,6 +71,7 @@ struct Conv1dOptions {
   TANDEM_ARG(int64_t, dilation) = 1;
   TANDEM_ARG(int64_t, groups) = 1;
   TANDEM_ARG(bool, bias) = true;
+  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // or reflect, replicate, circular
 };
 struct ConvTranspose1dOptions {
   /// Channels of input and output.
@@ -94,6 +97,7 @@ struct BatchNormOptions {
 };
 using BatchNorm1dOptions = BatchNormOptions;
 using BatchNorm2dOptions = BatchNormOptions;
+using BatchNorm3dOptions = BatchNormOptions;
 struct LayerNormOptions {
   LayerNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);
@@ -105,33 +109,9 @@ struct DropoutOptions {
   TANDEM_ARG(double, p);
 };
 using Dropout2dOptions = DropoutOptions;
-/// stride: the kernel's size unless set.
-struct MaxPool2dOptions {
-  /// One number is a square window.
-  MaxPool2dOptions(detail::Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
-  MaxPool2dOptions(int64_t kernel_size) : MaxPool2dOptions(detail::Pair(kernel_size)) {}
-  TANDEM_ARG(detail::Pair, kernel_size);
-  TANDEM_ARG(detail::Pair, stride);
-  TANDEM_ARG(detail::Pair, padding) = 0;
-  TANDEM_ARG(detail::Pair, dilation) = 1;
-  TANDEM_ARG(bool, ceil_mode) = false;
-};
-struct AvgPool2dOptions {
-  /// One number is a square window.
-  AvgPool2dOptions(detail::Pair kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
-  AvgPool2dOptions(int64_t kernel_size) : AvgPool2dOptions(detail::Pair(kernel_size)) {}
-  TANDEM_ARG(detail::Pair, kernel_size);
-  TANDEM_ARG(detail::Pair, stride);
-  TANDEM_ARG(detail::Pair, padding) = 0;
-  TANDEM_ARG(bool, ceil_mode) = false;
-  TANDEM_ARG(bool, count_include_pad) = true;
-};
-struct AdaptiveAvgPool2dOptions {
-  /// (height, width); one number is both.
-  AdaptiveAvgPool2dOptions(detail::Pair output_size) : output_size_(output_size) {}
-  AdaptiveAvgPool2dOptions(int64_t output_size) : output_size_(output_size) {}
-  TANDEM_ARG(detail::Pair, output_size);
-};
+using Dropout3dOptions = DropoutOptions;
+using AlphaDropoutOptions = DropoutOptions;
+using FeatureAlphaDropoutOptions = DropoutOptions;
 struct FlattenOptions {
   TANDEM_ARG(int64_t, start_dim) = 1;
   TANDEM_ARG(int64_t, end_dim) = -1;
@@ -205,44 +185,5 @@ struct SoftmaxOptions {
 };
 using LogSoftmaxOptions = SoftmaxOptions;
 using SoftminOptions = SoftmaxOptions;
-struct NLLLossOptions {
-  NLLLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);  // of each class
-  TANDEM_ARG(int64_t, ignore_index) = -100;
-  TANDEM_ARG(Reduction, reduction);
-};
-struct CrossEntropyLossOptions {
-  CrossEntropyLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);  // of each class
-  TANDEM_ARG(int64_t, ignore_index) = -100;
-  TANDEM_ARG(double, label_smoothing) = 0;
-  TANDEM_ARG(Reduction, reduction);
-};
-struct MSELossOptions {
-  MSELossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);
-};
-struct L1LossOptions {
-  /// What is made of the losses of all elements.
-  L1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);
-};
-struct SmoothL1LossOptions {
-  /// What is made of the losses of all elements.
-  SmoothL1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(double, beta) = 1;
-  TANDEM_ARG(Reduction, reduction);
-};
-struct BCELossOptions {
-  BCELossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);  // of each element
-  TANDEM_ARG(Reduction, reduction);
-};
-struct BCEWithLogitsLossOptions {
-  BCEWithLogitsLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);  // of each element
-  TANDEM_ARG(Tensor, pos_weight);
-  TANDEM_ARG(Reduction, reduction);
-};
 
 }  // namespace tandem::nn

@@ -1,29 +1,10 @@
-// Modules without parameters: activations, pools, dropout, flatten, losses.
+// Modules without parameters: activations, dropout, flatten.
 #pragma once
 #include "tandem/nn/functional.h"
 #include "tandem/nn/module.h"
+#include "tandem/nn/simple_module.h"
 
 namespace tandem::nn {
-
-/// A module that is its options and a function of them. How it prints itself is in simple.cpp.
-#define TANDEM_OPTION_MODULE(Name, Options, default_options, call)        \
-  class Name##Impl : public Cloneable<Name##Impl> {                       \
-   public:                                                                \
-    explicit Name##Impl(const Options& o default_options) : options(o) {} \
-    void reset() override;                                                \
-    void pretty_print(std::ostream& out) const override;                  \
-    Tensor forward(const Tensor& x) { return call; }                      \
-    Options options;                                                      \
-  };                                                                      \
-  TANDEM_LIBRARY_MODULE(Name)
-#define TANDEM_PLAIN_MODULE(Name, call)                  \
-  class Name##Impl : public Cloneable<Name##Impl> {      \
-   public:                                               \
-    void reset() override;                               \
-    void pretty_print(std::ostream& out) const override; \
-    Tensor forward(const Tensor& x) { return call; }     \
-  };                                                     \
-  TANDEM_LIBRARY_MODULE(Name)
 
 TANDEM_PLAIN_MODULE(Sigmoid, x.sigmoid());
 TANDEM_PLAIN_MODULE(Tanh, x.tanh());
@@ -49,12 +30,14 @@ TANDEM_OPTION_MODULE(GLU, GLUOptions, = {}, functional::glu(x, options));
 TANDEM_OPTION_MODULE(Softmin, SoftminOptions, , functional::softmin(x, options));
 TANDEM_OPTION_MODULE(Softmax, SoftmaxOptions, , softmax(x, options.dim()));
 TANDEM_OPTION_MODULE(LogSoftmax, LogSoftmaxOptions, , log_softmax(x, options.dim()));
-TANDEM_OPTION_MODULE(MaxPool2d, MaxPool2dOptions, , functional::max_pool2d(x, options));
-TANDEM_OPTION_MODULE(AvgPool2d, AvgPool2dOptions, , functional::avg_pool2d(x, options));
-TANDEM_OPTION_MODULE(AdaptiveAvgPool2d, AdaptiveAvgPool2dOptions, , adaptive_avg_pool2d(x, options.output_size()));
 TANDEM_OPTION_MODULE(Flatten, FlattenOptions, = {}, x.flatten(options.start_dim(), options.end_dim()));
 TANDEM_OPTION_MODULE(Dropout, DropoutOptions, = {}, dropout(x, options.p(), is_training()));
-TANDEM_OPTION_MODULE(Dropout2d, DropoutOptions, = {}, dropout2d(x, options.p(), is_training()));
+TANDEM_OPTION_MODULE(Dropout2d, DropoutOptions, = {},
+                     functional::dropout2d(x, functional::DropoutFuncOptions().p(options.p()).training(is_training())));
+TANDEM_OPTION_MODULE(Dropout3d, DropoutOptions, = {},
+                     functional::dropout3d(x, functional::DropoutFuncOptions().p(options.p()).training(is_training())));
+TANDEM_OPTION_MODULE(AlphaDropout, DropoutOptions, = {}, alpha_dropout(x, options.p(), is_training()));
+TANDEM_OPTION_MODULE(FeatureAlphaDropout, DropoutOptions, = {}, feature_alpha_dropout(x, options.p(), is_training()));
 
 /// x where it is above the threshold, else the value.
 class ThresholdImpl : public Cloneable<ThresholdImpl> {
@@ -126,26 +109,5 @@ class FunctionalImpl : public Cloneable<FunctionalImpl> {
   std::function<Tensor(const Tensor&)> function_;
 };
 TANDEM_LIBRARY_MODULE(Functional);
-
-#define TANDEM_LOSS_MODULE(Name, function)                                                                     \
-  class Name##Impl : public Cloneable<Name##Impl> {                                                            \
-   public:                                                                                                     \
-    explicit Name##Impl(const Name##Options& o = {}) : options(o) {}                                           \
-    void reset() override;                                                                                     \
-    void pretty_print(std::ostream& out) const override;                                                       \
-    Tensor forward(const Tensor& x, const Tensor& target) { return functional::function(x, target, options); } \
-    Name##Options options;                                                                                     \
-  };                                                                                                           \
-  TANDEM_LIBRARY_MODULE(Name)
-TANDEM_LOSS_MODULE(CrossEntropyLoss, cross_entropy);
-TANDEM_LOSS_MODULE(NLLLoss, nll_loss);
-TANDEM_LOSS_MODULE(MSELoss, mse_loss);
-TANDEM_LOSS_MODULE(L1Loss, l1_loss);
-TANDEM_LOSS_MODULE(SmoothL1Loss, smooth_l1_loss);
-TANDEM_LOSS_MODULE(BCELoss, binary_cross_entropy);
-TANDEM_LOSS_MODULE(BCEWithLogitsLoss, binary_cross_entropy_with_logits);
-#undef TANDEM_OPTION_MODULE
-#undef TANDEM_PLAIN_MODULE
-#undef TANDEM_LOSS_MODULE
 
 }  // namespace tandem::nn

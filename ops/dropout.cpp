@@ -1,5 +1,7 @@
 #include "tandem/ops/dropout.h"
 
+#include <cmath>
+
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
@@ -40,6 +42,29 @@ Tensor dropout2d(const Tensor& x, double p, Flag training) {
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   sizes[0] = x.size(0), sizes[1] = x.size(1);
   return x * dropout(ones(sizes, x.options()), p, true);
+}
+
+namespace {
+/// `sizes`: those of the noise, which broadcasts to x's.
+Tensor alpha_noise(const char* op, const Tensor& x, double p, bool training, IntArrayRef sizes) {
+  TANDEM_CHECK(p >= 0 && p <= 1, op, ": p is ", p, "; accepted: 0 to 1");
+  if (!training || p == 0 || x.numel() == 0) return x;
+  if (p == 1) return x * zeros({}, x.options());
+  check_real(op, x);
+  constexpr double kLowest = 1.7580993408473766;  // SELU's scale times its alpha: minus its lowest value
+  const double scale = 1 / std::sqrt((kLowest * kLowest * p + 1) * (1 - p));
+  const Tensor kept = empty(sizes, x.options()).bernoulli_(1 - p);
+  return x * (kept * scale) + ((kept - 1) * (kLowest * scale) + kLowest * scale * p);
+}
+}  // namespace
+Tensor alpha_dropout(const Tensor& x, double p, Flag training) {
+  return alpha_noise("alpha_dropout", x, p, training, x.sizes());
+}
+Tensor feature_alpha_dropout(const Tensor& x, double p, Flag training) {
+  TANDEM_CHECK(x.dim() >= 2, "feature_alpha_dropout: x is ", x.sizes(), "; accepted: (N, C, ...)");
+  Shape sizes(static_cast<size_t>(x.dim()), 1);
+  sizes[0] = x.size(0), sizes[1] = x.size(1);
+  return alpha_noise("feature_alpha_dropout", x, p, training, sizes);
 }
 
 }  // namespace tandem

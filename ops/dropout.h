@@ -8,5 +8,11 @@ namespace tandem {
 Tensor dropout(const Tensor& x, double p = 0.5, detail::Flag training = true);
 /// As dropout, whole channels of (N, C, ...) at a time.
 Tensor dropout2d(const Tensor& x, double p = 0.5, detail::Flag training = true);
+/// The same; LibTorch's name.
+inline Tensor feature_dropout(const Tensor& x, double p, detail::Flag training) { return dropout2d(x, p, training); }
+/// Sets each element, or each channel of (N, C, ...), with probability p to the value that SELU has far below 0,
+/// and scales and shifts all so that mean 0 and variance 1 stay (Klambauer et al. 2017, arXiv:1706.02515).
+Tensor alpha_dropout(const Tensor& x, double p, detail::Flag training);
+Tensor feature_alpha_dropout(const Tensor& x, double p, detail::Flag training);
 
 }  // namespace tandem

@@ -9,6 +9,7 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/loss_reduction.h"
 #include "tandem/ops/reduce.h"
 #include "tandem/ops/view.h"
 
@@ -79,9 +80,6 @@ Tensor Tensor::log_softmax(int64_t dim) const { return tandem::log_softmax(*this
 // ---- losses
 
 namespace {
-Tensor reduced(const Tensor& losses, Reduction reduction) {
-  return reduction == Reduction::none ? losses : reduction == Reduction::sum ? losses.sum() : losses.mean();
-}
 void check_sizes(const char* op, const Tensor& x, const Tensor& target) {
   TANDEM_CHECK(x.device() == target.device() && x.sizes() == target.sizes(), op, ": x is ", x.sizes(), " on ",
                x.device(), " and target is ", target.sizes(), " on ", target.device(), "; both must be alike");
@@ -205,11 +203,37 @@ Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weig
   return of_classes("nll_loss", "log_prob", log_prob, class_indices(target), weight, reduction, ignore_index, nll_rows);
 }
 
+namespace {
+/// -sum_c target[n, c] weight[c] log_prob[n, c] for targets that are probabilities.
+Tensor of_probabilities(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
+                        int64_t ignore_index, double label_smoothing) {
+  TANDEM_CHECK(ignore_index < 0, "cross_entropy: ignore_index is ", ignore_index,
+               " and target holds probabilities; accepted: an index below 0, which means none");
+  check_pair("cross_entropy", x, given);
+  TANDEM_CHECK(x.dim() > 0, "cross_entropy: x is a scalar; accepted: (C,), (N, C) or (N, C, d...)");
+  const int64_t dim = x.dim() == 1 ? 0 : 1, classes = x.size(dim);
+  check_part("cross_entropy", "weight", weight, classes, x);
+  Tensor target = given;
+  if (label_smoothing > 0) target = target * (1 - label_smoothing) + label_smoothing / static_cast<double>(classes);
+  const DType wide = accumulate_type(x.dtype());
+  Tensor terms = log_softmax(x, dim).to(wide) * target.to(promote_types(wide, target.dtype()));
+  if (weight.defined()) {
+    Shape sizes(static_cast<size_t>(x.dim()), 1);
+    sizes[static_cast<size_t>(dim)] = classes;
+    terms = terms * weight.to(wide).view(sizes);
+  }
+  const Tensor losses = terms.sum({dim}).neg();
+  return reduced(losses, reduction).to(promote_types(x.dtype(), target.dtype()));
+}
+}  // namespace
+
 Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
                      int64_t ignore_index, double label_smoothing) {
-  const Tensor target = class_indices(given);
   TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy: label_smoothing is ", label_smoothing,
                "; accepted: 0 to 1");
+  if (given.is_floating_point() && given.sizes() == x.sizes())
+    return of_probabilities(x, given, weight, reduction, ignore_index, label_smoothing);
+  const Tensor target = class_indices(given);
   if (label_smoothing == 0)
     return of_classes("cross_entropy", "x", x, target, weight, reduction, ignore_index, cross_entropy_rows);
   check_real("cross_entropy", x);

@@ -1,4 +1,4 @@
-// The sizes of windows, strides and paddings in two dimensions.
+// The sizes of windows, strides and paddings in two and three dimensions.
 #pragma once
 #include <array>
 
@@ -14,6 +14,16 @@ struct Pair : std::array<int64_t, 2> {
   Pair(IntArrayRef list) {
     TANDEM_CHECK(list.size() == 1 || list.size() == 2, "expected one number or (height, width), got ", list);
     (*this)[0] = list.front(), (*this)[1] = list.back();
+  }
+};
+/// Three numbers (depth, height, width), or one for all.
+struct Triple : std::array<int64_t, 3> {
+  Triple(int64_t all) : std::array<int64_t, 3>{all, all, all} {}
+  Triple(int64_t depth, int64_t height, int64_t width) : std::array<int64_t, 3>{depth, height, width} {}
+  Triple(std::initializer_list<int64_t> list) : Triple(IntArrayRef(list.begin(), list.size())) {}
+  Triple(IntArrayRef list) {
+    TANDEM_CHECK(list.size() == 1 || list.size() == 3, "expected one number or (depth, height, width), got ", list);
+    (*this)[0] = list.front(), (*this)[1] = list[list.size() / 2], (*this)[2] = list.back();
   }
 };
 

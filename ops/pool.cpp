@@ -6,6 +6,7 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/pool_windows.h"
 
 namespace tandem {
 using detail::check_real;
@@ -121,8 +122,24 @@ Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding
   return std::get<0>(max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
 }
 Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Flag ceil_mode,
-                  Flag count_include_pad) {
-  return avg_pool(x, pool_shape(kernel, stride, padding, 1, count_include_pad), ceil_mode, is_channels_last(x));
+                  Flag count_include_pad, std::optional<int64_t> divisor) {
+  TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool2d: divisor_override is 0; accepted: any other number");
+  const kernels::PoolShape s = pool_shape(kernel, stride, padding, 1, divisor || count_include_pad);
+  const Tensor y = avg_pool(x, s, ceil_mode, is_channels_last(x));
+  if (!divisor) return y;
+  // Padding included, an average is a sum over the size of its window, of which ceil_mode's last ones have less.
+  const Tensor heights =
+      detail::window_sizes(x.size(-2), y.size(-2), kernel[0], s.stride[0], padding[0], y).unsqueeze(1);
+  return y * (heights * detail::window_sizes(x.size(-1), y.size(-1), kernel[1], s.stride[1], padding[1], y) /
+              static_cast<double>(*divisor))
+                 .to(y.dtype());
+}
+Tensor detail::window_sizes(int64_t size, int64_t count, int64_t kernel, int64_t stride, int64_t padding,
+                            const Tensor& like) {
+  std::vector<double> sizes;
+  for (int64_t i = 0; i < count; ++i)
+    sizes.push_back(static_cast<double>(std::min(kernel, size + 2 * padding - i * stride)));
+  return tensor(sizes, TensorOptions(detail::accumulate_type(like.dtype())).device(like.device()));
 }
 Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   if (size[0] == 1 && size[1] == 1 && (input.dim() == 3 || input.dim() == 4)) {

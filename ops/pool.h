@@ -13,7 +13,42 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, detail::Pair
                                                    detail::Pair padding = 0, detail::Pair dilation = 1,
                                                    detail::Flag ceil_mode = false);
 Tensor avg_pool2d(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride = {}, detail::Pair padding = 0,
-                  detail::Flag ceil_mode = false, detail::Flag count_include_pad = true);
+                  detail::Flag ceil_mode = false, detail::Flag count_include_pad = true,
+                  std::optional<int64_t> divisor_override = {});
 Tensor adaptive_avg_pool2d(const Tensor& x, detail::Pair output_size);
+
+// ---- made of those: x (N, C, L) or (C, L), and (N, C, D, H, W) or (C, D, H, W). Results are row-major.
+Tensor max_pool1d(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {}, int64_t padding = 0,
+                  int64_t dilation = 1, detail::Flag ceil_mode = false);
+std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {},
+                                                   int64_t padding = 0, int64_t dilation = 1,
+                                                   detail::Flag ceil_mode = false);
+Tensor max_pool3d(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {}, detail::Triple padding = 0,
+                  detail::Triple dilation = 1, detail::Flag ceil_mode = false);
+std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {},
+                                                   detail::Triple padding = 0, detail::Triple dilation = 1,
+                                                   detail::Flag ceil_mode = false);
+Tensor avg_pool1d(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {}, int64_t padding = 0,
+                  detail::Flag ceil_mode = false, detail::Flag count_include_pad = true);
+Tensor avg_pool3d(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {}, detail::Triple padding = 0,
+                  detail::Flag ceil_mode = false, detail::Flag count_include_pad = true,
+                  std::optional<int64_t> divisor_override = {});
+Tensor adaptive_avg_pool1d(const Tensor& x, int64_t output_size);
+Tensor adaptive_avg_pool3d(const Tensor& x, detail::Triple output_size);
+/// (values, indices): the largest of window i of I, from i size / I to (i + 1) size / I rounded up, along each of the
+/// last dimensions. An index counts in row-major order over these dimensions; of equal elements the first one's.
+std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& x, int64_t output_size);
+std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& x, detail::Pair output_size);
+std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& x, detail::Triple output_size);
+
+/// The opposite of a max pool: 0 but for the elements of x, which stand where `indices` says, counted in row-major
+/// order over output_size. Several at one place: any of them.
+/// @param x            (N, C, H, W) or (C, H, W); of max_unpool3d (N, C, D, H, W) or (C, D, H, W)
+/// @param indices      int64, of x's sizes
+/// @param output_size  (H, W); of max_unpool3d (D, H, W)
+/// stride and padding are LibTorch's arguments, which have no effect but are checked to be positive, and 0 or more.
+Tensor max_unpool2d(const Tensor& x, const Tensor& indices, IntArrayRef output_size);
+Tensor max_unpool3d(const Tensor& x, const Tensor& indices, IntArrayRef output_size, IntArrayRef stride,
+                    IntArrayRef padding);
 
 }  // namespace tandem

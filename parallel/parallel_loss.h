@@ -3,7 +3,7 @@
 #include <concepts>
 #include <utility>
 
-#include "tandem/nn/simple.h"
+#include "tandem/nn/losses.h"
 #include "tandem/ops/factory.h"
 
 namespace tandem::nn::parallel {

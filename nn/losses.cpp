@@ -1,0 +1,60 @@
+#include "tandem/nn/losses.h"
+
+#include "tandem/nn/print.h"
+#include "tandem/ops/activation.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/loss_reduction.h"
+#include "tandem/ops/products.h"
+
+namespace tandem::nn {
+
+TANDEM_MODULE_TEXT(CrossEntropyLoss, "")
+TANDEM_MODULE_TEXT(NLLLoss, "")
+TANDEM_MODULE_TEXT(MSELoss, "")
+TANDEM_MODULE_TEXT(L1Loss, "")
+TANDEM_MODULE_TEXT(SmoothL1Loss, "")
+TANDEM_MODULE_TEXT(BCELoss, "")
+TANDEM_MODULE_TEXT(BCEWithLogitsLoss, "")
+TANDEM_MODULE_TEXT(HuberLoss, "")
+TANDEM_MODULE_TEXT(KLDivLoss, "")
+TANDEM_MODULE_TEXT(PoissonNLLLoss, "")
+TANDEM_MODULE_TEXT(HingeEmbeddingLoss, "")
+TANDEM_MODULE_TEXT(MultiMarginLoss, "")
+TANDEM_MODULE_TEXT(MultiLabelMarginLoss, "")
+TANDEM_MODULE_TEXT(SoftMarginLoss, "")
+TANDEM_MODULE_TEXT(MultiLabelSoftMarginLoss, "")
+TANDEM_MODULE_TEXT(CosineEmbeddingLoss, "")
+TANDEM_MODULE_TEXT(MarginRankingLoss, "")
+TANDEM_MODULE_TEXT(TripletMarginLoss, "")
+TANDEM_MODULE_TEXT(TripletMarginWithDistanceLoss, "")
+TANDEM_MODULE_TEXT(CTCLoss, "")
+
+namespace functional {
+
+Tensor kl_div(const Tensor& x, const Tensor& target, const KLDivLossOptions& o) {
+  if (const Reduction* const reduction = std::get_if<Reduction>(&o.reduction()))
+    return tandem::kl_div(x, target, *reduction, o.log_target());
+  TANDEM_CHECK(x.dim() > 0, "kl_div: x is a scalar; accepted for kBatchMean: (N, ...)");
+  return tandem::kl_div(x, target, Reduction::sum, o.log_target()) / static_cast<double>(x.size(0));
+}
+Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target, const MultiLabelSoftMarginLossOptions& o) {
+  TANDEM_CHECK(x.dim() > 0 && x.sizes() == target.sizes(), "multilabel_soft_margin_loss: x is ", x.sizes(),
+               " and target is ", target.sizes(), "; accepted: (..., C) for both");
+  Tensor losses = (target * log_sigmoid(x) + (1 - target) * log_sigmoid(-x)).neg();
+  if (o.weight().defined()) losses = losses * o.weight();
+  return detail::reduced(losses.mean({-1}), o.reduction());
+}
+Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                                         const TripletMarginWithDistanceLossOptions& o) {
+  const auto distance = [&](const Tensor& a, const Tensor& b) {
+    return o.distance_function() ? (*o.distance_function())(a, b) : tandem::pairwise_distance(a, b);
+  };
+  const Tensor near = distance(anchor, positive);
+  Tensor far = distance(anchor, negative);
+  if (o.swap()) far = far.minimum(distance(positive, negative));
+  return detail::reduced((near - far + o.margin()).clamp_min(0), o.reduction());
+}
+
+}  // namespace functional
+
+}  // namespace tandem::nn

@@ -1,0 +1,287 @@
+// Losses: their options, their functions of namespace functional, their modules. What they compute says ops/loss.h.
+#pragma once
+#include <functional>
+#include <optional>
+#include <variant>
+
+#include "tandem/nn/module.h"
+#include "tandem/nn/options.h"
+#include "tandem/ops/loss.h"
+
+namespace tandem::nn {
+
+struct NLLLossOptions {
+  NLLLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Tensor, weight);  // of each class
+  TANDEM_ARG(int64_t, ignore_index) = -100;
+  TANDEM_ARG(Reduction, reduction);
+};
+struct CrossEntropyLossOptions {
+  CrossEntropyLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Tensor, weight);  // of each class
+  TANDEM_ARG(int64_t, ignore_index) = -100;
+  TANDEM_ARG(double, label_smoothing) = 0;
+  TANDEM_ARG(Reduction, reduction);
+};
+struct MSELossOptions {
+  MSELossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Reduction, reduction);
+};
+struct L1LossOptions {
+  /// What is made of the losses of all elements.
+  L1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Reduction, reduction);
+};
+struct SmoothL1LossOptions {
+  /// What is made of the losses of all elements.
+  SmoothL1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(double, beta) = 1;
+  TANDEM_ARG(Reduction, reduction);
+};
+struct BCELossOptions {
+  BCELossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Tensor, weight);  // of each element
+  TANDEM_ARG(Reduction, reduction);
+};
+struct BCEWithLogitsLossOptions {
+  BCEWithLogitsLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Tensor, weight);  // of each element
+  TANDEM_ARG(Tensor, pos_weight);
+  TANDEM_ARG(Reduction, reduction);
+};
+struct HuberLossOptions {
+  /// What is made of the losses of all elements.
+  HuberLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Reduction, reduction);
+  TANDEM_ARG(double, delta) = 1;
+};
+/// The reduction that only KLDivLoss has: the sum over the number of samples.
+struct BatchMean {};
+struct KLDivLossOptions {
+  using reduction_t = std::variant<Reduction, BatchMean>;
+  /// What is made of the losses of all elements.
+  KLDivLossOptions(reduction_t reduction = Reduction::mean) : reduction_(reduction) {}
+  KLDivLossOptions(Reduction reduction) : reduction_(reduction) {}
+  KLDivLossOptions(BatchMean reduction) : reduction_(reduction) {}
+  TANDEM_ARG(reduction_t, reduction);
+  TANDEM_ARG(bool, log_target) = false;
+};
+struct PoissonNLLLossOptions {
+  TANDEM_ARG(bool, log_input) = true;
+  TANDEM_ARG(bool, full) = false;
+  TANDEM_ARG(double, eps) = 1e-8;
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+};
+struct HingeEmbeddingLossOptions {
+  TANDEM_ARG(double, margin) = 1;
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+};
+struct MultiMarginLossOptions {
+  TANDEM_ARG(int64_t, p) = 1;
+  TANDEM_ARG(double, margin) = 1;
+  TANDEM_ARG(Tensor, weight);  // of each class
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+};
+struct CosineEmbeddingLossOptions {
+  TANDEM_ARG(double, margin) = 0;
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+};
+struct MultiLabelMarginLossOptions {
+  /// What is made of the losses of all samples.
+  MultiLabelMarginLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Reduction, reduction);
+};
+struct SoftMarginLossOptions {
+  /// What is made of the losses of all elements.
+  SoftMarginLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
+  TANDEM_ARG(Reduction, reduction);
+};
+struct MultiLabelSoftMarginLossOptions {
+  TANDEM_ARG(Tensor, weight);  // of each class
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+};
+struct TripletMarginLossOptions {
+  TANDEM_ARG(double, margin) = 1;
+  TANDEM_ARG(double, p) = 2;
+  TANDEM_ARG(double, eps) = 1e-6;
+  TANDEM_ARG(bool, swap) = false;
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+};
+struct TripletMarginWithDistanceLossOptions {
+  using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
+  TANDEM_ARG(std::optional<distance_function_t>, distance_function);  // pairwise_distance unless set
+  TANDEM_ARG(double, margin) = 1;
+  TANDEM_ARG(bool, swap) = false;
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+};
+struct CTCLossOptions {
+  TANDEM_ARG(int64_t, blank) = 0;
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+  TANDEM_ARG(bool, zero_infinity) = false;
+};
+struct MarginRankingLossOptions {
+  TANDEM_ARG(double, margin) = 0;
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+};
+
+}  // namespace tandem::nn
+namespace tandem {
+/// LibTorch's way of naming KLDivLoss's own reduction.
+constexpr nn::BatchMean kBatchMean;
+}  // namespace tandem
+
+namespace tandem::nn::functional {
+
+using CrossEntropyFuncOptions = CrossEntropyLossOptions;
+using NLLLossFuncOptions = NLLLossOptions;
+using MSELossFuncOptions = MSELossOptions;
+using L1LossFuncOptions = L1LossOptions;
+using SmoothL1LossFuncOptions = SmoothL1LossOptions;
+using BinaryCrossEntropyFuncOptions = BCELossOptions;
+using BinaryCrossEntropyWithLogitsFuncOptions = BCEWithLogitsLossOptions;
+using HuberLossFuncOptions = HuberLossOptions;
+using KLDivFuncOptions = KLDivLossOptions;
+using PoissonNLLLossFuncOptions = PoissonNLLLossOptions;
+using HingeEmbeddingLossFuncOptions = HingeEmbeddingLossOptions;
+using MultiMarginLossFuncOptions = MultiMarginLossOptions;
+using CosineEmbeddingLossFuncOptions = CosineEmbeddingLossOptions;
+using MultilabelMarginLossFuncOptions = MultiLabelMarginLossOptions;
+using SoftMarginLossFuncOptions = SoftMarginLossOptions;
+using MultilabelSoftMarginLossFuncOptions = MultiLabelSoftMarginLossOptions;
+using TripletMarginLossFuncOptions = TripletMarginLossOptions;
+using TripletMarginWithDistanceLossFuncOptions = TripletMarginWithDistanceLossOptions;
+using CTCLossFuncOptions = CTCLossOptions;
+using MarginRankingLossFuncOptions = MarginRankingLossOptions;
+
+/// The losses of ops/loss.h with their arguments as options.
+inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyLossOptions& o = {}) {
+  return tandem::cross_entropy(x, target, o.weight(), o.reduction(), o.ignore_index(), o.label_smoothing());
+}
+inline Tensor nll_loss(const Tensor& x, const Tensor& target, const NLLLossOptions& o = {}) {
+  return tandem::nll_loss(x, target, o.weight(), o.reduction(), o.ignore_index());
+}
+inline Tensor mse_loss(const Tensor& x, const Tensor& target, const MSELossOptions& o = {}) {
+  return tandem::mse_loss(x, target, o.reduction());
+}
+inline Tensor l1_loss(const Tensor& x, const Tensor& target, const L1LossOptions& o = {}) {
+  return tandem::l1_loss(x, target, o.reduction());
+}
+inline Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, const SmoothL1LossOptions& o = {}) {
+  return tandem::smooth_l1_loss(x, target, o.reduction(), o.beta());
+}
+inline Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const BCELossOptions& o = {}) {
+  return tandem::binary_cross_entropy(x, target, o.weight(), o.reduction());
+}
+inline Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
+                                               const BCEWithLogitsLossOptions& o = {}) {
+  return tandem::binary_cross_entropy_with_logits(x, target, o.weight(), o.pos_weight(), o.reduction());
+}
+inline Tensor huber_loss(const Tensor& x, const Tensor& target, const HuberLossOptions& o = {}) {
+  return tandem::huber_loss(x, target, o.reduction(), o.delta());
+}
+/// With kBatchMean the sum over the size of the first dimension.
+Tensor kl_div(const Tensor& x, const Tensor& target, const KLDivLossOptions& o = {});
+inline Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonNLLLossOptions& o = {}) {
+  return tandem::poisson_nll_loss(x, target, o.log_input(), o.full(), o.eps(), o.reduction());
+}
+inline Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, const HingeEmbeddingLossOptions& o = {}) {
+  return tandem::hinge_embedding_loss(x, target, o.margin(), o.reduction());
+}
+inline Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const MultiMarginLossOptions& o = {}) {
+  return tandem::multi_margin_loss(x, target, o.p(), o.margin(), o.weight(), o.reduction());
+}
+inline Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target,
+                                    const CosineEmbeddingLossOptions& o = {}) {
+  return tandem::cosine_embedding_loss(a, b, target, o.margin(), o.reduction());
+}
+inline Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, const MultiLabelMarginLossOptions& o = {}) {
+  return tandem::multilabel_margin_loss(x, target, o.reduction());
+}
+inline Tensor soft_margin_loss(const Tensor& x, const Tensor& target, const SoftMarginLossOptions& o = {}) {
+  return tandem::soft_margin_loss(x, target, o.reduction());
+}
+/// The mean over the classes, the last dimension, of -weight (t ln s(x) + (1 - t) ln s(-x)) with s the sigmoid.
+/// @throws Error unless x and target are of the same sizes
+Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target,
+                                   const MultiLabelSoftMarginLossOptions& o = {});
+inline Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                                  const TripletMarginLossOptions& o = {}) {
+  return tandem::triplet_margin_loss(anchor, positive, negative, o.margin(), o.p(), o.eps(), o.swap(), o.reduction());
+}
+/// triplet_margin_loss with any distance.
+Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                                         const TripletMarginWithDistanceLossOptions& o = {});
+inline Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                       const Tensor& target_lengths, const CTCLossOptions& o = {}) {
+  return tandem::ctc_loss(log_probs, targets, input_lengths, target_lengths, o.blank(), o.reduction(),
+                          o.zero_infinity());
+}
+inline Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target,
+                                  const MarginRankingLossOptions& o = {}) {
+  return tandem::margin_ranking_loss(a, b, target, o.margin(), o.reduction());
+}
+
+}  // namespace tandem::nn::functional
+
+namespace tandem::nn {
+
+#define TANDEM_LOSS_MODULE(Name, function)                                                                     \
+  class Name##Impl : public Cloneable<Name##Impl> {                                                            \
+   public:                                                                                                     \
+    explicit Name##Impl(const Name##Options& o = {}) : options(o) {}                                           \
+    void reset() override;                                                                                     \
+    void pretty_print(std::ostream& out) const override;                                                       \
+    Tensor forward(const Tensor& x, const Tensor& target) { return functional::function(x, target, options); } \
+    Name##Options options;                                                                                     \
+  };                                                                                                           \
+  TANDEM_LIBRARY_MODULE(Name)
+TANDEM_LOSS_MODULE(CrossEntropyLoss, cross_entropy);
+TANDEM_LOSS_MODULE(NLLLoss, nll_loss);
+TANDEM_LOSS_MODULE(MSELoss, mse_loss);
+TANDEM_LOSS_MODULE(L1Loss, l1_loss);
+TANDEM_LOSS_MODULE(SmoothL1Loss, smooth_l1_loss);
+TANDEM_LOSS_MODULE(BCELoss, binary_cross_entropy);
+TANDEM_LOSS_MODULE(BCEWithLogitsLoss, binary_cross_entropy_with_logits);
+TANDEM_LOSS_MODULE(HuberLoss, huber_loss);
+TANDEM_LOSS_MODULE(KLDivLoss, kl_div);
+TANDEM_LOSS_MODULE(PoissonNLLLoss, poisson_nll_loss);
+TANDEM_LOSS_MODULE(HingeEmbeddingLoss, hinge_embedding_loss);
+TANDEM_LOSS_MODULE(MultiMarginLoss, multi_margin_loss);
+TANDEM_LOSS_MODULE(MultiLabelMarginLoss, multilabel_margin_loss);
+TANDEM_LOSS_MODULE(SoftMarginLoss, soft_margin_loss);
+TANDEM_LOSS_MODULE(MultiLabelSoftMarginLoss, multilabel_soft_margin_loss);
+#undef TANDEM_LOSS_MODULE
+
+#define TANDEM_LOSS_OF_THREE(Name, function)                            \
+  class Name##Impl : public Cloneable<Name##Impl> {                     \
+   public:                                                              \
+    explicit Name##Impl(const Name##Options& o = {}) : options(o) {}    \
+    void reset() override;                                              \
+    void pretty_print(std::ostream& out) const override;                \
+    Tensor forward(const Tensor& x, const Tensor& y, const Tensor& z) { \
+      return functional::function(x, y, z, options);                    \
+    }                                                                   \
+    Name##Options options;                                              \
+  };                                                                    \
+  TANDEM_LIBRARY_MODULE(Name)
+TANDEM_LOSS_OF_THREE(CosineEmbeddingLoss, cosine_embedding_loss);
+TANDEM_LOSS_OF_THREE(MarginRankingLoss, margin_ranking_loss);
+TANDEM_LOSS_OF_THREE(TripletMarginLoss, triplet_margin_loss);
+TANDEM_LOSS_OF_THREE(TripletMarginWithDistanceLoss, triplet_margin_with_distance_loss);
+#undef TANDEM_LOSS_OF_THREE
+/// Connectionist temporal classification, as ctc_loss.
+class CTCLossImpl : public Cloneable<CTCLossImpl> {
+ public:
+  explicit CTCLossImpl(const CTCLossOptions& o = {}) : options(o) {}
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  /// (T, N, C), (N, S), (N), (N) -> a scalar, or (N) without a reduction
+  Tensor forward(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                 const Tensor& target_lengths) {
+    return functional::ctc_loss(log_probs, targets, input_lengths, target_lengths, options);
+  }
+  CTCLossOptions options;
+};
+TANDEM_LIBRARY_MODULE(CTCLoss);
+
+}  // namespace tandem::nn

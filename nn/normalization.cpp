@@ -1,0 +1,117 @@
+#include "tandem/nn/normalization.h"
+
+#include "tandem/nn/init.h"
+#include "tandem/nn/print.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/factory.h"
+#include "tandem/ops/pad.h"
+#include "tandem/ops/pool.h"
+
+namespace tandem::nn {
+
+TANDEM_MODULE_TEXT(LocalResponseNorm, options.size() << ", alpha=" << printed(options.alpha()) << ", beta="
+                                                     << printed(options.beta()) << ", k=" << printed(options.k()))
+template class Cloneable<GroupNormImpl>;
+template class Cloneable<InstanceNormImpl>;
+template class Cloneable<RMSNormImpl>;
+
+void GroupNormImpl::reset() {
+  const int64_t n = options.num_channels();
+  TANDEM_CHECK(options.num_groups() > 0 && n > 0 && n % options.num_groups() == 0, "GroupNorm: num_groups ",
+               options.num_groups(), " must divide num_channels ", n);
+  if (!options.affine()) return;
+  weight = register_parameter("weight", ones({n}));
+  bias = register_parameter("bias", zeros({n}));
+}
+void GroupNormImpl::reset_parameters() {
+  if (!weight.defined()) return;
+  init::ones_(weight);
+  init::zeros_(bias);
+}
+void GroupNormImpl::pretty_print(std::ostream& out) const {
+  out << "GroupNorm(" << options.num_groups() << ", " << options.num_channels() << ", eps=" << printed(options.eps())
+      << ", affine=" << printed(options.affine()) << ", bias=" << printed(options.affine()) << ")";
+}
+
+void InstanceNormImpl::reset() {
+  const int64_t n = options.num_features();
+  TANDEM_CHECK(n > 0, "InstanceNorm: num_features is ", n, "; it must be positive");
+  if (options.affine()) {
+    weight = register_parameter("weight", ones({n}));
+    bias = register_parameter("bias", zeros({n}));
+  }
+  if (options.track_running_stats()) {
+    running_mean = register_buffer("running_mean", zeros({n}));
+    running_var = register_buffer("running_var", ones({n}));
+    num_batches_tracked = register_buffer("num_batches_tracked", zeros({}, kInt64));
+  }
+}
+void InstanceNormImpl::reset_running_stats() {
+  if (!running_mean.defined()) return;
+  running_mean.zero_();
+  running_var.fill_(1);
+  num_batches_tracked.zero_();
+}
+void InstanceNormImpl::reset_parameters() {
+  reset_running_stats();
+  if (!weight.defined()) return;
+  init::ones_(weight);
+  init::zeros_(bias);
+}
+Tensor InstanceNormImpl::forward(const Tensor& x) {
+  const bool batched = x.dim() == spatial_ + 2;
+  TANDEM_CHECK(batched || x.dim() == spatial_ + 1, name(), ": x is ", x.sizes(), "; it must have ", spatial_ + 1,
+               " or ", spatial_ + 2, " dimensions");
+  const int64_t channels = x.size(batched ? 1 : 0);
+  TANDEM_CHECK(channels == options.num_features(), name(), ": x is ", x.sizes(), "; it must have ",
+               options.num_features(), " channels");
+  const Tensor y = instance_norm(batched ? x : x.unsqueeze(0), weight, bias, running_mean, running_var,
+                                 is_training() || !running_mean.defined(), options.momentum(), options.eps());
+  return batched ? y : y.squeeze(0);
+}
+void InstanceNormImpl::pretty_print(std::ostream& out) const {
+  out << name() << "(" << options.num_features() << ", eps=" << printed(options.eps())
+      << ", momentum=" << printed(options.momentum()) << ", affine=" << printed(options.affine())
+      << ", bias=" << printed(options.affine()) << ", track_running_stats=" << printed(options.track_running_stats())
+      << ")";
+}
+std::shared_ptr<Module> InstanceNorm1dImpl::clone(std::optional<Device> device) const {
+  return clone_as<InstanceNorm1dImpl>(device);
+}
+std::shared_ptr<Module> InstanceNorm2dImpl::clone(std::optional<Device> device) const {
+  return clone_as<InstanceNorm2dImpl>(device);
+}
+std::shared_ptr<Module> InstanceNorm3dImpl::clone(std::optional<Device> device) const {
+  return clone_as<InstanceNorm3dImpl>(device);
+}
+
+void RMSNormImpl::reset() {
+  if (options.elementwise_affine()) weight = register_parameter("weight", ones(options.normalized_shape()));
+}
+void RMSNormImpl::reset_parameters() {
+  if (weight.defined()) init::ones_(weight);
+}
+void RMSNormImpl::pretty_print(std::ostream& out) const {
+  out << "RMSNorm(" << IntArrayRef(options.normalized_shape())
+      << ", eps=" << (options.eps() ? printed(*options.eps()) : "None")
+      << ", elementwise_affine=" << printed(options.elementwise_affine()) << ")";
+}
+
+namespace functional {
+
+Tensor local_response_norm(const Tensor& x, const LocalResponseNormOptions& o) {
+  TANDEM_CHECK(x.dim() >= 3, "local_response_norm: x is ", x.sizes(), "; accepted: (N, C, ...) with one more at least");
+  TANDEM_CHECK(o.size() > 0, "local_response_norm: size is ", o.size(), "; it must be positive");
+  if (x.numel() == 0) return x.clone();
+  // Channels as the height of an image, over which a window slides.
+  const Tensor squares = constant_pad_nd(x.square().flatten(2), {0, 0, o.size() / 2, (o.size() - 1) / 2});
+  const Tensor means = tandem::avg_pool2d(squares.unsqueeze(1), {o.size(), 1}, 1).squeeze(1).reshape(x.sizes());
+  return x / (means * o.alpha() + o.k()).pow(o.beta());
+}
+Tensor normalize(const Tensor& x, const NormalizeFuncOptions& o) {
+  return x / x.norm(o.p(), {o.dim()}, true).clamp_min(o.eps());
+}
+
+}  // namespace functional
+
+}  // namespace tandem::nn

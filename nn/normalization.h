@@ -1,0 +1,197 @@
+// Normalisations by groups, instances, neighbours and norms: options, functions with options, modules. Batch and layer
+// norm are modules of nn/layers.h.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "tandem/nn/module.h"
+#include "tandem/nn/options.h"
+#include "tandem/ops/norm.h"
+
+namespace tandem::nn {
+
+struct GroupNormOptions {
+  GroupNormOptions(int64_t num_groups, int64_t num_channels) : num_groups_(num_groups), num_channels_(num_channels) {}
+  TANDEM_ARG(int64_t, num_groups);
+  TANDEM_ARG(int64_t, num_channels);
+  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(bool, affine) = true;
+};
+struct InstanceNormOptions {
+  InstanceNormOptions(int64_t num_features) : num_features_(num_features) {}
+  TANDEM_ARG(int64_t, num_features);
+  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(double, momentum) = 0.1;
+  TANDEM_ARG(bool, affine) = false;
+  TANDEM_ARG(bool, track_running_stats) = false;
+};
+using InstanceNorm1dOptions = InstanceNormOptions;
+using InstanceNorm2dOptions = InstanceNormOptions;
+using InstanceNorm3dOptions = InstanceNormOptions;
+struct LocalResponseNormOptions {
+  LocalResponseNormOptions(int64_t size) : size_(size) {}
+  TANDEM_ARG(int64_t, size);
+  TANDEM_ARG(double, alpha) = 1e-4;
+  TANDEM_ARG(double, beta) = 0.75;
+  TANDEM_ARG(double, k) = 1;
+};
+/// LibTorch has no RMSNorm; names and defaults are those of Python's PyTorch.
+struct RMSNormOptions {
+  RMSNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);
+  TANDEM_ARG(std::optional<double>, eps);  // that of the dtype of x unless set
+  TANDEM_ARG(bool, elementwise_affine) = true;
+};
+
+namespace functional {
+struct BatchNormFuncOptions {
+  TANDEM_ARG(Tensor, weight);
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(bool, training) = false;
+  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: the running statistics become the batch's
+  TANDEM_ARG(double, eps) = 1e-5;
+};
+struct LayerNormFuncOptions {
+  LayerNormFuncOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);
+  TANDEM_ARG(Tensor, weight);
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(double, eps) = 1e-5;
+};
+struct GroupNormFuncOptions {
+  GroupNormFuncOptions(int64_t num_groups) : num_groups_(num_groups) {}
+  TANDEM_ARG(int64_t, num_groups);
+  TANDEM_ARG(Tensor, weight);
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(double, eps) = 1e-5;
+};
+struct InstanceNormFuncOptions {
+  TANDEM_ARG(Tensor, running_mean);
+  TANDEM_ARG(Tensor, running_var);
+  TANDEM_ARG(Tensor, weight);
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(bool, use_input_stats) = true;
+  TANDEM_ARG(double, momentum) = 0.1;
+  TANDEM_ARG(double, eps) = 1e-5;
+};
+using LocalResponseNormFuncOptions = LocalResponseNormOptions;
+struct NormalizeFuncOptions {
+  TANDEM_ARG(double, p) = 2;
+  TANDEM_ARG(int64_t, dim) = 1;
+  TANDEM_ARG(double, eps) = 1e-12;
+};
+
+/// The operations of ops/norm.h with their arguments as options.
+inline Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+                         const BatchNormFuncOptions& o = {}) {
+  return tandem::batch_norm(x, o.weight(), o.bias(), running_mean, running_var, o.training(), o.momentum().value_or(1),
+                            o.eps());
+}
+inline Tensor layer_norm(const Tensor& x, const LayerNormFuncOptions& o) {
+  return tandem::layer_norm(x, o.normalized_shape(), o.weight(), o.bias(), o.eps());
+}
+inline Tensor group_norm(const Tensor& x, const GroupNormFuncOptions& o) {
+  return tandem::group_norm(x, o.num_groups(), o.weight(), o.bias(), o.eps());
+}
+inline Tensor instance_norm(const Tensor& x, const InstanceNormFuncOptions& o = {}) {
+  return tandem::instance_norm(x, o.weight(), o.bias(), o.running_mean(), o.running_var(), o.use_input_stats(),
+                               o.momentum(), o.eps());
+}
+/// x / (k + alpha m)^beta with m the mean of the squares of the `size` nearest channels; beyond the first and the last
+/// channel they count as 0. x (N, C, ...). Source: Krizhevsky et al. 2012.
+Tensor local_response_norm(const Tensor& x, const LocalResponseNormOptions& o);
+/// x over the larger of its p-norm along dim and eps.
+Tensor normalize(const Tensor& x, const NormalizeFuncOptions& o = {});
+}  // namespace functional
+
+/// As group_norm: x (N, C, ...).
+class GroupNormImpl : public Cloneable<GroupNormImpl> {
+ public:
+  GroupNormImpl(int64_t num_groups, int64_t num_channels) : GroupNormImpl(GroupNormOptions(num_groups, num_channels)) {}
+  explicit GroupNormImpl(const GroupNormOptions& o) : options(o) { reset(); }
+  void reset() override;
+  /// Ones and zeros.
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  /// Of the sizes of x.
+  Tensor forward(const Tensor& x) { return group_norm(x, options.num_groups(), weight, bias, options.eps()); }
+  GroupNormOptions options;
+  Tensor weight, bias;  // (num_channels), undefined when not affine
+};
+TANDEM_LIBRARY_MODULE(GroupNorm);
+
+/// As instance_norm. Statistics of the input are used, in evaluation too unless running ones are tracked.
+class InstanceNormImpl : public Cloneable<InstanceNormImpl> {
+ public:
+  InstanceNormImpl(const InstanceNormOptions& o, int64_t spatial) : options(o), spatial_(spatial) { reset(); }
+  void reset() override;
+  /// Zeros and ones.
+  void reset_running_stats();
+  /// The initial values again.
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  /// x of as many dimensions as the name says after (N, C) or (C).
+  Tensor forward(const Tensor& x);
+  InstanceNormOptions options;
+  Tensor weight, bias;               // (num_features), undefined when not affine
+  Tensor running_mean, running_var;  // (num_features), undefined when not tracked
+  Tensor num_batches_tracked;        // int64 scalar
+
+ protected:
+  template <class M> std::shared_ptr<Module> clone_as(std::optional<Device> device) const {
+    const auto copy = std::make_shared<M>(options);
+    copy->copy_state_from(*this, device);
+    return copy;
+  }
+
+ private:
+  int64_t spatial_;
+};
+extern template class Cloneable<InstanceNormImpl>;
+class InstanceNorm1dImpl : public InstanceNormImpl {
+ public:
+  explicit InstanceNorm1dImpl(const InstanceNormOptions& o) : InstanceNormImpl(o, 1) {}
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+};
+class InstanceNorm2dImpl : public InstanceNormImpl {
+ public:
+  explicit InstanceNorm2dImpl(const InstanceNormOptions& o) : InstanceNormImpl(o, 2) {}
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+};
+class InstanceNorm3dImpl : public InstanceNormImpl {
+ public:
+  explicit InstanceNorm3dImpl(const InstanceNormOptions& o) : InstanceNormImpl(o, 3) {}
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+};
+TANDEM_MODULE(InstanceNorm1d);
+TANDEM_MODULE(InstanceNorm2d);
+TANDEM_MODULE(InstanceNorm3d);
+
+/// As functional::local_response_norm.
+class LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> {
+ public:
+  explicit LocalResponseNormImpl(const LocalResponseNormOptions& o) : options(o) {}
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  /// Of the sizes of x.
+  Tensor forward(const Tensor& x) { return functional::local_response_norm(x, options); }
+  LocalResponseNormOptions options;
+};
+TANDEM_LIBRARY_MODULE(LocalResponseNorm);
+
+/// As rms_norm.
+class RMSNormImpl : public Cloneable<RMSNormImpl> {
+ public:
+  explicit RMSNormImpl(const RMSNormOptions& o) : options(o) { reset(); }
+  void reset() override;
+  /// Ones.
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  /// Of the sizes of x.
+  Tensor forward(const Tensor& x) { return rms_norm(x, options.normalized_shape(), weight, options.eps()); }
+  RMSNormOptions options;
+  Tensor weight;  // normalized_shape, undefined when not affine
+};
+TANDEM_LIBRARY_MODULE(RMSNorm);
+
+}  // namespace tandem::nn

@@ -1,0 +1,132 @@
+// Pools: functions with options, and modules. What they compute says ops/pool.h.
+#pragma once
+#include "tandem/nn/pooling_options.h"
+#include "tandem/nn/simple_module.h"
+#include "tandem/ops/pool.h"
+
+namespace tandem::nn::functional {
+
+#define TANDEM_MAX_POOL(name, Options)                                                                          \
+  inline Tensor name(const Tensor& x, const Options& o) {                                                       \
+    return tandem::name(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(), o.ceil_mode()); \
+  }                                                                                                             \
+  inline std::tuple<Tensor, Tensor> name##_with_indices(const Tensor& x, const Options& o) {                    \
+    return tandem::name##_with_indices(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(),  \
+                                       o.ceil_mode());                                                          \
+  }
+TANDEM_MAX_POOL(max_pool1d, MaxPool1dOptions)
+TANDEM_MAX_POOL(max_pool2d, MaxPool2dOptions)
+TANDEM_MAX_POOL(max_pool3d, MaxPool3dOptions)
+#undef TANDEM_MAX_POOL
+/// Averages of windows, x (N, C, L), (N, C, H, W), (N, C, D, H, W), or without N.
+inline Tensor avg_pool1d(const Tensor& x, const AvgPool1dOptions& o) {
+  return tandem::avg_pool1d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
+                            o.count_include_pad());
+}
+/// See avg_pool1d.
+inline Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& o) {
+  return tandem::avg_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
+                            o.count_include_pad(), o.divisor_override());
+}
+/// See avg_pool1d.
+inline Tensor avg_pool3d(const Tensor& x, const AvgPool3dOptions& o) {
+  return tandem::avg_pool3d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
+                            o.count_include_pad(), o.divisor_override());
+}
+/// Averages of as many windows as the output has elements; a size of nullopt is that of x.
+inline Tensor adaptive_avg_pool1d(const Tensor& x, const AdaptiveAvgPool1dOptions& o) {
+  return tandem::adaptive_avg_pool1d(x, o.output_size());
+}
+/// See adaptive_avg_pool1d.
+Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOptions& o);
+/// See adaptive_avg_pool1d.
+Tensor adaptive_avg_pool3d(const Tensor& x, const AdaptiveAvgPool3dOptions& o);
+/// The maxima, or (maxima, indices).
+std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& x, const AdaptiveMaxPool1dOptions& o);
+std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor& x, const AdaptiveMaxPool2dOptions& o);
+std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& x, const AdaptiveMaxPool3dOptions& o);
+inline Tensor adaptive_max_pool1d(const Tensor& x, const AdaptiveMaxPool1dOptions& o) {
+  return std::get<0>(adaptive_max_pool1d_with_indices(x, o));
+}
+inline Tensor adaptive_max_pool2d(const Tensor& x, const AdaptiveMaxPool2dOptions& o) {
+  return std::get<0>(adaptive_max_pool2d_with_indices(x, o));
+}
+inline Tensor adaptive_max_pool3d(const Tensor& x, const AdaptiveMaxPool3dOptions& o) {
+  return std::get<0>(adaptive_max_pool3d_with_indices(x, o));
+}
+/// The opposite of a max pool of these options: elements where `indices` says, 0 elsewhere. The output has the sizes
+/// (n - 1) stride - 2 padding + kernel_size, or output_size. @throws Error where this is a stride or more away
+Tensor max_unpool1d(const Tensor& x, const Tensor& indices, const MaxUnpool1dFuncOptions& o);
+Tensor max_unpool2d(const Tensor& x, const Tensor& indices, const MaxUnpool2dFuncOptions& o);
+Tensor max_unpool3d(const Tensor& x, const Tensor& indices, const MaxUnpool3dFuncOptions& o);
+/// (sum x^norm_type)^(1 / norm_type) of each window; where the sum is 0 the gradient is not finite.
+Tensor lp_pool1d(const Tensor& x, const LPPool1dOptions& o);
+Tensor lp_pool2d(const Tensor& x, const LPPool2dOptions& o);
+Tensor lp_pool3d(const Tensor& x, const LPPool3dOptions& o);
+
+}  // namespace tandem::nn::functional
+
+namespace tandem::nn {
+
+#define TANDEM_POOL_MODULE(Name, function)                                       \
+  class Name##Impl : public Cloneable<Name##Impl> {                              \
+   public:                                                                       \
+    explicit Name##Impl(const Name##Options& o) : options(o) {}                  \
+    void reset() override;                                                       \
+    void pretty_print(std::ostream& out) const override;                         \
+    Tensor forward(const Tensor& x) { return functional::function(x, options); } \
+    std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& x) {           \
+      return functional::function##_with_indices(x, options);                    \
+    }                                                                            \
+    Name##Options options;                                                       \
+  };                                                                             \
+  TANDEM_LIBRARY_MODULE(Name)
+TANDEM_POOL_MODULE(MaxPool1d, max_pool1d);
+TANDEM_POOL_MODULE(MaxPool2d, max_pool2d);
+TANDEM_POOL_MODULE(MaxPool3d, max_pool3d);
+TANDEM_POOL_MODULE(AdaptiveMaxPool1d, adaptive_max_pool1d);
+TANDEM_POOL_MODULE(AdaptiveMaxPool2d, adaptive_max_pool2d);
+TANDEM_POOL_MODULE(AdaptiveMaxPool3d, adaptive_max_pool3d);
+#undef TANDEM_POOL_MODULE
+TANDEM_OPTION_MODULE(AvgPool1d, AvgPool1dOptions, , functional::avg_pool1d(x, options));
+TANDEM_OPTION_MODULE(AvgPool2d, AvgPool2dOptions, , functional::avg_pool2d(x, options));
+TANDEM_OPTION_MODULE(AvgPool3d, AvgPool3dOptions, , functional::avg_pool3d(x, options));
+TANDEM_OPTION_MODULE(AdaptiveAvgPool1d, AdaptiveAvgPool1dOptions, , functional::adaptive_avg_pool1d(x, options));
+TANDEM_OPTION_MODULE(AdaptiveAvgPool2d, AdaptiveAvgPool2dOptions, , functional::adaptive_avg_pool2d(x, options));
+TANDEM_OPTION_MODULE(AdaptiveAvgPool3d, AdaptiveAvgPool3dOptions, , functional::adaptive_avg_pool3d(x, options));
+
+#define TANDEM_UNPOOL_MODULE(Name, function)                                                                    \
+  class Name##Impl : public Cloneable<Name##Impl> {                                                             \
+   public:                                                                                                      \
+    explicit Name##Impl(const Name##Options& o) : options(o) {}                                                 \
+    void reset() override;                                                                                      \
+    void pretty_print(std::ostream& out) const override;                                                        \
+    Tensor forward(const Tensor& x, const Tensor& indices,                                                      \
+                   const std::optional<std::vector<int64_t>>& output_size = {}) {                               \
+      return functional::function(x, indices, functional::Name##FuncOptions(options).output_size(output_size)); \
+    }                                                                                                           \
+    Name##Options options;                                                                                      \
+  };                                                                                                            \
+  TANDEM_LIBRARY_MODULE(Name)
+TANDEM_UNPOOL_MODULE(MaxUnpool1d, max_unpool1d);
+TANDEM_UNPOOL_MODULE(MaxUnpool2d, max_unpool2d);
+TANDEM_UNPOOL_MODULE(MaxUnpool3d, max_unpool3d);
+#undef TANDEM_UNPOOL_MODULE
+
+#define TANDEM_LP_POOL_MODULE(Name, function, Size)                                                       \
+  class Name##Impl : public Cloneable<Name##Impl> {                                                       \
+   public:                                                                                                \
+    Name##Impl(double norm_type, Size kernel_size) : Name##Impl(Name##Options(norm_type, kernel_size)) {} \
+    explicit Name##Impl(const Name##Options& o) : options(o) {}                                           \
+    void reset() override;                                                                                \
+    void pretty_print(std::ostream& out) const override;                                                  \
+    Tensor forward(const Tensor& x) { return functional::function(x, options); }                          \
+    Name##Options options;                                                                                \
+  };                                                                                                      \
+  TANDEM_LIBRARY_MODULE(Name)
+TANDEM_LP_POOL_MODULE(LPPool1d, lp_pool1d, int64_t);
+TANDEM_LP_POOL_MODULE(LPPool2d, lp_pool2d, detail::Pair);
+TANDEM_LP_POOL_MODULE(LPPool3d, lp_pool3d, detail::Triple);
+#undef TANDEM_LP_POOL_MODULE
+
+}  // namespace tandem::nn

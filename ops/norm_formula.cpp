@@ -1,0 +1,74 @@
+// Normalisations that are made of batch_norm and layer_norm, or of plainer operations.
+#include <limits>
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/ops/norm.h"
+
+namespace tandem {
+namespace {
+/// (C) as it broadcasts to x (N, C, ...), in x's dtype.
+Tensor along_channels(const Tensor& part, const Tensor& x) {
+  Shape sizes(static_cast<size_t>(x.dim()), 1);
+  sizes[1] = part.numel();
+  return part.to(x.dtype()).reshape(sizes);
+}
+void check_channels(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check_real(op, x);
+  TANDEM_CHECK(x.dim() >= 2, op, ": x is ", x.sizes(), "; accepted: (N, C, ...)");
+  check_part(op, "weight", weight, x.size(1), x);
+  check_part(op, "bias", bias, x.size(1), x);
+}
+double epsilon_of(DType dtype) {
+  switch (dtype) {
+    case kFloat64: return std::numeric_limits<double>::epsilon();
+    case kFloat16: return 0x1p-10;
+    case kBFloat16: return 0x1p-7;
+    default: return std::numeric_limits<float>::epsilon();
+  }
+}
+}  // namespace
+
+Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
+  check_channels("group_norm", x, weight, bias);
+  TANDEM_CHECK(groups > 0 && x.size(1) % groups == 0, "group_norm: x is ", x.sizes(), " and num_groups ", groups,
+               "; accepted: a number that divides the channels");
+  const int64_t rows = x.size(0) * groups;
+  const Tensor grouped = x.reshape({rows, rows ? x.numel() / rows : 0});
+  Tensor y = reshape_result(layer_norm(grouped, {grouped.size(1)}, {}, {}, eps), x.sizes());
+  if (weight.defined()) y = y * along_channels(weight, x);
+  return bias.defined() ? y + along_channels(bias, x) : y;
+}
+Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                     const Tensor& running_var, Flag use_input_stats, double momentum, double eps) {
+  check_channels("instance_norm", x, weight, bias);
+  TANDEM_CHECK(use_input_stats || (running_mean.defined() && running_var.defined()),
+               "instance_norm: without use_input_stats running_mean and running_var must be defined");
+  const int64_t samples = x.size(0), channels = x.size(1);
+  const auto each = [&](const Tensor& part) { return part.defined() ? part.reshape({-1}).repeat({samples}) : part; };
+  Shape sizes = x.sizes();
+  sizes[0] = 1, sizes[1] = samples * channels;
+  const Tensor mean = each(running_mean), var = each(running_var);
+  const Tensor y = batch_norm(x.reshape(sizes), each(weight), each(bias), mean, var, use_input_stats, momentum, eps);
+  if (use_input_stats) {
+    const NoGradGuard guard;
+    for (const auto& [running, updated] : {std::pair(running_mean, mean), std::pair(running_var, var)})
+      if (running.defined()) Tensor(running).copy_(updated.view({samples, channels}).mean({0}));
+  }
+  return reshape_result(y, x.sizes());
+}
+Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight, std::optional<double> eps) {
+  check_real("rms_norm", x);
+  const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(x.dim());
+  TANDEM_CHECK(tail > 0 && tail <= rank && x.sizes().slice(rank - tail, tail) == normalized_shape, "rms_norm: x is ",
+               x.sizes(), "; its last sizes must be ", normalized_shape);
+  TANDEM_CHECK(!weight.defined() || weight.sizes() == normalized_shape, "rms_norm: weight is ", weight.sizes(),
+               "; accepted: ", normalized_shape);
+  Shape dims;
+  for (size_t d = 0; d < tail; ++d) dims.push_back(-1 - static_cast<int64_t>(d));
+  const Tensor wide = x.to(detail::accumulate_type(x.dtype()));
+  const Tensor y = wide * (wide.square().mean(dims, true) + eps.value_or(epsilon_of(x.dtype()))).rsqrt();
+  return (weight.defined() ? y * weight : y).to(x.dtype());
+}
+
+}  // namespace tandem

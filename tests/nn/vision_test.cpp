@@ -1,0 +1,129 @@
+// Layers of images: that options arrive, sizes from factors, how they print, and what is refused.
+#include <sstream>
+
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+namespace tandem {
+namespace F = nn::functional;
+
+static std::string vision_text(const nn::Module& module) {
+  std::ostringstream out;
+  out << module;
+  return out.str();
+}
+using Interpolate = F::InterpolateFuncOptions;
+
+TEST_CASE("interpolate takes sizes or factors, in every mode", "[nn][vision]") {
+  manual_seed(51);
+  const Tensor line = randn({2, 3, 5}), plane = randn({2, 3, 4, 5}), volume = randn({2, 3, 2, 3, 4});
+  const auto sized = [](std::vector<int64_t> size) { return Interpolate().size(size); };
+  const auto scaled = [](std::vector<double> factors) { return Interpolate().scale_factor(factors); };
+  CHECK(F::interpolate(line, sized({8})).equal(upsample_nearest1d(line, 8)));
+  CHECK(F::interpolate(plane, scaled({1.6, 1.7})).equal(upsample_nearest2d(plane, {6, 8}, 1.6, 1.7)));
+  CHECK(
+      F::interpolate(plane, scaled({1.6, 1.7}).recompute_scale_factor(true)).equal(upsample_nearest2d(plane, {6, 8})));
+  CHECK(F::interpolate(volume, sized({4, 2, 3})).equal(upsample_nearest3d(volume, {4, 2, 3})));
+  CHECK(F::interpolate(line, scaled({2}).mode(kLinear)).equal(upsample_linear1d(line, 10, false, 2)));
+  CHECK(F::interpolate(plane, sized({7, 3}).mode(kBilinear).align_corners(true))
+            .equal(upsample_bilinear2d(plane, {7, 3}, true)));
+  CHECK(F::interpolate(plane, scaled({1.3, 1.1}).mode(kBicubic).align_corners(false))
+            .equal(upsample_bicubic2d(plane, {5, 5}, false, 1.3, 1.1)));
+  CHECK(
+      F::interpolate(volume, sized({3, 3, 3}).mode(kTrilinear)).equal(upsample_trilinear3d(volume, {3, 3, 3}, false)));
+  CHECK(F::interpolate(line, sized({2}).mode(kArea)).equal(adaptive_avg_pool1d(line, 2)));
+  CHECK(F::interpolate(plane, sized({3, 2}).mode(kArea)).equal(adaptive_avg_pool2d(plane, {3, 2})));
+  CHECK(F::interpolate(volume, scaled({0.5, 1, 0.5}).mode(kArea)).equal(adaptive_avg_pool3d(volume, {1, 3, 2})));
+  // Of three pixels the exact nearest to the centre of one is the middle; the other takes the first.
+  const Tensor three = tensor({{{1.0, 2.0, 3.0}}});
+  CHECK(F::interpolate(three, sized({1}).mode(kNearestExact)).item<double>() == 2);
+  CHECK(F::interpolate(three, sized({1})).item<double>() == 1);
+  CHECK(F::interpolate(three.to(kUInt8), sized({6})).equal(tensor({{{1, 1, 2, 2, 3, 3}}}).to(kUInt8)));
+  CHECK(nn::Upsample(nn::UpsampleOptions().scale_factor(std::vector<double>{2, 3}).mode(kBilinear).align_corners(true))(
+            plane)
+            .equal(upsample_bilinear2d(plane, {8, 15}, true)));
+}
+
+TEST_CASE("upsampling keeps channels last, and half types their dtype", "[nn][vision]") {
+  const Tensor x = randn({2, 3, 4, 5}).to(kChannelsLast);
+  CHECK(upsample_bilinear2d(x, {6, 6}, false).suggest_memory_format() == kChannelsLast);
+  CHECK(upsample_bilinear2d(x, {4, 5}, false).equal(x));
+  CHECK(upsample_bilinear2d(x, {4, 5}, false).data_ptr() != x.data_ptr());
+  CHECK(upsample_bicubic2d(x.to(kHalf), {6, 6}, false).dtype() == kHalf);
+}
+
+TEST_CASE("interpolate names what it does not take", "[nn][vision]") {
+  const Tensor plane = zeros({1, 1, 4, 4});
+  CHECK_THROWS_WITH(F::interpolate(plane), Contains("one of size and scale_factor must be set"));
+  CHECK_THROWS_WITH(F::interpolate(plane, Interpolate().size({{2}})), Contains("accepted: 2 numbers"));
+  CHECK_THROWS_WITH(F::interpolate(plane, Interpolate().scale_factor({{2.0}})), Contains("there are 1 scale factors"));
+  CHECK_THROWS_WITH(F::interpolate(plane, Interpolate().size({{2, 2}}).mode(kTrilinear)),
+                    Contains("mode is trilinear"));
+  CHECK_THROWS_WITH(F::interpolate(plane, Interpolate().size({{2, 2}}).align_corners(true)),
+                    Contains("align_corners is set"));
+  CHECK_THROWS_WITH(F::interpolate(plane, Interpolate().size({{2, 0}})), Contains("sizes must be positive"));
+  CHECK_THROWS_WITH(F::interpolate(plane, Interpolate().size({{2, 2}}).recompute_scale_factor(true)),
+                    Contains("without scale_factor"));
+  CHECK_THROWS_WITH(Interpolate().mode(kReLU), Contains("no mode of interpolation"));
+  CHECK_THROWS_WITH(upsample_nearest2d(plane, 3), Contains("upsample_nearest2d: output_size is (3,)"));
+}
+
+TEST_CASE("pixels, channels and patches go there and back", "[nn][vision]") {
+  manual_seed(52);
+  const Tensor x = randn({2, 8, 4, 6});
+  const Tensor shuffled = nn::PixelShuffle(2)(x);
+  CHECK(shuffled.sizes() == IntArrayRef{2, 2, 8, 12});
+  CHECK(shuffled[1][1][3][4].equal(x[1][6][1][2]));  // channel 1 4 + (3 % 2) 2 + 4 % 2
+  CHECK(nn::PixelUnshuffle(2)(shuffled).equal(x));
+  const Tensor dealt = nn::ChannelShuffle(2)(x);
+  CHECK(dealt.select(1, 1).equal(x.select(1, 4)));
+  CHECK(F::channel_shuffle(dealt, 4).equal(x));
+  const auto window = nn::UnfoldOptions({2, 3}).stride({2, 3});
+  const Tensor columns = nn::Unfold(window)(x);
+  CHECK(columns.sizes() == IntArrayRef{2, 48, 4});
+  CHECK(nn::Fold(nn::FoldOptions({4, 6}, {2, 3}).stride({2, 3}))(columns).equal(x));
+  // Where windows overlap an element is added up as often as windows hold it: in the corner once, inside 4 times.
+  const Tensor counted = F::fold(F::unfold(ones({1, 1, 3, 3}), 2), F::FoldFuncOptions(3, 2));
+  CHECK(counted.equal(tensor({{{{1.f, 2.f, 1.f}, {2.f, 4.f, 2.f}, {1.f, 2.f, 1.f}}}})));
+  CHECK_THROWS_WITH(pixel_shuffle(x, 3), Contains("pixel_shuffle: x is (2, 8, 4, 6) and upscale_factor 3"));
+  CHECK_THROWS_WITH(pixel_unshuffle(x, 4), Contains("downscale_factor 4"));
+  CHECK_THROWS_WITH(channel_shuffle(x, 3), Contains("groups 3"));
+  CHECK_THROWS_WITH(F::unfold(x, 7), Contains("im2col: a window of 7 is larger than the padded size 4"));
+  CHECK_THROWS_WITH(F::fold(columns, F::FoldFuncOptions(5, 2)), Contains("col2im: x is (2, 48, 4)"));
+}
+
+TEST_CASE("an affine grid samples the image that it maps", "[nn][vision]") {
+  const Tensor x = arange(12, kFloat64).reshape({1, 1, 3, 4});
+  const Tensor identity = tensor({{{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}}}, kFloat64),
+               flipped = identity * tensor({-1.0, 1.0, 1.0}, kFloat64);
+  const auto options = F::GridSampleFuncOptions().align_corners(false);
+  CHECK(F::grid_sample(x, F::affine_grid(identity, x.sizes()), options).allclose(x));
+  CHECK(F::grid_sample(x, F::affine_grid(flipped, x.sizes()), options).allclose(x.flip({3})));
+  const auto exact = F::GridSampleFuncOptions().mode(kNearest).padding_mode(kBorder).align_corners(true);
+  const Tensor moved = identity + tensor({{{0.0, 0.0, 2.0}, {0.0, 0.0, 0.0}}}, kFloat64);  // one width to the right
+  CHECK(F::grid_sample(x, F::affine_grid(moved, x.sizes(), true), exact).equal(x.narrow(3, 3, 1).expand({1, 1, 3, 4})));
+  auto mirrored = exact;
+  CHECK(F::grid_sample(x, F::affine_grid(moved, x.sizes(), true), mirrored.padding_mode(kReflection).mode(kBilinear))
+            .allclose(x.flip({3})));
+  CHECK(F::grid_sample(x, full({1, 1, 1, 2}, 9.0, kFloat64)).item<double>() == 0);
+  CHECK_THROWS_WITH(F::grid_sample(x, zeros({1, 3, 4, 3}, kFloat64)), Contains("grid is (1, 3, 4, 3)"));
+  CHECK_THROWS_WITH(F::grid_sample(x, zeros({1, 1, 1, 2}, kFloat64), F::GridSampleFuncOptions().mode(kArea)),
+                    Contains("mode is area"));
+  CHECK_THROWS_WITH(F::grid_sample(x, zeros({1, 1, 1, 2}, kFloat64), F::GridSampleFuncOptions().padding_mode(kReflect)),
+                    Contains("kReflection"));
+  CHECK_THROWS_WITH(F::affine_grid(identity, {2, 1, 3, 4}), Contains("theta is (1, 2, 3) and size is (2, 1, 3, 4)"));
+}
+
+TEST_CASE("layers of images print as Python's", "[nn][vision]") {
+  CHECK(vision_text(*nn::Upsample(nn::UpsampleOptions().scale_factor(std::vector<double>{2, 1.5}))) ==
+        "Upsample(scale_factor=(2.0, 1.5), mode='nearest')");
+  CHECK(vision_text(*nn::Upsample(nn::UpsampleOptions().size(std::vector<int64_t>{2, 3}).mode(kBilinear))) ==
+        "Upsample(size=(2, 3), mode='bilinear')");
+  CHECK(vision_text(*nn::PixelShuffle(2)) == "PixelShuffle(upscale_factor=2)");
+  CHECK(vision_text(*nn::PixelUnshuffle(2)) == "PixelUnshuffle(downscale_factor=2)");
+  CHECK(vision_text(*nn::ChannelShuffle(2)) == "ChannelShuffle(groups=2)");
+  CHECK(vision_text(*nn::Unfold(2)) == "Unfold(kernel_size=2, dilation=1, padding=0, stride=1)");
+  CHECK(vision_text(*nn::Fold(4, 2)) == "Fold(output_size=4, kernel_size=2, dilation=1, padding=0, stride=1)");
+}
+
+}  // namespace tandem
