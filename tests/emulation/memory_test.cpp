@@ -236,7 +236,7 @@ TEST_CASE("a kernel that uses freed memory dies at that line", "[emulation][memo
 TEST_CASE("a kernel that writes out of bounds dies at that line", "[emulation][memory][defect]") {
   const Reset reset;
   const size_t beyond = kAddressSanitizer ? 100 : kPage / sizeof(int);  // else only whole pages are seen
-  const Death death = death_of([beyond] {
+  const Death death = death_of([=] {
     const OwnStream stream;
     int* const memory = static_cast<int*>(gpu::allocate(0, 400));
     set(memory + beyond, 1, 1, stream);

@@ -73,6 +73,7 @@ TEST_CASE("norms of windows", "[nn][pool]") {
   CHECK(nn::LPPool1d(nn::LPPool1dOptions(1, 4).stride(3).ceil_mode(true))(x.reshape({1, 6}).detach())
             .allclose(tensor({{10.0, 2 + 2 + 5.0 + 3}}, kFloat64)));  // PyTorch's: the mean of three, four times
   const Tensor plane = nn::LPPool2d(nn::LPPool2dOptions(3, {2, 3}))(x.reshape({1, 2, 3}));
+  CHECK(nn::LPPool2d(nn::LPPool2dOptions(3, std::vector<int64_t>{2, 3}))(x.reshape({1, 2, 3})).equal(plane));
   CHECK(plane.item<double>() == Approx(std::cbrt(27.0 + 64 + 1 + 8 + 8 + 125)));
   CHECK(F::lp_pool3d(x.reshape({1, 1, 2, 3}), F::LPPool3dFuncOptions(2, {1, 2, 3})).item<double>() ==
         Approx(std::sqrt(59.0)));
