@@ -9,6 +9,7 @@ namespace tandem::nn::utils {
 Tensor parameters_to_vector(const std::vector<Tensor>& parameters) {
   TANDEM_CHECK(!parameters.empty(), "parameters_to_vector: the list is empty");
   std::vector<Tensor> flat;
+  flat.reserve(parameters.size());
   for (const Tensor& p : parameters) flat.push_back(p.reshape({-1}));
   return cat(flat);
 }

@@ -115,8 +115,8 @@ class UncapturedGuard {
   std::optional<gpu::UnsafeCallsGuard> unsafe_;
 };
 
-/// Held alone while a stream joins a capture; shared by a thread that asks whether a stream is capturing and then treats
-/// it as one that is not. Nothing waits for a GPU while it is held.
+/// Held alone while a stream joins a capture; shared by a thread that asks whether a stream is capturing and then
+/// treats it as one that is not. Nothing waits for a GPU while it is held.
 std::shared_mutex& captured_streams_mutex();
 /// The capture that this thread's work on GPUs goes to; null: none.
 Capture* current_capture();
