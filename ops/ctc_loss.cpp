@@ -77,10 +77,9 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef inpu
     for (const int64_t n : lengths) all = all && n >= 0 && n <= most;
     return all;
   };
-  TANDEM_CHECK(fits(input_lengths, steps) && fits(target_lengths, std::numeric_limits<int64_t>::max()),
-               "ctc_loss: log_probs is ", log_probs.sizes(), ", input_lengths ", input_lengths, " and target_lengths ",
-               target_lengths, "; accepted: a length for each sample, of inputs 0 to ", steps,
-               ", of targets 0 or more");
+  TANDEM_CHECK(fits(input_lengths, steps) && fits(target_lengths, targets.numel()), "ctc_loss: log_probs is ",
+               log_probs.sizes(), ", input_lengths ", input_lengths, " and target_lengths ", target_lengths,
+               "; accepted: a length for each sample, of inputs 0 to ", steps, ", of targets 0 to ", targets.numel());
   TANDEM_CHECK(blank >= 0 && blank < classes, "ctc_loss: blank is ", blank, "; accepted: 0 to ", classes - 1);
 
   const Tensor labels = with_blanks(targets, target_lengths, classes, blank);

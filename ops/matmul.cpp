@@ -120,7 +120,8 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
                "; it must broadcast to ", sizes);
   TANDEM_CHECK(a.is_floating_point() || (beta == std::trunc(beta) && alpha == std::trunc(alpha)), "addmm: beta is ",
                beta, " and alpha ", alpha, "; accepted beside ", a.dtype(), ": integers");
-  return scaled(mm(a, b), alpha) + scaled(bias, beta);
+  const Tensor added = scaled(bias, beta);  // recorded first, so that backward comes to the product first
+  return scaled(mm(a, b), alpha) + added;
 }
 
 namespace {
@@ -132,7 +133,8 @@ Tensor add_product(const char* op, const Tensor& x, const Tensor& product, doubl
                "; both must be of one dtype");
   TANDEM_CHECK(product.is_floating_point() || (beta == std::trunc(beta) && alpha == std::trunc(alpha)), op,
                ": beta is ", beta, " and alpha ", alpha, "; accepted beside ", product.dtype(), ": integers");
-  return scaled(product, alpha) + scaled(x, beta);
+  const Tensor added = scaled(x, beta);
+  return scaled(product, alpha) + added;
 }
 }  // namespace
 Tensor Tensor::addmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
