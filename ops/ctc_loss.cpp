@@ -64,8 +64,8 @@ Tensor length_column(IntArrayRef lengths, const Tensor& like) {
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths, IntArrayRef target_lengths,
                 int64_t blank, Reduction reduction, Flag zero_infinity) {
   check_real("ctc_loss", log_probs);
-  TANDEM_CHECK(log_probs.dim() == 2 || log_probs.dim() == 3, "ctc_loss: log_probs is ", log_probs.sizes(),
-               "; accepted: (T, N, C) or (T, C)");
+  TANDEM_CHECK((log_probs.dim() == 2 || log_probs.dim() == 3) && log_probs.numel() > 0, "ctc_loss: log_probs is ",
+               log_probs.sizes(), "; accepted: (T, N, C) or (T, C), none of them 0");
   TANDEM_CHECK(targets.dtype() == kInt64 || targets.dtype() == kInt32, "ctc_loss: targets is ", targets.dtype(),
                "; accepted: int64 and int32");
   const bool batched = log_probs.dim() == 3;

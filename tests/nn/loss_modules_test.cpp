@@ -101,6 +101,7 @@ TEST_CASE("CTC names lengths and targets that do not fit", "[nn][loss]") {
   const Tensor x = zeros({4, 2, 3});
   CHECK_THROWS_WITH(ctc_loss(x, tensor({{1}, {2}}), {4, 5}, {1, 1}),
                     Contains("input_lengths (4, 5)") && Contains("0 to 4"));
+  CHECK_THROWS_WITH(ctc_loss(x.narrow(0, 0, 0), tensor({{1}, {2}}), {0, 0}, {0, 0}), Contains("none of them 0"));
   CHECK_THROWS_WITH(ctc_loss(x, tensor({{1}, {2}}), {4, 4}, {1, 2}), Contains("targets is (2, 1)"));
   CHECK_THROWS_WITH(ctc_loss(x, tensor({1, 2, 1}), {4, 4}, {1, 1}), Contains("2 elements"));
   CHECK_THROWS_WITH(ctc_loss(x, tensor({{1}, {3}}), {4, 4}, {1, 1}), Contains("a target is 3") && Contains("0 to 2"));
