@@ -13,10 +13,7 @@ bool KeyLess::operator()(const IValue& a, const IValue& b) const {
 }
 
 IValue ValueContainer::make(Kind kind) { return IValue(std::make_shared<ValueContainer>(kind)); }
-ValueContainer* ValueContainer::of(const IValue& value) {
-  const auto* const held = std::get_if<IValue::Container>(&value.value_);
-  return held ? held->get() : nullptr;
-}
+ValueContainer* ValueContainer::of(const IValue& value) { return value.container_.get(); }
 void ValueContainer::adopt(const IValue& value) {
   ValueContainer* const inner = of(value);
   if (!inner) return;
@@ -66,6 +63,9 @@ const ValueContainer& dict_of(const IValue& value) {
 
 }  // namespace
 
+IValue::IValue(std::string value) : tag_(Tag::string), string_(std::make_shared<const std::string>(std::move(value))) {}
+IValue::IValue(std::shared_ptr<detail::ValueContainer> container)
+    : tag_(Tag::container), container_(std::move(container)) {}
 IValue IValue::list(std::vector<IValue> elements) { return sequence(Kind::list, std::move(elements)); }
 IValue IValue::tuple(std::vector<IValue> elements) { return sequence(Kind::tuple, std::move(elements)); }
 IValue IValue::dict() { return ValueContainer::make(Kind::dict); }
@@ -85,20 +85,20 @@ std::string IValue::tagKind() const {
   }
   constexpr const char* names[] = {"None",     "a bool",   "an int",   "a float",
                                    "a string", "a Tensor", "a device", "a dtype"};
-  return names[value_.index()];
+  return names[static_cast<int>(tag_)];
 }
 
 bool IValue::toBool() const {
   TANDEM_CHECK(isBool(), "IValue: this is ", tagKind(), "; accepted: a bool");
-  return std::get<bool>(value_);
+  return integer_ != 0;
 }
 int64_t IValue::toInt() const {
   TANDEM_CHECK(isInt(), "IValue: this is ", tagKind(), "; accepted: an int");
-  return std::get<int64_t>(value_);
+  return integer_;
 }
 double IValue::toDouble() const {
   TANDEM_CHECK(isDouble(), "IValue: this is ", tagKind(), "; accepted: a float");
-  return std::get<double>(value_);
+  return real_;
 }
 Scalar IValue::toScalar() const {
   TANDEM_CHECK(isBool() || isInt() || isDouble(), "IValue: this is ", tagKind(), "; accepted: a number");
@@ -106,19 +106,19 @@ Scalar IValue::toScalar() const {
 }
 const std::string& IValue::toStringRef() const {
   TANDEM_CHECK(isString(), "IValue: this is ", tagKind(), "; accepted: a string");
-  return *std::get<Text>(value_);
+  return *string_;
 }
 const Tensor& IValue::toTensor() const {
   TANDEM_CHECK(isTensor(), "IValue: this is ", tagKind(), "; accepted: a Tensor");
-  return std::get<Tensor>(value_);
+  return tensor_;
 }
 Device IValue::toDevice() const {
   TANDEM_CHECK(isDevice(), "IValue: this is ", tagKind(), "; accepted: a device");
-  return std::get<Device>(value_);
+  return device_;
 }
 DType IValue::toDType() const {
   TANDEM_CHECK(isDType(), "IValue: this is ", tagKind(), "; accepted: a dtype");
-  return std::get<DType>(value_);
+  return dtype_;
 }
 const std::vector<IValue>& IValue::elements() const {
   TANDEM_CHECK(isList() || isTuple(), "IValue: this is ", tagKind(), "; accepted: a list or a tuple");
@@ -155,10 +155,9 @@ const IValue& IValue::at(const IValue& key) const {
 
 /// The container, copied if there are other handles on it.
 ValueContainer& IValue::own(const char* what) {
-  auto* const held = std::get_if<Container>(&value_);
-  TANDEM_CHECK(held, "IValue: this is ", tagKind(), "; accepted: ", what);
-  if (held->use_count() > 1) *held = std::make_shared<ValueContainer>(**held);
-  return **held;
+  TANDEM_CHECK(container_, "IValue: this is ", tagKind(), "; accepted: ", what);
+  if (container_.use_count() > 1) container_ = std::make_shared<ValueContainer>(*container_);
+  return *container_;
 }
 void IValue::insert(IValue key, IValue value) {
   TANDEM_CHECK(isGenericDict(), "IValue: insert into ", tagKind(), "; accepted: a dict");

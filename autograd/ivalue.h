@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "tandem/core/tensor.h"
@@ -25,15 +24,15 @@ class IValue {
   /// None. The others hold what they are made of; a vector becomes a list, a map of strings a dict.
   /// @throws Error for containers within more than 200 others, and what `insert` refuses
   IValue() = default;
-  template <std::same_as<bool> B> IValue(B value) : value_(value) {}
+  template <std::same_as<bool> B> IValue(B value) : tag_(Tag::boolean), integer_(value) {}
   template <std::integral I>
-  requires(!std::same_as<I, bool>) IValue(I value) : value_(static_cast<int64_t>(value)) {}
-  template <std::floating_point F> IValue(F value) : value_(static_cast<double>(value)) {}
+  requires(!std::same_as<I, bool>) IValue(I value) : tag_(Tag::integer), integer_(static_cast<int64_t>(value)) {}
+  template <std::floating_point F> IValue(F value) : tag_(Tag::real), real_(static_cast<double>(value)) {}
   IValue(const char* value) : IValue(std::string(value)) {}
-  IValue(std::string value) : value_(std::make_shared<const std::string>(std::move(value))) {}
-  IValue(Tensor value) : value_(std::move(value)) {}
-  IValue(Device value) : value_(value) {}
-  IValue(DType value) : value_(value) {}
+  IValue(std::string value);
+  IValue(Tensor value) : tag_(Tag::tensor), tensor_(std::move(value)) {}
+  IValue(Device value) : tag_(Tag::device), device_(value) {}
+  IValue(DType value) : tag_(Tag::dtype), dtype_(value) {}
   template <class T> IValue(const std::vector<T>& values) : IValue(list({values.begin(), values.end()})) {}
   template <class T> IValue(const std::map<std::string, T>& values) : IValue(dict()) {
     for (const auto& [key, value] : values) insert(key, value);
@@ -45,14 +44,14 @@ class IValue {
   static IValue ordered_dict();
 
   /// Whether it holds this. isGenericDict() is true of OrderedDicts too, and of the objects in LibTorch's archives.
-  bool isNone() const { return value_.index() == 0; }
-  bool isBool() const { return std::holds_alternative<bool>(value_); }
-  bool isInt() const { return std::holds_alternative<int64_t>(value_); }
-  bool isDouble() const { return std::holds_alternative<double>(value_); }
-  bool isString() const { return std::holds_alternative<Text>(value_); }
-  bool isTensor() const { return std::holds_alternative<Tensor>(value_); }
-  bool isDevice() const { return std::holds_alternative<Device>(value_); }
-  bool isDType() const { return std::holds_alternative<DType>(value_); }
+  bool isNone() const { return tag_ == Tag::none; }
+  bool isBool() const { return tag_ == Tag::boolean; }
+  bool isInt() const { return tag_ == Tag::integer; }
+  bool isDouble() const { return tag_ == Tag::real; }
+  bool isString() const { return tag_ == Tag::string; }
+  bool isTensor() const { return tag_ == Tag::tensor; }
+  bool isDevice() const { return tag_ == Tag::device; }
+  bool isDType() const { return tag_ == Tag::dtype; }
   bool isList() const;
   bool isTuple() const;
   bool isGenericDict() const;
@@ -92,12 +91,19 @@ class IValue {
   void push_back(IValue value);
 
  private:
-  using Text = std::shared_ptr<const std::string>;
-  using Container = std::shared_ptr<detail::ValueContainer>;
+  enum class Tag : uint8_t { none, boolean, integer, real, string, tensor, device, dtype, container };
   friend struct detail::ValueContainer;
-  explicit IValue(Container container) : value_(std::move(container)) {}
+  explicit IValue(std::shared_ptr<detail::ValueContainer> container);
   detail::ValueContainer& own(const char* what);
-  std::variant<std::monostate, bool, int64_t, double, Text, Tensor, Device, DType, Container> value_;
+  // Not a std::variant: what its templates cost to compile, every program would pay.
+  Tag tag_ = Tag::none;
+  int64_t integer_ = 0;  // or a bool
+  double real_ = 0;
+  Device device_;
+  DType dtype_{};
+  Tensor tensor_;
+  std::shared_ptr<const std::string> string_;
+  std::shared_ptr<detail::ValueContainer> container_;
 };
 
 namespace detail {

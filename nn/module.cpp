@@ -10,6 +10,16 @@
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
 
+namespace tandem {
+template class OrderedDict<std::string, Tensor>;
+template class OrderedDict<std::string, std::shared_ptr<nn::Module>>;
+}  // namespace tandem
+namespace tandem::detail {
+void used_empty_handle() {
+  TANDEM_FAIL("an empty module handle was used; it was made with nullptr and never assigned");
+}
+}  // namespace tandem::detail
+
 namespace tandem::nn {
 
 /// Reaches into modules that are not its own.
@@ -69,6 +79,8 @@ std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const {
 std::vector<std::shared_ptr<Module>> Module::children() const { return children_.values(); }
 
 NamedParameters Module::state_dict() const { return ModuleVisitor::state(*this); }
+std::vector<Tensor> Module::parameters(bool recurse) const { return named_parameters(recurse).values(); }
+std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(recurse).values(); }
 void Module::load_state_dict(const NamedParameters& state) {
   NamedParameters mine = state_dict();
   std::set<const TensorImpl*> given;
@@ -207,6 +219,16 @@ void Module::check_new_name(const char* op, const std::string& name) const {
   TANDEM_CHECK(!parameters_.contains(name) && !buffers_.contains(name) && !children_.contains(name), op, ": '", name,
                "' is registered already");
 }
+void Module::add_child(std::string name, std::shared_ptr<Module> module) {
+  check_new_name("register_module", name);
+  TANDEM_CHECK(module, "register_module: '", name, "' is an empty handle, made with nullptr and never assigned");
+  children_.insert(std::move(name), std::move(module));
+}
+void Module::set_child(const std::string& name, std::shared_ptr<Module> module) {
+  TANDEM_CHECK(module, "replace_module: '", name, "' is an empty handle, made with nullptr and never assigned");
+  children_[name] = std::move(module);
+}
+void Module::unregister_module(const std::string& name) { children_.erase(name); }
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
   check_new_name("register_parameter", name);
   if (tensor.defined()) tensor.requires_grad_(requires_grad);

@@ -11,6 +11,9 @@
 #include "tandem/core/tensor.h"
 #include "tandem/nn/ordered_dict.h"
 
+namespace tandem::nn {
+class Module;
+}
 namespace tandem::detail {
 template <class M> struct Contained { using type = M; };
 template <class M>
@@ -18,12 +21,19 @@ requires requires { typename M::ContainedType; }
 struct Contained<M> {
   using type = typename M::ContainedType;
 };
+[[noreturn]] void used_empty_handle();
 }  // namespace tandem::detail
 
 namespace tandem::serialize {
 class OutputArchive;
 class InputArchive;
 }  // namespace tandem::serialize
+
+namespace tandem {
+// Compiled with Module, once.
+extern template class OrderedDict<std::string, Tensor>;
+extern template class OrderedDict<std::string, std::shared_ptr<nn::Module>>;
+}  // namespace tandem
 
 namespace tandem::nn {
 
@@ -38,10 +48,10 @@ class Module : public std::enable_shared_from_this<Module> {
   virtual ~Module() = default;
 
   /// Tensors to train, of this module and (if `recurse`) of its children; a shared one is listed once.
-  std::vector<Tensor> parameters(bool recurse = true) const { return named_parameters(recurse).values(); }
+  std::vector<Tensor> parameters(bool recurse = true) const;
   /// The same under names such as "fc1.weight".
   NamedParameters named_parameters(bool recurse = true) const;
-  std::vector<Tensor> buffers(bool recurse = true) const { return named_buffers(recurse).values(); }
+  std::vector<Tensor> buffers(bool recurse = true) const;
   NamedParameters named_buffers(bool recurse = true) const;
   std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
   OrderedDict<std::string, std::shared_ptr<Module>> named_modules() const;
@@ -90,9 +100,7 @@ class Module : public std::enable_shared_from_this<Module> {
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
   Tensor& register_buffer(std::string name, Tensor tensor);
   template <class M> std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module) {
-    check_new_name("register_module", name);
-    TANDEM_CHECK(module, "register_module: '", name, "' is an empty handle, made with nullptr and never assigned");
-    children_.insert(std::move(name), module);
+    add_child(std::move(name), module);
     return module;
   }
   template <class M> std::shared_ptr<M> register_module(std::string name, ModuleHolder<M> holder) {
@@ -101,15 +109,14 @@ class Module : public std::enable_shared_from_this<Module> {
   /// Puts another module in the place of a child. @throws Error when there is no child of this name. (What a Sequential
   /// runs and a ModuleList iterates over stays what was pushed, as in LibTorch.)
   template <class M> std::shared_ptr<M> replace_module(const std::string& name, std::shared_ptr<M> module) {
-    TANDEM_CHECK(module, "replace_module: '", name, "' is an empty handle, made with nullptr and never assigned");
-    children_[name] = module;
+    set_child(name, module);
     return module;
   }
   template <class M> std::shared_ptr<M> replace_module(const std::string& name, ModuleHolder<M> holder) {
     return replace_module(name, holder.ptr());
   }
   /// Lets go of a child. @throws Error when there is no child of this name
-  void unregister_module(const std::string& name) { children_.erase(name); }
+  void unregister_module(const std::string& name);
 
  protected:
   friend class ModuleVisitor;
@@ -122,6 +129,8 @@ class Module : public std::enable_shared_from_this<Module> {
  private:
   template <class> friend class Cloneable;
   void check_new_name(const char* op, const std::string& name) const;
+  void add_child(std::string name, std::shared_ptr<Module> module);
+  void set_child(const std::string& name, std::shared_ptr<Module> module);
   std::string name_;
 };
 /// The module and its children as an indented tree.
@@ -150,17 +159,18 @@ template <class M> class ModuleHolder {
   M* operator->() const { return get(); }
   M& operator*() const { return *get(); }
   M* get() const {
-    TANDEM_CHECK(impl_, "an empty module handle was used; it was made with nullptr and never assigned");
-    return impl_.get();
+    if (!impl_) detail::used_empty_handle();
+    return static_cast<M*>(impl_.get());
   }
-  const std::shared_ptr<M>& ptr() const { return impl_; }
+  std::shared_ptr<M> ptr() const { return std::static_pointer_cast<M>(impl_); }
   template <class Index> decltype(auto) operator[](Index&& i) const { return (*get())[std::forward<Index>(i)]; }
   bool is_empty() const { return !impl_; }
   explicit operator bool() const { return bool(impl_); }
   template <class... Args> auto operator()(Args&&... args) const { return get()->forward(std::forward<Args>(args)...); }
 
  private:
-  std::shared_ptr<M> impl_;
+  // Not of M: a shared_ptr for each module of the library would double the time that its header takes to compile.
+  std::shared_ptr<Module> impl_;
 };
 template <class M> std::ostream& operator<<(std::ostream& out, const ModuleHolder<M>& holder) { return out << *holder; }
 

@@ -36,30 +36,15 @@ template <class Key, class Value> class OrderedDict {
   }
 
   /// @throws Error when there is a value of this name already
-  Value& insert(Key key, Value value) {
-    TANDEM_CHECK(index_.emplace(key, items_.size()).second, "OrderedDict: there is a value named '", key, "' already");
-    items_.emplace_back(std::move(key), std::move(value));
-    return items_.back().value();
-  }
+  Value& insert(Key key, Value value);
   /// Inserts all of another. @throws Error when there is a value of one of its names already
   void update(const OrderedDict& other) {
     for (const Item& item : other) insert(item.key(), item.value());
   }
   /// Removes a value; what comes behind it moves up. @throws Error when there is none of this name
-  void erase(const Key& key) {
-    const auto at = index_.find(key);
-    TANDEM_CHECK(at != index_.end(), "OrderedDict: there is nothing named '", key, "' among ", size(), " values");
-    const size_t gone = at->second;
-    index_.erase(at);
-    items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(gone));
-    for (size_t i = gone; i < items_.size(); ++i) index_[items_[i].key()] = i;
-  }
+  void erase(const Key& key);
   /// Removes a value and gives it. @throws Error when there is none of this name
-  Value pop(const Key& key) {
-    Value out = (*this)[key];
-    erase(key);
-    return out;
-  }
+  Value pop(const Key& key);
   /// Null when there is none.
   Value* find(const Key& key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
   const Value* find(const Key& key) const {
@@ -90,25 +75,48 @@ template <class Key, class Value> class OrderedDict {
   auto begin() const { return items_.begin(); }
   auto end() const { return items_.end(); }
   const std::vector<Item>& items() const { return items_; }
-  std::vector<Key> keys() const {
-    std::vector<Key> out;
-    for (const Item& i : items_) out.push_back(i.key());
-    return out;
-  }
-  std::vector<Value> values() const {
-    std::vector<Value> out;
-    for (const Item& i : items_) out.push_back(i.value());
-    return out;
-  }
-  std::vector<std::pair<Key, Value>> pairs() const {
-    std::vector<std::pair<Key, Value>> out;
-    for (const Item& i : items_) out.push_back(i.pair());
-    return out;
-  }
+  std::vector<Key> keys() const;
+  std::vector<Value> values() const;
+  std::vector<std::pair<Key, Value>> pairs() const;
 
  private:
   std::vector<Item> items_;
   std::unordered_map<Key, size_t> index_;  // of items_
 };
+
+// Not in the class: these are what takes long to compile, and Module's dicts have them in one place (nn/module.cpp).
+template <class Key, class Value> Value& OrderedDict<Key, Value>::insert(Key key, Value value) {
+  TANDEM_CHECK(index_.emplace(key, items_.size()).second, "OrderedDict: there is a value named '", key, "' already");
+  items_.emplace_back(std::move(key), std::move(value));
+  return items_.back().value();
+}
+template <class Key, class Value> void OrderedDict<Key, Value>::erase(const Key& key) {
+  const auto at = index_.find(key);
+  TANDEM_CHECK(at != index_.end(), "OrderedDict: there is nothing named '", key, "' among ", size(), " values");
+  const size_t gone = at->second;
+  index_.erase(at);
+  items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(gone));
+  for (size_t i = gone; i < items_.size(); ++i) index_[items_[i].key()] = i;
+}
+template <class Key, class Value> Value OrderedDict<Key, Value>::pop(const Key& key) {
+  Value out = (*this)[key];
+  erase(key);
+  return out;
+}
+template <class Key, class Value> std::vector<Key> OrderedDict<Key, Value>::keys() const {
+  std::vector<Key> out;
+  for (const Item& i : items_) out.push_back(i.key());
+  return out;
+}
+template <class Key, class Value> std::vector<Value> OrderedDict<Key, Value>::values() const {
+  std::vector<Value> out;
+  for (const Item& i : items_) out.push_back(i.value());
+  return out;
+}
+template <class Key, class Value> std::vector<std::pair<Key, Value>> OrderedDict<Key, Value>::pairs() const {
+  std::vector<std::pair<Key, Value>> out;
+  for (const Item& i : items_) out.push_back(i.pair());
+  return out;
+}
 
 }  // namespace tandem

@@ -15,11 +15,9 @@ struct AdagradOptions : OptimizerCloneableOptions<AdagradOptions> {
   TANDEM_ARG(double, eps) = 1e-10;
 
  public:
-  void visit(const Visitor& f) override {
-    f("lr", &lr()), f("lr_decay", &lr_decay()), f("weight_decay", &weight_decay());
-    f("initial_accumulator_value", &initial_accumulator_value()), f("eps", &eps());
-  }
+  void visit(const Visitor& f) override;
 };
+extern template class OptimizerCloneableOptions<AdagradOptions>;
 
 /// The rate over the square root of the sum of all squared gradients so far, for each element (Duchi, Hazan and Singer
 /// 2011, JMLR 12:2121). Without momentum. State: "sum".

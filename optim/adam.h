@@ -4,13 +4,6 @@
 
 namespace tandem::optim {
 
-namespace detail {
-template <class Options> void visit_adam(Options& o, const OptimizerOptions::Visitor& f) {
-  f("lr", &o.lr()), f("beta1", &std::get<0>(o.betas())), f("beta2", &std::get<1>(o.betas())), f("eps", &o.eps());
-  f("weight_decay", &o.weight_decay()), f("amsgrad", &o.amsgrad());
-}
-}  // namespace detail
-
 struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
   AdamOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
@@ -21,8 +14,9 @@ struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
   TANDEM_ARG(bool, amsgrad) = false;
 
  public:
-  void visit(const Visitor& f) override { detail::visit_adam(*this, f); }
+  void visit(const Visitor& f) override;
 };
+extern template class OptimizerCloneableOptions<AdamOptions>;
 struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
   AdamWOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
@@ -33,8 +27,9 @@ struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
   TANDEM_ARG(bool, amsgrad) = false;
 
  public:
-  void visit(const Visitor& f) override { detail::visit_adam(*this, f); }
+  void visit(const Visitor& f) override;
 };
+extern template class OptimizerCloneableOptions<AdamWOptions>;
 
 namespace detail {
 /// What both share: moments of the gradient and of its square.

@@ -15,11 +15,9 @@ struct AdamaxOptions : OptimizerCloneableOptions<AdamaxOptions> {
   TANDEM_ARG(double, weight_decay) = 0;
 
  public:
-  void visit(const Visitor& f) override {
-    f("lr", &lr()), f("beta1", &std::get<0>(betas())), f("beta2", &std::get<1>(betas())), f("eps", &eps());
-    f("weight_decay", &weight_decay());
-  }
+  void visit(const Visitor& f) override;
 };
+extern template class OptimizerCloneableOptions<AdamaxOptions>;
 
 /// Adam with the largest gradient so far, which decays, in place of the average square (Kingma and Ba 2015,
 /// arXiv:1412.6980, section 7.1). State: "exp_avg", "exp_inf".

@@ -8,6 +8,7 @@
 #include "tandem/optim/update.h"
 
 namespace tandem::optim {
+template class OptimizerCloneableOptions<LBFGSOptions>;
 namespace {
 
 double largest(const Tensor& t) { return t.abs().max().item<double>(); }

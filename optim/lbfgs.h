@@ -24,6 +24,7 @@ struct LBFGSOptions : OptimizerCloneableOptions<LBFGSOptions> {
   /// Whole numbers are visited as doubles, the line search as the flag "strong_wolfe".
   void visit(const Visitor& f) override;
 };
+extern template class OptimizerCloneableOptions<LBFGSOptions>;
 
 /// Quasi-Newton steps: the gradient times an approximation of the inverse Hessian, from the last changes of parameters
 /// and gradients (Liu and Nocedal 1989, doi:10.1007/BF01589116). For smooth losses of whole data sets. step() needs a

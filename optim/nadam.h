@@ -17,12 +17,9 @@ struct NAdamOptions : OptimizerCloneableOptions<NAdamOptions> {
   TANDEM_ARG(bool, decoupled_weight_decay) = false;
 
  public:
-  void visit(const Visitor& f) override {
-    f("lr", &lr()), f("beta1", &std::get<0>(betas())), f("beta2", &std::get<1>(betas())), f("eps", &eps());
-    f("weight_decay", &weight_decay()), f("momentum_decay", &momentum_decay());
-    f("decoupled_weight_decay", &decoupled_weight_decay());
-  }
+  void visit(const Visitor& f) override;
 };
+extern template class OptimizerCloneableOptions<NAdamOptions>;
 
 /// Adam with Nesterov's momentum (Dozat 2016, ICLR workshop, "Incorporating Nesterov momentum into Adam"). State:
 /// "mu_product", a float32 number as in PyTorch, "exp_avg", "exp_avg_sq".

@@ -21,6 +21,10 @@ double OptimizerParamGroup::initial_lr() {
   return *initial_lr_;
 }
 
+Optimizer::Optimizer(std::unique_ptr<OptimizerOptions> defaults) : defaults_(std::move(defaults)) {}
+Optimizer::Optimizer(Optimizer&&) = default;
+Optimizer::~Optimizer() = default;
+
 std::shared_ptr<detail::StepValues> Optimizer::step_values(size_t first, Device device, int part) {
   std::shared_ptr<detail::StepValues>& mine = step_values_[{first, device, part}];
   if (!mine) mine = std::make_shared<detail::StepValues>(device);

@@ -29,6 +29,7 @@ class OptimizerOptions {
   virtual double get_lr() const = 0;
   virtual void set_lr(double lr) = 0;
 };
+// Each is compiled with its optimizer, in one place: as virtual functions every file would have them all.
 template <class Derived> class OptimizerCloneableOptions : public OptimizerOptions {
  public:
   std::unique_ptr<OptimizerOptions> clone() const override { return std::make_unique<Derived>(self()); }
@@ -75,8 +76,8 @@ class OptimizerParamGroup {
 class Optimizer {
  public:
   using LossClosure = std::function<Tensor()>;
-  virtual ~Optimizer() = default;
-  Optimizer(Optimizer&&) = default;
+  virtual ~Optimizer();
+  Optimizer(Optimizer&&);
 
   /// Updates the parameters that have a gradient, after calling the closure, if any, whose loss it returns.
   virtual Tensor step(const LossClosure& closure = nullptr);
@@ -113,7 +114,7 @@ class Optimizer {
   void load(serialize::InputArchive& archive);
 
  protected:
-  explicit Optimizer(std::unique_ptr<OptimizerOptions> defaults) : defaults_(std::move(defaults)) {}
+  explicit Optimizer(std::unique_ptr<OptimizerOptions> defaults);
   /// For constructors. @throws Error when there is no parameter
   void add_param_groups(std::vector<OptimizerParamGroup> groups);
 

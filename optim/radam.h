@@ -15,11 +15,9 @@ struct RAdamOptions : OptimizerCloneableOptions<RAdamOptions> {
   TANDEM_ARG(bool, decoupled_weight_decay) = false;
 
  public:
-  void visit(const Visitor& f) override {
-    f("lr", &lr()), f("beta1", &std::get<0>(betas())), f("beta2", &std::get<1>(betas())), f("eps", &eps());
-    f("weight_decay", &weight_decay()), f("decoupled_weight_decay", &decoupled_weight_decay());
-  }
+  void visit(const Visitor& f) override;
 };
+extern template class OptimizerCloneableOptions<RAdamOptions>;
 
 /// Adam whose rate is rectified while the average square has seen few gradients: until then (rho <= 5) a step is one of
 /// momentum alone (Liu et al. 2020, arXiv:1908.03265). State: "exp_avg", "exp_avg_sq".

@@ -4,6 +4,11 @@
 #include "tandem/optim/update.h"
 
 namespace tandem::optim {
+template class OptimizerCloneableOptions<RMSpropOptions>;
+void RMSpropOptions::visit(const Visitor& f) {
+  f("lr", &lr()), f("alpha", &alpha()), f("eps", &eps()), f("weight_decay", &weight_decay());
+  f("momentum", &momentum()), f("centered", &centered());
+}
 
 RMSprop::RMSprop(std::vector<OptimizerParamGroup> groups, const RMSpropOptions& defaults)
     : ComposedOptimizer(

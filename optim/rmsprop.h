@@ -17,11 +17,9 @@ struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
   TANDEM_ARG(bool, centered) = false;
 
  public:
-  void visit(const Visitor& f) override {
-    f("lr", &lr()), f("alpha", &alpha()), f("eps", &eps()), f("weight_decay", &weight_decay());
-    f("momentum", &momentum()), f("centered", &centered());
-  }
+  void visit(const Visitor& f) override;
 };
+extern template class OptimizerCloneableOptions<RMSpropOptions>;
 
 /// The gradient over the square root of a moving average of its squares (Hinton 2012, lecture 6 of "Neural networks for
 /// machine learning"; centered: Graves 2013, arXiv:1308.0850). As in PyTorch, eps is outside of the root. State:

@@ -14,11 +14,9 @@ struct RpropOptions : OptimizerCloneableOptions<RpropOptions> {
   TANDEM_ARG(Pair, step_sizes) = Pair(1e-6, 50);
 
  public:
-  void visit(const Visitor& f) override {
-    f("lr", &lr()), f("etaminus", &std::get<0>(etas())), f("etaplus", &std::get<1>(etas()));
-    f("step_size_min", &std::get<0>(step_sizes())), f("step_size_max", &std::get<1>(step_sizes()));
-  }
+  void visit(const Visitor& f) override;
 };
+extern template class OptimizerCloneableOptions<RpropOptions>;
 
 /// Steps that follow the gradient's sign alone, each element with a step size of its own (Riedmiller and Braun 1993,
 /// doi:10.1109/ICNN.1993.298623). For gradients of whole data sets. After a change of sign an element rests for one

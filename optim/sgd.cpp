@@ -10,6 +10,11 @@
 #include "tandem/optim/update.h"
 
 namespace tandem::optim {
+template class OptimizerCloneableOptions<SGDOptions>;
+void SGDOptions::visit(const Visitor& f) {
+  f("lr", &lr()), f("momentum", &momentum()), f("dampening", &dampening()), f("weight_decay", &weight_decay());
+  f("nesterov", &nesterov());
+}
 
 SGD::SGD(std::vector<OptimizerParamGroup> groups, const SGDOptions& defaults) : Optimizer(defaults.clone()) {
   add_param_groups(std::move(groups));

@@ -13,11 +13,9 @@ struct SGDOptions : OptimizerCloneableOptions<SGDOptions> {
   TANDEM_ARG(bool, nesterov) = false;
 
  public:
-  void visit(const Visitor& f) override {
-    f("lr", &lr()), f("momentum", &momentum()), f("dampening", &dampening()), f("weight_decay", &weight_decay());
-    f("nesterov", &nesterov());
-  }
+  void visit(const Visitor& f) override;
 };
+extern template class OptimizerCloneableOptions<SGDOptions>;
 
 /// With momentum, the buffer's first value is the gradient itself, as in PyTorch.
 class SGD : public Optimizer {

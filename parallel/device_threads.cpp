@@ -9,6 +9,7 @@
 #include "tandem/core/run_loop.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/parallel/rethrow.h"
+#include "tandem/parallel/worker_thread.h"
 
 namespace tandem::nn::parallel {
 
@@ -16,6 +17,7 @@ DeviceThreads::DeviceThreads(std::vector<Device> devices) : devices_(std::move(d
   threads_.reserve(devices_.size());
   for (size_t r = 1; r < devices_.size(); ++r) threads_.push_back(std::make_unique<tandem::detail::WorkerThread>());
 }
+DeviceThreads::~DeviceThreads() = default;
 
 void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
   check_not_recorded("DataParallel", "each device has a thread that would have to record");

@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "tandem/core/device.h"
-#include "tandem/parallel/worker_thread.h"
+
+namespace tandem::detail {
+class WorkerThread;
+}
 
 namespace tandem::nn::parallel::detail {
 
@@ -13,6 +16,7 @@ namespace tandem::nn::parallel::detail {
 class DeviceThreads {
  public:
   explicit DeviceThreads(std::vector<Device> devices);
+  ~DeviceThreads();
   /// Calls job(0) to job(count - 1) at the same time, job r on the thread of device r, and returns when all are done.
   /// Each has the caller's grad mode and rank, and an equal share of its cores. Job r > 0 draws its random numbers from
   /// default_generator(first device, r); job 0 from where the caller would. So manual_seed repeats all of them, and one

@@ -87,10 +87,12 @@ struct Reset {
 TEST_CASE("a DDP step gives the same bits in a thousand orders of the streams", "[parallel][cuda][seeds]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
   const Reset reset;
+  // Gloo's collectives lie in the host's memory: the streams have fewer orders, and it takes ten times as long.
+  const uint64_t seeds = backend == "gloo" ? kSeeds / 10 : kSeeds;
   std::atomic<uint64_t> wrong{0};
   State expected;
   test::run_over(backend, kRanks, [&](const ProcessGroupPtr& group) {
-    for (uint64_t seed = 0; seed <= kSeeds; ++seed) {
+    for (uint64_t seed = 0; seed <= seeds; ++seed) {
       group->barrier()->wait();
       if (group->rank() == 0) emulation::set_stream_seed(seed);
       group->barrier()->wait();

@@ -1,0 +1,36 @@
+#include "tandem/parallel/worker_thread.h"
+
+#include "tandem/core/start_thread.h"
+
+namespace tandem::detail {
+
+WorkerThread::WorkerThread() : thread_(start_thread("a device or a process group", [this] { serve(); })) {}
+WorkerThread::~WorkerThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+void WorkerThread::post(RankContext context, std::function<void()> job) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back({std::move(context), std::move(job)});
+  }
+  wake_.notify_one();
+}
+void WorkerThread::serve() {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+    if (jobs_.empty()) return;
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    const RankContextGuard context(std::move(job.context));
+    job.run();
+  }
+}
+
+}  // namespace tandem::detail
