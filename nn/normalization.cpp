@@ -11,27 +11,9 @@ namespace tandem::nn {
 
 TANDEM_MODULE_TEXT(LocalResponseNorm, options.size() << ", alpha=" << printed(options.alpha()) << ", beta="
                                                      << printed(options.beta()) << ", k=" << printed(options.k()))
-template class Cloneable<CrossMapLRN2dImpl>;
 template class Cloneable<GroupNormImpl>;
 template class Cloneable<InstanceNormImpl>;
 template class Cloneable<RMSNormImpl>;
-
-void CrossMapLRN2dImpl::reset() {
-  TANDEM_CHECK(options.size() > 0, "CrossMapLRN2d: size is ", options.size(), "; it must be positive");
-}
-void CrossMapLRN2dImpl::pretty_print(std::ostream& out) const {
-  out << "CrossMapLRN2d(" << options.size() << ", alpha=" << printed(options.alpha())
-      << ", beta=" << printed(options.beta()) << ", k=" << options.k() << ")";
-}
-Tensor CrossMapLRN2dImpl::forward(const Tensor& x) {
-  TANDEM_CHECK(x.dim() == 4, "CrossMapLRN2d: x is ", x.sizes(), "; accepted: (N, C, H, W)");
-  const int64_t window = (options.size() - 1) / 2 * 2 + 1;
-  const double share = static_cast<double>(window) / static_cast<double>(options.size());
-  return functional::local_response_norm(x, functional::LocalResponseNormFuncOptions(window)
-                                                .alpha(options.alpha() * share)
-                                                .beta(options.beta())
-                                                .k(static_cast<double>(options.k())));
-}
 
 void GroupNormImpl::reset() {
   const int64_t n = options.num_channels();

@@ -35,14 +35,6 @@ struct LocalResponseNormOptions {
   TANDEM_ARG(double, beta) = 0.75;
   TANDEM_ARG(double, k) = 1;
 };
-struct CrossMapLRN2dOptions {
-  /// How many channels a window has.
-  CrossMapLRN2dOptions(int64_t size) : size_(size) {}
-  TANDEM_ARG(int64_t, size);
-  TANDEM_ARG(double, alpha) = 1e-4;
-  TANDEM_ARG(double, beta) = 0.75;
-  TANDEM_ARG(int64_t, k) = 1;
-};
 /// LibTorch has no RMSNorm; names and defaults are those of Python's PyTorch.
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
@@ -186,20 +178,6 @@ class LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> {
   LocalResponseNormOptions options;
 };
 TANDEM_LIBRARY_MODULE(LocalResponseNorm);
-
-/// LocalResponseNorm of images (N, C, H, W) whose window of channels has each channel in its middle: for an even size
-/// it is one channel less, whose squares are divided by `size` all the same.
-class CrossMapLRN2dImpl : public Cloneable<CrossMapLRN2dImpl> {
- public:
-  explicit CrossMapLRN2dImpl(const CrossMapLRN2dOptions& o) : options(o) { reset(); }
-  explicit CrossMapLRN2dImpl(int64_t size) : CrossMapLRN2dImpl(CrossMapLRN2dOptions(size)) {}
-  void reset() override;
-  void pretty_print(std::ostream& out) const override;
-  /// Of the sizes of x.
-  Tensor forward(const Tensor& x);
-  CrossMapLRN2dOptions options;
-};
-TANDEM_LIBRARY_MODULE(CrossMapLRN2d);
 
 /// As rms_norm.
 class RMSNormImpl : public Cloneable<RMSNormImpl> {

@@ -61,20 +61,6 @@ TEST_CASE("InstanceNorm normalises each image's channels, and tracks their means
   CHECK_THROWS_WITH(instance_norm(x, {}, {}, {}, {}, false, 0.1, 1e-5), Contains("without use_input_stats"));
 }
 
-TEST_CASE("CrossMapLRN2d has PyTorch's numbers, for odd and even sizes", "[nn][norm]") {
-  const Tensor x = arange(1, 6, kFloat64).view({1, 5, 1, 1}).requires_grad_();
-  const auto run = [&](int64_t size) {
-    return nn::CrossMapLRN2d(nn::CrossMapLRN2dOptions(size).alpha(0.5).beta(0.75).k(2))(x).flatten();
-  };
-  // Python: CrossMapLRN2d(size, 0.5, 0.75, 2)(torch.arange(1., 6).double().view(1, 5, 1, 1))
-  CHECK(run(3).allclose(tensor({0.457906435, 0.6659067581, 0.6971042407, 0.685753475, 0.9622504486}, kFloat64), 1e-6));
-  CHECK(run(4).allclose(tensor({0.4849009324, 0.7421753823, 0.807923743, 0.8124962768, 1.131661391}, kFloat64), 1e-6));
-  run(3).sum().backward();
-  CHECK(x.grad().flatten().allclose(
-      tensor({0.417502926, 0.175310966, -0.0787852795, -0.1471285965, -0.1473160245}, kFloat64), 1e-6));
-  CHECK_THROWS_WITH(nn::CrossMapLRN2d(3)(x[0]), Contains("CrossMapLRN2d") && Contains("(5, 1, 1)"));
-  CHECK(norm_text(*nn::CrossMapLRN2d(5)) == "CrossMapLRN2d(5, alpha=0.0001, beta=0.75, k=1)");
-}
 TEST_CASE("LocalResponseNorm divides by its neighbours' power", "[nn][norm]") {
   manual_seed(43);
   const Tensor x = randn({2, 5, 3}, kFloat64);
