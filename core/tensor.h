@@ -458,6 +458,24 @@ class Tensor {
   Tensor cross(const Tensor& other, std::optional<int64_t> dim = {}) const;
   Tensor dist(const Tensor& other, double p = 2) const;
 
+  // ---- linear algebra (ops/linalg.h says what they give)
+  Tensor det() const;
+  std::tuple<Tensor, Tensor> slogdet() const;
+  Tensor logdet() const;
+  Tensor inverse() const;
+  Tensor pinverse(double rcond = 1e-15) const;
+  std::tuple<Tensor, Tensor, Tensor> svd(bool some = true, bool compute_uv = true) const;
+  std::tuple<Tensor, Tensor> geqrf() const;
+  Tensor orgqr(const Tensor& tau) const;
+  Tensor ormqr(const Tensor& tau, const Tensor& other, bool left = true, bool transpose = false) const;
+  Tensor lu_solve(const Tensor& LU_data, const Tensor& LU_pivots) const;
+  std::tuple<Tensor, Tensor> triangular_solve(const Tensor& a, bool upper = true, bool transpose = false,
+                                              bool unitriangular = false) const;
+  Tensor cholesky_solve(const Tensor& L, bool upper = false) const;
+  Tensor cholesky_inverse(bool upper = false) const;
+  Tensor matrix_power(int64_t n) const;
+  Tensor matrix_exp() const;
+
   /// As PyTorch prints it: values in brackets, and the dtype unless it follows from them.
   std::string str() const;
 

@@ -67,6 +67,22 @@ struct ConvTranspose2dFuncOptions {
   TANDEM_ARG(int64_t, groups) = 1;
   TANDEM_ARG(detail::Pair, dilation) = 1;
 };
+struct Conv3dFuncOptions {
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(detail::Triple, stride) = 1;
+  TANDEM_ARG(detail::Triple, padding) = 0;
+  TANDEM_ARG(detail::Triple, dilation) = 1;
+  TANDEM_ARG(int64_t, groups) = 1;
+};
+
+struct ConvTranspose3dFuncOptions {
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(detail::Triple, stride) = 1;
+  TANDEM_ARG(detail::Triple, padding) = 0;
+  TANDEM_ARG(detail::Triple, output_padding) = 0;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(detail::Triple, dilation) = 1;
+};
 struct Conv1dFuncOptions {
   TANDEM_ARG(Tensor, bias);
   TANDEM_ARG(int64_t, stride) = 1;
@@ -89,6 +105,13 @@ inline Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dFuncOpti
 }
 inline Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const ConvTranspose2dFuncOptions& o = {}) {
   return tandem::conv_transpose2d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(),
+                                  o.dilation());
+}
+inline Tensor conv3d(const Tensor& x, const Tensor& weight, const Conv3dFuncOptions& o = {}) {
+  return tandem::conv3d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
+}
+inline Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const ConvTranspose3dFuncOptions& o = {}) {
+  return tandem::conv_transpose3d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(),
                                   o.dilation());
 }
 inline Tensor conv1d(const Tensor& x, const Tensor& weight, const Conv1dFuncOptions& o = {}) {

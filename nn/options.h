@@ -59,6 +59,34 @@ struct ConvTranspose2dOptions {
   TANDEM_ARG(bool, bias) = true;
   TANDEM_ARG(detail::Pair, dilation) = 1;
 };
+struct Conv3dOptions {
+  /// Channels of input and output; one number is a cubic kernel.
+  Conv3dOptions(int64_t in_channels, int64_t out_channels, detail::Triple kernel_size)
+      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
+  TANDEM_ARG(int64_t, in_channels);
+  TANDEM_ARG(int64_t, out_channels);
+  TANDEM_ARG(detail::Triple, kernel_size);
+  TANDEM_ARG(detail::Triple, stride) = 1;
+  TANDEM_ARG(detail::Triple, padding) = 0;
+  TANDEM_ARG(detail::Triple, dilation) = 1;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(bool, bias) = true;
+  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // or reflect, replicate, circular
+};
+struct ConvTranspose3dOptions {
+  /// Channels of input and output; one number is a cubic kernel.
+  ConvTranspose3dOptions(int64_t in_channels, int64_t out_channels, detail::Triple kernel_size)
+      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
+  TANDEM_ARG(int64_t, in_channels);
+  TANDEM_ARG(int64_t, out_channels);
+  TANDEM_ARG(detail::Triple, kernel_size);
+  TANDEM_ARG(detail::Triple, stride) = 1;
+  TANDEM_ARG(detail::Triple, padding) = 0;
+  TANDEM_ARG(detail::Triple, output_padding) = 0;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(bool, bias) = true;
+  TANDEM_ARG(detail::Triple, dilation) = 1;
+};
 struct Conv1dOptions {
   /// Channels of input and output.
   Conv1dOptions(int64_t in_channels, int64_t out_channels, int64_t kernel_size)

@@ -10,6 +10,8 @@
 #include "tandem/ops/formula.h"
 #include "tandem/ops/gradcheck.h"
 #include "tandem/ops/index.h"
+#include "tandem/ops/linalg.h"
+#include "tandem/ops/linalg_names.h"
 #include "tandem/ops/loss.h"
 #include "tandem/ops/matmul.h"
 #include "tandem/ops/norm.h"

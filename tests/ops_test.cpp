@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/kernels/lapack.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/op_cases/families.h"
 
@@ -15,9 +16,9 @@ using namespace tandem::test;
 
 namespace tandem::test {
 std::span<const Family> families() {
-  static const Family all[] = {kActivation, kArrange,     kBackward,   kEdges, kElementwise, kFormula, kIndex,
-                               kLoss,       kLossFormula, kMatmul,     kNorm,  kNormFormula, kPad,     kPoolRanks,
-                               kProducts,   kReduce,      kStatistics, kView,  kVision};
+  static const Family all[] = {kActivation, kArrange,  kBackward,    kEdges,      kElementwise, kFormula,     kIndex,
+                               kLinalg,     kLoss,     kLossFormula, kMatmul,     kNorm,        kNormFormula, kPad,
+                               kPoolRanks,  kProducts, kReduce,      kStatistics, kView,        kVision};
   return all;
 }
 }  // namespace tandem::test
@@ -40,6 +41,10 @@ void check_all(std::string column, const std::function<std::string(const OpCase&
   begun = true;
   for (const Family& family : families()) {
     if (!only.empty() && only != family.name) continue;
+    if (family.name == std::string("linalg") && !kernels::cpu::has_lapack()) {
+      WARN("SKIPPED the family linalg: a build without LAPACK");
+      continue;
+    }
     for (const OpCase& row : family.cases) {
       INFO(row.name);
       std::string failure, reason;
