@@ -104,6 +104,24 @@ class Tensor {
   bool is_cpu() const { return device().is_cpu(); }
   bool is_cuda() const { return device().is_cuda(); }
   TensorOptions options() const { return TensorOptions(dtype()).device(device()); }
+  Layout layout() const { return kStrided; }
+  int64_t element_size() const { return itemsize(); }
+  /// Its number among the devices of its type, as a GPU has one; -1 on a CPU device.
+  int64_t get_device() const { return is_cuda() ? device().index() : -1; }
+  /// "CPUFloatType", "CUDALongType", ...: what LibTorch calls its kind.
+  std::string toString() const;
+  /// Whether its numbers may be negative: not those of uint8 and bool.
+  bool is_signed() const { return dtype() != kBool && dtype() != kUInt8; }
+  bool is_same_size(const Tensor& other) const { return sizes() == other.sizes(); }
+  /// Whether both share one storage.
+  bool is_alias_of(const Tensor& other) const { return storage() == other.storage(); }
+  /// Whether both are the same elements, in one shape and order.
+  bool is_set_to(const Tensor& other) const {
+    return is_alias_of(other) && storage_offset() == other.storage_offset() && sizes() == other.sizes() &&
+           strides() == other.strides();
+  }
+  /// Whether its one element is not 0. @throws Error when there are more or none
+  bool is_nonzero() const;
   bool is_contiguous() const { return checked().contiguous; }
   /// Whether the elements lie without gaps in that format. (N, 1, H, W) and (N, C, 1, 1) may do so in both.
   /// @throws Error for MemoryFormat::Preserve, and for ChannelsLast3d
@@ -203,6 +221,7 @@ class Tensor {
   Tensor unsqueeze(int64_t dim) const;
   Tensor squeeze() const;
   Tensor squeeze(int64_t dim) const;
+  Tensor squeeze(IntArrayRef dims) const;
   Tensor as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {}) const;
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const;
   std::vector<Tensor> split(int64_t split_size, int64_t dim = 0) const;
@@ -210,7 +229,11 @@ class Tensor {
   std::vector<Tensor> unbind(int64_t dim = 0) const;
   Tensor operator[](int64_t index) const { return select(0, index); }
   Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
-  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value);
+  /// Writes `value`, which broadcasts, to where index() reads, or with `accumulate` adds it, to what comes twice twice.
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, detail::Flag accumulate = false);
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value);
+  Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, detail::Flag accumulate = false) const;
+  Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
 
   // ---- copies and conversions (ops/copy.cpp)
   /// Itself where it lies so without gaps already, else a copy that does.
@@ -287,7 +310,15 @@ class Tensor {
   Tensor& uniform_(double low = 0, double high = 1);
   Tensor& normal_(double mean = 0, double std = 1);
   Tensor& bernoulli_(double p = 0.5);
+  Tensor& bernoulli_(const Tensor& p);
   Tensor& random_(int64_t low, int64_t high);
+  Tensor& random_(int64_t high) { return random_(0, high); }
+  Tensor& random_();
+  // What they draw: ops/random.h
+  Tensor& exponential_(double lambd = 1);
+  Tensor& geometric_(double p);
+  Tensor& cauchy_(double median = 0, double sigma = 1);
+  Tensor& log_normal_(double mean = 1, double std = 2);
   Tensor& operator+=(const Tensor& other) { return add_(other); }
   Tensor& operator+=(const Scalar& other) { return add_(other); }
   Tensor& operator-=(const Tensor& other) { return sub_(other); }
@@ -323,8 +354,12 @@ class Tensor {
   Tensor cumsum(int64_t dim) const;
   Tensor softmax(int64_t dim) const;
   Tensor log_softmax(int64_t dim) const;
+  /// Sorting is stable, whether or not that is asked for.
   std::tuple<Tensor, Tensor> sort(int64_t dim = -1, detail::Flag descending = false) const;
   Tensor argsort(int64_t dim = -1, detail::Flag descending = false) const;
+  template <std::same_as<bool> Bool> Tensor argsort(Bool, int64_t dim = -1, detail::Flag descending = false) const {
+    return argsort(dim, descending);
+  }
   /// The k largest or smallest; they come sorted whether or not that is asked for.
   std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, detail::Flag largest = true,
                                   detail::Flag sorted = true) const;
@@ -340,7 +375,7 @@ class Tensor {
   Tensor gather(int64_t dim, const Tensor& index) const;
   Tensor scatter(int64_t dim, const Tensor& index, const Tensor& source) const;
   Tensor scatter_add(int64_t dim, const Tensor& index, const Tensor& source) const;
-  Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source) const;
+  Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const;
   bool equal(const Tensor& other) const;
   /// |x - other| <= atol + rtol |other| everywhere; false where the sizes differ. @throws Error where the dtypes do, or
   /// the sizes do not broadcast
@@ -475,6 +510,122 @@ class Tensor {
   Tensor cholesky_inverse(bool upper = false) const;
   Tensor matrix_power(int64_t n) const;
   Tensor matrix_exp() const;
+
+  // ---- reading and writing by index and by mask (ops/scatter.h, ops/search.h)
+  Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1);
+  Tensor index_copy(int64_t dim, const Tensor& index, const Tensor& source) const;
+  Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor index_fill(int64_t dim, const Tensor& index, const Scalar& value) const;
+  Tensor index_fill(int64_t dim, const Tensor& index, const Tensor& value) const;
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Scalar& value);
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Tensor& value);
+  Tensor index_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
+                      detail::Flag include_self = true) const;
+  Tensor& index_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
+                        detail::Flag include_self = true);
+  Tensor take(const Tensor& index) const;
+  Tensor put(const Tensor& index, const Tensor& source, detail::Flag accumulate = false) const;
+  Tensor& put_(const Tensor& index, const Tensor& source, detail::Flag accumulate = false);
+  Tensor take_along_dim(const Tensor& indices, std::optional<int64_t> dim = {}) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce);
+  Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor scatter_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
+                        detail::Flag include_self = true) const;
+  Tensor& scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
+                          detail::Flag include_self = true);
+  Tensor select_scatter(const Tensor& source, int64_t dim, int64_t index) const;
+  Tensor slice_scatter(const Tensor& source, int64_t dim = 0, std::optional<int64_t> start = {},
+                       std::optional<int64_t> end = {}, int64_t step = 1) const;
+  Tensor diagonal_scatter(const Tensor& source, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
+  Tensor as_strided_scatter(const Tensor& source, IntArrayRef sizes, IntArrayRef strides,
+                            std::optional<int64_t> storage_offset = {}) const;
+  Tensor masked_scatter(const Tensor& mask, const Tensor& source) const;
+  Tensor& masked_scatter_(const Tensor& mask, const Tensor& source);
+  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;
+  Tensor& masked_fill_(const Tensor& mask, const Tensor& value);
+  Tensor nonzero() const;
+  Tensor argwhere() const { return nonzero(); }
+  std::vector<Tensor> nonzero_numpy() const;
+  Tensor nonzero_static(int64_t size, int64_t fill_value = -1) const;
+  Tensor bincount(const Tensor& weights = {}, int64_t minlength = 0) const;
+  Tensor histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) const;
+  std::tuple<Tensor, Tensor> histogram(const Tensor& bins, const Tensor& weight = {},
+                                       detail::Flag density = false) const;
+  std::tuple<Tensor, Tensor> histogram(int64_t bins = 100, std::optional<ArrayRef<double>> range = {},
+                                       const Tensor& weight = {}, detail::Flag density = false) const;
+
+  // ---- in order, and up to each element (ops/statistics.h)
+  Tensor msort() const { return std::get<0>(sort(0)); }
+  std::tuple<Tensor, Tensor> mode(int64_t dim = -1, detail::Flag keepdim = false) const;
+  std::tuple<Tensor, Tensor> cummax(int64_t dim) const;
+  std::tuple<Tensor, Tensor> cummin(int64_t dim) const;
+  Tensor nanquantile(const Tensor& q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
+                     const std::string& interpolation = "linear") const;
+  Tensor nanquantile(double q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
+                     const std::string& interpolation = "linear") const;
+  Tensor renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
+  Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm);
+
+  // ---- other shapes (ops/shapes.cpp, ops/inplace_view.cpp)
+  /// All slices of `size` elements along dimension d, `step` apart, as a view: d counts them, and a last dimension is
+  /// within each. @throws Error unless 0 <= size <= size(d) and step > 0
+  Tensor unfold(int64_t dimension, int64_t size, int64_t step) const;
+  std::vector<Tensor> split_with_sizes(IntArrayRef split_sizes, int64_t dim = 0) const {
+    return split(split_sizes, dim);
+  }
+  /// As chunk and split, of parts that may be changed in place: each is a tensor of its own.
+  std::vector<Tensor> unsafe_chunk(int64_t chunks, int64_t dim = 0) const;
+  std::vector<Tensor> unsafe_split(int64_t split_size, int64_t dim = 0) const;
+  std::vector<Tensor> unsafe_split_with_sizes(IntArrayRef split_sizes, int64_t dim = 0) const;
+  /// The conjugate transposes of matrices, which of real numbers are transposes; matrix_H of one matrix.
+  Tensor mH() const { return adjoint(); }
+  Tensor adjoint() const;
+  Tensor matrix_H() const;
+  /// A view of all of it.
+  Tensor alias() const;
+  Tensor diagflat(int64_t offset = 0) const;
+  /// Writes the number to the diagonal of a matrix, or of more dimensions of one size; with `wrap` the diagonal of a
+  /// tall matrix begins anew after each row that has none of it.
+  Tensor& fill_diagonal_(const Scalar& value, detail::Flag wrap = false);
+  /// Summed over the dimensions in which `sizes` would broadcast to this shape. @throws Error unless it does
+  Tensor sum_to_size(IntArrayRef sizes) const;
+  /// The views of these names, in place: this tensor gets the view's shape, and its history.
+  Tensor& squeeze_();
+  Tensor& squeeze_(int64_t dim);
+  Tensor& unsqueeze_(int64_t dim);
+  Tensor& transpose_(int64_t dim0, int64_t dim1);
+  Tensor& swapaxes_(int64_t axis0, int64_t axis1);
+  Tensor& swapdims_(int64_t dim0, int64_t dim1);
+  Tensor& t_();
+  Tensor& as_strided_(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {});
+  /// Gives it other sizes, row-major or in the format given: the elements stay in the order of memory, and what is
+  /// added is undefined. @throws Error where it requires a gradient, and where its storage must grow though other
+  /// tensors share it
+  const Tensor& resize_(IntArrayRef sizes, std::optional<MemoryFormat> format = {}) const;
+  const Tensor& resize_as_(const Tensor& other, std::optional<MemoryFormat> format = {}) const;
+  /// Becomes another name of source's elements, which must be of its dtype and device; without a source, a tensor of
+  /// no elements. @throws Error where it requires a gradient
+  Tensor& set_(const Tensor& source);
+  Tensor& set_();
+
+  // ---- new tensors of its dtype and device, unless the options name others (ops/factory.h)
+  Tensor new_empty(IntArrayRef sizes, const TensorOptions& options = {}) const;
+  Tensor new_empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {}) const;
+  Tensor new_full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options = {}) const;
+  Tensor new_ones(IntArrayRef sizes, const TensorOptions& options = {}) const;
+  Tensor new_zeros(IntArrayRef sizes, const TensorOptions& options = {}) const;
+
+  // ---- drawn at random (ops/random.h)
+  Tensor bernoulli() const;
+  Tensor bernoulli(double p) const;
+  Tensor bernoulli(const Tensor& p) const;
+  Tensor multinomial(int64_t num_samples, detail::Flag replacement = false) const;
 
   /// As PyTorch prints it: values in brackets, and the dtype unless it follows from them.
   std::string str() const;

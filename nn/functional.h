@@ -40,6 +40,11 @@ struct RReLUFuncOptions {
   TANDEM_ARG(double, upper) = 1.0 / 3;
   TANDEM_ARG(bool, training) = false;
 };
+struct GumbelSoftmaxFuncOptions {
+  TANDEM_ARG(double, tau) = 1.0;
+  TANDEM_ARG(bool, hard) = false;
+  TANDEM_ARG(int, dim) = -1;
+};
 struct DropoutFuncOptions {
   TANDEM_ARG(double, p) = 0.5;
   TANDEM_ARG(bool, training) = true;
@@ -169,6 +174,17 @@ inline Tensor glu(const Tensor& x, const GLUOptions& o = {}) { return tandem::gl
 inline Tensor logsigmoid(const Tensor& x) { return tandem::log_sigmoid(x); }
 /// Of -x: the smallest element has the largest part.
 inline Tensor softmin(const Tensor& x, const SoftminOptions& o) { return tandem::softmax(-x, o.dim()); }
+/// softmax((x + Gumbel noise) / tau): random, near to a choice of one class (Jang et al. 2016, arXiv:1611.01144). With
+/// `hard` that choice, as ones and zeros, with the gradient of the other.
+inline Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxFuncOptions& o = {}) {
+  const Tensor noise = -tandem::exponential(x.detach()).log();
+  const Tensor soft = tandem::softmax((x + noise) / o.tau(), o.dim());
+  if (!o.hard()) return soft;
+  const Tensor best = soft.detach().argmax(o.dim(), /*keepdim=*/true);
+  return zeros_like(soft.detach()).scatter(o.dim(), best, 1.0) - soft.detach() + soft;
+}
+/// Distances of all pairs of rows.
+inline Tensor pdist(const Tensor& x, double p = 2.0) { return tandem::pdist(x, p); }
 inline Tensor cosine_similarity(const Tensor& a, const Tensor& b, const CosineSimilarityOptions& o = {}) {
   return tandem::cosine_similarity(a, b, o.dim(), o.eps());
 }

@@ -26,6 +26,8 @@ inline Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, con
 }
 /// The elements at which mask is true, as a 1-d tensor.
 inline Tensor masked_select(const Tensor& x, const Tensor& mask) { return x.masked_select(mask); }
+// What writes by index: ops/scatter.h. What searches: ops/search.h.
+
 /// Positions of non-zero elements: (count, dim) int64.
 Tensor nonzero(const Tensor& x);
 /// (N, num_classes) int64 with a one at each target.
