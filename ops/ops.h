@@ -17,6 +17,7 @@
 #include "tandem/ops/pool.h"
 #include "tandem/ops/products.h"
 #include "tandem/ops/reduce.h"
+#include "tandem/ops/special.h"
 #include "tandem/ops/statistics.h"
 #include "tandem/ops/view.h"
 #include "tandem/ops/vision.h"

@@ -15,9 +15,9 @@ using namespace tandem::test;
 
 namespace tandem::test {
 std::span<const Family> families() {
-  static const Family all[] = {kActivation, kArrange,     kBackward,   kEdges, kElementwise, kFormula, kIndex,
-                               kLoss,       kLossFormula, kMatmul,     kNorm,  kNormFormula, kPad,     kPoolRanks,
-                               kProducts,   kReduce,      kStatistics, kView,  kVision};
+  static const Family all[] = {kActivation, kArrange,     kBackward, kEdges,      kElementwise, kFormula, kIndex,
+                               kLoss,       kLossFormula, kMatmul,   kNorm,       kNormFormula, kPad,     kPoolRanks,
+                               kProducts,   kReduce,      kSpecial,  kStatistics, kView,        kVision};
   return all;
 }
 }  // namespace tandem::test

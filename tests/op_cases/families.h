@@ -8,7 +8,7 @@ namespace tandem::test {
 inline constexpr const char* kKink = "sits on a kink";
 
 extern const Family kActivation, kArrange, kBackward, kEdges, kElementwise, kFormula, kIndex, kLoss, kLossFormula,
-    kMatmul, kNorm, kNormFormula, kPad, kPoolRanks, kProducts, kReduce, kStatistics, kView, kVision;
+    kMatmul, kNorm, kNormFormula, kPad, kPoolRanks, kProducts, kReduce, kSpecial, kStatistics, kView, kVision;
 
 /// A call on inputs of its own, without a fixture.
 struct LargeCase {
