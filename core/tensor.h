@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -283,30 +284,68 @@ class Tensor {
   Tensor& name##_(const Scalar& other);
   TANDEM_ALL_BINARY_OPS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
+#define TANDEM_DECLARE(alias, name)       \
+  Tensor alias() const { return name(); } \
+  Tensor& alias##_() { return name##_(); }
+  TANDEM_UNARY_ALIASES(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
+#define TANDEM_DECLARE(alias, name)                                \
+  Tensor alias(const Tensor& other) const { return name(other); }  \
+  Tensor alias(const Scalar& other) const { return name(other); }  \
+  Tensor& alias##_(const Tensor& other) { return name##_(other); } \
+  Tensor& alias##_(const Scalar& other) { return name##_(other); }
+  TANDEM_BINARY_ALIASES(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
   Tensor add(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor add(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor sub(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor sub(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor div(const Tensor& other, std::optional<std::string_view> rounding_mode) const;
+  Tensor div(const Scalar& other, std::optional<std::string_view> rounding_mode) const;
+  Tensor& div_(const Tensor& other, std::optional<std::string_view> rounding_mode);
+  Tensor& div_(const Scalar& other, std::optional<std::string_view> rounding_mode);
+  Tensor divide(const Tensor& other, std::optional<std::string_view> mode) const { return div(other, mode); }
+  Tensor divide(const Scalar& other, std::optional<std::string_view> mode) const { return div(other, mode); }
+  Tensor& divide_(const Tensor& other, std::optional<std::string_view> mode) { return div_(other, mode); }
+  Tensor& divide_(const Scalar& other, std::optional<std::string_view> mode) { return div_(other, mode); }
+  Tensor subtract(const Tensor& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
+  Tensor subtract(const Scalar& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
   Tensor clamp(std::optional<Scalar> min, std::optional<Scalar> max = {}) const;
   Tensor clamp(const Tensor& min, const Tensor& max = {}) const;
   Tensor clamp_min(const Scalar& min) const { return clamp(min); }
   Tensor clamp_max(const Scalar& max) const { return clamp({}, max); }
+  Tensor clamp_min(const Tensor& min) const { return clamp(min); }
+  Tensor clamp_max(const Tensor& max) const { return clamp(Tensor(), max); }
+  Tensor clip(std::optional<Scalar> min, std::optional<Scalar> max = {}) const { return clamp(min, max); }
+  Tensor clip(const Tensor& min, const Tensor& max = {}) const { return clamp(min, max); }
   Tensor masked_fill(const Tensor& mask, const Scalar& value) const;
+  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;  // of no dimension
   Tensor masked_select(const Tensor& mask) const;
   Tensor where(const Tensor& condition, const Tensor& other) const;
   Tensor operator-() const { return neg(); }
+  Tensor operator~() const { return bitwise_not(); }
 
   // ---- in place (ops/inplace.cpp): they raise the version, and history is rebased
   Tensor& add_(const Tensor& other, const Scalar& alpha = 1);
   Tensor& add_(const Scalar& other, const Scalar& alpha = 1);
   Tensor& sub_(const Tensor& other, const Scalar& alpha = 1);
   Tensor& sub_(const Scalar& other, const Scalar& alpha = 1);
+  Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) { return sub_(other, alpha); }
+  Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) { return sub_(other, alpha); }
   Tensor& copy_(const Tensor& source, bool non_blocking = false);
   Tensor& fill_(const Scalar& value);
   Tensor& fill_(const Tensor& value);  // of no dimension
   Tensor& zero_();
   Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {});
+  Tensor& clamp_(const Tensor& min, const Tensor& max = {});
+  Tensor& clamp_min_(const Scalar& min) { return clamp_(min); }
+  Tensor& clamp_max_(const Scalar& max) { return clamp_({}, max); }
+  Tensor& clamp_min_(const Tensor& min) { return clamp_(min); }
+  Tensor& clamp_max_(const Tensor& max) { return clamp_(Tensor(), max); }
+  Tensor& clip_(std::optional<Scalar> min, std::optional<Scalar> max = {}) { return clamp_(min, max); }
+  Tensor& clip_(const Tensor& min, const Tensor& max = {}) { return clamp_(min, max); }
   Tensor& masked_fill_(const Tensor& mask, const Scalar& value);
+  Tensor& masked_fill_(const Tensor& mask, const Tensor& value);  // of no dimension
   Tensor& uniform_(double low = 0, double high = 1);
   Tensor& normal_(double mean = 0, double std = 1);
   Tensor& bernoulli_(double p = 0.5);
@@ -327,6 +366,9 @@ class Tensor {
   Tensor& operator*=(const Scalar& other) { return mul_(other); }
   Tensor& operator/=(const Tensor& other) { return div_(other); }
   Tensor& operator/=(const Scalar& other) { return div_(other); }
+  Tensor& operator&=(const Tensor& other) { return bitwise_and_(other); }
+  Tensor& operator|=(const Tensor& other) { return bitwise_or_(other); }
+  Tensor& operator^=(const Tensor& other) { return bitwise_xor_(other); }
 
   // ---- reductions (core/reduce_ops.h says what the first ones compute; ops/reduce.cpp)
 #define TANDEM_DECLARE(name, ...) Tensor name(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
@@ -352,6 +394,7 @@ class Tensor {
   Tensor any(int64_t dim, detail::Flag keepdim = false) const;
   Tensor prod() const;
   Tensor cumsum(int64_t dim) const;
+  Tensor& cumsum_(int64_t dim);
   Tensor softmax(int64_t dim) const;
   Tensor log_softmax(int64_t dim) const;
   /// Sorting is stable, whether or not that is asked for.
@@ -429,6 +472,7 @@ class Tensor {
   Tensor addcdiv(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
   Tensor& addcdiv_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1);
   Tensor hypot(const Tensor& other) const;
+  Tensor& hypot_(const Tensor& other);
   Tensor logaddexp(const Tensor& other) const;
   Tensor logaddexp2(const Tensor& other) const;
   Tensor nan_to_num(std::optional<double> nan = {}, std::optional<double> posinf = {},
@@ -437,24 +481,38 @@ class Tensor {
                       std::optional<double> neginf = {});
   Tensor copysign(const Tensor& other) const;
   Tensor copysign(const Scalar& other) const;
+  Tensor& copysign_(const Tensor& other);
+  Tensor& copysign_(const Scalar& other);
   Tensor xlogy(const Tensor& other) const;
   Tensor xlogy(const Scalar& other) const;
+  Tensor& xlogy_(const Tensor& other);
+  Tensor& xlogy_(const Scalar& other);
   Tensor deg2rad() const;
+  Tensor& deg2rad_();
   Tensor rad2deg() const;
+  Tensor& rad2deg_();
   Tensor sinc() const;
+  Tensor& sinc_();
   Tensor logit(std::optional<double> eps = {}) const;
+  Tensor& logit_(std::optional<double> eps = {});
+  Tensor polygamma(int64_t n) const;
+  Tensor& polygamma_(int64_t n);
+  Tensor mvlgamma(int64_t p) const;
+  Tensor& mvlgamma_(int64_t p);
+  std::tuple<Tensor, Tensor> frexp() const;
   Tensor isposinf() const;
   Tensor isneginf() const;
   Tensor isreal() const;
   Tensor signbit() const;
-  Tensor sgn() const { return sign(); }
   Tensor positive() const;
   Tensor float_power(const Tensor& exponent) const;
   Tensor float_power(const Scalar& exponent) const;
+  Tensor& float_power_(const Tensor& exponent);
+  Tensor& float_power_(const Scalar& exponent);
   Tensor ldexp(const Tensor& other) const;
+  Tensor& ldexp_(const Tensor& other);
   Tensor heaviside(const Tensor& values) const;
-  Tensor true_divide(const Tensor& other) const { return div(other); }
-  Tensor true_divide(const Scalar& other) const { return div(other); }
+  Tensor& heaviside_(const Tensor& values);
   Tensor isclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
   Tensor hardshrink(const Scalar& lambd = 0.5) const;
   Tensor prelu(const Tensor& weight) const;
@@ -474,6 +532,7 @@ class Tensor {
   Tensor quantile(double q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
                   const std::string& interpolation = "linear") const;
   Tensor cumprod(int64_t dim) const;
+  Tensor& cumprod_(int64_t dim);
   Tensor logcumsumexp(int64_t dim) const;
   Tensor diff(int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {}) const;
   Tensor cov(int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) const;
@@ -481,10 +540,15 @@ class Tensor {
 
   // ---- products, made of other operations (ops/products.h)
   Tensor addmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor& addmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
   Tensor addmv(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) const;
+  Tensor& addmv_(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1);
   Tensor addr(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor& addr_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
   Tensor baddbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor& baddbmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
   Tensor addbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor& addbmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
   Tensor outer(const Tensor& other) const;
   Tensor ger(const Tensor& other) const { return outer(other); }
   Tensor vdot(const Tensor& other) const { return dot(other); }
@@ -547,8 +611,6 @@ class Tensor {
                             std::optional<int64_t> storage_offset = {}) const;
   Tensor masked_scatter(const Tensor& mask, const Tensor& source) const;
   Tensor& masked_scatter_(const Tensor& mask, const Tensor& source);
-  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;
-  Tensor& masked_fill_(const Tensor& mask, const Tensor& value);
   Tensor nonzero() const;
   Tensor argwhere() const { return nonzero(); }
   std::vector<Tensor> nonzero_numpy() const;

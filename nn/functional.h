@@ -12,8 +12,6 @@ using tandem::hardswish;
 using tandem::linear;
 using tandem::mish;
 using tandem::prelu;
-using tandem::relu6;
-using tandem::selu;
 using tandem::sigmoid;
 using tandem::silu;
 using tandem::softsign;
@@ -23,6 +21,8 @@ using tandem::tanhshrink;
 using ReLUFuncOptions = ReLUOptions;
 using LeakyReLUFuncOptions = LeakyReLUOptions;
 using ELUFuncOptions = ELUOptions;
+using SELUFuncOptions = SELUOptions;
+using ReLU6FuncOptions = ReLU6Options;
 using CELUFuncOptions = CELUOptions;
 using HardshrinkFuncOptions = HardshrinkOptions;
 using SoftshrinkFuncOptions = SoftshrinkOptions;
@@ -39,6 +39,7 @@ struct RReLUFuncOptions {
   TANDEM_ARG(double, lower) = 1.0 / 8;
   TANDEM_ARG(double, upper) = 1.0 / 3;
   TANDEM_ARG(bool, training) = false;
+  TANDEM_ARG(bool, inplace) = false;
 };
 struct GumbelSoftmaxFuncOptions {
   TANDEM_ARG(double, tau) = 1.0;
@@ -151,24 +152,31 @@ inline Tensor feature_alpha_dropout(const Tensor& x, const AlphaDropoutFuncOptio
   return tandem::feature_alpha_dropout(x, o.p(), o.training());
 }
 inline Tensor relu(Tensor x, const ReLUOptions& o = {}) { return o.inplace() ? x.relu_() : x.relu(); }
-inline Tensor leaky_relu(const Tensor& x, const LeakyReLUOptions& o = {}) {
-  return tandem::leaky_relu(x, o.negative_slope());
+inline Tensor relu6(Tensor x, const ReLU6Options& o = {}) { return o.inplace() ? relu6_(x) : tandem::relu6(x); }
+inline Tensor leaky_relu(Tensor x, const LeakyReLUOptions& o = {}) {
+  return o.inplace() ? leaky_relu_(x, o.negative_slope()) : tandem::leaky_relu(x, o.negative_slope());
 }
-inline Tensor elu(const Tensor& x, const ELUOptions& o = {}) { return tandem::elu(x, o.alpha()); }
-inline Tensor celu(const Tensor& x, const CELUOptions& o = {}) { return tandem::celu(x, o.alpha()); }
+inline Tensor elu(Tensor x, const ELUOptions& o = {}) {
+  return o.inplace() ? elu_(x, o.alpha()) : tandem::elu(x, o.alpha());
+}
+inline Tensor selu(Tensor x, const SELUOptions& o = {}) { return o.inplace() ? selu_(x) : tandem::selu(x); }
+inline Tensor celu(Tensor x, const CELUOptions& o = {}) {
+  return o.inplace() ? celu_(x, o.alpha()) : tandem::celu(x, o.alpha());
+}
 inline Tensor hardshrink(const Tensor& x, const HardshrinkOptions& o = {}) { return x.hardshrink(o.lambda()); }
 inline Tensor softshrink(const Tensor& x, const SoftshrinkOptions& o = {}) { return tandem::softshrink(x, o.lambda()); }
-inline Tensor hardtanh(const Tensor& x, const HardtanhOptions& o = {}) {
-  return tandem::hardtanh(x, o.min_val(), o.max_val());
+inline Tensor hardtanh(Tensor x, const HardtanhOptions& o = {}) {
+  return o.inplace() ? hardtanh_(x, o.min_val(), o.max_val()) : tandem::hardtanh(x, o.min_val(), o.max_val());
 }
-inline Tensor rrelu(const Tensor& x, const RReLUFuncOptions& o = {}) {
-  return tandem::rrelu(x, o.lower(), o.upper(), o.training());
+inline Tensor rrelu(Tensor x, const RReLUFuncOptions& o = {}) {
+  return o.inplace() ? rrelu_(x, o.lower(), o.upper(), o.training())
+                     : tandem::rrelu(x, o.lower(), o.upper(), o.training());
 }
 inline Tensor softplus(const Tensor& x, const SoftplusOptions& o = {}) {
   return tandem::softplus(x, o.beta(), o.threshold());
 }
-inline Tensor threshold(const Tensor& x, const ThresholdOptions& o) {
-  return tandem::threshold(x, o.threshold(), o.value());
+inline Tensor threshold(Tensor x, const ThresholdOptions& o) {
+  return o.inplace() ? threshold_(x, o.threshold(), o.value()) : tandem::threshold(x, o.threshold(), o.value());
 }
 inline Tensor glu(const Tensor& x, const GLUOptions& o = {}) { return tandem::glu(x, o.dim()); }
 inline Tensor logsigmoid(const Tensor& x) { return tandem::log_sigmoid(x); }

@@ -151,14 +151,22 @@ struct ReLUOptions {
 struct LeakyReLUOptions {
   LeakyReLUOptions(double slope = 0.01) : negative_slope_(slope) {}
   TANDEM_ARG(double, negative_slope);
+  TANDEM_ARG(bool, inplace) = false;
 };
 struct ELUOptions {
   ELUOptions(double alpha = 1) : alpha_(alpha) {}
   TANDEM_ARG(double, alpha);
+  TANDEM_ARG(bool, inplace) = false;
 };
+struct SELUOptions {
+  SELUOptions(bool inplace = false) : inplace_(inplace) {}
+  TANDEM_ARG(bool, inplace);
+};
+using ReLU6Options = SELUOptions;
 struct CELUOptions {
   CELUOptions(double alpha = 1) : alpha_(alpha) {}
   TANDEM_ARG(double, alpha);
+  TANDEM_ARG(bool, inplace) = false;
 };
 struct HardshrinkOptions {
   HardshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
@@ -171,6 +179,7 @@ struct SoftshrinkOptions {
 struct HardtanhOptions {
   TANDEM_ARG(double, min_val) = -1;
   TANDEM_ARG(double, max_val) = 1;
+  TANDEM_ARG(bool, inplace) = false;
 };
 struct PReLUOptions {
   TANDEM_ARG(int64_t, num_parameters) = 1;  // 1, or one for each channel
@@ -179,6 +188,7 @@ struct PReLUOptions {
 struct RReLUOptions {
   TANDEM_ARG(double, lower) = 1.0 / 8;
   TANDEM_ARG(double, upper) = 1.0 / 3;
+  TANDEM_ARG(bool, inplace) = false;
 };
 struct SoftplusOptions {
   TANDEM_ARG(double, beta) = 1;
@@ -188,6 +198,7 @@ struct ThresholdOptions {
   ThresholdOptions(double threshold, double value) : threshold_(threshold), value_(value) {}
   TANDEM_ARG(double, threshold);
   TANDEM_ARG(double, value);
+  TANDEM_ARG(bool, inplace) = false;
 };
 struct GLUOptions {
   GLUOptions(int64_t dim = -1) : dim_(dim) {}

@@ -86,8 +86,9 @@ Tensor repeat_interleave(const Tensor& repeats);
 Tensor hstack(TensorList tensors);
 Tensor vstack(TensorList tensors);
 Tensor dstack(TensorList tensors);
-/// As hstack, with vectors and scalars as columns.
+/// As hstack, with vectors and scalars as columns; row_stack is another spelling of vstack.
 Tensor column_stack(TensorList tensors);
+inline Tensor row_stack(TensorList tensors) { return vstack(tensors); }
 /// Of a matrix its diagonal, of a vector the matrix that has it as that diagonal and is 0 elsewhere.
 inline Tensor diag(const Tensor& x, int64_t diagonal = 0) { return x.diag(diagonal); }
 /// Matrices, in the dimensions dim1 and dim2 of the result, with the rows of x on a diagonal and 0 elsewhere.
@@ -114,8 +115,6 @@ Tensor combinations(const Tensor& x, int64_t r = 2, detail::Flag with_replacemen
 /// Rows of the powers N - 1, ..., 1, 0 of each element of a vector, or with `increasing` the other way round; N is its
 /// length unless given.
 Tensor vander(const Tensor& x, std::optional<int64_t> N = {}, detail::Flag increasing = false);
-/// Another spelling of vstack.
-inline Tensor row_stack(TensorList tensors) { return vstack(tensors); }
 /// The sum of a matrix's diagonal.
 inline Tensor trace(const Tensor& x) { return x.trace(); }
 

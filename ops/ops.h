@@ -22,6 +22,7 @@
 #include "tandem/ops/reduce.h"
 #include "tandem/ops/scatter.h"
 #include "tandem/ops/search.h"
+#include "tandem/ops/special.h"
 #include "tandem/ops/statistics.h"
 #include "tandem/ops/view.h"
 #include "tandem/ops/vision.h"

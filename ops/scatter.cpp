@@ -86,14 +86,6 @@ Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& valu
 Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Tensor& value) {
   return masked_fill_(named_by("index_fill_", *this, dim, index), value);
 }
-Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
-  TANDEM_CHECK(value.dim() == 0, "masked_fill: value is ", value.sizes(), "; accepted: a tensor of no dimension");
-  TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");
-  return tandem::where(mask, value.to(device(), dtype()), *this);
-}
-Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) {
-  return write_in_place("masked_fill_", *this, {value}, [&](const Tensor& x) { return x.masked_fill(mask, value); });
-}
 
 Tensor Tensor::take(const Tensor& index) const {
   const Tensor places = from_front(checked_index("take", *this, index), numel()).reshape({-1});

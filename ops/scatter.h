@@ -87,12 +87,5 @@ inline Tensor as_strided_scatter(const Tensor& x, const Tensor& source, IntArray
 inline Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) {
   return x.masked_scatter(mask, source);
 }
-/// One number where mask is true. It may be a tensor of no dimension, which gets the sum of the gradients there.
-inline Tensor masked_fill(const Tensor& x, const Tensor& mask, const Scalar& value) {
-  return x.masked_fill(mask, value);
-}
-inline Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
-  return x.masked_fill(mask, value);
-}
 
 }  // namespace tandem

@@ -28,20 +28,21 @@ double bessel_i0(double x) {
 
 }  // namespace
 
-Tensor bartlett_window(int64_t window_length, Flag periodic, const TensorOptions& options) {
+Tensor bartlett_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options) {
   return window("bartlett_window", window_length, periodic, options, [](double t) { return 1 - std::abs(2 * t - 1); });
 }
-Tensor blackman_window(int64_t window_length, Flag periodic, const TensorOptions& options) {
+Tensor blackman_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options) {
   return window("blackman_window", window_length, periodic, options, [](double t) {
     const double angle = 2 * std::numbers::pi * t;
     return 0.42 - 0.5 * std::cos(angle) + 0.08 * std::cos(2 * angle);
   });
 }
-Tensor hamming_window(int64_t window_length, Flag periodic, double alpha, double beta, const TensorOptions& options) {
+Tensor hamming_window(int64_t window_length, detail::Flag periodic, double alpha, double beta,
+                      const TensorOptions& options) {
   return window("hamming_window", window_length, periodic, options,
                 [=](double t) { return alpha - beta * std::cos(2 * std::numbers::pi * t); });
 }
-Tensor kaiser_window(int64_t window_length, Flag periodic, double beta, const TensorOptions& options) {
+Tensor kaiser_window(int64_t window_length, detail::Flag periodic, double beta, const TensorOptions& options) {
   TANDEM_CHECK(std::abs(beta) <= 700, "kaiser_window: beta is ", beta, "; accepted: -700 to 700");  // e^x in a double
   return window("kaiser_window", window_length, periodic, options, [beta](double t) {
     const double x = 2 * t - 1;

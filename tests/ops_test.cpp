@@ -16,10 +16,10 @@ using namespace tandem::test;
 
 namespace tandem::test {
 std::span<const Family> families() {
-  static const Family all[] = {kActivation, kArrange,     kBackward,   kEdges,     kElementwise, kFactory,
-                               kFormula,    kIndex,       kLinalg,     kLoss,      kLossFormula, kMatmul,
-                               kNorm,       kNormFormula, kPad,        kPoolRanks, kProducts,    kReduce,
-                               kScatter,    kSearch,      kStatistics, kView,      kVision};
+  static const Family all[] = {kActivation, kArrange,     kBackward, kEdges,      kElementwise, kFactory,
+                               kFormula,    kIndex,       kLinalg,   kLoss,       kLossFormula, kMatmul,
+                               kNorm,       kNormFormula, kPad,      kPoolRanks,  kProducts,    kReduce,
+                               kScatter,    kSearch,      kSpecial,  kStatistics, kView,        kVision};
   return all;
 }
 }  // namespace tandem::test

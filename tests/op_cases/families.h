@@ -8,8 +8,8 @@ namespace tandem::test {
 inline constexpr const char* kKink = "sits on a kink";
 
 extern const Family kActivation, kArrange, kBackward, kEdges, kElementwise, kFactory, kFormula, kIndex, kLinalg, kLoss,
-    kLossFormula, kMatmul, kNorm, kNormFormula, kPad, kPoolRanks, kProducts, kReduce, kScatter, kSearch, kStatistics,
-    kView, kVision;
+    kLossFormula, kMatmul, kNorm, kNormFormula, kPad, kPoolRanks, kProducts, kReduce, kScatter, kSearch, kSpecial,
+    kStatistics, kView, kVision;
 
 /// A call on inputs of its own, without a fixture.
 struct LargeCase {

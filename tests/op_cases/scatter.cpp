@@ -105,7 +105,6 @@ constexpr OpCase kScatterCases[] = {
      [](In in) { return masked_scatter(in[0], in[1], in[2]); },
      {.integers = true, .no_empty = kOtherRows}},
     {"masked_scatter_", [](In in) { return in[0].clone().masked_scatter_(in[1], in[2]); }, {.integers = true}},
-    {"masked_fill/tensor", [](In in) { return masked_fill(in[0], in[1], in[2]); }, {.integers = true}},
     {"masked_fill_/tensor", [](In in) { return in[0].clone().masked_fill_(in[1], in[2]); }, {.integers = true}},
 };
 
