@@ -100,7 +100,7 @@
   X(atan2,         Atan2,       floating, x_y,     x_y,        "the angle of the point (y, x), in radians from -pi to pi: of x / y, in its quadrant") \
   X(fmax,          Fmax,        any,      x_y,     x_y,        "the larger one; a number wins over NaN; equal ones share the gradient") \
   X(fmin,          Fmin,        any,      x_y,     x_y,        "the smaller one; a number wins over NaN; equal ones share the gradient") \
-  X(nextafter,     Nextafter,   precise,  nothing, nothing,    "the number next to x in the direction of y; it has no derivative") \
+  X(nextafter,     Nextafter,   precise,  x_y,     nothing,    "the number next to x in the direction of y; the gradient of x is 0 where they are equal, that of y everywhere") \
   X(igamma,        Igamma,      real,     nothing, x_y,        "the regularised lower incomplete gamma function P(x, y); no derivative for x") \
   X(igammac,       Igammac,     real,     nothing, x_y,        "the regularised upper incomplete gamma function 1 - P(x, y); no derivative for x")
 

@@ -160,7 +160,10 @@ Grads shared_by_numbers(const Context& ctx, const Tensor& dz, Tensor (Tensor::*w
 }
 TANDEM_DERIVATIVES(fmax) { return shared_by_numbers(ctx, dz, &Tensor::ge); }
 TANDEM_DERIVATIVES(fmin) { return shared_by_numbers(ctx, dz, &Tensor::le); }
-TANDEM_DERIVATIVES(nextafter) { throw NotImplementedError("nextafter has no derivative; detach its arguments"); }
+TANDEM_DERIVATIVES(nextafter) {
+  return {ctx.needs_grad(0) ? where(ctx.saved(0) == ctx.saved(1), Scalar(0), dz) : Tensor(),
+          ctx.needs_grad(1) ? zeros(dz.sizes(), dz.options()) : Tensor()};
+}
 void refuse_first(const Context& ctx, const char* op) {
   if (ctx.needs_grad(0))
     throw NotImplementedError(std::string(op) + " has no derivative for its first argument; detach it");

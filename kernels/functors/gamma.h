@@ -116,10 +116,11 @@ TANDEM_HD IncompleteGamma incomplete_gamma(double a, double x) {
 }
 TANDEM_HD IncompleteGamma incomplete_gamma_limits(double a, double x) {
   const double nan = __builtin_nan(""), inf = __builtin_inf();
-  if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (a == inf && x == inf)) return {nan, nan};
-  if (a == 0 || x == inf) return {1, 0};
-  if (x == 0 || a == inf) return {0, 1};
-  return incomplete_gamma(a, x);
+  if (a < 0 || x < 0 || (a == 0 && !(x > 0)) || (a == inf && x == inf)) return {nan, nan};
+  if (a == 0) return {1, 0};
+  if (x == 0 || a == inf) return {0, 1};  // beside a NaN too, as in PyTorch
+  if (x == inf) return {1, 0};
+  return a == a && x == x ? incomplete_gamma(a, x) : IncompleteGamma{nan, nan};
 }
 TANDEM_HD double igamma(double a, double x) { return incomplete_gamma_limits(a, x).lower; }
 TANDEM_HD double igammac(double a, double x) { return incomplete_gamma_limits(a, x).upper; }

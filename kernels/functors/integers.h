@@ -14,9 +14,10 @@ TANDEM_HD uint64_t gcd_of_sizes(uint64_t a, uint64_t b) {
   return a;
 }
 TANDEM_HD int64_t gcd(int64_t a, int64_t b) { return int64_t(gcd_of_sizes(size_of(a), size_of(b))); }
+/// What does not fit wraps, and loses its sign as in PyTorch.
 TANDEM_HD int64_t lcm(int64_t a, int64_t b) {
   const uint64_t divisor = gcd_of_sizes(size_of(a), size_of(b));
-  return divisor == 0 ? 0 : int64_t(size_of(a) / divisor * size_of(b));
+  return divisor == 0 ? 0 : int64_t(size_of(int64_t(size_of(a) / divisor * size_of(b))));
 }
 /// A narrower integer is wide here: what leaves it, or its sign, is the same when it is stored.
 TANDEM_HD int64_t left_shift(int64_t x, int64_t n) { return n < 0 || n > 63 ? 0 : int64_t(uint64_t(x) << n); }

@@ -122,6 +122,8 @@ TEST_CASE("divisors, multiples and shifts of the ends of their range", "[functor
   const int64_t least = std::numeric_limits<int64_t>::min();
   CHECK((math::gcd(0, 0) == 0 && math::gcd(-12, 18) == 6 && math::gcd(least, 0) == least && math::gcd(least, 6) == 2));
   CHECK((math::lcm(0, 5) == 0 && math::lcm(-4, 6) == 12 && math::lcm(21, 6) == 42));
+  const int64_t most = std::numeric_limits<int64_t>::max();  // what does not fit is taken modulo 2^64, without a sign
+  CHECK(math::lcm(most - 1, most) == most - 1);
   CHECK((math::left_shift(1, 63) == least && math::left_shift(1, 64) == 0 && math::left_shift(1, -1) == 0));
   CHECK((math::right_shift(-5, 1) == -3 && math::right_shift(-5, 70) == -1 && math::right_shift(5, -1) == 0));
 }

@@ -123,7 +123,7 @@ constexpr OpCase kEdgeCases[] = {
     TANDEM_BINARY_SPECIAL(minimum),
     TANDEM_BINARY_SPECIAL(fmax),
     TANDEM_BINARY_SPECIAL(fmin),
-    {"nextafter/special", [](In in) { return nextafter(in[0].to(kFloat32), in[1].to(kFloat32)); }},
+    {"nextafter/special", [](In in) { return nextafter(in[0].to(kFloat32), in[1].to(kFloat32)); }, kEdge},
     TANDEM_BINARY_SPECIAL(eq),
     TANDEM_BINARY_SPECIAL(ne),
     TANDEM_BINARY_SPECIAL(lt),

@@ -353,6 +353,23 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and "both must be of one floating dtype" in ours["errors"][difference.step]
 
 
+@wanted("nextafter of half types", "nextafter exists for float32 and float64")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "throws" and "accepted: float32 and float64" in ours["errors"][difference.step]
+
+
+@wanted("divisors and multiples that do not fit", "The smallest integer has no absolute value; which sign gcd and lcm then give, and where a "
+        "multiple is too large, PyTorch's integers decide")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "values" and op_of(difference, steps).split("/")[0].rstrip("_") in ("gcd", "lcm")
+
+
+@wanted("i0 of infinity", "i0 is infinite there; PyTorch gives NaN")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "finite" and op_of(difference, steps).split("/")[0].rstrip("_") == "i0" and "PyTorch" in difference.detail and (
+        "inf" in difference.detail.partition(", PyTorch ")[0] and "nan" in difference.detail.partition(", PyTorch ")[2])
+
+
 EPSILON = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 
 
