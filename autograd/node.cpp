@@ -143,7 +143,9 @@ void link(const NodePtr& node, ArrayRef<Tensor*> outputs, TensorRefs inputs, Ten
     else
       node->add_output(*output);
   for (const Tensor& t : saved) {
-    const bool is_output = std::any_of(outputs.begin(), outputs.end(), [&](Tensor* o) { return o->is_same(t); });
+    // An integer output has no history, and must not get one when it is used again.
+    const bool is_output = t.defined() && t.is_floating_point() &&
+                           std::any_of(outputs.begin(), outputs.end(), [&](Tensor* o) { return o->is_same(t); });
     node->save(t, is_output);
   }
 }

@@ -10,10 +10,12 @@
 //   counted    every dtype; a bool becomes int64 first
 //   floating   every dtype; integers and bool become the default floating dtype first
 //   real       floating dtypes
+//   precise    float32 and float64
 //   rounded    every dtype but bool; integers come back as they are
 //   divided    every dtype but bool; integers must not be divided by 0
 //   powers     every dtype but bool; integers must not have a negative number for a power
 //   integral   integers and bool
+//   integers   integers
 // Column `saves`: what the derivative needs, nothing, input or output. Of two operands x and y, there are two columns:
 // what the gradient of x needs, and what that of y does.
 #pragma once
@@ -21,7 +23,7 @@
 
 // y = f(x)
 #define TANDEM_UNARY_OPS(X)                                                                                            \
-  /* name        functor     accepts   saves    what it computes                                                  */  \
+  /* name        functor     accepts   saves    what it computes                                                  */   \
   X(abs,         Abs,        numbers,  input,   "|x|; the gradient at 0 is 0")                                         \
   X(neg,         Neg,        numbers,  nothing, "-x")                                                                  \
   X(exp,         Exp,        floating, output,  "e^x")                                                                 \
@@ -50,7 +52,28 @@
   X(relu,        Relu,       numbers,  output,  "max(x, 0); the gradient at 0 is 0")                                   \
   X(silu,        Silu,       real,     input,   "x sigmoid(x)")                                                        \
   X(gelu,        Gelu,       real,     input,   "x Phi(x), Phi the normal distribution function: the exact form")      \
-  X(softsign,    Softsign,   floating, input,   "x / (1 + |x|)")
+  X(softsign,    Softsign,   floating, input,   "x / (1 + |x|)")                                                       \
+  X(exp2,        Exp2,       floating, output,  "2^x")                                                                 \
+  X(asin,        Asin,       floating, input,   "arc sine, from -pi/2 to pi/2; NaN beyond [-1, 1]")                    \
+  X(acos,        Acos,       floating, input,   "arc cosine, from 0 to pi; NaN beyond [-1, 1]")                        \
+  X(atan,        Atan,       floating, input,   "arc tangent, from -pi/2 to pi/2")                                     \
+  X(sinh,        Sinh,       floating, input,   "hyperbolic sine")                                                     \
+  X(cosh,        Cosh,       floating, input,   "hyperbolic cosine")                                                   \
+  X(asinh,       Asinh,      floating, input,   "inverse hyperbolic sine")                                             \
+  X(acosh,       Acosh,      floating, input,   "inverse hyperbolic cosine; NaN below 1")                              \
+  X(atanh,       Atanh,      floating, input,   "inverse hyperbolic tangent; NaN beyond [-1, 1]")                      \
+  X(erfinv,      Erfinv,     floating, output,  "the inverse of erf; NaN beyond [-1, 1]")                              \
+  X(lgamma,      Lgamma,     floating, input,   "ln |Gamma(x)|")                                                       \
+  X(digamma,     Digamma,    floating, input,   "the derivative of ln Gamma(x); NaN at negative integers")             \
+  X(i0,          I0,         floating, input,   "modified Bessel function of the first kind, of order 0")
+
+// The same without methods and forms in place: functions with the names of torch.special.
+#define TANDEM_SPECIAL_OPS(X)                                                                                          \
+  X(special_erfcx, Erfcx, floating, input,  "e^(x^2) erfc(x)")                                                         \
+  X(special_ndtri, Ndtri, floating, output, "where the normal distribution function is x; NaN beyond [0, 1]")          \
+  X(special_i0e,   I0e,   floating, input,  "e^-|x| i0(x)")                                                            \
+  X(special_i1,    I1,    floating, input,  "modified Bessel function of the first kind, of order 1")                  \
+  X(special_i1e,   I1e,   floating, input,  "e^-|x| special_i1(x)")
 
 // y = f(x) without a derivative. The first gives bool.
 #define TANDEM_NOT_OPS(X)                                                                                              \
@@ -65,7 +88,7 @@
 
 // z = f(x, y). The operands broadcast against each other; y may be a number.
 #define TANDEM_BINARY_OPS(X)                                                                                           \
-  /* name          functor      accepts   for x    for y       what it computes                                    */ \
+  /* name          functor      accepts   for x    for y       what it computes                                    */  \
   X(mul,           Mul,         any,      y,       x,          "x y")                                                  \
   X(div,           Div,         floating, y,       x_y,        "x / y")                                                \
   X(pow,           Pow,         powers,   x_y,     x_y_output, "x^y")                                                  \
@@ -73,13 +96,28 @@
   X(remainder,     Remainder,   divided,  nothing, x_y,        "the rest of x / y that has the sign of y")             \
   X(floor_divide,  FloorDivide, divided,  nothing, nothing,    "floor(x / y); it has no derivative")                   \
   X(maximum,       Maximum,     any,      x_y,     x_y,        "the larger one; a NaN wins; equal ones share the gradient") \
-  X(minimum,       Minimum,     any,      x_y,     x_y,        "the smaller one; a NaN wins; equal ones share the gradient")\
-  X(atan2,         Atan2,       floating, x_y,     x_y,        "the angle of the point (y, x), in radians from -pi to pi: of x / y, in its quadrant")
+  X(minimum,       Minimum,     any,      x_y,     x_y,        "the smaller one; a NaN wins; equal ones share the gradient") \
+  X(atan2,         Atan2,       floating, x_y,     x_y,        "the angle of the point (y, x), in radians from -pi to pi: of x / y, in its quadrant") \
+  X(fmax,          Fmax,        any,      x_y,     x_y,        "the larger one; a number wins over NaN; equal ones share the gradient") \
+  X(fmin,          Fmin,        any,      x_y,     x_y,        "the smaller one; a number wins over NaN; equal ones share the gradient") \
+  X(nextafter,     Nextafter,   precise,  x_y,     nothing,    "the number next to x in the direction of y; the gradient of x is 0 where they are equal, that of y everywhere") \
+  X(igamma,        Igamma,      real,     nothing, x_y,        "the regularised lower incomplete gamma function P(x, y); no derivative for x") \
+  X(igammac,       Igammac,     real,     nothing, x_y,        "the regularised upper incomplete gamma function 1 - P(x, y); no derivative for x")
+
+// The same without methods and forms in place.
+#define TANDEM_SPECIAL_BINARY_OPS(X)                                                                                   \
+  X(special_zeta,  Zeta,        floating, nothing, x_y,        "the sum of 1 / (k + y)^x over k = 0, 1, ... (Hurwitz); no derivative for x")
 
 #define TANDEM_BITWISE_OPS(X)                                                                                          \
   X(bitwise_and,   BitwiseAnd,  integral, nothing, nothing,    "the bits that both have")                              \
   X(bitwise_or,    BitwiseOr,   integral, nothing, nothing,    "the bits that either has")                             \
   X(bitwise_xor,   BitwiseXor,  integral, nothing, nothing,    "the bits that one alone has")
+
+#define TANDEM_INTEGER_OPS(X)                                                                                          \
+  X(gcd,                 Gcd,        integers, nothing, nothing, "the greatest common divisor; of two zeros 0")        \
+  X(lcm,                 Lcm,        integers, nothing, nothing, "the least common multiple; beside a zero 0")         \
+  X(bitwise_left_shift,  LeftShift,  integers, nothing, nothing, "x 2^y; 0 where y is negative, or more than x has bits") \
+  X(bitwise_right_shift, RightShift, integers, nothing, nothing, "x / 2^y, rounded down; only the sign is left where y is negative, or more than x has bits")
 
 // They give bool.
 #define TANDEM_COMPARE_OPS(X)                                                                                          \
@@ -102,5 +140,29 @@
   X(silu_backward,    SiluBackward)
 
 #define TANDEM_ALL_UNARY_OPS(X) TANDEM_UNARY_OPS(X) TANDEM_NOT_OPS(X)
-#define TANDEM_ALL_BINARY_OPS(X) TANDEM_BINARY_OPS(X) TANDEM_BITWISE_OPS(X) TANDEM_COMPARE_OPS(X)
+#define TANDEM_ALL_BINARY_OPS(X)                                                                                       \
+  TANDEM_BINARY_OPS(X) TANDEM_BITWISE_OPS(X) TANDEM_INTEGER_OPS(X) TANDEM_COMPARE_OPS(X)
+
+// Other spellings, in all forms.
+#define TANDEM_UNARY_ALIASES(X)                                                                                        \
+  X(absolute, abs)                                                                                                     \
+  X(negative, neg)                                                                                                     \
+  X(sgn,      sign)                                                                                                    \
+  X(fix,      trunc)                                                                                                   \
+  X(arcsin,   asin)                                                                                                    \
+  X(arccos,   acos)                                                                                                    \
+  X(arctan,   atan)                                                                                                    \
+  X(arcsinh,  asinh)                                                                                                   \
+  X(arccosh,  acosh)                                                                                                   \
+  X(arctanh,  atanh)
+#define TANDEM_BINARY_ALIASES(X)                                                                                       \
+  X(multiply,      mul)                                                                                                \
+  X(divide,        div)                                                                                                \
+  X(true_divide,   div)                                                                                                \
+  X(arctan2,       atan2)                                                                                              \
+  X(not_equal,     ne)                                                                                                 \
+  X(less,          lt)                                                                                                 \
+  X(less_equal,    le)                                                                                                 \
+  X(greater,       gt)                                                                                                 \
+  X(greater_equal, ge)
 // clang-format on

@@ -21,6 +21,11 @@ class NotImplementedError : public Error {
  public:
   using Error::Error;
 };
+/// A matrix for which there is no result: a singular one, one that is not positive-definite.
+class LinAlgError : public Error {
+ public:
+  using Error::Error;
+};
 /// Memory that could not be had.
 class OutOfMemoryError : public Error {
  public:

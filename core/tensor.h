@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -104,6 +105,24 @@ class Tensor {
   bool is_cpu() const { return device().is_cpu(); }
   bool is_cuda() const { return device().is_cuda(); }
   TensorOptions options() const { return TensorOptions(dtype()).device(device()); }
+  Layout layout() const { return kStrided; }
+  int64_t element_size() const { return itemsize(); }
+  /// Its number among the devices of its type, as a GPU has one; -1 on a CPU device.
+  int64_t get_device() const { return is_cuda() ? device().index() : -1; }
+  /// "CPUFloatType", "CUDALongType", ...: what LibTorch calls its kind.
+  std::string toString() const;
+  /// Whether its numbers may be negative: not those of uint8 and bool.
+  bool is_signed() const { return dtype() != kBool && dtype() != kUInt8; }
+  bool is_same_size(const Tensor& other) const { return sizes() == other.sizes(); }
+  /// Whether both share one storage.
+  bool is_alias_of(const Tensor& other) const { return storage() == other.storage(); }
+  /// Whether both are the same elements, in one shape and order.
+  bool is_set_to(const Tensor& other) const {
+    return is_alias_of(other) && storage_offset() == other.storage_offset() && sizes() == other.sizes() &&
+           strides() == other.strides();
+  }
+  /// Whether its one element is not 0. @throws Error when there are more or none
+  bool is_nonzero() const;
   bool is_contiguous() const { return checked().contiguous; }
   /// Whether the elements lie without gaps in that format. (N, 1, H, W) and (N, C, 1, 1) may do so in both.
   /// @throws Error for MemoryFormat::Preserve, and for ChannelsLast3d
@@ -203,6 +222,7 @@ class Tensor {
   Tensor unsqueeze(int64_t dim) const;
   Tensor squeeze() const;
   Tensor squeeze(int64_t dim) const;
+  Tensor squeeze(IntArrayRef dims) const;
   Tensor as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {}) const;
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const;
   std::vector<Tensor> split(int64_t split_size, int64_t dim = 0) const;
@@ -210,7 +230,11 @@ class Tensor {
   std::vector<Tensor> unbind(int64_t dim = 0) const;
   Tensor operator[](int64_t index) const { return select(0, index); }
   Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
-  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value);
+  /// Writes `value`, which broadcasts, to where index() reads, or with `accumulate` adds it, to what comes twice twice.
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, detail::Flag accumulate = false);
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value);
+  Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, detail::Flag accumulate = false) const;
+  Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
 
   // ---- copies and conversions (ops/copy.cpp)
   /// Itself where it lies so without gaps already, else a copy that does.
@@ -260,34 +284,80 @@ class Tensor {
   Tensor& name##_(const Scalar& other);
   TANDEM_ALL_BINARY_OPS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
+#define TANDEM_DECLARE(alias, name)       \
+  Tensor alias() const { return name(); } \
+  Tensor& alias##_() { return name##_(); }
+  TANDEM_UNARY_ALIASES(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
+#define TANDEM_DECLARE(alias, name)                                \
+  Tensor alias(const Tensor& other) const { return name(other); }  \
+  Tensor alias(const Scalar& other) const { return name(other); }  \
+  Tensor& alias##_(const Tensor& other) { return name##_(other); } \
+  Tensor& alias##_(const Scalar& other) { return name##_(other); }
+  TANDEM_BINARY_ALIASES(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
   Tensor add(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor add(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor sub(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor sub(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor div(const Tensor& other, std::optional<std::string_view> rounding_mode) const;
+  Tensor div(const Scalar& other, std::optional<std::string_view> rounding_mode) const;
+  Tensor& div_(const Tensor& other, std::optional<std::string_view> rounding_mode);
+  Tensor& div_(const Scalar& other, std::optional<std::string_view> rounding_mode);
+  Tensor divide(const Tensor& other, std::optional<std::string_view> mode) const { return div(other, mode); }
+  Tensor divide(const Scalar& other, std::optional<std::string_view> mode) const { return div(other, mode); }
+  Tensor& divide_(const Tensor& other, std::optional<std::string_view> mode) { return div_(other, mode); }
+  Tensor& divide_(const Scalar& other, std::optional<std::string_view> mode) { return div_(other, mode); }
+  Tensor subtract(const Tensor& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
+  Tensor subtract(const Scalar& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
   Tensor clamp(std::optional<Scalar> min, std::optional<Scalar> max = {}) const;
   Tensor clamp(const Tensor& min, const Tensor& max = {}) const;
   Tensor clamp_min(const Scalar& min) const { return clamp(min); }
   Tensor clamp_max(const Scalar& max) const { return clamp({}, max); }
+  Tensor clamp_min(const Tensor& min) const { return clamp(min); }
+  Tensor clamp_max(const Tensor& max) const { return clamp(Tensor(), max); }
+  Tensor clip(std::optional<Scalar> min, std::optional<Scalar> max = {}) const { return clamp(min, max); }
+  Tensor clip(const Tensor& min, const Tensor& max = {}) const { return clamp(min, max); }
   Tensor masked_fill(const Tensor& mask, const Scalar& value) const;
+  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;  // of no dimension
   Tensor masked_select(const Tensor& mask) const;
   Tensor where(const Tensor& condition, const Tensor& other) const;
   Tensor operator-() const { return neg(); }
+  Tensor operator~() const { return bitwise_not(); }
 
   // ---- in place (ops/inplace.cpp): they raise the version, and history is rebased
   Tensor& add_(const Tensor& other, const Scalar& alpha = 1);
   Tensor& add_(const Scalar& other, const Scalar& alpha = 1);
   Tensor& sub_(const Tensor& other, const Scalar& alpha = 1);
   Tensor& sub_(const Scalar& other, const Scalar& alpha = 1);
+  Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) { return sub_(other, alpha); }
+  Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) { return sub_(other, alpha); }
   Tensor& copy_(const Tensor& source, bool non_blocking = false);
   Tensor& fill_(const Scalar& value);
   Tensor& fill_(const Tensor& value);  // of no dimension
   Tensor& zero_();
   Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {});
+  Tensor& clamp_(const Tensor& min, const Tensor& max = {});
+  Tensor& clamp_min_(const Scalar& min) { return clamp_(min); }
+  Tensor& clamp_max_(const Scalar& max) { return clamp_({}, max); }
+  Tensor& clamp_min_(const Tensor& min) { return clamp_(min); }
+  Tensor& clamp_max_(const Tensor& max) { return clamp_(Tensor(), max); }
+  Tensor& clip_(std::optional<Scalar> min, std::optional<Scalar> max = {}) { return clamp_(min, max); }
+  Tensor& clip_(const Tensor& min, const Tensor& max = {}) { return clamp_(min, max); }
   Tensor& masked_fill_(const Tensor& mask, const Scalar& value);
+  Tensor& masked_fill_(const Tensor& mask, const Tensor& value);  // of no dimension
   Tensor& uniform_(double low = 0, double high = 1);
   Tensor& normal_(double mean = 0, double std = 1);
   Tensor& bernoulli_(double p = 0.5);
+  Tensor& bernoulli_(const Tensor& p);
   Tensor& random_(int64_t low, int64_t high);
+  Tensor& random_(int64_t high) { return random_(0, high); }
+  Tensor& random_();
+  // What they draw: ops/random.h
+  Tensor& exponential_(double lambd = 1);
+  Tensor& geometric_(double p);
+  Tensor& cauchy_(double median = 0, double sigma = 1);
+  Tensor& log_normal_(double mean = 1, double std = 2);
   Tensor& operator+=(const Tensor& other) { return add_(other); }
   Tensor& operator+=(const Scalar& other) { return add_(other); }
   Tensor& operator-=(const Tensor& other) { return sub_(other); }
@@ -296,6 +366,9 @@ class Tensor {
   Tensor& operator*=(const Scalar& other) { return mul_(other); }
   Tensor& operator/=(const Tensor& other) { return div_(other); }
   Tensor& operator/=(const Scalar& other) { return div_(other); }
+  Tensor& operator&=(const Tensor& other) { return bitwise_and_(other); }
+  Tensor& operator|=(const Tensor& other) { return bitwise_or_(other); }
+  Tensor& operator^=(const Tensor& other) { return bitwise_xor_(other); }
 
   // ---- reductions (core/reduce_ops.h says what the first ones compute; ops/reduce.cpp)
 #define TANDEM_DECLARE(name, ...) Tensor name(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
@@ -321,10 +394,15 @@ class Tensor {
   Tensor any(int64_t dim, detail::Flag keepdim = false) const;
   Tensor prod() const;
   Tensor cumsum(int64_t dim) const;
+  Tensor& cumsum_(int64_t dim);
   Tensor softmax(int64_t dim) const;
   Tensor log_softmax(int64_t dim) const;
+  /// Sorting is stable, whether or not that is asked for.
   std::tuple<Tensor, Tensor> sort(int64_t dim = -1, detail::Flag descending = false) const;
   Tensor argsort(int64_t dim = -1, detail::Flag descending = false) const;
+  template <std::same_as<bool> Bool> Tensor argsort(Bool, int64_t dim = -1, detail::Flag descending = false) const {
+    return argsort(dim, descending);
+  }
   /// The k largest or smallest; they come sorted whether or not that is asked for.
   std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, detail::Flag largest = true,
                                   detail::Flag sorted = true) const;
@@ -340,7 +418,7 @@ class Tensor {
   Tensor gather(int64_t dim, const Tensor& index) const;
   Tensor scatter(int64_t dim, const Tensor& index, const Tensor& source) const;
   Tensor scatter_add(int64_t dim, const Tensor& index, const Tensor& source) const;
-  Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source) const;
+  Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const;
   bool equal(const Tensor& other) const;
   /// |x - other| <= atol + rtol |other| everywhere; false where the sizes differ. @throws Error where the dtypes do, or
   /// the sizes do not broadcast
@@ -394,6 +472,7 @@ class Tensor {
   Tensor addcdiv(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
   Tensor& addcdiv_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1);
   Tensor hypot(const Tensor& other) const;
+  Tensor& hypot_(const Tensor& other);
   Tensor logaddexp(const Tensor& other) const;
   Tensor logaddexp2(const Tensor& other) const;
   Tensor nan_to_num(std::optional<double> nan = {}, std::optional<double> posinf = {},
@@ -402,24 +481,38 @@ class Tensor {
                       std::optional<double> neginf = {});
   Tensor copysign(const Tensor& other) const;
   Tensor copysign(const Scalar& other) const;
+  Tensor& copysign_(const Tensor& other);
+  Tensor& copysign_(const Scalar& other);
   Tensor xlogy(const Tensor& other) const;
   Tensor xlogy(const Scalar& other) const;
+  Tensor& xlogy_(const Tensor& other);
+  Tensor& xlogy_(const Scalar& other);
   Tensor deg2rad() const;
+  Tensor& deg2rad_();
   Tensor rad2deg() const;
+  Tensor& rad2deg_();
   Tensor sinc() const;
+  Tensor& sinc_();
   Tensor logit(std::optional<double> eps = {}) const;
+  Tensor& logit_(std::optional<double> eps = {});
+  Tensor polygamma(int64_t n) const;
+  Tensor& polygamma_(int64_t n);
+  Tensor mvlgamma(int64_t p) const;
+  Tensor& mvlgamma_(int64_t p);
+  std::tuple<Tensor, Tensor> frexp() const;
   Tensor isposinf() const;
   Tensor isneginf() const;
   Tensor isreal() const;
   Tensor signbit() const;
-  Tensor sgn() const { return sign(); }
   Tensor positive() const;
   Tensor float_power(const Tensor& exponent) const;
   Tensor float_power(const Scalar& exponent) const;
+  Tensor& float_power_(const Tensor& exponent);
+  Tensor& float_power_(const Scalar& exponent);
   Tensor ldexp(const Tensor& other) const;
+  Tensor& ldexp_(const Tensor& other);
   Tensor heaviside(const Tensor& values) const;
-  Tensor true_divide(const Tensor& other) const { return div(other); }
-  Tensor true_divide(const Scalar& other) const { return div(other); }
+  Tensor& heaviside_(const Tensor& values);
   Tensor isclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
   Tensor hardshrink(const Scalar& lambd = 0.5) const;
   Tensor prelu(const Tensor& weight) const;
@@ -439,6 +532,7 @@ class Tensor {
   Tensor quantile(double q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
                   const std::string& interpolation = "linear") const;
   Tensor cumprod(int64_t dim) const;
+  Tensor& cumprod_(int64_t dim);
   Tensor logcumsumexp(int64_t dim) const;
   Tensor diff(int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {}) const;
   Tensor cov(int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) const;
@@ -446,10 +540,15 @@ class Tensor {
 
   // ---- products, made of other operations (ops/products.h)
   Tensor addmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor& addmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
   Tensor addmv(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) const;
+  Tensor& addmv_(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1);
   Tensor addr(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor& addr_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
   Tensor baddbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor& baddbmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
   Tensor addbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor& addbmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
   Tensor outer(const Tensor& other) const;
   Tensor ger(const Tensor& other) const { return outer(other); }
   Tensor vdot(const Tensor& other) const { return dot(other); }
@@ -457,6 +556,138 @@ class Tensor {
   Tensor kron(const Tensor& other) const;
   Tensor cross(const Tensor& other, std::optional<int64_t> dim = {}) const;
   Tensor dist(const Tensor& other, double p = 2) const;
+
+  // ---- linear algebra (ops/linalg.h says what they give)
+  Tensor det() const;
+  std::tuple<Tensor, Tensor> slogdet() const;
+  Tensor logdet() const;
+  Tensor inverse() const;
+  Tensor pinverse(double rcond = 1e-15) const;
+  std::tuple<Tensor, Tensor, Tensor> svd(bool some = true, bool compute_uv = true) const;
+  std::tuple<Tensor, Tensor> geqrf() const;
+  Tensor orgqr(const Tensor& tau) const;
+  Tensor ormqr(const Tensor& tau, const Tensor& other, bool left = true, bool transpose = false) const;
+  Tensor lu_solve(const Tensor& LU_data, const Tensor& LU_pivots) const;
+  std::tuple<Tensor, Tensor> triangular_solve(const Tensor& a, bool upper = true, bool transpose = false,
+                                              bool unitriangular = false) const;
+  Tensor cholesky_solve(const Tensor& L, bool upper = false) const;
+  Tensor cholesky_inverse(bool upper = false) const;
+  Tensor matrix_power(int64_t n) const;
+  Tensor matrix_exp() const;
+
+  // ---- reading and writing by index and by mask (ops/scatter.h, ops/search.h)
+  Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1);
+  Tensor index_copy(int64_t dim, const Tensor& index, const Tensor& source) const;
+  Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor index_fill(int64_t dim, const Tensor& index, const Scalar& value) const;
+  Tensor index_fill(int64_t dim, const Tensor& index, const Tensor& value) const;
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Scalar& value);
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Tensor& value);
+  Tensor index_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
+                      detail::Flag include_self = true) const;
+  Tensor& index_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
+                        detail::Flag include_self = true);
+  Tensor take(const Tensor& index) const;
+  Tensor put(const Tensor& index, const Tensor& source, detail::Flag accumulate = false) const;
+  Tensor& put_(const Tensor& index, const Tensor& source, detail::Flag accumulate = false);
+  Tensor take_along_dim(const Tensor& indices, std::optional<int64_t> dim = {}) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce);
+  Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor scatter_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
+                        detail::Flag include_self = true) const;
+  Tensor& scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
+                          detail::Flag include_self = true);
+  Tensor select_scatter(const Tensor& source, int64_t dim, int64_t index) const;
+  Tensor slice_scatter(const Tensor& source, int64_t dim = 0, std::optional<int64_t> start = {},
+                       std::optional<int64_t> end = {}, int64_t step = 1) const;
+  Tensor diagonal_scatter(const Tensor& source, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
+  Tensor as_strided_scatter(const Tensor& source, IntArrayRef sizes, IntArrayRef strides,
+                            std::optional<int64_t> storage_offset = {}) const;
+  Tensor masked_scatter(const Tensor& mask, const Tensor& source) const;
+  Tensor& masked_scatter_(const Tensor& mask, const Tensor& source);
+  Tensor nonzero() const;
+  Tensor argwhere() const { return nonzero(); }
+  std::vector<Tensor> nonzero_numpy() const;
+  Tensor nonzero_static(int64_t size, int64_t fill_value = -1) const;
+  Tensor bincount(const Tensor& weights = {}, int64_t minlength = 0) const;
+  Tensor histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) const;
+  std::tuple<Tensor, Tensor> histogram(const Tensor& bins, const Tensor& weight = {},
+                                       detail::Flag density = false) const;
+  std::tuple<Tensor, Tensor> histogram(int64_t bins = 100, std::optional<ArrayRef<double>> range = {},
+                                       const Tensor& weight = {}, detail::Flag density = false) const;
+
+  // ---- in order, and up to each element (ops/statistics.h)
+  Tensor msort() const { return std::get<0>(sort(0)); }
+  std::tuple<Tensor, Tensor> mode(int64_t dim = -1, detail::Flag keepdim = false) const;
+  std::tuple<Tensor, Tensor> cummax(int64_t dim) const;
+  std::tuple<Tensor, Tensor> cummin(int64_t dim) const;
+  Tensor nanquantile(const Tensor& q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
+                     const std::string& interpolation = "linear") const;
+  Tensor nanquantile(double q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
+                     const std::string& interpolation = "linear") const;
+  Tensor renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
+  Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm);
+
+  // ---- other shapes (ops/shapes.cpp, ops/inplace_view.cpp)
+  /// All slices of `size` elements along dimension d, `step` apart, as a view: d counts them, and a last dimension is
+  /// within each. @throws Error unless 0 <= size <= size(d) and step > 0
+  Tensor unfold(int64_t dimension, int64_t size, int64_t step) const;
+  std::vector<Tensor> split_with_sizes(IntArrayRef split_sizes, int64_t dim = 0) const {
+    return split(split_sizes, dim);
+  }
+  /// As chunk and split, of parts that may be changed in place: each is a tensor of its own.
+  std::vector<Tensor> unsafe_chunk(int64_t chunks, int64_t dim = 0) const;
+  std::vector<Tensor> unsafe_split(int64_t split_size, int64_t dim = 0) const;
+  std::vector<Tensor> unsafe_split_with_sizes(IntArrayRef split_sizes, int64_t dim = 0) const;
+  /// The conjugate transposes of matrices, which of real numbers are transposes; matrix_H of one matrix.
+  Tensor mH() const { return adjoint(); }
+  Tensor adjoint() const;
+  Tensor matrix_H() const;
+  /// A view of all of it.
+  Tensor alias() const;
+  Tensor diagflat(int64_t offset = 0) const;
+  /// Writes the number to the diagonal of a matrix, or of more dimensions of one size; with `wrap` the diagonal of a
+  /// tall matrix begins anew after each row that has none of it.
+  Tensor& fill_diagonal_(const Scalar& value, detail::Flag wrap = false);
+  /// Summed over the dimensions in which `sizes` would broadcast to this shape. @throws Error unless it does
+  Tensor sum_to_size(IntArrayRef sizes) const;
+  /// The views of these names, in place: this tensor gets the view's shape, and its history.
+  Tensor& squeeze_();
+  Tensor& squeeze_(int64_t dim);
+  Tensor& unsqueeze_(int64_t dim);
+  Tensor& transpose_(int64_t dim0, int64_t dim1);
+  Tensor& swapaxes_(int64_t axis0, int64_t axis1);
+  Tensor& swapdims_(int64_t dim0, int64_t dim1);
+  Tensor& t_();
+  Tensor& as_strided_(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {});
+  /// Gives it other sizes, row-major or in the format given: the elements stay in the order of memory, and what is
+  /// added is undefined. @throws Error where it requires a gradient, and where its storage must grow though other
+  /// tensors share it
+  const Tensor& resize_(IntArrayRef sizes, std::optional<MemoryFormat> format = {}) const;
+  const Tensor& resize_as_(const Tensor& other, std::optional<MemoryFormat> format = {}) const;
+  /// Becomes another name of source's elements, which must be of its dtype and device; without a source, a tensor of
+  /// no elements. @throws Error where it requires a gradient
+  Tensor& set_(const Tensor& source);
+  Tensor& set_();
+
+  // ---- new tensors of its dtype and device, unless the options name others (ops/factory.h)
+  Tensor new_empty(IntArrayRef sizes, const TensorOptions& options = {}) const;
+  Tensor new_empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {}) const;
+  Tensor new_full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options = {}) const;
+  Tensor new_ones(IntArrayRef sizes, const TensorOptions& options = {}) const;
+  Tensor new_zeros(IntArrayRef sizes, const TensorOptions& options = {}) const;
+
+  // ---- drawn at random (ops/random.h)
+  Tensor bernoulli() const;
+  Tensor bernoulli(double p) const;
+  Tensor bernoulli(const Tensor& p) const;
+  Tensor multinomial(int64_t num_samples, detail::Flag replacement = false) const;
 
   /// As PyTorch prints it: values in brackets, and the dtype unless it follows from them.
   std::string str() const;

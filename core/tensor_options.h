@@ -8,6 +8,10 @@
 
 namespace tandem {
 
+/// How a tensor's elements are stored: all tensors have strides.
+enum class Layout { Strided };
+constexpr Layout kStrided = Layout::Strided;
+
 /// Options of factory functions. A dtype or a device alone converts to them: `zeros({2}, kInt64)`, `randn({2},
 /// device)`.
 class TensorOptions {
@@ -24,6 +28,7 @@ class TensorOptions {
   TensorOptions device(Device device) const {
     return with([&](auto& o) { o.device_ = device; });
   }
+  TensorOptions layout(Layout) const { return *this; }
   TensorOptions requires_grad(bool wanted) const {
     return with([&](auto& o) { o.requires_grad_ = wanted; });
   }
@@ -44,6 +49,7 @@ class TensorOptions {
   DType dtype_or(DType otherwise) const { return dtype_.value_or(otherwise); }
   Device device() const { return device_.value_or(kCPU); }
   Device device_or(Device otherwise) const { return device_.value_or(otherwise); }
+  Layout layout() const { return kStrided; }
   bool requires_grad() const { return requires_grad_; }
   bool pinned_memory() const { return pinned_memory_; }
   bool has_dtype() const { return dtype_.has_value(); }

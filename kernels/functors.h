@@ -1,8 +1,13 @@
 // The math, written once for host and device. A functor's members are its scalars, in the type it computes in. It calls
 // tandem::math (kernels/functors/), never std::, whose inline functions the instruction sets would share.
 #pragma once
+#include "tandem/kernels/functors/bessel.h"
 #include "tandem/kernels/functors/erf.h"
+#include "tandem/kernels/functors/erf_inverse.h"
 #include "tandem/kernels/functors/exp.h"
+#include "tandem/kernels/functors/gamma.h"
+#include "tandem/kernels/functors/integers.h"
+#include "tandem/kernels/functors/inverse.h"
 #include "tandem/kernels/functors/log.h"
 #include "tandem/kernels/functors/modulo.h"
 #include "tandem/kernels/functors/trig.h"
@@ -40,6 +45,24 @@ TANDEM_FUNCTOR1(Silu, x* math::sigmoid(x))
 TANDEM_FUNCTOR1(Gelu, math::gelu(x))
 TANDEM_FUNCTOR1(Softsign, x / (T(1) + math::abs(x)))
 TANDEM_FUNCTOR1(BitwiseNot, T(~x))
+TANDEM_FUNCTOR1(Exp2, math::exp2(x))
+TANDEM_FUNCTOR1(Asin, math::asin(x))
+TANDEM_FUNCTOR1(Acos, math::acos(x))
+TANDEM_FUNCTOR1(Atan, math::atan(x))
+TANDEM_FUNCTOR1(Sinh, math::sinh(x))
+TANDEM_FUNCTOR1(Cosh, math::cosh(x))
+TANDEM_FUNCTOR1(Asinh, math::asinh(x))
+TANDEM_FUNCTOR1(Acosh, math::acosh(x))
+TANDEM_FUNCTOR1(Atanh, math::atanh(x))
+TANDEM_FUNCTOR1(Erfinv, math::erfinv(x))
+TANDEM_FUNCTOR1(Erfcx, math::erfcx(x))
+TANDEM_FUNCTOR1(Ndtri, math::ndtri(x))
+TANDEM_FUNCTOR1(Lgamma, math::lgamma(x))
+TANDEM_FUNCTOR1(Digamma, math::digamma(x))
+TANDEM_FUNCTOR1(I0, math::i0(x))
+TANDEM_FUNCTOR1(I0e, math::i0e(x))
+TANDEM_FUNCTOR1(I1, math::i1(x))
+TANDEM_FUNCTOR1(I1e, math::i1e(x))
 
 /// Functions that are quick for all but a few floats. A loop asks is_easy() of a block, runs easy() over all of it, and
 /// operator() again where the answer was no.
@@ -93,6 +116,16 @@ TANDEM_FUNCTOR2(BitwiseAnd, T(a& b))
 TANDEM_FUNCTOR2(BitwiseOr, T(a | b))
 TANDEM_FUNCTOR2(BitwiseXor, T(a ^ b))
 TANDEM_FUNCTOR2(SquaredDifference, T((a - b) * (a - b)))
+TANDEM_FUNCTOR2(Fmax, a >= b || b != b ? a : b)
+TANDEM_FUNCTOR2(Fmin, a <= b || b != b ? a : b)
+TANDEM_FUNCTOR2(Nextafter, math::nextafter(a, b))
+TANDEM_FUNCTOR2(Igamma, math::igamma(a, b))
+TANDEM_FUNCTOR2(Igammac, math::igammac(a, b))
+TANDEM_FUNCTOR2(Zeta, math::zeta(a, b))
+TANDEM_FUNCTOR2(Gcd, math::gcd(a, b))
+TANDEM_FUNCTOR2(Lcm, math::lcm(a, b))
+TANDEM_FUNCTOR2(LeftShift, math::left_shift(a, b))
+TANDEM_FUNCTOR2(RightShift, math::right_shift(a, b))
 // Backwards, as (gradient of the output, saved): y stands for the output, x for the input.
 TANDEM_FUNCTOR2(GeluBackward, a* math::gelu_slope(b))
 TANDEM_FUNCTOR2(SiluBackward, math::silu_slope(b) * a)

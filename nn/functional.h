@@ -12,8 +12,6 @@ using tandem::hardswish;
 using tandem::linear;
 using tandem::mish;
 using tandem::prelu;
-using tandem::relu6;
-using tandem::selu;
 using tandem::sigmoid;
 using tandem::silu;
 using tandem::softsign;
@@ -23,6 +21,8 @@ using tandem::tanhshrink;
 using ReLUFuncOptions = ReLUOptions;
 using LeakyReLUFuncOptions = LeakyReLUOptions;
 using ELUFuncOptions = ELUOptions;
+using SELUFuncOptions = SELUOptions;
+using ReLU6FuncOptions = ReLU6Options;
 using CELUFuncOptions = CELUOptions;
 using HardshrinkFuncOptions = HardshrinkOptions;
 using SoftshrinkFuncOptions = SoftshrinkOptions;
@@ -39,6 +39,12 @@ struct RReLUFuncOptions {
   TANDEM_ARG(double, lower) = 1.0 / 8;
   TANDEM_ARG(double, upper) = 1.0 / 3;
   TANDEM_ARG(bool, training) = false;
+  TANDEM_ARG(bool, inplace) = false;
+};
+struct GumbelSoftmaxFuncOptions {
+  TANDEM_ARG(double, tau) = 1.0;
+  TANDEM_ARG(bool, hard) = false;
+  TANDEM_ARG(int, dim) = -1;
 };
 struct DropoutFuncOptions {
   TANDEM_ARG(double, p) = 0.5;
@@ -67,6 +73,22 @@ struct ConvTranspose2dFuncOptions {
   TANDEM_ARG(int64_t, groups) = 1;
   TANDEM_ARG(detail::Pair, dilation) = 1;
 };
+struct Conv3dFuncOptions {
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(detail::Triple, stride) = 1;
+  TANDEM_ARG(detail::Triple, padding) = 0;
+  TANDEM_ARG(detail::Triple, dilation) = 1;
+  TANDEM_ARG(int64_t, groups) = 1;
+};
+
+struct ConvTranspose3dFuncOptions {
+  TANDEM_ARG(Tensor, bias);
+  TANDEM_ARG(detail::Triple, stride) = 1;
+  TANDEM_ARG(detail::Triple, padding) = 0;
+  TANDEM_ARG(detail::Triple, output_padding) = 0;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(detail::Triple, dilation) = 1;
+};
 struct Conv1dFuncOptions {
   TANDEM_ARG(Tensor, bias);
   TANDEM_ARG(int64_t, stride) = 1;
@@ -89,6 +111,13 @@ inline Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dFuncOpti
 }
 inline Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const ConvTranspose2dFuncOptions& o = {}) {
   return tandem::conv_transpose2d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(),
+                                  o.dilation());
+}
+inline Tensor conv3d(const Tensor& x, const Tensor& weight, const Conv3dFuncOptions& o = {}) {
+  return tandem::conv3d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
+}
+inline Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const ConvTranspose3dFuncOptions& o = {}) {
+  return tandem::conv_transpose3d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(),
                                   o.dilation());
 }
 inline Tensor conv1d(const Tensor& x, const Tensor& weight, const Conv1dFuncOptions& o = {}) {
@@ -123,29 +152,47 @@ inline Tensor feature_alpha_dropout(const Tensor& x, const AlphaDropoutFuncOptio
   return tandem::feature_alpha_dropout(x, o.p(), o.training());
 }
 inline Tensor relu(Tensor x, const ReLUOptions& o = {}) { return o.inplace() ? x.relu_() : x.relu(); }
-inline Tensor leaky_relu(const Tensor& x, const LeakyReLUOptions& o = {}) {
-  return tandem::leaky_relu(x, o.negative_slope());
+inline Tensor relu6(Tensor x, const ReLU6Options& o = {}) { return o.inplace() ? relu6_(x) : tandem::relu6(x); }
+inline Tensor leaky_relu(Tensor x, const LeakyReLUOptions& o = {}) {
+  return o.inplace() ? leaky_relu_(x, o.negative_slope()) : tandem::leaky_relu(x, o.negative_slope());
 }
-inline Tensor elu(const Tensor& x, const ELUOptions& o = {}) { return tandem::elu(x, o.alpha()); }
-inline Tensor celu(const Tensor& x, const CELUOptions& o = {}) { return tandem::celu(x, o.alpha()); }
+inline Tensor elu(Tensor x, const ELUOptions& o = {}) {
+  return o.inplace() ? elu_(x, o.alpha()) : tandem::elu(x, o.alpha());
+}
+inline Tensor selu(Tensor x, const SELUOptions& o = {}) { return o.inplace() ? selu_(x) : tandem::selu(x); }
+inline Tensor celu(Tensor x, const CELUOptions& o = {}) {
+  return o.inplace() ? celu_(x, o.alpha()) : tandem::celu(x, o.alpha());
+}
 inline Tensor hardshrink(const Tensor& x, const HardshrinkOptions& o = {}) { return x.hardshrink(o.lambda()); }
 inline Tensor softshrink(const Tensor& x, const SoftshrinkOptions& o = {}) { return tandem::softshrink(x, o.lambda()); }
-inline Tensor hardtanh(const Tensor& x, const HardtanhOptions& o = {}) {
-  return tandem::hardtanh(x, o.min_val(), o.max_val());
+inline Tensor hardtanh(Tensor x, const HardtanhOptions& o = {}) {
+  return o.inplace() ? hardtanh_(x, o.min_val(), o.max_val()) : tandem::hardtanh(x, o.min_val(), o.max_val());
 }
-inline Tensor rrelu(const Tensor& x, const RReLUFuncOptions& o = {}) {
-  return tandem::rrelu(x, o.lower(), o.upper(), o.training());
+inline Tensor rrelu(Tensor x, const RReLUFuncOptions& o = {}) {
+  return o.inplace() ? rrelu_(x, o.lower(), o.upper(), o.training())
+                     : tandem::rrelu(x, o.lower(), o.upper(), o.training());
 }
 inline Tensor softplus(const Tensor& x, const SoftplusOptions& o = {}) {
   return tandem::softplus(x, o.beta(), o.threshold());
 }
-inline Tensor threshold(const Tensor& x, const ThresholdOptions& o) {
-  return tandem::threshold(x, o.threshold(), o.value());
+inline Tensor threshold(Tensor x, const ThresholdOptions& o) {
+  return o.inplace() ? threshold_(x, o.threshold(), o.value()) : tandem::threshold(x, o.threshold(), o.value());
 }
 inline Tensor glu(const Tensor& x, const GLUOptions& o = {}) { return tandem::glu(x, o.dim()); }
 inline Tensor logsigmoid(const Tensor& x) { return tandem::log_sigmoid(x); }
 /// Of -x: the smallest element has the largest part.
 inline Tensor softmin(const Tensor& x, const SoftminOptions& o) { return tandem::softmax(-x, o.dim()); }
+/// softmax((x + Gumbel noise) / tau): random, near to a choice of one class (Jang et al. 2016, arXiv:1611.01144). With
+/// `hard` that choice, as ones and zeros, with the gradient of the other.
+inline Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxFuncOptions& o = {}) {
+  const Tensor noise = -tandem::exponential(x.detach()).log();
+  const Tensor soft = tandem::softmax((x + noise) / o.tau(), o.dim());
+  if (!o.hard()) return soft;
+  const Tensor best = soft.detach().argmax(o.dim(), /*keepdim=*/true);
+  return zeros_like(soft.detach()).scatter(o.dim(), best, 1.0) - soft.detach() + soft;
+}
+/// Distances of all pairs of rows.
+inline Tensor pdist(const Tensor& x, double p = 2.0) { return tandem::pdist(x, p); }
 inline Tensor cosine_similarity(const Tensor& a, const Tensor& b, const CosineSimilarityOptions& o = {}) {
   return tandem::cosine_similarity(a, b, o.dim(), o.eps());
 }

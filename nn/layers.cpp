@@ -24,6 +24,8 @@ template class Cloneable<LinearImpl>;
 template class Cloneable<BilinearImpl>;
 template class Cloneable<Conv2dImpl>;
 template class Cloneable<ConvTranspose2dImpl>;
+template class Cloneable<Conv3dImpl>;
+template class Cloneable<ConvTranspose3dImpl>;
 template class Cloneable<Conv1dImpl>;
 template class Cloneable<ConvTranspose1dImpl>;
 template class Cloneable<BatchNormImpl>;
@@ -80,6 +82,7 @@ void BilinearImpl::pretty_print(std::ostream& out) const {
 
 namespace {
 Shape kernel_sizes(Pair p) { return {p[0], p[1]}; }
+Shape kernel_sizes(const Triple& t) { return IntArrayRef(t); }
 Shape kernel_sizes(int64_t n) { return {n}; }
 
 /// As Python prints it. @throws Error for a mode that no convolution has
@@ -132,6 +135,12 @@ Tensor Conv2dImpl::forward(const Tensor& x) {
   return tandem::conv2d(zeros ? x : pad(x, {p[1], p[1], p[0], p[0]}, options.padding_mode()), weight, bias,
                         options.stride(), zeros ? p : Pair(0), options.dilation(), options.groups());
 }
+Tensor Conv3dImpl::forward(const Tensor& x) {
+  const Triple p = options.padding();
+  const bool zeros = options.padding_mode() == PaddingMode::zeros;
+  return tandem::conv3d(zeros ? x : pad(x, {p[2], p[2], p[1], p[1], p[0], p[0]}, options.padding_mode()), weight, bias,
+                        options.stride(), zeros ? p : Triple(0), options.dilation(), options.groups());
+}
 Tensor Conv1dImpl::forward(const Tensor& x) {
   const int64_t p = options.padding();
   const bool zeros = options.padding_mode() == PaddingMode::zeros;
@@ -144,6 +153,12 @@ void Conv2dImpl::pretty_print(std::ostream& out) const { print_convolution(out, 
 void ConvTranspose2dImpl::reset() { make_parameters("ConvTranspose2d", *this, true); }
 void ConvTranspose2dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
 void ConvTranspose2dImpl::pretty_print(std::ostream& out) const { print_convolution(out, "ConvTranspose2d", options); }
+void Conv3dImpl::reset() { make_parameters("Conv3d", *this, false); }
+void Conv3dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
+void Conv3dImpl::pretty_print(std::ostream& out) const { print_convolution(out, "Conv3d", options); }
+void ConvTranspose3dImpl::reset() { make_parameters("ConvTranspose3d", *this, true); }
+void ConvTranspose3dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
+void ConvTranspose3dImpl::pretty_print(std::ostream& out) const { print_convolution(out, "ConvTranspose3d", options); }
 void Conv1dImpl::reset() { make_parameters("Conv1d", *this, false); }
 void Conv1dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
 void Conv1dImpl::pretty_print(std::ostream& out) const { print_convolution(out, "Conv1d", options); }

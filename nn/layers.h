@@ -79,6 +79,47 @@ class ConvTranspose2dImpl : public Cloneable<ConvTranspose2dImpl> {
 };
 TANDEM_LIBRARY_MODULE(ConvTranspose2d);
 
+/// 3-d cross-correlation; x (N, C, D, H, W)
+class Conv3dImpl : public Cloneable<Conv3dImpl> {
+ public:
+  /// Channels of input and output; one number is a cubic kernel.
+  Conv3dImpl(int64_t in_channels, int64_t out_channels, detail::Triple kernel_size)
+      : Conv3dImpl(Conv3dOptions(in_channels, out_channels, kernel_size)) {}
+  explicit Conv3dImpl(const Conv3dOptions& o) : options(o) { reset(); }
+  void reset() override;
+  /// As Conv2d's: uniform within 1 / sqrt(fan in).
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  /// (N, C, D, H, W) -> (N, O, OD, OH, OW)
+  Tensor forward(const Tensor& x);
+  Conv3dOptions options;
+  Tensor weight;  // (out_channels, in_channels / groups, KD, KH, KW)
+  Tensor bias;    // (out_channels), undefined when options.bias() is false
+};
+TANDEM_LIBRARY_MODULE(Conv3d);
+
+/// 3-d transposed convolution, as conv_transpose3d; x (N, C, D, H, W)
+class ConvTranspose3dImpl : public Cloneable<ConvTranspose3dImpl> {
+ public:
+  /// Channels of input and output.
+  ConvTranspose3dImpl(int64_t in_channels, int64_t out_channels, detail::Triple kernel_size)
+      : ConvTranspose3dImpl(ConvTranspose3dOptions(in_channels, out_channels, kernel_size)) {}
+  explicit ConvTranspose3dImpl(const ConvTranspose3dOptions& o) : options(o) { reset(); }
+  void reset() override;
+  /// As Conv2d's: uniform within 1 / sqrt(fan in).
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  /// (N, C, D, H, W) -> (N, O, OD, OH, OW)
+  Tensor forward(const Tensor& x) {
+    return tandem::conv_transpose3d(x, weight, bias, options.stride(), options.padding(), options.output_padding(),
+                                    options.groups(), options.dilation());
+  }
+  ConvTranspose3dOptions options;
+  Tensor weight;  // (in_channels, out_channels / groups, KD, KH, KW)
+  Tensor bias;    // (out_channels), undefined when options.bias() is false
+};
+TANDEM_LIBRARY_MODULE(ConvTranspose3d);
+
 /// 1-d cross-correlation; x (N, C, L)
 class Conv1dImpl : public Cloneable<Conv1dImpl> {
  public:

@@ -59,6 +59,34 @@ struct ConvTranspose2dOptions {
   TANDEM_ARG(bool, bias) = true;
   TANDEM_ARG(detail::Pair, dilation) = 1;
 };
+struct Conv3dOptions {
+  /// Channels of input and output; one number is a cubic kernel.
+  Conv3dOptions(int64_t in_channels, int64_t out_channels, detail::Triple kernel_size)
+      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
+  TANDEM_ARG(int64_t, in_channels);
+  TANDEM_ARG(int64_t, out_channels);
+  TANDEM_ARG(detail::Triple, kernel_size);
+  TANDEM_ARG(detail::Triple, stride) = 1;
+  TANDEM_ARG(detail::Triple, padding) = 0;
+  TANDEM_ARG(detail::Triple, dilation) = 1;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(bool, bias) = true;
+  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // or reflect, replicate, circular
+};
+struct ConvTranspose3dOptions {
+  /// Channels of input and output; one number is a cubic kernel.
+  ConvTranspose3dOptions(int64_t in_channels, int64_t out_channels, detail::Triple kernel_size)
+      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
+  TANDEM_ARG(int64_t, in_channels);
+  TANDEM_ARG(int64_t, out_channels);
+  TANDEM_ARG(detail::Triple, kernel_size);
+  TANDEM_ARG(detail::Triple, stride) = 1;
+  TANDEM_ARG(detail::Triple, padding) = 0;
+  TANDEM_ARG(detail::Triple, output_padding) = 0;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(bool, bias) = true;
+  TANDEM_ARG(detail::Triple, dilation) = 1;
+};
 struct Conv1dOptions {
   /// Channels of input and output.
   Conv1dOptions(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
@@ -123,14 +151,22 @@ struct ReLUOptions {
 struct LeakyReLUOptions {
   LeakyReLUOptions(double slope = 0.01) : negative_slope_(slope) {}
   TANDEM_ARG(double, negative_slope);
+  TANDEM_ARG(bool, inplace) = false;
 };
 struct ELUOptions {
   ELUOptions(double alpha = 1) : alpha_(alpha) {}
   TANDEM_ARG(double, alpha);
+  TANDEM_ARG(bool, inplace) = false;
 };
+struct SELUOptions {
+  SELUOptions(bool inplace = false) : inplace_(inplace) {}
+  TANDEM_ARG(bool, inplace);
+};
+using ReLU6Options = SELUOptions;
 struct CELUOptions {
   CELUOptions(double alpha = 1) : alpha_(alpha) {}
   TANDEM_ARG(double, alpha);
+  TANDEM_ARG(bool, inplace) = false;
 };
 struct HardshrinkOptions {
   HardshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
@@ -143,6 +179,7 @@ struct SoftshrinkOptions {
 struct HardtanhOptions {
   TANDEM_ARG(double, min_val) = -1;
   TANDEM_ARG(double, max_val) = 1;
+  TANDEM_ARG(bool, inplace) = false;
 };
 struct PReLUOptions {
   TANDEM_ARG(int64_t, num_parameters) = 1;  // 1, or one for each channel
@@ -151,6 +188,7 @@ struct PReLUOptions {
 struct RReLUOptions {
   TANDEM_ARG(double, lower) = 1.0 / 8;
   TANDEM_ARG(double, upper) = 1.0 / 3;
+  TANDEM_ARG(bool, inplace) = false;
 };
 struct SoftplusOptions {
   TANDEM_ARG(double, beta) = 1;
@@ -160,6 +198,7 @@ struct ThresholdOptions {
   ThresholdOptions(double threshold, double value) : threshold_(threshold), value_(value) {}
   TANDEM_ARG(double, threshold);
   TANDEM_ARG(double, value);
+  TANDEM_ARG(bool, inplace) = false;
 };
 struct GLUOptions {
   GLUOptions(int64_t dim = -1) : dim_(dim) {}

@@ -14,9 +14,9 @@ TANDEM_PLAIN_MODULE(Identity, x);
 TANDEM_OPTION_MODULE(ReLU, ReLUOptions, = {}, functional::relu(x, options));
 TANDEM_OPTION_MODULE(LeakyReLU, LeakyReLUOptions, = {}, functional::leaky_relu(x, options));
 TANDEM_OPTION_MODULE(ELU, ELUOptions, = {}, functional::elu(x, options));
-TANDEM_PLAIN_MODULE(SELU, selu(x));
+TANDEM_OPTION_MODULE(SELU, SELUOptions, = {}, functional::selu(x, options));
 TANDEM_PLAIN_MODULE(Mish, mish(x));
-TANDEM_PLAIN_MODULE(ReLU6, relu6(x));
+TANDEM_OPTION_MODULE(ReLU6, ReLU6Options, = {}, functional::relu6(x, options));
 TANDEM_PLAIN_MODULE(Softsign, x.softsign());
 TANDEM_PLAIN_MODULE(Tanhshrink, tanhshrink(x));
 TANDEM_PLAIN_MODULE(LogSigmoid, log_sigmoid(x));
@@ -24,7 +24,12 @@ TANDEM_OPTION_MODULE(CELU, CELUOptions, = {}, functional::celu(x, options));
 TANDEM_OPTION_MODULE(Hardshrink, HardshrinkOptions, = {}, functional::hardshrink(x, options));
 TANDEM_OPTION_MODULE(Softshrink, SoftshrinkOptions, = {}, functional::softshrink(x, options));
 TANDEM_OPTION_MODULE(Hardtanh, HardtanhOptions, = {}, functional::hardtanh(x, options));
-TANDEM_OPTION_MODULE(RReLU, RReLUOptions, = {}, rrelu(x, options.lower(), options.upper(), is_training()));
+TANDEM_OPTION_MODULE(RReLU, RReLUOptions, = {},
+                     functional::rrelu(x, functional::RReLUFuncOptions()
+                                              .lower(options.lower())
+                                              .upper(options.upper())
+                                              .training(is_training())
+                                              .inplace(options.inplace())));
 TANDEM_OPTION_MODULE(Softplus, SoftplusOptions, = {}, functional::softplus(x, options));
 TANDEM_OPTION_MODULE(GLU, GLUOptions, = {}, functional::glu(x, options));
 TANDEM_OPTION_MODULE(Softmin, SoftminOptions, , functional::softmin(x, options));

@@ -36,4 +36,17 @@ inline Tensor prelu(const Tensor& x, const Tensor& weight) { return x.prelu(weig
 Tensor rrelu(const Tensor& x, const Scalar& lower = 1.0 / 8, const Scalar& upper = 1.0 / 3,
              detail::Flag training = false);
 
+/// The same in place: x becomes the result.
+Tensor& leaky_relu_(Tensor& x, double negative_slope = 0.01);
+Tensor& elu_(Tensor& x, double alpha = 1.0);
+Tensor& celu_(Tensor& x, const Scalar& alpha = 1.0);
+Tensor& selu_(Tensor& x);
+Tensor& threshold_(Tensor& x, const Scalar& threshold, const Scalar& value);
+Tensor& hardtanh_(Tensor& x, const Scalar& min_val = -1, const Scalar& max_val = 1);
+Tensor& relu6_(Tensor& x);
+Tensor& hardsigmoid_(Tensor& x);
+Tensor& hardswish_(Tensor& x);
+Tensor& mish_(Tensor& x);
+Tensor& rrelu_(Tensor& x, const Scalar& lower = 1.0 / 8, const Scalar& upper = 1.0 / 3, detail::Flag training = false);
+
 }  // namespace tandem

@@ -86,8 +86,9 @@ Tensor repeat_interleave(const Tensor& repeats);
 Tensor hstack(TensorList tensors);
 Tensor vstack(TensorList tensors);
 Tensor dstack(TensorList tensors);
-/// As hstack, with vectors and scalars as columns.
+/// As hstack, with vectors and scalars as columns; row_stack is another spelling of vstack.
 Tensor column_stack(TensorList tensors);
+inline Tensor row_stack(TensorList tensors) { return vstack(tensors); }
 /// Of a matrix its diagonal, of a vector the matrix that has it as that diagonal and is 0 elsewhere.
 inline Tensor diag(const Tensor& x, int64_t diagonal = 0) { return x.diag(diagonal); }
 /// Matrices, in the dimensions dim1 and dim2 of the result, with the rows of x on a diagonal and 0 elsewhere.
@@ -97,6 +98,23 @@ inline Tensor diag_embed(const Tensor& x, int64_t offset = 0, int64_t dim1 = -2,
 /// Matrices (..., n, m) with 0 above (tril) or below (triu) a diagonal.
 inline Tensor tril(const Tensor& x, int64_t diagonal = 0) { return x.tril(diagonal); }
 inline Tensor triu(const Tensor& x, int64_t diagonal = 0) { return x.triu(diagonal); }
+inline Tensor& tril_(Tensor& x, int64_t diagonal = 0) { return x.tril_(diagonal); }
+inline Tensor& triu_(Tensor& x, int64_t diagonal = 0) { return x.triu_(diagonal); }
+/// The places (2, count) of such triangles of a matrix of `row` rows and `col` columns, int64 unless the options name
+/// another dtype.
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, const TensorOptions& options = kLong);
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, const TensorOptions& options = kLong);
+/// The matrix that has x's elements on a diagonal.
+inline Tensor diagflat(const Tensor& x, int64_t offset = 0) { return x.diagflat(offset); }
+/// The matrix of 0 with the tensors, matrices or less, as blocks on its diagonal. dtypes promote.
+Tensor block_diag(TensorList tensors);
+/// All rows that take one element of each vector, the last changing first; of one vector itself.
+Tensor cartesian_prod(TensorList tensors);
+/// All rows of r elements of a vector, in its order; with_replacement: of an element as often as there is room.
+Tensor combinations(const Tensor& x, int64_t r = 2, detail::Flag with_replacement = false);
+/// Rows of the powers N - 1, ..., 1, 0 of each element of a vector, or with `increasing` the other way round; N is its
+/// length unless given.
+Tensor vander(const Tensor& x, std::optional<int64_t> N = {}, detail::Flag increasing = false);
 /// The sum of a matrix's diagonal.
 inline Tensor trace(const Tensor& x) { return x.trace(); }
 

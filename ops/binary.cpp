@@ -4,8 +4,10 @@
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/formula_inplace.h"
 #include "tandem/ops/operands.h"
 #include "tandem/ops/out.h"
+#include "tandem/ops/special.h"
 
 namespace tandem {
 using namespace detail;
@@ -97,6 +99,7 @@ Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tenso
 namespace derivative {
 #define X(name, ...) Grads name(const Context& ctx, const Tensor& dz);
 TANDEM_BINARY_OPS(X)
+TANDEM_SPECIAL_BINARY_OPS(X)
 #undef X
 }  // namespace derivative
 #define TANDEM_DERIVATIVES(name) \
@@ -148,6 +151,41 @@ TANDEM_DERIVATIVES(atan2) {
   const Tensor scale = where(total == 0, Scalar(0), total.reciprocal());  // at the origin 0, as in PyTorch
   return {dz * y * scale, ctx.needs_grad(1) ? dz * x.neg() * scale : Tensor()};
 }
+/// Of fmax and fmin: half to each where both are equal. A NaN gets nothing beside a number, and x all beside another
+/// NaN.
+Grads shared_by_numbers(const Context& ctx, const Tensor& dz, Tensor (Tensor::*wins)(const Tensor&) const) {
+  const Tensor x = ctx.saved(0), y = ctx.saved(1), half = where(x == y, dz * 0.5, dz);
+  const Tensor of_x = (x.*wins)(y) | y.isnan();
+  return {where(of_x, half, Scalar(0)), where((x == y) | of_x.logical_not(), half, Scalar(0))};
+}
+TANDEM_DERIVATIVES(fmax) { return shared_by_numbers(ctx, dz, &Tensor::ge); }
+TANDEM_DERIVATIVES(fmin) { return shared_by_numbers(ctx, dz, &Tensor::le); }
+TANDEM_DERIVATIVES(nextafter) {
+  return {ctx.needs_grad(0) ? where(ctx.saved(0) == ctx.saved(1), Scalar(0), dz) : Tensor(),
+          ctx.needs_grad(1) ? zeros(dz.sizes(), dz.options()) : Tensor()};
+}
+void refuse_first(const Context& ctx, const char* op) {
+  if (ctx.needs_grad(0))
+    throw NotImplementedError(std::string(op) + " has no derivative for its first argument; detach it");
+}
+/// x^(a - 1) e^-x / Gamma(a), the slope of igamma
+Tensor gamma_density(const Context& ctx) {
+  const Tensor a = ctx.saved(0), x = ctx.saved(1);
+  return ((a - 1) * x.log() - x - a.lgamma()).exp();
+}
+TANDEM_DERIVATIVES(igamma) {
+  refuse_first(ctx, "igamma");
+  return {Tensor(), dz * gamma_density(ctx)};
+}
+TANDEM_DERIVATIVES(igammac) {
+  refuse_first(ctx, "igammac");
+  return {Tensor(), dz.neg() * gamma_density(ctx)};
+}
+TANDEM_DERIVATIVES(special_zeta) {
+  refuse_first(ctx, "special_zeta");
+  const Tensor x = ctx.saved(0), q = ctx.saved(1);
+  return {Tensor(), dz * x.neg() * special_zeta(x + 1, q)};
+}
 
 // ---- from the lists, the lines as values, and all forms
 
@@ -161,9 +199,11 @@ namespace line {
       derivative};
 #define X(name, F, accepts, for_x, for_y, what) TANDEM_LINE(name, accepts, for_x, for_y, false, derivative::name)
 TANDEM_BINARY_OPS(X)
+TANDEM_SPECIAL_BINARY_OPS(X)
 #undef X
 #define X(name, F, accepts, for_x, for_y, what) TANDEM_LINE(name, accepts, for_x, for_y, false, nullptr)
 TANDEM_BITWISE_OPS(X)
+TANDEM_INTEGER_OPS(X)
 #undef X
 #define X(name, F, accepts, for_x, for_y, what) TANDEM_LINE(name, accepts, for_x, for_y, true, nullptr)
 TANDEM_COMPARE_OPS(X)
@@ -196,6 +236,51 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b) {
   }
 TANDEM_ALL_BINARY_OPS(X)
 #undef X
+#define X(name, ...)                                                                                              \
+  Tensor name(const Tensor& x, const Tensor& y) { return binary(line::name, x, y); }                              \
+  Tensor name(const Tensor& x, const Scalar& y) { return binary(line::name, x, y); }                              \
+  Tensor name(const Scalar& x, const Tensor& y) { return binary(line::name, beside_divided(y, x), y); }           \
+  Tensor& name##_out(Tensor& out, const Tensor& x, const Tensor& y) { return binary_out(line::name, out, x, y); } \
+  Tensor& name##_out(Tensor& out, const Tensor& x, const Scalar& y) {                                             \
+    return binary_out(line::name, out, x, number(line::name, #name "_out", x, y));                                \
+  }                                                                                                               \
+  Tensor& name##_out(Tensor& out, const Scalar& x, const Tensor& y) {                                             \
+    return binary_out(line::name, out, beside_divided(y, x), y);                                                  \
+  }
+TANDEM_SPECIAL_BINARY_OPS(X)
+#undef X
+Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) const {
+  if (!mode) return div(other);
+  TANDEM_CHECK(*mode == "floor" || *mode == "trunc", "div: rounding_mode is ", *mode,
+               "; accepted: floor, trunc, or none");
+  const Operands o = prepare("div", *this, other);
+  check_accepted("div", Accepts::numbers, o.a.dtype());
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    if (*mode == "floor")
+      y = o.a.floor_divide(o.b);
+    else if (!tandem::is_floating_point(o.a.dtype()))
+      y = (o.a - o.a.fmod(o.b)).floor_divide(o.b);
+    else if (is_half(o.a.dtype()))  // whose quotient may be rounded up to a whole number
+      y = o.a.to(kFloat32).div(o.b.to(kFloat32)).trunc().to(o.a.dtype());
+    else
+      y = o.a.div(o.b).trunc();
+  }
+  return rounded_quotient(y, o.a, o.b);
+}
+Tensor Tensor::div(const Scalar& other, std::optional<std::string_view> mode) const {
+  return mode ? div(beside(*this, other), mode) : div(other);
+}
+Tensor& Tensor::div_(const Tensor& other, std::optional<std::string_view> mode) {
+  return formula_inplace("div_", *this, {other}, [&](const Tensor& x) { return x.div(other, mode); });
+}
+Tensor& Tensor::div_(const Scalar& other, std::optional<std::string_view> mode) {
+  return formula_inplace("div_", *this, {}, [&](const Tensor& x) { return x.div(other, mode); });
+}
+Tensor bitwise_left_shift(const Scalar& a, const Tensor& b) { return beside(b, a).bitwise_left_shift(b); }
+Tensor bitwise_right_shift(const Scalar& a, const Tensor& b) { return beside(b, a).bitwise_right_shift(b); }
+Tensor operator%(const Scalar& a, const Tensor& b) { return beside(b, a).remainder(b); }
 
 namespace {
 Tensor add_scaled(const char* op, const Tensor& a, const Tensor& b, const Scalar& alpha) {

@@ -22,5 +22,13 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, in
 /// As conv_transpose2d, in one dimension: x (N, C, L) or (C, L), weight (C, O / groups, K) -> (N, O, OL).
 Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, int64_t stride = 1,
                         int64_t padding = 0, int64_t output_padding = 0, int64_t groups = 1, int64_t dilation = 1);
+/// As conv2d, in three dimensions: x (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, KD, KH, KW) -> (N, O, OD,
+/// OH, OW). Each layer of the kernel takes a copy of x. The result is row-major.
+Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, detail::Triple stride = 1,
+              detail::Triple padding = 0, detail::Triple dilation = 1, int64_t groups = 1);
+/// As conv_transpose2d, in three dimensions: x (N, C, D, H, W) or (C, D, H, W), weight (C, O / groups, KD, KH, KW).
+Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, detail::Triple stride = 1,
+                        detail::Triple padding = 0, detail::Triple output_padding = 0, int64_t groups = 1,
+                        detail::Triple dilation = 1);
 
 }  // namespace tandem

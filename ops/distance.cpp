@@ -1,4 +1,5 @@
 // Distances and similarities of vectors.
+#include "tandem/ops/arrange.h"
 #include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/operands.h"
@@ -29,6 +30,13 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
                b.sizes(), "; accepted: (..., n, k) and (..., m, k)");
   TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");
   return (a.unsqueeze(-2) - b.unsqueeze(-3)).norm(p, -1);
+}
+Tensor pdist(const Tensor& x, double p) {
+  check_accepted("pdist", Accepts::real, x.dtype());
+  TANDEM_CHECK(x.dim() == 2 && p >= 0, "pdist: x is ", x.sizes(), " and p ", p,
+               "; accepted: a matrix, and p of 0 or more");
+  const Tensor pairs = triu_indices(x.size(0), x.size(0), 1, TensorOptions(kInt64).device(x.device()));
+  return (x.index_select(0, pairs.select(0, 0)) - x.index_select(0, pairs.select(0, 1))).norm(p, -1);
 }
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, Flag keepdim) {
   check_accepted("pairwise_distance", Accepts::real, result_type(a, b));

@@ -33,6 +33,25 @@ TANDEM_PREDICATE_OPS(TANDEM_DECLARE)
   Tensor& name##_out(Tensor& out, const Tensor& a, const Scalar& b);
 TANDEM_ALL_BINARY_OPS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
+inline Tensor& gcd_(Tensor& a, const Tensor& b) { return a.gcd_(b); }
+inline Tensor& lcm_(Tensor& a, const Tensor& b) { return a.lcm_(b); }
+// A number as the first operand.
+Tensor bitwise_left_shift(const Scalar& a, const Tensor& b);
+Tensor bitwise_right_shift(const Scalar& a, const Tensor& b);
+// Other spellings.
+#define TANDEM_DECLARE(alias, name)                          \
+  inline Tensor alias(const Tensor& x) { return x.name(); }  \
+  inline Tensor& alias##_(Tensor& x) { return x.name##_(); } \
+  inline Tensor& alias##_out(Tensor& out, const Tensor& x) { return name##_out(out, x); }
+TANDEM_UNARY_ALIASES(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
+#define TANDEM_DECLARE(alias, name)                                                                           \
+  inline Tensor alias(const Tensor& a, const Tensor& b) { return a.name(b); }                                 \
+  inline Tensor alias(const Tensor& a, const Scalar& b) { return a.name(b); }                                 \
+  inline Tensor& alias##_out(Tensor& out, const Tensor& a, const Tensor& b) { return name##_out(out, a, b); } \
+  inline Tensor& alias##_out(Tensor& out, const Tensor& a, const Scalar& b) { return name##_out(out, a, b); }
+TANDEM_BINARY_ALIASES(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
 
 /// a + alpha b, and a - alpha b
 inline Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
@@ -41,9 +60,61 @@ inline Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { r
 inline Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
 Tensor& add_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
 Tensor& sub_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
-/// min(max(x, min), max) in x's dtype, or a floating one where a bound is one and x is of integers.
-inline Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
-  return x.clamp(min, max);
+/// Another spelling of sub.
+inline Tensor subtract(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
+inline Tensor subtract(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
+inline Tensor& subtract_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha = 1) {
+  return sub_out(out, a, b, alpha);
+}
+/// a / b, rounded down ("floor") or towards 0 ("trunc"): of integers an integer, with the divisors of floor_divide. The
+/// gradient is then 0. @throws Error for any other rounding_mode, and where both are bool
+#define TANDEM_DECLARE(name)                                                                            \
+  inline Tensor name(const Tensor& a, const Tensor& b, std::optional<std::string_view> rounding_mode) { \
+    return a.div(b, rounding_mode);                                                                     \
+  }                                                                                                     \
+  inline Tensor name(const Tensor& a, const Scalar& b, std::optional<std::string_view> rounding_mode) { \
+    return a.div(b, rounding_mode);                                                                     \
+  }
+TANDEM_DECLARE(div)
+TANDEM_DECLARE(divide)
+#undef TANDEM_DECLARE
+/// min(max(x, min), max) in x's dtype, or a floating one where a bound is one and x is of integers; clip is another
+/// spelling. Bounds are numbers or tensors, of which one may be undefined.
+#define TANDEM_DECLARE(name)                                                                                   \
+  inline Tensor name(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {             \
+    return x.clamp(min, max);                                                                                  \
+  }                                                                                                            \
+  inline Tensor name(const Tensor& x, const Tensor& min, const Tensor& max = {}) { return x.clamp(min, max); } \
+  inline Tensor& name##_(Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {               \
+    return x.clamp_(min, max);                                                                                 \
+  }                                                                                                            \
+  inline Tensor& name##_(Tensor& x, const Tensor& min, const Tensor& max = {}) { return x.clamp_(min, max); }
+TANDEM_DECLARE(clamp)
+TANDEM_DECLARE(clip)
+#undef TANDEM_DECLARE
+/// One bound of clamp.
+#define TANDEM_DECLARE(name)                                                          \
+  inline Tensor name(const Tensor& x, const Scalar& bound) { return x.name(bound); }  \
+  inline Tensor name(const Tensor& x, const Tensor& bound) { return x.name(bound); }  \
+  inline Tensor& name##_(Tensor& x, const Scalar& bound) { return x.name##_(bound); } \
+  inline Tensor& name##_(Tensor& x, const Tensor& bound) { return x.name##_(bound); }
+TANDEM_DECLARE(clamp_min)
+TANDEM_DECLARE(clamp_max)
+#undef TANDEM_DECLARE
+/// A tensor of x's sizes, dtype and strides with one number everywhere; its gradient for x is 0. A tensor for value has
+/// no dimension, and gets the sum of the gradients.
+Tensor fill(const Tensor& x, const Scalar& value);
+Tensor fill(const Tensor& x, const Tensor& value);
+Tensor zero(const Tensor& x);
+inline Tensor& fill_(Tensor& x, const Scalar& value) { return x.fill_(value); }
+inline Tensor& fill_(Tensor& x, const Tensor& value) { return x.fill_(value); }
+inline Tensor& zero_(Tensor& x) { return x.zero_(); }
+/// x with `value`, a number or a tensor of no dimension, where mask holds; both broadcast. mask is bool.
+inline Tensor masked_fill(const Tensor& x, const Tensor& mask, const Scalar& value) {
+  return x.masked_fill(mask, value);
+}
+inline Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
+  return x.masked_fill(mask, value);
 }
 /// condition ? a : b, elementwise; condition is bool
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
@@ -79,5 +150,15 @@ inline Tensor operator+(const Scalar& a, const Tensor& b) { return b.add(a); }
 inline Tensor operator*(const Scalar& a, const Tensor& b) { return b.mul(a); }
 Tensor operator-(const Scalar& a, const Tensor& b);
 Tensor operator/(const Scalar& a, const Tensor& b);
+Tensor operator%(const Scalar& a, const Tensor& b);
+inline Tensor operator&(const Scalar& a, const Tensor& b) { return b.bitwise_and(a); }
+inline Tensor operator|(const Scalar& a, const Tensor& b) { return b.bitwise_or(a); }
+inline Tensor operator^(const Scalar& a, const Tensor& b) { return b.bitwise_xor(a); }
+inline Tensor operator==(const Scalar& a, const Tensor& b) { return b.eq(a); }
+inline Tensor operator!=(const Scalar& a, const Tensor& b) { return b.ne(a); }
+inline Tensor operator<(const Scalar& a, const Tensor& b) { return b.gt(a); }
+inline Tensor operator<=(const Scalar& a, const Tensor& b) { return b.ge(a); }
+inline Tensor operator>(const Scalar& a, const Tensor& b) { return b.lt(a); }
+inline Tensor operator>=(const Scalar& a, const Tensor& b) { return b.le(a); }
 
 }  // namespace tandem

@@ -163,6 +163,14 @@ Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions
   TANDEM_CHECK(low < high, "randint: from ", low, " to ", high, " holds no integer");
   return make_empty("randint", sizes, options.dtype_or(kInt64), options).random_(low, high);
 }
+Tensor randint_like(const Tensor& x, int64_t high, const TensorOptions& options, std::optional<MemoryFormat> format) {
+  return randint_like(x, 0, high, options, format);
+}
+Tensor randint_like(const Tensor& x, int64_t low, int64_t high, const TensorOptions& options,
+                    std::optional<MemoryFormat> format) {
+  TANDEM_CHECK(low < high, "randint_like: from ", low, " to ", high, " holds no integer");
+  return finish(make_like("randint_like", x, options, format).random_(low, high), options);
+}
 Tensor randperm(int64_t n, const TensorOptions& options) {
   TANDEM_CHECK(n >= 0, "randperm: n is ", n, "; it must not be negative");
   check_not_recorded("randperm", "the host makes the permutation");

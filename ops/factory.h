@@ -31,6 +31,19 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step = 1, co
 /// `steps` values from start to end, both included; of an integer dtype, both cut to integers first, then all between.
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options = {});
 
+/// `steps` powers of `base`, whose exponents are linspace(start, end, steps).
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0,
+                const TensorOptions& options = {});
+/// arange with the end included, of the default dtype even where all are integers.
+Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& options);
+Tensor range(const Scalar& start, const Scalar& end, const Scalar& step = 1, const TensorOptions& options = {});
+/// A tensor of no dimension, of the default dtype unless the options name one.
+Tensor scalar_tensor(const Scalar& value, const TensorOptions& options = {});
+/// Uninitialised elements that lie with these strides.
+Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
+/// Whether `to` holds numbers of from's kind: any but a floating dtype as an integer, and a number as a bool.
+bool can_cast(DType from, DType to);
+
 /// Uniform in [0, 1); normal with mean 0 and variance 1; integers in [low, high) (int64 unless the options say
 /// otherwise); a permutation of 0 .. n-1 (int64). All draw from the device's generator (core/generator.h).
 Tensor rand(IntArrayRef sizes, const TensorOptions& options = {});
@@ -39,6 +52,10 @@ Tensor randn(IntArrayRef sizes, const TensorOptions& options = {});
 Tensor randn_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
 Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
+Tensor randint_like(const Tensor& x, int64_t high, const TensorOptions& options = {},
+                    std::optional<MemoryFormat> format = {});
+Tensor randint_like(const Tensor& x, int64_t low, int64_t high, const TensorOptions& options = {},
+                    std::optional<MemoryFormat> format = {});
 Tensor randperm(int64_t n, const TensorOptions& options = {});
 
 namespace detail {

@@ -4,12 +4,12 @@
 #include <limits>
 #include <numbers>
 
-#include "tandem/autograd/inplace.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/formula_inplace.h"
 #include "tandem/ops/index.h"
 #include "tandem/ops/operands.h"
 #include "tandem/ops/reduce.h"
@@ -19,20 +19,6 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-/// compute(x), written back into x.
-template <class Compute>
-Tensor& formula_inplace(const char* op, Tensor& x, autograd::TensorRefs others, Compute compute) {
-  const auto checked = [&](const Tensor& y) {
-    TANDEM_CHECK(y.sizes() == x.sizes() && category(y.dtype()) <= category(x.dtype()), op, ": x is ", x.dtype(),
-                 x.sizes(), " and the result ", y.dtype(), y.sizes(), "; x must hold it as it is");
-    return y.to(x.dtype());
-  };
-  const auto direct = [&] {
-    const NoGradGuard guard;
-    copy_elements(checked(compute(x)), x);
-  };
-  return autograd::inplace(op, x, others, direct, [&](const Tensor& old) { return checked(compute(old.clone())); });
-}
 /// Both as they are combined, floating point already. @throws Error that names op
 Operands real_operands(const char* op, const Tensor& a, const Tensor& b) {
   Operands o = prepare(op, a, b);

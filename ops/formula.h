@@ -46,8 +46,6 @@ inline Tensor isposinf(const Tensor& x) { return x.isposinf(); }
 inline Tensor isneginf(const Tensor& x) { return x.isneginf(); }
 inline Tensor isreal(const Tensor& x) { return x.isreal(); }
 inline Tensor signbit(const Tensor& x) { return x.signbit(); }
-/// The sign: -1, 0 or 1. Another spelling of sign.
-inline Tensor sgn(const Tensor& x) { return x.sgn(); }
 /// x itself. @throws Error for bool
 inline Tensor positive(const Tensor& x) { return x.positive(); }
 /// x^exponent in float64
@@ -61,14 +59,52 @@ inline Tensor heaviside(const Tensor& x, const Tensor& values) { return x.heavis
 /// other - alpha x
 Tensor rsub(const Tensor& x, const Tensor& other, const Scalar& alpha = 1);
 Tensor rsub(const Tensor& x, const Scalar& other, const Scalar& alpha = 1);
-/// Another spelling of div.
-inline Tensor true_divide(const Tensor& a, const Tensor& b) { return a.div(b); }
-inline Tensor true_divide(const Tensor& a, const Scalar& b) { return a.div(b); }
 /// Whether |a - b| <= atol + rtol |b|, elementwise; both of one dtype
 inline Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8,
                       bool equal_nan = false) {
   return a.isclose(b, rtol, atol, equal_nan);
 }
+/// The derivative number n + 1 of ln Gamma(x). @throws Error for a negative n
+inline Tensor polygamma(int64_t n, const Tensor& x) { return x.polygamma(n); }
+/// ln of the multivariate gamma function of dimension p: the sum of lgamma(x - j/2) over j = 0 ... p - 1, plus
+/// p (p - 1) / 4 ln(pi). @throws Error for p below 1
+inline Tensor mvlgamma(const Tensor& x, int64_t p) { return x.mvlgamma(p); }
+/// (mantissa, exponent): x = mantissa 2^exponent with |mantissa| in [1/2, 1) of x's dtype, and an int32; of 0, NaN and
+/// the infinities x itself and 0. @throws Error unless x is floating-point
+inline std::tuple<Tensor, Tensor> frexp(const Tensor& x) { return x.frexp(); }
+/// The same in place: x becomes the result, and must be of its sizes and hold its kind.
+inline Tensor& deg2rad_(Tensor& x) { return x.deg2rad_(); }
+inline Tensor& rad2deg_(Tensor& x) { return x.rad2deg_(); }
+inline Tensor& sinc_(Tensor& x) { return x.sinc_(); }
+inline Tensor& logit_(Tensor& x, std::optional<double> eps = {}) { return x.logit_(eps); }
+inline Tensor& ldexp_(Tensor& x, const Tensor& other) { return x.ldexp_(other); }
+inline Tensor& xlogy_(Tensor& x, const Tensor& other) { return x.xlogy_(other); }
+inline Tensor& xlogy_(Tensor& x, const Scalar& other) { return x.xlogy_(other); }
+inline Tensor& nan_to_num_(Tensor& x, std::optional<double> nan = {}, std::optional<double> posinf = {},
+                           std::optional<double> neginf = {}) {
+  return x.nan_to_num_(nan, posinf, neginf);
+}
+/// The same into `out`, as exp_out.
+Tensor& deg2rad_out(Tensor& out, const Tensor& x);
+Tensor& rad2deg_out(Tensor& out, const Tensor& x);
+Tensor& sinc_out(Tensor& out, const Tensor& x);
+Tensor& logit_out(Tensor& out, const Tensor& x, std::optional<double> eps = {});
+Tensor& polygamma_out(Tensor& out, int64_t n, const Tensor& x);
+Tensor& mvlgamma_out(Tensor& out, const Tensor& x, int64_t p);
+Tensor& clamp_out(Tensor& out, const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {});
+Tensor& clip_out(Tensor& out, const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {});
+Tensor& clamp_min_out(Tensor& out, const Tensor& x, const Scalar& bound);
+Tensor& clamp_max_out(Tensor& out, const Tensor& x, const Scalar& bound);
+Tensor& hypot_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& logaddexp_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& logaddexp2_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& copysign_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& xlogy_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& xlogy_out(Tensor& out, const Tensor& a, const Scalar& b);
+Tensor& xlogy_out(Tensor& out, const Scalar& a, const Tensor& b);
+Tensor& ldexp_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& heaviside_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& float_power_out(Tensor& out, const Tensor& a, const Tensor& b);
 /// The positions at which condition is not 0: a vector of int64 for each dimension.
 std::vector<Tensor> where(const Tensor& condition);
 

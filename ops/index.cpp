@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "tandem/autograd/record.h"
+#include "tandem/autograd/inplace.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/core/run_loop.h"
 #include "tandem/kernels/index.h"
@@ -47,7 +47,8 @@ Tensor detail::select_rows(const char* op, const Tensor& from, int64_t dim, cons
 Tensor Tensor::index_select(int64_t dim, const Tensor& index) const {
   return select_rows("index_select", *this, dim, index);
 }
-Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source) const {
+Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) const {
+  if (alpha.to_double() != 1) return index_add(dim, index, source * alpha);
   const Tensor places = checked_index("index_add", *this, index);
   dim = wrap_dim("index_add", dim, this->dim());
   Shape expected = sizes();
@@ -161,6 +162,28 @@ Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source) c
                 });
 }
 
+namespace {
+/// scatter and scatter_add in place.
+Tensor& scatter_over(const char* op, Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool add) {
+  dim = wrap_dim(op, dim, x.dim());
+  const Tensor places = checked_places(op, x, dim, index), part = placed_part(op, x, places, source);
+  const auto direct = [&] {
+    const auto apart = [&](const Tensor& read) { return read.storage() == x.storage() ? read.clone() : read; };
+    if (x.is_contiguous()) return scatter_into(op, x, dim, apart(places), apart(part), add);
+    copy_elements(scattered(op, x, dim, places, part, add), x);
+  };
+  return autograd::inplace(op, x, {part}, direct, [&](const Tensor& old) {
+    return add ? old.scatter_add(dim, places, part) : old.scatter(dim, places, part);
+  });
+}
+}  // namespace
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& source) {
+  return scatter_over("scatter_", *this, dim, index, source, false);
+}
+Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& source) {
+  return scatter_over("scatter_add_", *this, dim, index, source, true);
+}
+
 Tensor nonzero(const Tensor& x) {
   check_not_recorded("nonzero", "the values tell how many rows there are");
   const NoGradGuard guard;
@@ -174,7 +197,7 @@ Tensor Tensor::masked_select(const Tensor& mask) const {
   TANDEM_CHECK(mask.dtype() == kBool && mask.device() == device(), "masked_select: mask is ", mask.dtype(), " on ",
                mask.device(), "; accepted: bool on ", device());
   const Shape sizes = broadcast_shapes("masked_select", this->sizes(), mask.sizes());
-  const Tensor places = nonzero(mask.expand(sizes).reshape({-1}));
+  const Tensor places = tandem::nonzero(mask.expand(sizes).reshape({-1}));
   return select_rows("masked_select", expand(sizes).reshape({-1}), 0, places.reshape({-1}));
 }
 

@@ -9,6 +9,9 @@ namespace tandem {
 /// Tensors joined along an existing dimension; the other sizes must agree, except that a tensor of shape (0,) may stand
 /// beside any. dtypes promote.
 Tensor cat(TensorList tensors, int64_t dim = 0);
+/// Another spelling of cat.
+inline Tensor concat(TensorList tensors, int64_t dim = 0) { return cat(tensors, dim); }
+inline Tensor concatenate(TensorList tensors, int64_t dim = 0) { return cat(tensors, dim); }
 /// Tensors of one shape joined along a new dimension.
 Tensor stack(TensorList tensors, int64_t dim = 0);
 // Indices are int64 or int32; a scalar is indexed as one dimension of one element.
@@ -26,6 +29,8 @@ inline Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, con
 }
 /// The elements at which mask is true, as a 1-d tensor.
 inline Tensor masked_select(const Tensor& x, const Tensor& mask) { return x.masked_select(mask); }
+// What writes by index: ops/scatter.h. What searches: ops/search.h.
+
 /// Positions of non-zero elements: (count, dim) int64.
 Tensor nonzero(const Tensor& x);
 /// (N, num_classes) int64 with a one at each target.

@@ -11,6 +11,7 @@
 #include "tandem/ops/draw.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/formula_inplace.h"
 #include "tandem/ops/operands.h"
 
 namespace tandem {
@@ -58,6 +59,15 @@ Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) {
       "clamp_", *this, {}, [&] { copy_elements(detach().clamp(min, max), *this); },
       [&](const Tensor& old) { return old.clone().clamp(min, max); });
 }
+Tensor& Tensor::clamp_(const Tensor& min, const Tensor& max) {
+  return formula_inplace("clamp_", *this, {min, max}, [&](const Tensor& x) { return x.clamp(min, max); });
+}
+Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) {
+  return formula_inplace("masked_fill_", *this, {value}, [&](const Tensor& x) { return x.masked_fill(mask, value); });
+}
+Tensor fill(const Tensor& x, const Scalar& value) { return x.clone().fill_(value); }
+Tensor fill(const Tensor& x, const Tensor& value) { return x.clone().fill_(value); }
+Tensor zero(const Tensor& x) { return x.clone().zero_(); }
 Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) {
   TANDEM_CHECK(mask.dtype() == kBool, "masked_fill_: mask is ", mask.dtype(), "; accepted: bool");
   TANDEM_CHECK(broadcast_shapes("masked_fill_", sizes(), mask.sizes()) == sizes(), "masked_fill_: x is ", sizes(),

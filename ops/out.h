@@ -32,16 +32,20 @@ Tensor& write_out(const char* op, Tensor& out, autograd::TensorRefs inputs, IntA
   return out;
 }
 
-/// compute() gives the result of `input`, which is then copied: for results that are small beside what they are made
-/// of.
-template <class Compute> Tensor& assign_out(const char* op, Tensor& out, const Tensor& input, Compute&& compute) {
-  check_out(op, out, {input});
+/// compute() gives the result of `inputs`, which is then copied: for results that are small beside what they are made
+/// of, and operations that are made of others.
+template <class Compute>
+Tensor& assign_out(const char* op, Tensor& out, autograd::TensorRefs inputs, Compute&& compute) {
+  check_out(op, out, inputs);
   const NoGradGuard guard;
   const Tensor y = compute();
   prepare_out(op, out, y.sizes(), y.dtype(), y.device());
   copy_elements(y, out);
   out.bump_version();
   return out;
+}
+template <class Compute> Tensor& assign_out(const char* op, Tensor& out, const Tensor& input, Compute&& compute) {
+  return assign_out(op, out, {input}, compute);
 }
 
 }  // namespace tandem::detail

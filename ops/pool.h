@@ -41,6 +41,14 @@ std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& x, int64_t output_s
 std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& x, detail::Pair output_size);
 std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& x, detail::Triple output_size);
 
+/// (values, indices): the largest of each window of kernel_size (Graham 2014, arXiv:1412.6071), whose places
+/// random_samples (N, C, 2 or 3), in [0, 1) and of x's dtype, move: output_size of them, the last at the end. Indices
+/// are as above. @throws Error unless output_size + kernel_size - 1 is at most the size of x
+std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& x, detail::Pair kernel_size, detail::Pair output_size,
+                                                 const Tensor& random_samples);
+std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& x, detail::Triple kernel_size,
+                                                 detail::Triple output_size, const Tensor& random_samples);
+
 /// The opposite of a max pool: 0 but for the elements of x, which stand where `indices` says, counted in row-major
 /// order over output_size. Several at one place: any of them.
 /// @param x            (N, C, H, W) or (C, H, W); of max_unpool3d (N, C, D, H, W) or (C, D, H, W)

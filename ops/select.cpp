@@ -49,6 +49,11 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   return choose("masked_fill", mask, core::scalar(value, dtype(), is_cuda() ? Device(kCPU) : device()), *this,
                 /*row_major=*/true);  // as in PyTorch, and its gradient too
 }
+Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
+  TANDEM_CHECK(value.dim() == 0, "masked_fill: value is ", value.sizes(), "; accepted: a tensor of no dimension");
+  const Tensor held = placed(value, device()).to(dtype());
+  return choose("masked_fill", mask, held, *this, /*row_major=*/!autograd::wants_grad(held));
+}
 
 DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
   DType type = x.dtype();

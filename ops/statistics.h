@@ -67,6 +67,44 @@ Tensor trapezoid(const Tensor& y, const Tensor& x, int64_t dim = -1);
 Tensor trapezoid(const Tensor& y, const Scalar& dx = 1, int64_t dim = -1);
 Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim = -1);
 Tensor cumulative_trapezoid(const Tensor& y, const Scalar& dx = 1, int64_t dim = -1);
+/// Another spelling of trapezoid.
+inline Tensor trapz(const Tensor& y, const Tensor& x, int64_t dim = -1) { return trapezoid(y, x, dim); }
+inline Tensor trapz(const Tensor& y, double dx = 1, int64_t dim = -1) { return trapezoid(y, Scalar(dx), dim); }
+/// (values, positions) of the largest, and the smallest, element up to each one; of equal ones the last, and a NaN
+/// wins.
+inline std::tuple<Tensor, Tensor> cummax(const Tensor& x, int64_t dim) { return x.cummax(dim); }
+inline std::tuple<Tensor, Tensor> cummin(const Tensor& x, int64_t dim) { return x.cummin(dim); }
+/// (the element that is there most often, of several the smallest, the last of its positions) along dim
+inline std::tuple<Tensor, Tensor> mode(const Tensor& x, int64_t dim = -1, detail::Flag keepdim = false) {
+  return x.mode(dim, keepdim);
+}
+/// quantile of the elements that are not NaN; NaN where all are.
+inline Tensor nanquantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim = {},
+                          detail::Flag keepdim = false, const std::string& interpolation = "linear") {
+  return x.nanquantile(q, dim, keepdim, interpolation);
+}
+inline Tensor nanquantile(const Tensor& x, double q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
+                          const std::string& interpolation = "linear") {
+  return x.nanquantile(q, dim, keepdim, interpolation);
+}
+/// x with each slice along dim whose p-norm is above maxnorm made that short. @throws Error unless x is of two
+/// dimensions or more, p is positive and maxnorm not negative
+inline Tensor renorm(const Tensor& x, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
+  return x.renorm(p, dim, maxnorm);
+}
+/// The slope of x along each of dims (all, where none is named) by central differences, at the ends by one-sided ones
+/// of order edge_order, 1 or 2. Its elements are `spacing` apart, one number for all dimensions or one for each, or lie
+/// at places that vectors tell, one for each dimension. Of integers in the default floating dtype.
+std::vector<Tensor> gradient(const Tensor& x, const std::optional<Scalar>& spacing = {},
+                             std::optional<int64_t> dim = {}, int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Tensor& x, const Scalar& spacing, IntArrayRef dims, int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Tensor& x, IntArrayRef dims, int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Tensor& x, ArrayRef<Scalar> spacing, std::optional<int64_t> dim = {},
+                             int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Tensor& x, ArrayRef<Scalar> spacing, IntArrayRef dims, int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Tensor& x, TensorList places, std::optional<int64_t> dim = {},
+                             int64_t edge_order = 1);
+std::vector<Tensor> gradient(const Tensor& x, TensorList places, IntArrayRef dims, int64_t edge_order = 1);
 /// Covariances of the rows of x (variables, observations), or the variance of one variable (a vector), divided by the
 /// number of observations minus `correction`. fweights says how often each was made (integers), aweights how much it
 /// counts.

@@ -135,11 +135,11 @@ Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
   for (size_t d = 0; d < p.at.sizes().size(); ++d) sizes.insert(static_cast<size_t>(p.dim) + d, p.at.sizes()[d]);
   return reshape_result(rows, sizes);
 }
-Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value) {
+Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, Flag accumulate) {
   std::vector<std::pair<int64_t, Tensor>> tensors;
   Tensor x = basic_index("index_put_", *this, indices, tensors);
   if (tensors.empty()) {
-    write_over("index_put_", x, value);
+    write_over("index_put_", x, accumulate ? x + value : value);
     return *this;
   }
   if (tensors.size() == 1 && tensors[0].second.dtype() == kBool && value.numel() == 1) {
@@ -147,7 +147,8 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
     check_mask("index_put_", x, dim, mask);
     Shape sizes = mask.sizes();
     for (int64_t d = dim + mask.dim(); d < x.dim(); ++d) sizes.push_back(1);
-    write_over("index_put_", x, tandem::where(mask.reshape(sizes), value.to(dtype()), x));
+    write_over("index_put_", x,
+               tandem::where(mask.reshape(sizes), accumulate ? x + value.to(dtype()) : value.to(dtype()), x));
     return *this;
   }
   TANDEM_CHECK(value.dtype() == dtype(), "index_put_: value is ", value.dtype(), " for a tensor of ", dtype(),
@@ -166,17 +167,47 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
     const Tensor wide = p.at.reshape(column).expand(part);
     Shape back(p.order.size(), 0);
     for (size_t d = 0; d < back.size(); ++d) back[static_cast<size_t>(p.order[d])] = static_cast<int64_t>(d);
-    return flat.scatter(p.dim, wide, rows).reshape(p.moved.sizes()).permute(back);
+    const Tensor y = accumulate ? flat.scatter_add(p.dim, wide, rows) : flat.scatter(p.dim, wide, rows);
+    return y.reshape(p.moved.sizes()).permute(back);
   };
   const auto direct = [&] {
     if (flat.storage() != x.storage() || !flat.is_contiguous()) return copy_elements(put(), x);
     const NoGradGuard guard;
     const Tensor from = around(clear_of(flat, rows), p.dim), at = p.at.reshape({-1});
     Tensor to = around(flat, p.dim);
-    TANDEM_DISPATCH(device(), index_copy, "index_put_", from, at, to);
+    if (accumulate)
+      TANDEM_DISPATCH(device(), index_add, from, at, to);
+    else
+      TANDEM_DISPATCH(device(), index_copy, "index_put_", from, at, to);
   };
   autograd::inplace("index_put_", x, {value}, direct, [&](const Tensor&) { return put(); });
   return *this;
+}
+Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) {
+  return index_put_(indices, full({}, value, options()));
+}
+Tensor Tensor::index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, Flag accumulate) const {
+  return clone().index_put_(indices, value, accumulate);
+}
+Tensor Tensor::index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const {
+  return clone().index_put_(indices, value);
+}
+
+namespace {
+/// A list in which what is missing stands for a whole dimension, as index({...}) takes it.
+std::vector<indexing::TensorIndex> entries(ArrayRef<std::optional<Tensor>> indices) {
+  std::vector<indexing::TensorIndex> all;
+  for (const std::optional<Tensor>& i : indices)
+    all.push_back(i && i->defined() ? indexing::TensorIndex(*i) : indexing::TensorIndex(indexing::Slice()));
+  return all;
+}
+}  // namespace
+Tensor index(const Tensor& x, ArrayRef<std::optional<Tensor>> indices) { return x.index(entries(indices)); }
+Tensor& index_put_(Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value, Flag accumulate) {
+  return x.index_put_(entries(indices), value, accumulate);
+}
+Tensor index_put(const Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value, Flag accumulate) {
+  return x.index_put(entries(indices), value, accumulate);
 }
 
 }  // namespace tandem

@@ -9,6 +9,7 @@
 #include "tandem/ops/factory.h"
 #include "tandem/ops/operands.h"
 #include "tandem/ops/out.h"
+#include "tandem/ops/special.h"
 
 namespace tandem {
 using namespace detail;
@@ -89,6 +90,7 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
 namespace derivative {
 #define X(name, ...) Tensor name(const Tensor& dy, const Tensor& s);
 TANDEM_UNARY_OPS(X)
+TANDEM_SPECIAL_OPS(X)
 #undef X
 }  // namespace derivative
 /// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
@@ -100,6 +102,11 @@ Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
   Tensor dx = dy;
   TANDEM_DISPATCH(y.device(), relu_backward, dy, y, dx);
   return dx;
+}
+/// y / x of a function that is x / 2 beside 0.
+Tensor quotient_of_odd(const Tensor& y, const Tensor& x) {
+  const Tensor zero = x == 0;
+  return (y / x.masked_fill(zero, 1)).masked_fill(zero, 0.5);
 }
 // clang-format off
 #define TANDEM_DERIVATIVE(name) Tensor derivative::name(const Tensor& dy, [[maybe_unused]] const Tensor& s)
@@ -132,6 +139,25 @@ TANDEM_DERIVATIVE(relu)       { return relu_gradient(dy, s); }
 TANDEM_DERIVATIVE(silu)       { return silu_backward(dy, s); }
 TANDEM_DERIVATIVE(gelu)       { return gelu_backward(dy, s); }
 TANDEM_DERIVATIVE(softsign)   { return dy / (s.abs() + 1).square(); }
+TANDEM_DERIVATIVE(exp2)       { return dy * s * std::numbers::ln2; }
+TANDEM_DERIVATIVE(asin)       { return dy * (1 - s * s).rsqrt(); }
+TANDEM_DERIVATIVE(acos)       { return dy * (1 - s * s).rsqrt().neg(); }
+TANDEM_DERIVATIVE(atan)       { return dy / (s * s + 1); }
+TANDEM_DERIVATIVE(sinh)       { return dy * s.cosh(); }
+TANDEM_DERIVATIVE(cosh)       { return dy * s.sinh(); }
+TANDEM_DERIVATIVE(asinh)      { return dy * (s * s + 1).rsqrt(); }
+TANDEM_DERIVATIVE(acosh)      { return dy * (s * s - 1).rsqrt(); }
+TANDEM_DERIVATIVE(atanh)      { return dy / (1 - s * s); }
+TANDEM_DERIVATIVE(erfinv)     { return (s * s).exp() * (0.5 / std::numbers::inv_sqrtpi) * dy; }
+TANDEM_DERIVATIVE(lgamma)     { return dy * s.digamma(); }
+TANDEM_DERIVATIVE(digamma)    { return dy * s.polygamma(1); }
+TANDEM_DERIVATIVE(i0)         { return dy * special_i1(s); }
+TANDEM_DERIVATIVE(special_erfcx) { return dy * (s * special_erfcx(s) * 2 - 2 * std::numbers::inv_sqrtpi); }
+TANDEM_DERIVATIVE(special_ndtri) { return dy * (s * s * 0.5).exp() * (std::numbers::sqrt2 / std::numbers::inv_sqrtpi); }
+TANDEM_DERIVATIVE(special_i0e)   { return dy * (special_i1e(s) - s.sign() * special_i0e(s)); }
+TANDEM_DERIVATIVE(special_i1)    { return dy * (s.i0() - quotient_of_odd(special_i1(s), s)); }
+TANDEM_DERIVATIVE(special_i1e)   { const Tensor y = special_i1e(s);
+                                   return dy * (special_i0e(s) - s.sign() * y - quotient_of_odd(y, s)); }
 // clang-format on
 
 // ---- from the list, the lines as values, and all forms
@@ -148,6 +174,7 @@ namespace line {
                          derivative};
 #define X(name, F, accepts, saves, what) TANDEM_LINE(name, accepts, saves, false, derivative::name)
 TANDEM_UNARY_OPS(X)
+TANDEM_SPECIAL_OPS(X)
 #undef X
 TANDEM_LINE(logical_not, any, nothing, true, nullptr)
 TANDEM_LINE(bitwise_not, integral, nothing, false, nullptr)
@@ -159,6 +186,11 @@ TANDEM_LINE(bitwise_not, integral, nothing, false, nullptr)
   Tensor& Tensor::name##_() { return unary_inplace(line::name, *this); } \
   Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
 TANDEM_ALL_UNARY_OPS(X)
+#undef X
+#define X(name, ...)                                            \
+  Tensor name(const Tensor& x) { return unary(line::name, x); } \
+  Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
+TANDEM_SPECIAL_OPS(X)
 #undef X
 #define X(name, ...)                                             \
   Tensor Tensor::name() const {                                  \

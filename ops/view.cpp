@@ -163,7 +163,7 @@ Tensor Tensor::slice(int64_t d, std::optional<int64_t> start, std::optional<int6
 Tensor Tensor::expand(IntArrayRef wanted) const {
   return record_view(
       "expand", core::expand(*this, wanted), *this,
-      [sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads { return {sum_to_size(dy, sizes)}; });
+      [sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads { return {tandem::sum_to_size(dy, sizes)}; });
 }
 Tensor Tensor::unsqueeze(int64_t d) const {
   d = wrap_dim("unsqueeze", d, dim() + 1);
@@ -330,7 +330,7 @@ Tensor Tensor::repeat(IntArrayRef repeats) const {
   }
   return record("repeat", y, {*this}, {},
                 [wide, thin, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
-                  return {sum_to_size(dy.reshape(wide), thin).reshape(sizes)};
+                  return {tandem::sum_to_size(dy.reshape(wide), thin).reshape(sizes)};
                 });
 }
 

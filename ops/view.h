@@ -22,5 +22,49 @@ inline Tensor squeeze(const Tensor& x, int64_t dim) { return x.squeeze(dim); }
 inline std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim = 0) { return x.chunk(chunks, dim); }
 inline std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim = 0) { return x.split(size, dim); }
 inline std::vector<Tensor> unbind(const Tensor& x, int64_t dim = 0) { return x.unbind(dim); }
+inline Tensor squeeze(const Tensor& x, IntArrayRef dims) { return x.squeeze(dims); }
+inline Tensor slice(const Tensor& x, int64_t dim = 0, std::optional<int64_t> start = {},
+                    std::optional<int64_t> end = {}, int64_t step = 1) {
+  return x.slice(dim, start, end, step);
+}
+inline std::vector<Tensor> split_with_sizes(const Tensor& x, IntArrayRef sizes, int64_t dim = 0) {
+  return x.split(sizes, dim);
+}
+inline Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides,
+                         std::optional<int64_t> storage_offset = {}) {
+  return x.as_strided(sizes, strides, storage_offset);
+}
+inline Tensor alias(const Tensor& x) { return x.alias(); }
+inline Tensor adjoint(const Tensor& x) { return x.adjoint(); }
+inline Tensor detach(const Tensor& x) { return x.detach(); }
+inline Tensor& detach_(Tensor& x) { return x.detach_(); }
+/// Parts that share nothing: each may be changed in place.
+inline std::vector<Tensor> unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim = 0) {
+  return x.unsafe_chunk(chunks, dim);
+}
+inline std::vector<Tensor> unsafe_split(const Tensor& x, int64_t size, int64_t dim = 0) {
+  return x.unsafe_split(size, dim);
+}
+inline std::vector<Tensor> unsafe_split_with_sizes(const Tensor& x, IntArrayRef sizes, int64_t dim = 0) {
+  return x.unsafe_split_with_sizes(sizes, dim);
+}
+/// In place: Tensor's methods of these names.
+inline Tensor& as_strided_(Tensor& x, IntArrayRef sizes, IntArrayRef strides,
+                           std::optional<int64_t> storage_offset = {}) {
+  return x.as_strided_(sizes, strides, storage_offset);
+}
+inline const Tensor& resize_(const Tensor& x, IntArrayRef sizes, std::optional<MemoryFormat> format = {}) {
+  return x.resize_(sizes, format);
+}
+inline const Tensor& resize_as_(const Tensor& x, const Tensor& other, std::optional<MemoryFormat> format = {}) {
+  return x.resize_as_(other, format);
+}
+/// Tensor's methods of these names, about a tensor.
+inline bool is_same_size(const Tensor& x, const Tensor& other) { return x.is_same_size(other); }
+inline bool is_nonzero(const Tensor& x) { return x.is_nonzero(); }
+inline bool is_signed(const Tensor& x) { return x.is_signed(); }
+/// x itself: in LibTorch a mark for transforms that Tandem has not.
+inline Tensor lift(const Tensor& x) { return x; }
+inline Tensor lift_fresh(const Tensor& x) { return x; }
 
 }  // namespace tandem

@@ -32,6 +32,7 @@ struct Notes {
   const char* no_strided = nullptr;
   const char* no_empty = nullptr;
   const char* no_storage = nullptr;
+  bool refuses_half = false;  // half types are an error, as in PyTorch
 };
 
 /// One row: a fixture's name and the op's call, a lambda without captures from In to what Outputs takes.

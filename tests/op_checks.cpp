@@ -74,6 +74,16 @@ std::string check_fixture(const OpCase& row, DType real) {
 std::string check_half(const OpCase& row, DType half) {
   const Fixture& f = fixture(row.name);
   if (row.notes.no_half) return row.notes.no_half;
+  if (row.notes.refuses_half) {
+    std::string what;
+    try {
+      row.run(make_inputs(f, half));
+    } catch (const Error& error) {
+      what = error.what();
+    }
+    TANDEM_CHECK(what.find(name(half)) != std::string::npos, name(half), " gives \"", what, "\"; expected: an error");
+    return "refused, as PyTorch does";
+  }
   if (!has_real(f)) return "no real numbers";
   std::vector<Tensor> inputs = make_inputs(f, half), wide;
   for (const Tensor& t : inputs)
@@ -273,6 +283,7 @@ std::string check_storage(const OpCase& row) {
   return "";
 }
 std::string check_threads(const OpCase& row, DType real) {
+  if (is_half(real) && row.notes.refuses_half) return "refused";
   return check_threads(row, make_inputs(fixture(row.name), real));
 }
 

@@ -25,7 +25,8 @@ std::vector<Shapes> cases(const std::string& name, size_t inputs) {
 }
 // Those of the others that are defined for positive numbers only, or would leave the range of floats.
 bool positive(const std::string& name) {
-  static const std::set<std::string> names = {"log", "log1p", "log2", "log10", "sqrt", "rsqrt", "pow", "div"};
+  static const std::set<std::string> names = {"log",   "log1p", "log2", "log10",  "sqrt",
+                                              "rsqrt", "pow",   "div",  "igamma", "igammac"};
   return names.count(name) > 0;
 }
 Benchmark unary(const std::string& name, std::function<Tensor(const Tensor&)> op) {
@@ -51,7 +52,8 @@ Benchmark binary(const std::string& name, std::function<Tensor(const Tensor&, co
 
 std::vector<Benchmark> elementwise_benchmarks() {
   std::vector<Benchmark> out;
-  const std::string integers_only = "bitwise_not bitwise_and bitwise_or bitwise_xor";
+  const std::string integers_only =
+      "bitwise_not bitwise_and bitwise_or bitwise_xor gcd lcm bitwise_left_shift bitwise_right_shift";
 #define X(name, ...)                                  \
   if (integers_only.find(#name) == std::string::npos) \
     out.push_back(unary(#name, [](const Tensor& x) { return x.name(); }));
@@ -97,7 +99,11 @@ std::vector<Benchmark> elementwise_benchmarks() {
            {"bitwise_not", [](const Inputs& in) { return in[0].bitwise_not(); }},
            {"bitwise_and", [](const Inputs& in) { return in[0].bitwise_and(in[1]); }},
            {"bitwise_or", [](const Inputs& in) { return in[0].bitwise_or(in[1]); }},
-           {"bitwise_xor", [](const Inputs& in) { return in[0].bitwise_xor(in[1]); }}})
+           {"bitwise_xor", [](const Inputs& in) { return in[0].bitwise_xor(in[1]); }},
+           {"bitwise_left_shift", [](const Inputs& in) { return in[0].bitwise_left_shift(in[1]); }},
+           {"bitwise_right_shift", [](const Inputs& in) { return in[0].bitwise_right_shift(in[1]); }},
+           {"gcd", [](const Inputs& in) { return in[0].gcd(in[1]); }},
+           {"lcm", [](const Inputs& in) { return in[0].lcm(in[1]); }}})
     out.push_back({.name = name + "/forward", .cases = {{kMiddle, kMiddle}}, .prepare = [op](const Shapes& s) -> Run {
                      const Inputs in = {integers(1000, s[0]).to(kInt32), integers(1000, s[1]).to(kInt32)};
                      return [op, in] { op(in); };

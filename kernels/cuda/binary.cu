@@ -5,6 +5,7 @@
 
 #define X(op, F, accepts, ...) TANDEM_ELEMENT_ROW(op, accepts##_row<F, 2>())
 TANDEM_ALL_BINARY_OPS(X)
+TANDEM_SPECIAL_BINARY_OPS(X)
 #undef X
 #define X(op, F) TANDEM_ELEMENT_ROW(op, real_row<F, 2>())
 TANDEM_GRADIENT_OPS(X)

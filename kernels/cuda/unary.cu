@@ -4,6 +4,7 @@
 
 #define X(op, F, accepts, ...) TANDEM_ELEMENT_ROW(op, accepts##_row<F, 1>())
 TANDEM_UNARY_OPS(X)
+TANDEM_SPECIAL_OPS(X)
 #undef X
 #define X(op, F, ...) TANDEM_ELEMENT_ROW(op, any_row<F, 1>())
 TANDEM_PREDICATE_OPS(X)

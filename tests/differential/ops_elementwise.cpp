@@ -28,9 +28,10 @@ void add_elementwise_ops(OpTable& table) {
   TANDEM_PREDICATE_OPS(PREDICATE)
   TANDEM_ALL_BINARY_OPS(BINARY)
   // Forms that PyTorch does not have.
-  for (const std::string name : {"logical_and", "logical_or", "logical_xor", "maximum", "minimum", "atan2"})
+  for (const std::string name : {"logical_and", "logical_or", "logical_xor", "maximum", "minimum", "atan2", "fmax", "fmin",
+                                 "nextafter", "igamma", "igammac", "gcd", "lcm"})
     table.erase(name + "/scalar"), table.erase(name + "_/scalar");
-  for (const char* name : {"maximum_", "minimum_", "softsign_", "softsign/out"}) table.erase(name);
+  for (const char* name : {"maximum_", "minimum_", "fmax_", "fmin_", "softsign_", "softsign/out"}) table.erase(name);
   OPERATOR("operator+", +) OPERATOR("operator-", -) OPERATOR("operator*", *) OPERATOR("operator/", /)
   OPERATOR("operator%", %) OPERATOR("operator==", ==) OPERATOR("operator<", <)
   OP("operator+/left", (Scalar x, Tensor y), x + y)

@@ -27,25 +27,25 @@ double tolerance(DType dtype) {
 }
 
 /// A view of `sizes` elements that is laid out as asked, over memory of its own.
-enum class Layout { plain, shifted, gaps, turned };
-Tensor laid_out(const Tensor& x, Layout layout) {
+enum class Spacing { plain, shifted, gaps, turned };
+Tensor laid_out(const Tensor& x, Spacing spacing) {
   const int64_t rows = x.size(0), columns = x.size(1);
   Tensor y;
-  switch (layout) {
-    case Layout::plain: y = core::empty({rows, columns}, x.dtype(), x.device()); break;
-    case Layout::shifted:
+  switch (spacing) {
+    case Spacing::plain: y = core::empty({rows, columns}, x.dtype(), x.device()); break;
+    case Spacing::shifted:
       y = core::as_strided(core::empty({rows * columns + 1}, x.dtype(), x.device()), {rows, columns}, {columns, 1}, 1);
       break;
-    case Layout::gaps:
+    case Spacing::gaps:
       y = core::as_strided(core::empty({rows * columns * 2 + 8}, x.dtype(), x.device()), {rows, columns},
                            {columns + 3, 1}, 4);
       break;
-    case Layout::turned: y = core::transpose(core::empty({columns, rows}, x.dtype(), x.device()), 0, 1); break;
+    case Spacing::turned: y = core::transpose(core::empty({columns, rows}, x.dtype(), x.device()), 0, 1); break;
   }
   y.copy_(x);
   return y;
 }
-constexpr Layout kLayouts[] = {Layout::plain, Layout::shifted, Layout::gaps, Layout::turned};
+constexpr Spacing kLayouts[] = {Spacing::plain, Spacing::shifted, Spacing::gaps, Spacing::turned};
 
 }  // namespace
 
@@ -119,15 +119,15 @@ TEST_CASE("elementwise kernels on CUDA take every length, alignment and layout",
   TANDEM_NEEDS_GPU();
   for (const DType dtype : {kFloat32, kFloat64, kFloat16, kInt64, kUInt8})
     for (const int64_t columns : {1, 2, 3, 4, 7, 8, 31, 32, 33, 127, 1025})
-      for (const Layout layout : kLayouts) {
-        CAPTURE(dtype, columns, static_cast<int>(layout));
+      for (const Spacing spacing : kLayouts) {
+        CAPTURE(dtype, columns, static_cast<int>(spacing));
         const Tensor a = few_values({3, columns}, dtype), b = few_values({3, columns}, dtype);
         Tensor want = core::empty(a.sizes(), dtype, kCPU);
         kernels::cpu::add(a, b, 2, want);
-        Tensor x = laid_out(a.to(kGpu), layout), y = laid_out(b.to(kGpu), Layout::plain);
+        Tensor x = laid_out(a.to(kGpu), spacing), y = laid_out(b.to(kGpu), Spacing::plain);
         kernels::cuda::add(x, y, 2, y);  // in place
         CHECK(differing(y, want) == 0);
-        Tensor z = laid_out(a.to(kGpu), layout);
+        Tensor z = laid_out(a.to(kGpu), spacing);
         kernels::cuda::add(x, b.to(kGpu), 2, z);
         CHECK(differing(z.contiguous(), want) == 0);
       }

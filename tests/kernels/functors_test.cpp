@@ -81,6 +81,15 @@ TEST_CASE("float functions of one number are within a few units in the last plac
            row(TANDEM_ROW_OF(erfc), -20, 20, fine, 5),
            row(
                "phi", [](float x) { return math::normal(x).phi; }, phi, -14.5f, 20, fine, 5.5),
+           row(TANDEM_ROW_OF(exp2), -151, 129, step, 1.3),
+           row(TANDEM_ROW_OF(sinh), -91, 91, step, 2.5),
+           row(TANDEM_ROW_OF(cosh), -91, 91, step, 2),
+           row(TANDEM_ROW_OF(asin), -1, 1, step, 4),
+           row(TANDEM_ROW_OF(acos), -1, 1, step, 4),
+           row(TANDEM_ROW_OF(atan), -large, large, step, 3),
+           row(TANDEM_ROW_OF(asinh), -large, large, step, 4),
+           row(TANDEM_ROW_OF(acosh), 1, large, step, 4),
+           row(TANDEM_ROW_OF(atanh), -1, 1, step, 4),
            row(TANDEM_ROW_OF(sin), -large, large, step, 1.6),
            row(TANDEM_ROW_OF(cos), -large, large, step, 1.6),
            row(TANDEM_ROW_OF(tan), -large, large, step, 3.7),
@@ -166,15 +175,29 @@ TEST_CASE("float fmod is exact", "[functors][one_thread]") {
 }
 
 TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of their range", "[functors][one_thread]") {
-  for (const auto f : {+[](float x) { return math::exp(x); }, +[](float x) { return math::log(x); },
-                       +[](float x) { return math::tanh(x); }, +[](float x) { return math::erf(x); },
-                       +[](float x) { return math::expm1(x); }, +[](float x) { return math::log1p(x); },
-                       +[](float x) { return math::sigmoid(x); }, +[](float x) { return math::log2(x); },
-                       +[](float x) { return math::log10(x); }, +[](float x) { return math::erfc(x); },
-                       +[](float x) { return math::sin(x); }, +[](float x) { return math::cos(x); },
-                       +[](float x) { return math::tan(x); }, +[](float x) { return math::gelu(x); },
-                       +[](float x) { return math::gelu_slope(x); }})
+  for (const auto f : {+[](float x) { return math::exp(x); },        +[](float x) { return math::log(x); },
+                       +[](float x) { return math::tanh(x); },       +[](float x) { return math::erf(x); },
+                       +[](float x) { return math::expm1(x); },      +[](float x) { return math::log1p(x); },
+                       +[](float x) { return math::sigmoid(x); },    +[](float x) { return math::log2(x); },
+                       +[](float x) { return math::log10(x); },      +[](float x) { return math::erfc(x); },
+                       +[](float x) { return math::sin(x); },        +[](float x) { return math::cos(x); },
+                       +[](float x) { return math::tan(x); },        +[](float x) { return math::gelu(x); },
+                       +[](float x) { return math::gelu_slope(x); }, +[](float x) { return math::exp2(x); },
+                       +[](float x) { return math::sinh(x); },       +[](float x) { return math::cosh(x); },
+                       +[](float x) { return math::asin(x); },       +[](float x) { return math::acos(x); },
+                       +[](float x) { return math::atan(x); },       +[](float x) { return math::asinh(x); },
+                       +[](float x) { return math::acosh(x); },      +[](float x) { return math::atanh(x); },
+                       +[](float x) { return math::erfinv(x); },     +[](float x) { return math::digamma(x); },
+                       +[](float x) { return math::i0(x); }})
     CHECK(std::isnan(f(kNaN)));
+  for (int k = -149; k < 128; ++k) CHECK(math::exp2(float(k)) == std::ldexp(1.0f, k));
+  CHECK((math::exp2(kInf) == kInf && math::exp2(-kInf) == 0 && math::exp2(128.0f) == kInf));
+  CHECK((math::sinh(-kInf) == -kInf && math::cosh(-kInf) == kInf && math::sinh(89.0f) < kInf));
+  CHECK((math::asinh(-kInf) == -kInf && math::acosh(kInf) == kInf && math::acosh(1.0f) == 0));
+  CHECK((math::atanh(1.0f) == kInf && math::atanh(-1.0f) == -kInf && math::acos(1.0f) == 0));
+  for (const float beyond : {1.5f, -1.5f, kInf, -kInf})
+    CHECK((std::isnan(math::asin(beyond)) && std::isnan(math::acos(beyond)) && std::isnan(math::atanh(beyond))));
+  CHECK((std::isnan(math::acosh(0.5f)) && std::isnan(math::acosh(-2.0f)) && std::isnan(math::acosh(-kInf))));
   CHECK(math::exp(0.0f) == 1);
   CHECK(math::exp(kInf) == kInf);
   CHECK(math::exp(-kInf) == 0);
@@ -219,6 +242,11 @@ TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of th
     CHECK(is_zero_with_sign(math::tanh(zero), negative));
     CHECK(is_zero_with_sign(math::erf(zero), negative));
     CHECK(is_zero_with_sign(math::sin(zero), negative));
+    CHECK(is_zero_with_sign(math::sinh(zero), negative));
+    CHECK(is_zero_with_sign(math::asin(zero), negative));
+    CHECK(is_zero_with_sign(math::atan(zero), negative));
+    CHECK(is_zero_with_sign(math::asinh(zero), negative));
+    CHECK(is_zero_with_sign(math::atanh(zero), negative));
     CHECK(is_zero_with_sign(math::tan(zero), negative));
     CHECK(is_zero_with_sign(math::gelu(zero), negative));
     CHECK(is_zero_with_sign(math::expm1(zero), negative));

@@ -178,6 +178,29 @@ TEST_CASE("ReLU in place changes its input", "[nn][layers]") {
   CHECK(x.equal(tensor({0.f, 2.f})));
 }
 
+TEST_CASE("activations in place change their input, to what they give beside", "[nn][layers]") {
+  const auto check = [](auto changing, auto plain, const std::string& text) {
+    Tensor x = tensor({-2.f, -0.5f, 0.25f, 7.f});
+    const Tensor want = plain(x);
+    CHECK(changing(x).is_same(x));
+    CHECK(x.equal(want));
+    std::ostringstream out;
+    out << changing;
+    CHECK(out.str() == text);
+  };
+  check(LeakyReLU(LeakyReLUOptions(0.25).inplace(true)), LeakyReLU(0.25),
+        "LeakyReLU(negative_slope=0.25, inplace=True)");
+  check(ELU(ELUOptions(0.5).inplace(true)), ELU(0.5), "ELU(alpha=0.5, inplace=True)");
+  check(SELU(SELUOptions(true)), SELU(), "SELU(inplace=True)");
+  check(CELU(CELUOptions(2).inplace(true)), CELU(2), "CELU(alpha=2.0, inplace=True)");
+  check(ReLU6(ReLU6Options().inplace(true)), ReLU6(), "ReLU6(inplace=True)");
+  check(Hardtanh(HardtanhOptions().inplace(true)), Hardtanh(), "Hardtanh(min_val=-1.0, max_val=1.0, inplace=True)");
+  check(Threshold(ThresholdOptions(0.1, 2).inplace(true)), Threshold(0.1, 2),
+        "Threshold(threshold=0.1, value=2.0, inplace=True)");
+  RReLU changing(RReLUOptions().lower(0.25).upper(0.25).inplace(true)), plain(RReLUOptions().lower(0.25).upper(0.25));
+  check(changing, plain, "RReLU(lower=0.25, upper=0.25, inplace=True)");
+}
+
 TEST_CASE("dropout gives x itself where there is nothing to drop, whatever its dtype", "[nn][layers]") {
   for (const Tensor& x : {ones({2, 3}), arange(6).view({2, 3}), ones({2, 3}, kBool)})
     for (const auto& [p, training] : {std::pair(0.5, false), std::pair(0.0, true)}) {

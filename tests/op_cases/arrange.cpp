@@ -148,6 +148,43 @@ static constexpr OpCase kArrangeCases[] = {
     {"tril_", [](In in) { return (in[0] * 2).tril_(1); }, {.integers = true}},
     {"triu_", [](In in) { return (in[0] * 2).triu_(-1); }, {.integers = true}},
     {"trace", [](In in) { return trace(in[0]); }, {.integers = true}},
+    {"row_stack",
+     [](In in) {
+       return row_stack({in[0], in[1]});
+     },
+     {.integers = true, .no_empty = kRows}},
+    {"tril_/free",
+     [](In in) {
+       Tensor y = in[0].clone();
+       return tril_(y, 1);
+     },
+     {.integers = true}},
+    {"triu_/free",
+     [](In in) {
+       Tensor y = in[0].clone();
+       return triu_(y, 1);
+     },
+     {.integers = true}},
+    {"diagflat", [](In in) { return diagflat(in[0], -1); }, {.integers = true}},
+    {"fill_diagonal_", [](In in) { return in[0].clone().fill_diagonal_(2); }, {.integers = true}},
+    {"fill_diagonal_/wrap", [](In in) { return in[0].clone().fill_diagonal_(2, true); }, {.integers = true}},
+    {"fill_diagonal_/cube",
+     [](In in) { return in[0].clone().fill_diagonal_(2); },
+     {.integers = true, .no_empty = "all sizes are one"}},
+    {"block_diag",
+     [](In in) {
+       return block_diag({in[0], in[1], in[2]});
+     },
+     {.integers = true}},
+    {"cartesian_prod",
+     [](In in) {
+       return cartesian_prod({in[0], in[1]});
+     },
+     {.integers = true}},
+    {"combinations", [](In in) { return combinations(in[0], 3); }, {.integers = true}},
+    {"combinations/replacement", [](In in) { return combinations(in[0], 2, true); }, {.integers = true}},
+    {"vander", [](In in) { return vander(in[0]); }, {.no_half = "rounds its intermediate results"}},
+    {"vander/increasing", [](In in) { return vander(in[0], 3, true); }, {.integers = true}},
 };
 const Family kArrange{"arrange", kArrangeCases};
 

@@ -7,8 +7,9 @@ namespace tandem::test {
 /// Why a row is not compared with finite differences.
 inline constexpr const char* kKink = "sits on a kink";
 
-extern const Family kActivation, kArrange, kBackward, kEdges, kElementwise, kFormula, kIndex, kLoss, kLossFormula,
-    kMatmul, kNorm, kNormFormula, kPad, kPoolRanks, kProducts, kReduce, kStatistics, kView, kVision;
+extern const Family kActivation, kArrange, kBackward, kEdges, kElementwise, kFactory, kFormula, kIndex, kLinalg, kLoss,
+    kLossFormula, kMatmul, kNorm, kNormFormula, kPad, kPoolRanks, kProducts, kReduce, kScatter, kSearch, kSpecial,
+    kStatistics, kView, kVision;
 
 /// A call on inputs of its own, without a fixture.
 struct LargeCase {

@@ -48,7 +48,6 @@ static constexpr OpCase kFormulaCases[] = {
     {"isneginf", [](In in) { return isneginf(in[0]); }},
     {"isreal", [](In in) { return isreal(in[0]); }},
     {"signbit", [](In in) { return signbit(in[0]); }},
-    {"sgn", [](In in) { return sgn(in[0]); }, {.integers = true}},
     {"positive", [](In in) { return positive(in[0] * 2); }, {.integers = true}},
     {"float_power", [](In in) { return float_power(in[0], in[1]).to(in[0].dtype()); }},
     {"float_power/scalar", [](In in) { return float_power(in[0], 2).to(in[0].dtype()); }},

@@ -77,6 +77,34 @@ static constexpr OpCase kMatmulCases[] = {
      [](In in) { return conv_transpose2d(in[0], in[1], in[2]); },
      {.no_empty = "has no batch"}},
     {"conv_transpose2d/empty", [](In in) { return conv_transpose2d(in[0], in[1], in[2]); }},
+    // ---- conv3d, conv_transpose3d: as those of two dimensions
+    {"conv3d", [](In in) { return conv3d(in[0], in[1], in[2]); }},
+    {"conv3d/flat", [](In in) { return conv3d(in[0], in[1], {}, 1, 1); }},
+    {"conv3d/all",
+     [](In in) {
+       return conv3d(in[0], in[1], in[2], {2, 1, 2}, {2, 1, 0}, {1, 2, 1}, 2);
+     }},
+    {"conv3d/dilation",
+     [](In in) {
+       return conv3d(in[0], in[1], {}, 1, {1, 0, 0}, {2, 1, 1});
+     }},
+    {"conv3d/unbatched", [](In in) { return conv3d(in[0], in[1], in[2]); }, {.no_empty = "has no batch"}},
+    {"conv_transpose3d",
+     [](In in) { return conv_transpose3d(in[0], in[1], in[2]); },
+     {.no_empty = "has as many channels as images"}},
+    {"conv_transpose3d/all",
+     [](In in) {
+       return conv_transpose3d(in[0], in[1], in[2], {3, 2, 1}, {1, 0, 1}, {2, 1, 0}, 2, {1, 1, 2});
+     }},
+    {"conv_transpose3d/output_padding", [](In in) { return conv_transpose3d(in[0], in[1], {}, 2, 0, 1); }},
+    {"conv_transpose3d/dilation",
+     [](In in) {
+       return conv_transpose3d(in[0], in[1], {}, 1, {2, 0, 0}, 0, 1, {2, 1, 1});
+     },
+     {.no_empty = "has as many channels as images"}},
+    {"conv_transpose3d/unbatched",
+     [](In in) { return conv_transpose3d(in[0], in[1], in[2]); },
+     {.no_empty = "has no batch"}},
     // ---- conv1d(x, weight, bias, stride, padding, dilation, groups), conv_transpose1d as conv_transpose2d
     {"conv1d", [](In in) { return conv1d(in[0], in[1], in[2]); }},
     {"conv1d/all", [](In in) { return conv1d(in[0], in[1], in[2], 2, 1, 2, 2); }},

@@ -101,6 +101,8 @@ static constexpr OpCase kProductsCases[] = {
      {.no_empty = kSizes}},
     {"cosine_similarity", [](In in) { return cosine_similarity(in[0], in[1]); }},
     {"cosine_similarity/broadcast", [](In in) { return cosine_similarity(in[0], in[1], 0); }},
+    {"pdist", [](In in) { return pdist(in[0]); }},
+    {"pdist/one", [](In in) { return pdist(in[0], 1); }},
 };
 const Family kProducts{"products", kProductsCases};
 

@@ -91,6 +91,39 @@ static constexpr OpCase kStatisticsCases[] = {
     {"cov/vector", [](In in) { return cov(in[0], 0); }},
     {"cov/weights", [](In in) { return cov(in[0], 1, in[1], in[2]); }, {.no_empty = "one weight for each column"}},
     {"corrcoef", [](In in) { return corrcoef(in[0]); }},
+    {"cummax", [](In in) { return cummax(in[0], 1); }, {.integers = true}},
+    {"cummax/holes", [](In in) { return cummax(in[0], 0); }, {.no_gradcheck = kKink}},
+    {"cummin", [](In in) { return cummin(in[0], -1); }, {.integers = true}},
+    {"cummin/ties", [](In in) { return cummin(in[0], 0); }, {.no_gradcheck = kKink}},
+    {"mode", [](In in) { return mode(in[0]); }, {.integers = true}},
+    {"mode/keepdim", [](In in) { return mode(in[0], 0, true); }, {.no_gradcheck = kKink, .no_empty = kNoElements}},
+    {"msort", [](In in) { return in[0].msort(); }, {.integers = true}},
+    {"argsort/stable", [](In in) { return in[0].argsort(true, -1, true); }, {.integers = true}},
+    {"nanquantile",
+     [](In in) { return nanquantile(wide(in[0]), 0.3); },
+     {.no_half = kNoQuantile, .no_empty = kNoElements}},
+    {"nanquantile/holes",
+     [](In in) { return nanquantile(wide(in[0]), wide(in[1]), 1, true); },
+     {.no_gradcheck = kKink, .no_half = kNoQuantile, .no_empty = kNoElements}},
+    {"nanquantile/midpoint",
+     [](In in) { return nanquantile(wide(in[0]), 0.4, 0, false, "midpoint"); },
+     {.no_gradcheck = kKink, .no_half = kNoQuantile, .no_empty = kNoElements}},
+    {"renorm", [](In in) { return renorm(in[0], 2, 1, 0.8); }},
+    {"renorm_", [](In in) { return in[0].clone().renorm_(1, 0, 1.5); }},
+    {"trapz", [](In in) { return trapz(in[0], 0.5); }},
+    {"trapz/places", [](In in) { return trapz(in[0], in[1]); }},
+    {"gradient", [](In in) { return gradient(in[0], std::optional<Scalar>(0.5)); }, {.no_empty = kNoElements}},
+    {"gradient/edges", [](In in) { return gradient(in[0], IntArrayRef(1), 2); }},
+    {"gradient/places",
+     [](In in) {
+       return gradient(in[0], {in[1].cumsum(0), in[2].cumsum(0)}, std::optional<int64_t>(), 2);
+     },
+     {.no_half = "differences of rounded places", .no_empty = kNoElements}},
+    {"gradient/spacings",
+     [](In in) {
+       return gradient(in[0], {Scalar(2.0), Scalar(0.5)}, IntArrayRef({1, 0}));
+     },
+     {.no_empty = kNoElements}},
 };
 const Family kStatistics{"statistics", kStatisticsCases};
 

@@ -12,7 +12,7 @@ reports=$1 benchmarks=${2:-}
   # Functions in the headers of ops/, methods in tensor.h from the views on, and the lists of operations. (`name` is the
   # parameter of macros.)
   sed -nE 's/^(inline )?(Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\3/p' \
-    "$root"/autograd/ops.h "$root"/ops/{activation,arrange,attention,convolution,copy,dropout,elementwise,formula,index,loss,matmul,norm,pad,pool,products,reduce,statistics,view,vision}.h
+    "$root"/autograd/ops.h "$root"/ops/{activation,arrange,attention,convolution,copy,dropout,elementwise,formula,index,linalg,loss,matmul,norm,pad,pool,products,reduce,scatter,search,special,statistics,view,vision}.h
   sed -n '/---- views/,/ private:/p' "$root/core/tensor.h" |
     sed -nE 's/^  (Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\2/p'
   grep -oE '^  X\([a-z0-9_]+' "$root"/core/{elementwise,reduce}_ops.h | sed 's/.*(//'  # in place: tests/autograd/forms_test.cpp

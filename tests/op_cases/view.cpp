@@ -156,6 +156,48 @@ constexpr OpCase kViewCases[] = {
     {"index_put_",
      [](In in) { return changed(in[0], [&](Tensor& y) { y.index_put_({in[1]}, in[2]); }); },
      {.integers = true, .no_empty = "an index of no rows"}},
+    {"unfold", [](In in) { return in[0].unfold(1, 2, 1); }, {.integers = true, .view = true}},
+    {"unfold/apart", [](In in) { return in[0].unfold(-1, 2, 3); }, {.integers = true, .view = true}},
+    {"unfold/scalar", [](In in) { return in[0].unfold(0, 1, 1); }, {.integers = true, .view = true}},
+    {"squeeze/dims",
+     [](In in) {
+       return squeeze(in[0], {0, 1, 2});
+     },
+     {.integers = true, .view = true}},
+    {"slice/free", [](In in) { return slice(in[0], 1, 1, 4, 2); }, {.integers = true, .view = true}},
+    {"split_with_sizes",
+     [](In in) {
+       return split_with_sizes(in[0], {1, 3}, 1);
+     },
+     {.integers = true, .view = true}},
+    {"unsafe_chunk", [](In in) { return unsafe_chunk(in[0], 2, 1); }, {.integers = true}},
+    {"unsafe_split", [](In in) { return unsafe_split(in[0], 2, 1); }, {.integers = true}},
+    {"unsafe_split_with_sizes",
+     [](In in) {
+       return unsafe_split_with_sizes(in[0], {1, 3}, 1);
+     },
+     {.integers = true}},
+    {"adjoint", [](In in) { return adjoint(in[0]); }, {.integers = true, .view = true}},
+    {"mH", [](In in) { return in[0].mH(); }, {.integers = true, .view = true}},
+    {"matrix_H", [](In in) { return in[0].matrix_H(); }, {.integers = true, .view = true}},
+    {"alias", [](In in) { return alias(in[0]); }, {.integers = true, .view = true}},
+    {"sum_to_size",
+     [](In in) {
+       return in[0].sum_to_size({4, 1});
+     },
+     {.no_storage = "the sum, reshaped, which is a view of nothing that the caller has"}},
+    {"squeeze_", [](In in) { return (in[0] * 1).squeeze_() * 2; }, {.integers = true}},
+    {"squeeze_/dim", [](In in) { return (in[0] * 1).squeeze_(1) * 2; }, {.integers = true}},
+    {"unsqueeze_", [](In in) { return (in[0] * 1).unsqueeze_(1) * 2; }, {.integers = true}},
+    {"transpose_", [](In in) { return (in[0] * 1).transpose_(0, 2) * 2; }, {.integers = true}},
+    {"swapaxes_", [](In in) { return (in[0] * 1).swapaxes_(0, 1) * 2; }, {.integers = true}},
+    {"swapdims_", [](In in) { return (in[0] * 1).swapdims_(0, 1) * 2; }, {.integers = true}},
+    {"t_", [](In in) { return (in[0] * 1).t_() * 2; }, {.integers = true}},
+    {"as_strided_",
+     [](In in) {
+       return (in[0].contiguous() * 1).as_strided_({3, 2}, {2, 3}, 1) * 2;
+     },
+     {.no_empty = "reaches what is not there"}},
 };
 }  // namespace
 const Family kView{"view", kViewCases};

@@ -228,6 +228,9 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
 #define TANDEM_ALL_ROW(op, BODY, F)                                                                   \
   TANDEM_ROW(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16), BODY(F, int64_t), \
              BODY(F, int32_t), BODY(F, int16_t), BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
+#define TANDEM_INTEGER_ROW(op, BODY, F)                                                                    \
+  TANDEM_ROW(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
+             BODY(F, int8_t), BODY(F, uint8_t))
 #define TANDEM_INTEGRAL_ROW(op, BODY, F)                                                                   \
   TANDEM_ROW(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
              BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
@@ -242,3 +245,5 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
 #define TANDEM_LOOPS_OF_real TANDEM_FLOATING_ROW
 #define TANDEM_LOOPS_OF_rounded TANDEM_FLOATING_ROW
 #define TANDEM_LOOPS_OF_integral TANDEM_INTEGRAL_ROW
+#define TANDEM_LOOPS_OF_integers TANDEM_INTEGER_ROW
+#define TANDEM_LOOPS_OF_precise TANDEM_FLOATING_ROW

@@ -4,6 +4,7 @@
 
 #define X(op, F, accepts, ...) TANDEM_LOOPS_OF_##accepts(op, TANDEM_UNARY_BODY, F)
 TANDEM_UNARY_OPS(X)
+TANDEM_SPECIAL_OPS(X)
 #undef X
 #define X(op, F, ...) TANDEM_ALL_ROW(op, TANDEM_PREDICATE_BODY, F)
 TANDEM_PREDICATE_OPS(X)

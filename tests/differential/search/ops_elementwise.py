@@ -14,10 +14,12 @@ import op_lists  # noqa: E402
 
 PREDICATES = op_lists.names("PREDICATE")
 BINARY = op_lists.names("BINARY")
-EXTREMES = ["maximum", "minimum"]  # without a form with a number, as are
+EXTREMES = ["maximum", "minimum", "fmax", "fmin"]  # without a form with a number, as are
+WITHOUT_NUMBER = EXTREMES + ["atan2", "nextafter", "igamma", "igammac", "gcd", "lcm"]
 COMPARE = op_lists.names("COMPARE")
 LOGICAL = ["logical_and", "logical_or", "logical_xor"]
 BITWISE = op_lists.names("BITWISE")
+INTEGERS = op_lists.names("INTEGER")
 
 mostly_real = tensor(REAL, mostly=0.85)
 into = operand(partner("x", shrink_only=True))
@@ -35,17 +37,17 @@ for name in op_lists.names("UNARY") + op_lists.names("NOT") + PREDICATES:
     change = target(REAL if reals else INTEGER + BOOL if name == "bitwise_not" else ANY, 0.0 if name == "logical_not" else 1.0)
     op(name + "_", f"x.{name}_()" if method else f"{call}_(x)", x=change)
     op(name + "/out", f"{call}(x, out=out)", x=constant(x), out=output("x", mostly=1 if aten else 0.9))  # aten: of that dtype
-for name in BINARY + COMPARE + BITWISE:
-    x = tensor(INTEGER + BOOL) if name in BITWISE else anything
-    kinds = INTEGER + BOOL if name in BITWISE else ANY
-    method, with_number = hasattr(torch.Tensor, name + "_"), name not in LOGICAL + EXTREMES + ["atan2"]
+for name in BINARY + COMPARE + BITWISE + INTEGERS:
+    kinds = INTEGER + BOOL if name in BITWISE else INTEGER if name in INTEGERS else ANY
+    x = tensor(kinds) if name in BITWISE + INTEGERS else anything
+    method, with_number = hasattr(torch.Tensor, name + "_"), name not in LOGICAL + WITHOUT_NUMBER
     op(name, f"x.{name}(y)", x=x, y=partner("x", kinds))
     op(name + "/free", f"torch.{name}(x, y)", x=x, y=partner("x", kinds))
     if with_number:
         op(name + "/scalar", f"x.{name}(y)", x=x, y=scalar("x"))
     if method:
-        change = target(INTEGER + BOOL if name in BITWISE else ANY, 0.0 if name in LOGICAL else 1.0)
-        beside = partner("x", kinds, shrink_only=True) if name in BITWISE else constant(into) if name in LOGICAL else into
+        change = target(kinds, 0.0 if name in LOGICAL else 1.0)
+        beside = partner("x", kinds, shrink_only=True) if name in BITWISE + INTEGERS else constant(into) if name in LOGICAL else into
         op(name + "_", f"x.{name}_(y)", x=change, y=beside)
     if method and with_number:
         op(name + "_/scalar", f"x.{name}_(y)", x=change, y=scalar("x"))

@@ -25,6 +25,11 @@ def op_of(difference, steps):
     return (steps[difference.step] or [""])[0].removeprefix(NO_GRAD)
 
 
+def calls(steps, *ops):
+    """Whether one of these operations is among the steps, in any form."""
+    return any(s and s[0].removeprefix(NO_GRAD).split("/")[0].rstrip("_") in ops for s in steps)
+
+
 def names_in(argument):
     """The names of the values in an argument of a step."""
     if isinstance(argument, list):
@@ -351,6 +356,23 @@ def _(difference, steps, ours, theirs):
 @wanted("products of integers", "Matrix products exist for floating-point dtypes; integers are to be converted")
 def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and "both must be of one floating dtype" in ours["errors"][difference.step]
+
+
+@wanted("nextafter of half types", "nextafter exists for float32 and float64")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "throws" and "accepted: float32 and float64" in ours["errors"][difference.step]
+
+
+@wanted("divisors and multiples that do not fit", "The smallest integer has no absolute value; which sign gcd and lcm then give, and where a "
+        "multiple is too large, PyTorch's integers decide")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "values" and calls(steps, "gcd", "lcm")
+
+
+@wanted("i0 of infinity", "i0 is infinite there; PyTorch gives NaN")
+def _(difference, steps, ours, theirs):
+    tandem, _, pytorch = difference.detail.partition(", PyTorch ")
+    return difference.kind == "finite" and calls(steps, "i0") and "inf" in tandem and "nan" in pytorch
 
 
 EPSILON = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}

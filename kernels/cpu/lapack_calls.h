@@ -1,0 +1,46 @@
+// LAPACK's Fortran routines in float and double, as members of Lapack<T>. Each text argument has its length, 1, at the
+// end of the list, as Fortran passes it; what is written in C beneath the same name ignores that.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tandem::kernels::cpu {
+
+#if TANDEM_HAS_LAPACK
+
+/// LAPACK's integers, of 32 bits in Debian's OpenBLAS (kernels ask for those: a build of 64 bits has other names).
+using LapackInt = int32_t;
+
+// clang-format off
+#define TANDEM_LAPACK_ROUTINES(X, T, p) \
+  X(p, getrf, (const LapackInt* m, const LapackInt* n, T* a, const LapackInt* lda, LapackInt* pivots, LapackInt* info)) \
+  X(p, getrs, (const char* trans, const LapackInt* n, const LapackInt* k, const T* a, const LapackInt* lda, const LapackInt* pivots, T* b, const LapackInt* ldb, LapackInt* info, size_t)) \
+  X(p, potrf, (const char* uplo, const LapackInt* n, T* a, const LapackInt* lda, LapackInt* info, size_t)) \
+  X(p, trsm, (const char* side, const char* uplo, const char* trans, const char* diag, const LapackInt* m, const LapackInt* n, const T* alpha, const T* a, const LapackInt* lda, T* b, const LapackInt* ldb, size_t, size_t, size_t, size_t)) \
+  X(p, geqrf, (const LapackInt* m, const LapackInt* n, T* a, const LapackInt* lda, T* tau, T* work, const LapackInt* length, LapackInt* info)) \
+  X(p, orgqr, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, const T* tau, T* work, const LapackInt* length, LapackInt* info)) \
+  X(p, ormqr, (const char* side, const char* trans, const LapackInt* m, const LapackInt* n, const LapackInt* k, const T* a, const LapackInt* lda, const T* tau, T* c, const LapackInt* ldc, T* work, const LapackInt* length, LapackInt* info, size_t, size_t)) \
+  X(p, gesdd, (const char* job, const LapackInt* m, const LapackInt* n, T* a, const LapackInt* lda, T* s, T* u, const LapackInt* ldu, T* vt, const LapackInt* ldvt, T* work, const LapackInt* length, LapackInt* places, LapackInt* info, size_t)) \
+  X(p, syevd, (const char* job, const char* uplo, const LapackInt* n, T* a, const LapackInt* lda, T* w, T* work, const LapackInt* length, LapackInt* places, const LapackInt* places_length, LapackInt* info, size_t, size_t)) \
+  X(p, gels, (const char* trans, const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, T* work, const LapackInt* length, LapackInt* info, size_t)) \
+  X(p, gelsy, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, LapackInt* places, const T* rcond, LapackInt* rank, T* work, const LapackInt* length, LapackInt* info)) \
+  X(p, gelss, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, T* s, const T* rcond, LapackInt* rank, T* work, const LapackInt* length, LapackInt* info)) \
+  X(p, gelsd, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, T* s, const T* rcond, LapackInt* rank, T* work, const LapackInt* length, LapackInt* places, LapackInt* info))
+// clang-format on
+
+#define TANDEM_DECLARE(p, name, parameters) void p##name##_ parameters;
+extern "C" {
+TANDEM_LAPACK_ROUTINES(TANDEM_DECLARE, float, s)
+TANDEM_LAPACK_ROUTINES(TANDEM_DECLARE, double, d)
+}
+#undef TANDEM_DECLARE
+
+template <class T> struct Lapack;
+#define TANDEM_MEMBER(p, name, parameters) static constexpr auto* name = &p##name##_;
+template <> struct Lapack<float> { TANDEM_LAPACK_ROUTINES(TANDEM_MEMBER, float, s) };
+template <> struct Lapack<double> { TANDEM_LAPACK_ROUTINES(TANDEM_MEMBER, double, d) };
+#undef TANDEM_MEMBER
+
+#endif
+
+}  // namespace tandem::kernels::cpu

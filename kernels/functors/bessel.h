@@ -1,0 +1,46 @@
+// Modified Bessel functions of the first kind, of the orders 0 and 1. In double: a float's are these, rounded.
+#pragma once
+#include "tandem/kernels/functors/base.h"
+
+namespace tandem::math {
+
+/// For a > 20, times e^-a sqrt(2 pi a): the asymptotic series (Abramowitz and Stegun 9.7.1), whose terms fall below
+/// 2^-60 there.
+TANDEM_HD double large_bessel_i(int order, double a) {
+  double term = 1, sum = 1;
+  for (int k = 1; k < 64 && abs(term) > 1e-17; ++k)
+    term *= ((2 * k - 1) * (2 * k - 1) - 4 * order * order) / (8 * k * a), sum += term;
+  return sum;
+}
+/// For 0 <= a <= 20: the power series (9.6.10), all of whose terms are positive.
+TANDEM_HD double small_bessel_i(int order, double a) {
+  const double q = 0.25 * a * a;
+  double term = order == 0 ? 1 : 0.5 * a, sum = term;
+  for (int k = 1; term > 1e-17 * sum; ++k) term *= q / (double(k) * (k + order)), sum += term;
+  return sum;
+}
+/// e^-|x| I(x)
+TANDEM_HD double scaled_bessel_i(int order, double x) {
+  const double a = abs(x);
+  const double y =
+      a > 20 ? large_bessel_i(order, a) * 0.39894228040143267794 / ::sqrt(a) : small_bessel_i(order, a) * ::exp(-a);
+  return order == 1 && x < 0 ? -y : y;
+}
+TANDEM_HD double bessel_i(int order, double x) {
+  const double a = abs(x);
+  const double half = a > 20 ? ::exp(0.5 * a) : 1;  // twice, so that it overflows where I does
+  const double y =
+      a > 20 ? large_bessel_i(order, a) * 0.39894228040143267794 / ::sqrt(a) * half * half : small_bessel_i(order, a);
+  return order == 1 && x < 0 ? -y : y;
+}
+
+TANDEM_HD double i0(double x) { return abs(x) == __builtin_inf() ? abs(x) : bessel_i(0, x); }
+TANDEM_HD double i1(double x) { return abs(x) == __builtin_inf() ? x : bessel_i(1, x); }
+TANDEM_HD double i0e(double x) { return scaled_bessel_i(0, x); }
+TANDEM_HD double i1e(double x) { return scaled_bessel_i(1, x); }
+TANDEM_HD float i0(float x) { return float(i0(double(x))); }
+TANDEM_HD float i1(float x) { return float(i1(double(x))); }
+TANDEM_HD float i0e(float x) { return float(i0e(double(x))); }
+TANDEM_HD float i1e(float x) { return float(i1e(double(x))); }
+
+}  // namespace tandem::math

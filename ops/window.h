@@ -1,0 +1,50 @@
+// Window functions of signal processing: vectors of window_length weights, of the default floating dtype unless the
+// options name another.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+// A periodic window is that of window_length + 1 without its last weight, which a Fourier transform repeats. n counts
+// from 0, and N is the length less 1. A window of one weight is 1. @throws Error for integers and a negative length
+
+/// 1 - |2 n / N - 1|
+Tensor bartlett_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {});
+inline Tensor bartlett_window(int64_t window_length, const TensorOptions& options = {}) {
+  return bartlett_window(window_length, true, options);
+}
+/// 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)
+Tensor blackman_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {});
+inline Tensor blackman_window(int64_t window_length, const TensorOptions& options = {}) {
+  return blackman_window(window_length, true, options);
+}
+/// alpha - beta cos(2 pi n / N)
+Tensor hamming_window(int64_t window_length, detail::Flag periodic, double alpha, double beta,
+                      const TensorOptions& options = {});
+inline Tensor hamming_window(int64_t window_length, detail::Flag periodic, double alpha,
+                             const TensorOptions& options = {}) {
+  return hamming_window(window_length, periodic, alpha, 0.46, options);
+}
+inline Tensor hamming_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {}) {
+  return hamming_window(window_length, periodic, 0.54, 0.46, options);
+}
+inline Tensor hamming_window(int64_t window_length, const TensorOptions& options = {}) {
+  return hamming_window(window_length, true, 0.54, 0.46, options);
+}
+/// 0.5 - 0.5 cos(2 pi n / N)
+inline Tensor hann_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {}) {
+  return hamming_window(window_length, periodic, 0.5, 0.5, options);
+}
+inline Tensor hann_window(int64_t window_length, const TensorOptions& options = {}) {
+  return hann_window(window_length, true, options);
+}
+/// I0(beta sqrt(1 - (2 n / N - 1)^2)) / I0(beta), I0 the modified Bessel function of order 0
+Tensor kaiser_window(int64_t window_length, detail::Flag periodic, double beta, const TensorOptions& options = {});
+inline Tensor kaiser_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {}) {
+  return kaiser_window(window_length, periodic, 12.0, options);
+}
+inline Tensor kaiser_window(int64_t window_length, const TensorOptions& options = {}) {
+  return kaiser_window(window_length, true, 12.0, options);
+}
+
+}  // namespace tandem

@@ -1,0 +1,259 @@
+// The forms in place and with an output of operations that are made of others: they give what the function gives,
+// gradients included, and refuse a tensor that cannot hold it.
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+
+namespace {
+
+struct InplaceForm {
+  const char* name;
+  Tensor (*call)(const Tensor&);
+  Tensor& (*inplace)(Tensor&);
+};
+struct OutForm {
+  const char* name;
+  Tensor (*call)(const Tensor&, const Tensor&);
+  Tensor& (*out)(Tensor&, const Tensor&, const Tensor&);
+};
+bool same_elements(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.allclose(b, 0, 0, /*equal_nan=*/true);
+}
+/// Between 0.1 and 0.9, where all of them are defined and smooth.
+Tensor fractions() { return arange(1, 10).to(kFloat64).view({3, 3}) * 0.1 + 0.01; }
+Tensor halves() { return full({3, 3}, 0.5, kFloat64); }
+Tensor operand_of_three() { return arange(1, 4).to(kFloat64) * 0.7; }
+
+// The method, or the function, and the same in place.
+#define METHOD(name, ...)                                                                                           \
+  {                                                                                                                 \
+#name, [](const Tensor& x) { return x.name(__VA_ARGS__); }, [](Tensor &                                         \
+                                                                   x) -> Tensor& { return x.name##_(__VA_ARGS__); } \
+  }
+#define FUNCTION(name, ...)                                                                     \
+  {                                                                                             \
+#name, [](const Tensor& x) { return tandem::name(x __VA_OPT__(, ) __VA_ARGS__); },            \
+        [](Tensor& x) -> Tensor& { return tandem::name##_(x __VA_OPT__(, ) __VA_ARGS__); } \
+  }
+const InplaceForm kInplaceForms[] = {
+    METHOD(hypot, operand_of_three()),
+    METHOD(copysign, -operand_of_three()),
+    METHOD(copysign, -1.5),
+    METHOD(float_power, operand_of_three()),
+    METHOD(float_power, 1.5),
+    METHOD(polygamma, 1),
+    METHOD(mvlgamma, 1),
+    METHOD(cumsum, 1),
+    METHOD(cumprod, 0),
+    METHOD(clamp_min, 0.35),
+    METHOD(clamp_max, operand_of_three()),
+    METHOD(clip, operand_of_three() * 0.3, operand_of_three()),
+    METHOD(addmm, fractions(), halves(), 0.5, 2),
+    METHOD(addbmm, fractions().unsqueeze(0), halves().unsqueeze(0), 0.5, 2),
+    METHOD(addr, operand_of_three(), operand_of_three(), 0.5, 2),
+    METHOD(masked_fill, fractions() > 0.5, full({}, 2.5, kFloat64)),
+    METHOD(subtract, operand_of_three(), 3),
+    METHOD(div, operand_of_three(), "floor"),
+    METHOD(divide, 0.25, "trunc"),
+    METHOD(arcsin),
+    METHOD(multiply, operand_of_three()),
+    FUNCTION(deg2rad),
+    FUNCTION(rad2deg),
+    FUNCTION(sinc),
+    FUNCTION(logit),
+    FUNCTION(logit, 0.3),
+    FUNCTION(xlogy, operand_of_three()),
+    FUNCTION(xlogy, 2.5),
+    FUNCTION(ldexp, operand_of_three()),
+    FUNCTION(arctanh),
+    FUNCTION(clamp, 0.35, 0.65),
+    FUNCTION(clip, 0.35),
+    FUNCTION(clamp_min, operand_of_three()),
+    FUNCTION(clamp_max, 0.35),
+    FUNCTION(fill, 2.5),
+    FUNCTION(zero),
+    FUNCTION(leaky_relu, 0.25),
+    FUNCTION(elu, 0.5),
+    FUNCTION(celu, 1.5),
+    FUNCTION(selu),
+    FUNCTION(threshold, 0.35, 2),
+    FUNCTION(hardtanh, 0.2, 0.65),
+    FUNCTION(relu6),
+    FUNCTION(hardsigmoid),
+    FUNCTION(hardswish),
+    FUNCTION(mish),
+    FUNCTION(rrelu),
+};
+#define OUT(name)                                                                                                 \
+  {                                                                                                               \
+#name, [](const Tensor& x,                                                                                    \
+              const Tensor& y) { return tandem::name(x, y); }, [](Tensor & out, const Tensor& x, const Tensor& y) \
+                                                                    -> Tensor& { return name##_out(out, x, y); }  \
+  }
+#define OUT_OF_ONE(name, ...)                                                                                       \
+  {                                                                                                                 \
+#name, [](const Tensor& x, const Tensor&) { return tandem::name(x __VA_OPT__(, ) __VA_ARGS__); },                 \
+        [](Tensor& out, const Tensor& x, const Tensor&) -> Tensor& {                                              \
+          return name##_out(out, x __VA_OPT__(, ) __VA_ARGS__);                                                   \
+        } \
+  }
+const OutForm kOutForms[] = {OUT(hypot),
+                             OUT(logaddexp),
+                             OUT(logaddexp2),
+                             OUT(copysign),
+                             OUT(xlogy),
+                             OUT(ldexp),
+                             OUT(float_power),
+                             OUT(heaviside),
+                             OUT(special_xlog1py),
+                             OUT(special_zeta),
+                             OUT(subtract),
+                             OUT(divide),
+                             OUT(special_gammainc),
+                             OUT_OF_ONE(deg2rad),
+                             OUT_OF_ONE(rad2deg),
+                             OUT_OF_ONE(sinc),
+                             OUT_OF_ONE(logit, 0.3),
+                             OUT_OF_ONE(mvlgamma, 1),
+                             OUT_OF_ONE(clamp, 0.35, 0.65),
+                             OUT_OF_ONE(clip, 0.35),
+                             OUT_OF_ONE(clamp_min, 0.35),
+                             OUT_OF_ONE(clamp_max, 0.35),
+                             OUT_OF_ONE(xlogy, 2.5),
+                             OUT_OF_ONE(special_entr),
+                             OUT_OF_ONE(special_ndtr),
+                             OUT_OF_ONE(special_log_ndtr),
+                             OUT_OF_ONE(special_erfcx),
+                             OUT_OF_ONE(special_ndtri),
+                             OUT_OF_ONE(special_i1e),
+                             OUT_OF_ONE(special_psi),
+                             OUT_OF_ONE(special_expit),
+                             OUT_OF_ONE(arccos)};
+
+}  // namespace
+
+TEST_CASE("operations made of others give in place what they give beside, gradients included", "[forms]") {
+  for (const InplaceForm& op : kInplaceForms) {
+    CAPTURE(op.name);
+    Tensor plain = fractions(), alias = plain.view({9});
+    const uint32_t version = plain._version();
+    const Tensor want = op.call(fractions());
+    CHECK(&op.inplace(plain) == &plain);
+    CHECK(same_elements(plain, want));
+    CHECK(same_elements(alias.view({3, 3}), want));
+    CHECK(plain._version() > version);
+    Tensor a = fractions().requires_grad_(), b = fractions().requires_grad_();
+    const Tensor y = op.call(a * 1), weights = fractions();
+    (y * weights).sum().backward();
+    Tensor x = b * 1;
+    (op.inplace(x) * weights).sum().backward();
+    CHECK(same_elements(b.grad(), a.grad()));
+    Tensor leaf = fractions().requires_grad_();
+    CHECK_THROWS_AS(op.inplace(leaf), Error);
+  }
+}
+
+TEST_CASE("addmv_ and baddbmm_ give in place what they give beside, gradients included", "[forms]") {
+  const auto check = [](const Tensor& start, const auto& beside, const auto& inplace) {
+    Tensor a = start.detach().requires_grad_(), b = start.clone().detach().requires_grad_();
+    const Tensor want = beside(a * 1);
+    Tensor x = b * 1;
+    CHECK(&inplace(x) == &x);
+    CHECK(same_elements(x, want));
+    (want * start).sum().backward();
+    (x * start).sum().backward();
+    CHECK(same_elements(b.grad(), a.grad()));
+  };
+  const Tensor matrix = fractions(), vector = operand_of_three(), batch = fractions().unsqueeze(0);
+  check(
+      operand_of_three(), [&](const Tensor& x) { return x.addmv(matrix, vector, 0.5, 2); },
+      [&](Tensor& x) -> Tensor& { return x.addmv_(matrix, vector, 0.5, 2); });
+  check(
+      halves().unsqueeze(0), [&](const Tensor& x) { return x.baddbmm(batch, batch, 0.5, 2); },
+      [&](Tensor& x) -> Tensor& { return x.baddbmm_(batch, batch, 0.5, 2); });
+}
+
+TEST_CASE("operations made of others write into an output", "[forms]") {
+  for (const OutForm& op : kOutForms) {
+    CAPTURE(op.name);
+    const Tensor x = fractions(), y = halves(), want = op.call(x, y);
+    Tensor out = zeros({3, 3}, kFloat64), grown = empty({0}, kFloat64), wrong = zeros({4, 3}, kFloat64);
+    CHECK(&op.out(out, x, y) == &out);
+    CHECK(same_elements(out, want));
+    CHECK(same_elements(op.out(grown, x, y), want));
+    CHECK_THROWS_WITH(op.out(wrong, x, y), Contains("_out") && Contains("(4, 3)"));
+    Tensor whole = zeros({3, 3}, kInt64);
+    CHECK_THROWS_AS(op.out(whole, x, y), Error);
+    CHECK_THROWS_WITH(op.out(out, fractions().requires_grad_(), y), Contains("NoGradGuard"));
+  }
+  Tensor out = empty({0}, kFloat64);
+  CHECK(same_elements(polygamma_out(out, 2, fractions()), polygamma(2, fractions())));
+  CHECK(same_elements(xlogy_out(out, 2.5, fractions()), xlogy(2.5, fractions())));
+  CHECK(same_elements(special_zeta_out(out, 2.5, fractions()), special::zeta(2.5, fractions())));
+}
+
+TEST_CASE("a form in place is refused where its tensor cannot hold the result", "[forms]") {
+  Tensor whole = arange(1, 4), single = ones({3}), row = ones({3}), wide = ones({2, 3});
+  CHECK_THROWS_WITH(whole.deg2rad_(), Contains("deg2rad_"));
+  CHECK_THROWS_WITH(whole.xlogy_(2), Contains("xlogy_"));
+  CHECK_THROWS_WITH(single.float_power_(2), Contains("float_power_") && Contains("float64"));
+  CHECK_THROWS_WITH(row.hypot_(wide), Contains("hypot_"));
+  CHECK_THROWS_WITH(row.addmv_(wide, row), Contains("addmv"));
+  CHECK(same_elements(whole.cumsum_(0), tensor({1, 3, 6})));
+  Tensor bytes = tensor({3, 4}).to(kInt8);
+  CHECK(same_elements(bytes.cumprod_(0), tensor({3, 12}).to(kInt8)));
+  CHECK(same_elements(gcd_(whole, tensor({2, 2, 4})), tensor({1, 1, 2})));
+  CHECK(same_elements(lcm_(whole, tensor({2, 3, 4})), tensor({2, 3, 4})));
+}
+
+TEST_CASE("special functions take integers as the default floating dtype", "[forms]") {
+  const Tensor whole = tensor({3, 4, 7}), single = whole.to(kFloat32);
+  CHECK(same_elements(mvlgamma(whole, 3), mvlgamma(single, 3)));
+  CHECK(same_elements(polygamma(2, whole), polygamma(2, single)));
+  CHECK(same_elements(special::entr(whole), special::entr(single)));
+}
+
+TEST_CASE("operations of integers and exact floats refuse other dtypes by name", "[forms]") {
+  const Tensor x = ones({2}), whole = tensor({1, 2});
+  CHECK_THROWS_WITH(gcd(x, x), Contains("gcd") && Contains("integers"));
+  CHECK_THROWS_WITH(bitwise_left_shift(whole > 1, whole > 1), Contains("bitwise_left_shift"));
+  CHECK_THROWS_WITH(nextafter(x.to(kFloat16), x.to(kFloat16)), Contains("nextafter") && Contains("float32"));
+  CHECK_THROWS_WITH(igamma(whole, whole), Contains("igamma") && Contains("floating point"));
+  CHECK_THROWS_WITH(polygamma(-1, x), Contains("polygamma"));
+  CHECK_THROWS_WITH(mvlgamma(x, 0), Contains("mvlgamma"));
+  CHECK_THROWS_WITH(frexp(whole), Contains("frexp"));
+  CHECK_THROWS_WITH(x.div(x, "up"), Contains("rounding_mode is up") && Contains("floor"));
+  CHECK_THROWS_WITH(x.masked_fill(x > 0, x), Contains("masked_fill") && Contains("no dimension"));
+  Tensor leaf = ones({2}).requires_grad_();
+  const Tensor y = igamma(leaf, x);
+  CHECK_THROWS_WITH(y.sum().backward(), Contains("igamma") && Contains("first argument"));
+}
+
+TEST_CASE("operators take a number on either side, and bits have theirs in place", "[forms]") {
+  const Tensor x = tensor({1, 2, 3});
+  CHECK(same_elements(2 < x, tensor({false, false, true})));
+  CHECK(same_elements(2 >= x, tensor({true, true, false})));
+  CHECK(same_elements(2 == x, tensor({false, true, false})));
+  CHECK(same_elements(2 != x, x != 2));
+  CHECK(same_elements(7 % x, tensor({0, 1, 1})));
+  CHECK(same_elements((6 & x) | (1 ^ x), tensor({0, 3, 2})));
+  CHECK(same_elements(~x, tensor({-2, -3, -4})));
+  Tensor y = x.clone();
+  y &= tensor({3, 3, 1}), y |= tensor({4, 4, 4}), y ^= tensor({1, 1, 1});
+  CHECK(same_elements(y, tensor({4, 7, 4})));
+}
+
+TEST_CASE("namespace special has the functions under their names there", "[forms]") {
+  const Tensor x = fractions(), y = halves();
+  CHECK(same_elements(special::erf(x), erf(x)));
+  CHECK(same_elements(special::gammaln(x), lgamma(x)));
+  CHECK(same_elements(special::psi(x), x.digamma()));
+  CHECK(same_elements(special::expit(x), sigmoid(x)));
+  CHECK(same_elements(special::gammaincc(x, y), igammac(x, y)));
+  CHECK(same_elements(special::multigammaln(x + 1, 2), mvlgamma(x + 1, 2)));
+  CHECK(same_elements(special::polygamma(1, x), polygamma(1, x)));
+  CHECK(same_elements(special::xlog1py(x, y), special_xlog1py(x, y)));
+  CHECK(same_elements(special::softmax(x.to(kFloat32), 1, kFloat64), x.to(kFloat32).to(kFloat64).softmax(1)));
+  CHECK(same_elements(special::logsumexp(x, {0}), x.logsumexp({0})));
+}
