@@ -116,7 +116,7 @@ function(tandem_add_cuda)
     if(TANDEM_SANITIZE STREQUAL "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
       # Products are most of what the tests compute: unoptimised they take five times as long. Unrolled, as they are meant
       # to be, their instrumented loops take more than ten minutes to compile.
-      set_property(SOURCE matmul.cu convolution.cu TARGET_DIRECTORY tandem APPEND PROPERTY COMPILE_OPTIONS
+      set_property(SOURCE cuda/matmul.cu cuda/convolution.cu TARGET_DIRECTORY tandem APPEND PROPERTY COMPILE_OPTIONS
                    -O1 -mllvm -unroll-threshold=0 -mllvm -pragma-unroll-threshold=0 -Wno-pass-failed)
     endif()
   endif()
