@@ -169,6 +169,7 @@ class BatchNormImpl : public Cloneable<BatchNormImpl> {
     reset();
   }
   void reset() override;
+  /// Means of 0, variances of 1, no batch counted.
   void reset_running_stats();
   /// The initial values again.
   void reset_parameters();

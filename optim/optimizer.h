@@ -53,6 +53,7 @@ class OptimizerParamGroup {
   OptimizerParamGroup(OptimizerParamGroup&&) = default;
   OptimizerParamGroup& operator=(OptimizerParamGroup&&) = default;
 
+  /// The tensors of the group, and whether it was given options.
   const std::vector<Tensor>& params() const { return params_; }
   bool has_options() const { return options_ != nullptr; }
   /// @throws Error when there are none
@@ -76,6 +77,7 @@ class OptimizerParamGroup {
 class Optimizer {
  public:
   using LossClosure = std::function<Tensor()>;
+  /// An optimizer can be moved, not copied.
   virtual ~Optimizer();
   Optimizer(Optimizer&&);
 
