@@ -14,7 +14,6 @@
 #include "tandem/ops/view.h"
 
 namespace tandem {
-using detail::around, detail::size_of;
 
 Tensor cat(TensorList tensors, int64_t dim) {
   TANDEM_CHECK(!tensors.empty(), "cat: the list is empty");

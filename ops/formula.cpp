@@ -167,7 +167,7 @@ Tensor Tensor::xlogy(const Tensor& other) const {
   Tensor y;
   {
     const NoGradGuard guard;
-    y = tandem::where((o.a == 0) & (o.b == o.b), Scalar(0), o.a * o.b.log());
+    y = tandem::where((o.a == 0) & ~o.b.isnan(), Scalar(0), o.a * o.b.log());
   }
   return record("xlogy", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0), b = ctx.saved(1);

@@ -79,7 +79,7 @@ std::tuple<Tensor, Tensor> count_between(const Tensor& x, const Tensor& edges, c
   const int64_t bins = edges.numel() - 1;
   const Tensor last = edges.narrow(0, bins, 1);
   Tensor place = searchsorted(edges, flat, false, /*right=*/true) - 1;
-  place = where(flat == last, bins - 1, where((place < bins) & (flat == flat), place, -1));
+  place = where(flat == last, bins - 1, where((place < bins) & ~flat.isnan(), place, -1));
   Tensor counts = sum_parts(place, bins, weight.defined() ? weight.detach().reshape({-1}) : weight).to(x.dtype());
   if (density) counts = counts / counts.sum() / edges.diff();
   return {counts, edges};

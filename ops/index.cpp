@@ -15,7 +15,7 @@
 #include "tandem/ops/view.h"
 
 namespace tandem {
-using detail::around, detail::checked_index, detail::rank_of, detail::select_rows, detail::size_of;
+using detail::around, detail::checked_index, detail::rank_of, detail::size_of;
 namespace {
 /// zeros(sizes).index_add(dim, index, dy), and recorded as that, without the copy of the zeros: linear in dy.
 Tensor index_select_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {

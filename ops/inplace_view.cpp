@@ -1,5 +1,6 @@
 // A tensor that becomes a view of itself, or gets other sizes or another storage.
 #include "tandem/autograd/inplace.h"
+#include "tandem/autograd/ops.h"
 #include "tandem/core/memory_format.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/view.h"

@@ -27,7 +27,7 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
   {
     const NoGradGuard guard;
     Tensor last_place = full({1}, static_cast<double>(sorted.size(-1) - 1), q.options());  // or one for each row
-    if (ignore_nan) last_place = ((sorted == sorted).sum(-1, true) - 1).clamp_min(0).to(q.dtype());
+    if (ignore_nan) last_place = (sorted.isnan().logical_not().sum(-1, true) - 1).clamp_min(0).to(q.dtype());
     Tensor place = q.detach().reshape({-1}) * last_place;
     if (interpolation == "lower") place = place.floor();
     if (interpolation == "higher") place = place.ceil();

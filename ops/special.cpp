@@ -74,7 +74,7 @@ Tensor special_xlog1py(const Tensor& x, const Tensor& y) {
   Tensor z;
   {
     const NoGradGuard guard;
-    z = where((o.a == 0) & (o.b == o.b), Scalar(0), o.a * o.b.log1p());
+    z = where((o.a == 0) & ~o.b.isnan(), Scalar(0), o.a * o.b.log1p());
   }
   return record("special_xlog1py", z, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dz) -> Grads {
     const Tensor a = ctx.saved(0), b = ctx.saved(1);

@@ -22,7 +22,7 @@ double OptimizerParamGroup::initial_lr() {
 }
 
 Optimizer::Optimizer(std::unique_ptr<OptimizerOptions> defaults) : defaults_(std::move(defaults)) {}
-Optimizer::Optimizer(Optimizer&&) = default;
+Optimizer::Optimizer(Optimizer&&) noexcept = default;
 Optimizer::~Optimizer() = default;
 
 std::shared_ptr<detail::StepValues> Optimizer::step_values(size_t first, Device device, int part) {

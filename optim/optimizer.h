@@ -79,7 +79,7 @@ class Optimizer {
   using LossClosure = std::function<Tensor()>;
   /// An optimizer can be moved, not copied.
   virtual ~Optimizer();
-  Optimizer(Optimizer&&);
+  Optimizer(Optimizer&&) noexcept;
 
   /// Updates the parameters that have a gradient, after calling the closure, if any, whose loss it returns.
   virtual Tensor step(const LossClosure& closure = nullptr);

@@ -1,5 +1,11 @@
 // What pickles call: the globals that tensors and containers need, and nothing else.
 #pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "tandem/serialize/pickle_reader.h"
 
 namespace tandem::detail {
