@@ -81,7 +81,7 @@ TEST_CASE("launches keep the order of their stream, and a graph that is gone sti
 
 TEST_CASE("streams that wait for a captured event take part until they are waited for", "[emulation][capture]") {
   const Reset reset;
-  const uint64_t seed = GENERATE(range(0, 24));
+  const uint64_t seed = GENERATE(Catch::Generators::range(0, 24));
   emulation::set_stream_seed(seed);
   const OwnStream stream, side(0), far(1), on;
   const Ints memory(4), away(1, 1);
