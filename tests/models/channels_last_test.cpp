@@ -107,7 +107,7 @@ TEST_CASE("elementwise results are the same bits in either format", "[channels_l
   const Tensor la = a.to(kChannelsLast), lb = b.to(kChannelsLast);
   const auto same = [](const Tensor& last, const Tensor& plain) {
     CHECK(is_last(last));
-    CHECK(last.equal(plain));
+    CHECK(last.nan_to_num(7).equal(plain.nan_to_num(7)));  // no number is in the domain of all of them
   };
 #define X(name, ...) same(lb.name(), b.name());
   TANDEM_UNARY_OPS(X)
