@@ -45,7 +45,8 @@ Tensor& assign_out(const char* op, Tensor& out, autograd::TensorRefs inputs, Com
   return out;
 }
 template <class Compute> Tensor& assign_out(const char* op, Tensor& out, const Tensor& input, Compute&& compute) {
-  return assign_out(op, out, {input}, compute);
+  const autograd::TensorRefs inputs = {input};  // not in the call: a Tensor from {input} is this overload again
+  return assign_out(op, out, inputs, compute);
 }
 
 }  // namespace tandem::detail
