@@ -36,7 +36,7 @@ if(TANDEM_SANITIZE)
   # Reports name files from the tree's root on, so that a compiler cache may take another clone's object.
   add_compile_options(-fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.)
 endif()
-if(TANDEM_SANITIZE OR TANDEM_WITH_CUDA STREQUAL "EMULATED")  # builds of the tests: a hundred programs
+if(TANDEM_SANITIZE OR TANDEM_WITH_CUDA STREQUAL "EMULATED")  # builds of the tests: some eighty programs
   find_program(TANDEM_LLD ld.lld)  # a fourth of the time of GNU's linker
   if(TANDEM_LLD)
     add_link_options(-fuse-ld=lld)

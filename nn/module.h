@@ -169,7 +169,7 @@ template <class M> class ModuleHolder {
   template <class... Args> auto operator()(Args&&... args) const { return get()->forward(std::forward<Args>(args)...); }
 
  private:
-  // Not of M: a shared_ptr for each module of the library would double the time that its header takes to compile.
+  // Not of M: every file that includes the library would compile a shared_ptr for each of its modules.
   std::shared_ptr<Module> impl_;
 };
 template <class M> std::ostream& operator<<(std::ostream& out, const ModuleHolder<M>& holder) { return out << *holder; }
