@@ -81,6 +81,16 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(detail::Ref<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  ~Tensor() = default;
+  /// A variable names another tensor from then on.
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
+  /// A part, as in `x[0] = y` or `x.index({0, 1}) = 2`, is written to: copy_ and fill_ of the view.
+  Tensor& operator=(const Tensor& value) && { return copy_(value); }
+  Tensor& operator=(Tensor&& value) && { return copy_(value); }
+  Tensor& operator=(const Scalar& value) && { return fill_(value); }
 
   // ---- what it is
   bool defined() const { return bool(impl_); }

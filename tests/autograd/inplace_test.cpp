@@ -279,3 +279,42 @@ TEST_CASE("a quotient may be changed in place before its backward", "[autograd][
   y.sum().backward();  // d/dx 16 / x = -16 / x^2
   CHECK(x.grad().equal(tensor({-16.0, -4.0, -1.0})));
 }
+
+TEST_CASE("what is assigned to a part is written to the whole", "[autograd][inplace]") {
+  Tensor x = zeros({2, 3});
+  const Tensor other = x;
+  x[0] = ones({3});
+  x[1][2] = 5;
+  x.index({1, 0}) = full({}, 7);
+  CHECK(equal(x, tensor({{1., 1., 1.}, {7., 0., 5.}}, kFloat32)));
+  CHECK(other.is_same(x));
+  x.index({indexing::Slice(), indexing::Slice(1, 3)}) = 2.5;
+  CHECK(equal(x, tensor({{1., 2.5, 2.5}, {7., 2.5, 2.5}}, kFloat32)));
+  Tensor counts = arange(4);
+  counts[0] = 9.9;  // converted to its dtype
+  CHECK(equal(counts, tensor({9, 1, 2, 3})));
+  CHECK_THROWS_WITH(x[0] = ones({4}), Catch::Matchers::Contains("copy_"));
+  // A variable takes the tensor itself.
+  Tensor y = ones({3});
+  y = x[0];
+  CHECK(y.is_alias_of(x));
+  y = {};
+  CHECK(!y.defined());
+}
+
+TEST_CASE("a part that is assigned to has the gradients of the formula", "[autograd][inplace]") {
+  same(
+      [](const Tensor& x, const Tensor& w) {
+        Tensor h = x * w;
+        h[1] = w[0] * x[2];
+        h.index({2, 3}) = 4;
+        return h;
+      },
+      [](const Tensor& x, const Tensor& w) {
+        const Tensor h = x * w;
+        const Tensor kept = tensor({1., 1., 1., 0.}, kFloat64);
+        return stack({h[0], w[0] * x[2], h[2] * kept + 4 * (1 - kept)});
+      });
+  Tensor leaf = sines({2, 2});
+  CHECK_THROWS_WITH(leaf[0] = 1, Catch::Matchers::Contains("leaf"));
+}
