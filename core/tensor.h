@@ -89,7 +89,6 @@ class Tensor {
   Tensor& operator=(Tensor&&) & noexcept = default;
   /// A part, as in `x[0] = y` or `x.index({0, 1}) = 2`, is written to: copy_ and fill_ of the view.
   Tensor& operator=(const Tensor& value) && { return copy_(value); }
-  Tensor& operator=(Tensor&& value) && { return copy_(value); }
   Tensor& operator=(const Scalar& value) && { return fill_(value); }
 
   // ---- what it is
