@@ -78,9 +78,11 @@ void LRScheduler::set_rates() {
     OptimizerOptions& options = groups[i].options();
     const double base = groups[i].initial_lr();
     const double current = step_ == 0 ? base : options.get_lr();
+    if (schedule_.change && step_ > 0 && i < set_.size() && current != set_[i]) schedule_.continues = true;
     options.set_lr(schedule_.continues ? changed(step_, base, current) : rate_at(step_, base));
     set_extra(step_, i, options);
   }
+  set_ = get_last_lr();
 }
 std::vector<double> LRScheduler::get_last_lr() const {
   std::vector<double> rates;

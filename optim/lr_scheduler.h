@@ -8,7 +8,9 @@
 namespace tandem::optim {
 
 /// The learning rate of each parameter group as a function of the number of step() calls so far and of the base, the
-/// group's initial_lr(). Sets the rates when it is made and at each step(). The optimizer must outlive it.
+/// group's initial_lr(). Sets the rates when it is made and at each step(). The optimizer must outlive it. Where
+/// somebody else has changed a rate between two steps, a schedule that can goes on from there (all but LambdaLR,
+/// OneCycleLR and CosineAnnealingWarmRestarts, which set it whatever it was), as in PyTorch.
 class LRScheduler {
  public:
   using Rate = std::function<double(int64_t step, double base)>;
@@ -43,6 +45,7 @@ class LRScheduler {
   Optimizer& optimizer_;
   Schedule schedule_;
   int64_t step_ = 0;
+  std::vector<double> set_;  // what the last step set
 };
 
 /// base gamma^(step / step_size)

@@ -31,8 +31,42 @@ std::shared_ptr<detail::StepValues> Optimizer::step_values(size_t first, Device 
   return mine;
 }
 
+namespace {
+using Values = std::map<std::string, std::variant<double, bool>>;
+Values values_of(OptimizerOptions& options) {
+  Values values;
+  options.visit(
+      [&](const std::string& name, auto setting) { std::visit([&](auto* value) { values[name] = *value; }, setting); });
+  return values;
+}
+/// Gives `options` the defaults where nothing was set: where a value is the one that the constructor gives it.
+void inherit(OptimizerOptions& options, OptimizerOptions& defaults) {
+  const std::unique_ptr<OptimizerOptions> untouched = options.untouched();
+  if (!untouched) return;
+  const Values given = values_of(options), base = values_of(*untouched), wanted = values_of(defaults);
+  // A pair of numbers is one setting.
+  static const std::map<std::string, std::string> partners{{"beta1", "beta2"},
+                                                           {"beta2", "beta1"},
+                                                           {"etaminus", "etaplus"},
+                                                           {"etaplus", "etaminus"},
+                                                           {"step_size_min", "step_size_max"},
+                                                           {"step_size_max", "step_size_min"}};
+  options.visit([&](const std::string& name, auto setting) {
+    const auto partner = partners.find(name);
+    if (given.at(name) != base.at(name)) return;
+    if (partner != partners.end() && given.at(partner->second) != base.at(partner->second)) return;
+    std::visit([&]<class T>(T* value) { *value = std::get<T>(wanted.at(name)); }, setting);
+  });
+}
+}  // namespace
+
 void Optimizer::add_param_group(OptimizerParamGroup group) {
-  if (!group.has_options()) group.set_options(defaults_->clone());
+  if (!group.has_options()) {
+    group.set_options(defaults_->clone());
+  } else {
+    check_options(group.options());
+    inherit(group.options(), *defaults_);
+  }
   check_options(group.options());
   std::set<const TensorImpl*> known;
   for (const Tensor& p : parameters_) known.insert(p.impl());

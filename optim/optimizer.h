@@ -25,6 +25,8 @@ class OptimizerOptions {
   using Visitor = std::function<void(const std::string& name, std::variant<double*, bool*> setting)>;
   virtual ~OptimizerOptions() = default;
   virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
+  /// As their constructor makes them, without arguments; SGD's rate, which has no default, is 0.001 there.
+  virtual std::unique_ptr<OptimizerOptions> untouched() const { return nullptr; }
   virtual void visit(const Visitor& visitor) = 0;
   virtual double get_lr() const = 0;
   virtual void set_lr(double lr) = 0;
@@ -33,6 +35,14 @@ class OptimizerOptions {
 template <class Derived> class OptimizerCloneableOptions : public OptimizerOptions {
  public:
   std::unique_ptr<OptimizerOptions> clone() const override { return std::make_unique<Derived>(self()); }
+  std::unique_ptr<OptimizerOptions> untouched() const override {
+    if constexpr (std::is_default_constructible_v<Derived>)
+      return std::make_unique<Derived>();
+    else if constexpr (std::is_constructible_v<Derived, double>)
+      return std::make_unique<Derived>(1e-3);
+    else
+      return nullptr;
+  }
   double get_lr() const override { return self().lr(); }
   void set_lr(double lr) override { static_cast<Derived&>(*this).lr(lr); }
 
@@ -40,7 +50,8 @@ template <class Derived> class OptimizerCloneableOptions : public OptimizerOptio
   const Derived& self() const { return static_cast<const Derived&>(*this); }
 };
 
-/// Parameters with options of their own. Without any they get the optimizer's; options given count whole.
+/// Parameters with options of their own. Without any they get the optimizer's; of those given, what has the value that
+/// the constructor gives it is taken as not set, and is the optimizer's too, as in LibTorch.
 class OptimizerParamGroup {
  public:
   OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}

@@ -63,6 +63,27 @@ TEST_CASE("schedules are relative to the rate before the first of them", "[optim
   CHECK(optimizer.lr() == Approx(0.1));
 }
 
+TEST_CASE("a rate that was changed by hand is where a schedule goes on", "[optim][schedule]") {
+  SGD optimizer = make_optimizer(0.7);
+  StepLR schedule(optimizer, 2, 0.5);
+  std::vector<double> rates;
+  const auto three_steps = [&] {
+    for (int i = 0; i < 3; ++i) schedule.step(), rates.push_back(optimizer.lr());
+  };
+  three_steps();
+  optimizer.set_lr(8);
+  three_steps();
+  // As torch.optim.lr_scheduler.StepLR does.
+  CHECK(rates == std::vector<double>{0.7, 0.35, 0.35, 4, 4, 2});
+  // Two schedules that are both stepped change the rate one after the other.
+  SGD other = make_optimizer(1);
+  ExponentialLR first(other, 0.5), second(other, 0.25);
+  for (int i = 1; i <= 3; ++i) {
+    first.step(), second.step();
+    CHECK(other.lr() == Approx(std::pow(0.125, i)).epsilon(1e-14));
+  }
+}
+
 TEST_CASE("milestones come in any order, and one that is given twice counts twice", "[optim][schedule]") {
   SGD optimizer = make_optimizer(1);
   MultiStepLR schedule(optimizer, {4, 2, -1, 2});  // -1 is never reached

@@ -310,3 +310,28 @@ TEST_CASE("an optimizer's step on a GPU takes the same few launches for any numb
   emulation::reset();
 }
 #endif
+
+TEST_CASE("what a group's own options leave as it was is the optimizer's", "[optim]") {
+  const auto group = [](const auto& options) {
+    using Options = std::decay_t<decltype(options)>;
+    std::vector<optim::OptimizerParamGroup> groups;
+    groups.emplace_back(Parameters{zeros({1}, requires_grad())}, std::make_unique<Options>(options));
+    return groups;
+  };
+  // The numbers that LibTorch 2.15 gives. A rate of 0.001, which SGD has no default for, counts as not set.
+  for (const auto& [given, used] : {std::pair(0.5, 0.5), {0.001, 0.7}, {0.0, 0.0}}) {
+    SGD sgd(group(SGDOptions(given).nesterov(false)), SGDOptions(0.7).momentum(0.9).weight_decay(0.25));
+    const auto& options = static_cast<const SGDOptions&>(sgd.param_groups()[0].options());
+    CHECK(options.lr() == used);
+    CHECK(options.momentum() == 0.9);
+    CHECK(options.weight_decay() == 0.25);
+  }
+  Adam adam(group(AdamOptions().betas({0.8, 0.999}).weight_decay(0.5)),
+            AdamOptions(0.7).betas({0.6, 0.5}).eps(0.25).amsgrad(true));
+  const auto& options = static_cast<const AdamOptions&>(adam.param_groups()[0].options());
+  CHECK(options.lr() == 0.7);
+  CHECK(options.betas() == std::tuple(0.8, 0.999));  // one setting
+  CHECK(options.eps() == 0.25);
+  CHECK(options.weight_decay() == 0.5);
+  CHECK(options.amsgrad());
+}
