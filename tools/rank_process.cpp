@@ -48,13 +48,32 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
+/// No signal reaches this thread, nor a child that is forked meanwhile: there the launcher's handler would tell the
+/// launcher, by the pipe that both have, that it was interrupted once more.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~NoSignals() { end(); }
+  NoSignals(const NoSignals&) = delete;
+  /// Also in the child, once it has handlers of its own.
+  void end() const { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
 /// In the child, where only what a signal handler may call is allowed. Reports errno when the program cannot be run.
-[[noreturn]] void become(char* const* argv, char* const* envp, pid_t parent, pid_t group, int out, int error,
-                         int report) {
+[[noreturn]] void become(const NoSignals& none_yet, char* const* argv, char* const* envp, pid_t parent, pid_t group,
+                         int out, int error, int report) {
   ::setpgid(0, group);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // it ended before
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE}) ::signal(signal, SIG_DFL);
+  none_yet.end();
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
@@ -88,11 +107,13 @@ std::string random_token() {
 Keeper::Keeper() {
   Pipe pipe = make_pipe();
   set_blocking(pipe.read.get());
+  const NoSignals none_yet;
   pid_ = ::fork();
   TANDEM_CHECK(pid_ >= 0, "launch: a process cannot be had: ", std::strerror(errno));
   if (pid_ == 0) {
     ::setpgid(0, 0);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
+    none_yet.end();
     ::dup2(pipe.read.get(), 0);
     // The launcher's end of the pipe, and whatever others wait to see closed.
     if (::close_range(1, ~0U, 0) != 0)
@@ -119,9 +140,15 @@ RankProcess start_rank(int rank, int count, const std::vector<std::string>& comm
   Pipe out = make_pipe(), error = make_pipe(), report = make_pipe();
   for (const Pipe* pipe : {&out, &error}) set_blocking(pipe->write.get());  // the program's end
   set_blocking(report.read.get());
-  const pid_t parent = ::getpid(), pid = ::fork();
+  const pid_t parent = ::getpid();
+  pid_t pid = 0;
+  {
+    const NoSignals none_yet;
+    pid = ::fork();
+    if (pid == 0)
+      become(none_yet, argv.data(), envp.data(), parent, group, out.write.get(), error.write.get(), report.write.get());
+  }
   TANDEM_CHECK(pid >= 0, "launch: a process for rank ", rank, " cannot be had: ", std::strerror(errno));
-  if (pid == 0) become(argv.data(), envp.data(), parent, group, out.write.get(), error.write.get(), report.write.get());
   ::setpgid(pid, group);
   report.write.close();
   int why = 0;
