@@ -1,5 +1,9 @@
 #include "tandem/ops/out.h"
 
+#include <atomic>
+#include <cstdio>
+#include <sstream>
+
 #include "tandem/autograd/inplace.h"
 #include "tandem/ops/operands.h"
 
@@ -15,9 +19,16 @@ void prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, De
                "; both must be on one device");
   TANDEM_CHECK(category(dtype) <= category(out.dtype()), op, ": the result is ", dtype, ", which out of ", out.dtype(),
                " cannot hold");
-  if (out.numel() == 0 && out.sizes() != sizes) core::allocate(out, sizes);
-  TANDEM_CHECK(out.sizes() == sizes, op, ": out is ", out.sizes(), " and the result ", sizes,
-               "; accepted: the result's sizes, or no elements");
+  if (out.sizes() != sizes) {
+    static std::atomic<bool> warned{false};
+    if (out.numel() != 0 && !warned.exchange(true)) {
+      std::ostringstream text;
+      text << "tandem: warning: " << op << ": out is " << out.sizes() << " and the result " << sizes
+           << "; out gets the result's sizes. Give it these, or no elements. (This is said once.)\n";
+      std::fputs(text.str().c_str(), stderr);
+    }
+    out.resize_(sizes);
+  }
   if (!out.is_contiguous()) autograd::check_writable(op, out);
 }
 

@@ -34,8 +34,8 @@ TANDEM_HD double bessel_i(int order, double x) {
   return order == 1 && x < 0 ? -y : y;
 }
 
-TANDEM_HD double i0(double x) { return abs(x) == __builtin_inf() ? abs(x) : bessel_i(0, x); }
-TANDEM_HD double i1(double x) { return abs(x) == __builtin_inf() ? x : bessel_i(1, x); }
+TANDEM_HD double i0(double x) { return bessel_i(0, x); }  // NaN at infinity, as in PyTorch
+TANDEM_HD double i1(double x) { return bessel_i(1, x); }
 TANDEM_HD double i0e(double x) { return scaled_bessel_i(0, x); }
 TANDEM_HD double i1e(double x) { return scaled_bessel_i(1, x); }
 TANDEM_HD float i0(float x) { return float(i0(double(x))); }

@@ -125,8 +125,10 @@ TEST_CASE("with an output an operation writes there, converted, and gives an emp
       CHECK(same(alias, out.view({6})));
       CHECK(same(write(grown), want.to(type)));
       CHECK(same(write(turned).contiguous(), want.to(type)));
-      Tensor wrong = zeros({3, 3}, type);
-      CHECK_THROWS_WITH(write(wrong), Contains(std::string(name) + "_out") && Contains("(3, 3)") && Contains("(2, 3)"));
+      Tensor other = zeros({3, 3}, type);  // which gets the result's sizes, in the memory that it has
+      const void* const memory = other.data_ptr();
+      CHECK(same(write(other), want.to(type)));
+      CHECK(other.data_ptr() == memory);
     }
   };
   for (const DType dtype : kDTypes) {
@@ -179,16 +181,16 @@ TEST_CASE("a power of a number in place and into an output", "[forms]") {
   CHECK(same(whole.eq_(2), tensor({0, 1})));
 }
 
-TEST_CASE("reductions write into an output, of the result's sizes or empty", "[forms]") {
+TEST_CASE("reductions write into an output, which gets the result's sizes", "[forms]") {
   const Tensor x = arange(0, 6).to(kFloat32).view({2, 3});
 #define X(name, ...)                                                                                             \
   {                                                                                                              \
-    Tensor out = zeros({2}), grown = empty({0}), whole = empty({0}, kFloat64), wrong = zeros({3}), leaf = x * 1; \
+    Tensor out = zeros({2}), grown = empty({0}), whole = empty({0}, kFloat64), other = zeros({3}), leaf = x * 1; \
     CHECK(&name##_out(out, x, {1}) == &out);                                                                     \
     CHECK(same(out, x.name({1})));                                                                               \
     CHECK(same(name##_out(grown, x, {0}, true), x.name({0}, true)));                                             \
     CHECK(same(name##_out(whole, x), x.name().to(kFloat64)));                                                    \
-    CHECK_THROWS_WITH(name##_out(wrong, x, {1}), Contains(#name "_out") && Contains("(3,)"));                    \
+    CHECK(same(name##_out(other, x, {1}), x.name({1})));                                                         \
     CHECK_THROWS_WITH(name##_out(out, leaf.requires_grad_(), {1}), Contains(#name "_out"));                      \
   }
   TANDEM_REDUCE_OPS(X)

@@ -178,11 +178,11 @@ TEST_CASE("operations made of others write into an output", "[forms]") {
   for (const OutForm& op : kOutForms) {
     CAPTURE(op.name);
     const Tensor x = fractions(), y = halves(), want = op.call(x, y);
-    Tensor out = zeros({3, 3}, kFloat64), grown = empty({0}, kFloat64), wrong = zeros({4, 3}, kFloat64);
+    Tensor out = zeros({3, 3}, kFloat64), grown = empty({0}, kFloat64), other = zeros({4, 3}, kFloat64);
     CHECK(&op.out(out, x, y) == &out);
     CHECK(same_elements(out, want));
     CHECK(same_elements(op.out(grown, x, y), want));
-    CHECK_THROWS_WITH(op.out(wrong, x, y), Contains("_out") && Contains("(4, 3)"));
+    CHECK(same_elements(op.out(other, x, y), want));
     Tensor whole = zeros({3, 3}, kInt64);
     CHECK_THROWS_AS(op.out(whole, x, y), Error);
     CHECK_THROWS_WITH(op.out(out, fractions().requires_grad_(), y), Contains("NoGradGuard"));

@@ -275,12 +275,12 @@ def _(difference, steps, ours, theirs):
             and -1 in ours["values"][made][6])
 
 
-@wanted("what is left by what throws", "PyTorch writes elements before it meets an index out of range, and running statistics before it meets a "
-        "parameter of another dtype; Tandem checks first")
+@wanted("what is left by what throws", "PyTorch writes elements before it meets an index out of range, running statistics before it meets a parameter "
+        "of another dtype, and gives an output its sizes before it meets a dtype that it refuses; Tandem checks first")
 def _(difference, steps, ours, theirs):
     written = {at: {int(name.split(".")[0]) for name in names_in(steps[at][1:])} for at, error in enumerate(ours["errors"])
                if error and steps[at][0].endswith(("_", "_/scalar", "/out", "batch_norm"))}
-    return difference.kind in ("values", "finite") and any(sources(difference.step, steps) & some for some in written.values())
+    return difference.kind in ("values", "finite", "sizes") and any(sources(difference.step, steps) & some for some in written.values())
 
 
 @wanted("softsign far out", "PyTorch composes softsign: its gradient is NaN at an infinity, and |x| of the smallest integer is that itself")
@@ -296,16 +296,6 @@ def _(difference, steps, ours, theirs):
                     for at in sources(difference.step, steps))
     refused = difference.kind == "throws" and "scaled_dot_product_attention" in ours["errors"][difference.step]
     return attention and (difference.kind.endswith("finite") or refused and ", 0" in difference.detail.replace("(0", "(, 0"))
-
-
-@wanted("outputs of other sizes", "PyTorch gives an output of other sizes those of the result and warns that it will not; Tandem refuses it")
-def _(difference, steps, ours, theirs):
-    made = {at for at in sources(difference.step, steps) if steps[at][0].endswith("/out")}
-    refused = any("_out: out is" in (ours["errors"][at] or "") for at in made)
-    resized = difference.kind == "sizes" and any(
-        steps[at] and steps[at][0].endswith("/out") and ours["errors"][at] and difference.detail[1:].split(":")[0] in names_in(steps[at][1:])
-        for at in range(len(steps)))
-    return refused or resized
 
 
 @wanted("history of what logic replaced", "logical_and_ and its like leave in PyTorch the history of the values that they replace, even of "
@@ -369,10 +359,10 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "values" and calls(steps, "gcd", "lcm")
 
 
-@wanted("i0 of infinity", "i0 is infinite there; PyTorch gives NaN")
+@wanted("poles of digamma's derivative", "It is infinite at the integers from 0 down; PyTorch's is what sin(pi x) leaves there")
 def _(difference, steps, ours, theirs):
     tandem, _, pytorch = difference.detail.partition(", PyTorch ")
-    return difference.kind == "finite" and calls(steps, "i0") and "inf" in tandem and "nan" in pytorch
+    return "finite" in difference.kind and calls(steps, "digamma", "lgamma") and "inf" in tandem and "e+1" in pytorch
 
 
 EPSILON = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
