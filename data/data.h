@@ -4,6 +4,8 @@
 #include "tandem/data/dataset.h"
 #include "tandem/data/mnist.h"
 #include "tandem/data/samplers.h"
+#include "tandem/data/shared_dataset.h"
 #include "tandem/data/staging.h"
+#include "tandem/data/stateful_dataset.h"
 #include "tandem/data/tensor_dataset.h"
 #include "tandem/data/transforms.h"
