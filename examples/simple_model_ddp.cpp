@@ -21,8 +21,7 @@ void train(int epochs) {
   auto examples = data::datasets::TensorPairDataset(x, y).map(data::transforms::Stack<>());
 
   // This rank's share: of two ranks, every second example of a shuffled order that all ranks draw alike.
-  const data::samplers::DistributedSampler sampler(*examples.size(), static_cast<size_t>(ranks),
-                                                   static_cast<size_t>(rank));
+  const data::samplers::ShardSampler sampler(*examples.size(), static_cast<size_t>(ranks), static_cast<size_t>(rank));
   auto loader = data::make_data_loader(examples, sampler, data::DataLoaderOptions(64));
 
   nn::Linear model(10, 1);

@@ -98,8 +98,7 @@ TEST_CASE("the default sampler is random, and all of it comes", "[data][loader]"
 }
 
 TEST_CASE("a loader takes a sampler that was made for it", "[data][loader]") {
-  auto loader =
-      make_data_loader(rows(10).map(Stack<>()), samplers::DistributedSampler(10, 4, 1, {.shuffle = false}), 2);
+  auto loader = make_data_loader(rows(10).map(Stack<>()), samplers::ShardSampler(10, 4, 1, {.shuffle = false}), 2);
   REQUIRE(targets_of(loader) == Batches{{1, 5}, {9}});
 }
 
@@ -285,10 +284,9 @@ TEST_CASE("set_epoch reshuffles a loader's epochs, and the ranks still share the
     std::multiset<int64_t> all;
     Batches lists;
     for (size_t rank = 0; rank < world; ++rank) {
-      auto loader =
-          make_data_loader(rows(size).map(Stack<>()),
-                           samplers::DistributedSampler(size, world, rank, {.drop_last = false, .pad = false}),
-                           DataLoaderOptions(4).workers(1));
+      auto loader = make_data_loader(rows(size).map(Stack<>()),
+                                     samplers::ShardSampler(size, world, rank, {.drop_last = false, .pad = false}),
+                                     DataLoaderOptions(4).workers(1));
       for (size_t earlier = 0; earlier < epoch; ++earlier) {  // a loader that lives on gives what a new one gives
         loader->sampler().set_epoch(earlier);
         targets_of(loader);
