@@ -136,7 +136,8 @@ TEST_CASE("waiting beyond the timeout is an error", "[data][loader]") {
   };
   auto loader = make_data_loader<SequentialSampler>(
       Slow().map(Stack<>()), DataLoaderOptions(1).workers(1).timeout(std::chrono::milliseconds(5)));
-  REQUIRE_THROWS_WITH(loader->begin(), Contains("within 5 ms"));
+  auto at = loader->begin();
+  REQUIRE_THROWS_WITH(*at, Contains("within 5 ms"));
 }
 
 TEST_CASE("options that make no sense are refused", "[data][loader]") {
