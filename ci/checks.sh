@@ -44,7 +44,7 @@ done < <(grep -oE '`[a-z_]+/[A-Za-z0-9_/.]*`' docs/architecture.md | tr -d '`' |
 
 # What users see says what it does. The number only falls: lower it here with those that have got a comment.
 undocumented=$(cmake -D SOURCE="$PWD" -P cmake/install_headers.cmake 2>&1 | xargs awk -f ci/doc_comments.awk)
-if [ "$(wc -l <<<"$undocumented")" -ne 19 ]; then
+if [ "$(wc -l <<<"$undocumented")" -ne 16 ]; then
   echo "$undocumented"
   echo "these are the public declarations without a comment; ci/checks.sh knows of another number"
   failed=1

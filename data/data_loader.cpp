@@ -2,30 +2,53 @@
 
 #include <sstream>
 
-namespace tandem::data::detail {
+#include "tandem/core/internal.h"
 
-void check_options(const DataLoaderOptions& options) {
-  TANDEM_CHECK(options.batch_size() > 0, "DataLoader: batch_size is 0; it must be positive");
-  TANDEM_CHECK(options.max_jobs().value_or(1) > 0, "DataLoader: max_jobs is 0; it must be positive");
+namespace tandem::data {
+namespace {
+
+std::string worker_message(const std::exception_ptr& error, const std::string& batch) {
+  std::string what = "Caught exception in DataLoader worker thread. Original message: ";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    what += e.what();
+  } catch (...) {
+    what += "an exception that is not a std::exception";
+  }
+  if (!batch.empty()) {
+    what += " [while making ";
+    what += batch;
+    what += "]";
+  }
+  return what;
 }
 
-std::string describe(ArrayRef<size_t> indices) {
+}  // namespace
+
+FullDataLoaderOptions::FullDataLoaderOptions(const DataLoaderOptions& options)
+    : batch_size(options.batch_size()),
+      workers(options.workers()),
+      max_jobs(options.max_jobs().value_or(2 * workers)),
+      timeout(options.timeout()),
+      enforce_ordering(options.enforce_ordering()),
+      drop_last(options.drop_last()),
+      pin_memory(options.pin_memory()),
+      device(options.device()) {
+  TANDEM_CHECK(batch_size > 0, "DataLoader: batch_size is 0; it must be positive");
+  TANDEM_CHECK(max_jobs > 0 || !options.max_jobs(), "DataLoader: max_jobs is 0; it must be positive");
+}
+
+WorkerException::WorkerException(const std::exception_ptr& original, const std::string& batch)
+    : Error(worker_message(original, batch)), original_exception(original), message(what()) {}
+
+std::string detail::describe(ArrayRef<size_t> indices) {
   constexpr size_t kShown = 4;
   std::ostringstream out;
-  out << " of examples ";
+  out << "the batch of examples ";
   for (size_t i = 0; i < indices.size() && i < kShown; ++i) out << (i ? ", " : "") << indices[i];
   if (indices.size() > kShown) out << ", ... (" << indices.size() << ")";
   return out.str();
 }
 
-void rethrow_from_worker(const std::exception_ptr& error, const std::string& request) {
-  std::string what = "an exception that is not a std::exception";
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    what = e.what();
-  } catch (...) {}
-  throw WorkerException("DataLoader: a worker failed to make the batch" + request + ": " + what, error);
-}
-
-}  // namespace tandem::data::detail
+}  // namespace tandem::data

@@ -2,6 +2,7 @@
 #pragma once
 #include <concepts>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,12 @@
 namespace tandem::data::datasets {
 
 template <class SourceDataset, class AppliedTransform> class MapDataset;
+template <class D, class T> MapDataset<D, T> map(D dataset, T transform);
+
+namespace detail {
+template <class T> inline constexpr bool kIsOptional = false;
+template <class T> inline constexpr bool kIsOptional<std::optional<T>> = true;
+}  // namespace detail
 
 /// Something that answers a request, a list of indices as a rule, with a batch.
 template <class Self, class Batch = std::vector<Example<>>, class BatchRequest = ArrayRef<size_t>> class BatchDataset {
@@ -18,17 +25,20 @@ template <class Self, class Batch = std::vector<Example<>>, class BatchRequest =
   using SelfType = Self;
   using BatchType = Batch;
   using BatchRequestType = BatchRequest;
+  /// Whether a request may be answered with nothing, at an end that only the dataset knows: StatefulDataset.
+  static constexpr bool is_stateful = detail::kIsOptional<Batch>;
   virtual ~BatchDataset() = default;
+  /// The batch that a request asks for.
   virtual Batch get_batch(BatchRequest request) = 0;
   /// How many examples there are; nothing when that is not known.
   virtual std::optional<size_t> size() const = 0;
 
   /// This dataset with a transform applied to each batch.
   template <class AppliedTransform> MapDataset<Self, AppliedTransform> map(AppliedTransform transform) & {
-    return {static_cast<Self&>(*this), std::move(transform)};
+    return datasets::map(static_cast<Self&>(*this), std::move(transform));
   }
   template <class AppliedTransform> MapDataset<Self, AppliedTransform> map(AppliedTransform transform) && {
-    return {std::move(static_cast<Self&>(*this)), std::move(transform)};
+    return datasets::map(std::move(static_cast<Self&>(*this)), std::move(transform));
   }
 };
 
@@ -37,6 +47,7 @@ template <class Self, class SingleExample = Example<>>
 class Dataset : public BatchDataset<Self, std::vector<SingleExample>> {
  public:
   using ExampleType = SingleExample;
+  /// The example at `index`, which is less than size().
   virtual SingleExample get(size_t index) = 0;
   std::vector<SingleExample> get_batch(ArrayRef<size_t> indices) override {
     std::vector<SingleExample> batch;
@@ -45,6 +56,10 @@ class Dataset : public BatchDataset<Self, std::vector<SingleExample>> {
     return batch;
   }
 };
+
+/// A dataset that hands out its examples as they come: a request is how many are wanted (samplers::StreamSampler).
+template <class Self, class Batch = std::vector<Example<>>>
+using StreamDataset = BatchDataset<Self, Batch, /*BatchRequest=*/size_t>;
 
 // Note [Batches without examples]: a dataset whose examples are rows of tensors can gather a batch in one go
 // (`get_stacked`), and a transform may know what it does to a batch so gathered (`apply_stacked`). When a chain of maps
@@ -64,20 +79,29 @@ concept StacksBatches = GathersBatches<D> && requires(D dataset, ArrayRef<size_t
 };
 }  // namespace detail
 
-/// A dataset with a transform applied to its batches.
+/// A dataset with a transform applied to its batches. Of a stateful dataset it is stateful, and its end is that one's.
 template <class SourceDataset, class AppliedTransform>
 class MapDataset
-    : public BatchDataset<MapDataset<SourceDataset, AppliedTransform>, typename AppliedTransform::OutputBatchType,
-                          typename SourceDataset::BatchRequestType> {
+    : public BatchDataset<
+          MapDataset<SourceDataset, AppliedTransform>,
+          std::conditional_t<SourceDataset::is_stateful, std::optional<typename AppliedTransform::OutputBatchType>,
+                             typename AppliedTransform::OutputBatchType>,
+          typename SourceDataset::BatchRequestType> {
  public:
   using DatasetType = SourceDataset;
   using TransformType = AppliedTransform;
+  using BatchRequestType = typename SourceDataset::BatchRequestType;
+  using OutputBatchType = typename MapDataset::BatchType;
   MapDataset(SourceDataset dataset, AppliedTransform transform)
       : dataset_(std::move(dataset)), transform_(std::move(transform)) {}
 
-  typename AppliedTransform::OutputBatchType get_batch(typename SourceDataset::BatchRequestType request) override {
+  OutputBatchType get_batch(BatchRequestType request) override {
     if constexpr (detail::StacksBatches<AppliedTransform, SourceDataset>) {
       return dataset_.get_stacked(request);
+    } else if constexpr (SourceDataset::is_stateful) {
+      auto batch = dataset_.get_batch(std::move(request));
+      if (!batch) return {};
+      return transform_.apply_batch(std::move(*batch));
     } else {
       return transform_.apply_batch(dataset_.get_batch(std::move(request)));
     }
@@ -86,8 +110,10 @@ class MapDataset
     return transform_.apply_stacked(dataset_.get_stacked(indices));
   }
   std::optional<size_t> size() const override { return dataset_.size(); }
-  const SourceDataset& dataset() const { return dataset_; }
-  const AppliedTransform& transform() const { return transform_; }
+  /// Begins an epoch of a stateful dataset.
+  void reset() { dataset_.reset(); }
+  const SourceDataset& dataset() const noexcept { return dataset_; }
+  const AppliedTransform& transform() const noexcept { return transform_; }
 
  private:
   SourceDataset dataset_;
@@ -96,6 +122,12 @@ class MapDataset
 
 /// dataset.map(transform)
 template <class D, class T> MapDataset<D, T> map(D dataset, T transform) {
+  if constexpr (D::is_stateful)
+    static_assert(std::is_same_v<typename D::BatchType::value_type, typename T::InputBatchType>,
+                  "the transform takes another type of batch than the dataset gives");
+  else
+    static_assert(std::is_same_v<typename D::BatchType, typename T::InputBatchType>,
+                  "the transform takes another type of batch than the dataset gives");
   return {std::move(dataset), std::move(transform)};
 }
 

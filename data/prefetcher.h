@@ -80,6 +80,12 @@ template <class Request, class Batch> class Prefetcher {
     first_valid_ = next_ordered_ = popped_ = next_submitted_;
   }
 
+  /// Waits for the workers to be done with what they are making. After clear() that is one batch each.
+  void wait_until_idle() {
+    std::unique_lock lock(mutex_);
+    result_came_.wait(lock, [&] { return at_work_ == 0; });
+  }
+
  private:
   struct Job {
     size_t number;
@@ -95,6 +101,7 @@ template <class Request, class Batch> class Prefetcher {
       if (stopping_) return;
       Job job = std::move(waiting_.front());
       waiting_.pop_front();
+      ++at_work_;
       lock.unlock();
       Result result{std::move(job.request), {}, {}};
       try {
@@ -103,8 +110,9 @@ template <class Request, class Batch> class Prefetcher {
         result.error = std::current_exception();
       }
       lock.lock();
+      --at_work_;
       if (job.number >= first_valid_) done_.emplace(job.number, std::move(result));
-      result_came_.notify_one();
+      result_came_.notify_one();  // there is one consumer, which waits for a result or for all workers to be idle
     }
   }
   void stop() {
@@ -122,6 +130,7 @@ template <class Request, class Batch> class Prefetcher {
   std::deque<Job> waiting_;
   std::map<size_t, Result> done_;  // by number
   size_t next_submitted_ = 0, next_ordered_ = 0, popped_ = 0, first_valid_ = 0;
+  size_t at_work_ = 0;  // workers that are making a batch
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -5,7 +5,13 @@
 
 #include "tandem/core/tensor.h"
 
-namespace tandem::data::samplers {
+namespace tandem {
+namespace serialize {
+class InputArchive;
+class OutputArchive;
+}  // namespace serialize
+
+namespace data::samplers {
 
 /// Hands out requests, lists of indices as a rule, until an epoch is over.
 template <class BatchRequest = std::vector<size_t>> class Sampler {
@@ -16,7 +22,24 @@ template <class BatchRequest = std::vector<size_t>> class Sampler {
   virtual void reset(std::optional<size_t> new_size = {}) = 0;
   /// The next request, of `batch_size` indices or of what is left; nothing when the epoch is over.
   virtual std::optional<BatchRequest> next(size_t batch_size) = 0;
+  /// Writes where in its epoch the sampler is, under LibTorch's keys; load brings one there.
+  /// load @throws Error when a key is missing or its value makes no sense; then the sampler is what it was
+  virtual void save(serialize::OutputArchive& archive) const = 0;
+  virtual void load(serialize::InputArchive& archive) = 0;
 };
+
+/// sampler.save(archive): so torch::save takes samplers
+template <class BatchRequest>
+serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const Sampler<BatchRequest>& sampler) {
+  sampler.save(archive);
+  return archive;
+}
+/// sampler.load(archive): so torch::load takes samplers
+template <class BatchRequest>
+serialize::InputArchive& operator>>(serialize::InputArchive& archive, Sampler<BatchRequest>& sampler) {
+  sampler.load(archive);
+  return archive;
+}
 
 /// 0, 1, 2, ...
 class SequentialSampler : public Sampler<> {
@@ -24,6 +47,9 @@ class SequentialSampler : public Sampler<> {
   explicit SequentialSampler(size_t size) : size_(size) {}
   void reset(std::optional<size_t> new_size = {}) override;
   std::optional<std::vector<size_t>> next(size_t batch_size) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+  /// How many indices of this epoch were handed out.
   size_t index() const noexcept { return index_; }
 
  private:
@@ -33,58 +59,60 @@ class SequentialSampler : public Sampler<> {
 /// A new permutation each epoch, drawn from the CPU generator of this rank (`manual_seed`).
 class RandomSampler : public Sampler<> {
  public:
-  explicit RandomSampler(size_t size) : size_(size) { reset(); }
+  /// @param index_dtype   of the kept permutation, which is what save writes: a small one takes less memory
+  /// @throws Error  when size is negative, or index_dtype is no dtype of integers that holds size - 1
+  explicit RandomSampler(int64_t size, Dtype index_dtype = kInt64);
   void reset(std::optional<size_t> new_size = {}) override;
   std::optional<std::vector<size_t>> next(size_t batch_size) override;
-  size_t index() const noexcept { return index_; }
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+  /// How many indices of this epoch were handed out.
+  size_t index() const noexcept { return static_cast<size_t>(index_); }
 
  private:
-  std::vector<size_t> indices_;
-  size_t size_, index_ = 0;
+  void draw(int64_t size, Dtype dtype);
+  Tensor indices_;  // (size) of index_dtype, never written to: copies of the sampler share it
+  int64_t index_ = 0;
+};
+
+/// A request that is no list of indices. A loader asks its size for drop_last.
+struct CustomBatchRequest {
+  CustomBatchRequest() = default;
+  CustomBatchRequest(const CustomBatchRequest&) = default;
+  CustomBatchRequest& operator=(const CustomBatchRequest&) = default;
+  virtual ~CustomBatchRequest() = default;
+  /// How many examples are asked for.
+  virtual size_t size() const = 0;
+};
+
+/// A request that says only how many examples are wanted: StreamDataset's.
+struct BatchSize : public CustomBatchRequest {
+  explicit BatchSize(size_t size) : size_(size) {}
+  size_t size() const noexcept override { return size_; }
+  operator size_t() const noexcept { return size_; }
+  size_t size_;
+};
+
+/// For datasets that hand out what comes next: batch sizes, until they sum to `epoch_size`.
+class StreamSampler : public Sampler<BatchSize> {
+ public:
+  explicit StreamSampler(size_t epoch_size) : epoch_size_(epoch_size) {}
+  void reset(std::optional<size_t> new_size = {}) override;
+  std::optional<BatchSize> next(size_t batch_size) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+
+ private:
+  size_t examples_retrieved_so_far_ = 0, epoch_size_;
 };
 
 namespace detail {
-
-/// What happens to examples that do not fill a whole round of the ranks.
-enum class Tail {
-  kPad,   // the first examples of the order come again, so that every rank has as many
-  kDrop,  // they are left out
-  kKeep,  // the first ranks have one more: each example exactly once, as evaluation needs
-};
-
-/// Every num_replicas-th index of `order` from `rank` on, after the tail was dealt with; PyTorch's rule for kPad and
-/// kDrop.
-std::vector<size_t> distributed_indices(ArrayRef<size_t> order, size_t num_replicas, size_t rank, Tail tail);
-
+/// Up to batch_size indices of `indices` from `index` to `end`; index moves on.
+std::optional<std::vector<size_t>> take(const std::vector<size_t>& indices, size_t& index, size_t end,
+                                        size_t batch_size);
+/// @throws Error naming `sampler` when rank is not one of num_replicas
+void check_rank(const char* sampler, size_t num_replicas, size_t rank);
 }  // namespace detail
 
-struct DistributedSamplerOptions {
-  bool shuffle = true;
-  uint64_t seed = 0;
-  bool drop_last = false;
-  bool pad = true;  // false, with drop_last false: the first ranks may have one more
-};
-
-/// One rank's share of the examples. All ranks draw the same permutation, from seed + epoch: call set_epoch before
-/// each epoch, or every epoch has the same order. As PyTorch's torch.utils.data.DistributedSampler.
-class DistributedSampler : public Sampler<> {
- public:
-  DistributedSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, DistributedSamplerOptions options = {});
-  void reset(std::optional<size_t> new_size = {}) override;
-  std::optional<std::vector<size_t>> next(size_t batch_size) override;
-  /// Takes effect with the next epoch, and at once when none of this one's indices was handed out yet.
-  void set_epoch(size_t epoch);
-  size_t epoch() const noexcept { return epoch_; }
-  /// How many indices this rank gets per epoch.
-  size_t local_sample_count() const noexcept { return indices_.size(); }
-  /// This rank's indices in this epoch.
-  const std::vector<size_t>& indices() const noexcept { return indices_; }
-
- private:
-  size_t size_, num_replicas_, rank_;
-  DistributedSamplerOptions options_;
-  size_t epoch_ = 0, index_ = 0;
-  std::vector<size_t> indices_;
-};
-
-}  // namespace tandem::data::samplers
+}  // namespace data::samplers
+}  // namespace tandem

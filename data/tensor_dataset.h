@@ -1,49 +1,52 @@
-// TensorDataset: examples that are the rows of tensors.
+// Datasets whose examples are the rows of tensors.
 #pragma once
-#include <type_traits>
-
 #include "tandem/data/dataset.h"
 
 namespace tandem::data::datasets {
 
-/// `TensorDataset(x)` gives TensorExamples, as LibTorch's; `TensorDataset(x, y)` gives Examples, as PyTorch's.
-template <class SingleExample = Example<>>
-class TensorDataset final : public Dataset<TensorDataset<SingleExample>, SingleExample> {
-  static constexpr bool kHasTarget = std::is_same_v<SingleExample, Example<>>;
+namespace detail {
+inline void check_has_rows(const char* dataset, const Tensor& data) {
+  TANDEM_CHECK(data.dim() > 0, dataset, ": data is a scalar; its first dimension counts the examples");
+}
+}  // namespace detail
 
- public:
-  explicit TensorDataset(Tensor data) requires(!kHasTarget) : data_(std::move(data)) { check_rows(); }
-  explicit TensorDataset(const std::vector<Tensor>& rows) requires(!kHasTarget)
-      : TensorDataset(data::detail::stack_rows(rows)) {}
-  TensorDataset(Tensor data, Tensor target) requires kHasTarget : data_(std::move(data)), target_(std::move(target)) {
-    check_rows();
-    TANDEM_CHECK(target_.dim() > 0 && target_.size(0) == data_.size(0), "TensorDataset: data is ", data_.sizes(),
-                 " and target is ", target_.sizes(), "; they must have the same number of rows");
-  }
+/// The rows of one tensor, (N, ...), without targets.
+struct TensorDataset : public Dataset<TensorDataset, TensorExample> {
+  /// @throws Error for a scalar
+  explicit TensorDataset(Tensor data) : tensor(std::move(data)) { detail::check_has_rows("TensorDataset", tensor); }
+  /// Tensors of one shape, each of which is a row. @throws Error when there are none, or they differ
+  explicit TensorDataset(const std::vector<Tensor>& tensors) : TensorDataset(data::detail::stack_rows(tensors)) {}
 
-  SingleExample get(size_t index) override {
-    const auto row = static_cast<int64_t>(index);
-    if constexpr (kHasTarget)
-      return {data_[row], target_[row]};
-    else
-      return data_[row];
+  TensorExample get(size_t index) override { return tensor[static_cast<int64_t>(index)]; }
+  TensorExample get_stacked(ArrayRef<size_t> indices) {  // Note [Batches without examples]
+    return data::detail::gather_rows(tensor, indices);
   }
-  SingleExample get_stacked(ArrayRef<size_t> indices) {  // Note [Batches without examples]
-    if constexpr (kHasTarget)
-      return {data::detail::gather_rows(data_, indices), data::detail::gather_rows(target_, indices)};
-    else
-      return data::detail::gather_rows(data_, indices);
-  }
-  std::optional<size_t> size() const override { return static_cast<size_t>(data_.size(0)); }
+  std::optional<size_t> size() const override { return static_cast<size_t>(tensor.size(0)); }
 
- private:
-  void check_rows() const {
-    TANDEM_CHECK(data_.dim() > 0, "TensorDataset: data is a scalar; its first dimension counts the examples");
-  }
-  Tensor data_, target_;
+  Tensor tensor;  // (N, ...)
 };
-TensorDataset(Tensor)->TensorDataset<TensorExample>;
-TensorDataset(std::vector<Tensor>)->TensorDataset<TensorExample>;
-TensorDataset(Tensor, Tensor)->TensorDataset<Example<>>;
+
+/// The rows of one tensor, (N, ...), with those of another, (N, ...), as their targets: what Python's TensorDataset
+/// makes of two tensors.
+struct TensorPairDataset : public Dataset<TensorPairDataset> {
+  /// @throws Error for scalars, and for tensors of different numbers of rows
+  TensorPairDataset(Tensor data, Tensor target) : data(std::move(data)), target(std::move(target)) {
+    detail::check_has_rows("TensorPairDataset", this->data);
+    TANDEM_CHECK(this->target.dim() > 0 && this->target.size(0) == this->data.size(0), "TensorPairDataset: data is ",
+                 this->data.sizes(), " and target is ", this->target.sizes(),
+                 "; they must have the same number of rows");
+  }
+
+  Example<> get(size_t index) override {
+    const auto row = static_cast<int64_t>(index);
+    return {data[row], target[row]};
+  }
+  Example<> get_stacked(ArrayRef<size_t> indices) {  // Note [Batches without examples]
+    return {data::detail::gather_rows(data, indices), data::detail::gather_rows(target, indices)};
+  }
+  std::optional<size_t> size() const override { return static_cast<size_t>(data.size(0)); }
+
+  Tensor data, target;
+};
 
 }  // namespace tandem::data::datasets

@@ -69,6 +69,9 @@ class TensorTransform : public Transform<Example<Tensor, Target>, Example<Tensor
   }
 };
 
+/// Makes one example, a batch, of many by a function.
+template <class T, class BatchType = std::vector<T>> using Collate = BatchLambda<BatchType, T>;
+
 /// Applies a function to the data of each example.
 template <class Target = Tensor> class TensorLambda : public TensorTransform<Target> {
  public:
@@ -81,12 +84,13 @@ template <class Target = Tensor> class TensorLambda : public TensorTransform<Tar
 };
 
 /// (x - mean) / stddev, by channel: x is (C, H, W), and mean and stddev hold C values, or one for all.
-template <class Target = Tensor> class Normalize : public TensorTransform<Target> {
- public:
-  Normalize(ArrayRef<double> mean, ArrayRef<double> stddev) : mean_(by_channel(mean)), stddev_(by_channel(stddev)) {}
-  Tensor operator()(Tensor input) override { return input.sub(mean_).div(stddev_); }
+template <class Target = Tensor> struct Normalize : public TensorTransform<Target> {
+  Normalize(ArrayRef<double> mean, ArrayRef<double> stddev) : mean(by_channel(mean)), stddev(by_channel(stddev)) {}
+  Tensor operator()(Tensor input) override { return input.sub(mean).div(stddev); }
   /// Examples already stacked, (N, C, H, W), take the same arithmetic in one go.
   Example<Tensor, Target> apply_stacked(Example<Tensor, Target> batch) { return this->apply(std::move(batch)); }
+
+  Tensor mean, stddev;  // (C, 1, 1) float32
 
  private:
   static Tensor by_channel(ArrayRef<double> values) {
@@ -94,14 +98,12 @@ template <class Target = Tensor> class Normalize : public TensorTransform<Target
     for (size_t i = 0; i < values.size(); ++i) out.data<float>()[i] = static_cast<float>(values[i]);
     return out;
   }
-  Tensor mean_, stddev_;
 };
 
 /// Makes one example of many by stacking their tensors.
-template <class T = Example<>> class Stack;
+template <class T = Example<>> struct Stack;
 
-template <> class Stack<Example<>> : public Collation<Example<>> {
- public:
+template <> struct Stack<Example<>> : public Collation<Example<>> {
   Example<> apply_batch(std::vector<Example<>> examples) override {
     std::vector<Tensor> data, targets;
     data.reserve(examples.size()), targets.reserve(examples.size());
@@ -110,8 +112,7 @@ template <> class Stack<Example<>> : public Collation<Example<>> {
   }
 };
 
-template <> class Stack<TensorExample> : public Collation<TensorExample> {
- public:
+template <> struct Stack<TensorExample> : public Collation<TensorExample> {
   TensorExample apply_batch(std::vector<TensorExample> examples) override {
     std::vector<Tensor> data;
     data.reserve(examples.size());

@@ -38,19 +38,18 @@ void train(const std::string& folder, int epochs, DeviceType type) {
   manual_seed(1);
 
   using data::datasets::FashionMNIST;
-  using data::samplers::DistributedSampler;
+  using data::samplers::ShardSampler;
   const data::transforms::Stack<> stack;
   const FashionMNIST train_set(folder), test_set(folder, FashionMNIST::Mode::kTest);
   // 128 images a step, over all ranks together. The order is shuffled, alike on all ranks, and padded at its end: every
   // rank takes as many steps.
   auto train_loader =
-      data::make_data_loader(FashionMNIST(train_set).map(stack), DistributedSampler(*train_set.size(), ranks, rank),
+      data::make_data_loader(FashionMNIST(train_set).map(stack), ShardSampler(*train_set.size(), ranks, rank),
                              data::DataLoaderOptions(std::max<size_t>(1, 128 / ranks)).workers(1).device(device));
   // In evaluation each image is to count once: nothing is shuffled or padded, and some ranks may have one image more.
-  auto test_loader =
-      data::make_data_loader(FashionMNIST(test_set).map(stack),
-                             DistributedSampler(*test_set.size(), ranks, rank, {.shuffle = false, .pad = false}),
-                             data::DataLoaderOptions(500).device(device));
+  auto test_loader = data::make_data_loader(
+      FashionMNIST(test_set).map(stack), ShardSampler(*test_set.size(), ranks, rank, {.shuffle = false, .pad = false}),
+      data::DataLoaderOptions(500).device(device));
 
   nn::Sequential net = make_network();
   net->to(device);

@@ -18,11 +18,10 @@ void train(int epochs) {
   const Tensor w = linspace(-1, 1, 10).reshape({10, 1});
   const Tensor x = randn({1024, 10});
   const Tensor y = x.matmul(w) + 3 + 0.1 * randn({1024, 1});
-  auto examples = data::datasets::TensorDataset(x, y).map(data::transforms::Stack<>());
+  auto examples = data::datasets::TensorPairDataset(x, y).map(data::transforms::Stack<>());
 
   // This rank's share: of two ranks, every second example of a shuffled order that all ranks draw alike.
-  const data::samplers::DistributedSampler sampler(*examples.size(), static_cast<size_t>(ranks),
-                                                   static_cast<size_t>(rank));
+  const data::samplers::ShardSampler sampler(*examples.size(), static_cast<size_t>(ranks), static_cast<size_t>(rank));
   auto loader = data::make_data_loader(examples, sampler, data::DataLoaderOptions(64));
 
   nn::Linear model(10, 1);

@@ -85,6 +85,10 @@ int doctor() {
   if (!TANDEM_HAS_ONEDNN) problem("convolutions are slower", "apt install libdnnl-dev, and build anew");
   std::printf("Gloo             %s\n", TANDEM_HAS_GLOO ? "in" : "out: ranks are threads of one process");
   if (!TANDEM_HAS_GLOO) problem("ranks cannot be processes", "apt install libgloo-dev, and build anew");
+  std::printf("libjpeg          %s\n", TANDEM_HAS_JPEG ? "in" : "out: JPEG files are refused");
+  if (!TANDEM_HAS_JPEG) problem("JPEG files cannot be read", "apt install libjpeg-dev, and build anew");
+  std::printf("libpng           %s\n", TANDEM_HAS_PNG ? "in" : "out: PNG files are refused");
+  if (!TANDEM_HAS_PNG) problem("PNG files cannot be read", "apt install libpng-dev, and build anew");
   if (TANDEM_HAS_CUDA) {
     std::printf("cuBLAS           %s\n", TANDEM_HAS_CUBLAS ? "in" : "out: our own matrix product on GPUs instead");
     std::printf("cuDNN            %s\n", TANDEM_HAS_CUDNN ? "in" : "out: our own convolution on GPUs instead");

@@ -1,4 +1,4 @@
-#include "tandem/data/samplers.h"
+#include "tandem/data/shard_sampler.h"
 
 #include <algorithm>
 #include <numeric>
@@ -82,11 +82,11 @@ TEST_CASE("distributed index lists are those that PyTorch gave", "[data][sampler
   REQUIRE(lists > 2000);
 }
 
-TEST_CASE("DistributedSampler shuffles by seed and epoch, alike on all ranks", "[data][samplers]") {
+TEST_CASE("ShardSampler shuffles by seed and epoch, alike on all ranks", "[data][samplers]") {
   const size_t size = 37, world = 4;
   Indices first, second, all;
   for (size_t rank = 0; rank < world; ++rank) {
-    DistributedSampler sampler(size, world, rank, {.shuffle = true, .seed = 3, .drop_last = false, .pad = false});
+    ShardSampler sampler(size, world, rank, {.shuffle = true, .seed = 3, .drop_last = false, .pad = false});
     const Indices epoch0 = drain(sampler, 4);
     REQUIRE(epoch0.size() == sampler.local_sample_count());
     sampler.reset();
@@ -95,15 +95,15 @@ TEST_CASE("DistributedSampler shuffles by seed and epoch, alike on all ranks", "
     sampler.reset();
     const Indices epoch1 = drain(sampler, 40);
     REQUIRE(epoch1 != epoch0);
-    DistributedSampler other(size, world, rank, {.shuffle = true, .seed = 4, .drop_last = false, .pad = false});
+    ShardSampler other(size, world, rank, {.shuffle = true, .seed = 4, .drop_last = false, .pad = false});
     REQUIRE(other.indices() == epoch1);  // seed + epoch decides
     all.insert(all.end(), epoch1.begin(), epoch1.end());
   }
   REQUIRE(sorted(all) == range(size));
 }
 
-TEST_CASE("DistributedSampler takes a new epoch at once when nothing was handed out", "[data][samplers]") {
-  DistributedSampler sampler(100);
+TEST_CASE("ShardSampler takes a new epoch at once when nothing was handed out", "[data][samplers]") {
+  ShardSampler sampler(100);
   const Indices epoch0 = sampler.indices();
   sampler.set_epoch(1);
   const Indices epoch1 = sampler.indices();
@@ -114,16 +114,16 @@ TEST_CASE("DistributedSampler takes a new epoch at once when nothing was handed 
   REQUIRE(sampler.indices() == epoch1);
 }
 
-TEST_CASE("DistributedSampler without shuffling, and its bad arguments", "[data][samplers]") {
-  DistributedSampler sampler(10, 4, 1, {.shuffle = false});
+TEST_CASE("ShardSampler without shuffling, and its bad arguments", "[data][samplers]") {
+  ShardSampler sampler(10, 4, 1, {.shuffle = false});
   REQUIRE(drain(sampler, 2) == Indices{1, 5, 9});
-  REQUIRE_THROWS_WITH(DistributedSampler(10, 4, 4), Contains("rank is 4 of 4"));
-  REQUIRE_THROWS_WITH(DistributedSampler(10, 0, 0), Contains("rank is 0 of 0"));
+  REQUIRE_THROWS_WITH(ShardSampler(10, 4, 4), Contains("rank is 4 of 4"));
+  REQUIRE_THROWS_WITH(ShardSampler(10, 0, 0), Contains("rank is 0 of 0"));
 }
 
-TEST_CASE("DistributedSampler leaves the rank's own random numbers alone", "[data][samplers]") {
+TEST_CASE("ShardSampler leaves the rank's own random numbers alone", "[data][samplers]") {
   const PhiloxState before = default_generator().get_state();
-  DistributedSampler sampler(100, 2, 1);
+  ShardSampler sampler(100, 2, 1);
   REQUIRE(default_generator().get_state().offset == before.offset);
 }
 
@@ -152,5 +152,5 @@ TEST_CASE("SequentialSampler counts, and nothing comes of nothing", "[data][samp
   REQUIRE(drain(a, 1) == Indices{0, 1});
   REQUIRE(SequentialSampler(0).next(1) == std::nullopt);
   REQUIRE(RandomSampler(0).next(1) == std::nullopt);
-  REQUIRE(DistributedSampler(0, 3, 2).next(1) == std::nullopt);
+  REQUIRE(ShardSampler(0, 3, 2).next(1) == std::nullopt);
 }

@@ -7,7 +7,7 @@
 
 using namespace tandem;
 using namespace tandem::data;
-using datasets::TensorDataset;
+using datasets::TensorPairDataset;
 using samplers::SequentialSampler;
 using test::kGpu;
 using transforms::Stack;
@@ -19,7 +19,7 @@ auto rows(int64_t n, int64_t columns) {
   Tensor x = core::empty({n, columns}, kFloat32, kCPU), y = core::empty({n}, kInt64, kCPU);
   for (int64_t i = 0; i < n * columns; ++i) x.data<float>()[i] = static_cast<float>(i / columns + i % columns);
   for (int64_t i = 0; i < n; ++i) y.data<int64_t>()[i] = i;
-  return TensorDataset(x, y);
+  return TensorPairDataset(x, y);
 }
 struct Unknown {
   Tensor hidden;

@@ -50,7 +50,7 @@ std::function<std::vector<Shards>(size_t)> make_steps(Way way, size_t count, con
   return [count, stacked](size_t epoch) {
     std::vector<Shards> steps;
     for (size_t r = 0; r < count; ++r) {
-      data::samplers::DistributedSampler sampler(*stacked.size(), count, r);
+      data::samplers::ShardSampler sampler(*stacked.size(), count, r);
       sampler.set_epoch(epoch);
       const auto loader = data::make_data_loader(stacked, sampler, data::DataLoaderOptions(128 / count));
       size_t step = 0;

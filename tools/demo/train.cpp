@@ -189,10 +189,10 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
     train_epochs(
         s, way, *loader, samples, step, [](int) {}, run, steps);
   } else {
-    data::samplers::DistributedSamplerOptions options;
+    data::samplers::ShardSamplerOptions options;
     options.seed = s.seed;
-    const data::samplers::DistributedSampler sampler(static_cast<size_t>(samples), static_cast<size_t>(way.ranks),
-                                                     static_cast<size_t>(way.rank), options);
+    const data::samplers::ShardSampler sampler(static_cast<size_t>(samples), static_cast<size_t>(way.ranks),
+                                               static_cast<size_t>(way.rank), options);
     auto loader = data::make_data_loader(
         stacked, sampler, loading.batch_size(static_cast<size_t>(std::max<int64_t>(s.batch_size / way.ranks, 1))));
     const auto begin_epoch = [&loader](int epoch) { loader->sampler().set_epoch(static_cast<size_t>(epoch)); };

@@ -1,0 +1,146 @@
+// DataLoaderBase: what loaders of all kinds have in common, the workers and the walk through an epoch.
+#pragma once
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tandem/data/data_loader_options.h"
+#include "tandem/data/iterator.h"
+#include "tandem/data/prefetcher.h"
+#include "tandem/data/staging.h"
+#include "tandem/data/worker_exception.h"
+
+namespace tandem::data {
+
+namespace detail {
+std::string describe(ArrayRef<size_t> indices);
+inline std::string describe(const std::vector<size_t>& indices) { return describe(ArrayRef<size_t>(indices)); }
+template <class Request> std::string describe(const Request&) { return ""; }
+}  // namespace detail
+
+/// Iterate it once per epoch: `for (auto& batch : *loader)`. begin() starts a new epoch, whether or not the last one
+/// came to its end; an iterator of an earlier epoch can go no further then. A loader may be destroyed at any time: its
+/// workers end with the batches that they are making.
+template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
+ public:
+  using BatchType = Batch;
+  using BatchRequestType = BatchRequest;
+
+  /// @param main_thread_dataset   what batches are made of where there are no workers, or by all workers
+  /// @throws Error for options that make no sense, and for those that need to know a batch's tensors and do not
+  explicit DataLoaderBase(const DataLoaderOptions& options, std::unique_ptr<Dataset> main_thread_dataset = nullptr)
+      : options_(options),
+        main_thread_dataset_(std::move(main_thread_dataset)),
+        staging_(options.pin_memory(), options.device()) {
+    TANDEM_CHECK(BatchTensors<Batch>::kKnown || staging_.does_nothing(),
+                 "DataLoader: pin_memory and device must know where a batch has its tensors; specialise BatchTensors ",
+                 "for this type of batch (data/staging.h)");
+  }
+  virtual ~DataLoaderBase() = default;
+  DataLoaderBase(const DataLoaderBase&) = delete;
+  DataLoaderBase& operator=(const DataLoaderBase&) = delete;
+
+  /// Begins an epoch. @throws Error after join() of a loader with workers
+  Iterator<Batch> begin() {
+    check_not_joined();
+    ++*epoch_;
+    if (workers_) workers_->clear();
+    reset();
+    exhausted_ = false;
+    if (workers_)
+      for (size_t i = 0; i < options_.max_jobs && !exhausted_; ++i) submit();
+    return Iterator<Batch>([this, alive = std::weak_ptr<size_t>(epoch_), epoch = *epoch_] {
+      const std::shared_ptr<size_t> current = alive.lock();
+      TANDEM_CHECK(current, "DataLoader: it is gone, and its iterator cannot go on");
+      TANDEM_CHECK(epoch == *current, "DataLoader: begin() was called again; an iterator of the epoch before it",
+                   " cannot go on");
+      return next();
+    });
+  }
+  Iterator<Batch> end() { return Iterator<Batch>(); }
+  /// Ends the workers. Batches that were not fetched yet are lost. The destructor does it too.
+  void join() {
+    workers_.reset();
+    joined_ = true;
+  }
+  const FullDataLoaderOptions& options() const noexcept { return options_; }
+
+ protected:
+  using Staged = std::optional<detail::StagedBatch<Batch>>;  // nothing: a stateful dataset's epoch is over
+  using Workers = detail::Prefetcher<BatchRequest, Staged>;
+
+  /// What is asked for next; nothing when the epoch is over.
+  virtual std::optional<BatchRequest> get_batch_request() = 0;
+  /// Begins an epoch. No request is waiting then, though workers may still be making batches of the last one.
+  virtual void reset() = 0;
+
+  /// A batch, on its way to where the options want it.
+  static Staged make_batch(Dataset& dataset, const detail::Staging& staging, BatchRequest& request) {
+    const auto get = [&] {
+      if constexpr (std::is_convertible_v<BatchRequest&, typename Dataset::BatchRequestType>)
+        return dataset.get_batch(request);  // which is kept, for an error to name
+      else
+        return dataset.get_batch(std::move(request));
+    };
+    if constexpr (Dataset::is_stateful) {
+      auto batch = get();
+      if (!batch) return {};
+      return staging.send(std::move(*batch));
+    } else {
+      return staging.send(get());
+    }
+  }
+  void start_workers(std::vector<typename Workers::Work> work) {
+    workers_ = std::make_unique<Workers>(std::move(work), options_.enforce_ordering);
+  }
+
+  const FullDataLoaderOptions options_;
+  std::unique_ptr<Dataset> main_thread_dataset_;
+  detail::Staging staging_;
+  std::unique_ptr<Workers> workers_;  // behind what they use, so that they end before it does
+
+ private:
+  void check_not_joined() const {
+    TANDEM_CHECK(!joined_ || options_.workers == 0, "DataLoader: join() has ended its workers; make another loader");
+  }
+  std::optional<BatchRequest> next_request() {
+    std::optional<BatchRequest> request;
+    if (!exhausted_) request = get_batch_request();
+    exhausted_ = !request;
+    return request;
+  }
+  void submit() {
+    if (auto request = next_request()) workers_->submit(std::move(*request));
+  }
+  std::optional<Batch> next() {
+    check_not_joined();
+    if (!workers_) {
+      auto request = next_request();
+      if (!request) return {};
+      Staged staged = make_batch(*main_thread_dataset_, staging_, *request);
+      exhausted_ = !staged;
+      if (!staged) return {};
+      return staging_.receive(std::move(*staged));
+    }
+    while (workers_->in_flight() > 0) {
+      auto result = workers_->pop(options_.timeout);
+      TANDEM_CHECK(result, "DataLoader: no batch came from the workers within ",
+                   options_.timeout.value_or(std::chrono::milliseconds()).count(), " ms");
+      if (!result->error && !*result->batch) {  // others that were asked for before may come yet
+        exhausted_ = true;
+        continue;
+      }
+      submit();
+      if (result->error) throw WorkerException(result->error, detail::describe(result->request));
+      return staging_.receive(std::move(**result->batch));
+    }
+    return {};
+  }
+
+  std::shared_ptr<size_t> epoch_ = std::make_shared<size_t>(0);  // how often begin() was called
+  bool exhausted_ = false, joined_ = false;
+};
+
+}  // namespace tandem::data

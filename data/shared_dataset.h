@@ -1,0 +1,46 @@
+// SharedBatchDataset: one dataset that several loaders or workers use, in the place of a copy for each.
+#pragma once
+#include <memory>
+
+#include "tandem/data/dataset.h"
+
+namespace tandem::data::datasets {
+
+/// A dataset by reference. Copies of it name the same dataset, so a loader with several workers calls its get_batch
+/// from several threads at once.
+template <class UnderlyingDataset>
+class SharedBatchDataset
+    : public BatchDataset<SharedBatchDataset<UnderlyingDataset>, typename UnderlyingDataset::BatchType,
+                          typename UnderlyingDataset::BatchRequestType> {
+ public:
+  using BatchType = typename UnderlyingDataset::BatchType;
+  using BatchRequestType = typename UnderlyingDataset::BatchRequestType;
+
+  /// @throws Error when there is no dataset
+  SharedBatchDataset(std::shared_ptr<UnderlyingDataset> shared_dataset) : dataset_(std::move(shared_dataset)) {
+    TANDEM_CHECK(dataset_, "SharedBatchDataset: the pointer is null; it must name a dataset");
+  }
+  BatchType get_batch(BatchRequestType request) override { return dataset_->get_batch(std::move(request)); }
+  auto get_stacked(ArrayRef<size_t> indices) requires detail::GathersBatches<UnderlyingDataset> {
+    return dataset_->get_stacked(indices);
+  }
+  std::optional<size_t> size() const override { return dataset_->size(); }
+  /// Begins an epoch of a stateful dataset.
+  void reset() { dataset_->reset(); }
+
+  UnderlyingDataset& operator*() { return *dataset_; }
+  const UnderlyingDataset& operator*() const { return *dataset_; }
+  UnderlyingDataset* operator->() { return dataset_.get(); }
+  const UnderlyingDataset* operator->() const { return dataset_.get(); }
+
+ private:
+  std::shared_ptr<UnderlyingDataset> dataset_;
+};
+
+/// A new dataset, made of `args`, by reference.
+template <class UnderlyingDataset, class... Args>
+SharedBatchDataset<UnderlyingDataset> make_shared_dataset(Args&&... args) {
+  return std::make_shared<UnderlyingDataset>(std::forward<Args>(args)...);
+}
+
+}  // namespace tandem::data::datasets

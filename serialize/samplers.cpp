@@ -1,0 +1,91 @@
+// What samplers keep in archives. The keys are LibTorch's, where it has such a sampler.
+#include "tandem/core/internal.h"
+#include "tandem/data/distributed_samplers.h"
+#include "tandem/data/shard_sampler.h"
+#include "tandem/serialize/archive.h"
+
+namespace tandem::data::samplers {
+namespace {
+
+using serialize::InputArchive;
+using serialize::OutputArchive;
+
+void write_number(OutputArchive& archive, const char* key, size_t value) {
+  archive.write(key, core::scalar(static_cast<int64_t>(value), kInt64, kCPU), /*is_buffer=*/true);
+}
+
+Tensor read_tensor(const InputArchive& archive, const char* key) {
+  Tensor value;
+  archive.read(key, value, /*is_buffer=*/true);
+  return value;
+}
+
+/// A scalar int64 in [least, most].
+size_t read_number(const InputArchive& archive, const char* key, size_t least, size_t most) {
+  const Tensor value = read_tensor(archive, key);
+  TANDEM_CHECK(value.numel() == 1 && value.dtype() == kInt64, "a sampler's '", key, "' is ", value.sizes(), " of ",
+               value.dtype(), "; accepted: one number of int64");
+  const auto number = value.item<int64_t>();
+  TANDEM_CHECK(number >= 0 && static_cast<size_t>(number) >= least && static_cast<size_t>(number) <= most,
+               "a sampler's '", key, "' is ", number, "; for its size, ", least, " to ", most, " are accepted");
+  return static_cast<size_t>(number);
+}
+
+}  // namespace
+
+void SequentialSampler::save(OutputArchive& archive) const { write_number(archive, "index", index_); }
+void SequentialSampler::load(InputArchive& archive) { index_ = read_number(archive, "index", 0, size_); }
+
+void RandomSampler::save(OutputArchive& archive) const {
+  write_number(archive, "index", index());
+  archive.write("indices", indices_, /*is_buffer=*/true);
+}
+void RandomSampler::load(InputArchive& archive) {
+  const Tensor indices = read_tensor(archive, "indices");
+  const Dtype dtype = indices.dtype();
+  TANDEM_CHECK(indices.dim() == 1 &&
+                   (dtype == kInt64 || dtype == kInt32 || dtype == kInt16 || dtype == kInt8 || dtype == kUInt8),
+               "a sampler's 'indices' is ", indices.sizes(), " of ", dtype, "; accepted: one dimension of integers");
+  index_ = static_cast<int64_t>(read_number(archive, "index", 0, static_cast<size_t>(indices.numel())));
+  indices_ = indices.contiguous();
+}
+
+void StreamSampler::save(OutputArchive& archive) const {
+  write_number(archive, "examples_retrieved_so_far", examples_retrieved_so_far_);
+}
+void StreamSampler::load(InputArchive& archive) {
+  examples_retrieved_so_far_ = read_number(archive, "examples_retrieved_so_far", 0, epoch_size_);
+}
+
+void DistributedRandomSampler::save(OutputArchive& archive) const {
+  write_number(archive, "sample_index_", sample_index_);
+  write_number(archive, "epoch_", epoch_);
+}
+void DistributedRandomSampler::load(InputArchive& archive) {
+  const size_t epoch = read_number(archive, "epoch_", 0, SIZE_MAX);
+  const size_t index = read_number(archive, "sample_index_", begin(), end());
+  epoch_ = epoch;
+  reset();
+  sample_index_ = index;
+}
+
+void DistributedSequentialSampler::save(OutputArchive& archive) const {
+  write_number(archive, "sample_index_", sample_index_);
+}
+void DistributedSequentialSampler::load(InputArchive& archive) {
+  sample_index_ = read_number(archive, "sample_index_", begin(), end());
+}
+
+void ShardSampler::save(OutputArchive& archive) const {
+  write_number(archive, "epoch", epoch_);
+  write_number(archive, "index", index_);
+}
+void ShardSampler::load(InputArchive& archive) {
+  const size_t epoch = read_number(archive, "epoch", 0, SIZE_MAX);
+  const size_t index = read_number(archive, "index", 0, indices_.size());
+  epoch_ = epoch;
+  reset();
+  index_ = index;
+}
+
+}  // namespace tandem::data::samplers
