@@ -2,8 +2,11 @@
 #pragma once
 #include <cmath>  // programs written for LibTorch have it from there
 
+#include "tandem/autograd/anomaly_mode.h"
+#include "tandem/autograd/checkpoint.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/function.h"
+#include "tandem/autograd/saved_tensors_hooks.h"
 #include "tandem/core/algorithms.h"
 #include "tandem/core/allocator.h"
 #include "tandem/core/cuda/cuda.h"

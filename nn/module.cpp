@@ -117,7 +117,8 @@ void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = M
     TensorImpl& to = *x.impl();
     TensorImpl& from = *moved.impl();
     if (to.storage == from.storage) return;
-    const uint32_t version = x._version() + 1;  // what was saved for backward has changed
+    const uint32_t version =
+        to.version().load(std::memory_order_relaxed) + 1;  // what was saved for backward has changed
     to.take_layout(from);
     to.version().store(version, std::memory_order_relaxed);
   };
