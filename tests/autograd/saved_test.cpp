@@ -97,7 +97,7 @@ TEST_CASE("a checkpoint gives the gradients of a plain call, with the same dropo
     x.mutable_grad().reset(), f.w.mutable_grad().reset();
     *f.runs = 0;
     const Tensor h = x * 2;
-    const Tensor y = checkpointed ? utils::checkpoint(f, h, 0.5) : f(h, 0.5);
+    const Tensor y = checkpointed ? nn::utils::checkpoint(f, h, 0.5) : f(h, 0.5);
     const Tensor between = rand({3});  // a backward must not move the stream
     y.square().sum().backward();
     return variable_list{y.detach(), x.grad(), f.w.grad(), between, rand({3})};
@@ -118,7 +118,7 @@ TEST_CASE("a checkpoint keeps a generator that a guard names", "[autograd][check
     {
       Generator own(9);
       const GeneratorGuard guard(own);
-      y = checkpointed ? utils::checkpoint(f, x, 0.5) : f(x, 0.5);
+      y = checkpointed ? nn::utils::checkpoint(f, x, 0.5) : f(x, 0.5);
     }
     const Tensor before = rand({2});
     manual_seed(1);
@@ -139,7 +139,7 @@ TEST_CASE("a checkpoint keeps its inputs only, and lets go of what it computed a
   {
     const auto token = std::make_shared<int>();
     alive = token;
-    y = utils::checkpoint([token](const Tensor& t) { return t.exp().exp().sum(); }, x);
+    y = nn::utils::checkpoint([token](const Tensor& t) { return t.exp().exp().sum(); }, x);
   }
   CHECK_FALSE(alive.expired());
   y.backward();
@@ -154,7 +154,7 @@ TEST_CASE("checkpoints within checkpoints, second derivatives and retained graph
     const auto part = [&](const Tensor& x) {
       ++outer;
       const Tensor h = x.sin() * w;
-      return utils::checkpoint(
+      return nn::utils::checkpoint(
                  [&](const Tensor& t, const Tensor& u) {
                    ++inner;
                    return (t * u).exp();
@@ -162,7 +162,7 @@ TEST_CASE("checkpoints within checkpoints, second derivatives and retained graph
                  h, x) *
              h;
     };
-    return {utils::checkpoint(part, in[0])};
+    return {nn::utils::checkpoint(part, in[0])};
   };
   CHECK(autograd::gradcheck(f, {sines({3})}));
   CHECK(autograd::gradgradcheck(f, {sines({3})}));
@@ -181,15 +181,15 @@ TEST_CASE("checkpoints within checkpoints, second derivatives and retained graph
 TEST_CASE("a checkpoint refuses a function that does something else the second time", "[autograd][checkpoint]") {
   const Tensor x = sines({4});
   int runs = 0;
-  const Tensor shape = utils::checkpoint(
+  const Tensor shape = nn::utils::checkpoint(
       [&](const Tensor& t) { return ++runs == 1 ? t.exp().sum() : t.narrow(0, 0, 2).exp().sum(); }, x);
   CHECK_THROWS_WITH(shape.backward(), Contains("checkpoint") && Contains("(2,)") && Contains("(4,)"));
   runs = 0;
   const Tensor more =
-      utils::checkpoint([&](const Tensor& t) { return ++runs == 1 ? t.exp().sum() : t.exp().exp().sum(); }, x);
+      nn::utils::checkpoint([&](const Tensor& t) { return ++runs == 1 ? t.exp().sum() : t.exp().exp().sum(); }, x);
   CHECK_THROWS_WITH(more.backward(), Contains("checkpoint") && Contains("2 tensors") && Contains("the first 1"));
   Tensor h = x * 1;
-  const Tensor changed = utils::checkpoint([](const Tensor& t) { return t.exp().sum(); }, h);
+  const Tensor changed = nn::utils::checkpoint([](const Tensor& t) { return t.exp().sum(); }, h);
   h.add_(1);
   CHECK_THROWS_WITH(changed.backward(), Contains("checkpoint") && Contains("version 1"));
 }
@@ -197,8 +197,8 @@ TEST_CASE("a checkpoint refuses a function that does something else the second t
 TEST_CASE("a checkpoint without its random numbers draws others", "[autograd][checkpoint]") {
   const Tensor x = sines({200});
   manual_seed(2);
-  const auto options = utils::CheckpointOptions().preserve_rng_state(false);
-  const Tensor y = utils::checkpoint(
+  const auto options = nn::utils::CheckpointOptions().preserve_rng_state(false);
+  const Tensor y = nn::utils::checkpoint(
       options, [](const Tensor& t) { return dropout(t, 0.5, true); }, x);
   y.sum().backward();
   CHECK_FALSE((y.detach() / x.detach()).allclose(x.grad()));

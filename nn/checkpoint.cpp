@@ -1,4 +1,4 @@
-#include "tandem/autograd/checkpoint.h"
+#include "tandem/nn/checkpoint.h"
 
 #include <map>
 #include <mutex>

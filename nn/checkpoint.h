@@ -51,7 +51,7 @@ template <> struct CheckpointArgument<Tensor> {
 
 }  // namespace autograd::detail
 
-namespace utils {
+namespace nn::utils {
 
 struct CheckpointOptions {
   /// Whether the second run draws the random numbers of the first, for dropout.
@@ -92,6 +92,6 @@ requires(!std::is_same_v<F, CheckpointOptions>) auto checkpoint(F function, cons
   return checkpoint(CheckpointOptions(), std::move(function), arguments...);
 }
 
-}  // namespace utils
+}  // namespace nn::utils
 
 }  // namespace tandem
