@@ -2,8 +2,10 @@
 #pragma once
 #include <cmath>  // programs written for LibTorch have it from there
 
+#include "tandem/autograd/anomaly_mode.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/function.h"
+#include "tandem/autograd/saved_tensors_hooks.h"
 #include "tandem/core/algorithms.h"
 #include "tandem/core/allocator.h"
 #include "tandem/core/cuda/cuda.h"
@@ -15,6 +17,7 @@
 #include "tandem/data/data.h"
 #include "tandem/nn/adaptive.h"
 #include "tandem/nn/attention.h"
+#include "tandem/nn/checkpoint.h"
 #include "tandem/nn/containers.h"
 #include "tandem/nn/convert_parameters.h"
 #include "tandem/nn/embedding.h"
@@ -27,6 +30,7 @@
 #include "tandem/nn/normalization.h"
 #include "tandem/nn/packed_sequence.h"
 #include "tandem/nn/padding.h"
+#include "tandem/nn/parametrizations.h"
 #include "tandem/nn/pooling.h"
 #include "tandem/nn/recurrent.h"
 #include "tandem/nn/simple.h"

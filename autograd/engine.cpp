@@ -176,6 +176,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
     for (const Edge& e : targets) wanted.insert(e.node.get());
     for (const NodePtr& node : only) wanted.insert(node.get());
     prune(*task, wanted);
+    task->pruned = true;
     for (const NodePtr& node : only)
       if (const auto at = task->nodes.find(node.get()); at != task->nodes.end())
         at->second.needed |= node->edges().empty();  // an accumulator runs; elsewhere the gradient's arrival is enough
@@ -239,9 +240,18 @@ variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_output
   return captured;
 }
 
+bool Node::task_should_compute_output(size_t input) const {
+  if (!needs_grad(input)) return false;
+  if (!current_task || !current_task->pruned) return true;
+  const auto at = current_task->nodes.find(edges()[input].node.get());
+  return at != current_task->nodes.end() && at->second.reached;
+}
+
 bool detail::accumulates_into(const AccumulateGrad& leaf) {
   return current_task && (current_task->into_all || current_task->into.count(&leaf));
 }
+
+bool detail::is_backward_running() { return current_task != nullptr; }
 
 void detail::queue_callback(std::function<void()> callback) {
   TANDEM_CHECK(current_task, "queue_callback: no backward is running on this thread");

@@ -29,6 +29,9 @@ namespace detail {
 /// `inputs` alone does so for those, and grad() for none. False outside a backward.
 bool accumulates_into(const AccumulateGrad& leaf);
 
+/// Whether a backward is running on this thread.
+bool is_backward_running();
+
 /// Runs `callback` when the backward that is running on this thread is complete, before it returns. @throws Error
 /// outside a backward
 void queue_callback(std::function<void()> callback);

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <typeinfo>
 
+#include "tandem/autograd/anomaly_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/cuda/streams.h"
@@ -50,14 +51,35 @@ Tensor fit(const Node& from, const Node& to, uint32_t slot, Tensor grad) {
   return grad;
 }
 
-/// Calls a node's backward; an error keeps its type and gains the node's name.
+/// @throws Error that names the node and the input when a gradient holds NaN
+void check_no_nan(const Node& node, const Grads& grads) {
+  for (size_t i = 0; i < grads.size(); ++i)
+    TANDEM_CHECK(!grads[i].defined() || !grads[i].is_floating_point() || !grads[i].isnan().any().item<bool>(),
+                 "backward of ", node.name(), " returned NaN in the gradient of input ", i, ", of ", grads[i].sizes());
+}
+Grads apply_traced(Node& node, Grads&& grads) {
+  const MakerGuard maker(node.name(), node.forward_place());
+  Grads results = node.apply(std::move(grads));
+  if (AnomalyMode::should_check_nan()) {
+    const NoGradGuard guard;
+    check_no_nan(node, results);
+  }
+  return results;
+}
+/// Calls a node's backward; an error keeps its type and gains the node's name, in anomaly mode also where it was made.
 Grads apply_named(Node& node, Grads&& grads) {
   const auto named = [&](const Error& error) {
-    const std::string what = error.what();
-    return what.find("backward of") == std::string::npos ? "backward of " + node.name() + ": " + what : what;
+    std::string what = error.what();
+    if (what.find("backward of") == std::string::npos) what = "backward of " + node.name() + ": " + what;
+    if (AnomalyMode::is_enabled()) {
+      what += "\n" + node.name();
+      what += node.forward_place() ? " was recorded at:" + describe(*node.forward_place())
+                                   : " was recorded without anomaly mode; run the forward under it to learn where";
+    }
+    return what;
   };
   try {
-    return node.apply(std::move(grads));
+    return AnomalyMode::is_enabled() ? apply_traced(node, std::move(grads)) : node.apply(std::move(grads));
   } catch (const IndexError& error) {
     throw IndexError(named(error));
   } catch (const NotImplementedError& error) {

@@ -37,6 +37,7 @@ struct Pending {
 struct GraphTask {
   std::unordered_map<Node*, Pending> nodes;
   bool retain, create, several_devices = false;
+  bool pruned = false;   // not all gradients on the way are wanted: Pending::reached says which
   bool into_all = true;  // gradients are added to all leaves; otherwise to these alone
   std::set<const Node*> into;
   int devices = 1;  // how many its nodes are on

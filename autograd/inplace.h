@@ -20,6 +20,7 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old old);
 /// that saves its input must be given a copy.
 template <class Direct, class Op>
 Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op, Old old = Old::used) {
+  check_changeable(name, x);
   if (!x.is_contiguous()) check_writable(name, x);
   const bool real = x.is_floating_point();  // integers have no gradient, whatever is written into them
   if (is_grad_enabled() && real && (wants_grad(x) || any_wants_grad(others))) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/autograd/anomaly_mode.h"
 #include "tandem/autograd/meta.h"
 #include "tandem/autograd/record.h"
 
@@ -28,20 +29,53 @@ static void release_iteratively(Remains remains) {
   collecting = nullptr;
 }
 
+/// What a pair of hooks made of a tensor, and its history, which the hooks do not see.
+struct detail::PackedTensor {
+  std::shared_ptr<const SavedTensorHooks> hooks;
+  std::any value;
+  Edge edge;  // of a tensor that is no output of the saving node
+};
+
 SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_output) {
   if (!tensor.defined()) return;
+  TANDEM_CHECK(
+      !tensor.is_inference(), "a tensor of ", tensor.sizes(),
+      " is an inference tensor, which cannot be saved for backward; take a clone() of it, which is an ordinary "
+      "tensor, or a NoGradGuard in the place of InferenceMode");
   version_ = tensor._version();
   if (is_output) slot_ = meta(tensor).slot;
+  if (const auto& hooks = RankContext::current().saved_tensor_hooks) {
+    const auto packed = std::make_shared<PackedTensor>();
+    packed->hooks = hooks;
+    if (!is_output) packed->edge = gradient_edge(tensor);
+    const NoGradGuard guard;  // so that what the hook calls saves nothing itself
+    packed->value = hooks->pack(core::alias(tensor));
+    packed_ = packed;
+    return;
+  }
   tensor_ = is_output ? core::alias(tensor) : tensor;
 }
 
-Tensor SavedTensor::unpack(const Node& owner) const {
+Tensor SavedTensor::unpack(const std::string& owner) const {
+  if (packed_) {
+    const NoGradGuard guard;
+    const Tensor data = packed_->hooks->unpack(packed_->value);
+    TANDEM_CHECK(data.defined(), "backward of ", owner,
+                 ": the unpack hook of a saved tensor returned an undefined one");
+    Tensor out = core::alias(data);
+    if (packed_->edge.node) meta(out).node = packed_->edge.node, meta(out).slot = packed_->edge.slot;
+    return out;
+  }
   if (!tensor_.defined()) return {};
-  TANDEM_CHECK(tensor_._version() == version_, "backward of ", owner.name(), " needs a tensor of shape ",
-               tensor_.sizes(), " that was changed in place since: it is at version ", tensor_._version(),
-               ", saved at version ", version_, "; change a clone instead");
-  if (!is_output_) return tensor_;
-  Tensor out = core::alias(tensor_);
+  TANDEM_CHECK(tensor_._version() == version_, "backward of ", owner, " needs a tensor of shape ", tensor_.sizes(),
+               " that was changed in place since: it is at version ", tensor_._version(), ", saved at version ",
+               version_, "; change a clone instead");
+  return tensor_;
+}
+Tensor SavedTensor::unpack(const Node& owner) const {
+  const Tensor data = unpack(owner.name());
+  if (!is_output_ || !data.defined()) return data;
+  Tensor out = core::alias(data);
   Meta& m = meta(out);
   m.node = const_cast<Node&>(owner).shared_from_this();
   m.slot = slot_;
@@ -49,7 +83,7 @@ Tensor SavedTensor::unpack(const Node& owner) const {
 }
 
 Tensor Context::saved(size_t i) const { return node_.saved(i).unpack(node_); }
-bool Context::needs_grad(size_t i) const { return node_.needs_grad(i); }
+bool Context::needs_grad(size_t i) const { return node_.task_should_compute_output(i); }
 /// dx as the result of an op of itself and of what `to` leads to, whose gradients are ddx and what `others` gives.
 template <class Others> static Tensor lead_to(std::vector<Edge> to, const Tensor& dx, Others others) {
   auto backward = [others, count = to.size()](const Context&, const Tensor& ddx) -> Grads {
@@ -65,13 +99,13 @@ template <class Others> static Tensor lead_to(std::vector<Edge> to, const Tensor
   return y;
 }
 Tensor Context::flat_in(size_t i, const Tensor& dx) const {
-  if (!is_grad_enabled() || !needs_grad(i)) return dx;
+  if (!is_grad_enabled() || !node_.needs_grad(i)) return dx;
   return lead_to({node_.edges()[i]}, dx, [](const Tensor& ddx) { return zeros_as(ddx); });
 }
 Tensor Context::flat_in(std::initializer_list<size_t> inputs, const Tensor& dx) const {
   std::vector<Edge> to;
   for (const size_t i : inputs)
-    if (needs_grad(i)) to.push_back(node_.edges()[i]);
+    if (node_.needs_grad(i)) to.push_back(node_.edges()[i]);
   if (!is_grad_enabled() || to.empty() || !dx.defined()) return dx;
   return lead_to(std::move(to), dx, [](const Tensor&) { return Tensor(); });
 }
@@ -79,7 +113,10 @@ Tensor Context::flat_in(std::initializer_list<size_t> inputs, const Tensor& dx) 
 Node::Node(std::string name)
     : sequence_(RankContext::current().next_sequence++),
       streams_(RankContext::current().streams),
-      name_(std::move(name)) {}
+      name_(std::move(name)) {
+  if (AnomalyMode::is_enabled()) [[unlikely]]
+    place_ = current_place();
+}
 Node::~Node() { release_iteratively({std::move(edges_), std::move(saved_)}); }
 
 void Node::release() {

@@ -1,5 +1,6 @@
 // The backward graph: a Node per recorded operation, edges to the nodes of its inputs, and the tensors it saved.
 #pragma once
+#include <any>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -33,18 +34,30 @@ struct Edge {
 
 namespace detail {
 
+/// What a saved_tensors_hooks turns tensors into when they are saved, and back when backward needs them.
+struct SavedTensorHooks {
+  std::function<std::any(const Tensor&)> pack;
+  std::function<Tensor(const std::any&)> unpack;
+};
+/// Where in a program a node was made: autograd/anomaly_mode.h.
+struct ForwardPlace;
+struct PackedTensor;
+
 /// A tensor kept for backward with the version it had. An output of the saving node itself is kept detached, so that a
 /// node never owns itself, and gets its history back when it is unpacked.
 class SavedTensor {
  public:
   SavedTensor() = default;
+  /// @throws Error for an inference tensor
   SavedTensor(const Tensor& tensor, bool is_output);
   /// @throws Error naming op, shape and versions when the tensor was changed in place since
   Tensor unpack(const Node& owner) const;
-  void reset() { tensor_.reset(); }
+  /// The same of one that is no output. @param owner  what an error names
+  Tensor unpack(const std::string& owner) const;
 
  private:
   Tensor tensor_;
+  std::shared_ptr<const PackedTensor> packed_;  // in the place of tensor_ where hooks took it
   uint32_t version_ = 0, slot_ = 0;
   bool is_output_ = false;
 };
@@ -55,7 +68,7 @@ class Context {
   explicit Context(const Node& node) : node_(node) {}
   /// Saved tensor number i, as it was. @throws Error if it was changed in place since
   Tensor saved(size_t i) const;
-  /// Whether anything upstream wants the gradient of input i.
+  /// Whether the backward that is running wants the gradient of input i.
   bool needs_grad(size_t i) const;
   /// dx, the gradient of input i, where it depends on that input in steps or not at all. Where it may be differentiated
   /// again it gets a history that leads to the input, as PyTorch's has, with a derivative of zero.
@@ -95,6 +108,9 @@ class Node : public std::enable_shared_from_this<Node> {
   size_t slot_count() const { return slots_.size(); }
   bool released() const { return released_; }
   bool needs_grad(size_t input) const { return input < edges_.size() && edges_[input].node != nullptr; }
+  /// Whether the backward that runs on this thread wants the gradient of an input: grad(), and backward() to `inputs`,
+  /// want those alone that lead to what was asked for. Outside a backward as needs_grad().
+  bool task_should_compute_output(size_t input) const;
   const detail::SavedTensor& saved(size_t i) const {
     TANDEM_CHECK(!released_, "backward through ", name_,
                  " a second time: its saved tensors were released; pass retain_graph=true the first time");
@@ -130,6 +146,8 @@ class Node : public std::enable_shared_from_this<Node> {
   }
   /// A gradient of zeros for a slot whose output took no part.
   Tensor zeros_for(size_t i) const;
+  /// Where it was made, if that was under anomaly mode; else null.
+  const std::shared_ptr<const detail::ForwardPlace>& forward_place() const { return place_; }
 
  protected:
   uint64_t sequence_;
@@ -138,6 +156,7 @@ class Node : public std::enable_shared_from_this<Node> {
  private:
   cuda::detail::Streams streams_;
   std::string name_;
+  std::shared_ptr<const detail::ForwardPlace> place_;
   std::vector<Edge> edges_;
   std::vector<detail::SavedTensor> saved_;
   std::vector<Slot> slots_;

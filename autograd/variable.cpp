@@ -47,6 +47,7 @@ void detail::set_history(const Tensor& t, const NodePtr& node) {
 }
 
 void set_view_of(const Tensor& view, const Tensor& x) {
+  if (x.is_inference()) return;  // an in-place change of it is refused where histories are
   Meta* above = find_meta(x);
   Meta& m = meta(view);
   m.base = above && above->base.defined() ? above->base : x;
@@ -214,6 +215,9 @@ bool Tensor::requires_grad() const {
 const Tensor& Tensor::requires_grad_(bool wanted) const {
   if (wanted == requires_grad()) return *this;
   TANDEM_CHECK(!wanted || is_floating_point(), "requires_grad_: dtype is ", dtype(), "; accepted: floating point");
+  TANDEM_CHECK(
+      !wanted || !is_inference() || InferenceMode::is_enabled(), "requires_grad_: x of ", sizes(),
+      " is an inference tensor, which cannot require a gradient outside of InferenceMode; take a clone() of it");
   TANDEM_CHECK(is_leaf(), "requires_grad_: only a leaf's flag can be changed; use detach() for a part of a graph");
   meta(*this).requires_grad = wanted;
   return *this;

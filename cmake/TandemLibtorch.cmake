@@ -2,7 +2,7 @@
 # written (libtorch/torch/torch.h), the others include it.
 set(tandem_libtorch_headers
     ATen/ATen.h ATen/Functions.h ATen/Parallel.h ATen/core/Tensor.h ATen/core/ivalue.h ATen/cuda/CUDAContext.h ATen/cuda/CUDAGraph.h
-    c10/core/Device.h c10/core/DeviceType.h c10/core/MemoryFormat.h c10/core/Scalar.h c10/core/ScalarType.h
+    c10/core/Device.h c10/core/DeviceType.h c10/core/InferenceMode.h c10/core/MemoryFormat.h c10/core/Scalar.h c10/core/ScalarType.h
     c10/core/TensorOptions.h c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDAGuard.h
     c10/cuda/CUDAStream.h c10/util/ArrayRef.h c10/util/BFloat16.h c10/util/Exception.h c10/util/Half.h
     c10/util/Optional.h c10/util/intrusive_ptr.h c10/util/irange.h torch/all.h torch/autograd.h torch/cuda.h torch/data.h
@@ -20,7 +20,7 @@ set(tandem_libtorch_headers
     torch/optim/adamw.h torch/optim/lbfgs.h torch/optim/optimizer.h torch/optim/rmsprop.h
     torch/optim/schedulers/lr_scheduler.h torch/optim/schedulers/reduce_on_plateau_scheduler.h
     torch/optim/schedulers/step_lr.h torch/optim/sgd.h torch/ordered_dict.h torch/serialize.h torch/serialize/archive.h
-    torch/serialize/input-archive.h torch/serialize/output-archive.h torch/serialize/tensor.h torch/types.h torch/utils.h torch/version.h torch/csrc/distributed/c10d/FileStore.hpp
+    torch/serialize/input-archive.h torch/serialize/output-archive.h torch/serialize/tensor.h torch/types.h torch/utils.h torch/version.h torch/csrc/autograd/anomaly_mode.h torch/csrc/autograd/custom_function.h torch/csrc/distributed/c10d/FileStore.hpp
     torch/csrc/distributed/c10d/PrefixStore.hpp torch/csrc/distributed/c10d/ProcessGroup.hpp
     torch/csrc/distributed/c10d/ProcessGroupGloo.hpp torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp
     torch/csrc/distributed/c10d/Store.hpp torch/csrc/distributed/c10d/TCPStore.hpp torch/csrc/distributed/c10d/Types.hpp

@@ -20,6 +20,10 @@ class StreamSet;
 using Streams = std::shared_ptr<const StreamSet>;
 }  // namespace cuda::detail
 
+namespace autograd::detail {
+struct SavedTensorHooks;
+}  // namespace autograd::detail
+
 namespace detail {
 
 class Observer;
@@ -56,6 +60,9 @@ enum class Float32Precision : int8_t { highest, high, medium };
 struct RankContext {
   std::shared_ptr<RankState> rank;  // null until this thread needs one: then the process's first rank
   bool grad_enabled = true;
+  bool inference_mode = false;     // what is made is an inference tensor: InferenceMode
+  bool anomaly_mode = false;       // autograd/anomaly_mode.h has these two
+  bool anomaly_check_nan = false;  // whether backward looks for NaN
   DType default_dtype = DType::float32;
   bool deterministic_algorithms = true;  // core/algorithms.h has these two
   Float32Precision float32_precision = Float32Precision::highest;
@@ -64,7 +71,8 @@ struct RankContext {
   cuda::detail::Streams streams;   // that cuda::StreamGuard made current; null: the devices' default streams
   std::shared_ptr<cuda::detail::Capture> capture;  // of a Graph: what GPUs are given to do is recorded; null: it is run
   std::shared_ptr<Observer> observer;              // the innermost that an ObserverGuard named
-  uint64_t next_sequence = 0;                      // of autograd nodes: a node comes after every node that it consumes
+  std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;  // the innermost; null: none
+  uint64_t next_sequence = 0;  // of autograd nodes: a node comes after every node that it consumes
 
   /// This thread's.
   static RankContext& current();
@@ -93,11 +101,12 @@ class RankContextGuard {
 
 /// Whether operations on this thread are recorded for backward.
 inline bool is_grad_enabled() { return detail::RankContext::current().grad_enabled; }
-/// Sets the grad mode of this thread until it goes out of scope.
+/// Sets the grad mode of this thread until it goes out of scope. Under an InferenceMode nothing is recorded either way.
 class AutoGradMode {
  public:
   explicit AutoGradMode(bool enabled) : saved_(detail::RankContext::current().grad_enabled) {
-    detail::RankContext::current().grad_enabled = enabled;
+    detail::RankContext& context = detail::RankContext::current();
+    context.grad_enabled = enabled && !context.inference_mode;
   }
   ~AutoGradMode() { detail::RankContext::current().grad_enabled = saved_; }
   AutoGradMode(const AutoGradMode&) = delete;
@@ -114,7 +123,32 @@ struct EnableGradGuard : AutoGradMode {
 };
 struct GradMode {
   static bool is_enabled() { return is_grad_enabled(); }
-  static void set_enabled(bool enabled) { detail::RankContext::current().grad_enabled = enabled; }
+  static void set_enabled(bool enabled) {
+    detail::RankContext& context = detail::RankContext::current();
+    context.grad_enabled = enabled && !context.inference_mode;
+  }
+};
+/// While one lives, this thread records nothing, and the tensors that it makes are inference tensors, as LibTorch's:
+/// they cost less, having neither history nor a count of changes. Outside they may be read, but not be changed in
+/// place, be given requires_grad, or be saved for a backward; a clone() is an ordinary tensor. A view is what its
+/// tensor is. InferenceMode(false) makes ordinary tensors again within one.
+class InferenceMode {
+ public:
+  explicit InferenceMode(bool enabled = true)
+      : inference_(detail::RankContext::current().inference_mode), grad_(detail::RankContext::current().grad_enabled) {
+    detail::RankContext::current().inference_mode = enabled;
+    detail::RankContext::current().grad_enabled = !enabled;
+  }
+  ~InferenceMode() {
+    detail::RankContext::current().inference_mode = inference_;
+    detail::RankContext::current().grad_enabled = grad_;
+  }
+  InferenceMode(const InferenceMode&) = delete;
+  /// Whether this thread is in inference mode.
+  static bool is_enabled() { return detail::RankContext::current().inference_mode; }
+
+ private:
+  bool inference_, grad_;
 };
 
 }  // namespace tandem

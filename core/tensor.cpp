@@ -10,19 +10,26 @@ namespace {
 Tensor make_view(const Tensor& x, const Shape& sizes, const Shape& strides, int64_t offset) {
   Tensor view(Ref<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, strides, offset, x.dtype())));
   view.impl()->own_version = x.impl()->own_version;
+  view.impl()->inference = x.impl()->inference;
   return view;
 }
 /// All of x, which is contiguous, with other sizes.
 Tensor make_row_major_view(const Tensor& x, const Shape& sizes) {
   Tensor view(Ref<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, x.storage_offset(), x.dtype())));
   view.impl()->own_version = x.impl()->own_version;
+  view.impl()->inference = x.impl()->inference;
   return view;
 }
 
 }  // namespace
 
 TensorImpl::TensorImpl(Storage s, const Shape& size_list, const Shape& stride_list, int64_t first, DType type)
-    : storage(std::move(s)), sizes(size_list), strides(stride_list), offset(first), dtype(type) {
+    : storage(std::move(s)),
+      sizes(size_list),
+      strides(stride_list),
+      offset(first),
+      dtype(type),
+      inference(InferenceMode::is_enabled()) {
   bool in_order = true;
   int64_t expected = 1;
   numel = 1;
@@ -37,7 +44,12 @@ TensorImpl::TensorImpl(Storage s, const Shape& size_list, const Shape& stride_li
   contiguous = in_order || numel == 0;
 }
 TensorImpl::TensorImpl(Storage s, const Shape& size_list, int64_t first, DType type)
-    : storage(std::move(s)), sizes(size_list), strides(size_list), offset(first), dtype(type) {
+    : storage(std::move(s)),
+      sizes(size_list),
+      strides(size_list),
+      offset(first),
+      dtype(type),
+      inference(InferenceMode::is_enabled()) {
   int64_t elements = 1;  // the sizes of 0 left out
   numel = 1;
   for (size_t d = sizes.size(); d-- > 0;) {
@@ -47,6 +59,11 @@ TensorImpl::TensorImpl(Storage s, const Shape& size_list, int64_t first, DType t
   }
 }
 TensorImpl::~TensorImpl() = default;
+void detail::throw_inference_inplace(const char* op, IntArrayRef sizes) {
+  TANDEM_FAIL(op, ": x of ", sizes,
+              " is an inference tensor and must not be changed in place outside of InferenceMode; change a clone() of "
+              "it, which is an ordinary tensor");
+}
 void TensorImpl::take_layout(const TensorImpl& from) {
   storage = from.storage, sizes = from.sizes, strides = from.strides, offset = from.offset, numel = from.numel;
   dtype = from.dtype, contiguous = from.contiguous, row_major = from.row_major;

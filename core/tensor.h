@@ -40,6 +40,9 @@ class Stream;
 
 namespace detail {
 
+/// An in-place operation was given an inference tensor outside of InferenceMode.
+[[noreturn]] void throw_inference_inplace(const char* op, IntArrayRef sizes);
+
 /// What autograd knows of a tensor; opaque here, defined in autograd/meta.h.
 struct AutogradRecord {
   virtual ~AutogradRecord() = default;
@@ -51,8 +54,9 @@ struct TensorImpl : RefCounted {
   int64_t offset = 0;    // in elements
   int64_t numel = 0;
   DType dtype = DType::float32;
-  bool contiguous = true;           // row-major, but for the strides of sizes of 1
-  bool row_major = true;            // with those too: what core::empty_for asks first
+  bool contiguous = true;  // row-major, but for the strides of sizes of 1
+  bool inference = false;  // made under an InferenceMode, or a view of such a tensor: its version is not counted
+  bool row_major = true;   // with those too: what core::empty_for asks first
   Ref<VersionCounter> own_version;  // null: the storage's counts
   std::unique_ptr<AutogradRecord> autograd;
 
@@ -144,8 +148,20 @@ class Tensor {
   }
   bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
   const Storage& storage() const { return checked().storage; }
-  uint32_t _version() const { return checked().version().load(std::memory_order_relaxed); }
-  void bump_version() const { checked().version().fetch_add(1, std::memory_order_relaxed); }
+  /// How often it was changed in place. @throws Error for an inference tensor, which keeps no count
+  uint32_t _version() const {
+    TANDEM_CHECK(!checked().inference, "_version: x of ", sizes(),
+                 " is an inference tensor, whose version is not counted");
+    return impl_->version().load(std::memory_order_relaxed);
+  }
+  /// Says that it was changed in place. @throws Error for an inference tensor outside of InferenceMode
+  void bump_version() const {
+    if (checked().inference && !InferenceMode::is_enabled()) [[unlikely]]
+      detail::throw_inference_inplace("bump_version", sizes());
+    impl_->version().fetch_add(1, std::memory_order_relaxed);
+  }
+  /// Whether it was made under an InferenceMode, or is a view of a tensor that was.
+  bool is_inference() const { return checked().inference; }
   /// Says that work on `stream`, which is not the one that was current when the tensor was made, uses its memory: that
   /// is not given out again before what the stream holds when the last tensor on it is gone is done.
   void record_stream(const tandem::cuda::Stream& stream) const;
@@ -717,6 +733,11 @@ class Tensor {
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 namespace detail {
+/// @throws Error, which names the op, for an inference tensor outside of InferenceMode: it must not be changed in place
+inline void check_changeable(const char* op, const Tensor& x) {
+  if (x.is_inference() && !InferenceMode::is_enabled()) [[unlikely]]
+    throw_inference_inplace(op, x.sizes());
+}
 /// The shape that both broadcast to. @throws Error that names op and both shapes
 Shape broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b);
 /// How many bytes an op's tensor takes, or an error when that overflows or a size is negative.

@@ -30,7 +30,7 @@ template <class M, class... Args> struct ForwardCall {
   static void with(M& m, std::vector<nn::AnyValue>& given, std::optional<nn::AnyValue>& out,
                    std::index_sequence<I...>) {
     if constexpr (requires { m.forward(std::declval<Arg<I>>()...); })
-      if (given.size() == N) out.emplace(m.forward(static_cast<Arg<I>&&>(argument<I>(m, given[I]))...));
+      if (given.size() == N) out.emplace(detail::call_module(m, static_cast<Arg<I>&&>(argument<I>(m, given[I]))...));
   }
   template <size_t I> static std::decay_t<Arg<I>>& argument(const M& m, nn::AnyValue& value) {
     using T = std::decay_t<Arg<I>>;
@@ -65,7 +65,7 @@ class AnyModule {
   requires std::is_base_of_v<Module, M> AnyModule(std::shared_ptr<M> module)
       : module_(std::move(module)), call_(&detail::ForwardOf<M>::Call::call) {
     if constexpr (requires(M & m, const Tensor& x) { requires std::is_same_v<decltype(m.forward(x)), Tensor>; })
-      call_tensor_ = [](Module& m, const Tensor& x) -> Tensor { return dynamic_cast<M&>(m).forward(x); };
+      call_tensor_ = [](Module& m, const Tensor& x) -> Tensor { return detail::call_module(dynamic_cast<M&>(m), x); };
   }
   template <class M> AnyModule(const ModuleHolder<M>& module) : AnyModule(module.ptr()) {}
   /// A module that is moved, or copied, into this.

@@ -56,4 +56,7 @@ Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type = 2, 
 void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm, const Tensor& total_norm);
 /// Clamps every gradient to [-clip_value, clip_value].
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value);
+inline void clip_grad_value_(const Tensor& parameter, double clip_value) {
+  clip_grad_value_(std::vector<Tensor>{parameter}, clip_value);
+}
 }  // namespace tandem::nn::utils

@@ -117,7 +117,8 @@ void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = M
     TensorImpl& to = *x.impl();
     TensorImpl& from = *moved.impl();
     if (to.storage == from.storage) return;
-    const uint32_t version = x._version() + 1;  // what was saved for backward has changed
+    const uint32_t version =
+        to.version().load(std::memory_order_relaxed) + 1;  // what was saved for backward has changed
     to.take_layout(from);
     to.version().store(version, std::memory_order_relaxed);
   };
@@ -161,6 +162,17 @@ std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
 }
 void Module::copy_state_from(const Module& other, std::optional<Device> device) {
   const NoGradGuard guard;
+  std::vector<const Module*> originals;
+  ModuleVisitor::walk(other, "", nullptr, [&](const std::string&, const Module& m) { originals.push_back(&m); });
+  ModuleVisitor::walk(*this, "", nullptr, [&, next = size_t{0}](const std::string&, const Module& m) mutable {
+    if (next == originals.size()) return;
+    Module& mine = const_cast<Module&>(m);
+    const Module& from = *originals[next++];
+    mine.training_ = from.training_;
+    if (mine.hooks_.find() || !from.hooks_.find()) return;
+    mine.hooks_ = from.hooks_;
+    for (const auto& each : from.hooks_.find()->parametrizations) each.install(mine);
+  });
   NamedParameters mine = state_dict();
   for (const auto& item : other.state_dict()) {
     Tensor* const to = mine.find(item.key());
@@ -169,13 +181,6 @@ void Module::copy_state_from(const Module& other, std::optional<Device> device) 
     rebind(*to, device.value_or(item->device()), item->dtype(), item->suggest_memory_format());
     to->copy_(*item).requires_grad_(item->requires_grad());
   }
-  std::vector<bool> training;
-  ModuleVisitor::walk(other, "", nullptr,
-                      [&](const std::string&, const Module& m) { training.push_back(m.training_); });
-  auto flag = training.begin();
-  ModuleVisitor::walk(*this, "", nullptr, [&](const std::string&, const Module& m) {
-    if (flag != training.end()) const_cast<Module&>(m).training_ = *flag++;
-  });
 }
 
 std::string Module::name() const {

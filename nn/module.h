@@ -9,6 +9,7 @@
 
 #include "tandem/core/generator.h"
 #include "tandem/core/tensor.h"
+#include "tandem/nn/module_hooks.h"
 #include "tandem/nn/ordered_dict.h"
 
 namespace tandem::nn {
@@ -118,13 +119,44 @@ class Module : public std::enable_shared_from_this<Module> {
   /// Lets go of a child. @throws Error when there is no child of this name
   void unregister_module(const std::string& name);
 
+  // Hooks, as Python's modules have them. They run where the module is called by its handle, `fc(x)`, or by a
+  // Sequential or an AnyModule; `fc->forward(x)` is a call of forward alone. The lists are of the tensors among the
+  // arguments, and of those that forward returned. A hook may return nothing, the tensor or the tensors that are to
+  // take their place, or an optional list. A copy by clone() has the same hooks.
+
+  /// Before forward: hook(Module&, const std::vector<Tensor>& inputs).
+  template <class Hook> RemovableHandle register_forward_pre_hook(Hook hook) {
+    using Tensors = const std::vector<Tensor>&;
+    return hooks_.get().forward_pre.add(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
+  }
+  /// After it: hook(Module&, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs).
+  template <class Hook> RemovableHandle register_forward_hook(Hook hook) {
+    using Tensors = const std::vector<Tensor>&;
+    return hooks_.get().forward.add(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
+  }
+  /// When backward knows the gradients of all inputs: hook(Module&, const std::vector<Tensor>& grad_inputs,
+  /// const std::vector<Tensor>& grad_outputs). Tensors that require no gradient have undefined ones; where no input
+  /// does, it is called when those of the outputs are known. What it returns takes the place of grad_inputs. Inputs and
+  /// outputs of the module must not be changed in place then.
+  template <class Hook> RemovableHandle register_full_backward_hook(Hook hook) {
+    using Tensors = const std::vector<Tensor>&;
+    return hooks_.get().backward.add(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
+  }
+  /// When backward knows the gradients of the outputs: hook(Module&, const std::vector<Tensor>& grad_outputs).
+  template <class Hook> RemovableHandle register_full_backward_pre_hook(Hook hook) {
+    using Tensors = const std::vector<Tensor>&;
+    return hooks_.get().backward_pre.add(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
+  }
+
  protected:
   friend class ModuleVisitor;
+  friend struct detail::ModuleAccess;
   NamedParameters parameters_, buffers_;
   OrderedDict<std::string, std::shared_ptr<Module>> children_;
   /// Values, dtypes, devices (unless `device` says another), requires_grad and the training flags of all modules.
   void copy_state_from(const Module& other, std::optional<Device> device);
   bool training_ = true;
+  detail::HookOwner hooks_;
 
  private:
   template <class> friend class Cloneable;
@@ -166,7 +198,9 @@ template <class M> class ModuleHolder {
   template <class Index> decltype(auto) operator[](Index&& i) const { return (*get())[std::forward<Index>(i)]; }
   bool is_empty() const { return !impl_; }
   explicit operator bool() const { return bool(impl_); }
-  template <class... Args> auto operator()(Args&&... args) const { return get()->forward(std::forward<Args>(args)...); }
+  template <class... Args> auto operator()(Args&&... args) const {
+    return detail::call_module(*get(), std::forward<Args>(args)...);
+  }
 
  private:
   // Not of M: every file that includes the library would compile a shared_ptr for each of its modules.
@@ -181,6 +215,7 @@ template <class Derived> std::shared_ptr<Module> Cloneable<Derived>::clone(std::
   copy->parameters_.clear();
   copy->buffers_.clear();
   copy->children_.clear();
+  copy->hooks_ = {};
   copy->reset();
   copy->copy_state_from(*this, device);
   return copy;

@@ -134,4 +134,24 @@ PackedSequence pack_sequence(ArrayRef<Tensor> sequences, bool enforce_sorted) {
   return pack_padded_sequence(pad_sequence(sequences), of_numbers(lengths), /*batch_first=*/false, enforce_sorted);
 }
 
+std::vector<Tensor> unpad_sequence(const Tensor& padded_sequences, const Tensor& lengths, bool batch_first) {
+  TANDEM_CHECK(padded_sequences.dim() >= 2 && lengths.dim() == 1 &&
+                   lengths.numel() == padded_sequences.size(batch_first ? 0 : 1),
+               "unpad_sequence: padded_sequences is ", padded_sequences.sizes(), " and lengths ", lengths.sizes(),
+               "; accepted: a length for each of ", batch_first ? "(B, T, ...)" : "(T, B, ...)");
+  const Tensor batch = batch_first ? padded_sequences : padded_sequences.transpose(0, 1), counts = lengths.to(kCPU);
+  std::vector<Tensor> out;
+  for (int64_t i = 0; i < batch.size(0); ++i) {
+    const auto length = counts[i].item<int64_t>();
+    TANDEM_CHECK(length >= 0 && length <= batch.size(1), "unpad_sequence: length ", i, " is ", length,
+                 "; accepted: 0 to ", batch.size(1));
+    out.push_back(batch[i].narrow(0, 0, length));
+  }
+  return out;
+}
+std::vector<Tensor> unpack_sequence(const PackedSequence& packed_sequences) {
+  const auto [padded, lengths] = pad_packed_sequence(packed_sequences, /*batch_first=*/true);
+  return unpad_sequence(padded, lengths, /*batch_first=*/true);
+}
+
 }  // namespace tandem::nn::utils::rnn

@@ -49,5 +49,10 @@ Tensor pad_sequence(ArrayRef<Tensor> sequences, bool batch_first = false, double
                     std::string_view padding_side = "right");
 /// Packs sequences (L_i, ...). @throws Error as pack_padded_sequence
 PackedSequence pack_sequence(ArrayRef<Tensor> sequences, bool enforce_sorted = true);
+/// The opposites of pad_sequence and pack_sequence, Python's names: the sequences (L_i, ...), in the user's order.
+/// padded_sequences is (T, B, ...), or (B, T, ...) with batch_first, lengths (B) integers.
+/// @throws Error unless there is a length of 0 to T for each
+std::vector<Tensor> unpad_sequence(const Tensor& padded_sequences, const Tensor& lengths, bool batch_first = false);
+std::vector<Tensor> unpack_sequence(const PackedSequence& packed_sequences);
 
 }  // namespace tandem::nn::utils::rnn

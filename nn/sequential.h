@@ -41,6 +41,7 @@ class SequentialImpl : public Module {
     const auto copy = std::make_shared<SequentialImpl>();
     for (size_t i = 0; i < size(); ++i) copy->push_back(children_[i].key(), modules_[i].clone(device));
     copy->training_ = training_;
+    copy->hooks_ = hooks_;
     return copy;
   }
   /// How many modules it holds, and whether it is none.
@@ -66,7 +67,7 @@ class Sequential : public ModuleHolder<SequentialImpl> {
   using ModuleHolder<SequentialImpl>::ModuleHolder;
   Sequential(std::initializer_list<NamedAnyModule> modules) : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
   template <class... Inputs> Tensor operator()(Inputs&&... inputs) const {
-    return get()->forward(std::forward<Inputs>(inputs)...);
+    return detail::call_module(*get(), std::forward<Inputs>(inputs)...);
   }
 };
 

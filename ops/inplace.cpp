@@ -33,6 +33,7 @@ Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
 }
 namespace {
 Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
+  check_changeable(op, x);
   detail::check_holds(op, x.dtype(), value);
   const auto direct = [&] { TANDEM_DISPATCH(x.device(), fill, value, x); };
   if (!x.requires_grad()) {  // elements that are one in memory do no harm here

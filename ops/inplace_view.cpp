@@ -11,6 +11,7 @@ namespace {
 /// x becomes what `view` makes of it. Of a view of another tensor the history is made anew from that one's, as after
 /// any change in place; of others the view's node is taken over.
 template <class View> Tensor& become(const char* op, Tensor& x, const View& view) {
+  check_changeable(op, x);
   const bool recorded = is_grad_enabled() && autograd::wants_grad(x);
   if (recorded) autograd::check_inplace(op, x);
   const Tensor y = view();
@@ -24,6 +25,7 @@ template <class View> Tensor& become(const char* op, Tensor& x, const View& view
   return x;
 }
 void check_no_grad(const char* op, const Tensor& x) {
+  check_changeable(op, x);
   TANDEM_CHECK(!x.requires_grad(), op,
                ": the tensor requires a gradient; accepted: one that does not, as detach() gives");
 }

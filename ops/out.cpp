@@ -15,6 +15,7 @@ void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs) {
                "NoGradGuard");
 }
 void prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device) {
+  check_changeable(op, out);
   TANDEM_CHECK(out.device() == device, op, ": out is on ", out.device(), " and the result on ", device,
                "; both must be on one device");
   TANDEM_CHECK(category(dtype) <= category(out.dtype()), op, ": the result is ", dtype, ", which out of ", out.dtype(),

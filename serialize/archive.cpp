@@ -45,7 +45,8 @@ void assign(Tensor& to, const Tensor& from, bool is_buffer) {
     return;
   }
   const NoGradGuard guard;
-  const uint32_t version = to._version() + 1;  // what was saved for backward has changed
+  // What was saved for backward has changed.
+  const uint32_t version = to.impl()->version().load(std::memory_order_relaxed) + 1;
   to.impl()->take_layout(*read.impl());
   to.impl()->version().store(version, std::memory_order_relaxed);
 }

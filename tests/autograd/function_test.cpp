@@ -135,3 +135,106 @@ TEST_CASE("gradgradcheck finds a first derivative that is right and a second tha
   CHECK(autograd::gradcheck(f, {sines({3})}));
   CHECK_THROWS_WITH(autograd::gradgradcheck(f, {sines({3})}), Contains("numeric") && Contains("analytic"));
 }
+
+namespace {
+
+/// x *= k in place, as LibTorch's documentation has it.
+struct ScaleInPlace : autograd::Function<ScaleInPlace> {
+  static variable_list forward(AutogradContext* ctx, double k, Tensor x) {
+    ctx->saved_data["k"] = k;
+    x.mul_(k);
+    ctx->mark_dirty({x});
+    ctx->save_for_backward({x, Tensor()});
+    return {x};
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list dy) {
+    const variable_list saved = ctx->get_saved_variables();
+    CHECK((saved.size() == 2 && saved[0].defined() && !saved[1].defined()));
+    return {Tensor(), dy[0] * ctx->saved_data["k"].toDouble()};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a custom function may change its input in place", "[autograd][function]") {
+  const Tensor x = sines({3});
+  Tensor h = x * 2;
+  const Tensor seen = ScaleInPlace::apply(5.0, h)[0];
+  CHECK(seen.is_same(h));
+  CHECK(h._version() >= 1);
+  CHECK(h.grad_fn_name() == "CustomFunction");
+  CHECK(h.allclose(x * 10));
+  h.sum().backward();
+  CHECK(x.grad().equal(full({3}, 10.0, kFloat64)));
+
+  SECTION("a view's base takes part") {
+    const Tensor y = sines({4});
+    Tensor base = y * 1, part = base.narrow(0, 1, 2);
+    ScaleInPlace::apply(3.0, part);
+    base.sum().backward();
+    CHECK(y.grad().equal(tensor({1.0, 3.0, 3.0, 1.0}, kFloat64)));
+  }
+  SECTION("a leaf that requires a gradient is refused, and one that is not returned") {
+    CHECK_THROWS_WITH(ScaleInPlace::apply(2.0, sines({2})), Contains("leaf") && Contains("NoGradGuard"));
+    struct Forgetful : autograd::Function<Forgetful> {
+      static Tensor forward(AutogradContext* ctx, Tensor t) {
+        t.add_(1);
+        ctx->mark_dirty({t});
+        return t * 2;
+      }
+      static variable_list backward(AutogradContext*, variable_list dy) { return {dy[0]}; }
+    };
+    CHECK_THROWS_WITH(Forgetful::apply(sines({2}) * 1), Contains("mark_dirty") && Contains("(2,)"));
+  }
+}
+
+TEST_CASE("outputs that are marked so have no gradient, and gradients may stay undefined", "[autograd][function]") {
+  struct Sorted : autograd::Function<Sorted> {  // x, its ranks as numbers, and x again
+    static variable_list forward(AutogradContext* ctx, const Tensor& x, bool materialize) {
+      ctx->set_materialize_grads(materialize);
+      const Tensor ranks = x.argsort().to(kFloat64);
+      ctx->mark_non_differentiable({ranks});
+      return {x * 1, ranks, x * 2, Tensor()};
+    }
+    static variable_list backward(AutogradContext* ctx, variable_list dy) {
+      defined() = {dy[0].defined(), dy[1].defined(), dy[2].defined(), dy[3].defined()};
+      static_cast<void>(ctx);
+      return {dy[0], Tensor()};
+    }
+    static std::vector<bool>& defined() {
+      static std::vector<bool> list;
+      return list;
+    }
+  };
+  const Tensor x = sines({4});
+  variable_list y = Sorted::apply(x, true);
+  CHECK((y[0].requires_grad() && !y[1].requires_grad() && y[2].requires_grad() && !y[3].defined()));
+  CHECK(y[1].is_leaf());
+  y[0].sum().backward();
+  CHECK(Sorted::defined() == std::vector<bool>{true, true, true, false});
+  CHECK(x.grad().equal(ones({4}, kFloat64)));
+  y = Sorted::apply(x, false);
+  y[0].sum().backward();
+  CHECK(Sorted::defined() == std::vector<bool>{true, false, false, false});
+}
+
+TEST_CASE("tensors of a list and optional ones are arguments of a custom function", "[autograd][function]") {
+  struct SumOf : autograd::Function<SumOf> {
+    static Tensor forward(AutogradContext*, TensorList list, const std::optional<Tensor>& more, double scale) {
+      Tensor sum = more ? *more * scale : zeros({2}, kFloat64);
+      for (const Tensor& t : list) sum = sum + t;
+      return sum;
+    }
+    static variable_list backward(AutogradContext*, variable_list dy) {
+      return {dy[0], dy[0] * 2, dy[0] * 3, Tensor()};
+    }
+  };
+  const variable_list list{sines({2}), sines({2}, 1)};
+  const std::optional<Tensor> more = sines({2});
+  SumOf::apply(TensorList(list), more, 4.0).sum().backward();
+  CHECK(list[0].grad().equal(full({2}, 1.0, kFloat64)));
+  CHECK(list[1].grad().equal(full({2}, 2.0, kFloat64)));
+  CHECK(more->grad().equal(full({2}, 3.0, kFloat64)));
+  SumOf::apply(TensorList(list), std::optional<Tensor>(), 4.0).sum().backward();
+  CHECK(list[1].grad().equal(full({2}, 4.0, kFloat64)));
+}

@@ -1,0 +1,79 @@
+#include "tandem/autograd/anomaly_mode.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "tandem/core/internal.h"
+
+namespace tandem::autograd {
+namespace {
+
+thread_local const std::string* maker_name = nullptr;
+thread_local const std::shared_ptr<const ForwardPlace>* maker_place = nullptr;
+constexpr size_t kCalls = 48, kCallsShown = 16;
+
+/// "f(int) in program", or where in the program it is if it has no name there.
+std::string call_name(void* address) {
+  Dl_info info;
+  std::ostringstream out;
+  if (!dladdr(address, &info)) {
+    out << address;
+    return out.str();
+  }
+  if (info.dli_sname) {
+    int status = 0;
+    char* const text = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status);
+    out << (status == 0 ? text : info.dli_sname);
+    std::free(text);
+  } else {
+    out << "+0x" << std::hex << static_cast<char*>(address) - static_cast<char*>(info.dli_fbase);
+  }
+  if (info.dli_fname) out << " in " << info.dli_fname;
+  return out.str();
+}
+/// Of autograd itself, which says nothing of the program.
+bool is_bookkeeping(const std::string& call) {
+  return call.find("tandem::autograd::Node::Node") != std::string::npos ||
+         call.find("tandem::autograd::detail::") == 0 || call.find("LambdaNode<") != std::string::npos;
+}
+
+}  // namespace
+
+std::shared_ptr<const ForwardPlace> detail::current_place() {
+  const auto place = std::make_shared<ForwardPlace>();
+  place->calls.resize(kCalls);
+  place->calls.resize(static_cast<size_t>(backtrace(place->calls.data(), static_cast<int>(kCalls))));
+  if (maker_name) {
+    place->made_by = *maker_name;
+    place->maker = *maker_place;
+  }
+  return place;
+}
+std::string detail::describe(const ForwardPlace& place) {
+  std::string out;
+  size_t shown = 0;
+  for (void* const call : place.calls) {
+    const std::string name = call_name(call);
+    if (shown == 0 && is_bookkeeping(name)) continue;
+    out += "\n  " + name;
+    if (++shown == kCallsShown) break;
+  }
+  if (!place.made_by.empty()) {
+    out += "\nin the backward of " + place.made_by;
+    if (place.maker) out += ", which was recorded at:" + describe(*place.maker);
+  }
+  return out;
+}
+
+detail::MakerGuard::MakerGuard(const std::string& name, const std::shared_ptr<const ForwardPlace>& place)
+    : outer_name_(std::exchange(maker_name, &name)), outer_place_(std::exchange(maker_place, &place)) {}
+detail::MakerGuard::~MakerGuard() {
+  maker_name = outer_name_;
+  maker_place = outer_place_;
+}
+
+}  // namespace tandem::autograd

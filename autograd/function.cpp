@@ -1,0 +1,118 @@
+#include "tandem/autograd/function.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/inplace.h"
+
+namespace tandem::autograd {
+namespace {
+
+bool holds(const variable_list& list, const Tensor& t) {
+  return t.defined() && std::any_of(list.begin(), list.end(), [&](const Tensor& each) { return each.is_same(t); });
+}
+
+}  // namespace
+
+variable_list AutogradContext::get_saved_variables() const {
+  variable_list out;
+  out.reserve(saved_count_);
+  for (size_t i = 0; i < saved_count_; ++i) out.push_back(node_->saved(i).unpack(*node_));
+  return out;
+}
+bool AutogradContext::needs_input_grad(size_t i) const { return node_->task_should_compute_output(i); }
+bool AutogradContext::needs_input_grad(std::initializer_list<IndexRange> ranges) const {
+  return std::any_of(ranges.begin(), ranges.end(), [&](const IndexRange& range) {
+    for (size_t i = range.first; i < range.second; ++i)
+      if (needs_input_grad(i)) return true;
+    return false;
+  });
+}
+
+void CustomNode::add_argument(const Tensor& argument) {
+  is_tensor_.push_back(true);
+  add_input(argument);
+  inputs_.push_back(argument);
+  wanted_ |= is_grad_enabled() && wants_grad(argument);
+}
+void CustomNode::add_argument(const std::optional<Tensor>& argument) {
+  if (argument && argument->defined())
+    add_argument(*argument);
+  else
+    add_other_argument();
+}
+void CustomNode::add_argument(TensorList arguments) {
+  for (const Tensor& argument : arguments) add_argument(argument);
+}
+
+Tensor CustomNode::make_output_of_dirty(Tensor& input) {
+  check_inplace("Function", input);
+  const Meta* const m = find_meta(input);
+  if (!m || !m->base.defined()) {
+    input.bump_version();
+    set_history(input, shared_from_this());
+    return input;
+  }
+  // Through the base of a view, which gets a history of its own: that keeps a copy, not the view, as the view holds it.
+  const NoGradGuard guard;
+  Tensor copy = input.detach().clone();
+  set_history(copy, shared_from_this());
+  assign("Function", input, copy, Old::used);
+  return copy;
+}
+
+variable_list CustomNode::finish(variable_list outputs) {
+  const variable_list inputs = std::move(inputs_), dirty = std::move(context.dirty_),
+                      flat = std::move(context.non_differentiable_), to_save = std::move(context.to_save_);
+  for (const Tensor& changed : dirty) {
+    TANDEM_CHECK(holds(outputs, changed), "Function: an input of ", changed.sizes(),
+                 " was given to mark_dirty, but forward did not return it; it must return what it changes in place");
+    TANDEM_CHECK(holds(inputs, changed), "Function: a tensor of ", changed.sizes(),
+                 " was given to mark_dirty that is no argument of forward");
+  }
+  if (!wanted_) return outputs;
+  variable_list kept = outputs;  // what may be saved of each output
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Tensor& output = outputs[i];
+    has_no_output_.push_back(!output.defined());
+    if (!output.defined()) {
+      add_output(core::empty({0}, DType::float32, kCPU));
+      continue;
+    }
+    const bool differentiable = output.is_floating_point() && !holds(flat, output);
+    if (differentiable && holds(dirty, output)) {
+      kept[i] = make_output_of_dirty(output);
+      continue;
+    }
+    // What it was keeps its own history.
+    if (holds(inputs, output) || output.impl()->autograd) output = core::alias(output);
+    if (differentiable)
+      set_history(output, shared_from_this());
+    else
+      add_output(output);
+    kept[i] = output;
+  }
+  for (const Tensor& t : to_save) {
+    size_t at = outputs.size();
+    for (size_t i = 0; t.defined() && i < outputs.size(); ++i)
+      if (outputs[i].defined() && outputs[i].is_same(t)) at = i;
+    const bool has_history = at < outputs.size() && find_meta(kept[at]) && find_meta(kept[at])->node.get() == this;
+    save(has_history ? kept[at] : t, has_history);
+  }
+  context.saved_count_ = to_save.size();
+  return outputs;
+}
+
+Grads CustomNode::apply(Grads&& grads) {
+  for (size_t i = 0; context.materialize_grads_ && i < grads.size(); ++i)
+    if (!grads[i].defined() && !has_no_output_[i]) grads[i] = zeros_for(i);
+  variable_list all = call_backward(std::move(grads)), of_tensors;
+  // Arguments of forward that apply() left to their defaults have no gradient either.
+  while (all.size() > is_tensor_.size() && !all.back().defined()) all.pop_back();
+  TANDEM_CHECK(all.size() == is_tensor_.size(), "Function: backward returned ", all.size(), " gradients for ",
+               is_tensor_.size(), " arguments of forward; return an undefined Tensor for those that have none");
+  for (size_t i = 0; i < all.size(); ++i)
+    if (is_tensor_[i]) of_tensors.push_back(std::move(all[i]));
+  return of_tensors;
+}
+
+}  // namespace tandem::autograd
