@@ -248,13 +248,13 @@ void Tensor::zero_grad(bool set_to_none) const {
 }
 
 Tensor Tensor::detach() const { return core::alias(*this); }
-Tensor& Tensor::detach_() {
-  if (autograd::Meta* m = find_meta(*this)) {
+Tensor& Tensor::detach_() const {
+  if (autograd::Meta* m = find_meta(self())) {
     TANDEM_CHECK(!m->base.defined(), "detach_: a view cannot be detached in place; use detach()");
     m->node = nullptr;
     m->requires_grad = false;
   }
-  return *this;
+  return self();
 }
 Tensor Tensor::data() const {
   Tensor out = core::alias(*this);

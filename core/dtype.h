@@ -8,6 +8,7 @@
 #include "tandem/core/error.h"
 #include "tandem/core/half.h"
 #include "tandem/core/loop_types.h"
+#include "tandem/core/print_style.h"
 
 namespace tandem {
 
@@ -34,8 +35,17 @@ constexpr const char* name(DType dtype) {
                                               "int32",   "int16",   "int8",    "uint8",    "bool"};
   return names[static_cast<int>(dtype)];
 }
+/// "Float", "Long", "Bool", ...: what LibTorch calls it.
+constexpr const char* libtorch_name(DType dtype) {
+  constexpr const char* names[kDTypeCount] = {"Float", "Double", "Half", "BFloat16", "Long",
+                                              "Int",   "Short",  "Char", "Byte",     "Bool"};
+  return names[static_cast<int>(dtype)];
+}
 }  // namespace detail
-inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << detail::name(dtype); }
+/// Prints float32; in LibTorch's style Float.
+inline std::ostream& operator<<(std::ostream& out, DType dtype) {
+  return out << (detail::prints_as_libtorch ? detail::libtorch_name(dtype) : detail::name(dtype));
+}
 
 /// Whether its elements are floating-point numbers: float32, float64 and the half types.
 constexpr bool is_floating_point(DType dtype) { return dtype <= DType::bfloat16; }

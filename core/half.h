@@ -16,7 +16,7 @@ namespace tandem {
 struct BFloat16 {
   uint16_t bits;
   BFloat16() = default;
-  TANDEM_HD constexpr explicit BFloat16(float value) : bits(0) {
+  TANDEM_HD constexpr BFloat16(float value) : bits(0) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     if (!__builtin_is_constant_evaluated()) {
       asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
@@ -34,7 +34,7 @@ struct BFloat16 {
 struct Half {
   uint16_t bits;
   Half() = default;
-  TANDEM_HD constexpr explicit Half(float value) : bits(0) {
+  TANDEM_HD constexpr Half(float value) : bits(0) {
 #if defined(__CUDA_ARCH__)
     if (!__builtin_is_constant_evaluated()) {
       asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));

@@ -33,6 +33,10 @@ class Scalar {
   bool is_floating_point() const { return kind_ == Kind::floating; }
   bool is_integral() const { return kind_ != Kind::floating; }
   bool is_boolean() const { return kind_ == Kind::boolean; }
+  bool isFloatingPoint() const { return is_floating_point(); }
+  bool isBoolean() const { return is_boolean(); }
+  /// Whether it is an integer, or with includeBool a bool.
+  bool isIntegral(bool includeBool) const { return kind_ == Kind::integer || (includeBool && is_boolean()); }
   /// This number as a T: a fraction is cut off, a negative integer wraps in an unsigned type, as in PyTorch.
   /// @throws Error when an integer type T cannot hold it
   template <class T> T to() const {
@@ -59,6 +63,17 @@ class Scalar {
     else
       return kind_ == Kind::floating ? static_cast<T>(real_) : static_cast<T>(integer_);
   }
+  double toDouble() const { return to<double>(); }
+  float toFloat() const { return to<float>(); }
+  Half toHalf() const { return to<Half>(); }
+  BFloat16 toBFloat16() const { return to<BFloat16>(); }
+  int64_t toLong() const { return to<int64_t>(); }
+  int32_t toInt() const { return to<int32_t>(); }
+  int16_t toShort() const { return to<int16_t>(); }
+  int8_t toChar() const { return to<int8_t>(); }
+  uint8_t toByte() const { return to<uint8_t>(); }
+  bool toBool() const { return to<bool>(); }
+  DType type() const { return is_floating_point() ? kFloat64 : is_boolean() ? kBool : kInt64; }
   double to_double() const { return to<double>(); }
   int64_t to_int64() const { return to<int64_t>(); }
   /// The dtype of a tensor made of it: bool, int64, or the default floating dtype.
@@ -66,6 +81,7 @@ class Scalar {
   /// As a loop of this dtype reads it. @throws Error when an integer dtype cannot hold it
   detail::LoopScalar loop_scalar(DType dtype) const;
   friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {
+    if (s.is_boolean()) return out << (s.integer_ ? "true" : "false");
     return s.is_floating_point() ? out << s.real_ : out << s.integer_;
   }
 

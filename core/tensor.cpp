@@ -293,19 +293,34 @@ Tensor scalar(const Scalar& value, DType dtype, Device cpu) {
 
 }  // namespace detail::core
 
-Tensor from_blob(void* data, IntArrayRef sizes, std::function<void(void*)> deleter, const TensorOptions& options) {
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::function<void(void*)> deleter,
+                 const TensorOptions& options) {
   TANDEM_CHECK(options.device().is_cpu(), "from_blob: device is ", options.device(), "; accepted: a CPU device");
   check_device_exists(options.device());
-  const int64_t bytes = checked_bytes("from_blob", sizes, options.dtype());
+  TANDEM_CHECK(sizes.size() == strides.size(), "from_blob: sizes are ", sizes, " and strides ", strides,
+               "; accepted: as many of both");
+  checked_bytes("from_blob", sizes, options.dtype());
+  int64_t span = numel_of(sizes) == 0 ? 0 : 1;  // from the first element to the last
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    TANDEM_CHECK(strides[d] >= 0, "from_blob: strides are ", strides, "; none may be negative");
+    if (span > 0) span += (sizes[d] - 1) * strides[d];
+  }
+  const int64_t bytes = checked_bytes("from_blob", {span}, options.dtype());
   TANDEM_CHECK(data || bytes == 0, "from_blob: data is null for ", sizes);
   if (!deleter) deleter = [](void*) {};
   const Storage storage(new StorageImpl(options.device(), bytes, data, std::move(deleter)));
-  Tensor out(Ref<TensorImpl>(new TensorImpl(storage, sizes, contiguous_strides(sizes), 0, options.dtype())));
+  Tensor out(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, options.dtype())));
   if (options.requires_grad()) out.requires_grad_();
   return out;
 }
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options) {
-  return from_blob(data, sizes, nullptr, options);
+  return from_blob(data, sizes, contiguous_strides(sizes), nullptr, options);
+}
+Tensor from_blob(void* data, IntArrayRef sizes, std::function<void(void*)> deleter, const TensorOptions& options) {
+  return from_blob(data, sizes, contiguous_strides(sizes), std::move(deleter), options);
+}
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options) {
+  return from_blob(data, sizes, strides, nullptr, options);
 }
 
 }  // namespace tandem

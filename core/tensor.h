@@ -69,6 +69,13 @@ struct TensorImpl : RefCounted {
   std::atomic<uint32_t>& version() const { return own_version ? own_version->value : storage->version; }
 };
 
+/// A number or none, which is no bool: that would be `unbiased`.
+template <class T>
+concept OptionalNumber = !std::is_arithmetic_v<T> && std::is_convertible_v<T, std::optional<Scalar>>;
+/// var and std divided by n - correction.
+Tensor corrected_var(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim);
+Tensor corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim);
+
 [[noreturn]] void throw_dimension(const char* op, int64_t dim, int64_t rank, bool scalar_has_one);
 /// dim counted from the end when negative. @throws IndexError that names op, dim and rank
 inline int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
@@ -85,6 +92,12 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(detail::Ref<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
+  /// What LibTorch's functions take as std::optional<Tensor> are Tensors here, of which nothing is an undefined one.
+  Tensor(std::nullopt_t) {}
+  template <class Optional>
+  requires std::is_same_v<Optional, std::optional<Tensor>> Tensor(const Optional& tensor) {
+    if (tensor) impl_ = tensor->impl_;
+  }
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
   ~Tensor() = default;
@@ -147,6 +160,15 @@ class Tensor {
                                                                                     : MemoryFormat::Contiguous;
   }
   bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
+  /// What Tandem has not: no tensor is any of these.
+#define TANDEM_DECLARE(name) \
+  bool name() const { return false; }
+  TANDEM_ABSENT_KINDS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
+  bool has_storage() const { return defined(); }
+  bool is_uniquely_owned() const { return use_count() == 1; }
+  /// LibTorch's name of an unnamed variable.
+  std::string name() const { return {}; }
   const Storage& storage() const { return checked().storage; }
   /// How often it was changed in place. @throws Error for an inference tensor, which keeps no count
   uint32_t _version() const {
@@ -177,6 +199,10 @@ class Tensor {
                  dtype());
     return static_cast<T*>(raw_data());
   }
+  void* mutable_data_ptr() const { return raw_data(); }
+  const void* const_data_ptr() const { return raw_data(); }
+  template <class T> T* mutable_data_ptr() const { return data_ptr<T>(); }
+  template <class T> const std::remove_const_t<T>* const_data_ptr() const { return data_ptr<std::remove_const_t<T>>(); }
   /// As data_ptr, without its check: for kernels.
   template <class T> T* data() const { return static_cast<T*>(raw_data()); }
   void* raw_data() const { return impl_->storage->data + impl_->offset * detail::element_size(impl_->dtype); }
@@ -204,7 +230,7 @@ class Tensor {
   void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = {}, bool create_graph = false,
                 TensorList inputs = {}) const;
   Tensor detach() const;
-  Tensor& detach_();
+  Tensor& detach_() const;
   /// The same elements without history. Changes through it go unnoticed by saved tensors. As LibTorch's.
   Tensor data() const;
   /// Called with the gradient of this tensor when it is known; what it returns, if defined, replaces it.
@@ -220,12 +246,28 @@ class Tensor {
   }
   void remove_hook(unsigned position) const;
   void retain_grad() const;
+  /// Whether retain_grad() was called on this tensor, which is no leaf.
+  bool retains_grad() const;
+  /// Whether it is a view of another tensor that autograd knows of.
+  bool is_view() const;
+  /// Which of the results of grad_fn() it is.
+  int64_t output_nr() const;
+  /// detach() and data() by LibTorch's older names.
+  Tensor variable_data() const { return data(); }
+  Tensor tensor_data() const { return detach(); }
+  /// From then on it has the elements, the sizes and the strides of `source`, of its own dtype and device; its flag and
+  /// its gradient stay, and no history records it.
+  void set_data(const Tensor& source) const;
   /// The node that made this tensor; null for a leaf.
   const std::shared_ptr<autograd::Node>& grad_fn() const;
   std::string grad_fn_name() const;  // "" for a leaf
 
   // ---- views: share storage, recorded (ops/view.cpp)
   Tensor view(IntArrayRef sizes) const;
+  /// The same bytes as elements of another dtype, without a history. A larger or smaller one changes the last
+  /// dimension.
+  /// @throws Error where the bytes of the last dimension do not lie together or make no whole number of elements
+  Tensor view(DType dtype) const;
   Tensor view_as(const Tensor& other) const { return view(other.sizes()); }
   Tensor reshape(IntArrayRef sizes) const;
   Tensor reshape_as(const Tensor& other) const { return reshape(other.sizes()); }
@@ -256,8 +298,9 @@ class Tensor {
   Tensor operator[](int64_t index) const { return select(0, index); }
   Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
   /// Writes `value`, which broadcasts, to where index() reads, or with `accumulate` adds it, to what comes twice twice.
-  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, detail::Flag accumulate = false);
-  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value);
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value,
+                     detail::Flag accumulate = false) const;
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, detail::Flag accumulate = false) const;
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
 
@@ -284,6 +327,11 @@ class Tensor {
             std::optional<MemoryFormat> format = {}) const {
     return to(Device(type), non_blocking, copy, format);
   }
+  /// Of another tensor's dtype and device.
+  Tensor to(const Tensor& other, bool non_blocking = false, bool copy = false,
+            std::optional<MemoryFormat> format = {}) const {
+    return to(other.device(), other.dtype(), non_blocking, copy, format);
+  }
   Tensor toType(DType dtype) const { return to(dtype); }
   Tensor type_as(const Tensor& other) const { return to(other.dtype()); }
   Tensor cpu() const { return to(Device(kCPU)); }
@@ -296,43 +344,54 @@ class Tensor {
   // ---- elementwise (core/elementwise_ops.h says what they compute; ops/unary.cpp, ops/binary.cpp)
 #define TANDEM_DECLARE(name, ...) \
   Tensor name() const;            \
-  Tensor& name##_();
+  Tensor& name##_() const;
   TANDEM_ALL_UNARY_OPS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
 #define TANDEM_DECLARE(name, ...) Tensor name() const;
   TANDEM_PREDICATE_OPS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
-#define TANDEM_DECLARE(name, ...)         \
-  Tensor name(const Tensor& other) const; \
-  Tensor name(const Scalar& other) const; \
-  Tensor& name##_(const Tensor& other);   \
-  Tensor& name##_(const Scalar& other);
+#define TANDEM_DECLARE(name, ...)             \
+  Tensor name(const Tensor& other) const;     \
+  Tensor name(const Scalar& other) const;     \
+  Tensor& name##_(const Tensor& other) const; \
+  Tensor& name##_(const Scalar& other) const;
   TANDEM_ALL_BINARY_OPS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
 #define TANDEM_DECLARE(alias, name)       \
   Tensor alias() const { return name(); } \
-  Tensor& alias##_() { return name##_(); }
+  Tensor& alias##_() const { return name##_(); }
   TANDEM_UNARY_ALIASES(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
-#define TANDEM_DECLARE(alias, name)                                \
-  Tensor alias(const Tensor& other) const { return name(other); }  \
-  Tensor alias(const Scalar& other) const { return name(other); }  \
-  Tensor& alias##_(const Tensor& other) { return name##_(other); } \
-  Tensor& alias##_(const Scalar& other) { return name##_(other); }
+#define TANDEM_DECLARE(alias, name)                                      \
+  Tensor alias(const Tensor& other) const { return name(other); }        \
+  Tensor alias(const Scalar& other) const { return name(other); }        \
+  Tensor& alias##_(const Tensor& other) const { return name##_(other); } \
+  Tensor& alias##_(const Scalar& other) const { return name##_(other); }
   TANDEM_BINARY_ALIASES(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
+  /// To so many digits behind the point, of integers and of what is negative before it.
+  Tensor round(int64_t decimals) const;
+  Tensor& round_(int64_t decimals) const;
+  /// Of real numbers: 0, or pi where it is below 0; NaN of NaN. The gradient is 0.
+  Tensor angle() const;
+  /// What LibTorch does to complex numbers: of real ones the tensor itself.
+  Tensor conj() const { return *this; }
+  Tensor conj_physical() const { return *this; }
+  Tensor& conj_physical_() const { return self(); }
+  Tensor resolve_conj() const { return *this; }
+  Tensor resolve_neg() const { return *this; }
   Tensor add(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor add(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor sub(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor sub(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor div(const Tensor& other, std::optional<std::string_view> rounding_mode) const;
   Tensor div(const Scalar& other, std::optional<std::string_view> rounding_mode) const;
-  Tensor& div_(const Tensor& other, std::optional<std::string_view> rounding_mode);
-  Tensor& div_(const Scalar& other, std::optional<std::string_view> rounding_mode);
+  Tensor& div_(const Tensor& other, std::optional<std::string_view> rounding_mode) const;
+  Tensor& div_(const Scalar& other, std::optional<std::string_view> rounding_mode) const;
   Tensor divide(const Tensor& other, std::optional<std::string_view> mode) const { return div(other, mode); }
   Tensor divide(const Scalar& other, std::optional<std::string_view> mode) const { return div(other, mode); }
-  Tensor& divide_(const Tensor& other, std::optional<std::string_view> mode) { return div_(other, mode); }
-  Tensor& divide_(const Scalar& other, std::optional<std::string_view> mode) { return div_(other, mode); }
+  Tensor& divide_(const Tensor& other, std::optional<std::string_view> mode) const { return div_(other, mode); }
+  Tensor& divide_(const Scalar& other, std::optional<std::string_view> mode) const { return div_(other, mode); }
   Tensor subtract(const Tensor& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
   Tensor subtract(const Scalar& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
   Tensor clamp(std::optional<Scalar> min, std::optional<Scalar> max = {}) const;
@@ -351,38 +410,38 @@ class Tensor {
   Tensor operator~() const { return bitwise_not(); }
 
   // ---- in place (ops/inplace.cpp): they raise the version, and history is rebased
-  Tensor& add_(const Tensor& other, const Scalar& alpha = 1);
-  Tensor& add_(const Scalar& other, const Scalar& alpha = 1);
-  Tensor& sub_(const Tensor& other, const Scalar& alpha = 1);
-  Tensor& sub_(const Scalar& other, const Scalar& alpha = 1);
-  Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) { return sub_(other, alpha); }
-  Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) { return sub_(other, alpha); }
-  Tensor& copy_(const Tensor& source, bool non_blocking = false);
-  Tensor& fill_(const Scalar& value);
-  Tensor& fill_(const Tensor& value);  // of no dimension
-  Tensor& zero_();
-  Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {});
-  Tensor& clamp_(const Tensor& min, const Tensor& max = {});
-  Tensor& clamp_min_(const Scalar& min) { return clamp_(min); }
-  Tensor& clamp_max_(const Scalar& max) { return clamp_({}, max); }
-  Tensor& clamp_min_(const Tensor& min) { return clamp_(min); }
-  Tensor& clamp_max_(const Tensor& max) { return clamp_(Tensor(), max); }
-  Tensor& clip_(std::optional<Scalar> min, std::optional<Scalar> max = {}) { return clamp_(min, max); }
-  Tensor& clip_(const Tensor& min, const Tensor& max = {}) { return clamp_(min, max); }
-  Tensor& masked_fill_(const Tensor& mask, const Scalar& value);
-  Tensor& masked_fill_(const Tensor& mask, const Tensor& value);  // of no dimension
-  Tensor& uniform_(double low = 0, double high = 1);
-  Tensor& normal_(double mean = 0, double std = 1);
-  Tensor& bernoulli_(double p = 0.5);
-  Tensor& bernoulli_(const Tensor& p);
-  Tensor& random_(int64_t low, int64_t high);
-  Tensor& random_(int64_t high) { return random_(0, high); }
-  Tensor& random_();
+  Tensor& add_(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor& add_(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor& sub_(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor& sub_(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
+  Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
+  Tensor& copy_(const Tensor& source, bool non_blocking = false) const;
+  Tensor& fill_(const Scalar& value) const;
+  Tensor& fill_(const Tensor& value) const;  // of no dimension
+  Tensor& zero_() const;
+  Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {}) const;
+  Tensor& clamp_(const Tensor& min, const Tensor& max = {}) const;
+  Tensor& clamp_min_(const Scalar& min) const { return clamp_(min); }
+  Tensor& clamp_max_(const Scalar& max) const { return clamp_({}, max); }
+  Tensor& clamp_min_(const Tensor& min) const { return clamp_(min); }
+  Tensor& clamp_max_(const Tensor& max) const { return clamp_(Tensor(), max); }
+  Tensor& clip_(std::optional<Scalar> min, std::optional<Scalar> max = {}) const { return clamp_(min, max); }
+  Tensor& clip_(const Tensor& min, const Tensor& max = {}) const { return clamp_(min, max); }
+  Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
+  Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;  // of no dimension
+  Tensor& uniform_(double low = 0, double high = 1) const;
+  Tensor& normal_(double mean = 0, double std = 1) const;
+  Tensor& bernoulli_(double p = 0.5) const;
+  Tensor& bernoulli_(const Tensor& p) const;
+  Tensor& random_(int64_t low, int64_t high) const;
+  Tensor& random_(int64_t high) const { return random_(0, high); }
+  Tensor& random_() const;
   // What they draw: ops/random.h
-  Tensor& exponential_(double lambd = 1);
-  Tensor& geometric_(double p);
-  Tensor& cauchy_(double median = 0, double sigma = 1);
-  Tensor& log_normal_(double mean = 1, double std = 2);
+  Tensor& exponential_(double lambd = 1) const;
+  Tensor& geometric_(double p) const;
+  Tensor& cauchy_(double median = 0, double sigma = 1) const;
+  Tensor& log_normal_(double mean = 1, double std = 2) const;
   Tensor& operator+=(const Tensor& other) { return add_(other); }
   Tensor& operator+=(const Scalar& other) { return add_(other); }
   Tensor& operator-=(const Tensor& other) { return sub_(other); }
@@ -399,7 +458,25 @@ class Tensor {
 #define TANDEM_DECLARE(name, ...) Tensor name(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
   TANDEM_REDUCE_OPS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
+  /// In another dtype, to which the elements are converted first.
+  Tensor sum(DType dtype) const { return to(dtype).sum(); }
+  Tensor sum(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
+    return to(dtype.value_or(this->dtype())).sum(dims, keepdim);
+  }
+  Tensor mean(DType dtype) const { return to(dtype).mean(); }
+  Tensor mean(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
+    return to(dtype.value_or(this->dtype())).mean(dims, keepdim);
+  }
   Tensor var() const { return var(IntArrayRef()); }
+  /// Divided by n - correction, a number or none, which is 1.
+  template <detail::OptionalNumber Correction>
+  Tensor var(IntArrayRef dims, const Correction& correction, detail::Flag keepdim = false) const {
+    return detail::corrected_var(*this, dims, correction, keepdim);
+  }
+  template <detail::OptionalNumber Correction>
+  Tensor std(IntArrayRef dims, const Correction& correction, detail::Flag keepdim = false) const {
+    return detail::corrected_std(*this, dims, correction, keepdim);
+  }
   template <std::same_as<bool> Bool> Tensor var(Bool unbiased) const { return var(IntArrayRef(), unbiased); }
   Tensor var(IntArrayRef dims, detail::Flag unbiased = true, detail::Flag keepdim = false) const;
   Tensor std() const { return std(IntArrayRef()); }
@@ -407,22 +484,47 @@ class Tensor {
   Tensor std(IntArrayRef dims, detail::Flag unbiased = true, detail::Flag keepdim = false) const;
   Tensor norm(double p = 2) const;
   Tensor norm(double p, IntArrayRef dims, detail::Flag keepdim = false) const;
+  Tensor norm(double p, IntArrayRef dims, detail::Flag keepdim, DType dtype) const {
+    return to(dtype).norm(p, dims, keepdim);
+  }
+  Tensor norm(double p, DType dtype) const { return to(dtype).norm(p); }
   Tensor max() const;
   Tensor min() const;
   std::tuple<Tensor, Tensor> max(int64_t dim, detail::Flag keepdim = false) const;
   std::tuple<Tensor, Tensor> min(int64_t dim, detail::Flag keepdim = false) const;
+  /// maximum and minimum.
+  Tensor max(const Tensor& other) const { return maximum(other); }
+  Tensor min(const Tensor& other) const { return minimum(other); }
   Tensor argmax(std::optional<int64_t> dim = {}, detail::Flag keepdim = false) const;
   Tensor argmin(std::optional<int64_t> dim = {}, detail::Flag keepdim = false) const;
   Tensor all() const;
   Tensor all(int64_t dim, detail::Flag keepdim = false) const;
+  Tensor all(IntArrayRef dims, detail::Flag keepdim = false) const;
   Tensor any() const;
   Tensor any(int64_t dim, detail::Flag keepdim = false) const;
+  Tensor any(IntArrayRef dims, detail::Flag keepdim = false) const;
   Tensor prod() const;
+  Tensor prod(DType dtype) const { return to(dtype).prod(); }
+  Tensor prod(int64_t dim, detail::Flag keepdim = false, std::optional<DType> dtype = {}) const;
   Tensor cumsum(int64_t dim) const;
-  Tensor& cumsum_(int64_t dim);
+  Tensor cumsum(int64_t dim, std::optional<DType> dtype) const { return to(dtype.value_or(this->dtype())).cumsum(dim); }
+  Tensor& cumsum_(int64_t dim) const;
   Tensor softmax(int64_t dim) const;
+  Tensor softmax(int64_t dim, std::optional<DType> dtype) const {
+    return to(dtype.value_or(this->dtype())).softmax(dim);
+  }
   Tensor log_softmax(int64_t dim) const;
+  Tensor log_softmax(int64_t dim, std::optional<DType> dtype) const {
+    return to(dtype.value_or(this->dtype())).log_softmax(dim);
+  }
   /// Sorting is stable, whether or not that is asked for.
+  template <std::same_as<bool> Bool> std::tuple<Tensor, Tensor> sort(Bool, int64_t dim, detail::Flag descending) const {
+    return sort(dim, descending);
+  }
+  template <std::same_as<std::optional<bool>> Stable>
+  std::tuple<Tensor, Tensor> sort(Stable, int64_t dim = -1, detail::Flag descending = false) const {
+    return sort(dim, descending);
+  }
   std::tuple<Tensor, Tensor> sort(int64_t dim = -1, detail::Flag descending = false) const;
   Tensor argsort(int64_t dim = -1, detail::Flag descending = false) const;
   template <std::same_as<bool> Bool> Tensor argsort(Bool, int64_t dim = -1, detail::Flag descending = false) const {
@@ -472,6 +574,8 @@ class Tensor {
   Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> dim = {}) const;
   std::vector<Tensor> tensor_split(int64_t sections, int64_t dim = 0) const;
   std::vector<Tensor> tensor_split(IntArrayRef indices, int64_t dim = 0) const;
+  /// The number of parts, or where they end, as a tensor of integers on the CPU.
+  std::vector<Tensor> tensor_split(const Tensor& indices_or_sections, int64_t dim = 0) const;
   std::vector<Tensor> hsplit(int64_t sections) const;
   std::vector<Tensor> hsplit(IntArrayRef indices) const;
   std::vector<Tensor> vsplit(int64_t sections) const;
@@ -483,47 +587,47 @@ class Tensor {
   Tensor diag_embed(int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) const;
   Tensor tril(int64_t diagonal = 0) const;
   Tensor triu(int64_t diagonal = 0) const;
-  Tensor& tril_(int64_t diagonal = 0);
-  Tensor& triu_(int64_t diagonal = 0);
+  Tensor& tril_(int64_t diagonal = 0) const;
+  Tensor& triu_(int64_t diagonal = 0) const;
   Tensor trace() const;
 
   // ---- elementwise, made of other operations (ops/formula.h, ops/activation.h)
   Tensor lerp(const Tensor& end, const Scalar& weight) const;
   Tensor lerp(const Tensor& end, const Tensor& weight) const;
-  Tensor& lerp_(const Tensor& end, const Scalar& weight);
-  Tensor& lerp_(const Tensor& end, const Tensor& weight);
+  Tensor& lerp_(const Tensor& end, const Scalar& weight) const;
+  Tensor& lerp_(const Tensor& end, const Tensor& weight) const;
   Tensor addcmul(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
-  Tensor& addcmul_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1);
+  Tensor& addcmul_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
   Tensor addcdiv(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
-  Tensor& addcdiv_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1);
+  Tensor& addcdiv_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value = 1) const;
   Tensor hypot(const Tensor& other) const;
-  Tensor& hypot_(const Tensor& other);
+  Tensor& hypot_(const Tensor& other) const;
   Tensor logaddexp(const Tensor& other) const;
   Tensor logaddexp2(const Tensor& other) const;
   Tensor nan_to_num(std::optional<double> nan = {}, std::optional<double> posinf = {},
                     std::optional<double> neginf = {}) const;
   Tensor& nan_to_num_(std::optional<double> nan = {}, std::optional<double> posinf = {},
-                      std::optional<double> neginf = {});
+                      std::optional<double> neginf = {}) const;
   Tensor copysign(const Tensor& other) const;
   Tensor copysign(const Scalar& other) const;
-  Tensor& copysign_(const Tensor& other);
-  Tensor& copysign_(const Scalar& other);
+  Tensor& copysign_(const Tensor& other) const;
+  Tensor& copysign_(const Scalar& other) const;
   Tensor xlogy(const Tensor& other) const;
   Tensor xlogy(const Scalar& other) const;
-  Tensor& xlogy_(const Tensor& other);
-  Tensor& xlogy_(const Scalar& other);
+  Tensor& xlogy_(const Tensor& other) const;
+  Tensor& xlogy_(const Scalar& other) const;
   Tensor deg2rad() const;
-  Tensor& deg2rad_();
+  Tensor& deg2rad_() const;
   Tensor rad2deg() const;
-  Tensor& rad2deg_();
+  Tensor& rad2deg_() const;
   Tensor sinc() const;
-  Tensor& sinc_();
+  Tensor& sinc_() const;
   Tensor logit(std::optional<double> eps = {}) const;
-  Tensor& logit_(std::optional<double> eps = {});
+  Tensor& logit_(std::optional<double> eps = {}) const;
   Tensor polygamma(int64_t n) const;
-  Tensor& polygamma_(int64_t n);
+  Tensor& polygamma_(int64_t n) const;
   Tensor mvlgamma(int64_t p) const;
-  Tensor& mvlgamma_(int64_t p);
+  Tensor& mvlgamma_(int64_t p) const;
   std::tuple<Tensor, Tensor> frexp() const;
   Tensor isposinf() const;
   Tensor isneginf() const;
@@ -532,12 +636,12 @@ class Tensor {
   Tensor positive() const;
   Tensor float_power(const Tensor& exponent) const;
   Tensor float_power(const Scalar& exponent) const;
-  Tensor& float_power_(const Tensor& exponent);
-  Tensor& float_power_(const Scalar& exponent);
+  Tensor& float_power_(const Tensor& exponent) const;
+  Tensor& float_power_(const Scalar& exponent) const;
   Tensor ldexp(const Tensor& other) const;
-  Tensor& ldexp_(const Tensor& other);
+  Tensor& ldexp_(const Tensor& other) const;
   Tensor heaviside(const Tensor& values) const;
-  Tensor& heaviside_(const Tensor& values);
+  Tensor& heaviside_(const Tensor& values) const;
   Tensor isclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
   Tensor hardshrink(const Scalar& lambd = 0.5) const;
   Tensor prelu(const Tensor& weight) const;
@@ -546,6 +650,12 @@ class Tensor {
   Tensor count_nonzero(IntArrayRef dims = {}) const;
   Tensor nansum(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
   Tensor nanmean(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
+  Tensor nansum(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
+    return to(dtype.value_or(this->dtype())).nansum(dims, keepdim);
+  }
+  Tensor nanmean(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
+    return to(dtype.value_or(this->dtype())).nanmean(dims, keepdim);
+  }
   std::tuple<Tensor, Tensor> aminmax(std::optional<int64_t> dim = {}, detail::Flag keepdim = false) const;
   Tensor median() const;
   std::tuple<Tensor, Tensor> median(int64_t dim, detail::Flag keepdim = false) const;
@@ -557,7 +667,10 @@ class Tensor {
   Tensor quantile(double q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
                   const std::string& interpolation = "linear") const;
   Tensor cumprod(int64_t dim) const;
-  Tensor& cumprod_(int64_t dim);
+  Tensor cumprod(int64_t dim, std::optional<DType> dtype) const {
+    return to(dtype.value_or(this->dtype())).cumprod(dim);
+  }
+  Tensor& cumprod_(int64_t dim) const;
   Tensor logcumsumexp(int64_t dim) const;
   Tensor diff(int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {}) const;
   Tensor cov(int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) const;
@@ -565,15 +678,15 @@ class Tensor {
 
   // ---- products, made of other operations (ops/products.h)
   Tensor addmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
-  Tensor& addmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
+  Tensor& addmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
   Tensor addmv(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) const;
-  Tensor& addmv_(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1);
+  Tensor& addmv_(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) const;
   Tensor addr(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
-  Tensor& addr_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
+  Tensor& addr_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
   Tensor baddbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
-  Tensor& baddbmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
+  Tensor& baddbmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
   Tensor addbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
-  Tensor& addbmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
+  Tensor& addbmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
   Tensor outer(const Tensor& other) const;
   Tensor ger(const Tensor& other) const { return outer(other); }
   Tensor vdot(const Tensor& other) const { return dot(other); }
@@ -601,33 +714,33 @@ class Tensor {
   Tensor matrix_exp() const;
 
   // ---- reading and writing by index and by mask (ops/scatter.h, ops/search.h)
-  Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1);
+  Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const;
   Tensor index_copy(int64_t dim, const Tensor& index, const Tensor& source) const;
-  Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source) const;
   Tensor index_fill(int64_t dim, const Tensor& index, const Scalar& value) const;
   Tensor index_fill(int64_t dim, const Tensor& index, const Tensor& value) const;
-  Tensor& index_fill_(int64_t dim, const Tensor& index, const Scalar& value);
-  Tensor& index_fill_(int64_t dim, const Tensor& index, const Tensor& value);
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const;
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Tensor& value) const;
   Tensor index_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                       detail::Flag include_self = true) const;
   Tensor& index_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
-                        detail::Flag include_self = true);
+                        detail::Flag include_self = true) const;
   Tensor take(const Tensor& index) const;
   Tensor put(const Tensor& index, const Tensor& source, detail::Flag accumulate = false) const;
-  Tensor& put_(const Tensor& index, const Tensor& source, detail::Flag accumulate = false);
+  Tensor& put_(const Tensor& index, const Tensor& source, detail::Flag accumulate = false) const;
   Tensor take_along_dim(const Tensor& indices, std::optional<int64_t> dim = {}) const;
   Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value) const;
   Tensor scatter(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce) const;
   Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) const;
-  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source);
-  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value);
-  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce);
-  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce);
-  Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) const;
+  Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& source) const;
   Tensor scatter_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                         detail::Flag include_self = true) const;
   Tensor& scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
-                          detail::Flag include_self = true);
+                          detail::Flag include_self = true) const;
   Tensor select_scatter(const Tensor& source, int64_t dim, int64_t index) const;
   Tensor slice_scatter(const Tensor& source, int64_t dim = 0, std::optional<int64_t> start = {},
                        std::optional<int64_t> end = {}, int64_t step = 1) const;
@@ -635,7 +748,7 @@ class Tensor {
   Tensor as_strided_scatter(const Tensor& source, IntArrayRef sizes, IntArrayRef strides,
                             std::optional<int64_t> storage_offset = {}) const;
   Tensor masked_scatter(const Tensor& mask, const Tensor& source) const;
-  Tensor& masked_scatter_(const Tensor& mask, const Tensor& source);
+  Tensor& masked_scatter_(const Tensor& mask, const Tensor& source) const;
   Tensor nonzero() const;
   Tensor argwhere() const { return nonzero(); }
   std::vector<Tensor> nonzero_numpy() const;
@@ -657,7 +770,7 @@ class Tensor {
   Tensor nanquantile(double q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
                      const std::string& interpolation = "linear") const;
   Tensor renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
-  Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm);
+  Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
 
   // ---- other shapes (ops/shapes.cpp, ops/inplace_view.cpp)
   /// All slices of `size` elements along dimension d, `step` apart, as a view: d counts them, and a last dimension is
@@ -679,18 +792,19 @@ class Tensor {
   Tensor diagflat(int64_t offset = 0) const;
   /// Writes the number to the diagonal of a matrix, or of more dimensions of one size; with `wrap` the diagonal of a
   /// tall matrix begins anew after each row that has none of it.
-  Tensor& fill_diagonal_(const Scalar& value, detail::Flag wrap = false);
+  Tensor& fill_diagonal_(const Scalar& value, detail::Flag wrap = false) const;
   /// Summed over the dimensions in which `sizes` would broadcast to this shape. @throws Error unless it does
   Tensor sum_to_size(IntArrayRef sizes) const;
   /// The views of these names, in place: this tensor gets the view's shape, and its history.
-  Tensor& squeeze_();
-  Tensor& squeeze_(int64_t dim);
-  Tensor& unsqueeze_(int64_t dim);
-  Tensor& transpose_(int64_t dim0, int64_t dim1);
-  Tensor& swapaxes_(int64_t axis0, int64_t axis1);
-  Tensor& swapdims_(int64_t dim0, int64_t dim1);
-  Tensor& t_();
-  Tensor& as_strided_(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {});
+  Tensor& squeeze_() const;
+  Tensor& squeeze_(int64_t dim) const;
+  Tensor& squeeze_(IntArrayRef dims) const;
+  Tensor& unsqueeze_(int64_t dim) const;
+  Tensor& transpose_(int64_t dim0, int64_t dim1) const;
+  Tensor& swapaxes_(int64_t axis0, int64_t axis1) const;
+  Tensor& swapdims_(int64_t dim0, int64_t dim1) const;
+  Tensor& t_() const;
+  Tensor& as_strided_(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {}) const;
   /// Gives it other sizes, row-major or in the format given: the elements stay in the order of memory, and what is
   /// added is undefined. @throws Error where it requires a gradient, and where its storage must grow though other
   /// tensors share it
@@ -698,8 +812,8 @@ class Tensor {
   const Tensor& resize_as_(const Tensor& other, std::optional<MemoryFormat> format = {}) const;
   /// Becomes another name of source's elements, which must be of its dtype and device; without a source, a tensor of
   /// no elements. @throws Error where it requires a gradient
-  Tensor& set_(const Tensor& source);
-  Tensor& set_();
+  Tensor& set_(const Tensor& source) const;
+  Tensor& set_() const;
 
   // ---- new tensors of its dtype and device, unless the options name others (ops/factory.h)
   Tensor new_empty(IntArrayRef sizes, const TensorOptions& options = {}) const;
@@ -718,6 +832,8 @@ class Tensor {
   std::string str() const;
 
  private:
+  /// Methods in place are const, as LibTorch's: what changes is what this handle names.
+  Tensor& self() const { return const_cast<Tensor&>(*this); }
   size_t dimension(const char* op, int64_t d) const {
     const int64_t rank = dim();
     if (d < -rank || d >= rank) [[unlikely]]
@@ -786,5 +902,9 @@ Tensor scalar(const Scalar& value, DType dtype, Device device);
 /// Wraps memory that stays the caller's; `deleter`, if any, is called when the last tensor on it is gone.
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor from_blob(void* data, IntArrayRef sizes, std::function<void(void*)> deleter, const TensorOptions& options = {});
+/// The same with strides, in elements. @throws Error where one is negative
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::function<void(void*)> deleter,
+                 const TensorOptions& options = {});
 
 }  // namespace tandem

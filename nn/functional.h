@@ -20,6 +20,7 @@ using tandem::tanhshrink;
 
 using ReLUFuncOptions = ReLUOptions;
 using LeakyReLUFuncOptions = LeakyReLUOptions;
+using GELUFuncOptions = GELUOptions;
 using ELUFuncOptions = ELUOptions;
 using SELUFuncOptions = SELUOptions;
 using ReLU6FuncOptions = ReLU6Options;
@@ -156,6 +157,7 @@ inline Tensor relu6(Tensor x, const ReLU6Options& o = {}) { return o.inplace() ?
 inline Tensor leaky_relu(Tensor x, const LeakyReLUOptions& o = {}) {
   return o.inplace() ? leaky_relu_(x, o.negative_slope()) : tandem::leaky_relu(x, o.negative_slope());
 }
+inline Tensor gelu(const Tensor& x, const GELUOptions& o) { return tandem::gelu(x, o.approximate()); }
 inline Tensor elu(Tensor x, const ELUOptions& o = {}) {
   return o.inplace() ? elu_(x, o.alpha()) : tandem::elu(x, o.alpha());
 }

@@ -33,6 +33,39 @@ std::tuple<int64_t, int64_t> calculate_fan_in_and_fan_out(const Tensor& w) {
   for (int64_t d = 2; d < w.dim(); ++d) field *= w.size(d);
   return {w.size(1) * field, w.size(0) * field};
 }
+Tensor eye_(Tensor matrix) {
+  TANDEM_CHECK(matrix.dim() == 2, "eye_: the tensor is ", matrix.sizes(), "; accepted: a matrix");
+  const NoGradGuard guard;
+  return matrix.copy_(eye(matrix.size(0), matrix.size(1), matrix.options()));
+}
+Tensor dirac_(Tensor t) {
+  TANDEM_CHECK(t.dim() >= 3 && t.dim() <= 5, "dirac_: the tensor is ", t.sizes(), "; accepted: 3, 4 or 5 dimensions");
+  const NoGradGuard guard;
+  t.zero_();
+  Tensor middle = t;
+  while (middle.dim() > 2) middle = middle.select(2, middle.size(2) / 2);
+  middle.diagonal().fill_(1);
+  return t;
+}
+Tensor orthogonal_(Tensor t, double gain) {
+  TANDEM_CHECK(t.dim() >= 2, "orthogonal_: the tensor is ", t.sizes(), "; accepted: two dimensions or more");
+  const NoGradGuard guard;
+  const int64_t rows = t.size(0), columns = rows ? t.numel() / rows : 0;
+  if (t.numel() == 0) return t;
+  const Tensor drawn = randn({std::max(rows, columns), std::min(rows, columns)}, t.options().requires_grad(false));
+  const auto [q, r] = linalg_qr(drawn);
+  const Tensor unique = q * r.diagonal().sign();  // uniform over all orthogonal matrices, which LAPACK's signs are not
+  return t.copy_((rows < columns ? unique.t() : unique).reshape(t.sizes()) * gain);
+}
+Tensor sparse_(Tensor matrix, double sparsity, double std) {
+  TANDEM_CHECK(matrix.dim() == 2, "sparse_: the tensor is ", matrix.sizes(), "; accepted: a matrix");
+  TANDEM_CHECK(sparsity >= 0 && sparsity <= 1, "sparse_: sparsity is ", sparsity, "; accepted: 0 to 1");
+  const NoGradGuard guard;
+  const int64_t zeros = static_cast<int64_t>(std::ceil(sparsity * static_cast<double>(matrix.size(0))));
+  matrix.normal_(0, std);
+  const Tensor order = rand_like(matrix, TensorOptions(kFloat32)).argsort(0);  // a permutation for each column
+  return matrix.scatter_(0, order.narrow(0, 0, zeros), Scalar(0));
+}
 double calculate_gain(Nonlinearity nonlinearity, double a) {
   switch (nonlinearity) {
     case Nonlinearity::tanh: return 5.0 / 3;

@@ -19,6 +19,16 @@ enum class FanMode { fan_in, fan_out };
 using FanModeType = FanMode;
 /// What the standard deviation is multiplied by to keep its size through a nonlinearity (a: leaky_relu's slope).
 double calculate_gain(Nonlinearity nonlinearity, double a = 0.01);
+/// The identity: ones on a matrix's diagonal, or in the middle of the kernels (out, in, ...) of a convolution in one to
+/// three dimensions that hands channel i on as channel i. @throws Error for another number of dimensions
+Tensor eye_(Tensor matrix);
+Tensor dirac_(Tensor t);
+/// gain times an orthogonal matrix of t.size(0) rows, t's other dimensions taken as one (Saxe et al. 2013,
+/// arXiv:1312.6120). @throws Error for fewer than two dimensions
+Tensor orthogonal_(Tensor t, double gain = 1.0);
+/// A matrix drawn from a normal distribution, with a fraction `sparsity` of each column set to 0 at random places
+/// (Martens 2010).
+Tensor sparse_(Tensor matrix, double sparsity, double std = 0.01);
 /// Glorot and Bengio (2010)
 Tensor xavier_uniform_(Tensor t, double gain = 1);
 Tensor xavier_normal_(Tensor t, double gain = 1);

@@ -1,6 +1,7 @@
 // Options of modules and functionals, with LibTorch's names and defaults: each field has a chained setter and a getter.
 #pragma once
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -152,6 +153,10 @@ struct LeakyReLUOptions {
   LeakyReLUOptions(double slope = 0.01) : negative_slope_(slope) {}
   TANDEM_ARG(double, negative_slope);
   TANDEM_ARG(bool, inplace) = false;
+};
+/// approximate: "none" or "tanh", see gelu.
+struct GELUOptions {
+  TANDEM_ARG(std::string, approximate) = "none";
 };
 struct ELUOptions {
   ELUOptions(double alpha = 1) : alpha_(alpha) {}

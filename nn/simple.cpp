@@ -6,7 +6,7 @@ namespace tandem::nn {
 
 TANDEM_MODULE_TEXT(Sigmoid, "")
 TANDEM_MODULE_TEXT(Tanh, "")
-TANDEM_MODULE_TEXT(GELU, "approximate='none'")
+TANDEM_MODULE_TEXT(GELU, "approximate='" << options.approximate() << "'")
 TANDEM_MODULE_TEXT(SiLU, "")
 TANDEM_MODULE_TEXT(Identity, "")
 TANDEM_MODULE_TEXT(ReLU, (options.inplace() ? "inplace=True" : ""))

@@ -8,7 +8,7 @@ namespace tandem::nn {
 
 TANDEM_PLAIN_MODULE(Sigmoid, x.sigmoid());
 TANDEM_PLAIN_MODULE(Tanh, x.tanh());
-TANDEM_PLAIN_MODULE(GELU, gelu(x));
+TANDEM_OPTION_MODULE(GELU, GELUOptions, = {}, functional::gelu(x, options));
 TANDEM_PLAIN_MODULE(SiLU, silu(x));
 TANDEM_PLAIN_MODULE(Identity, x);
 TANDEM_OPTION_MODULE(ReLU, ReLUOptions, = {}, functional::relu(x, options));
@@ -105,7 +105,12 @@ class FunctionalImpl : public Cloneable<FunctionalImpl> {
  public:
   template <class Function, class... Args>
   requires(sizeof...(Args) > 0) FunctionalImpl(Function function, Args... args)
-      : function_([=](const Tensor& x) -> Tensor { return function(x, args...); }) {}
+      : function_([=](const Tensor& x) -> Tensor {
+          if constexpr (std::is_invocable_v<Function, const Tensor&, Args...>)
+            return function(x, args...);
+          else
+            return function(x, args..., std::nullopt);  // softmax, whose last argument is a dtype
+        }) {}
   FunctionalImpl(std::function<Tensor(const Tensor&)> function) : function_(std::move(function)) {}
   void reset() override;
   Tensor forward(const Tensor& x) { return function_(x); }

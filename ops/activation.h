@@ -1,5 +1,7 @@
 // Activations that are made of other operations. They are of floating-point numbers unless they say otherwise.
 #pragma once
+#include <string_view>
+
 #include "tandem/core/tensor.h"
 
 namespace tandem {
@@ -10,6 +12,9 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd = 0.5);
 inline Tensor hardshrink(const Tensor& x, const Scalar& lambd = 0.5) { return x.hardshrink(lambd); }
 /// x - tanh(x)
 Tensor tanhshrink(const Tensor& x);
+/// gelu by its exact form ("none"), or by 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) ("tanh"), of real dtypes.
+/// @throws Error for any other name
+Tensor gelu(const Tensor& x, std::string_view approximate);
 /// x where it is above 0, else alpha (e^(x / alpha) - 1)
 Tensor celu(const Tensor& x, const Scalar& alpha = 1.0);
 /// 1.0507 elu(x, 1.6733), which keeps mean 0 and variance 1 (Klambauer et al. 2017, arXiv:1706.02515)
@@ -37,6 +42,7 @@ Tensor rrelu(const Tensor& x, const Scalar& lower = 1.0 / 8, const Scalar& upper
              detail::Flag training = false);
 
 /// The same in place: x becomes the result.
+Tensor& gelu_(Tensor& x, std::string_view approximate);
 Tensor& leaky_relu_(Tensor& x, double negative_slope = 0.01);
 Tensor& elu_(Tensor& x, double alpha = 1.0);
 Tensor& celu_(Tensor& x, const Scalar& alpha = 1.0);

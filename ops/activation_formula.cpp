@@ -1,9 +1,13 @@
 // Activations that are made of other operations.
 #include "tandem/ops/activation.h"
 
+#include <cmath>
+#include <numbers>
+
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/formula_inplace.h"
 #include "tandem/ops/operands.h"
 #include "tandem/ops/reduce.h"
 
@@ -35,6 +39,17 @@ Tensor Tensor::hardshrink(const Scalar& lambd) const {
     const Tensor x = ctx.saved(0);
     return {masked_gradient(dy, x, (x > most) | (x < -most))};  // a NaN is handed on without a gradient
   });
+}
+Tensor gelu(const Tensor& x, std::string_view approximate) {
+  if (approximate == "none") return x.gelu();
+  TANDEM_CHECK(approximate == "tanh", "gelu: approximate is \"", approximate, "\"; accepted: \"none\" and \"tanh\"");
+  check_accepted("gelu", Accepts::real, x.dtype());
+  const Tensor wide = x.to(is_half(x.dtype()) ? kFloat32 : x.dtype());
+  const double slope = std::sqrt(2 / std::numbers::pi);
+  return (wide * 0.5 * (((wide + wide.pow(3) * 0.044715) * slope).tanh() + 1)).to(x.dtype());
+}
+Tensor& gelu_(Tensor& x, std::string_view approximate) {
+  return formula_inplace("gelu_", x, {}, [&](const Tensor& old) { return gelu(old, approximate); });
 }
 Tensor tanhshrink(const Tensor& x) {
   check_accepted("tanhshrink", Accepts::real, x.dtype());

@@ -227,9 +227,9 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b) {
 
 #define X(name, ...)                                                                                              \
   Tensor Tensor::name(const Tensor& other) const { return binary(line::name, *this, other); }                     \
-  Tensor& Tensor::name##_(const Tensor& other) { return binary_inplace(line::name, *this, other); }               \
+  Tensor& Tensor::name##_(const Tensor& other) const { return binary_inplace(line::name, self(), other); }        \
   Tensor Tensor::name(const Scalar& other) const { return binary(line::name, *this, other); }                     \
-  Tensor& Tensor::name##_(const Scalar& other) { return binary_inplace(line::name, *this, other); }               \
+  Tensor& Tensor::name##_(const Scalar& other) const { return binary_inplace(line::name, self(), other); }        \
   Tensor& name##_out(Tensor& out, const Tensor& a, const Tensor& b) { return binary_out(line::name, out, a, b); } \
   Tensor& name##_out(Tensor& out, const Tensor& a, const Scalar& b) {                                             \
     return binary_out(line::name, out, a, number(line::name, #name "_out", a, b));                                \
@@ -272,11 +272,11 @@ Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) co
 Tensor Tensor::div(const Scalar& other, std::optional<std::string_view> mode) const {
   return mode ? div(beside(*this, other), mode) : div(other);
 }
-Tensor& Tensor::div_(const Tensor& other, std::optional<std::string_view> mode) {
-  return formula_inplace("div_", *this, {other}, [&](const Tensor& x) { return x.div(other, mode); });
+Tensor& Tensor::div_(const Tensor& other, std::optional<std::string_view> mode) const {
+  return formula_inplace("div_", self(), {other}, [&](const Tensor& x) { return x.div(other, mode); });
 }
-Tensor& Tensor::div_(const Scalar& other, std::optional<std::string_view> mode) {
-  return formula_inplace("div_", *this, {}, [&](const Tensor& x) { return x.div(other, mode); });
+Tensor& Tensor::div_(const Scalar& other, std::optional<std::string_view> mode) const {
+  return formula_inplace("div_", self(), {}, [&](const Tensor& x) { return x.div(other, mode); });
 }
 Tensor bitwise_left_shift(const Scalar& a, const Tensor& b) { return beside(b, a).bitwise_left_shift(b); }
 Tensor bitwise_right_shift(const Scalar& a, const Tensor& b) { return beside(b, a).bitwise_right_shift(b); }
@@ -343,17 +343,19 @@ Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const {
   check_subtraction("sub", other.is_boolean());
   return sub(beside(*this, other), alpha);
 }
-Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) {
-  return add_scaled_inplace("add_", *this, other, alpha);
+Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) const {
+  return add_scaled_inplace("add_", self(), other, alpha);
 }
-Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) {
-  check_subtraction("sub_", *this, other);
-  return add_scaled_inplace("sub_", *this, other, negated(alpha));
+Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) const {
+  check_subtraction("sub_", self(), other);
+  return add_scaled_inplace("sub_", self(), other, negated(alpha));
 }
-Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) { return add_(addend("add_", *this, other), alpha); }
-Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) {
+Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) const {
+  return add_(addend("add_", self(), other), alpha);
+}
+Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) const {
   check_subtraction("sub_", other.is_boolean());
-  return sub_(addend("sub_", *this, other), alpha);
+  return sub_(addend("sub_", self(), other), alpha);
 }
 Tensor& add_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
   return add_scaled_out("add_out", out, a, b, alpha);
@@ -365,6 +367,10 @@ Tensor& sub_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alp
 Tensor operator-(const Scalar& a, const Tensor& b) {
   check_subtraction("sub", a.is_boolean());
   return beside(b, a).sub(b);
+}
+Tensor pow(const Scalar& base, const Tensor& exponent) { return beside(exponent, base).pow(exponent); }
+Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent) {
+  return assign_out("pow_out", out, exponent, [&] { return pow(base, exponent); });
 }
 Tensor operator/(const Scalar& a, const Tensor& b) { return beside_divided(b, a).div(b); }
 

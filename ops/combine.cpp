@@ -36,7 +36,7 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, const TensorOption
   return triangle("triu_indices", row, from, to, col, options);
 }
 Tensor Tensor::diagflat(int64_t offset) const { return reshape({-1}).diag(offset); }
-Tensor& Tensor::fill_diagonal_(const Scalar& value, Flag wrap) {
+Tensor& Tensor::fill_diagonal_(const Scalar& value, Flag wrap) const {
   TANDEM_CHECK(dim() >= 2, "fill_diagonal_: x is ", sizes(), "; accepted: two dimensions or more");
   int64_t step = 0, length = size(0);
   for (int64_t d = 0; d < dim(); ++d) {
@@ -44,12 +44,12 @@ Tensor& Tensor::fill_diagonal_(const Scalar& value, Flag wrap) {
                  "; accepted: a matrix, or dimensions of one size");
     step += stride(d), length = std::min(length, size(d));
   }
-  if (numel() == 0) return *this;
+  if (numel() == 0) return self();
   as_strided({length}, {step}).fill_(value);
   if (wrap && dim() == 2)
     for (int64_t row = size(1) + 1; row < size(0); row += size(1) + 1)
       narrow(0, row, size(0) - row).fill_diagonal_(value);
-  return *this;
+  return self();
 }
 Tensor block_diag(TensorList tensors) {
   std::vector<Tensor> blocks;

@@ -64,7 +64,11 @@ Tensor outside(const char* op, const Tensor& x, int64_t diagonal, bool lower) {
 }  // namespace
 Tensor Tensor::tril(int64_t diagonal) const { return masked_fill(outside("tril", *this, diagonal, true), Scalar(0)); }
 Tensor Tensor::triu(int64_t diagonal) const { return masked_fill(outside("triu", *this, diagonal, false), Scalar(0)); }
-Tensor& Tensor::tril_(int64_t diagonal) { return masked_fill_(outside("tril_", *this, diagonal, true), Scalar(0)); }
-Tensor& Tensor::triu_(int64_t diagonal) { return masked_fill_(outside("triu_", *this, diagonal, false), Scalar(0)); }
+Tensor& Tensor::tril_(int64_t diagonal) const {
+  return masked_fill_(outside("tril_", self(), diagonal, true), Scalar(0));
+}
+Tensor& Tensor::triu_(int64_t diagonal) const {
+  return masked_fill_(outside("triu_", self(), diagonal, false), Scalar(0));
+}
 
 }  // namespace tandem

@@ -34,6 +34,12 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
     return {where(ctx.saved(0), dy * scale, Scalar(0))};
   });
 }
+std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optional<bool> train) {
+  TANDEM_CHECK(p >= 0 && p <= 1, "native_dropout: p is ", p, "; accepted: 0 to 1");
+  if (!train.value_or(true) || p == 0) return {x.clone(), ones(x.sizes(), x.options().dtype(kBool))};
+  const Tensor mask = empty_like(x, x.options().dtype(kBool).requires_grad(false)).bernoulli_(1 - p);
+  return {where(mask, x * (p < 1 ? 1 / (1 - p) : 0.0), Scalar(0)), mask};
+}
 Tensor dropout2d(const Tensor& x, double p, Flag training) {
   TANDEM_CHECK(p >= 0 && p <= 1, "dropout2d: p is ", p, "; accepted: 0 to 1");
   if (!training || p == 0 || x.numel() == 0) return x;

@@ -33,6 +33,31 @@ TANDEM_PREDICATE_OPS(TANDEM_DECLARE)
   Tensor& name##_out(Tensor& out, const Tensor& a, const Scalar& b);
 TANDEM_ALL_BINARY_OPS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
+/// A number to the power of each element.
+Tensor pow(const Scalar& base, const Tensor& exponent);
+Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent);
+/// To so many digits behind the point, of integers and of what is negative before it; the gradient is 0.
+inline Tensor round(const Tensor& x, int64_t decimals) { return x.round(decimals); }
+inline Tensor& round_(Tensor& x, int64_t decimals) { return x.round_(decimals); }
+/// 0, or pi where x is below 0; NaN of NaN. The gradient is 0.
+inline Tensor angle(const Tensor& x) { return x.angle(); }
+/// What LibTorch does to complex numbers: of real ones x itself.
+inline Tensor conj(const Tensor& x) { return x; }
+inline Tensor conj_physical(const Tensor& x) { return x; }
+inline Tensor& conj_physical_(Tensor& x) { return x; }
+inline Tensor resolve_conj(const Tensor& x) { return x; }
+inline Tensor resolve_neg(const Tensor& x) { return x; }
+inline Tensor real(const Tensor& x) { return x; }
+/// What Tandem has not: false of every tensor.
+#define TANDEM_DECLARE(name) \
+  inline bool name(const Tensor& x) { return x.name(); }
+TANDEM_ABSENT_KINDS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
+/// Tensor's methods of these names.
+inline bool is_floating_point(const Tensor& x) { return x.is_floating_point(); }
+inline int64_t numel(const Tensor& x) { return x.numel(); }
+inline int64_t size(const Tensor& x, int64_t dim) { return x.size(dim); }
+inline int64_t stride(const Tensor& x, int64_t dim) { return x.stride(dim); }
 inline Tensor& gcd_(Tensor& a, const Tensor& b) { return a.gcd_(b); }
 inline Tensor& lcm_(Tensor& a, const Tensor& b) { return a.lcm_(b); }
 // A number as the first operand.
@@ -120,6 +145,7 @@ inline Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& val
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b);
+Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b);
 
 /// x > 0 ? x : negative_slope x; x == 0 takes the slope of the left side
 Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);

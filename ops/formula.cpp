@@ -56,11 +56,11 @@ Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
   const Tensor way = end - *this;
   return tandem::where(weight.abs() < 0.5, *this + weight * way, end - way * (1 - weight));
 }
-Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) {
-  return formula_inplace("lerp_", *this, {end}, [&](const Tensor& x) { return x.lerp(end, weight); });
+Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) const {
+  return formula_inplace("lerp_", self(), {end}, [&](const Tensor& x) { return x.lerp(end, weight); });
 }
-Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) {
-  return formula_inplace("lerp_", *this, {end, weight}, [&](const Tensor& x) { return x.lerp(end, weight); });
+Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) const {
+  return formula_inplace("lerp_", self(), {end, weight}, [&](const Tensor& x) { return x.lerp(end, weight); });
 }
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const DType type = result_type(*this, a, b);
@@ -70,8 +70,8 @@ Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) co
       visit_dtype(type, [&]<class T>() { return std::is_integral_v<T> ? Scalar(value.to<T>()) : value; });
   return to(type) + a.to(type) * b.to(type) * factor;
 }
-Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) {
-  return formula_inplace("addcmul_", *this, {a, b}, [&](const Tensor& x) { return x.addcmul(a, b, value); });
+Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) const {
+  return formula_inplace("addcmul_", self(), {a, b}, [&](const Tensor& x) { return x.addcmul(a, b, value); });
 }
 Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) const {
   TANDEM_CHECK(a.is_floating_point() || b.is_floating_point(), "addcdiv: the operands are ", a.dtype(), " and ",
@@ -79,8 +79,8 @@ Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) co
   const DType type = result_type(*this, a, b);
   return to(type) + a.to(type) / b.to(type) * value;
 }
-Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) {
-  return formula_inplace("addcdiv_", *this, {a, b}, [&](const Tensor& x) { return x.addcdiv(a, b, value); });
+Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) const {
+  return formula_inplace("addcdiv_", self(), {a, b}, [&](const Tensor& x) { return x.addcdiv(a, b, value); });
 }
 
 Tensor Tensor::hypot(const Tensor& other) const {
@@ -129,8 +129,9 @@ Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posin
       .masked_fill(isposinf(), posinf.value_or(most))
       .masked_fill(isneginf(), neginf.value_or(-most));
 }
-Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
-  return formula_inplace("nan_to_num_", *this, {}, [&](const Tensor& x) { return x.nan_to_num(nan, posinf, neginf); });
+Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf,
+                            std::optional<double> neginf) const {
+  return formula_inplace("nan_to_num_", self(), {}, [&](const Tensor& x) { return x.nan_to_num(nan, posinf, neginf); });
 }
 
 Tensor Tensor::signbit() const {

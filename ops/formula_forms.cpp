@@ -9,9 +9,9 @@ namespace tandem {
 using namespace detail;
 
 // ---- in place
-#define TANDEM_INPLACE(name, parameters, others, call)                                              \
-  Tensor& Tensor::name##_ parameters {                                                              \
-    return formula_inplace(#name "_", *this, others, [&](const Tensor& x) { return x.name call; }); \
+#define TANDEM_INPLACE(name, parameters, others, call)                                               \
+  Tensor& Tensor::name##_ parameters const {                                                         \
+    return formula_inplace(#name "_", self(), others, [&](const Tensor& x) { return x.name call; }); \
   }
 TANDEM_INPLACE(deg2rad, (), {}, ())
 TANDEM_INPLACE(rad2deg, (), {}, ())
@@ -29,9 +29,9 @@ TANDEM_INPLACE(heaviside, (const Tensor& values), {values}, (values))
 TANDEM_INPLACE(cumsum, (int64_t dim), {}, (dim))
 TANDEM_INPLACE(cumprod, (int64_t dim), {}, (dim))
 #undef TANDEM_INPLACE
-#define TANDEM_INPLACE(name)                                                                                      \
-  Tensor& Tensor::name##_(const Tensor& a, const Tensor& b, double beta, double alpha) {                          \
-    return formula_inplace(#name "_", *this, {a, b}, [&](const Tensor& x) { return x.name(a, b, beta, alpha); }); \
+#define TANDEM_INPLACE(name)                                                                                       \
+  Tensor& Tensor::name##_(const Tensor& a, const Tensor& b, double beta, double alpha) const {                     \
+    return formula_inplace(#name "_", self(), {a, b}, [&](const Tensor& x) { return x.name(a, b, beta, alpha); }); \
   }
 TANDEM_INPLACE(addmm)
 TANDEM_INPLACE(addmv)
@@ -44,13 +44,13 @@ void check_float_power(const Tensor& x) {
   TANDEM_CHECK(x.dtype() == kFloat64, "float_power_: x is ", x.dtype(), "; accepted: float64, the result's dtype");
 }
 }  // namespace
-Tensor& Tensor::float_power_(const Tensor& exponent) {
-  check_float_power(*this);
-  return formula_inplace("float_power_", *this, {exponent}, [&](const Tensor& x) { return x.float_power(exponent); });
+Tensor& Tensor::float_power_(const Tensor& exponent) const {
+  check_float_power(self());
+  return formula_inplace("float_power_", self(), {exponent}, [&](const Tensor& x) { return x.float_power(exponent); });
 }
-Tensor& Tensor::float_power_(const Scalar& exponent) {
-  check_float_power(*this);
-  return formula_inplace("float_power_", *this, {}, [&](const Tensor& x) { return x.float_power(exponent); });
+Tensor& Tensor::float_power_(const Scalar& exponent) const {
+  check_float_power(self());
+  return formula_inplace("float_power_", self(), {}, [&](const Tensor& x) { return x.float_power(exponent); });
 }
 
 // ---- activations in place

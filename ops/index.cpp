@@ -177,11 +177,11 @@ Tensor& scatter_over(const char* op, Tensor& x, int64_t dim, const Tensor& index
   });
 }
 }  // namespace
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& source) {
-  return scatter_over("scatter_", *this, dim, index, source, false);
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& source) const {
+  return scatter_over("scatter_", self(), dim, index, source, false);
 }
-Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& source) {
-  return scatter_over("scatter_add_", *this, dim, index, source, true);
+Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& source) const {
+  return scatter_over("scatter_add_", self(), dim, index, source, true);
 }
 
 Tensor nonzero(const Tensor& x) {

@@ -32,63 +32,71 @@ void check_no_grad(const char* op, const Tensor& x) {
 
 }  // namespace
 
-Tensor& Tensor::squeeze_() {
-  return become("squeeze_", *this, [&] { return squeeze(); });
+Tensor& Tensor::squeeze_() const {
+  return become("squeeze_", self(), [&] { return squeeze(); });
 }
-Tensor& Tensor::squeeze_(int64_t dim) {
-  return become("squeeze_", *this, [&] { return squeeze(dim); });
+Tensor& Tensor::squeeze_(int64_t dim) const {
+  return become("squeeze_", self(), [&] { return squeeze(dim); });
 }
-Tensor& Tensor::unsqueeze_(int64_t dim) {
-  return become("unsqueeze_", *this, [&] { return unsqueeze(dim); });
+Tensor& Tensor::squeeze_(IntArrayRef dims) const {
+  return become("squeeze_", self(), [&] { return squeeze(dims); });
 }
-Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) {
-  return become("transpose_", *this, [&] { return transpose(dim0, dim1); });
+Tensor& Tensor::unsqueeze_(int64_t dim) const {
+  return become("unsqueeze_", self(), [&] { return unsqueeze(dim); });
 }
-Tensor& Tensor::swapaxes_(int64_t axis0, int64_t axis1) { return transpose_(axis0, axis1); }
-Tensor& Tensor::swapdims_(int64_t dim0, int64_t dim1) { return transpose_(dim0, dim1); }
-Tensor& Tensor::t_() {
-  return become("t_", *this, [&] { return t(); });
+Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const {
+  return become("transpose_", self(), [&] { return transpose(dim0, dim1); });
 }
-Tensor& Tensor::as_strided_(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset) {
-  return become("as_strided_", *this, [&] { return as_strided(sizes, strides, storage_offset); });
+Tensor& Tensor::swapaxes_(int64_t axis0, int64_t axis1) const { return transpose_(axis0, axis1); }
+Tensor& Tensor::swapdims_(int64_t dim0, int64_t dim1) const { return transpose_(dim0, dim1); }
+Tensor& Tensor::t_() const {
+  return become("t_", self(), [&] { return t(); });
+}
+Tensor& Tensor::as_strided_(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset) const {
+  return become("as_strided_", self(), [&] { return as_strided(sizes, strides, storage_offset); });
 }
 
 const Tensor& Tensor::resize_(IntArrayRef sizes, std::optional<MemoryFormat> format) const {
-  check_no_grad("resize_", *this);
+  check_no_grad("resize_", self());
   checked_bytes("resize_", sizes, dtype());
   const MemoryFormat wanted = format.value_or(MemoryFormat::Contiguous);
   const Shape to = sizes, strides = core::strides_of("resize_", to, wanted);
-  if (to == this->sizes() && (!format || strides == Shape(this->strides()))) return *this;
+  if (to == this->sizes() && (!format || strides == Shape(this->strides()))) return self();
   const int64_t held = storage()->bytes / itemsize() - storage_offset(), needed = numel_of(to);
   Tensor y;
   if (needed <= held) {
-    y = core::as_strided(*this, to, strides, storage_offset());
+    y = core::as_strided(self(), to, strides, storage_offset());
   } else {
     TANDEM_CHECK(storage().get()->is_alone() || numel() == 0, "resize_: ", to, " needs ", needed,
                  " elements of a storage of ", held,
                  " that other tensors share; accepted: one that is this tensor's alone");
     const NoGradGuard guard;
     y = core::empty_dense(to, strides, dtype(), device());
-    copy_elements(core::as_strided(*this, {held}, {1}, storage_offset()), core::as_strided(y, {held}, {1}, 0));
+    copy_elements(core::as_strided(self(), {held}, {1}, storage_offset()), core::as_strided(y, {held}, {1}, 0));
   }
   impl()->take_layout(*y.impl());
   bump_version();
-  return *this;
+  return self();
 }
 const Tensor& Tensor::resize_as_(const Tensor& other, std::optional<MemoryFormat> format) const {
   const bool preserve = format == MemoryFormat::Preserve;
   return resize_(other.sizes(), preserve ? std::optional(other.suggest_memory_format()) : format);
 }
-Tensor& Tensor::set_(const Tensor& source) {
-  check_no_grad("set_", *this);
+void Tensor::set_data(const Tensor& source) const {
+  TANDEM_CHECK(source.dtype() == dtype() && source.device() == device(), "set_data: x is ", dtype(), " on ", device(),
+               " and the source ", source.dtype(), " on ", source.device(), "; both must be of one kind");
+  impl()->take_layout(*source.impl());
+}
+Tensor& Tensor::set_(const Tensor& source) const {
+  check_no_grad("set_", self());
   TANDEM_CHECK(source.dtype() == dtype() && source.device() == device(), "set_: source is ", source.dtype(), " on ",
                source.device(), "; accepted: ", dtype(), " on ", device());
-  if (source.is_same(*this)) return *this;
+  if (source.is_same(self())) return self();
   impl()->autograd.reset();  // it may have been a view of something else
   impl()->take_layout(*source.impl());
   bump_version();
-  return *this;
+  return self();
 }
-Tensor& Tensor::set_() { return set_(empty({0}, options())); }
+Tensor& Tensor::set_() const { return set_(empty({0}, options())); }
 
 }  // namespace tandem

@@ -66,11 +66,13 @@ Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
 
 }  // namespace
 
-Tensor softmax(const Tensor& x, int64_t dim) {
+Tensor softmax(const Tensor& given, int64_t dim, std::optional<DType> dtype) {
+  const Tensor x = dtype ? given.to(*dtype) : given;
   check_real("softmax", x);
   return softmax_of(x, wrap_dim("softmax", dim, x.dim()));
 }
-Tensor log_softmax(const Tensor& x, int64_t dim) {
+Tensor log_softmax(const Tensor& given, int64_t dim, std::optional<DType> dtype) {
+  const Tensor x = dtype ? given.to(*dtype) : given;
   check_real("log_softmax", x);
   return log_softmax_of(x, wrap_dim("log_softmax", dim, x.dim()));
 }

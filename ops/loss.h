@@ -7,9 +7,9 @@ namespace tandem {
 /// What becomes of the losses of single elements. The capital names are LibTorch's.
 enum class Reduction { none, mean, sum, None = none, Mean = mean, Sum = sum };
 
-/// e^x / sum e^x along dim, and its logarithm; of floating dtypes, in x's shape and dtype.
-Tensor softmax(const Tensor& x, int64_t dim);
-Tensor log_softmax(const Tensor& x, int64_t dim);
+/// e^x / sum e^x along dim, and its logarithm; of floating dtypes, in x's shape and dtype, or of x in another dtype.
+Tensor softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
+Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
 
 /// Negative log likelihood:  -weight[t] log_prob[n, t], averaged by the weights (Reduction::mean).
 /// @param log_prob  (C), (N, C) or (N, C, d...), floating point
@@ -18,6 +18,15 @@ Tensor log_softmax(const Tensor& x, int64_t dim);
 /// @throws IndexError on the CPU for any other target. Nothing to average gives NaN, as in PyTorch.
 Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},
                 Reduction reduction = Reduction::mean, int64_t ignore_index = -100);
+/// Other names of it.
+inline Tensor nll_loss2d(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},
+                         Reduction reduction = Reduction::mean, int64_t ignore_index = -100) {
+  return nll_loss(log_prob, target, weight, reduction, ignore_index);
+}
+inline Tensor nll_loss_nd(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},
+                          Reduction reduction = Reduction::mean, int64_t ignore_index = -100) {
+  return nll_loss(log_prob, target, weight, reduction, ignore_index);
+}
 /// nll_loss of log_softmax(x), with label_smoothing of the target towards the uniform distribution. Without smoothing
 /// the two are one kernel, and backward reads x again: it must not change in place before. A target of x's sizes, of
 /// floating point, holds the probability of each class: -sum_c target[n, c] weight[c] log_prob[n, c], of which the mean

@@ -28,4 +28,34 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight = {},
                 std::optional<double> eps = {});
 
+// ---- LibTorch's forms with a last argument that says whether cuDNN may be used, which changes nothing
+inline Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                         const Tensor& running_var, detail::Flag training, double momentum, double eps,
+                         bool /*cudnn_enabled*/) {
+  return batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps);
+}
+inline Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
+                         double eps, bool /*cudnn_enable*/) {
+  return layer_norm(x, normalized_shape, weight, bias, eps);
+}
+inline Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps,
+                         bool /*cudnn_enabled*/) {
+  return group_norm(x, num_groups, weight, bias, eps);
+}
+inline Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                            const Tensor& running_var, detail::Flag use_input_stats, double momentum, double eps,
+                            bool /*cudnn_enabled*/) {
+  return instance_norm(x, weight, bias, running_mean, running_var, use_input_stats, momentum, eps);
+}
+/// (y, mean, 1 / deviation): the statistics that the normalisation is made by, of which the running ones of
+/// native_batch_norm take a part in training. They have no gradient of their own.
+std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                                     const Tensor& running_mean, const Tensor& running_var,
+                                                     detail::Flag training, double momentum, double eps);
+std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRef normalized_shape,
+                                                     const Tensor& weight, const Tensor& bias, double eps);
+/// x is of N samples, C channels and HxW elements in each of them; statistics are (N, group).
+std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                                     int64_t N, int64_t C, int64_t HxW, int64_t group, double eps);
+
 }  // namespace tandem

@@ -57,6 +57,41 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   }
   return reshape_result(y, x.sizes());
 }
+namespace {
+/// (mean, 1 / deviation) over dims, in the dtype that sums are kept in.
+std::tuple<Tensor, Tensor> statistics(const Tensor& x, IntArrayRef dims, double eps, bool keepdim) {
+  const NoGradGuard guard;
+  const Tensor wide = x.to(detail::accumulate_type(x.dtype()));
+  return {wide.mean(dims, keepdim), (wide.var(dims, false, keepdim) + eps).rsqrt()};
+}
+}  // namespace
+std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                                     const Tensor& running_mean, const Tensor& running_var,
+                                                     Flag training, double momentum, double eps) {
+  const Tensor y = batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps);
+  if (!training) return {y, x.new_empty({0}), x.new_empty({0})};
+  Shape dims;
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (d != 1) dims.push_back(d);
+  const auto [mean, inverse] = statistics(x, dims, eps, /*keepdim=*/false);
+  return {y, mean, inverse};
+}
+std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRef normalized_shape,
+                                                     const Tensor& weight, const Tensor& bias, double eps) {
+  const Tensor y = layer_norm(x, normalized_shape, weight, bias, eps);
+  Shape dims;
+  for (size_t d = 0; d < normalized_shape.size(); ++d) dims.push_back(-1 - static_cast<int64_t>(d));
+  const auto [mean, inverse] = statistics(x, dims, eps, /*keepdim=*/true);
+  return {y, mean, inverse};
+}
+std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                                     int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
+  TANDEM_CHECK(x.numel() == N * C * HxW, "native_group_norm: x is ", x.sizes(), " and N C HxW ", N, " ", C, " ", HxW,
+               "; their product must be the number of elements");
+  const Tensor y = group_norm(x, group, weight, bias, eps);
+  const auto [mean, inverse] = statistics(x.reshape({N, group, -1}), {2}, eps, /*keepdim=*/false);
+  return {y, mean, inverse};
+}
 Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight, std::optional<double> eps) {
   check_real("rms_norm", x);
   const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(x.dim());

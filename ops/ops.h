@@ -15,6 +15,7 @@
 #include "tandem/ops/loss.h"
 #include "tandem/ops/matmul.h"
 #include "tandem/ops/norm.h"
+#include "tandem/ops/out_forms.h"
 #include "tandem/ops/pad.h"
 #include "tandem/ops/pool.h"
 #include "tandem/ops/products.h"

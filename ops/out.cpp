@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/inplace.h"
 #include "tandem/ops/operands.h"
+#include "tandem/ops/out_forms.h"
 
 namespace tandem::detail {
 
@@ -31,6 +32,14 @@ void prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, De
     out.resize_(sizes);
   }
   if (!out.is_contiguous()) autograd::check_writable(op, out);
+}
+
+Tensor& write_result(const char* op, Tensor& out, const Tensor& y) {
+  check_out(op, out, {y});
+  prepare_out(op, out, y.sizes(), y.dtype(), y.device());
+  copy_elements(y, out);
+  out.bump_version();
+  return out;
 }
 
 }  // namespace tandem::detail

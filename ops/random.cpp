@@ -45,35 +45,35 @@ void check_floating(const char* op, const Tensor& x) {
 }
 }  // namespace
 
-Tensor& Tensor::exponential_(double lambd) {
-  check_floating("exponential_", *this);
+Tensor& Tensor::exponential_(double lambd) const {
+  check_floating("exponential_", self());
   TANDEM_CHECK(lambd > 0, "exponential_: lambd is ", lambd, "; it must be positive");
-  return transformed("exponential_", *this, [=](const Tensor& u) { return (-u).log1p() * (-1 / lambd); });
+  return transformed("exponential_", self(), [=](const Tensor& u) { return (-u).log1p() * (-1 / lambd); });
 }
-Tensor& Tensor::geometric_(double p) {
+Tensor& Tensor::geometric_(double p) const {
   TANDEM_CHECK(p > 0 && p < 1 && dtype() != kBool, "geometric_: p is ", p, " of ", dtype(),
                "; accepted: numbers, and 0 < p < 1");
-  return transformed("geometric_", *this,
+  return transformed("geometric_", self(),
                      [=](const Tensor& u) { return ((-u).log1p() * (1 / std::log1p(-p))).floor() + 1; });
 }
-Tensor& Tensor::cauchy_(double median, double sigma) {
-  check_floating("cauchy_", *this);
+Tensor& Tensor::cauchy_(double median, double sigma) const {
+  check_floating("cauchy_", self());
   TANDEM_CHECK(sigma > 0, "cauchy_: sigma is ", sigma, "; it must be positive");
-  return transformed("cauchy_", *this,
+  return transformed("cauchy_", self(),
                      [=](const Tensor& u) { return ((u - 0.5) * std::numbers::pi).tan() * sigma + median; });
 }
-Tensor& Tensor::log_normal_(double mean, double std) {
-  check_floating("log_normal_", *this);
+Tensor& Tensor::log_normal_(double mean, double std) const {
+  check_floating("log_normal_", self());
   TANDEM_CHECK(std > 0, "log_normal_: std is ", std, "; it must be positive");
   const auto draw = [&] {
     const NoGradGuard guard;
     return normal(mean, std, sizes(), options()).exp_();
   };
   return autograd::inplace(
-      "log_normal_", *this, {}, [&] { copy_elements(draw(), *this); }, [&](const Tensor&) { return draw(); },
+      "log_normal_", self(), {}, [&] { copy_elements(draw(), self()); }, [&](const Tensor&) { return draw(); },
       autograd::Old::replaced);
 }
-Tensor& Tensor::random_() {
+Tensor& Tensor::random_() const {
   if (dtype() == kFloat64) return random_(0, (int64_t{1} << 53) + 1);
   if (dtype() == kFloat32) return random_(0, (int64_t{1} << 24) + 1);
   if (dtype() == kFloat16) return random_(0, (int64_t{1} << 11) + 1);
@@ -93,14 +93,14 @@ Tensor draw_below(const Tensor& p, IntArrayRef sizes) {
   return rand(sizes, TensorOptions(kFloat32).device(p.device())) < p.to(p.dtype() == kFloat64 ? kFloat64 : kFloat32);
 }
 }  // namespace
-Tensor& Tensor::bernoulli_(const Tensor& p) {
+Tensor& Tensor::bernoulli_(const Tensor& p) const {
   check_floating("bernoulli_", p);
   TANDEM_CHECK(broadcast_shapes("bernoulli_", sizes(), p.sizes()) == sizes(), "bernoulli_: p is ", p.sizes(),
                " for x of ", sizes(), "; it must broadcast to that");
   TANDEM_CHECK(p.device() == device(), "bernoulli_: p is on ", p.device(), " and x on ", device(),
                "; both must be on one device");
   return autograd::inplace(
-      "bernoulli_", *this, {}, [&] { copy_elements(draw_below(p, sizes()), *this); },
+      "bernoulli_", self(), {}, [&] { copy_elements(draw_below(p, sizes()), self()); },
       [&](const Tensor&) { return draw_below(p, sizes()).to(dtype()); }, autograd::Old::replaced);
 }
 Tensor Tensor::bernoulli() const {

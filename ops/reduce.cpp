@@ -213,12 +213,12 @@ Tensor sum_of_squares(const char* op, const Tensor& x, IntArrayRef dims, bool ke
       });
 }
 /// Of a half type as float32, which the caller rounds.
-Tensor variance(const char* op, const Tensor& x, IntArrayRef dims, bool unbiased, bool keepdim) {
+Tensor variance(const char* op, const Tensor& x, IntArrayRef dims, double correction, bool keepdim) {
   check_average(op, x, dims);
   const double count = static_cast<double>(reduced_count(op, x, dims));
   const Tensor squares = is_half(x.dtype()) ? sum_of_squares(op, x, dims, keepdim, true)
                                             : (x - x.mean(dims, true)).square().sum(dims, keepdim);
-  return squares / std::max(count - (unbiased ? 1.0 : 0.0), 0.0);
+  return squares / std::max(count - correction, 0.0);
 }
 }  // namespace
 Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
@@ -229,7 +229,10 @@ Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
   return (total / count).to(dtype());
 }
 Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  return variance("var", *this, dims, unbiased, keepdim).to(dtype());
+  return variance("var", *this, dims, unbiased ? 1 : 0, keepdim).to(dtype());
+}
+Tensor detail::corrected_var(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
+  return variance("var", x, dims, correction.value_or(1).to<double>(), keepdim).to(x.dtype());
 }
 namespace {
 /// The root of a sum of squares. Its slope at zero is infinite; PyTorch takes the subgradient 0 there.
@@ -269,7 +272,10 @@ Tensor sum_of_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim) 
 }
 }  // namespace
 Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  return root("std", variance("std", *this, dims, unbiased, keepdim)).to(dtype());
+  return root("std", variance("std", *this, dims, unbiased ? 1 : 0, keepdim)).to(dtype());
+}
+Tensor detail::corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
+  return root("std", variance("std", x, dims, correction.value_or(1).to<double>(), keepdim)).to(x.dtype());
 }
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
 Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
@@ -405,6 +411,8 @@ Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepd
 }  // namespace
 Tensor Tensor::all() const { return reduce_bool("all", *this, {}, false, true); }
 Tensor Tensor::all(int64_t dim, Flag keepdim) const { return reduce_bool("all", *this, {dim}, keepdim, true); }
+Tensor Tensor::all(IntArrayRef dims, Flag keepdim) const { return reduce_bool("all", *this, dims, keepdim, true); }
+Tensor Tensor::any(IntArrayRef dims, Flag keepdim) const { return reduce_bool("any", *this, dims, keepdim, false); }
 Tensor Tensor::any() const { return reduce_bool("any", *this, {}, false, false); }
 Tensor Tensor::any(int64_t dim, Flag keepdim) const { return reduce_bool("any", *this, {dim}, keepdim, false); }
 

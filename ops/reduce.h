@@ -14,6 +14,24 @@ namespace tandem {
   Tensor& name##_out(Tensor& out, const Tensor& x, IntArrayRef dims = {}, detail::Flag keepdim = false);
 TANDEM_REDUCE_OPS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
+/// In another dtype, to which the elements are converted first.
+inline Tensor sum(const Tensor& x, DType dtype) { return x.sum(dtype); }
+inline Tensor sum(const Tensor& x, IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) {
+  return x.sum(dims, keepdim, dtype);
+}
+inline Tensor mean(const Tensor& x, DType dtype) { return x.mean(dtype); }
+inline Tensor mean(const Tensor& x, IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) {
+  return x.mean(dims, keepdim, dtype);
+}
+/// Divided by n - correction, a number or none, which is 1.
+template <detail::OptionalNumber Correction>
+Tensor var(const Tensor& x, IntArrayRef dims, const Correction& correction, detail::Flag keepdim = false) {
+  return x.var(dims, correction, keepdim);
+}
+template <detail::OptionalNumber Correction>
+Tensor std(const Tensor& x, IntArrayRef dims, const Correction& correction, detail::Flag keepdim = false) {
+  return x.std(dims, correction, keepdim);
+}
 /// Divided by n - 1 (unbiased) or n.
 inline Tensor var(const Tensor& x) { return x.var(); }
 template <std::same_as<bool> Bool> Tensor var(const Tensor& x, Bool unbiased) { return x.var(unbiased); }
@@ -27,6 +45,9 @@ inline Tensor std(const Tensor& x, IntArrayRef dims, detail::Flag unbiased = tru
 }
 inline Tensor max(const Tensor& x) { return x.max(); }
 inline Tensor min(const Tensor& x) { return x.min(); }
+/// maximum and minimum.
+inline Tensor max(const Tensor& a, const Tensor& b) { return a.maximum(b); }
+inline Tensor min(const Tensor& a, const Tensor& b) { return a.minimum(b); }
 /// (values, positions); of several equal extremes the first, and the gradient goes to that one.
 inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, detail::Flag keepdim = false) {
   return x.max(dim, keepdim);
@@ -40,17 +61,48 @@ inline Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, detail::F
 inline Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, detail::Flag keepdim = false) {
   return x.argmin(dim, keepdim);
 }
-inline Tensor all(const Tensor& x) { return x.all(); }
-inline Tensor any(const Tensor& x) { return x.any(); }
+/// Whether all elements, or any, are other than 0: of everything, along one dimension or over several.
+#define TANDEM_DECLARE(name)                                                                                      \
+  inline Tensor name(const Tensor& x) { return x.name(); }                                                        \
+  inline Tensor name(const Tensor& x, int64_t dim, detail::Flag keepdim = false) { return x.name(dim, keepdim); } \
+  inline Tensor name(const Tensor& x, IntArrayRef dims, detail::Flag keepdim = false) { return x.name(dims, keepdim); }
+TANDEM_DECLARE(all)
+TANDEM_DECLARE(any)
+#undef TANDEM_DECLARE
+/// The product; of integers and bools int64, unless another dtype is given.
 inline Tensor prod(const Tensor& x) { return x.prod(); }
+inline Tensor prod(const Tensor& x, DType dtype) { return x.prod(dtype); }
+inline Tensor prod(const Tensor& x, int64_t dim, detail::Flag keepdim = false, std::optional<DType> dtype = {}) {
+  return x.prod(dim, keepdim, dtype);
+}
 inline Tensor cumsum(const Tensor& x, int64_t dim) { return x.cumsum(dim); }
+inline Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype) { return x.cumsum(dim, dtype); }
 /// (sum |x|^p)^(1/p) of real numbers, all or over some dims; p may be infinite, but for no elements only 0 or more.
 inline Tensor norm(const Tensor& x, double p = 2) { return x.norm(p); }
 inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag keepdim = false) {
   return x.norm(p, dims, keepdim);
 }
+inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag keepdim, DType dtype) {
+  return x.norm(p, dims, keepdim, dtype);
+}
 inline std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, detail::Flag descending = false) {
   return x.sort(dim, descending);
+}
+template <std::same_as<bool> Bool>
+std::tuple<Tensor, Tensor> sort(const Tensor& x, Bool, int64_t dim, detail::Flag descending) {
+  return x.sort(dim, descending);
+}
+template <std::same_as<std::optional<bool>> Stable>
+std::tuple<Tensor, Tensor> sort(const Tensor& x, Stable, int64_t dim = -1, detail::Flag descending = false) {
+  return x.sort(dim, descending);
+}
+/// The positions that sort gives.
+inline Tensor argsort(const Tensor& x, int64_t dim = -1, detail::Flag descending = false) {
+  return x.argsort(dim, descending);
+}
+template <std::same_as<bool> Bool>
+Tensor argsort(const Tensor& x, Bool, int64_t dim = -1, detail::Flag descending = false) {
+  return x.argsort(dim, descending);
 }
 inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, detail::Flag largest = true,
                                        detail::Flag sorted = true) {

@@ -79,9 +79,9 @@ Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const
   const Tensor scale = tandem::where(length > maxnorm, maxnorm.to_double() / (length + 1e-7), 1.0);
   return *this * scale;
 }
-Tensor& Tensor::renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) {
+Tensor& Tensor::renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
   return autograd::inplace(
-      "renorm_", *this, {}, [&] { copy_elements(detach().renorm(p, dim, maxnorm), *this); },
+      "renorm_", self(), {}, [&] { copy_elements(detach().renorm(p, dim, maxnorm), self()); },
       [&](const Tensor& old) { return old.clone().renorm(p, dim, maxnorm); });
 }
 

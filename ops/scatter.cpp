@@ -51,12 +51,12 @@ Tensor Tensor::index_copy(int64_t dim, const Tensor& index, const Tensor& source
   const int64_t d = wrap_dim("index_copy", dim, this->dim());
   return scatter(d, checked_slices("index_copy", *this, d, index, source), source);
 }
-Tensor& Tensor::index_copy_(int64_t dim, const Tensor& index, const Tensor& source) {
-  return write_in_place("index_copy_", *this, {source},
+Tensor& Tensor::index_copy_(int64_t dim, const Tensor& index, const Tensor& source) const {
+  return write_in_place("index_copy_", self(), {source},
                         [&](const Tensor& x) { return x.index_copy(dim, index, source); });
 }
-Tensor& Tensor::index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
-  return write_in_place("index_add_", *this, {source},
+Tensor& Tensor::index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) const {
+  return write_in_place("index_add_", self(), {source},
                         [&](const Tensor& x) { return x.index_add(dim, index, source, alpha); });
 }
 
@@ -80,11 +80,11 @@ Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Scalar& value)
 Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Tensor& value) const {
   return masked_fill(named_by("index_fill", *this, dim, index), value);
 }
-Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) {
-  return masked_fill_(named_by("index_fill_", *this, dim, index), value);
+Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const {
+  return masked_fill_(named_by("index_fill_", self(), dim, index), value);
 }
-Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Tensor& value) {
-  return masked_fill_(named_by("index_fill_", *this, dim, index), value);
+Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Tensor& value) const {
+  return masked_fill_(named_by("index_fill_", self(), dim, index), value);
 }
 
 Tensor Tensor::take(const Tensor& index) const {
@@ -99,8 +99,8 @@ Tensor Tensor::put(const Tensor& index, const Tensor& source, Flag accumulate) c
   const Tensor flat = reshape({-1}), from = source.reshape({-1});
   return reshape_result(accumulate ? flat.index_add(0, places, from) : flat.scatter(0, places, from), sizes());
 }
-Tensor& Tensor::put_(const Tensor& index, const Tensor& source, Flag accumulate) {
-  return write_in_place("put_", *this, {source}, [&](const Tensor& x) { return x.put(index, source, accumulate); });
+Tensor& Tensor::put_(const Tensor& index, const Tensor& source, Flag accumulate) const {
+  return write_in_place("put_", self(), {source}, [&](const Tensor& x) { return x.put(index, source, accumulate); });
 }
 Tensor Tensor::take_along_dim(const Tensor& indices, std::optional<int64_t> dim) const {
   if (!dim) return reshape({-1}).gather(0, indices.reshape({-1}));
@@ -163,10 +163,10 @@ Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
   const Tensor from = select_rows("masked_scatter", source.reshape({-1}), 0, places).reshape(sizes);
   return tandem::where(mask, from, x);
 }
-Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) {
+Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const {
   TANDEM_CHECK(broadcast_shapes("masked_scatter_", sizes(), mask.sizes()) == sizes(), "masked_scatter_: x is ", sizes(),
                " and mask ", mask.sizes(), "; x cannot grow");
-  return write_in_place("masked_scatter_", *this, {source},
+  return write_in_place("masked_scatter_", self(), {source},
                         [&](const Tensor& x) { return x.masked_scatter(mask, source); });
 }
 

@@ -159,20 +159,20 @@ Tensor filled_for(const Tensor& x, const Tensor& index, const Scalar& value) {
 }
 }  // namespace
 Tensor& Tensor::scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
-                                Flag include_self) {
-  return reduce_in_place("scatter_reduce_", *this, source,
+                                Flag include_self) const {
+  return reduce_in_place("scatter_reduce_", self(), source,
                          [&](const Tensor& x) { return x.scatter_reduce(dim, index, source, reduce, include_self); });
 }
 Tensor& Tensor::index_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
-                              Flag include_self) {
-  return reduce_in_place("index_reduce_", *this, source,
+                              Flag include_self) const {
+  return reduce_in_place("index_reduce_", self(), source,
                          [&](const Tensor& x) { return x.index_reduce(dim, index, source, reduce, include_self); });
 }
 Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Scalar& value) const {
   return scatter(dim, index, filled_for(*this, index, value));
 }
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value) {
-  return scatter_(dim, index, filled_for(*this, index, value));
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value) const {
+  return scatter_(dim, index, filled_for(self(), index, value));
 }
 Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce) const {
   return adds(reduce) ? scatter_add(dim, index, source) : scatter_reduce(dim, index, source, "prod");
@@ -180,11 +180,11 @@ Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source, c
 Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) const {
   return scatter(dim, index, filled_for(*this, index, value), reduce);
 }
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce) {
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce) const {
   return adds(reduce) ? scatter_add_(dim, index, source) : scatter_reduce_(dim, index, source, "prod");
 }
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) {
-  return scatter_(dim, index, filled_for(*this, index, value), reduce);
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) const {
+  return scatter_(dim, index, filled_for(self(), index, value), reduce);
 }
 
 }  // namespace tandem

@@ -40,6 +40,10 @@ Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) {
   check_holds("where", result_type(a, b), b);
   return where(condition, a, beside(a, b));
 }
+Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b) {
+  const DType dtype = promote_types(a.dtype(), b.dtype());
+  return where(condition, core::scalar(a, dtype, condition.device()), core::scalar(b, dtype, condition.device()));
+}
 Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
   return tandem::where(condition, *this, other);
 }

@@ -79,9 +79,7 @@ bool Tensor::is_nonzero() const {
   return value.is_floating_point() ? value.to_double() != 0 : value.to_int64() != 0;
 }
 std::string Tensor::toString() const {
-  constexpr const char* kNames[kDTypeCount] = {"Float", "Double", "Half", "BFloat16", "Long",
-                                               "Int",   "Short",  "Char", "Byte",     "Bool"};
-  return std::string(is_cuda() ? "CUDA" : "CPU") + kNames[static_cast<int>(dtype())] + "Type";
+  return std::string(is_cuda() ? "CUDA" : "CPU") + libtorch_name(dtype()) + "Type";
 }
 
 }  // namespace tandem

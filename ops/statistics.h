@@ -20,6 +20,23 @@ inline std::tuple<Tensor, Tensor> aminmax(const Tensor& x, std::optional<int64_t
                                           detail::Flag keepdim = false) {
   return x.aminmax(dim, keepdim);
 }
+inline Tensor nansum(const Tensor& x, IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) {
+  return x.nansum(dims, keepdim, dtype);
+}
+inline Tensor nanmean(const Tensor& x, IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) {
+  return x.nanmean(dims, keepdim, dtype);
+}
+/// (deviation or variance, mean); divided by n - correction, a number or none, which is 1.
+template <detail::OptionalNumber Correction>
+std::tuple<Tensor, Tensor> std_mean(const Tensor& x, IntArrayRef dims, const Correction& correction,
+                                    detail::Flag keepdim = false) {
+  return {x.std(dims, correction, keepdim), x.mean(dims, keepdim)};
+}
+template <detail::OptionalNumber Correction>
+std::tuple<Tensor, Tensor> var_mean(const Tensor& x, IntArrayRef dims, const Correction& correction,
+                                    detail::Flag keepdim = false) {
+  return {x.var(dims, correction, keepdim), x.mean(dims, keepdim)};
+}
 /// (deviation or variance, mean)
 std::tuple<Tensor, Tensor> std_mean(const Tensor& x, IntArrayRef dims = {}, detail::Flag unbiased = true,
                                     detail::Flag keepdim = false);
@@ -53,6 +70,7 @@ inline Tensor quantile(const Tensor& x, double q, std::optional<int64_t> dim = {
 }
 /// The product of the elements up to each one; of integers and bool int64.
 inline Tensor cumprod(const Tensor& x, int64_t dim) { return x.cumprod(dim); }
+inline Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype) { return x.cumprod(dim, dtype); }
 /// ln of the sum of e^x up to each one, without overflow, of floating-point numbers.
 inline Tensor logcumsumexp(const Tensor& x, int64_t dim) { return x.logcumsumexp(dim); }
 /// What each element differs from the one before, n times; of bool whether it does. `prepend` and `append`, if defined,
@@ -70,6 +88,8 @@ Tensor cumulative_trapezoid(const Tensor& y, const Scalar& dx = 1, int64_t dim =
 /// Another spelling of trapezoid.
 inline Tensor trapz(const Tensor& y, const Tensor& x, int64_t dim = -1) { return trapezoid(y, x, dim); }
 inline Tensor trapz(const Tensor& y, double dx = 1, int64_t dim = -1) { return trapezoid(y, Scalar(dx), dim); }
+/// The elements in ascending order along dimension 0.
+inline Tensor msort(const Tensor& x) { return x.msort(); }
 /// (values, positions) of the largest, and the smallest, element up to each one; of equal ones the last, and a NaN
 /// wins.
 inline std::tuple<Tensor, Tensor> cummax(const Tensor& x, int64_t dim) { return x.cummax(dim); }

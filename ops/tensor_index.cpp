@@ -135,12 +135,12 @@ Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
   for (size_t d = 0; d < p.at.sizes().size(); ++d) sizes.insert(static_cast<size_t>(p.dim) + d, p.at.sizes()[d]);
   return reshape_result(rows, sizes);
 }
-Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, Flag accumulate) {
+Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, Flag accumulate) const {
   std::vector<std::pair<int64_t, Tensor>> tensors;
-  Tensor x = basic_index("index_put_", *this, indices, tensors);
+  Tensor x = basic_index("index_put_", self(), indices, tensors);
   if (tensors.empty()) {
     write_over("index_put_", x, accumulate ? x + value : value);
-    return *this;
+    return self();
   }
   if (tensors.size() == 1 && tensors[0].second.dtype() == kBool && value.numel() == 1) {
     const auto& [dim, mask] = tensors[0];
@@ -149,7 +149,7 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
     for (int64_t d = dim + mask.dim(); d < x.dim(); ++d) sizes.push_back(1);
     write_over("index_put_", x,
                tandem::where(mask.reshape(sizes), accumulate ? x + value.to(dtype()) : value.to(dtype()), x));
-    return *this;
+    return self();
   }
   TANDEM_CHECK(value.dtype() == dtype(), "index_put_: value is ", value.dtype(), " for a tensor of ", dtype(),
                "; accepted: one dtype, but for one number under a mask");
@@ -181,9 +181,9 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
       TANDEM_DISPATCH(device(), index_copy, "index_put_", from, at, to);
   };
   autograd::inplace("index_put_", x, {value}, direct, [&](const Tensor&) { return put(); });
-  return *this;
+  return self();
 }
-Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) {
+Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const {
   return index_put_(indices, full({}, value, options()));
 }
 Tensor Tensor::index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, Flag accumulate) const {

@@ -181,9 +181,9 @@ TANDEM_LINE(bitwise_not, integral, nothing, false, nullptr)
 }  // namespace line
 }  // namespace
 
-#define X(name, ...)                                                     \
-  Tensor Tensor::name() const { return unary(line::name, *this); }       \
-  Tensor& Tensor::name##_() { return unary_inplace(line::name, *this); } \
+#define X(name, ...)                                                            \
+  Tensor Tensor::name() const { return unary(line::name, *this); }              \
+  Tensor& Tensor::name##_() const { return unary_inplace(line::name, self()); } \
   Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
 TANDEM_ALL_UNARY_OPS(X)
 #undef X

@@ -38,6 +38,57 @@ inline Tensor alias(const Tensor& x) { return x.alias(); }
 inline Tensor adjoint(const Tensor& x) { return x.adjoint(); }
 inline Tensor detach(const Tensor& x) { return x.detach(); }
 inline Tensor& detach_(Tensor& x) { return x.detach_(); }
+/// The views of these names with storage of their own, row-major.
+#define TANDEM_DECLARE(name)                                                   \
+  template <class... Args> Tensor name##_copy(const Tensor& x, Args... args) { \
+    return x.name(args...).clone(MemoryFormat::Contiguous);                    \
+  }
+TANDEM_DECLARE(alias)
+TANDEM_DECLARE(detach)
+TANDEM_DECLARE(diagonal)
+TANDEM_DECLARE(select)
+TANDEM_DECLARE(slice)
+TANDEM_DECLARE(squeeze)
+TANDEM_DECLARE(t)
+TANDEM_DECLARE(transpose)
+TANDEM_DECLARE(unfold)
+TANDEM_DECLARE(unsqueeze)
+#undef TANDEM_DECLARE
+#define TANDEM_DECLARE(name) \
+  inline Tensor name##_copy(const Tensor& x, IntArrayRef list) { return x.name(list).clone(MemoryFormat::Contiguous); }
+TANDEM_DECLARE(expand)
+TANDEM_DECLARE(permute)
+TANDEM_DECLARE(squeeze)
+TANDEM_DECLARE(view)
+#undef TANDEM_DECLARE
+inline Tensor view_copy(const Tensor& x, DType dtype) { return x.view(dtype).clone(MemoryFormat::Contiguous); }
+inline Tensor as_strided_copy(const Tensor& x, IntArrayRef sizes, IntArrayRef strides,
+                              std::optional<int64_t> storage_offset = {}) {
+  return x.as_strided(sizes, strides, storage_offset).clone(MemoryFormat::Contiguous);
+}
+inline Tensor lift_fresh_copy(const Tensor& x) { return x.clone(); }
+/// The parts of split, split_with_sizes and unbind, each with storage of its own.
+inline std::vector<Tensor> split_copy(const Tensor& x, int64_t size, int64_t dim = 0) {
+  return x.unsafe_split(size, dim);
+}
+inline std::vector<Tensor> split_with_sizes_copy(const Tensor& x, IntArrayRef sizes, int64_t dim = 0) {
+  return x.unsafe_split_with_sizes(sizes, dim);
+}
+inline std::vector<Tensor> unbind_copy(const Tensor& x, int64_t dim = 0) {
+  std::vector<Tensor> parts = x.unbind(dim);
+  for (Tensor& part : parts) part = part.clone();
+  return parts;
+}
+/// A copy of x with source's elements, or of other sizes: copy_, resize_ and resize_as_ of a copy.
+inline Tensor copy(const Tensor& x, const Tensor& source, bool non_blocking = false) {
+  return x.clone().copy_(source, non_blocking);
+}
+inline Tensor resize(const Tensor& x, IntArrayRef sizes, std::optional<MemoryFormat> format = {}) {
+  return x.clone().resize_(sizes, format);
+}
+inline Tensor resize_as(const Tensor& x, const Tensor& other, std::optional<MemoryFormat> format = {}) {
+  return x.clone().resize_as_(other, format);
+}
 /// Parts that share nothing: each may be changed in place.
 inline std::vector<Tensor> unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim = 0) {
   return x.unsafe_chunk(chunks, dim);

@@ -12,6 +12,7 @@ Tensor pixel_shuffle(const Tensor& x, int64_t upscale_factor);
 Tensor pixel_unshuffle(const Tensor& x, int64_t downscale_factor);
 /// Channels of x (N, C, ...) of `groups` groups dealt out in turn. @throws Error unless groups divides C
 Tensor channel_shuffle(const Tensor& x, int64_t groups);
+inline Tensor native_channel_shuffle(const Tensor& x, int64_t groups) { return channel_shuffle(x, groups); }
 
 /// The windows of a convolution as columns: x (N, C, H, W) or (C, H, W) -> (N, C KH KW, L), L windows in row-major
 /// order. col2im is its transpose: what overlaps is added up. output_size: (H, W).
@@ -45,6 +46,17 @@ Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef output_size, detail::Fl
 /// @param padding_mode        what lies outside: 0 zeros, 1 the border, 2 the image mirrored
 Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
                     detail::Flag align_corners);
+/// The same, of images of two or three dimensions only.
+inline Tensor grid_sampler_2d(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                              detail::Flag align_corners) {
+  TANDEM_CHECK(x.dim() == 4, "grid_sampler_2d: x is ", x.sizes(), "; accepted: (N, C, H, W)");
+  return grid_sampler(x, grid, interpolation_mode, padding_mode, align_corners);
+}
+inline Tensor grid_sampler_3d(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                              detail::Flag align_corners) {
+  TANDEM_CHECK(x.dim() == 5, "grid_sampler_3d: x is ", x.sizes(), "; accepted: (N, C, D, H, W)");
+  return grid_sampler(x, grid, interpolation_mode, padding_mode, align_corners);
+}
 /// The grid of an affine map for grid_sampler: theta (N, 2, 3) and size (N, C, H, W) -> (N, H, W, 2), theta (N, 3, 4)
 /// and size (N, C, D, H, W) -> (N, D, H, W, 3).
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, detail::Flag align_corners);

@@ -183,3 +183,30 @@ TEST_CASE("clip_grad_value_ clamps each gradient", "[nn][clip]") {
   utils::clip_grad_value_({p}, 0.5);
   CHECK(p.grad().equal(tensor({0.5f, -0.25f, -0.5f})));
 }
+
+TEST_CASE("an orthogonal matrix times its transpose is the gain's square", "[nn][init]") {
+  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{5, 3}, {3, 5}, {4, 4}, {3, 2, 4}}) {
+    const Tensor x = init::orthogonal_(empty(sizes, kFloat64), 2.0), flat = x.flatten(1);
+    const bool tall = flat.size(0) > flat.size(1);
+    const Tensor product = tall ? flat.t().matmul(flat) : flat.matmul(flat.t());
+    CHECK(product.allclose(4 * eye(product.size(0), kFloat64), 0, 1e-12));
+  }
+  CHECK_THROWS_WITH(init::orthogonal_(empty({3})), Contains("(3,)"));
+}
+TEST_CASE("the identity, of matrices and of convolutions", "[nn][init]") {
+  CHECK(init::eye_(empty({2, 3}).requires_grad_()).equal(eye(2, 3)));
+  const Tensor x = randn({2, 3, 7}), w = init::dirac_(empty({4, 3, 3}));
+  const Tensor y = conv1d(x, w, {}, 1, 1);
+  CHECK(y.slice(1, 0, 3).allclose(x));
+  CHECK(y.select(1, 3).equal(zeros({2, 7})));
+  const Tensor image = randn({1, 2, 4, 5});
+  CHECK(conv2d(image, init::dirac_(empty({2, 2, 3, 5})), {}, 1, {1, 2}).allclose(image));
+  CHECK_THROWS_WITH(init::dirac_(empty({3, 3})), Contains("(3, 3)"));
+  CHECK_THROWS_WITH(init::eye_(empty({3})), Contains("(3,)"));
+}
+TEST_CASE("a sparse matrix has zeros in each column", "[nn][init]") {
+  const Tensor x = init::sparse_(empty({10, 40}), 0.25, 3);
+  CHECK((x == 0).sum(0).equal(full({40}, 3)));  // 2.5, rounded up
+  CHECK(deviation(x.masked_select(x != 0)) == Approx(3).margin(0.6));
+  CHECK_THROWS_WITH(init::sparse_(x, 1.5), Contains("1.5"));
+}

@@ -18,6 +18,10 @@ static constexpr OpCase kElementwiseCases[] = {
 #undef X
             {"exp/large", [](In in) { return exp(in[0]); }},
     {"round/halves", [](In in) { return round(floor(in[0]) * 0.5); }},
+    {"round/decimals", [](In in) { return round(in[0], 1); }, {.no_half = "rounds its intermediate results"}},
+    {"round/tens", [](In in) { return round(in[0], -1); }, {.no_half = "rounds its intermediate results"}},
+    {"angle", [](In in) { return angle(in[0]); }},
+    {"angle/int", [](In in) { return angle(in[0] - 2); }},
     {"isnan", [](In in) { return isnan(log(in[0])); }},
     {"isinf", [](In in) { return isinf(reciprocal(trunc(in[0]))); }},
     {"isfinite", [](In in) { return isfinite(reciprocal(trunc(in[0]))); }},
@@ -27,6 +31,9 @@ static constexpr OpCase kElementwiseCases[] = {
     {"bitwise_not/bool", [](In in) { return bitwise_not(in[0]); }},
     // ---- two inputs
     {"add", [](In in) { return add(in[0], in[1]); }, {.integers = true}},
+    {"pow/of_number", [](In in) { return pow(1.5, in[0]); }},
+    {"pow/of_integer", [](In in) { return pow(2, in[0]); }},
+    {"where/numbers", [](In in) { return where(in[0], 1.5, 2); }},
     {"add/alpha", [](In in) { return add(in[0], in[1], -2.5); }},
     {"add/broadcast", [](In in) { return add(in[0], in[1]); }, {.integers = true}},
     {"add/scalar", [](In in) { return add(in[0], 1.5); }},

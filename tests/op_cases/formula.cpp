@@ -81,6 +81,7 @@ static constexpr OpCase kFormulaCases[] = {
     {"hardswish/special", [](In in) { return hardswish(in[0] * 3); }, {.no_gradcheck = kKink}},
     {"mish", [](In in) { return mish(in[0]); }},
     {"log_sigmoid", [](In in) { return log_sigmoid(in[0]); }},
+    {"gelu/tanh", [](In in) { return gelu(in[0], "tanh"); }},
     {"glu", [](In in) { return glu(in[0]); }},
     {"glu/middle", [](In in) { return glu(in[0], 1); }},
     {"prelu", [](In in) { return prelu(in[0], in[1]); }},

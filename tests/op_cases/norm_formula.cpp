@@ -11,6 +11,10 @@ static std::vector<Tensor> tracked_instances(In in) {
   const Tensor y = instance_norm(in[0], {}, {}, mean, var, true, 0.3, 1e-5);
   return {y, mean, var};
 }
+static std::vector<Tensor> listed(const std::tuple<Tensor, Tensor, Tensor>& y) {
+  return {std::get<0>(y), std::get<1>(y), std::get<2>(y)};
+}
+static constexpr const char* kWideStatistics = "gives its statistics in float32";
 static constexpr const char* kSomeStatistics = "asks for statistics of something";
 static constexpr OpCase kNormFormulaCases[] = {
     {"group_norm", [](In in) { return group_norm(in[0], 2, in[1], in[2]); }, {.no_empty = "weights keep their sizes"}},
@@ -23,6 +27,17 @@ static constexpr OpCase kNormFormulaCases[] = {
     {"instance_norm/fixed",
      [](In in) { return instance_norm(in[0], {}, {}, in[1], in[2], false, 0.3, 1e-5); },
      {.no_empty = kSomeStatistics}},
+    {"native_layer_norm",
+     [](In in) {
+       return listed(native_layer_norm(in[0], {3, 2}, in[1], in[2], 1e-2));
+     },
+     {.no_half = kWideStatistics, .no_empty = "weights keep their sizes"}},
+    {"native_group_norm",
+     [](In in) { return listed(native_group_norm(in[0], in[1], in[2], 2, 4, 6, 2, 1e-2)); },
+     {.no_half = kWideStatistics, .no_empty = kSomeStatistics}},
+    {"native_batch_norm",
+     [](In in) { return listed(native_batch_norm(in[0], in[1], in[2], {}, {}, true, 0.1, 1e-2)); },
+     {.no_half = kWideStatistics, .no_empty = kSomeStatistics}},
     {"rms_norm",
      [](In in) {
        return rms_norm(in[0], {3, 2}, in[1], 1e-2);

@@ -6,6 +6,7 @@
 
 namespace tandem::test {
 
+static constexpr const char* kRoundsProducts = "rounds its intermediate results";
 static constexpr const char* kNothing = "an extreme of nothing is an error, as in PyTorch";
 static constexpr OpCase kReduceCases[] = {
     {"sum", [](In in) { return sum(in[0]); }, {.integers = true}},
@@ -49,6 +50,11 @@ static constexpr OpCase kReduceCases[] = {
        return var(in[0], {0, 2}, false, true);
      }},
     {"var/far_from_zero", [](In in) { return var(in[0], 1); }},
+    {"var/correction",
+     [](In in) {
+       return var(in[0], {0, 2}, std::optional<Scalar>(2.5), true);
+     }},
+    {"std/correction", [](In in) { return std(in[0], 1, Scalar(0)); }},
     {"std", [](In in) { return std(in[0]); }},
     {"std/dim", [](In in) { return in[0].std(1); }},
     {"std/biased",
@@ -56,6 +62,11 @@ static constexpr OpCase kReduceCases[] = {
        return in[0].std({0, 2}, false);
      }},
     {"prod", [](In in) { return prod(in[0]); }, {.integers = true}},
+    {"prod/dim", [](In in) { return prod(in[0], 1); }, {.integers = true, .no_half = kRoundsProducts}},
+    {"prod/keepdim", [](In in) { return prod(in[0], -1, true); }, {.integers = true, .no_half = kRoundsProducts}},
+    {"prod/zeros", [](In in) { return prod(in[0], 1); }},
+    {"prod/int_dim", [](In in) { return prod(in[0] + 1, 0); }},
+    {"prod/bool_dim", [](In in) { return prod(in[0], 0); }},
     {"prod/int", [](In in) { return prod(in[0] + 1); }},
     {"norm", [](In in) { return norm(in[0]); }},
     {"norm/p1", [](In in) { return norm(in[0], 1); }},
@@ -95,6 +106,14 @@ static constexpr OpCase kReduceCases[] = {
     {"argmin", [](In in) { return argmin(in[0]); }, {.integers = true, .no_empty = kNothing}},
     {"argmin/dim", [](In in) { return argmin(in[0], 1); }, {.integers = true}},
     {"any", [](In in) { return any(in[0]); }},
+    {"any/dims",
+     [](In in) {
+       return any(in[0] > 1, {0, 2});
+     }},
+    {"all/dims",
+     [](In in) {
+       return (in[0] > 0).all({0, 2}, true);
+     }},
     {"any/dim", [](In in) { return (in[0] > 1).any(2); }},
     {"all", [](In in) { return all(in[0]); }},
     {"all/dim", [](In in) { return (in[0] > 0).all(2); }},
