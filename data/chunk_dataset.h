@@ -1,6 +1,7 @@
 // ChunkDataset: examples that are read many at a time, as from large files, by threads of their own.
 #pragma once
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -133,6 +134,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     const tandem::detail::RankContextGuard guard(std::move(context));
     while (!stopping_) {
       std::string what = "the next chunk's number";
+      std::exception_ptr error;
       try {
         std::optional<std::vector<size_t>> chunks;
         {
@@ -150,9 +152,13 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
         if (preprocessing_policy_) preprocessing_policy_(examples);
         if (examples.size() > 0) buffer_->add(std::move(examples));
       } catch (...) {
-        buffer_->add_error(std::current_exception(), what);
-        if (!what.starts_with("chunk")) break;  // a sampler that fails may do so for ever
+        error = std::current_exception();
       }
+      if (!error) continue;
+      // Behind the catch, which holds the exception too: whoever gets it is the one to free it.
+      const bool is_chunk = what.starts_with("chunk");
+      buffer_->add_error(std::move(error), std::move(what));
+      if (!is_chunk) break;  // a sampler that fails may do so for ever
     }
     buffer_->writer_done();
   }
