@@ -106,5 +106,8 @@ template <class T> constexpr DType dtype_of() {
 /// The dtype that factory functions use for floating-point values: float32 unless changed for this thread's rank.
 DType get_default_dtype();
 void set_default_dtype(DType dtype);
+/// The dtype itself: LibTorch has a second type for what Tandem's dtype() and scalar_type() both give.
+inline DType scalarTypeToTypeMeta(DType dtype) { return dtype; }
+inline DType typeMetaToScalarType(DType dtype) { return dtype; }
 
 }  // namespace tandem

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <string_view>
 
 #include "tandem/autograd/inplace.h"
 #include "tandem/core/dispatch.h"
@@ -232,5 +234,27 @@ Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_
   }
   return reshape_result(rows, sizes);
 }
+
+namespace indexing {
+std::ostream& operator<<(std::ostream& out, const Slice& slice) {
+  constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 2;  // LibTorch's number for an end that was left out
+  const bool back = slice.step < 0;
+  return out << slice.start.value_or(back ? kFar : 0) << ':' << slice.stop.value_or(back ? -kFar - 1 : kFar) << ':'
+             << slice.step;
+}
+TensorIndex::TensorIndex(const char* ellipsis) : entry(Ellipsis) {
+  if (std::string_view(ellipsis) != "...")
+    throw ValueError(std::string("index: the string is \"").append(ellipsis).append("\"; accepted: \"...\""));
+}
+std::ostream& operator<<(std::ostream& out, const TensorIndex& index) {
+  if (const auto* number = std::get_if<int64_t>(&index.entry)) return out << *number;
+  if (const auto* slice = std::get_if<Slice>(&index.entry)) return out << *slice;
+  if (const auto* tensor = std::get_if<Tensor>(&index.entry)) {
+    if (tensor->dtype() == kBool && tensor->dim() == 0) return out << (tensor->item<bool>() ? "true" : "false");
+    return out << *tensor;
+  }
+  return out << (std::holds_alternative<EllipsisIndexType>(index.entry) ? "..." : "None");
+}
+}  // namespace indexing
 
 }  // namespace tandem

@@ -1,5 +1,6 @@
 // Joining and indexing.
 #pragma once
+#include <ostream>
 #include <variant>
 
 #include "tandem/core/tensor.h"
@@ -49,6 +50,8 @@ struct Slice {
   int64_t step;
   Slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1)
       : start(start), stop(stop), step(step) {}
+  /// start:stop:step, where what was left out is 0 and the largest int64, or for a negative step its reverse.
+  friend std::ostream& operator<<(std::ostream& out, const Slice& slice);
 };
 /// One entry of index({...}): a number, a slice, None (a new dimension), Ellipsis, or an int64, int32 or bool tensor.
 /// Several tensors broadcast, and point together. An integer tensor of no dimension is a number, a bool (tensor) of
@@ -65,8 +68,12 @@ class TensorIndex {
   TensorIndex(Slice slice) : entry(slice) {}
   TensorIndex(std::nullopt_t) : entry(std::monostate()) {}
   TensorIndex(EllipsisIndexType e) : entry(e) {}
+  /// The ellipsis. @throws ValueError unless it is written "..."
+  TensorIndex(const char* ellipsis);
   TensorIndex(Tensor index) : entry(std::move(index)) {}
   std::variant<std::monostate, int64_t, Slice, EllipsisIndexType, Tensor> entry;
+  /// The entry as it is written in an index: a number, start:stop:step, None, ..., true, false or the tensor.
+  friend std::ostream& operator<<(std::ostream& out, const TensorIndex& index);
 };
 }  // namespace indexing
 

@@ -37,3 +37,10 @@ namespace torch = tandem;
 namespace at = tandem;
 namespace c10 = tandem;
 namespace c10d = tandem::distributed;
+
+namespace caffe2 {
+/// A dtype, where LibTorch has a type of its own: TypeMeta::Make<double>() is kFloat64.
+struct TypeMeta {
+  template <class T> static tandem::DType Make() { return tandem::dtype_of<T>(); }
+};
+}  // namespace caffe2
