@@ -106,6 +106,15 @@ struct ConvTranspose1dFuncOptions {
   TANDEM_ARG(int64_t, dilation) = 1;
 };
 
+/// By the number of dimensions, 1 to 3.
+template <size_t D>
+using ConvFuncOptions =
+    std::conditional_t<D == 1, Conv1dFuncOptions, std::conditional_t<D == 2, Conv2dFuncOptions, Conv3dFuncOptions>>;
+template <size_t D>
+using ConvTransposeFuncOptions =
+    std::conditional_t<D == 1, ConvTranspose1dFuncOptions,
+                       std::conditional_t<D == 2, ConvTranspose2dFuncOptions, ConvTranspose3dFuncOptions>>;
+
 /// The operations of ops/convolution.h with their arguments as options.
 inline Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dFuncOptions& o = {}) {
   return tandem::conv2d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
@@ -203,3 +212,7 @@ inline Tensor pairwise_distance(const Tensor& a, const Tensor& b, const Pairwise
 }
 
 }  // namespace tandem::nn::functional
+
+namespace tandem {
+using nn::functional::bilinear;
+}  // namespace tandem

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -229,5 +230,13 @@ struct SoftmaxOptions {
 };
 using LogSoftmaxOptions = SoftmaxOptions;
 using SoftminOptions = SoftmaxOptions;
+
+/// The options of convolutions by the number of dimensions, 1 to 3.
+template <size_t D>
+using ConvOptions = std::conditional_t<D == 1, Conv1dOptions, std::conditional_t<D == 2, Conv2dOptions, Conv3dOptions>>;
+template <size_t D>
+using ConvTransposeOptions =
+    std::conditional_t<D == 1, ConvTranspose1dOptions,
+                       std::conditional_t<D == 2, ConvTranspose2dOptions, ConvTranspose3dOptions>>;
 
 }  // namespace tandem::nn

@@ -54,6 +54,7 @@ inline Tensor real(const Tensor& x) { return x; }
 TANDEM_ABSENT_KINDS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
 /// Tensor's methods of these names.
+inline bool is_inference(const Tensor& x) { return x.is_inference(); }
 inline bool is_floating_point(const Tensor& x) { return x.is_floating_point(); }
 inline int64_t numel(const Tensor& x) { return x.numel(); }
 inline int64_t size(const Tensor& x, int64_t dim) { return x.size(dim); }
