@@ -31,6 +31,13 @@ foreach(family activation batchnorm conv distance dropout embedding fold instanc
        torch/nn/functional/${family}.h)
 endforeach()
 list(APPEND tandem_libtorch_headers torch/nn/options/vision.h torch/nn/functional/vision.h)
+foreach(header dataloader/base dataloader/stateful dataloader/stateless dataloader_options datasets/base datasets/chunk
+        datasets/map datasets/mnist datasets/shared datasets/stateful datasets/tensor example iterator samplers/base
+        samplers/custom_batch_request samplers/distributed samplers/random samplers/sequential samplers/serialize
+        samplers/stream transforms/base transforms/collate transforms/lambda transforms/stack transforms/tensor
+        worker_exception)
+  list(APPEND tandem_libtorch_headers torch/data/${header}.h)
+endforeach()
 set(tandem_libtorch_folder ${PROJECT_BINARY_DIR}/libtorch)
 # Writes a header of one line; untouched where it is that already.
 function(tandem_libtorch_header header line)

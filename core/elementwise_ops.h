@@ -169,7 +169,7 @@
 // Kinds of tensors, of numbers and of devices that LibTorch has and Tandem has not. Of each there is a method and a
 // function that says so.
 #define TANDEM_ABSENT_KINDS(X)                                                                                         \
-  X(is_complex) X(is_conj) X(is_distributed) X(is_hip) X(is_hpu) X(is_ipu) X(is_lazy) X(is_maia)       \
+  X(is_complex) X(is_conj) X(is_distributed) X(is_hip) X(is_hpu) X(is_ipu) X(is_lazy) X(is_maia)                        \
   X(is_meta) X(is_metal) X(is_mkldnn) X(is_mps) X(is_mtia) X(is_neg) X(is_nested) X(is_privateuseone) X(is_quantized)  \
   X(is_sparse) X(is_sparse_csr) X(is_ve) X(is_vulkan) X(is_xla) X(is_xpu)
 // clang-format on

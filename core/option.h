@@ -13,3 +13,15 @@
                                                 \
  private:                                       \
   T name##_
+/// The same in a base of several option structs: the setter gives the struct of type Self.
+#define TANDEM_ARG_OF(Self, T, name)        \
+ public:                                    \
+  Self& name(const T& value) {              \
+    name##_ = value;                        \
+    return static_cast<Self&>(*this);       \
+  }                                         \
+  const T& name() const { return name##_; } \
+  T& name() { return name##_; }             \
+                                            \
+ private:                                   \
+  T name##_

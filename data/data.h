@@ -1,5 +1,6 @@
 // All of tandem::data.
 #pragma once
+#include "tandem/data/chunk_dataset.h"
 #include "tandem/data/data_loader.h"
 #include "tandem/data/dataset.h"
 #include "tandem/data/distributed_samplers.h"

@@ -17,7 +17,7 @@ std::string worker_message(const std::exception_ptr& error, const std::string& b
     what += "an exception that is not a std::exception";
   }
   if (!batch.empty()) {
-    what += " [while making ";
+    what += " [for ";
     what += batch;
     what += "]";
   }

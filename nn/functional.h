@@ -50,116 +50,35 @@ struct GumbelSoftmaxFuncOptions {
 struct DropoutFuncOptions {
   TANDEM_ARG(double, p) = 0.5;
   TANDEM_ARG(bool, training) = true;
+  TANDEM_ARG(bool, inplace) = false;
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;
 using Dropout3dFuncOptions = DropoutFuncOptions;
 struct AlphaDropoutFuncOptions {
   TANDEM_ARG(double, p) = 0.5;
   TANDEM_ARG(bool, training) = false;
+  TANDEM_ARG(bool, inplace) = false;
 };
 using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
-struct Conv2dFuncOptions {
-  TANDEM_ARG(Tensor, bias);
-  TANDEM_ARG(detail::Pair, stride) = 1;
-  TANDEM_ARG(detail::Pair, padding) = 0;
-  TANDEM_ARG(detail::Pair, dilation) = 1;
-  TANDEM_ARG(int64_t, groups) = 1;
-};
 
-struct ConvTranspose2dFuncOptions {
-  TANDEM_ARG(Tensor, bias);
-  TANDEM_ARG(detail::Pair, stride) = 1;
-  TANDEM_ARG(detail::Pair, padding) = 0;
-  TANDEM_ARG(detail::Pair, output_padding) = 0;
-  TANDEM_ARG(int64_t, groups) = 1;
-  TANDEM_ARG(detail::Pair, dilation) = 1;
-};
-struct Conv3dFuncOptions {
-  TANDEM_ARG(Tensor, bias);
-  TANDEM_ARG(detail::Triple, stride) = 1;
-  TANDEM_ARG(detail::Triple, padding) = 0;
-  TANDEM_ARG(detail::Triple, dilation) = 1;
-  TANDEM_ARG(int64_t, groups) = 1;
-};
-
-struct ConvTranspose3dFuncOptions {
-  TANDEM_ARG(Tensor, bias);
-  TANDEM_ARG(detail::Triple, stride) = 1;
-  TANDEM_ARG(detail::Triple, padding) = 0;
-  TANDEM_ARG(detail::Triple, output_padding) = 0;
-  TANDEM_ARG(int64_t, groups) = 1;
-  TANDEM_ARG(detail::Triple, dilation) = 1;
-};
-struct Conv1dFuncOptions {
-  TANDEM_ARG(Tensor, bias);
-  TANDEM_ARG(int64_t, stride) = 1;
-  TANDEM_ARG(int64_t, padding) = 0;
-  TANDEM_ARG(int64_t, dilation) = 1;
-  TANDEM_ARG(int64_t, groups) = 1;
-};
-struct ConvTranspose1dFuncOptions {
-  TANDEM_ARG(Tensor, bias);
-  TANDEM_ARG(int64_t, stride) = 1;
-  TANDEM_ARG(int64_t, padding) = 0;
-  TANDEM_ARG(int64_t, output_padding) = 0;
-  TANDEM_ARG(int64_t, groups) = 1;
-  TANDEM_ARG(int64_t, dilation) = 1;
-};
-
-/// By the number of dimensions, 1 to 3.
-template <size_t D>
-using ConvFuncOptions =
-    std::conditional_t<D == 1, Conv1dFuncOptions, std::conditional_t<D == 2, Conv2dFuncOptions, Conv3dFuncOptions>>;
-template <size_t D>
-using ConvTransposeFuncOptions =
-    std::conditional_t<D == 1, ConvTranspose1dFuncOptions,
-                       std::conditional_t<D == 2, ConvTranspose2dFuncOptions, ConvTranspose3dFuncOptions>>;
-
-/// The operations of ops/convolution.h with their arguments as options.
-inline Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dFuncOptions& o = {}) {
-  return tandem::conv2d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
-}
-inline Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const ConvTranspose2dFuncOptions& o = {}) {
-  return tandem::conv_transpose2d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(),
-                                  o.dilation());
-}
-inline Tensor conv3d(const Tensor& x, const Tensor& weight, const Conv3dFuncOptions& o = {}) {
-  return tandem::conv3d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
-}
-inline Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const ConvTranspose3dFuncOptions& o = {}) {
-  return tandem::conv_transpose3d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(),
-                                  o.dilation());
-}
-inline Tensor conv1d(const Tensor& x, const Tensor& weight, const Conv1dFuncOptions& o = {}) {
-  return tandem::conv1d(x, weight, o.bias(), o.stride(), o.padding(), o.dilation(), o.groups());
-}
-inline Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const ConvTranspose1dFuncOptions& o = {}) {
-  return tandem::conv_transpose1d(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(),
-                                  o.dilation());
-}
 /// x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O): x1 weight[o] x2 + bias[o].
 /// @throws Error unless all but the last dimensions agree
 Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
 inline Tensor softmax(const Tensor& x, const SoftmaxOptions& o) { return tandem::softmax(x, o.dim()); }
 inline Tensor log_softmax(const Tensor& x, const LogSoftmaxOptions& o) { return tandem::log_softmax(x, o.dim()); }
-inline Tensor dropout(const Tensor& x, const DropoutFuncOptions& o = {}) {
-  return tandem::dropout(x, o.p(), o.training());
+inline Tensor dropout(Tensor x, const DropoutFuncOptions& o = {}) {
+  return o.inplace() ? dropout_(x, o.p(), o.training()) : tandem::dropout(x, o.p(), o.training());
 }
 /// Whole channels of (N, C, H, W) or (C, H, W), and of (N, C, D, H, W) or (C, D, H, W): as LibTorch, x of any other
 /// number of dimensions is taken to have no batch.
-inline Tensor dropout2d(const Tensor& x, const DropoutFuncOptions& o = {}) {
-  return x.dim() == 4 ? tandem::dropout2d(x, o.p(), o.training())
-                      : tandem::dropout2d(x.unsqueeze(0), o.p(), o.training()).squeeze(0);
+Tensor dropout2d(Tensor x, const DropoutFuncOptions& o = {});
+Tensor dropout3d(Tensor x, const DropoutFuncOptions& o = {});
+inline Tensor alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o = {}) {
+  return o.inplace() ? alpha_dropout_(x, o.p(), o.training()) : tandem::alpha_dropout(x, o.p(), o.training());
 }
-inline Tensor dropout3d(const Tensor& x, const DropoutFuncOptions& o = {}) {
-  return x.dim() == 5 ? feature_dropout(x, o.p(), o.training())
-                      : feature_dropout(x.unsqueeze(0), o.p(), o.training()).squeeze(0);
-}
-inline Tensor alpha_dropout(const Tensor& x, const AlphaDropoutFuncOptions& o = {}) {
-  return tandem::alpha_dropout(x, o.p(), o.training());
-}
-inline Tensor feature_alpha_dropout(const Tensor& x, const AlphaDropoutFuncOptions& o = {}) {
-  return tandem::feature_alpha_dropout(x, o.p(), o.training());
+inline Tensor feature_alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o = {}) {
+  return o.inplace() ? feature_alpha_dropout_(x, o.p(), o.training())
+                     : tandem::feature_alpha_dropout(x, o.p(), o.training());
 }
 inline Tensor relu(Tensor x, const ReLUOptions& o = {}) { return o.inplace() ? x.relu_() : x.relu(); }
 inline Tensor relu6(Tensor x, const ReLU6Options& o = {}) { return o.inplace() ? relu6_(x) : tandem::relu6(x); }

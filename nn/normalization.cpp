@@ -15,7 +15,6 @@ TANDEM_MODULE_TEXT(LocalResponseNorm, options.size() << ", alpha=" << printed(op
 TANDEM_MODULE_TEXT(CrossMapLRN2d, options.size() << ", alpha=" << printed(options.alpha())
                                                  << ", beta=" << printed(options.beta()) << ", k=" << options.k())
 template class Cloneable<GroupNormImpl>;
-template class Cloneable<InstanceNormImpl>;
 template class Cloneable<RMSNormImpl>;
 
 void GroupNormImpl::reset() {
@@ -34,58 +33,6 @@ void GroupNormImpl::reset_parameters() {
 void GroupNormImpl::pretty_print(std::ostream& out) const {
   out << "GroupNorm(" << options.num_groups() << ", " << options.num_channels() << ", eps=" << printed(options.eps())
       << ", affine=" << printed(options.affine()) << ", bias=" << printed(options.affine()) << ")";
-}
-
-void InstanceNormImpl::reset() {
-  const int64_t n = options.num_features();
-  TANDEM_CHECK(n > 0, "InstanceNorm: num_features is ", n, "; it must be positive");
-  if (options.affine()) {
-    weight = register_parameter("weight", ones({n}));
-    bias = register_parameter("bias", zeros({n}));
-  }
-  if (options.track_running_stats()) {
-    running_mean = register_buffer("running_mean", zeros({n}));
-    running_var = register_buffer("running_var", ones({n}));
-    num_batches_tracked = register_buffer("num_batches_tracked", zeros({}, kInt64));
-  }
-}
-void InstanceNormImpl::reset_running_stats() {
-  if (!running_mean.defined()) return;
-  running_mean.zero_();
-  running_var.fill_(1);
-  num_batches_tracked.zero_();
-}
-void InstanceNormImpl::reset_parameters() {
-  reset_running_stats();
-  if (!weight.defined()) return;
-  init::ones_(weight);
-  init::zeros_(bias);
-}
-Tensor InstanceNormImpl::forward(const Tensor& x) {
-  const bool batched = x.dim() == spatial_ + 2;
-  TANDEM_CHECK(batched || x.dim() == spatial_ + 1, name(), ": x is ", x.sizes(), "; it must have ", spatial_ + 1,
-               " or ", spatial_ + 2, " dimensions");
-  const int64_t channels = x.size(batched ? 1 : 0);
-  TANDEM_CHECK(channels == options.num_features(), name(), ": x is ", x.sizes(), "; it must have ",
-               options.num_features(), " channels");
-  const Tensor y = instance_norm(batched ? x : x.unsqueeze(0), weight, bias, running_mean, running_var,
-                                 is_training() || !running_mean.defined(), options.momentum(), options.eps());
-  return batched ? y : y.squeeze(0);
-}
-void InstanceNormImpl::pretty_print(std::ostream& out) const {
-  out << name() << "(" << options.num_features() << ", eps=" << printed(options.eps())
-      << ", momentum=" << printed(options.momentum()) << ", affine=" << printed(options.affine())
-      << ", bias=" << printed(options.affine()) << ", track_running_stats=" << printed(options.track_running_stats())
-      << ")";
-}
-std::shared_ptr<Module> InstanceNorm1dImpl::clone(std::optional<Device> device) const {
-  return clone_as<InstanceNorm1dImpl>(device);
-}
-std::shared_ptr<Module> InstanceNorm2dImpl::clone(std::optional<Device> device) const {
-  return clone_as<InstanceNorm2dImpl>(device);
-}
-std::shared_ptr<Module> InstanceNorm3dImpl::clone(std::optional<Device> device) const {
-  return clone_as<InstanceNorm3dImpl>(device);
 }
 
 void RMSNormImpl::reset() {

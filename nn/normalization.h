@@ -1,10 +1,10 @@
-// Normalisations by groups, instances, neighbours and norms: options, functions with options, modules. Batch and layer
-// norm are modules of nn/layers.h.
+// Normalisations by groups, neighbours and norms: options, functions with options, modules. Batch and instance norm are
+// modules of nn/batch_norm.h, layer norm of nn/layers.h.
 #pragma once
 #include <optional>
 #include <vector>
 
-#include "tandem/nn/module.h"
+#include "tandem/nn/batch_norm.h"
 #include "tandem/nn/options.h"
 #include "tandem/ops/norm.h"
 
@@ -17,17 +17,6 @@ struct GroupNormOptions {
   TANDEM_ARG(double, eps) = 1e-5;
   TANDEM_ARG(bool, affine) = true;
 };
-struct InstanceNormOptions {
-  InstanceNormOptions(int64_t num_features) : num_features_(num_features) {}
-  TANDEM_ARG(int64_t, num_features);
-  TANDEM_ARG(double, eps) = 1e-5;
-  TANDEM_ARG(double, momentum) = 0.1;
-  TANDEM_ARG(bool, affine) = false;
-  TANDEM_ARG(bool, track_running_stats) = false;
-};
-using InstanceNorm1dOptions = InstanceNormOptions;
-using InstanceNorm2dOptions = InstanceNormOptions;
-using InstanceNorm3dOptions = InstanceNormOptions;
 struct LocalResponseNormOptions {
   LocalResponseNormOptions(int64_t size) : size_(size) {}
   TANDEM_ARG(int64_t, size);
@@ -127,53 +116,6 @@ class GroupNormImpl : public Cloneable<GroupNormImpl> {
   Tensor weight, bias;  // (num_channels), undefined when not affine
 };
 TANDEM_LIBRARY_MODULE(GroupNorm);
-
-/// As instance_norm. Statistics of the input are used, in evaluation too unless running ones are tracked.
-class InstanceNormImpl : public Cloneable<InstanceNormImpl> {
- public:
-  InstanceNormImpl(const InstanceNormOptions& o, int64_t spatial) : options(o), spatial_(spatial) { reset(); }
-  void reset() override;
-  /// Zeros and ones.
-  void reset_running_stats();
-  /// The initial values again.
-  void reset_parameters();
-  void pretty_print(std::ostream& out) const override;
-  /// x of as many dimensions as the name says after (N, C) or (C).
-  Tensor forward(const Tensor& x);
-  InstanceNormOptions options;
-  Tensor weight, bias;               // (num_features), undefined when not affine
-  Tensor running_mean, running_var;  // (num_features), undefined when not tracked
-  Tensor num_batches_tracked;        // int64 scalar
-
- protected:
-  template <class M> std::shared_ptr<Module> clone_as(std::optional<Device> device) const {
-    const auto copy = std::make_shared<M>(options);
-    copy->copy_state_from(*this, device);
-    return copy;
-  }
-
- private:
-  int64_t spatial_;
-};
-extern template class Cloneable<InstanceNormImpl>;
-class InstanceNorm1dImpl : public InstanceNormImpl {
- public:
-  explicit InstanceNorm1dImpl(const InstanceNormOptions& o) : InstanceNormImpl(o, 1) {}
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
-};
-class InstanceNorm2dImpl : public InstanceNormImpl {
- public:
-  explicit InstanceNorm2dImpl(const InstanceNormOptions& o) : InstanceNormImpl(o, 2) {}
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
-};
-class InstanceNorm3dImpl : public InstanceNormImpl {
- public:
-  explicit InstanceNorm3dImpl(const InstanceNormOptions& o) : InstanceNormImpl(o, 3) {}
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
-};
-TANDEM_MODULE(InstanceNorm1d);
-TANDEM_MODULE(InstanceNorm2d);
-TANDEM_MODULE(InstanceNorm3d);
 
 /// As functional::local_response_norm.
 class LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> {

@@ -2,7 +2,6 @@
 #pragma once
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,101 +32,6 @@ struct BilinearOptions {
   TANDEM_ARG(int64_t, out_features);
   TANDEM_ARG(bool, bias) = true;
 };
-struct Conv2dOptions {
-  /// Channels of input and output; one number is a square kernel.
-  Conv2dOptions(int64_t in_channels, int64_t out_channels, detail::Pair kernel_size)
-      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TANDEM_ARG(int64_t, in_channels);
-  TANDEM_ARG(int64_t, out_channels);
-  TANDEM_ARG(detail::Pair, kernel_size);
-  TANDEM_ARG(detail::Pair, stride) = 1;
-  TANDEM_ARG(detail::Pair, padding) = 0;
-  TANDEM_ARG(detail::Pair, dilation) = 1;
-  TANDEM_ARG(int64_t, groups) = 1;
-  TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // or reflect, replicate, circular
-};
-struct ConvTranspose2dOptions {
-  /// Channels of input and output; one number is a square kernel.
-  ConvTranspose2dOptions(int64_t in_channels, int64_t out_channels, detail::Pair kernel_size)
-      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TANDEM_ARG(int64_t, in_channels);
-  TANDEM_ARG(int64_t, out_channels);
-  TANDEM_ARG(detail::Pair, kernel_size);
-  TANDEM_ARG(detail::Pair, stride) = 1;
-  TANDEM_ARG(detail::Pair, padding) = 0;
-  TANDEM_ARG(detail::Pair, output_padding) = 0;
-  TANDEM_ARG(int64_t, groups) = 1;
-  TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(detail::Pair, dilation) = 1;
-};
-struct Conv3dOptions {
-  /// Channels of input and output; one number is a cubic kernel.
-  Conv3dOptions(int64_t in_channels, int64_t out_channels, detail::Triple kernel_size)
-      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TANDEM_ARG(int64_t, in_channels);
-  TANDEM_ARG(int64_t, out_channels);
-  TANDEM_ARG(detail::Triple, kernel_size);
-  TANDEM_ARG(detail::Triple, stride) = 1;
-  TANDEM_ARG(detail::Triple, padding) = 0;
-  TANDEM_ARG(detail::Triple, dilation) = 1;
-  TANDEM_ARG(int64_t, groups) = 1;
-  TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // or reflect, replicate, circular
-};
-struct ConvTranspose3dOptions {
-  /// Channels of input and output; one number is a cubic kernel.
-  ConvTranspose3dOptions(int64_t in_channels, int64_t out_channels, detail::Triple kernel_size)
-      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TANDEM_ARG(int64_t, in_channels);
-  TANDEM_ARG(int64_t, out_channels);
-  TANDEM_ARG(detail::Triple, kernel_size);
-  TANDEM_ARG(detail::Triple, stride) = 1;
-  TANDEM_ARG(detail::Triple, padding) = 0;
-  TANDEM_ARG(detail::Triple, output_padding) = 0;
-  TANDEM_ARG(int64_t, groups) = 1;
-  TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(detail::Triple, dilation) = 1;
-};
-struct Conv1dOptions {
-  /// Channels of input and output.
-  Conv1dOptions(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
-      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TANDEM_ARG(int64_t, in_channels);
-  TANDEM_ARG(int64_t, out_channels);
-  TANDEM_ARG(int64_t, kernel_size);
-  TANDEM_ARG(int64_t, stride) = 1;
-  TANDEM_ARG(int64_t, padding) = 0;
-  TANDEM_ARG(int64_t, dilation) = 1;
-  TANDEM_ARG(int64_t, groups) = 1;
-  TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // or reflect, replicate, circular
-};
-struct ConvTranspose1dOptions {
-  /// Channels of input and output.
-  ConvTranspose1dOptions(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
-      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TANDEM_ARG(int64_t, in_channels);
-  TANDEM_ARG(int64_t, out_channels);
-  TANDEM_ARG(int64_t, kernel_size);
-  TANDEM_ARG(int64_t, stride) = 1;
-  TANDEM_ARG(int64_t, padding) = 0;
-  TANDEM_ARG(int64_t, output_padding) = 0;
-  TANDEM_ARG(int64_t, groups) = 1;
-  TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(int64_t, dilation) = 1;
-};
-struct BatchNormOptions {
-  BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
-  TANDEM_ARG(int64_t, num_features);
-  TANDEM_ARG(double, eps) = 1e-5;
-  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: running statistics are the means of all batches
-  TANDEM_ARG(bool, affine) = true;
-  TANDEM_ARG(bool, track_running_stats) = true;
-};
-using BatchNorm1dOptions = BatchNormOptions;
-using BatchNorm2dOptions = BatchNormOptions;
-using BatchNorm3dOptions = BatchNormOptions;
 struct LayerNormOptions {
   LayerNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);
@@ -137,6 +41,7 @@ struct LayerNormOptions {
 struct DropoutOptions {
   DropoutOptions(double p = 0.5) : p_(p) {}
   TANDEM_ARG(double, p);
+  TANDEM_ARG(bool, inplace) = false;
 };
 using Dropout2dOptions = DropoutOptions;
 using Dropout3dOptions = DropoutOptions;
@@ -230,13 +135,5 @@ struct SoftmaxOptions {
 };
 using LogSoftmaxOptions = SoftmaxOptions;
 using SoftminOptions = SoftmaxOptions;
-
-/// The options of convolutions by the number of dimensions, 1 to 3.
-template <size_t D>
-using ConvOptions = std::conditional_t<D == 1, Conv1dOptions, std::conditional_t<D == 2, Conv2dOptions, Conv3dOptions>>;
-template <size_t D>
-using ConvTransposeOptions =
-    std::conditional_t<D == 1, ConvTranspose1dOptions,
-                       std::conditional_t<D == 2, ConvTranspose2dOptions, ConvTranspose3dOptions>>;
 
 }  // namespace tandem::nn

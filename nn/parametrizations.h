@@ -23,7 +23,13 @@ void add_weight_norm(nn::Module& module, const std::string& name, std::optional<
 void add_spectral_norm(nn::Module& module, const std::string& name, int64_t n_power_iterations, double eps, int64_t dim,
                        const MemberTensor& member);
 void remove_parametrization(const char* kind, nn::Module& module, const std::string& name);
-template <class M> constexpr bool is_transposed = requires(const M& m) { m.options.output_padding(); };
+/// The dimension of a module's weight that counts its outputs.
+template <class M> int64_t output_dimension(const M& module) {
+  if constexpr (requires { module.options.transposed(); })
+    return module.options.transposed() ? 1 : 0;
+  else
+    return 0;
+}
 
 }  // namespace tandem::detail
 
@@ -52,8 +58,7 @@ template <class Holder> Holder remove_weight_norm(Holder module, const std::stri
 template <class Holder>
 Holder spectral_norm(Holder module, const std::string& name = "weight", int64_t n_power_iterations = 1,
                      double eps = 1e-12, std::optional<int64_t> dim = {}) {
-  detail::add_spectral_norm(*module, name, n_power_iterations, eps,
-                            dim.value_or(detail::is_transposed<typename Holder::ContainedType> ? 1 : 0),
+  detail::add_spectral_norm(*module, name, n_power_iterations, eps, dim.value_or(detail::output_dimension(*module)),
                             detail::member_tensor("spectral_norm", *module, name));
   return module;
 }

@@ -24,15 +24,19 @@ inline std::string printed(double value) {
   const std::string fixed = shortest(std::chars_format::fixed);
   return fixed.find('.') == std::string::npos ? fixed + ".0" : fixed;
 }
-inline std::string tuple(const Pair& p) { return '(' + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ')'; }
 inline std::string tuple(int64_t n) { return std::to_string(n).insert(0, 1, '(') + ",)"; }
-inline std::string tuple(const Triple& t) {
-  return '(' + std::to_string(t[0]) + ", " + std::to_string(t[1]) + ", " + std::to_string(t[2]) + ')';
+template <size_t D> std::string tuple(const ExpandingArray<D>& sizes) {
+  std::string out = "(";
+  for (size_t d = 0; d < D; ++d) out += (d > 0 ? ", " : "") + std::to_string(sizes[d]);
+  return out + (D == 1 ? ",)" : ")");
 }
 template <std::same_as<int64_t> Int> std::string printed(Int value) { return std::to_string(value); }
 /// One number when all are the same, as they were given most likely.
-inline std::string printed(const Pair& p) { return p[0] == p[1] ? std::to_string(p[0]) : tuple(p); }
-inline std::string printed(const Triple& t) { return t[0] == t[1] && t[1] == t[2] ? std::to_string(t[0]) : tuple(t); }
+template <size_t D> std::string printed(const ExpandingArray<D>& sizes) {
+  for (const int64_t size : sizes)
+    if (size != sizes[0]) return tuple(sizes);
+  return std::to_string(sizes[0]);
+}
 
 }  // namespace tandem::nn
 

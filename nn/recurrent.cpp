@@ -178,7 +178,6 @@ template <class Options> RNNOptionsBase base_of(RNNMode mode, const Options& o) 
       .dropout(o.dropout())
       .bidirectional(o.bidirectional());
 }
-States listed(const Tensor& hx) { return hx.defined() ? States{hx} : States{}; }
 States listed(const std::optional<std::tuple<Tensor, Tensor>>& hx) {
   return hx ? States{std::get<0>(*hx), std::get<1>(*hx)} : States{};
 }
@@ -196,17 +195,8 @@ template class Cloneable<LSTMImpl>;
 template class Cloneable<GRUImpl>;
 
 RNNImpl::RNNImpl(const RNNOptions& o)
-    : RNNImplBase(detail::base_of(detail::mode_of("RNN", o.nonlinearity()), o)), options(o) {}
-std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) {
-  auto [output, states] = run(input, detail::listed(hx));
-  return {output, states[0]};
-}
-std::tuple<utils::rnn::PackedSequence, Tensor> RNNImpl::forward_with_packed_input(
-    const utils::rnn::PackedSequence& input, Tensor hx) {
-  auto [output, states] = run(input, detail::listed(hx));
-  return {output, states[0]};
-}
-
+    : OneStateImplBase(detail::base_of(detail::mode_of("RNN", o.nonlinearity()), o)), options(o) {}
+GRUImpl::GRUImpl(const GRUOptions& o) : OneStateImplBase(detail::base_of(detail::RNNMode::gru, o)), options(o) {}
 LSTMImpl::LSTMImpl(const LSTMOptions& o)
     : RNNImplBase(detail::base_of(detail::RNNMode::lstm, o).proj_size(o.proj_size())), options(o) {}
 std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(const Tensor& input,
@@ -218,17 +208,6 @@ std::tuple<utils::rnn::PackedSequence, std::tuple<Tensor, Tensor>> LSTMImpl::for
     const utils::rnn::PackedSequence& input, std::optional<std::tuple<Tensor, Tensor>> hx) {
   auto [output, states] = run(input, detail::listed(hx));
   return {output, {states[0], states[1]}};
-}
-
-GRUImpl::GRUImpl(const GRUOptions& o) : RNNImplBase(detail::base_of(detail::RNNMode::gru, o)), options(o) {}
-std::tuple<Tensor, Tensor> GRUImpl::forward(const Tensor& input, Tensor hx) {
-  auto [output, states] = run(input, detail::listed(hx));
-  return {output, states[0]};
-}
-std::tuple<utils::rnn::PackedSequence, Tensor> GRUImpl::forward_with_packed_input(
-    const utils::rnn::PackedSequence& input, Tensor hx) {
-  auto [output, states] = run(input, detail::listed(hx));
-  return {output, states[0]};
 }
 
 }  // namespace tandem::nn

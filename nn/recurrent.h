@@ -24,6 +24,17 @@ struct RNNOptionsBase {
   TANDEM_ARG(bool, bidirectional) = false;
   TANDEM_ARG(int64_t, proj_size) = 0;
 };
+/// What RNNOptions, LSTMOptions and GRUOptions have in common; setters give an Options.
+template <class Options> struct SequenceOptions {
+  SequenceOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  TANDEM_ARG_OF(Options, int64_t, input_size);
+  TANDEM_ARG_OF(Options, int64_t, hidden_size);
+  TANDEM_ARG_OF(Options, int64_t, num_layers) = 1;
+  TANDEM_ARG_OF(Options, bool, bias) = true;
+  TANDEM_ARG_OF(Options, bool, batch_first) = false;    // inputs and outputs are (B, T, ...) in place of (T, B, ...)
+  TANDEM_ARG_OF(Options, double, dropout) = 0;          // of the outputs of all layers but the last
+  TANDEM_ARG_OF(Options, bool, bidirectional) = false;  // a second network runs backwards; outputs stand side by side
+};
 /// The hidden states of a batch: LSTM has two, the others one.
 using States = std::vector<Tensor>;
 
@@ -52,6 +63,26 @@ template <class Derived> class RNNImplBase : public nn::Cloneable<Derived> {
 
  private:
   std::vector<std::string> names_;  // of the parameters
+};
+
+/// What RNN and GRU share, which have one state.
+template <class Derived> class OneStateImplBase : public RNNImplBase<Derived> {
+ public:
+  using RNNImplBase<Derived>::RNNImplBase;
+  /// input (T, B, input_size), or (T, input_size) of one sequence; hx (layers directions, B, hidden_size), or without
+  /// B, zeros unless given -> (outputs (T, B, directions hidden_size), the last hx)
+  std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {}) { return run_one(input, hx); }
+  /// The same of packed sequences; hx is in the order of the user's batch.
+  std::tuple<nn::utils::rnn::PackedSequence, Tensor> forward_with_packed_input(
+      const nn::utils::rnn::PackedSequence& input, Tensor hx = {}) {
+    return run_one(input, hx);
+  }
+
+ private:
+  template <class Input> std::tuple<Input, Tensor> run_one(const Input& input, const Tensor& hx) const {
+    auto [output, states] = this->run(input, hx.defined() ? States{hx} : States{});
+    return {std::move(output), std::move(states[0])};
+  }
 };
 
 struct RNNCellOptionsBase {
@@ -85,50 +116,23 @@ template <class Derived> class RNNCellImplBase : public nn::Cloneable<Derived> {
 
 namespace tandem::nn {
 
-struct RNNOptions {
-  RNNOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG(int64_t, input_size);
-  TANDEM_ARG(int64_t, hidden_size);
-  TANDEM_ARG(int64_t, num_layers) = 1;
+struct RNNOptions : detail::SequenceOptions<RNNOptions> {
+  using SequenceOptions::SequenceOptions;
   TANDEM_ARG(init::Nonlinearity, nonlinearity) = init::Nonlinearity::tanh;  // or relu
-  TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(bool, batch_first) = false;    // inputs and outputs are (B, T, ...) in place of (T, B, ...)
-  TANDEM_ARG(double, dropout) = 0;          // of the outputs of all layers but the last
-  TANDEM_ARG(bool, bidirectional) = false;  // a second network runs backwards; outputs stand side by side
 };
-struct LSTMOptions {
-  LSTMOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG(int64_t, input_size);
-  TANDEM_ARG(int64_t, hidden_size);
-  TANDEM_ARG(int64_t, num_layers) = 1;
-  TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(bool, batch_first) = false;
-  TANDEM_ARG(double, dropout) = 0;
-  TANDEM_ARG(bool, bidirectional) = false;
+struct LSTMOptions : detail::SequenceOptions<LSTMOptions> {
+  using SequenceOptions::SequenceOptions;
   TANDEM_ARG(int64_t, proj_size) = 0;  // above 0: h is multiplied by a matrix (proj_size, hidden_size)
 };
-struct GRUOptions {
-  GRUOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG(int64_t, input_size);
-  TANDEM_ARG(int64_t, hidden_size);
-  TANDEM_ARG(int64_t, num_layers) = 1;
-  TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(bool, batch_first) = false;
-  TANDEM_ARG(double, dropout) = 0;
-  TANDEM_ARG(bool, bidirectional) = false;
+struct GRUOptions : detail::SequenceOptions<GRUOptions> {
+  using SequenceOptions::SequenceOptions;
 };
 
 /// h' = tanh(W_ih x + b_ih + W_hh h + b_hh) over time, or with relu in the place of tanh (Elman 1990).
-class RNNImpl : public detail::RNNImplBase<RNNImpl> {
+class RNNImpl : public detail::OneStateImplBase<RNNImpl> {
  public:
   RNNImpl(int64_t input_size, int64_t hidden_size) : RNNImpl(RNNOptions(input_size, hidden_size)) {}
   explicit RNNImpl(const RNNOptions& o);
-  /// input (T, B, input_size), or (T, input_size) of one sequence; hx (layers directions, B, hidden_size), or without
-  /// B, zeros unless given -> (outputs (T, B, directions hidden_size), the last hx)
-  std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {});
-  /// The same of packed sequences; hx is in the order of the user's batch.
-  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(const utils::rnn::PackedSequence& input,
-                                                                           Tensor hx = {});
   RNNOptions options;
 };
 /// i, f, o = sigmoid(W x + b + U h + d), g = tanh(...), each with a W, U, b, d of its own, stacked in the order i f g
@@ -148,14 +152,10 @@ class LSTMImpl : public detail::RNNImplBase<LSTMImpl> {
 };
 /// r, z = sigmoid(W x + b + U h + d), n = tanh(W x + b + r (U h + d)), each with a W, U, b, d of its own, stacked in
 /// the order r z n; h' = (1 - z) n + z h (Cho et al. 2014, arXiv:1406.1078, in the form that cuDNN has).
-class GRUImpl : public detail::RNNImplBase<GRUImpl> {
+class GRUImpl : public detail::OneStateImplBase<GRUImpl> {
  public:
   GRUImpl(int64_t input_size, int64_t hidden_size) : GRUImpl(GRUOptions(input_size, hidden_size)) {}
   explicit GRUImpl(const GRUOptions& o);
-  /// As RNN's.
-  std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {});
-  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(const utils::rnn::PackedSequence& input,
-                                                                           Tensor hx = {});
   GRUOptions options;
 };
 TANDEM_LIBRARY_MODULE(RNN);

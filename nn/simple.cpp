@@ -4,6 +4,19 @@
 
 namespace tandem::nn {
 
+namespace {
+Tensor drop_channels(Tensor x, int64_t batched, const functional::DropoutFuncOptions& o) {
+  if (x.dim() == batched)
+    return o.inplace() ? feature_dropout_(x, o.p(), o.training()) : feature_dropout(x, o.p(), o.training());
+  Tensor one = x.unsqueeze(0);
+  if (!o.inplace()) return feature_dropout(one, o.p(), o.training()).squeeze(0);
+  feature_dropout_(one, o.p(), o.training());  // a view: x is changed
+  return x;
+}
+}  // namespace
+Tensor functional::dropout2d(Tensor x, const DropoutFuncOptions& o) { return drop_channels(std::move(x), 4, o); }
+Tensor functional::dropout3d(Tensor x, const DropoutFuncOptions& o) { return drop_channels(std::move(x), 5, o); }
+
 TANDEM_MODULE_TEXT(Sigmoid, "")
 TANDEM_MODULE_TEXT(Tanh, "")
 TANDEM_MODULE_TEXT(GELU, "approximate='" << options.approximate() << "'")
@@ -38,11 +51,11 @@ TANDEM_MODULE_TEXT(PairwiseDistance, "")
 TANDEM_MODULE_TEXT(Softmax, "dim=" << options.dim())
 TANDEM_MODULE_TEXT(LogSoftmax, "dim=" << options.dim())
 TANDEM_MODULE_TEXT(Flatten, "start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim())
-TANDEM_MODULE_TEXT(Dropout, "p=" << printed(options.p()) << ", inplace=False")
-TANDEM_MODULE_TEXT(Dropout2d, "p=" << printed(options.p()) << ", inplace=False")
-TANDEM_MODULE_TEXT(Dropout3d, "p=" << printed(options.p()) << ", inplace=False")
-TANDEM_MODULE_TEXT(AlphaDropout, "p=" << printed(options.p()) << ", inplace=False")
-TANDEM_MODULE_TEXT(FeatureAlphaDropout, "p=" << printed(options.p()) << ", inplace=False")
+TANDEM_MODULE_TEXT(Dropout, "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
+TANDEM_MODULE_TEXT(Dropout2d, "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
+TANDEM_MODULE_TEXT(Dropout3d, "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
+TANDEM_MODULE_TEXT(AlphaDropout, "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
+TANDEM_MODULE_TEXT(FeatureAlphaDropout, "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
 
 Tensor Softmax2dImpl::forward(const Tensor& x) {
   TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "Softmax2d: x is ", x.sizes(), "; accepted: (C, H, W) or (N, C, H, W)");

@@ -4,6 +4,13 @@
 #include "tandem/nn/module.h"
 #include "tandem/nn/simple_module.h"
 
+namespace tandem::detail {
+/// A dropout's options for a call of its function.
+template <class FuncOptions> FuncOptions with_training(const nn::DropoutOptions& options, bool training) {
+  return FuncOptions().p(options.p()).inplace(options.inplace()).training(training);
+}
+}  // namespace tandem::detail
+
 namespace tandem::nn {
 
 TANDEM_PLAIN_MODULE(Sigmoid, x.sigmoid());
@@ -36,13 +43,21 @@ TANDEM_OPTION_MODULE(Softmin, SoftminOptions, , functional::softmin(x, options))
 TANDEM_OPTION_MODULE(Softmax, SoftmaxOptions, , softmax(x, options.dim()));
 TANDEM_OPTION_MODULE(LogSoftmax, LogSoftmaxOptions, , log_softmax(x, options.dim()));
 TANDEM_OPTION_MODULE(Flatten, FlattenOptions, = {}, x.flatten(options.start_dim(), options.end_dim()));
-TANDEM_OPTION_MODULE(Dropout, DropoutOptions, = {}, dropout(x, options.p(), is_training()));
+TANDEM_OPTION_MODULE(Dropout, DropoutOptions, = {},
+                     functional::dropout(x, detail::with_training<functional::DropoutFuncOptions>(options,
+                                                                                                  is_training())));
 TANDEM_OPTION_MODULE(Dropout2d, DropoutOptions, = {},
-                     functional::dropout2d(x, functional::DropoutFuncOptions().p(options.p()).training(is_training())));
+                     functional::dropout2d(x, detail::with_training<functional::DropoutFuncOptions>(options,
+                                                                                                    is_training())));
 TANDEM_OPTION_MODULE(Dropout3d, DropoutOptions, = {},
-                     functional::dropout3d(x, functional::DropoutFuncOptions().p(options.p()).training(is_training())));
-TANDEM_OPTION_MODULE(AlphaDropout, DropoutOptions, = {}, alpha_dropout(x, options.p(), is_training()));
-TANDEM_OPTION_MODULE(FeatureAlphaDropout, DropoutOptions, = {}, feature_alpha_dropout(x, options.p(), is_training()));
+                     functional::dropout3d(x, detail::with_training<functional::DropoutFuncOptions>(options,
+                                                                                                    is_training())));
+TANDEM_OPTION_MODULE(
+    AlphaDropout, DropoutOptions, = {},
+    functional::alpha_dropout(x, detail::with_training<functional::AlphaDropoutFuncOptions>(options, is_training())));
+TANDEM_OPTION_MODULE(FeatureAlphaDropout, DropoutOptions, = {},
+                     functional::feature_alpha_dropout(
+                         x, detail::with_training<functional::AlphaDropoutFuncOptions>(options, is_training())));
 
 /// x where it is above the threshold, else the value.
 class ThresholdImpl : public Cloneable<ThresholdImpl> {

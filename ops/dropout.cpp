@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "tandem/autograd/record.h"
+#include "tandem/autograd/inplace.h"
+#include "tandem/autograd/ops.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/argument.h"
@@ -71,6 +72,26 @@ Tensor feature_alpha_dropout(const Tensor& x, double p, Flag training) {
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   sizes[0] = x.size(0), sizes[1] = x.size(1);
   return alpha_noise("feature_alpha_dropout", x, p, training, sizes);
+}
+
+namespace {
+using DropoutOp = Tensor (*)(const Tensor&, double, Flag);
+Tensor& drop_in_place(const char* name, DropoutOp op, Tensor& x, double p, Flag training) {
+  if (!training || p == 0) return x;
+  return autograd::inplace(
+      name, x, {}, [&] { copy_elements(op(x.detach(), p, training), x); },
+      [&](const Tensor& old) { return op(old.clone(), p, training); });
+}
+}  // namespace
+Tensor& dropout_(Tensor& x, double p, Flag training) { return drop_in_place("dropout_", dropout, x, p, training); }
+Tensor& feature_dropout_(Tensor& x, double p, Flag training) {
+  return drop_in_place("feature_dropout_", feature_dropout, x, p, training);
+}
+Tensor& alpha_dropout_(Tensor& x, double p, Flag training) {
+  return drop_in_place("alpha_dropout_", alpha_dropout, x, p, training);
+}
+Tensor& feature_alpha_dropout_(Tensor& x, double p, Flag training) {
+  return drop_in_place("feature_alpha_dropout_", feature_alpha_dropout, x, p, training);
 }
 
 }  // namespace tandem

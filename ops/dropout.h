@@ -14,18 +14,12 @@ inline Tensor feature_dropout(const Tensor& x, double p, detail::Flag training) 
 /// and scales and shifts all so that mean 0 and variance 1 stay (Klambauer et al. 2017, arXiv:1706.02515).
 Tensor alpha_dropout(const Tensor& x, double p, detail::Flag training);
 Tensor feature_alpha_dropout(const Tensor& x, double p, detail::Flag training);
+/// The same, written over x. @throws Error as any change in place
+Tensor& dropout_(Tensor& x, double p, detail::Flag training);
+Tensor& feature_dropout_(Tensor& x, double p, detail::Flag training);
+Tensor& alpha_dropout_(Tensor& x, double p, detail::Flag training);
+Tensor& feature_alpha_dropout_(Tensor& x, double p, detail::Flag training);
 
-/// The same in place.
-inline Tensor& dropout_(Tensor& x, double p, detail::Flag training) { return x.copy_(dropout(x, p, training)); }
-inline Tensor& feature_dropout_(Tensor& x, double p, detail::Flag training) {
-  return x.copy_(dropout2d(x, p, training));
-}
-inline Tensor& alpha_dropout_(Tensor& x, double p, detail::Flag training) {
-  return x.copy_(alpha_dropout(x, p, training));
-}
-inline Tensor& feature_alpha_dropout_(Tensor& x, double p, detail::Flag training) {
-  return x.copy_(feature_alpha_dropout(x, p, training));
-}
 /// (y, mask): dropout and where elements stayed. In evaluation, or without `train`, x and all of it.
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optional<bool> train);
 

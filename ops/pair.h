@@ -1,33 +1,38 @@
-// The sizes of windows, strides and paddings in two and three dimensions.
+// The sizes of windows, strides and paddings in one, two and three dimensions.
 #pragma once
 #include <array>
+#include <concepts>
 #include <vector>
 
 #include "tandem/core/tensor.h"
 
-namespace tandem::detail {
+namespace tandem {
 
-/// Two numbers (height, width), or one for both.
-struct Pair : std::array<int64_t, 2> {
-  Pair(int64_t both) : std::array<int64_t, 2>{both, both} {}
-  Pair(int64_t height, int64_t width) : std::array<int64_t, 2>{height, width} {}
-  Pair(std::initializer_list<int64_t> list) : Pair(IntArrayRef(list.begin(), list.size())) {}
-  Pair(const std::vector<int64_t>& list) : Pair(IntArrayRef(list)) {}
-  Pair(IntArrayRef list) {
-    TANDEM_CHECK(list.size() == 1 || list.size() == 2, "expected one number or (height, width), got ", list);
-    (*this)[0] = list.front(), (*this)[1] = list.back();
+/// D numbers, one for each dimension, or one for all of them: the sizes of a kernel, strides, paddings.
+template <size_t D> struct ExpandingArray : std::array<int64_t, D> {
+  ExpandingArray(int64_t all) { this->fill(all); }
+  template <std::integral... Sizes>
+  requires(D > 1 && sizeof...(Sizes) == D) ExpandingArray(Sizes... sizes)
+      : std::array<int64_t, D>{static_cast<int64_t>(sizes)...} {}
+  ExpandingArray(std::initializer_list<int64_t> list) : ExpandingArray(IntArrayRef(list.begin(), list.size())) {}
+  ExpandingArray(const std::vector<int64_t>& list) : ExpandingArray(IntArrayRef(list)) {}
+  ExpandingArray(const std::array<int64_t, D>& sizes) : std::array<int64_t, D>(sizes) {}
+  ExpandingArray(IntArrayRef list) {
+    TANDEM_CHECK(list.size() == 1 || list.size() == D, "expected one number",
+                 D == 2   ? " or (height, width)"
+                 : D == 3 ? " or (depth, height, width)"
+                          : "",
+                 ", got ", list);
+    for (size_t d = 0; d < D; ++d) (*this)[d] = list.size() == 1 ? list.front() : list[d];
   }
-};
-/// Three numbers (depth, height, width), or one for all.
-struct Triple : std::array<int64_t, 3> {
-  Triple(int64_t all) : std::array<int64_t, 3>{all, all, all} {}
-  Triple(int64_t depth, int64_t height, int64_t width) : std::array<int64_t, 3>{depth, height, width} {}
-  Triple(std::initializer_list<int64_t> list) : Triple(IntArrayRef(list.begin(), list.size())) {}
-  Triple(const std::vector<int64_t>& list) : Triple(IntArrayRef(list)) {}
-  Triple(IntArrayRef list) {
-    TANDEM_CHECK(list.size() == 1 || list.size() == 3, "expected one number or (depth, height, width), got ", list);
-    (*this)[0] = list.front(), (*this)[1] = list[list.size() / 2], (*this)[2] = list.back();
-  }
+  /// The numbers alone.
+  const std::array<int64_t, D>& operator*() const { return *this; }
+  const std::array<int64_t, D>* operator->() const { return this; }
 };
 
-}  // namespace tandem::detail
+namespace detail {
+using Pair = ExpandingArray<2>;    // (height, width)
+using Triple = ExpandingArray<3>;  // (depth, height, width)
+}  // namespace detail
+
+}  // namespace tandem

@@ -118,7 +118,7 @@ TEST_CASE("WorkerException begins as LibTorch's, and has the original exception"
   REQUIRE(plain.message == plain.what());
   REQUIRE_THROWS_AS(std::rethrow_exception(plain.original_exception), std::invalid_argument);
   REQUIRE(WorkerException(raised, "the batch of examples 3").message ==
-          plain.message + " [while making the batch of examples 3]");
+          plain.message + " [for the batch of examples 3]");
 }
 
 TEST_CASE("a loader tells its options, with max_jobs decided", "[data][loader]") {

@@ -258,3 +258,34 @@ TEST_CASE("half types take weights, biases and statistics of float32, and give g
     }
   }
 }
+
+TEST_CASE("dropouts in place change their input, and their gradients are those of the others", "[nn][layers]") {
+  const auto check = [](auto plain, auto changing, IntArrayRef sizes) {
+    const Tensor x = randn(sizes).requires_grad_();
+    manual_seed(4);
+    const Tensor want = plain(x);
+    const Tensor want_grad = autograd::grad({want.sum()}, {x})[0];
+    manual_seed(4);
+    const Tensor h = x * 1, y = changing(h);
+    CHECK(y.equal(want));
+    CHECK(h.equal(want));
+    y.sum().backward();
+    CHECK(x.grad().equal(want_grad));
+    const Tensor seen = randn(sizes), before = seen.clone();
+    manual_seed(4);
+    changing(seen);
+    CHECK_FALSE(seen.equal(before));
+    changing->eval();
+    CHECK(changing(before).equal(before));
+  };
+  const auto options = nn::DropoutOptions(0.4).inplace(true);
+  check(nn::Dropout(0.4), nn::Dropout(options), {3, 4, 5});
+  check(nn::Dropout2d(0.4), nn::Dropout2d(options), {3, 4, 5, 2});
+  check(nn::Dropout2d(0.4), nn::Dropout2d(options), {14, 5, 2});
+  check(nn::Dropout3d(0.4), nn::Dropout3d(options), {3, 4, 5, 2, 2});
+  check(nn::AlphaDropout(0.4), nn::AlphaDropout(options), {3, 4, 5});
+  check(nn::FeatureAlphaDropout(0.4), nn::FeatureAlphaDropout(options), {3, 4, 5});
+  std::ostringstream out;
+  out << nn::Dropout(options);
+  CHECK(out.str() == "Dropout(p=0.4, inplace=True)");
+}

@@ -1,0 +1,87 @@
+#include "tandem/nn/batch_norm.h"
+
+#include "tandem/nn/init.h"
+#include "tandem/nn/print.h"
+#include "tandem/ops/factory.h"
+#include "tandem/ops/norm.h"
+
+namespace tandem {
+namespace nn {
+template class Cloneable<BatchNorm1dImpl>;
+template class Cloneable<BatchNorm2dImpl>;
+template class Cloneable<BatchNorm3dImpl>;
+template class Cloneable<InstanceNorm1dImpl>;
+template class Cloneable<InstanceNorm2dImpl>;
+template class Cloneable<InstanceNorm3dImpl>;
+}  // namespace nn
+
+void detail::NormTensors::register_with(nn::Module& module, const char* name, int64_t n, bool affine,
+                                        bool track_running_stats) {
+  TANDEM_CHECK(n > 0, name, ": num_features is ", n, "; it must be positive");
+  if (affine) {
+    weight = module.register_parameter("weight", ones({n}));
+    bias = module.register_parameter("bias", zeros({n}));
+  }
+  if (track_running_stats) {
+    running_mean = module.register_buffer("running_mean", zeros({n}));
+    running_var = module.register_buffer("running_var", ones({n}));
+    num_batches_tracked = module.register_buffer("num_batches_tracked", zeros({}, kInt64));
+  }
+}
+void detail::NormTensors::reset_running_stats() {
+  if (!running_mean.defined()) return;
+  running_mean.zero_();
+  running_var.fill_(1);
+  num_batches_tracked.zero_();
+}
+void detail::NormTensors::reset_parameters() {
+  reset_running_stats();
+  if (!weight.defined()) return;
+  nn::init::ones_(weight);
+  nn::init::zeros_(bias);
+}
+
+namespace {
+template <class Options>
+void print(std::ostream& out, const std::string& name, const Options& o, const std::string& momentum) {
+  using nn::printed;
+  out << name << "(" << o.num_features() << ", eps=" << printed(o.eps()) << ", momentum=" << momentum
+      << ", affine=" << printed(o.affine()) << ", bias=" << printed(o.affine())
+      << ", track_running_stats=" << printed(o.track_running_stats()) << ")";
+}
+}  // namespace
+void detail::print_norm(std::ostream& out, const std::string& name, const nn::BatchNormOptions& o) {
+  print(out, name, o, o.momentum() ? nn::printed(*o.momentum()) : "None");
+}
+void detail::print_norm(std::ostream& out, const std::string& name, const nn::InstanceNormOptions& o) {
+  print(out, name, o, nn::printed(o.momentum()));
+}
+
+Tensor detail::normalize_batch(const nn::Module& module, NormTensors& t, const nn::BatchNormOptions& o, size_t dims,
+                               const Tensor& x) {
+  const auto most = static_cast<int64_t>(dims) + 2, least = dims == 1 ? 2 : most;
+  TANDEM_CHECK(x.dim() >= least && x.dim() <= most, module.name(), ": x is ", x.sizes(), "; it must have ", least,
+               least == most ? "" : " or 3", " dimensions");
+  double momentum = o.momentum().value_or(0);
+  if (module.is_training() && t.num_batches_tracked.defined()) {
+    t.num_batches_tracked.add_(1);
+    if (!o.momentum()) momentum = 1 / t.num_batches_tracked.item<double>();  // the mean of all batches
+  }
+  return batch_norm(x, t.weight, t.bias, t.running_mean, t.running_var,
+                    module.is_training() || !t.running_mean.defined(), momentum, o.eps());
+}
+Tensor detail::normalize_instances(const nn::Module& module, const NormTensors& t, const nn::InstanceNormOptions& o,
+                                   size_t dims, const Tensor& x) {
+  const auto single = static_cast<int64_t>(dims) + 1;
+  const bool batched = x.dim() == single + 1;
+  TANDEM_CHECK(batched || x.dim() == single, module.name(), ": x is ", x.sizes(), "; it must have ", single, " or ",
+               single + 1, " dimensions");
+  const int64_t channels = x.size(batched ? 1 : 0);
+  TANDEM_CHECK(channels == o.num_features(), module.name(), ": x is ", x.sizes(), "; it must have ", o.num_features(),
+               " channels");
+  const Tensor y = instance_norm(batched ? x : x.unsqueeze(0), t.weight, t.bias, t.running_mean, t.running_var,
+                                 module.is_training() || !t.running_mean.defined(), o.momentum(), o.eps());
+  return batched ? y : y.squeeze(0);
+}
+
+}  // namespace tandem

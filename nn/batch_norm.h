@@ -1,0 +1,89 @@
+// Batch and instance norm of one, two and three dimensions, which keep running statistics.
+#pragma once
+#include <optional>
+
+#include "tandem/nn/module.h"
+#include "tandem/nn/normalization_options.h"
+
+namespace tandem::detail {
+
+/// The tensors of either norm.
+struct NormTensors {
+  Tensor weight, bias;               // (num_features), undefined when not affine
+  Tensor running_mean, running_var;  // (num_features), undefined when not tracked
+  Tensor num_batches_tracked;        // int64 scalar
+  /// Means of 0, variances of 1, no batch counted.
+  void reset_running_stats();
+  /// The initial values again.
+  void reset_parameters();
+
+ protected:
+  void register_with(nn::Module& module, const char* name, int64_t num_features, bool affine, bool track_running_stats);
+};
+void print_norm(std::ostream& out, const std::string& name, const nn::BatchNormOptions& options);
+void print_norm(std::ostream& out, const std::string& name, const nn::InstanceNormOptions& options);
+/// @param dims  of x without its batch and its channels. @throws Error unless x has as many
+Tensor normalize_batch(const nn::Module& module, NormTensors& tensors, const nn::BatchNormOptions& options, size_t dims,
+                       const Tensor& x);
+Tensor normalize_instances(const nn::Module& module, const NormTensors& tensors, const nn::InstanceNormOptions& options,
+                           size_t dims, const Tensor& x);
+
+}  // namespace tandem::detail
+
+namespace tandem::nn {
+
+/// What batch and instance norm have in common.
+template <size_t D, class Derived, class DerivedOptions>
+class NormImplBase : public Cloneable<Derived>, public detail::NormTensors {
+ public:
+  NormImplBase(const DerivedOptions& o) : options(o) { NormImplBase::reset(); }
+  void reset() override {
+    constexpr bool batch = std::is_same_v<DerivedOptions, BatchNormOptions>;
+    register_with(*this, batch ? "BatchNorm" : "InstanceNorm", options.num_features(), options.affine(),
+                  options.track_running_stats());
+  }
+  void pretty_print(std::ostream& out) const override { detail::print_norm(out, this->name(), options); }
+  DerivedOptions options;
+};
+
+/// Batch normalisation, as batch_norm.
+template <size_t D, class Derived> class BatchNormImplBase : public NormImplBase<D, Derived, BatchNormOptions> {
+ public:
+  using NormImplBase<D, Derived, BatchNormOptions>::NormImplBase;
+  /// x (N, C, ...) with D dimensions more, or of BatchNorm1d also (N, C). @throws Error for one of another rank
+  Tensor forward(const Tensor& x) { return detail::normalize_batch(*this, *this, this->options, D, x); }
+};
+class BatchNorm1dImpl : public BatchNormImplBase<1, BatchNorm1dImpl> {
+  using BatchNormImplBase::BatchNormImplBase;
+};
+class BatchNorm2dImpl : public BatchNormImplBase<2, BatchNorm2dImpl> {
+  using BatchNormImplBase::BatchNormImplBase;
+};
+class BatchNorm3dImpl : public BatchNormImplBase<3, BatchNorm3dImpl> {
+  using BatchNormImplBase::BatchNormImplBase;
+};
+TANDEM_LIBRARY_MODULE(BatchNorm1d);
+TANDEM_LIBRARY_MODULE(BatchNorm2d);
+TANDEM_LIBRARY_MODULE(BatchNorm3d);
+
+/// As instance_norm. Statistics of the input are used, in evaluation too unless running ones are tracked.
+template <size_t D, class Derived> class InstanceNormImpl : public NormImplBase<D, Derived, InstanceNormOptions> {
+ public:
+  using NormImplBase<D, Derived, InstanceNormOptions>::NormImplBase;
+  /// x (N, C, ...) or (C, ...) with D dimensions more. @throws Error for one of another rank or other channels
+  Tensor forward(const Tensor& x) { return detail::normalize_instances(*this, *this, this->options, D, x); }
+};
+class InstanceNorm1dImpl : public InstanceNormImpl<1, InstanceNorm1dImpl> {
+  using InstanceNormImpl::InstanceNormImpl;
+};
+class InstanceNorm2dImpl : public InstanceNormImpl<2, InstanceNorm2dImpl> {
+  using InstanceNormImpl::InstanceNormImpl;
+};
+class InstanceNorm3dImpl : public InstanceNormImpl<3, InstanceNorm3dImpl> {
+  using InstanceNormImpl::InstanceNormImpl;
+};
+TANDEM_LIBRARY_MODULE(InstanceNorm1d);
+TANDEM_LIBRARY_MODULE(InstanceNorm2d);
+TANDEM_LIBRARY_MODULE(InstanceNorm3d);
+
+}  // namespace tandem::nn

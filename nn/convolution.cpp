@@ -1,0 +1,207 @@
+#include "tandem/nn/convolution.h"
+
+#include <cmath>
+
+#include "tandem/nn/init.h"
+#include "tandem/nn/print.h"
+#include "tandem/ops/factory.h"
+
+namespace tandem {
+namespace nn {
+template class Cloneable<Conv1dImpl>;
+template class Cloneable<Conv2dImpl>;
+template class Cloneable<Conv3dImpl>;
+template class Cloneable<ConvTranspose1dImpl>;
+template class Cloneable<ConvTranspose2dImpl>;
+template class Cloneable<ConvTranspose3dImpl>;
+}  // namespace nn
+
+namespace {
+
+/// As Python prints it. @throws Error for a mode that no convolution has
+const char* padding_mode_name(PaddingMode mode) {
+  switch (mode) {
+    case PaddingMode::zeros: return "zeros";
+    case PaddingMode::reflect: return "reflect";
+    case PaddingMode::replicate: return "replicate";
+    case PaddingMode::circular: return "circular";
+    default: TANDEM_CHECK(false, "padding_mode is none of kZeros, kReflect, kReplicate and kCircular");
+  }
+  return "";
+}
+template <size_t D> std::string class_name(const ConvNdOptions<D>& o) {
+  std::string name = o.transposed() ? "ConvTranspose" : "Conv";
+  name += std::to_string(D);
+  return name += 'd';
+}
+
+/// How much a convolution pads before and behind the elements of each dimension.
+template <size_t D> struct Padded {
+  ExpandingArray<D> before = 0, behind = 0;
+  bool is_even() const { return before == behind; }
+  /// As pad() takes it: the last dimension first.
+  std::vector<int64_t> list() const {
+    std::vector<int64_t> out;
+    for (size_t d = D; d-- > 0;) out.insert(out.end(), {before[d], behind[d]});
+    return out;
+  }
+};
+/// @param kernel  its size in each dimension
+template <size_t D>
+Padded<D> resolve(const ConvPadding<D>& padding, const ExpandingArray<D>& kernel, const ExpandingArray<D>& stride,
+                  const ExpandingArray<D>& dilation) {
+  Padded<D> out;
+  if (const auto* const sizes = std::get_if<ExpandingArray<D>>(&padding)) {
+    out.before = out.behind = *sizes;
+  } else if (std::holds_alternative<enumtype::kSame>(padding)) {
+    TANDEM_CHECK(stride == ExpandingArray<D>(1), "conv", D, "d: strides are ", IntArrayRef(*stride),
+                 " and padding kSame; accepted with it: strides of 1");
+    for (size_t d = 0; d < D; ++d) {
+      const int64_t all = dilation[d] * (kernel[d] - 1);
+      out.before[d] = all / 2, out.behind[d] = all - all / 2;
+    }
+  }
+  return out;
+}
+template <size_t D>
+Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const ExpandingArray<D>& stride,
+                const ExpandingArray<D>& padding, const ExpandingArray<D>& dilation, int64_t groups) {
+  if constexpr (D == 1)
+    return tandem::conv1d(x, weight, bias, stride[0], padding[0], dilation[0], groups);
+  else if constexpr (D == 2)
+    return tandem::conv2d(x, weight, bias, stride, padding, dilation, groups);
+  else
+    return tandem::conv3d(x, weight, bias, stride, padding, dilation, groups);
+}
+/// With zeros around x.
+template <size_t D>
+Tensor convolve_padded(Tensor x, const Tensor& weight, const Tensor& bias, const ExpandingArray<D>& stride,
+                       Padded<D> padded, const ExpandingArray<D>& dilation, int64_t groups) {
+  if (!padded.is_even()) {  // behind more than before: what the convolution itself does not pad
+    Padded<D> rest;
+    for (size_t d = 0; d < D; ++d) rest.behind[d] = padded.behind[d] - padded.before[d];
+    x = pad(x, rest.list(), PaddingMode::constant);
+  }
+  return convolve(x, weight, bias, stride, padded.before, dilation, groups);
+}
+template <size_t D>
+Tensor convolve_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias, const ExpandingArray<D>& stride,
+                           const ExpandingArray<D>& padding, const ExpandingArray<D>& output_padding, int64_t groups,
+                           const ExpandingArray<D>& dilation) {
+  if constexpr (D == 1)
+    return tandem::conv_transpose1d(x, weight, bias, stride[0], padding[0], output_padding[0], groups, dilation[0]);
+  else if constexpr (D == 2)
+    return tandem::conv_transpose2d(x, weight, bias, stride, padding, output_padding, groups, dilation);
+  else
+    return tandem::conv_transpose3d(x, weight, bias, stride, padding, output_padding, groups, dilation);
+}
+
+template <size_t D>
+Tensor convolve(const Tensor& x, const Tensor& weight, const nn::functional::ConvFuncOptions<D>& o) {
+  ExpandingArray<D> kernel = 1;
+  for (size_t d = 0; d < D && weight.dim() == static_cast<int64_t>(D) + 2; ++d)  // of others the operation complains
+    kernel[d] = weight.size(static_cast<int64_t>(d) + 2);
+  return convolve_padded(x, weight, o.bias(), o.stride(), resolve(o.padding(), kernel, o.stride(), o.dilation()),
+                         o.dilation(), o.groups());
+}
+template <size_t D>
+Tensor convolve(const Tensor& x, const Tensor& weight, const nn::functional::ConvTransposeFuncOptions<D>& o) {
+  return convolve_transposed(x, weight, o.bias(), o.stride(), o.padding(), o.output_padding(), o.groups(),
+                             o.dilation());
+}
+
+}  // namespace
+
+void detail::reset_weight_and_bias(const Tensor& weight, const Tensor& bias) {
+  nn::init::kaiming_uniform_(weight, std::sqrt(5.0));
+  if (!bias.defined()) return;
+  const auto in = std::get<0>(nn::init::calculate_fan_in_and_fan_out(weight));
+  const double bound = in > 0 ? 1 / std::sqrt(static_cast<double>(in)) : 0;
+  nn::init::uniform_(bias, -bound, bound);
+}
+
+template <size_t D>
+void detail::make_convolution(nn::Module& module, const ConvNdOptions<D>& o, Tensor& weight, Tensor& bias) {
+  const std::string name = class_name(o);
+  for (const int64_t size : o.kernel_size())
+    TANDEM_CHECK(size > 0, name, ": kernel_size is ", IntArrayRef(*o.kernel_size()), "; it must be positive");
+  TANDEM_CHECK(o.groups() > 0 && o.in_channels() % o.groups() == 0 && o.out_channels() % o.groups() == 0, name, ": ",
+               o.in_channels(), " and ", o.out_channels(), " channels must be multiples of ", o.groups(), " groups");
+  padding_mode_name(o.padding_mode());
+  TANDEM_CHECK(!o.transposed() || o.padding_mode() == PaddingMode::zeros, name, ": padding_mode is ",
+               padding_mode_name(o.padding_mode()), "; accepted: zeros");
+  if (!o.transposed()) resolve(o.padding(), o.kernel_size(), o.stride(), o.dilation());
+  Shape sizes = o.transposed() ? Shape{o.in_channels(), o.out_channels() / o.groups()}
+                               : Shape{o.out_channels(), o.in_channels() / o.groups()};
+  for (const int64_t size : o.kernel_size()) sizes.push_back(size);
+  weight = module.register_parameter("weight", empty(sizes));
+  if (o.bias()) bias = module.register_parameter("bias", empty({o.out_channels()}));
+  reset_weight_and_bias(weight, bias);
+}
+
+template <size_t D> void detail::print_convolution(std::ostream& out, const ConvNdOptions<D>& o) {
+  out << class_name(o) << "(" << o.in_channels() << ", " << o.out_channels()
+      << ", kernel_size=" << nn::tuple(o.kernel_size()) << ", stride=" << nn::tuple(o.stride());
+  if (const auto* const sizes = std::get_if<ExpandingArray<D>>(&o.padding())) {
+    if (*sizes != ExpandingArray<D>(0)) out << ", padding=" << nn::tuple(*sizes);
+  } else {
+    out << ", padding=" << (std::holds_alternative<enumtype::kSame>(o.padding()) ? "same" : "valid");
+  }
+  if (o.dilation() != ExpandingArray<D>(1)) out << ", dilation=" << nn::tuple(o.dilation());
+  if (o.output_padding() != ExpandingArray<D>(0)) out << ", output_padding=" << nn::tuple(o.output_padding());
+  if (o.groups() != 1) out << ", groups=" << o.groups();
+  if (!o.bias()) out << ", bias=False";
+  if (o.padding_mode() != PaddingMode::zeros) out << ", padding_mode=" << padding_mode_name(o.padding_mode());
+  out << ")";
+}
+
+template <size_t D>
+Tensor detail::convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvNdOptions<D>& o) {
+  const Padded<D> padded = resolve(o.padding(), o.kernel_size(), o.stride(), o.dilation());
+  if (o.padding_mode() == PaddingMode::zeros)
+    return convolve_padded(x, weight, bias, o.stride(), padded, o.dilation(), o.groups());
+  return convolve(pad(x, padded.list(), o.padding_mode()), weight, bias, o.stride(), ExpandingArray<D>(0), o.dilation(),
+                  o.groups());
+}
+
+template <size_t D>
+Tensor detail::transposed_convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                      const ConvNdOptions<D>& o, std::optional<IntArrayRef> output_size) {
+  const ExpandingArray<D> padding = std::get<ExpandingArray<D>>(o.padding());
+  ExpandingArray<D> added = o.output_padding();
+  if (output_size) {
+    const int64_t leading = x.dim() - static_cast<int64_t>(D);
+    TANDEM_CHECK(leading >= 1 && (output_size->size() == D || static_cast<int64_t>(output_size->size()) == x.dim()),
+                 class_name(o), ": output_size is ", *output_size, " for x of ", x.sizes(), "; accepted: ", D, " or ",
+                 x.dim(), " sizes");
+    const IntArrayRef sizes = output_size->slice(output_size->size() - D, D);
+    for (size_t d = 0; d < D; ++d) {
+      const int64_t least = (x.size(leading + static_cast<int64_t>(d)) - 1) * o.stride()[d] - 2 * padding[d] +
+                            o.dilation()[d] * (o.kernel_size()[d] - 1) + 1;
+      TANDEM_CHECK(sizes[d] >= least && sizes[d] < least + o.stride()[d], class_name(o), ": output_size is ",
+                   *output_size, " for x of ", x.sizes(), "; accepted in dimension ", d, ": ", least, " to ",
+                   least + o.stride()[d] - 1);
+      added[d] = sizes[d] - least;
+    }
+  }
+  return convolve_transposed(x, weight, bias, o.stride(), padding, added, o.groups(), o.dilation());
+}
+
+#define TANDEM_CONVOLUTION(D)                                                                                          \
+  template void detail::make_convolution(nn::Module&, const ConvNdOptions<D>&, Tensor&, Tensor&);                      \
+  template void detail::print_convolution(std::ostream&, const ConvNdOptions<D>&);                                     \
+  template Tensor detail::convolution(const Tensor&, const Tensor&, const Tensor&, const ConvNdOptions<D>&);           \
+  template Tensor detail::transposed_convolution(const Tensor&, const Tensor&, const Tensor&, const ConvNdOptions<D>&, \
+                                                 std::optional<IntArrayRef>);                                          \
+  Tensor nn::functional::conv##D##d(const Tensor& x, const Tensor& weight, const Conv##D##dFuncOptions& o) {           \
+    return convolve(x, weight, o);                                                                                     \
+  }                                                                                                                    \
+  Tensor nn::functional::conv_transpose##D##d(const Tensor& x, const Tensor& weight,                                   \
+                                              const ConvTranspose##D##dFuncOptions& o) {                               \
+    return convolve(x, weight, o);                                                                                     \
+  }
+TANDEM_CONVOLUTION(1)
+TANDEM_CONVOLUTION(2)
+TANDEM_CONVOLUTION(3)
+
+}  // namespace tandem

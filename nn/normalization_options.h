@@ -1,0 +1,33 @@
+// Options of batch and instance norm.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "tandem/core/option.h"
+
+namespace tandem::nn {
+
+struct BatchNormOptions {
+  BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
+  TANDEM_ARG(int64_t, num_features);
+  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: running statistics are the means of all batches
+  TANDEM_ARG(bool, affine) = true;
+  TANDEM_ARG(bool, track_running_stats) = true;
+};
+using BatchNorm1dOptions = BatchNormOptions;
+using BatchNorm2dOptions = BatchNormOptions;
+using BatchNorm3dOptions = BatchNormOptions;
+struct InstanceNormOptions {
+  InstanceNormOptions(int64_t num_features) : num_features_(num_features) {}
+  TANDEM_ARG(int64_t, num_features);
+  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(double, momentum) = 0.1;
+  TANDEM_ARG(bool, affine) = false;
+  TANDEM_ARG(bool, track_running_stats) = false;
+};
+using InstanceNorm1dOptions = InstanceNormOptions;
+using InstanceNorm2dOptions = InstanceNormOptions;
+using InstanceNorm3dOptions = InstanceNormOptions;
+
+}  // namespace tandem::nn
