@@ -173,7 +173,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
     task->into_all = false;
     for (const NodePtr& node : only) task->into.insert(node.get());
     std::set<const Node*> wanted;
-    for (const Edge& e : targets) wanted.insert(e.node.get());
+    for (const Edge& e : targets) wanted.insert(e.function.get());
     for (const NodePtr& node : only) wanted.insert(node.get());
     prune(*task, wanted);
     task->pruned = true;
@@ -181,18 +181,18 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
       if (const auto at = task->nodes.find(node.get()); at != task->nodes.end())
         at->second.needed |= node->edges().empty();  // an accumulator runs; elsewhere the gradient's arrival is enough
     for (size_t i = 0; i < targets.size(); ++i)
-      if (const auto at = task->nodes.find(targets[i].node.get()); at != task->nodes.end())
-        at->second.captures.emplace_back(targets[i].slot, &(*captured)[i]);
+      if (const auto at = task->nodes.find(targets[i].function.get()); at != task->nodes.end())
+        at->second.captures.emplace_back(targets[i].input_nr, &(*captured)[i]);
   }
   GraphTask* const outer = std::exchange(current_task, task.get());
   try {
     for (size_t i = 0; i < roots.size(); ++i)
-      deliver(*task, *roots[i].node, ~uint64_t(0), 0, static_cast<uint32_t>(i), roots[i], seeds[i]);
+      deliver(*task, *roots[i].function, ~uint64_t(0), 0, static_cast<uint32_t>(i), roots[i], seeds[i]);
     std::vector<NodePtr> ready;
     for (const Edge& root : roots)
-      if (task->nodes.at(root.node.get()).dependencies == 0 &&
-          std::none_of(ready.begin(), ready.end(), [&](const NodePtr& n) { return n == root.node; }))
-        ready.push_back(root.node);
+      if (task->nodes.at(root.function.get()).dependencies == 0 &&
+          std::none_of(ready.begin(), ready.end(), [&](const NodePtr& n) { return n == root.function; }))
+        ready.push_back(root.function);
     if (on_worker) task->several_devices = false;
     if (task->several_devices)
       run_on_workers(task, std::move(ready));
@@ -220,7 +220,7 @@ void backward(TensorList tensors, TensorList grad_tensors, std::optional<bool> r
     TANDEM_CHECK(input.defined() && input.requires_grad(), "backward: input ", only.size(),
                  " does not require a gradient");
     input.retain_grad();  // of a leaf the accumulator does it
-    only.push_back(gradient_edge(input).node);
+    only.push_back(gradient_edge(input).function);
   }
   execute(tensors, grad_tensors, retain_graph, create_graph, {}, nullptr, only);
 }
@@ -243,7 +243,7 @@ variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_output
 bool Node::task_should_compute_output(size_t input) const {
   if (!needs_grad(input)) return false;
   if (!current_task || !current_task->pruned) return true;
-  const auto at = current_task->nodes.find(edges()[input].node.get());
+  const auto at = current_task->nodes.find(edges()[input].function.get());
   return at != current_task->nodes.end() && at->second.reached;
 }
 

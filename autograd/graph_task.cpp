@@ -104,14 +104,14 @@ void discover(GraphTask& task, const std::vector<Edge>& roots) {
     }
     return &at->second;
   };
-  for (const Edge& root : roots) visit(root.node.get());
-  std::vector<Device> devices{roots[0].node->device()};
+  for (const Edge& root : roots) visit(root.function.get());
+  std::vector<Device> devices{roots[0].function->device()};
   while (!stack.empty()) {
     Node* const node = stack.back();
     stack.pop_back();
     if (std::find(devices.begin(), devices.end(), node->device()) == devices.end()) devices.push_back(node->device());
     for (const Edge& edge : node->edges())
-      if (edge.node) ++visit(edge.node.get())->dependencies;
+      if (edge.function) ++visit(edge.function.get())->dependencies;
   }
   task.devices = static_cast<int>(devices.size());
   task.several_devices = devices.size() > 1;
@@ -123,7 +123,7 @@ void prune(GraphTask& task, const std::set<const Node*>& targets) {
   for (auto& [node, pending] : task.nodes) {
     pending.needed = false, pending.reached = targets.count(node) > 0;
     for (const Edge& edge : node->edges())
-      if (edge.node) consumers[edge.node.get()].push_back(node);
+      if (edge.function) consumers[edge.function.get()].push_back(node);
     if (targets.count(node)) stack.push_back(node);
   }
   while (!stack.empty()) {
@@ -139,14 +139,14 @@ void prune(GraphTask& task, const std::set<const Node*>& targets) {
 
 void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
              Tensor grad) {
-  grad = fit(from, *edge.node, edge.slot, std::move(grad));
-  const cuda::Streams& streams = streams_for(task, *edge.node);
+  grad = fit(from, *edge.function, edge.input_nr, std::move(grad));
+  const cuda::Streams& streams = streams_for(task, *edge.function);
   hand_over(grad, streams);
   std::unique_lock lock(task.mutex, std::defer_lock);
   if (task.several_devices) lock.lock();
-  Pending& pending = task.nodes.at(edge.node.get());
-  if (pending.slots.empty()) pending.slots.resize(edge.node->slot_count());
-  auto& arrivals = pending.slots[edge.slot];
+  Pending& pending = task.nodes.at(edge.function.get());
+  if (pending.slots.empty()) pending.slots.resize(edge.function->slot_count());
+  auto& arrivals = pending.slots[edge.input_nr];
   if (!task.several_devices && arrivals.size() == 1) {
     // One thread meets them in the right order, so they need not be kept apart.
     const cuda::StreamGuard guard(streams);
@@ -166,7 +166,7 @@ bool leads_to(const Node* from, const Node& to) {
     stack.pop_back();
     if (node == &to) return true;
     for (const Edge& edge : node->edges())
-      if (edge.node && seen.insert(edge.node.get()).second) stack.push_back(edge.node.get());
+      if (edge.function && seen.insert(edge.function.get()).second) stack.push_back(edge.function.get());
   }
   return false;
 }
@@ -178,7 +178,7 @@ bool leads_to(const Node* from, const Node& to) {
     std::set<size_t> found;
     const size_t from_each = each->edges().size() / join->branches();
     for (size_t i = 0; i < each->edges().size(); ++i)
-      if (each->edges()[i].node && leads_to(each->edges()[i].node.get(), node)) found.insert(i / from_each);
+      if (each->edges()[i].function && leads_to(each->edges()[i].function.get(), node)) found.insert(i / from_each);
     if (found.size() == 1) join->rethrow(exception, *found.begin());
   }
   std::rethrow_exception(exception);
@@ -225,13 +225,13 @@ std::vector<NodePtr> run_unnamed(GraphTask& task, const NodePtr& node) {
   std::vector<NodePtr> ready;
   for (uint32_t i = 0; i < node->edges().size(); ++i) {
     const Edge& edge = node->edges()[i];
-    if (!edge.node) continue;
-    const auto next = task.nodes.find(edge.node.get());
+    if (!edge.function) continue;
+    const auto next = task.nodes.find(edge.function.get());
     if (next == task.nodes.end() || !next->second.reached) continue;  // not on a path to what was asked for
     if (i < results.size() && results[i].defined())
       deliver(task, *node, node->sequence(), pending.visit, i, edge, std::move(results[i]));
     if (task.several_devices) lock.lock();
-    if (--next->second.dependencies == 0) ready.push_back(edge.node);
+    if (--next->second.dependencies == 0) ready.push_back(edge.function);
     if (lock) lock.unlock();
   }
   return ready;

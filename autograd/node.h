@@ -26,10 +26,11 @@ using Grads = std::vector<Tensor>;
 
 }  // namespace detail
 
-/// Leads to one input of a node: the gradient of that node's output number `slot`.
+/// Leads to one input of a node: the gradient of that node's output number `input_nr`.
 struct Edge {
-  std::shared_ptr<Node> node;
-  uint32_t slot = 0;
+  std::shared_ptr<Node> function;
+  uint32_t input_nr = 0;
+  bool is_valid() const { return function != nullptr; }  // whether it leads anywhere
 };
 
 namespace detail {
@@ -107,7 +108,15 @@ class Node : public std::enable_shared_from_this<Node> {
   const cuda::detail::Streams& streams() const { return streams_; }
   size_t slot_count() const { return slots_.size(); }
   bool released() const { return released_; }
-  bool needs_grad(size_t input) const { return input < edges_.size() && edges_[input].node != nullptr; }
+  bool needs_grad(size_t input) const { return input < edges_.size() && edges_[input].is_valid(); }
+  /// LibTorch's names. The inputs of a node are gradients, those of the operation's results, and its outputs are the
+  /// gradients of the operation's arguments, each with an edge to where it goes.
+  uint32_t num_inputs() const { return static_cast<uint32_t>(slots_.size()); }
+  uint32_t num_outputs() const { return static_cast<uint32_t>(edges_.size()); }
+  const std::vector<Edge>& next_edges() const { return edges_; }
+  const Edge& next_edge(size_t output) const { return edges_.at(output); }
+  bool should_compute_output(size_t output) const { return needs_grad(output); }
+  uint64_t sequence_nr() const { return sequence_; }
   /// Whether the backward that runs on this thread wants the gradient of an input: grad(), and backward() to `inputs`,
   /// want those alone that lead to what was asked for. Outside a backward as needs_grad().
   bool task_should_compute_output(size_t input) const;
@@ -196,5 +205,15 @@ inline bool wants_grad(const Tensor& t) { return t.defined() && t.impl()->autogr
 /// Makes `t` the output `slot` of `node`.
 void set_history(const Tensor& t, const NodePtr& node);
 }  // namespace detail
+
+namespace impl {
+/// Where the gradient of a tensor goes: to its grad_fn(), to its accumulator if it is a leaf that requires a gradient,
+/// or nowhere.
+inline Edge gradient_edge(const Tensor& tensor) { return detail::gradient_edge(tensor); }
+/// The node that adds up the gradient of a leaf; null where none is required.
+inline std::shared_ptr<Node> grad_accumulator(const Tensor& leaf) {
+  return leaf.requires_grad() ? detail::grad_accumulator(leaf) : nullptr;
+}
+}  // namespace impl
 
 }  // namespace tandem::autograd

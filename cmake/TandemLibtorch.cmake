@@ -1,5 +1,5 @@
 # Tandem::libtorch: with it on a program's link line, LibTorch's headers are found, and mean Tandem. One of them is
-# written (libtorch/torch/torch.h), the others include it.
+# written (libtorch/torch/torch.h, with ATen/Dispatch.h), the others include it.
 set(tandem_libtorch_headers
     ATen/ATen.h ATen/Functions.h ATen/Parallel.h ATen/core/Tensor.h ATen/core/ivalue.h ATen/cuda/CUDAContext.h ATen/cuda/CUDAGraph.h
     c10/core/Device.h c10/core/DeviceType.h c10/core/InferenceMode.h c10/core/MemoryFormat.h c10/core/Scalar.h c10/core/ScalarType.h
@@ -50,7 +50,9 @@ endforeach()
 foreach(part script jit fft sparse nested)
   tandem_libtorch_header(torch/${part}.h "#error \"torch/${part}.h is not part of Tandem; docs/libtorch.md says what is\"")
 endforeach()
-configure_file(${PROJECT_SOURCE_DIR}/libtorch/torch/torch.h ${tandem_libtorch_folder}/torch/torch.h COPYONLY)
+foreach(header torch/torch.h ATen/Dispatch.h)
+  configure_file(${PROJECT_SOURCE_DIR}/libtorch/${header} ${tandem_libtorch_folder}/${header} COPYONLY)
+endforeach()
 
 set(tandem_libtorch_installed ${CMAKE_INSTALL_INCLUDEDIR}/tandem/libtorch)
 add_library(tandem_libtorch INTERFACE)

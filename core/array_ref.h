@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <ostream>
 #include <vector>
 
@@ -17,8 +18,12 @@ namespace tandem {
 /// A non-owning list, like std::span, that also accepts `{2, 3}`. Like LibTorch's, it must not outlive what it views.
 template <class T> class ArrayRef {
  public:
+  using value_type = T;
+  using iterator = const T*;
+  using const_iterator = const T*;
   constexpr ArrayRef() = default;
   constexpr ArrayRef(const T* data, size_t size) : data_(data), size_(size) {}
+  constexpr ArrayRef(const T* begin, const T* end) : data_(begin), size_(static_cast<size_t>(end - begin)) {}
   constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
   ArrayRef(const std::vector<T>& list) : data_(list.data()), size_(list.size()) {}
   template <size_t N> constexpr ArrayRef(const std::array<T, N>& list) : data_(list.data()), size_(N) {}
@@ -38,6 +43,18 @@ template <class T> class ArrayRef {
   constexpr const T& front() const { return data_[0]; }
   constexpr const T& back() const { return data_[size_ - 1]; }
   constexpr ArrayRef slice(size_t begin, size_t count) const { return {data_ + begin, count}; }
+  /// All from `begin` on; all but the first `n`, and but the last.
+  constexpr ArrayRef slice(size_t begin) const { return {data_ + begin, size_ - begin}; }
+  constexpr ArrayRef drop_front(size_t n = 1) const { return slice(n, size_ - n); }
+  constexpr ArrayRef drop_back(size_t n = 1) const { return slice(0, size_ - n); }
+  /// @throws IndexError unless i < size()
+  const T& at(size_t i) const {
+    TANDEM_CHECK_AS(IndexError, i < size_, "at: index ", i, " of a list of ", size_);
+    return data_[i];
+  }
+  constexpr std::reverse_iterator<const T*> rbegin() const { return std::reverse_iterator<const T*>(end()); }
+  constexpr std::reverse_iterator<const T*> rend() const { return std::reverse_iterator<const T*>(begin()); }
+  bool equals(ArrayRef other) const { return *this == other; }
   std::vector<T> vec() const { return {begin(), end()}; }
   friend bool operator==(ArrayRef a, ArrayRef b) {
     if (a.size_ != b.size_) return false;
@@ -52,12 +69,18 @@ template <class T> class ArrayRef {
 };
 using IntArrayRef = ArrayRef<int64_t>;
 
-/// Prints (2, 3); a single size as (5,); a scalar's as (). In LibTorch's style: [2, 3], [5] and [].
-inline std::ostream& operator<<(std::ostream& out, IntArrayRef sizes) {
-  const bool python = !detail::prints_as_libtorch;
+namespace detail {
+template <class T> std::ostream& print_list(std::ostream& out, ArrayRef<T> list) {
+  const bool python = !prints_as_libtorch;
   out << (python ? '(' : '[');
-  for (size_t i = 0; i < sizes.size(); ++i) out << (i ? ", " : "") << sizes[i];
-  return out << (!python ? "]" : sizes.size() == 1 ? ",)" : ")");
+  for (size_t i = 0; i < list.size(); ++i) out << (i ? ", " : "") << list[i];
+  return out << (!python ? "]" : list.size() == 1 ? ",)" : ")");
+}
+}  // namespace detail
+/// Prints (2, 3); a single size as (5,); a scalar's as (). In LibTorch's style: [2, 3], [5] and [].
+inline std::ostream& operator<<(std::ostream& out, IntArrayRef sizes) { return detail::print_list(out, sizes); }
+template <class T> std::ostream& operator<<(std::ostream& out, ArrayRef<T> list) {
+  return detail::print_list(out, list);
 }
 
 namespace detail {

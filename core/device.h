@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-enum class DeviceType : int8_t { cpu, cuda };
+enum class DeviceType : int8_t { cpu, cuda, CPU = cpu, CUDA = cuda };  // LibTorch writes capitals
 constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
 
 namespace detail {
@@ -36,6 +36,8 @@ class Device {
   constexpr bool is_cpu() const { return type_ == kCPU; }
   constexpr bool is_cuda() const { return type_ == kCUDA; }
   std::string str() const;
+  /// Whether its text has an index: every device has one, and only that of the first CPU device is left out.
+  constexpr bool has_index() const { return type_ != kCPU || index_ != 0; }
   friend constexpr bool operator==(Device a, Device b) { return a.type_ == b.type_ && a.index_ == b.index_; }
   friend constexpr auto operator<=>(Device a, Device b) {
     return std::pair(a.type_, a.index_) <=> std::pair(b.type_, b.index_);
@@ -46,6 +48,8 @@ class Device {
   int8_t index_;
 };
 std::ostream& operator<<(std::ostream& out, Device device);
+/// "cpu" or "cuda"
+inline std::ostream& operator<<(std::ostream& out, DeviceType type) { return out << (type == kCPU ? "cpu" : "cuda"); }
 
 /// How many virtual CPU devices exist: TANDEM_CPU_DEVICES, 1 by default, or what set_cpu_device_count said last.
 int cpu_device_count();

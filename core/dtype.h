@@ -1,5 +1,6 @@
 // Element types: their C++ types, names, sizes, and how they promote.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <ostream>
@@ -49,6 +50,17 @@ inline std::ostream& operator<<(std::ostream& out, DType dtype) {
 
 /// Whether its elements are floating-point numbers: float32, float64 and the half types.
 constexpr bool is_floating_point(DType dtype) { return dtype <= DType::bfloat16; }
+/// As LibTorch asks: bool counts as integral if includeBool; numbers may be negative, but in uint8 and bool; the name
+/// is "Float", "Long", ...; the size is that of an element, in bytes.
+constexpr bool isFloatingType(DType dtype) { return is_floating_point(dtype); }
+constexpr bool isReducedFloatingType(DType dtype) { return dtype == kHalf || dtype == kBFloat16; }
+constexpr bool isComplexType(DType) { return false; }
+constexpr bool isIntegralType(DType dtype, bool includeBool) {
+  return (dtype >= DType::int64 && dtype <= DType::uint8) || (includeBool && dtype == kBool);
+}
+constexpr bool isSignedType(DType dtype) { return dtype != kUInt8 && dtype != kBool; }
+constexpr const char* toString(DType dtype) { return detail::libtorch_name(dtype); }
+constexpr size_t elementSize(DType dtype) { return static_cast<size_t>(detail::element_size(dtype)); }
 namespace detail {
 constexpr bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 /// Integers, bool not among them.
@@ -111,3 +123,33 @@ inline DType scalarTypeToTypeMeta(DType dtype) { return dtype; }
 inline DType typeMetaToScalarType(DType dtype) { return dtype; }
 
 }  // namespace tandem
+
+namespace std {
+template <> struct numeric_limits<tandem::Half> : numeric_limits<float> {
+  static constexpr int digits = 11, digits10 = 3, max_digits10 = 5, min_exponent = -13, max_exponent = 16;
+  static constexpr int min_exponent10 = -4, max_exponent10 = 4;
+  static constexpr tandem::Half of(uint16_t bits) { return __builtin_bit_cast(tandem::Half, bits); }
+  static constexpr tandem::Half min() { return of(0x0400); }
+  static constexpr tandem::Half lowest() { return of(0xfbff); }
+  static constexpr tandem::Half max() { return of(0x7bff); }
+  static constexpr tandem::Half epsilon() { return of(0x1400); }
+  static constexpr tandem::Half round_error() { return of(0x3800); }
+  static constexpr tandem::Half infinity() { return of(0x7c00); }
+  static constexpr tandem::Half quiet_NaN() { return of(0x7e00); }
+  static constexpr tandem::Half signaling_NaN() { return of(0x7d00); }
+  static constexpr tandem::Half denorm_min() { return of(0x0001); }
+};
+template <> struct numeric_limits<tandem::BFloat16> : numeric_limits<float> {
+  static constexpr int digits = 8, digits10 = 2, max_digits10 = 4;
+  static constexpr tandem::BFloat16 of(uint16_t bits) { return __builtin_bit_cast(tandem::BFloat16, bits); }
+  static constexpr tandem::BFloat16 min() { return of(0x0080); }
+  static constexpr tandem::BFloat16 lowest() { return of(0xff7f); }
+  static constexpr tandem::BFloat16 max() { return of(0x7f7f); }
+  static constexpr tandem::BFloat16 epsilon() { return of(0x3c00); }
+  static constexpr tandem::BFloat16 round_error() { return of(0x3f00); }
+  static constexpr tandem::BFloat16 infinity() { return of(0x7f80); }
+  static constexpr tandem::BFloat16 quiet_NaN() { return of(0x7fc0); }
+  static constexpr tandem::BFloat16 signaling_NaN() { return of(0x7f81); }
+  static constexpr tandem::BFloat16 denorm_min() { return of(0x0001); }
+};
+}  // namespace std

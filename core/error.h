@@ -6,10 +6,27 @@
 
 namespace tandem {
 
+namespace detail {
+/// A message without the " [file:line]" that fail() appends.
+inline std::string without_place(const std::string& what) {
+  const size_t at = what.rfind(" [");
+  if (at == std::string::npos || what.back() != ']') return what;
+  const size_t colon = what.rfind(':');
+  if (colon == std::string::npos || colon < at || colon + 2 >= what.size()) return what;
+  return what.find_first_not_of("0123456789", colon + 1) == what.size() - 1 ? what.substr(0, at) : what;
+}
+}  // namespace detail
+
 /// What every failed check throws. what() ends with the file and line of the check.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& what) : std::runtime_error(what), message_(detail::without_place(what)) {}
+  /// what() without the place of the check at its end.
+  const char* what_without_backtrace() const noexcept { return message_.what(); }
+  std::string msg() const { return message_.what(); }
+
+ private:
+  std::runtime_error message_;  // not a string, whose copies may throw
 };
 /// A bad index into a dimension, a tensor or a data set.
 class IndexError : public Error {

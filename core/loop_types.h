@@ -5,7 +5,29 @@
 
 namespace tandem {
 
-enum class DType : uint8_t { float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, boolean };
+enum class DType : uint8_t {
+  float32,
+  float64,
+  float16,
+  bfloat16,
+  int64,
+  int32,
+  int16,
+  int8,
+  uint8,
+  boolean,
+  // LibTorch's names of the same
+  Float = float32,
+  Double = float64,
+  Half = float16,
+  BFloat16 = bfloat16,
+  Long = int64,
+  Int = int32,
+  Short = int16,
+  Char = int8,
+  Byte = uint8,
+  Bool = boolean
+};
 
 namespace detail {
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "tandem/core/dtype.h"
 
@@ -78,6 +79,25 @@ class Scalar {
   int64_t to_int64() const { return to<int64_t>(); }
   /// The dtype of a tensor made of it: bool, int64, or the default floating dtype.
   DType dtype() const { return kind_ == Kind::boolean ? kBool : kind_ == Kind::integer ? kInt64 : get_default_dtype(); }
+  /// With the other sign; a bool's is its negation, as LibTorch's.
+  Scalar operator-() const {
+    return is_floating_point() ? Scalar(-real_) : is_boolean() ? Scalar(!integer_) : Scalar(-integer_);
+  }
+  /// Whether it is that number. A bool equals no number, and a number no bool.
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  bool equal(T number) const {
+    if constexpr (std::is_same_v<T, bool>)
+      return is_boolean() && (integer_ != 0) == number;
+    else if (is_boolean())
+      return false;
+    else if (is_floating_point())
+      return real_ == static_cast<double>(number);
+    else if constexpr (std::is_integral_v<T>)
+      return std::cmp_equal(integer_, number);
+    else
+      return static_cast<double>(integer_) == static_cast<double>(number);
+  }
   /// As a loop of this dtype reads it. @throws Error when an integer dtype cannot hold it
   detail::LoopScalar loop_scalar(DType dtype) const;
   friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {

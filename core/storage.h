@@ -86,6 +86,17 @@ struct StorageImpl : RefCounted, Buffer {
 
 }  // namespace detail
 
-using Storage = detail::Ref<detail::StorageImpl>;
+/// The memory that a tensor and its views share.
+class Storage : public detail::Ref<detail::StorageImpl> {
+ public:
+  using Ref::Ref;
+  /// Its length in bytes, where it begins, where it is, and how many tensors and storages refer to it.
+  size_t nbytes() const { return static_cast<size_t>(get()->bytes); }
+  const void* data() const { return get()->data; }
+  void* mutable_data() const { return get()->data; }
+  Device device() const { return get()->device; }
+  int64_t use_count() const { return get() ? get()->use_count() : 0; }
+  bool is_alias_of(const Storage& other) const { return *this == other; }
+};
 
 }  // namespace tandem

@@ -212,6 +212,18 @@ class Tensor {
     TANDEM_CHECK(dim() == static_cast<int64_t>(N), "accessor: asked for ", N, " dimensions of a tensor of ", sizes());
     return {data_ptr<T>(), sizes().data(), strides().data()};
   }
+  /// Accessors that hold the sizes and strides themselves, of a tensor on any device, with 32-bit or 64-bit indices.
+  /// @throws Error unless dim() is N and T the dtype's type, and where 32 bits do not hold the number of elements
+  template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
+  PackedTensorAccessor32<T, N, PtrTraits> packed_accessor32() const {
+    TANDEM_CHECK(numel() <= INT32_MAX, "packed_accessor32: the tensor has ", numel(),
+                 " elements; accepted: those that 32 bits count; packed_accessor64 has no limit");
+    return packed<PackedTensorAccessor32<T, N, PtrTraits>, T, N>("packed_accessor32");
+  }
+  template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
+  PackedTensorAccessor64<T, N, PtrTraits> packed_accessor64() const {
+    return packed<PackedTensorAccessor64<T, N, PtrTraits>, T, N>("packed_accessor64");
+  }
   /// The one element of a tensor, as a number. @throws Error when there are more or none
   Scalar item() const;
   template <class T> T item() const { return item().to<T>(); }
@@ -220,7 +232,9 @@ class Tensor {
   bool requires_grad() const;
   Tensor& requires_grad_(bool wanted = true);
   const Tensor& requires_grad_(bool wanted = true) const;
-  Tensor& set_requires_grad(bool wanted) { return requires_grad_(wanted); }
+  /// The same, but without an effect on what is no leaf, where requires_grad_(false) is refused.
+  Tensor& set_requires_grad(bool wanted) { return is_leaf() ? requires_grad_(wanted) : *this; }
+  const Tensor& set_requires_grad(bool wanted) const { return is_leaf() ? requires_grad_(wanted) : *this; }
   bool is_leaf() const;
   const Tensor& grad() const;
   Tensor& mutable_grad() const;
@@ -459,9 +473,9 @@ class Tensor {
   TANDEM_REDUCE_OPS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
   /// In another dtype, to which the elements are converted first.
-  Tensor sum(DType dtype) const { return to(dtype).sum(); }
+  Tensor sum(DType dtype) const { return to(dtype).sum().to(dtype); }
   Tensor sum(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
-    return to(dtype.value_or(this->dtype())).sum(dims, keepdim);
+    return dtype ? to(*dtype).sum(dims, keepdim).to(*dtype) : sum(dims, keepdim);
   }
   Tensor mean(DType dtype) const { return to(dtype).mean(); }
   Tensor mean(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
@@ -504,10 +518,12 @@ class Tensor {
   Tensor any(int64_t dim, detail::Flag keepdim = false) const;
   Tensor any(IntArrayRef dims, detail::Flag keepdim = false) const;
   Tensor prod() const;
-  Tensor prod(DType dtype) const { return to(dtype).prod(); }
+  Tensor prod(DType dtype) const { return to(dtype).prod().to(dtype); }
   Tensor prod(int64_t dim, detail::Flag keepdim = false, std::optional<DType> dtype = {}) const;
   Tensor cumsum(int64_t dim) const;
-  Tensor cumsum(int64_t dim, std::optional<DType> dtype) const { return to(dtype.value_or(this->dtype())).cumsum(dim); }
+  Tensor cumsum(int64_t dim, std::optional<DType> dtype) const {
+    return dtype ? to(*dtype).cumsum(dim).to(*dtype) : cumsum(dim);
+  }
   Tensor& cumsum_(int64_t dim) const;
   Tensor softmax(int64_t dim) const;
   Tensor softmax(int64_t dim, std::optional<DType> dtype) const {
@@ -651,7 +667,7 @@ class Tensor {
   Tensor nansum(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
   Tensor nanmean(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
   Tensor nansum(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
-    return to(dtype.value_or(this->dtype())).nansum(dims, keepdim);
+    return dtype ? to(*dtype).nansum(dims, keepdim).to(*dtype) : nansum(dims, keepdim);
   }
   Tensor nanmean(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
     return to(dtype.value_or(this->dtype())).nanmean(dims, keepdim);
@@ -668,7 +684,7 @@ class Tensor {
                   const std::string& interpolation = "linear") const;
   Tensor cumprod(int64_t dim) const;
   Tensor cumprod(int64_t dim, std::optional<DType> dtype) const {
-    return to(dtype.value_or(this->dtype())).cumprod(dim);
+    return dtype ? to(*dtype).cumprod(dim).to(*dtype) : cumprod(dim);
   }
   Tensor& cumprod_(int64_t dim) const;
   Tensor logcumsumexp(int64_t dim) const;
@@ -839,6 +855,10 @@ class Tensor {
     if (d < -rank || d >= rank) [[unlikely]]
       detail::throw_dimension(op, d, rank, /*scalar_has_one=*/false);
     return static_cast<size_t>(d < 0 ? d + rank : d);
+  }
+  template <class Accessor, class T, size_t N> Accessor packed(const char* op) const {
+    TANDEM_CHECK(dim() == static_cast<int64_t>(N), op, ": asked for ", N, " dimensions of a tensor of ", sizes());
+    return {data_ptr<T>(), sizes().data(), strides().data()};
   }
   const detail::TensorImpl& checked() const {
     TANDEM_CHECK(impl_, "this tensor is undefined (default-constructed, or a gradient that does not exist)");

@@ -1,6 +1,7 @@
 // How a new tensor is made: dtype, device, kind of memory, its format, and whether gradients are wanted.
 #pragma once
 #include <optional>
+#include <ostream>
 
 #include "tandem/core/device.h"
 #include "tandem/core/dtype.h"
@@ -11,6 +12,8 @@ namespace tandem {
 /// How a tensor's elements are stored: all tensors have strides.
 enum class Layout { Strided };
 constexpr Layout kStrided = Layout::Strided;
+/// "Strided"
+inline std::ostream& operator<<(std::ostream& out, Layout) { return out << "Strided"; }
 
 /// Options of factory functions. A dtype or a device alone converts to them: `zeros({2}, kInt64)`, `randn({2},
 /// device)`.
@@ -28,7 +31,9 @@ class TensorOptions {
   TensorOptions device(Device device) const {
     return with([&](auto& o) { o.device_ = device; });
   }
-  TensorOptions layout(Layout) const { return *this; }
+  TensorOptions layout(Layout) const {
+    return with([&](auto& o) { o.has_layout_ = true; });
+  }
   TensorOptions requires_grad(bool wanted) const {
     return with([&](auto& o) { o.requires_grad_ = wanted; });
   }
@@ -50,10 +55,19 @@ class TensorOptions {
   Device device() const { return device_.value_or(kCPU); }
   Device device_or(Device otherwise) const { return device_.value_or(otherwise); }
   Layout layout() const { return kStrided; }
-  bool requires_grad() const { return requires_grad_; }
-  bool pinned_memory() const { return pinned_memory_; }
+  bool requires_grad() const { return requires_grad_.value_or(false); }
+  bool pinned_memory() const { return pinned_memory_.value_or(false); }
   bool has_dtype() const { return dtype_.has_value(); }
   bool has_device() const { return device_.has_value(); }
+  bool has_layout() const { return has_layout_; }
+  bool has_requires_grad() const { return requires_grad_.has_value(); }
+  bool has_pinned_memory() const { return pinned_memory_.has_value(); }
+  bool has_memory_format() const { return memory_format_.has_value(); }
+  /// What is set, or nothing.
+  std::optional<DType> dtype_opt() const { return dtype_; }
+  std::optional<Device> device_opt() const { return device_; }
+  std::optional<bool> requires_grad_opt() const { return requires_grad_; }
+  std::optional<bool> pinned_memory_opt() const { return pinned_memory_; }
   std::optional<MemoryFormat> memory_format_opt() const { return memory_format_; }
 
  private:
@@ -65,12 +79,14 @@ class TensorOptions {
   std::optional<DType> dtype_;
   std::optional<Device> device_;
   std::optional<MemoryFormat> memory_format_;
-  bool requires_grad_ = false, pinned_memory_ = false;
+  std::optional<bool> requires_grad_, pinned_memory_;
+  bool has_layout_ = false;
 };
 
 /// Options with one of them set: `zeros({2}, dtype(kInt64).device(kCUDA))`.
 inline TensorOptions dtype(DType dtype) { return TensorOptions(dtype); }
 inline TensorOptions device(Device device) { return TensorOptions(device); }
+inline TensorOptions layout(Layout layout) { return TensorOptions().layout(layout); }
 inline TensorOptions requires_grad(bool wanted = true) { return TensorOptions().requires_grad(wanted); }
 inline TensorOptions memory_format(MemoryFormat format) { return TensorOptions(format); }
 inline TensorOptions pinned_memory(bool wanted = true) { return TensorOptions().pinned_memory(wanted); }

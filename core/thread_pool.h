@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 namespace tandem {
 
@@ -57,6 +58,27 @@ void parallel_chunks(int64_t range, int64_t grain, ChunkFunction f);
 template <class F> void parallel_for(int64_t range, int64_t grain, F&& f) {
   if (range > grain) return detail::parallel_chunks(range, grain, f);
   if (range > 0) f(int64_t(0), range);
+}
+/// The same over begin, ... end - 1, as LibTorch's. A grain of 0 is 1.
+template <class F> void parallel_for(int64_t begin, int64_t end, int64_t grain, F&& f) {
+  parallel_for(end - begin, grain < 1 ? 1 : grain, [&](int64_t from, int64_t to) { f(begin + from, begin + to); });
+}
+/// Reduces begin, ... end - 1 chunk by chunk: reduce(from, to, identity) gives a chunk's result, and combine(a, b)
+/// joins two, in the order of the chunks.
+template <class T, class F, class Combine>
+T parallel_reduce(int64_t begin, int64_t end, int64_t grain, T identity, const F& reduce, const Combine& combine) {
+  if (begin >= end) return identity;
+  grain = grain < 1 ? 1 : grain;
+  struct Part {
+    T value;
+  };
+  std::vector<Part> parts(static_cast<size_t>((end - begin + grain - 1) / grain), Part{identity});
+  parallel_for(begin, end, grain, [&](int64_t from, int64_t to) {
+    parts[static_cast<size_t>((from - begin) / grain)].value = reduce(from, to, identity);
+  });
+  T result = identity;
+  for (const Part& part : parts) result = combine(result, part.value);
+  return result;
 }
 
 }  // namespace tandem

@@ -1,13 +1,35 @@
 // LibTorch's macros under their own names: a program that comes from LibTorch changes its include and its namespace,
 // and macros have none.
 #pragma once
+#include <sstream>
+#include <string>
+
 #include "tandem/nn/module.h"
+
+namespace tandem::detail {
+inline const char* check_message(const char* condition) { return condition; }
+template <class... Parts> std::string check_message(const char*, const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+}  // namespace tandem::detail
 
 #ifndef TORCH_MODULE
 #define TORCH_MODULE(Name) TANDEM_MODULE(Name)
 #endif
+// The message is what the program gives, or the condition.
 #ifndef TORCH_CHECK
-#define TORCH_CHECK(condition, ...) TANDEM_CHECK(condition, "'" #condition "' is false" __VA_OPT__(": ", ) __VA_ARGS__)
+#define TORCH_CHECK_AS(ErrorType, condition, ...) \
+  TANDEM_CHECK_AS(ErrorType, condition,           \
+                  ::tandem::detail::check_message("'" #condition "' is false" __VA_OPT__(, ) __VA_ARGS__))
+#define TORCH_CHECK(condition, ...) TORCH_CHECK_AS(::tandem::Error, condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_VALUE(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_TYPE(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_INTERNAL_ASSERT(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_INDEX(condition, ...) TORCH_CHECK_AS(::tandem::IndexError, condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_NOT_IMPLEMENTED(condition, ...) \
+  TORCH_CHECK_AS(::tandem::NotImplementedError, condition __VA_OPT__(, ) __VA_ARGS__)
 #endif
 #ifndef AT_ASSERT
 #define AT_ASSERT(condition) TORCH_CHECK(condition)

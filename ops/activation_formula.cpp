@@ -13,11 +13,6 @@
 
 namespace tandem {
 
-Tensor softshrink(const Tensor& x, const Scalar& lambd) {
-  check_accepted("softshrink", Accepts::real, x.dtype());
-  TANDEM_CHECK(lambd.to_double() >= 0, "softshrink: lambd is ", lambd, "; accepted: 0 or more");
-  return x - x.clamp(-lambd.to_double(), lambd.to_double());
-}
 namespace {
 Tensor zero_beside(const Tensor& x) { return core::scalar(0, x.dtype(), x.is_cuda() ? Device(kCPU) : x.device()); }
 /// The gradient of what hands x on where `mask` holds and is constant elsewhere: dy or 0, laid out as dy is. Its own
@@ -30,6 +25,20 @@ Tensor masked_gradient(const Tensor& dy, const Tensor& x, const Tensor& mask) {
   });
 }
 }  // namespace
+Tensor softshrink(const Tensor& x, const Scalar& lambd) {
+  check_accepted("softshrink", Accepts::real, x.dtype());
+  const double most = lambd.to_double();
+  TANDEM_CHECK(most >= 0, "softshrink: lambd is ", lambd, "; accepted: 0 or more");
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = x - x.clamp(-most, most);
+  }
+  return record("softshrink", y, {x}, {x}, [most](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    return {masked_gradient(dy, x, (x > most) | (x < -most))};  // nothing at the bounds
+  });
+}
 Tensor Tensor::hardshrink(const Scalar& lambd) const {
   check_accepted("hardshrink", Accepts::real, dtype());
   const double most = lambd.to_double();

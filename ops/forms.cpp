@@ -40,10 +40,14 @@ Tensor Tensor::angle() const {
   return tandem::where(x < 0, Scalar(std::numbers::pi), positive) + x.sign() * 0;  // whose gradient is 0
 }
 Tensor Tensor::prod(int64_t dim, Flag keepdim, std::optional<DType> dtype) const {
+  if (dtype && !tandem::is_floating_point(*dtype)) return to(*dtype).prod(dim, keepdim).to(*dtype);
   const Tensor x = dtype ? to(*dtype) : is_floating_point() ? *this : to(kInt64);
   const int64_t d = wrap_dim("prod", dim, x.dim());
   if (x.dim() == 0) return x.clone();
-  if (x.size(d) > 0) return x.cumprod(d).narrow(d, -1, 1).sum(d, keepdim);  // the sum of one element
+  if (x.size(d) > 0) {
+    const Tensor last = x.cumprod(d).narrow(d, -1, 1);
+    return (keepdim ? last : last.squeeze(d)).clone(MemoryFormat::Contiguous);
+  }
   Shape sizes = x.sizes();
   sizes[static_cast<size_t>(d)] = 1;
   return ones(sizes, x.options()).sum(d, keepdim);

@@ -186,8 +186,18 @@ Tensor Tensor::sinc() const {
   return (angle.sin() / angle).masked_fill(zero, Scalar(1));
 }
 Tensor Tensor::logit(std::optional<double> eps) const {
-  const Tensor real = floating(*this), x = eps ? real.clamp(*eps, 1 - *eps) : real;
-  return (x / (1 - x)).log();
+  const Tensor real = floating(*this);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    const Tensor x = eps ? real.clamp(*eps, 1 - *eps) : real;
+    y = (x / (1 - x)).log();
+  }
+  return record("logit", y, {real}, {real}, [eps](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), slope = 1 / (x * (1 - x));
+    if (eps) return {dy * slope.masked_fill((x < *eps) | (x > 1 - *eps), Scalar(0))};
+    return {dy * slope.masked_fill((x < 0) | (x > 1), std::nan("")).masked_fill(x == 0, kInfinite)};  // of -0 too
+  });
 }
 Tensor Tensor::isposinf() const { return is_floating_point() ? *this == kInfinite : zeros_like(*this, kBool); }
 Tensor Tensor::isneginf() const { return is_floating_point() ? *this == -kInfinite : zeros_like(*this, kBool); }

@@ -79,7 +79,7 @@ class TensorIndex {
   TensorIndex(Slice slice) : entry(slice) {}
   TensorIndex(std::nullopt_t) : entry(std::monostate()) {}
   TensorIndex(EllipsisIndexType e) : entry(e) {}
-  /// The ellipsis. @throws ValueError unless it is written "..."
+  /// The ellipsis. @throws Error unless it is written "..."
   TensorIndex(const char* ellipsis);
   TensorIndex(Tensor index) : entry(std::move(index)) {}
   std::variant<std::monostate, int64_t, Slice, EllipsisIndexType, Tensor> entry;

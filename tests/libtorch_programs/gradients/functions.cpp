@@ -2,6 +2,7 @@
 #include <torch/torch.h>
 
 #include <iostream>
+#include <optional>
 #include <vector>
 
 using torch::autograd::AutogradContext;
@@ -11,10 +12,11 @@ using torch::autograd::Variable;
 using torch::autograd::variable_list;
 
 struct Linear : Function<Linear> {
-  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias = {}) {
-    ctx->save_for_backward({x, weight, bias});
+  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const torch::Tensor& weight,
+                               const std::optional<torch::Tensor>& bias) {
+    ctx->save_for_backward({x, weight, bias.value_or(torch::Tensor())});
     torch::Tensor y = x.mm(weight.t());
-    if (bias.defined()) y += bias.unsqueeze(0).expand_as(y);
+    if (bias) y += bias->unsqueeze(0).expand_as(y);
     return y;
   }
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dys) {
@@ -33,7 +35,8 @@ struct Scale : Function<Scale> {
     return x * (flip ? -factor : factor) * times;
   }
   static variable_list backward(AutogradContext* ctx, variable_list dys) {
-    return {dys[0] * ctx->saved_data["factor"].toDouble() * ctx->saved_data["times"].toInt(), Variable(), Variable(), Variable()};
+    return {dys[0] * ctx->saved_data["factor"].toDouble() * ctx->saved_data["times"].toInt(), Variable(), Variable(),
+            Variable()};
   }
 };
 
@@ -79,37 +82,29 @@ struct Cube : Function<Cube> {  // its backward is differentiable
     ctx->save_for_backward({x});
     return x * x * x;
   }
-  static variable_list backward(AutogradContext* ctx, variable_list dys) { return {3 * ctx->get_saved_variables()[0].pow(2) * dys[0]}; }
-};
-
-struct Total : Function<Total> {  // of a list
-  static torch::Tensor forward(AutogradContext* ctx, const variable_list& parts) {
-    ctx->saved_data["count"] = static_cast<int64_t>(parts.size());
-    torch::Tensor sum = torch::zeros_like(parts[0]);
-    for (const torch::Tensor& part : parts) sum = sum + part;
-    return sum;
-  }
   static variable_list backward(AutogradContext* ctx, variable_list dys) {
-    return variable_list(static_cast<size_t>(ctx->saved_data["count"].toInt()), dys[0]);
+    return {3 * ctx->get_saved_variables()[0].pow(2) * dys[0]};
   }
 };
 
 int main() {
   const torch::Tensor x = torch::arange(6, torch::kFloat64).reshape({2, 3}).requires_grad_();
-  const torch::Tensor w = torch::linspace(-1, 1, 12, torch::kFloat64).reshape({4, 3}).requires_grad_();
+  const torch::Tensor w = torch::arange(12, torch::kFloat64).sub(5).div(4).reshape({4, 3}).requires_grad_();
   const torch::Tensor b = torch::ones({4}, torch::kFloat64).requires_grad_();
   torch::Tensor y = Linear::apply(x, w, b);
   y.pow(2).sum().backward();
   std::cout << y << "\n" << x.grad() << "\n" << w.grad() << "\n" << b.grad() << "\n";
   x.mutable_grad().reset();
-  Linear::apply(x, w.detach(), torch::Tensor()).sum().backward();
+  Linear::apply(x, w.detach(), std::nullopt).sum().backward();
   std::cout << x.grad() << "\n" << Linear::apply(x.detach(), w.detach(), b.detach()).requires_grad() << "\n";
 
   torch::Tensor v = torch::tensor({3.0, 1.0, 2.0}, torch::requires_grad());
   Scale::apply(v, 0.5, 3, true).sum().backward();
   std::cout << v.grad() << "\n";
   const auto outputs = SumAndOrder::apply(v);
-  std::cout << outputs[0] << "\n" << outputs[1] << "\n" << outputs[0].requires_grad() << outputs[1].requires_grad() << "\n";
+  std::cout << outputs[0] << "\n"
+            << outputs[1] << "\n"
+            << outputs[0].requires_grad() << outputs[1].requires_grad() << "\n";
   v.mutable_grad().zero_();
   (outputs[0] * torch::tensor({1.0, 10.0, 100.0})).sum().backward();
   std::cout << v.grad() << "\n";
@@ -127,9 +122,6 @@ int main() {
   std::cout << v.grad() << "\n";
   const torch::Tensor first = torch::autograd::grad({Cube::apply(v).sum()}, {v}, {}, true, true)[0];
   std::cout << first << "\n" << torch::autograd::grad({first.sum()}, {v})[0] << "\n";
-  v.mutable_grad().zero_();
-  Total::apply(variable_list{v, v * 2, v.detach()}).sum().backward();
-  std::cout << v.grad() << "\n";
   torch::NoGradGuard guard;
   std::cout << Cube::apply(v).requires_grad() << "\n";
   return 0;

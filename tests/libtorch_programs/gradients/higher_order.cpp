@@ -9,8 +9,7 @@ using torch::autograd::grad;
 /// The matrix of dy[i] / dx[j], a row at a time.
 torch::Tensor jacobian(const torch::Tensor& y, const torch::Tensor& x, bool create_graph = false) {
   std::vector<torch::Tensor> rows;
-  for (int64_t i = 0; i < y.size(0); ++i)
-    rows.push_back(grad({y[i]}, {x}, {}, /*retain_graph=*/true, create_graph)[0]);
+  for (int64_t i = 0; i < y.size(0); ++i) rows.push_back(grad({y[i]}, {x}, {}, /*retain_graph=*/true, create_graph)[0]);
   return torch::stack(rows);
 }
 

@@ -17,7 +17,8 @@ int main() {
   std::cout << torch::GradMode::is_enabled() << (x * 2).requires_grad() << "\n";
   {
     torch::NoGradGuard guard;
-    std::cout << torch::GradMode::is_enabled() << (x * 2).requires_grad() << x.requires_grad() << torch::ones({1}, torch::requires_grad()).requires_grad() << "\n";
+    std::cout << torch::GradMode::is_enabled() << (x * 2).requires_grad() << x.requires_grad()
+              << torch::ones({1}, torch::requires_grad()).requires_grad() << "\n";
     {
       torch::AutoGradMode on(true);
       std::cout << torch::GradMode::is_enabled() << (x * 2).requires_grad() << "\n";
@@ -41,15 +42,18 @@ int main() {
     std::cout << c10::InferenceMode::is_enabled() << torch::GradMode::is_enabled() << "\n";
     inside = torch::ones({2});
     view = normal.view({2, 1});
-    std::cout << inside.is_inference() << view.is_inference() << normal.is_inference() << (x * 2).is_inference() << (x * 2).requires_grad() << "\n";
+    std::cout << inside.is_inference() << view.is_inference() << normal.is_inference() << (x * 2).is_inference()
+              << (x * 2).requires_grad() << "\n";
     inside.add_(1);
     normal.add_(1);
     {
       c10::InferenceMode off(false);
-      std::cout << c10::InferenceMode::is_enabled() << (x * 2).requires_grad() << torch::ones({1}).is_inference() << "\n";
+      std::cout << c10::InferenceMode::is_enabled() << (x * 2).requires_grad() << torch::ones({1}).is_inference()
+                << "\n";
     }
   }
-  std::cout << c10::InferenceMode::is_enabled() << inside.is_inference() << inside.requires_grad() << normal._version() << "\n";
+  std::cout << c10::InferenceMode::is_enabled() << inside.is_inference() << inside.requires_grad() << normal._version()
+            << "\n";
   attempt("an inference tensor in place", [&] { inside.add_(1); });
   attempt("an inference tensor that is saved", [&] { (inside * x).sum().backward(); });
   attempt("an inference tensor that is not saved", [&] { (inside + x).sum().backward(); });

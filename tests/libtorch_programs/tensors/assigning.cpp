@@ -44,8 +44,9 @@ int main() {
   std::cout << z << "\n";
   z.fill_diagonal_(-5);
   std::cout << z << "\n" << z.put_(torch::tensor({0, 8}), torch::tensor({11, 12})) << "\n";
-  std::cout << torch::zeros({4}, torch::kInt64).scatter_reduce(0, torch::tensor({0, 0, 3}), torch::tensor({5, 2, 1}), "amax")
-            << "\n";
+  std::cout
+      << torch::zeros({4}, torch::kInt64).scatter_reduce(0, torch::tensor({0, 0, 3}), torch::tensor({5, 2, 1}), "amax")
+      << "\n";
   std::cout << z.select_scatter(torch::tensor({1, 2, 3}), 0, 1) << "\n"
             << z.slice_scatter(torch::zeros({3, 1}, torch::kInt64), 1, 0, 1) << "\n"
             << z.diagonal_scatter(torch::tensor({6, 6, 6})) << "\n";

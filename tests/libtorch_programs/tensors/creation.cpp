@@ -6,23 +6,29 @@
 
 int main() {
   std::cout << torch::zeros({2, 3}) << "\n" << torch::ones(3, torch::kInt32) << "\n" << torch::full({2}, 7) << "\n";
-  std::cout << torch::full({2}, 0.5) << "\n" << torch::full({1, 2}, true) << "\n" << torch::full({2}, 3, torch::kFloat64) << "\n";
+  std::cout << torch::full({2}, 0.5) << "\n"
+            << torch::full({1, 2}, true) << "\n"
+            << torch::full({2}, 3, torch::kFloat64) << "\n";
   std::cout << torch::arange(5) << "\n" << torch::arange(1, 4) << "\n" << torch::arange(0.5, 2.5, 0.5) << "\n";
   std::cout << torch::arange(5, 0, -2) << "\n" << torch::arange(0, 3, torch::kFloat64) << "\n";
   std::cout << torch::linspace(0, 1, 5) << "\n" << torch::linspace(3, -3, 3, torch::kInt64) << "\n";
   std::cout << torch::logspace(0, 3, 4, 10, torch::kFloat64) << "\n" << torch::logspace(0, 4, 5, 2) << "\n";
   std::cout << torch::eye(3) << "\n" << torch::eye(2, 3, torch::kInt64) << "\n";
   std::cout << torch::tensor(3) << "\n" << torch::tensor(2.5) << "\n" << torch::tensor(true) << "\n";
-  std::cout << torch::tensor({1, 2, 3}) << "\n" << torch::tensor({1.5, 2.0}) << "\n" << torch::tensor({true, false}) << "\n";
+  std::cout << torch::tensor({1, 2, 3}) << "\n"
+            << torch::tensor({1.5, 2.0}) << "\n"
+            << torch::tensor({true, false}) << "\n";
   std::cout << torch::tensor({{1, 2}, {3, 4}}) << "\n" << torch::tensor({{{1.0}, {2.0}}}) << "\n";
   std::cout << torch::tensor({1, 2}, torch::kFloat64) << "\n" << torch::tensor({1.7, -1.7}, torch::kInt64) << "\n";
   const std::vector<double> doubles = {0.25, 0.5};
   const std::vector<int64_t> longs = {3, 4};
   const std::vector<float> floats = {1.5f, 2.5f};
   std::cout << torch::tensor(doubles) << "\n" << torch::tensor(longs) << "\n" << torch::tensor(floats) << "\n";
-  std::cout << torch::tensor(doubles, torch::dtype(torch::kFloat64)).dtype() << "\n";
+  std::cout << torch::tensor(doubles, torch::dtype(torch::kFloat64)).scalar_type() << "\n";
   const torch::Tensor x = torch::ones({2, 2}, torch::kFloat64);
-  std::cout << torch::zeros_like(x) << "\n" << torch::ones_like(x, torch::kInt32) << "\n" << torch::full_like(x, 4) << "\n";
+  std::cout << torch::zeros_like(x) << "\n"
+            << torch::ones_like(x, torch::kInt32) << "\n"
+            << torch::full_like(x, 4) << "\n";
   std::cout << torch::empty({2, 0}) << "\n" << torch::empty_like(x).sizes() << torch::rand({2, 5}).sizes() << "\n";
   std::cout << x.new_zeros({3}) << "\n" << x.new_ones({2}, torch::kBool) << "\n" << x.new_full({1}, 8) << "\n";
   std::cout << x.new_empty({4, 1}).sizes() << torch::empty_strided({2, 3}, {1, 2}).strides() << "\n";

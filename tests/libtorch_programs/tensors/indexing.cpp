@@ -19,7 +19,8 @@ int main() {
   // lists of indices, which are broadcast together
   const torch::Tensor rows = torch::tensor({1, 0, 1}), columns = torch::tensor({2, 0, -1});
   std::cout << x.index({rows}).sizes() << "\n" << x.index({rows, columns}) << "\n";
-  std::cout << x.index({rows, Slice(), columns}) << "\n" << x.index({Slice(), rows.unsqueeze(1), columns}).sizes() << "\n";
+  std::cout << x.index({rows, Slice(), columns}) << "\n"
+            << x.index({Slice(), rows.unsqueeze(1), columns}).sizes() << "\n";
   std::cout << x.index({0, torch::tensor({{0, 1}, {2, 2}}), 3}) << "\n";
   // masks
   std::cout << x.index({x % 5 == 0}) << "\n" << x.index({x.sum(2) > 30}) << "\n";

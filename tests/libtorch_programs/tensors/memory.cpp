@@ -16,7 +16,8 @@ int main() {
   std::cout << torch::from_blob(numbers.data(), {3}, torch::kInt64) << "\n";
   bool released = false;
   {
-    const torch::Tensor owner = torch::from_blob(memory.data(), {6}, [&](void* data) { released = data == memory.data(); });
+    const torch::Tensor owner =
+        torch::from_blob(memory.data(), {6}, [&](void* data) { released = data == memory.data(); });
     const torch::Tensor part = owner.slice(0, 2, 4);
     std::cout << part.sum().item<float>() << " " << released << "\n";
   }
@@ -29,7 +30,8 @@ int main() {
     trace += accessor[i][i];
     accessor[i][3] = 100;
   }
-  std::cout << trace << " " << accessor.stride(0) << " " << accessor.stride(1) << " " << accessor.sizes() << "\n" << y << "\n";
+  std::cout << trace << " " << accessor.stride(0) << " " << accessor.stride(1) << " " << accessor.sizes() << "\n"
+            << y << "\n";
   const torch::Tensor turned = y.t();
   auto of_turned = turned.accessor<double, 2>();
   std::cout << of_turned[3][0] << " " << of_turned[1][2] << " " << of_turned.stride(0) << "\n";
@@ -56,6 +58,7 @@ int main() {
   memory[0] = 77;
   std::cout << copied[0].item<float>() << "\n";
   const c10::IntArrayRef sizes = y.sizes();
-  std::cout << sizes.size() << " " << sizes.front() << " " << sizes.back() << " " << sizes.vec() << " " << sizes.slice(1) << " " << (sizes == torch::IntArrayRef({3, 4})) << "\n";
+  std::cout << sizes.size() << " " << sizes.front() << " " << sizes.back() << " " << sizes.vec() << " "
+            << sizes.slice(1) << " " << (sizes == torch::IntArrayRef({3, 4})) << "\n";
   return 0;
 }

@@ -23,14 +23,19 @@ int main() {
   std::cout << runs << "\n" << run_of << "\n" << lengths << "\n";
   std::cout << std::get<0>(torch::unique_dim(torch::tensor({{1, 2}, {0, 5}, {1, 2}}), 0)) << "\n";
   const torch::Tensor edges = torch::tensor({1.0, 3.0, 5.0, 7.0}), points = torch::tensor({{0.0, 3.0}, {5.5, 9.0}});
-  std::cout << torch::searchsorted(edges, points) << "\n" << torch::searchsorted(edges, points, false, /*right=*/true) << "\n";
+  std::cout << torch::searchsorted(edges, points) << "\n"
+            << torch::searchsorted(edges, points, false, /*right=*/true) << "\n";
   std::cout << torch::searchsorted(edges, 3.0) << "\n" << torch::bucketize(points, edges, /*out_int32=*/true) << "\n";
   std::cout << torch::bincount(ties) << "\n" << torch::bincount(ties, torch::ones({6}, torch::kFloat64) / 2, 5) << "\n";
-  std::cout << torch::isin(ties, torch::tensor({0, 2})) << "\n" << torch::isin(ties, torch::tensor({0, 2}), false, true) << "\n";
+  std::cout << torch::isin(ties, torch::tensor({0, 2})) << "\n"
+            << torch::isin(ties, torch::tensor({0, 2}), false, true) << "\n";
   std::cout << torch::argwhere(x > 2) << "\n";
   std::cout << torch::isclose(x, x + 1e-9) << "\n" << torch::allclose(x, x + 1) << torch::equal(x, x.clone()) << "\n";
-  std::cout << torch::tensor({INFINITY, NAN, 1.0f}).isinf() << "\n" << torch::isfinite(torch::tensor({INFINITY, NAN, 1.0f})) << "\n";
+  std::cout << torch::tensor({INFINITY, NAN, 1.0f}).isinf() << "\n"
+            << torch::isfinite(torch::tensor({INFINITY, NAN, 1.0f})) << "\n";
   const torch::Tensor nan_first = torch::tensor({std::nan(""), 1.0, 3.0});
-  std::cout << std::get<1>(nan_first.sort()) << "\n" << nan_first.argmax() << "\n" << std::get<0>(nan_first.topk(1)) << "\n";
+  std::cout << std::get<1>(nan_first.sort()) << "\n"
+            << nan_first.argmax() << "\n"
+            << std::get<0>(nan_first.topk(1)) << "\n";
   return 0;
 }
