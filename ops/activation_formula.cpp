@@ -19,7 +19,7 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd) {
   return x - x.clamp(-lambd.to_double(), lambd.to_double());
 }
 namespace {
-Tensor zero_beside(const Tensor& x) { return core::scalar(0, x.dtype(), x.is_cuda() ? Device(kCPU) : x.device()); }
+Tensor zero_beside(const Tensor& x) { return number_beside(x.device(), 0, x.dtype()); }
 /// The gradient of what hands x on where `mask` holds and is constant elsewhere: dy or 0, laid out as dy is. Its own
 /// gradient for x is 0, so that it has a history where x has one, as in PyTorch.
 Tensor masked_gradient(const Tensor& dy, const Tensor& x, const Tensor& mask) {

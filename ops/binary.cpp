@@ -330,7 +330,7 @@ Scalar negated(const Scalar& alpha) {
 /// A number to add in place: x must hold it.
 Tensor addend(const char* op, const Tensor& x, const Scalar& s) {
   check_number_held(op, x, s);
-  return core::scalar(s, x.dtype(), x.is_cuda() ? Device(kCPU) : x.device());
+  return number_beside(x.device(), s, x.dtype());
 }
 }  // namespace
 Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const { return add_scaled("add", *this, other, alpha); }

@@ -19,16 +19,18 @@ namespace detail {
 inline int category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
 /// An operation on floating types: integers and bool become the default floating dtype first.
 inline Tensor floating(const Tensor& x) { return x.is_floating_point() ? x : x.to(get_default_dtype()); }
-/// A number as a 0-dim tensor beside x, in the dtype of the result. Beside a GPU's tensor it stays on the host, from
-/// which the kernel's launch takes it along.
-inline Tensor beside(const Tensor& x, const Scalar& s) {
-  return core::scalar(s, result_type(x, s), x.is_cuda() ? Device(kCPU) : x.device());
+/// A number as a 0-dim tensor beside tensors of that device. Beside a GPU's it stays on the host, from which the
+/// kernel's launch takes it along.
+inline Tensor number_beside(Device device, const Scalar& s, DType dtype) {
+  return core::scalar(s, dtype, device.is_cuda() ? Device(kCPU) : device);
 }
+/// The same beside x, in the dtype of the result.
+inline Tensor beside(const Tensor& x, const Scalar& s) { return number_beside(x.device(), s, result_type(x, s)); }
 
 /// As beside, for true division: never an integer, of which the number might be more than the dtype holds.
 inline Tensor beside_divided(const Tensor& x, const Scalar& s) {
   const DType type = result_type(x, s);
-  return core::scalar(s, is_floating_point(type) ? type : get_default_dtype(), x.is_cuda() ? Device(kCPU) : x.device());
+  return number_beside(x.device(), s, is_floating_point(type) ? type : get_default_dtype());
 }
 /// An integer has no quotient and no rest by 0. On a GPU, where a check would have to wait, both are 0; a divisor on
 /// the host is checked for it too.
