@@ -89,7 +89,15 @@ Tensor hardsigmoid(const Tensor& x) {
 }
 Tensor hardswish(const Tensor& x) {
   check_accepted("hardswish", Accepts::real, x.dtype());
-  return x * relu6(x + 3) / 6;
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = x * relu6(x + 3) / 6;
+  }
+  return record("hardswish", y, {x}, {x}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    return {where(x >= 3, dy, masked_gradient(dy * (x / 3 + 0.5), x, x > -3))};
+  });
 }
 Tensor mish(const Tensor& x) {
   check_accepted("mish", Accepts::real, x.dtype());

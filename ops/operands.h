@@ -36,7 +36,7 @@ inline Tensor beside_divided(const Tensor& x, const Scalar& s) {
 /// the host is checked for it too.
 void check_divisor(const char* op, const Tensor& b, const Shape& sizes);
 /// The column of that name in core/elementwise_ops.h.
-enum class Accepts { any, numbers, counted, floating, real, precise, rounded, divided, powers, integral, integers };
+enum class Accepts { any, numbers, counted, floating, real, stepped, rounded, divided, powers, integral, integers };
 /// @throws Error that names op unless it accepts the dtype. What becomes another dtype first is accepted here.
 inline void check_accepted(const char* op, Accepts accepts, DType type) {
   switch (accepts) {
@@ -47,12 +47,9 @@ inline void check_accepted(const char* op, Accepts accepts, DType type) {
       TANDEM_CHECK_AS(NotImplementedError, type != kBool, op, ": dtype is bool; accepted: numbers");
       break;
     case Accepts::real:
+    case Accepts::stepped:
       TANDEM_CHECK_AS(NotImplementedError, is_floating_point(type), op, ": dtype is ", type,
                       "; accepted: floating point");
-      break;
-    case Accepts::precise:
-      TANDEM_CHECK_AS(NotImplementedError, type == kFloat32 || type == kFloat64, op, ": dtype is ", type,
-                      "; accepted: float32 and float64");
       break;
     case Accepts::integers:
       TANDEM_CHECK_AS(NotImplementedError, !is_floating_point(type) && type != kBool, op, ": dtype is ", type,
