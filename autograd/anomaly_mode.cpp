@@ -17,7 +17,8 @@ thread_local const std::shared_ptr<const ForwardPlace>* maker_place = nullptr;
 constexpr size_t kCalls = 48, kCallsShown = 16;
 
 /// "f(int) in program", or where in the program it is if it has no name there.
-std::string call_name(void* address) {
+std::string call_name(void* return_address) {
+  void* const address = static_cast<char*>(return_address) - 1;  // in the call itself, which may end its function
   Dl_info info;
   std::ostringstream out;
   if (!dladdr(address, &info)) {
@@ -61,6 +62,9 @@ std::string detail::describe(const ForwardPlace& place) {
     if (shown == 0 && is_bookkeeping(name)) continue;
     out += "\n  " + name;
     if (++shown == kCallsShown) break;
+  }
+  if (out.find("tandem::") == std::string::npos) {  // a static library's names stay in the executable
+    out += "\n(link the program with -rdynamic to see names here, or give the addresses to addr2line -Cfe)";
   }
   if (!place.made_by.empty()) {
     out += "\nin the backward of " + place.made_by;

@@ -80,6 +80,19 @@ fi
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 ln -s "$PWD" "$objects/tandem"
+
+# docs/libtorch_names.md calls names "here" that are declared: ci/libtorch_names.py, which needs LibTorch, writes it.
+{
+  sed 's/.*:://' ci/public_names.txt
+  "${CXX:-g++}" -std=c++20 -x c++ -E -P -I "$objects" - <<<'#include "tandem/core/tensor.h"' | grep -oE '[A-Za-z_][A-Za-z_0-9]*\(' | tr -d '('
+} | LC_ALL=C sort -u >"$objects/declared"
+absent=$(awk '/^- Here: / { on = 1; sub("- Here: ", "") } /^- (Missing|Left)|^$/ { on = 0 } on' docs/libtorch_names.md |
+  tr -s ' ' '\n' | sed '/^$/d' | LC_ALL=C sort -u | LC_ALL=C comm -23 - "$objects/declared")
+if [ -n "$absent" ]; then
+  echo "docs/libtorch_names.md counts names that are not declared: $absent"
+  failed=1
+fi
+
 leaks_nothing() {
   local source=$1 isa=$2 object
   object=$objects/$(basename "$source").$isa.o

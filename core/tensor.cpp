@@ -260,8 +260,10 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   TANDEM_CHECK(x.dim() > 0, "narrow: a scalar has no dimension to narrow");
   dim = wrap_dim("narrow", dim, x.dim());
   const int64_t size = x.size(dim), first = start < 0 ? start + size : start;
-  TANDEM_CHECK_AS(IndexError, first >= 0 && first <= size && length >= 0 && length <= size - first, "narrow: start ",
-                  start, " and length ", length, " lie outside dimension ", dim, " of ", x.sizes());
+  const bool begins = first >= 0 && first <= size;
+  TANDEM_CHECK_AS(IndexError, begins, "narrow: start ", start, " lies outside dimension ", dim, " of ", x.sizes());
+  TANDEM_CHECK(length >= 0 && length <= size - first, "narrow: start ", start, " and length ", length,
+               " lie outside dimension ", dim, " of ", x.sizes());
   Shape sizes = x.impl()->sizes;
   sizes[static_cast<size_t>(dim)] = length;
   return make_view(x, sizes, x.impl()->strides, x.storage_offset() + first * x.stride(dim));

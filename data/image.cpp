@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <sstream>
 
 #include "tandem/core/internal.h"
@@ -27,7 +28,7 @@ std::string read_bytes(const std::string& path) {
 
 }  // namespace
 
-Tensor detail::decode_image(std::string_view bytes, const std::string& name) {
+Tensor detail::decode_image(std::string_view bytes, const std::string& name) try {
   constexpr std::string_view kJpeg("\xff\xd8\xff", 3), kPng("\x89PNG\r\n\x1a\n", 8);
   const bool is_jpeg = bytes.substr(0, kJpeg.size()) == kJpeg;
   TANDEM_CHECK(is_jpeg || bytes.substr(0, kPng.size()) == kPng, "read_image: ", name,
@@ -39,6 +40,8 @@ Tensor detail::decode_image(std::string_view bytes, const std::string& name) {
   for (int64_t channel = 0; channel < 3; ++channel)
     for (int64_t i = 0; i < count; ++i) *to++ = pixels.values[static_cast<size_t>(3 * i + channel)];
   return image;
+} catch (const std::bad_alloc&) {
+  fail<OutOfMemoryError>(__FILE__, __LINE__, "read_image: ", name, " needs more memory than there is");
 }
 
 Tensor read_image(const std::string& path) { return decode_image(read_bytes(path), path); }

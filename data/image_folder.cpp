@@ -30,13 +30,24 @@ std::vector<std::string> folders_in(const std::string& root) {
   return names;
 }
 
+/// Whether it is a link to a folder that it lies in: following it would never end.
+bool is_loop(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  if (!entry.is_symlink(ignored) || !entry.is_directory(ignored)) return false;
+  const fs::path target = fs::canonical(entry.path(), ignored);
+  const fs::path folder = fs::canonical(entry.path().parent_path(), ignored);
+  return std::mismatch(target.begin(), target.end(), folder.begin(), folder.end()).first == target.end();
+}
+
 std::vector<fs::path> images_below(const fs::path& folder) {
   std::vector<fs::path> images;
   std::error_code error;
   using Walk = fs::recursive_directory_iterator;
   for (Walk at(folder, fs::directory_options::follow_directory_symlink, error), end; !error && at != end;
-       at.increment(error))
+       at.increment(error)) {
+    TANDEM_CHECK(!is_loop(*at), "ImageFolder: ", at->path().string(), " is a link to a folder that it is in");
     if (std::error_code ignored; is_image(at->path()) && at->is_regular_file(ignored)) images.push_back(at->path());
+  }
   TANDEM_CHECK(!error, "ImageFolder: cannot read what is below ", folder.string(), ": ", error.message());
   TANDEM_CHECK(!images.empty(), "ImageFolder: the class ", folder.string(),
                " has no images; files that end with .jpg, .jpeg or .png are accepted");

@@ -16,7 +16,8 @@ namespace tandem::data::datasets {
 /// read_image does; to make batches, bring all to one size (transforms::Resize).
 class ImageFolder final : public Dataset<ImageFolder> {
  public:
-  /// @throws Error naming the folder when it cannot be read, has no folders, or one of these has no images
+  /// @throws Error naming the folder when it cannot be read, has no folders, one of these has no images, or it holds a
+  ///         link to a folder that the link is in
   explicit ImageFolder(const std::string& root);
   /// @throws Error naming the file when it cannot be read; IndexError for an index that is too large
   Example<> get(size_t index) override;

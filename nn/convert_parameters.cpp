@@ -20,7 +20,7 @@ void vector_to_parameters(const Tensor& vec, const std::vector<Tensor>& paramete
                total, ",), the elements of ", parameters.size(), " parameters");
   const NoGradGuard guard;
   int64_t at = 0;
-  for (Tensor p : parameters) {
+  for (const Tensor& p : parameters) {
     p.copy_(vec.narrow(0, at, p.numel()).reshape(p.sizes()));
     at += p.numel();
   }

@@ -13,13 +13,8 @@ namespace tandem::nn {
 namespace functional {
 namespace {
 
-/// Scales rows of `weight` that are looked up and whose norm is above max_norm down to it, in place.
-void limit_norms(Tensor weight, const Tensor& index, double max_norm, double norm_type) {
-  const NoGradGuard guard;
-  const Tensor at = index.reshape({-1}), rows = weight.index_select(0, at);
-  const Tensor norms = rows.norm(norm_type, {1}, /*keepdim=*/true);
-  const Tensor limited = where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows);
-  weight.index_put_({at}, limited);  // a row that is looked up twice is written twice, with the same values
+void renorm(Tensor weight, const Tensor& index, double max_norm, double norm_type) {
+  embedding_renorm_(weight, index, max_norm, norm_type);
 }
 
 /// `rows`, whose gradient is divided by how often each was looked up.
@@ -87,7 +82,7 @@ Tensor largest(const Tensor& rows, const Tensor& padded, const std::vector<int64
 }  // namespace
 
 Tensor embedding(const Tensor& index, const Tensor& weight, const EmbeddingFuncOptions& o) {
-  if (o.max_norm()) limit_norms(weight, index, *o.max_norm(), o.norm_type());
+  if (o.max_norm()) renorm(weight, index, *o.max_norm(), o.norm_type());
   const Tensor rows = tandem::embedding(weight, index, o.padding_idx());
   return o.scale_grad_by_freq() ? with_gradient_by_frequency(rows, index, weight.size(0)) : rows;
 }

@@ -138,3 +138,7 @@ inline Tensor pairwise_distance(const Tensor& a, const Tensor& b, const Pairwise
 }
 
 }  // namespace tandem::nn::functional
+
+namespace tandem {
+using nn::functional::bilinear;
+}  // namespace tandem

@@ -4,9 +4,12 @@
 
 #include <cstdlib>
 #include <set>
+#include <sstream>
 #include <typeinfo>
 
 #include "tandem/core/generator.h"
+#include "tandem/core/print_style.h"
+#include "tandem/nn/print_libtorch.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
 
@@ -183,12 +186,19 @@ void Module::copy_state_from(const Module& other, std::optional<Device> device) 
   }
 }
 
+namespace {
+std::string class_of(const Module& m) {
+  int status = 0;
+  char* const text = abi::__cxa_demangle(typeid(m).name(), nullptr, nullptr, &status);
+  std::string out = status == 0 ? text : typeid(m).name();
+  std::free(text);
+  return out;
+}
+bool is_of_library(const Module& m) { return class_of(m).rfind("tandem::nn::", 0) == 0; }
+}  // namespace
 std::string Module::name() const {
   if (!name_.empty()) return name_;
-  int status = 0;
-  char* const text = abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status);
-  std::string out = status == 0 ? text : typeid(*this).name();
-  std::free(text);
+  std::string out = class_of(*this);
   size_t begin = 0;  // behind the last "::" that is not within template arguments
   int depth = 0;
   for (size_t i = 0; i < out.size(); ++i) {
@@ -202,7 +212,13 @@ void Module::pretty_print(std::ostream& out) const { out << name() << (children_
 
 namespace {
 void print_tree(std::ostream& out, const Module& m, const std::string& indent) {
-  m.pretty_print(out);
+  if (prints_as_libtorch && is_of_library(m)) {
+    std::ostringstream own;
+    m.pretty_print(own);
+    out << in_libtorch_words(own.str());
+  } else {
+    m.pretty_print(out);
+  }
   if (m.named_children().is_empty()) return;
   out << "(\n";
   for (const auto& child : m.named_children()) {

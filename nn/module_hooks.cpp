@@ -35,6 +35,7 @@ bool pass_through(const char* name, HookTensors& tensors, const std::function<Ho
     }
   if (places.empty()) return false;
   std::vector<Tensor*> to;
+  to.reserve(places.size());
   for (const size_t i : places) to.push_back(&tensors[i]);
   const auto node = std::make_shared<PassThrough>(name, [places, count = tensors.size(), backward](Grads grads) {
     HookTensors all(count);

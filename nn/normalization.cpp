@@ -4,6 +4,7 @@
 #include "tandem/nn/print.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/index.h"
 #include "tandem/ops/pad.h"
 #include "tandem/ops/pool.h"
 
@@ -11,6 +12,8 @@ namespace tandem::nn {
 
 TANDEM_MODULE_TEXT(LocalResponseNorm, options.size() << ", alpha=" << printed(options.alpha()) << ", beta="
                                                      << printed(options.beta()) << ", k=" << printed(options.k()))
+TANDEM_MODULE_TEXT(CrossMapLRN2d, options.size() << ", alpha=" << printed(options.alpha())
+                                                 << ", beta=" << printed(options.beta()) << ", k=" << options.k())
 template class Cloneable<GroupNormImpl>;
 template class Cloneable<RMSNormImpl>;
 
@@ -42,6 +45,21 @@ void RMSNormImpl::pretty_print(std::ostream& out) const {
   out << "RMSNorm(" << IntArrayRef(options.normalized_shape())
       << ", eps=" << (options.eps() ? printed(*options.eps()) : "None")
       << ", elementwise_affine=" << printed(options.elementwise_affine()) << ")";
+}
+
+Tensor CrossMapLRN2dImpl::forward(const Tensor& x) {
+  TANDEM_CHECK(x.dim() == 4, "CrossMapLRN2d: x is ", x.sizes(), "; accepted: (N, C, H, W)");
+  TANDEM_CHECK(options.size() > 0, "CrossMapLRN2d: size is ", options.size(), "; it must be positive");
+  if (x.numel() == 0) return x.clone();
+  const int64_t beside = (options.size() - 1) / 2, window = 2 * beside + 1, behind = x.size(1) - beside - 1;
+  const Tensor padded = constant_pad_nd(x.square().flatten(2), {0, 0, beside, beside});
+  const Tensor means = tandem::avg_pool2d(padded.unsqueeze(1), {window, 1}, 1).squeeze(1);
+  Tensor sums = means.reshape(x.sizes()) * static_cast<double>(window);
+  if (behind > 0)
+    sums = tandem::cat({sums.narrow(1, 0, beside + 1), sums.narrow(1, beside + 1, behind) + x.narrow(1, 0, 1).square()},
+                       1);
+  const double share = options.alpha() / static_cast<double>(options.size());
+  return x * (sums * share + static_cast<double>(options.k())).pow(-options.beta());
 }
 
 namespace functional {

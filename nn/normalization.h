@@ -24,6 +24,14 @@ struct LocalResponseNormOptions {
   TANDEM_ARG(double, beta) = 0.75;
   TANDEM_ARG(double, k) = 1;
 };
+struct CrossMapLRN2dOptions {
+  /// How many channels are taken together.
+  CrossMapLRN2dOptions(int64_t size) : size_(size) {}
+  TANDEM_ARG(int64_t, size);
+  TANDEM_ARG(double, alpha) = 1e-4;
+  TANDEM_ARG(double, beta) = 0.75;
+  TANDEM_ARG(int64_t, k) = 1;
+};
 /// LibTorch has no RMSNorm; names and defaults are those of Python's PyTorch.
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
@@ -120,6 +128,21 @@ class LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> {
   LocalResponseNormOptions options;
 };
 TANDEM_LIBRARY_MODULE(LocalResponseNorm);
+
+/// x / (k + alpha / size s)^beta, s the sum of the squares of the (size - 1) / 2 channels before and behind each and
+/// its own; channels that come more than those behind the first one take the first one's too, as in PyTorch.
+class CrossMapLRN2dImpl : public Cloneable<CrossMapLRN2dImpl> {
+ public:
+  /// Of the default options but for the size.
+  CrossMapLRN2dImpl(int64_t size) : CrossMapLRN2dImpl(CrossMapLRN2dOptions(size)) {}
+  explicit CrossMapLRN2dImpl(const CrossMapLRN2dOptions& o) : options(o) {}
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  /// x (N, C, H, W) -> the same sizes. @throws Error for any other
+  Tensor forward(const Tensor& x);
+  CrossMapLRN2dOptions options;
+};
+TANDEM_LIBRARY_MODULE(CrossMapLRN2d);
 
 /// As rms_norm.
 class RMSNormImpl : public Cloneable<RMSNormImpl> {

@@ -56,3 +56,7 @@ std::vector<Tensor> unpad_sequence(const Tensor& padded_sequences, const Tensor&
 std::vector<Tensor> unpack_sequence(const PackedSequence& packed_sequences);
 
 }  // namespace tandem::nn::utils::rnn
+
+namespace tandem {
+using nn::utils::rnn::pad_sequence;
+}  // namespace tandem

@@ -32,6 +32,10 @@ template <size_t N> struct PadOptions {
   PadOptions(int64_t padding) : padding_(padding) {}
   TANDEM_ARG(Pads<N>, padding);
 };
+/// By the number of dimensions, 1 to 3.
+template <size_t D> using ReflectionPadOptions = PadOptions<2 * D>;
+template <size_t D> using ReplicationPadOptions = PadOptions<2 * D>;
+template <size_t D> using ZeroPadOptions = PadOptions<2 * D>;
 using ReflectionPad1dOptions = PadOptions<2>;
 using ReflectionPad2dOptions = PadOptions<4>;
 using ReflectionPad3dOptions = PadOptions<6>;

@@ -14,7 +14,8 @@ inline Tensor contiguous_detached(const Tensor& x) {
   return x.contiguous();
 }
 inline void check_real(const char* op, const Tensor& x) {
-  TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
+  TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op, ": dtype is ", x.dtype(),
+                  "; accepted: floating point");
 }
 /// The operands of a product.
 inline void check_operands(const char* op, const Tensor& a, const Tensor& b) {

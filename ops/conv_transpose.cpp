@@ -7,6 +7,30 @@
 
 namespace tandem {
 using detail::Pair;
+using detail::Triple;
+
+Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
+                   IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups) {
+  const int64_t dims = weight.dim() - 2;
+  TANDEM_CHECK(dims >= 1 && dims <= 3, "convolution: weight is ", weight.sizes(), "; accepted: 3, 4 or 5 dimensions");
+  for (const IntArrayRef list : {stride, padding, dilation, output_padding})
+    TANDEM_CHECK(list.size() == 1 || static_cast<int64_t>(list.size()) == dims, "convolution: a list of ", list.size(),
+                 " numbers for ", dims, " dimensions; accepted: as many, or one for all");
+  if (dims == 1)
+    return transposed ? conv_transpose1d(x, weight, bias, stride[0], padding[0], output_padding[0], groups, dilation[0])
+                      : conv1d(x, weight, bias, stride[0], padding[0], dilation[0], groups);
+  if (dims == 2)
+    return transposed ? conv_transpose2d(x, weight, bias, stride, padding, output_padding, groups, dilation)
+                      : conv2d(x, weight, bias, stride, padding, dilation, groups);
+  return transposed ? conv_transpose3d(x, weight, bias, stride, padding, output_padding, groups, dilation)
+                    : conv3d(x, weight, bias, stride, padding, dilation, groups);
+}
+Tensor conv_tbc(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t pad) {
+  TANDEM_CHECK(x.dim() == 3 && weight.dim() == 3, "conv_tbc: x is ", x.sizes(), " and weight ", weight.sizes(),
+               "; accepted: (L, N, C) and (K, C, O)");
+  const Tensor y = conv1d(x.permute({1, 2, 0}), weight.permute({2, 1, 0}), bias, 1, pad);
+  return y.permute({2, 0, 1}).contiguous();
+}
 
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair stride, Pair padding,
                         Pair output_padding, int64_t groups, Pair dilation) {

@@ -31,4 +31,10 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
                         detail::Triple padding = 0, detail::Triple output_padding = 0, int64_t groups = 1,
                         detail::Triple dilation = 1);
 
+/// Any of them, by the dimensions of weight, with lists of as many numbers as dimensions, or of one for all.
+Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
+                   IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups);
+/// conv1d of x (L, N, C) with weight (K, C, O) and bias (O), `pad` on both ends -> (OL, N, O).
+Tensor conv_tbc(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t pad = 0);
+
 }  // namespace tandem

@@ -41,6 +41,8 @@ Tensor range(const Scalar& start, const Scalar& end, const Scalar& step = 1, con
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options = {});
 /// Uninitialised elements that lie with these strides.
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
+/// Uninitialised elements that lie without gaps, with the dimensions in the order `physical_layout`, outermost first.
+Tensor empty_permuted(IntArrayRef sizes, IntArrayRef physical_layout, const TensorOptions& options = {});
 /// Whether `to` holds numbers of from's kind: any but a floating dtype as an integer, and a number as a bool.
 bool can_cast(DType from, DType to);
 

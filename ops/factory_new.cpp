@@ -6,6 +6,21 @@
 #include "tandem/ops/factory.h"
 
 namespace tandem {
+
+Tensor empty_permuted(IntArrayRef sizes, IntArrayRef physical_layout, const TensorOptions& options) {
+  Shape strides(sizes.size(), 0);
+  int64_t stride = 1;
+  TANDEM_CHECK(physical_layout.size() == sizes.size(), "empty_permuted: sizes are ", sizes, " and physical_layout ",
+               physical_layout, "; accepted: each dimension once");
+  for (size_t i = sizes.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(physical_layout[i]);
+    TANDEM_CHECK(d < sizes.size() && strides[d] == 0, "empty_permuted: sizes are ", sizes, " and physical_layout ",
+                 physical_layout, "; accepted: each dimension once");
+    strides[d] = stride;
+    stride *= std::max<int64_t>(sizes[d], 1);
+  }
+  return empty_strided(sizes, strides, options);
+}
 using namespace detail;
 
 namespace {

@@ -216,6 +216,14 @@ Tensor one_hot(const Tensor& target, int64_t num_classes) {
   scatter_into("one_hot", y, target.dim(), places, ones_like(places), /*add=*/false);
   return y;
 }
+Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, double norm_type) {
+  TANDEM_CHECK(weight.dim() == 2, "embedding_renorm_: weight is ", weight.sizes(), "; accepted: (rows, dimension)");
+  const NoGradGuard guard;
+  const Tensor at = index.reshape({-1}), rows = weight.index_select(0, at);
+  const Tensor norms = rows.norm(norm_type, {1}, /*keepdim=*/true);
+  const Tensor limited = where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows);
+  return weight.index_put_({at}, limited);  // a row that is named twice is written twice, with the same values
+}
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx) {
   TANDEM_CHECK(weight.dim() == 2, "embedding: weight is ", weight.sizes(), "; accepted: (rows, dimension)");
   const int64_t count = weight.size(0);

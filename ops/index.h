@@ -14,6 +14,9 @@ inline Tensor concat(TensorList tensors, int64_t dim = 0) { return cat(tensors, 
 inline Tensor concatenate(TensorList tensors, int64_t dim = 0) { return cat(tensors, dim); }
 /// Tensors of one shape joined along a new dimension.
 Tensor stack(TensorList tensors, int64_t dim = 0);
+/// All elements of all tensors in one vector, and such a vector cut into tensors of the sizes of `tensors` again.
+Tensor flatten_dense_tensors(TensorList tensors);
+std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tensors);
 // Indices are int64 or int32; a scalar is indexed as one dimension of one element.
 
 /// Slices of x along dim at the positions of a 1-d index. @throws IndexError on a position out of range
@@ -38,6 +41,14 @@ Tensor one_hot(const Tensor& target, int64_t num_classes = -1);
 /// Rows of weight (V, D) at the indices of any shape: index.sizes() + (D,). The row padding_idx, counted from the end
 /// when negative, gets no gradient. @throws Error unless -V <= padding_idx < V
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx = {});
+
+/// weight with those of its rows that index names, and whose p-norm is above max_norm, made that short. It records
+/// nothing.
+Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, double norm_type);
+inline Tensor embedding_renorm(const Tensor& weight, const Tensor& index, double max_norm, double norm_type) {
+  Tensor copy = weight.detach().clone();
+  return embedding_renorm_(copy, index, max_norm, norm_type);
+}
 
 namespace indexing {
 enum class EllipsisIndexType { Ellipsis };

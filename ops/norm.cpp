@@ -67,7 +67,7 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     }
     if (running_mean.defined() && count > 0) {
       const NoGradGuard guard;
-      Tensor m = running_mean, v = running_var;
+      const Tensor &m = running_mean, &v = running_var;
       m.mul_(1 - momentum).add_(mean.to(m.dtype()), momentum);
       v.mul_(1 - momentum)
           .add_(var.to(v.dtype()), momentum * static_cast<double>(count) / static_cast<double>(count - 1));

@@ -27,6 +27,8 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 /// in float32.
 Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight = {},
                 std::optional<double> eps = {});
+/// (sum |v|^p)^(1/p) over all dimensions but dim, which stay with size 1; dim -1: over all, of no dimension.
+Tensor norm_except_dim(const Tensor& v, int64_t p = 2, int64_t dim = 0);
 
 // ---- LibTorch's forms with a last argument that says whether cuDNN may be used, which changes nothing
 inline Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,

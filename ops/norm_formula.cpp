@@ -57,6 +57,14 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   }
   return reshape_result(y, x.sizes());
 }
+Tensor norm_except_dim(const Tensor& v, int64_t p, int64_t dim) {
+  if (dim == -1) return v.norm(static_cast<double>(p));
+  const int64_t kept = wrap_dim("norm_except_dim", dim, v.dim());
+  Shape others;
+  for (int64_t d = 0; d < v.dim(); ++d)
+    if (d != kept) others.push_back(d);
+  return others.empty() ? v.abs() : v.norm(static_cast<double>(p), others, /*keepdim=*/true);
+}
 namespace {
 /// (mean, 1 / deviation) over dims, in the dtype that sums are kept in.
 std::tuple<Tensor, Tensor> statistics(const Tensor& x, IntArrayRef dims, double eps, bool keepdim) {

@@ -41,18 +41,24 @@ inline void check_accepted(const char* op, Accepts accepts, DType type) {
     case Accepts::numbers:
     case Accepts::rounded:
     case Accepts::divided:
-    case Accepts::powers: TANDEM_CHECK(type != kBool, op, ": dtype is bool; accepted: numbers"); break;
+    case Accepts::powers:
+      TANDEM_CHECK_AS(NotImplementedError, type != kBool, op, ": dtype is bool; accepted: numbers");
+      break;
     case Accepts::real:
-      TANDEM_CHECK(is_floating_point(type), op, ": dtype is ", type, "; accepted: floating point");
+      TANDEM_CHECK_AS(NotImplementedError, is_floating_point(type), op, ": dtype is ", type,
+                      "; accepted: floating point");
       break;
     case Accepts::precise:
-      TANDEM_CHECK(type == kFloat32 || type == kFloat64, op, ": dtype is ", type, "; accepted: float32 and float64");
+      TANDEM_CHECK_AS(NotImplementedError, type == kFloat32 || type == kFloat64, op, ": dtype is ", type,
+                      "; accepted: float32 and float64");
       break;
     case Accepts::integers:
-      TANDEM_CHECK(!is_floating_point(type) && type != kBool, op, ": dtype is ", type, "; accepted: integers");
+      TANDEM_CHECK_AS(NotImplementedError, !is_floating_point(type) && type != kBool, op, ": dtype is ", type,
+                      "; accepted: integers");
       break;
     case Accepts::integral:
-      TANDEM_CHECK(!is_floating_point(type), op, ": dtype is ", type, "; accepted: integers and bool");
+      TANDEM_CHECK_AS(NotImplementedError, !is_floating_point(type), op, ": dtype is ", type,
+                      "; accepted: integers and bool");
       break;
     default: break;
   }

@@ -7,8 +7,8 @@ namespace tandem::detail {
 
 /// Refuses what a form that records nothing would lose.
 void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs);
-/// `out`, made ready for a result of `sizes`, dtype and device: where it has others it gets these, with a warning unless
-/// it has no elements; its dtype can hold the result's kind.
+/// `out`, made ready for a result of `sizes`, dtype and device: where it has others it gets these, with a warning
+/// unless it has no elements; its dtype can hold the result's kind.
 void prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device);
 /// Whether target shares elements with source in other places, so that writing it changes what is still to be read.
 bool overlaps(const Tensor& target, const Tensor& source);

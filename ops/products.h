@@ -12,6 +12,9 @@ namespace tandem {
 inline Tensor addmv(const Tensor& x, const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) {
   return x.addmv(matrix, vector, beta, alpha);
 }
+inline Tensor& addmv_(Tensor& x, const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) {
+  return x.addmv_(matrix, vector, beta, alpha);
+}
 inline Tensor addr(const Tensor& x, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) {
   return x.addr(a, b, beta, alpha);
 }

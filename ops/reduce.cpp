@@ -185,7 +185,8 @@ Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
 namespace {
 /// Refused in the name of the op that was called, rather than of those it is made of.
 void check_average(const char* op, const Tensor& x, IntArrayRef dims) {
-  TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
+  TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op, ": dtype is ", x.dtype(),
+                  "; accepted: floating point");
   dim_mask(op, dims, x.dim());
 }
 /// What a half type's elements differ from their mean. The mean is taken away in two parts, itself and what rounding it
@@ -279,7 +280,7 @@ Tensor detail::corrected_std(const Tensor& x, IntArrayRef dims, const std::optio
 }
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
 Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
-  TANDEM_CHECK(is_floating_point(), "norm: dtype is ", dtype(), "; accepted: floating point");
+  TANDEM_CHECK_AS(NotImplementedError, is_floating_point(), "norm: dtype is ", dtype(), "; accepted: floating point");
   const unsigned mask = dim_mask("norm", dims, dim());
   Shape kept = sizes();
   int64_t count = 1;
@@ -325,7 +326,7 @@ Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme
 #define TANDEM_EXTREME_REDUCTION(name)                                                                       \
   static Tensor name##_of(const Tensor& x, const char* op, IntArrayRef dims, bool keepdim, bool nans) {      \
     const ReducedDims r = plan(op, x, dims);                                                                 \
-    TANDEM_CHECK(r.count > 0, op, ": ", x.sizes(), " has no elements to choose from");                       \
+    TANDEM_CHECK_AS(IndexError, r.count > 0, op, ": ", x.sizes(), " has no elements to choose from");        \
     Tensor flat = flat_output(r, x.dtype());                                                                 \
     TANDEM_DISPATCH(x.device(), name, r.x, flat);                                                            \
     const Tensor y = restore(r, flat, keepdim);                                                              \
@@ -342,7 +343,8 @@ Tensor Tensor::min() const { return amin_of(*this, "min", {}, false, /*nans=*/tr
 #define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
   std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                    \
     const ReducedDims r = plan(#name, *this, {dim});                                                            \
-    TANDEM_CHECK(r.count > 0, #name ": dimension ", dim, " of ", sizes(), " has no elements to choose from");   \
+    TANDEM_CHECK_AS(IndexError, r.count > 0, #name ": dimension ", dim, " of ", sizes(),                        \
+                    " has no elements to choose from");                                                         \
     Tensor flat = flat_output(r, dtype()), places = flat_output(r, kInt64);                                     \
     TANDEM_DISPATCH(device(), kernel, r.x, flat, places);                                                       \
     const Tensor index = restore(r, places, keepdim);                                                           \
@@ -382,7 +384,7 @@ namespace {
 /// Of argmax and argmin.
 void check_choice(const char* op, const Tensor& x, const std::optional<int64_t>& dim) {
   const int64_t d = dim ? wrap_dim(op, *dim, x.dim()) : 0, count = dim && x.dim() ? x.size(d) : x.numel();
-  TANDEM_CHECK(count > 0, op, ": ", x.sizes(), " has no elements to choose from");
+  TANDEM_CHECK_AS(IndexError, count > 0, op, ": ", x.sizes(), " has no elements to choose from");
 }
 }  // namespace
 Tensor Tensor::argmax(std::optional<int64_t> dim, Flag keepdim) const {

@@ -88,7 +88,7 @@ LBFGS::Evaluation LBFGS::evaluate(const LossClosure& closure) const {
 /// The parameters, t further along the direction.
 void LBFGS::move(double t) const {
   int64_t offset = 0;
-  for (Tensor p : parameters()) {
+  for (const Tensor& p : parameters()) {
     p.add_(d_.narrow(0, offset, p.numel()).view(p.sizes()), t);
     offset += p.numel();
   }

@@ -85,6 +85,18 @@ const Spelling kSpellings[] = {
     SPELLING(resize_as(x, x.view({6, 4})), x.view({6, 4})),
     SPELLING(x.tensor_split(tensor({1, 2}), 2)[1], x.tensor_split({1, 2}, 2)[1]),
     SPELLING(x.tensor_split(tensor(2), 2)[1], x.tensor_split(2, 2)[1]),
+    SPELLING(bilinear(x[0], x[1], x.view({1, 4, 6}).slice(2, 0, 4)),
+             nn::functional::bilinear(x[0], x[1], x.view({1, 4, 6}).slice(2, 0, 4))),
+    SPELLING(pad_sequence({x[0], x[1][0].unsqueeze(0)}), nn::utils::rnn::pad_sequence({x[0], x[1][0].unsqueeze(0)})),
+    SPELLING(flatten_dense_tensors({x[0], x[1]}), x.flatten()),
+    SPELLING(unflatten_dense_tensors(x.flatten(), {x[0], x[1]})[1], x[1]),
+    SPELLING(convolution(x, x, {}, 1, 1, 1, false, 0, 1), conv1d(x, x, {}, 1, 1)),
+    SPELLING(convolution(x, x.unsqueeze(1), {}, 2, 1, {1, 1}, true, 0, 1),
+             conv_transpose2d(x, x.unsqueeze(1), {}, 2, 1)),
+    SPELLING(norm_except_dim(x, 2, 1), x.square().sum({0, 2}, true).sqrt()),
+    SPELLING(norm_except_dim(x, 2, -1), x.norm()),
+    SPELLING(special::modified_bessel_i0(x), i0(x)),
+    SPELLING(special::legendre_polynomial_p(x, 3.0), special_legendre_polynomial_p(x, tensor(3))),
     SPELLING(native_channel_shuffle(x, 3), channel_shuffle(x, 3)),
     SPELLING(batch_norm(x, {}, {}, {}, {}, true, 0.1, 1e-3, true), batch_norm(x, {}, {}, {}, {}, true, 0.1, 1e-3)),
     SPELLING(layer_norm(x, {4}, {}, {}, 1e-3, true), layer_norm(x, {4}, {}, {}, 1e-3)),
@@ -156,10 +168,17 @@ TEST_CASE("a form with an output gives what the operation gives", "[names][out]"
   const void* memory = (out = empty({3, 3}, kFloat64)).data_ptr();
   matmul_out(out, x[0], x[1].t());
   CHECK(out.data_ptr() == memory);
-  CHECK_THROWS_WITH(matmul_out(out, x[0].t(), x[1]), Contains("matmul_out") && Contains("(3, 3)"));
+  CHECK(same(matmul_out(out, x[0].t(), x[1]), matmul(x[0].t(), x[1])));  // with a warning: it gets these sizes
   CHECK_THROWS_WITH(matmul_out(integers, x[0], x[1].t()), Contains("matmul_out") && Contains("int64"));
   const Tensor leaf = x[0].clone().requires_grad_();
   CHECK_THROWS_WITH(matmul_out(out, leaf, x[1].t()), Contains("NoGradGuard"));
+  const std::vector<Tensor> parts{empty({0}, kFloat64), empty({0}, kFloat64)};
+  unbind_copy_out(parts, x);
+  CHECK(same(parts[1], x[1]));
+  split_with_sizes_copy_out(parts, x, {1, 3}, 2);
+  CHECK(same(parts[1], x.narrow(2, 1, 3)));
+  CHECK_THROWS_WITH(unbind_copy_out(parts, x, 1), Contains("unbind_copy_out"));
+  CHECK(same(special::chebyshev_polynomial_t_out(fresh(), x, 2), 2 * x * x - 1));
 }
 TEST_CASE("what is done in place may be done to a const tensor, a gradient among them", "[names]") {
   const Tensor x = full({3}, 2.0).requires_grad_();
@@ -200,6 +219,80 @@ TEST_CASE("the bytes of a tensor are seen as another dtype", "[names]") {
   CHECK(x.view(kLong).sizes() == IntArrayRef{2, 1});
   CHECK_THROWS_WITH(x.t().view(kByte), Contains("view"));
   CHECK_THROWS_WITH(zeros({3}).view(kDouble), Contains("(3,)"));
+}
+TEST_CASE("Bessel's and Airy's functions are their integrals and series", "[names][special]") {
+  // J_n(x) is the mean over t in [0, pi] of cos(n t - x sin t), which midpoints give to the last digit.
+  const auto integral = [](int n, double x) {
+    double sum = 0;
+    for (int k = 0; k < 400; ++k) {
+      const double t = std::numbers::pi * (k + 0.5) / 400;
+      sum += std::cos(n * t - x * std::sin(t));
+    }
+    return sum / 400;
+  };
+  const auto airy = [](double x) {
+    double a = 1, b = x, f = a, g = b;
+    for (int k = 1; k < 60; ++k) {
+      f += a *= x * x * x / ((3 * k - 1) * (3 * k));
+      g += b *= x * x * x / ((3 * k) * (3 * k + 1));
+    }
+    return 0.35502805388781723926 * f - 0.25881940379280679841 * g;
+  };
+  for (const double x : {0.5, 3.0, 7.0, 12.0}) {
+    const Tensor at = tensor(x, kFloat64);
+    CHECK(special::bessel_j0(at).item<double>() == Approx(integral(0, x)).margin(1e-14));
+    CHECK(special::bessel_j1(at).item<double>() == Approx(integral(1, x)).margin(1e-14));
+    // J_1 Y_0 - J_0 Y_1 = 2 / (pi x)
+    const double wronskian =
+        (special::bessel_j1(at) * special::bessel_y0(at) - special::bessel_j0(at) * special::bessel_y1(at))
+            .item<double>();
+    CHECK(wronskian == Approx(2 / (std::numbers::pi * x)).epsilon(1e-13));
+  }
+  for (const double x : {-4.0, -2.5, -0.3, 0.0, 0.3, 2.0})
+    CHECK(special::airy_ai(tensor(x, kFloat64)).item<double>() == Approx(airy(x)).margin(1e-12));
+  const Tensor leaf = ones({2}).requires_grad_();
+  CHECK_THROWS_AS(special::bessel_j0(leaf).sum().backward(), Error);
+}
+TEST_CASE("steps of recurrent networks are those of the cells", "[names]") {
+  const Tensor x = randn({2, 3}), h = randn({2, 4}), c = randn({2, 4});
+  const nn::LSTMCell lstm(3, 4);
+  const auto [h1, c1] = lstm_cell(x, {h, c}, lstm->weight_ih, lstm->weight_hh, lstm->bias_ih, lstm->bias_hh);
+  const auto [h2, c2] = nn::LSTMCell(lstm)(x, std::make_tuple(h, c));
+  CHECK(h1.allclose(h2, 1e-5, 1e-6));
+  CHECK(c1.allclose(c2, 1e-5, 1e-6));
+  nn::GRUCell gru(3, 4);
+  CHECK(gru_cell(x, h, gru->weight_ih, gru->weight_hh, gru->bias_ih, gru->bias_hh).allclose(gru(x, h), 1e-5, 1e-6));
+  nn::RNNCell rnn(3, 4);
+  CHECK(
+      rnn_tanh_cell(x, h, rnn->weight_ih, rnn->weight_hh, rnn->bias_ih, rnn->bias_hh).allclose(rnn(x, h), 1e-5, 1e-6));
+  CHECK(rnn_relu_cell(x, h, rnn->weight_ih, rnn->weight_hh)
+            .equal((linear(x, rnn->weight_ih) + linear(h, rnn->weight_hh)).relu()));
+}
+TEST_CASE("rows of an embedding become as short as was asked", "[names]") {
+  Tensor weight = tensor({{3.0, 4.0}, {0.3, 0.4}, {6.0, 8.0}});
+  const Tensor limited = embedding_renorm(weight, tensor({0, 1}), 1, 2);
+  CHECK(limited.allclose(tensor({{0.6, 0.8}, {0.3, 0.4}, {6.0, 8.0}})));
+  CHECK(embedding_renorm_(weight, tensor({0, 1}), 1, 2).equal(limited));
+}
+TEST_CASE("a permuted tensor lies as its layout says", "[names]") {
+  CHECK(empty_permuted({2, 3, 4}, {0, 2, 1}).strides() == IntArrayRef{12, 1, 3});
+  CHECK_THROWS_WITH(empty_permuted({2, 3}, {0, 0}), Contains("empty_permuted"));
+  CHECK_THROWS_WITH(empty_permuted({2, 3}, {0}), Contains("empty_permuted"));
+}
+TEST_CASE("errors are of LibTorch's kinds", "[names][errors]") {
+  const Tensor whole = arange(6), none = zeros({0}), x = sample();
+  CHECK_THROWS_AS(softmax(whole, 0), NotImplementedError);
+  CHECK_THROWS_AS(log_softmax(whole, 0), NotImplementedError);
+  CHECK_THROWS_AS(whole.mean(), NotImplementedError);
+  CHECK_THROWS_AS(whole.var(), NotImplementedError);
+  CHECK_THROWS_AS(whole.norm(), NotImplementedError);
+  CHECK_THROWS_AS(gelu(whole), NotImplementedError);
+  CHECK_THROWS_AS((x > 0) - (x > 0), NotImplementedError);
+  CHECK_THROWS_AS(none.argmax(), IndexError);
+  CHECK_THROWS_AS(none.max(0), IndexError);
+  CHECK_THROWS_AS(none.amax(0), IndexError);
+  CHECK_THROWS_AS(none.median(0), IndexError);
+  CHECK_THROWS_AS(x.narrow(0, 7, 1), IndexError);
 }
 TEST_CASE("a blob may lie with strides", "[names]") {
   std::array<double, 6> blob{0, 1, 2, 3, 4, 5};

@@ -96,7 +96,7 @@ TEST_CASE("anomaly mode names the node whose backward made NaN, and where it was
   const Tensor x = zeros({2}, kFloat64).requires_grad_();
   const Tensor y = (x.sqrt() * 0).sum();  // 0 / 0 in sqrt's backward
   CHECK_THROWS_WITH(y.backward(), Contains("backward of sqrt returned NaN in the gradient of input 0, of (2,)") &&
-                                      Contains("sqrt was recorded at:") && Contains("tandem::Tensor::sqrt"));
+                                      Contains("sqrt was recorded at:") && Contains("sqrt(") && !Contains("-rdynamic"));
   CHECK_FALSE(x.grad().defined());
 }
 

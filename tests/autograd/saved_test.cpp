@@ -242,3 +242,25 @@ TEST_CASE("a backward to some inputs does not compute the other gradients", "[au
   CHECK(autograd::grad({z}, {p})[0].equal(q));
   CHECK(read == 1);
 }
+
+TEST_CASE("checkpoints, hooks and anomaly mode hold for the workers of a graph over two devices",
+          "[autograd][devices]") {
+  set_cpu_device_count(2);
+  const Device there("cpu:1");
+  const Tensor x = sines({6});
+  const auto run = [&](bool checkpointed) {
+    manual_seed(8);
+    const auto here = [&](const Tensor& t) { return dropout(t.sin(), 0.5, true).to(there).exp() * t.to(there); };
+    const auto away = [](const Tensor& t) { return dropout(t * t, 0.5, true).cos(); };
+    const Tensor y = checkpointed ? nn::utils::checkpoint(here, x * 2) : here(x * 2);
+    const Tensor z = checkpointed ? nn::utils::checkpoint(away, y) : away(y);
+    return autograd::grad({z.sum().to(kCPU) + (x * x).sum()}, {x})[0];
+  };
+  CHECK(run(true).equal(run(false)));
+
+  const autograd::DetectAnomalyGuard guard;
+  const Tensor zero = zeros({2}, kFloat64).requires_grad_();
+  const Tensor bad = (zero.to(there).sqrt() * 0).sum().to(kCPU) + zero.sum();
+  CHECK_THROWS_WITH(bad.backward(), Contains("backward of sqrt returned NaN"));
+  set_cpu_device_count(1);
+}

@@ -47,7 +47,7 @@ TEST_CASE("sizes whose product overflows are refused", "[core][edge]") {
   CHECK_THROWS_WITH(ones({4}).as_strided({2}, {1}, kHuge), Contains("as_strided"));
   CHECK_THROWS_WITH(ones({4}).as_strided({0}, {1}, -1), Contains("as_strided"));
   CHECK_THROWS_WITH(ones({0}).view({k32, k32}), Contains("view"));
-  CHECK_THROWS_AS(ones({3}).narrow(0, 1, kHuge), IndexError);
+  CHECK_THROWS_WITH(ones({3}).narrow(0, 1, kHuge), Contains("narrow"));
   CHECK_THROWS_AS(ones({3}).narrow(0, std::numeric_limits<int64_t>::min(), 1), IndexError);
   CHECK_THROWS_WITH(core::empty_strided({2, 2}, {kHuge, 1}, kFloat, kCPU), Contains("empty_strided"));
   CHECK(ones({5}).slice(0, 1, {}, kHuge).sizes() == IntArrayRef{1});

@@ -163,7 +163,12 @@ TEST_CASE("ImageFolder has a class for each folder, and its images", "[data][ima
 
   fs::create_directory(root / "empty");
   REQUIRE_THROWS_WITH(ImageFolder(root.path()), Contains("empty has no images") && Contains(".png"));
-  REQUIRE_THROWS_WITH(ImageFolder(root / "empty"), Contains("has no folders"));
+  fs::remove(root / "empty");
+  fs::create_directory_symlink(root / "dog/a", root / "cat/more");
+  REQUIRE(ImageFolder(root.path()).samples().at(1) == Sample{root / "cat/more/z.png", 0});
+  fs::create_directory_symlink(root.path(), root / "cat/loop");
+  REQUIRE_THROWS_WITH(ImageFolder(root.path()), Contains("cat/loop is a link to a folder that it is in"));
+  REQUIRE_THROWS_WITH(ImageFolder(root / "dog/a"), Contains("has no folders"));
   REQUIRE_THROWS_WITH(ImageFolder(root / "missing"), Contains("cannot read") && Contains("missing"));
 }
 

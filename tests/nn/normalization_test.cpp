@@ -61,6 +61,29 @@ TEST_CASE("InstanceNorm normalises each image's channels, and tracks their means
   CHECK_THROWS_WITH(instance_norm(x, {}, {}, {}, {}, false, 0.1, 1e-5), Contains("without use_input_stats"));
 }
 
+TEST_CASE("CrossMapLRN2d gives what PyTorch gives", "[nn][norm]") {
+  // torch.nn.CrossMapLRN2d(size, 0.5, 0.75, 2) of arange(10).reshape(1, 5, 1, 2) / 4 in PyTorch 2.15, whose gradient is
+  // not that of its values
+  const auto run = [](int64_t size, const Tensor& x) {
+    return nn::CrossMapLRN2d(nn::CrossMapLRN2dOptions(size).alpha(0.5).beta(0.75).k(2))(x);
+  };
+  const Tensor x = arange(10, kFloat64).view({1, 5, 1, 2}) / 4;
+  CHECK(run(3, x).flatten().allclose(tensor({0.000000000, 0.143096795, 0.276007913, 0.393319334, 0.490754922,
+                                             0.566150149, 0.625722319, 0.666127005, 0.868352946, 0.905699340},
+                                            kFloat64),
+                                     1e-7, 1e-7));
+  CHECK(run(4, x).flatten().allclose(tensor({0.000000000, 0.144439594, 0.280993109, 0.405087646, 0.512615261,
+                                             0.600770090, 0.673893910, 0.728236787, 0.928645534, 0.981311236},
+                                            kFloat64),
+                                     1e-7, 1e-7));
+  CHECK(run(5, x).flatten().allclose(tensor({0.000000000, 0.137517741, 0.263432351, 0.374425335, 0.468274469,
+                                             0.544118755, 0.702411703, 0.761766258, 0.942985719, 0.993269936},
+                                            kFloat64),
+                                     1e-7, 1e-7));
+  CHECK(autograd::gradcheck([&](const std::vector<Tensor>& in) -> std::vector<Tensor> { return {run(3, in[0])}; },
+                            {x.clone().requires_grad_()}));
+  CHECK_THROWS_WITH(nn::CrossMapLRN2d(3)(zeros({2, 3})), Contains("(2, 3)"));
+}
 TEST_CASE("LocalResponseNorm divides by its neighbours' power", "[nn][norm]") {
   manual_seed(43);
   const Tensor x = randn({2, 5, 3}, kFloat64);

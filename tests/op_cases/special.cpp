@@ -6,6 +6,8 @@ namespace tandem::test {
 
 static constexpr const char* kLarge = "half types do not reach the results";
 
+static constexpr Notes kPolynomial{.refuses_half = true};
+static constexpr Notes kOnHost{.refuses_half = true};
 static constexpr OpCase kSpecialCases[] = {
     {"special_erfcx", [](In in) { return special_erfcx(in[0]); }},
     {"special_erfcx/special", [](In in) { return special_erfcx(in[0]); }, {.no_half = kLarge}},
@@ -30,6 +32,21 @@ static constexpr OpCase kSpecialCases[] = {
     {"special_zeta/scalar", [](In in) { return special_zeta(in[0], 2.5); }},
     {"special_zeta/of_scalar", [](In in) { return special_zeta(3, in[0]); }},
     {"special_zeta/special", [](In in) { return special_zeta(in[0], in[1]); }},
+#define X(name, ...)                                                                   \
+  {"special_" #name, [](In in) { return special_##name(in[0], in[1]); }, kPolynomial}, \
+      {"special_" #name "/beyond", [](In in) { return special_##name(in[0], 5); }, kPolynomial},
+    TANDEM_POLYNOMIALS(X)
+#undef X
+#define X(name, ...)                                                        \
+  {"special_" #name, [](In in) { return special_##name(in[0]); }, kOnHost}, \
+      {"special_" #name "/special", [](In in) { return special_##name(in[0]); }, kOnHost},
+        TANDEM_BESSEL_FUNCTIONS(X)
+#undef X
+            {"special_modified_bessel_i0",
+             [](In in) { return special_modified_bessel_i0(in[0]); },
+             {.no_half = kLarge}},
+    {"special_modified_bessel_i1", [](In in) { return special_modified_bessel_i1(in[0]); }, {.no_half = kLarge}},
+    {"special_airy_ai/below", [](In in) { return special_airy_ai(in[0]); }, kOnHost},
     {"polygamma", [](In in) { return polygamma(2, in[0]); }},
     {"polygamma/one", [](In in) { return polygamma(1, in[0]); }},
     {"polygamma/zero", [](In in) { return polygamma(0, in[0]); }},
