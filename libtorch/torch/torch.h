@@ -3,10 +3,15 @@
 #pragma once
 #include <algorithm>
 #include <concepts>
+#include <map>
 #include <optional>
+#include <ostream>
 #include <ranges>
+#include <set>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tandem/tandem.h"
 
@@ -32,6 +37,54 @@ inline const bool chosen_print_style = prints_as_libtorch = true;
 }  // namespace detail
 
 }  // namespace tandem
+
+// LibTorch prints these of the standard library too. Of any number of types, as there, so that an operator of the
+// program's own is preferred.
+namespace std {
+template <class... Types> ostream& operator<<(ostream& out, const vector<Types...>& values);
+template <class... Types> ostream& operator<<(ostream& out, const map<Types...>& values);
+template <class... Types> ostream& operator<<(ostream& out, const set<Types...>& values);
+template <class First, class Second> ostream& operator<<(ostream& out, const pair<First, Second>& both);
+}  // namespace std
+
+namespace tandem {
+/// Prints [1, 2], as sizes are.
+template <class T> std::ostream& operator<<(std::ostream& out, ArrayRef<T> list) {
+  const char* between = "[";
+  for (const T& value : list) {
+    out << between << value;
+    between = ", ";
+  }
+  return out << (list.empty() ? "[]" : "]");
+}
+namespace detail {
+/// The first hundred, with a space between them.
+template <class Container> std::ostream& print_some(std::ostream& out, const Container& values) {
+  int printed = 0;
+  for (const auto& value : values) {
+    if (printed == 100) return out << " ...";
+    if (printed++ > 0) out << ' ';
+    out << value;
+  }
+  return out;
+}
+}  // namespace detail
+}  // namespace tandem
+
+namespace std {
+template <class... Types> ostream& operator<<(ostream& out, const vector<Types...>& values) {
+  return tandem::detail::print_some(out, values);
+}
+template <class... Types> ostream& operator<<(ostream& out, const map<Types...>& values) {
+  return tandem::detail::print_some(out, values);
+}
+template <class... Types> ostream& operator<<(ostream& out, const set<Types...>& values) {
+  return tandem::detail::print_some(out, values);
+}
+template <class First, class Second> ostream& operator<<(ostream& out, const pair<First, Second>& both) {
+  return out << '(' << both.first << ", " << both.second << ')';
+}
+}  // namespace std
 
 namespace torch = tandem;
 namespace at = tandem;

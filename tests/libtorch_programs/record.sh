@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# record.sh PYTHON PROGRAM...: what these programs print when they are compiled with the LibTorch that this Python has,
-# into expected/. Committed: LibTorch is not needed to run the tests.
+# record.sh PYTHON PROGRAM...: what these programs (layers, tensors/indexing, ...) print when they are compiled with the
+# LibTorch that this Python has, into the folder expected beside each. Committed: the tests do not need LibTorch.
 set -euo pipefail
 python=$1
 shift
@@ -8,8 +8,11 @@ cd "$(dirname "$0")"
 torch=$("$python" -c 'import torch, os; print(os.path.dirname(torch.__file__))')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+flags=(-std=gnu++20 -O0 -w -I"$torch/include" -I"$torch/include/torch/csrc/api/include")
+c++ "${flags[@]}" -x c++-header programs.h -o "$work/programs.h.gch"
 for program in "$@"; do
-  c++ -std=gnu++20 -O0 -I"$torch/include" -I"$torch/include/torch/csrc/api/include" "$program.cpp" -o "$work/$program" \
+  c++ "${flags[@]}" -include "$work/programs.h" "$program.cpp" -o "$work/program" \
     -L"$torch/lib" -Wl,-rpath,"$torch/lib" -ltorch -ltorch_cpu -lc10
-  "$work/$program" >"expected/$program.txt"
+  mkdir -p "$(dirname "$program")/expected"
+  "$work/program" >"$(dirname "$program")/expected/$(basename "$program").txt"
 done

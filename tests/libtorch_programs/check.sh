@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# check.sh FAMILY EXPECTED: runs each program of the executable FAMILY, and compares what it prints with the file of its
+# name in the folder EXPECTED. Shows the first lines that differ, and says at the end which programs failed.
+set -uo pipefail
+failed=()
+programs=$("$1") || exit 1
+for program in $programs; do
+  printed=$(mktemp)
+  "$1" "$program" >"$printed"
+  status=$?
+  difference=$(diff "$2/$program.txt" "$printed") && [ $status = 0 ] || {
+    failed+=("$program")
+    printf '%s (exit status %s), expected < and printed >:\n%s\n' "$program" $status "$(head -20 <<<"$difference")"
+  }
+  rm "$printed"
+done
+[ ${#failed[@]} = 0 ] || {
+  echo "these programs differ from LibTorch's output: ${failed[*]}"
+  exit 1
+}
