@@ -10,7 +10,7 @@
 //   counted    every dtype; a bool becomes int64 first
 //   floating   every dtype; integers and bool become the default floating dtype first
 //   real       floating dtypes
-//   precise    float32 and float64
+//   stepped    floating dtypes; half types by their bits, without a kernel
 //   rounded    every dtype but bool; integers come back as they are
 //   divided    every dtype but bool; integers must not be divided by 0
 //   powers     every dtype but bool; integers must not have a negative number for a power
@@ -62,7 +62,7 @@
   X(asinh,       Asinh,      floating, input,   "inverse hyperbolic sine")                                             \
   X(acosh,       Acosh,      floating, input,   "inverse hyperbolic cosine; NaN below 1")                              \
   X(atanh,       Atanh,      floating, input,   "inverse hyperbolic tangent; NaN beyond [-1, 1]")                      \
-  X(erfinv,      Erfinv,     floating, output,  "the inverse of erf; NaN beyond [-1, 1]")                              \
+  X(erfinv,      Erfinv,     floating, input,   "the inverse of erf; NaN beyond [-1, 1]")                              \
   X(lgamma,      Lgamma,     floating, input,   "ln |Gamma(x)|")                                                       \
   X(digamma,     Digamma,    floating, input,   "the derivative of ln Gamma(x); NaN at negative integers")             \
   X(i0,          I0,         floating, input,   "modified Bessel function of the first kind, of order 0")
@@ -100,7 +100,7 @@
   X(atan2,         Atan2,       floating, x_y,     x_y,        "the angle of the point (y, x), in radians from -pi to pi: of x / y, in its quadrant") \
   X(fmax,          Fmax,        any,      x_y,     x_y,        "the larger one; a number wins over NaN; equal ones share the gradient") \
   X(fmin,          Fmin,        any,      x_y,     x_y,        "the smaller one; a number wins over NaN; equal ones share the gradient") \
-  X(nextafter,     Nextafter,   precise,  x_y,     nothing,    "the number next to x in the direction of y; the gradient of x is 0 where they are equal, that of y everywhere") \
+  X(nextafter,     Nextafter,   stepped,  x_y,     nothing,    "the number next to x in the direction of y; the gradient of x is 0 where they are equal, that of y everywhere") \
   X(igamma,        Igamma,      real,     nothing, x_y,        "the regularised lower incomplete gamma function P(x, y); no derivative for x") \
   X(igammac,       Igammac,     real,     nothing, x_y,        "the regularised upper incomplete gamma function 1 - P(x, y); no derivative for x")
 

@@ -287,6 +287,7 @@ Tensor alias(const Tensor& x) {
 }
 
 Tensor scalar(const Scalar& value, DType dtype, Device cpu) {
+  TANDEM_CHECK(cpu.is_cpu(), "scalar: device is ", cpu, "; accepted: a CPU device");
   Tensor out = empty({}, dtype, cpu);
   visit_dtype(dtype,
               [&]<class T>() { *out.data<T>() = value.is_floating_point() ? value.to<T>() : value.wrapped<T>(); });

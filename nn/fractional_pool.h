@@ -1,6 +1,9 @@
 // Max pools with windows at random places, of two and three dimensions.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <vector>
 
 #include "tandem/core/option.h"
 #include "tandem/nn/module.h"
@@ -11,10 +14,11 @@ namespace tandem::nn {
 /// Shares of the input's sizes, one for each dimension or one for all.
 template <size_t N> struct OutputRatios : std::array<double, N> {
   OutputRatios(double all) { this->fill(all); }
-  OutputRatios(std::initializer_list<double> list) {
+  OutputRatios(const std::vector<double>& list) {
     TANDEM_CHECK(list.size() == N, "expected one output ratio or ", N, ", got ", list.size());
     std::copy(list.begin(), list.end(), this->begin());
   }
+  OutputRatios(std::initializer_list<double> list) : OutputRatios(std::vector<double>(list)) {}
 };
 /// Either output_size or output_ratio is given. _random_samples (N, C, D), in [0, 1), are drawn in each forward unless
 /// they are given.

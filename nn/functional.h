@@ -31,9 +31,14 @@ using HardtanhFuncOptions = HardtanhOptions;
 using SoftplusFuncOptions = SoftplusOptions;
 using ThresholdFuncOptions = ThresholdOptions;
 using GLUFuncOptions = GLUOptions;
-using SoftmaxFuncOptions = SoftmaxOptions;
-using LogSoftmaxFuncOptions = LogSoftmaxOptions;
-using SoftminFuncOptions = SoftminOptions;
+/// dtype: x is converted to it first; as x is, if it is not given.
+struct SoftmaxFuncOptions {
+  SoftmaxFuncOptions(int64_t dim) : dim_(dim) {}
+  TANDEM_ARG(int64_t, dim);
+  TANDEM_ARG(std::optional<DType>, dtype);
+};
+using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
+using SoftminFuncOptions = SoftmaxFuncOptions;
 using CosineSimilarityFuncOptions = CosineSimilarityOptions;
 using PairwiseDistanceFuncOptions = PairwiseDistanceOptions;
 struct RReLUFuncOptions {
@@ -64,8 +69,10 @@ using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
 /// x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O): x1 weight[o] x2 + bias[o].
 /// @throws Error unless all but the last dimensions agree
 Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
-inline Tensor softmax(const Tensor& x, const SoftmaxOptions& o) { return tandem::softmax(x, o.dim()); }
-inline Tensor log_softmax(const Tensor& x, const LogSoftmaxOptions& o) { return tandem::log_softmax(x, o.dim()); }
+inline Tensor softmax(const Tensor& x, const SoftmaxFuncOptions& o) { return tandem::softmax(x, o.dim(), o.dtype()); }
+inline Tensor log_softmax(const Tensor& x, const LogSoftmaxFuncOptions& o) {
+  return tandem::log_softmax(x, o.dim(), o.dtype());
+}
 inline Tensor dropout(Tensor x, const DropoutFuncOptions& o = {}) {
   return o.inplace() ? dropout_(x, o.p(), o.training()) : tandem::dropout(x, o.p(), o.training());
 }
@@ -111,7 +118,7 @@ inline Tensor threshold(Tensor x, const ThresholdOptions& o) {
 inline Tensor glu(const Tensor& x, const GLUOptions& o = {}) { return tandem::glu(x, o.dim()); }
 inline Tensor logsigmoid(const Tensor& x) { return tandem::log_sigmoid(x); }
 /// Of -x: the smallest element has the largest part.
-inline Tensor softmin(const Tensor& x, const SoftminOptions& o) { return tandem::softmax(-x, o.dim()); }
+inline Tensor softmin(const Tensor& x, const SoftminFuncOptions& o) { return tandem::softmax(-x, o.dim(), o.dtype()); }
 /// softmax((x + Gumbel noise) / tau): random, near to a choice of one class (Jang et al. 2016, arXiv:1611.01144). With
 /// `hard` that choice, as ones and zeros, with the gradient of the other.
 inline Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxFuncOptions& o = {}) {

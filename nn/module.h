@@ -64,8 +64,8 @@ class Module : public std::enable_shared_from_this<Module> {
   /// @throws Error naming what is missing, unexpected or of another shape; nothing is changed then
   void load_state_dict(const NamedParameters& state);
   /// Writes the state dict into an archive, as Python's state_dict() has it ("fc1.weight"), and reads it from one, also
-  /// where the children are archives of their own, as LibTorch writes them: serialize/archive.h.
-  /// @throws Error as load_state_dict; nothing is changed then
+  /// of LibTorch's, whose children are archives of their own. What else an archive holds beside it is left alone.
+  /// @throws Error naming what is missing or of another shape; nothing is changed then
   virtual void save(serialize::OutputArchive& archive) const;
   virtual void load(serialize::InputArchive& archive);
 

@@ -39,7 +39,7 @@ TANDEM_OPTION_MODULE(RReLU, RReLUOptions, = {},
                                               .inplace(options.inplace())));
 TANDEM_OPTION_MODULE(Softplus, SoftplusOptions, = {}, functional::softplus(x, options));
 TANDEM_OPTION_MODULE(GLU, GLUOptions, = {}, functional::glu(x, options));
-TANDEM_OPTION_MODULE(Softmin, SoftminOptions, , functional::softmin(x, options));
+TANDEM_OPTION_MODULE(Softmin, SoftminOptions, , softmax(-x, options.dim()));
 TANDEM_OPTION_MODULE(Softmax, SoftmaxOptions, , softmax(x, options.dim()));
 TANDEM_OPTION_MODULE(LogSoftmax, LogSoftmaxOptions, , log_softmax(x, options.dim()));
 TANDEM_OPTION_MODULE(Flatten, FlattenOptions, = {}, x.flatten(options.start_dim(), options.end_dim()));

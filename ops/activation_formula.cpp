@@ -14,7 +14,7 @@
 namespace tandem {
 
 namespace {
-Tensor zero_beside(const Tensor& x) { return core::scalar(0, x.dtype(), x.is_cuda() ? Device(kCPU) : x.device()); }
+Tensor zero_beside(const Tensor& x) { return number_beside(x.device(), 0, x.dtype()); }
 /// The gradient of what hands x on where `mask` holds and is constant elsewhere: dy or 0, laid out as dy is. Its own
 /// gradient for x is 0, so that it has a history where x has one, as in PyTorch.
 Tensor masked_gradient(const Tensor& dy, const Tensor& x, const Tensor& mask) {
@@ -98,7 +98,15 @@ Tensor hardsigmoid(const Tensor& x) {
 }
 Tensor hardswish(const Tensor& x) {
   check_accepted("hardswish", Accepts::real, x.dtype());
-  return x * relu6(x + 3) / 6;
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = x * relu6(x + 3) / 6;
+  }
+  return record("hardswish", y, {x}, {x}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    return {where(x >= 3, dy, masked_gradient(dy * (x / 3 + 0.5), x, x > -3))};
+  });
 }
 Tensor mish(const Tensor& x) {
   check_accepted("mish", Accepts::real, x.dtype());

@@ -50,10 +50,23 @@ Saves saves(const BinaryOp& op, const Tensor& a, const Tensor& b) {
   return (autograd::wants_grad(a) ? op.for_x : Saves::nothing) | (autograd::wants_grad(b) ? op.for_y : Saves::nothing);
 }
 
+/// nextafter of half types: a step is one in their bits, away from 0 or towards it.
+Tensor stepped(const Tensor& a, const Tensor& b) {
+  const Tensor bits = a.view(kInt16), away = (b > a) == (a > 0);
+  const Tensor from_zero = where(b > 0, Scalar(1), Scalar(-0x7fff)).to(kInt16);
+  const Tensor next = where(a == 0, from_zero, where(away, bits + 1, bits - 1)).view(a.dtype());
+  return where(a.isnan() | b.isnan(), a + b, where(a == b, b, next));
+}
+void run(const BinaryOp& op, const Tensor& a, const Tensor& b, Tensor& z) {
+  if (op.accepts != Accepts::stepped || !is_half(z.dtype())) return op.run(a, b, z);
+  const NoGradGuard guard;
+  copy_elements(stepped(a, b), z);
+}
+
 Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b) {
   const Operands o = operands(op, op.name, a, b);
   Tensor z = like(o, result_type(op, o));
-  op.run(o.a, o.b, z);
+  run(op, o.a, o.b, z);
   if (!op.derivative || !autograd::any_wants_grad({o.a, o.b})) return z;
   const Saves kept = saves(op, o.a, o.b);
   const Tensor none;
@@ -73,7 +86,7 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
     }
     check_accepted(op.inplace_name, op.accepts, a.dtype());
     if (op.accepts == Accepts::divided) check_divisor(op.inplace_name, b, a.sizes());
-    op.run(a, clear_of(a, b), a);
+    run(op, a, clear_of(a, b), a);
   };
   const auto beside = [&](const Tensor& old) {
     if (op.gives_bool)  // steps, which have no slope
@@ -91,7 +104,7 @@ Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tenso
   check_out(op.out_name, out, {op.derivative ? a : none, op.derivative ? b : none});
   const Operands o = operands(op, op.out_name, a, b);
   return write_out(op.out_name, out, {o.a, o.b}, o.sizes, result_type(op, o), o.device,
-                   [&](Tensor& z) { op.run(o.a, o.b, z); });
+                   [&](Tensor& z) { run(op, o.a, o.b, z); });
 }
 
 // ---- the derivatives: of dz the gradients of x and y, which are saved(0) and saved(1), with the output as saved(2)
@@ -330,7 +343,7 @@ Scalar negated(const Scalar& alpha) {
 /// A number to add in place: x must hold it.
 Tensor addend(const char* op, const Tensor& x, const Scalar& s) {
   check_number_held(op, x, s);
-  return core::scalar(s, x.dtype(), x.is_cuda() ? Device(kCPU) : x.device());
+  return number_beside(x.device(), s, x.dtype());
 }
 }  // namespace
 Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const { return add_scaled("add", *this, other, alpha); }

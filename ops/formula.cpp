@@ -209,7 +209,7 @@ Tensor Tensor::positive() const {
 Tensor Tensor::float_power(const Tensor& exponent) const { return to(kFloat64).pow(exponent.to(kFloat64)); }
 Tensor Tensor::float_power(const Scalar& exponent) const { return to(kFloat64).pow(exponent.to_double()); }
 Tensor float_power(const Scalar& x, const Tensor& exponent) {
-  return core::scalar(x, kFloat64, exponent.is_cuda() ? Device(kCPU) : exponent.device()).pow(exponent.to(kFloat64));
+  return number_beside(exponent.device(), x, kFloat64).pow(exponent.to(kFloat64));
 }
 Tensor Tensor::ldexp(const Tensor& other) const {
   if (!is_floating_point() || other.is_floating_point()) return *this * beside(other, 2.0).pow(other);

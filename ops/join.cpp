@@ -12,7 +12,7 @@ Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
   if (dim() == 0) {
     for (size_t i = 0; i < source.size(); ++i)
       wrap_dim("movedim", source[i], 0), wrap_dim("movedim", destination[i], 0);
-    return view({});
+    return view(IntArrayRef());
   }
   const auto rank = static_cast<size_t>(dim());
   Shape order(rank, -1);

@@ -19,22 +19,24 @@ namespace detail {
 inline int category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
 /// An operation on floating types: integers and bool become the default floating dtype first.
 inline Tensor floating(const Tensor& x) { return x.is_floating_point() ? x : x.to(get_default_dtype()); }
-/// A number as a 0-dim tensor beside x, in the dtype of the result. Beside a GPU's tensor it stays on the host, from
-/// which the kernel's launch takes it along.
-inline Tensor beside(const Tensor& x, const Scalar& s) {
-  return core::scalar(s, result_type(x, s), x.is_cuda() ? Device(kCPU) : x.device());
+/// A number as a 0-dim tensor beside tensors of that device. Beside a GPU's it stays on the host, from which the
+/// kernel's launch takes it along.
+inline Tensor number_beside(Device device, const Scalar& s, DType dtype) {
+  return core::scalar(s, dtype, device.is_cuda() ? Device(kCPU) : device);
 }
+/// The same beside x, in the dtype of the result.
+inline Tensor beside(const Tensor& x, const Scalar& s) { return number_beside(x.device(), s, result_type(x, s)); }
 
 /// As beside, for true division: never an integer, of which the number might be more than the dtype holds.
 inline Tensor beside_divided(const Tensor& x, const Scalar& s) {
   const DType type = result_type(x, s);
-  return core::scalar(s, is_floating_point(type) ? type : get_default_dtype(), x.is_cuda() ? Device(kCPU) : x.device());
+  return number_beside(x.device(), s, is_floating_point(type) ? type : get_default_dtype());
 }
 /// An integer has no quotient and no rest by 0. On a GPU, where a check would have to wait, both are 0; a divisor on
 /// the host is checked for it too.
 void check_divisor(const char* op, const Tensor& b, const Shape& sizes);
 /// The column of that name in core/elementwise_ops.h.
-enum class Accepts { any, numbers, counted, floating, real, precise, rounded, divided, powers, integral, integers };
+enum class Accepts { any, numbers, counted, floating, real, stepped, rounded, divided, powers, integral, integers };
 /// @throws Error that names op unless it accepts the dtype. What becomes another dtype first is accepted here.
 inline void check_accepted(const char* op, Accepts accepts, DType type) {
   switch (accepts) {
@@ -45,12 +47,9 @@ inline void check_accepted(const char* op, Accepts accepts, DType type) {
       TANDEM_CHECK_AS(NotImplementedError, type != kBool, op, ": dtype is bool; accepted: numbers");
       break;
     case Accepts::real:
+    case Accepts::stepped:
       TANDEM_CHECK_AS(NotImplementedError, is_floating_point(type), op, ": dtype is ", type,
                       "; accepted: floating point");
-      break;
-    case Accepts::precise:
-      TANDEM_CHECK_AS(NotImplementedError, type == kFloat32 || type == kFloat64, op, ": dtype is ", type,
-                      "; accepted: float32 and float64");
       break;
     case Accepts::integers:
       TANDEM_CHECK_AS(NotImplementedError, !is_floating_point(type) && type != kBool, op, ": dtype is ", type,

@@ -14,9 +14,8 @@ namespace {
 void check_precise(const char* op, DType dtype) {
   TANDEM_CHECK_AS(NotImplementedError, !is_half(dtype), op, ": dtype is ", dtype, "; accepted: float32 and float64");
 }
-/// A number as a tensor of no dimension, beside x.
-Tensor number_beside(const Tensor& x, const Scalar& value) {
-  return core::scalar(value, value.is_floating_point() ? kFloat64 : kInt64, x.device());
+Tensor number_for(const Tensor& x, const Scalar& value) {
+  return number_beside(x.device(), value, value.is_floating_point() ? kFloat64 : kInt64);
 }
 
 /// p_0 = 1, p_1 = first(x), p_{k + 1} = next(k, x, p_k, p_{k - 1}), of which each element takes that of its degree.
@@ -26,13 +25,15 @@ Tensor polynomial(const char* op, const Tensor& given, const Tensor& degrees, Fi
   if (!is_floating_point(dtype)) dtype = get_default_dtype();
   check_precise(op, dtype);
   const Shape sizes = broadcast_shapes(op, given.sizes(), degrees.sizes());
-  const Tensor x = given.to(dtype).expand(sizes), n = degrees.detach().to(kInt64);
+  const Device device = common_device(op, given, degrees);
+  const Tensor x = given.to(device).to(dtype).expand(sizes), n = degrees.detach().to(kInt64);
   check_not_recorded(op, "the largest degree tells how many steps there are");
   const int64_t steps = n.numel() == 0 ? -1 : n.max().item<int64_t>();
+  const Tensor degree = n.to(device);
   Tensor before = ones(sizes, x.options()), here = first(x);
-  Tensor y = where(n == 0, before, zeros(sizes, x.options()));
+  Tensor y = where(degree == 0, before, zeros(sizes, x.options()));
   for (int64_t k = 1; k <= steps; ++k) {
-    y = where(n == k, here, y);
+    y = where(degree == k, here, y);
     if (k == steps) break;
     const Tensor after = next(static_cast<double>(k), x, here, before);
     before = here, here = after;
@@ -105,9 +106,9 @@ Tensor special_legendre_polynomial_p(const Tensor& x, const Tensor& n) {
         return ((2 * k + 1) * x * here - k * before) / (k + 1);
       });
 }
-#define TANDEM_NUMBERS(name, ...)                                                                            \
-  Tensor special_##name(const Tensor& x, const Scalar& n) { return special_##name(x, number_beside(x, n)); } \
-  Tensor special_##name(const Scalar& x, const Tensor& n) { return special_##name(number_beside(n, x), n); }
+#define TANDEM_NUMBERS(name, ...)                                                                         \
+  Tensor special_##name(const Tensor& x, const Scalar& n) { return special_##name(x, number_for(x, n)); } \
+  Tensor special_##name(const Scalar& x, const Tensor& n) { return special_##name(number_for(n, x), n); }
 TANDEM_POLYNOMIALS(TANDEM_NUMBERS)
 #undef TANDEM_NUMBERS
 

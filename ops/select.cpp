@@ -42,7 +42,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) {
 }
 Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b) {
   const DType dtype = promote_types(a.dtype(), b.dtype());
-  return where(condition, core::scalar(a, dtype, condition.device()), core::scalar(b, dtype, condition.device()));
+  return where(condition, number_beside(condition.device(), a, dtype), number_beside(condition.device(), b, dtype));
 }
 Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
   return tandem::where(condition, *this, other);
@@ -50,7 +50,7 @@ Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
 Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");
   check_holds("masked_fill", dtype(), value);
-  return choose("masked_fill", mask, core::scalar(value, dtype(), is_cuda() ? Device(kCPU) : device()), *this,
+  return choose("masked_fill", mask, number_beside(device(), value, dtype()), *this,
                 /*row_major=*/true);  // as in PyTorch, and its gradient too
 }
 Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {

@@ -2,7 +2,6 @@
 #include "tandem/ops/special.h"
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "tandem/ops/factory.h"
@@ -20,8 +19,6 @@ Tensor Tensor::polygamma(int64_t n) const {
   {
     const NoGradGuard guard;  // by the zeta function (Abramowitz and Stegun 6.4.10)
     y = special_zeta(Scalar(n + 1), x) * ((n % 2 == 1 ? 1 : -1) * std::tgamma(static_cast<double>(n) + 1));
-    // PyTorch computes this one by itself, and gives the limit where the zeta function gives NaN.
-    if (n == 1) y = y.masked_fill(x == std::numeric_limits<double>::infinity(), Scalar(0));
   }
   return record("polygamma", y, {x}, {x},
                 [n](const Context& ctx, const Tensor& dy) -> Grads { return {dy * ctx.saved(0).polygamma(n + 1)}; });

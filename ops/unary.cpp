@@ -148,7 +148,7 @@ TANDEM_DERIVATIVE(cosh)       { return dy * s.sinh(); }
 TANDEM_DERIVATIVE(asinh)      { return dy * (s * s + 1).rsqrt(); }
 TANDEM_DERIVATIVE(acosh)      { return dy * (s * s - 1).rsqrt(); }
 TANDEM_DERIVATIVE(atanh)      { return dy / (1 - s * s); }
-TANDEM_DERIVATIVE(erfinv)     { return (s * s).exp() * (0.5 / std::numbers::inv_sqrtpi) * dy; }
+TANDEM_DERIVATIVE(erfinv)     { return s.erfinv().square().exp() * (0.5 / std::numbers::inv_sqrtpi) * dy; }
 TANDEM_DERIVATIVE(lgamma)     { return dy * s.digamma(); }
 TANDEM_DERIVATIVE(digamma)    { return dy * s.polygamma(1); }
 TANDEM_DERIVATIVE(i0)         { return dy * special_i1(s); }

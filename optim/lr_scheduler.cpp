@@ -63,11 +63,33 @@ LRScheduler::LRScheduler(Optimizer& optimizer, Schedule schedule)
   set_rates();
 }
 void LRScheduler::step() {
-  ++step_;
-  set_rates();
+  if (schedule_.rate) {
+    ++step_count_;
+    return set_rates();
+  }
+  const std::vector<double> rates = get_lrs();
+  std::vector<OptimizerParamGroup>& groups = optimizer_.param_groups();
+  TANDEM_CHECK(rates.size() == groups.size(), "LRScheduler: get_lrs() gives ", rates.size(), " rates for ",
+               groups.size(), " parameter groups; there must be one for each");
+  for (size_t i = 0; i < groups.size(); ++i) groups[i].options().set_lr(rates[i]);
+  ++step_count_;
+}
+std::vector<double> LRScheduler::get_lrs() {
+  TANDEM_CHECK(schedule_.rate, "LRScheduler: a schedule without a function of the step has to override get_lrs()");
+  std::vector<double> rates;
+  for (OptimizerParamGroup& group : optimizer_.param_groups())
+    rates.push_back(rate_at(int64_t{step_count_} + 1, group.initial_lr()));
+  return rates;
+}
+double LRScheduler::rate_at(int64_t step, double base) const {
+  TANDEM_CHECK(
+      schedule_.rate,
+      "LRScheduler: a schedule that overrides get_lrs() cannot be part of another; accepted: Tandem's own, and "
+      "LambdaLR with the program's function");
+  return schedule_.rate(step, base);
 }
 double LRScheduler::changed(int64_t step, double base, double current) const {
-  return schedule_.change ? schedule_.change(step, base, current) : schedule_.rate(step, base);
+  return schedule_.change ? schedule_.change(step, base, current) : rate_at(step, base);
 }
 void LRScheduler::set_extra(int64_t step, size_t group, OptimizerOptions& options) const {
   if (schedule_.extra) schedule_.extra(step, group, options);
@@ -77,10 +99,10 @@ void LRScheduler::set_rates() {
   for (size_t i = 0; i < groups.size(); ++i) {
     OptimizerOptions& options = groups[i].options();
     const double base = groups[i].initial_lr();
-    const double current = step_ == 0 ? base : options.get_lr();
-    if (schedule_.change && step_ > 0 && i < set_.size() && current != set_[i]) schedule_.continues = true;
-    options.set_lr(schedule_.continues ? changed(step_, base, current) : rate_at(step_, base));
-    set_extra(step_, i, options);
+    const double current = step_count_ == 0 ? base : options.get_lr();
+    if (schedule_.change && step_count_ > 0 && i < set_.size() && current != set_[i]) schedule_.continues = true;
+    options.set_lr(schedule_.continues ? changed(step_count_, base, current) : rate_at(step_count_, base));
+    set_extra(step_count_, i, options);
   }
   set_ = get_last_lr();
 }

@@ -26,12 +26,17 @@ class LRScheduler {
   };
   LRScheduler(Optimizer& optimizer, Rate rate);
   LRScheduler(Optimizer& optimizer, Schedule schedule);
-  /// Counts one step more, and sets the rates that are due then.
+  virtual ~LRScheduler() = default;
+  LRScheduler(const LRScheduler&) = default;
+  LRScheduler(LRScheduler&&) = default;
+  /// Counts one step more, and sets the rates that are due then. A schedule that overrides get_lrs(), as those written
+  /// for LibTorch do, is asked for them before the step is counted.
   void step();
   /// The rates now, one for each group.
   std::vector<double> get_last_lr() const;
   /// The rate after `step` calls that `base` becomes, whatever the optimizer's is now.
-  double rate_at(int64_t step, double base) const { return schedule_.rate(step, base); }
+  /// @throws Error for a schedule that has get_lrs() only
+  double rate_at(int64_t step, double base) const;
   /// What call number `step` makes of the rate `current`.
   double changed(int64_t step, double base, double current) const;
   /// Sets what the schedule sets beside the rate.
@@ -40,11 +45,19 @@ class LRScheduler {
   /// Whether a step goes on from the rate that there is.
   bool continues() const { return schedule_.continues; }
 
+ protected:
+  /// For a schedule that overrides get_lrs(). The rates stay as they are until the first step().
+  explicit LRScheduler(Optimizer& optimizer) : optimizer_(optimizer) {}
+  /// The rates that the next step() sets, one for each group; step_count_ steps were made before it.
+  virtual std::vector<double> get_lrs();
+  /// The rates now, one for each group.
+  std::vector<double> get_current_lrs() const { return get_last_lr(); }
+  unsigned step_count_ = 0;
+
  private:
   void set_rates();
   Optimizer& optimizer_;
   Schedule schedule_;
-  int64_t step_ = 0;
   std::vector<double> set_;  // what the last step set
 };
 

@@ -116,8 +116,9 @@ IValue pickle_load(const std::vector<char>& data);
 
 namespace detail {
 /// Tensors of a dict and of the dicts within it, under names joined by dots; what is no tensor is left out of
-/// LibTorch's objects, and an error elsewhere. @throws Error for names that take more than memory should be spent on
-std::vector<std::pair<std::string, Tensor>> flat_tensors(const IValue& value);
+/// LibTorch's objects, and with `skip_others` everywhere; an error without. @throws Error for names that take more than
+/// memory should be spent on
+std::vector<std::pair<std::string, Tensor>> flat_tensors(const IValue& value, bool skip_others = false);
 /// Writes as safetensors what can be. @throws Error naming the file and what cannot
 void save_archive_as_safetensors(const IValue& value, const std::string& path);
 }  // namespace detail

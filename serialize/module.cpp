@@ -10,10 +10,10 @@ namespace tandem {
 namespace {
 
 /// Walks through dicts, each within fewer than ValueContainer::kMaxDepth others.
-void flatten(const IValue& value, const std::string& prefix, uint64_t& bytes,
+void flatten(const IValue& value, const std::string& prefix, bool skip_others, uint64_t& bytes,
              std::vector<std::pair<std::string, Tensor>>& out) {
   constexpr uint64_t kMaxBytes = uint64_t{1} << 26;  // of names: one dict may stand in many places
-  const bool is_object = ValueContainer::of(value)->kind == ValueContainer::Kind::object;
+  const bool skip = skip_others || ValueContainer::of(value)->kind == ValueContainer::Kind::object;
   for (const IValue::Entry& entry : value.entries()) {
     const std::string name =
         prefix + (entry.key().isInt() ? std::to_string(entry.key().toInt()) : entry.key().toStringRef());
@@ -23,20 +23,20 @@ void flatten(const IValue& value, const std::string& prefix, uint64_t& bytes,
     if (entry.value().isTensor())
       out.emplace_back(name, entry.value().toTensor());
     else if (entry.value().isGenericDict())
-      flatten(entry.value(), name + ".", bytes, out);
+      flatten(entry.value(), name + ".", skip_others, bytes, out);
     else
-      TANDEM_CHECK(is_object || entry.value().isNone(), "'", name, "' is ", entry.value().tagKind(),
+      TANDEM_CHECK(skip || entry.value().isNone(), "'", name, "' is ", entry.value().tagKind(),
                    "; accepted: tensors, and dicts of tensors");
   }
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, Tensor>> detail::flat_tensors(const IValue& value) {
+std::vector<std::pair<std::string, Tensor>> detail::flat_tensors(const IValue& value, bool skip_others) {
   TANDEM_CHECK(value.isGenericDict(), "the file holds ", value.tagKind(), "; accepted: a dict of tensors");
   std::vector<std::pair<std::string, Tensor>> out;
   uint64_t bytes = 0;
-  flatten(value, "", bytes, out);
+  flatten(value, "", skip_others, bytes, out);
   return out;
 }
 
@@ -60,8 +60,10 @@ void nn::Module::save(serialize::OutputArchive& archive) const {
 }
 void nn::Module::load(serialize::InputArchive& archive) {
   naming("load: " + archive.name(), [&] {
+    const NamedParameters mine = state_dict();
     NamedParameters state;
-    for (auto& [name, tensor] : flat_tensors(archive.value())) state.insert(name, std::move(tensor));
+    for (auto& [name, tensor] : flat_tensors(archive.value(), /*skip_others=*/true))
+      if (mine.contains(name)) state.insert(name, std::move(tensor));
     load_state_dict(state);
   });
 }

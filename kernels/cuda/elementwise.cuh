@@ -251,7 +251,7 @@ template <template <class> class F, int N> constexpr ElementRow rounded_row() { 
 template <template <class> class F, int N> constexpr ElementRow integral_row() {
   return {nullptr, nullptr, elementwise_kernel<F<int64_t>, int64_t, N>, elementwise_kernel<F<int64_t>, int64_t, N>};
 }
-template <template <class> class F, int N> constexpr ElementRow precise_row() { return real_row<F, N>(); }
+template <template <class> class F, int N> constexpr ElementRow stepped_row() { return real_row<F, N>(); }
 template <template <class> class F, int N> constexpr ElementRow integers_row() {
   return {nullptr, nullptr, elementwise_kernel<F<int64_t>, int64_t, N>, nullptr};
 }

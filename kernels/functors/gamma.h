@@ -41,6 +41,7 @@ TANDEM_HD double digamma(double x) {
 TANDEM_HD double zeta(double x, double q) {
   if (x == 1) return __builtin_inf();
   if (!(x > 1) || q != q) return __builtin_nan("");
+  if (q == __builtin_inf()) return 0;
   if (q <= 0) {
     if (q == ::floor(q)) return __builtin_inf();
     if (x != ::floor(x)) return __builtin_nan("");

@@ -3,12 +3,15 @@
 #pragma once
 #include <algorithm>
 #include <concepts>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <ranges>
+#include <set>
 #include <sstream>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tandem/tandem.h"
@@ -38,6 +41,45 @@ inline const bool chosen_print_style = prints_as_libtorch = true;
 
 }  // namespace tandem
 
+// LibTorch prints these of the standard library too. Of any number of types, as there, so that an operator of the
+// program's own is preferred.
+namespace std {
+template <class... Types> ostream& operator<<(ostream& out, const vector<Types...>& values);
+template <class... Types> ostream& operator<<(ostream& out, const map<Types...>& values);
+template <class... Types> ostream& operator<<(ostream& out, const set<Types...>& values);
+template <class First, class Second> ostream& operator<<(ostream& out, const pair<First, Second>& both);
+}  // namespace std
+
+namespace tandem {
+namespace detail {
+/// The first hundred, with a space between them.
+template <class Container> std::ostream& print_some(std::ostream& out, const Container& values) {
+  int printed = 0;
+  for (const auto& value : values) {
+    if (printed == 100) return out << " ...";
+    if (printed++ > 0) out << ' ';
+    out << value;
+  }
+  return out;
+}
+}  // namespace detail
+}  // namespace tandem
+
+namespace std {
+template <class... Types> ostream& operator<<(ostream& out, const vector<Types...>& values) {
+  return tandem::detail::print_some(out, values);
+}
+template <class... Types> ostream& operator<<(ostream& out, const map<Types...>& values) {
+  return tandem::detail::print_some(out, values);
+}
+template <class... Types> ostream& operator<<(ostream& out, const set<Types...>& values) {
+  return tandem::detail::print_some(out, values);
+}
+template <class First, class Second> ostream& operator<<(ostream& out, const pair<First, Second>& both) {
+  return out << '(' << both.first << ", " << both.second << ')';
+}
+}  // namespace std
+
 namespace torch = tandem;
 namespace at = tandem;
 namespace c10 = tandem;
@@ -46,26 +88,7 @@ namespace c10d = tandem::distributed;
 namespace tandem {
 /// The dtype of a C++ type: CppTypeToScalarType<double>::value is kFloat64.
 template <class T> struct CppTypeToScalarType : std::integral_constant<DType, detail::dtype_of<T>()> {};
-namespace detail {
-template <class Sequence> std::ostream& print_sequence(std::ostream& out, const Sequence& sequence) {
-  constexpr int kMost = 100;
-  int printed = 0;
-  for (const auto& element : sequence) {
-    if (printed == kMost) return out << " ...";
-    if (printed++) out << ' ';
-    out << element;
-  }
-  return out;
-}
-}  // namespace detail
 }  // namespace tandem
-
-namespace std {
-// LibTorch's too, so that programs can print sizes().vec(): up to a hundred elements with a blank between them.
-template <class T, class A> std::ostream& operator<<(std::ostream& out, const std::vector<T, A>& list) {
-  return tandem::detail::print_sequence(out, list);
-}
-}  // namespace std
 
 namespace caffe2 {
 /// A dtype, where LibTorch has a type of its own: TypeMeta::Make<double>() is kFloat64.

@@ -174,6 +174,9 @@ TEST_CASE("a power of a number in place and into an output", "[forms]") {
   Tensor y = leaf * 1;
   y.pow_(3).sum().backward();
   CHECK(same(leaf.grad(), tensor({3.0, 12.0, 27.0})));
+  Tensor z = x * 1.25;
+  CHECK(same(z.round_(1), round(x * 1.25, 1)));
+  CHECK(same(gelu_(z, "tanh"), gelu(round(x * 1.25, 1), "tanh")));
   Tensor whole = tensor({1, 2});
   CHECK_THROWS_WITH(whole.pow_(-1), Contains("pow_"));
   CHECK_THROWS_WITH(whole.pow_(0.5), Contains("pow_") && Contains("cannot hold"));

@@ -214,11 +214,29 @@ TEST_CASE("special functions take integers as the default floating dtype", "[for
   CHECK(same_elements(special::entr(whole), special::entr(single)));
 }
 
+TEST_CASE("nextafter steps by one in the bits of half types", "[forms]") {
+  const double inf = INFINITY, nan = NAN;
+  for (const DType type : {kFloat16, kBFloat16}) {
+    const bool half = type == kFloat16;
+    const double most = half ? 65504 : 3.3895313892515355e38, least = half ? 0x1p-24 : 0x1p-133;
+    const double gap = half ? 0x1p-10 : 0x1p-7;  // above 1; below it half of that
+    const Tensor x = tensor({1., 1., -1., 0., -0., inf, most, 2., least, nan, 1.}, kFloat64).to(type);
+    const Tensor y = tensor({2., 0., inf, -1., 3., 0., inf, 2., 0., 1., nan}, kFloat64).to(type);
+    const Tensor want =
+        tensor({1 + gap, 1 - gap / 2, -1 + gap / 2, -least, least, most, inf, 2., 0.}, kFloat64).to(type);
+    Tensor z = nextafter(x, y), in_place = x.clone(), given = empty({0}, type);
+    CHECK(z.slice(0, 0, 9).equal(want));
+    CHECK(z.slice(0, 9).isnan().all().item<bool>());
+    CHECK(in_place.nextafter_(y).slice(0, 0, 9).equal(want));
+    CHECK(nextafter_out(given, x, y).slice(0, 0, 9).equal(want));
+  }
+}
+
 TEST_CASE("operations of integers and exact floats refuse other dtypes by name", "[forms]") {
   const Tensor x = ones({2}), whole = tensor({1, 2});
   CHECK_THROWS_WITH(gcd(x, x), Contains("gcd") && Contains("integers"));
   CHECK_THROWS_WITH(bitwise_left_shift(whole > 1, whole > 1), Contains("bitwise_left_shift"));
-  CHECK_THROWS_WITH(nextafter(x.to(kFloat16), x.to(kFloat16)), Contains("nextafter") && Contains("float32"));
+  CHECK_THROWS_WITH(nextafter(whole, whole), Contains("nextafter") && Contains("floating point"));
   CHECK_THROWS_WITH(igamma(whole, whole), Contains("igamma") && Contains("floating point"));
   CHECK_THROWS_WITH(polygamma(-1, x), Contains("polygamma"));
   CHECK_THROWS_WITH(mvlgamma(x, 0), Contains("mvlgamma"));

@@ -87,7 +87,7 @@ static constexpr OpCase kElementwiseCases[] = {
     {"fmax", [](In in) { return fmax(in[0], in[1]); }, {.integers = true}},
     {"fmax/ties", [](In in) { return fmax(in[0], in[0].detach()); }, {.no_gradcheck = kKink}},
     {"fmin", [](In in) { return fmin(in[0], in[1]); }, {.integers = true}},
-    {"nextafter", [](In in) { return nextafter(in[0], in[1]); }, {.refuses_half = true}},
+    {"nextafter", [](In in) { return nextafter(in[0], in[1]); }},
     {"gcd", [](In in) { return gcd(in[0] - 30, in[1]); }},
     {"lcm", [](In in) { return lcm(in[0] - 30, in[1]); }},
     {"bitwise_left_shift", [](In in) { return bitwise_left_shift(in[0] - 50, in[1] - 2); }},

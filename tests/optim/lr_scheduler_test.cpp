@@ -19,6 +19,18 @@ void follows(Optimizer& optimizer, LRScheduler& schedule, const std::function<do
     schedule.step();
   }
 }
+/// As a program written for LibTorch has it.
+class Quartering : public LRScheduler {
+ public:
+  Quartering(Optimizer& optimizer, size_t groups) : LRScheduler(optimizer), groups_(groups) {}
+  std::vector<double> get_lrs() override {
+    if (step_count_ == 0) return get_current_lrs();
+    return std::vector<double>(groups_, get_current_lrs()[0] / 4);
+  }
+
+ private:
+  size_t groups_;
+};
 
 }  // namespace
 
@@ -157,4 +169,17 @@ TEST_CASE("a chain may be part of a sequence, and a sequence of a chain", "[opti
     CHECK(second.lr() == Approx(rate));
     chain.step();
   }
+}
+
+TEST_CASE("a schedule of the program's own gives its rates by get_lrs()", "[optim][schedule]") {
+  SGD optimizer = make_optimizer(1);
+  Quartering schedule(optimizer, 1);
+  for (const double rate : {1.0, 1.0, 0.25, 0.0625}) {
+    CHECK(schedule.get_last_lr() == std::vector<double>{rate});
+    schedule.step();
+  }
+  Quartering wrong(optimizer, 2);
+  wrong.step();
+  REQUIRE_THROWS_WITH(wrong.step(), Contains("get_lrs() gives 2 rates for 1 parameter groups"));
+  REQUIRE_THROWS_WITH(ChainedScheduler({schedule}), Contains("cannot be part of another"));
 }

@@ -246,4 +246,4 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
 #define TANDEM_LOOPS_OF_rounded TANDEM_FLOATING_ROW
 #define TANDEM_LOOPS_OF_integral TANDEM_INTEGRAL_ROW
 #define TANDEM_LOOPS_OF_integers TANDEM_INTEGER_ROW
-#define TANDEM_LOOPS_OF_precise TANDEM_FLOATING_ROW
+#define TANDEM_LOOPS_OF_stepped TANDEM_FLOATING_ROW

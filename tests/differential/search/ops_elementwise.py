@@ -19,6 +19,7 @@ WITHOUT_NUMBER = EXTREMES + ["atan2", "nextafter", "igamma", "igammac", "gcd", "
 COMPARE = op_lists.names("COMPARE")
 LOGICAL = ["logical_and", "logical_or", "logical_xor"]
 BITWISE = op_lists.names("BITWISE")
+NO_DERIVATIVE_IN_PLACE = ["logical_not", "asinh", "acosh", "atanh"]  # in PyTorch
 INTEGERS = op_lists.names("INTEGER")
 
 mostly_real = tensor(REAL, mostly=0.85)
@@ -34,7 +35,7 @@ for name in op_lists.names("UNARY") + op_lists.names("NOT") + PREDICATES:
     op(name + "/free", f"{call}(x)", x=x)
     if name in PREDICATES or call.startswith("F."):
         continue
-    change = target(REAL if reals else INTEGER + BOOL if name == "bitwise_not" else ANY, 0.0 if name == "logical_not" else 1.0)
+    change = target(REAL if reals else INTEGER + BOOL if name == "bitwise_not" else ANY, 0.0 if name in NO_DERIVATIVE_IN_PLACE else 1.0)
     op(name + "_", f"x.{name}_()" if method else f"{call}_(x)", x=change)
     op(name + "/out", f"{call}(x, out=out)", x=constant(x), out=output("x", mostly=1 if aten else 0.9))  # aten: of that dtype
 for name in BINARY + COMPARE + BITWISE + INTEGERS:

@@ -124,7 +124,7 @@ def _(difference, steps, ours, theirs):
 
 
 # Ops whose gradient is dy times what does not depend on x, or depends on it in steps.
-LINEAR = {"adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "conv2d", "layer_norm", "leaky_relu", "max_pool2d",
+LINEAR = {"adaptive_avg_pool2d", "addmm", "avg_pool2d", "batch_norm", "conv2d", "layer_norm", "leaky_relu", "max_pool2d",
           "max_pool2d_with_indices", "nll_loss", "operator%", "relu", "remainder"}
 
 
@@ -343,16 +343,6 @@ def _(difference, steps, ours, theirs):
         grad and isinstance(grad, list) and grad[4] == name for grad in theirs["grads"].values())
 
 
-@wanted("products of integers", "Matrix products exist for floating-point dtypes; integers are to be converted")
-def _(difference, steps, ours, theirs):
-    return difference.kind == "throws" and "both must be of one floating dtype" in ours["errors"][difference.step]
-
-
-@wanted("nextafter of half types", "nextafter exists for float32 and float64")
-def _(difference, steps, ours, theirs):
-    return difference.kind == "throws" and "accepted: float32 and float64" in ours["errors"][difference.step]
-
-
 @wanted("divisors and multiples that do not fit", "The smallest integer has no absolute value; which sign gcd and lcm then give, and where a "
         "multiple is too large, PyTorch's integers decide")
 def _(difference, steps, ours, theirs):
@@ -362,7 +352,13 @@ def _(difference, steps, ours, theirs):
 @wanted("poles of digamma's derivative", "It is infinite at the integers from 0 down; PyTorch's is what sin(pi x) leaves there")
 def _(difference, steps, ours, theirs):
     tandem, _, pytorch = difference.detail.partition(", PyTorch ")
-    return "finite" in difference.kind and calls(steps, "digamma", "lgamma") and "inf" in tandem and "e+1" in pytorch
+    return "finite" in difference.kind and calls(steps, "digamma", "lgamma") and "inf" in tandem and re.search(r"\d{8}\.|e\+[1-9]", pytorch)
+
+
+@wanted("gelu of infinity", "It is infinity; PyTorch's is that or NaN, by the place of the element in its vectors")
+def _(difference, steps, ours, theirs):
+    tandem, _, pytorch = difference.detail.partition(", PyTorch ")
+    return difference.kind == "finite" and op_of(difference, steps).split("/")[0].rstrip("_") == "gelu" and "inf" in tandem and "nan" in pytorch
 
 
 EPSILON = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
