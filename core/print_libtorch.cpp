@@ -12,8 +12,6 @@
 namespace tandem::detail {
 namespace {
 
-constexpr int64_t kLineWidth = 80;
-
 /// The digits that tell a number from its neighbours: 0.1, 1000000, 1e+16.
 std::string shortest(double x) {
   if (!std::isfinite(x)) return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
@@ -60,11 +58,12 @@ struct Notation {
   std::string scale_line() const { return shortest(scale) + " *\n"; }
 };
 
-/// Rows of numbers, in as many groups of columns as the line needs. A deeper block is indented by one.
-void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t columns, bool deeper) {
+/// Rows of numbers, in as many groups of columns as lines of `line_width` characters need. A deeper block is indented
+/// by one.
+void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t columns, bool deeper, int64_t line_width) {
   const std::string indent(deeper ? 1 : 0, ' ');
   const Notation notation(std::vector<double>(x, x + rows * columns));
-  const int64_t fit = (kLineWidth - deeper) / (notation.width + 1);
+  const int64_t fit = std::max<int64_t>((line_width - deeper) / (notation.width + 1), 1);
   const std::string next_line = notation.scale != 1 ? indent + ' ' : indent;
   for (int64_t first = 0; first < columns; first += fit) {
     const int64_t end = std::min(first + fit, columns);
@@ -84,7 +83,7 @@ void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t column
   }
 }
 
-void put_elements(std::ostream& out, const Tensor& x) {
+void put_elements(std::ostream& out, const Tensor& x, int64_t line_width) {
   const Tensor here = x.detach().to(kCPU, kFloat64).contiguous();
   const double* const numbers = here.data_ptr<double>();
   const int64_t count = here.numel();
@@ -98,7 +97,7 @@ void put_elements(std::ostream& out, const Tensor& x) {
       out << '\n';
     }
   } else if (x.dim() == 2) {
-    put_matrix(out, numbers, x.size(0), x.size(1), false);
+    put_matrix(out, numbers, x.size(0), x.size(1), false, line_width);
   } else {
     const int64_t rows = x.size(-2), columns = x.size(-1), above = x.dim() - 2;
     int64_t blocks = 1;
@@ -111,7 +110,7 @@ void put_elements(std::ostream& out, const Tensor& x) {
         offset += rest % x.size(d) * here.stride(d);
       }
       out << ".,.) = \n";
-      put_matrix(out, numbers + offset, rows, columns, true);
+      put_matrix(out, numbers + offset, rows, columns, true, line_width);
     }
   }
 }
@@ -133,10 +132,10 @@ const char* type_name(DType dtype) {
 
 }  // namespace
 
-std::string libtorch_text(const Tensor& x) {
+std::string libtorch_text(const Tensor& x, int64_t line_width) {
   if (!x.defined()) return "[ Tensor (undefined) ]";
   std::ostringstream out;
-  if (x.numel() > 0) put_elements(out, x);
+  if (x.numel() > 0) put_elements(out, x, line_width);
   out << "[ " << (x.is_cuda() ? "CUDA" : "CPU") << type_name(x.dtype()) << "Type{";
   for (int64_t d = 0; d < x.dim(); ++d) out << (d > 0 ? "," : "") << x.size(d);
   out << "} ]";

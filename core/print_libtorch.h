@@ -6,7 +6,7 @@
 
 namespace tandem::detail {
 
-/// The text of LibTorch's `out << x`.
-std::string libtorch_text(const Tensor& x);
+/// The text of LibTorch's `out << x`, in lines of so many characters.
+std::string libtorch_text(const Tensor& x, int64_t line_width = 80);
 
 }  // namespace tandem::detail

@@ -69,6 +69,7 @@ void TensorImpl::take_layout(const TensorImpl& from) {
   dtype = from.dtype, contiguous = from.contiguous, row_major = from.row_major;
 }
 
+bool Tensor::is_non_overlapping_and_dense() const { return core::is_dense(checked()); }
 bool Tensor::is_contiguous(MemoryFormat format) const {
   if (format == MemoryFormat::Contiguous) return is_contiguous();
   TANDEM_CHECK(format == MemoryFormat::ChannelsLast, "is_contiguous: the memory format is ", format,

@@ -153,6 +153,8 @@ class Tensor {
   /// Whether the elements lie without gaps in that format. (N, 1, H, W) and (N, C, 1, 1) may do so in both.
   /// @throws Error for MemoryFormat::Preserve, and for ChannelsLast3d
   bool is_contiguous(MemoryFormat format) const;
+  /// Whether its elements lie without gaps and none of them twice, in whatever order of the dimensions.
+  bool is_non_overlapping_and_dense() const;
   /// ChannelsLast where the strides say so, which decide where sizes of 1 leave it open; else Contiguous.
   MemoryFormat suggest_memory_format() const {
     const detail::TensorImpl& x = checked();
@@ -846,6 +848,8 @@ class Tensor {
 
   /// As PyTorch prints it: values in brackets, and the dtype unless it follows from them.
   std::string str() const;
+  /// Writes its kind and sizes to std::cerr: [CPUFloatType [2, 3]].
+  void print() const;
 
  private:
   /// Methods in place are const, as LibTorch's: what changes is what this handle names.

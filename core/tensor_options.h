@@ -31,6 +31,7 @@ class TensorOptions {
   TensorOptions device(Device device) const {
     return with([&](auto& o) { o.device_ = device; });
   }
+  TensorOptions device(DeviceType type, int index) const { return device(Device(type, index)); }
   TensorOptions layout(Layout) const {
     return with([&](auto& o) { o.has_layout_ = true; });
   }
@@ -53,6 +54,7 @@ class TensorOptions {
   DType dtype() const { return dtype_.value_or(get_default_dtype()); }
   DType dtype_or(DType otherwise) const { return dtype_.value_or(otherwise); }
   Device device() const { return device_.value_or(kCPU); }
+  int device_index() const { return device().index(); }
   Device device_or(Device otherwise) const { return device_.value_or(otherwise); }
   Layout layout() const { return kStrided; }
   bool requires_grad() const { return requires_grad_.value_or(false); }

@@ -1,4 +1,7 @@
 // Windows along a dimension, parts that share nothing, transposes, and what a tensor says of itself.
+#include <iostream>
+#include <sstream>
+
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
 #include "tandem/ops/elementwise.h"
@@ -77,6 +80,14 @@ bool Tensor::is_nonzero() const {
   TANDEM_CHECK(numel() == 1, "is_nonzero: the tensor is ", sizes(), "; accepted: one element");
   const Scalar value = item();
   return value.is_floating_point() ? value.to_double() != 0 : value.to_int64() != 0;
+}
+void Tensor::print() const {
+  std::ostringstream line;
+  if (defined())
+    line << '[' << toString() << ' ' << sizes() << "]\n";
+  else
+    line << "[UndefinedTensor]\n";
+  std::cerr << line.str();
 }
 std::string Tensor::toString() const {
   return std::string(is_cuda() ? "CUDA" : "CPU") + libtorch_name(dtype()) + "Type";

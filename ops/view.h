@@ -21,6 +21,7 @@ inline Tensor squeeze(const Tensor& x) { return x.squeeze(); }
 inline Tensor squeeze(const Tensor& x, int64_t dim) { return x.squeeze(dim); }
 inline std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim = 0) { return x.chunk(chunks, dim); }
 inline std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim = 0) { return x.split(size, dim); }
+inline std::vector<Tensor> split(const Tensor& x, IntArrayRef sizes, int64_t dim = 0) { return x.split(sizes, dim); }
 inline std::vector<Tensor> unbind(const Tensor& x, int64_t dim = 0) { return x.unbind(dim); }
 inline Tensor squeeze(const Tensor& x, IntArrayRef dims) { return x.squeeze(dims); }
 inline Tensor slice(const Tensor& x, int64_t dim = 0, std::optional<int64_t> start = {},

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <concepts>
+#include <iostream>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -36,6 +37,7 @@ template <class... Args> std::string str(const Args&... args) {
 }
 
 namespace detail {
+std::string libtorch_text(const Tensor& x, int64_t line_width);
 inline const bool chosen_print_style = prints_as_libtorch = true;
 }  // namespace detail
 
@@ -86,6 +88,11 @@ namespace c10 = tandem;
 namespace c10d = tandem::distributed;
 
 namespace tandem {
+/// Writes a tensor as `out << x` does, in lines of so many characters; without a stream to std::cout.
+inline std::ostream& print(std::ostream& out, const Tensor& x, int64_t linesize) {
+  return out << detail::libtorch_text(x, linesize);
+}
+inline void print(const Tensor& x, int64_t linesize = 80) { print(std::cout, x, linesize); }
 /// The dtype of a C++ type: CppTypeToScalarType<double>::value is kFloat64.
 template <class T> struct CppTypeToScalarType : std::integral_constant<DType, detail::dtype_of<T>()> {};
 }  // namespace tandem

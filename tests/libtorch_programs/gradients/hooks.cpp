@@ -53,7 +53,7 @@ int main() {
   d.sum().backward();
   // what a hook throws arrives
   torch::Tensor e = a * 2;
-  e.register_hook([](torch::Tensor dy) -> torch::Tensor { throw std::runtime_error("stop"); });
+  e.register_hook([](torch::Tensor) -> torch::Tensor { throw std::runtime_error("stop"); });
   try {
     e.sum().backward();
     std::cout << "no error\n";

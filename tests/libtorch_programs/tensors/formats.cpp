@@ -5,7 +5,8 @@
 #include <string>
 
 void show(const std::string& name, const torch::Tensor& x) {
-  std::cout << name << " " << x.sizes() << " " << x.strides() << " " << x.is_contiguous();
+  std::cout << name << " " << x.sizes() << " " << x.strides() << " " << x.is_contiguous()
+            << x.is_non_overlapping_and_dense();
   if (x.dim() == 4) std::cout << x.is_contiguous(torch::MemoryFormat::ChannelsLast) << " " << x.suggest_memory_format();
   std::cout << "\n";
 }
