@@ -1,5 +1,6 @@
 #include "tandem/nn/containers.h"
 
+#include "tandem/core/print_style.h"
 #include "tandem/ops/copy.h"
 
 namespace tandem::nn {
@@ -30,9 +31,17 @@ Tensor copy_of(const Tensor& parameter, std::optional<Device> device) {
   const Tensor copy = parameter.detach().clone().to(device.value_or(parameter.device()));
   return copy.requires_grad_(parameter.requires_grad());
 }
-/// One line for each, in the words of Python's PyTorch.
+/// One line for each, in the words of Python's PyTorch, or in LibTorch's.
 void print_parameters(std::ostream& out, const std::string& name, const NamedParameters& parameters) {
   out << name << '(';
+  if (tandem::detail::prints_as_libtorch) {
+    out << '\n';
+    for (const auto& item : parameters)
+      out << '(' << item.key() << "): Parameter containing: [" << item->dtype() << " of size " << item->sizes()
+          << "]\n";
+    out << ')';
+    return;
+  }
   for (const auto& item : parameters) {
     out << "\n    (" << item.key() << "): Parameter containing: [torch." << item->dtype() << " of size ";
     for (int64_t d = 0; d < item->dim(); ++d) out << (d ? "x" : "") << item->size(d);

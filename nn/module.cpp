@@ -64,13 +64,14 @@ class ModuleVisitor {
 NamedParameters Module::named_parameters(bool recurse) const { return ModuleVisitor::parameters(*this, recurse); }
 NamedParameters Module::named_buffers(bool recurse) const { return ModuleVisitor::buffers(*this, recurse); }
 
-OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules() const {
+OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const std::string& name_prefix,
+                                                                        bool include_self) const {
   OrderedDict<std::string, std::shared_ptr<Module>> out;
-  std::set<const Module*> seen;
-  ModuleVisitor::walk(*this, "", &seen, [&](const std::string& prefix, const Module& m) {
+  const auto list = [&](const std::string& name, const Module& m) {
     const auto self = const_cast<Module&>(m).weak_from_this().lock();
-    if (self) out.insert(prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1), self);
-  });
+    if (self && (include_self || &m != this)) out.insert(name, self);
+  };
+  apply(ConstNamedModuleApplyFunction(list), name_prefix);
   return out;
 }
 std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const {
@@ -111,10 +112,11 @@ void Module::zero_grad(bool set_to_none) {
 
 namespace {
 /// Gives a tensor other storage in place, so that every handle on it (an optimizer's, a parent's) sees the move.
-void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = MemoryFormat::Preserve) {
+void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = MemoryFormat::Preserve,
+            bool non_blocking = false) {
   const NoGradGuard guard;
   const auto move = [&](const Tensor& x) {
-    Tensor moved = x.detach().to(device, x.is_floating_point() ? dtype : x.dtype(), /*non_blocking=*/false,
+    Tensor moved = x.detach().to(device, x.is_floating_point() ? dtype : x.dtype(), non_blocking,
                                  /*copy=*/false, format);
     if (!core::is_dense(*moved.impl())) moved = moved.clone();
     TensorImpl& to = *x.impl();
@@ -130,17 +132,17 @@ void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = M
 }
 }  // namespace
 
-void Module::to(Device device, DType dtype) {
+void Module::to(Device device, DType dtype, bool non_blocking) {
   check_device_exists(device);
-  for (const auto& item : state_dict()) rebind(*item, device, dtype);
+  for (const auto& item : state_dict()) rebind(*item, device, dtype, MemoryFormat::Preserve, non_blocking);
 }
-void Module::to(Device device) {
+void Module::to(Device device, bool non_blocking) {
   check_device_exists(device);
-  for (const auto& item : state_dict()) rebind(*item, device, item->dtype());
+  for (const auto& item : state_dict()) rebind(*item, device, item->dtype(), MemoryFormat::Preserve, non_blocking);
 }
-void Module::to(DType dtype) {
+void Module::to(DType dtype, bool non_blocking) {
   TANDEM_CHECK(is_floating_point(dtype), "Module::to: dtype is ", dtype, "; accepted: floating point");
-  for (const auto& item : state_dict()) rebind(*item, item->device(), dtype);
+  for (const auto& item : state_dict()) rebind(*item, item->device(), dtype, MemoryFormat::Preserve, non_blocking);
 }
 
 void Module::to(MemoryFormat format) {
@@ -150,14 +152,35 @@ void Module::to(MemoryFormat format) {
     if (item->dim() == 4) rebind(*item, item->device(), item->dtype(), format);
 }
 
-void Module::apply(const std::function<void(Module&)>& f) {
-  apply([&](const std::string&, Module& m) { f(m); });
-}
-void Module::apply(const std::function<void(const std::string&, Module&)>& f) {
+void Module::apply(const ConstNamedModuleApplyFunction& function, const std::string& name_prefix) const {
   std::set<const Module*> seen;
-  ModuleVisitor::walk(*this, "", &seen, [&](const std::string& prefix, const Module& m) {
-    f(prefix.substr(0, prefix.size() - !prefix.empty()), const_cast<Module&>(m));
-  });
+  ModuleVisitor::walk(*this, name_prefix.empty() ? "" : name_prefix + ".", &seen,
+                      [&](const std::string& prefix, const Module& m) {
+                        function(prefix.substr(0, prefix.size() - !prefix.empty()), m);
+                      });
+}
+void Module::apply(const ConstModuleApplyFunction& function) const {
+  apply(ConstNamedModuleApplyFunction([&](const std::string&, const Module& m) { function(m); }));
+}
+void Module::apply(const NamedModuleApplyFunction& function, const std::string& name_prefix) {
+  std::as_const(*this).apply(ConstNamedModuleApplyFunction([&](const std::string& name, const Module& m) {
+                               function(name, const_cast<Module&>(m));
+                             }),
+                             name_prefix);
+}
+void Module::apply(const ModuleApplyFunction& function) {
+  apply(NamedModuleApplyFunction([&](const std::string&, Module& m) { function(m); }));
+}
+void Module::apply(const NamedModulePointerApplyFunction& function, const std::string& name_prefix) const {
+  apply(ConstNamedModuleApplyFunction([&](const std::string& name, const Module& m) {
+          const auto self = const_cast<Module&>(m).weak_from_this().lock();
+          TANDEM_CHECK(self, "Module::apply: ", m.name(), " is in no shared_ptr; accepted: a handle, or make_shared");
+          function(name, self);
+        }),
+        name_prefix);
+}
+void Module::apply(const ModulePointerApplyFunction& function) const {
+  apply(NamedModulePointerApplyFunction([&](const std::string&, const std::shared_ptr<Module>& m) { function(m); }));
 }
 
 std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
@@ -199,6 +222,7 @@ bool is_of_library(const Module& m) { return class_of(m).rfind("tandem::nn::", 0
 std::string Module::name() const {
   if (!name_.empty()) return name_;
   std::string out = class_of(*this);
+  if (prints_as_libtorch) return is_of_library(*this) ? out.replace(0, 6, "torch") : out;
   size_t begin = 0;  // behind the last "::" that is not within template arguments
   int depth = 0;
   for (size_t i = 0; i < out.size(); ++i) {
@@ -208,7 +232,9 @@ std::string Module::name() const {
   out = out.substr(begin);
   return out.size() > 4 && out.ends_with("Impl") ? out.substr(0, out.size() - 4) : out;
 }
-void Module::pretty_print(std::ostream& out) const { out << name() << (children_.is_empty() ? "()" : ""); }
+void Module::pretty_print(std::ostream& out) const {
+  out << name() << (children_.is_empty() && !prints_as_libtorch ? "()" : "");
+}
 
 namespace {
 void print_tree(std::ostream& out, const Module& m, const std::string& indent) {

@@ -55,7 +55,9 @@ class Module : public std::enable_shared_from_this<Module> {
   std::vector<Tensor> buffers(bool recurse = true) const;
   NamedParameters named_buffers(bool recurse = true) const;
   std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
-  OrderedDict<std::string, std::shared_ptr<Module>> named_modules() const;
+  /// This module, under the name `name_prefix`, and all below it, under names such as "layer1.0.conv" behind that.
+  OrderedDict<std::string, std::shared_ptr<Module>> named_modules(const std::string& name_prefix = {},
+                                                                  bool include_self = true) const;
   std::vector<std::shared_ptr<Module>> children() const;
   const OrderedDict<std::string, std::shared_ptr<Module>>& named_children() const { return children_; }
   /// Parameters and buffers by name: what a state file holds. As in PyTorch, what is shared stands under all its names.
@@ -72,25 +74,36 @@ class Module : public std::enable_shared_from_this<Module> {
   /// Switches this module and all in it to training or evaluation: of dropout and batch norm.
   virtual void train(bool on = true);
   void eval() { train(false); }
-  bool is_training() const noexcept { return training_; }
+  virtual bool is_training() const noexcept { return training_; }
   /// Drops the gradients of all parameters, or makes them zero.
-  void zero_grad(bool set_to_none = true);
+  virtual void zero_grad(bool set_to_none = true);
   /// Moves or converts all parameters and buffers in place (floating ones only for a dtype); gradients too.
-  void to(Device device, DType dtype);
-  void to(Device device);
-  void to(DType dtype);
+  virtual void to(Device device, DType dtype, bool non_blocking = false);
+  virtual void to(Device device, bool non_blocking = false);
+  virtual void to(DType dtype, bool non_blocking = false);
   /// Brings all parameters and buffers of four dimensions, and their gradients, into that memory format, as PyTorch's
   /// `module.to(memory_format=...)` does. Convolutions with channels-last weights give channels-last results.
   /// @throws Error unless it is Contiguous or ChannelsLast
   void to(MemoryFormat format);
-  /// Calls f with this module, then with all below it.
-  void apply(const std::function<void(Module&)>& f);
-  void apply(const std::function<void(const std::string& name, Module&)>& f);
+  using ModuleApplyFunction = std::function<void(Module&)>;
+  using ConstModuleApplyFunction = std::function<void(const Module&)>;
+  using NamedModuleApplyFunction = std::function<void(const std::string& name, Module&)>;
+  using ConstNamedModuleApplyFunction = std::function<void(const std::string& name, const Module&)>;
+  using ModulePointerApplyFunction = std::function<void(const std::shared_ptr<Module>&)>;
+  using NamedModulePointerApplyFunction = std::function<void(const std::string& name, const std::shared_ptr<Module>&)>;
+  /// Calls `function` with this module, then with all below it; a shared one once. Names are those of named_modules().
+  /// @throws Error in the forms with pointers, where this module is in no shared_ptr
+  void apply(const ModuleApplyFunction& function);
+  void apply(const ConstModuleApplyFunction& function) const;
+  void apply(const NamedModuleApplyFunction& function, const std::string& name_prefix = {});
+  void apply(const ConstNamedModuleApplyFunction& function, const std::string& name_prefix = {}) const;
+  void apply(const ModulePointerApplyFunction& function) const;
+  void apply(const NamedModulePointerApplyFunction& function, const std::string& name_prefix = {}) const;
   /// A deep copy, where the original's tensors are or all on `device`. Modules that derive from Cloneable have one.
   virtual std::shared_ptr<Module> clone(std::optional<Device> device = {}) const;
   /// "Linear(in_features=2, out_features=3, bias=True)": one line for this module alone, as Python's PyTorch prints it.
   virtual void pretty_print(std::ostream& out) const;
-  /// The name of the class, unless the constructor was given another.
+  /// The name of the class (in LibTorch's style "torch::nn::LinearImpl"), unless the constructor was given another.
   std::string name() const;
 
   /// This module as an `M`, a module or its handle (nn::Linear, nn::LinearImpl); null when it is something else.

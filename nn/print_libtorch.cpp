@@ -70,12 +70,21 @@ std::vector<std::string> recurrent_options(const std::vector<std::string>& given
   return out;
 }
 
+/// Without what Module::name() has around it in LibTorch's style.
+std::string class_name(std::string name) {
+  const std::string scope = "torch::nn::";
+  if (name.rfind(scope, 0) == 0) name.erase(0, scope.size());
+  if (name.size() > 4 && name.ends_with("Impl")) name.erase(name.size() - 4);
+  return name;
+}
+
 }  // namespace
 
 std::string in_libtorch_words(const std::string& text) {
   const size_t open = text.find('(');
-  if (open == std::string::npos || text.back() != ')') return "torch::nn::" + text;
-  const std::string name = text.substr(0, open);
+  if (open == std::string::npos || text.back() != ')') return "torch::nn::" + class_name(text);
+  const std::string name = class_name(text.substr(0, open));
+  if (name == "ParameterList" || name == "ParameterDict") return "torch::nn::" + name + text.substr(open);
   std::vector<std::string> arguments = split(text.substr(open + 1, text.size() - open - 2));
   if ((name == "RNN" || name == "LSTM" || name == "GRU") && arguments.size() >= 2)
     arguments = recurrent_options(arguments);

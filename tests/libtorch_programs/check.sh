@@ -6,8 +6,8 @@ failed=()
 programs=$("$1") || exit 1
 for program in $programs; do
   printed=$(mktemp)
-  "$1" "$program" >"$printed"
-  status=$?
+  "$1" "$program" | sed "s/program_$program:://g" >"$printed"  # the namespace that stands around each here
+  status=${PIPESTATUS[0]}
   difference=$(diff "$2/$program.txt" "$printed") && [ $status = 0 ] || {
     failed+=("$program")
     printf '%s (exit status %s), expected < and printed >:\n%s\n' "$program" $status "$(head -20 <<<"$difference")"

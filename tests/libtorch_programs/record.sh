@@ -8,11 +8,13 @@ cd "$(dirname "$0")"
 torch=$("$python" -c 'import torch, os; print(os.path.dirname(torch.__file__))')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+cuda=()  # where LibTorch has it, data_parallel is there
+[ ! -e "$torch/lib/libtorch_cuda.so" ] || cuda=(-ltorch_cuda -Wl,--allow-shlib-undefined)
 flags=(-std=gnu++20 -O0 -w -I"$torch/include" -I"$torch/include/torch/csrc/api/include")
 c++ "${flags[@]}" -x c++-header programs.h -o "$work/programs.h.gch"
 for program in "$@"; do
   c++ "${flags[@]}" -include "$work/programs.h" "$program.cpp" -o "$work/program" \
-    -L"$torch/lib" -Wl,-rpath,"$torch/lib" -ltorch -ltorch_cpu -lc10
+    -L"$torch/lib" -Wl,-rpath,"$torch/lib" -ltorch -ltorch_cpu -lc10 "${cuda[@]}"
   mkdir -p "$(dirname "$program")/expected"
   "$work/program" >"$(dirname "$program")/expected/$(basename "$program").txt"
 done

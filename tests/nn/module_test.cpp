@@ -74,6 +74,21 @@ TEST_CASE("parameters, buffers and modules come in the order of registration, pa
   const auto shared = std::make_shared<Net>();
   CHECK(shared->named_modules().keys() ==
         Names{"", "first", "first.fc", "first.norm", "drop", "second", "second.fc", "second.norm"});
+  CHECK(shared->named_modules("net").keys() == Names{"net", "net.first", "net.first.fc", "net.first.norm", "net.drop",
+                                                     "net.second", "net.second.fc", "net.second.norm"});
+  CHECK(shared->named_modules("", /*include_self=*/false).keys() ==
+        Names{"first", "first.fc", "first.norm", "drop", "second", "second.fc", "second.norm"});
+  Names named, constant, of_pointers;
+  shared->apply([&](const std::string& name, nn::Module&) { named.push_back(name); }, "net");
+  std::as_const(*shared).apply([&](const std::string& name, const nn::Module&) { constant.push_back(name); }, "net");
+  shared->apply([&](const std::string& name, const std::shared_ptr<nn::Module>&) { of_pointers.push_back(name); },
+                "net");
+  CHECK((named == shared->named_modules("net").keys() && constant == named && of_pointers == named));
+  size_t visited = 0;
+  std::as_const(*shared).apply([&](const nn::Module&) { ++visited; });
+  shared->apply([&](const std::shared_ptr<nn::Module>& m) { visited += m == shared->first; });
+  CHECK(visited == 9);
+  CHECK_THROWS_WITH(net.apply([](const std::shared_ptr<nn::Module>&) {}), Contains("is in no shared_ptr"));
   CHECK(shared->modules().size() == 8);
   CHECK(shared->modules(/*include_self=*/false).size() == 7);
   CHECK(net.first->parameters()[0].is_same(net.first->scale));
