@@ -214,6 +214,12 @@ TEST_CASE("special functions take integers as the default floating dtype", "[for
   CHECK(same_elements(special::entr(whole), special::entr(single)));
 }
 
+TEST_CASE("hardswish's gradient below -3 is 0 whatever is above it, and a NaN hands it on", "[forms]") {
+  const Tensor x = tensor({-4.0, -3.0, -1.5, 3.0, 4.0, NAN}).requires_grad_();
+  hardswish(x).backward(tensor({NAN, INFINITY, 2.0, 2.0, 2.0, 2.0}));
+  CHECK(same_elements(x.grad(), tensor({0.0, 0.0, 0.0, 2.0, 2.0, 2.0})));
+}
+
 TEST_CASE("nextafter steps by one in the bits of half types", "[forms]") {
   const double inf = INFINITY, nan = NAN;
   for (const DType type : {kFloat16, kBFloat16}) {
