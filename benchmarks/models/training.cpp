@@ -1,6 +1,7 @@
 // Training steps of whole models: zero_grad, forward, loss, backward, the optimizer's step, and the loss read as a
-// number.
+// number. train_step does all of it anew in each step; captured_train_step replays a Graph of it, but for the reading.
 #include "tandem/benchmarks/benchmark.h"
+#include "tandem/core/graph.h"
 #include "tandem/models/models.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/loss.h"
@@ -16,15 +17,28 @@ Tensor likelihood(const Tensor& output, const Tensor& target) { return nll_loss(
 Tensor squares(const Tensor& output, const Tensor& target) { return mse_loss(output, target); }
 
 template <class Optimizer, class Module, class Options>
-Run training_step(Module module, Options options, const Tensor& x, const Tensor& target, Loss loss) {
+Run training_step(bool captured, Module module, Options options, const Tensor& x, const Tensor& target, Loss loss) {
   module->to(device());
   const auto optimizer = std::make_shared<Optimizer>(module->parameters(), options);
-  return [=]() mutable {
+  const auto value = std::make_shared<Tensor>();
+  const Run step = [=]() mutable {
     optimizer->zero_grad();
-    const Tensor value = loss(module->forward(x), target);
-    value.backward();
+    *value = loss(module->forward(x), target);
+    value->backward();
     optimizer->step();
-    value.template item<float>();
+  };
+  if (!captured)
+    return [=] {
+      step();
+      value->item<float>();
+      *value = {};  // as in a loop, where the step's graph ends with it
+    };
+  step();  // makes the optimizer's state, which a capture must find
+  const auto graph = std::make_shared<Graph>();
+  graph->capture(step);
+  return [=] {
+    graph->replay();
+    value->item<float>();
   };
 }
 Tensor classes(const Shapes& s) { return integers(10, {s[0][0]}); }
@@ -33,36 +47,27 @@ Tensor classes(const Shapes& s) { return integers(10, {s[0][0]}); }
 
 std::vector<Benchmark> training_benchmarks() {
   const std::vector<Shapes> images = {{{64, 1, 28, 28}}, {{128, 1, 28, 28}}};
-  return {
-      {.name = "simple_model/train_step",
-       .cases = {{{64, 10}}, {{128, 10}}},
-       .prepare =
-           [](const Shapes& s) {
-             return training_step<optim::Adam>(nn::Linear(10, 1), optim::AdamOptions(1e-3), values(s[0]),
-                                               values({s[0][0], 1}), squares);
-           }},
-      {.name = "mlp/train_step",
-       .cases = {{{64, 784}}, {{128, 784}}},
-       .prepare =
-           [](const Shapes& s) {
-             return training_step<optim::SGD>(models::Mlp(), optim::SGDOptions(0.01).momentum(0.9), values(s[0]),
-                                              classes(s), entropy);
-           }},
-      {.name = "lenet/train_step",
-       .cases = images,
-       .prepare =
-           [](const Shapes& s) {
-             return training_step<optim::SGD>(models::Lenet(), optim::SGDOptions(0.01).momentum(0.5), values(s[0]),
-                                              classes(s), likelihood);
-           }},
-      {.name = "fashion_cnn/train_step",
-       .cases = images,
-       .prepare =
-           [](const Shapes& s) {
-             return training_step<optim::Adam>(models::FashionCnn(), optim::AdamOptions(1e-3), values(s[0]), classes(s),
-                                               entropy);
-           }},
-  };
+  std::vector<Benchmark> all;
+  for (const bool captured : {false, true}) {
+    const std::string step = captured ? "/captured_train_step" : "/train_step";
+    all.push_back({.name = "simple_model" + step, .cases = {{{64, 10}}, {{128, 10}}}, .prepare = [=](const Shapes& s) {
+                     return training_step<optim::Adam>(captured, nn::Linear(10, 1), optim::AdamOptions(1e-3),
+                                                       values(s[0]), values({s[0][0], 1}), squares);
+                   }});
+    all.push_back({.name = "mlp" + step, .cases = {{{64, 784}}, {{128, 784}}}, .prepare = [=](const Shapes& s) {
+                     return training_step<optim::SGD>(captured, models::Mlp(), optim::SGDOptions(0.01).momentum(0.9),
+                                                      values(s[0]), classes(s), entropy);
+                   }});
+    all.push_back({.name = "lenet" + step, .cases = images, .prepare = [=](const Shapes& s) {
+                     return training_step<optim::SGD>(captured, models::Lenet(), optim::SGDOptions(0.01).momentum(0.5),
+                                                      values(s[0]), classes(s), likelihood);
+                   }});
+    all.push_back({.name = "fashion_cnn" + step, .cases = images, .prepare = [=](const Shapes& s) {
+                     return training_step<optim::Adam>(captured, models::FashionCnn(), optim::AdamOptions(1e-3),
+                                                       values(s[0]), classes(s), entropy);
+                   }});
+  }
+  return all;
 }
 
 }  // namespace tandem::benchmarks
