@@ -137,6 +137,7 @@ struct Published {
   std::string what, source, unit;
   std::vector<std::string> labels;
   std::vector<double> values;
+  std::vector<double> devices;    // of each value, where the values are efficiencies (1: none is lost); else empty
   std::vector<double> predicted;  // by the cost model; empty where the source does not say enough
 };
 
@@ -172,6 +173,8 @@ struct Report {
   std::vector<std::string> notes;  // of the cost model: where it has skill, and where it has none
 };
 
+/// Lists that belong together have the same length. @throws Error that names those that have not
+void check(const Report& report);
 /// Writes the report as JSON. All of the file, or none of it. @throws Error with the system's reason
 void write_report(const std::string& path, const Report& report);
 /// @throws Error that names what is missing or of another kind
