@@ -13,6 +13,12 @@ namespace tandem::tools {
 
 /// Trains by the modes chosen, one after the other, and prints the table.
 void demo(DemoSettings settings);
+/// The options of `tandem simulate`.
+struct SimulateSettings {
+  std::string cluster, json;
+};
+/// Predicts steps of DDP and DataParallel on the cluster that the file `settings.cluster` describes.
+void simulate(const SimulateSettings& settings);
 /// Shows what this machine and this build have. @return the number of problems
 int doctor();
 void list_benchmarks();

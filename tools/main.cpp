@@ -82,6 +82,15 @@ void add_launch(CLI::App& app) {
   });
 }
 
+void add_simulate(CLI::App& app) {
+  auto s = std::make_shared<SimulateSettings>();
+  CLI::App* const c =
+      app.add_subcommand("simulate", "Predict DDP and DataParallel steps on a cluster that a JSON file describes");
+  c->add_option("cluster", s->cluster, "The file, as docs/simulate.md describes it")->required();
+  c->add_option("--json", s->json, "Write the predictions");
+  c->callback([s] { simulate(*s); });
+}
+
 #if TANDEM_HAS_BENCHMARKS
 void add_bench(CLI::App& app, std::vector<std::string> command_line) {
   struct Options : benchmarks::Settings {
@@ -133,6 +142,7 @@ int run(int argc, char** argv) {
   add_demo(app);
   add_doctor(app);
   add_launch(app);
+  add_simulate(app);
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});
 #endif

@@ -128,6 +128,7 @@ DpPrediction predict_dp(const StepProfile& profile, const Cluster& cluster, int 
   TANDEM_CHECK(n >= 1 && n <= cluster.devices_per_node, "predict_dp: n is ", n, " devices; accepted: 1 to ",
                cluster.devices_per_node, ", the devices of one node, since DataParallel is one process");
   check_number("replicate_seconds", options.replicate_seconds);
+  TANDEM_CHECK(options.passes >= 1, "predict_dp: passes is ", options.passes, "; accepted: 1 or more");
   const Link& link = cluster.inside;
   const double bytes = gradient_bytes(profile), samples = profile.samples;
   DpPrediction found;
@@ -151,9 +152,14 @@ DpPrediction predict_dp(const StepProfile& profile, const Cluster& cluster, int 
       found.loss = n * profile.loss_seconds;
     }
   }
+  const int passes = options.passes;
+  for (double* part : {&found.scatter, &found.forward, &found.gather, &found.loss, &found.backward, &found.reduce})
+    *part *= passes;
+  // Parameters change only in the optimizer's step, so that replicas that stay get them once.
+  if (!options.persistent_replicas) found.replicate *= passes;
   found.communication = found.scatter + found.replicate + found.gather + found.reduce;
   found.seconds = found.forward + found.loss + found.backward + found.optimizer + found.communication;
-  found.samples_per_second = n * samples / found.seconds;
+  found.samples_per_second = n * passes * samples / found.seconds;
   return found;
 }
 

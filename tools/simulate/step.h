@@ -71,10 +71,12 @@ struct DpOptions {
   bool persistent_replicas = true;        ///< false: replicas are built anew each step, at replicate_seconds each
   double replicate_seconds = 0;           ///< host time to build one replica
   bool loss_inside = false;               ///< whether replicas compute the loss of their samples
-  bool serial_launch =
-      false;  ///< whether one host thread launches for all devices: the fixed part then takes n times as long
+  int passes = 1;  ///< forwards and backwards before the optimizer; gradients come back after each
+  /// Whether one host thread launches for all devices: the fixed part of forward and backward then takes n times as
+  /// long.
+  bool serial_launch = false;
 };
-/// A step of DataParallel in its parts, which follow one another.
+/// A step of DataParallel in its parts, of all passes, which follow one another.
 struct DpPrediction {
   double scatter = 0, replicate = 0, forward = 0, gather = 0, loss = 0, backward = 0, reduce = 0, optimizer = 0;
   double communication = 0;  ///< scatter + replicate + gather + reduce: nothing hides any of it
