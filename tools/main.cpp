@@ -86,9 +86,19 @@ void add_simulate(CLI::App& app) {
   auto s = std::make_shared<SimulateSettings>();
   CLI::App* const c =
       app.add_subcommand("simulate", "Predict DDP and DataParallel steps on a cluster that a JSON file describes");
-  c->add_option("cluster", s->cluster, "The file, as docs/simulate.md describes it")->required();
-  c->add_option("--json", s->json, "Write the predictions");
-  c->callback([s] { simulate(*s); });
+  CLI::Option* const file = c->add_option("cluster", s->cluster, "The file, as docs/simulate.md describes it");
+  c->add_option("--json", s->json, "Write the predictions")->needs(file);
+  CLI::Option* const check =
+      c->add_option("--check-skill", s->check_skill,
+                    "Show instead how well the model predicts recorded times: those of a folder with such files as "
+                    "benchmarks/data/ddp_times has, which is the one unless named")
+          ->expected(0, 1)
+          ->excludes(file);
+  c->callback([s, file, check] {
+    if (file->count() == 0 && check->count() == 0) throw CLI::RequiredError("cluster or --check-skill");
+    if (check->count() > 0 && s->check_skill.empty()) s->check_skill = "benchmarks/data/ddp_times";
+    simulate(*s);
+  });
 }
 
 #if TANDEM_HAS_BENCHMARKS

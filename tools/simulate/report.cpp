@@ -1,9 +1,10 @@
 #include "tandem/tools/simulate/report.h"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tandem/tools/simulate/text.h"
 
 namespace tandem::simulate {
 namespace {
@@ -12,35 +13,26 @@ using Json = nlohmann::json;
 
 constexpr double kMilli = 1e3, kMega = 1e-6, kGiga = 1e-9;
 
-/// Appends what printf would print.
-[[gnu::format(printf, 2, 3)]] void add(std::string& text, const char* format, ...) {
-  char line[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(line, sizeof line, format, arguments);
-  va_end(arguments);
-  text += line;
+void append_link(std::string& text, const char* place, const Link& link) {
+  append(text, "  %s: %.3g us + bytes / %.4g GB/s\n", place, link.latency * 1e6, link.bandwidth * kGiga);
 }
 
-void add_link(std::string& text, const char* place, const Link& link) {
-  add(text, "  %s: %.3g us + bytes / %.4g GB/s\n", place, link.latency * 1e6, link.bandwidth * kGiga);
-}
-
-void add_scaling(std::string& text, const Job& job, const std::vector<ScalingRow>& rows) {
-  add(text, "                              DDP                                              DataParallel\n");
-  add(text,
+void append_scaling(std::string& text, const Job& job, const std::vector<ScalingRow>& rows) {
+  append(text, "                              DDP                                              DataParallel\n");
+  append(
+      text,
       "devices  nodes  samples of   samples/s  efficiency  sent, ms  hidden  exposed    samples/s  efficiency  sent, "
       "ms\n");
-  add(text, "                 a device\n");
+  append(text, "                 a device\n");
   for (const ScalingRow& r : rows) {
-    add(text, "%7d %6d %11.4g %11.1f %10.1f%% %9.3f %7.3f %8.3f", r.devices, nodes_of(job.cluster, r.devices),
-        r.samples, r.ddp.samples_per_second, 100 * r.ddp_efficiency, kMilli * r.ddp.communication,
-        kMilli * r.ddp.hidden, kMilli * r.ddp.exposed);
+    append(text, "%7d %6d %11.4g %11.1f %10.1f%% %9.3f %7.3f %8.3f", r.devices, nodes_of(job.cluster, r.devices),
+           r.samples, r.ddp.samples_per_second, 100 * r.ddp_efficiency, kMilli * r.ddp.communication,
+           kMilli * r.ddp.hidden, kMilli * r.ddp.exposed);
     if (r.dp)
-      add(text, "  %11.1f %10.1f%% %9.3f\n", r.dp->samples_per_second, 100 * r.dp_efficiency,
-          kMilli * r.dp->communication);
+      append(text, "  %11.1f %10.1f%% %9.3f\n", r.dp->samples_per_second, 100 * r.dp_efficiency,
+             kMilli * r.dp->communication);
     else
-      add(text, "  %11s %11s %9s\n", "-", "-", "-");
+      append(text, "  %11s %11s %9s\n", "-", "-", "-");
   }
 }
 
@@ -92,36 +84,37 @@ Predictions predict(const Job& job) {
 std::string as_text(const Job& job, const Predictions& p) {
   std::string text;
   const double bytes = gradient_bytes(job.step);
-  add(text, "%s: every figure below is predicted, none is measured\n", job.name.substr(0, 200).c_str());
-  add(text, "  nodes of %d device(s)\n", job.cluster.devices_per_node);
-  add_link(text, "inside a node", job.cluster.inside);
+  append(text, "%s: every figure below is predicted, none is measured\n", job.name.substr(0, 200).c_str());
+  append(text, "  nodes of %d device(s)\n", job.cluster.devices_per_node);
+  append_link(text, "inside a node", job.cluster.inside);
   if (job.cluster.between.bandwidth > 0)
-    add_link(text, job.cluster.between_per_device ? "between nodes, each device" : "between nodes, each node",
-             job.cluster.between);
-  add(text, "  one device, %.4g samples: forward %.3f ms, backward %.3f ms, optimizer %.3f ms; gradients %.1f MB\n",
-      job.step.samples, kMilli * job.step.forward_seconds, kMilli * job.step.backward_seconds,
-      kMilli * job.step.optimizer_seconds, kMega * bytes);
+    append_link(text, job.cluster.between_per_device ? "between nodes, each device" : "between nodes, each node",
+                job.cluster.between);
+  append(text, "  one device, %.4g samples: forward %.3f ms, backward %.3f ms, optimizer %.3f ms; gradients %.1f MB\n",
+         job.step.samples, kMilli * job.step.forward_seconds, kMilli * job.step.backward_seconds,
+         kMilli * job.step.optimizer_seconds, kMega * bytes);
 
-  add(text, "\nAll-reduce of all gradients at once, ms\ndevices");
-  for (const AllReduce a : all_reduces()) add(text, " %13s", name_of(a));
-  add(text, "\n");
+  append(text, "\nAll-reduce of all gradients at once, ms\ndevices");
+  for (const AllReduce a : all_reduces()) append(text, " %13s", name_of(a));
+  append(text, "\n");
   for (const int n : job.devices) {
-    add(text, "%7d", n);
-    for (const AllReduce a : all_reduces()) add(text, " %13.3f", kMilli * all_reduce_seconds(a, bytes, n, job.cluster));
-    add(text, "\n");
+    append(text, "%7d", n);
+    for (const AllReduce a : all_reduces())
+      append(text, " %13.3f", kMilli * all_reduce_seconds(a, bytes, n, job.cluster));
+    append(text, "\n");
   }
 
-  add(text, "\nWeak scaling: every device has %.4g samples a step\n",
-      p.weak.empty() ? job.step.samples : p.weak[0].samples);
-  add_scaling(text, job, p.weak);
-  add(text, "\nStrong scaling: all devices share %.6g samples a step\n", job.global_batch);
-  add_scaling(text, job, p.strong);
+  append(text, "\nWeak scaling: every device has %.4g samples a step\n",
+         p.weak.empty() ? job.step.samples : p.weak[0].samples);
+  append_scaling(text, job, p.weak);
+  append(text, "\nStrong scaling: all devices share %.6g samples a step\n", job.global_batch);
+  append_scaling(text, job, p.strong);
 
-  add(text, "\nBucket size of DDP on %d devices\n    MiB  step, ms  exposed, ms\n", p.bucket_devices);
+  append(text, "\nBucket size of DDP on %d devices\n    MiB  step, ms  exposed, ms\n", p.bucket_devices);
   for (const BucketPoint& b : p.buckets.points)
-    add(text, "%7.4g %9.3f %12.3f%s\n", b.bucket_bytes / (1 << 20), kMilli * b.seconds, kMilli * b.exposed,
-        b.bucket_bytes == p.buckets.best.bucket_bytes ? "  best" : "");
-  if (p.buckets.estimate > 0) add(text, "sqrt(S B a) estimates %.3g MiB\n", p.buckets.estimate / (1 << 20));
+    append(text, "%7.4g %9.3f %12.3f%s\n", b.bucket_bytes / (1 << 20), kMilli * b.seconds, kMilli * b.exposed,
+           b.bucket_bytes == p.buckets.best.bucket_bytes ? "  best" : "");
+  if (p.buckets.estimate > 0) append(text, "sqrt(S B a) estimates %.3g MiB\n", p.buckets.estimate / (1 << 20));
   return text;
 }
 
