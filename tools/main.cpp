@@ -1,5 +1,5 @@
-// The `tandem` command: its subcommands' options, and what they call. CLI11 takes seconds to compile, so that no other
-// file has it.
+// The `tandem` command: its subcommands' options, and what they call. CLI11 takes seconds to compile, so that only this
+// file and compare/options.cpp have it.
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include "tandem/core/device.h"
 #include "tandem/core/internal.h"
 #include "tandem/tools/commands.h"
+#include "tandem/tools/compare/options.h"
 #include "tandem/tools/ranks.h"
 #if TANDEM_HAS_BENCHMARKS
 #include "tandem/benchmarks/report.h"
@@ -131,6 +132,7 @@ int run(int argc, char** argv) {
   CLI::App app("Tandem: a tensor and autograd engine");
   app.require_subcommand(1);
   add_demo(app);
+  add_compare(app);
   add_doctor(app);
   add_launch(app);
 #if TANDEM_HAS_BENCHMARKS

@@ -146,6 +146,7 @@ std::string fill_class(int style) {
   if (style == kInk) return "fi";
   if (style == kWaiting) return "fw";
   if (style == kUnattributed) return "fu";
+  if (style == kHidden) return "fh";
   return cat("f", style % 10);
 }
 std::string stroke_class(int style) { return style >= kInk ? "si" : cat("s", style % 10); }
