@@ -8,8 +8,8 @@
 
 namespace tandem::tools::compare {
 
-/// Styles are colours (0 to 9; beyond, the same colours with other markers), and these three.
-inline constexpr int kInk = 100, kWaiting = 101, kUnattributed = 102;
+/// Styles are colours (0 to 9; beyond, the same colours with other markers), and these.
+inline constexpr int kInk = 100, kWaiting = 101, kUnattributed = 102, kHidden = 103;
 
 /// How a number of an axis is written, and which round numbers it has.
 enum class Unit { kNone, kSeconds, kBytes, kBandwidth, kPercent };

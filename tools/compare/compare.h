@@ -33,8 +33,8 @@ void run_rank_process(const std::string& folder, const Mode& mode, const Job& jo
 
 /// Transfers of the counted steps, by kind and link, beside their formulas; per step.
 std::vector<Transfers> ledger(const Mode& mode, const Job& job, const Sample& sample);
-/// The sentences at the top of the page.
-void conclude(Report& report);
+/// Sets the diagnosis of all runs.
+void diagnose(Report& report);
 Provenance provenance(const Settings& settings);
 
 }  // namespace tandem::tools::compare

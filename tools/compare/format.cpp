@@ -92,7 +92,8 @@ std::string round_number(double value) {
 
 std::string in_words(const std::string& label) {
   const size_t comma = label.find(", ");
-  return comma == std::string::npos ? label : label.substr(0, comma) + " (" + label.substr(comma + 2) + ")";
+  if (comma > 3) return label;  // none, or a name that is longer than DDP
+  return label.substr(0, comma) + " (" + label.substr(comma + 2) + ")";
 }
 
 std::string count(int64_t value) { return with_separators(std::to_string(value)); }

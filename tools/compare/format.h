@@ -23,7 +23,7 @@ std::string escape(const std::string& text);
 std::string number(double value, int digits = 3);
 /// At most six digits, without zeros at the end: 128, 0.25, for numbers that are round.
 std::string round_number(double value);
-/// A run's label within a sentence: "DDP, buckets, local" becomes "DDP (buckets, local)".
+/// A run's label within a sentence: "DP, x" becomes "DP (x)", and so of DDP.
 std::string in_words(const std::string& label);
 /// "12,345"
 std::string count(int64_t value);

@@ -104,7 +104,11 @@ std::string svg(const LineChart& chart) {
   for (const Series& series : chart.series) {
     picture += draw(series, x, y);
     if (series.in_legend)
-      legend += legend_entry(series.name, series.style, series.markers ? 'l' : series.dashed ? 'd' : 's');
+      legend += legend_entry(series.name, series.style,
+                             !series.line     ? 'm'
+                             : series.markers ? 'l'
+                             : series.dashed  ? 'd'
+                                              : 's');
   }
   return figure(chart.title, chart.description, kWidth, kHeight, picture, legend);
 }

@@ -205,7 +205,9 @@ Report measure(const Settings& s, const std::function<bool()>& stop, std::vector
     for (Row& row : of_model)
       if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));
   if (stop()) report.complete = false, report.incomplete_because = "interrupted";
-  conclude(report);
+  report.verdict = conclude(report);
+  report.turning_points = find_turning_points(report);
+  diagnose(report);
   return report;
 }
 

@@ -54,7 +54,7 @@ std::string sweep_chart(const BucketSweep& sweep) {
   LineChart chart;
   chart.title = cat("Bucket size: ", sweep.model, ", ", sweep.backend, ", ", plural(sweep.devices, "rank"));
   chart.x = {"bytes of a bucket", Unit::kBytes, true, false};
-  chart.y = {"time of a step", Unit::kSeconds, false, false};
+  chart.y = {"time of a step (not from 0)", Unit::kSeconds, false, false};
   Series measured{"measured", 0, {}}, predicted{"predicted", 1, {}, true, false, true, true};
   for (size_t i = 0; i < sweep.bytes.size(); ++i) {
     const auto bytes = static_cast<double>(sweep.bytes[i]);
@@ -178,12 +178,13 @@ std::string links_body(const Report& report, const ModeStyles&) {
 }
 
 std::string buckets_body(const Report& report, const ModeStyles&) {
-  std::string figures, words, overlap;
+  std::string figures, overlap;
+  std::vector<std::string> words;
   Table sweeps("The figures: step time by bucket size",
                {"model", "backend", "ranks", "bucket", "time", "from", "to", "predicted"}, 2);
   for (const BucketSweep& sweep : report.bucket_sweeps) {
     figures += sweep_chart(sweep);
-    words += paragraph(sweep_sentence(sweep));
+    if (!sweep.bytes.empty()) words.push_back(sweep_sentence(sweep));
     for (size_t i = 0; i < sweep.bytes.size(); ++i)
       sweeps.add({sweep.model, sweep.backend, count(sweep.devices), byte_size(static_cast<double>(sweep.bytes[i])),
                   duration(sweep.seconds[i].median), duration(sweep.seconds[i].low), duration(sweep.seconds[i].high),
@@ -210,7 +211,7 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
     }
     chart.description = all > 0 ? cat(percent(hidden / all), " of the communication is hidden beside backward.") : "";
     overlap += svg(chart);
-    words += paragraph(all > 0 ? cat(job.name(), ", ", run->label, ": ", chart.description) : "");
+    if (all > 0) words.push_back(cat(job.name(), ", ", in_words(run->label), ": ", chart.description));
   }
   Table arrival("The figures: buckets in the order of their gradients' arrival",
                 {"run", "bucket", "bytes", "ready", "start", "end", "hidden", "parameters"});
@@ -223,7 +224,7 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
                    duration(bucket.ready), duration(bucket.start), duration(bucket.end), duration(bucket.hidden),
                    parameters});
     }
-  return charts(figures) + charts(overlap) + words + sweeps.html() + arrival.html();
+  return charts(figures) + charts(overlap) + bullets(words) + sweeps.html() + arrival.html();
 }
 
 }  // namespace tandem::tools::compare

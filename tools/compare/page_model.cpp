@@ -130,7 +130,7 @@ std::string model_body(const Report& report, const ModeStyles&) {
     std::sort(errors.begin(), errors.end());
     words += paragraph(cat("Over ", errors.size(), " runs the prediction is off by ",
                            percent(errors[errors.size() / 2]), " in the median and by ", percent(errors.back()),
-                           " at worst (", worst->label, ", ", job_name(*worst), ")."));
+                           " at worst (", in_words(worst->label), ", ", job_name(*worst), ")."));
   }
   Table projections("The figures: projections, each predicted",
                     {"model", "device", "link", "mode", "batch per device", "devices", "efficiency"}, 4);
@@ -142,9 +142,9 @@ std::string model_body(const Report& report, const ModeStyles&) {
   std::vector<std::string> ends;
   for (const Projection& projection : report.projections)
     if (!projection.devices.empty())
-      ends.push_back(cat(projection.model, " under ", projection.mode, ", ", projection.device, " over ",
+      ends.push_back(cat(projection.model, " under ", in_words(projection.mode), ", ", projection.device, " over ",
                          projection.link, ": predicted to keep ", percent(projection.efficiency.back()),
-                         " of each device's throughput on ", count(projection.devices.back()), "."));
+                         " of each device's throughput on ", count(projection.devices.back()), " devices."));
   Table published("The figures: published measurements", {"what", "source", "value of", "published", "predicted"}, 3);
   for (const Published& item : report.published)
     for (size_t i = 0; i < item.values.size(); ++i)

@@ -31,7 +31,7 @@ int phase_style(const std::string& phase) {
   static const std::map<std::string, int> styles = {
       {"input", 6}, {"scatter", 1},  {"replicate", 3}, {"forward", 4},   {"gather", 5},
       {"loss", 2},  {"backward", 0}, {"reduce", 7},    {"optimizer", 8}, {"exposed communication", 9}};
-  if (phase == "communication") return 9;
+  if (phase == "communication") return kHidden;
   const auto found = styles.find(phase);
   return found == styles.end() ? kInk : found->second;
 }

@@ -1,7 +1,7 @@
 // The page's sections that say whether to believe it: agreement of the modes, the diagnosis, where the figures are
 // from.
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 
 #include "tandem/tools/compare/page_parts.h"
 
@@ -44,6 +44,12 @@ std::string loss_chart(const Job& job, const ModeStyles& styles) {
   return svg(chart);
 }
 
+/// "12" of "rank 12", "0" of "cpu:0".
+std::string trailing_number(const std::string& name) {
+  const size_t before = name.find_last_not_of("0123456789");
+  return before == std::string::npos ? name : name.substr(before + 1);
+}
+
 }  // namespace
 
 std::string agreement_body(const Report& report, const ModeStyles& styles) {
@@ -62,9 +68,9 @@ std::string agreement_body(const Report& report, const ModeStyles& styles) {
       if (same)
         ++equal;
       else
-        parted.push_back(cat(run.label, " (", job_name(run), ") differs by ", number(agreement.largest_difference),
-                             agreement.first_difference.empty() ? "" : ", first at " + agreement.first_difference,
-                             "."));
+        parted.push_back(
+            cat(in_words(run.label), " (", job_name(run), ") differs by ", number(agreement.largest_difference),
+                agreement.first_difference.empty() ? "" : ", first at " + agreement.first_difference, "."));
       const auto last = [](const std::vector<double>& losses) {
         return losses.empty() ? "" : number(losses.back(), 6);
       };
@@ -102,8 +108,9 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
       BarRow row{run->label, "", {}, {}};
       double all = 0;
       for (const auto& [name, seconds] : sums) {
-        const size_t digit = name.find_last_of("0123456789");
-        row.segments.push_back({name, digit == std::string::npos ? 7 : name[digit] - '0', seconds, duration(seconds)});
+        row.segments.push_back({"device or rank " + trailing_number(name),
+                                std::atoi(trailing_number(name).c_str()) % 10, seconds,
+                                name + ", " + duration(seconds)});
         all += seconds;
         if (seconds > longest) longest = seconds, worst = run, whom = name;
       }

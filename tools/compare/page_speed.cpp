@@ -37,6 +37,7 @@ void add_series(LineChart& chart, const std::vector<const Run*>& runs, const Mod
 
 std::vector<double> distinct(const std::vector<const Run*>& runs, double (*of)(const Run&)) {
   std::vector<double> values;
+  values.reserve(runs.size());
   for (const Run* run : runs) values.push_back(of(*run));
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -115,6 +116,27 @@ std::string step_chart(const Job& job, const ModeStyles& styles) {
   return svg(chart);
 }
 
+/// A sentence for each reason, with the first run and how many more it stopped.
+std::string failures(const Report& report) {
+  std::vector<std::pair<const Run*, int>> reasons;
+  for (const Run& run : report.runs) {
+    if (run.failed.empty()) continue;
+    const auto found =
+        std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first->failed == run.failed; });
+    if (found == reasons.end())
+      reasons.emplace_back(&run, 1);
+    else
+      ++found->second;
+  }
+  std::vector<std::string> sentences;
+  sentences.reserve(reasons.size());
+  for (const auto& [run, n] : reasons)
+    sentences.push_back(cat(in_words(run->label), ", ", job_name(*run),
+                            n > 1 ? cat(", and ", plural(n - 1, "other run")) : "", n > 1 ? " have" : " has",
+                            " no figures: ", run->failed, "."));
+  return bullets(sentences);
+}
+
 }  // namespace
 
 std::string throughput_body(const Report& report, const ModeStyles& styles) {
@@ -180,9 +202,7 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
     out += paragraph(cat("Single steps vary most for ", in_words(jumpy->label), " (", job_name(*jumpy), "): p95 is ",
                          number(jumpy->p95 / jumpy->p50), " times p50. Error bars are 95 % intervals over ", fewest,
                          fewest < 5 ? " repeats, which are too few for them to be relied on." : " repeats or more."));
-  for (const Run& run : report.runs)
-    if (!run.failed.empty()) out += paragraph(cat("Failed: ", run.label, " (", job_name(run), "): ", run.failed, "."));
-  return out + table.html();
+  return out + failures(report) + table.html();
 }
 
 std::string inference_body(const Report& report, const ModeStyles&) {

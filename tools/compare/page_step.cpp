@@ -54,7 +54,7 @@ BarRow bar_row(const std::string& label, const Parts& parts) {
   }
   row.segments.push_back({"waiting", kWaiting, parts.waiting, tip(parts.waiting)});
   row.segments.push_back({"unattributed", kUnattributed, parts.unattributed, tip(parts.unattributed)});
-  row.beside.push_back({"hidden communication (thin)", 9, parts.hidden, tip(parts.hidden)});
+  row.beside.push_back({"hidden communication", kHidden, parts.hidden, tip(parts.hidden)});
   return row;
 }
 

@@ -81,6 +81,7 @@ svg .seg{stroke:var(--paper);stroke-width:.7}
 svg .fi{fill:var(--ink)}svg .si{stroke:var(--ink)}
 svg .fw{fill:var(--card);stroke:var(--soft);stroke-width:.9}
 svg .fu{fill:var(--rule);stroke:var(--soft);stroke-width:.6;stroke-dasharray:2 2}
+svg .fh{fill:var(--c9);fill-opacity:.45;stroke:var(--c9)}
 svg .in{font-size:10px;stroke:none}svg .iw{fill:var(--ink)}
 )";
 

@@ -184,6 +184,8 @@ Report read_report(const std::string& path);
 std::string conclude(const Report& report);
 /// A sentence for each batch size from which another mode is the best of its model. For `turning_points`, likewise.
 std::vector<std::string> find_turning_points(const Report& report);
+/// What the terminal shows: each model's main jobs in 80 columns, and the verdict.
+std::string table(const Report& report);
 /// The page: one HTML file without scripts or requests.
 std::string html(const Report& report);
 /// The table for the terminal.

@@ -58,6 +58,14 @@ double round_up(double step) {
   return 10 * power;
 }
 
+/// Likewise the largest that is not above.
+double round_down(double value) {
+  const double power = std::pow(10.0, std::floor(std::log10(value)));
+  for (const double factor : {5.0, 2.0})
+    if (factor * power <= value * 1.001) return factor * power;
+  return power;
+}
+
 /// Every so manieth, so that at most `count` are left; the last stays.
 void thin_out(std::vector<Tick>& ticks, int count) {
   if (static_cast<int>(ticks.size()) <= count || count < 1) return;
@@ -100,9 +108,9 @@ void Scale::make_log(const Axis& axis, int count) {
   if (low_ <= 0) low_ = high_ > 0 ? high_ / 1000 : 1e-3;
   if (high_ <= low_ * 1.01) high_ = low_ * 2, low_ /= 2;
   const double base = axis.unit == Unit::kBytes ? 4 : 10;
-  if (axis.only_ticks.empty() && high_ / low_ > 20) {  // out to a power of the base
-    low_ = std::pow(base, std::floor(std::log(low_) / std::log(base) + 1e-6));
-    high_ = std::pow(base, std::ceil(std::log(high_) / std::log(base) - 1e-6));
+  if (axis.only_ticks.empty() && high_ / low_ > 20) {  // out to a round number
+    low_ = base == 4 ? std::exp2(std::floor(std::log2(low_) + 1e-6)) : round_down(low_);
+    high_ = base == 4 ? std::exp2(std::ceil(std::log2(high_) - 1e-6)) : round_up(high_);
   } else {
     low_ /= 1.08, high_ *= 1.08;
   }
@@ -116,7 +124,7 @@ void Scale::make_log(const Axis& axis, int count) {
   add({1});
   if (ticks_.size() < 3) add(base == 4 ? std::vector<double>{1, 2} : std::vector<double>{1, 2, 5});
   if (ticks_.size() < 3 && base == 10) add({1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9});
-  thin_out(ticks_, count);
+  thin_out(ticks_, count + 1);
 }
 
 double Scale::operator()(double value) const {
@@ -146,6 +154,7 @@ std::string fill_class(int style) {
   if (style == kInk) return "fi";
   if (style == kWaiting) return "fw";
   if (style == kUnattributed) return "fu";
+  if (style == kHidden) return "fh";
   return cat("f", style % 10);
 }
 std::string stroke_class(int style) { return style >= kInk ? "si" : cat("s", style % 10); }
@@ -181,7 +190,9 @@ std::string figure(const std::string& title, const std::string& description, dou
 
 std::string legend_entry(const std::string& name, int style, char mark) {
   std::string picture;
-  if (mark == 'b')
+  if (mark == 'm')
+    picture = marker(style, 11, 6, 3.6, "");
+  else if (mark == 'b')
     picture = cat("<rect class=\"", fill_class(style), "\" x=\"4\" y=\"1\" width=\"14\" height=\"10\"/>");
   else
     picture = cat("<line class=\"", stroke_class(style), " l", mark == 'd' ? " dash" : "",

@@ -42,7 +42,8 @@ std::string marker(int style, double x, double y, double size, const std::string
 /// A <figure> with the title, `picture` (what is inside of <svg>), and the legend below, which wraps.
 std::string figure(const std::string& title, const std::string& description, double width, double height,
                    const std::string& picture, const std::string& legend, const std::string& kind = "");
-/// An entry of a legend, with a mark as the chart has it: 'b' a box, 'l' a line and marker, 'd' a dashed line.
+/// An entry of a legend, with a mark as the chart has it: 'b' a box, 'l' a line and marker, 'm' a marker, 'd' a dashed
+/// line, 's' a line.
 std::string legend_entry(const std::string& name, int style, char mark);
 
 }  // namespace tandem::tools::compare

@@ -1,4 +1,4 @@
-// The sentences at the top of the page: which mode to use here, and why the others are behind.
+// What the anatomy of each run says about why it is behind.
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -8,12 +8,6 @@
 namespace tandem::tools::compare {
 namespace {
 
-std::string ratio(const Interval& x) {
-  std::ostringstream out;
-  out.precision(3);
-  out << x.median << " times (95 %: " << x.low << " to " << x.high << ")";
-  return out.str();
-}
 std::string ms(double seconds) {
   std::ostringstream out;
   out.precision(3);
@@ -21,23 +15,6 @@ std::string ms(double seconds) {
   return out.str();
 }
 std::string percent(double part) { return std::to_string(static_cast<int>(part * 100 + 0.5)) + " %"; }
-
-std::string verdict_of(const std::vector<const Run*>& runs) {
-  const Run* best = nullptr;
-  for (const Run* run : runs)
-    if (run->devices > 1 && run->failed.empty() && !run->repeats.empty() &&
-        (!best || run->speedup.median > best->speedup.median))
-      best = run;
-  if (!best) return runs[0]->model + ": no parallel mode was measured.";
-  const std::string name = best->label + " on " + std::to_string(best->devices) + " devices";
-  const std::string job = runs[0]->model + " at " + std::to_string(best->batch) + " examples a step: ";
-  if (best->speedup.low > 1)
-    return job + "use " + name + "; it is " + ratio(best->speedup) + " as fast as one device with all cores.";
-  if (best->speedup.high < 1)
-    return job + "use one device; the best parallel mode, " + name + ", is " + ratio(best->speedup) + " as fast.";
-  return job + "no parallel mode differs clearly from one device; the best, " + name + ", is " + ratio(best->speedup) +
-         " as fast.";
-}
 
 double part(const Lane& lane, const char* phase) {
   const auto at = lane.phases.find(phase);
@@ -95,16 +72,7 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
 
 }  // namespace
 
-void conclude(Report& report) {
-  std::map<std::string, std::vector<const Run*>> by_model;
-  for (const Run& run : report.runs) by_model[run.model].push_back(&run);
-  report.verdict.clear();
-  for (const auto& [model, runs] : by_model) report.verdict += (report.verdict.empty() ? "" : " ") + verdict_of(runs);
-  if (report.virtual_devices && !report.verdict.empty())
-    report.verdict +=
-        " These devices are virtual: they share this machine's cores, and their links are copies in memory. So "
-        "equality, "
-        "bytes, calls and memory are shown; about the speed of GPUs nothing follows.";
+void diagnose(Report& report) {
   report.diagnosis.clear();
   for (const Run& run : report.runs) diagnose(run, report.diagnosis);
 }
