@@ -112,6 +112,18 @@ TEST_CASE("a fit finds the link that the points were made with, and refuses poin
     CHECK(fit.link.bandwidth == Approx(kLink.bandwidth));
     CHECK(fit.largest_error < 1e-9);
   }
+  Link copying = kLink;
+  copying.per_byte = 1e-10;
+  for (LinkPoint& p : rings) p.seconds = all_reduce_seconds(AllReduce::ring, p.bytes, p.devices, copying);
+  const LinkFit fit = fit_ring_with_copies(rings);
+  CHECK(fit.link.latency == Approx(copying.latency));
+  CHECK(fit.link.bandwidth == Approx(copying.bandwidth));
+  CHECK(fit.link.per_byte == Approx(copying.per_byte));
+  for (const AllReduce algorithm : all_reduces())
+    CHECK(all_reduce_seconds(algorithm, 1e6, 4, copying) ==
+          Approx(all_reduce_seconds(algorithm, 1e6, 4, kLink) + 1e-4));
+  // One number of devices cannot tell copies from a lower bandwidth; the fit then takes one of them.
+  CHECK(fit_ring_with_copies({{1e6, 1e-3, 4}, {2e6, 1.9e-3, 4}, {4e6, 3.8e-3, 4}}).largest_error < 0.02);
   CHECK(fit_link({{1e6, 1e-3}, {2e6, 2.2e-3}}).link.latency == 0);  // not the negative one of the line through them
   CHECK_THROWS_WITH(fit_link({{1e6, 1e-3}}), Contains("1 points") && Contains("2 or more"));
   CHECK_THROWS_WITH(fit_link({{1e6, 1e-3}, {1e6, 2e-3}}), Contains("one size"));
@@ -183,6 +195,7 @@ TEST_CASE("the cost model refuses links, clusters and steps that cannot be", "[s
   CHECK_THROWS_WITH(link_named("nvlink"), Contains("nvlink_a100") && Contains("ethernet_10"));
   CHECK_THROWS_WITH(link_named("pcie3_x16", 2), Contains("efficiency is 2"));
   CHECK(link_named("ethernet_10").bandwidth == Approx(1e9));
+  CHECK_THROWS_WITH(all_reduce_seconds(AllReduce::ring, 1e6, 4, Link{0, 1e9, -1}), Contains("per_byte is -1"));
   Cluster none = kCluster;
   none.devices_per_node = 0;
   CHECK_THROWS_WITH(predict_ddp(profile_of(1e6, 1), none, 2, 1e6), Contains("devices_per_node is 0"));
