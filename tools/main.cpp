@@ -95,8 +95,17 @@ void add_simulate(CLI::App& app) {
                     "benchmarks/data/ddp_times has, which is the one unless named")
           ->expected(0, 1)
           ->excludes(file);
-  c->callback([s, file, check] {
-    if (file->count() == 0 && check->count() == 0) throw CLI::RequiredError("cluster or --check-skill");
+  CLI::Option* const published =
+      c->add_option("--published", s->published,
+                    "Show instead measurements that others published, and predictions beside them: those of a file, "
+                    "which is benchmarks/data/published_points.json unless named")
+          ->expected(0, 1)
+          ->excludes(file)
+          ->excludes(check);
+  c->callback([s, file, check, published] {
+    if (file->count() + check->count() + published->count() == 0)
+      throw CLI::RequiredError("cluster, --check-skill or --published");
+    if (published->count() > 0 && s->published.empty()) s->published = "benchmarks/data/published_points.json";
     if (check->count() > 0 && s->check_skill.empty()) s->check_skill = "benchmarks/data/ddp_times";
     simulate(*s);
   });

@@ -5,6 +5,7 @@
 #include "tandem/tests/paths.h"
 #include "tandem/tests/process.h"
 #include "tandem/tests/temporary.h"
+#include "tandem/tools/simulate/published.h"
 #include "tandem/tools/simulate/report.h"
 
 using namespace tandem::test;
@@ -134,4 +135,29 @@ TEST_CASE("files with random changes are read or refused, and predicted without 
     } catch (const tandem::Error&) {}
   }
   CHECK(read > 0);
+}
+
+TEST_CASE("published figures are shown with predictions where their sources tell enough", "[simulate]") {
+  const std::string path = std::string(kBenchmarkData) + "/published_points.json";
+  size_t predicted = 0;
+  for (const sim::Published& p : sim::read_published(path)) {
+    INFO(p.what);
+    CHECK(p.predicted.empty() != p.not_predicted.empty());
+    for (size_t i = 0; i < p.predicted.size(); ++i) {
+      ++predicted;
+      CHECK((p.predicted[i] > 0 && p.predicted[i] <= 1));
+      CHECK(p.predicted[i] == Approx(p.values[i]).epsilon(0.25));  // by 3 to 22 %, as docs/simulate.md says
+    }
+  }
+  CHECK(predicted == 11);
+  const Result result = run_program(kCommand, {"simulate", "--published", path});
+  CHECK(result.status == 0);
+  CHECK_THAT(result.output, Contains("VGG-16 on 512 Pascal GPUs") && Contains("off by"));
+
+  const TemporaryFolder folder;
+  CHECK_THROWS_WITH(sim::read_published(folder / "none"), Contains("cannot read") && Contains("No such file"));
+  write_file(folder / "p.json", R"([{"what": "a", "source": "b", "unit": "s", "labels": ["x"], "values": [1, 2]}])");
+  CHECK_THROWS_WITH(sim::read_published(folder / "p.json"), Contains("p.json[0] has 1 labels, 2 values"));
+  write_file(folder / "p.json", R"([{"what": "a"}])");
+  CHECK_THROWS_WITH(sim::read_published(folder / "p.json"), Contains("p.json[0]") && Contains("source"));
 }

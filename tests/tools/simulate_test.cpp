@@ -2,6 +2,7 @@
 // limits.
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "tandem/core/error.h"
 #include "tandem/tests/catch.h"
@@ -111,6 +112,18 @@ TEST_CASE("a fit finds the link that the points were made with, and refuses poin
     CHECK(fit.link.bandwidth == Approx(kLink.bandwidth));
     CHECK(fit.largest_error < 1e-9);
   }
+  Link copying = kLink;
+  copying.per_byte = 1e-10;
+  for (LinkPoint& p : rings) p.seconds = all_reduce_seconds(AllReduce::ring, p.bytes, p.devices, copying);
+  const LinkFit fit = fit_ring_with_copies(rings);
+  CHECK(fit.link.latency == Approx(copying.latency));
+  CHECK(fit.link.bandwidth == Approx(copying.bandwidth));
+  CHECK(fit.link.per_byte == Approx(copying.per_byte));
+  for (const AllReduce algorithm : all_reduces())
+    CHECK(all_reduce_seconds(algorithm, 1e6, 4, copying) ==
+          Approx(all_reduce_seconds(algorithm, 1e6, 4, kLink) + 1e-4));
+  // One number of devices cannot tell copies from a lower bandwidth; the fit then takes one of them.
+  CHECK(fit_ring_with_copies({{1e6, 1e-3, 4}, {2e6, 1.9e-3, 4}, {4e6, 3.8e-3, 4}}).largest_error < 0.02);
   CHECK(fit_link({{1e6, 1e-3}, {2e6, 2.2e-3}}).link.latency == 0);  // not the negative one of the line through them
   CHECK_THROWS_WITH(fit_link({{1e6, 1e-3}}), Contains("1 points") && Contains("2 or more"));
   CHECK_THROWS_WITH(fit_link({{1e6, 1e-3}, {1e6, 2e-3}}), Contains("one size"));
@@ -182,6 +195,7 @@ TEST_CASE("the cost model refuses links, clusters and steps that cannot be", "[s
   CHECK_THROWS_WITH(link_named("nvlink"), Contains("nvlink_a100") && Contains("ethernet_10"));
   CHECK_THROWS_WITH(link_named("pcie3_x16", 2), Contains("efficiency is 2"));
   CHECK(link_named("ethernet_10").bandwidth == Approx(1e9));
+  CHECK_THROWS_WITH(all_reduce_seconds(AllReduce::ring, 1e6, 4, Link{0, 1e9, -1}), Contains("per_byte is -1"));
   Cluster none = kCluster;
   none.devices_per_node = 0;
   CHECK_THROWS_WITH(predict_ddp(profile_of(1e6, 1), none, 2, 1e6), Contains("devices_per_node is 0"));
@@ -198,4 +212,67 @@ TEST_CASE("the fixed part of a step stays when samples become fewer", "[simulate
   CHECK(half.forward_seconds == Approx(0.010 * (0.4 + 0.6 / 2)));
   CHECK(with_samples(half, 32).backward_seconds == Approx(0.020));
   CHECK(half.optimizer_seconds == p.optimizer_seconds);
+}
+
+TEST_CASE("the exposed time of random buckets is the longest way through them", "[simulate]") {
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (int trial = 0; trial < 200; ++trial) {
+    StepProfile p = profile_of(0, 1);
+    p.parameters.resize(1 + random() % 20);
+    for (ParameterGroup& group : p.parameters) group = {std::floor(1e7 * uniform(random)), uniform(random)};
+    const Cluster cluster{8, {1e-4 * uniform(random), 1e9 + 2e10 * uniform(random)}, {}, false};
+    const DdpPrediction ddp = predict_ddp(p, cluster, 8, 1 + 2e7 * uniform(random));
+    // Whichever bucket the lane last waited for, it and those after it go without a gap.
+    double end = 0, sent = 0;
+    for (size_t k = ddp.buckets.size(); k-- > 0;) {
+      sent += all_reduce_seconds(AllReduce::fastest, ddp.buckets[k].bytes, 8, cluster);
+      end = std::max(end, ddp.buckets[k].ready + sent);
+    }
+    CHECK(ddp.exposed == Approx(end - p.backward_seconds).margin(1e-12));
+    CHECK(ddp.hidden + ddp.exposed == Approx(ddp.communication));
+    CHECK(ddp.buckets.back().ready == Approx(p.backward_seconds));
+    double bytes = 0;
+    for (const BucketTimes& bucket : ddp.buckets) bytes += bucket.bytes;
+    CHECK(bytes == Approx(gradient_bytes(p)));
+  }
+}
+
+TEST_CASE("DataParallel pays for launches of one thread, new replicas and every pass's gradients", "[simulate]") {
+  StepProfile p = profile_of(100e6, 10);
+  p.fixed_fraction = 0.25;
+  DpOptions options;
+  const DpPrediction plain = predict_dp(p, kCluster, 4, options);
+  options.serial_launch = true;
+  CHECK(predict_dp(p, kCluster, 4, options).forward == Approx(plain.forward * (0.75 + 4 * 0.25)));
+  options.serial_launch = false;
+  options.persistent_replicas = false;
+  options.replicate_seconds = 0.003;
+  CHECK(predict_dp(p, kCluster, 4, options).replicate == Approx(plain.replicate + 3 * 0.003));
+  options.persistent_replicas = true;
+  options.passes = 5;
+  const DpPrediction passes = predict_dp(p, kCluster, 4, options);
+  CHECK(passes.reduce == Approx(5 * plain.reduce));
+  CHECK(passes.replicate == Approx(plain.replicate));
+  CHECK(passes.optimizer == plain.optimizer);
+  CHECK(passes.samples_per_second > plain.samples_per_second);
+}
+
+TEST_CASE("scaling counts samples as it says, and one device is all efficient", "[simulate]") {
+  const StepProfile p = profile_of(100e6, 10);
+  Modes modes;
+  for (const ScalingRow& row : predict_weak(p, kCluster, {1, 2, 8, 64}, modes)) {
+    CHECK(row.samples == 32);
+    CHECK(row.ddp_efficiency == Approx(single_seconds(p) / row.ddp.seconds));
+    CHECK(row.dp.has_value() == (row.devices <= 8));
+    if (row.devices == 1) CHECK((row.ddp_efficiency == Approx(1) && row.dp_efficiency == Approx(1)));
+  }
+  const std::vector<ScalingRow> strong = predict_strong(p, kCluster, {1, 2, 8, 64, 1024}, 256, modes);
+  REQUIRE(strong.size() == 4);  // 1024 devices have no sample each
+  for (const ScalingRow& row : strong) {
+    CHECK(row.samples == Approx(256.0 / row.devices));
+    CHECK(row.ddp.samples_per_second * row.ddp.seconds == Approx(256));
+  }
+  CHECK(strong[0].ddp_efficiency == Approx(1));
+  CHECK(strong[0].ddp.forward == Approx(8 * p.forward_seconds));  // in passes of 32 samples
 }

@@ -65,11 +65,12 @@ double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Link& 
   check_call("all_reduce_seconds", bytes, n);
   check_link(link, "of the all-reduce");
   if (n == 1) return 0;
+  const double copies = bytes * link.per_byte;
   switch (algorithm) {
     case AllReduce::hierarchical:
-    case AllReduce::ring: return 2 * half_ring(bytes, n, link);
-    case AllReduce::tree: return two_trees(bytes, height(n), link);
-    case AllReduce::direct: return direct(bytes, n, link);
+    case AllReduce::ring: return 2 * half_ring(bytes, n, link) + copies;
+    case AllReduce::tree: return two_trees(bytes, height(n), link) + copies;
+    case AllReduce::direct: return direct(bytes, n, link) + copies;
     case AllReduce::fastest: break;
   }
   double least = INFINITY;
@@ -85,6 +86,7 @@ double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Cluste
   check_link(cluster.between, "between");
   const double local = cluster.devices_per_node, devices = n, m = nodes;
   const Link &inside = cluster.inside, &between = cluster.between;
+  const double copies = bytes * inside.per_byte;
   // What a node can send while all of its devices send at once.
   const Link node{between.latency, between.bandwidth * (cluster.between_per_device ? local : 1)};
   switch (algorithm) {
@@ -92,23 +94,23 @@ double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Cluste
       // With a link for each device there are as many rings side by side, each of which enters a node at another
       // device.
       const double slowest = std::max(inside.seconds(bytes / devices), node.seconds(bytes / devices));
-      return 2 * (devices - 1) * slowest;
+      return 2 * (devices - 1) * slowest + copies;
     }
     case AllReduce::tree: {
       // Trees inside of the nodes, and trees of their first devices between these: the slower one paces the blocks.
       const double below = local > 1 ? two_trees(bytes, height(cluster.devices_per_node), inside) : 0;
       const double above = two_trees(bytes, height(nodes), between);
-      return std::max(above, below) + 4 * height(cluster.devices_per_node) * inside.latency;
+      return std::max(above, below) + 4 * height(cluster.devices_per_node) * inside.latency + copies;
     }
     case AllReduce::direct: {
       // Each device sends S/n to every other one; those of other nodes leave through the node's link.
       const double leaves = local * (devices - local) / devices * bytes / node.bandwidth;
       const double stays = (local - 1) / devices * bytes / inside.bandwidth;
-      return 2 * (between.latency + std::max(leaves, stays));
+      return 2 * (between.latency + std::max(leaves, stays)) + copies;
     }
     case AllReduce::hierarchical:
       // All devices of a node reduce their S/local with those of the other nodes at once, over what the node can send.
-      return 2 * half_ring(bytes, local, inside) + 2 * half_ring(bytes, m, node);
+      return 2 * half_ring(bytes, local, inside) + 2 * half_ring(bytes, m, node) + copies;
     case AllReduce::fastest: break;
   }
   double least = INFINITY;

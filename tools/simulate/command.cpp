@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "tandem/tools/commands.h"
+#include "tandem/tools/simulate/published.h"
 #include "tandem/tools/simulate/report.h"
 #include "tandem/tools/simulate/skill.h"
 #include "tandem/tools/whole_file.h"
@@ -11,6 +12,10 @@ namespace tandem::tools {
 void simulate(const SimulateSettings& settings) {
   if (!settings.check_skill.empty()) {
     std::printf("%s", simulate::as_text(simulate::check_skill(settings.check_skill)).c_str());
+    return;
+  }
+  if (!settings.published.empty()) {
+    std::printf("%s", simulate::as_text(simulate::read_published(settings.published)).c_str());
     return;
   }
   const simulate::Job job = simulate::read_job(settings.cluster);

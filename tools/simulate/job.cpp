@@ -125,6 +125,7 @@ Link read_link(Object& parent, const char* key) {
   } else {
     link.latency = o.number("latency");
     link.bandwidth = o.positive("bandwidth");
+    link.per_byte = o.number_or("per_byte", 0);
   }
   o.refuse_others();
   return link;

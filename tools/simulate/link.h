@@ -9,6 +9,8 @@ namespace tandem::simulate {
 struct Link {
   double latency = 0;    ///< seconds before the first byte arrives; 0 or more
   double bandwidth = 0;  ///< bytes per second in one direction; more than 0
+  /// Seconds that a device takes to copy and add each byte of an all-reduce, however many devices there are; 0 or more.
+  double per_byte = 0;
   /// How long a message of this many bytes takes.
   double seconds(double bytes) const { return latency + bytes / bandwidth; }
 };
@@ -27,7 +29,7 @@ constexpr double kUsualEfficiency = 0.8;
 /// @throws Error for a name that is not in named_links(), and for an efficiency outside (0, 1]
 Link link_named(const std::string& name, double efficiency = kUsualEfficiency);
 /// @param what  names the link in the message, such as "inside"
-/// @throws Error unless the latency is finite and not negative, and the bandwidth finite and positive
+/// @throws Error unless latency and per_byte are finite and not negative, and the bandwidth finite and positive
 void check_link(const Link& link, const std::string& what);
 
 /// A measured message, or a measured collective of n devices.
@@ -46,5 +48,8 @@ struct LinkFit {
 LinkFit fit_link(const std::vector<LinkPoint>& points);
 /// The same from times of ring all-reduces: seconds = 2 (n - 1) (latency + bytes / (n bandwidth)), n = point.devices.
 LinkFit fit_ring(const std::vector<LinkPoint>& points);
+/// The same with a third figure, link.per_byte: 2 (n - 1) (latency + bytes / (n bandwidth)) + bytes per_byte. It needs
+/// points of several numbers of devices, since for one number it is the same as a lower bandwidth.
+LinkFit fit_ring_with_copies(const std::vector<LinkPoint>& points);
 
 }  // namespace tandem::simulate

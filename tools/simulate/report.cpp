@@ -36,7 +36,9 @@ void append_scaling(std::string& text, const Job& job, const std::vector<Scaling
   }
 }
 
-Json link_json(const Link& link) { return {{"latency", link.latency}, {"bandwidth", link.bandwidth}}; }
+Json link_json(const Link& link) {
+  return {{"latency", link.latency}, {"bandwidth", link.bandwidth}, {"per_byte", link.per_byte}};
+}
 
 Json scaling_json(const Job& job, const std::vector<ScalingRow>& rows) {
   Json list = Json::array();

@@ -118,41 +118,55 @@ HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted
   return found;
 }
 
+bool has_rows(const LinkPoint& p) { return p.devices == 2 || p.devices == 4 || p.devices == 8; }
+
+/// The points of these numbers of GPUs, from so many bytes on.
+std::vector<LinkPoint> points_where(const std::vector<LinkPoint>& points, bool with_rows, double least_bytes) {
+  std::vector<LinkPoint> found;
+  std::copy_if(points.begin(), points.end(), std::back_inserter(found),
+               [&](const LinkPoint& p) { return has_rows(p) == with_rows && p.bytes >= least_bytes; });
+  return found;
+}
+
+double ring_seconds(const LinkPoint& p, const Link& link) {
+  return all_reduce_seconds(AllReduce::ring, p.bytes, p.devices, link);
+}
+
 void check_all_reduces(const std::vector<LinkPoint>& points, Skill& skill) {
-  std::vector<LinkPoint> fitted, rest;
-  for (const LinkPoint& p : points) (p.devices == 2 || p.devices == 4 || p.devices == 8 ? fitted : rest).push_back(p);
-  const Link link = fit_ring(fitted).link;
-  std::vector<double> all, large, nearest, bandwidth_only;
-  for (const LinkPoint& p : rest) {
-    const double ratio = all_reduce_seconds(AllReduce::ring, p.bytes, p.devices, link) / p.seconds;
-    all.push_back(ratio);
-    if (p.bytes >= kLarge) large.push_back(ratio);
-    bandwidth_only.push_back(all_reduce_seconds(AllReduce::ring, p.bytes, p.devices, Link{0, link.bandwidth}) /
-                             p.seconds);
-    const auto closer = [&](const LinkPoint& a, const LinkPoint& b) {
-      const auto distance = [&](const LinkPoint& o) {
-        return std::pair(std::abs(std::log(o.bytes / p.bytes)), std::abs(o.devices - p.devices));
-      };
-      return distance(a) < distance(b);
+  const std::vector<LinkPoint> fitted = points_where(points, true, 0), rest = points_where(points, false, 0);
+  TANDEM_CHECK(!rest.empty() && !points_where(points, false, kLarge).empty(),
+               "simulate: the table of all-reduces has none of other than 2, 4 and 8 GPUs; accepted: one that has");
+  const auto add = [&](const char* what, const std::function<double(const LinkPoint&)>& predict) {
+    std::vector<double> all, large;
+    for (const LinkPoint& p : rest) {
+      all.push_back(predict(p) / p.seconds);
+      if (p.bytes >= kLarge) large.push_back(all.back());
+    }
+    skill.all_reduces.push_back({what, errors_of(all), errors_of(large)});
+  };
+  const Link plain = fit_ring(fitted).link, copies = fit_ring_with_copies(fitted).link;
+  const Link large = fit_ring_with_copies(points_where(points, true, kLarge)).link;
+  add("ring with copies", [&](const LinkPoint& p) { return ring_seconds(p, copies); });
+  add("the same, fitted from 64 MiB on", [&](const LinkPoint& p) { return ring_seconds(p, large); });
+  add("ring", [&](const LinkPoint& p) { return ring_seconds(p, plain); });
+  add("ring without latency", [&](const LinkPoint& p) { return ring_seconds(p, {0, plain.bandwidth}); });
+  add("nearest number of GPUs", [&](const LinkPoint& p) {
+    const auto distance = [&](const LinkPoint& o) {
+      return std::pair(std::abs(std::log(o.bytes / p.bytes)), std::abs(o.devices - p.devices));
     };
-    nearest.push_back(std::min_element(fitted.begin(), fitted.end(), closer)->seconds / p.seconds);
-  }
-  skill.all_reduce = errors_of(all);
-  skill.all_reduce_large = errors_of(large);
-  skill.all_reduce_nearest = errors_of(nearest);
-  skill.all_reduce_bandwidth_only = errors_of(bandwidth_only);
+    const auto closer = [&](const LinkPoint& a, const LinkPoint& b) { return distance(a) < distance(b); };
+    return std::min_element(fitted.begin(), fitted.end(), closer)->seconds;
+  });
 }
 
 /// The ring is fitted to the numbers of GPUs that no row has. Its interval comes from its own errors at large sizes,
 /// for either all-reduce apart, so that the difference of two has a wide one.
 void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Skill& skill) {
-  std::vector<LinkPoint> others;
-  for (const LinkPoint& p : points)
-    if (p.devices != 2 && p.devices != 4 && p.devices != 8) others.push_back(p);
-  const Link link = fit_ring(others).link;
+  const std::vector<LinkPoint> others = points_where(points, false, kLarge);
+  const Link link = fit_ring_with_copies(others).link;
   std::vector<double> known;
-  for (const LinkPoint& p : others)
-    if (p.bytes >= kLarge) known.push_back(p.seconds / all_reduce_seconds(AllReduce::ring, p.bytes, p.devices, link));
+  known.reserve(others.size());
+  for (const LinkPoint& p : others) known.push_back(p.seconds / ring_seconds(p, link));
   const double low = quantile(known, 0.05), high = quantile(known, 0.95);
   using Shape = std::tuple<int, int, double, double>;  // hidden, layers, micro-batch, passes
   std::map<Shape, const GptRow*> on_two;
@@ -194,7 +208,10 @@ void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Ski
 Skill check_skill(const std::string& folder) {
   const Rows rows = read_gpt_rows(folder + "/a100_data_parallel.csv");
   const std::vector<LinkPoint> points = read_all_reduces(folder + "/a100_all_reduce.csv");
-  const Link link = fit_ring(points).link;
+  std::vector<LinkPoint> large;
+  std::copy_if(points.begin(), points.end(), std::back_inserter(large),
+               [](const LinkPoint& p) { return p.bytes >= kLarge; });
+  const Link link = fit_ring_with_copies(large).link;  // all gradients of these rows are large
   Skill skill;
   const auto least = [&](const GptRow& a, const GptRow& b) { return a.hidden < b.hidden; };
   const int narrow = std::min_element(rows.begin(), rows.end(), least)->hidden;

@@ -18,6 +18,11 @@ struct HeldOut {
   Errors model, flops, nearest, constant;
   double inside_interval = 0;  ///< the part of these rows in the model's 90 % interval
 };
+/// Errors of one way to predict all-reduces; `large`: of those from 64 MiB on.
+struct AllReduceErrors {
+  std::string what;
+  Errors all, large;
+};
 /// How much longer a step takes on n GPUs than on two, each with the same work.
 struct Overhead {
   int hidden = 0, layers = 0, gpus = 0;
@@ -28,8 +33,8 @@ struct Overhead {
 struct Skill {
   std::vector<HeldOut> held_out;  ///< depths, width, numbers of GPUs and batch sizes
   std::vector<Overhead> overheads;
-  Errors all_reduce, all_reduce_large;  ///< of numbers of GPUs that the ring was not fitted to; large: from 64 MiB on
-  Errors all_reduce_nearest, all_reduce_bandwidth_only;  ///< the baselines on the same points as all_reduce
+  /// All-reduces of numbers of GPUs that the ring was not fitted to.
+  std::vector<AllReduceErrors> all_reduces;
   double calibrated_least = 0,
          calibrated_most = 0;  ///< median errors of the width, over all rows that may calibrate it
   /// How far the recorded difference between two numbers of GPUs varies over batch sizes, in seconds. A clock's noise

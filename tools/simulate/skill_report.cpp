@@ -1,5 +1,7 @@
 // The words and tables of `tandem simulate --check-skill`.
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "tandem/tools/simulate/skill.h"
 #include "tandem/tools/simulate/text.h"
@@ -50,16 +52,17 @@ void append_held_out(std::string& text, const Skill& skill) {
 
 void append_all_reduces(std::string& text, const Skill& skill) {
   append(text,
-         "\nAll-reduces of 3, 5, 6 and 7 GPUs, predicted by a ring that was fitted to 2, 4 and 8\n"
-         "                             points   median, %%   mean, %%   largest, %%\n");
-  const auto line = [&](const char* what, const Errors& e) {
-    append(text, "%-28s %6zu %11.1f %9.1f %12.1f\n", what, e.rows, 100 * e.median, 100 * e.mean, 100 * e.largest);
-  };
-  line("ring", skill.all_reduce);
-  line("ring, 64 MiB and more", skill.all_reduce_large);
-  line("ring without latency", skill.all_reduce_bandwidth_only);
-  line("nearest number of GPUs", skill.all_reduce_nearest);
-  if (skill.all_reduce.median > skill.all_reduce_nearest.median)
+         "\nAll-reduces of 3, 5, 6 and 7 GPUs, predicted from those of 2, 4 and 8: relative errors, in %%\n"
+         "                                          all sizes                   from 64 MiB on\n"
+         "                                 points  median   mean  largest   points  median   mean  largest\n");
+  for (const AllReduceErrors& e : skill.all_reduces) {
+    append(text, "%-32s", e.what.c_str());
+    for (const Errors* errors : {&e.all, &e.large})
+      append(text, " %6zu %7.1f %6.1f %8.1f  ", errors->rows, 100 * errors->median, 100 * errors->mean,
+             100 * errors->largest);
+    append(text, "\n");
+  }
+  if (skill.all_reduces.front().all.median > skill.all_reduces.back().all.median)
     append(text, "No skill: the nearest number of GPUs that was fitted is a better prediction than the ring.\n");
 }
 
@@ -68,33 +71,43 @@ void append_overheads(std::string& text, const Skill& skill) {
       text,
       "\nWhat n GPUs add to a step of two GPUs, the work of each the same; the ring is fitted to 3, 5, 6 and 7 GPUs\n"
       "hidden  layers  GPUs   recorded, ms   part of the step, %%   predicted, ms   90 %% interval, ms\n");
-  size_t outside = 0, negative = 0;
-  double least_part = 1, model_error = 0, none_error = 0, largest_part = 0;
+  struct OfWidth {
+    size_t count = 0, outside = 0, negative = 0;
+    double model_error = 0, none_error = 0;
+  };
+  std::map<int, OfWidth> widths;
+  double least_part = 1, largest_part = 0;
   for (const Overhead& o : skill.overheads) {
     append(text, "%6d %7d %5d %14.3f %10.2f to %5.2f %15.3f %12.3f to %.3f\n", o.hidden, o.layers, o.gpus,
            1e3 * o.recorded, 100 * o.of_step_least, 100 * o.of_step_most, 1e3 * o.predicted, 1e3 * o.low, 1e3 * o.high);
-    outside += o.recorded < o.low || o.recorded > o.high;
-    negative += o.recorded < 0;
+    OfWidth& width = widths[o.hidden];
+    ++width.count;
+    width.outside += o.recorded < o.low || o.recorded > o.high;
+    width.negative += o.recorded < 0;
+    width.model_error += std::abs(o.predicted - o.recorded);
+    width.none_error += std::abs(o.recorded);
     for (const double part : {o.of_step_least, o.of_step_most}) {
       least_part = std::min(least_part, std::abs(part));
       largest_part = std::max(largest_part, std::abs(part));
     }
-    model_error += std::abs(o.predicted - o.recorded);
-    none_error += std::abs(o.recorded);
   }
-  const size_t count = skill.overheads.size();
-  append(text, "%zu of %zu lie outside of their interval. ", outside, count);
-  append(text, "%s on average: the model is off by %.2f ms, \"no overhead\" by %.2f ms.\n",
-         model_error < none_error ? "Skill" : "No skill", 1e3 * model_error / static_cast<double>(count),
-         1e3 * none_error / static_cast<double>(count));
-  append(text, "The differences are %.2f to %.2f %% of the step, less than the model's own error of a step.\n",
+  for (const auto& [hidden, w] : widths) {
+    const double count = static_cast<double>(w.count);
+    append(
+        text,
+        "%s at hidden %d: the model is off by %.2f ms on average, \"no overhead\" by %.2f ms; %zu of %zu lie in their "
+        "interval.\n",
+        w.model_error < w.none_error ? "Skill" : "No skill", hidden, 1e3 * w.model_error / count,
+        1e3 * w.none_error / count, w.count - w.outside, w.count);
+    if (w.negative > 0)
+      append(
+          text,
+          "  %zu of them are negative: more GPUs are recorded as faster. No ring says so. These gradients are larger\n"
+          "  than any all-reduce of the table.\n",
+          w.negative);
+  }
+  append(text, "These are %.2f to %.2f %% of a step: less than the model's own error of a whole step.\n",
          100 * least_part, 100 * largest_part);
-  if (negative > 0)
-    append(text,
-           "No skill: %zu of them are negative, more GPUs being recorded as faster. A ring never gets faster by more "
-           "GPUs,\n"
-           "so the model cannot say that; and those gradients (2.4 GB) are larger than any all-reduce of the table.\n",
-           negative);
 }
 
 }  // namespace
@@ -107,9 +120,9 @@ std::string as_text(const Skill& skill) {
       text,
       "The model, fitted to the rows of the least width: an operation takes at least %.0f us, %.0f TFLOP/s, memory\n"
       "%.2f TB/s, a pass %.1f ms outside of its layers, the optimizer %.1f ps for each parameter; ring %.1f us, %.0f "
-      "GB/s\n\n",
+      "GB/s, copies %.0f GB/s\n\n",
       1e6 * m.launch, 1e-12 * m.rate, 1e-12 * m.bandwidth, 1e3 * m.fixed, 1e12 * m.optimizer, 1e6 * m.link.latency,
-      1e-9 * m.link.bandwidth);
+      1e-9 * m.link.bandwidth, m.link.per_byte > 0 ? 1e-9 / m.link.per_byte : 0);
   append_held_out(text, skill);
   append_all_reduces(text, skill);
   append_overheads(text, skill);
