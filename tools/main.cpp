@@ -82,6 +82,25 @@ void add_launch(CLI::App& app) {
   });
 }
 
+void add_simulate(CLI::App& app) {
+  auto s = std::make_shared<SimulateSettings>();
+  CLI::App* const c =
+      app.add_subcommand("simulate", "Predict DDP and DataParallel steps on a cluster that a JSON file describes");
+  CLI::Option* const file = c->add_option("cluster", s->cluster, "The file, as docs/simulate.md describes it");
+  c->add_option("--json", s->json, "Write the predictions")->needs(file);
+  CLI::Option* const check =
+      c->add_option("--check-skill", s->check_skill,
+                    "Show instead how well the model predicts recorded times: those of a folder with such files as "
+                    "benchmarks/data/ddp_times has, which is the one unless named")
+          ->expected(0, 1)
+          ->excludes(file);
+  c->callback([s, file, check] {
+    if (file->count() == 0 && check->count() == 0) throw CLI::RequiredError("cluster or --check-skill");
+    if (check->count() > 0 && s->check_skill.empty()) s->check_skill = "benchmarks/data/ddp_times";
+    simulate(*s);
+  });
+}
+
 #if TANDEM_HAS_BENCHMARKS
 void add_bench(CLI::App& app, std::vector<std::string> command_line) {
   struct Options : benchmarks::Settings {
@@ -133,6 +152,7 @@ int run(int argc, char** argv) {
   add_demo(app);
   add_doctor(app);
   add_launch(app);
+  add_simulate(app);
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});
 #endif

@@ -3,13 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tandem/tandem.h"
+#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 namespace {
@@ -95,15 +94,7 @@ nlohmann::json as_json(const DemoRun& run) {
   return json;
 }
 void write_whole(const std::string& path, const nlohmann::json& json) {
-  const std::string temporary = path + ".part";
-  std::ofstream out(temporary, std::ios::trunc);
-  out << json.dump(2) << "\n";
-  out.close();
-  if (!out || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    std::remove(temporary.c_str());
-    TANDEM_FAIL("demo: cannot write ", path, ": ", reason);
-  }
+  write_whole_file("demo", path, json.dump(2) + "\n");
 }
 }  // namespace
 

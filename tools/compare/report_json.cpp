@@ -1,0 +1,117 @@
+// report.json: written from a report, and read back with a message that names what is wrong (docs/compare.md).
+#define JSON_DIAGNOSTICS 1  // messages hold the place in the file: "(/runs/3/lanes/0)"
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "tandem/core/error.h"
+#include "tandem/tools/compare/report.h"
+#include "tandem/tools/whole_file.h"
+
+namespace tandem::tools::compare {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Interval, median, low, high)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Lane, name, step, phases, waiting_for, unattributed, hidden)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimelineEvent, name, kind, start, end, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimelineRow, name, events)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, device, peak, at_peak, seconds, over_time)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Transfers, what, link, count, bytes, formula, formula_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BucketTimes, bytes, ready, start, end, hidden, parameters)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Agreement, reference, steps, largest_difference, losses, reference_losses,
+                                   first_difference)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Run, model, mode, label, devices, batch, scaling, failed, repeats, p50, p95,
+                                   examples_per_second, speedup, lanes, timeline, memory, transfers, buckets, agreement,
+                                   predicted)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LinkProbe, name, bytes, seconds, latency, bandwidth, error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BucketSweep, model, backend, devices, batch, bytes, seconds, predicted,
+                                   predicted_best)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Inference, model, devices, batch, single, dp, dp_persistent)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Projection, model, device, link, mode, batch_per_device, devices, efficiency)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Published, what, source, unit, labels, values, devices, predicted)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnosis, kind, sentence, row)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Provenance, version, commit, date, command, cpu, os, compiler, cores, threads,
+                                   memory_gib, seed, gpus, libraries)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Report, schema, provenance, complete, incomplete_because, virtual_devices, verdict,
+                                   turning_points, diagnosis, runs, links, bucket_sweeps, inference, projections,
+                                   published, notes)
+
+namespace {
+
+constexpr int kSchema = 1;
+
+/// JSON has no NaN; a figure that is none is written as null. The report itself has no other nulls.
+void nan_for_null(nlohmann::json& json) {
+  if (json.is_null()) json = std::numeric_limits<double>::quiet_NaN();
+  if (json.is_structured())
+    for (nlohmann::json& part : json) nan_for_null(part);
+}
+
+/// `accepted_empty`: the second list may have been left out.
+void check_lengths(const std::string& where, const char* first, size_t n, const char* second, size_t m,
+                   bool accepted_empty = false) {
+  TANDEM_CHECK(n == m || (accepted_empty && m == 0), "compare: ", where, " has ", n, " ", first, " and ", m, " ",
+               second, "; as many are accepted", accepted_empty ? ", or none" : "");
+}
+
+}  // namespace
+
+void check(const Report& report) {
+  for (const Run& run : report.runs)
+    for (const Memory& memory : run.memory)
+      for (const auto& [cause, bytes] : memory.over_time)
+        check_lengths("the memory of " + memory.device + " (" + run.label + ")", "seconds", memory.seconds.size(),
+                      cause.c_str(), bytes.size());
+  for (const LinkProbe& probe : report.links)
+    check_lengths("the link " + probe.name, "bytes", probe.bytes.size(), "seconds", probe.seconds.size());
+  for (const BucketSweep& sweep : report.bucket_sweeps) {
+    const std::string where = "the bucket sweep of " + sweep.model;
+    check_lengths(where, "bytes", sweep.bytes.size(), "seconds", sweep.seconds.size());
+    check_lengths(where, "bytes", sweep.bytes.size(), "predicted", sweep.predicted.size(), true);
+  }
+  for (const Inference& inference : report.inference) {
+    const std::string where = "the inference of " + inference.model;
+    check_lengths(where, "batch", inference.batch.size(), "single", inference.single.size(), true);
+    check_lengths(where, "batch", inference.batch.size(), "dp", inference.dp.size(), true);
+    check_lengths(where, "batch", inference.batch.size(), "dp_persistent", inference.dp_persistent.size(), true);
+  }
+  for (const Projection& projection : report.projections)
+    check_lengths("the projection of " + projection.model + " by " + projection.mode, "devices",
+                  projection.devices.size(), "efficiency", projection.efficiency.size());
+  for (const Published& published : report.published) {
+    const std::string where = "the published " + published.what;
+    check_lengths(where, "labels", published.labels.size(), "values", published.values.size());
+    check_lengths(where, "labels", published.labels.size(), "devices", published.devices.size(), true);
+    check_lengths(where, "labels", published.labels.size(), "predicted", published.predicted.size(), true);
+  }
+}
+
+void write_report(const std::string& path, const Report& report) {
+  check(report);
+  const nlohmann::json json = report;
+  // Bytes that are no UTF-8 (a path in the command line) are replaced: they must not cost the whole report.
+  write_whole_file("compare", path, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+Report read_report(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  TANDEM_CHECK(in, "compare: cannot read ", path, ": ", std::strerror(errno));
+  Report report;
+  try {
+    nlohmann::json json = nlohmann::json::parse(in);
+    TANDEM_CHECK(json.is_object() && json.contains("schema"), "compare: ", path,
+                 " is no report: it has no `schema`; a report.json of `tandem compare` is accepted");
+    TANDEM_CHECK(json["schema"] == kSchema, "compare: ", path, " has schema ", json["schema"].dump(),
+                 "; accepted: ", kSchema);
+    nan_for_null(json);
+    report = json.get<Report>();
+  } catch (const nlohmann::json::exception& error) {
+    TANDEM_FAIL("compare: ", path, " is no report: ", error.what());
+  }
+  check(report);
+  return report;
+}
+
+}  // namespace tandem::tools::compare
