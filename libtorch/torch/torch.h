@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/print_libtorch.h"
 #include "tandem/tandem.h"
 
 #include "ATen/Dispatch.h"
@@ -37,7 +38,6 @@ template <class... Args> std::string str(const Args&... args) {
 }
 
 namespace detail {
-std::string libtorch_text(const Tensor& x, int64_t line_width);
 inline const bool chosen_print_style = prints_as_libtorch = true;
 }  // namespace detail
 
