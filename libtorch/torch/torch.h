@@ -19,6 +19,8 @@
 #include "tandem/tandem.h"
 
 #include "ATen/Dispatch.h"
+#include "c10/cuda/CUDAStream.h"
+#include "c10/macros/Macros.h"
 
 namespace tandem {
 
