@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <numeric>
+#include <optional>
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/compare.h"
+#include "tandem/tools/compare/predict.h"
 #include "tandem/tools/compare/progress.h"
 #include "tandem/tools/compare/statistics.h"
 
@@ -153,6 +156,29 @@ void agree(Row& row, int steps) {
   row.run.agreement = {std::move(a)};
 }
 
+/// Links by backend ("" for copies between devices) and number of devices.
+using Links = std::map<std::pair<std::string, int>, simulate::Link>;
+
+/// Sets what the cost model predicts for each row; probes the links that no model needed before.
+void predict(std::vector<Row>& rows, Links& links, std::vector<LinkProbe>& probes) {
+  std::map<int, simulate::StepProfile> profiles;
+  for (Row& row : rows) {
+    const int n = row.job.devices;
+    if (n < 2) continue;
+    guarded(row, [&] {
+      if (!profiles.count(n)) profiles[n] = profile_of(row.job);
+      const auto link = [&](const std::string& backend) {
+        const auto at = links.find({backend, n});
+        if (at != links.end()) return at->second;
+        ProbedLink probed = backend.empty() ? probe_copies(row.job) : probe_all_reduce(row.mode, row.job);
+        probes.push_back(std::move(probed.probe));
+        return links[{backend, n}] = probed.link;
+      };
+      row.run.predicted = predicted_seconds(row.mode, row.job, profiles[n], link(row.mode.backend));
+    });
+  }
+}
+
 /// Steps of a sample that takes about as long as is asked for.
 int steps_for(const Row& single, double seconds) {
   Job job = single.job;
@@ -172,6 +198,7 @@ Report measure(const Settings& s, const std::function<bool()>& stop, std::vector
   for (const std::string& model : s.models) models.push_back(rows_of(s, model));
   int64_t rows = 0;
   for (const auto& of_model : models) rows += static_cast<int64_t>(of_model.size());
+  Links links;
   constexpr int kAgreementSteps = 20;
   Progress progress(rows * (s.repeats + 2));
   for (auto& of_model : models) {
@@ -199,8 +226,10 @@ Report measure(const Settings& s, const std::function<bool()>& stop, std::vector
       }
       finish_timing(row, of_model[0]);
     }
+    if (!stop()) predict(of_model, links, report.links);
   }
   progress.end();
+  report.projections = projections(), report.published = published();
   for (auto& of_model : models)
     for (Row& row : of_model)
       if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));

@@ -12,10 +12,11 @@ struct Mode {
   enum class Kind : int8_t { single, data_parallel, distributed };
   std::string key, label;
   Kind kind = Kind::single;
-  std::string backend = {};       // of DDP: local (threads), gloo or nccl (processes)
-  bool persistent = false;        // of DP: replicas that are copied to only when parameters changed
-  bool loss_in_replicas = false;  // of DP: rather than on the first device, from the gathered outputs
-  double bucket_mib = 25;         // of DDP
+  std::string backend = {};        // of DDP: local (threads), gloo or nccl (processes)
+  bool persistent = false;         // of DP: replicas that are copied to only when parameters changed
+  bool loss_in_replicas = false;   // of DP: rather than on the first device, from the gathered outputs
+  double bucket_mib = 25;          // of DDP
+  bool independent_ranks = false;  // of single: each rank trains its own network on its share, and sends nothing
 };
 
 /// What is run unless other modes are named: one device first.

@@ -119,6 +119,7 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   c->add_option("--rank-bucket-mib", s->rank_bucket_mib)->group("");
   c->add_flag("--rank-trace", s->rank.trace)->group("");
   c->add_flag("--rank-plain", s->rank.plain)->group("");
+  c->add_flag("--rank-probe", s->rank.probe)->group("");
   c->callback([s, c] {
     if (!c->get_subcommands().empty()) return;  // it has done all
     if (s->rank_result.empty()) {

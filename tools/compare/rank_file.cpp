@@ -53,6 +53,7 @@ std::vector<std::string> arguments_of(const Mode& mode, const Job& job) {
   add("--threads", std::to_string(std::max(1, threads / job.devices)));
   add("--rank-steps", std::to_string(job.warmup) + "," + std::to_string(job.steps));
   add("--plant", str(job.planted));
+  if (job.probe) arguments.emplace_back("--rank-probe");
   if (job.plain) arguments.emplace_back("--rank-plain");
   if (job.trace) arguments.emplace_back("--rank-trace");
   std::ostringstream mib;
@@ -75,7 +76,8 @@ void write_rank(const std::string& folder, const RankSample& sample) {
                   {"bytes_moved", sample.bytes_moved},
                   {"parameter_bytes", sample.parameter_bytes},
                   {"buffer_bytes", sample.buffer_bytes},
-                  {"parameters", sample.parameters}};
+                  {"parameters", sample.parameters},
+                  {"all_reduce_seconds", sample.all_reduce_seconds}};
   std::ofstream out(path_of(folder, sample.rank));
   out << j;
   out.close();
@@ -96,6 +98,7 @@ RankSample read_rank(const std::string& folder, int rank) {
   sample.parameter_bytes = j["parameter_bytes"].get<std::vector<int64_t>>();
   sample.buffer_bytes = j["buffer_bytes"].get<std::vector<int64_t>>();
   sample.parameters = j["parameters"].get<std::vector<float>>();
+  sample.all_reduce_seconds = j["all_reduce_seconds"].get<std::vector<std::vector<double>>>();
   return sample;
 }
 

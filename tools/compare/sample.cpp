@@ -13,6 +13,7 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/tracer.h"
 #include "tandem/tandem.h"
+#include "tandem/tools/compare/links.h"
 #include "tandem/tools/compare/rank_file.h"
 #include "tandem/tools/ranks.h"
 
@@ -130,9 +131,15 @@ int64_t moved_by(const Mode& mode) {
 
 /// This rank's part; of DDP in an initialised group.
 RankSample run_rank(const Mode& mode, const Job& job) {
-  const bool distributed_mode = mode.kind == Mode::Kind::distributed;
+  const bool distributed_mode = mode.kind == Mode::Kind::distributed || mode.independent_ranks;
   const int rank = distributed_mode ? distributed::get_rank() : 0;
   const int ranks = distributed_mode ? distributed::get_world_size() : 1;
+  if (job.probe) {
+    RankSample sample;
+    sample.rank = rank;
+    sample.all_reduce_seconds = time_all_reduces();
+    return sample;
+  }
   std::vector<Device> devices;
   for (int i = 0; i < job.devices; ++i) devices.push_back(device_of(job, i));
   const Device home = distributed_mode && mode.backend != "gloo" ? devices[static_cast<size_t>(rank)] : devices[0];
@@ -308,8 +315,9 @@ RankSample run_process(const Mode& mode, const Job& job) {
 Sample run_sample(const Mode& mode, const Job& job) {
   if (mode.backend == "gloo" || mode.backend == "nccl") return {run_in_processes(mode, job)};
   return {with_memory(job, [&] {
-    std::vector<RankSample> samples(mode.kind == Mode::Kind::distributed ? static_cast<size_t>(job.devices) : 1);
-    if (samples.size() == 1 && mode.kind != Mode::Kind::distributed)
+    const bool ranks = mode.kind == Mode::Kind::distributed || mode.independent_ranks;
+    std::vector<RankSample> samples(ranks ? static_cast<size_t>(job.devices) : 1);
+    if (!ranks)
       samples[0] = run_rank(mode, job);
     else
       distributed::run_ranks(job.devices, [&](int rank) {

@@ -21,6 +21,7 @@ struct Job {
   int threads = 0;            // of all devices together; 0: all cores
   int warmup = 2, steps = 5;  // warmup: steps that are not counted
   bool trace = false;         // whether events and memory are recorded
+  bool probe = false;         // instead of training, all-reduces of several sizes are timed
   bool plain = false;         // dropout off, batch norm in evaluation, and the parameters kept: for the agreement
 
   Planted planted;
@@ -37,9 +38,10 @@ struct RankSample {
   std::vector<int64_t> parameter_bytes, buffer_bytes;
   int64_t flat_bytes = 0;  // of parameters and buffers in DataParallel's flat buffers
   int64_t flat_parameter_bytes = 0;
-  std::vector<float> parameters;  // of a plain job, one after the other
-  std::vector<Device> devices;    // that it computes on
-  std::vector<Owned> owned;       // for `memory`, in this process
+  std::vector<std::vector<double>> all_reduce_seconds;  // of a probe, by size and repeat
+  std::vector<float> parameters;                        // of a plain job, one after the other
+  std::vector<Device> devices;                          // that it computes on
+  std::vector<Owned> owned;                             // for `memory`, in this process
 };
 struct Sample {
   std::vector<RankSample> ranks;

@@ -1,0 +1,119 @@
+#include "tandem/tools/compare/predict.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tandem/core/internal.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+double of(const Lane& lane, const char* phase) {
+  const auto at = lane.phases.find(phase);
+  return at == lane.phases.end() ? 0 : at->second;
+}
+
+/// All devices on one node, each joined to each by such a link.
+simulate::Cluster node_of(int devices, const simulate::Link& link) {
+  return {.devices_per_node = devices, .inside = link, .between = link};
+}
+
+}  // namespace
+
+simulate::StepProfile profile_of(const Job& job) {
+  Job alone = job;
+  alone.trace = true, alone.warmup = 3, alone.steps = 7, alone.planted = {};
+  Mode mode = mode_of("single");
+  mode.independent_ranks = true;
+  const Sample sample = run_sample(mode, alone);
+  std::vector<std::vector<StepTimes>> steps;
+  std::vector<std::string> names;
+  for (const RankSample& rank : sample.ranks) {
+    steps.push_back(rank.steps);
+    names.push_back(std::to_string(rank.rank));
+  }
+  const std::vector<Lane> lanes = anatomy(sample.events(), steps, names);
+  simulate::StepProfile profile;
+  const auto n = static_cast<double>(lanes.size());
+  profile.samples = static_cast<double>(job.batch) / job.devices;
+  for (const Lane& lane : lanes) {
+    profile.forward_seconds += (of(lane, "input") + of(lane, "forward") + of(lane, "loss") + lane.unattributed) / n;
+    profile.backward_seconds += of(lane, "backward") / n;
+    profile.optimizer_seconds += of(lane, "optimizer") / n;
+    profile.loss_seconds += of(lane, "loss") / n;
+  }
+  for (const int64_t bytes : sample.ranks.at(0).parameter_bytes)
+    profile.parameters.push_back({static_cast<double>(bytes), 1});
+  constexpr double kImage = 28 * 28 * 4, kOutputs = 10 * 4;
+  profile.input_bytes = kImage, profile.output_bytes = kOutputs;
+  return profile;
+}
+
+double predicted_seconds(const Mode& mode, const Job& job, const simulate::StepProfile& profile,
+                         const simulate::Link& link) {
+  switch (mode.kind) {
+    case Mode::Kind::single: return 0;
+    case Mode::Kind::data_parallel: {
+      simulate::DpOptions options;
+      options.loss_inside = mode.loss_in_replicas;
+      return predict_dp(profile, node_of(job.devices, link), job.devices, options).seconds;
+    }
+    case Mode::Kind::distributed: {
+      simulate::DdpOptions options;
+      options.all_reduce = simulate::AllReduce::ring;  // what the probe was fitted to
+      const double bucket = std::max(1.0, mode.bucket_mib * (1 << 20));
+      options.first_bucket_bytes = std::min(options.first_bucket_bytes, bucket);
+      return predict_ddp(profile, node_of(job.devices, link), job.devices, bucket, options).seconds;
+    }
+  }
+  return 0;
+}
+
+std::vector<Projection> projections() {
+  // ResNet-50: 25.6 million parameters in 161 tensors; 32 images on a V100 at 329 a second, PyTorch's published figure
+  // without DDP, of which backward is taken to be two thirds.
+  constexpr double kBatch = 32, kRate = 329, kStep = kBatch / kRate, kParameterBytes = 25557032 * 4.0;
+  simulate::StepProfile profile;
+  profile.samples = kBatch;
+  profile.forward_seconds = kStep * 0.33, profile.backward_seconds = kStep * 0.66;
+  profile.optimizer_seconds = kStep * 0.01;
+  profile.parameters = simulate::even_groups(kParameterBytes, 161);
+  profile.input_bytes = 3 * 224 * 224 * 4, profile.output_bytes = 1000 * 4;
+  std::vector<Projection> all;
+  struct Network {
+    const char *inside, *between;
+  };
+  for (const Network network : {Network{"nvlink_v100", "infiniband_hdr"}, Network{"nvlink_v100", "ethernet_100"},
+                                Network{"pcie3_x16", "ethernet_25"}, Network{"pcie3_x16", "ethernet_10"}}) {
+    simulate::Cluster cluster;
+    cluster.devices_per_node = 8;
+    cluster.inside = simulate::link_named(network.inside), cluster.between = simulate::link_named(network.between);
+    const std::vector<simulate::ScalingRow> rows = predict_weak(profile, cluster, simulate::usual_devices(), {});
+    Projection ddp{.model = "ResNet-50", .device = "V100", .mode = "DDP"};
+    ddp.link = std::string(network.inside) + " in nodes of 8, " + network.between + " between";
+    ddp.batch_per_device = static_cast<int64_t>(kBatch);
+    Projection dp = ddp;
+    dp.mode = "DP";
+    for (const simulate::ScalingRow& row : rows) {
+      ddp.devices.push_back(row.devices), ddp.efficiency.push_back(row.ddp_efficiency);
+      if (row.dp) dp.devices.push_back(row.devices), dp.efficiency.push_back(row.dp_efficiency);
+    }
+    all.push_back(std::move(ddp)), all.push_back(std::move(dp));
+  }
+  return all;
+}
+
+std::vector<Published> published() {
+  const std::string path = TANDEM_SOURCE_FOLDER "/benchmarks/data/published_points.json";
+  std::vector<Published> out;
+  if (!std::filesystem::exists(path)) return out;
+  for (const simulate::Published& p : simulate::read_published(path)) {
+    Published published{.what = p.what, .source = p.source, .unit = p.unit, .labels = p.labels, .values = p.values};
+    published.devices.assign(p.devices.begin(), p.devices.end());
+    published.predicted = p.predicted;
+    out.push_back(std::move(published));
+  }
+  return out;
+}
+
+}  // namespace tandem::tools::compare

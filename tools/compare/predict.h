@@ -1,0 +1,21 @@
+// What the cost model says beside what was measured, and about devices that are not here.
+#pragma once
+#include "tandem/tools/compare/links.h"
+#include "tandem/tools/simulate/simulate.h"
+
+namespace tandem::tools::compare {
+
+/// What a rank computes in a step when it has its share of the batch and of the cores and sends nothing, while the
+/// other ranks do the same: the anatomy of such steps.
+simulate::StepProfile profile_of(const Job& job);
+/// Seconds of a step of the mode, from the profile and the link alone: that of copies between devices for DP, that of
+/// all-reduces for DDP. 0 where the model says nothing.
+double predicted_seconds(const Mode& mode, const Job& job, const simulate::StepProfile& profile,
+                         const simulate::Link& link);
+/// ResNet-50 on V100s under DDP and DataParallel, over 2 to 1,024 devices on named links.
+std::vector<Projection> projections();
+/// The measurements that others published, with predictions where their source says enough; none where the file that
+/// holds them is not there.
+std::vector<Published> published();
+
+}  // namespace tandem::tools::compare
