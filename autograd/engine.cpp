@@ -10,6 +10,7 @@
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/cuda/streams.h"
 #include "tandem/core/thread_pool.h"
+#include "tandem/core/tracer.h"
 
 namespace tandem::autograd {
 namespace {
@@ -88,6 +89,7 @@ class Workers : public RankPart {
   static void run(const Ready& ready) {
     GraphTask& task = *ready.task;
     const RankContextGuard context(task.context);
+    RankContext::current().lane = ready.node->device().index();
     GraphTask* const outer = std::exchange(current_task, &task);
     std::vector<NodePtr> next;
     bool failed;
@@ -96,6 +98,7 @@ class Workers : public RankPart {
       failed = task.failure != nullptr;
     }
     try {
+      const PhaseSpan phase("backward");
       if (!failed) next = run_node(task, ready.node);
     } catch (...) {
       const std::lock_guard lock(task.mutex);
@@ -130,6 +133,7 @@ void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr>
   task->context.thread_share = (cores + task->devices - 1) / task->devices;  // equal; rounded up: none is left idle
   task->outstanding = static_cast<int>(ready.size());
   for (NodePtr& node : ready) Workers::push({std::move(node), task});
+  const PhaseSpan phase("wait");
   std::unique_lock lock(task->mutex);
   task->done.wait(lock, [&] { return task->outstanding == 0; });
   uint64_t& next_sequence = RankContext::current().next_sequence;
@@ -150,6 +154,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   task->context = RankContext::current();
   task->context.grad_enabled = create;
   const AutoGradMode mode(create);
+  const PhaseSpan phase("backward");
 
   std::vector<Edge> roots;
   std::vector<Tensor> seeds;

@@ -12,6 +12,7 @@
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/page_locked.h"
 #include "tandem/core/error.h"
+#include "tandem/core/memory_trace.h"
 #include "tandem/core/poison.h"
 
 namespace tandem {
@@ -63,7 +64,7 @@ void give_to_system(void* data, size_t bytes) {
 class Cache {
  public:
   /// Null when the class has no free block and the system none either.
-  void* take(size_t bytes) {
+  void* take(Device device, size_t bytes) {
     const size_t index = class_of(bytes), held = class_bytes(index);
     const std::lock_guard lock(mutex_);
     Class& mine = classes_[index];
@@ -80,18 +81,22 @@ class Cache {
       stats_.reserved += static_cast<int64_t>(held);
       poison(data, held);
     }
+    if (memory_trace_is_on()) [[unlikely]]
+      trace_memory(device, data, static_cast<int64_t>(bytes));
     unpoison(data, bytes);  // and not what the class adds: an overrun is found
     stats_.current += static_cast<int64_t>(bytes);
     stats_.peak = std::max(stats_.peak, stats_.current);
     ++stats_.allocations;
     return data;
   }
-  void give(void* data, size_t bytes) {
+  void give(Device device, void* data, size_t bytes) {
     const size_t index = class_of(bytes);
     const std::lock_guard lock(mutex_);
     classes_[index].free.push_back(data);
     poison(data, class_bytes(index));
     stats_.current -= static_cast<int64_t>(bytes);
+    if (memory_trace_is_on()) [[unlikely]]
+      trace_memory(device, data, -static_cast<int64_t>(bytes));
   }
   void empty() {
     const std::lock_guard lock(mutex_);
@@ -152,10 +157,11 @@ void* detail::allocate(int device_index, size_t bytes) {
   Cache& mine = cache(device_index);
   void* data = nullptr;
   if (bytes <= kMaxBytes) {
-    data = mine.take(bytes);
+    const Device device(kCPU, device_index);
+    data = mine.take(device, bytes);
     if (!data) [[unlikely]] {
       empty_cpu_caches();
-      data = mine.take(bytes);
+      data = mine.take(device, bytes);
     }
   }
   if (!data) [[unlikely]] {
@@ -167,7 +173,7 @@ void* detail::allocate(int device_index, size_t bytes) {
 }
 
 void detail::deallocate(int device_index, void* data, size_t bytes) noexcept {
-  if (data) cache(device_index).give(data, bytes);
+  if (data) cache(device_index).give(Device(kCPU, device_index), data, bytes);
 }
 
 MemoryStats memory_stats(Device device) {

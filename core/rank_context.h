@@ -27,6 +27,7 @@ struct SavedTensorHooks;
 namespace detail {
 
 class Observer;
+class Tracer;
 
 /// What a higher layer keeps for each rank derives from this.
 struct RankPart {
@@ -71,6 +72,8 @@ struct RankContext {
   cuda::detail::Streams streams;   // that cuda::StreamGuard made current; null: the devices' default streams
   std::shared_ptr<cuda::detail::Capture> capture;  // of a Graph: what GPUs are given to do is recorded; null: it is run
   std::shared_ptr<Observer> observer;              // the innermost that an ObserverGuard named
+  std::shared_ptr<Tracer> tracer;                  // of the trace that is on, or null
+  int lane = 0;                                    // in a trace: which of DataParallel's devices this thread works for
   std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;  // the innermost; null: none
   uint64_t next_sequence = 0;  // of autograd nodes: a node comes after every node that it consumes
 

@@ -1,31 +1,31 @@
 #include "tandem/core/trace.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <mutex>
+#include <map>
 #include <sstream>
-#include <vector>
 
-#include "tandem/core/observer.h"
 #include "tandem/core/tensor.h"
+#include "tandem/core/tracer.h"
 
 namespace tandem {
 namespace {
 
-struct Event {
-  std::string name, details;
-  int thread, device;
-  double start, end;  // microseconds
-};
-double now() {
-  using namespace std::chrono;
-  return duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
-}
+thread_local const char* phase_of_thread = nullptr;
+
 int thread_number() {
   static std::atomic<int> next{0};
   thread_local const int mine = next++;
   return mine;
 }
+std::vector<TraceTensor> described(ArrayRef<const Tensor*> tensors) {
+  std::vector<TraceTensor> out;
+  out.reserve(tensors.size());
+  for (const Tensor* t : tensors) out.push_back({t->dtype(), t->sizes()});
+  return out;
+}
+
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -34,99 +34,134 @@ std::string quoted(const std::string& text) {
   }
   return out + '"';
 }
-void list(std::ostream& out, const char* title, ArrayRef<const Tensor*> tensors) {
-  out << quoted(title) << ": \"";
-  for (size_t i = 0; i < tensors.size(); ++i) out << (i ? " " : "") << tensors[i]->dtype() << tensors[i]->sizes();
-  out << "\", ";
+std::string list(const std::vector<TraceTensor>& tensors) {
+  std::ostringstream out;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    out << (i ? " " : "") << tensors[i].dtype << IntArrayRef(tensors[i].sizes);
+  return quoted(out.str());
 }
-
-/// Takes the time of each call. Contexts that were copied keep it beyond the trace's end: then it only passes on.
-class Timer : public Observer {
- public:
-  void on_call(const KernelCall& call) override {
-    if (!on_) return pass(call);
-    std::ostringstream details;
-    list(details, "reads", call.reads);
-    list(details, "writes", call.writes);
-    int64_t bytes = 0;
-    for (const auto& tensors : {call.reads, call.writes})
-      for (const Tensor* t : tensors) bytes += t->nbytes();
-    details << "\"bytes\": " << bytes << ", \"device\": " << quoted(call.device.str());
-    const double start = now();
-    pass(call);
-    add({call.op, details.str(), thread_number(), call.device.index(), start, now()});
+/// The names of categories that PyTorch's profiler uses, so that what reads its traces reads these.
+const char* category(const TraceEvent& e) {
+  switch (e.kind) {
+    case TraceEvent::Kind::kernel: return "cpu_op";
+    case TraceEvent::Kind::communication: return "communication";
+    case TraceEvent::Kind::transfer: return "gpu_memcpy";
+    default: return "user_annotation";
   }
-  void add(Event event) {
-    const std::lock_guard lock(mutex_);
-    if (on_) events_.push_back(std::move(event));
-  }
-  std::vector<Event> stop() {
-    const std::lock_guard lock(mutex_);
-    on_ = false;
-    return std::move(events_);
-  }
-
- private:
-  std::atomic<bool> on_{true};
-  std::mutex mutex_;
-  std::vector<Event> events_;
-};
-
-/// What a rank keeps: the trace that is on, or null.
-struct Trace : RankPart {
-  std::mutex mutex;
-  std::shared_ptr<Timer> timer;
-
-  static std::shared_ptr<Timer> exchange(std::shared_ptr<Timer> timer) {
-    Trace& mine = RankContext::current().state().part<Trace>();
-    const std::lock_guard lock(mine.mutex);
-    return std::exchange(mine.timer, std::move(timer));
-  }
-  static std::shared_ptr<Timer> current() {
-    Trace& mine = RankContext::current().state().part<Trace>();
-    const std::lock_guard lock(mine.mutex);
-    return mine.timer;
-  }
-};
-
-/// Of the trace that is on; there is none afterwards.
-std::vector<Event> end_trace() {
-  const std::shared_ptr<Timer> timer = Trace::exchange(nullptr);
-  if (!timer) return {};
-  std::shared_ptr<Observer>& innermost = RankContext::current().observer;
-  if (innermost == timer) innermost = std::shared_ptr(timer->outer());
-  return timer->stop();
+}
+void write_event(std::ostream& out, const TraceEvent& e) {
+  const double microseconds = 1e6;
+  out << "{\"ph\": \"X\", \"cat\": \"" << category(e) << "\", \"name\": " << quoted(e.name) << ", \"pid\": " << e.rank
+      << ", \"tid\": " << e.thread << ", \"ts\": " << e.start * microseconds
+      << ", \"dur\": " << (e.end - e.start) * microseconds << ", \"args\": {\"device\": " << quoted(e.device.str());
+  if (e.kind == TraceEvent::Kind::transfer) out << ", \"to\": " << quoted(e.to.str());
+  if (e.kind == TraceEvent::Kind::communication) out << ", \"queued\": " << e.queued * microseconds;
+  if (e.kind == TraceEvent::Kind::kernel) out << ", \"reads\": " << list(e.reads) << ", \"writes\": " << list(e.writes);
+  if (e.bytes > 0) out << ", \"bytes\": " << e.bytes;
+  out << "}}";
+}
+/// A line that names a process or a thread of the trace.
+void write_name(std::ostream& out, const char* what, int rank, int thread, const std::string& name) {
+  out << "{\"ph\": \"M\", \"name\": \"" << what << "\", \"pid\": " << rank << ", \"tid\": " << thread
+      << ", \"args\": {\"name\": " << quoted(name) << "}}";
 }
 
 }  // namespace
 
-void start_trace() {
-  end_trace();
-  const auto timer = std::make_shared<Timer>();
-  attach_observer(timer);
-  Trace::exchange(timer);
+double detail::trace_clock() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void stop_trace(const std::string& path) {
-  const std::vector<Event> events = end_trace();
+void Tracer::on_call(const KernelCall& call) {
+  if (!kernels_ || !on_) return pass(call);
+  TraceEvent event{.kind = TraceEvent::Kind::kernel, .name = call.op};
+  event.device = call.device;
+  event.reads = described(call.reads), event.writes = described(call.writes);
+  for (const auto& tensors : {call.reads, call.writes})
+    for (const Tensor* t : tensors) event.bytes += t->nbytes();
+  event.start = trace_clock();
+  pass(call);
+  event.end = trace_clock();
+  add(std::move(event));
+}
+void Tracer::add(TraceEvent event) {
+  event.thread = thread_number();
+  event.lane = RankContext::current().lane;
+  const std::lock_guard lock(mutex_);
+  if (on_) events_.push_back(std::move(event));
+}
+std::vector<TraceEvent> Tracer::stop() {
+  const std::lock_guard lock(mutex_);
+  on_ = false;
+  return std::move(events_);
+}
+
+void PhaseSpan::begin(const char* name) {
+  tracer_ = RankContext::current().tracer;
+  name_ = name;
+  outer_ = std::exchange(phase_of_thread, name);
+  start_ = trace_clock();
+}
+void PhaseSpan::end() {
+  phase_of_thread = outer_;
+  TraceEvent event{.kind = TraceEvent::Kind::phase, .name = name_};
+  event.start = start_, event.end = trace_clock();
+  tracer_->add(std::move(event));
+}
+const char* detail::current_phase() { return phase_of_thread; }
+
+void start_trace(bool kernels) {
+  take_trace();
+  RankContext& context = RankContext::current();
+  const auto tracer = std::make_shared<Tracer>(kernels);
+  if (kernels) attach_observer(tracer);
+  context.tracer = tracer;
+}
+
+std::vector<TraceEvent> take_trace() {
+  RankContext& context = RankContext::current();
+  const std::shared_ptr<Tracer> tracer = std::exchange(context.tracer, nullptr);
+  if (!tracer) return {};
+  if (context.observer == tracer) context.observer = std::shared_ptr(tracer->outer());
+  std::vector<TraceEvent> events = tracer->stop();
+  std::stable_sort(events.begin(), events.end(),
+                   [](const TraceEvent& a, const TraceEvent& b) { return a.start < b.start; });
+  return events;
+}
+
+void write_trace(const std::string& path, const std::vector<TraceEvent>& events) {
   std::ofstream out(path, std::ios::trunc);
-  out.precision(15);
-  out << "{\"traceEvents\": [\n";
+  out.precision(16);
+  out << "{\"schemaVersion\": 1, \"traceEvents\": [\n";
+  std::map<std::pair<int, int>, int> threads;  // by rank and thread: the lane that it was in first
+  for (const TraceEvent& e : events) threads.try_emplace({e.rank, e.thread}, e.lane);
+  for (const auto& [thread, lane] : threads) {
+    write_name(out, "process_name", thread.first, thread.second,
+               std::string("rank ").append(std::to_string(thread.first)));
+    out << ",\n";
+    write_name(
+        out, "thread_name", thread.first, thread.second,
+        std::string("thread ").append(std::to_string(thread.second)).append(", lane ").append(std::to_string(lane)));
+    out << ",\n";
+  }
   const char* separator = "";
-  for (const Event& e : events) {
-    out << separator << "{\"ph\": \"X\", \"name\": " << quoted(e.name) << ", \"pid\": " << e.device
-        << ", \"tid\": " << e.thread << ", \"ts\": " << e.start << ", \"dur\": " << e.end - e.start << ", \"args\": {"
-        << e.details << "}}";
-    separator = ",\n";
+  for (const TraceEvent& e : events) {
+    out << std::exchange(separator, ",\n");
+    write_event(out, e);
   }
   out << "\n]}\n";
   out.close();
-  TANDEM_CHECK(out, "stop_trace: cannot write ", path);
+  TANDEM_CHECK(out, "write_trace: cannot write ", path);
 }
+void stop_trace(const std::string& path) { write_trace(path, take_trace()); }
 
-TraceSpan::TraceSpan(std::string name) : name_(std::move(name)), start_(now()) {}
+TraceSpan::TraceSpan(std::string name) : name_(std::move(name)), start_(trace_clock()) {}
 TraceSpan::~TraceSpan() {
-  if (const auto timer = Trace::current()) timer->add({std::move(name_), "", thread_number(), 0, start_, now()});
+  Tracer* const tracer = current_tracer();
+  if (!tracer) return;
+  TraceEvent event{.kind = TraceEvent::Kind::span, .name = std::move(name_)};
+  event.start = start_, event.end = trace_clock();
+  tracer->add(std::move(event));
 }
 
 }  // namespace tandem

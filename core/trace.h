@@ -1,14 +1,54 @@
-// A record of every kernel call that ran: op, shapes, bytes, device, thread, start and end, as Chrome's trace JSON.
+// A record of what ran: kernel calls, what each lane did, transfers and collectives, with their times. It can be
+// written as Chrome's trace JSON, or taken as it is.
 #pragma once
+#include <cstdint>
 #include <string>
+#include <vector>
+
+#include "tandem/core/array_ref.h"
+#include "tandem/core/device.h"
+#include "tandem/core/dtype.h"
 
 namespace tandem {
 
+/// A tensor that a kernel call read or wrote.
+struct TraceTensor {
+  DType dtype;
+  detail::Shape sizes;
+};
+
+struct TraceEvent {
+  enum class Kind : int8_t {
+    kernel,         // a call of a kernel, on `device`
+    phase,          // what a lane was doing: "forward", "scatter", "wait"; the innermost that is open counts
+    communication,  // a collective, from when it was this rank's turn; `queued` is when it was called
+    transfer,       // a copy between devices, from `device` to `to`
+    gradient,       // a moment: DistributedDataParallel saw the gradient of the parameter `name`
+    span            // a TraceSpan
+  };
+  Kind kind = Kind::span;
+  std::string name;
+  int rank = 0;    // set by who brings several ranks' traces together
+  int lane = 0;    // of its rank: the number of the device that it works for, under DataParallel
+  int thread = 0;  // a number of its own for each thread of the process
+  Device device = {}, to = {};
+  double start = 0, end = 0;  // seconds of std::chrono::steady_clock, which all processes of a machine share
+  double queued = 0;
+  int64_t bytes = 0;  // of a kernel call: of all tensors; of a collective: of its tensor
+  std::vector<TraceTensor> reads = {}, writes = {};
+};
+
 /// Starts to record what this thread does, and the threads that work for it from now on (autograd's, DataParallel's,
-/// loaders'); each rank records for itself. What an earlier trace recorded is dropped. Open the file in
-/// chrome://tracing or Perfetto.
-void start_trace();
-/// Stops, and writes what was recorded to `path`. @throws Error when it cannot be written
+/// loaders', those of collectives); each rank records for itself. What an earlier trace recorded is dropped.
+/// @param kernels  whether each kernel call is recorded too
+void start_trace(bool kernels = true);
+/// Stops, and returns what was recorded, by the time of the start; nothing where no trace was on.
+std::vector<TraceEvent> take_trace();
+/// Writes Chrome's trace JSON, which chrome://tracing and Perfetto open: a process for each rank, a row for each
+/// thread.
+/// @throws Error when it cannot be written
+void write_trace(const std::string& path, const std::vector<TraceEvent>& events);
+/// write_trace(path, take_trace()).
 void stop_trace(const std::string& path);
 
 /// A span of one's own in the trace ("epoch", "load"), from construction to destruction.

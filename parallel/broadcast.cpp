@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/record.h"
+#include "tandem/core/tracer.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/parallel/scatter_gather.h"
 #include "tandem/parallel/step_node.h"
@@ -58,6 +59,7 @@ void record_broadcast(const std::vector<Tensor>& tensors, const std::vector<std:
     for (const size_t i : learning) outputs.push_back(on_device[i]);
   record_step("broadcast_coalesced", outputs, inputs, inputs[0].device(),
               [count = learning.size(), home = inputs[0].device()](const autograd::Node&, autograd::Grads& grads) {
+                const PhaseSpan phase("reduce");
                 std::vector<std::vector<Tensor>> by_device;
                 by_device.reserve(grads.size() / count);
                 for (auto at = grads.begin(); at != grads.end(); at += static_cast<std::ptrdiff_t>(count))
@@ -154,6 +156,7 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
   detail::record_step(
       "reduce_add_coalesced", outputs, inputs, device,
       [recorded, count, devices](const autograd::Node&, autograd::Grads& grads) {
+        const PhaseSpan phase("scatter");
         std::vector<Tensor> arrived;
         std::vector<size_t> places;
         for (size_t o = 0; o < grads.size(); ++o)

@@ -8,6 +8,7 @@
 #include "tandem/core/generator.h"
 #include "tandem/core/run_loop.h"
 #include "tandem/core/thread_pool.h"
+#include "tandem/core/tracer.h"
 #include "tandem/parallel/rethrow.h"
 #include "tandem/parallel/worker_thread.h"
 
@@ -25,12 +26,13 @@ void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
   const int share = count == 1 ? get_thread_share() : (cores + parts - 1) / parts;  // rounded up: none is left idle
   const ThreadShareGuard cores_of_each(share);
   RankContext::current().state();  // so that the threads share this rank's
-  const RankContext context = RankContext::current();
+  RankContext context = RankContext::current();
   std::vector<std::exception_ptr> failures(count);
   std::vector<uint64_t> sequences(count);
   const auto run_one = [&](size_t r) {
     std::optional<GeneratorGuard> stream;
     if (r > 0) stream.emplace(default_generator(devices_[0], r));
+    const PhaseSpan phase("forward");
     try {
       job(r);
     } catch (...) {
@@ -39,13 +41,18 @@ void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
     sequences[r] = RankContext::current().next_sequence;
   };
   std::latch others(parts - 1);
-  for (size_t r = 1; r < count; ++r)
+  for (size_t r = 1; r < count; ++r) {
+    context.lane = devices_[r].index();
     threads_[r - 1]->post(context, [&, r] {
       run_one(r);
       others.count_down();
     });
+  }
   run_one(0);
-  others.wait();
+  {
+    const PhaseSpan phase("wait");
+    others.wait();
+  }
   // The shards' nodes were numbered side by side from the same number on; what follows consumes them all.
   RankContext::current().next_sequence = *std::max_element(sequences.begin(), sequences.end());
   for (size_t r = 0; r < count; ++r)

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "tandem/core/tracer.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
@@ -150,7 +151,10 @@ detail::Learning DistributedDataParallelBase::before_forward() {
   check_unchanged();
   Learning learning;
   if (is_grad_enabled()) learning = reducer_->begin(synchronize_);
-  if (buffers_may_differ_ && !buffers_to_follow_.empty()) broadcast(buffers_to_follow_, "buffers of rank 0");
+  if (buffers_may_differ_ && !buffers_to_follow_.empty()) {
+    const PhaseSpan phase("exposed communication");
+    broadcast(buffers_to_follow_, "buffers of rank 0");
+  }
   buffers_may_differ_ = synchronize_ && is_grad_enabled();
   return learning;
 }

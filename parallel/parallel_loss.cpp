@@ -1,5 +1,6 @@
 #include "tandem/parallel/parallel_loss.h"
 
+#include "tandem/core/tracer.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
@@ -19,6 +20,7 @@ Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& 
 Tensor summable(const Tensor& y) { return y.to(accumulate_type(y.dtype())); }
 
 Tensor total_loss(const std::vector<LossPart>& parts, Device device) {
+  const PhaseSpan phase("gather");
   std::vector<std::vector<Tensor>> lists;
   lists.reserve(parts.size());
   for (const auto& [sum, weight] : parts) {

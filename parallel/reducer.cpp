@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tandem/autograd/engine.h"
+#include "tandem/core/tracer.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
@@ -194,6 +195,12 @@ void Reducer::expect_one(size_t i) {
 void Reducer::on_gradient(size_t i) {
   const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
+  if (Tracer* const tracer = current_tracer()) {
+    TraceEvent event{.kind = TraceEvent::Kind::gradient, .name = names_[i]};
+    event.start = event.end = trace_clock();
+    event.bytes = parameters_[i].nbytes();
+    tracer->add(std::move(event));
+  }
   used_[i] = true;
   if (options_.gradient_as_bucket_view)
     to_slot(i);  // somebody may have given the parameter another gradient
@@ -237,6 +244,7 @@ void Reducer::launch(size_t b) {
 
 void Reducer::finish() {
   const NoGradGuard guard;
+  const PhaseSpan phase("reduce");
   const std::lock_guard lock(mutex_);
   running_ = false;
   const bool all_arrived = next_ == buckets_.size();
@@ -281,6 +289,7 @@ void Reducer::hand_back() {
 }
 
 void Reducer::wait_for_all() {
+  const PhaseSpan phase("exposed communication");
   const Device device = all_used_.device();
   const auto start = std::chrono::steady_clock::now();
   if (device.is_cuda()) wait_begin_.record(cuda::current_stream(device));

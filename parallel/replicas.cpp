@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/record.h"
+#include "tandem/core/tracer.h"
 
 namespace tandem::nn::parallel {
 namespace detail {
@@ -133,6 +134,7 @@ Replicas::Replicas(const Module& module, std::vector<std::shared_ptr<Module>> re
 }
 
 detail::Lent Replicas::refresh(size_t count, bool persistent) {
+  const PhaseSpan phase("replicate");
   for (size_t r = 0; r < count; ++r)
     for (const auto& [original, copy] : modules_[r])
       if (copy->is_training() != original->is_training()) copy->train(original->is_training());

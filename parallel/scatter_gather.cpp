@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tandem/autograd/record.h"
+#include "tandem/core/tracer.h"
 #include "tandem/ops/copy.h"
 #include "tandem/parallel/broadcast.h"
 #include "tandem/parallel/step_node.h"
@@ -76,6 +77,7 @@ Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
   detail::record_step(
       "gather", {out}, shards, device,
       [sizes, devices, dim](const autograd::Node&, autograd::Grads& grads) {
+        const PhaseSpan phase("scatter");
         return detail::scatter_sizes(grads[0], sizes, devices, dim);
       },
       devices);
@@ -85,8 +87,16 @@ Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
 namespace detail {
 
 void transfer(const Tensor& source, const Tensor& target) {
+  if (source.device() == target.device()) return copy_elements(source, target, /*non_blocking=*/target.is_cuda());
+  TraceEvent event{.kind = TraceEvent::Kind::transfer, .name = current_phase() ? current_phase() : "copy"};
+  Tracer* const tracer = current_tracer();
+  if (tracer) event.start = trace_clock();
   copy_elements(source, target, /*non_blocking=*/target.is_cuda());
-  if (source.device() != target.device()) moved.fetch_add(target.nbytes(), std::memory_order_relaxed);
+  moved.fetch_add(target.nbytes(), std::memory_order_relaxed);
+  if (!tracer) return;
+  event.end = trace_clock();
+  event.device = source.device(), event.to = target.device(), event.bytes = target.nbytes();
+  tracer->add(std::move(event));
 }
 
 std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& sizes,
@@ -107,6 +117,7 @@ std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& s
   }
   record_step("scatter", shards, {x}, x.device(),
               [device = x.device(), dim](const autograd::Node& node, autograd::Grads& grads) -> autograd::Grads {
+                const PhaseSpan phase("gather");
                 for (size_t r = 0; r < grads.size(); ++r)
                   if (!grads[r].defined()) grads[r] = node.zeros_for(r);
                 return {gather(grads, device, dim)};
@@ -120,6 +131,7 @@ std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& s
 
 std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensors, const std::vector<Device>& devices,
                                                int64_t dim) {
+  const PhaseSpan phase("scatter");
   const Tensor* first = nullptr;
   for (const Tensor& t : tensors) {
     if (!t.defined() || t.dim() == 0) continue;

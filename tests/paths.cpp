@@ -5,6 +5,7 @@ namespace tandem::test {
 const char* const kFixtures = TANDEM_TEST_FIXTURES;
 const char* const kCommand = TANDEM_COMMAND;
 const char* const kExamples = TANDEM_EXAMPLES;
+const char* const kBenchmarkData = TANDEM_BENCHMARK_DATA;
 const char* const kLaunchProgram = TANDEM_LAUNCH_PROGRAM;
 const char* const kFaultsProgram = TANDEM_FAULTS_PROGRAM;
 const char* const kFakeNccl = TANDEM_FAKE_NCCL;

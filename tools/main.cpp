@@ -83,6 +83,34 @@ void add_launch(CLI::App& app) {
   });
 }
 
+void add_simulate(CLI::App& app) {
+  auto s = std::make_shared<SimulateSettings>();
+  CLI::App* const c =
+      app.add_subcommand("simulate", "Predict DDP and DataParallel steps on a cluster that a JSON file describes");
+  CLI::Option* const file = c->add_option("cluster", s->cluster, "The file, as docs/simulate.md describes it");
+  c->add_option("--json", s->json, "Write the predictions")->needs(file);
+  CLI::Option* const check =
+      c->add_option("--check-skill", s->check_skill,
+                    "Show instead how well the model predicts recorded times: those of a folder with such files as "
+                    "benchmarks/data/ddp_times has, which is the one unless named")
+          ->expected(0, 1)
+          ->excludes(file);
+  CLI::Option* const published =
+      c->add_option("--published", s->published,
+                    "Show instead measurements that others published, and predictions beside them: those of a file, "
+                    "which is benchmarks/data/published_points.json unless named")
+          ->expected(0, 1)
+          ->excludes(file)
+          ->excludes(check);
+  c->callback([s, file, check, published] {
+    if (file->count() + check->count() + published->count() == 0)
+      throw CLI::RequiredError("cluster, --check-skill or --published");
+    if (published->count() > 0 && s->published.empty()) s->published = "benchmarks/data/published_points.json";
+    if (check->count() > 0 && s->check_skill.empty()) s->check_skill = "benchmarks/data/ddp_times";
+    simulate(*s);
+  });
+}
+
 #if TANDEM_HAS_BENCHMARKS
 void add_bench(CLI::App& app, std::vector<std::string> command_line) {
   struct Options : benchmarks::Settings {
@@ -132,9 +160,10 @@ int run(int argc, char** argv) {
   CLI::App app("Tandem: a tensor and autograd engine");
   app.require_subcommand(1);
   add_demo(app);
-  add_compare(app);
   add_doctor(app);
   add_launch(app);
+  add_simulate(app);
+  add_compare(app, {argv, argv + argc});
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});
 #endif

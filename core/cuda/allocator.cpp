@@ -16,6 +16,7 @@
 
 #include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/memory_report.h"
+#include "tandem/core/memory_trace.h"
 #include "tandem/core/poison.h"
 
 namespace tandem::cuda {
@@ -76,7 +77,7 @@ void mark(const Segment& segment, char* data, size_t bytes, bool usable) noexcep
 class DeviceMemory {
  public:
   void* take(Device device, size_t bytes);
-  void give(void* data) noexcept;
+  void give(Device device, void* data) noexcept;
   void use(void* data, const Stream& stream);
   void empty(int device) noexcept;
   void begin_pool(uint64_t pool);
@@ -291,13 +292,17 @@ void* DeviceMemory::take(Device device, size_t bytes) {
   stats_.current += static_cast<int64_t>(bytes);
   stats_.peak = std::max(stats_.peak, stats_.current);
   ++stats_.allocations;
+  if (memory_trace_is_on()) [[unlikely]]
+    trace_memory(device, block->data, static_cast<int64_t>(bytes));
   return block->data;
 }
 
-void DeviceMemory::give(void* data) noexcept {
+void DeviceMemory::give(Device device, void* data) noexcept {
   const std::lock_guard lock(mutex_);
   Block* const block = blocks_.at(data);
   stats_.current -= static_cast<int64_t>(block->requested);
+  if (memory_trace_is_on()) [[unlikely]]
+    trace_memory(device, data, -static_cast<int64_t>(block->requested));
   const uint64_t pool = block->segment->pool;
   const bool captured = pool && is_captured(pool);
   if (pool && !captured) block->uses.clear();  // nobody else gets it while there are replays
@@ -399,7 +404,7 @@ void* allocate(Device device, size_t bytes) {
 void deallocate(Device device, void* data) noexcept {
   if (!data) return;
   if (caches())
-    memory(device).give(data);
+    memory(device).give(device, data);
   else
     gpu::release(device.index(), data);  // which waits for the device
 }

@@ -8,6 +8,7 @@
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/run_loop.h"
+#include "tandem/core/tracer.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
 #include "tandem/parallel/collectives/queued_work.h"
@@ -40,6 +41,7 @@ struct Job {
   std::function<void(const Call&)> run;
   std::shared_ptr<QueuedWork> work;
   cuda::Event ready = cuda::Event();  // of CUDA tensors: what the caller's stream held at the call
+  double called = 0;                  // by trace_clock(), while there is a trace
 };
 
 class QueuedGroup final : public ProcessGroup {
@@ -196,6 +198,7 @@ class QueuedGroup final : public ProcessGroup {
     RankContext::current().state().collectives.fetch_add(1, std::memory_order_relaxed);
     job.work = std::make_shared<QueuedWork>(job.call.device, communicator_->failure(), communicator_->told());
     if (job.call.device.is_cuda()) job.ready.record(cuda::current_stream(job.call.device));
+    if (current_tracer()) job.called = trace_clock();
     WorkPtr work = job.work;
     std::vector<Job> jobs;
     jobs.push_back(std::move(job));
@@ -210,6 +213,7 @@ class QueuedGroup final : public ProcessGroup {
     context.grad_enabled = false;
     context.thread_share = RankContext::current().thread_share;
     context.observer = RankContext::current().observer;
+    context.tracer = RankContext::current().tracer;
     lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)] { serve(lane, jobs); });
   }
   void serve(Lane& lane, const std::vector<Job>& jobs) {
@@ -217,6 +221,7 @@ class QueuedGroup final : public ProcessGroup {
     std::list<cuda::StreamGuard> guards;
     std::exception_ptr error;
     const Job* at = &jobs[0];
+    const double start = current_tracer() ? trace_clock() : 0;
     try {
       for (const Job& job : jobs) {
         if (job.call.device.is_cuda()) {
@@ -242,8 +247,21 @@ class QueuedGroup final : public ProcessGroup {
     if (error)
       communicator_->abort("rank " + std::to_string(rank()) + " failed in " + at->call.str() + ": " +
                            detail::what_of(error));
+    for (const Job& job : jobs) trace(job, start);
     for (const Job& job : jobs) job.work->finish(error);
     while (!guards.empty()) guards.pop_back();  // each restores what was before it
+  }
+  /// In the trace, if one is on. Of CUDA tensors: when the host had put it on the stream.
+  static void trace(const Job& job, double start) {
+    Tracer* const tracer = current_tracer();
+    if (!tracer) return;
+    const Call& call = job.call;
+    TraceEvent event{.kind = TraceEvent::Kind::communication, .name = call.name};
+    if (!call.about.empty()) event.name.append(", ").append(call.about);
+    event.device = call.device;
+    event.queued = job.called, event.start = start, event.end = trace_clock();
+    event.bytes = std::max<int64_t>(call.numel, 0) * element_size(call.dtype);
+    tracer->add(std::move(event));
   }
   /// Sends of one tag go in order; others do not wait for them.
   Lane& peer_lane(int peer, int tag, bool sends) {

@@ -127,17 +127,26 @@ TEST_CASE("a loader may be left, begun again, or destroyed at any time", "[data]
 }
 
 TEST_CASE("waiting beyond the timeout is an error", "[data][loader]") {
-  struct Slow : datasets::Dataset<Slow> {
+  struct Held : datasets::Dataset<Held> {
+    explicit Held(std::atomic<bool>& released) : released(&released) {}
     Example<> get(size_t) override {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      while (!*released) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       return {core::scalar(0, kFloat32, kCPU), core::scalar(0, kInt64, kCPU)};
     }
     std::optional<size_t> size() const override { return 1; }
+    std::atomic<bool>* released;
   };
+  std::atomic<bool> released{false};
   auto loader = make_data_loader<SequentialSampler>(
-      Slow().map(Stack<>()), DataLoaderOptions(1).workers(1).timeout(std::chrono::milliseconds(5)));
+      Held(released).map(Stack<>()), DataLoaderOptions(1).workers(1).timeout(std::chrono::milliseconds(5)));
   auto at = loader->begin();
-  REQUIRE_THROWS_WITH(*at, Contains("within 5 ms"));
+  try {
+    REQUIRE_THROWS_WITH(*at, Contains("within 5 ms"));
+  } catch (...) {
+    released = true;  // the loader's end waits for its workers
+    throw;
+  }
+  released = true;
 }
 
 TEST_CASE("options that make no sense are refused", "[data][loader]") {

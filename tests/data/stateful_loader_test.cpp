@@ -197,11 +197,10 @@ TEST_CASE("a loader with busy workers and much to do is destroyed at once", "[da
   std::atomic<int> made{0};
   const auto begun = std::chrono::steady_clock::now();
   {
-    auto loader = make_data_loader<SequentialSampler>(
-        Slow(milliseconds(30), made), DataLoaderOptions(1).workers(2).max_jobs(500).timeout(milliseconds(1)));
+    auto loader = make_data_loader<SequentialSampler>(Slow(milliseconds(30), made),
+                                                      DataLoaderOptions(1).workers(2).max_jobs(500));
     auto at = loader->begin();
     while (made < 2) std::this_thread::yield();
-    REQUIRE_THROWS_WITH(*at, Contains("within 1 ms"));
   }
   REQUIRE(made < 100);
   REQUIRE(std::chrono::steady_clock::now() - begun < std::chrono::seconds(5));

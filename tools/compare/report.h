@@ -188,5 +188,7 @@ std::vector<std::string> find_turning_points(const Report& report);
 std::string table(const Report& report);
 /// The page: one HTML file without scripts or requests.
 std::string html(const Report& report);
+/// The table for the terminal.
+std::string table(const Report& report);
 
 }  // namespace tandem::tools::compare

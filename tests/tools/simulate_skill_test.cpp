@@ -1,0 +1,136 @@
+// The cost model predicts what it was not fitted to, within the bounds that docs/simulate.md states, and says where it
+// does not.
+#include <cmath>
+
+#include "tandem/core/error.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/paths.h"
+#include "tandem/tests/process.h"
+#include "tandem/tests/temporary.h"
+#include "tandem/tools/simulate/minimize.h"
+#include "tandem/tools/simulate/skill.h"
+
+using namespace tandem::test;
+namespace sim = tandem::simulate;
+
+namespace {
+
+const std::string kTimes = std::string(kBenchmarkData) + "/ddp_times";
+
+}  // namespace
+
+TEST_CASE("held-out depths, widths and batch sizes are predicted within the stated bounds", "[simulate]") {
+  const sim::Skill skill = sim::check_skill(kTimes);
+  REQUIRE(skill.held_out.size() == 8);
+  for (const sim::HeldOut& held : skill.held_out) {
+    INFO(held.what);
+    CHECK(held.model.median <= 0.08);
+    if (held.what.find("layers") != std::string::npos) {
+      CHECK(held.model.median <= 0.06);
+      CHECK(held.model.mean <= 0.084);
+    }
+    CHECK(held.model.median < 0.5 * held.flops.median);  // arithmetic alone is the baseline to beat
+    CHECK(held.model.median < held.constant.median);
+  }
+  CHECK(skill.held_out[0].what == "12 layers");
+  CHECK(skill.calibrated_most <= 0.08);  // whichever row calibrates
+  REQUIRE(skill.all_reduces.size() == 5);
+  const sim::AllReduceErrors &ring = skill.all_reduces.front(), &nearest = skill.all_reduces.back();
+  CHECK(ring.all.median < 0.06);
+  CHECK(ring.large.median < 0.03);
+  CHECK((ring.all.median < nearest.all.median && ring.large.median < nearest.large.median));
+  // What the fit found is what an A100 has: 312 TFLOP/s at most, memory of 1.6 to 2 TB/s, links of
+  // 300 GB/s.
+  CHECK((skill.model.rate > 100e12 && skill.model.rate < 312e12));
+  CHECK((skill.model.bandwidth > 0.5e12 && skill.model.bandwidth < 2e12));
+  CHECK((skill.model.link.bandwidth > 150e9 && skill.model.link.bandwidth < 350e9));
+}
+
+TEST_CASE("the check says where the model has no skill, and that the rows repeat to the nanosecond", "[simulate]") {
+  const sim::Skill skill = sim::check_skill(kTimes);
+  CHECK(skill.additivity < 1e-9);
+  size_t negative = 0;
+  for (const sim::Overhead& o : skill.overheads) {
+    negative += o.recorded < 0;
+    CHECK((o.low < o.predicted && o.predicted < o.high));
+    if (o.hidden == 1024) {
+      CHECK((o.low < o.recorded && o.recorded < o.high));
+      CHECK(std::abs(o.predicted - o.recorded) < 0.25 * o.recorded);
+    }
+  }
+  CHECK(negative == 2);
+  const std::string text = sim::as_text(skill);
+  CHECK_THAT(text, Contains("no clock repeats so") && Contains("No skill: for \"4 and 8 GPUs\"") &&
+                       Contains("No skill at hidden 2048") && Contains("Skill at hidden 1024"));
+}
+
+TEST_CASE("rows that a model makes give that model back, and noise on them is seen", "[simulate]") {
+  sim::GptModel truth;
+  truth.launch = 20e-6;
+  truth.rate = 150e12;
+  truth.bandwidth = 1.1e12;
+  truth.fixed = 4e-3;
+  truth.optimizer = 20e-12;
+  truth.link = {6e-6, 200e9};
+  std::vector<sim::GptRow> rows = sim::read_gpt_rows(kTimes + "/a100_data_parallel.csv");
+  REQUIRE(rows.size() == 120);
+  for (sim::GptRow& row : rows) row.seconds = truth.seconds(row);
+  const sim::GptModel found = sim::fit_gpt(rows, truth.link);
+  CHECK(found.rate == Approx(truth.rate).epsilon(0.01));
+  CHECK(found.bandwidth == Approx(truth.bandwidth).epsilon(0.01));
+  CHECK(found.optimizer == Approx(truth.optimizer).epsilon(0.05));
+  for (const sim::GptRow& row : rows) CHECK(found.seconds(row) == Approx(row.seconds).epsilon(0.005));
+
+  const TemporaryFolder folder;
+  write_file(folder / "a100_all_reduce.csv", read_file(kTimes + "/a100_all_reduce.csv"));
+  std::string noisy = "gpus,global_batch,micro_batch,hidden,heads,layers,sequence,iteration_ms\r\n";
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const sim::GptRow& r = rows[i];
+    const double noise = 1 + 0.01 * std::sin(37.0 * static_cast<double>(i));
+    for (const double value : {double(r.gpus), r.global_batch, r.micro_batch, double(r.hidden), double(r.heads),
+                               double(r.layers), double(r.sequence)})
+      noisy += std::to_string(value) + ",";
+    noisy += std::to_string(1e3 * r.seconds * noise) + "\r\n";
+  }
+  write_file(folder / "a100_data_parallel.csv", noisy);
+  const sim::Skill skill = sim::check_skill(folder.path());
+  CHECK(skill.additivity > 1e-5);
+  CHECK(skill.held_out[0].model.median < 0.02);
+  CHECK(sim::as_text(skill).find("no clock") == std::string::npos);
+}
+
+TEST_CASE("a GPT's parameters and FLOPs are those that its papers count", "[simulate]") {
+  sim::GptRow row;
+  row.hidden = 1600, row.layers = 48, row.sequence = 1024, row.heads = 25, row.micro_batch = 1;
+  // GPT-2 XL has 1.56e9 parameters with one matrix for embedding and output; here these are two of 51200 x 1600.
+  CHECK(sim::gpt_parameters(row) - 51200.0 * 1600 == Approx(1.558e9).epsilon(0.005));
+  // Six FLOPs for each parameter and token (Kaplan et al. 2020), attention and embedding apart.
+  const double matrices = 12.0 * 1600 * 1600 * 48 + 51200.0 * 1600, attention = 12.0 * 48 * 1600 * 1024 * 1024;
+  CHECK(sim::gpt_pass_flops(row) == Approx(6 * matrices * 1024 + attention));
+}
+
+TEST_CASE("the least value of Rosenbrock's function is found by its values", "[simulate]") {
+  const auto f = [](const std::vector<double>& x) {
+    return std::pow(1 - x[0], 2) + 100 * std::pow(x[1] - x[0] * x[0], 2);
+  };
+  const std::vector<double> found = sim::minimize(f, {-1.2, 1});
+  CHECK(found[0] == Approx(1).epsilon(1e-6));
+  CHECK(found[1] == Approx(1).epsilon(1e-6));
+}
+
+TEST_CASE("tandem simulate --check-skill names the file, the line and the field that it cannot read", "[simulate]") {
+  const Result good = run_program(kCommand, {"simulate", "--check-skill", kTimes});
+  INFO(good.output);
+  CHECK(good.status == 0);
+  CHECK_THAT(good.output, Contains("hidden 2048, calibrated by one row"));
+  CHECK_THAT(run_program(kCommand, {"simulate", "--check-skill", "/nowhere"}).output,
+             Contains("cannot read /nowhere/a100_data_parallel.csv: No such file"));
+  CHECK(run_program(kCommand, {"simulate"}).status != 0);
+  const TemporaryFolder folder;
+  write_file(folder / "t.csv", "gpus,bytes,out_of_place_ns\n2,1024,5\n2,x,5\n");
+  CHECK_THROWS_WITH(sim::read_all_reduces(folder / "t.csv"), Contains("line 3") && Contains("\"x\""));
+  write_file(folder / "t.csv", "gpus,bytes,out_of_place_ns\n2,1024\n");
+  CHECK_THROWS_WITH(sim::read_all_reduces(folder / "t.csv"), Contains("line 2 has 2 fields"));
+  write_file(folder / "t.csv", "gpus,bytes\n");
+  CHECK_THROWS_WITH(sim::read_all_reduces(folder / "t.csv"), Contains("no column out_of_place_ns"));
+}

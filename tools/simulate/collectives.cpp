@@ -1,0 +1,140 @@
+#include "tandem/tools/simulate/collectives.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/core/error.h"
+
+namespace tandem::simulate {
+namespace {
+
+void check_call(const char* operation, double bytes, int n) {
+  TANDEM_CHECK(n >= 1, operation, ": n is ", n, " devices; accepted: 1 or more");
+  TANDEM_CHECK(bytes >= 0 && std::isfinite(bytes), operation, ": the message has ", bytes,
+               " bytes; accepted: 0 or more");
+}
+double height(int n) { return std::ceil(std::log2(static_cast<double>(n))); }
+
+/// A reduce-scatter, or an all-gather, around a ring: n - 1 messages of S/n one after the other.
+double half_ring(double bytes, double n, const Link& link) { return (n - 1) * link.seconds(bytes / n); }
+
+/// Both trees carry half of the bytes in k blocks, each device sends to the two children of one tree in turn: 2 (h + k)
+/// messages of S/(2k). The best k gives 2ha + S/B + 2 sqrt(2 h a S/B); up and down make two of these.
+double two_trees(double bytes, double h, const Link& link) {
+  const double transfer = bytes / link.bandwidth, latency = h * link.latency;
+  return 2 * (2 * latency + transfer + 2 * std::sqrt(2 * latency * transfer));
+}
+
+double direct(double bytes, double n, const Link& link) { return 2 * link.seconds((n - 1) / n * bytes); }
+
+}  // namespace
+
+void check_cluster(const Cluster& cluster) {
+  TANDEM_CHECK(cluster.devices_per_node >= 1, "cluster: devices_per_node is ", cluster.devices_per_node,
+               "; accepted: 1 or more");
+  check_link(cluster.inside, "inside");
+}
+
+int nodes_of(const Cluster& cluster, int n) { return (n + cluster.devices_per_node - 1) / cluster.devices_per_node; }
+
+const char* name_of(AllReduce algorithm) {
+  switch (algorithm) {
+    case AllReduce::ring: return "ring";
+    case AllReduce::tree: return "tree";
+    case AllReduce::direct: return "direct";
+    case AllReduce::hierarchical: return "hierarchical";
+    case AllReduce::fastest: break;
+  }
+  return "fastest";
+}
+
+const std::vector<AllReduce>& all_reduces() {
+  static const std::vector<AllReduce> all = {AllReduce::ring, AllReduce::tree, AllReduce::direct,
+                                             AllReduce::hierarchical};
+  return all;
+}
+
+AllReduce all_reduce_named(const std::string& name) {
+  for (const AllReduce a :
+       {AllReduce::ring, AllReduce::tree, AllReduce::direct, AllReduce::hierarchical, AllReduce::fastest})
+    if (name == name_of(a)) return a;
+  TANDEM_FAIL("all_reduce is ", name, "; accepted: ring, tree, direct, hierarchical, fastest");
+}
+
+double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Link& link) {
+  check_call("all_reduce_seconds", bytes, n);
+  check_link(link, "of the all-reduce");
+  if (n == 1) return 0;
+  const double copies = bytes * link.per_byte;
+  switch (algorithm) {
+    case AllReduce::hierarchical:
+    case AllReduce::ring: return 2 * half_ring(bytes, n, link) + copies;
+    case AllReduce::tree: return two_trees(bytes, height(n), link) + copies;
+    case AllReduce::direct: return direct(bytes, n, link) + copies;
+    case AllReduce::fastest: break;
+  }
+  double least = INFINITY;
+  for (const AllReduce a : all_reduces()) least = std::min(least, all_reduce_seconds(a, bytes, n, link));
+  return least;
+}
+
+double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Cluster& cluster) {
+  check_call("all_reduce_seconds", bytes, n);
+  check_cluster(cluster);
+  const int nodes = nodes_of(cluster, n);
+  if (nodes == 1) return all_reduce_seconds(algorithm, bytes, n, cluster.inside);
+  check_link(cluster.between, "between");
+  const double local = cluster.devices_per_node, devices = n, m = nodes;
+  const Link &inside = cluster.inside, &between = cluster.between;
+  const double copies = bytes * inside.per_byte;
+  // What a node can send while all of its devices send at once.
+  const Link node{between.latency, between.bandwidth * (cluster.between_per_device ? local : 1)};
+  switch (algorithm) {
+    case AllReduce::ring: {
+      // With a link for each device there are as many rings side by side, each of which enters a node at another
+      // device.
+      const double slowest = std::max(inside.seconds(bytes / devices), node.seconds(bytes / devices));
+      return 2 * (devices - 1) * slowest + copies;
+    }
+    case AllReduce::tree: {
+      // Trees inside of the nodes, and trees of their first devices between these: the slower one paces the blocks.
+      const double below = local > 1 ? two_trees(bytes, height(cluster.devices_per_node), inside) : 0;
+      const double above = two_trees(bytes, height(nodes), between);
+      return std::max(above, below) + 4 * height(cluster.devices_per_node) * inside.latency + copies;
+    }
+    case AllReduce::direct: {
+      // Each device sends S/n to every other one; those of other nodes leave through the node's link.
+      const double leaves = local * (devices - local) / devices * bytes / node.bandwidth;
+      const double stays = (local - 1) / devices * bytes / inside.bandwidth;
+      return 2 * (between.latency + std::max(leaves, stays)) + copies;
+    }
+    case AllReduce::hierarchical:
+      // All devices of a node reduce their S/local with those of the other nodes at once, over what the node can send.
+      return 2 * half_ring(bytes, local, inside) + 2 * half_ring(bytes, m, node) + copies;
+    case AllReduce::fastest: break;
+  }
+  double least = INFINITY;
+  for (const AllReduce a : all_reduces()) least = std::min(least, all_reduce_seconds(a, bytes, n, cluster));
+  return least;
+}
+
+double broadcast_seconds(Broadcast algorithm, double bytes, int n, const Link& link) {
+  check_call("broadcast_seconds", bytes, n);
+  check_link(link, "of the broadcast");
+  if (n == 1) return 0;
+  if (algorithm == Broadcast::flat) return (n - 1) * link.seconds(bytes);
+  if (algorithm == Broadcast::binomial) return height(n) * link.seconds(bytes);
+  // k blocks pass n - 1 links one after the other: (n - 2 + k) (a + S / (k B)); the derivative by k gives the best k.
+  const double stages = n - 2, transfer = bytes / link.bandwidth;
+  const double best = link.latency > 0 ? std::sqrt(stages * transfer / link.latency) : 1e6;
+  const double k = std::max(1.0, std::floor(best));
+  return (stages + k) * link.seconds(bytes / k);
+}
+
+double scatter_seconds(double bytes_each, int n, const Link& link) {
+  check_call("scatter_seconds", bytes_each, n);
+  check_link(link, "of the scatter");
+  return (n - 1) * link.seconds(bytes_each);
+}
+
+}  // namespace tandem::simulate

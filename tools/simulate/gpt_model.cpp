@@ -1,0 +1,166 @@
+#include "tandem/tools/simulate/gpt_model.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "tandem/core/error.h"
+#include "tandem/tools/simulate/collectives.h"
+#include "tandem/tools/simulate/minimize.h"
+
+namespace tandem::simulate {
+namespace {
+
+constexpr double kVocabulary = 51200;  // of GPT-2, filled up to a multiple of 1024, as Megatron does
+constexpr double kHalf = 2;            // bytes of an element: these trainings compute in float16
+
+/// The next line, without the end that Windows gives it. @return whether there was one
+bool read_line(std::istream& in, std::string& line) {
+  if (!std::getline(in, line)) return false;
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  return true;
+}
+
+/// Numbers by column, in the order of `columns`, from a file whose first line names its columns.
+std::vector<std::vector<double>> read_csv(const std::string& path, const std::vector<std::string>& columns) {
+  std::ifstream in(path);
+  TANDEM_CHECK(in, "simulate: cannot read ", path, ": ", std::strerror(errno));
+  std::string line, field;
+  read_line(in, line);
+  std::vector<std::string> names;
+  for (std::istringstream fields(line); std::getline(fields, field, ',');) names.push_back(field);
+  std::vector<size_t> from;
+  from.reserve(columns.size());
+  for (const std::string& column : columns) {
+    const auto at = std::find(names.begin(), names.end(), column);
+    TANDEM_CHECK(at != names.end(), "simulate: ", path, " has no column ", column, "; its first line is: ", line);
+    from.push_back(static_cast<size_t>(at - names.begin()));
+  }
+  std::vector<std::vector<double>> rows;
+  for (int number = 2; read_line(in, line); ++number) {
+    if (line.empty()) continue;
+    std::vector<double> values;
+    for (std::istringstream fields(line); std::getline(fields, field, ',');) {
+      char* end = nullptr;
+      const double value = std::strtod(field.c_str(), &end);
+      TANDEM_CHECK(end != field.c_str() && *end == '\0' && std::isfinite(value) && value > 0, "simulate: ", path,
+                   " line ", number, ": a field is \"", field, "\"; accepted: a number above 0");
+      values.push_back(value);
+    }
+    TANDEM_CHECK(values.size() == names.size(), "simulate: ", path, " line ", number, " has ", values.size(),
+                 " fields; accepted: ", names.size(), ", as the first line has");
+    std::vector<double> row;
+    row.reserve(from.size());
+    for (const size_t i : from) row.push_back(values[i]);
+    rows.push_back(std::move(row));
+  }
+  TANDEM_CHECK(!rows.empty(), "simulate: ", path, " has no rows");
+  return rows;
+}
+
+/// Seconds of forward and backward of one layer on one pass's samples.
+double layer_seconds(const GptModel& model, const GptRow& row) {
+  const double h = row.hidden, s = row.sequence, t = row.micro_batch * s * h;
+  const double scores = row.micro_batch * row.heads * s * s;  // elements of the attention's weights
+  double seconds = 0;
+  const auto add = [&](double times, double flops, double elements) {
+    seconds += times * std::max({model.launch, flops / model.rate, kHalf * elements / model.bandwidth});
+  };
+  // Products: one forward, and in the backward one for either factor.
+  add(3, 6 * t * h, 4 * t + 3 * h * h);  // queries, keys and values
+  add(3, 2 * t * s, 2 * t + scores);     // queries by keys
+  add(3, 2 * t * s, 2 * t + scores);     // weights by values
+  add(3, 2 * t * h, 2 * t + h * h);      // the projection
+  add(6, 8 * t * h, 5 * t + 4 * h * h);  // the two of the feed-forward part
+  // The rest reads and writes elements; the backward reads one operand more.
+  const auto elementwise = [&](double elements) {
+    add(1, 0, elements);
+    add(1, 0, 1.5 * elements);
+  };
+  elementwise(2 * t), elementwise(2 * t);              // two layer norms
+  elementwise(2 * scores), elementwise(2.5 * scores);  // softmax with its mask, dropout with its mask
+  elementwise(3.5 * t), elementwise(3.5 * t);          // two of bias, dropout and sum
+  elementwise(8 * t);                                  // bias and GELU
+  return seconds;
+}
+
+/// Seconds of the output matrix and the loss on one pass's samples: the logits are read and written five times.
+double vocabulary_seconds(const GptModel& model, const GptRow& row) {
+  const double logits = row.micro_batch * row.sequence * kVocabulary;
+  return 3 * 2 * logits * row.hidden / model.rate + 5 * 2 * kHalf * logits / model.bandwidth;
+}
+
+}  // namespace
+
+std::vector<GptRow> read_gpt_rows(const std::string& path) {
+  std::vector<GptRow> rows;
+  for (const std::vector<double>& v : read_csv(
+           path, {"gpus", "global_batch", "micro_batch", "hidden", "heads", "layers", "sequence", "iteration_ms"})) {
+    GptRow row;
+    row.gpus = static_cast<int>(v[0]);
+    row.global_batch = v[1];
+    row.micro_batch = v[2];
+    row.hidden = static_cast<int>(v[3]);
+    row.heads = static_cast<int>(v[4]);
+    row.layers = static_cast<int>(v[5]);
+    row.sequence = static_cast<int>(v[6]);
+    row.seconds = v[7] * 1e-3;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<LinkPoint> read_all_reduces(const std::string& path) {
+  std::vector<LinkPoint> points;
+  for (const std::vector<double>& v : read_csv(path, {"gpus", "bytes", "out_of_place_ns"}))
+    points.push_back({v[1], v[2] * 1e-9, static_cast<int>(v[0])});
+  return points;
+}
+
+double gpt_parameters(const GptRow& row) {
+  const double h = row.hidden;
+  return row.layers * (12 * h * h + 13 * h) + 2 * kVocabulary * h + row.sequence * h + 2 * h;
+}
+
+double gpt_pass_flops(const GptRow& row) {
+  const double h = row.hidden, tokens = row.micro_batch * row.sequence;
+  return 3 * tokens * (row.layers * (24 * h * h + 4.0 * row.sequence * h) + 2 * kVocabulary * h);
+}
+
+double gpt_all_reduce(const GptRow& row, int gpus, const Link& link) {
+  return all_reduce_seconds(AllReduce::ring, kHalf * gpt_parameters(row), gpus, link);
+}
+
+double GptModel::seconds(const GptRow& row) const {
+  const double pass = row.layers * layer_seconds(*this, row) + vocabulary_seconds(*this, row) + fixed;
+  return scale * (row.passes() * pass + gpt_parameters(row) * optimizer + gpt_all_reduce(row, row.gpus, link));
+}
+
+GptModel fit_gpt(const std::vector<GptRow>& rows, const Link& link) {
+  TANDEM_CHECK(rows.size() >= 5, "fit_gpt: ", rows.size(), " rows were given; accepted: 5 or more, for five figures");
+  const auto model_of = [&](const std::vector<double>& logs) {
+    GptModel model;
+    model.launch = std::exp(logs[0]);
+    model.rate = std::exp(logs[1]);
+    model.bandwidth = std::exp(logs[2]);
+    model.fixed = std::exp(logs[3]);
+    model.optimizer = std::exp(logs[4]);
+    model.link = link;
+    return model;
+  };
+  const auto error = [&](const std::vector<double>& logs) {
+    const GptModel model = model_of(logs);
+    double sum = 0;
+    for (const GptRow& row : rows) sum += std::pow(model.seconds(row) / row.seconds - 1, 2);
+    return sum;
+  };
+  // From what a device of this kind is known for; logarithms keep all of them positive.
+  return model_of(
+      minimize(error, {std::log(50e-6), std::log(200e12), std::log(1.3e12), std::log(3e-3), std::log(17e-12)}));
+}
+
+}  // namespace tandem::simulate

@@ -1,0 +1,280 @@
+#include "tandem/tools/simulate/job.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "tandem/core/error.h"
+
+namespace tandem::simulate {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kMostDevices = 1 << 20, kMostGroups = 100000;
+
+/// Reads the keys of an object, remembers which were asked for, and refuses the others at the end.
+class Object {
+ public:
+  Object(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
+    TANDEM_CHECK(json.is_object(), path_, " is ", shown(json), "; accepted: an object");
+  }
+  bool has(const char* key) {
+    known_.insert(key);
+    return json_.contains(key);
+  }
+  Object object(const char* key) {
+    needed(key, "an object");
+    return {json_.at(key), path_ + "." + key};
+  }
+  const Json& any(const char* key) {
+    needed(key, "a value");
+    return json_.at(key);
+  }
+  double number(const char* key, double least = 0, double most = INFINITY) {
+    const std::string accepted =
+        std::string("a number of ") + text(least) + (std::isinf(most) ? " or more" : " to " + text(most));
+    needed(key, accepted);
+    const Json& value = json_.at(key);
+    TANDEM_CHECK(value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= least &&
+                     value.get<double>() <= most,
+                 path_, ".", key, " is ", shown(value), "; accepted: ", accepted);
+    return value.get<double>();
+  }
+  double number_or(const char* key, double otherwise, double least = 0, double most = INFINITY) {
+    return has(key) ? number(key, least, most) : otherwise;
+  }
+  double positive(const char* key) {
+    const double value = number(key);
+    TANDEM_CHECK(value > 0, path_, ".", key, " is ", value, "; accepted: a number above 0");
+    return value;
+  }
+  int integer(const char* key, int least, int most) {
+    const double value = number(key, least, most);
+    TANDEM_CHECK(value == std::floor(value), path_, ".", key, " is ", value, "; accepted: a whole number of ", least,
+                 " to ", most);
+    return static_cast<int>(value);
+  }
+  bool flag_or(const char* key, bool otherwise) {
+    if (!has(key)) return otherwise;
+    TANDEM_CHECK(json_.at(key).is_boolean(), path_, ".", key, " is ", shown(json_.at(key)), "; accepted: true, false");
+    return json_.at(key).get<bool>();
+  }
+  std::string string_or(const char* key, const std::string& otherwise) {
+    if (!has(key)) return otherwise;
+    TANDEM_CHECK(json_.at(key).is_string(), path_, ".", key, " is ", shown(json_.at(key)), "; accepted: a text");
+    return json_.at(key).get<std::string>();
+  }
+  void refuse_others() const {
+    for (const auto& item : json_.items()) {
+      std::string names;
+      for (const std::string& name : known_) names += (names.empty() ? "" : ", ") + name;
+      TANDEM_CHECK(known_.contains(item.key()), path_, " has the key \"", item.key(), "\"; accepted: ", names);
+    }
+  }
+  const std::string& path() const { return path_; }
+
+  static std::string shown(const Json& value) {
+    std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+  }
+
+ private:
+  static std::string text(double value) {
+    std::ostringstream out;
+    out << value;
+    return out.str();
+  }
+  void needed(const char* key, const std::string& accepted) {
+    TANDEM_CHECK(has(key), path_, " lacks the key \"", key, "\"; accepted: ", accepted);
+  }
+  const Json& json_;
+  std::string path_;
+  std::set<std::string> known_;
+};
+
+/// A message of the model, under the name of the key that it is about.
+template <class F> auto about(const std::string& path, F&& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    TANDEM_FAIL(path, ": ", error.what_without_backtrace());
+  }
+}
+
+/// "nvlink_a100", {"preset": "nvlink_a100", "efficiency": 0.8} or {"latency": 6e-6, "bandwidth": 2e11}.
+Link read_link(Object& parent, const char* key) {
+  const std::string path = parent.path() + "." + key;
+  const Json& value = parent.any(key);
+  if (value.is_string()) return about(path, [&] { return link_named(value.get<std::string>()); });
+  TANDEM_CHECK(value.is_object(), path, " is ", Object::shown(value),
+               "; accepted: a link's name, or an object with latency and bandwidth, or with preset");
+  Object o(value, path);
+  Link link;
+  if (o.has("preset")) {
+    const std::string name = o.string_or("preset", "");
+    const double efficiency = o.number_or("efficiency", kUsualEfficiency, 0, 1);
+    link = about(path, [&] { return link_named(name, efficiency); });
+  } else {
+    link.latency = o.number("latency");
+    link.bandwidth = o.positive("bandwidth");
+    link.per_byte = o.number_or("per_byte", 0);
+  }
+  o.refuse_others();
+  return link;
+}
+
+struct Device {
+  double flops_per_second = 0, launch_seconds = 0;
+};
+
+Cluster read_cluster(Object o, Device& device) {
+  Cluster cluster;
+  cluster.devices_per_node = o.integer("devices_per_node", 1, kMostDevices);
+  cluster.inside = read_link(o, "inside");
+  if (o.has("between")) cluster.between = read_link(o, "between");
+  cluster.between_per_device = o.flag_or("between_per_device", false);
+  if (o.has("device")) {
+    Object d = o.object("device");
+    device.flops_per_second = d.positive("flops_per_second");
+    device.launch_seconds = d.number_or("launch_seconds", 0);
+    d.refuse_others();
+  }
+  o.refuse_others();
+  return cluster;
+}
+
+/// The layers one by one, or so many parameters in so many equal groups.
+std::vector<ParameterGroup> read_parameters(Object& o) {
+  const double bytes = o.number_or("bytes_per_parameter", 4, 0.125, 64);
+  if (!o.has("layers"))
+    return even_groups(o.number("parameters", 1, 1e15) * bytes,
+                       o.has("groups") ? o.integer("groups", 1, kMostGroups) : 32);
+  const Json& list = o.any("layers");
+  TANDEM_CHECK(list.is_array() && !list.empty() && list.size() <= kMostGroups, o.path(), ".layers is ",
+               Object::shown(list), "; accepted: a list of 1 to ", kMostGroups,
+               " objects with parameters and backward_share");
+  std::vector<ParameterGroup> groups;
+  groups.reserve(list.size());
+  for (size_t i = 0; i < list.size(); ++i) {
+    Object layer(list[i], o.path() + ".layers[" + std::to_string(i) + "]");
+    layer.string_or("name", "");
+    groups.push_back({layer.number("parameters", 0, 1e15) * bytes, layer.number_or("backward_share", 1)});
+    layer.refuse_others();
+  }
+  return groups;
+}
+
+StepProfile read_step(Object o, const Device& device) {
+  StepProfile step;
+  step.samples = o.positive("samples");
+  if (o.has("forward_flops_per_sample")) {
+    TANDEM_CHECK(device.flops_per_second > 0, o.path(),
+                 ".forward_flops_per_sample is given, and cluster.device.flops_per_second is not; accepted: both, or "
+                 "forward_seconds and backward_seconds");
+    // The backward multiplies twice for each product of the forward: one gradient for either factor.
+    const double work = step.samples * o.positive("forward_flops_per_sample") / device.flops_per_second;
+    step.forward_seconds = device.launch_seconds + work;
+    step.backward_seconds = 2 * step.forward_seconds;
+    step.fixed_fraction = device.launch_seconds / step.forward_seconds;
+  } else {
+    step.forward_seconds = o.positive("forward_seconds");
+    step.backward_seconds = o.positive("backward_seconds");
+    step.fixed_fraction = o.number_or("fixed_fraction", 0, 0, 1);
+  }
+  step.optimizer_seconds = o.number_or("optimizer_seconds", 0);
+  step.parameters = read_parameters(o);
+  step.input_bytes = o.number_or("input_bytes", 0);
+  step.output_bytes = o.number_or("output_bytes", 0);
+  step.loss_seconds = o.number_or("loss_seconds", 0);
+  o.refuse_others();
+  return step;
+}
+
+void read_ddp(Object o, Modes& modes) {
+  modes.ddp.all_reduce = about(o.path(), [&] { return all_reduce_named(o.string_or("all_reduce", "fastest")); });
+  modes.bucket_bytes = o.number_or("bucket_mib", 25, 1e-3, 1e9) * (1 << 20);
+  modes.ddp.first_bucket_bytes = o.number_or("first_bucket_mib", 1, 1e-3, 1e9) * (1 << 20);
+  modes.ddp.overlap = o.flag_or("overlap", true);
+  if (o.has("passes")) modes.ddp.passes = o.integer("passes", 1, 1 << 20);
+  o.refuse_others();
+}
+
+void read_dp(Object o, DpOptions& dp) {
+  const std::string broadcast = o.string_or("broadcast", "flat");
+  TANDEM_CHECK(broadcast == "flat" || broadcast == "binomial" || broadcast == "chain", o.path(), ".broadcast is ",
+               broadcast, "; accepted: flat, binomial, chain");
+  dp.broadcast = broadcast == "flat"       ? Broadcast::flat
+                 : broadcast == "binomial" ? Broadcast::binomial
+                                           : Broadcast::chain;
+  dp.persistent_replicas = o.flag_or("persistent_replicas", true);
+  dp.replicate_seconds = o.number_or("replicate_seconds", 0);
+  dp.loss_inside = o.flag_or("loss_inside", false);
+  dp.serial_launch = o.flag_or("serial_launch", false);
+  o.refuse_others();
+}
+
+std::vector<int> read_devices(const Json& list, const std::string& path) {
+  TANDEM_CHECK(list.is_array() && !list.empty() && list.size() <= 1000, path, " is ", Object::shown(list),
+               "; accepted: a list of 1 to 1000 numbers of devices");
+  std::vector<int> devices;
+  devices.reserve(list.size());
+  for (const Json& value : list) {
+    TANDEM_CHECK(value.is_number_integer() && value.get<double>() >= 1 && value.get<double>() <= kMostDevices, path,
+                 " has ", Object::shown(value), "; accepted: whole numbers of 1 to ", kMostDevices);
+    devices.push_back(value.get<int>());
+  }
+  return devices;
+}
+
+Job read_file(const Json& json, const std::string& path) {
+  Object o(json, path);
+  Job job;
+  job.name = o.string_or("name", std::filesystem::path(path).stem().string());
+  o.has("comment");  // for people
+  Device device;
+  job.cluster = read_cluster(o.object("cluster"), device);
+  job.step = read_step(o.object("step"), device);
+  about(path + ".step", [&] { check_profile(job.step); });
+  if (o.has("ddp")) read_ddp(o.object("ddp"), job.modes);
+  if (o.has("data_parallel")) read_dp(o.object("data_parallel"), job.modes.dp);
+  job.devices = o.has("devices") ? read_devices(o.any("devices"), path + ".devices") : usual_devices();
+  job.global_batch =
+      o.number_or("global_batch", std::max(1.0, job.step.samples * job.cluster.devices_per_node), 1, 1e15);
+  o.refuse_others();
+  const int most = *std::max_element(job.devices.begin(), job.devices.end());
+  TANDEM_CHECK(most <= job.cluster.devices_per_node || job.cluster.between.bandwidth > 0, path,
+               ".cluster lacks the key \"between\", which ", most, " devices on nodes of ",
+               job.cluster.devices_per_node, " need; accepted: a link, or fewer devices");
+  return job;
+}
+
+}  // namespace
+
+Job parse_job(const std::string& text, const std::string& path) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::exception& error) {
+    TANDEM_FAIL("simulate: ", path, " is no JSON: ", error.what());
+  }
+  return about("simulate", [&] { return read_file(json, path); });
+}
+
+Job read_job(const std::string& path) {
+  TANDEM_CHECK(!std::filesystem::is_directory(path), "simulate: ", path, " is a folder; accepted: a JSON file");
+  std::ifstream in(path);
+  TANDEM_CHECK(in, "simulate: cannot read ", path, ": ", std::strerror(errno));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return parse_job(text.str(), path);
+}
+
+}  // namespace tandem::simulate

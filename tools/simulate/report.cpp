@@ -1,0 +1,160 @@
+#include "tandem/tools/simulate/report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tandem/tools/simulate/text.h"
+
+namespace tandem::simulate {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kMilli = 1e3, kMega = 1e-6, kGiga = 1e-9;
+
+void append_link(std::string& text, const char* place, const Link& link) {
+  append(text, "  %s: %.3g us + bytes / %.4g GB/s\n", place, link.latency * 1e6, link.bandwidth * kGiga);
+}
+
+void append_scaling(std::string& text, const Job& job, const std::vector<ScalingRow>& rows) {
+  append(text, "                              DDP                                              DataParallel\n");
+  append(
+      text,
+      "devices  nodes  samples of   samples/s  efficiency  sent, ms  hidden  exposed    samples/s  efficiency  sent, "
+      "ms\n");
+  append(text, "                 a device\n");
+  for (const ScalingRow& r : rows) {
+    append(text, "%7d %6d %11.4g %11.1f %10.1f%% %9.3f %7.3f %8.3f", r.devices, nodes_of(job.cluster, r.devices),
+           r.samples, r.ddp.samples_per_second, 100 * r.ddp_efficiency, kMilli * r.ddp.communication,
+           kMilli * r.ddp.hidden, kMilli * r.ddp.exposed);
+    if (r.dp)
+      append(text, "  %11.1f %10.1f%% %9.3f\n", r.dp->samples_per_second, 100 * r.dp_efficiency,
+             kMilli * r.dp->communication);
+    else
+      append(text, "  %11s %11s %9s\n", "-", "-", "-");
+  }
+}
+
+Json link_json(const Link& link) {
+  return {{"latency", link.latency}, {"bandwidth", link.bandwidth}, {"per_byte", link.per_byte}};
+}
+
+Json scaling_json(const Job& job, const std::vector<ScalingRow>& rows) {
+  Json list = Json::array();
+  for (const ScalingRow& r : rows) {
+    Json row = {{"devices", r.devices},
+                {"nodes", nodes_of(job.cluster, r.devices)},
+                {"samples_per_device", r.samples},
+                {"ddp",
+                 {{"seconds", r.ddp.seconds},
+                  {"samples_per_second", r.ddp.samples_per_second},
+                  {"efficiency", r.ddp_efficiency},
+                  {"communication", r.ddp.communication},
+                  {"hidden", r.ddp.hidden},
+                  {"exposed", r.ddp.exposed}}},
+                {"data_parallel", nullptr}};
+    if (r.dp)
+      row["data_parallel"] = {{"seconds", r.dp->seconds},
+                              {"samples_per_second", r.dp->samples_per_second},
+                              {"efficiency", r.dp_efficiency},
+                              {"communication", r.dp->communication},
+                              {"scatter", r.dp->scatter},
+                              {"replicate", r.dp->replicate},
+                              {"forward", r.dp->forward},
+                              {"gather", r.dp->gather},
+                              {"loss", r.dp->loss},
+                              {"backward", r.dp->backward},
+                              {"reduce", r.dp->reduce},
+                              {"optimizer", r.dp->optimizer}};
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+}  // namespace
+
+Predictions predict(const Job& job) {
+  Predictions p;
+  p.weak = predict_weak(job.step, job.cluster, job.devices, job.modes);
+  p.strong = predict_strong(job.step, job.cluster, job.devices, job.global_batch, job.modes);
+  p.bucket_devices = *std::max_element(job.devices.begin(), job.devices.end());
+  p.buckets = best_bucket_bytes(job.step, job.cluster, p.bucket_devices, job.modes.ddp);
+  return p;
+}
+
+std::string as_text(const Job& job, const Predictions& p) {
+  std::string text;
+  const double bytes = gradient_bytes(job.step);
+  append(text, "%s: every figure below is predicted, none is measured\n", job.name.substr(0, 200).c_str());
+  append(text, "  nodes of %d device(s)\n", job.cluster.devices_per_node);
+  append_link(text, "inside a node", job.cluster.inside);
+  if (job.cluster.between.bandwidth > 0)
+    append_link(text, job.cluster.between_per_device ? "between nodes, each device" : "between nodes, each node",
+                job.cluster.between);
+  append(text, "  one device, %.4g samples: forward %.3f ms, backward %.3f ms, optimizer %.3f ms; gradients %.1f MB\n",
+         job.step.samples, kMilli * job.step.forward_seconds, kMilli * job.step.backward_seconds,
+         kMilli * job.step.optimizer_seconds, kMega * bytes);
+
+  append(text, "\nAll-reduce of all gradients at once, ms\ndevices");
+  for (const AllReduce a : all_reduces()) append(text, " %13s", name_of(a));
+  append(text, "\n");
+  for (const int n : job.devices) {
+    append(text, "%7d", n);
+    for (const AllReduce a : all_reduces())
+      append(text, " %13.3f", kMilli * all_reduce_seconds(a, bytes, n, job.cluster));
+    append(text, "\n");
+  }
+
+  append(text, "\nWeak scaling: every device has %.4g samples a step\n",
+         p.weak.empty() ? job.step.samples : p.weak[0].samples);
+  append_scaling(text, job, p.weak);
+  append(text, "\nStrong scaling: all devices share %.6g samples a step\n", job.global_batch);
+  append_scaling(text, job, p.strong);
+
+  append(text, "\nBucket size of DDP on %d devices\n    MiB  step, ms  exposed, ms\n", p.bucket_devices);
+  for (const BucketPoint& b : p.buckets.points)
+    append(text, "%7.4g %9.3f %12.3f%s\n", b.bucket_bytes / (1 << 20), kMilli * b.seconds, kMilli * b.exposed,
+           b.bucket_bytes == p.buckets.best.bucket_bytes ? "  best" : "");
+  if (p.buckets.estimate > 0) append(text, "sqrt(S B a) estimates %.3g MiB\n", p.buckets.estimate / (1 << 20));
+  return text;
+}
+
+std::string as_json(const Job& job, const Predictions& p) {
+  const double bytes = gradient_bytes(job.step);
+  Json all_reduce = Json::array(), points = Json::array();
+  for (const int n : job.devices) {
+    Json row = {{"devices", n}};
+    for (const AllReduce a : all_reduces()) row[name_of(a)] = all_reduce_seconds(a, bytes, n, job.cluster);
+    all_reduce.push_back(std::move(row));
+  }
+  for (const BucketPoint& b : p.buckets.points)
+    points.push_back({{"bucket_bytes", b.bucket_bytes}, {"seconds", b.seconds}, {"exposed", b.exposed}});
+  Json cluster = {{"devices_per_node", job.cluster.devices_per_node},
+                  {"inside", link_json(job.cluster.inside)},
+                  {"between", nullptr},
+                  {"between_per_device", job.cluster.between_per_device}};
+  if (job.cluster.between.bandwidth > 0) cluster["between"] = link_json(job.cluster.between);
+  const Json json = {{"format", "tandem simulate 1"},
+                     {"predicted", true},
+                     {"name", job.name},
+                     {"cluster", cluster},
+                     {"step",
+                      {{"samples", job.step.samples},
+                       {"forward_seconds", job.step.forward_seconds},
+                       {"backward_seconds", job.step.backward_seconds},
+                       {"optimizer_seconds", job.step.optimizer_seconds},
+                       {"gradient_bytes", bytes}}},
+                     {"all_reduce", all_reduce},
+                     {"weak", scaling_json(job, p.weak)},
+                     {"strong", scaling_json(job, p.strong)},
+                     {"global_batch", job.global_batch},
+                     {"buckets",
+                      {{"devices", p.bucket_devices},
+                       {"points", points},
+                       {"best_bytes", p.buckets.best.bucket_bytes},
+                       {"estimate_bytes", p.buckets.estimate}}}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tandem::simulate

@@ -1,0 +1,258 @@
+#include "tandem/tools/simulate/skill.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "tandem/core/error.h"
+#include "tandem/tools/simulate/collectives.h"
+
+namespace tandem::simulate {
+namespace {
+
+constexpr double kLarge = 64 << 20;  // bytes from which on an all-reduce's bandwidth counts more than its latency
+
+using Rows = std::vector<GptRow>;
+using Predict = std::function<double(const GptRow&)>;
+
+Rows rows_where(const Rows& rows, const std::function<bool(const GptRow&)>& wanted) {
+  Rows found;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(found), wanted);
+  return found;
+}
+
+/// The value that a part q of all is below, between neighbours by a straight line.
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<size_t>(at), high = std::min(low + 1, values.size() - 1);
+  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
+}
+
+Errors errors_of(const std::vector<double>& ratios) {
+  Errors found;
+  std::vector<double> errors;
+  errors.reserve(ratios.size());
+  for (const double ratio : ratios) errors.push_back(std::abs(ratio - 1));
+  found.rows = errors.size();
+  found.median = quantile(errors, 0.5);
+  found.largest = quantile(errors, 1);
+  for (const double error : errors) found.mean += error / static_cast<double>(errors.size());
+  return found;
+}
+
+std::vector<double> ratios_of(const Rows& rows, const Predict& predict) {
+  std::vector<double> ratios;
+  ratios.reserve(rows.size());
+  for (const GptRow& row : rows) ratios.push_back(predict(row) / row.seconds);
+  return ratios;
+}
+
+double all_flops(const GptRow& row) { return row.passes() * gpt_pass_flops(row); }
+
+/// Of the rows that were fitted, the one that is most alike: first the micro-batch, then the passes, the layers, the
+/// GPUs.
+double nearest_seconds(const Rows& fitted, const GptRow& row) {
+  const auto distance = [&](const GptRow& other) {
+    const auto apart = [](double a, double b) { return std::abs(std::log(a / b)); };
+    return std::tuple(apart(other.micro_batch, row.micro_batch), apart(other.passes(), row.passes()),
+                      apart(other.layers, row.layers), apart(other.gpus, row.gpus));
+  };
+  return std::min_element(fitted.begin(), fitted.end(),
+                          [&](const GptRow& a, const GptRow& b) { return distance(a) < distance(b); })
+      ->seconds;
+}
+
+double median_of(const Rows& rows, const Predict& value) {
+  std::vector<double> values;
+  values.reserve(rows.size());
+  for (const GptRow& row : rows) values.push_back(value(row));
+  return quantile(values, 0.5);
+}
+
+/// The model's predictions of each depth, and of each micro-batch, by a fit to the other rows; over what is recorded.
+std::vector<double> left_out_ratios(const Rows& rows, const Link& link) {
+  std::set<int> depths;
+  std::set<double> micro_batches;
+  for (const GptRow& row : rows) depths.insert(row.layers), micro_batches.insert(row.micro_batch);
+  std::vector<double> ratios;
+  const auto leave_out = [&](const std::function<bool(const GptRow&)>& left) {
+    const GptModel model = fit_gpt(rows_where(rows, [&](const GptRow& r) { return !left(r); }), link);
+    for (const double ratio : ratios_of(rows_where(rows, left), [&](const GptRow& r) { return model.seconds(r); }))
+      ratios.push_back(ratio);
+  };
+  for (const int depth : depths) leave_out([=](const GptRow& r) { return r.layers == depth; });
+  for (const double micro : micro_batches) leave_out([=](const GptRow& r) { return r.micro_batch == micro; });
+  return ratios;
+}
+
+/// Errors on `rest` of the model and of baselines that saw `fitted`, and one row of another shape if there is one.
+HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted, const Rows& rest,
+              const GptRow* calibration = nullptr) {
+  HeldOut found;
+  found.what = what;
+  const auto scale = [&](const Predict& predict) {
+    return calibration ? calibration->seconds / predict(*calibration) : 1;
+  };
+  const auto errors = [&](const Predict& predict) {
+    const double factor = scale(predict);
+    return errors_of(ratios_of(rest, [&](const GptRow& row) { return factor * predict(row); }));
+  };
+  const Predict by_model = [&](const GptRow& row) { return model.seconds(row); };
+  const double second_per_flop = median_of(fitted, [](const GptRow& row) { return row.seconds / all_flops(row); });
+  const double middle = median_of(fitted, [](const GptRow& row) { return row.seconds; });
+  found.model = errors(by_model);
+  found.flops = errors([&](const GptRow& row) { return second_per_flop * all_flops(row); });
+  found.nearest = errors([&](const GptRow& row) { return nearest_seconds(fitted, row); });
+  found.constant = errors([&](const GptRow&) { return middle; });
+  // The interval: the model's errors on each depth and each micro-batch of the fitted rows when that one is left out.
+  const std::vector<double> known = left_out_ratios(fitted, model.link);
+  const double low = quantile(known, 0.05), high = quantile(known, 0.95), factor = scale(by_model);
+  for (const double ratio : ratios_of(rest, by_model))
+    found.inside_interval +=
+        factor * ratio >= low && factor * ratio <= high ? 1.0 / static_cast<double>(rest.size()) : 0;
+  return found;
+}
+
+bool has_rows(const LinkPoint& p) { return p.devices == 2 || p.devices == 4 || p.devices == 8; }
+
+/// The points of these numbers of GPUs, from so many bytes on.
+std::vector<LinkPoint> points_where(const std::vector<LinkPoint>& points, bool with_rows, double least_bytes) {
+  std::vector<LinkPoint> found;
+  std::copy_if(points.begin(), points.end(), std::back_inserter(found),
+               [&](const LinkPoint& p) { return has_rows(p) == with_rows && p.bytes >= least_bytes; });
+  return found;
+}
+
+double ring_seconds(const LinkPoint& p, const Link& link) {
+  return all_reduce_seconds(AllReduce::ring, p.bytes, p.devices, link);
+}
+
+void check_all_reduces(const std::vector<LinkPoint>& points, Skill& skill) {
+  const std::vector<LinkPoint> fitted = points_where(points, true, 0), rest = points_where(points, false, 0);
+  TANDEM_CHECK(!rest.empty() && !points_where(points, false, kLarge).empty(),
+               "simulate: the table of all-reduces has none of other than 2, 4 and 8 GPUs; accepted: one that has");
+  const auto add = [&](const char* what, const std::function<double(const LinkPoint&)>& predict) {
+    std::vector<double> all, large;
+    for (const LinkPoint& p : rest) {
+      all.push_back(predict(p) / p.seconds);
+      if (p.bytes >= kLarge) large.push_back(all.back());
+    }
+    skill.all_reduces.push_back({what, errors_of(all), errors_of(large)});
+  };
+  const Link plain = fit_ring(fitted).link, copies = fit_ring_with_copies(fitted).link;
+  const Link large = fit_ring_with_copies(points_where(points, true, kLarge)).link;
+  add("ring with copies", [&](const LinkPoint& p) { return ring_seconds(p, copies); });
+  add("the same, fitted from 64 MiB on", [&](const LinkPoint& p) { return ring_seconds(p, large); });
+  add("ring", [&](const LinkPoint& p) { return ring_seconds(p, plain); });
+  add("ring without latency", [&](const LinkPoint& p) { return ring_seconds(p, {0, plain.bandwidth}); });
+  add("nearest number of GPUs", [&](const LinkPoint& p) {
+    const auto distance = [&](const LinkPoint& o) {
+      return std::pair(std::abs(std::log(o.bytes / p.bytes)), std::abs(o.devices - p.devices));
+    };
+    const auto closer = [&](const LinkPoint& a, const LinkPoint& b) { return distance(a) < distance(b); };
+    return std::min_element(fitted.begin(), fitted.end(), closer)->seconds;
+  });
+}
+
+/// The ring is fitted to the numbers of GPUs that no row has. Its interval comes from its own errors at large sizes,
+/// for either all-reduce apart, so that the difference of two has a wide one.
+void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Skill& skill) {
+  const std::vector<LinkPoint> others = points_where(points, false, kLarge);
+  const Link link = fit_ring_with_copies(others).link;
+  std::vector<double> known;
+  known.reserve(others.size());
+  for (const LinkPoint& p : others) known.push_back(p.seconds / ring_seconds(p, link));
+  const double low = quantile(known, 0.05), high = quantile(known, 0.95);
+  using Shape = std::tuple<int, int, double, double>;  // hidden, layers, micro-batch, passes
+  std::map<Shape, const GptRow*> on_two;
+  for (const GptRow& row : rows)
+    if (row.gpus == 2) on_two[{row.hidden, row.layers, row.micro_batch, row.passes()}] = &row;
+  std::map<std::tuple<int, int, int>, std::vector<std::pair<double, const GptRow*>>> differences;
+  std::set<std::tuple<int, int, double>> passes;
+  for (const GptRow& row : rows) {
+    passes.insert({row.hidden, row.layers, row.micro_batch});
+    const auto two = on_two.find({row.hidden, row.layers, row.micro_batch, row.passes()});
+    if (row.gpus != 2 && two != on_two.end())
+      differences[{row.hidden, row.layers, row.gpus}].push_back({row.seconds - two->second->seconds, two->second});
+  }
+  std::set<std::pair<int, int>> shapes;
+  for (const auto& [key, list] : differences) {
+    Overhead o;
+    std::tie(o.hidden, o.layers, o.gpus) = key;
+    shapes.insert({o.hidden, o.layers});
+    double least = list[0].first, most = list[0].first;
+    std::vector<double> parts;
+    for (const auto& [difference, row] : list) {
+      o.recorded += difference / static_cast<double>(list.size());
+      least = std::min(least, difference), most = std::max(most, difference);
+      parts.push_back(difference / row->seconds);
+    }
+    skill.additivity = std::max(skill.additivity, most - least);
+    o.of_step_least = quantile(parts, 0), o.of_step_most = quantile(parts, 1);
+    const double many = gpt_all_reduce(*list[0].second, o.gpus, link), two = gpt_all_reduce(*list[0].second, 2, link);
+    o.predicted = many - two;
+    o.low = low * many - high * two;
+    o.high = high * many - low * two;
+    skill.overheads.push_back(o);
+  }
+  skill.distinct = passes.size() + differences.size() + shapes.size();
+}
+
+}  // namespace
+
+Skill check_skill(const std::string& folder) {
+  const Rows rows = read_gpt_rows(folder + "/a100_data_parallel.csv");
+  const std::vector<LinkPoint> points = read_all_reduces(folder + "/a100_all_reduce.csv");
+  std::vector<LinkPoint> large;
+  std::copy_if(points.begin(), points.end(), std::back_inserter(large),
+               [](const LinkPoint& p) { return p.bytes >= kLarge; });
+  const Link link = fit_ring_with_copies(large).link;  // all gradients of these rows are large
+  Skill skill;
+  const auto least = [&](const GptRow& a, const GptRow& b) { return a.hidden < b.hidden; };
+  const int narrow = std::min_element(rows.begin(), rows.end(), least)->hidden;
+  const Rows base = rows_where(rows, [&](const GptRow& r) { return r.hidden == narrow; });
+  const Rows wide = rows_where(rows, [&](const GptRow& r) { return r.hidden != narrow; });
+  const auto hold_out = [&](const std::string& what, const std::function<bool(const GptRow&)>& held) {
+    const Rows fitted = rows_where(base, [&](const GptRow&r) { return !held(r); }), rest = rows_where(base, held);
+    TANDEM_CHECK(fitted.size() >= 5 && !rest.empty(), "simulate: ", folder, " has ", rest.size(), " rows of ", what,
+                 " and ", fitted.size(), " others; accepted: at least one, and five others");
+    skill.held_out.push_back(judge(what, fit_gpt(fitted, link), fitted, rest));
+  };
+  std::set<int> depths;
+  for (const GptRow& row : base) depths.insert(row.layers);
+  for (const int depth : depths)
+    hold_out(std::to_string(depth) + " layers", [=](const GptRow& r) { return r.layers == depth; });
+  hold_out("8 samples a pass", [](const GptRow& r) { return r.micro_batch == 8; });
+  hold_out("8 and 16 passes", [](const GptRow& r) { return r.passes() >= 8; });
+  hold_out("4 and 8 GPUs", [](const GptRow& r) { return r.gpus != 2; });
+
+  skill.model = fit_gpt(base, link);
+  TANDEM_CHECK(!wide.empty(), "simulate: ", folder, " has rows of one width only; accepted: rows of two");
+  const std::string width = "hidden " + std::to_string(wide[0].hidden);
+  skill.held_out.push_back(judge(width + ", not calibrated", skill.model, base, wide));
+  // Every row may be the one that calibrates; rows of its micro-batch, which it nearly is the same as, are not judged.
+  std::vector<double> medians;
+  const GptRow* cheapest = &wide[0];
+  for (const GptRow& row : wide) {
+    const Rows rest = rows_where(wide, [&](const GptRow& r) { return r.micro_batch != row.micro_batch; });
+    const double factor = row.seconds / skill.model.seconds(row);
+    medians.push_back(
+        errors_of(ratios_of(rest, [&](const GptRow& r) { return factor * skill.model.seconds(r); })).median);
+    if (row.gpus < cheapest->gpus || (row.gpus == cheapest->gpus && row.global_batch < cheapest->global_batch))
+      cheapest = &row;
+  }
+  const Rows rest = rows_where(wide, [&](const GptRow& r) { return r.micro_batch != cheapest->micro_batch; });
+  skill.held_out.push_back(judge(width + ", calibrated by one row", skill.model, base, rest, cheapest));
+  skill.calibrated_least = quantile(medians, 0);
+  skill.calibrated_most = quantile(medians, 1);
+  check_all_reduces(points, skill);
+  check_overheads(rows, points, skill);
+  return skill;
+}
+
+}  // namespace tandem::simulate

@@ -1,0 +1,132 @@
+// The words and tables of `tandem simulate --check-skill`.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tandem/tools/simulate/skill.h"
+#include "tandem/tools/simulate/text.h"
+
+namespace tandem::simulate {
+namespace {
+
+void append_provenance(std::string& text, const Skill& skill) {
+  append(text, "What these rows are\n");
+  if (skill.additivity > 1e-6) {
+    append(text, "  The difference between two numbers of GPUs varies by up to %.3g ms with the batch size.\n\n",
+           1e3 * skill.additivity);
+    return;
+  }
+  append(
+      text,
+      "  Their authors call the rows measured. Yet the recorded difference between two numbers of GPUs is the same "
+      "for\n"
+      "  every batch size, to %.1g ns, at steps of up to a second; no clock repeats so. All rows are sums of about "
+      "%zu\n"
+      "  figures. So the errors below say how well the model follows these figures, which look computed; they are no\n"
+      "  proof of its skill on a real machine, and must not be compared with the error that a simulator has on\n"
+      "  measurements. The all-reduce table has a clock's noise: its errors are those of a prediction of "
+      "measurements.\n\n",
+      std::max(0.1, 1e9 * skill.additivity), skill.distinct);
+}
+
+void append_held_out(std::string& text, const Skill& skill) {
+  append(text,
+         "Steps that the model was not fitted to: relative errors, in %%\n"
+         "                                          model                in the 90 %%   FLOPs    nearest  constant\n"
+         "held out                       rows   median   mean  largest    interval   median     median    median\n");
+  for (const HeldOut& h : skill.held_out)
+    append(text, "%-29s %5zu %8.1f %6.1f %8.1f %10.0f %% %8.1f %10.1f %9.1f\n", h.what.c_str(), h.model.rows,
+           100 * h.model.median, 100 * h.model.mean, 100 * h.model.largest, 100 * h.inside_interval,
+           100 * h.flops.median, 100 * h.nearest.median, 100 * h.constant.median);
+  append(text, "Calibrated by any one row of that width, the median error on the others is %.1f to %.1f %%.\n",
+         100 * skill.calibrated_least, 100 * skill.calibrated_most);
+  for (const HeldOut& h : skill.held_out) {
+    if (h.model.median > h.nearest.median)
+      append(text, "No skill: for \"%s\", the nearest fitted row is a better prediction than the model.\n",
+             h.what.c_str());
+    if (h.inside_interval < 0.7)
+      append(text, "Too narrow: only %.0f %% of \"%s\" lie in the 90 %% interval.\n", 100 * h.inside_interval,
+             h.what.c_str());
+  }
+}
+
+void append_all_reduces(std::string& text, const Skill& skill) {
+  append(text,
+         "\nAll-reduces of 3, 5, 6 and 7 GPUs, predicted from those of 2, 4 and 8: relative errors, in %%\n"
+         "                                          all sizes                   from 64 MiB on\n"
+         "                                 points  median   mean  largest   points  median   mean  largest\n");
+  for (const AllReduceErrors& e : skill.all_reduces) {
+    append(text, "%-32s", e.what.c_str());
+    for (const Errors* errors : {&e.all, &e.large})
+      append(text, " %6zu %7.1f %6.1f %8.1f  ", errors->rows, 100 * errors->median, 100 * errors->mean,
+             100 * errors->largest);
+    append(text, "\n");
+  }
+  if (skill.all_reduces.front().all.median > skill.all_reduces.back().all.median)
+    append(text, "No skill: the nearest number of GPUs that was fitted is a better prediction than the ring.\n");
+}
+
+void append_overheads(std::string& text, const Skill& skill) {
+  append(
+      text,
+      "\nWhat n GPUs add to a step of two GPUs, the work of each the same; the ring is fitted to 3, 5, 6 and 7 GPUs\n"
+      "hidden  layers  GPUs   recorded, ms   part of the step, %%   predicted, ms   90 %% interval, ms\n");
+  struct OfWidth {
+    size_t count = 0, outside = 0, negative = 0;
+    double model_error = 0, none_error = 0;
+  };
+  std::map<int, OfWidth> widths;
+  double least_part = 1, largest_part = 0;
+  for (const Overhead& o : skill.overheads) {
+    append(text, "%6d %7d %5d %14.3f %10.2f to %5.2f %15.3f %12.3f to %.3f\n", o.hidden, o.layers, o.gpus,
+           1e3 * o.recorded, 100 * o.of_step_least, 100 * o.of_step_most, 1e3 * o.predicted, 1e3 * o.low, 1e3 * o.high);
+    OfWidth& width = widths[o.hidden];
+    ++width.count;
+    width.outside += o.recorded < o.low || o.recorded > o.high;
+    width.negative += o.recorded < 0;
+    width.model_error += std::abs(o.predicted - o.recorded);
+    width.none_error += std::abs(o.recorded);
+    for (const double part : {o.of_step_least, o.of_step_most}) {
+      least_part = std::min(least_part, std::abs(part));
+      largest_part = std::max(largest_part, std::abs(part));
+    }
+  }
+  for (const auto& [hidden, w] : widths) {
+    const double count = static_cast<double>(w.count);
+    append(
+        text,
+        "%s at hidden %d: the model is off by %.2f ms on average, \"no overhead\" by %.2f ms; %zu of %zu lie in their "
+        "interval.\n",
+        w.model_error < w.none_error ? "Skill" : "No skill", hidden, 1e3 * w.model_error / count,
+        1e3 * w.none_error / count, w.count - w.outside, w.count);
+    if (w.negative > 0)
+      append(
+          text,
+          "  %zu of them are negative: more GPUs are recorded as faster. No ring says so. These gradients are larger\n"
+          "  than any all-reduce of the table.\n",
+          w.negative);
+  }
+  append(text, "These are %.2f to %.2f %% of a step: less than the model's own error of a whole step.\n",
+         100 * least_part, 100 * largest_part);
+}
+
+}  // namespace
+
+std::string as_text(const Skill& skill) {
+  std::string text;
+  append_provenance(text, skill);
+  const GptModel& m = skill.model;
+  append(
+      text,
+      "The model, fitted to the rows of the least width: an operation takes at least %.0f us, %.0f TFLOP/s, memory\n"
+      "%.2f TB/s, a pass %.1f ms outside of its layers, the optimizer %.1f ps for each parameter; ring %.1f us, %.0f "
+      "GB/s, copies %.0f GB/s\n\n",
+      1e6 * m.launch, 1e-12 * m.rate, 1e-12 * m.bandwidth, 1e3 * m.fixed, 1e12 * m.optimizer, 1e6 * m.link.latency,
+      1e-9 * m.link.bandwidth, m.link.per_byte > 0 ? 1e-9 / m.link.per_byte : 0);
+  append_held_out(text, skill);
+  append_all_reduces(text, skill);
+  append_overheads(text, skill);
+  return text;
+}
+
+}  // namespace tandem::simulate
