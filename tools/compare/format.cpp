@@ -92,7 +92,8 @@ std::string round_number(double value) {
 
 std::string in_words(const std::string& label) {
   const size_t comma = label.find(", ");
-  if (comma > 3) return label;  // none, or a name that is longer than DDP
+  const bool has_form = label.starts_with("DP") || label.starts_with("DDP");
+  if (!has_form || comma == std::string::npos) return label;
   return label.substr(0, comma) + " (" + label.substr(comma + 2) + ")";
 }
 

@@ -214,15 +214,15 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
     if (all > 0) words.push_back(cat(job.name(), ", ", in_words(run->label), ": ", chart.description));
   }
   Table arrival("The figures: buckets in the order of their gradients' arrival",
-                {"run", "bucket", "bytes", "ready", "start", "end", "hidden", "parameters"});
+                {"run", "parameters", "bucket", "bytes", "ready", "start", "end", "hidden"}, 2);
   for (const Run& run : report.runs)
     for (size_t i = 0; i < run.buckets.size(); ++i) {
       const BucketTimes& bucket = run.buckets[i];
       std::string parameters;
       for (const std::string& name : bucket.parameters) parameters += (parameters.empty() ? "" : ", ") + name;
-      arrival.add({run.label + " (" + job_name(run) + ")", count(static_cast<int64_t>(i) + 1), count(bucket.bytes),
-                   duration(bucket.ready), duration(bucket.start), duration(bucket.end), duration(bucket.hidden),
-                   parameters});
+      arrival.add({run.label + " (" + job_name(run) + ")", parameters, count(static_cast<int64_t>(i) + 1),
+                   count(bucket.bytes), duration(bucket.ready), duration(bucket.start), duration(bucket.end),
+                   duration(bucket.hidden)});
     }
   return charts(figures) + charts(overlap) + bullets(words) + sweeps.html() + arrival.html();
 }

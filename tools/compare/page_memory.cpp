@@ -101,14 +101,21 @@ std::string memory_body(const Report& report, const ModeStyles&) {
     if (const std::string text = excess_sentence(job); !text.empty()) words.push_back(text);
     if (i + 1 == jobs.size() || jobs[i + 1].model != job.model) times += areas(job);  // the most devices of each model
   }
-  Table table("The figures: each device at its peak", {"run", "device", "peak", "by cause"}, 2);
+  std::map<std::string, int64_t> all_causes;
+  for (const Run& run : report.runs)
+    for (const Memory& memory : run.memory) all_causes.insert(memory.at_peak.begin(), memory.at_peak.end());
+  std::vector<std::string> head = {"run", "device", "peak"};
+  const std::vector<std::string> causes = causes_in_order(all_causes);
+  head.insert(head.end(), causes.begin(), causes.end());
+  Table table("The figures: each device at its peak", head, 2);
   for (const Run& run : report.runs)
     for (const Memory& memory : run.memory) {
-      std::string causes;
-      for (const std::string& cause : causes_in_order(memory.at_peak))
-        causes += cat(causes.empty() ? "" : ", ", cause, " ", byte_size(static_cast<double>(memory.at_peak.at(cause))));
-      table.add(
-          {run.label + " (" + job_name(run) + ")", memory.device, byte_size(static_cast<double>(memory.peak)), causes});
+      std::vector<std::string> cells = {run.label + " (" + job_name(run) + ")", memory.device,
+                                        byte_size(static_cast<double>(memory.peak))};
+      for (const std::string& cause : causes)
+        cells.push_back(memory.at_peak.count(cause) != 0 ? byte_size(static_cast<double>(memory.at_peak.at(cause)))
+                                                         : "");
+      table.add(cells);
     }
   return table.empty() ? "" : charts(peaks) + bullets(words) + times + table.html();
 }

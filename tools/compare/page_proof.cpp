@@ -108,8 +108,9 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
       BarRow row{run->label, "", {}, {}};
       double all = 0;
       for (const auto& [name, seconds] : sums) {
-        row.segments.push_back({"device or rank " + trailing_number(name),
-                                std::atoi(trailing_number(name).c_str()) % 10, seconds,
+        const std::string number = trailing_number(name);  // none in "threads to wake up"
+        row.segments.push_back({number.empty() ? name : "device or rank " + number,
+                                number.empty() ? kUnattributed : std::atoi(number.c_str()) % 10, seconds,
                                 name + ", " + duration(seconds)});
         all += seconds;
         if (seconds > longest) longest = seconds, worst = run, whom = name;

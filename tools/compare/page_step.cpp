@@ -75,8 +75,8 @@ std::string waiting_sentence(const Job& job) {
       if (lane.step > 0 && parts_of(lane).waiting / lane.step > part)
         of = run, longest = &lane, part = parts_of(lane).waiting / lane.step;
   if (!longest) return "";
-  return cat(longest->name, " waits the longest, ", percent(part), " of the step of ", of->label, " (", waits(*longest),
-             ").");
+  return cat(longest->name, " waits the longest, ", percent(part), " of the step of ", in_words(of->label), " (",
+             waits(*longest), "). ");
 }
 std::string exposed_sentence(const Job& job) {
   const Run* most = nullptr;
@@ -87,10 +87,9 @@ std::string exposed_sentence(const Job& job) {
     if (found != parts.phases.end() && parts.step > 0 && found->second / parts.step > exposed)
       most = run, exposed = found->second / parts.step, hidden = parts.hidden / parts.step;
   }
-  return most
-             ? cat(job.name(), ": communication stands most in the way under ", most->label, ", for ", percent(exposed),
-                   " of the step; a further ", percent(hidden), " is hidden beside the step's own work.")
-             : "";
+  return most ? cat("Communication stands most in the way under ", in_words(most->label), ", for ", percent(exposed),
+                    " of the step; a further ", percent(hidden), " is hidden beside the step's own work.")
+              : "";
 }
 
 /// Marks narrower than a pixel are joined with the next of their kind, so that thousands of kernels stay a small page.
@@ -124,8 +123,14 @@ std::vector<TimelineMark> marks_of(const TimelineRow& row, double step) {
 std::string anatomy_body(const Report& report, const ModeStyles&) {
   std::string overview, lanes;
   std::vector<std::string> words;
-  Table table("The figures: each lane of each run",
-              {"run", "lane", "step", "phases", "waiting", "unattributed", "hidden communication"}, 2);
+  std::map<std::string, double> all_phases;
+  for (const Run& run : report.runs)
+    for (const Lane& lane : run.lanes) all_phases.insert(lane.phases.begin(), lane.phases.end());
+  std::vector<std::string> head = {"run", "lane", "waits", "step"};
+  const std::vector<std::string> phases = phases_in_order(all_phases);
+  head.insert(head.end(), phases.begin(), phases.end());
+  head.insert(head.end(), {"waiting", "unattributed", "hidden communication"});
+  Table table("The figures: each lane of each run", head, 3);
   double unattributed = 0;
   for (const Job& job : main_jobs(report)) {
     BarChart chart;
@@ -149,12 +154,13 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
   }
   for (const Run& run : report.runs)
     for (const Lane& lane : run.lanes) {
-      std::string phases;
-      for (const std::string& phase : phases_in_order(lane.phases))
-        phases += cat(phases.empty() ? "" : ", ", phase, " ", duration(lane.phases.at(phase)));
+      std::vector<std::string> cells = {run.label + " (" + job_name(run) + ")", lane.name, waits(lane),
+                                        duration(lane.step)};
+      for (const std::string& phase : phases)
+        cells.push_back(lane.phases.count(phase) != 0 ? duration(lane.phases.at(phase)) : "");
+      cells.insert(cells.end(), {duration(parts_of(lane).waiting), duration(lane.unattributed), duration(lane.hidden)});
       if (lane.step > 0) unattributed = std::max(unattributed, lane.unattributed / lane.step);
-      table.add({run.label + " (" + job_name(run) + ")", lane.name, duration(lane.step), phases, waits(lane),
-                 duration(lane.unattributed), duration(lane.hidden)});
+      table.add(cells);
     }
   if (table.empty()) return "";
   return charts(overview) + charts(lanes) + bullets(words) +
@@ -195,7 +201,7 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
           table.add({run->label + " (" + job.name() + ")", row.name, kind, count(sum.events), duration(sum.seconds),
                      byte_size(static_cast<double>(sum.bytes))});
       }
-      sentence += cat(sentence.empty() ? "" : " ", "The step of ", in_words(run->label), " takes ", duration(end), ".");
+      sentence += cat(sentence.empty() ? "" : ", ", "the step of ", in_words(run->label), " takes ", duration(end));
       chart.groups.push_back(group);
     }
     for (const std::string& phase : kPhases)
@@ -205,7 +211,7 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
     const std::string picture = svg(chart);
     if (picture.empty()) continue;
     out += picture;
-    words.push_back(job.name() + ": " + sentence);
+    words.push_back(job.name() + ": " + sentence + ".");
   }
   return out.empty() ? "" : charts(out) + bullets(words) + table.html();
 }

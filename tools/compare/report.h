@@ -181,10 +181,10 @@ void write_report(const std::string& path, const Report& report);
 Report read_report(const std::string& path);
 /// A sentence for each model, from its runs: which mode to use, by how much, against one device with all the cores. For
 /// `verdict`; the page takes it where that is empty.
-std::string conclude(const Report& report);
+std::string verdict_from_runs(const Report& report);
 /// A sentence for each batch size from which another mode is the best of its model. For `turning_points`, likewise.
 std::vector<std::string> find_turning_points(const Report& report);
-/// What the terminal shows: each model's main jobs in 80 columns, and the verdict.
+/// What the terminal shows above the verdict: each model's main jobs, in 80 columns.
 std::string table(const Report& report);
 /// The page: one HTML file without scripts or requests.
 std::string html(const Report& report);

@@ -1,5 +1,6 @@
-// What `tandem compare` prints on the terminal: a table of 80 columns, and the verdict.
+// What `tandem compare` prints on the terminal above the verdict: a table of 80 columns.
 #include <algorithm>
+#include <cstdio>
 #include <sstream>
 
 #include "tandem/tools/compare/page_parts.h"
@@ -40,7 +41,7 @@ std::string wrapped(const std::string& text) {
 }
 
 std::string row(const Run& run) {
-  const std::string begin = left(run.label, 28) + right(count(run.devices), 3) + right(count(run.batch), 7);
+  const std::string begin = left(run.label, 38) + right(count(run.devices), 3);
   if (!run.failed.empty()) return begin + "  " + left("failed: " + run.failed, kColumns - characters(begin) - 2) + "\n";
   int64_t bytes = 0, peak = 0;
   for (const Transfers& transfers : run.transfers) bytes += transfers.bytes;
@@ -48,12 +49,16 @@ std::string row(const Run& run) {
   const auto mib = [](int64_t n, bool known) {
     return known ? number(static_cast<double>(n) / (1 << 20)) : std::string("-");
   };
-  const auto speedup = [&](int digits) {
-    return cat(number(run.speedup.median, digits), " (", number(run.speedup.low, digits), "-",
-               number(run.speedup.high, digits), ")");
+  const auto decimals = [](double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, value < 10 ? "%.2f" : "%.1f", value);
+    return std::string(text);
   };
-  const std::string times = is_single(run) ? "1" : speedup(3).size() < 21 ? speedup(3) : speedup(2);
-  return begin + right(number(1000 * step_seconds(run)), 8) + right(times, 21) +
+  const Interval& speedup = run.speedup;
+  const std::string times =
+      is_single(run) ? "1"
+                     : cat(decimals(speedup.median), " (", decimals(speedup.low), "-", decimals(speedup.high), ")");
+  return begin + right(number(1000 * step_seconds(run)), 8) + right(times, 18) +
          right(mib(bytes, !run.transfers.empty()), 6) + right(mib(peak, !run.memory.empty()), 7) + "\n";
 }
 
@@ -64,9 +69,9 @@ std::string table(const Report& report) {
   size_t shown = 0;
   for (const std::string& model : models(report)) {
     const int64_t batch = main_batch(report, model);
-    out += left(model, 27) + right("dev", 4) + right("batch", 7) + right("ms/step", 8) + right("times one device", 21) +
-           right("MiB", 6) + right("peak", 7) + "\n" + left("", 46) + right("(95 % interval)", 21) + right("moved", 6) +
-           right("MiB", 7) + "\n";
+    out += left(cat(model, ", batch ", count(batch)), 37) + right("dev", 4) + right("ms/step", 8) +
+           right("times one device", 18) + right("MiB", 6) + right("peak", 7) + "\n" + left("", 49) +
+           right("(95 % interval)", 18) + right("moved", 6) + right("MiB", 7) + "\n";
     for (const Run& run : report.runs) {
       if (run.model != model || run.batch != batch || run.scaling == "weak") continue;
       out += row(run);
@@ -90,7 +95,7 @@ std::string table(const Report& report) {
   if (shown < report.runs.size())
     out += wrapped(cat(report.runs.size() - shown, " more runs, with other batches, are on the page."));
   if (!report.complete) out += wrapped("This report is incomplete: " + report.incomplete_because);
-  return out + wrapped(report.verdict.empty() ? conclude(report) : report.verdict);
+  return out;
 }
 
 }  // namespace tandem::tools::compare

@@ -30,7 +30,7 @@ const Run* fastest(const Report& report, const std::string& model, int64_t batch
 
 }  // namespace
 
-std::string conclude(const Report& report) {
+std::string verdict_from_runs(const Report& report) {
   std::string out;
   for (const std::string& model : models(report)) {
     const int64_t batch = main_batch(report, model);
@@ -80,9 +80,10 @@ std::vector<std::string> find_turning_points(const Report& report) {
 }
 
 std::string verdict_body(const Report& report, const ModeStyles& styles) {
-  const std::string verdict = report.verdict.empty() ? conclude(report) : report.verdict;
+  const std::string verdict = report.verdict.empty() ? verdict_from_runs(report) : report.verdict;
   std::string out = verdict.empty() ? "" : "<p class=\"verdict\">" + escape(verdict) + "</p>\n", figures;
-  if (report.virtual_devices) out += cat("<p class=\"note\">", kVirtual, "</p>\n");
+  if (report.virtual_devices && verdict.find("irtual") == std::string::npos)
+    out += cat("<p class=\"note\">", kVirtual, "</p>\n");
   Table table("The figures: throughput over that of one device with all the cores",
               {"model", "mode", "devices", "batch", "speedup", "from", "to"}, 2);
   for (const Job& job : main_jobs(report)) {
