@@ -2,8 +2,8 @@
 """libtorch_names.py [TORCH_INCLUDE] > docs/libtorch_names.md: which public C++ names of LibTorch Tandem has.
 
 Reads LibTorch's headers (by default those of the torch that this Python imports), ci/public_names.txt and the methods
-that core/tensor.h declares, and ci/libtorch_refused.txt: lines `PATTERN REASON`, the first match counts. With --missing
-it prints only what is neither here nor refused. ci/checks.sh holds the table to the names that Tandem declares.
+that core/tensor.h and tensor_base.h declare, and ci/libtorch_refused.txt: lines `PATTERN REASON`, the first match counts.
+With --missing it prints only what is neither here nor refused. ci/checks.sh holds the table to the names that Tandem declares.
 """
 import fnmatch
 import re
@@ -80,7 +80,7 @@ def tandem_methods():
         (Path(folder) / "tandem").symlink_to(ROOT)
         text = subprocess.run(["g++", "-std=c++20", "-E", "-P", "-I", folder, str(ROOT / "core/tensor.h")],
                               check=True, capture_output=True, text=True).stdout
-    body = text[text.index("class Tensor {"):]
+    body = text[text.index("class TensorBase {"):]
     body = body[:body.index("std::ostream& operator<<")]
     return set(re.findall(r"(?<![.>(!?,\w])(?<!return )\b([A-Za-z_]\w*)\s*\(", body))  # hardly a call
 

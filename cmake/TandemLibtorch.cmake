@@ -1,10 +1,11 @@
 # Tandem::libtorch: with it on a program's link line, LibTorch's headers are found, and mean Tandem. One of them is
-# written (libtorch/torch/torch.h, with ATen/Dispatch.h), the others include it.
+# written (libtorch/torch/torch.h, with its parts beside it), the others include it.
 set(tandem_libtorch_headers
-    ATen/ATen.h ATen/Functions.h ATen/Parallel.h ATen/core/Tensor.h ATen/core/ivalue.h ATen/cuda/CUDAContext.h ATen/cuda/CUDAGraph.h
+    ATen/ATen.h ATen/Functions.h ATen/Parallel.h ATen/core/Tensor.h ATen/core/ivalue.h ATen/cuda/CUDAContext.h
+    ATen/cuda/CUDAEvent.h ATen/cuda/CUDAGraph.h
     c10/core/Device.h c10/core/DeviceType.h c10/core/InferenceMode.h c10/core/MemoryFormat.h c10/core/Scalar.h c10/core/ScalarType.h
-    c10/core/TensorOptions.h c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDAGuard.h
-    c10/cuda/CUDAStream.h c10/util/ArrayRef.h c10/util/BFloat16.h c10/util/Exception.h c10/util/Half.h
+    c10/core/TensorOptions.h c10/cuda/CUDAEvent.h c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h
+    c10/cuda/CUDAGuard.h c10/util/ArrayRef.h c10/util/BFloat16.h c10/util/Exception.h c10/util/Half.h
     c10/util/Optional.h c10/util/intrusive_ptr.h c10/util/irange.h torch/all.h torch/autograd.h torch/cuda.h torch/data.h
     torch/data/dataloader.h torch/data/datasets.h torch/data/samplers.h torch/data/transforms.h torch/enum.h
     torch/expanding_array.h torch/nn.h torch/nn/cloneable.h torch/nn/functional.h torch/nn/init.h
@@ -50,7 +51,7 @@ endforeach()
 foreach(part script jit fft sparse nested)
   tandem_libtorch_header(torch/${part}.h "#error \"torch/${part}.h is not part of Tandem; docs/libtorch.md says what is\"")
 endforeach()
-foreach(header torch/torch.h ATen/Dispatch.h)
+foreach(header torch/torch.h ATen/Dispatch.h c10/cuda/CUDAStream.h c10/macros/Macros.h)
   configure_file(${PROJECT_SOURCE_DIR}/libtorch/${header} ${tandem_libtorch_folder}/${header} COPYONLY)
 endforeach()
 

@@ -1,9 +1,9 @@
-# Run by `cmake --install`, and with -P for the list alone. The public headers are what tandem.h and models/models.h
-# include, and what those do; the others stay here.
+# Run by `cmake --install`, and with -P for the list alone. The public headers are what tandem.h, models/models.h and
+# LibTorch's torch.h include, and what those do; the others stay here.
 # SOURCE: this project's folder; DESTINATION: where they go; without it the list is printed
 cmake_minimum_required(VERSION 3.22)
 set(found)
-set(left tandem.h models/models.h)
+set(left tandem.h models/models.h core/print_libtorch.h)  # the last is for libtorch/torch/torch.h
 while(left)
   list(POP_FRONT left header)
   list(APPEND found ${header})

@@ -249,6 +249,7 @@ class Graph::Recorder : public Observer {
     TANDEM_CHECK(!on_, op, ": a Graph cannot record it: ", why);
     pass(op, why);
   }
+  bool records() const override { return on_ || Observer::records(); }
   /// @return what was recorded, of the loops
   std::unique_ptr<Record> stop() {
     const std::lock_guard lock(mutex_);

@@ -39,6 +39,8 @@ class Observer {
   virtual void on_update(const std::function<void()>& update) { pass(update); }
   /// Before something that a record could not repeat; it may throw.
   virtual void on_unrecordable(const std::string& op, const char* why) { pass(op, why); }
+  /// Whether this one, or one that it was put in front of, makes a record.
+  virtual bool records() const { return outer_ && outer_->records(); }
   /// The one that it was put in front of, or null.
   const std::shared_ptr<Observer>& outer() const { return outer_; }
 

@@ -1,4 +1,4 @@
-// Internal.
+// The text that LibTorch writes for a tensor. Installed for <torch/torch.h>; no other public header includes it.
 #pragma once
 #include <string>
 

@@ -32,6 +32,12 @@ inline void check_not_recorded(const char* op, const char* why) {
     observer->on_unrecordable(op, why);
 }
 
+/// Whether a record is being made: what depends on values must be computed for all of them then, by kernels alone.
+inline bool is_recorded() {
+  const Observer* const observer = RankContext::current().observer.get();
+  return observer && observer->records();
+}
+
 /// Runs one loop over its whole range.
 inline void run(const Loop& loop) { run_all(loop); }
 

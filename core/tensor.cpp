@@ -69,8 +69,8 @@ void TensorImpl::take_layout(const TensorImpl& from) {
   dtype = from.dtype, contiguous = from.contiguous, row_major = from.row_major;
 }
 
-bool Tensor::is_non_overlapping_and_dense() const { return core::is_dense(checked()); }
-bool Tensor::is_contiguous(MemoryFormat format) const {
+bool TensorBase::is_non_overlapping_and_dense() const { return core::is_dense(checked()); }
+bool TensorBase::is_contiguous(MemoryFormat format) const {
   if (format == MemoryFormat::Contiguous) return is_contiguous();
   TANDEM_CHECK(format == MemoryFormat::ChannelsLast, "is_contiguous: the memory format is ", format,
                "; accepted: Contiguous and ChannelsLast");
@@ -84,8 +84,8 @@ Scalar Tensor::item() const {
   return visit_dtype(dtype(), [&]<class T>() { return Scalar(*data<T>()); });
 }
 
-bool Tensor::is_pinned() const { return is_cpu() && is_page_locked(storage()->data); }
-void Tensor::record_stream(const cuda::Stream& stream) const {
+bool TensorBase::is_pinned() const { return is_cpu() && is_page_locked(storage()->data); }
+void TensorBase::record_stream(const cuda::Stream& stream) const {
   char* const data = storage()->data;
   TANDEM_CHECK(is_cuda() || is_pinned() || !data, "record_stream: the tensor is on ", device(),
                "; accepted: a CUDA device, or page-locked memory");

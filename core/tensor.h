@@ -1,5 +1,6 @@
-// Tensor: a cheap handle on storage, sizes, strides and an offset, and the methods that users call. Methods that
-// autograd records are defined in autograd/, beside the functions of the same name.
+// Tensor: a cheap handle on storage, sizes, strides and an offset, with the methods that users call. Most are defined
+// in ops/, beside the functions of the same name. One class cannot be cut further: what a tensor is without operations
+// stands in core/tensor_base.h, functions on tensors in core/tensor_functions.h, which this file includes.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,14 +11,12 @@
 #include <tuple>
 #include <vector>
 
-#include "tandem/core/accessor.h"
 #include "tandem/core/array_ref.h"
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/core/flag.h"
-#include "tandem/core/rank_context.h"
 #include "tandem/core/reduce_ops.h"
 #include "tandem/core/scalar.h"
-#include "tandem/core/storage.h"
+#include "tandem/core/tensor_base.h"
 #include "tandem/core/tensor_options.h"
 
 namespace tandem {
@@ -34,40 +33,8 @@ class TensorIndex;
 namespace autograd {
 class Node;
 }
-namespace cuda {
-class Stream;
-}
 
 namespace detail {
-
-/// An in-place operation was given an inference tensor outside of InferenceMode.
-[[noreturn]] void throw_inference_inplace(const char* op, IntArrayRef sizes);
-
-/// What autograd knows of a tensor; opaque here, defined in autograd/meta.h.
-struct AutogradRecord {
-  virtual ~AutogradRecord() = default;
-};
-
-struct TensorImpl : RefCounted {
-  Storage storage;
-  Shape sizes, strides;  // strides in elements
-  int64_t offset = 0;    // in elements
-  int64_t numel = 0;
-  DType dtype = DType::float32;
-  bool contiguous = true;  // row-major, but for the strides of sizes of 1
-  bool inference = false;  // made under an InferenceMode, or a view of such a tensor: its version is not counted
-  bool row_major = true;   // with those too: what core::empty_for asks first
-  Ref<VersionCounter> own_version;  // null: the storage's counts
-  std::unique_ptr<AutogradRecord> autograd;
-
-  TensorImpl(Storage storage, const Shape& sizes, const Shape& strides, int64_t offset, DType dtype);
-  /// With row-major strides.
-  TensorImpl(Storage storage, const Shape& sizes, int64_t offset, DType dtype);
-  ~TensorImpl();  // not inline, which keeps Tensor's destructor short
-  /// Takes over the elements of another, and how they lie.
-  void take_layout(const TensorImpl& from);
-  std::atomic<uint32_t>& version() const { return own_version ? own_version->value : storage->version; }
-};
 
 /// A number or none, which is no bool: that would be `unbiased`.
 template <class T>
@@ -76,22 +43,13 @@ concept OptionalNumber = !std::is_arithmetic_v<T> && std::is_convertible_v<T, st
 Tensor corrected_var(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim);
 Tensor corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim);
 
-[[noreturn]] void throw_dimension(const char* op, int64_t dim, int64_t rank, bool scalar_has_one);
-/// dim counted from the end when negative. @throws IndexError that names op, dim and rank
-inline int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
-  const int64_t limit = rank == 0 ? 1 : rank;  // a scalar is treated as having one dimension
-  if (dim < -limit || dim >= limit) [[unlikely]]
-    throw_dimension(op, dim, rank, /*scalar_has_one=*/true);
-  return dim < 0 ? dim + limit : dim;
-}
-
 }  // namespace detail
 
 /// An n-dimensional array. Copies name the same elements; a default-constructed one is undefined.
-class Tensor {
+class Tensor : public TensorBase {
  public:
   Tensor() = default;
-  explicit Tensor(detail::Ref<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
+  explicit Tensor(detail::Ref<detail::TensorImpl> impl) : TensorBase(std::move(impl)) {}
   /// What LibTorch's functions take as std::optional<Tensor> are Tensors here, of which nothing is an undefined one.
   Tensor(std::nullopt_t) {}
   template <class Optional>
@@ -109,123 +67,12 @@ class Tensor {
   Tensor& operator=(const Scalar& value) && { return fill_(value); }
 
   // ---- what it is
-  bool defined() const { return bool(impl_); }
   explicit operator bool() const = delete;
-  detail::TensorImpl* impl() const { return impl_.get(); }
-  bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
-  int64_t use_count() const { return impl_ ? impl_->use_count() : 0; }
-  void reset() { impl_ = {}; }
-  int64_t dim() const { return static_cast<int64_t>(checked().sizes.size()); }
-  IntArrayRef sizes() const { return checked().sizes; }
-  IntArrayRef strides() const { return checked().strides; }
-  /// @throws IndexError unless -dim() <= d < dim()
-  int64_t size(int64_t d) const { return checked().sizes[dimension("size", d)]; }
-  int64_t stride(int64_t d) const { return checked().strides[dimension("stride", d)]; }
-  int64_t numel() const { return checked().numel; }
-  int64_t storage_offset() const { return checked().offset; }
-  int64_t itemsize() const { return detail::element_size(dtype()); }
-  int64_t nbytes() const { return numel() * itemsize(); }
-  DType dtype() const { return checked().dtype; }
-  DType scalar_type() const { return dtype(); }
-  Device device() const { return checked().storage->device; }
-  bool is_cpu() const { return device().is_cpu(); }
-  bool is_cuda() const { return device().is_cuda(); }
-  TensorOptions options() const { return TensorOptions(dtype()).device(device()); }
-  Layout layout() const { return kStrided; }
-  int64_t element_size() const { return itemsize(); }
-  /// Its number among the devices of its type, as a GPU has one; -1 on a CPU device.
-  int64_t get_device() const { return is_cuda() ? device().index() : -1; }
-  /// "CPUFloatType", "CUDALongType", ...: what LibTorch calls its kind.
-  std::string toString() const;
-  /// Whether its numbers may be negative: not those of uint8 and bool.
-  bool is_signed() const { return dtype() != kBool && dtype() != kUInt8; }
-  bool is_same_size(const Tensor& other) const { return sizes() == other.sizes(); }
-  /// Whether both share one storage.
-  bool is_alias_of(const Tensor& other) const { return storage() == other.storage(); }
-  /// Whether both are the same elements, in one shape and order.
-  bool is_set_to(const Tensor& other) const {
-    return is_alias_of(other) && storage_offset() == other.storage_offset() && sizes() == other.sizes() &&
-           strides() == other.strides();
-  }
   /// Whether its one element is not 0. @throws Error when there are more or none
   bool is_nonzero() const;
-  bool is_contiguous() const { return checked().contiguous; }
-  /// Whether the elements lie without gaps in that format. (N, 1, H, W) and (N, C, 1, 1) may do so in both.
-  /// @throws Error for MemoryFormat::Preserve, and for ChannelsLast3d
-  bool is_contiguous(MemoryFormat format) const;
-  /// Whether its elements lie without gaps and none of them twice, in whatever order of the dimensions.
-  bool is_non_overlapping_and_dense() const;
-  /// ChannelsLast where the strides say so, which decide where sizes of 1 leave it open; else Contiguous.
-  MemoryFormat suggest_memory_format() const {
-    const detail::TensorImpl& x = checked();
-    return !x.row_major && detail::core::suggests_channels_last(x.sizes, x.strides) ? MemoryFormat::ChannelsLast
-                                                                                    : MemoryFormat::Contiguous;
-  }
-  bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
-  /// What Tandem has not: no tensor is any of these.
-#define TANDEM_DECLARE(name) \
-  bool name() const { return false; }
-  TANDEM_ABSENT_KINDS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-  bool has_storage() const { return defined(); }
-  bool is_uniquely_owned() const { return use_count() == 1; }
-  /// LibTorch's name of an unnamed variable.
-  std::string name() const { return {}; }
-  const Storage& storage() const { return checked().storage; }
-  /// How often it was changed in place. @throws Error for an inference tensor, which keeps no count
-  uint32_t _version() const {
-    TANDEM_CHECK(!checked().inference, "_version: x of ", sizes(),
-                 " is an inference tensor, whose version is not counted");
-    return impl_->version().load(std::memory_order_relaxed);
-  }
-  /// Says that it was changed in place. @throws Error for an inference tensor outside of InferenceMode
-  void bump_version() const {
-    if (checked().inference && !InferenceMode::is_enabled()) [[unlikely]]
-      detail::throw_inference_inplace("bump_version", sizes());
-    impl_->version().fetch_add(1, std::memory_order_relaxed);
-  }
-  /// Whether it was made under an InferenceMode, or is a view of a tensor that was.
-  bool is_inference() const { return checked().inference; }
-  /// Says that work on `stream`, which is not the one that was current when the tensor was made, uses its memory: that
-  /// is not given out again before what the stream holds when the last tensor on it is gone is done.
-  void record_stream(const tandem::cuda::Stream& stream) const;
-  /// Whether it lies in page-locked memory of the host.
-  bool is_pinned() const;
-
-  // ---- elements
-  /// The address of the first element, in the memory of the tensor's device.
-  void* data_ptr() const { return raw_data(); }
-  /// The same as a T*. @throws Error unless T is the dtype's type
-  template <class T> T* data_ptr() const {
-    TANDEM_CHECK(detail::dtype_of<T>() == dtype(), "data_ptr: asked for ", detail::dtype_of<T>(), " of a tensor of ",
-                 dtype());
-    return static_cast<T*>(raw_data());
-  }
-  void* mutable_data_ptr() const { return raw_data(); }
-  const void* const_data_ptr() const { return raw_data(); }
-  template <class T> T* mutable_data_ptr() const { return data_ptr<T>(); }
-  template <class T> const std::remove_const_t<T>* const_data_ptr() const { return data_ptr<std::remove_const_t<T>>(); }
-  /// As data_ptr, without its check: for kernels.
-  template <class T> T* data() const { return static_cast<T*>(raw_data()); }
-  void* raw_data() const { return impl_->storage->data + impl_->offset * detail::element_size(impl_->dtype); }
-  /// The elements by a[i][j], unchecked. On a CPU device only. @throws Error unless dim() is N and T the dtype's type
-  template <class T, size_t N> TensorAccessor<T, N> accessor() const {
-    TANDEM_CHECK(is_cpu(), "accessor: the tensor is on ", device(), "; accepted: a CPU device");
-    TANDEM_CHECK(dim() == static_cast<int64_t>(N), "accessor: asked for ", N, " dimensions of a tensor of ", sizes());
-    return {data_ptr<T>(), sizes().data(), strides().data()};
-  }
-  /// Accessors that hold the sizes and strides themselves, of a tensor on any device, with 32-bit or 64-bit indices.
-  /// @throws Error unless dim() is N and T the dtype's type, and where 32 bits do not hold the number of elements
-  template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
-  PackedTensorAccessor32<T, N, PtrTraits> packed_accessor32() const {
-    TANDEM_CHECK(numel() <= INT32_MAX, "packed_accessor32: the tensor has ", numel(),
-                 " elements; accepted: those that 32 bits count; packed_accessor64 has no limit");
-    return packed<PackedTensorAccessor32<T, N, PtrTraits>, T, N>("packed_accessor32");
-  }
-  template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
-  PackedTensorAccessor64<T, N, PtrTraits> packed_accessor64() const {
-    return packed<PackedTensorAccessor64<T, N, PtrTraits>, T, N>("packed_accessor64");
-  }
+  /// "CPUFloatType", "CUDALongType", ...: what LibTorch calls its kind.
+  std::string toString() const;
+  using TensorBase::data;  // beside data() without a type, which is below
   /// The one element of a tensor, as a number. @throws Error when there are more or none
   Scalar item() const;
   template <class T> T item() const { return item().to<T>(); }
@@ -854,81 +701,9 @@ class Tensor {
  private:
   /// Methods in place are const, as LibTorch's: what changes is what this handle names.
   Tensor& self() const { return const_cast<Tensor&>(*this); }
-  size_t dimension(const char* op, int64_t d) const {
-    const int64_t rank = dim();
-    if (d < -rank || d >= rank) [[unlikely]]
-      detail::throw_dimension(op, d, rank, /*scalar_has_one=*/false);
-    return static_cast<size_t>(d < 0 ? d + rank : d);
-  }
-  template <class Accessor, class T, size_t N> Accessor packed(const char* op) const {
-    TANDEM_CHECK(dim() == static_cast<int64_t>(N), op, ": asked for ", N, " dimensions of a tensor of ", sizes());
-    return {data_ptr<T>(), sizes().data(), strides().data()};
-  }
-  const detail::TensorImpl& checked() const {
-    TANDEM_CHECK(impl_, "this tensor is undefined (default-constructed, or a gradient that does not exist)");
-    return *impl_;
-  }
-  detail::Ref<detail::TensorImpl> impl_;
 };
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
-namespace detail {
-/// @throws Error, which names the op, for an inference tensor outside of InferenceMode: it must not be changed in place
-inline void check_changeable(const char* op, const Tensor& x) {
-  if (x.is_inference() && !InferenceMode::is_enabled()) [[unlikely]]
-    throw_inference_inplace(op, x.sizes());
-}
-/// The shape that both broadcast to. @throws Error that names op and both shapes
-Shape broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b);
-/// How many bytes an op's tensor takes, or an error when that overflows or a size is negative.
-int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype);
-
-}  // namespace detail
-
-namespace detail::core {
-// Views and allocations that record nothing: for kernels, planners and the engine.
-/// @param op  what an error names
-Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op = "empty");
-Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device);
-/// Elements that lie with these strides, which leave no gaps.
-Tensor empty_dense(IntArrayRef sizes, const Shape& strides, DType dtype, Device device);
-/// Of a copy of x in `format`, or as x lies.
-Shape strides_like(const Tensor& x, MemoryFormat format);
-/// For such a copy.
-Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat format = MemoryFormat::Preserve);
-/// For the result of an operation whose inputs broadcast to `sizes`: see Note [Strides of results].
-template <class... Inputs> Tensor empty_for(IntArrayRef sizes, DType dtype, Device device, const Inputs&... inputs) {
-  static_assert(sizeof...(inputs) <= 4, "result_strides has room for four");
-  if (sizes.size() <= 1 || (inputs.impl()->row_major && ...)) [[likely]]
-    return empty(sizes, dtype, device);
-  return empty_dense(sizes, result_strides(sizes, {inputs.impl()...}), dtype, device);
-}
-/// The elements of a tensor without gaps as one dimension, in the order of memory.
-Tensor flat_alias(const Tensor& x);
-/// Gives x, which has no elements, other sizes, and memory of its own for them.
-void allocate(Tensor& x, IntArrayRef sizes);
-/// Row-major unless strides, which leave no gaps, are given; in page-locked memory. `device` is a virtual CPU device.
-Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device = kCPU, const Shape* strides = nullptr);
-Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
-/// An alias with sizes that x's strides allow, or undefined when they do not.
-Tensor try_view(const Tensor& x, IntArrayRef sizes);
-Tensor expand(const Tensor& x, IntArrayRef sizes);
-Tensor permute(const Tensor& x, IntArrayRef dims);
-Tensor transpose(const Tensor& x, int64_t a, int64_t b);
-Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length);
-Tensor select(const Tensor& x, int64_t dim, int64_t index);
-/// Another handle on the same elements, with a record of its own.
-Tensor alias(const Tensor& x);
-/// A scalar tensor (no dimensions) on a CPU device.
-Tensor scalar(const Scalar& value, DType dtype, Device device);
-}  // namespace detail::core
-
-/// Wraps memory that stays the caller's; `deleter`, if any, is called when the last tensor on it is gone.
-Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
-Tensor from_blob(void* data, IntArrayRef sizes, std::function<void(void*)> deleter, const TensorOptions& options = {});
-/// The same with strides, in elements. @throws Error where one is negative
-Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
-Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::function<void(void*)> deleter,
-                 const TensorOptions& options = {});
-
 }  // namespace tandem
+
+#include "tandem/core/tensor_functions.h"  // whoever includes this file has those too

@@ -2,6 +2,7 @@
 
 #include "tandem/nn/init.h"
 #include "tandem/nn/print.h"
+#include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/norm.h"
 
@@ -62,13 +63,20 @@ Tensor detail::normalize_batch(const nn::Module& module, NormTensors& t, const n
   const auto most = static_cast<int64_t>(dims) + 2, least = dims == 1 ? 2 : most;
   TANDEM_CHECK(x.dim() >= least && x.dim() <= most, module.name(), ": x is ", x.sizes(), "; it must have ", least,
                least == most ? "" : " or 3", " dimensions");
-  double momentum = o.momentum().value_or(0);
+  const bool training = module.is_training() || !t.running_mean.defined();
   if (module.is_training() && t.num_batches_tracked.defined()) {
     t.num_batches_tracked.add_(1);
-    if (!o.momentum()) momentum = 1 / t.num_batches_tracked.item<double>();  // the mean of all batches
+    if (!o.momentum() && t.running_mean.defined()) {
+      // The statistics become the mean of all batches' own. Their number stays on the device, as a Graph needs it.
+      const Tensor mean = zeros_like(t.running_mean), var = zeros_like(t.running_var);
+      const Tensor y = batch_norm(x, t.weight, t.bias, mean, var, training, /*momentum=*/1, o.eps());
+      const Tensor share = t.num_batches_tracked.to(kFloat64).reciprocal();
+      t.running_mean.mul_(1 - share).add_(mean * share);
+      t.running_var.mul_(1 - share).add_(var * share);
+      return y;
+    }
   }
-  return batch_norm(x, t.weight, t.bias, t.running_mean, t.running_var,
-                    module.is_training() || !t.running_mean.defined(), momentum, o.eps());
+  return batch_norm(x, t.weight, t.bias, t.running_mean, t.running_var, training, o.momentum().value_or(0), o.eps());
 }
 Tensor detail::normalize_instances(const nn::Module& module, const NormTensors& t, const nn::InstanceNormOptions& o,
                                    size_t dims, const Tensor& x) {

@@ -3,6 +3,13 @@
 #include "tandem/core/print_style.h"
 #include "tandem/ops/copy.h"
 
+namespace tandem::detail {
+void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
+                        const std::type_info& asked) {
+  TANDEM_FAIL(container, ": module ", key, " is a ", name_of(typeid(module)), "; asked for a ", name_of(asked));
+}
+}  // namespace tandem::detail
+
 namespace tandem::nn {
 
 void ModuleListImpl::insert(size_t i, std::shared_ptr<Module> module) {

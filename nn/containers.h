@@ -1,6 +1,12 @@
 // Containers that only hold: ModuleList, ModuleDict, ParameterList and ParameterDict. Who owns one applies what is in
 // it.
 #pragma once
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "tandem/nn/sequential.h"
 
 namespace tandem::nn {
@@ -8,6 +14,8 @@ namespace tandem::nn {
 /// Modules under their positions.
 class ModuleListImpl : public Module {
  public:
+  using Iterator = std::vector<std::shared_ptr<Module>>::iterator;
+  using ConstIterator = std::vector<std::shared_ptr<Module>>::const_iterator;
   ModuleListImpl() = default;
   template <class... Modules> explicit ModuleListImpl(Modules&&... modules) {
     (push_back(std::forward<Modules>(modules)), ...);
@@ -20,9 +28,16 @@ class ModuleListImpl : public Module {
     register_module(std::to_string(size()), module);
     modules_.push_back(std::move(module));
   }
+  /// Appends a module that is moved, or copied, into this.
+  template <class M>
+  requires std::is_base_of_v<Module, std::decay_t<M>>
+  void push_back(M&& module) { push_back(std::make_shared<std::decay_t<M>>(std::forward<M>(module))); }
   template <class M> void insert(size_t i, const ModuleHolder<M>& module) { insert(i, module.ptr()); }
   /// Puts a module before module i; that one and those behind it move up. @throws IndexError unless i <= size()
   void insert(size_t i, std::shared_ptr<Module> module);
+  template <class M>
+  requires std::is_base_of_v<Module, std::decay_t<M>>
+  void insert(size_t i, M&& module) { insert(i, std::make_shared<std::decay_t<M>>(std::forward<M>(module))); }
   /// Appends all modules of a container.
   template <class Container> void extend(const Container& modules) {
     for (const auto& m : modules) push_back(m);
@@ -32,18 +47,30 @@ class ModuleListImpl : public Module {
   size_t size() const { return modules_.size(); }
   bool is_empty() const { return modules_.empty(); }
   /// @throws IndexError unless i < size()
-  std::shared_ptr<Module> ptr(size_t i) const { return children_[i].value(); }
-  std::shared_ptr<Module> operator[](size_t i) const { return ptr(i); }
-  /// Module i as what it is. @throws Error when it is something else
-  template <class M> M& at(size_t i) const {
-    M* const found = ptr(i)->template as<M>();
-    TANDEM_CHECK(found, "ModuleList: module ", i, " is another one: ", ptr(i)->name());
-    return *found;
+  std::shared_ptr<Module> ptr(size_t i) const {
+    TANDEM_CHECK_AS(IndexError, i < size(), "ModuleList: index is ", i, "; there are ", size(), " modules");
+    return modules_[i];
   }
-  auto begin() const { return modules_.begin(); }
-  auto end() const { return modules_.end(); }
+  std::shared_ptr<Module> operator[](size_t i) const { return ptr(i); }
+  /// Module i as what it is; null when it is something else, as in LibTorch. @throws IndexError unless i < size()
+  template <class M> std::shared_ptr<M> ptr(size_t i) const {
+    static_assert(std::is_base_of_v<Module, M>, "ModuleList::ptr<M>: M must be a module such as LinearImpl");
+    return std::dynamic_pointer_cast<M>(ptr(i));
+  }
+  /// Module i as what it is. @throws Error when it is something else, IndexError unless i < size()
+  template <class M> M& at(size_t i) { return *checked<M>(i); }
+  template <class M> const M& at(size_t i) const { return *checked<M>(i); }
+  Iterator begin() { return modules_.begin(); }
+  Iterator end() { return modules_.end(); }
+  ConstIterator begin() const { return modules_.begin(); }
+  ConstIterator end() const { return modules_.end(); }
 
  private:
+  template <class M> M* checked(size_t i) const {
+    M* const found = ptr<M>(i).get();  // this list keeps it alive
+    if (!found) detail::throw_other_module("ModuleList", std::to_string(i), *ptr(i), typeid(M));
+    return found;
+  }
   std::vector<std::shared_ptr<Module>> modules_;
 };
 TANDEM_MODULE(ModuleList);
@@ -52,6 +79,8 @@ TANDEM_MODULE(ModuleList);
 class ModuleDictImpl : public Module {
  public:
   using Named = OrderedDict<std::string, std::shared_ptr<Module>>;
+  using Iterator = decltype(std::declval<Named&>().begin());
+  using ConstIterator = decltype(std::declval<const Named&>().begin());
   ModuleDictImpl() = default;
   explicit ModuleDictImpl(const Named& modules) { update(modules); }
   explicit ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
@@ -79,16 +108,21 @@ class ModuleDictImpl : public Module {
   /// @throws Error when there is none of this name
   std::shared_ptr<Module> ptr(const std::string& name) const { return children_[name]; }
   std::shared_ptr<Module> operator[](const std::string& name) const { return ptr(name); }
-  /// The module as what it is. @throws Error when it is something else
-  template <class M> M& at(const std::string& name) const {
-    M* const found = ptr(name)->template as<M>();
-    TANDEM_CHECK(found, "ModuleDict: '", name, "' is another module: ", ptr(name)->name());
-    return *found;
-  }
-  auto begin() const { return children_.begin(); }
-  auto end() const { return children_.end(); }
+  /// The module as what it is. @throws Error when it is something else, or there is none of this name
+  template <class M> M& at(const std::string& name) { return *checked<M>(name); }
+  template <class M> const M& at(const std::string& name) const { return *checked<M>(name); }
+  Iterator begin() { return children_.begin(); }
+  Iterator end() { return children_.end(); }
+  ConstIterator begin() const { return children_.begin(); }
+  ConstIterator end() const { return children_.end(); }
 
  private:
+  template <class M> M* checked(const std::string& name) const {
+    static_assert(std::is_base_of_v<Module, M>, "ModuleDict::at<M>: M must be a module such as LinearImpl");
+    M* const found = ptr(name)->template as<M>();
+    if (!found) detail::throw_other_module("ModuleDict", name, *ptr(name), typeid(M));
+    return found;
+  }
   void put(const std::string& name, const std::shared_ptr<Module>& module) {
     if (contains(name))
       replace_module(name, module);

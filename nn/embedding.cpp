@@ -4,6 +4,7 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/internal.h"
+#include "tandem/core/print_style.h"
 #include "tandem/core/run_loop.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/print.h"
@@ -195,11 +196,13 @@ void EmbeddingBagImpl::pretty_print(std::ostream& out) const {
   out << "EmbeddingBag(" << options.num_embeddings() << ", " << options.embedding_dim();
   print_norms(out, options);
   const bool is_max = std::holds_alternative<MaxTag>(options.mode());
-  out << ", mode='"
-      << (is_max                                                  ? "max"
-          : std::get<Reduction>(options.mode()) == Reduction::sum ? "sum"
-                                                                  : "mean")
-      << '\'';
+  const bool is_mean = !is_max && std::get<Reduction>(options.mode()) == Reduction::mean;
+  if (!prints_as_libtorch) {
+    out << ", mode='" << (is_max ? "max" : is_mean ? "mean" : "sum") << '\'';
+  } else {  // LibTorch leaves out what is as it is by default, and has one option more
+    if (!is_mean) out << ", mode=" << (is_max ? "kMax" : "kSum");
+    if (options.include_last_offset()) out << ", include_last_offset=True";
+  }
   if (options.padding_idx()) out << ", padding_idx=" << *options.padding_idx();
   out << ")";
 }

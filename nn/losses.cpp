@@ -1,5 +1,6 @@
 #include "tandem/nn/losses.h"
 
+#include "tandem/core/print_style.h"
 #include "tandem/nn/print.h"
 #include "tandem/ops/activation.h"
 #include "tandem/ops/elementwise.h"
@@ -7,6 +8,22 @@
 #include "tandem/ops/products.h"
 
 namespace tandem::nn {
+
+namespace {
+// Of losses, Python prints no options; LibTorch does of some.
+template <class Options> std::string margin_text(const Options& o) {
+  if (!prints_as_libtorch) return {};
+  std::string text = "margin=";
+  return text += printed(o.margin());
+}
+template <class Options> std::string triplet_text(const Options& o) {
+  std::string text = margin_text(o);
+  if (text.empty()) return text;
+  if constexpr (requires { o.p(); })
+    text.append(", p=").append(printed(o.p())).append(", eps=").append(printed(o.eps()));
+  return text.append(", swap=").append(printed(o.swap()));
+}
+}  // namespace
 
 TANDEM_MODULE_TEXT(CrossEntropyLoss, "")
 TANDEM_MODULE_TEXT(NLLLoss, "")
@@ -18,15 +35,15 @@ TANDEM_MODULE_TEXT(BCEWithLogitsLoss, "")
 TANDEM_MODULE_TEXT(HuberLoss, "")
 TANDEM_MODULE_TEXT(KLDivLoss, "")
 TANDEM_MODULE_TEXT(PoissonNLLLoss, "")
-TANDEM_MODULE_TEXT(HingeEmbeddingLoss, "")
+TANDEM_MODULE_TEXT(HingeEmbeddingLoss, margin_text(options))
 TANDEM_MODULE_TEXT(MultiMarginLoss, "")
 TANDEM_MODULE_TEXT(MultiLabelMarginLoss, "")
 TANDEM_MODULE_TEXT(SoftMarginLoss, "")
 TANDEM_MODULE_TEXT(MultiLabelSoftMarginLoss, "")
-TANDEM_MODULE_TEXT(CosineEmbeddingLoss, "")
+TANDEM_MODULE_TEXT(CosineEmbeddingLoss, margin_text(options))
 TANDEM_MODULE_TEXT(MarginRankingLoss, "")
-TANDEM_MODULE_TEXT(TripletMarginLoss, "")
-TANDEM_MODULE_TEXT(TripletMarginWithDistanceLoss, "")
+TANDEM_MODULE_TEXT(TripletMarginLoss, triplet_text(options))
+TANDEM_MODULE_TEXT(TripletMarginWithDistanceLoss, triplet_text(options))
 TANDEM_MODULE_TEXT(CTCLoss, "")
 
 namespace functional {

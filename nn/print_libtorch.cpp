@@ -82,9 +82,15 @@ std::string class_name(std::string name) {
 
 std::string in_libtorch_words(const std::string& text) {
   const size_t open = text.find('(');
-  if (open == std::string::npos || text.back() != ')') return "torch::nn::" + class_name(text);
+  if (open == std::string::npos || text.back() != ')') {
+    const std::string name =
+        class_name(text);  // transformers print as LibTorch prints a module without a text of its own
+    const char* const end = starts_with_one_of(name, {"Transformer"}) ? "Impl" : name == "Functional" ? "()" : "";
+    return "torch::nn::" + name + end;
+  }
   const std::string name = class_name(text.substr(0, open));
   if (name == "ParameterList" || name == "ParameterDict") return "torch::nn::" + name + text.substr(open);
+  if (name == "SmoothL1Loss" || name == "HuberLoss") return "torch::nn::" + name;
   std::vector<std::string> arguments = split(text.substr(open + 1, text.size() - open - 2));
   if ((name == "RNN" || name == "LSTM" || name == "GRU") && arguments.size() >= 2)
     arguments = recurrent_options(arguments);
@@ -101,6 +107,8 @@ std::string in_libtorch_words(const std::string& text) {
     std::string value = value_of(equals == std::string::npos ? argument : argument.substr(equals + 1));
     if ((is_norm && key == "bias") || (name == "GELU" && key == "approximate")) continue;  // LibTorch has none
     if (key == "padding" && (value == "same" || value == "valid")) value = "'" + value + "'";
+    if (key == "nonlinearity") value = value == "relu" ? "kReLU" : "kTanh";
+    if (key == "unflattened_size" && value.size() > 1) value.front() = '{', value.back() = '}';
     if (key == "padding_mode" && !value.empty()) {
       value[0] = static_cast<char>(value[0] - 'a' + 'A');
       value.insert(0, 1, 'k');

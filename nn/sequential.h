@@ -1,12 +1,28 @@
 // Sequential: modules applied one after the other.
 #pragma once
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
 #include "tandem/nn/any_module.h"
+
+namespace tandem::detail {
+/// A container was asked for one of its modules as what it is not. `key`: its position or its name.
+[[noreturn]] void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
+                                     const std::type_info& asked);
+}  // namespace tandem::detail
 
 namespace tandem::nn {
 
 /// Modules applied one after the other. Children are named 0, 1, ... unless given names.
 class SequentialImpl : public Module {
  public:
+  using Iterator = std::vector<AnyModule>::iterator;
+  using ConstIterator = std::vector<AnyModule>::const_iterator;
   SequentialImpl() = default;
   template <class... Modules>
   requires(sizeof...(Modules) > 0 && (!std::is_same_v<std::decay_t<Modules>, SequentialImpl> && ...) &&
@@ -16,12 +32,22 @@ class SequentialImpl : public Module {
   SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
     for (const NamedAnyModule& m : modules) push_back(m.name(), m.module());
   }
+  explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules) {
+    for (auto& item : modules) push_back(item.key(), std::move(item.value()));
+  }
   /// Appends a module under a name, or its position. @throws Error where the name is taken
   void push_back(AnyModule module) { push_back(std::to_string(size()), std::move(module)); }
   void push_back(std::string name, AnyModule module) {
     register_module(std::move(name), module.ptr());
     modules_.push_back(std::move(module));
   }
+  /// The same of a module that is moved, or copied, into this.
+  template <class M>
+  requires std::is_base_of_v<Module, std::decay_t<M>>
+  void push_back(M&& module) { push_back(AnyModule(std::forward<M>(module))); }
+  template <class M>
+  requires std::is_base_of_v<Module, std::decay_t<M>>
+  void push_back(std::string name, M&& module) { push_back(std::move(name), AnyModule(std::forward<M>(module))); }
   /// Appends all modules of a container.
   template <class Container> void extend(const Container& modules) {
     for (const auto& m : modules) push_back(m);
@@ -48,18 +74,27 @@ class SequentialImpl : public Module {
   size_t size() const { return modules_.size(); }
   bool is_empty() const { return modules_.empty(); }
   /// @throws IndexError unless i < size()
-  std::shared_ptr<Module> ptr(size_t i) const { return children_[i].value(); }
+  std::shared_ptr<Module> ptr(size_t i) const { return module_at(i).ptr(); }
   std::shared_ptr<Module> operator[](size_t i) const { return ptr(i); }
-  /// Module i as what it is. @throws Error when it is something else
-  template <class M> M& at(size_t i) const {
-    M* const found = dynamic_cast<M*>(ptr(i).get());
-    TANDEM_CHECK(found, "Sequential: module ", i, " is another one: ", ptr(i)->name());
-    return *found;
+  /// Module i as what it is. @throws Error when it is something else, IndexError unless i < size()
+  template <class M> std::shared_ptr<M> ptr(size_t i) const {
+    static_assert(std::is_base_of_v<Module, M>, "Sequential::ptr<M>: M must be a module such as LinearImpl");
+    auto found = std::dynamic_pointer_cast<M>(ptr(i));
+    if (!found) detail::throw_other_module("Sequential", std::to_string(i), *ptr(i), typeid(M));
+    return found;
   }
-  auto begin() const { return modules_.begin(); }
-  auto end() const { return modules_.end(); }
+  template <class M> M& at(size_t i) { return *ptr<M>(i); }
+  template <class M> const M& at(size_t i) const { return *ptr<M>(i); }
+  Iterator begin() { return modules_.begin(); }
+  Iterator end() { return modules_.end(); }
+  ConstIterator begin() const { return modules_.begin(); }
+  ConstIterator end() const { return modules_.end(); }
 
  private:
+  const AnyModule& module_at(size_t i) const {
+    TANDEM_CHECK_AS(IndexError, i < size(), "Sequential: index is ", i, "; there are ", size(), " modules");
+    return modules_[i];
+  }
   std::vector<AnyModule> modules_;
 };
 class Sequential : public ModuleHolder<SequentialImpl> {

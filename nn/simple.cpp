@@ -1,5 +1,6 @@
 #include "tandem/nn/simple.h"
 
+#include "tandem/core/print_style.h"
 #include "tandem/nn/print.h"
 
 namespace tandem::nn {
@@ -46,8 +47,6 @@ TANDEM_MODULE_TEXT(Threshold, "threshold=" << printed(options.threshold()) << ",
                                            << (options.inplace() ? ", inplace=True" : ""))
 TANDEM_MODULE_TEXT(Softmax2d, "")
 TANDEM_MODULE_TEXT(Unflatten, "dim=" << options.dim() << ", unflattened_size=" << IntArrayRef(options.sizes()))
-TANDEM_MODULE_TEXT(CosineSimilarity, "")
-TANDEM_MODULE_TEXT(PairwiseDistance, "")
 TANDEM_MODULE_TEXT(Softmax, "dim=" << options.dim())
 TANDEM_MODULE_TEXT(LogSoftmax, "dim=" << options.dim())
 TANDEM_MODULE_TEXT(Flatten, "start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim())
@@ -63,5 +62,23 @@ Tensor Softmax2dImpl::forward(const Tensor& x) {
 }
 template class Cloneable<FunctionalImpl>;
 void FunctionalImpl::reset() {}
+
+// Of distances, Python prints no options and LibTorch does.
+template class Cloneable<CosineSimilarityImpl>;
+void CosineSimilarityImpl::reset() {}
+void CosineSimilarityImpl::pretty_print(std::ostream& out) const {
+  out << "CosineSimilarity(";
+  if (prints_as_libtorch) out << "dim=" << options.dim() << ", eps=" << printed(options.eps());
+  out << ")";
+}
+template class Cloneable<PairwiseDistanceImpl>;
+void PairwiseDistanceImpl::reset() {}
+void PairwiseDistanceImpl::pretty_print(std::ostream& out) const {
+  out << "PairwiseDistance(";
+  if (prints_as_libtorch)
+    out << "p=" << printed(options.p()) << ", eps=" << printed(options.eps())
+        << ", keepdim=" << printed(options.keepdim());
+  out << ")";
+}
 
 }  // namespace tandem::nn

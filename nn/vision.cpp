@@ -3,6 +3,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "tandem/core/print_style.h"
 #include "tandem/nn/print.h"
 #include "tandem/ops/pool.h"
 
@@ -30,7 +31,31 @@ template <class T> std::string numbers_text(const std::vector<T>& numbers) {
   for (const T n : numbers) text += (text.empty() ? "(" : ", ") + printed(n);
   return text + ")";
 }
+/// As LibTorch prints a list.
+template <class T> std::string list_text(const std::vector<T>& numbers) {
+  std::ostringstream out;
+  for (const T n : numbers) out << (out.tellp() > 0 ? ", " : "[") << n;
+  return out.str() + "]";
+}
+/// The name of LibTorch's constant: kNearest, kNearestExact.
+const char* mode_constant(InterpolationMode mode) {
+  switch (mode) {
+    case InterpolationMode::nearest: return "kNearest";
+    case InterpolationMode::linear: return "kLinear";
+    case InterpolationMode::bilinear: return "kBilinear";
+    case InterpolationMode::bicubic: return "kBicubic";
+    case InterpolationMode::trilinear: return "kTrilinear";
+    case InterpolationMode::area: return "kArea";
+    case InterpolationMode::nearest_exact: return "kNearestExact";
+  }
+  return "";
+}
 std::string upsample_text(const UpsampleOptions& o) {
+  if (prints_as_libtorch)
+    return (o.scale_factor() ? "scale_factor=" + list_text(*o.scale_factor())
+            : o.size()       ? "size=" + list_text(*o.size())
+                             : "size=None") +
+           ", mode=" + mode_constant(o.mode());
   std::string text = o.scale_factor() ? "scale_factor=" + numbers_text(*o.scale_factor())
                      : o.size()       ? "size=" + numbers_text(*o.size())
                                       : "size=None";

@@ -152,8 +152,10 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   }
   const bool last = is_channels_last(input);
   Planes p("adaptive_avg_pool2d", input, last);
-  TANDEM_CHECK(size[0] > 0 && size[1] > 0 && p.x.size(-2) > 0 && p.x.size(-1) > 0, "adaptive_avg_pool2d: from ",
-               input.sizes(), " to ", IntArrayRef(size), "; sizes must be positive");
+  TANDEM_CHECK(p.x.size(-2) > 0 && p.x.size(-1) > 0, "adaptive_avg_pool2d: x is ", input.sizes(),
+               "; of its sizes, those that are pooled must be positive");
+  TANDEM_CHECK(size[0] >= 0 && size[1] >= 0, "adaptive_avg_pool2d: output_size is ", IntArrayRef(size),
+               "; accepted: 0 or more");
   p.oh = size[0], p.ow = size[1];
   p.finish();
   Tensor y = p.make(p.x.dtype());
@@ -165,6 +167,8 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
 }
 namespace {
 Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last) {
+  TANDEM_CHECK(dy.size(-2) > 0 && dy.size(-1) > 0, "adaptive_avg_pool2d_backward: the gradient is ", dy.sizes(),
+               "; of its sizes, the last two must be positive");
   const Planes p("adaptive_avg_pool2d_backward", dy, last);
   Tensor dx = make_like(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
   TANDEM_DISPATCH(dy.device(), adaptive_avg_pool2d_backward, p.x, dx);

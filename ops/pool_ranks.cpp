@@ -108,6 +108,10 @@ namespace {
 /// The largest of each of `count` windows along dim, and its position. A window shorter than the longest repeats its
 /// last element, which changes no maximum.
 std::tuple<Tensor, Tensor> adaptive_max(const Tensor& x, int64_t dim, int64_t count) {
+  if (count == 0) {
+    const Tensor none = x.narrow(dim, 0, 0);
+    return {none, none.detach().to(kInt64)};
+  }
   const int64_t size = x.size(dim);
   std::vector<int64_t> starts, ends, places;
   int64_t longest = 0;
@@ -131,11 +135,13 @@ std::tuple<Tensor, Tensor> adaptive_max_over(const char* op, const Tensor& x, In
   const int64_t spatial = static_cast<int64_t>(sizes.size());
   TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": x is ", x.sizes(), "; accepted: ", spatial,
                " dimensions after the channels, with a batch or without");
+  for (int64_t d = 1; d < x.dim(); ++d)
+    TANDEM_CHECK(x.size(d) > 0, op, ": x is ", x.sizes(), "; of its sizes, only the first may be 0");
+  for (const int64_t size : sizes) TANDEM_CHECK(size >= 0, op, ": output_size is ", sizes, "; accepted: 0 or more");
   Tensor y = x, index;
   int64_t below = 1;  // elements of x in one step along the dimension
   for (int64_t d = x.dim() - 1; d >= x.dim() - spatial; --d) {
     const int64_t count = sizes[static_cast<size_t>(d - x.dim() + spatial)];
-    TANDEM_CHECK(count > 0 && x.size(d) > 0, op, ": from ", x.sizes(), " to ", sizes, "; sizes must be positive");
     const auto [values, places] = adaptive_max(y, d, count);
     const NoGradGuard guard;
     index = index.defined() ? places * below + index.gather(d, places) : places;

@@ -2,6 +2,10 @@
 #include <cmath>
 #include <limits>
 
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/reduce.h"
+#include "tandem/ops/argument.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
 #include "tandem/ops/operands.h"
@@ -9,6 +13,19 @@
 #include "tandem/ops/statistics.h"
 
 namespace tandem {
+namespace {
+Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {
+  const Tensor wide = tandem::is_floating_point(x.dtype()) || x.dtype() == kInt64 ? x : x.to(kInt64);
+  if (x.dim() == 0) return wide.clone();
+  const Tensor from = detail::around(wide, dim);
+  Tensor flat = core::empty(from.sizes(), wide.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), cumsum, from, reverse, flat);
+  return record("cumsum", core::try_view(flat, x.sizes()), {x}, {},
+                [dim, reverse](const Context&, const Tensor& dy) -> Grads { return {cumulate(dy, dim, !reverse)}; });
+}
+}  // namespace
+Tensor Tensor::cumsum(int64_t dim) const { return cumulate(*this, wrap_dim("cumsum", dim, this->dim()), false); }
+
 namespace {
 /// Each element joined with all before it, in log2(size) steps: after k of them with the 2^k - 1 before it. Contiguous,
 /// and without history.

@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/inplace.h"
 #include "tandem/core/dispatch.h"
+#include "tandem/core/run_loop.h"
 #include "tandem/kernels/index.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/copy.h"
@@ -81,6 +82,18 @@ void check_mask(const char* op, const Tensor& x, int64_t dim, const Tensor& mask
                     dim, " of ", x.sizes(), "; their sizes must agree");
   TANDEM_CHECK(mask.device() == x.device(), op, ": a mask on ", mask.device(), " for x on ", x.device());
 }
+/// Positions along `dim`, counted from its front. One look at them on the host is less than the calls of seven kernels.
+Tensor wrapped_on_host(const char* op, const Tensor& x, int64_t dim, const Tensor& places) {
+  check_not_recorded(op, "the host looks whether the positions are in range");
+  const Tensor list = places.contiguous();
+  const int64_t n = x.size(dim), count = list.numel();
+  const int64_t* const at = list.data<int64_t>();
+  int64_t least = count > 0 ? at[0] : 0, most = least;
+  for (int64_t i = 0; i < count; ++i) least = std::min(least, at[i]), most = std::max(most, at[i]);
+  TANDEM_CHECK_AS(IndexError, count == 0 || (least >= -n && most < n), op, ": positions from ", least, " to ", most,
+                  " for dimension ", dim, " of ", x.sizes(), "; accepted: ", -n, " to ", n - 1);
+  return least < 0 ? where(places < 0, places + n, places) : places;
+}
 Pointed point(const char* op, const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& tensors) {
   std::vector<int64_t> dims;
   std::vector<Tensor> positions;
@@ -92,12 +105,12 @@ Pointed point(const char* op, const Tensor& x, const std::vector<std::pair<int64
       continue;
     }
     const Tensor places = checked_index(op, x, index);
-    const int64_t n = x.size(dim);
-    if (index.is_cpu())  // on CUDA the kernel reports it, and nothing waits
-      TANDEM_CHECK_AS(IndexError, !((places < -n) | (places >= n)).any().item<bool>(), op, ": positions from ",
-                      places.min().item<int64_t>(), " to ", places.max().item<int64_t>(), " for dimension ", dim,
-                      " of ", x.sizes(), "; accepted: ", -n, " to ", n - 1);
-    dims.push_back(dim), positions.push_back(where(places < 0, places + n, places));
+    dims.push_back(dim);
+    if (index.is_cpu()) {
+      positions.push_back(wrapped_on_host(op, x, dim, places));
+    } else {  // where the kernel reports what is out of range, and nothing waits
+      positions.push_back(where(places < 0, places + x.size(dim), places));
+    }
   }
   Pointed p;
   p.count = static_cast<int64_t>(dims.size());
@@ -173,7 +186,8 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
   const auto direct = [&] {
     if (flat.storage() != x.storage() || !flat.is_contiguous()) return copy_elements(put(), x);
     const NoGradGuard guard;
-    const Tensor from = around(clear_of(flat, rows), p.dim), at = p.at.reshape({-1});
+    const Tensor from = around(clear_of(flat, rows), p.dim), places = p.at.reshape({-1});
+    const Tensor at = places.storage() == flat.storage() ? places.clone() : places;  // x.index_put_({x}, ...)
     Tensor to = around(flat, p.dim);
     if (accumulate)
       TANDEM_DISPATCH(device(), index_add, from, at, to);

@@ -159,4 +159,21 @@ TEST_CASE("indexing names what clashes", "[indexing][errors]") {
   CHECK_THROWS_WITH(range(0, 3, -1), Contains("range: from 0 to 3"));
 }
 
+TEST_CASE("index_put_ by its own elements reads them before it writes, and positions count from the end",
+          "[indexing]") {
+  const auto whole = [](const std::vector<int64_t>& v) { return tensor(v, kInt64); };
+  Tensor x = whole({2, 0, 1});
+  x.index_put_({x}, whole({10, 20, 30}));  // which PyTorch refuses
+  CHECK(x.equal(whole({20, 30, 10})));
+  const Tensor y = zeros({3}, kInt64), at = whole({-1, 0});
+  y.index_put_({at}, whole({5, 7}));
+  CHECK(y.equal(whole({7, 0, 5})));
+  CHECK(at.equal(whole({-1, 0})));
+  CHECK(y.index({at}).equal(whole({5, 7})));
+  CHECK(y.index({zeros({0}, kInt64)}).numel() == 0);
+  CHECK_THROWS_WITH(y.index_put_({whole({1, 3})}, whole({5, 7})),
+                    Contains("index_put_: positions from 1 to 3 for dimension 0 of (3,); accepted: -3 to 2"));
+  CHECK_THROWS_WITH(y.index({whole({1, -4})}), Contains("index: positions from -4 to 1"));
+}
+
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// The `tandem` command: its subcommands' options, and what they call. CLI11 takes seconds to compile, so that no other
-// file has it.
+// The `tandem` command: its subcommands' options, and what they call. CLI11 takes seconds to compile, so that only this
+// file and compare/options.cpp have it.
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include "tandem/core/device.h"
 #include "tandem/core/internal.h"
 #include "tandem/tools/commands.h"
+#include "tandem/tools/compare/options.h"
 #include "tandem/tools/ranks.h"
 #if TANDEM_HAS_BENCHMARKS
 #include "tandem/benchmarks/report.h"
@@ -162,6 +163,7 @@ int run(int argc, char** argv) {
   add_doctor(app);
   add_launch(app);
   add_simulate(app);
+  add_compare(app, {argv, argv + argc});
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});
 #endif

@@ -158,11 +158,13 @@ void wait_for_streams(const Streams& streams, const Streams& others) {
       stream_of(streams, stream.device()).wait_stream(stream_of(others, stream.device()));
   }
 }
-StreamGuard::StreamGuard(const Stream& stream) : saved_(RankContext::current().streams) {
-  auto set = saved_ ? std::make_shared<StreamSet>(*saved_) : std::make_shared<StreamSet>();
+void set_stream(const Stream& stream) {
+  const Streams& now = RankContext::current().streams;
+  auto set = now ? std::make_shared<StreamSet>(*now) : std::make_shared<StreamSet>();
   set->insert_or_assign(stream.device().index(), stream);
   RankContext::current().streams = std::move(set);
 }
+StreamGuard::StreamGuard(const Stream& stream) : saved_(RankContext::current().streams) { set_stream(stream); }
 StreamGuard::StreamGuard(Streams streams) : saved_(std::exchange(RankContext::current().streams, std::move(streams))) {}
 StreamGuard::~StreamGuard() { RankContext::current().streams = std::move(saved_); }
 

@@ -71,6 +71,8 @@ class Event {
 /// current goes: copy it to keep it.
 const Stream& current_stream(Device device = kCUDA);
 const Stream& default_stream(Device device = kCUDA);
+/// Makes a stream its device's current one on this thread, until another is, or a StreamGuard that was there goes.
+void set_stream(const Stream& stream);
 /// Makes a stream its device's current one on this thread until it goes out of scope. Guards nest.
 class StreamGuard {
  public:

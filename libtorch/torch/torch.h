@@ -15,9 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/print_libtorch.h"
 #include "tandem/tandem.h"
 
 #include "ATen/Dispatch.h"
+#include "c10/cuda/CUDAStream.h"
+#include "c10/macros/Macros.h"
 
 namespace tandem {
 
@@ -37,7 +40,6 @@ template <class... Args> std::string str(const Args&... args) {
 }
 
 namespace detail {
-std::string libtorch_text(const Tensor& x, int64_t line_width);
 inline const bool chosen_print_style = prints_as_libtorch = true;
 }  // namespace detail
 

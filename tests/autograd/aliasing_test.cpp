@@ -156,3 +156,14 @@ TEST_CASE("repeat gives a copy, whatever it repeats", "[aliasing]") {
     CHECK(x.item<float>() == 1);
   }
 }
+
+TEST_CASE("views of moved, split and diagonal elements share them and pass gradients on", "[aliasing]") {
+  const Tensor x = zeros({3, 4}).requires_grad_(), y = x * 1;
+  y.diagonal(1).fill_(5);
+  y.movedim(0, 1).select(0, 0).add_(1);
+  y.tensor_split(2, 1)[1].mul_(2);
+  y.unflatten(1, {2, 2}).swapaxes(1, 2).select(1, 1).neg_();
+  CHECK(y.equal(tensor({1., -5., 0., 0., 1., 0., 10., 0., 1., 0., 0., -10.}).to(kFloat32).view({3, 4})));
+  y.sum().backward();
+  CHECK(x.grad().equal(tensor({1., 0., 2., -2., 1., -1., 0., -2., 1., -1., 2., 0.}).to(kFloat32).view({3, 4})));
+}

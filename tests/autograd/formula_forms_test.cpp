@@ -1,5 +1,9 @@
 // The forms in place and with an output of operations that are made of others: they give what the function gives,
 // gradients included, and refuse a tensor that cannot hold it.
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -132,6 +136,21 @@ const OutForm kOutForms[] = {OUT(hypot),
                              OUT_OF_ONE(arccos)};
 
 }  // namespace
+
+TEST_CASE("addcmul and addcdiv overflow where PyTorch's do, and integers wrap", "[ops]") {
+  const auto one = [](double v) { return tensor({v}, kFloat64); };
+  CHECK(addcmul(one(0), one(1e200), one(1e200), 1e-200).item<double>() == Approx(1e200));
+  CHECK(addcdiv(one(0), one(1e308), one(0.1), 0.1).item<double>() == Approx(1e308));
+  CHECK(std::isinf(addcdiv(one(0), one(1e308), one(10), 10).item<double>()));
+  const int64_t large = (int64_t{1} << 62) + 3, odd = (int64_t{1} << 53) + 1;
+  const auto whole = [](const std::vector<int64_t>& v) { return tensor(v, kInt64); };
+  const Tensor x = whole({1, -5, large, odd}), a = whole({large, odd, 3, odd}), b = whole({3, odd, -7, 3});
+  // What PyTorch 2.15 gives.
+  CHECK(x.addcmul(a, b, Scalar(odd))
+            .equal(whole({-4530621225134718966, 27021597764222972, 4422534834077827054, 63050394783186948})));
+  CHECK(x.addcmul(a, b, 3).equal(
+      whole({4611686018427387932, 54043195528445950, 4611686018427387844, 90071992547409930})));
+}
 
 TEST_CASE("operations made of others give in place what they give beside, gradients included", "[forms]") {
   for (const InplaceForm& op : kInplaceForms) {

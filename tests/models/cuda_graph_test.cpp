@@ -208,7 +208,6 @@ TEST_CASE("what cannot be recorded of a GPU throws by name, and leaves nothing b
       {"masked_select", [&] { x.masked_select(mask); }},
       {"one_hot", [&] { one_hot(zeros({3}, TensorOptions(kInt64).device(kGpu))); }},
       {"clip_grad_norm_", [&] { nn::utils::clip_grad_norm_({x}, 1.0); }},
-      {"prod's backward", [&] { x.prod().backward(); }},
       {"Adam", [&] { adam.step(); }},
       {"copy_ or to, between host and GPU", [&] { (x * 2).to(kCPU); }},
       {"copy_ or to, between host and GPU", [&] { (x * 2).add_(host.to(kGpu)); }},

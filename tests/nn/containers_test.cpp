@@ -2,6 +2,7 @@
 #include "tandem/nn/containers.h"
 
 #include <sstream>
+#include <utility>
 
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
@@ -27,9 +28,30 @@ TEST_CASE("ModuleList inserts, extends, and names its modules by position", "[nn
   CHECK(list->at<nn::LinearImpl>(3).options.out_features() == 1);
   CHECK(list[4]->name() == "Sigmoid");
   CHECK(list->named_parameters().keys() == Names{"0.weight", "0.bias", "3.weight", "3.bias"});
-  CHECK_THROWS_WITH(list->at<nn::LinearImpl>(1), Contains("module 1 is another one: Tanh"));
+  CHECK_THROWS_WITH(list->at<nn::LinearImpl>(1),
+                    Contains("module 1 is a tandem::nn::TanhImpl; asked for a tandem::nn::LinearImpl"));
   CHECK_THROWS_WITH(list->insert(6, nn::ReLU()), Contains("insert at 6; accepted: 0 to 5"));
   CHECK_THROWS_WITH(list->insert(0, nn::ReLU(nullptr)), Contains("empty handle"));
+}
+
+TEST_CASE("containers give their modules as what they are, and refuse what they are not", "[nn][containers]") {
+  nn::Sequential net(nn::Linear(2, 3), nn::ReLU());
+  CHECK(net->ptr<nn::LinearImpl>(0) == net->ptr(0));
+  CHECK(&net->at<nn::LinearImpl>(0) == net[0].get());
+  CHECK(&std::as_const(*net).at<nn::LinearImpl>(0) == net[0].get());
+  CHECK_THROWS_WITH(net->at<nn::LinearImpl>(1),
+                    Contains("Sequential: module 1 is a tandem::nn::ReLUImpl; asked for a tandem::nn::LinearImpl"));
+  CHECK_THROWS_WITH(net->ptr<nn::LinearImpl>(1), Contains("Sequential: module 1 is a tandem::nn::ReLUImpl"));
+  CHECK_THROWS_AS(net->ptr<nn::LinearImpl>(2), IndexError);
+  CHECK_THROWS_WITH(net[2], Contains("Sequential: index is 2; there are 2 modules"));
+  net->replace_module("1", nn::Tanh().ptr());
+  CHECK(net->ptr(1)->as<nn::ReLU>());  // what runs is what was pushed, as in LibTorch
+
+  nn::ModuleList list(nn::Linear(2, 3), nn::ReLU());
+  CHECK(list->ptr<nn::LinearImpl>(0) == list[0]);
+  CHECK(list->ptr<nn::LinearImpl>(1) == nullptr);  // as in LibTorch, whose Sequential throws
+  CHECK_THROWS_WITH(list->ptr<nn::LinearImpl>(2), Contains("ModuleList: index is 2; there are 2 modules"));
+  CHECK(&std::as_const(*list).at<nn::LinearImpl>(0) == list[0].get());
 }
 
 TEST_CASE("ModuleDict keeps the order of its names, replaces and gives away", "[nn][containers]") {
@@ -40,7 +62,7 @@ TEST_CASE("ModuleDict keeps the order of its names, replaces and gives away", "[
   CHECK(dict->keys() == Names{"in", "act", "out"});
   CHECK(dict["act"]->name() == "Tanh");
   CHECK(dict->at<nn::LinearImpl>("out").options.in_features() == 3);
-  CHECK_THROWS_WITH(dict->at<nn::LinearImpl>("act"), Contains("'act' is another module: Tanh"));
+  CHECK_THROWS_WITH(dict->at<nn::LinearImpl>("act"), Contains("module act is a tandem::nn::TanhImpl"));
   CHECK_THROWS_WITH(dict["none"], Contains("'none'"));
   CHECK_THROWS_WITH(dict->update(Modules{{"a.b", nn::ReLU().ptr()}}), Contains("'a.b' is not a name"));
   CHECK(printed(*dict) ==

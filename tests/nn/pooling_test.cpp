@@ -100,11 +100,35 @@ TEST_CASE("pools print as Python's", "[nn][pool]") {
   CHECK(pool_text(*nn::LPPool2d(2, 3)) == "LPPool2d(norm_type=2.0, kernel_size=3, stride=3, ceil_mode=False)");
 }
 
+TEST_CASE("adaptive pools of nothing, and to nothing, are PyTorch's", "[nn][pool]") {
+  for (const Shape& empty : {Shape{1, 2, 0, 3}, Shape{1, 2, 3, 0}, Shape{0, 2, 0, 3}, Shape{2, 0, 3}}) {
+    CAPTURE(empty);
+    CHECK_THROWS_WITH(adaptive_avg_pool2d(zeros(empty), 2), Contains("adaptive_avg_pool2d: x is ("));
+    CHECK_THROWS_WITH(adaptive_avg_pool2d(zeros(empty), 0), Contains("that are pooled must be positive"));
+    CHECK_THROWS_WITH(adaptive_max_pool2d(zeros(empty), 2), Contains("only the first may be 0"));
+  }
+  CHECK(adaptive_avg_pool2d(zeros({1, 2, 0, 3}), 1).isnan().all().item<bool>());  // the mean of nothing
+  CHECK(adaptive_avg_pool2d(zeros({1, 0, 3, 3}), 2).sizes() == Shape{1, 0, 2, 2});
+  CHECK(adaptive_avg_pool2d(zeros({1, 0, 3, 3}), 0).sizes() == Shape{1, 0, 0, 0});
+  CHECK_THROWS_WITH(adaptive_max_pool2d(zeros({1, 0, 3, 3}), 2), Contains("only the first may be 0"));
+  const Tensor x = ones({1, 2, 3, 3}).requires_grad_();
+  CHECK(adaptive_avg_pool2d(x, {0, 2}).sizes() == Shape{1, 2, 0, 2});
+  CHECK_THROWS_WITH(adaptive_avg_pool2d(x, {0, 2}).sum().backward(), Contains("adaptive_avg_pool2d_backward"));
+  CHECK(adaptive_avg_pool1d(zeros({1, 2, 3}), 0).sizes() == Shape{1, 2, 0});
+  CHECK(adaptive_avg_pool3d(zeros({1, 2, 3, 3, 3}), {0, 1, 1}).sizes() == Shape{1, 2, 0, 1, 1});
+  const auto [values, places] = adaptive_max_pool2d(zeros({1, 2, 3, 3}), {2, 0});
+  CHECK(values.sizes() == Shape{1, 2, 2, 0});
+  CHECK(places.sizes() == Shape{1, 2, 2, 0});
+  CHECK(places.dtype() == kInt64);
+  CHECK(std::get<0>(adaptive_max_pool3d(zeros({1, 2, 3, 3, 3}), {0, 1, 1})).sizes() == Shape{1, 2, 0, 1, 1});
+}
+
 TEST_CASE("pools name shapes that they do not take", "[nn][pool]") {
   CHECK_THROWS_WITH(max_pool1d(zeros({4}), 2), Contains("max_pool1d: x is (4,); accepted: (N, C, L) or (C, L)"));
   CHECK_THROWS_WITH(avg_pool3d(zeros({2, 2, 2}), 2), Contains("avg_pool3d: x is (2, 2, 2)"));
   CHECK_THROWS_WITH(max_pool3d(zeros({1, 2, 2, 2}), 3), Contains("window of 3"));
-  CHECK_THROWS_WITH(adaptive_max_pool2d(zeros({1, 2, 2}), {0, 1}), Contains("sizes must be positive"));
+  CHECK_THROWS_WITH(adaptive_max_pool2d(zeros({1, 2, 2}), {-1, 1}), Contains("output_size is (-1, 1)"));
+  CHECK_THROWS_WITH(adaptive_avg_pool2d(zeros({1, 2, 2}), {2, -1}), Contains("output_size is (2, -1)"));
   CHECK_THROWS_WITH(avg_pool2d(zeros({1, 2, 2}), 2, {}, 0, false, true, 0), Contains("divisor_override is 0"));
   CHECK_THROWS_WITH(nn::LPPool1d(0, 2)(zeros({1, 4})), Contains("lp_pool1d: norm_type is 0"));
 }

@@ -179,7 +179,16 @@ void check(const Report& report);
 void write_report(const std::string& path, const Report& report);
 /// @throws Error that names what is missing or of another kind
 Report read_report(const std::string& path);
+/// A sentence for each model, from its runs: which mode to use, by how much, against one device with all the cores. For
+/// `verdict`; the page takes it where that is empty.
+std::string conclude(const Report& report);
+/// A sentence for each batch size from which another mode is the best of its model. For `turning_points`, likewise.
+std::vector<std::string> find_turning_points(const Report& report);
+/// What the terminal shows: each model's main jobs in 80 columns, and the verdict.
+std::string table(const Report& report);
 /// The page: one HTML file without scripts or requests.
 std::string html(const Report& report);
+/// The table for the terminal.
+std::string table(const Report& report);
 
 }  // namespace tandem::tools::compare

@@ -355,6 +355,24 @@ def _(difference, steps, ours, theirs):
     return "finite" in difference.kind and calls(steps, "digamma", "lgamma") and "inf" in tandem and re.search(r"\d{8}\.|e\+[1-9]", pytorch)
 
 
+def trigamma_off(name, difference, steps, ours, theirs):
+    """Whether values of float64 are apart by what PyTorch's trigamma is off, some 5e-10 of the largest among them."""
+    table = "grads" if difference.kind.startswith("grad") else "values"
+    a, b = ours[table].get(name), theirs[table].get(name)
+    if not isinstance(a, list) or not isinstance(b, list) or b[0] != "float64" or len(a[6]) != len(b[6]):
+        return False
+    pairs = [(x, y) for x, y in zip(a[6], b[6]) if all(not isinstance(v, str) and math.isfinite(v) for v in (x, y))]
+    return bool(pairs) and max(abs(x - y) for x, y in pairs) <= 1e-8 * max(1, *(abs(y) for _, y in pairs))
+
+
+@wanted("trigamma of float64", "PyTorch's is a series that is right to 5e-10 only: the gradient of digamma, and the second one of "
+        "lgamma. Tandem's is right to the last places")
+def _(difference, steps, ours, theirs):
+    name = difference.detail[1:].split(":")[0]
+    return (difference.kind in ("values", "grad values") and calls(steps, "digamma", "lgamma")
+            and trigamma_off(name, difference, steps, ours, theirs))
+
+
 @wanted("gelu of infinity", "It is infinity; PyTorch's is that or NaN, by the place of the element in its vectors")
 def _(difference, steps, ours, theirs):
     tandem, _, pytorch = difference.detail.partition(", PyTorch ")

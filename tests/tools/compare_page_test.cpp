@@ -1,0 +1,156 @@
+// The page of `tandem compare`: every section, the report's own numbers, nothing that asks the network, no way out for
+// text.
+#include <algorithm>
+#include <vector>
+
+#include "tandem/tests/catch.h"
+#include "tandem/tests/tools/compare_sample.h"
+#include "tandem/tools/compare/format.h"
+#include "tandem/tools/compare/report.h"
+
+using namespace tandem;
+using namespace tandem::test;
+using tools::compare::byte_size;
+using tools::compare::duration;
+using tools::compare::html;
+using tools::compare::Report;
+using tools::compare::Run;
+
+namespace {
+
+/// Tags that open and close in order. Void elements are those of HTML, and those that end in "/>".
+std::string check_nesting(const std::string& page) {
+  std::vector<std::string> open;
+  for (size_t at = page.find('<', page.find("<html")); at != std::string::npos; at = page.find('<', at + 1)) {
+    const size_t end = page.find('>', at);
+    if (end == std::string::npos) return "a tag without end";
+    if (page.find('<', at + 1) < end) return "a < within a tag: " + page.substr(at, 60);
+    const std::string tag = page.substr(at + 1, end - at - 1);
+    if (tag.empty() || tag[0] == '!' || tag.back() == '/') continue;
+    const bool closes = tag[0] == '/';
+    const std::string name = tag.substr(closes ? 1 : 0, tag.find_first_of(" \n") - (closes ? 1 : 0));
+    if (std::count(tag.begin(), tag.end(), '"') % 2 != 0) return "an open quote: " + tag;
+    if (name == "meta") continue;
+    if (!closes) {
+      open.push_back(name);
+    } else {
+      if (open.empty() || open.back() != name)
+        return "</" + name + "> closes " + (open.empty() ? "nothing" : open.back());
+      open.pop_back();
+    }
+  }
+  return open.empty() ? "" : open.back() + " stays open";
+}
+
+/// A failing CHECK of this prints no page.
+bool has(const std::string& page, const std::string& text) { return page.find(text) != std::string::npos; }
+
+const char* const kIds[] = {"verdict", "throughput", "anatomy",   "timeline",  "memory",    "bytes",     "links",
+                            "buckets", "model",      "agreement", "diagnosis", "inference", "provenance"};
+
+}  // namespace
+
+TEST_CASE("the page has every section, asks for nothing, and nests", "[compare]") {
+  const Report report = sample_report();
+  const std::string page = html(report);
+  CHECK(page.size() < 2'000'000);
+  CHECK(check_nesting(page) == "");
+  for (const char* id : kIds) {
+    INFO(id);
+    const std::string quoted = std::string("\"") + id + "\"";
+    CHECK(page.find("<section id=" + quoted) != std::string::npos);
+    CHECK(page.find(std::string("href=\"#") + id + "\"") != std::string::npos);
+  }
+  for (const char* request : {"http:", "https:", "src=", "url(", "@import", "<script", "<link", "<iframe", "<object"}) {
+    INFO(request);
+    CHECK(page.find(request) == std::string::npos);
+  }
+  CHECK(page.find(" onload=") == std::string::npos);
+  CHECK(page.find("\"nan") == std::string::npos);  // a coordinate
+  CHECK(page.find("\"inf\"") == std::string::npos);
+}
+
+TEST_CASE("the page's numbers are the report's", "[compare]") {
+  const Report report = sample_report();
+  const std::string page = html(report);
+  const auto cell = [](const std::string& text) { return ">" + text + "</td>"; };
+  for (const Run& run : report.runs) {
+    INFO(run.label);
+    if (!run.failed.empty()) {
+      CHECK(has(page, "failed: " + run.failed));
+      continue;
+    }
+    CHECK(has(page, cell(duration(run.p50))));
+    CHECK(has(page, cell(duration(run.p95))));
+  }
+  CHECK(has(page, "reaches 0.665 times (95 % interval 0.651 to 0.679)"));
+  // By hand: the first device of DP over 2 devices has optimizer 2 P + outputs + workspace P beyond the replica.
+  const int64_t excess = report.runs[4].memory[0].peak - report.runs[4].memory[1].peak;
+  CHECK(has(page, "cpu:0 needs " + tools::compare::number(static_cast<double>(excess) / 1048576.0) + " MiB more"));
+  CHECK(has(page, "12 of 252 rows of the ledger differ"));
+  CHECK(page.find("<tr class=\"bad\">") != std::string::npos);
+  CHECK(has(page, "first at linear_backward of fc2, step 4"));
+  CHECK(has(page, "nothing follows for GPUs"));
+}
+
+TEST_CASE("text from the report cannot leave its place in the page", "[compare]") {
+  Report report = sample_report();
+  const std::string hostile = "</title></svg><script>alert('1')</script>\"onload=\"x & \x01\xff";
+  report.verdict = hostile;
+  report.provenance.command = report.provenance.cpu = report.provenance.date = hostile;
+  for (Run& run : report.runs) run.label += hostile, run.model += hostile;
+  report.runs[4].lanes[0].name = report.runs[4].lanes[0].waiting_for.begin()->first + hostile;
+  report.runs[4].lanes[0].phases[hostile] = 1e-4;
+  report.runs[4].timeline[0].events[0].name = report.runs[4].timeline[0].name = hostile;
+  report.runs[4].memory[0].at_peak[hostile] = 1 << 20;
+  report.runs[4].transfers[0].what = report.runs[4].transfers[0].link = report.runs[4].transfers[0].formula = hostile;
+  report.links[0].name = report.notes[0] = report.turning_points[0] = report.published[0].what = hostile;
+  report.published[0].labels[0] = report.diagnosis[0].kind = report.projections[0].mode = hostile;
+  const std::string page = html(report);
+  CHECK(check_nesting(page) == "");
+  CHECK(page.find("<script") == std::string::npos);
+  CHECK(page.find("\"onload") == std::string::npos);
+  CHECK(page.find('\x01') == std::string::npos);
+  CHECK(page.find('\xff') == std::string::npos);
+  CHECK(has(page, "&lt;/svg&gt;&lt;script&gt;alert(&#39;1&#39;)"));
+}
+
+TEST_CASE("a part that was not measured leaves its section out, and an incomplete report says so", "[compare]") {
+  Report report = sample_report();
+  report.links.clear();
+  report.inference.clear();
+  report.diagnosis.clear();
+  for (Run& run : report.runs) run.timeline.clear();
+  report.complete = false;
+  report.incomplete_because = "interrupted";
+  const std::string page = html(report);
+  for (const char* id : {"timeline", "links", "inference"})
+    CHECK(page.find("<section id=\"" + std::string(id)) == std::string::npos);
+  CHECK(has(page, "This report is incomplete:</strong> interrupted"));
+  CHECK(check_nesting(page) == "");
+  CHECK(check_nesting(html(Report())) == "");  // nothing at all was measured
+  Report failed;
+  failed.runs = {sample_report().runs.back()};
+  CHECK(has(html(failed), "NCCL needs a GPU"));
+}
+
+TEST_CASE("numbers are written for people", "[compare]") {
+  using namespace tools::compare;
+  CHECK(number(1234.5) == "1,230");
+  CHECK(number(0.66512) == "0.665");
+  CHECK(number(999.96) == "1,000");
+  CHECK(number(-1234567, 7) == "-1,234,567");
+  CHECK(number(3.6e-7) == "3.60e-07");
+  CHECK(round_number(0.25) == "0.25");
+  CHECK(round_number(128) == "128");
+  CHECK(count(1234567) == "1,234,567");
+  CHECK(count(-999) == "-999");
+  CHECK(duration(0.00123) == "1.23 ms");
+  CHECK(duration(0.0009999) == "1.00 ms");
+  CHECK(byte_size(1.5 * 1048576) == "1.50 MiB");
+  CHECK(byte_size(1000) == "1,000 B");
+  CHECK(bandwidth(3.2e9) == "3.20 GB/s");
+  CHECK(percent(0.042) == "4.2 %");
+  CHECK(in_words("DDP, buckets, local") == "DDP (buckets, local)");
+  CHECK(escape("a<b & \"c\"") == "a&lt;b &amp; &quot;c&quot;");
+}

@@ -1,0 +1,110 @@
+#include "tandem/tools/compare/compare.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/core/internal.h"
+#include "tandem/tandem.h"
+#include "tandem/tools/commands.h"
+#include "tandem/tools/compare/rank_file.h"
+#include "tandem/tools/whole_file.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+std::atomic<bool> interrupted{false};
+void interrupt(int) { interrupted = true; }
+
+/// While one lives, Ctrl-C ends the measuring instead of the program; a second one ends the program.
+class InterruptGuard {
+ public:
+  InterruptGuard() {
+    struct sigaction action = {};
+    action.sa_handler = interrupt;
+    action.sa_flags = SA_RESETHAND;
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
+  InterruptGuard(const InterruptGuard&) = delete;
+
+ private:
+  struct sigaction before_ = {};
+};
+
+void choose(Settings& s) {
+  const bool emulated = gpu::implementation() == std::string("emulated");
+  if (s.device.empty()) s.device = cuda::is_available() && !emulated && cuda::device_count() > 1 ? "cuda" : "cpu";
+  TANDEM_CHECK(s.device == "cpu" || cuda::is_available(),
+               "compare: --device cuda was asked for, and there is no GPU: ", gpu::unavailable_reason());
+  if (s.quick) s.devices = {2}, s.sample_seconds = std::min(s.sample_seconds, 0.12);
+  const int available = Device(s.device).is_cpu() ? kMaxDevices : cuda::device_count();
+  for (const int n : s.devices) {
+    TANDEM_CHECK(n >= 2 && n <= available, "compare: --devices names ", n, "; accepted: 2 to ", available, " ",
+                 s.device == "cpu" ? "virtual devices of the CPU" : "GPUs");
+    TANDEM_CHECK(s.batch % n == 0, "compare: a batch of ", s.batch, " cannot be cut into ", n,
+                 " equal parts; accepted: a multiple");
+  }
+  for (const std::string& mode : s.modes) mode_of(mode);  // @throws for one that there is not
+  if (s.backends.empty()) {
+    s.backends = {"local"};
+    if (distributed::is_gloo_available() && s.device == "cpu") s.backends.push_back("gloo");
+    if (s.device == "cuda" && !emulated && distributed::is_nccl_available()) s.backends.push_back("nccl");
+  }
+  parse_planted(s.planted);
+  s.data = find_fashion_mnist(s.data);
+}
+
+/// Told before the measuring rather than after it.
+void make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  TANDEM_CHECK(!error && std::filesystem::is_directory(path), "compare: --out ", path,
+               " cannot be made: ", error ? error.message() : "there is a file of that name");
+  TANDEM_CHECK(::access(path.c_str(), W_OK) == 0, "compare: --out ", path,
+               " cannot be written: ", std::strerror(errno));
+}
+
+}  // namespace
+
+int compare(Settings settings) {
+  choose(settings);
+  make_folder(settings.out);
+  if (settings.threads > 0) set_num_threads(settings.threads);
+  if (settings.device == "cpu")
+    set_cpu_device_count(*std::max_element(settings.devices.begin(), settings.devices.end()));
+  if (settings.data.empty())
+    std::fprintf(stderr,
+                 "compare: FashionMNIST was not found; the images are random numbers (--data names a folder)\n");
+  std::vector<TraceEvent> trace;
+  Report report;
+  {
+    const InterruptGuard guard;
+    report = measure(
+        settings, [] { return interrupted.load(); }, &trace);
+  }
+  write_report(settings.out + "/report.json", report);
+  write_whole_file("compare", settings.out + "/report.html", html(report));
+  write_trace(settings.out + "/trace.json", trace);
+  std::printf("%s\n%s\n", table(report).c_str(), report.verdict.c_str());
+  for (const Diagnosis& d : report.diagnosis)
+    std::printf("- %s (%s): %s\n", d.kind.c_str(), d.row.c_str(), d.sentence.c_str());
+  std::printf("\nthe page: %s/report.html\n", settings.out.c_str());
+  return report.complete ? 0 : 130;
+}
+
+void run_rank_process(const std::string& folder, const Mode& mode, const Job& job) {
+  if (job.threads > 0) set_num_threads(job.threads);
+  distributed::init_process_group(mode.backend);
+  write_rank(folder, run_process(mode, job));
+  distributed::destroy_process_group();
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,40 @@
+// `tandem compare`: runs one device, DataParallel and DistributedDataParallel on the same job, and reports.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tandem/tools/compare/report.h"
+#include "tandem/tools/compare/sample.h"
+
+namespace tandem::tools::compare {
+
+struct Settings {
+  std::vector<std::string> models = {"fashion_cnn", "mlp"}, modes, backends;  // empty: all that are possible here
+  std::vector<int> devices = {2, 4};
+  std::string device, data, out = "compare";  // out: the folder of the report
+  int64_t batch = 128;
+  uint64_t seed = 1;
+  int threads = 0;
+  int repeats = 6;
+  double sample_seconds = 0.5;  // of a mode in a repeat
+  bool quick = false;           // 2 devices, shorter samples
+  std::string planted = "none";
+  std::vector<std::string> command_line;
+};
+
+/// Measures, prints the table, and writes report.json, report.html and trace.json into the folder `out`.
+/// @return the exit status: 0, or 130 after Ctrl-C, which leaves a report that says so
+int compare(Settings settings);
+/// Measures. When `stop` turns true, what there is by then is the report, marked as incomplete.
+Report measure(const Settings& settings, const std::function<bool()>& stop, std::vector<TraceEvent>* trace);
+
+/// A rank that is a process: run by compare() through hidden options.
+void run_rank_process(const std::string& folder, const Mode& mode, const Job& job);
+
+/// Transfers of the counted steps, by kind and link, beside their formulas; per step.
+std::vector<Transfers> ledger(const Mode& mode, const Job& job, const Sample& sample);
+/// Sets the diagnosis of all runs.
+void diagnose(Report& report);
+Provenance provenance(const Settings& settings);
+
+}  // namespace tandem::tools::compare

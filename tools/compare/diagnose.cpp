@@ -1,0 +1,80 @@
+// What the anatomy of each run says about why it is behind.
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "tandem/tools/compare/compare.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+std::string ms(double seconds) {
+  std::ostringstream out;
+  out.precision(3);
+  out << seconds * 1e3 << " ms";
+  return out.str();
+}
+std::string percent(double part) { return std::to_string(static_cast<int>(part * 100 + 0.5)) + " %"; }
+
+double part(const Lane& lane, const char* phase) {
+  const auto at = lane.phases.find(phase);
+  return at == lane.phases.end() || lane.step <= 0 ? 0 : at->second / lane.step;
+}
+
+/// What a run's anatomy says about where the time goes.
+void diagnose(const Run& run, std::vector<Diagnosis>& out) {
+  if (run.lanes.empty() || run.devices < 2) return;
+  const std::string row = run.model + ", " + run.label + ", " + std::to_string(run.devices) + " devices";
+  const auto add = [&](const char* kind, const std::string& sentence) { out.push_back({kind, sentence, row}); };
+  double input = 0, exposed = 0, step = 0;
+  std::map<std::string, double> waited_for;
+  for (const Lane& lane : run.lanes) {
+    const auto n = static_cast<double>(run.lanes.size());
+    input += part(lane, "input") / n, exposed += part(lane, "exposed communication") / n, step += lane.step / n;
+    for (const auto& [name, seconds] : lane.waiting_for) waited_for[name] += seconds;
+  }
+  if (const double threads = waited_for["threads to wake up"]; threads > 0.15 * step)
+    add("too small", "Threads that wake each other take " + percent(threads / step) + " of a step of " + ms(step) +
+                         ": the work between two meetings is too little to share.");
+  const bool dp = run.mode.rfind("dp", 0) == 0;
+  const Lane& first = run.lanes[0];
+  const double master = part(first, "scatter") + part(first, "replicate") + part(first, "gather") +
+                        part(first, "reduce") + part(first, "optimizer");
+  if (input > 0.2) add("data-starved", "The next batch takes " + percent(input) + " of a step of " + ms(step) + ".");
+  if (exposed > 0.2)
+    add("link-bound", "Communication that nothing hides takes " + percent(exposed) + " of a step of " + ms(step) + ".");
+  if (dp && master > 0.25)
+    add("first-device-bound",
+        "What the first device does alone (scatter, replicate, gather, reduce, optimizer) takes " + percent(master) +
+            " of a step of " + ms(first.step) + ", while the others wait.");
+  // For a straggler the others wait more than it does for them.
+  const auto others = static_cast<double>(run.lanes.size() - 1);
+  for (const Lane& lane : run.lanes) {
+    double own = 0;
+    for (const auto& [name, seconds] : lane.waiting_for) own += seconds;
+    const double excess = waited_for[lane.name] / others - own;
+    if (!(dp && lane.name == first.name) && excess > 0.1 * step)
+      add("straggler",
+          "The other lanes wait " + ms(excess) + " of each step longer for " + lane.name + " than it does for them.");
+  }
+  if (dp) {
+    // Of the first device the others wait for in any case; it is a straggler when its own share of the work is longer.
+    double forward = 0, count = 0;
+    for (size_t l = 1; l < run.lanes.size(); ++l)
+      forward += part(run.lanes[l], "forward") * run.lanes[l].step + part(run.lanes[l], "backward") * run.lanes[l].step,
+          ++count;
+    const double own = (part(first, "forward") + part(first, "backward")) * first.step;
+    if (own > 1.4 * forward / count && own - forward / count > 0.1 * first.step)
+      add("first-device-bound", "The first device computes " + ms(own) + " a step, the others " + ms(forward / count) +
+                                    ": it is slower, and they wait for it.");
+  }
+}
+
+}  // namespace
+
+void diagnose(Report& report) {
+  report.diagnosis.clear();
+  for (const Run& run : report.runs) diagnose(run, report.diagnosis);
+}
+
+}  // namespace tandem::tools::compare

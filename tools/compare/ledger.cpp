@@ -1,0 +1,92 @@
+// The ledger of bytes: what was transferred, beside what the formulas of docs/course.md say.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "tandem/core/internal.h"
+#include "tandem/tools/compare/compare.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+using Kind = TraceEvent::Kind;
+
+/// Bytes of tensors that begin at multiples of `align` bytes of one buffer.
+int64_t packed(const std::vector<int64_t>& bytes, int64_t align) {
+  int64_t sum = 0;
+  for (const int64_t b : bytes) sum += (b + align - 1) / align * align;
+  return sum;
+}
+
+/// What a transfer of DataParallel is, by the phase it happens in.
+struct What {
+  std::string name, formula;
+  int64_t bytes = 0;  // to or from device r
+};
+What describe(const std::string& phase, bool backward, const Mode& mode, const Job& job, int device,
+              const RankSample& rank) {
+  constexpr int64_t kImage = 28 * 28 * 4, kLabel = 8, kOutput = 10 * 4, kFlat = 64 * 4;
+  const int64_t rows = job.batch * (device + 1) / job.devices - job.batch * device / job.devices;
+  if (phase == "replicate") return {"parameters and buffers to the replicas", "P + buffers", rank.flat_bytes};
+  if (phase == "reduce") return {"gradients of the parameters to the first device", "P", rank.flat_parameter_bytes};
+  if (phase == "scatter" && !backward)
+    return {mode.loss_in_replicas ? "inputs and targets" : "inputs", "rows n_r x bytes of a row",
+            rows * (kImage + (mode.loss_in_replicas ? kLabel : 0))};
+  if (mode.loss_in_replicas)  // each number has a place of 64 elements of its own
+    return {backward ? "gradients of the loss" : "sums and weights of the loss", backward ? "1 number" : "2 numbers",
+            backward ? kFlat : 2 * kFlat};
+  return {backward ? "gradients of the outputs" : "outputs", "rows n_r x 10 outputs", rows * kOutput};
+}
+
+std::vector<Transfers> of_data_parallel(const Mode& mode, const Job& job, const RankSample& rank) {
+  std::map<std::pair<std::string, std::string>, Transfers> by_kind;
+  for (const TraceEvent& e : rank.events) {
+    if (e.kind != Kind::transfer || e.start < rank.steps.front().start || e.end > rank.steps.back().end) continue;
+    const bool backward = std::any_of(rank.events.begin(), rank.events.end(), [&](const TraceEvent& p) {
+      return p.kind == Kind::phase && p.name == "backward" && p.thread == e.thread && p.start <= e.start &&
+             p.end >= e.end;
+    });
+    const int other = std::max(e.device.index(), e.to.index());
+    const What what = describe(e.name, backward, mode, job, other, rank);
+    Transfers& row = by_kind[{what.name, e.device.str() + " -> " + e.to.str()}];
+    row.what = what.name, row.link = e.device.str() + " -> " + e.to.str();
+    row.formula = what.formula, row.formula_bytes = what.bytes;
+    ++row.count, row.bytes += e.bytes;
+  }
+  const auto steps = static_cast<int64_t>(rank.steps.size());
+  std::vector<Transfers> rows;
+  for (auto& [kind, row] : by_kind) {
+    row.count /= steps, row.bytes /= steps;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+/// Of collectives, the bytes that all ranks together sent.
+std::vector<Transfers> of_distributed(const Job& job, const Sample& sample) {
+  const RankSample& first = sample.ranks.at(0);
+  const auto steps = static_cast<int64_t>(first.steps.size());
+  Transfers row{.what = "all-reduce of the gradients, buffers of rank 0", .link = "between all ranks"};
+  for (const RankSample& rank : sample.ranks) row.bytes += rank.bytes_moved;
+  row.bytes /= steps;
+  for (const TraceEvent& e : first.events)
+    if (e.kind == Kind::communication && e.start >= first.steps.front().start && e.end <= first.steps.back().end)
+      ++row.count;
+  row.count /= steps;
+  constexpr int64_t kAlign = 16, kFlag = 4;  // bytes: of each gradient in its bucket; the flag of use
+  const int64_t gradients = packed(first.parameter_bytes, kAlign) + kFlag;
+  const int64_t buffers = std::accumulate(first.buffer_bytes.begin(), first.buffer_bytes.end(), int64_t{0});
+  row.formula = "2 (n - 1) P + (n - 1) buffers";
+  row.formula_bytes = (job.devices - 1) * (2 * gradients + buffers);
+  return {row};
+}
+
+}  // namespace
+
+std::vector<Transfers> ledger(const Mode& mode, const Job& job, const Sample& sample) {
+  if (mode.kind == Mode::Kind::single) return {};
+  return mode.kind == Mode::Kind::data_parallel ? of_data_parallel(mode, job, sample.ranks.at(0))
+                                                : of_distributed(job, sample);
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,214 @@
+// The measuring of `tandem compare`: samples of all modes, interleaved, and what is made of them.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/core/internal.h"
+#include "tandem/tandem.h"
+#include "tandem/tools/compare/compare.h"
+#include "tandem/tools/compare/progress.h"
+#include "tandem/tools/compare/statistics.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+/// One row of the table while it is measured.
+struct Row {
+  Mode mode;
+  Job job;
+  Run run;
+  std::vector<double> steps;  // seconds of all counted steps
+};
+
+Row make_row(const Settings& s, const std::string& model, const Mode& mode, int devices) {
+  Row row{.mode = mode, .job = {}, .run = {}, .steps = {}};
+  row.job.model = model, row.job.data = s.data, row.job.device = s.device;
+  row.job.devices = mode.kind == Mode::Kind::single ? 1 : devices;
+  row.job.batch = s.batch, row.job.seed = s.seed, row.job.threads = s.threads;
+  row.job.planted = parse_planted(s.planted);
+  row.run.model = model, row.run.mode = mode.key, row.run.label = mode.label;
+  row.run.devices = row.job.devices, row.run.batch = s.batch, row.run.scaling = "strong";
+  return row;
+}
+
+std::vector<Row> rows_of(const Settings& s, const std::string& model) {
+  std::vector<Row> rows{make_row(s, model, mode_of("single"), 1)};
+  for (const int devices : s.devices)
+    for (const Mode& mode : default_modes(s.backends)) {
+      if (mode.kind == Mode::Kind::single) continue;
+      if (!s.modes.empty() && std::find(s.modes.begin(), s.modes.end(), mode.key) == s.modes.end()) continue;
+      rows.push_back(make_row(s, model, mode, devices));
+    }
+  return rows;
+}
+
+/// A mode that fails has the reason in its row; the others go on.
+template <class F> void guarded(Row& row, const F& f) {
+  if (!row.run.failed.empty()) return;
+  try {
+    f();
+  } catch (const std::exception& error) {
+    row.run.failed = error.what();
+  }
+}
+
+void finish_timing(Row& row, const Row& single) {
+  Run& run = row.run;
+  run.p50 = percentile(row.steps, 0.5), run.p95 = percentile(row.steps, 0.95);
+  std::vector<double> rates, ratios;
+  for (size_t i = 0; i < run.repeats.size(); ++i) {
+    rates.push_back(static_cast<double>(run.batch) / run.repeats[i]);
+    if (i < single.run.repeats.size()) ratios.push_back(single.run.repeats[i] / run.repeats[i]);
+  }
+  run.examples_per_second = interval_of(rates), run.speedup = interval_of(ratios);
+}
+
+std::vector<std::string> lane_names(const Row& row) {
+  std::vector<std::string> names;
+  for (int i = 0; i < row.job.devices; ++i)
+    names.push_back(row.mode.kind == Mode::Kind::distributed ? "rank " + std::to_string(i)
+                                                             : Device(Device(row.job.device).type(), i).str());
+  return names;
+}
+
+/// The phases and collectives of the last step of each lane.
+std::vector<TimelineRow> timeline_of(const Row& row, const Sample& sample) {
+  const std::vector<std::string> names = lane_names(row);
+  std::vector<TimelineRow> rows;
+  const bool ranks = row.mode.kind == Mode::Kind::distributed;
+  const double start = sample.ranks[0].steps.back().start;
+  for (size_t l = 0; l < names.size(); ++l) {
+    const RankSample& rank = sample.ranks[ranks ? l : 0];
+    TimelineRow phases{names[l], {}}, communication{names[l] + ", communication", {}};
+    for (const TraceEvent& e : rank.events) {
+      if (e.end <= rank.steps.back().start || e.start >= rank.steps.back().end) continue;
+      const bool here = ranks || names.size() == 1 || static_cast<size_t>(e.lane) == l;
+      if (e.kind == TraceEvent::Kind::phase && here)
+        phases.events.push_back({e.name, e.name, e.start - start, e.end - start, 0});
+      if (e.kind == TraceEvent::Kind::communication)
+        communication.events.push_back({e.name, "communication", e.start - start, e.end - start, e.bytes});
+    }
+    rows.push_back(std::move(phases));
+    if (ranks) rows.push_back(std::move(communication));
+  }
+  return rows;
+}
+
+/// Each bucket's all-reduce in the last step, on rank 0.
+std::vector<BucketTimes> buckets_of(const Sample& sample) {
+  const RankSample& rank = sample.ranks.at(0);
+  const StepTimes step = rank.steps.back();
+  std::vector<BucketTimes> buckets;
+  double backward_end = step.start;
+  for (const TraceEvent& e : rank.events)
+    if (e.kind == TraceEvent::Kind::gradient && e.start > step.start && e.start < step.end) backward_end = e.start;
+  size_t next_gradient = 0;
+  for (const TraceEvent& e : rank.events) {
+    if (e.kind != TraceEvent::Kind::communication || e.start < step.start || e.end > step.end ||
+        e.name.find("gradients, bucket") == std::string::npos)
+      continue;
+    BucketTimes bucket{.bytes = e.bytes, .ready = e.queued - step.start, .start = e.start - step.start};
+    bucket.end = e.end - step.start;
+    bucket.hidden = std::max(0.0, std::min(e.end, backward_end) - e.start);
+    size_t i = 0;
+    for (const TraceEvent& g : rank.events)
+      if (g.kind == TraceEvent::Kind::gradient && g.start > step.start && g.start <= e.queued && i++ >= next_gradient) {
+        bucket.parameters.push_back(g.name);
+        ++next_gradient;
+      }
+    buckets.push_back(std::move(bucket));
+  }
+  return buckets;
+}
+
+void trace_row(Row& row, std::vector<TraceEvent>* trace) {
+  Job job = row.job;
+  job.trace = true, job.warmup = 3, job.steps = 5;
+  const Sample sample = run_sample(row.mode, job);
+  std::vector<std::vector<StepTimes>> steps;
+  for (const RankSample& rank : sample.ranks) {
+    steps.push_back(rank.steps);
+    for (const Memory& memory : rank.memory) row.run.memory.push_back(memory);
+  }
+  const std::vector<TraceEvent> events = sample.events();
+  row.run.lanes = anatomy(events, steps, lane_names(row));
+  row.run.timeline = timeline_of(row, sample);
+  row.run.transfers = ledger(row.mode, job, sample);
+  if (row.mode.kind == Mode::Kind::distributed) row.run.buckets = buckets_of(sample);
+  if (trace) trace->insert(trace->end(), events.begin(), events.end());
+}
+
+void agree(Row& row, int steps) {
+  if (row.mode.kind == Mode::Kind::single) return;
+  Job job = row.job;
+  job.plain = true, job.warmup = 0, job.steps = steps, job.planted = {};
+  const RankSample mine = run_sample(row.mode, job).ranks.at(0), reference = run_reference(row.mode, job);
+  Agreement a{.reference = "one device that adds up the gradients of the shards in the same order", .steps = steps};
+  for (size_t i = 0; i < mine.parameters.size(); ++i)
+    a.largest_difference =
+        std::max(a.largest_difference, std::abs(static_cast<double>(mine.parameters[i]) - reference.parameters[i]));
+  a.losses = mine.losses, a.reference_losses = reference.losses;
+  row.run.agreement = {std::move(a)};
+}
+
+/// Steps of a sample that takes about as long as is asked for.
+int steps_for(const Row& single, double seconds) {
+  Job job = single.job;
+  job.steps = 3;
+  const std::vector<double> times = run_sample(single.mode, job).seconds();
+  const double step = std::max(percentile(times, 0.5), 1e-6);
+  return static_cast<int>(std::clamp(seconds / step, 3.0, 400.0));
+}
+
+}  // namespace
+
+Report measure(const Settings& s, const std::function<bool()>& stop, std::vector<TraceEvent>* trace) {
+  Report report;
+  report.provenance = provenance(s);
+  report.virtual_devices = Device(s.device).is_cpu() || gpu::implementation() == std::string("emulated");
+  std::vector<std::vector<Row>> models;
+  for (const std::string& model : s.models) models.push_back(rows_of(s, model));
+  int64_t rows = 0;
+  for (const auto& of_model : models) rows += static_cast<int64_t>(of_model.size());
+  constexpr int kAgreementSteps = 20;
+  Progress progress(rows * (s.repeats + 2));
+  for (auto& of_model : models) {
+    const int steps = stop() ? 3 : steps_for(of_model[0], s.sample_seconds);
+    for (int repeat = 0; repeat < s.repeats && !stop(); ++repeat)
+      for (Row& row : of_model) {
+        if (stop()) break;
+        progress.next(row.run.model + ", " + row.run.label);
+        row.job.warmup = 2, row.job.steps = steps;
+        guarded(row, [&] {
+          const std::vector<double> times = run_sample(row.mode, row.job).seconds();
+          row.run.repeats.push_back(std::accumulate(times.begin(), times.end(), 0.0) /
+                                    static_cast<double>(times.size()));
+          row.steps.insert(row.steps.end(), times.begin(), times.end());
+        });
+      }
+    for (Row& row : of_model) {
+      if (!stop()) {
+        progress.next("anatomy of " + row.run.label);
+        guarded(row, [&] { trace_row(row, trace); });
+      }
+      if (!stop()) {
+        progress.next("agreement of " + row.run.label);
+        guarded(row, [&] { agree(row, kAgreementSteps); });
+      }
+      finish_timing(row, of_model[0]);
+    }
+  }
+  progress.end();
+  for (auto& of_model : models)
+    for (Row& row : of_model)
+      if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));
+  if (stop()) report.complete = false, report.incomplete_because = "interrupted";
+  report.verdict = conclude(report);
+  report.turning_points = find_turning_points(report);
+  diagnose(report);
+  return report;
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,41 @@
+// The ways of training that `tandem compare` compares, and one rank's part of a step of each.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tandem/tools/demo/net.h"
+
+namespace tandem::tools::compare {
+
+struct Mode {
+  enum class Kind : int8_t { single, data_parallel, distributed };
+  std::string key, label;
+  Kind kind = Kind::single;
+  std::string backend = {};       // of DDP: local (threads), gloo or nccl (processes)
+  bool persistent = false;        // of DP: replicas that are copied to only when parameters changed
+  bool loss_in_replicas = false;  // of DP: rather than on the first device, from the gathered outputs
+  double bucket_mib = 25;         // of DDP
+};
+
+/// What is run unless other modes are named: one device first.
+/// @param link_bucket_mib  the bucket size that the cost model chose for the link of a backend; 0: none was chosen
+std::vector<Mode> default_modes(const std::vector<std::string>& backends, double link_bucket_mib = 0);
+/// @throws Error that lists the keys
+Mode mode_of(const std::string& key);
+
+/// One rank's network under a mode, and its part of a step.
+struct Worker {
+  Net net{nullptr};
+  /// The outputs, and then the loss of them; or, of DP with the loss in the replicas, both at once: `forward` is empty.
+  std::function<Tensor(const Tensor& images)> forward;
+  std::function<Tensor(const Tensor& output, const Tensor& labels)> loss;
+  std::function<Tensor(const Tensor& images, const Tensor& labels)> forward_and_loss;
+  std::vector<Device> devices;  // that this process or thread computes on
+  int rank = 0, ranks = 1;
+};
+/// @param net      on the first device of this rank
+/// @param devices  of DP: all of them
+Worker make_worker(const Mode& mode, const Net& net, const std::vector<Device>& devices);
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,116 @@
+// The page's section on the memory of each device.
+#include <algorithm>
+
+#include "tandem/tools/compare/page_parts.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+std::string mib(double bytes) { return number(bytes / (1 << 20)) + " MiB"; }
+
+/// The causes in the order in which they are stacked, then those without a place in it.
+std::vector<std::string> causes_in_order(const std::map<std::string, int64_t>& at_peak) {
+  std::vector<std::string> order;
+  for (const std::string& cause : memory_causes())
+    if (at_peak.count(cause) != 0) order.push_back(cause);
+  for (const auto& [cause, bytes] : at_peak)
+    if (std::find(order.begin(), order.end(), cause) == order.end()) order.push_back(cause);
+  return order;
+}
+
+/// What the first device of DP has beyond the largest of the others.
+bool excess(const Run* run, double* bytes) {
+  if (!run || run->memory.size() < 2) return false;
+  int64_t others = 0;
+  for (size_t i = 1; i < run->memory.size(); ++i) others = std::max(others, run->memory[i].peak);
+  *bytes = static_cast<double>(run->memory[0].peak - others);
+  return true;
+}
+
+std::string excess_sentence(const Job& job) {
+  double plain = 0, inside = 0;
+  if (!excess(job.dp(), &plain)) return "";
+  const Run& dp = *job.dp();
+  std::string out =
+      cat(job.name(), ": under ", in_words(dp.label), ", ", dp.memory[0].device, " needs ", mib(plain),
+          " more than the largest of the others (", mib(static_cast<double>(dp.memory[0].peak)), " at its peak).");
+  if (job.dp_loss() && job.dp_loss() != &dp && excess(job.dp_loss(), &inside))
+    out += cat(" With the loss inside the replicas the excess is ", mib(inside), ": ", mib(plain - inside), " less",
+               plain > 0 ? " (" + percent((plain - inside) / plain) + ")." : ".");
+  return out;
+}
+
+std::string over_time(const Run& run, const Memory& memory, double highest) {
+  AreaChart chart;
+  chart.title = cat(memory.device, ": ", run.label);
+  chart.description = cat("Peak ", byte_size(static_cast<double>(memory.peak)), ".");
+  chart.x = {"time since the step began", Unit::kSeconds};
+  chart.y = {"memory", Unit::kBytes};
+  chart.at = memory.seconds;
+  chart.y_max = highest;
+  std::map<std::string, int64_t> causes;
+  for (const auto& [cause, bytes] : memory.over_time) causes[cause] = 0;
+  for (const std::string& cause : causes_in_order(causes)) {
+    const std::vector<int64_t>& bytes = memory.over_time.at(cause);
+    chart.layers.push_back({cause, cause_style(cause), std::vector<double>(bytes.begin(), bytes.end())});
+  }
+  return chart.layers.empty() ? "" : svg(chart);
+}
+
+/// The first and another device of DP, and the first ones of DP with the loss inside and of DDP.
+std::string areas(const Job& job) {
+  std::vector<std::pair<const Run*, const Memory*>> shown;
+  for (const Run* run : job.examples()) {
+    if (!run->memory.empty()) shown.emplace_back(run, &run->memory[0]);
+    if (run == job.dp() && run->memory.size() > 1) shown.emplace_back(run, &run->memory[1]);
+  }
+  double highest = 0;
+  for (const auto& [run, memory] : shown)
+    for (size_t t = 0; t < memory->seconds.size(); ++t) {
+      double sum = 0;
+      for (const auto& [cause, bytes] : memory->over_time) sum += static_cast<double>(bytes[t]);
+      highest = std::max(highest, sum);
+    }
+  std::string out;
+  for (const auto& [run, memory] : shown) out += over_time(*run, *memory, highest);
+  return out.empty() ? "" : "<h3>" + escape("Over a step: " + job.name()) + "</h3>\n" + charts(out);
+}
+
+}  // namespace
+
+std::string memory_body(const Report& report, const ModeStyles&) {
+  std::string peaks, times;
+  std::vector<std::string> words;
+  const std::vector<Job> jobs = main_jobs(report);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const Job& job = jobs[i];
+    BarChart chart;
+    chart.title = "Peak memory by device: " + job.name();
+    chart.description = excess_sentence(job);
+    chart.x = {"memory at the peak", Unit::kBytes};
+    for (const Run* run : job.examples())
+      for (const Memory& memory : run->memory) {
+        BarRow row{memory.device + ": " + run->label, byte_size(static_cast<double>(memory.peak)), {}, {}};
+        for (const std::string& cause : causes_in_order(memory.at_peak)) {
+          const auto bytes = static_cast<double>(memory.at_peak.at(cause));
+          row.segments.push_back({cause, cause_style(cause), bytes, byte_size(bytes)});
+        }
+        chart.rows.push_back(row);
+      }
+    peaks += svg(chart);
+    if (const std::string text = excess_sentence(job); !text.empty()) words.push_back(text);
+    if (i + 1 == jobs.size() || jobs[i + 1].model != job.model) times += areas(job);  // the most devices of each model
+  }
+  Table table("The figures: each device at its peak", {"run", "device", "peak", "by cause"}, 2);
+  for (const Run& run : report.runs)
+    for (const Memory& memory : run.memory) {
+      std::string causes;
+      for (const std::string& cause : causes_in_order(memory.at_peak))
+        causes += cat(causes.empty() ? "" : ", ", cause, " ", byte_size(static_cast<double>(memory.at_peak.at(cause))));
+      table.add(
+          {run.label + " (" + job_name(run) + ")", memory.device, byte_size(static_cast<double>(memory.peak)), causes});
+    }
+  return table.empty() ? "" : charts(peaks) + bullets(words) + times + table.html();
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,91 @@
+#include "tandem/tools/compare/planted.h"
+
+#include <chrono>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "tandem/core/error.h"
+#include "tandem/core/internal.h"
+#include "tandem/core/tracer.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+[[noreturn]] void refuse(const std::string& text) {
+  TANDEM_FAIL("compare: --plant is '", text, "'; accepted: none, compute:RANK:SECONDS, input:SECONDS, ",
+              "slow:RANK:FACTOR, memory:RANK:BYTES:PHASE");
+}
+
+}  // namespace
+
+Planted parse_planted(const std::string& text) {
+  if (text.empty() || text == "none") return {};
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ':');) parts.push_back(part);
+  const auto number = [&](size_t i) {
+    size_t end = 0;
+    double value = -1;
+    try {
+      value = std::stod(parts.at(i), &end);
+    } catch (const std::exception&) {
+      refuse(text);
+    }
+    if (end != parts[i].size() || !(value >= 0 && value <= 1e15)) refuse(text);
+    return value;
+  };
+  const auto is = [&](const char* kind, size_t count) { return parts[0] == kind && parts.size() == count; };
+  Planted planted;
+  if (is("compute", 3)) {
+    planted.kind = Planted::Kind::compute;
+    planted.seconds = number(2);
+  } else if (is("input", 2)) {
+    planted.kind = Planted::Kind::input;
+    planted.seconds = number(1);
+    return planted;
+  } else if (is("slow", 3)) {
+    planted.kind = Planted::Kind::slow;
+    planted.factor = number(2);
+    if (planted.factor < 1) refuse(text);
+  } else if (is("memory", 4)) {
+    planted.kind = Planted::Kind::memory;
+    planted.bytes = static_cast<int64_t>(number(2));
+    planted.phase = parts[3];
+  } else {
+    refuse(text);
+  }
+  planted.where = static_cast<int>(number(1));
+  return planted;
+}
+
+std::string str(const Planted& planted) {
+  std::ostringstream out;
+  out.precision(17);
+  switch (planted.kind) {
+    case Planted::Kind::none: return "none";
+    case Planted::Kind::compute: out << "compute:" << planted.where << ":" << planted.seconds; break;
+    case Planted::Kind::input: out << "input:" << planted.seconds; break;
+    case Planted::Kind::slow: out << "slow:" << planted.where << ":" << planted.factor; break;
+    case Planted::Kind::memory:
+      out << "memory:" << planted.where << ":" << planted.bytes << ":" << planted.phase;
+      break;
+  }
+  return out.str();
+}
+
+void Slowdown::on_call(const KernelCall& call) {
+  const char* const phase = current_phase();
+  if (!(call.device == device_) || !phase) return pass(call);
+  if (planted_.kind == Planted::Kind::compute) {
+    if (std::string(phase) == "forward" && !delayed_.exchange(true)) sleep_for(planted_.seconds);
+    return pass(call);
+  }
+  const double start = trace_clock();
+  pass(call);
+  sleep_for((planted_.factor - 1) * (trace_clock() - start));
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,102 @@
+#include "tandem/tools/compare/rank_file.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tandem/core/error.h"
+#include "tandem/core/internal.h"
+#include "tandem/core/thread_pool.h"
+
+namespace tandem::tools::compare {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, device, peak, at_peak, seconds, over_time)
+
+namespace {
+
+using nlohmann::json;
+
+std::string path_of(const std::string& folder, int rank) { return folder + "/rank_" + std::to_string(rank) + ".json"; }
+json event_json(const TraceEvent& e) {
+  return {static_cast<int>(e.kind),
+          e.name,
+          e.lane,
+          e.thread,
+          e.device.str(),
+          e.to.str(),
+          e.start,
+          e.end,
+          e.queued,
+          e.bytes};
+}
+TraceEvent event_of(const json& j) {
+  TraceEvent e{.kind = static_cast<TraceEvent::Kind>(j[0].get<int>()), .name = j[1]};
+  e.lane = j[2], e.thread = j[3];
+  e.device = Device(j[4].get<std::string>()), e.to = Device(j[5].get<std::string>());
+  e.start = j[6], e.end = j[7], e.queued = j[8], e.bytes = j[9];
+  return e;
+}
+
+}  // namespace
+
+std::vector<std::string> arguments_of(const Mode& mode, const Job& job) {
+  std::vector<std::string> arguments = {"--mode", mode.key, "--model", job.model};
+  const auto add = [&](const char* option, const std::string& value) {
+    arguments.emplace_back(option);
+    arguments.push_back(value);
+  };
+  add("--rank-data", job.data);
+  add("--device", job.device);
+  add("--devices", std::to_string(job.devices));
+  add("--batch-size", std::to_string(job.batch));
+  add("--seed", std::to_string(job.seed));
+  const int threads = job.threads > 0 ? job.threads : get_num_threads();
+  add("--threads", std::to_string(std::max(1, threads / job.devices)));
+  add("--rank-steps", std::to_string(job.warmup) + "," + std::to_string(job.steps));
+  add("--plant", str(job.planted));
+  if (job.plain) arguments.emplace_back("--rank-plain");
+  if (job.trace) arguments.emplace_back("--rank-trace");
+  std::ostringstream mib;
+  mib.precision(17);
+  mib << mode.bucket_mib;
+  add("--rank-bucket-mib", mib.str());
+  return arguments;
+}
+
+void write_rank(const std::string& folder, const RankSample& sample) {
+  json events = json::array();
+  for (const TraceEvent& e : sample.events) events.push_back(event_json(e));
+  json steps = json::array();
+  for (const StepTimes& step : sample.steps) steps.push_back({step.start, step.end});
+  const json j = {{"rank", sample.rank},
+                  {"steps", steps},
+                  {"losses", sample.losses},
+                  {"events", events},
+                  {"memory", sample.memory},
+                  {"bytes_moved", sample.bytes_moved},
+                  {"parameter_bytes", sample.parameter_bytes},
+                  {"buffer_bytes", sample.buffer_bytes},
+                  {"parameters", sample.parameters}};
+  std::ofstream out(path_of(folder, sample.rank));
+  out << j;
+  out.close();
+  TANDEM_CHECK(out, "compare: cannot write ", path_of(folder, sample.rank));
+}
+
+RankSample read_rank(const std::string& folder, int rank) {
+  std::ifstream in(path_of(folder, rank));
+  TANDEM_CHECK(in, "compare: rank ", rank, " left no result at ", path_of(folder, rank));
+  const json j = json::parse(in);
+  RankSample sample;
+  sample.rank = j["rank"];
+  for (const json& step : j["steps"]) sample.steps.push_back({step[0], step[1]});
+  sample.losses = j["losses"].get<std::vector<double>>();
+  for (const json& e : j["events"]) sample.events.push_back(event_of(e));
+  sample.memory = j["memory"].get<std::vector<Memory>>();
+  sample.bytes_moved = j["bytes_moved"];
+  sample.parameter_bytes = j["parameter_bytes"].get<std::vector<int64_t>>();
+  sample.buffer_bytes = j["buffer_bytes"].get<std::vector<int64_t>>();
+  sample.parameters = j["parameters"].get<std::vector<float>>();
+  return sample;
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,323 @@
+#include "tandem/tools/compare/sample.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "tandem/core/internal.h"
+#include "tandem/core/tracer.h"
+#include "tandem/tandem.h"
+#include "tandem/tools/compare/rank_file.h"
+#include "tandem/tools/ranks.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+/// Batches of the images in their order, from the start again when they are through.
+class Batches {
+ public:
+  Batches(const Job& job, int rank, int ranks) : batch_(job.batch), rank_(rank), ranks_(ranks) {
+    using data::datasets::FashionMNIST;
+    if (job.data.empty()) {
+      Generator scratch;  // the caller's random numbers stay
+      const GeneratorGuard guard(scratch);
+      constexpr int64_t kImages = 4096, kClasses = 10;
+      images_ = rand({kImages, 1, 28, 28});
+      labels_ = randint(kClasses, {kImages}, kInt64);
+    } else {
+      const FashionMNIST set(job.data, FashionMNIST::Mode::kTest);
+      images_ = set.images(), labels_ = set.targets();
+    }
+  }
+  /// This rank's rows of the batch of a step.
+  data::Example<> get(int64_t step) const {
+    const int64_t first = batch_ * rank_ / ranks_, end = batch_ * (rank_ + 1) / ranks_, n = images_.size(0);
+    const Tensor rows = arange(step * batch_ + first, step * batch_ + end).remainder(n);
+    return {images_.index_select(0, rows), labels_.index_select(0, rows)};
+  }
+
+ private:
+  int64_t batch_;
+  int rank_, ranks_;
+  Tensor images_, labels_;
+};
+
+Device device_of(const Job& job, int index) { return {Device(job.device).type(), index}; }
+
+/// One step, with the marks that the anatomy is made of.
+double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& batches, const Job& job, int64_t step) {
+  data::Example<> batch;
+  {
+    const PhaseSpan phase("input");
+    batch = batches.get(step);
+    if (job.planted.kind == Planted::Kind::input)
+      std::this_thread::sleep_for(std::chrono::duration<double>(job.planted.seconds));
+  }
+  {
+    const PhaseSpan phase("optimizer");
+    optimizer.zero_grad();
+  }
+  Tensor loss;
+  if (worker.forward_and_loss) {
+    const PhaseSpan phase("forward");
+    loss = worker.forward_and_loss(batch.data, batch.target);
+  } else {
+    Tensor output;
+    {
+      const PhaseSpan phase("forward");
+      output = worker.forward(batch.data);
+    }
+    const PhaseSpan phase("loss");
+    loss = worker.loss(output, batch.target);
+  }
+  loss.backward();
+  {
+    const PhaseSpan phase("optimizer");
+    optimizer.step();
+  }
+  const PhaseSpan phase("wait");  // of a GPU, until its work is done; of the CPU it is
+  return loss.item<double>();
+}
+
+/// Memory that is taken in a phase and held until the step's end, where one is planted.
+class PlantedMemory {
+ public:
+  PlantedMemory(const Planted& planted, Device device) {
+    if (planted.kind != Planted::Kind::memory) return;
+    const PhaseSpan phase(planted.phase.c_str());
+    held_ = core::empty({planted.bytes}, kUInt8, device);
+  }
+
+ private:
+  Tensor held_;
+};
+
+/// What belongs to parameters, gradients and the optimizer, by the address of its memory.
+std::vector<Owned> owned_by(const Worker& worker, const optim::Optimizer& optimizer, bool in_buckets) {
+  std::vector<Owned> owned;
+  const auto add = [&](const Tensor& t, const char* cause) {
+    if (t.defined()) owned.push_back({t.storage().data(), cause});
+  };
+  for (const Tensor& p : worker.net->parameters()) {
+    add(p, "parameters");
+    add(p.grad(), in_buckets ? "buckets" : "gradients");
+  }
+  for (const Tensor& b : worker.net->buffers()) add(b, "parameters");
+  for (const auto& [name, t] : optimizer.state()) add(t, "optimizer");
+  return owned;
+}
+
+std::vector<float> flat_parameters(const Net& net) {
+  const NoGradGuard guard;
+  std::vector<float> all;
+  for (const Tensor& p : net->parameters()) {
+    const Tensor here = p.detach().to(kCPU).contiguous();
+    all.insert(all.end(), here.data_ptr<float>(), here.data_ptr<float>() + here.numel());
+  }
+  return all;
+}
+
+int64_t moved_by(const Mode& mode) {
+  if (mode.kind == Mode::Kind::data_parallel) return nn::parallel::bytes_moved();
+  return mode.kind == Mode::Kind::distributed ? distributed::default_group()->bytes_sent() : 0;
+}
+
+/// This rank's part; of DDP in an initialised group.
+RankSample run_rank(const Mode& mode, const Job& job) {
+  const bool distributed_mode = mode.kind == Mode::Kind::distributed;
+  const int rank = distributed_mode ? distributed::get_rank() : 0;
+  const int ranks = distributed_mode ? distributed::get_world_size() : 1;
+  std::vector<Device> devices;
+  for (int i = 0; i < job.devices; ++i) devices.push_back(device_of(job, i));
+  const Device home = distributed_mode && mode.backend != "gloo" ? devices[static_cast<size_t>(rank)] : devices[0];
+  if (job.trace) start_trace();  // from here on, so that memory which stays has its cause
+  std::optional<Batches> loaded;
+  {
+    const PhaseSpan phase("input");
+    loaded.emplace(job, rank, ranks);
+  }
+  const Batches& batches = *loaded;
+  manual_seed(job.seed);
+  Net net(job.model);
+  net->to(home);
+  net->train(!job.plain);
+  std::optional<Worker> worker;
+  {
+    const PhaseSpan phase("replicate");
+    worker = make_worker(mode, net, devices);
+  }
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  const Planted& planted = job.planted;
+  std::shared_ptr<Slowdown> slowdown;
+  std::optional<ObserverGuard> observer;
+  const bool here = distributed_mode ? planted.where == rank : planted.where < job.devices;
+  const Device slow = distributed_mode || mode.kind == Mode::Kind::single ? home : device_of(job, planted.where);
+  if (here && (planted.kind == Planted::Kind::compute || planted.kind == Planted::Kind::slow)) {
+    slowdown = std::make_shared<Slowdown>(planted, slow);
+    observer.emplace(slowdown);
+  }
+
+  RankSample sample;
+  sample.rank = rank;
+  constexpr int64_t kFlat = 64;  // elements: at a multiple of them each tensor begins in a flat buffer
+  const auto flat = [](const Tensor& t) { return (t.numel() + kFlat - 1) / kFlat * kFlat * t.itemsize(); };
+  for (const Tensor& p : net->parameters()) {
+    sample.parameter_bytes.push_back(p.nbytes());
+    sample.flat_parameter_bytes += flat(p);
+  }
+  sample.flat_bytes = sample.flat_parameter_bytes;
+  for (const Tensor& b : net->buffers()) {
+    sample.buffer_bytes.push_back(b.nbytes());
+    sample.flat_bytes += flat(b);
+  }
+  int64_t moved = 0;
+  for (int step = 0; step < job.warmup + job.steps; ++step) {
+    if (distributed_mode && step == job.warmup) distributed::barrier();
+    if (step == job.warmup) moved = moved_by(mode);
+    if (slowdown) slowdown->begin_step();
+    const double start = trace_clock();
+    const PlantedMemory memory(here ? planted : Planted{}, slow);
+    const double loss = step_once(*worker, optimizer, batches, job, step);
+    if (step < job.warmup) continue;
+    sample.steps.push_back({start, trace_clock()});
+    sample.losses.push_back(loss);
+  }
+  sample.bytes_moved = moved_by(mode) - moved;
+  observer.reset();
+  if (job.plain) sample.parameters = flat_parameters(net);
+  if (!job.trace) return sample;
+  sample.events = take_trace();
+  sample.devices = worker->devices;
+  sample.owned = owned_by(*worker, optimizer, distributed_mode);
+  return sample;
+}
+
+/// Runs ranks of this process, given as what runs them, and finds out what their memory was used for.
+std::vector<RankSample> with_memory(const Job& job, const std::function<std::vector<RankSample>()>& run) {
+  if (!job.trace) return run();
+  const int count = Device(job.device).is_cpu() ? kMaxDevices : cuda::device_count();
+  std::vector<int64_t> before;
+  for (int i = 0; i < count; ++i) before.push_back(memory_stats(device_of(job, i)).current);
+  start_memory_trace();
+  std::vector<RankSample> samples;
+  try {
+    samples = run();
+  } catch (...) {
+    take_memory_trace();
+    throw;
+  }
+  const std::vector<MemoryEvent> events = take_memory_trace();
+  for (RankSample& sample : samples)
+    for (const Device device : sample.devices)
+      sample.memory.push_back(memory_by_cause(events, device, sample.steps.back(),
+                                              before[static_cast<size_t>(device.index())], sample.owned));
+  return samples;
+}
+
+/// A new folder for this user alone, removed with all that is in it.
+class Folder {
+ public:
+  Folder() : path_((std::filesystem::temp_directory_path() / "tandem-compare-XXXXXX").string()) {
+    TANDEM_CHECK(::mkdtemp(path_.data()), "compare: cannot make ", path_, ": ", std::strerror(errno),
+                 "; TMPDIR must name a folder that can be written");
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;  // mkdtemp puts other letters in place of the six X
+};
+
+/// The ranks are this program again, with the hidden option --rank-result.
+std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
+  const Folder folder;
+  std::vector<std::string> command = {"/proc/self/exe", "compare", "--rank-result", folder.path()};
+  for (const std::string& argument : arguments_of(mode, job)) command.push_back(argument);
+  const int status = run_processes(job.devices, command);
+  TANDEM_CHECK(status == 0, "compare: a rank of ", mode.key, " failed with exit status ", status);
+  std::vector<RankSample> samples;
+  for (int r = 0; r < job.devices; ++r) samples.push_back(read_rank(folder.path(), r));
+  return samples;
+}
+
+}  // namespace
+
+std::vector<double> Sample::seconds() const {
+  std::vector<double> out;
+  for (const StepTimes& step : ranks.at(0).steps) out.push_back(step.end - step.start);
+  return out;
+}
+std::vector<TraceEvent> Sample::events() const {
+  std::vector<TraceEvent> all;
+  for (const RankSample& rank : ranks)
+    for (TraceEvent e : rank.events) {
+      e.rank = rank.rank;
+      all.push_back(std::move(e));
+    }
+  return all;
+}
+
+RankSample run_reference(const Mode& mode, const Job& job) {
+  const bool dp = mode.kind == Mode::Kind::data_parallel;
+  manual_seed(job.seed);
+  Net net(job.model);
+  const Device device = device_of(job, 0);
+  net->to(device);
+  net->eval();
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  std::vector<Batches>
+      shards;  // cut as DDP's ranks do; DataParallel's shards are the same where a batch divides evenly
+  for (int r = 0; r < job.devices; ++r) shards.emplace_back(job, r, job.devices);
+  RankSample sample;
+  for (int step = 0; step < job.warmup + job.steps; ++step) {
+    optimizer.zero_grad();
+    double loss = 0;
+    for (size_t r = 0; r < shards.size(); ++r) {
+      const data::Example<> shard = shards[r].get(step);
+      const Tensor output = net(shard.data.to(device)), target = shard.target.to(device);
+      const Tensor part =
+          dp ? net->loss(output, target, Reduction::sum) / static_cast<double>(job.batch) : net->loss(output, target);
+      part.backward();
+      if (dp || r == 0) loss += part.item<double>();
+    }
+    if (!dp) {
+      const NoGradGuard guard;
+      for (const Tensor& p : net->parameters()) p.mutable_grad().mul_(1.0 / job.devices);
+    }
+    optimizer.step();
+    if (step >= job.warmup) sample.losses.push_back(loss);
+  }
+  sample.parameters = flat_parameters(net);
+  return sample;
+}
+
+RankSample run_process(const Mode& mode, const Job& job) {
+  return with_memory(job, [&] { return std::vector{run_rank(mode, job)}; }).at(0);
+}
+
+Sample run_sample(const Mode& mode, const Job& job) {
+  if (mode.backend == "gloo" || mode.backend == "nccl") return {run_in_processes(mode, job)};
+  return {with_memory(job, [&] {
+    std::vector<RankSample> samples(mode.kind == Mode::Kind::distributed ? static_cast<size_t>(job.devices) : 1);
+    if (samples.size() == 1 && mode.kind != Mode::Kind::distributed)
+      samples[0] = run_rank(mode, job);
+    else
+      distributed::run_ranks(job.devices, [&](int rank) {
+        distributed::init_process_group("local");
+        samples[static_cast<size_t>(rank)] = run_rank(mode, job);
+      });
+    return samples;
+  })};
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,96 @@
+// What `tandem compare` prints on the terminal: a table of 80 columns, and the verdict.
+#include <algorithm>
+#include <sstream>
+
+#include "tandem/tools/compare/page_parts.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+constexpr size_t kColumns = 80;
+
+size_t characters(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+/// Cut or filled up to a width in characters. Line breaks and other control characters become spaces.
+std::string left(const std::string& text, size_t width) {
+  std::string out;
+  size_t used = 0;
+  for (const char c : text) {
+    if ((c & 0xc0) != 0x80 && used++ == width) break;
+    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  }
+  return out + std::string(width - std::min(width, characters(out)), ' ');
+}
+std::string right(const std::string& text, size_t width) {
+  return characters(text) < width ? std::string(width - characters(text), ' ') + text : text;
+}
+
+std::string wrapped(const std::string& text) {
+  std::istringstream words(text);
+  std::string out, line;
+  for (std::string word; words >> word;) {
+    if (!line.empty() && characters(line) + 1 + characters(word) > kColumns) {
+      out += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return line.empty() ? out : out + line + "\n";
+}
+
+std::string row(const Run& run) {
+  const std::string begin = left(run.label, 28) + right(count(run.devices), 3) + right(count(run.batch), 7);
+  if (!run.failed.empty()) return begin + "  " + left("failed: " + run.failed, kColumns - characters(begin) - 2) + "\n";
+  int64_t bytes = 0, peak = 0;
+  for (const Transfers& transfers : run.transfers) bytes += transfers.bytes;
+  for (const Memory& memory : run.memory) peak = std::max(peak, memory.peak);
+  const auto mib = [](int64_t n, bool known) {
+    return known ? number(static_cast<double>(n) / (1 << 20)) : std::string("-");
+  };
+  const auto speedup = [&](int digits) {
+    return cat(number(run.speedup.median, digits), " (", number(run.speedup.low, digits), "-",
+               number(run.speedup.high, digits), ")");
+  };
+  const std::string times = is_single(run) ? "1" : speedup(3).size() < 21 ? speedup(3) : speedup(2);
+  return begin + right(number(1000 * step_seconds(run)), 8) + right(times, 21) +
+         right(mib(bytes, !run.transfers.empty()), 6) + right(mib(peak, !run.memory.empty()), 7) + "\n";
+}
+
+}  // namespace
+
+std::string table(const Report& report) {
+  std::string out;
+  size_t shown = 0;
+  for (const std::string& model : models(report)) {
+    const int64_t batch = main_batch(report, model);
+    out += left(model, 27) + right("dev", 4) + right("batch", 7) + right("ms/step", 8) + right("times one device", 21) +
+           right("MiB", 6) + right("peak", 7) + "\n" + left("", 46) + right("(95 % interval)", 21) + right("moved", 6) +
+           right("MiB", 7) + "\n";
+    for (const Run& run : report.runs) {
+      if (run.model != model || run.batch != batch || run.scaling == "weak") continue;
+      out += row(run);
+      ++shown;
+    }
+    out += "\n";
+  }
+  size_t agreeing = 0, compared = 0;
+  for (const Run& run : report.runs)
+    for (const Agreement& agreement : run.agreement) {
+      ++compared;
+      if (agreement.largest_difference == 0 && agreement.first_difference.empty())
+        ++agreeing;
+      else
+        out += wrapped(cat(in_words(run.label), ", ", job_name(run), ": its parameters differ from the reference's by ",
+                           number(agreement.largest_difference), "."));
+    }
+  if (compared > 0)
+    out +=
+        wrapped(cat(agreeing, " of ", compared, " runs end with the parameters of their reference to the last bit."));
+  if (shown < report.runs.size())
+    out += wrapped(cat(report.runs.size() - shown, " more runs, with other batches, are on the page."));
+  if (!report.complete) out += wrapped("This report is incomplete: " + report.incomplete_because);
+  return out + wrapped(report.verdict.empty() ? conclude(report) : report.verdict);
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,114 @@
+// What a report concludes for each model: which mode to use, by how much, and where that turns.
+#include <algorithm>
+#include <map>
+
+#include "tandem/tools/compare/page_parts.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+const char* const kVirtual =
+    "These are virtual CPU devices: they share the cores, and their links are copies in memory. What is shown is that "
+    "the "
+    "modes train the same model, and how many bytes, calls and how much memory they take; nothing follows for GPUs.";
+
+std::string over(const Run& run) { return cat(in_words(run.label), " over ", plural(run.devices, "device")); }
+std::string factor(const Run& run) {
+  return cat(number(run.speedup.median), " times (95 % interval ", number(run.speedup.low), " to ",
+             number(run.speedup.high), ")");
+}
+
+/// The fastest of the model's parallel runs with this batch; null if there is none.
+const Run* fastest(const Report& report, const std::string& model, int64_t batch) {
+  const Run* best = nullptr;
+  for (const Run& run : report.runs)
+    if (run.model == model && run.batch == batch && !is_single(run) && run.failed.empty() && run.speedup.median > 0 &&
+        (!best || run.speedup.median > best->speedup.median))
+      best = &run;
+  return best;
+}
+
+}  // namespace
+
+std::string conclude(const Report& report) {
+  std::string out;
+  for (const std::string& model : models(report)) {
+    const int64_t batch = main_batch(report, model);
+    const Run* const best = fastest(report, model, batch);
+    if (!best) continue;
+    if (!out.empty()) out += " ";
+    if (best->speedup.low > 1)
+      out += cat("For ", model, " at batch ", count(batch), " use ", over(*best), ": it trains ", factor(*best),
+                 " as fast as one device with all the cores.");
+    else if (best->speedup.high < 1)
+      out +=
+          cat("For ", model, " at batch ", count(batch), " use one device with all the cores: the best parallel mode, ",
+              over(*best), ", reaches ", factor(*best), " its throughput.");
+    else
+      out += cat("For ", model, " at batch ", count(batch),
+                 " one device with all the cores is as good as any: the best "
+                 "parallel mode, ",
+                 over(*best), ", reaches ", factor(*best), " its throughput.");
+  }
+  return out;
+}
+
+std::vector<std::string> find_turning_points(const Report& report) {
+  std::vector<std::string> out;
+  for (const std::string& model : models(report)) {
+    std::vector<int64_t> batches;
+    for (const Run& run : report.runs)
+      if (run.model == model && run.scaling != "weak" &&
+          std::find(batches.begin(), batches.end(), run.batch) == batches.end())
+        batches.push_back(run.batch);
+    std::sort(batches.begin(), batches.end());
+    std::vector<std::pair<int64_t, std::string>> winners;
+    for (const int64_t batch : batches)
+      if (const Run* const best = fastest(report, model, batch))
+        winners.emplace_back(batch, best->speedup.low > 1 ? over(*best) : "one device with all the cores");
+    if (winners.size() < 2) continue;
+    const size_t before = out.size();
+    for (size_t i = 1; i < winners.size(); ++i)
+      if (winners[i].second != winners[i - 1].second)
+        out.push_back(cat(model, ": between batch ", count(winners[i - 1].first), " and ", count(winners[i].first),
+                          " the best turns from ", winners[i - 1].second, " to ", winners[i].second, "."));
+    if (out.size() == before)
+      out.push_back(cat(model, ": ", winners[0].second, " is the best at every batch from ",
+                        count(winners.front().first), " to ", count(winners.back().first), "."));
+  }
+  return out;
+}
+
+std::string verdict_body(const Report& report, const ModeStyles& styles) {
+  const std::string verdict = report.verdict.empty() ? conclude(report) : report.verdict;
+  std::string out = verdict.empty() ? "" : "<p class=\"verdict\">" + escape(verdict) + "</p>\n", figures;
+  if (report.virtual_devices) out += cat("<p class=\"note\">", kVirtual, "</p>\n");
+  Table table("The figures: throughput over that of one device with all the cores",
+              {"model", "mode", "devices", "batch", "speedup", "from", "to"}, 2);
+  for (const Job& job : main_jobs(report)) {
+    DotChart chart;
+    chart.title = "Throughput against one device: " + job.name();
+    chart.x = {"times one device with all the cores", Unit::kNone};
+    chart.reference = 1;
+    chart.reference_name = "one device, all cores";
+    chart.dot_name = "median and 95 % interval";
+    const Run* best = nullptr;
+    for (const Run* run : job.runs) {
+      if (run->speedup.median <= 0) continue;
+      if (!best || run->speedup.median > best->speedup.median) best = run;
+      chart.rows.push_back({run->label, styles[*run], run->speedup.median, run->speedup.low, run->speedup.high,
+                            cat(number(run->speedup.median), " ×"), -1});
+      table.add({run->model, run->label, count(run->devices), count(run->batch), number(run->speedup.median),
+                 number(run->speedup.low), number(run->speedup.high)});
+    }
+    if (best) chart.description = cat("The fastest is ", in_words(best->label), " with ", factor(*best), ".");
+    figures += svg(chart);
+  }
+  out += charts(figures);
+  const std::vector<std::string> turns =
+      report.turning_points.empty() ? find_turning_points(report) : report.turning_points;
+  if (!turns.empty()) out += "<h3>Where it turns</h3>\n" + bullets(turns);
+  return out.empty() ? "" : out + table.html();
+}
+
+}  // namespace tandem::tools::compare
