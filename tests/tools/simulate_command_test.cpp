@@ -1,6 +1,8 @@
 // `tandem simulate` with good and bad files: what it predicts, what it says, and what it leaves behind.
 #include <nlohmann/json.hpp>
+#include <random>
 
+#include "tandem/core/error.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/paths.h"
 #include "tandem/tests/process.h"
@@ -72,6 +74,20 @@ TEST_CASE("tandem simulate reads links by name, layers one by one, and times fro
   CHECK(timed.step.forward_seconds == Approx(0.016 + 0.064));
   CHECK(timed.step.backward_seconds == Approx(0.160));
   CHECK(timed.step.fixed_fraction == Approx(0.2));
+}
+
+TEST_CASE("the example's file predicts what docs/simulate.md teaches", "[simulate]") {
+  const sim::Job job = sim::read_job(std::string(kBenchmarkData) + "/cluster_example.json");
+  const sim::Predictions p = sim::predict(job);
+  REQUIRE(p.weak.size() == 10);
+  CHECK(p.weak.back().devices == 1024);
+  for (size_t i = 1; i < p.weak.size(); ++i) {  // more devices: more samples a second, each with less
+    CHECK(p.weak[i].ddp.samples_per_second > p.weak[i - 1].ddp.samples_per_second);
+    CHECK(p.weak[i].ddp_efficiency <= p.weak[i - 1].ddp_efficiency);
+    if (p.weak[i].dp) CHECK(p.weak[i].dp_efficiency < p.weak[i].ddp_efficiency);
+  }
+  CHECK(p.strong.back().ddp_efficiency < 0.5 * p.weak.back().ddp_efficiency);
+  CHECK(p.buckets.best.seconds <= p.weak.back().ddp.seconds);
 }
 
 TEST_CASE("tandem simulate names the key, the value and what is accepted", "[simulate]") {
