@@ -93,7 +93,7 @@ int compare(Settings settings) {
   write_report(settings.out + "/report.json", report);
   write_whole_file("compare", settings.out + "/report.html", html(report));
   write_trace(settings.out + "/trace.json", trace);
-  std::printf("%s\n", table(report).c_str());
+  std::printf("%s\n%s\n", table(report).c_str(), report.verdict.c_str());
   for (const Diagnosis& d : report.diagnosis)
     std::printf("- %s (%s): %s\n", d.kind.c_str(), d.row.c_str(), d.sentence.c_str());
   std::printf("\nthe page: %s/report.html\n", settings.out.c_str());

@@ -10,9 +10,9 @@
 #include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/compare.h"
-#include "tandem/tools/compare/predict.h"
 #include "tandem/tools/compare/progress.h"
 #include "tandem/tools/compare/statistics.h"
+#include "tandem/tools/compare/sweeps.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -36,13 +36,56 @@ Row make_row(const Settings& s, const std::string& model, const Mode& mode, int 
   return row;
 }
 
-std::vector<Row> rows_of(const Settings& s, const std::string& model) {
+/// Links by backend ("" for copies between devices) and number of devices.
+using Links = std::map<std::pair<std::string, int>, simulate::Link>;
+
+/// The links that the modes use. One that cannot be probed is left out: the modes that need it will say why.
+Links probe_links(const Settings& s, std::vector<LinkProbe>& probes) {
+  Links links;
+  for (const int devices : s.devices) {
+    std::vector<std::string> backends = s.backends;
+    backends.emplace_back();
+    for (const std::string& backend : backends) try {
+        const Mode mode = mode_of(backend.empty() ? "dp" : "ddp_" + backend);
+        const Job job = make_row(s, s.models.at(0), mode, devices).job;
+        ProbedLink probed = backend.empty() ? probe_copies(job) : probe_all_reduce(mode, job);
+        links[{backend, devices}] = probed.link;
+        probes.push_back(std::move(probed.probe));
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "compare: no probe of %s: %s\n", backend.c_str(), error.what());
+      }
+  }
+  return links;
+}
+
+double parameter_bytes(const std::string& model) {
+  double bytes = 0;
+  for (const Tensor& p : Net(model)->parameters()) bytes += static_cast<double>(p.nbytes());
+  return bytes;
+}
+std::vector<Row> rows_of(const Settings& s, const std::string& model, const Links& links) {
   std::vector<Row> rows{make_row(s, model, mode_of("single"), 1)};
+  const double bytes = parameter_bytes(model);
+  const auto is_asked_for = [&](const std::string& key) {
+    return s.modes.empty() || std::find(s.modes.begin(), s.modes.end(), key) != s.modes.end();
+  };
   for (const int devices : s.devices)
     for (const Mode& mode : default_modes(s.backends)) {
-      if (mode.kind == Mode::Kind::single) continue;
-      if (!s.modes.empty() && std::find(s.modes.begin(), s.modes.end(), mode.key) == s.modes.end()) continue;
+      if (mode.kind == Mode::Kind::single || !is_asked_for(mode.key)) continue;
       rows.push_back(make_row(s, model, mode, devices));
+      const auto link = links.find({mode.backend, devices});
+      if (s.quick || mode.key != "ddp_" + mode.backend || link == links.end()) continue;
+      const Mode fitted = with_buckets(mode, bucket_for(link->second, bytes) / (1 << 20));
+      rows.push_back(make_row(s, model, fitted, devices));
+    }
+  if (s.quick) return rows;
+  const int most = *std::max_element(s.devices.begin(), s.devices.end());
+  for (const char* const key : {"single", "dp_loss", "ddp_local"})  // weak scaling: the batch grows with the devices
+    for (const int devices : s.devices) {
+      if (!is_asked_for(key) && std::string(key) != "single") continue;
+      Row row = make_row(s, model, mode_of(key), devices);
+      row.job.batch = row.run.batch = s.batch / most * devices, row.run.scaling = "weak";
+      rows.push_back(std::move(row));
     }
   return rows;
 }
@@ -57,6 +100,13 @@ template <class F> void guarded(Row& row, const F& f) {
   }
 }
 
+/// One device with all the cores on the same batch.
+const Row& rival_of(const Row& row, const std::vector<Row>& rows) {
+  const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
+    return r.mode.kind == Mode::Kind::single && r.job.batch == row.job.batch && r.run.scaling == row.run.scaling;
+  });
+  return at == rows.end() ? rows[0] : *at;
+}
 void finish_timing(Row& row, const Row& single) {
   Run& run = row.run;
   run.p50 = percentile(row.steps, 0.5), run.p95 = percentile(row.steps, 0.95);
@@ -156,27 +206,37 @@ void agree(Row& row, int steps) {
   row.run.agreement = {std::move(a)};
 }
 
-/// Links by backend ("" for copies between devices) and number of devices.
-using Links = std::map<std::pair<std::string, int>, simulate::Link>;
-
-/// Sets what the cost model predicts for each row; probes the links that no model needed before.
-void predict(std::vector<Row>& rows, Links& links, std::vector<LinkProbe>& probes) {
-  std::map<int, simulate::StepProfile> profiles;
+/// Sets what the cost model predicts for each row.
+void predict(std::vector<Row>& rows, const Links& links) {
+  std::map<std::pair<int, int64_t>, simulate::StepProfile> profiles;  // by devices and batch
   for (Row& row : rows) {
-    const int n = row.job.devices;
-    if (n < 2) continue;
+    const auto link = links.find({row.mode.backend, row.job.devices});
+    if (row.mode.kind == Mode::Kind::single || link == links.end()) continue;
     guarded(row, [&] {
-      if (!profiles.count(n)) profiles[n] = profile_of(row.job);
-      const auto link = [&](const std::string& backend) {
-        const auto at = links.find({backend, n});
-        if (at != links.end()) return at->second;
-        ProbedLink probed = backend.empty() ? probe_copies(row.job) : probe_all_reduce(row.mode, row.job);
-        probes.push_back(std::move(probed.probe));
-        return links[{backend, n}] = probed.link;
-      };
-      row.run.predicted = predicted_seconds(row.mode, row.job, profiles[n], link(row.mode.backend));
+      const std::pair<int, int64_t> key{row.job.devices, row.job.batch};
+      if (!profiles.count(key)) profiles[key] = profile_of(row.job);
+      row.run.predicted = predicted_seconds(row.mode, row.job, profiles[key], link->second);
     });
   }
+}
+
+/// The sweeps of one model, on the first number of devices.
+void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& links, Report& report) {
+  constexpr int kForwards = 15;
+  for (Row& row : rows) {
+    const auto link = links.find({row.mode.backend, row.job.devices});
+    if (row.mode.key != "ddp_" + row.mode.backend || row.run.scaling != "strong" || link == links.end() ||
+        row.job.devices != s.devices[0] || !row.run.failed.empty())
+      continue;
+    Job job = row.job;
+    job.steps = std::max(3, steps / 2);
+    guarded(row, [&] {
+      report.bucket_sweeps.push_back(sweep_buckets(row.mode, job, s.repeats, profile_of(job), link->second));
+    });
+  }
+  Job job = rows[0].job;
+  job.devices = s.devices[0];
+  guarded(rows[0], [&] { report.inference.push_back(sweep_inference(job, kForwards)); });
 }
 
 /// Steps of a sample that takes about as long as is asked for.
@@ -195,10 +255,10 @@ Report measure(const Settings& s, const std::function<bool()>& stop, std::vector
   report.provenance = provenance(s);
   report.virtual_devices = Device(s.device).is_cpu() || gpu::implementation() == std::string("emulated");
   std::vector<std::vector<Row>> models;
-  for (const std::string& model : s.models) models.push_back(rows_of(s, model));
+  const Links links = probe_links(s, report.links);
+  for (const std::string& model : s.models) models.push_back(rows_of(s, model, links));
   int64_t rows = 0;
   for (const auto& of_model : models) rows += static_cast<int64_t>(of_model.size());
-  Links links;
   constexpr int kAgreementSteps = 20;
   Progress progress(rows * (s.repeats + 2));
   for (auto& of_model : models) {
@@ -216,6 +276,8 @@ Report measure(const Settings& s, const std::function<bool()>& stop, std::vector
         });
       }
     for (Row& row : of_model) {
+      finish_timing(row, rival_of(row, of_model));
+      if (row.run.scaling != "strong") continue;
       if (!stop()) {
         progress.next("anatomy of " + row.run.label);
         guarded(row, [&] { trace_row(row, trace); });
@@ -224,9 +286,12 @@ Report measure(const Settings& s, const std::function<bool()>& stop, std::vector
         progress.next("agreement of " + row.run.label);
         guarded(row, [&] { agree(row, kAgreementSteps); });
       }
-      finish_timing(row, of_model[0]);
     }
-    if (!stop()) predict(of_model, links, report.links);
+    if (!stop()) predict(of_model, links);
+    if (!stop() && !s.quick) {
+      progress.next("bucket sizes and inference");
+      sweep(s, of_model, steps, links, report);
+    }
   }
   progress.end();
   report.projections = projections(), report.published = published();
@@ -234,7 +299,7 @@ Report measure(const Settings& s, const std::function<bool()>& stop, std::vector
     for (Row& row : of_model)
       if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));
   if (stop()) report.complete = false, report.incomplete_because = "interrupted";
-  report.verdict = conclude(report);
+  report.verdict = verdict_from_runs(report);
   report.turning_points = find_turning_points(report);
   diagnose(report);
   return report;

@@ -31,16 +31,16 @@ std::vector<Mode> all_modes() {
 
 }  // namespace
 
-std::vector<Mode> default_modes(const std::vector<std::string>& backends, double link_bucket_mib) {
+std::vector<Mode> default_modes(const std::vector<std::string>& backends) {
   std::vector<Mode> modes;
-  for (Mode& mode : all_modes()) {
-    if (!mode.backend.empty() && std::find(backends.begin(), backends.end(), mode.backend) == backends.end()) continue;
-    modes.push_back(mode);
-    if (link_bucket_mib <= 0 || mode.kind != Kind::distributed || mode.bucket_mib == kPerParameter) continue;
-    mode.key += "_link", mode.label += ", buckets for the link", mode.bucket_mib = link_bucket_mib;
-    modes.push_back(std::move(mode));
-  }
+  for (Mode& mode : all_modes())
+    if (mode.backend.empty() || std::find(backends.begin(), backends.end(), mode.backend) != backends.end())
+      modes.push_back(std::move(mode));
   return modes;
+}
+Mode with_buckets(Mode mode, double mib) {
+  mode.key += "_link", mode.label += ", buckets for the link", mode.bucket_mib = mib;
+  return mode;
 }
 
 Mode mode_of(const std::string& key) {

@@ -19,9 +19,10 @@ struct Mode {
   bool independent_ranks = false;  // of single: each rank trains its own network on its share, and sends nothing
 };
 
-/// What is run unless other modes are named: one device first.
-/// @param link_bucket_mib  the bucket size that the cost model chose for the link of a backend; 0: none was chosen
-std::vector<Mode> default_modes(const std::vector<std::string>& backends, double link_bucket_mib = 0);
+/// What is run unless other modes are named: one device first, DDP over these backends last.
+std::vector<Mode> default_modes(const std::vector<std::string>& backends);
+/// DDP with buckets of the size that the cost model chose for the link.
+Mode with_buckets(Mode mode, double mib);
 /// @throws Error that lists the keys
 Mode mode_of(const std::string& key);
 

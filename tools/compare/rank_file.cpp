@@ -39,7 +39,8 @@ TraceEvent event_of(const json& j) {
 }  // namespace
 
 std::vector<std::string> arguments_of(const Mode& mode, const Job& job) {
-  std::vector<std::string> arguments = {"--mode", mode.key, "--model", job.model};
+  // Of DDP a rank needs the backend, and the size of the buckets below.
+  std::vector<std::string> arguments = {"--mode", "ddp_" + mode.backend, "--model", job.model};
   const auto add = [&](const char* option, const std::string& value) {
     arguments.emplace_back(option);
     arguments.push_back(value);

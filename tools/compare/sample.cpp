@@ -172,6 +172,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
 
   RankSample sample;
   sample.rank = rank;
+  if (mode.independent_ranks) RankContext::current().state().warned_of_no_collective = true;  // it is meant so
   constexpr int64_t kFlat = 64;  // elements: at a multiple of them each tensor begins in a flat buffer
   const auto flat = [](const Tensor& t) { return (t.numel() + kFlat - 1) / kFlat * kFlat * t.itemsize(); };
   for (const Tensor& p : net->parameters()) {
