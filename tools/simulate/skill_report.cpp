@@ -26,7 +26,7 @@ void append_provenance(std::string& text, const Skill& skill) {
       "  proof of its skill on a real machine, and must not be compared with the error that a simulator has on\n"
       "  measurements. The all-reduce table has a clock's noise: its errors are those of a prediction of "
       "measurements.\n\n",
-      std::max(0.1, 1e9 * skill.additivity), skill.distinct);
+      std::max(1.0, 1e9 * skill.additivity), skill.distinct);
 }
 
 void append_held_out(std::string& text, const Skill& skill) {
