@@ -194,7 +194,9 @@ void trace_row(Row& row, std::vector<TraceEvent>* trace) {
   row.run.timeline = timeline_of(row, sample);
   row.run.transfers = ledger(row.mode, job, sample);
   if (row.mode.kind == Mode::Kind::distributed) row.run.buckets = buckets_of(sample);
-  if (trace) trace->insert(trace->end(), events.begin(), events.end());
+  if (!trace) return;
+  for (const TraceEvent& e : events)  // of the last step: all would make a file that no viewer likes
+    if (e.start >= steps[static_cast<size_t>(e.rank)].back().start) trace->push_back(e);
 }
 
 void agree(Row& row, int steps) {
