@@ -224,10 +224,13 @@ TEST_CASE("what is planted is found in the right place", "[compare]") {
 
 TEST_CASE("the diagnosis names what was planted", "[compare]") {
   Report report;
-  Run run{.model = "mlp", .mode = "ddp_local", .label = "DDP over local", .devices = 2};
+  Run run;
+  run.model = "mlp", run.mode = "ddp_local", run.label = "DDP over local", run.devices = 2;
   run.repeats = {1}, run.speedup = {0.5, 0.4, 0.6};
-  run.lanes = {{.name = "rank 0", .step = 1, .phases = {{"forward", 0.4}, {"input", 0.3}}},
-               {.name = "rank 1", .step = 1, .phases = {{"forward", 0.7}, {"input", 0.3}}}};
+  run.lanes.resize(2);
+  run.lanes[0].name = "rank 0", run.lanes[1].name = "rank 1";
+  run.lanes[0].step = run.lanes[1].step = 1;
+  run.lanes[0].phases = {{"forward", 0.4}, {"input", 0.3}}, run.lanes[1].phases = {{"forward", 0.7}, {"input", 0.3}};
   run.lanes[0].waiting_for["rank 1"] = 0.3;
   report.runs = {run};
   diagnose(report);

@@ -66,7 +66,8 @@ std::vector<Transfers> of_data_parallel(const Mode& mode, const Job& job, const 
 std::vector<Transfers> of_distributed(const Job& job, const Sample& sample) {
   const RankSample& first = sample.ranks.at(0);
   const auto steps = static_cast<int64_t>(first.steps.size());
-  Transfers row{.what = "all-reduce of the gradients, buffers of rank 0", .link = "between all ranks"};
+  Transfers row;
+  row.what = "all-reduce of the gradients, buffers of rank 0", row.link = "between all ranks";
   for (const RankSample& rank : sample.ranks) row.bytes += rank.bytes_moved;
   row.bytes /= steps;
   for (const TraceEvent& e : first.events)

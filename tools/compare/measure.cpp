@@ -26,7 +26,8 @@ struct Row {
 };
 
 Row make_row(const Settings& s, const std::string& model, const Mode& mode, int devices) {
-  Row row{.mode = mode, .job = {}, .run = {}, .steps = {}};
+  Row row;
+  row.mode = mode;
   row.job.model = model, row.job.data = s.data, row.job.device = s.device;
   row.job.devices = mode.kind == Mode::Kind::single ? 1 : devices;
   row.job.batch = s.batch, row.job.seed = s.seed, row.job.threads = s.threads;
@@ -162,7 +163,8 @@ std::vector<BucketTimes> buckets_of(const Sample& sample) {
     if (e.kind != TraceEvent::Kind::communication || e.start < step.start || e.end > step.end ||
         e.name.find("gradients, bucket") == std::string::npos)
       continue;
-    BucketTimes bucket{.bytes = e.bytes, .ready = e.queued - step.start, .start = e.start - step.start};
+    BucketTimes bucket;
+    bucket.bytes = e.bytes, bucket.ready = e.queued - step.start, bucket.start = e.start - step.start;
     bucket.end = e.end - step.start;
     bucket.hidden = std::max(0.0, std::min(e.end, backward_end) - e.start);
     size_t i = 0;
@@ -198,7 +200,8 @@ void agree(Row& row, int steps) {
   Job job = row.job;
   job.plain = true, job.warmup = 0, job.steps = steps, job.planted = {};
   const RankSample mine = run_sample(row.mode, job).ranks.at(0), reference = run_reference(row.mode, job);
-  Agreement a{.reference = "one device that adds up the gradients of the shards in the same order", .steps = steps};
+  Agreement a;
+  a.reference = "one device that adds up the gradients of the shards in the same order", a.steps = steps;
   for (size_t i = 0; i < mine.parameters.size(); ++i)
     a.largest_difference =
         std::max(a.largest_difference, std::abs(static_cast<double>(mine.parameters[i]) - reference.parameters[i]));

@@ -89,7 +89,8 @@ std::vector<Projection> projections() {
     cluster.devices_per_node = 8;
     cluster.inside = simulate::link_named(network.inside), cluster.between = simulate::link_named(network.between);
     const std::vector<simulate::ScalingRow> rows = predict_weak(profile, cluster, simulate::usual_devices(), {});
-    Projection ddp{.model = "ResNet-50", .device = "V100", .mode = "DDP"};
+    Projection ddp;
+    ddp.model = "ResNet-50", ddp.device = "V100", ddp.mode = "DDP";
     ddp.link = std::string(network.inside) + " in nodes of 8, " + network.between + " between";
     ddp.batch_per_device = static_cast<int64_t>(kBatch);
     Projection dp = ddp;
@@ -108,7 +109,9 @@ std::vector<Published> published() {
   std::vector<Published> out;
   if (!std::filesystem::exists(path)) return out;
   for (const simulate::Published& p : simulate::read_published(path)) {
-    Published published{.what = p.what, .source = p.source, .unit = p.unit, .labels = p.labels, .values = p.values};
+    Published published;
+    published.what = p.what, published.source = p.source, published.unit = p.unit;
+    published.labels = p.labels, published.values = p.values;
     published.devices.assign(p.devices.begin(), p.devices.end());
     published.predicted = p.predicted;
     out.push_back(std::move(published));

@@ -27,7 +27,8 @@ double bucket_for(const simulate::Link& link, double bytes) {
 BucketSweep sweep_buckets(const Mode& mode, const Job& job, int repeats, const simulate::StepProfile& profile,
                           const simulate::Link& link) {
   const double all = gradient_bytes(profile);
-  BucketSweep sweep{.model = job.model, .backend = mode.backend, .devices = job.devices, .batch = job.batch};
+  BucketSweep sweep;
+  sweep.model = job.model, sweep.backend = mode.backend, sweep.devices = job.devices, sweep.batch = job.batch;
   for (double bytes = kLeastBucket; bytes < all; bytes *= 4) sweep.bytes.push_back(static_cast<int64_t>(bytes));
   sweep.bytes.push_back(static_cast<int64_t>(all));
   sweep.predicted_best = static_cast<int64_t>(bucket_for(link, all));
@@ -48,7 +49,8 @@ BucketSweep sweep_buckets(const Mode& mode, const Job& job, int repeats, const s
 
 Inference sweep_inference(const Job& job, int repeats) {
   const NoGradGuard no_grad;
-  Inference out{.model = job.model, .devices = job.devices};
+  Inference out;
+  out.model = job.model, out.devices = job.devices;
   std::vector<Device> devices;
   for (int i = 0; i < job.devices; ++i) devices.emplace_back(Device(job.device).type(), i);
   manual_seed(job.seed);
