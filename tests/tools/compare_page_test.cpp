@@ -149,6 +149,7 @@ TEST_CASE("numbers are written for people", "[compare]") {
   CHECK(duration(0.0009999) == "1.00 ms");
   CHECK(byte_size(1.5 * 1048576) == "1.50 MiB");
   CHECK(byte_size(1000) == "1,000 B");
+  CHECK(byte_size(48) == "48 B");
   CHECK(bandwidth(3.2e9) == "3.20 GB/s");
   CHECK(percent(0.042) == "4.2 %");
   CHECK(in_words("DDP, buckets, local") == "DDP (buckets, local)");

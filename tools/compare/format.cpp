@@ -106,7 +106,7 @@ std::string duration(double seconds) {
 }
 
 std::string byte_size(double bytes) {
-  if (std::abs(bytes) < 1024) return number(bytes, 4) + " B";
+  if (std::abs(bytes) < 1024) return round_number(bytes) + " B";
   return scaled(bytes, std::array<std::pair<double, const char*>, 3>{
                            {{1024.0 * 1024 * 1024, "GiB"}, {1024.0 * 1024, "MiB"}, {1024, "KiB"}}});
 }
@@ -118,6 +118,7 @@ std::string bandwidth(double bytes_per_second) {
 
 std::string percent(double part) {
   if (std::isnan(part)) return "no number";
+  if (part == 0) return "0 %";
   char text[32];
   std::snprintf(text, sizeof text, std::abs(part) < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * part);
   return text;

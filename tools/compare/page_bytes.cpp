@@ -1,6 +1,7 @@
 // The page's sections on what moves: the ledger of bytes, the links, and DDP's buckets.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tandem/tools/compare/page_parts.h"
 
@@ -11,6 +12,21 @@ double bytes_of(const Run& run) {
   double sum = 0;
   for (const Transfers& row : run.transfers) sum += static_cast<double>(row.bytes);
   return sum;
+}
+
+/// By words of the transfer's name; the first that it has decides.
+int transfer_style(const std::string& what) {
+  static const std::vector<std::pair<std::string, int>> styles = {{"all-reduce", 2},
+                                                                  {"gradients of the outputs", 4},
+                                                                  {"gradients of the loss", 9},
+                                                                  {"gradient", 0},
+                                                                  {"parameter", 3},
+                                                                  {"targets", 7},
+                                                                  {"input", 6},
+                                                                  {"output", 5}};
+  for (const auto& [word, style] : styles)
+    if (what.find(word) != std::string::npos) return style;
+  return 8;
 }
 
 std::string bytes_sentence(const Job& job) {
@@ -48,6 +64,17 @@ LineChart link_chart(const std::vector<const LinkProbe*>& links, bool rate) {
     chart.series.push_back(fit);
   }
   return chart;
+}
+
+/// The fastest run of DDP that has buckets of several parameters; otherwise of any that has buckets.
+const Run* bucketed(const Job& job) {
+  const Run* best = nullptr;
+  const auto rank = [](const Run& run) {
+    return std::pair(run.mode.find("naive") != std::string::npos, step_seconds(run));
+  };
+  for (const Run* run : job.runs)
+    if (is_ddp(*run) && !run->buckets.empty() && (!best || rank(*run) < rank(*best))) best = run;
+  return best;
 }
 
 std::string sweep_chart(const BucketSweep& sweep) {
@@ -112,11 +139,7 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
         found->second += static_cast<double>(transfers.bytes);
       }
       for (const auto& [what, bytes] : sums) {
-        const int style = what.find("parameter") != std::string::npos  ? 3
-                          : what.find("gradient") != std::string::npos ? 0
-                          : what.find("input") != std::string::npos    ? 6
-                          : what.find("output") != std::string::npos   ? 5
-                                                                       : 8;
+        const int style = transfer_style(what);
         row.segments.push_back({what, style, bytes, byte_size(bytes)});
       }
       chart.rows.push_back(row);
@@ -191,16 +214,20 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
                   sweep.predicted.empty() ? "" : duration(sweep.predicted[i])});
   }
   for (const Job& job : main_jobs(report)) {
-    const Run* const run = job.ddp();
-    if (!run || run->buckets.empty()) continue;
+    const Run* const run = bucketed(job);
+    if (!run) continue;
     BarChart chart;
     chart.title = cat("Each bucket's all-reduce: ", run->label, ", ", job.name());
     chart.x = {"time of the all-reduce", Unit::kSeconds};
     double hidden = 0, all = 0;
+    constexpr size_t kMostBuckets = 16;  // all of them are in the table
+    if (run->buckets.size() > kMostBuckets)
+      chart.title += cat(" (the first ", kMostBuckets, " of ", run->buckets.size(), ")");
     for (size_t i = 0; i < run->buckets.size(); ++i) {
       const BucketTimes& bucket = run->buckets[i];
       const double seconds = bucket.end - bucket.start, waited = bucket.start - bucket.ready;
       hidden += bucket.hidden, all += seconds;
+      if (i >= kMostBuckets) continue;
       chart.rows.push_back({cat("bucket ", i + 1, ", ", byte_size(static_cast<double>(bucket.bytes)), ", full at ",
                                 duration(bucket.ready)),
                             duration(seconds),

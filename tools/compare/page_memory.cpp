@@ -35,8 +35,10 @@ std::string excess_sentence(const Job& job) {
       cat(job.name(), ": under ", in_words(dp.label), ", ", dp.memory[0].device, " needs ", mib(plain),
           " more than the largest of the others (", mib(static_cast<double>(dp.memory[0].peak)), " at its peak).");
   if (job.dp_loss() && job.dp_loss() != &dp && excess(job.dp_loss(), &inside))
-    out += cat(" With the loss inside the replicas the excess is ", mib(inside), ": ", mib(plain - inside), " less",
-               plain > 0 ? " (" + percent((plain - inside) / plain) + ")." : ".");
+    out += plain == inside
+               ? std::string(" With the loss inside the replicas it is as much.")
+               : cat(" With the loss inside the replicas the excess is ", mib(inside), ": ", mib(plain - inside),
+                     " less", plain > 0 ? " (" + percent((plain - inside) / plain) + ")." : ".");
   return out;
 }
 

@@ -1,5 +1,6 @@
 // The page's section on the cost model: its predictions beside what was measured, and what it says about more devices.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -72,11 +73,17 @@ std::string projection_charts(const Report& report) {
       }
       chart.series.push_back(series);
     }
-    int style = kInk;
+    constexpr std::array<int, 6> kPublishedStyles = {kInk, 5, 7, 2, 6, 8};
+    size_t shown = 0;
     for (const Published& published : report.published) {
       if (published.devices.empty()) continue;
-      Series series{published.what + " (published)", style, {}, false, true, false, true};
-      style = 5;
+      Series series{published.what + " (published)",
+                    kPublishedStyles[shown++ % kPublishedStyles.size()],
+                    {},
+                    false,
+                    true,
+                    false,
+                    true};
       for (size_t i = 0; i < published.values.size(); ++i) {
         series.points.push_back(
             {published.devices[i], published.values[i], 0, 0,

@@ -32,6 +32,7 @@ int phase_style(const std::string& phase) {
       {"input", 6}, {"scatter", 1},  {"replicate", 3}, {"forward", 4},   {"gather", 5},
       {"loss", 2},  {"backward", 0}, {"reduce", 7},    {"optimizer", 8}, {"exposed communication", 9}};
   if (phase == "communication") return kHidden;
+  if (phase == "wait" || phase == "waiting") return kWaiting;
   const auto found = styles.find(phase);
   return found == styles.end() ? kInk : found->second;
 }

@@ -13,33 +13,40 @@ std::string loss_chart(const Job& job, const ModeStyles& styles) {
   chart.title = "Loss: " + job.name();
   chart.x = {"step", Unit::kNone};
   chart.y = {"loss", Unit::kNone};
-  bool has_reference = false;
-  std::vector<double> shown;  // by the first mode; others that are equal lie on it
-  int64_t equal = 0;
-  const auto series_of = [](const std::string& name, int style, const std::vector<double>& losses, bool dashed) {
-    Series series{name, style, {}, true, false, dashed, true};
-    for (size_t i = 0; i < losses.size(); ++i)
-      series.points.push_back({static_cast<double>(i + 1), losses[i], 0, 0, ""});
-    return series;
+  // Modes with equal losses are one line, and so are equal references. (DP and DDP have references of their own.)
+  struct Line {
+    const std::vector<double>* losses;
+    const Run* run;
+    int64_t others;
   };
-  Series reference;
+  std::vector<Line> lines, references;
+  const auto add = [](std::vector<Line>& list, const std::vector<double>& losses, const Run* run) {
+    if (losses.empty()) return;
+    for (Line& line : list)
+      if (*line.losses == losses) {
+        ++line.others;
+        return;
+      }
+    list.push_back({&losses, run, 0});
+  };
   for (const Run* run : job.runs)
     for (const Agreement& agreement : run->agreement) {
-      if (agreement.losses.empty()) continue;
-      if (!has_reference && !agreement.reference_losses.empty()) {
-        reference = series_of("reference: " + agreement.reference, kInk, agreement.reference_losses, true);
-        has_reference = true;
-      }
-      if (agreement.losses == shown) {
-        ++equal;
-        continue;
-      }
-      if (shown.empty()) shown = agreement.losses;
-      chart.series.push_back(series_of(run->label, styles[*run], agreement.losses, false));
+      add(lines, agreement.losses, run);
+      add(references, agreement.reference_losses, run);
     }
-  if (chart.series.empty()) return "";
-  if (equal > 0) chart.series[0].name += cat(", and ", equal, equal == 1 ? " mode" : " modes", " with the same losses");
-  if (has_reference) chart.series.push_back(reference);
+  if (lines.empty()) return "";
+  const auto draw = [&](const std::string& name, int style, const std::vector<double>& losses, bool reference) {
+    Series series{name, style, {}, true, false, reference, true};
+    for (size_t i = 0; i < losses.size(); ++i)
+      series.points.push_back({static_cast<double>(i + 1), losses[i], 0, 0, ""});
+    series.in_legend = !reference || losses == *references[0].losses;
+    chart.series.push_back(series);
+  };
+  for (const Line& line : lines)
+    draw(line.run->label +
+             (line.others == 0 ? "" : cat(", and ", plural(line.others, "other mode"), " with the same losses")),
+         styles[*line.run], *line.losses, false);
+  for (const Line& line : references) draw("reference on one device", kInk, *line.losses, true);
   chart.description = cat("Losses of ", job.runs.size(), " modes, step by step.");
   return svg(chart);
 }
@@ -108,7 +115,9 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
       BarRow row{run->label, "", {}, {}};
       double all = 0;
       for (const auto& [name, seconds] : sums) {
-        const std::string number = trailing_number(name);  // none in "threads to wake up"
+        // "cpu" is the first device. "threads to wake up" are nobody's.
+        const std::string number =
+            name.find(' ') == std::string::npos && trailing_number(name).empty() ? "0" : trailing_number(name);
         row.segments.push_back({number.empty() ? name : "device or rank " + number,
                                 number.empty() ? kUnattributed : std::atoi(number.c_str()) % 10, seconds,
                                 name + ", " + duration(seconds)});

@@ -62,6 +62,7 @@ align-items:start}
 .charts:has(>:nth-child(2):last-child),.charts:has(>:nth-child(4):last-child){grid-template-columns:repeat(auto-fill,minmax(min(100%,440px),1fr))}
 .chart.wide{max-width:none;grid-column:1/-1}
 .wide .box svg{min-width:760px}
+p,li,figcaption{overflow-wrap:anywhere}
 figcaption{font-weight:600;font-size:.93rem;line-height:1.35;margin-bottom:6px}
 .box svg{display:block;width:100%;height:auto;font-size:11px;fill:var(--ink)}
 .wide .box svg{font-size:12px}

@@ -54,25 +54,25 @@ struct Memory {
 struct Transfers {
   std::string what, link;  // "parameters to the replicas", "cpu:0 -> cpu:1"
   int64_t count = 0, bytes = 0;
-  std::string formula;  // in the words of docs/course.md
+  std::string formula = {};  // in the words of docs/course.md
   int64_t formula_bytes = 0;
 };
 
 /// One bucket's all-reduce within the step, from the step's start on.
 struct BucketTimes {
   int64_t bytes = 0;
-  double ready = 0, start = 0, end = 0;  // ready: its last gradient came
-  double hidden = 0;                     // of end - start, beside backward
-  std::vector<std::string> parameters;   // in the order of their gradients' arrival
+  double ready = 0, start = 0, end = 0;      // ready: its last gradient came
+  double hidden = 0;                         // of end - start, beside backward
+  std::vector<std::string> parameters = {};  // in the order of their gradients' arrival
 };
 
 /// The proof that a mode trained the same model as its reference on one device.
 struct Agreement {
   std::string reference;
   int steps = 0;
-  double largest_difference = 0;                 // of any parameter
-  std::vector<double> losses, reference_losses;  // step by step
-  std::string first_difference;                  // the first operation whose result parts; empty if none does
+  double largest_difference = 0;                           // of any parameter
+  std::vector<double> losses = {}, reference_losses = {};  // step by step
+  std::string first_difference = {};                       // the first operation whose result parts; empty if none does
 };
 
 /// One mode on one job: a row of the table.
@@ -126,10 +126,10 @@ struct Inference {
 
 /// What the cost model says about devices that are not here.
 struct Projection {
-  std::string model, device, link, mode;  // device: the compute profile's name
+  std::string model, device, link = {}, mode = {};  // device: the compute profile's name
   int64_t batch_per_device = 0;
-  std::vector<int> devices;
-  std::vector<double> efficiency;  // throughput per device, over that of one device
+  std::vector<int> devices = {};
+  std::vector<double> efficiency = {};  // throughput per device, over that of one device
 };
 
 /// A measurement that somebody published.
@@ -137,8 +137,8 @@ struct Published {
   std::string what, source, unit;
   std::vector<std::string> labels;
   std::vector<double> values;
-  std::vector<double> devices;    // of each value, where the values are efficiencies (1: none is lost); else empty
-  std::vector<double> predicted;  // by the cost model; empty where the source does not say enough
+  std::vector<double> devices = {};    // of each value, where the values are efficiencies (1: none is lost); else empty
+  std::vector<double> predicted = {};  // by the cost model; empty where the source does not say enough
 };
 
 struct Diagnosis {

@@ -141,7 +141,7 @@ std::string svg(const DotChart& chart) {
 }
 
 std::string svg(const TimelineChart& chart) {
-  constexpr double kWide = 960, kNames = 92;
+  constexpr double kWide = 960, kNames = 150;
   double end = 0;
   for (const TimelineGroup& group : chart.groups)
     for (const TimelineLane& lane : group.lanes)
@@ -157,9 +157,11 @@ std::string svg(const TimelineChart& chart) {
         cat("<text class=\"b\" x=\"2\" y=\"", place(y + 11), "\">", fitted(group.name, kWide - 10, 12), "</text>\n");
     y += 18;
     for (const TimelineLane& lane : group.lanes) {
-      bool beside = false, kernels = false;
-      for (const TimelineMark& mark : lane.marks) beside |= mark.level == 1, kernels |= mark.level == 2;
-      const double tops[] = {y, y + 19, y + (beside ? 27 : 19)};
+      bool phases = false, beside = false, kernels = false;
+      for (const TimelineMark& mark : lane.marks)
+        phases |= mark.level == 0, beside |= mark.level == 1, kernels |= mark.level == 2;
+      const double beside_top = phases ? y + 19 : y + 5;  // a lane of communication alone is as tall as its name
+      const double tops[] = {y, beside_top, beside ? beside_top + 8 : beside_top};
       const double heights[] = {18, 7, 4};
       rows += cat("<text x=\"2\" y=\"", place(y + 13), "\">", fitted(lane.name, kNames - 6, kText), "</text>\n");
       for (const TimelineMark& mark : lane.marks) {
@@ -168,7 +170,7 @@ std::string svg(const TimelineChart& chart) {
                     place(tops[mark.level]), "\" width=\"", place(width), "\" height=\"", place(heights[mark.level]),
                     "\"><title>", escape(mark.tip), "</title></rect>\n");
       }
-      y += 20 + (beside ? 8 : 0) + (kernels ? 5 : 0) + 6;
+      y += (phases ? 26 : 12) + (beside ? 8 : 0) + (kernels ? 5 : 0);
     }
     y += 8;
   }

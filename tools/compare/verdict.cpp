@@ -1,6 +1,6 @@
 // What a report concludes for each model: which mode to use, by how much, and where that turns.
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "tandem/tools/compare/page_parts.h"
 
@@ -12,18 +12,23 @@ const char* const kVirtual =
     "the "
     "modes train the same model, and how many bytes, calls and how much memory they take; nothing follows for GPUs.";
 
-std::string over(const Run& run) { return cat(in_words(run.label), " over ", plural(run.devices, "device")); }
+std::string over(const Run& run) { return cat(in_words(run.label), " on ", plural(run.devices, "device")); }
 std::string factor(const Run& run) {
   return cat(number(run.speedup.median), " times (95 % interval ", number(run.speedup.low), " to ",
              number(run.speedup.high), ")");
 }
 
-/// The fastest of the model's parallel runs with this batch; null if there is none.
+/// How sure it is that a run beats one device, and by how much: what is compared first comes first.
+std::pair<double, double> evidence(const Run& run) { return {std::max(run.speedup.low, 1.0), run.speedup.median}; }
+
+/// Of the model's parallel runs with this batch the one that is surest to be faster than one device, by its interval's
+/// lower end; if none surely is, the one of the highest median. A median alone would pick the noisiest run. Null if
+/// there is none.
 const Run* fastest(const Report& report, const std::string& model, int64_t batch) {
   const Run* best = nullptr;
   for (const Run& run : report.runs)
     if (run.model == model && run.batch == batch && !is_single(run) && run.failed.empty() && run.speedup.median > 0 &&
-        (!best || run.speedup.median > best->speedup.median))
+        (!best || evidence(run) > evidence(*best)))
       best = &run;
   return best;
 }
@@ -46,9 +51,8 @@ std::string verdict_from_runs(const Report& report) {
               over(*best), ", reaches ", factor(*best), " its throughput.");
     else
       out += cat("For ", model, " at batch ", count(batch),
-                 " one device with all the cores is as good as any: the best "
-                 "parallel mode, ",
-                 over(*best), ", reaches ", factor(*best), " its throughput.");
+                 " no parallel mode is clearly faster than one device with all the cores: the best, ", over(*best),
+                 ", reaches ", factor(*best), " its throughput.");
   }
   return out;
 }
