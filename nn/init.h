@@ -46,6 +46,9 @@ constexpr nn::init::FanMode kFanIn = nn::init::FanMode::fan_in, kFanOut = nn::in
 constexpr nn::init::Nonlinearity kLinear = nn::init::Nonlinearity::linear, kSigmoid = nn::init::Nonlinearity::sigmoid,
                                  kTanh = nn::init::Nonlinearity::tanh, kReLU = nn::init::Nonlinearity::relu,
                                  kLeakyReLU = nn::init::Nonlinearity::leaky_relu;
+// To calculate_gain a convolution is as a linear layer: the gain of all of them is 1.
+constexpr nn::init::Nonlinearity kConv1D = kLinear, kConv2D = kLinear, kConv3D = kLinear, kConvTranspose1D = kLinear,
+                                 kConvTranspose2D = kLinear, kConvTranspose3D = kLinear;
 }  // namespace tandem
 
 namespace tandem::nn::utils {

@@ -34,7 +34,7 @@ Tensor bartlett_window(int64_t window_length, detail::Flag periodic, const Tenso
 Tensor blackman_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options) {
   return window("blackman_window", window_length, periodic, options, [](double t) {
     const double angle = 2 * std::numbers::pi * t;
-    return 0.42 - 0.5 * std::cos(angle) + 0.08 * std::cos(2 * angle);
+    return 0.08 * std::cos(2 * angle) - 0.5 * std::cos(angle) + 0.42;  // in this order the ends are 0, as in PyTorch
   });
 }
 Tensor hamming_window(int64_t window_length, detail::Flag periodic, double alpha, double beta,
