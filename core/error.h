@@ -1,5 +1,6 @@
 // Checks and the errors they throw. A message names the op, the values that clash, and what would be accepted.
 #pragma once
+#include <initializer_list>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -50,14 +51,34 @@ class OutOfMemoryError : public Error {
 };
 
 namespace detail {
+/// A part of a message and how it is printed. Checks with parts of different types share the code that puts messages
+/// together: with code of its own for each combination, they were a twentieth of the library.
+class MessagePart {
+ public:
+  MessagePart(const char* text) : value_(text), print_(print_text) {}
+  template <class T> MessagePart(const T& value) : value_(&value), print_(print<T>) {}
+  friend std::ostream& operator<<(std::ostream& out, const MessagePart& part) {
+    part.print_(out, part.value_);
+    return out;
+  }
+
+ private:
+  static void print_text(std::ostream& out, const void* text) { out << static_cast<const char*>(text); }
+  template <class T> static void print(std::ostream& out, const void* value) { out << *static_cast<const T*>(value); }
+
+  const void* value_;
+  void (*print_)(std::ostream& out, const void* value);
+};
+/// The parts, one behind the other, and the place of the check.
+std::string error_message(const char* file, int line, std::initializer_list<MessagePart> parts);
+
+template <class E>
+[[noreturn, gnu::cold]] void fail_with(const char* file, int line, std::initializer_list<MessagePart> parts) {
+  throw E(error_message(file, line, parts));
+}
 template <class E, class... Parts>
 [[noreturn, gnu::cold, gnu::noinline]] void fail(const char* file, int line, const Parts&... parts) {
-  std::ostringstream message;
-  message << std::boolalpha;
-  (message << ... << parts);
-  std::string name(file);
-  message << " [" << name.substr(name.rfind('/') + 1) << ":" << line << "]";
-  throw E(message.str());
+  fail_with<E>(file, line, {parts...});
 }
 }  // namespace detail
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/internal.h"
@@ -94,8 +95,9 @@ int compare(Settings settings) {
   write_whole_file("compare", settings.out + "/report.html", html(report));
   write_trace(settings.out + "/trace.json", trace);
   std::printf("%s\n%s\n", table(report).c_str(), report.verdict.c_str());
+  std::map<std::string, int> said;  // one row for each kind; the page has all
   for (const Diagnosis& d : report.diagnosis)
-    std::printf("- %s (%s): %s\n", d.kind.c_str(), d.row.c_str(), d.sentence.c_str());
+    if (said[d.kind]++ == 0) std::printf("- %s (%s): %s\n", d.kind.c_str(), d.row.c_str(), d.sentence.c_str());
   std::printf("\nthe page: %s/report.html\n", settings.out.c_str());
   return report.complete ? 0 : 130;
 }

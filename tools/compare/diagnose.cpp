@@ -53,7 +53,7 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
     double own = 0;
     for (const auto& [name, seconds] : lane.waiting_for) own += seconds;
     const double excess = waited_for[lane.name] / others - own;
-    if (!(dp && lane.name == first.name) && excess > 0.1 * step)
+    if (!(dp && lane.name == first.name) && excess > 0.2 * step)
       add("straggler",
           "The other lanes wait " + ms(excess) + " of each step longer for " + lane.name + " than it does for them.");
   }
@@ -64,7 +64,7 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
       forward += part(run.lanes[l], "forward") * run.lanes[l].step + part(run.lanes[l], "backward") * run.lanes[l].step,
           ++count;
     const double own = (part(first, "forward") + part(first, "backward")) * first.step;
-    if (own > 1.4 * forward / count && own - forward / count > 0.1 * first.step)
+    if (own > 1.5 * forward / count && own - forward / count > 0.2 * first.step)
       add("first-device-bound", "The first device computes " + ms(own) + " a step, the others " + ms(forward / count) +
                                     ": it is slower, and they wait for it.");
   }
