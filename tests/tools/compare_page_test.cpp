@@ -134,6 +134,23 @@ TEST_CASE("a part that was not measured leaves its section out, and an incomplet
   CHECK(has(html(failed), "NCCL needs a GPU"));
 }
 
+TEST_CASE("thousands of moments and events do not make a large page", "[compare]") {
+  Report report = sample_report();
+  for (Run& run : report.runs) {
+    for (auto& memory : run.memory) {
+      memory.seconds.clear();
+      for (auto& [cause, bytes] : memory.over_time) bytes.assign(20000, 1 << 20);
+      for (int i = 0; i < 20000; ++i) memory.seconds.push_back(i * 1e-6);
+      if (!memory.over_time.empty()) memory.over_time.begin()->second[7] = int64_t(1) << 30;  // a peak of one moment
+    }
+    for (auto& row : run.timeline)
+      for (int i = 0; i < 20000; ++i) row.events.push_back({"add", "kernel", i * 1e-7, i * 1e-7 + 5e-8, 0});
+  }
+  const std::string page = html(report);
+  CHECK(page.size() < 2'000'000);
+  CHECK(has(page, "1 GiB"));  // on the axis: the peak is not thinned out
+}
+
 TEST_CASE("numbers are written for people", "[compare]") {
   using namespace tools::compare;
   CHECK(number(1234.5) == "1,230");

@@ -42,19 +42,43 @@ std::string excess_sentence(const Job& job) {
   return out;
 }
 
+/// At most so many moments, those with the most memory of each stretch: thousands would make a large page.
+std::vector<size_t> moments(const Memory& memory) {
+  constexpr size_t kMost = 300;
+  const size_t n = memory.seconds.size(), stretches = std::min(n, kMost);
+  std::vector<size_t> chosen;
+  chosen.reserve(stretches);
+  for (size_t stretch = 0; stretch < stretches; ++stretch) {
+    size_t best = 0;
+    int64_t most = -1;
+    for (size_t t = stretch * n / stretches; t < (stretch + 1) * n / stretches; ++t) {
+      int64_t sum = 0;
+      for (const auto& [cause, bytes] : memory.over_time) sum += bytes[t];
+      if (sum > most) most = sum, best = t;
+    }
+    chosen.push_back(best);
+  }
+  return chosen;
+}
+
 std::string over_time(const Run& run, const Memory& memory, double highest) {
   AreaChart chart;
   chart.title = cat(memory.device, ": ", run.label);
   chart.description = cat("Peak ", byte_size(static_cast<double>(memory.peak)), ".");
   chart.x = {"time since the step began", Unit::kSeconds};
   chart.y = {"memory", Unit::kBytes};
-  chart.at = memory.seconds;
+  const std::vector<size_t> chosen = moments(memory);
+  chart.at.reserve(chosen.size());
+  for (const size_t t : chosen) chart.at.push_back(memory.seconds[t]);
   chart.y_max = highest;
   std::map<std::string, int64_t> causes;
   for (const auto& [cause, bytes] : memory.over_time) causes[cause] = 0;
   for (const std::string& cause : causes_in_order(causes)) {
     const std::vector<int64_t>& bytes = memory.over_time.at(cause);
-    chart.layers.push_back({cause, cause_style(cause), std::vector<double>(bytes.begin(), bytes.end())});
+    AreaLayer layer{cause, cause_style(cause), {}};
+    layer.values.reserve(chosen.size());
+    for (const size_t t : chosen) layer.values.push_back(static_cast<double>(bytes[t]));
+    chart.layers.push_back(layer);
   }
   return chart.layers.empty() ? "" : svg(chart);
 }
