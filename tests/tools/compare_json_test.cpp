@@ -58,5 +58,8 @@ TEST_CASE("a report whose lists do not fit each other is refused", "[compare]") 
   CHECK_THROWS_WITH(write_report(folder / "a.json", report),
                     Contains("cpu:0 -> cpu:1") && Contains("8 bytes and 9 seconds"));
   CHECK(folder.count() == 0);
+  report = sample_report();
+  report.runs[3].devices = 0;
+  CHECK_THROWS_WITH(write_report(folder / "a.json", report), Contains("has 0 devices"));
   CHECK_THROWS_WITH(write_report("/no/such/folder/a.json", sample_report()), Contains("No such file"));
 }

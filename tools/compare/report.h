@@ -173,7 +173,7 @@ struct Report {
   std::vector<std::string> notes;  // of the cost model: where it has skill, and where it has none
 };
 
-/// Lists that belong together have the same length. @throws Error that names those that have not
+/// Lists that belong together have the same length, and every run has a device. @throws Error that names what has not
 void check(const Report& report);
 /// Writes the report as JSON. All of the file, or none of it. @throws Error with the system's reason
 void write_report(const std::string& path, const Report& report);

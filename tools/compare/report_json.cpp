@@ -60,6 +60,9 @@ void check_lengths(const std::string& where, const char* first, size_t n, const 
 
 void check(const Report& report) {
   for (const Run& run : report.runs)
+    TANDEM_CHECK(run.devices >= 1 && run.batch >= 0, "compare: ", run.label, " of ", run.model, " has ", run.devices,
+                 " devices and batch ", run.batch, "; at least 1 and 0 are accepted");
+  for (const Run& run : report.runs)
     for (const Memory& memory : run.memory)
       for (const auto& [cause, bytes] : memory.over_time)
         check_lengths("the memory of " + memory.device + " (" + run.label + ")", "seconds", memory.seconds.size(),
