@@ -1,12 +1,16 @@
 // What compare makes of a trace: the anatomy of a step, memory by cause, the ledger of bytes, intervals. On traces that
 // are written by hand, and on real steps into which something was planted.
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "tandem/core/allocator.h"
 #include "tandem/core/device.h"
 #include "tandem/core/tracer.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/paths.h"
+#include "tandem/tests/process.h"
+#include "tandem/tests/temporary.h"
 #include "tandem/tools/compare/compare.h"
 #include "tandem/tools/compare/statistics.h"
 
@@ -148,21 +152,13 @@ TEST_CASE("bytes equal their formulas, lanes add up, and memory by cause is the 
         CHECK(lane.phases.count("backward") == 1);
       }
       for (const RankSample& rank : sample.ranks)
-        for (const Memory& memory : rank.memory) {
+        for (size_t i = 0; i < rank.memory.size(); ++i) {
           int64_t sum = 0;
-          for (const auto& [cause, bytes] : memory.at_peak) sum += bytes;
-          CHECK(sum == memory.peak);
+          for (const auto& [cause, bytes] : rank.memory[i].at_peak) sum += bytes;
+          CHECK(sum == rank.memory[i].peak);
+          CHECK(sum == rank.allocator_peaks.at(i));
         }
     }
-}
-
-TEST_CASE("the peak of memory by cause is what the allocator counted", "[compare]") {
-  const Job job = small_job(1);
-  reset_peak_memory_stats(kCPU);
-  const int64_t before = memory_stats(kCPU).current;
-  const Sample sample = run_sample(mode_of("single"), job);
-  CHECK(sample.ranks[0].memory[0].peak > before);
-  CHECK(sample.ranks[0].memory[0].peak == memory_stats(kCPU).peak);  // no step needs more than the last
 }
 
 TEST_CASE("a mode trains the same model as its reference on one device, to the bit", "[compare]") {
@@ -247,4 +243,46 @@ TEST_CASE("what is no fault to plant is refused", "[compare]") {
   for (const char* const bad : {"compute", "compute:1", "compute:x:1", "compute:1:-1", "slow:0:0.5", "input:1:2",
                                 "heat:1:2", "memory:1:2", "compute:1:1e99"})
     CHECK_THROWS_WITH(parse_planted(bad), Contains("accepted: none, compute:RANK:SECONDS"));
+}
+
+TEST_CASE("tandem compare leaves a report, a page and a trace", "[compare]") {
+  const test::TemporaryFolder folder;
+  const std::string out = folder / "report";
+  const test::Result result = test::run_program(
+      test::kCommand, {"compare", "--model", "mlp", "--devices", "2", "--quick", "--repeats", "2", "--seconds", "0.001",
+                       "--backend", "local", "--mode", "dp_loss,ddp_local", "--out", out});
+  CAPTURE(result.output);
+  REQUIRE(result.status == 0);
+  CHECK_THAT(result.output, Contains("2 of 2 runs end with the parameters of their reference to the last bit"));
+  const Report report = read_report(out + "/report.json");
+  CHECK(report.complete);
+  CHECK(report.virtual_devices);
+  REQUIRE(report.runs.size() == 3);
+  for (const Run& run : report.runs) {
+    CHECK(run.failed.empty());
+    CHECK(run.repeats.size() == 2);
+    CHECK(run.lanes.size() == static_cast<size_t>(run.devices));
+  }
+  CHECK(report.links.size() == 2);
+  CHECK(std::filesystem::file_size(out + "/report.html") > 10000);
+  CHECK(std::filesystem::file_size(out + "/trace.json") > 1000);
+}
+
+TEST_CASE("tandem compare refuses what it cannot measure, and leaves no file", "[compare]") {
+  const test::TemporaryFolder folder;
+  const std::string out = folder / "report";
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& message) {
+    arguments.insert(arguments.begin(), {"compare", "--device", "cpu"});
+    if (arguments.back() != "/proc/nowhere") arguments.insert(arguments.end(), {"--out", out});
+    const test::Result result = test::run_program(test::kCommand, arguments);
+    CHECK(result.status != 0);
+    CHECK_THAT(result.output, Contains(message));
+    CHECK(!std::filesystem::exists(out + "/report.json"));
+  };
+  refused({"--devices", "0"}, "--devices names 0; accepted: 2 to");
+  refused({"--devices", "3"}, "a batch of 128 cannot be cut into 3 equal parts");
+  refused({"--mode", "dpp"}, "mode 'dpp'; accepted: single, dp,");
+  refused({"--plant", "heat:1"}, "accepted: none, compute:RANK:SECONDS");
+  refused({"--model", "vgg"}, "vgg");
+  refused({"--out", "/proc/nowhere"}, "cannot be made");
 }

@@ -121,6 +121,7 @@ void finish_timing(Row& row, const Row& single) {
 
 std::vector<std::string> lane_names(const Row& row) {
   std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(row.job.devices));
   for (int i = 0; i < row.job.devices; ++i)
     names.push_back(row.mode.kind == Mode::Kind::distributed ? "rank " + std::to_string(i)
                                                              : Device(Device(row.job.device).type(), i).str());

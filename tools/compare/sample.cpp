@@ -29,13 +29,15 @@ class Batches {
       Generator scratch;  // the caller's random numbers stay
       const GeneratorGuard guard(scratch);
       constexpr int64_t kImages = 4096, kClasses = 10;
-      images_ = rand({kImages, 1, 28, 28});
+      keep(rand({kImages, 1, 28, 28}));
       labels_ = randint(kClasses, {kImages}, kInt64);
     } else {
       const FashionMNIST set(job.data, FashionMNIST::Mode::kTest);
-      images_ = set.images(), labels_ = set.targets();
+      keep(set.images());
+      labels_ = set.targets();
     }
   }
+  Batches(Batches&&) noexcept = default;  // and no copy: the images are views of the pixels
   /// This rank's rows of the batch of a step.
   data::Example<> get(int64_t step) const {
     const int64_t first = batch_ * rank_ / ranks_, end = batch_ * (rank_ + 1) / ranks_, n = images_.size(0);
@@ -44,8 +46,16 @@ class Batches {
   }
 
  private:
+  /// In memory that is not a device's: what a step needs is to be seen, not the data set.
+  void keep(const Tensor& images) {
+    const float* const first = images.data_ptr<float>();
+    pixels_.assign(first, first + images.numel());
+    images_ = from_blob(pixels_.data(), images.sizes(), kFloat32);
+  }
+
   int64_t batch_;
   int rank_, ranks_;
+  std::vector<float> pixels_;
   Tensor images_, labels_;
 };
 
@@ -141,6 +151,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     return sample;
   }
   std::vector<Device> devices;
+  devices.reserve(static_cast<size_t>(job.devices));
   for (int i = 0; i < job.devices; ++i) devices.push_back(device_of(job, i));
   const Device home = distributed_mode && mode.backend != "gloo" ? devices[static_cast<size_t>(rank)] : devices[0];
   if (job.trace) start_trace();  // from here on, so that memory which stays has its cause
@@ -189,12 +200,17 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     if (distributed_mode && step == job.warmup) distributed::barrier();
     if (step == job.warmup) moved = moved_by(mode);
     if (slowdown) slowdown->begin_step();
+    const bool last = step + 1 == job.warmup + job.steps;
+    if (last && job.trace)
+      for (const Device device : worker->devices) reset_peak_memory_stats(device);
     const double start = trace_clock();
     const PlantedMemory memory(here ? planted : Planted{}, slow);
     const double loss = step_once(*worker, optimizer, batches, job, step);
     if (step < job.warmup) continue;
     sample.steps.push_back({start, trace_clock()});
     sample.losses.push_back(loss);
+    if (last && job.trace)
+      for (const Device device : worker->devices) sample.allocator_peaks.push_back(memory_stats(device).peak);
   }
   sample.bytes_moved = moved_by(mode) - moved;
   observer.reset();
@@ -211,6 +227,7 @@ std::vector<RankSample> with_memory(const Job& job, const std::function<std::vec
   if (!job.trace) return run();
   const int count = Device(job.device).is_cpu() ? kMaxDevices : cuda::device_count();
   std::vector<int64_t> before;
+  before.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) before.push_back(memory_stats(device_of(job, i)).current);
   start_memory_trace();
   std::vector<RankSample> samples;
@@ -254,6 +271,7 @@ std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
   const int status = run_processes(job.devices, command);
   TANDEM_CHECK(status == 0, "compare: a rank of ", mode.key, " failed with exit status ", status);
   std::vector<RankSample> samples;
+  samples.reserve(static_cast<size_t>(job.devices));
   for (int r = 0; r < job.devices; ++r) samples.push_back(read_rank(folder.path(), r));
   return samples;
 }
@@ -283,8 +301,9 @@ RankSample run_reference(const Mode& mode, const Job& job) {
   net->to(device);
   net->eval();
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
-  std::vector<Batches>
-      shards;  // cut as DDP's ranks do; DataParallel's shards are the same where a batch divides evenly
+  // Cut as DDP's ranks do; DataParallel's shards are the same where a batch divides evenly.
+  std::vector<Batches> shards;
+  shards.reserve(static_cast<size_t>(job.devices));
   for (int r = 0; r < job.devices; ++r) shards.emplace_back(job, r, job.devices);
   RankSample sample;
   for (int step = 0; step < job.warmup + job.steps; ++step) {

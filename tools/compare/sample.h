@@ -33,8 +33,9 @@ struct RankSample {
   std::vector<StepTimes> steps;
   std::vector<double> losses;
   std::vector<TraceEvent> events;
-  std::vector<Memory> memory;  // of each device that this rank computes on, over the last step
-  int64_t bytes_moved = 0;     // between devices or ranks, in all counted steps
+  std::vector<Memory> memory;            // of each device that this rank computes on, over the last step
+  std::vector<int64_t> allocator_peaks;  // of these devices, over the same step, as their allocators counted
+  int64_t bytes_moved = 0;               // between devices or ranks, in all counted steps
   std::vector<int64_t> parameter_bytes, buffer_bytes;
   int64_t flat_bytes = 0;  // of parameters and buffers in DataParallel's flat buffers
   int64_t flat_parameter_bytes = 0;

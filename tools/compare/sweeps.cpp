@@ -52,6 +52,7 @@ Inference sweep_inference(const Job& job, int repeats) {
   Inference out;
   out.model = job.model, out.devices = job.devices;
   std::vector<Device> devices;
+  devices.reserve(static_cast<size_t>(job.devices));
   for (int i = 0; i < job.devices; ++i) devices.emplace_back(Device(job.device).type(), i);
   manual_seed(job.seed);
   Net net(job.model);
