@@ -99,8 +99,8 @@ double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& bat
 /// Memory that is taken in a phase and held until the step's end, where one is planted.
 class PlantedMemory {
  public:
+  /// @param planted  must live as long as the record of memory, which keeps its phase's name
   PlantedMemory(const Planted& planted, Device device) {
-    if (planted.kind != Planted::Kind::memory) return;
     const PhaseSpan phase(planted.phase.c_str());
     held_ = core::empty({planted.bytes}, kUInt8, device);
   }
@@ -204,7 +204,8 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     if (last && job.trace)
       for (const Device device : worker->devices) reset_peak_memory_stats(device);
     const double start = trace_clock();
-    const PlantedMemory memory(here ? planted : Planted{}, slow);
+    std::optional<PlantedMemory> memory;
+    if (here && planted.kind == Planted::Kind::memory) memory.emplace(planted, slow);
     const double loss = step_once(*worker, optimizer, batches, job, step);
     if (step < job.warmup) continue;
     sample.steps.push_back({start, trace_clock()});
