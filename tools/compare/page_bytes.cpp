@@ -29,7 +29,7 @@ int transfer_style(const std::string& what) {
   return 8;
 }
 
-std::string bytes_sentence(const Job& job) {
+std::string bytes_sentence(const JobRuns& job) {
   const Run *dp = job.dp(), *ddp = job.ddp();
   if (!dp || !ddp || dp->transfers.empty() || ddp->transfers.empty()) return "";
   return cat(job.name(), ": ", in_words(dp->label), " moves ", byte_size(bytes_of(*dp)), " in a step, ",
@@ -67,7 +67,7 @@ LineChart link_chart(const std::vector<const LinkProbe*>& links, bool rate) {
 }
 
 /// The fastest run of DDP that has buckets of several parameters; otherwise of any that has buckets.
-const Run* bucketed(const Job& job) {
+const Run* bucketed(const JobRuns& job) {
   const Run* best = nullptr;
   const auto rank = [](const Run& run) {
     return std::pair(run.mode.find("naive") != std::string::npos, step_seconds(run));
@@ -124,7 +124,7 @@ std::string sweep_sentence(const BucketSweep& sweep) {
 std::string transfers_body(const Report& report, const ModeStyles&) {
   std::string figures, words;
   std::vector<std::string> sentences;
-  for (const Job& job : main_jobs(report)) {
+  for (const JobRuns& job : main_jobs(report)) {
     BarChart chart;
     chart.title = "Bytes of a step: " + job.name();
     chart.x = {"all transfers of a step together", Unit::kBytes};
@@ -213,7 +213,7 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
                   duration(sweep.seconds[i].median), duration(sweep.seconds[i].low), duration(sweep.seconds[i].high),
                   sweep.predicted.empty() ? "" : duration(sweep.predicted[i])});
   }
-  for (const Job& job : main_jobs(report)) {
+  for (const JobRuns& job : main_jobs(report)) {
     const Run* const run = bucketed(job);
     if (!run) continue;
     BarChart chart;

@@ -27,7 +27,7 @@ bool excess(const Run* run, double* bytes) {
   return true;
 }
 
-std::string excess_sentence(const Job& job) {
+std::string excess_sentence(const JobRuns& job) {
   double plain = 0, inside = 0;
   if (!excess(job.dp(), &plain)) return "";
   const Run& dp = *job.dp();
@@ -84,7 +84,7 @@ std::string over_time(const Run& run, const Memory& memory, double highest) {
 }
 
 /// The first and another device of DP, and the first ones of DP with the loss inside and of DDP.
-std::string areas(const Job& job) {
+std::string areas(const JobRuns& job) {
   std::vector<std::pair<const Run*, const Memory*>> shown;
   for (const Run* run : job.examples()) {
     if (!run->memory.empty()) shown.emplace_back(run, &run->memory[0]);
@@ -107,9 +107,9 @@ std::string areas(const Job& job) {
 std::string memory_body(const Report& report, const ModeStyles&) {
   std::string peaks, times;
   std::vector<std::string> words;
-  const std::vector<Job> jobs = main_jobs(report);
+  const std::vector<JobRuns> jobs = main_jobs(report);
   for (size_t i = 0; i < jobs.size(); ++i) {
-    const Job& job = jobs[i];
+    const JobRuns& job = jobs[i];
     BarChart chart;
     chart.title = "Peak memory by device: " + job.name();
     chart.description = excess_sentence(job);

@@ -51,24 +51,24 @@ const std::vector<std::string>& memory_causes() {
   return causes;
 }
 
-std::string Job::name() const { return cat(model, ", ", plural(devices, "device"), ", batch ", count(batch)); }
-const Run* Job::dp() const {
+std::string JobRuns::name() const { return cat(model, ", ", plural(devices, "device"), ", batch ", count(batch)); }
+const Run* JobRuns::dp() const {
   for (const Run* run : runs)
     if (is_dp(*run)) return run;
   return nullptr;
 }
-const Run* Job::dp_loss() const {
+const Run* JobRuns::dp_loss() const {
   for (const Run* run : runs)
     if (has_loss_inside(*run)) return run;
   return nullptr;
 }
-const Run* Job::ddp() const {
+const Run* JobRuns::ddp() const {
   const Run* best = nullptr;
   for (const Run* run : runs)
     if (is_ddp(*run) && (!best || step_seconds(*run) < step_seconds(*best))) best = run;
   return best;
 }
-std::vector<const Run*> Job::examples() const {
+std::vector<const Run*> JobRuns::examples() const {
   std::vector<const Run*> out;
   for (const Run* run : {dp(), dp_loss(), ddp()})
     if (run && std::find(out.begin(), out.end(), run) == out.end()) out.push_back(run);
@@ -98,8 +98,8 @@ int64_t main_batch(const Report& report, const std::string& model) {
   return batch;
 }
 
-std::vector<Job> main_jobs(const Report& report) {
-  std::vector<Job> jobs;
+std::vector<JobRuns> main_jobs(const Report& report) {
+  std::vector<JobRuns> jobs;
   for (const std::string& model : models(report)) {
     const int64_t batch = main_batch(report, model);
     const Run* single = nullptr;
@@ -110,7 +110,7 @@ std::vector<Job> main_jobs(const Report& report) {
       if (run.model != model || is_single(run) || run.batch != batch || run.scaling == "weak" || !run.failed.empty())
         continue;
       auto found = std::find_if(jobs.begin() + static_cast<std::ptrdiff_t>(first), jobs.end(),
-                                [&](const Job& job) { return job.devices == run.devices; });
+                                [&](const JobRuns& job) { return job.devices == run.devices; });
       if (found == jobs.end()) found = jobs.insert(found, {model, run.devices, batch, single, {}});
       found->runs.push_back(&run);
     }

@@ -26,8 +26,8 @@ int cause_style(const std::string& cause);
 /// Causes in the order in which charts stack them: what lasts first.
 const std::vector<std::string>& memory_causes();
 
-/// The parallel runs on one job that have figures.
-struct Job {
+/// The parallel runs on one job (sample.h's Job) that have figures.
+struct JobRuns {
   std::string model;
   int devices;
   int64_t batch;
@@ -42,7 +42,7 @@ struct Job {
   std::vector<const Run*> examples() const;
 };
 /// The jobs that are told in detail: for each model and number of devices, that model's main batch.
-std::vector<Job> main_jobs(const Report& report);
+std::vector<JobRuns> main_jobs(const Report& report);
 /// Of a model's strong-scaling runs, the batch that was run on the most counts of devices.
 int64_t main_batch(const Report& report, const std::string& model);
 std::vector<std::string> models(const Report& report);

@@ -8,7 +8,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-std::string loss_chart(const Job& job, const ModeStyles& styles) {
+std::string loss_chart(const JobRuns& job, const ModeStyles& styles) {
   LineChart chart;
   chart.title = "Loss: " + job.name();
   chart.x = {"step", Unit::kNone};
@@ -61,7 +61,7 @@ std::string trailing_number(const std::string& name) {
 
 std::string agreement_body(const Report& report, const ModeStyles& styles) {
   std::string figures;
-  for (const Job& job : main_jobs(report)) figures += loss_chart(job, styles);
+  for (const JobRuns& job : main_jobs(report)) figures += loss_chart(job, styles);
   Table table("The figures: the largest difference of any parameter",
               {"run", "reference", "steps", "largest difference", "last loss", "reference's", "parts first at"}, 2);
   int64_t all = 0, equal = 0;
@@ -100,7 +100,7 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
   std::string figures;
   Table table("The figures: who was waited for", {"run", "waits", "for", "time", "part of the step"}, 3);
   std::vector<std::string> words;
-  for (const Job& job : main_jobs(report)) {
+  for (const JobRuns& job : main_jobs(report)) {
     BarChart chart;
     chart.title = "Waiting, by whom it is for: " + job.name();
     chart.x = {"mean waiting of a lane, per step", Unit::kSeconds};

@@ -100,7 +100,7 @@ std::string scaling_sentence(const std::string& model, bool weak, double batch, 
              number(best->examples_per_second.median), " on ", best->devices, ".");
 }
 
-std::string step_chart(const Job& job, const ModeStyles& styles) {
+std::string step_chart(const JobRuns& job, const ModeStyles& styles) {
   DotChart chart;
   chart.title = "Time of single steps: " + job.name();
   chart.x = {"time of a step", Unit::kSeconds};
@@ -196,7 +196,7 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
                number(run.speedup.high)});
   }
   if (table.empty()) return "";
-  for (const Job& job : main_jobs(report)) steps += step_chart(job, styles);
+  for (const JobRuns& job : main_jobs(report)) steps += step_chart(job, styles);
   std::string out = charts(figures) + bullets(words) + charts(steps);
   if (jumpy)
     out += paragraph(cat("Single steps vary most for ", in_words(jumpy->label), " (", job_name(*jumpy), "): p95 is ",

@@ -66,7 +66,7 @@ std::string waits(const Lane& lane) {
 }
 
 /// The lane that waits the largest part of its step, among the runs of a job.
-std::string waiting_sentence(const Job& job) {
+std::string waiting_sentence(const JobRuns& job) {
   const Run* of = nullptr;
   const Lane* longest = nullptr;
   double part = 0;
@@ -78,7 +78,7 @@ std::string waiting_sentence(const Job& job) {
   return cat(longest->name, " waits the longest, ", percent(part), " of the step of ", in_words(of->label), " (",
              waits(*longest), "). ");
 }
-std::string exposed_sentence(const Job& job) {
+std::string exposed_sentence(const JobRuns& job) {
   const Run* most = nullptr;
   double exposed = 0, hidden = 0;
   for (const Run* run : job.runs) {
@@ -132,7 +132,7 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
   head.insert(head.end(), {"waiting", "unattributed", "hidden communication"});
   Table table("The figures: each lane of each run", head, 3);
   double unattributed = 0;
-  for (const Job& job : main_jobs(report)) {
+  for (const JobRuns& job : main_jobs(report)) {
     BarChart chart;
     chart.title = "Where a step goes: " + job.name();
     chart.description = "The mean over the devices or ranks of each mode.";
@@ -174,7 +174,7 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
   std::vector<std::string> words;
   Table table("The figures: what each lane of the timelines did", {"run", "lane", "kind", "events", "time", "bytes"},
               3);
-  for (const Job& job : main_jobs(report)) {
+  for (const JobRuns& job : main_jobs(report)) {
     TimelineChart chart;
     chart.title = "One step: " + job.name();
     std::map<std::string, int> kinds;

@@ -90,7 +90,7 @@ std::string verdict_body(const Report& report, const ModeStyles& styles) {
     out += cat("<p class=\"note\">", kVirtual, "</p>\n");
   Table table("The figures: throughput over that of one device with all the cores",
               {"model", "mode", "devices", "batch", "speedup", "from", "to"}, 2);
-  for (const Job& job : main_jobs(report)) {
+  for (const JobRuns& job : main_jobs(report)) {
     DotChart chart;
     chart.title = "Throughput against one device: " + job.name();
     chart.x = {"times one device with all the cores", Unit::kNone};
