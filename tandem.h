@@ -1,5 +1,7 @@
 // Everything that a user of the engine needs.
 #pragma once
+#include "tandem/core/version.h"  // first, as it refuses what is older than C++20
+
 #include <cmath>  // programs written for LibTorch have it from there
 
 #include "tandem/autograd/anomaly_mode.h"

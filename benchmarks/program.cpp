@@ -7,6 +7,7 @@
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/generator.h"
+#include "tandem/core/version.h"
 
 namespace tandem::benchmarks {
 namespace {
