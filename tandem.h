@@ -1,7 +1,5 @@
 // Everything that a user of the engine needs.
 #pragma once
-#include "tandem/core/version.h"  // first, as it refuses what is older than C++20
-
 #include <cmath>  // programs written for LibTorch have it from there
 
 #include "tandem/autograd/anomaly_mode.h"
@@ -16,6 +14,7 @@
 #include "tandem/core/tensor.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/core/trace.h"
+#include "tandem/core/version.h"
 #include "tandem/data/data.h"
 #include "tandem/nn/adaptive.h"
 #include "tandem/nn/attention.h"

@@ -1,6 +1,5 @@
 # cuBLASLt, cuDNN and NCCL: in the toolkit, in the system's folders, or inside Python's nvidia wheels. The wheels hold
-# only versioned files (libcudnn.so.9): found by full name, and NAMES_PER_DIR so that the first folder counts, not the
-# first name.
+# only versioned files (libcudnn.so.9): found by full name.
 find_program(TANDEM_PYTHON python3)
 set(wheels "")
 if(TANDEM_PYTHON)
@@ -13,11 +12,10 @@ foreach(folder ${wheels})
   list(APPEND wheel_libraries ${found})
 endforeach()
 
-# tandem_find_cuda_library(NAME header names...): where it is, and TANDEM_HAS_NAME.
+# tandem_find_cuda_library(NAME header): where it is, and TANDEM_HAS_NAME.
 macro(tandem_find_cuda_library name header)
   if(NOT TANDEM_WITH_${name} STREQUAL "OFF")
-    find_library(TANDEM_${name}_LIBRARY NAMES ${ARGN} NAMES_PER_DIR HINTS ${CUDAToolkit_LIBRARY_DIR}
-                 PATHS ${wheel_libraries})
+    tandem_find_library(${name} HINTS ${CUDAToolkit_LIBRARY_DIR} PATHS ${wheel_libraries})
     if(TANDEM_${name}_LIBRARY)  # its header lies beside it, if anywhere
       get_filename_component(folder ${TANDEM_${name}_LIBRARY} DIRECTORY)
       find_path(TANDEM_${name}_INCLUDE ${header} HINTS ${folder}/../include ${CUDAToolkit_INCLUDE_DIRS})
@@ -30,12 +28,13 @@ macro(tandem_find_cuda_library name header)
     endif()
   endif()
 endmacro()
-tandem_find_cuda_library(CUBLAS cublasLt.h cublasLt libcublasLt.so.${CUDAToolkit_VERSION_MAJOR})
-tandem_find_cuda_library(CUDNN cudnn.h cudnn libcudnn.so.9)
-tandem_find_cuda_library(NCCL nccl.h nccl libnccl.so.2)
+tandem_find_cuda_library(CUBLAS cublasLt.h)
+tandem_find_cuda_library(CUDNN cudnn.h)
+tandem_find_cuda_library(NCCL nccl.h)
 foreach(library CUBLAS CUDNN)
   if(TANDEM_HAS_${library})
-    target_link_libraries(tandem PRIVATE ${TANDEM_${library}_LIBRARY})
+    target_link_libraries(tandem PRIVATE Tandem::${library})
+    list(APPEND TANDEM_LINKED ${library})
   endif()
 endforeach()
 # NCCL is loaded when a process group asks for it: from here, if it is not found where the system looks.

@@ -1,13 +1,55 @@
-# Install: the public headers under include/tandem, the library, and a package for find_package(Tandem).
+# Install: the public headers under include/tandem, the library, the tandem command with its data, and what other build
+# systems ask: a package for find_package(Tandem), and tandem.pc for pkg-config. Nothing names where it was built.
 include(CMakePackageConfigHelpers)
 install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")
 set(DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/tandem\")")
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake)
 install(TARGETS tandem EXPORT TandemTargets)
-set(TANDEM_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Tandem)
-install(EXPORT TandemTargets NAMESPACE Tandem:: DESTINATION ${TANDEM_PACKAGE_DIR})
-configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/TandemConfig.cmake.in ${CMAKE_BINARY_DIR}/TandemConfig.cmake
-                              INSTALL_DESTINATION ${TANDEM_PACKAGE_DIR})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/TandemConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/TandemConfig.cmake ${CMAKE_BINARY_DIR}/TandemConfigVersion.cmake
-        DESTINATION ${TANDEM_PACKAGE_DIR})
+install(TARGETS tandem_libtorch EXPORT TandemTargets)
+install(DIRECTORY ${tandem_libtorch_folder}/ DESTINATION ${tandem_libtorch_installed})
+install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+if(TANDEM_BUILD_TOOLS)
+  file(RELATIVE_PATH libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(tandem_command PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
+  install(TARGETS tandem_command)
+  install(FILES ${PROJECT_SOURCE_DIR}/benchmarks/data/published_points.json DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem)
+endif()
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tandem)
+if(BUILD_SHARED_LIBS)
+  set(TANDEM_LINKED "")  # the shared library brings what it is linked with
+endif()
+install(EXPORT TandemTargets NAMESPACE Tandem:: DESTINATION ${package})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/TandemConfig.cmake.in ${PROJECT_BINARY_DIR}/TandemConfig.cmake
+                              INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/TandemConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/TandemConfig.cmake ${PROJECT_BINARY_DIR}/TandemConfigVersion.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/TandemDependencies.cmake DESTINATION ${package})
+
+# For pkg-config: libraries by name, with their folders where the compiler does not look by itself.
+set(pkgconfig ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH TANDEM_PREFIX /${pkgconfig} /)
+set(TANDEM_PC_LIBRARIES "")
+foreach(library ${TANDEM_LINKED})
+  get_filename_component(folder ${TANDEM_${library}_LIBRARY} DIRECTORY)
+  get_filename_component(file ${TANDEM_${library}_LIBRARY} NAME)
+  find_file(seen ${file} PATHS ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES} NO_DEFAULT_PATH NO_CACHE)
+  if(NOT seen)
+    string(APPEND TANDEM_PC_LIBRARIES " -L${folder}")
+  endif()
+  unset(seen)
+  if(file MATCHES "^lib(.*)[.](so|a)$")
+    string(APPEND TANDEM_PC_LIBRARIES " -l${CMAKE_MATCH_1}")
+  else()
+    string(APPEND TANDEM_PC_LIBRARIES " -l:${file}")  # libcudnn.so.9
+  endif()
+endforeach()
+foreach(flag ${CMAKE_THREAD_LIBS_INIT} ${CMAKE_DL_LIBS})
+  string(REGEX REPLACE "^([^-])" "-l\\1" flag ${flag})
+  string(APPEND TANDEM_PC_LIBRARIES " ${flag}")
+endforeach()
+foreach(name tandem tandem-libtorch)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pkgconfig})
+endforeach()

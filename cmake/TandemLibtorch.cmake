@@ -62,5 +62,3 @@ set_target_properties(tandem_libtorch PROPERTIES EXPORT_NAME libtorch)
 target_link_libraries(tandem_libtorch INTERFACE tandem)
 target_include_directories(tandem_libtorch INTERFACE $<BUILD_INTERFACE:${tandem_libtorch_folder}>
                                                      $<INSTALL_INTERFACE:${tandem_libtorch_installed}>)
-install(TARGETS tandem_libtorch EXPORT TandemTargets)
-install(DIRECTORY ${tandem_libtorch_folder}/ DESTINATION ${tandem_libtorch_installed})

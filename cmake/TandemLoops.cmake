@@ -15,9 +15,9 @@ function(tandem_add_loops name)
   foreach(isa ${TANDEM_ISA_NAMES})
     set(target tandem_loops_${name}_${isa})
     add_library(${target} OBJECT ${ARG_UNPARSED_ARGUMENTS})
-    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF)
     target_compile_features(${target} PRIVATE cxx_std_20)
-    target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/include)
+    target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/include)
     target_compile_definitions(${target} PRIVATE TANDEM_ISA=${isa})
     # Without -O3 and -fno-trapping-math gcc leaves `x > 0 ? x : slope * x` scalar below AVX-512; a square root that may
     # set errno is a call. Under a sanitizer such code would take minutes to compile.

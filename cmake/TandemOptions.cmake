@@ -1,8 +1,13 @@
 # What a build can choose.
-option(TANDEM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+set(build_tests ${PROJECT_IS_TOP_LEVEL})
+if(BUILD_SHARED_LIBS)
+  set(build_tests OFF)  # they call what is internal, and a shared library that is built with them hides nothing
+endif()
+option(TANDEM_BUILD_TESTS "Build the tests; off by itself with BUILD_SHARED_LIBS, as they need internals that a shared library hides" ${build_tests})
 option(TANDEM_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(TANDEM_BUILD_TOOLS "Build the tandem command" ${PROJECT_IS_TOP_LEVEL})
 option(TANDEM_BUILD_BENCHMARKS "Build the benchmarks, which tandem bench runs" ${PROJECT_IS_TOP_LEVEL})
+option(TANDEM_INSTALL "Install the library, its headers and packages, and the tandem command if it is built" ${PROJECT_IS_TOP_LEVEL})
 option(TANDEM_UNITY "Compile the files of the library six at a time: a third less work from nothing; OFF recompiles less after a change of one file" ON)
 option(TANDEM_WERROR "Treat warnings as errors" OFF)
 set(TANDEM_SANITIZE "" CACHE STRING "Empty, address (with undefined), or thread")
@@ -18,7 +23,7 @@ foreach(library CUBLAS CUDNN NCCL)
 endforeach()
 
 find_program(TANDEM_CCACHE ccache)
-if(TANDEM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(TANDEM_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Without these, ccache compiles whatever uses a precompiled header anew.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TANDEM_CCACHE})
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tandem/core/error.h"
+#include "tandem/core/version.h"
 
 namespace tandem {
 

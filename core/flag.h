@@ -2,6 +2,8 @@
 #pragma once
 #include <concepts>
 
+#include "tandem/core/version.h"
+
 namespace tandem::detail {
 
 /// Whether an operation does something. A number does not convert to it: in x.std(0), x.sum(0, 1) and x.max(0, 1) it

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tandem/core/dtype.h"
+#include "tandem/core/version.h"
 
 namespace tandem {
 namespace detail {

@@ -2,8 +2,6 @@
 // in ops/, beside the functions of the same name. One class cannot be cut further: what a tensor is without operations
 // stands in core/tensor_base.h, functions on tensors in core/tensor_functions.h, which this file includes.
 #pragma once
-#include "tandem/core/version.h"  // first, as it refuses what is older than C++20
-
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "tandem/core/version.h"
+
 namespace tandem {
 
 /// How many threads a parallel loop may use, the calling one among them: usable_cores(), TANDEM_NUM_THREADS, or what

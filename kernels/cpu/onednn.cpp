@@ -2,7 +2,7 @@
 #include "tandem/kernels/cpu/convolution.h"
 
 #if TANDEM_HAS_ONEDNN
-#include <omp.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <map>
@@ -18,15 +18,26 @@ namespace {
 
 using dnnl::memory;
 
+/// The runtime of OpenMP that oneDNN brings, whichever it is: its functions are looked up by name, and not linked.
+struct OpenMp {
+  int (*get_max_threads)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+  void (*set_num_threads)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+};
+const OpenMp& openmp() {
+  static const OpenMp found;
+  return found;
+}
+
 /// The library asks OpenMP how many threads to use, when a primitive is made and when it runs. One: its own threads
-/// would fight ours for the cores. The setting is this thread's alone, and it gets its own back.
+/// would fight ours for the cores. The setting is this thread's alone, and it gets its own back. A oneDNN that was
+/// built without OpenMP has no threads to keep back.
 class OneThread {
  public:
-  OneThread() : saved_(omp_get_max_threads()) {
-    if (saved_ != 1) omp_set_num_threads(1);
+  OneThread() : saved_(openmp().get_max_threads ? openmp().get_max_threads() : 1) {
+    if (saved_ != 1) openmp().set_num_threads(1);
   }
   ~OneThread() {
-    if (saved_ != 1) omp_set_num_threads(saved_);
+    if (saved_ != 1) openmp().set_num_threads(saved_);
   }
   OneThread(const OneThread&) = delete;
 

@@ -1,14 +1,15 @@
 # Installs a build into a new prefix, builds the outside project against it, and runs it.
 # cmake -D BUILD=folder -D WORK=folder -D GENERATOR=name -D COMPILER=path -D FLAGS=... -P run.cmake
 file(REMOVE_RECURSE ${WORK})
+set(prefix ${WORK}/prefix)
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "failed with ${status}: ${ARGN}")
   endif()
 endfunction()
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
-run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -G ${GENERATOR} -D CMAKE_PREFIX_PATH=${WORK}/prefix
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -G ${GENERATOR} -D CMAKE_PREFIX_PATH=${prefix}
     -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_CXX_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/app)
@@ -23,3 +24,54 @@ foreach(header ${headers})
   endif()
 endforeach()
 message("${count} headers")
+
+# The command finds the library and its data from where it is.
+if(EXISTS ${prefix}/bin/tandem)
+  run(${prefix}/bin/tandem doctor)
+  if(NOT EXISTS ${prefix}/share/tandem/published_points.json)
+    message(FATAL_ERROR "the data of `tandem compare` is not installed")
+  endif()
+endif()
+
+# What is installed may be moved, and used where libraries lie elsewhere: it names no folder.
+file(GLOB_RECURSE files ${prefix}/*.cmake ${prefix}/*.pc)
+foreach(file ${files})
+  file(STRINGS ${file} lines REGEX "[\"; =:IL]/[A-Za-z]")
+  list(FILTER lines EXCLUDE REGEX "^#|[$]{")
+  if(lines)
+    message(FATAL_ERROR "${file} names a folder: ${lines}")
+  endif()
+endforeach()
+
+if(NOT FLAGS AND EXISTS ${prefix}/lib/libtandem.a)
+  include(${CMAKE_CURRENT_LIST_DIR}/shared.cmake)
+endif()
+
+# pkg-config, and another compiler than the library's where there is one.
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  find_program(other clang++)
+  if(FLAGS OR NOT other)
+    set(other ${COMPILER})
+  endif()
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${prefix}/lib/pkgconfig
+                          ${pkg_config} --cflags --libs tandem-libtorch
+                  OUTPUT_VARIABLE options OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(options UNIX_COMMAND ${options})
+  run(${other} -std=c++20 ${FLAGS} ${CMAKE_CURRENT_LIST_DIR}/libtorch_app.cpp -o ${WORK}/by_pkg_config ${options}
+      -Wl,-rpath,${prefix}/lib)
+  run(${WORK}/by_pkg_config)
+else()
+  message("SKIPPED pkg-config: it is not installed")
+endif()
+
+# In C++17 the first error is the one that says so.
+foreach(header tandem/tandem.h tandem/models/models.h tandem/core/tensor.h torch/torch.h)
+  file(WRITE ${WORK}/old.cpp "#include <${header}>\n")
+  execute_process(COMMAND ${COMPILER} -std=c++17 -fsyntax-only -I${prefix}/include -I${prefix}/include/tandem/libtorch ${WORK}/old.cpp
+                  ERROR_VARIABLE says)
+  string(REGEX MATCH "error:[^\n]*" says "${says}")
+  if(NOT says MATCHES "Tandem needs C\\+\\+20")
+    message(FATAL_ERROR "the first error that C++17 gets from ${header} is: ${says}")
+  endif()
+endforeach()

@@ -105,7 +105,11 @@ std::vector<Projection> projections() {
 }
 
 std::vector<Published> published() {
-  const std::string path = TANDEM_SOURCE_FOLDER "/benchmarks/data/published_points.json";
+  std::error_code unknown;
+  const std::filesystem::path command = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  // Where the command is installed; else in the sources that it was built from.
+  std::string path = (command.parent_path() / TANDEM_DATA_FROM_COMMAND / "published_points.json").string();
+  if (!std::filesystem::exists(path)) path = TANDEM_SOURCE_FOLDER "/benchmarks/data/published_points.json";
   std::vector<Published> out;
   if (!std::filesystem::exists(path)) return out;
   for (const simulate::Published& p : simulate::read_published(path)) {

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# headers.sh COMPILER SOURCES: each public header compiles alone, whatever a program includes before it. A header that
+# includes core/tensor.h, as most do, is given that one precompiled: a sixth of the time.
+set -euo pipefail
+compiler=$1 sources=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ln -s "$sources" "$work/tandem"
+mapfile -t headers < <(cmake -D SOURCE="$sources" -P "$sources/cmake/install_headers.cmake" 2>&1)
+
+# Those that include it, by any way: by a walk from it to what includes it.
+cd "$sources"
+includers=$(grep -oE '^#include ["<]tandem/[^">]+' "${headers[@]}" | sed -E 's/:#include ["<]tandem\// /')
+tensor=" core/tensor.h "
+for ((before = 0; before != ${#tensor};)); do
+  before=${#tensor}
+  while read -r header included; do
+    [[ $tensor != *" $included "* || $tensor == *" $header "* ]] || tensor+="$header "
+  done <<<"$includers"
+done
+
+echo '#include "tandem/core/tensor.h"' >"$work/tensor.h"
+"$compiler" -std=c++20 -I"$work" -x c++-header "$work/tensor.h" -o "$work/tensor.h.gch"
+compile() {  # COMPILER WORK TENSOR HEADER
+  local before=()
+  [[ $3 != *" $4 "* || $4 = core/tensor.h ]] || before=(-include "$2/tensor.h")
+  "$1" -std=c++20 -fsyntax-only -I"$2" "${before[@]}" -x c++ - <<<"#include \"tandem/$4\"" || {
+    echo "$4 does not compile alone"
+    return 1
+  }
+}
+export -f compile
+printf '%s\n' "${headers[@]}" | xargs -P "$(nproc)" -I{} bash -euc 'compile "$@"' compile "$compiler" "$work" "$tensor" {}
+echo "${#headers[@]} headers"

@@ -1,0 +1,22 @@
+# The shared library without compiling it: its objects are those of the static one, linked as the build would. Run by
+# run.cmake, whose outside programs then run with it.
+file(STRINGS ${prefix}/lib/pkgconfig/tandem.pc libs REGEX "^Libs:")
+string(REGEX REPLACE "^Libs: [^ ]+ -ltandem" "" libs "${libs}")
+separate_arguments(libs UNIX_COMMAND ${libs})
+set(shared ${WORK}/shared/libtandem.so)
+file(MAKE_DIRECTORY ${WORK}/shared)
+run(${COMPILER} -shared -o ${shared} -Wl,-soname,libtandem.so -Wl,--whole-archive ${prefix}/lib/libtandem.a
+    -Wl,--no-whole-archive -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/../../cmake/exports.map ${libs})
+foreach(program app own_names libtorch_app)
+  run(${COMPILER} ${WORK}/build/CMakeFiles/${program}.dir/${program}.cpp.o -o ${WORK}/shared/${program} ${shared}
+      -Wl,-rpath,${WORK}/shared)
+  run(${WORK}/shared/${program})
+endforeach()
+execute_process(COMMAND nm -DC --defined-only ${shared} OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^\n]+" names "${names}")
+list(LENGTH names count)
+list(FILTER names EXCLUDE REGEX " [A-Zu] .*tandem::")
+if(names)
+  message(FATAL_ERROR "the shared library shows what is not Tandem's: ${names}")
+endif()
+message("${count} names in the shared library")
