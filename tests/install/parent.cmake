@@ -1,5 +1,5 @@
 # Takes Tandem into a project of another standard, by add_subdirectory and by FetchContent. Configures, and compiles the
-# project's own file; the library is built only with -D WHOLE=ON.
+# project's own file; with -D WHOLE=subdirectory or fetch that one is built with the library, and run.
 # cmake -D SOURCE=folder -D WORK=folder -D COMPILER=path -P parent.cmake
 file(REMOVE_RECURSE ${WORK})
 function(run)
@@ -27,7 +27,7 @@ foreach(case "subdirectory 17" "fetch 23")
       message(FATAL_ERROR "the library is compiled in another way than by itself: ${command}")
     endif()
   endforeach()
-  if(WHOLE)
+  if(how STREQUAL "${WHOLE}")
     run(${CMAKE_COMMAND} --build ${build})
     run(${build}/app)
   else()
