@@ -10,6 +10,7 @@
 namespace tandem {
 
 enum class DeviceType : int8_t { cpu, cuda, CPU = cpu, CUDA = cuda };  // LibTorch writes capitals
+/// The kinds of devices by LibTorch's names.
 constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
 
 namespace detail {

@@ -34,35 +34,35 @@ using GLUFuncOptions = GLUOptions;
 /// dtype: x is converted to it first; as x is, if it is not given.
 struct SoftmaxFuncOptions {
   SoftmaxFuncOptions(int64_t dim) : dim_(dim) {}
-  TANDEM_ARG(int64_t, dim);
-  TANDEM_ARG(std::optional<DType>, dtype);
+  TANDEM_ARG(int64_t, dim);                 // the dimension along which it works
+  TANDEM_ARG(std::optional<DType>, dtype);  // what x is converted to first
 };
 using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
 using SoftminFuncOptions = SoftmaxFuncOptions;
 using CosineSimilarityFuncOptions = CosineSimilarityOptions;
 using PairwiseDistanceFuncOptions = PairwiseDistanceOptions;
 struct RReLUFuncOptions {
-  TANDEM_ARG(double, lower) = 1.0 / 8;
-  TANDEM_ARG(double, upper) = 1.0 / 3;
-  TANDEM_ARG(bool, training) = false;
-  TANDEM_ARG(bool, inplace) = false;
+  TANDEM_ARG(double, lower) = 1.0 / 8;  // the smallest slope
+  TANDEM_ARG(double, upper) = 1.0 / 3;  // above the largest slope
+  TANDEM_ARG(bool, training) = false;   // whether slopes are drawn, or all are the middle one
+  TANDEM_ARG(bool, inplace) = false;    // whether the input itself is changed
 };
 struct GumbelSoftmaxFuncOptions {
-  TANDEM_ARG(double, tau) = 1.0;
-  TANDEM_ARG(bool, hard) = false;
-  TANDEM_ARG(int, dim) = -1;
+  TANDEM_ARG(double, tau) = 1.0;   // the temperature: a small one comes close to a choice
+  TANDEM_ARG(bool, hard) = false;  // whether a choice of one class is given
+  TANDEM_ARG(int, dim) = -1;       // the dimension along which it works
 };
 struct DropoutFuncOptions {
-  TANDEM_ARG(double, p) = 0.5;
-  TANDEM_ARG(bool, training) = true;
-  TANDEM_ARG(bool, inplace) = false;
+  TANDEM_ARG(double, p) = 0.5;        // the probability of dropping an element, or a channel
+  TANDEM_ARG(bool, training) = true;  // whether anything is dropped
+  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;
 using Dropout3dFuncOptions = DropoutFuncOptions;
 struct AlphaDropoutFuncOptions {
-  TANDEM_ARG(double, p) = 0.5;
-  TANDEM_ARG(bool, training) = false;
-  TANDEM_ARG(bool, inplace) = false;
+  TANDEM_ARG(double, p) = 0.5;         // the probability of dropping an element, or a channel
+  TANDEM_ARG(bool, training) = false;  // whether anything is dropped
+  TANDEM_ARG(bool, inplace) = false;   // whether the input itself is changed
 };
 using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
 

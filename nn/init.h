@@ -41,12 +41,13 @@ Tensor kaiming_normal_(Tensor t, double a = 0, FanMode mode = FanMode::fan_in,
 }  // namespace tandem::nn::init
 
 namespace tandem {
-// LibTorch's names of these.
+/// LibTorch's names of these.
 constexpr nn::init::FanMode kFanIn = nn::init::FanMode::fan_in, kFanOut = nn::init::FanMode::fan_out;
+/// LibTorch's names of these.
 constexpr nn::init::Nonlinearity kLinear = nn::init::Nonlinearity::linear, kSigmoid = nn::init::Nonlinearity::sigmoid,
                                  kTanh = nn::init::Nonlinearity::tanh, kReLU = nn::init::Nonlinearity::relu,
                                  kLeakyReLU = nn::init::Nonlinearity::leaky_relu;
-// To calculate_gain a convolution is as a linear layer: the gain of all of them is 1.
+/// Convolutions by LibTorch's names: to calculate_gain they are as a linear layer, of gain 1.
 constexpr nn::init::Nonlinearity kConv1D = kLinear, kConv2D = kLinear, kConv3D = kLinear, kConvTranspose1D = kLinear,
                                  kConvTranspose2D = kLinear, kConvTranspose3D = kLinear;
 }  // namespace tandem

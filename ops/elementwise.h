@@ -155,6 +155,7 @@ Tensor elu(const Tensor& x, double alpha = 1.0);
 /// ln(1 + e^(beta x)) / beta, and x itself where beta x > threshold
 Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
 
+/// Operators are the functions add, sub, mul, div, remainder, eq, ..., bitwise_and, bitwise_or and bitwise_xor.
 #define TANDEM_OPERATOR(symbol, name)                                                   \
   inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.name(b); } \
   inline Tensor operator symbol(const Tensor& a, const Scalar& b) { return a.name(b); }
@@ -173,6 +174,7 @@ TANDEM_OPERATOR(&, bitwise_and)
 TANDEM_OPERATOR(|, bitwise_or)
 TANDEM_OPERATOR(^, bitwise_xor)
 #undef TANDEM_OPERATOR
+/// The same with a number in front.
 inline Tensor operator+(const Scalar& a, const Tensor& b) { return b.add(a); }
 inline Tensor operator*(const Scalar& a, const Tensor& b) { return b.mul(a); }
 Tensor operator-(const Scalar& a, const Tensor& b);

@@ -18,7 +18,9 @@ class Stream {
  public:
   /// A new one. @throws Error when there is no such device
   explicit Stream(Device device = kCUDA, bool high_priority = false);
+  /// The GPU that it is a queue of.
   Device device() const { return impl_->device; }
+  /// The runtime's handle, a cudaStream_t: for libraries that take one.
   tandem::detail::gpu::StreamHandle handle() const { return impl_->handle; }
   /// -1: what is on it goes before what is on others; 0 as a rule.
   int priority() const { return impl_->high_priority ? -1 : 0; }
