@@ -205,7 +205,7 @@ class Header:
         sentence = [a[1:-1] for a in arguments if re.fullmatch(r"\"[^\"]+\"", a)][-1:]
         doc = d.doc
         if sentence:
-            doc = sentence[0][0].upper() + sentence[0][1:] + "." + ACCEPTS.get(arguments[2] if len(arguments) > 3 else "", "")
+            doc = (sentence[0] if re.match(r"[a-z]\W", sentence[0]) else sentence[0][0].upper() + sentence[0][1:]) + "." + ACCEPTS.get(arguments[2] if len(arguments) > 3 else "", "")
         elif parameters[:1] == ["alias"] and len(arguments) > 1:
             doc = "Another spelling of " + arguments[1] + "."
         elif not doc and "class " in body and re.search(r"[a-z_0-9]{3,}", arguments[-1]):

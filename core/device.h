@@ -66,6 +66,7 @@ void check_device_exists(Device device);
 namespace cuda {
 /// Whether a GPU can be used: never in a build without CUDA, nor on a machine without a driver.
 bool is_available();
+/// How many GPUs can be used.
 int device_count();
 }  // namespace cuda
 

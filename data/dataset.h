@@ -13,6 +13,7 @@ namespace tandem::data::datasets {
 
 /// A dataset whose batches go through a transform: what dataset.map(transform) gives.
 template <class SourceDataset, class AppliedTransform> class MapDataset;
+/// The dataset whose batches go through the transform; dataset.map(transform) is the same.
 template <class D, class T> MapDataset<D, T> map(D dataset, T transform);
 
 namespace detail {

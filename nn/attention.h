@@ -51,6 +51,7 @@ struct MultiheadAttentionForwardFuncOptions {
 /// @throws Error unless sizes and dtypes fit, naming those that do not
 std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                                         const MultiheadAttentionForwardFuncOptions& options);
+
 using tandem::scaled_dot_product_attention;
 
 }  // namespace functional

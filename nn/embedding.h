@@ -91,6 +91,7 @@ Tensor embedding(const Tensor& index, const Tensor& weight, const EmbeddingFuncO
 /// (B, D). per_sample_weights, of index's sizes, multiply the rows; with kSum only.
 /// @throws Error unless offsets begin with 0, do not fall, and stay within index; for scale_grad_by_freq with kMax
 Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingBagFuncOptions& o = {});
+
 using tandem::one_hot;
 
 }  // namespace functional

@@ -69,6 +69,7 @@ using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
 /// x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O): x1 weight[o] x2 + bias[o].
 /// @throws Error unless all but the last dimensions agree
 Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
+
 inline Tensor softmax(const Tensor& x, const SoftmaxFuncOptions& o) { return tandem::softmax(x, o.dim(), o.dtype()); }
 inline Tensor log_softmax(const Tensor& x, const LogSoftmaxFuncOptions& o) {
   return tandem::log_softmax(x, o.dim(), o.dtype());
@@ -80,6 +81,7 @@ inline Tensor dropout(Tensor x, const DropoutFuncOptions& o = {}) {
 /// number of dimensions is taken to have no batch.
 Tensor dropout2d(Tensor x, const DropoutFuncOptions& o = {});
 Tensor dropout3d(Tensor x, const DropoutFuncOptions& o = {});
+
 inline Tensor alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o = {}) {
   return o.inplace() ? alpha_dropout_(x, o.p(), o.training()) : tandem::alpha_dropout(x, o.p(), o.training());
 }
@@ -130,6 +132,7 @@ inline Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxFuncOptions& o 
 }
 /// Distances of all pairs of rows.
 inline Tensor pdist(const Tensor& x, double p = 2.0) { return tandem::pdist(x, p); }
+
 inline Tensor cosine_similarity(const Tensor& a, const Tensor& b, const CosineSimilarityOptions& o = {}) {
   return tandem::cosine_similarity(a, b, o.dim(), o.eps());
 }

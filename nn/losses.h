@@ -153,7 +153,8 @@ using TripletMarginWithDistanceLossFuncOptions = TripletMarginWithDistanceLossOp
 using CTCLossFuncOptions = CTCLossOptions;
 using MarginRankingLossFuncOptions = MarginRankingLossOptions;
 
-/// The losses of ops/loss.h with their arguments as options.
+// The losses of ops/loss.h with their arguments as options.
+
 inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyLossOptions& o = {}) {
   return tandem::cross_entropy(x, target, o.weight(), o.reduction(), o.ignore_index(), o.label_smoothing());
 }
@@ -181,6 +182,7 @@ inline Tensor huber_loss(const Tensor& x, const Tensor& target, const HuberLossO
 }
 /// With kBatchMean the sum over the size of the first dimension.
 Tensor kl_div(const Tensor& x, const Tensor& target, const KLDivLossOptions& o = {});
+
 inline Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonNLLLossOptions& o = {}) {
   return tandem::poisson_nll_loss(x, target, o.log_input(), o.full(), o.eps(), o.reduction());
 }
@@ -204,6 +206,7 @@ inline Tensor soft_margin_loss(const Tensor& x, const Tensor& target, const Soft
 /// @throws Error unless x and target are of the same sizes
 Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target,
                                    const MultiLabelSoftMarginLossOptions& o = {});
+
 inline Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                                   const TripletMarginLossOptions& o = {}) {
   return tandem::triplet_margin_loss(anchor, positive, negative, o.margin(), o.p(), o.eps(), o.swap(), o.reduction());
@@ -211,6 +214,7 @@ inline Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, 
 /// triplet_margin_loss with any distance.
 Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                                          const TripletMarginWithDistanceLossOptions& o = {});
+
 inline Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                        const Tensor& target_lengths, const CTCLossOptions& o = {}) {
   return tandem::ctc_loss(log_probs, targets, input_lengths, target_lengths, o.blank(), o.reduction(),

@@ -78,7 +78,8 @@ struct NormalizeFuncOptions {
   TANDEM_ARG(double, eps) = 1e-12;  // keeps the divisor from 0
 };
 
-/// The operations of ops/norm.h with their arguments as options.
+// The operations of ops/norm.h with their arguments as options.
+
 inline Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                          const BatchNormFuncOptions& o = {}) {
   return tandem::batch_norm(x, o.weight(), o.bias(), running_mean, running_var, o.training(), o.momentum().value_or(1),

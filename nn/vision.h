@@ -96,6 +96,7 @@ struct GridSampleFuncOptions {
 /// Modes: nearest, nearest_exact and area (as adaptive_avg_pool) for all of these, linear, bilinear and bicubic,
 /// trilinear for one, two and three dimensions; these take align_corners.
 Tensor interpolate(const Tensor& x, const InterpolateFuncOptions& o = {});
+
 inline Tensor pixel_shuffle(const Tensor& x, const PixelShuffleOptions& o) {
   return tandem::pixel_shuffle(x, o.upscale_factor());
 }
@@ -112,6 +113,7 @@ inline Tensor unfold(const Tensor& x, const UnfoldOptions& o) {
 /// grid_sampler with its arguments as options: modes bilinear, nearest and bicubic, padding zeros, border and
 /// reflection.
 Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleFuncOptions& o = {});
+
 inline Tensor affine_grid(const Tensor& theta, IntArrayRef size, detail::Flag align_corners = false) {
   return affine_grid_generator(theta, size, align_corners);
 }

@@ -72,6 +72,7 @@ class Event {
 /// another. Worker threads of the engine and of loaders take over their creator's. Good until the guard that made it
 /// current goes: copy it to keep it.
 const Stream& current_stream(Device device = kCUDA);
+/// The stream on which a device's work is where no guard names another.
 const Stream& default_stream(Device device = kCUDA);
 /// Makes a stream its device's current one on this thread, until another is, or a StreamGuard that was there goes.
 void set_stream(const Stream& stream);

@@ -35,9 +35,11 @@ struct InitOptions {
 /// @throws Error for an unknown backend, missing or impossible settings, or when there is a group already;
 /// DistributedError when the ranks do not come together within the timeout
 void init_process_group(const std::string& backend = "", InitOptions options = {});
+/// Whether this rank is part of a default group.
 bool is_initialized();
 /// Whether this build has the backend gloo; whether there are GPUs here, and NCCL's library.
 bool is_gloo_available();
+/// Whether there are GPUs here, and NCCL's library.
 bool is_nccl_available();
 /// Leaves the group; what is under way is completed first. Who holds the group (a DistributedDataParallel does) keeps
 /// it until its own end.
