@@ -47,8 +47,10 @@ inline Tensor cross_entropy_loss(const Tensor& x, const Tensor& target, const Te
   return cross_entropy(x, target, weight, reduction, ignore_index, label_smoothing);
 }
 /// The mean of (x - target)^2, or their sum, or each.
-/// @param x, target  of one floating dtype; other sizes broadcast, with a warning in PyTorch and without one here
-/// @return           a scalar; with Reduction::none the sizes that both broadcast to
+/// @param x       of a floating dtype
+/// @param target  of x's sizes and device
+/// @return        a scalar; with Reduction::none of x's sizes
+/// @throws Error  for a target of other sizes: nothing broadcasts
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
 /// The mean of |x - target|, or their sum, or each; its gradient at 0 is 0. Arguments as mse_loss's.
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
@@ -56,8 +58,10 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction = Redu
 /// Arguments as mse_loss's.
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean, double beta = 1);
 /// -weight (t ln x + (1 - t) ln(1 - x)) with logarithms of at least -100, as PyTorch's.
-/// @param x, target  of one floating dtype and the same sizes; x in [0, 1], a probability
-/// @param weight     of each element, or what broadcasts to it; none unless given
+/// @param x       probabilities, in [0, 1]
+/// @param target  of x's sizes and dtype, in [0, 1]
+/// @param weight  of each element, or what broadcasts to that; none unless given
+/// @throws Error  for other sizes or dtypes, and on the CPU for what is outside of [0, 1]
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
                             Reduction reduction = Reduction::mean);
 /// binary_cross_entropy of sigmoid(x) in one step, which neither overflows nor loses digits.
