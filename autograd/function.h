@@ -92,6 +92,9 @@ template <class T> class FunctionNode final : public CustomNode {
 /// as as many arguments as it has tensors.
 template <class Self> class Function {
  public:
+  /// Runs F::forward(context, arguments...) unrecorded and records F::backward as its derivative. @return what forward
+  /// returns: a tensor, or a list of them @throws what forward throws, and Error for gradients that do not fit when
+  /// backward runs
   template <class... Args> static auto apply(Args&&... args) {
     auto node = std::make_shared<detail::FunctionNode<Self>>();
     const auto note = [&](const auto& argument) {

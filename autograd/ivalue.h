@@ -39,8 +39,11 @@ class IValue {
   }
   /// A list, a tuple, an empty dict, and an empty OrderedDict.
   static IValue list(std::vector<IValue> elements);
+  /// A tuple of these values.
   static IValue tuple(std::vector<IValue> elements);
+  /// An empty dict, as Python's; insert() fills it.
   static IValue dict();
+  /// An empty OrderedDict of Python's collections: what a state dict is.
   static IValue ordered_dict();
 
   /// Whether it holds this. isGenericDict() is true of OrderedDicts too, and of the objects in LibTorch's archives.
@@ -71,10 +74,13 @@ class IValue {
   DType toDType() const;
   /// The elements of a list or a tuple. @throws Error for anything else
   const std::vector<IValue>& elements() const;
+  /// elements() by LibTorch's name.
   const std::vector<IValue>& toListRef() const { return elements(); }
   /// The same, all of one kind. @throws Error naming one that is not
   std::vector<int64_t> toIntVector() const;
+  /// A list of floats as numbers. @throws Error naming one that is none
   std::vector<double> toDoubleVector() const;
+  /// A list of tensors. @throws Error naming one that is none
   std::vector<Tensor> toTensorVector() const;
 
   using Entry = detail::ValueEntry;

@@ -15,6 +15,7 @@ namespace tandem::autograd {
 
 class Node;
 using Variable = Tensor;  // LibTorch's older names
+/// LibTorch's older names of a list of tensors.
 using variable_list = std::vector<Tensor>;
 using tensor_list = std::vector<Tensor>;
 
@@ -28,7 +29,9 @@ using Grads = std::vector<Tensor>;
 
 /// Leads to one input of a node: the gradient of that node's output number `input_nr`.
 struct Edge {
+  /// The node that takes the gradient; null where none is wanted.
   std::shared_ptr<Node> function;
+  /// Which of that node's inputs it is.
   uint32_t input_nr = 0;
   bool is_valid() const { return function != nullptr; }  // whether it leads anywhere
 };
@@ -89,6 +92,8 @@ Tensor apply_hooks(Tensor grad, const std::string& where, const std::function<co
 
 }  // namespace detail
 
+/// A recorded operation: what backward walks through. Its inputs are the gradients of the operation's results, its
+/// outputs those of the operation's arguments. Derived classes, among them a Function's, define apply().
 class Node : public std::enable_shared_from_this<Node> {
  public:
   explicit Node(std::string name);
@@ -100,26 +105,39 @@ class Node : public std::enable_shared_from_this<Node> {
   /// Drops what was saved, after a backward that does not retain the graph.
   virtual void release();
 
+  /// The operation's name: "mul", "conv2d".
   const std::string& name() const { return name_; }
+  /// Where the gradients of the arguments go, one edge for each argument.
   const std::vector<Edge>& edges() const { return edges_; }
+  /// Counts up with each node that a thread makes: backward takes the latest first.
   uint64_t sequence() const { return sequence_; }
+  /// The device on which its backward runs.
   Device device() const { return device_; }
   /// Those that were current when the node was made: its backward runs on them as well.
   const cuda::detail::Streams& streams() const { return streams_; }
+  /// How many results the operation had.
   size_t slot_count() const { return slots_.size(); }
+  /// Whether its saved tensors were released, so that a second backward is an error.
   bool released() const { return released_; }
+  /// Whether an argument wants a gradient.
   bool needs_grad(size_t input) const { return input < edges_.size() && edges_[input].is_valid(); }
   /// LibTorch's names. The inputs of a node are gradients, those of the operation's results, and its outputs are the
   /// gradients of the operation's arguments, each with an edge to where it goes.
   uint32_t num_inputs() const { return static_cast<uint32_t>(slots_.size()); }
+  /// How many arguments the operation had.
   uint32_t num_outputs() const { return static_cast<uint32_t>(edges_.size()); }
+  /// edges() by LibTorch's name.
   const std::vector<Edge>& next_edges() const { return edges_; }
+  /// Where the gradient of one argument goes.
   const Edge& next_edge(size_t output) const { return edges_.at(output); }
+  /// needs_grad() by LibTorch's name.
   bool should_compute_output(size_t output) const { return needs_grad(output); }
+  /// sequence() by LibTorch's name.
   uint64_t sequence_nr() const { return sequence_; }
   /// Whether the backward that runs on this thread wants the gradient of an input: grad(), and backward() to `inputs`,
   /// want those alone that lead to what was asked for. Outside a backward as needs_grad().
   bool task_should_compute_output(size_t input) const;
+  /// Saved tensor number i. @throws Error when they were released
   const detail::SavedTensor& saved(size_t i) const {
     TANDEM_CHECK(!released_, "backward through ", name_,
                  " a second time: its saved tensors were released; pass retain_graph=true the first time");
@@ -128,26 +146,36 @@ class Node : public std::enable_shared_from_this<Node> {
 
   /// Appends an edge to where `input` gets its gradient, or an empty one.
   void add_input(const Tensor& input);
+  /// Takes the place of all edges.
   void set_edges(std::vector<Edge> edges) { edges_ = std::move(edges); }
   /// Adds an output: shape, dtype and device of the gradient that slot expects. Returns the slot.
   uint32_t add_output(const Tensor& output);
+  /// Keeps a tensor for backward, an argument or (is_output) a result.
   void save(const Tensor& tensor, bool is_output) { saved_.emplace_back(tensor, is_output); }
 
   /// Called in order on the gradient of a slot once it is complete. Returns a position for remove_hook.
   unsigned add_hook(uint32_t slot, detail::TensorHook hook);
+  /// Removes the hook that add_hook() gave this position for.
   void remove_hook(unsigned position);
   /// Adds the gradient of a slot, as the hooks leave it, to `cell`; until it is told to forget that.
   void retain(uint32_t slot, std::shared_ptr<Tensor> cell) { retained_.emplace_back(slot, std::move(cell)); }
+  /// Ends what retain() began for this cell.
   void forget(const std::shared_ptr<Tensor>& cell);
+  /// The slots and cells of retain().
   const std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>>& retained() const { return retained_; }
   /// Applies the hooks of a slot.
   virtual Tensor run_hooks(uint32_t slot, Tensor grad) const;
 
+  /// What the gradient of a result must be like.
   struct Slot {
+    /// The result's sizes.
     tandem::detail::Shape sizes;
+    /// The result's dtype.
     DType dtype = DType::float32;
+    /// Where the result was.
     Device device;
   };
+  /// What slot number i expects.
   const Slot& slot(size_t i) const { return slots_[i]; }
   /// Whether a gradient of this slot is one of the tensor: of its sizes, dtype and device.
   bool fits(size_t i, const Tensor& t) const {
@@ -181,9 +209,11 @@ class AccumulateGrad final : public Node {
   detail::Grads apply(detail::Grads&& grads) override;
   void release() override {}
   Tensor run_hooks(uint32_t slot, Tensor grad) const override;  // those of the leaf itself
+  /// The leaf.
   const Tensor& variable() const { return variable_; }
   /// Called after a gradient was added. Returns a position for remove_post_hook.
   unsigned add_post_hook(std::function<void(const Tensor& variable)> hook);
+  /// Removes the hook that add_post_hook() gave this position for.
   void remove_post_hook(unsigned position);
   /// Memory that the gradient is to live in (a bucket's), with a version of its own: the first arrival is copied in.
   void set_slot(const Tensor& memory) { memory_ = memory; }

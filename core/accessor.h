@@ -11,6 +11,7 @@ namespace tandem {
 /// The kinds of pointer that an accessor may hold: a plain one, and one that promises to be the only way to its
 /// elements. GPUs' compilers read through the second ahead of writes.
 template <class T> struct DefaultPtrTraits { using PtrType = T*; };
+/// Pointers that the compiler may take to be the only ones to their elements.
 template <class T> struct RestrictPtrTraits { using PtrType = T* __restrict__; };
 
 /// N dimensions of a tensor; indexing takes one off, and the last gives a reference to the element. Indices are not
@@ -21,11 +22,15 @@ class TensorAccessor {
   using PtrType = typename PtrTraits<T>::PtrType;
   TANDEM_HD TensorAccessor(PtrType data, const index_t* sizes, const index_t* strides)
       : data_(data), sizes_(sizes), strides_(strides) {}
+  /// The number of elements in dimension d, which is not checked.
   TANDEM_HD index_t size(index_t d) const { return sizes_[d]; }
+  /// How many elements apart neighbours in dimension d are.
   TANDEM_HD index_t stride(index_t d) const { return strides_[d]; }
   ArrayRef<index_t> sizes() const { return {sizes_, N}; }      // of its N dimensions
   ArrayRef<index_t> strides() const { return {strides_, N}; }  // in elements
+  /// The address of the first element.
   TANDEM_HD PtrType data() const { return data_; }
+  /// Element i of one dimension; of more, an accessor of the rest. Not checked.
   TANDEM_HD decltype(auto) operator[](index_t i) const {
     if constexpr (N == 1)
       return (data_[i * strides_[0]]);
@@ -49,9 +54,13 @@ template <class T, size_t N, template <class> class PtrTraits, class index_t> cl
       strides_[d] = static_cast<index_t>(strides[d]);
     }
   }
+  /// The number of elements in dimension d, which is not checked.
   TANDEM_HD index_t size(index_t d) const { return sizes_[d]; }
+  /// How many elements apart neighbours in dimension d are.
   TANDEM_HD index_t stride(index_t d) const { return strides_[d]; }
+  /// The address of the first element.
   TANDEM_HD PtrType data() const { return data_; }
+  /// An accessor of the remaining dimensions, or the element. Not checked.
   TANDEM_HD decltype(auto) operator[](index_t i) const {
     return TensorAccessor<T, N, PtrTraits, index_t>(data_, sizes_, strides_)[i];
   }

@@ -19,6 +19,7 @@ void deallocate(int device_index, void* data, size_t bytes) noexcept;
 
 }  // namespace detail
 
+/// What the allocator knows of one device.
 struct MemoryStats {
   int64_t current = 0;      // bytes in use, as requested
   int64_t peak = 0;         // the most that `current` was since the last reset

@@ -34,27 +34,42 @@ template <class T> class ArrayRef {
   constexpr ArrayRef(std::initializer_list<T> list) : data_(list.begin()), size_(list.size()) {}
 #pragma GCC diagnostic pop
 
+  /// The first element.
   constexpr const T* begin() const { return data_; }
+  /// Behind the last element.
   constexpr const T* end() const { return data_ + size_; }
+  /// The address of the first element; may be null where there is none.
   constexpr const T* data() const { return data_; }
+  /// How many elements there are.
   constexpr size_t size() const { return size_; }
+  /// Whether there is no element.
   constexpr bool empty() const { return size_ == 0; }
+  /// Element i, unchecked.
   constexpr const T& operator[](size_t i) const { return data_[i]; }
+  /// The first element, of which there must be one.
   constexpr const T& front() const { return data_[0]; }
+  /// The last element, of which there must be one.
   constexpr const T& back() const { return data_[size_ - 1]; }
+  /// `count` elements from `begin` on, unchecked.
   constexpr ArrayRef slice(size_t begin, size_t count) const { return {data_ + begin, count}; }
   /// All from `begin` on; all but the first `n`, and but the last.
   constexpr ArrayRef slice(size_t begin) const { return {data_ + begin, size_ - begin}; }
+  /// All but the first n.
   constexpr ArrayRef drop_front(size_t n = 1) const { return slice(n, size_ - n); }
+  /// All but the last n.
   constexpr ArrayRef drop_back(size_t n = 1) const { return slice(0, size_ - n); }
   /// @throws IndexError unless i < size()
   const T& at(size_t i) const {
     TANDEM_CHECK_AS(IndexError, i < size_, "at: index ", i, " of a list of ", size_);
     return data_[i];
   }
+  /// The last element, for going backwards.
   constexpr std::reverse_iterator<const T*> rbegin() const { return std::reverse_iterator<const T*>(end()); }
+  /// Before the first element, for going backwards.
   constexpr std::reverse_iterator<const T*> rend() const { return std::reverse_iterator<const T*>(begin()); }
+  /// Whether both have the same elements in the same order.
   bool equals(ArrayRef other) const { return *this == other; }
+  /// A copy that owns its elements.
   std::vector<T> vec() const { return {begin(), end()}; }
   friend bool operator==(ArrayRef a, ArrayRef b) {
     if (a.size_ != b.size_) return false;

@@ -11,6 +11,7 @@
 namespace tandem {
 
 enum class DeviceType : int8_t { cpu, cuda, CPU = cpu, CUDA = cuda };  // LibTorch writes capitals
+/// The kinds of devices by LibTorch's names.
 constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
 
 namespace detail {
@@ -66,6 +67,7 @@ void check_device_exists(Device device);
 namespace cuda {
 /// Whether a GPU can be used: never in a build without CUDA, nor on a machine without a driver.
 bool is_available();
+/// How many GPUs can be used.
 int device_count();
 }  // namespace cuda
 

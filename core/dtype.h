@@ -13,6 +13,7 @@
 
 namespace tandem {
 
+/// The dtypes by LibTorch's names: kFloat and kFloat32 are one.
 constexpr DType kFloat32 = DType::float32, kFloat = kFloat32, kF32 = kFloat32;
 constexpr DType kFloat64 = DType::float64, kDouble = kFloat64, kF64 = kFloat64;
 constexpr DType kFloat16 = DType::float16, kHalf = kFloat16, kBFloat16 = DType::bfloat16;

@@ -24,6 +24,7 @@ class Error : public std::runtime_error {
   explicit Error(const std::string& what) : std::runtime_error(what), message_(detail::without_place(what)) {}
   /// what() without the place of the check at its end.
   const char* what_without_backtrace() const noexcept { return message_.what(); }
+  /// what_without_backtrace() as a string.
   std::string msg() const { return message_.what(); }
 
  private:

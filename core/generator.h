@@ -21,9 +21,13 @@ class Generator {
   explicit Generator(uint64_t seed = kDefaultSeed, uint64_t stream = 0) : state_{seed, stream, 0} {}
   /// Takes the next `elements` numbers; each block of the stream holds four 32-bit or two 64-bit ones.
   detail::PhiloxState reserve(uint64_t elements);
+  /// Begins the stream of this seed anew.
   void set_current_seed(uint64_t seed);
+  /// The seed that it was last given.
   uint64_t current_seed() const { return get_state().seed; }
+  /// The seed, the stream and how many numbers were taken.
   detail::PhiloxState get_state() const;
+  /// Goes to a place that get_state() gave: the same numbers follow.
   void set_state(detail::PhiloxState state);
 
   static constexpr uint64_t kDefaultSeed = 67280421310721;  // as PyTorch's

@@ -38,6 +38,7 @@ class Graph {
   /// @param pool  of a GPU's memory: another graph's pool(), or what cuda::graph_pool_handle() returned, for graphs
   /// that are replayed in the order of their captures and whose outputs are not needed past the next one's replay
   void capture_begin(cuda::MempoolId_t pool = {});
+  /// Ends what capture_begin() began. @throws Error when no capture is under way
   void capture_end();
   /// Runs the record, of GPUs in the order of their current streams. Everything that was captured happens once, in its
   /// order; the versions of the tensors that it writes are raised. One replay at a time. @throws Error before a
@@ -50,10 +51,14 @@ class Graph {
 
   /// Kernels' loops that a replay runs, bytes of the memory that its temporaries share, and what they would take side
   /// by side; kernels' calls for GPUs, and the bytes that their pool holds.
+  /// What a replay does, and the memory that it keeps.
   struct Summary {
+    /// Kernels' loops of CPU devices; bytes that its temporaries share; bytes that these would take side by side.
     int64_t loops = 0, bytes = 0, unshared_bytes = 0;
+    /// Kernels' calls for GPUs; bytes that their pool holds.
     int64_t gpu_calls = 0, gpu_bytes = 0;
   };
+  /// The figures of what is recorded, zeros where nothing is.
   Summary summary() const;
 
  private:

@@ -14,6 +14,7 @@ namespace tandem {
 
 /// bfloat16: the upper 16 bits of a float32. Rounds to nearest even; a NaN stays a NaN.
 struct BFloat16 {
+  /// The sign, 8 bits of exponent and 7 of mantissa: the upper half of a float.
   uint16_t bits;
   BFloat16() = default;
   TANDEM_HD constexpr BFloat16(float value) : bits(0) {
@@ -27,11 +28,13 @@ struct BFloat16 {
     const uint32_t rounded = u + 0x7fffu + ((u >> 16) & 1u);
     bits = uint16_t((value != value ? (u | 0x400000u) : rounded) >> 16);
   }
+  /// The same number.
   TANDEM_HD constexpr operator float() const { return __builtin_bit_cast(float, uint32_t(bits) << 16); }
 };
 
 /// IEEE 754 binary16. Rounds to nearest even, overflows to infinity, keeps subnormals; a NaN stays a NaN.
 struct Half {
+  /// The sign, 5 bits of exponent and 10 of mantissa.
   uint16_t bits;
   Half() = default;
   TANDEM_HD constexpr Half(float value) : bits(0) {
@@ -51,6 +54,7 @@ struct Half {
     const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;   // NaN, or infinity
     bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));  // 65536; 65520 to 65535 round up to it
   }
+  /// The same number.
   TANDEM_HD constexpr operator float() const {
 #if defined(__CUDA_ARCH__)
     if (!__builtin_is_constant_evaluated()) {

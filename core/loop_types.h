@@ -5,6 +5,7 @@
 
 namespace tandem {
 
+/// Element types: PyTorch's real ones. The half types are stored as such and computed in float32.
 enum class DType : uint8_t {
   float32,
   float64,

@@ -121,11 +121,15 @@ class AutoGradMode {
 struct NoGradGuard : AutoGradMode {
   NoGradGuard() : AutoGradMode(false) {}
 };
+/// Operations are recorded on this thread while one lives, within a NoGradGuard too.
 struct EnableGradGuard : AutoGradMode {
   EnableGradGuard() : AutoGradMode(true) {}
 };
+/// Whether this thread records operations, as LibTorch's class: the guards restore what was.
 struct GradMode {
+  /// Whether operations are recorded.
   static bool is_enabled() { return is_grad_enabled(); }
+  /// Switches recording; it stays off in inference mode.
   static void set_enabled(bool enabled) {
     detail::RankContext& context = detail::RankContext::current();
     context.grad_enabled = enabled && !context.inference_mode;

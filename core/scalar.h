@@ -16,6 +16,7 @@ union LoopScalar;
 /// A bool, an integer or a floating-point number, as it was given.
 class Scalar {
  public:
+  /// What a number was made of.
   enum class Kind : uint8_t { boolean, integer, floating };
   Scalar() : Scalar(0) {}
   template <class T>
@@ -65,18 +66,32 @@ class Scalar {
     else
       return kind_ == Kind::floating ? static_cast<T>(real_) : static_cast<T>(integer_);
   }
+  /// to<double>(), and so on for the others: the number as that type. @throws Error where an integer type does not hold
+  /// it
   double toDouble() const { return to<double>(); }
+  /// to<float>().
   float toFloat() const { return to<float>(); }
+  /// to<Half>().
   Half toHalf() const { return to<Half>(); }
+  /// to<BFloat16>().
   BFloat16 toBFloat16() const { return to<BFloat16>(); }
+  /// to<int64_t>().
   int64_t toLong() const { return to<int64_t>(); }
+  /// to<int32_t>().
   int32_t toInt() const { return to<int32_t>(); }
+  /// to<int16_t>().
   int16_t toShort() const { return to<int16_t>(); }
+  /// to<int8_t>().
   int8_t toChar() const { return to<int8_t>(); }
+  /// to<uint8_t>().
   uint8_t toByte() const { return to<uint8_t>(); }
+  /// to<bool>().
   bool toBool() const { return to<bool>(); }
+  /// The dtype of a tensor made of it: float64, int64 or bool.
   DType type() const { return is_floating_point() ? kFloat64 : is_boolean() ? kBool : kInt64; }
+  /// to<double>().
   double to_double() const { return to<double>(); }
+  /// to<int64_t>().
   int64_t to_int64() const { return to<int64_t>(); }
   /// The dtype of a tensor made of it: bool, int64, or the default floating dtype.
   DType dtype() const { return kind_ == Kind::boolean ? kBool : kind_ == Kind::integer ? kInt64 : get_default_dtype(); }

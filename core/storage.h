@@ -92,10 +92,15 @@ class Storage : public detail::Ref<detail::StorageImpl> {
   using Ref::Ref;
   /// Its length in bytes, where it begins, where it is, and how many tensors and storages refer to it.
   size_t nbytes() const { return static_cast<size_t>(get()->bytes); }
+  /// Where it begins, in its device's memory.
   const void* data() const { return get()->data; }
+  /// The same, to write to.
   void* mutable_data() const { return get()->data; }
+  /// The device whose memory it is.
   Device device() const { return get()->device; }
+  /// How many tensors and storages refer to it.
   int64_t use_count() const { return get() ? get()->use_count() : 0; }
+  /// Whether both are the same memory.
   bool is_alias_of(const Storage& other) const { return *this == other; }
 };
 

@@ -78,21 +78,30 @@ class Tensor : public TensorBase {
   template <class T> T item() const { return item().to<T>(); }
 
   // ---- autograd (defined in autograd/variable.cpp)
+  /// Whether backward() is to reach it: set on a leaf, inherited by what is computed from it.
   bool requires_grad() const;
+  /// Sets that flag. @throws Error for a dtype that is not floating, and for false where it is no leaf
   Tensor& requires_grad_(bool wanted = true);
   const Tensor& requires_grad_(bool wanted = true) const;
   /// The same, but without an effect on what is no leaf, where requires_grad_(false) is refused.
   Tensor& set_requires_grad(bool wanted) { return is_leaf() ? requires_grad_(wanted) : *this; }
   const Tensor& set_requires_grad(bool wanted) const { return is_leaf() ? requires_grad_(wanted) : *this; }
+  /// Whether no operation made it, or none that was recorded: backward() stores gradients of leaves.
   bool is_leaf() const;
+  /// The gradient that backward() has added up; undefined before the first.
   const Tensor& grad() const;
+  /// The same, to be assigned.
   Tensor& mutable_grad() const;
+  /// Takes the place of the gradient.
   void set_grad(const Tensor& grad) const { mutable_grad() = grad; }
+  /// Drops the gradient, or (set_to_none = false) fills it with zeros.
   void zero_grad(bool set_to_none = true) const;
   /// Gradients of this tensor with respect to the leaves (or `inputs`), added into their grad().
   void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = {}, bool create_graph = false,
                 TensorList inputs = {}) const;
+  /// The same elements without history: a view that requires no gradient, and shares the count of changes.
   Tensor detach() const;
+  /// Cuts this tensor off its history. @throws Error for a view
   Tensor& detach_() const;
   /// The same elements without history. Changes through it go unnoticed by saved tensors. As LibTorch's.
   Tensor data() const;
@@ -107,7 +116,9 @@ class Tensor : public TensorBase {
       return Tensor();
     }));
   }
+  /// Removes the hook that register_hook() gave this position for.
   void remove_hook(unsigned position) const;
+  /// Has backward() store the gradient of this tensor too, which is no leaf.
   void retain_grad() const;
   /// Whether retain_grad() was called on this tensor, which is no leaf.
   bool retains_grad() const;
@@ -117,53 +128,82 @@ class Tensor : public TensorBase {
   int64_t output_nr() const;
   /// detach() and data() by LibTorch's older names.
   Tensor variable_data() const { return data(); }
+  /// detach() by LibTorch's older name.
   Tensor tensor_data() const { return detach(); }
   /// From then on it has the elements, the sizes and the strides of `source`, of its own dtype and device; its flag and
   /// its gradient stay, and no history records it.
   void set_data(const Tensor& source) const;
   /// The node that made this tensor; null for a leaf.
   const std::shared_ptr<autograd::Node>& grad_fn() const;
+  /// The name of that node ("mul").
   std::string grad_fn_name() const;  // "" for a leaf
 
   // ---- views: share storage, recorded (ops/view.cpp)
+  /// The same elements in another shape of as many; one size may be -1 and follows from the others. @throws Error where
+  /// the strides do not allow it without a copy: reshape() makes one
   Tensor view(IntArrayRef sizes) const;
   /// The same bytes as elements of another dtype, without a history. A larger or smaller one changes the last
   /// dimension.
   /// @throws Error where the bytes of the last dimension do not lie together or make no whole number of elements
   Tensor view(DType dtype) const;
+  /// view(other.sizes()).
   Tensor view_as(const Tensor& other) const { return view(other.sizes()); }
+  /// view(), or a copy where the strides do not allow one.
   Tensor reshape(IntArrayRef sizes) const;
+  /// reshape(other.sizes()).
   Tensor reshape_as(const Tensor& other) const { return reshape(other.sizes()); }
+  /// Dimensions start_dim to end_dim as one: a view, or a copy where the strides do not allow one.
   Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1) const;
+  /// One dimension as several of these sizes, of which one may be -1.
   Tensor unflatten(int64_t dim, IntArrayRef sizes) const;
+  /// A view with two dimensions exchanged.
   Tensor transpose(int64_t dim0, int64_t dim1) const;
+  /// A view of a matrix with its dimensions exchanged; of fewer dimensions itself. @throws Error for more than two
   Tensor t() const;
+  /// transpose(-2, -1). @throws Error for less than two dimensions
   Tensor mT() const {
     TANDEM_CHECK(dim() >= 2, "mT: x is ", sizes(), "; accepted: two dimensions or more");
     return transpose(-2, -1);
   }
+  /// A view with the dimensions in this order, each named once.
   Tensor permute(IntArrayRef dims) const;
+  /// A view of positions start to start + length of one dimension; a negative start counts from its end.
   Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
+  /// A view at one position of dim, without that dimension. @throws IndexError beyond its size
   Tensor select(int64_t dim, int64_t index) const;
+  /// A view of positions start, start + step, ... before end, as Python's x[start:end:step]; step is positive.
   Tensor slice(int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {},
                int64_t step = 1) const;
+  /// A view with dimensions of size 1 repeated, and new ones in front; -1 leaves a size as it is.
   Tensor expand(IntArrayRef sizes) const;
+  /// expand(other.sizes()).
   Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
+  /// A view with a new dimension of size 1 at dim.
   Tensor unsqueeze(int64_t dim) const;
+  /// A view without the dimensions of size 1, or without those that are named where they are of size 1.
   Tensor squeeze() const;
   Tensor squeeze(int64_t dim) const;
   Tensor squeeze(IntArrayRef dims) const;
+  /// A view of the storage with any sizes, strides and offset, in elements. @throws Error where it would leave the
+  /// storage
   Tensor as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {}) const;
+  /// Views: as many equal parts along dim, the last one smaller; fewer where the size does not suffice.
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const;
+  /// Views: parts of split_size along dim, the last one smaller; or of the sizes given, which add up.
   std::vector<Tensor> split(int64_t split_size, int64_t dim = 0) const;
   std::vector<Tensor> split(IntArrayRef split_sizes, int64_t dim = 0) const;
+  /// Views: one for each position of dim, without that dimension.
   std::vector<Tensor> unbind(int64_t dim = 0) const;
+  /// select(0, index).
   Tensor operator[](int64_t index) const { return select(0, index); }
+  /// What Python's x[...] gives: a view for numbers, slices, None and Ellipsis, a copy where tensors point. See
+  /// indexing::TensorIndex.
   Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
   /// Writes `value`, which broadcasts, to where index() reads, or with `accumulate` adds it, to what comes twice twice.
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value,
                      detail::Flag accumulate = false) const;
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
+  /// A copy of this tensor with that written to it.
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, detail::Flag accumulate = false) const;
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
 
@@ -195,13 +235,18 @@ class Tensor : public TensorBase {
             std::optional<MemoryFormat> format = {}) const {
     return to(other.device(), other.dtype(), non_blocking, copy, format);
   }
+  /// to(dtype) by LibTorch's name.
   Tensor toType(DType dtype) const { return to(dtype); }
+  /// to(other.dtype()).
   Tensor type_as(const Tensor& other) const { return to(other.dtype()); }
+  /// to(kCPU).
   Tensor cpu() const { return to(Device(kCPU)); }
+  /// to(kCUDA): the first GPU.
   Tensor cuda() const { return to(Device(kCUDA)); }
   /// A copy in page-locked memory, from which a GPU copies while the host goes on; itself when it is there already.
   /// @throws Error when it is not on a CPU device, or there is no GPU
   Tensor pin_memory() const;
+  /// A copy with each dimension repeated so often; more numbers than dimensions add dimensions in front.
   Tensor repeat(IntArrayRef repeats) const;
 
   // ---- elementwise (core/elementwise_ops.h says what they compute; ops/unary.cpp, ops/binary.cpp)
@@ -279,6 +324,7 @@ class Tensor : public TensorBase {
   Tensor& sub_(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
   Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
+  /// Takes over the elements of `source`, which broadcasts and is converted, from any device. non_blocking as in to().
   Tensor& copy_(const Tensor& source, bool non_blocking = false) const;
   Tensor& fill_(const Scalar& value) const;
   Tensor& fill_(const Tensor& value) const;  // of no dimension
@@ -418,6 +464,7 @@ class Tensor : public TensorBase {
 
   // ---- elements in another order or number (ops/arrange.h says what they give; flip.cpp, repeat.cpp, join.cpp,
   // diagonal.cpp)
+  /// dim().
   int64_t ndimension() const { return dim(); }
   Tensor movedim(IntArrayRef source, IntArrayRef destination) const;
   Tensor movedim(int64_t source, int64_t destination) const;
@@ -425,6 +472,7 @@ class Tensor : public TensorBase {
   Tensor moveaxis(int64_t source, int64_t destination) const { return movedim(source, destination); }
   Tensor swapaxes(int64_t axis0, int64_t axis1) const { return transpose(axis0, axis1); }
   Tensor swapdims(int64_t dim0, int64_t dim1) const { return transpose(dim0, dim1); }
+  /// All dimensions in reverse order, as NumPy's T.
   Tensor numpy_T() const;
   Tensor ravel() const;
   Tensor broadcast_to(IntArrayRef sizes) const { return expand(sizes); }
@@ -650,7 +698,9 @@ class Tensor : public TensorBase {
   std::vector<Tensor> unsafe_split_with_sizes(IntArrayRef split_sizes, int64_t dim = 0) const;
   /// The conjugate transposes of matrices, which of real numbers are transposes; matrix_H of one matrix.
   Tensor mH() const { return adjoint(); }
+  /// transpose(-2, -1): numbers are real.
   Tensor adjoint() const;
+  /// adjoint() of one matrix. @throws Error for other than two dimensions
   Tensor matrix_H() const;
   /// A view of all of it.
   Tensor alias() const;
@@ -681,10 +731,15 @@ class Tensor : public TensorBase {
   Tensor& set_() const;
 
   // ---- new tensors of its dtype and device, unless the options name others (ops/factory.h)
+  /// Uninitialised elements.
   Tensor new_empty(IntArrayRef sizes, const TensorOptions& options = {}) const;
+  /// Uninitialised elements that lie with these strides.
   Tensor new_empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {}) const;
+  /// Elements of one value.
   Tensor new_full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options = {}) const;
+  /// Elements of 1.
   Tensor new_ones(IntArrayRef sizes, const TensorOptions& options = {}) const;
+  /// Elements of 0.
   Tensor new_zeros(IntArrayRef sizes, const TensorOptions& options = {}) const;
 
   // ---- drawn at random (ops/random.h)

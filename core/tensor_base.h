@@ -38,33 +38,55 @@ class TensorBase {
   explicit TensorBase(detail::Ref<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
 
   // ---- what it is
+  /// Whether it names elements; a default-constructed tensor does not, and most methods throw then.
   bool defined() const { return bool(impl_); }
+  /// What the handle points at: for the library.
   detail::TensorImpl* impl() const { return impl_.get(); }
+  /// Whether both handles are the same tensor, not only equal ones.
   bool is_same(const TensorBase& other) const { return impl_ == other.impl_; }
+  /// How many handles name it.
   int64_t use_count() const { return impl_ ? impl_->use_count() : 0; }
+  /// Lets go of the tensor: undefined from then on.
   void reset() { impl_ = {}; }
+  /// The number of dimensions, at most 8.
   int64_t dim() const { return static_cast<int64_t>(checked().sizes.size()); }
+  /// The size of each dimension.
   IntArrayRef sizes() const { return checked().sizes; }
+  /// How many elements apart neighbours along each dimension are.
   IntArrayRef strides() const { return checked().strides; }
   /// @throws IndexError unless -dim() <= d < dim()
   int64_t size(int64_t d) const { return checked().sizes[dimension("size", d)]; }
+  /// @throws IndexError unless -dim() <= d < dim()
   int64_t stride(int64_t d) const { return checked().strides[dimension("stride", d)]; }
+  /// The number of elements.
   int64_t numel() const { return checked().numel; }
+  /// Where its first element is in the storage, in elements.
   int64_t storage_offset() const { return checked().offset; }
+  /// Bytes of one element.
   int64_t itemsize() const { return detail::element_size(dtype()); }
+  /// Bytes of all elements, numel() * itemsize().
   int64_t nbytes() const { return numel() * itemsize(); }
+  /// The type of the elements.
   DType dtype() const { return checked().dtype; }
+  /// dtype() by LibTorch's name.
   DType scalar_type() const { return dtype(); }
+  /// Where the elements are.
   Device device() const { return checked().storage->device; }
+  /// Whether it is on a CPU device, a virtual one too.
   bool is_cpu() const { return device().is_cpu(); }
+  /// Whether it is on a GPU.
   bool is_cuda() const { return device().is_cuda(); }
+  /// Its dtype and device, to make others like it.
   TensorOptions options() const { return TensorOptions(dtype()).device(device()); }
+  /// kStrided: there is no other.
   Layout layout() const { return kStrided; }
+  /// itemsize() by LibTorch's name.
   int64_t element_size() const { return itemsize(); }
   /// Its number among the devices of its type, as a GPU has one; -1 on a CPU device.
   int64_t get_device() const { return is_cuda() ? device().index() : -1; }
   /// Whether its numbers may be negative: not those of uint8 and bool.
   bool is_signed() const { return dtype() != kBool && dtype() != kUInt8; }
+  /// Whether both have the same sizes.
   bool is_same_size(const TensorBase& other) const { return sizes() == other.sizes(); }
   /// Whether both share one storage.
   bool is_alias_of(const TensorBase& other) const { return storage() == other.storage(); }
@@ -73,6 +95,7 @@ class TensorBase {
     return is_alias_of(other) && storage_offset() == other.storage_offset() && sizes() == other.sizes() &&
            strides() == other.strides();
   }
+  /// Whether the elements lie row by row without gaps.
   bool is_contiguous() const { return checked().contiguous; }
   /// Whether the elements lie without gaps in that format. (N, 1, H, W) and (N, C, 1, 1) may do so in both.
   /// @throws Error for MemoryFormat::Preserve, and for ChannelsLast3d
@@ -85,16 +108,20 @@ class TensorBase {
     return !x.row_major && detail::core::suggests_channels_last(x.sizes, x.strides) ? MemoryFormat::ChannelsLast
                                                                                     : MemoryFormat::Contiguous;
   }
+  /// Whether the dtype is float32, float64 or a half type.
   bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
   /// What Tandem has not: no tensor is any of these.
 #define TANDEM_DECLARE(name) \
   bool name() const { return false; }
   TANDEM_ABSENT_KINDS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
+  /// defined() by LibTorch's name.
   bool has_storage() const { return defined(); }
+  /// Whether this is the only handle.
   bool is_uniquely_owned() const { return use_count() == 1; }
   /// LibTorch's name of an unnamed variable.
   std::string name() const { return {}; }
+  /// The memory that it is a part of.
   const Storage& storage() const { return checked().storage; }
   /// How often it was changed in place. @throws Error for an inference tensor, which keeps no count
   uint32_t _version() const {
@@ -125,12 +152,17 @@ class TensorBase {
                  dtype());
     return static_cast<T*>(raw_data());
   }
+  /// data_ptr(), to write to.
   void* mutable_data_ptr() const { return raw_data(); }
+  /// data_ptr(), to read only.
   const void* const_data_ptr() const { return raw_data(); }
+  /// data_ptr<T>(), to write to.
   template <class T> T* mutable_data_ptr() const { return data_ptr<T>(); }
+  /// data_ptr<T>(), to read only.
   template <class T> const std::remove_const_t<T>* const_data_ptr() const { return data_ptr<std::remove_const_t<T>>(); }
   /// As data_ptr, without its check: for kernels.
   template <class T> T* data() const { return static_cast<T*>(raw_data()); }
+  /// data_ptr() of a tensor that is known to be defined.
   void* raw_data() const { return impl_->storage->data + impl_->offset * detail::element_size(impl_->dtype); }
   /// The elements by a[i][j], unchecked. On a CPU device only. @throws Error unless dim() is N and T the dtype's type
   template <class T, size_t N> TensorAccessor<T, N> accessor() const {
@@ -146,6 +178,7 @@ class TensorBase {
                  " elements; accepted: those that 32 bits count; packed_accessor64 has no limit");
     return packed<PackedTensorAccessor32<T, N, PtrTraits>, T, N>("packed_accessor32");
   }
+  /// packed_accessor32 with 64-bit indices and so without its limit.
   template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
   PackedTensorAccessor64<T, N, PtrTraits> packed_accessor64() const {
     return packed<PackedTensorAccessor64<T, N, PtrTraits>, T, N>("packed_accessor64");

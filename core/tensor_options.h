@@ -28,13 +28,16 @@ class TensorOptions {
   TensorOptions dtype(DType dtype) const {
     return with([&](auto& o) { o.dtype_ = dtype; });
   }
+  /// A copy with this device.
   TensorOptions device(Device device) const {
     return with([&](auto& o) { o.device_ = device; });
   }
   TensorOptions device(DeviceType type, int index) const { return device(Device(type, index)); }
+  /// A copy that says kStrided.
   TensorOptions layout(Layout) const {
     return with([&](auto& o) { o.has_layout_ = true; });
   }
+  /// A copy of which factories make leaves that require a gradient.
   TensorOptions requires_grad(bool wanted) const {
     return with([&](auto& o) { o.requires_grad_ = wanted; });
   }
@@ -67,9 +70,13 @@ class TensorOptions {
   bool has_memory_format() const { return memory_format_.has_value(); }
   /// What is set, or nothing.
   std::optional<DType> dtype_opt() const { return dtype_; }
+  /// The device, or nothing where none is set.
   std::optional<Device> device_opt() const { return device_; }
+  /// The flag, or nothing where none is set.
   std::optional<bool> requires_grad_opt() const { return requires_grad_; }
+  /// The flag, or nothing where none is set.
   std::optional<bool> pinned_memory_opt() const { return pinned_memory_; }
+  /// The format, or nothing where none is set.
   std::optional<MemoryFormat> memory_format_opt() const { return memory_format_; }
 
  private:

@@ -13,11 +13,15 @@ namespace tandem {
 
 /// A tensor that a kernel call read or wrote.
 struct TraceTensor {
+  /// Its dtype.
   DType dtype;
+  /// Its sizes.
   detail::Shape sizes;
 };
 
+/// One entry of a trace: what was done from when to when, by which thread.
 struct TraceEvent {
+  /// What an event is of.
   enum class Kind : int8_t {
     kernel,         // a call of a kernel, on `device`
     phase,          // what a lane was doing: "forward", "scatter", "wait"; the innermost that is open counts
@@ -26,15 +30,20 @@ struct TraceEvent {
     gradient,       // a moment: DistributedDataParallel saw the gradient of the parameter `name`
     span            // a TraceSpan
   };
+  /// What it is of.
   Kind kind = Kind::span;
+  /// Of a kernel, a collective or a phase its name; of a gradient the parameter's.
   std::string name;
   int rank = 0;    // set by who brings several ranks' traces together
   int lane = 0;    // of its rank: the number of the device that it works for, under DataParallel
   int thread = 0;  // a number of its own for each thread of the process
+  /// Where it was; of a transfer, from where and to where.
   Device device = {}, to = {};
   double start = 0, end = 0;  // seconds of std::chrono::steady_clock, which all processes of a machine share
+  /// Of a collective: when it was called, in the same seconds.
   double queued = 0;
   int64_t bytes = 0;  // of a kernel call: of all tensors; of a collective: of its tensor
+  /// Of a kernel call: the tensors that it read and wrote.
   std::vector<TraceTensor> reads = {}, writes = {};
 };
 

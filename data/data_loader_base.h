@@ -59,6 +59,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       return next();
     });
   }
+  /// Behind the last batch.
   Iterator<Batch> end() { return Iterator<Batch>(); }
   /// Ends the workers. Batches that were not fetched yet are lost. The destructor does it too.
   void join() {

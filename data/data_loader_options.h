@@ -14,7 +14,7 @@ class DataLoaderOptions {
  public:
   DataLoaderOptions() = default;
   DataLoaderOptions(size_t batch_size) : batch_size_(batch_size) {}
-  TANDEM_ARG(size_t, batch_size) = 1;
+  TANDEM_ARG(size_t, batch_size) = 1;  // examples in a batch
   /// Threads that make batches; 0: the caller does, when it asks for one.
   TANDEM_ARG(size_t, workers) = 0;
   /// How many batches are asked for in advance; twice the workers unless given.
@@ -37,9 +37,13 @@ class DataLoaderOptions {
 struct FullDataLoaderOptions {
   /// @throws Error when batch_size is 0, or max_jobs is
   explicit FullDataLoaderOptions(const DataLoaderOptions& options);
+  /// As DataLoaderOptions has them, max_jobs with its default decided.
   size_t batch_size, workers, max_jobs;
+  /// How long to wait for a batch; for ever where nothing is set.
   std::optional<std::chrono::milliseconds> timeout;
+  /// As DataLoaderOptions has them.
   bool enforce_ordering, drop_last, pin_memory;
+  /// Where batches are put; where they are made unless set.
   std::optional<Device> device;
 };
 

@@ -11,7 +11,9 @@
 
 namespace tandem::data::datasets {
 
+/// A dataset whose batches go through a transform: what dataset.map(transform) gives.
 template <class SourceDataset, class AppliedTransform> class MapDataset;
+/// The dataset whose batches go through the transform; dataset.map(transform) is the same.
 template <class D, class T> MapDataset<D, T> map(D dataset, T transform);
 
 namespace detail {
@@ -92,6 +94,7 @@ class MapDataset
   using TransformType = AppliedTransform;
   using BatchRequestType = typename SourceDataset::BatchRequestType;
   using OutputBatchType = typename MapDataset::BatchType;
+  /// Both are moved into it.
   MapDataset(SourceDataset dataset, AppliedTransform transform)
       : dataset_(std::move(dataset)), transform_(std::move(transform)) {}
 
@@ -106,13 +109,16 @@ class MapDataset
       return transform_.apply_batch(dataset_.get_batch(std::move(request)));
     }
   }
+  /// A batch of these examples as one, of a dataset that can hand it out at once.
   auto get_stacked(ArrayRef<size_t> indices) requires detail::KeepsBatches<AppliedTransform, SourceDataset> {
     return transform_.apply_stacked(dataset_.get_stacked(indices));
   }
   std::optional<size_t> size() const override { return dataset_.size(); }
   /// Begins an epoch of a stateful dataset.
   void reset() { dataset_.reset(); }
+  /// The dataset behind it.
   const SourceDataset& dataset() const noexcept { return dataset_; }
+  /// The transform.
   const AppliedTransform& transform() const noexcept { return transform_; }
 
  private:

@@ -15,6 +15,7 @@ template <class BatchRequest = std::vector<size_t>> class DistributedSampler : p
   }
   /// Which epoch the next reset, which a loader's begin() does, is to begin.
   void set_epoch(size_t epoch) { epoch_ = epoch; }
+  /// The epoch that set_epoch() named, 0 at first.
   size_t epoch() const { return epoch_; }
 
  protected:

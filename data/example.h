@@ -17,7 +17,9 @@ template <class Data = Tensor, class Target = Tensor> struct Example {
   using TargetType = Target;
   Example() = default;
   Example(Data data, Target target) : data(std::move(data)), target(std::move(target)) {}
+  /// The input.
   Data data;
+  /// What a model should make of it: a class, a value.
   Target target;
 };
 
@@ -27,7 +29,9 @@ template <class Data> struct Example<Data, example::NoTarget> {
   using TargetType = example::NoTarget;
   Example() = default;
   Example(Data data) : data(std::move(data)) {}
+  /// The input.
   operator Data&() { return data; }
+  /// The input.
   operator const Data&() const { return data; }
   Data data;
 };

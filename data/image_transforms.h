@@ -16,7 +16,9 @@ template <class Target = Tensor> struct Resize : public TensorTransform<Target> 
     const auto options = nn::functional::InterpolateFuncOptions().size(size).mode(mode);
     return nn::functional::interpolate(input.unsqueeze(0), options).squeeze(0);
   }
+  /// The size that images get.
   int64_t height, width;
+  /// How pixels in between are made.
   InterpolationMode mode;
 };
 
@@ -29,6 +31,7 @@ template <class Target = Tensor> struct CenterCrop : public TensorTransform<Targ
                  " must be within its last two dimensions");
     return input.narrow(-2, (input.size(-2) - height) / 2, height).narrow(-1, (input.size(-1) - width) / 2, width);
   }
+  /// The size of the part that is kept.
   int64_t height, width;
 };
 

@@ -40,6 +40,7 @@ template <class Batch> class Iterator {
     TANDEM_CHECK(!at_end(), "DataLoader: its iterator is at the end, where there is no batch");
     return *state_->batch;
   }
+  /// @throws Error at the end
   Batch* operator->() const { return &**this; }
 
   /// Two iterators are equal when both are at the end, one of them loader.end(), or one is a copy of the other.

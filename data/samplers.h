@@ -25,6 +25,7 @@ template <class BatchRequest = std::vector<size_t>> class Sampler {
   /// Writes where in its epoch the sampler is, under LibTorch's keys; load brings one there.
   /// load @throws Error when a key is missing or its value makes no sense; then the sampler is what it was
   virtual void save(serialize::OutputArchive& archive) const = 0;
+  /// Reads what save() wrote: next() goes on from there. @throws Error where it does not fit this sampler
   virtual void load(serialize::InputArchive& archive) = 0;
 };
 
@@ -89,7 +90,9 @@ struct CustomBatchRequest {
 struct BatchSize : public CustomBatchRequest {
   explicit BatchSize(size_t size) : size_(size) {}
   size_t size() const noexcept override { return size_; }
+  /// The number.
   operator size_t() const noexcept { return size_; }
+  /// How many examples the batch is to have.
   size_t size_;
 };
 

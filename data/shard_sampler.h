@@ -20,8 +20,11 @@ std::vector<size_t> distributed_indices(ArrayRef<size_t> order, size_t num_repli
 }  // namespace detail
 
 struct ShardSamplerOptions {
+  /// Whether each epoch has an order of its own, drawn from seed and epoch.
   bool shuffle = true;
+  /// Of that order: the same on all ranks.
   uint64_t seed = 0;
+  /// Whether the last examples are left out that do not go round; else the first ones come again.
   bool drop_last = false;
   bool pad = true;  // false, with drop_last false: the first ranks may have one more
 };
@@ -38,6 +41,7 @@ class ShardSampler : public Sampler<> {
   void load(serialize::InputArchive& archive) override;
   /// Takes effect with the next epoch, and at once when none of this one's indices was handed out yet.
   void set_epoch(size_t epoch);
+  /// The epoch that set_epoch() named, 0 at first.
   size_t epoch() const noexcept { return epoch_; }
   /// How many indices this rank gets per epoch.
   size_t local_sample_count() const noexcept { return indices_.size(); }

@@ -30,7 +30,9 @@ class SharedBatchDataset
 
   UnderlyingDataset& operator*() { return *dataset_; }
   const UnderlyingDataset& operator*() const { return *dataset_; }
+  /// The dataset that all copies share.
   UnderlyingDataset* operator->() { return dataset_.get(); }
+  /// The dataset that all copies share.
   const UnderlyingDataset* operator->() const { return dataset_.get(); }
 
  private:

@@ -14,8 +14,10 @@ namespace tandem::data {
 
 /// Where a batch has its tensors: `each(batch, f)` calls f(Tensor&) on every one. Specialise it for batches of a type
 /// of your own, so that a DataLoader can move them.
+/// Whether `each` finds all tensors of such a batch; a DataLoader refuses to move others.
 template <class Batch> struct BatchTensors {
   static constexpr bool kKnown = !std::is_class_v<Batch>;  // a number has none
+  /// Calls the function with each tensor of the batch.
   template <class F> static void each(Batch&, const F&) {}
 };
 template <> struct BatchTensors<Tensor> {

@@ -19,6 +19,7 @@ class StatefulDataset : public BatchDataset<Self, std::optional<Batch>, BatchReq
   virtual void reset() = 0;
   /// Writes where the dataset is; load brings one there.
   virtual void save(serialize::OutputArchive& archive) const = 0;
+  /// Reads what save() wrote: the dataset goes on from there.
   virtual void load(serialize::InputArchive& archive) = 0;
 };
 

@@ -18,6 +18,7 @@ struct TensorDataset : public Dataset<TensorDataset, TensorExample> {
   explicit TensorDataset(const std::vector<Tensor>& tensors) : TensorDataset(data::detail::stack_rows(tensors)) {}
 
   TensorExample get(size_t index) override { return tensor[static_cast<int64_t>(index)]; }
+  /// The examples at these indices as one batch, without a stack of single ones.
   TensorExample get_stacked(ArrayRef<size_t> indices) {  // Note [Batches without examples]
     return data::detail::gather_rows(tensor, indices);
   }
@@ -41,11 +42,13 @@ struct TensorPairDataset : public Dataset<TensorPairDataset> {
     const auto row = static_cast<int64_t>(index);
     return {data[row], target[row]};
   }
+  /// The examples at these indices as one batch, without a stack of single ones.
   Example<> get_stacked(ArrayRef<size_t> indices) {  // Note [Batches without examples]
     return {data::detail::gather_rows(data, indices), data::detail::gather_rows(target, indices)};
   }
   std::optional<size_t> size() const override { return static_cast<size_t>(data.size(0)); }
 
+  /// Inputs and targets of all examples, along dimension 0.
   Tensor data, target;
 };
 

@@ -16,6 +16,7 @@ template <class InputBatch, class OutputBatch> class BatchTransform {
   using InputBatchType = InputBatch;
   using OutputBatchType = OutputBatch;
   virtual ~BatchTransform() = default;
+  /// What becomes of a batch; workers call it, each with a copy of the transform.
   virtual OutputBatch apply_batch(InputBatch batch) = 0;
 };
 
@@ -24,6 +25,7 @@ template <class Input, class Output> class Transform : public BatchTransform<std
  public:
   using InputType = Input;
   using OutputType = Output;
+  /// What becomes of an example.
   virtual Output apply(Input input) = 0;
   std::vector<Output> apply_batch(std::vector<Input> batch) override {
     std::vector<Output> out;

@@ -12,6 +12,7 @@ class WorkerException : public Error {
  public:
   /// @param batch   what was to be made, as in "the batch of examples 3, 4"; left out when empty
   explicit WorkerException(const std::exception_ptr& original, const std::string& batch = "");
+  /// What was thrown in the worker.
   std::exception_ptr original_exception;
   std::string message;  // what() as a string
 };

@@ -15,7 +15,9 @@ struct MlpImpl : nn::Cloneable<MlpImpl> {
     fc2 = register_module("fc2", nn::Linear(128, 64));
     fc3 = register_module("fc3", nn::Linear(64, 10));
   }
+  /// x (N, 1, 28, 28), or (N, 784) -> logits (N, 10)
   Tensor forward(const Tensor& x) { return fc3(relu(fc2(relu(fc1(x.reshape({-1, 784})))))); }
+  /// 784 to 128, 128 to 64 and 64 to 10 features.
   nn::Linear fc1{nullptr}, fc2{nullptr}, fc3{nullptr};
 };
 TANDEM_MODULE(Mlp);
@@ -30,14 +32,18 @@ struct LenetImpl : nn::Cloneable<LenetImpl> {
     fc1 = register_module("fc1", nn::Linear(320, 50));
     fc2 = register_module("fc2", nn::Linear(50, 10));
   }
+  /// x (N, 1, 28, 28) -> log probabilities (N, 10)
   Tensor forward(Tensor x) {
     x = relu(max_pool2d(conv1(x), 2));
     x = relu(max_pool2d(conv2_drop(conv2(x)), 2));
     x = dropout(relu(fc1(x.reshape({-1, 320}))), 0.5, is_training());
     return log_softmax(fc2(x), 1);
   }
+  /// The convolutions.
   nn::Conv2d conv1{nullptr}, conv2{nullptr};
+  /// Drops whole channels behind the second one.
   nn::Dropout2d conv2_drop{nullptr};
+  /// The fully connected part.
   nn::Linear fc1{nullptr}, fc2{nullptr};
 };
 TANDEM_MODULE(Lenet);
@@ -55,9 +61,13 @@ struct FashionCnnImpl : nn::Cloneable<FashionCnnImpl> {
     fc2 = register_module("fc2", Linear(600, 120));
     fc3 = register_module("fc3", Linear(120, 10));
   }
+  /// x (N, 1, 28, 28) -> logits (N, 10)
   Tensor forward(const Tensor& x) { return fc3(fc2(drop(fc1(layer2(layer1(x)).flatten(1))))); }
+  /// Convolution, batch norm, ReLU and max pool, twice.
   nn::Sequential layer1{nullptr}, layer2{nullptr};
+  /// The fully connected part.
   nn::Linear fc1{nullptr}, fc2{nullptr}, fc3{nullptr};
+  /// Drops features behind fc1.
   nn::Dropout drop{nullptr};
 };
 TANDEM_MODULE(FashionCnn);

@@ -9,7 +9,9 @@ namespace tandem::nn {
 /// LibTorch that is a number, so a program that trains writes `(-output).mean().backward()`.
 struct ASMoutput {
   ASMoutput(Tensor output, double loss) : output(std::move(output)), loss(loss) {}
+  /// (N): the log probability of each target.
   Tensor output;
+  /// The mean of -output.
   double loss;
 };
 
@@ -18,11 +20,11 @@ struct ASMoutput {
 struct AdaptiveLogSoftmaxWithLossOptions {
   AdaptiveLogSoftmaxWithLossOptions(int64_t in_features, int64_t n_classes, std::vector<int64_t> cutoffs)
       : in_features_(in_features), n_classes_(n_classes), cutoffs_(std::move(cutoffs)) {}
-  TANDEM_ARG(int64_t, in_features);
-  TANDEM_ARG(int64_t, n_classes);
-  TANDEM_ARG(std::vector<int64_t>, cutoffs);
-  TANDEM_ARG(double, div_value) = 4;
-  TANDEM_ARG(bool, head_bias) = false;
+  TANDEM_ARG(int64_t, in_features);           // length of an input
+  TANDEM_ARG(int64_t, n_classes);             // classes in all
+  TANDEM_ARG(std::vector<int64_t>, cutoffs);  // where each cluster of classes begins
+  TANDEM_ARG(double, div_value) = 4;          // each cluster has so many times fewer features than the one before
+  TANDEM_ARG(bool, head_bias) = false;        // whether the head has a bias
 };
 
 /// An approximation of a large softmax (Grave et al. 2017, arXiv:1609.04309): `head` knows the first classes and one
@@ -45,8 +47,11 @@ class AdaptiveLogSoftmaxWithLossImpl : public Cloneable<AdaptiveLogSoftmaxWithLo
 
   AdaptiveLogSoftmaxWithLossOptions options;
   std::vector<int64_t> cutoffs;  // n_classes is the last
+  /// Classes that head knows by themselves; clusters of the others; what head gives, which is both together.
   int64_t shortlist_size = 0, n_clusters = 0, head_size = 0;
+  /// in_features to head_size.
   Linear head{nullptr};
+  /// Of each cluster, a projection and a Linear to its classes.
   ModuleList tail{nullptr};
 };
 TANDEM_LIBRARY_MODULE(AdaptiveLogSoftmaxWithLoss);

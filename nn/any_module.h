@@ -118,6 +118,7 @@ class AnyModule {
     const Module& module = *module_;
     return typeid(module);
   }
+  /// Whether it holds no module.
   bool is_empty() const noexcept { return !module_; }
 
  private:

@@ -16,12 +16,14 @@ std::string name_of(const std::type_info& type);
 
 namespace tandem::nn {
 
+/// A value of any copyable type, as LibTorch's: what AnyModule takes and gives.
 class AnyValue {
  public:
   template <class T>
   requires(!std::is_same_v<std::decay_t<T>, AnyValue>) explicit AnyValue(T&& value) : value_(std::forward<T>(value)) {}
   /// The value where it is a T (exactly, without conversions), else null.
   template <class T> T* try_get() { return std::any_cast<T>(&value_); }
+  /// The value as a T; null when it is something else.
   template <class T> const T* try_get() const { return std::any_cast<T>(&value_); }
   /// @throws Error unless it is a T
   template <class T> T get() const {
@@ -30,6 +32,7 @@ class AnyValue {
                  detail::name_of(type_info()));
     return *found;
   }
+  /// The type of the value.
   const std::type_info& type_info() const noexcept { return value_.type(); }
 
  private:

@@ -8,15 +8,15 @@ namespace tandem::nn {
 struct MultiheadAttentionOptions {
   MultiheadAttentionOptions(int64_t embed_dim, int64_t num_heads)
       : embed_dim_(embed_dim), num_heads_(num_heads), kdim_(embed_dim), vdim_(embed_dim) {}
-  TANDEM_ARG(int64_t, embed_dim);
-  TANDEM_ARG(int64_t, num_heads);
+  TANDEM_ARG(int64_t, embed_dim);           // length of a query and of an output
+  TANDEM_ARG(int64_t, num_heads);           // heads, which divide it among them
   TANDEM_ARG(double, dropout) = 0;          // of the weights
   TANDEM_ARG(bool, bias) = true;            // of the projections
   TANDEM_ARG(bool, add_bias_kv) = false;    // one more key and value, which are trained
   TANDEM_ARG(bool, add_zero_attn) = false;  // one more key and value, of zeros
   TANDEM_ARG(int64_t, kdim);                // features of the key and of the value: embed_dim unless set
-  TANDEM_ARG(int64_t, vdim);
-  TANDEM_ARG(bool, batch_first) = false;  // (N, L, E) in place of (L, N, E), as Python's PyTorch has it
+  TANDEM_ARG(int64_t, vdim);                // length of a value; embed_dim unless given
+  TANDEM_ARG(bool, batch_first) = false;    // (N, L, E) in place of (L, N, E), as Python's PyTorch has it
 };
 
 namespace functional {
@@ -25,32 +25,33 @@ struct MultiheadAttentionForwardFuncOptions {
   MultiheadAttentionForwardFuncOptions(int64_t embed_dim_to_check, int64_t num_heads, Tensor in_proj_weight,
                                        Tensor in_proj_bias, Tensor bias_k, Tensor bias_v, bool add_zero_attn,
                                        double dropout_p, Tensor out_proj_weight, Tensor out_proj_bias);
-  TANDEM_ARG(int64_t, embed_dim_to_check);
-  TANDEM_ARG(int64_t, num_heads);
-  TANDEM_ARG(Tensor, in_proj_weight);  // (3 E, E): for queries, keys and values, one behind the other
-  TANDEM_ARG(Tensor, in_proj_bias);    // (3 E)
-  TANDEM_ARG(Tensor, bias_k);          // (1, 1, E), one more key and value
-  TANDEM_ARG(Tensor, bias_v);
-  TANDEM_ARG(bool, add_zero_attn);
-  TANDEM_ARG(double, dropout_p);
-  TANDEM_ARG(Tensor, out_proj_weight);  // (E, E)
-  TANDEM_ARG(Tensor, out_proj_bias);
-  TANDEM_ARG(bool, training) = true;
-  TANDEM_ARG(Tensor, key_padding_mask);  // (N, S)
-  TANDEM_ARG(bool, need_weights) = true;
+  TANDEM_ARG(int64_t, embed_dim_to_check);             // length of a query
+  TANDEM_ARG(int64_t, num_heads);                      // heads, which divide it among them
+  TANDEM_ARG(Tensor, in_proj_weight);                  // (3 E, E): for queries, keys and values, one behind the other
+  TANDEM_ARG(Tensor, in_proj_bias);                    // (3 E)
+  TANDEM_ARG(Tensor, bias_k);                          // (1, 1, E), one more key and value
+  TANDEM_ARG(Tensor, bias_v);                          // a value that is added to each sequence
+  TANDEM_ARG(bool, add_zero_attn);                     // whether a key and a value of zeros are added
+  TANDEM_ARG(double, dropout_p);                       // the probability of dropping an attention
+  TANDEM_ARG(Tensor, out_proj_weight);                 // (E, E)
+  TANDEM_ARG(Tensor, out_proj_bias);                   // of the last projection
+  TANDEM_ARG(bool, training) = true;                   // whether attentions are dropped
+  TANDEM_ARG(Tensor, key_padding_mask);                // (N, S)
+  TANDEM_ARG(bool, need_weights) = true;               // whether the attentions are given too
   TANDEM_ARG(Tensor, attn_mask);                       // (L, S) or (N heads, L, S)
   TANDEM_ARG(bool, use_separate_proj_weight) = false;  // the three below in place of in_proj_weight
-  TANDEM_ARG(Tensor, q_proj_weight);
-  TANDEM_ARG(Tensor, k_proj_weight);
-  TANDEM_ARG(Tensor, v_proj_weight);
-  TANDEM_ARG(Tensor, static_k);  // (N heads, S, E / heads): keys and values that are not projected
-  TANDEM_ARG(Tensor, static_v);
-  TANDEM_ARG(bool, average_attn_weights) = true;
+  TANDEM_ARG(Tensor, q_proj_weight);                   // of the queries, where these are separate
+  TANDEM_ARG(Tensor, k_proj_weight);                   // of the keys, where these are separate
+  TANDEM_ARG(Tensor, v_proj_weight);                   // of the values, where these are separate
+  TANDEM_ARG(Tensor, static_k);                   // (N heads, S, E / heads): keys and values that are not projected
+  TANDEM_ARG(Tensor, static_v);                   // values in the place of the projected ones
+  TANDEM_ARG(bool, average_attn_weights) = true;  // whether the attentions are the mean of the heads
 };
 /// What MultiheadAttention's forward gives, of parameters that are handed in.
 /// @throws Error unless sizes and dtypes fit, naming those that do not
 std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                                         const MultiheadAttentionForwardFuncOptions& options);
+
 using tandem::scaled_dot_product_attention;
 
 }  // namespace functional
@@ -80,7 +81,9 @@ class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
   Tensor q_proj_weight, k_proj_weight, v_proj_weight;  // (E, E), (E, kdim), (E, vdim), else
   Tensor in_proj_bias;                                 // (3 E)
   Tensor bias_k, bias_v;                               // (1, 1, E)
+  /// embed_dim to embed_dim, behind the joined heads.
   Linear out_proj{nullptr};
+  /// embed_dim / num_heads.
   int64_t head_dim = 0;
 };
 TANDEM_LIBRARY_MODULE(MultiheadAttention);

@@ -20,6 +20,7 @@ class ModuleListImpl : public Module {
   template <class... Modules> explicit ModuleListImpl(Modules&&... modules) {
     (push_back(std::forward<Modules>(modules)), ...);
   }
+  /// Appends a module by its handle; its name is its position.
   template <class M> void push_back(const ModuleHolder<M>& module) { push_back(module.ptr()); }
   /// Appends a module, whose name is its position.
   template <class M>
@@ -32,6 +33,7 @@ class ModuleListImpl : public Module {
   template <class M>
   requires std::is_base_of_v<Module, std::decay_t<M>>
   void push_back(M&& module) { push_back(std::make_shared<std::decay_t<M>>(std::forward<M>(module))); }
+  /// Puts a module before module i, by its handle.
   template <class M> void insert(size_t i, const ModuleHolder<M>& module) { insert(i, module.ptr()); }
   /// Puts a module before module i; that one and those behind it move up. @throws IndexError unless i <= size()
   void insert(size_t i, std::shared_ptr<Module> module);
@@ -43,8 +45,9 @@ class ModuleListImpl : public Module {
     for (const auto& m : modules) push_back(m);
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
-  /// How many modules it holds, and whether it is none.
+  /// How many modules it holds.
   size_t size() const { return modules_.size(); }
+  /// Whether it holds no module.
   bool is_empty() const { return modules_.empty(); }
   /// @throws IndexError unless i < size()
   std::shared_ptr<Module> ptr(size_t i) const {
@@ -60,9 +63,13 @@ class ModuleListImpl : public Module {
   /// Module i as what it is. @throws Error when it is something else, IndexError unless i < size()
   template <class M> M& at(size_t i) { return *checked<M>(i); }
   template <class M> const M& at(size_t i) const { return *checked<M>(i); }
+  /// The modules in order, as shared pointers.
   Iterator begin() { return modules_.begin(); }
+  /// Behind the last one.
   Iterator end() { return modules_.end(); }
+  /// The same of a constant list.
   ConstIterator begin() const { return modules_.begin(); }
+  /// Behind the last one.
   ConstIterator end() const { return modules_.end(); }
 
  private:
@@ -96,14 +103,21 @@ class ModuleDictImpl : public Module {
   void update(const ModuleDictImpl& modules) { update(modules.children_); }
   /// Removes a module and gives it. @throws Error when there is none of this name
   std::shared_ptr<Module> pop(const std::string& name) { return children_.pop(name); }
+  /// Removes all modules.
   void clear() { children_.clear(); }
   /// A deep copy; so have the other three.
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+  /// Whether there is a module of this name.
   bool contains(const std::string& name) const { return children_.contains(name); }
+  /// How many modules there are.
   size_t size() const { return children_.size(); }
+  /// Whether there is none.
   bool empty() const { return children_.is_empty(); }
+  /// The names, in the order of insertion.
   std::vector<std::string> keys() const { return children_.keys(); }
+  /// The modules, in the order of insertion.
   std::vector<std::shared_ptr<Module>> values() const { return children_.values(); }
+  /// Names and modules, in the order of insertion.
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> items() const { return children_.pairs(); }
   /// @throws Error when there is none of this name
   std::shared_ptr<Module> ptr(const std::string& name) const { return children_[name]; }
@@ -111,9 +125,13 @@ class ModuleDictImpl : public Module {
   /// The module as what it is. @throws Error when it is something else, or there is none of this name
   template <class M> M& at(const std::string& name) { return *checked<M>(name); }
   template <class M> const M& at(const std::string& name) const { return *checked<M>(name); }
+  /// Names and modules in order.
   Iterator begin() { return children_.begin(); }
+  /// Behind the last one.
   Iterator end() { return children_.end(); }
+  /// The same of a constant dict.
   ConstIterator begin() const { return children_.begin(); }
+  /// Behind the last one.
   ConstIterator end() const { return children_.end(); }
 
  private:
@@ -151,12 +169,16 @@ class ParameterListImpl : public Module {
   template <class Container> void extend(const Container& parameters) {
     for (const auto& p : parameters) append(p);
   }
+  /// How many parameters there are.
   size_t size() const { return parameters_.size(); }
+  /// Whether there is none.
   bool is_empty() const { return parameters_.is_empty(); }
   /// @throws IndexError unless i < size()
   Tensor& at(size_t i) { return parameters_[i].value(); }
   Tensor& operator[](size_t i) { return at(i); }
+  /// Names and parameters in order.
   auto begin() { return parameters_.begin(); }
+  /// Behind the last one.
   auto end() { return parameters_.end(); }
   void pretty_print(std::ostream& out) const override;
 };
@@ -183,18 +205,26 @@ class ParameterDictImpl : public Module {
   void update(const ParameterDictImpl& parameters) { update(parameters.parameters_); }
   /// Removes a parameter and gives it. @throws Error when there is none of this name
   Tensor pop(const std::string& name) { return parameters_.pop(name); }
+  /// Removes all parameters.
   void clear() { parameters_.clear(); }
+  /// Whether there is a parameter of this name.
   bool contains(const std::string& name) const { return parameters_.contains(name); }
+  /// How many parameters there are.
   size_t size() const { return parameters_.size(); }
+  /// Whether there is none.
   bool empty() const { return parameters_.is_empty(); }
+  /// The names, in the order of insertion.
   std::vector<std::string> keys() const { return parameters_.keys(); }
+  /// The parameters, in the order of insertion.
   std::vector<Tensor> values() const { return parameters_.values(); }
   /// @throws Error when there is none of this name
   Tensor& get(const std::string& name) { return parameters_[name]; }
   const Tensor& get(const std::string& name) const { return parameters_[name]; }
   Tensor& operator[](const std::string& name) { return get(name); }
   const Tensor& operator[](const std::string& name) const { return get(name); }
+  /// Names and parameters in order.
   auto begin() { return parameters_.begin(); }
+  /// Behind the last one.
   auto end() { return parameters_.end(); }
   void pretty_print(std::ostream& out) const override;
 };

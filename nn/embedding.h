@@ -26,62 +26,62 @@ using EmbeddingBagMode = std::variant<Reduction, detail::MaxTag>;
 struct EmbeddingOptions {
   EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
-  TANDEM_ARG(int64_t, num_embeddings);
-  TANDEM_ARG(int64_t, embedding_dim);
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);
-  TANDEM_ARG(std::optional<double>, max_norm);
-  TANDEM_ARG(double, norm_type) = 2;
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;
-  TANDEM_ARG(Tensor, _weight);
+  TANDEM_ARG(int64_t, num_embeddings);              // rows of the table
+  TANDEM_ARG(int64_t, embedding_dim);               // length of a row
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // a row that gets no gradient
+  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are used and longer are made this long
+  TANDEM_ARG(double, norm_type) = 2;                // the p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
+  TANDEM_ARG(Tensor, _weight);                   // the table; drawn unless given
 };
 /// freeze: the table is not trained.
 struct EmbeddingFromPretrainedOptions {
-  TANDEM_ARG(bool, freeze) = true;
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);
-  TANDEM_ARG(std::optional<double>, max_norm);
-  TANDEM_ARG(double, norm_type) = 2;
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;
+  TANDEM_ARG(bool, freeze) = true;                  // whether the table stays as it is
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // a row that gets no gradient
+  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are used and longer are made this long
+  TANDEM_ARG(double, norm_type) = 2;                // the p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
 };
 struct EmbeddingBagOptions {
   EmbeddingBagOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
-  TANDEM_ARG(int64_t, num_embeddings);
-  TANDEM_ARG(int64_t, embedding_dim);
-  TANDEM_ARG(std::optional<double>, max_norm);
-  TANDEM_ARG(double, norm_type) = 2;
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;
-  TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;
-  TANDEM_ARG(Tensor, _weight);
-  TANDEM_ARG(bool, include_last_offset) = false;  // offsets end with the number of indices
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);
+  TANDEM_ARG(int64_t, num_embeddings);           // rows of the table
+  TANDEM_ARG(int64_t, embedding_dim);            // length of a row
+  TANDEM_ARG(std::optional<double>, max_norm);   // rows that are used and longer are made this long
+  TANDEM_ARG(double, norm_type) = 2;             // the p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
+  TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // how the rows of a bag become one
+  TANDEM_ARG(Tensor, _weight);                           // the table; drawn unless given
+  TANDEM_ARG(bool, include_last_offset) = false;         // offsets end with the number of indices
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // a row that its bag leaves out; it gets no gradient
 };
 struct EmbeddingBagFromPretrainedOptions {
-  TANDEM_ARG(bool, freeze) = true;
-  TANDEM_ARG(std::optional<double>, max_norm);
-  TANDEM_ARG(double, norm_type) = 2;
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;
-  TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;
-  TANDEM_ARG(bool, include_last_offset) = false;
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);
+  TANDEM_ARG(bool, freeze) = true;               // whether the table stays as it is
+  TANDEM_ARG(std::optional<double>, max_norm);   // rows that are used and longer are made this long
+  TANDEM_ARG(double, norm_type) = 2;             // the p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
+  TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // how the rows of a bag become one
+  TANDEM_ARG(bool, include_last_offset) = false;         // whether offsets end with the number of indices
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // a row that its bag leaves out; it gets no gradient
 };
 
 namespace functional {
 
 struct EmbeddingFuncOptions {
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);
-  TANDEM_ARG(std::optional<double>, max_norm);
-  TANDEM_ARG(double, norm_type) = 2;
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // a row that gets no gradient
+  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are used and longer are made this long
+  TANDEM_ARG(double, norm_type) = 2;                // the p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
 };
 struct EmbeddingBagFuncOptions {
-  TANDEM_ARG(Tensor, offsets);
-  TANDEM_ARG(std::optional<double>, max_norm);
-  TANDEM_ARG(double, norm_type) = 2;
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;
-  TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;
-  TANDEM_ARG(Tensor, per_sample_weights);
-  TANDEM_ARG(bool, include_last_offset) = false;
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);
+  TANDEM_ARG(Tensor, offsets);                   // where each bag begins
+  TANDEM_ARG(std::optional<double>, max_norm);   // rows that are used and longer are made this long
+  TANDEM_ARG(double, norm_type) = 2;             // the p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
+  TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // how the rows of a bag become one
+  TANDEM_ARG(Tensor, per_sample_weights);                // a factor for each index; for sums only
+  TANDEM_ARG(bool, include_last_offset) = false;         // whether offsets end with the number of indices
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // a row that its bag leaves out; it gets no gradient
 };
 /// Rows of weight (V, D) at the indices, which come first, as PyTorch's functional form has it.
 /// @throws Error as tandem::embedding
@@ -91,6 +91,7 @@ Tensor embedding(const Tensor& index, const Tensor& weight, const EmbeddingFuncO
 /// (B, D). per_sample_weights, of index's sizes, multiply the rows; with kSum only.
 /// @throws Error unless offsets begin with 0, do not fall, and stay within index; for scale_grad_by_freq with kMax
 Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingBagFuncOptions& o = {});
+
 using tandem::one_hot;
 
 }  // namespace functional
@@ -109,6 +110,7 @@ class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
   /// (...) int64 -> (..., embedding_dim)
   Tensor forward(const Tensor& index);
   EmbeddingOptions options;
+  /// (num_embeddings, embedding_dim)
   Tensor weight;
 };
 extern template class Cloneable<EmbeddingImpl>;
@@ -132,6 +134,7 @@ class EmbeddingBagImpl : public Cloneable<EmbeddingBagImpl> {
   /// index (B, N), or (n) with offsets (B) -> (B, embedding_dim)
   Tensor forward(const Tensor& index, const Tensor& offsets = {}, const Tensor& per_sample_weights = {});
   EmbeddingBagOptions options;
+  /// (num_embeddings, embedding_dim)
   Tensor weight;
 };
 extern template class Cloneable<EmbeddingBagImpl>;

@@ -25,10 +25,10 @@ template <size_t N> struct OutputRatios : std::array<double, N> {
 template <size_t N, class Size> struct FractionalMaxPoolOptions {
   FractionalMaxPoolOptions(Size kernel_size) : kernel_size_(kernel_size) {}
   FractionalMaxPoolOptions(int64_t kernel_size) : FractionalMaxPoolOptions(Size(kernel_size)) {}
-  TANDEM_ARG(Size, kernel_size);
-  TANDEM_ARG(std::optional<Size>, output_size);
-  TANDEM_ARG(std::optional<OutputRatios<N>>, output_ratio);
-  TANDEM_ARG(Tensor, _random_samples);
+  TANDEM_ARG(Size, kernel_size);                             // the size of a window
+  TANDEM_ARG(std::optional<Size>, output_size);              // the sizes of the output
+  TANDEM_ARG(std::optional<OutputRatios<N>>, output_ratio);  // the output's sizes as fractions of the input's
+  TANDEM_ARG(Tensor, _random_samples);  // numbers in [0, 1) that place the windows; drawn unless given
 };
 using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<2, detail::Pair>;
 using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<3, detail::Triple>;
@@ -56,7 +56,9 @@ class FractionalMaxPool2dImpl : public Cloneable<FractionalMaxPool2dImpl> {
   void reset() override;
   void pretty_print(std::ostream& out) const override;
   /// The values, or (values, indices).
+  /// The largest element of each window.
   Tensor forward(const Tensor& x) { return std::get<0>(forward_with_indices(x)); }
+  /// (values, indices): the indices as max_unpool2d takes them.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& x);
   FractionalMaxPool2dOptions options;
   Tensor _random_samples;  // undefined unless given
@@ -68,8 +70,9 @@ class FractionalMaxPool3dImpl : public Cloneable<FractionalMaxPool3dImpl> {
   explicit FractionalMaxPool3dImpl(const FractionalMaxPool3dOptions& o) : options(o) { reset(); }
   void reset() override;
   void pretty_print(std::ostream& out) const override;
-  /// The values, or (values, indices).
+  /// The largest element of each window.
   Tensor forward(const Tensor& x) { return std::get<0>(forward_with_indices(x)); }
+  /// (values, indices): the indices as max_unpool3d takes them.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& x);
   FractionalMaxPool3dOptions options;
   Tensor _random_samples;  // undefined unless given

@@ -34,41 +34,42 @@ using GLUFuncOptions = GLUOptions;
 /// dtype: x is converted to it first; as x is, if it is not given.
 struct SoftmaxFuncOptions {
   SoftmaxFuncOptions(int64_t dim) : dim_(dim) {}
-  TANDEM_ARG(int64_t, dim);
-  TANDEM_ARG(std::optional<DType>, dtype);
+  TANDEM_ARG(int64_t, dim);                 // the dimension along which it works
+  TANDEM_ARG(std::optional<DType>, dtype);  // what x is converted to first
 };
 using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
 using SoftminFuncOptions = SoftmaxFuncOptions;
 using CosineSimilarityFuncOptions = CosineSimilarityOptions;
 using PairwiseDistanceFuncOptions = PairwiseDistanceOptions;
 struct RReLUFuncOptions {
-  TANDEM_ARG(double, lower) = 1.0 / 8;
-  TANDEM_ARG(double, upper) = 1.0 / 3;
-  TANDEM_ARG(bool, training) = false;
-  TANDEM_ARG(bool, inplace) = false;
+  TANDEM_ARG(double, lower) = 1.0 / 8;  // the smallest slope
+  TANDEM_ARG(double, upper) = 1.0 / 3;  // above the largest slope
+  TANDEM_ARG(bool, training) = false;   // whether slopes are drawn, or all are the middle one
+  TANDEM_ARG(bool, inplace) = false;    // whether the input itself is changed
 };
 struct GumbelSoftmaxFuncOptions {
-  TANDEM_ARG(double, tau) = 1.0;
-  TANDEM_ARG(bool, hard) = false;
-  TANDEM_ARG(int, dim) = -1;
+  TANDEM_ARG(double, tau) = 1.0;   // the temperature: a small one comes close to a choice
+  TANDEM_ARG(bool, hard) = false;  // whether a choice of one class is given
+  TANDEM_ARG(int, dim) = -1;       // the dimension along which it works
 };
 struct DropoutFuncOptions {
-  TANDEM_ARG(double, p) = 0.5;
-  TANDEM_ARG(bool, training) = true;
-  TANDEM_ARG(bool, inplace) = false;
+  TANDEM_ARG(double, p) = 0.5;        // the probability of dropping an element, or a channel
+  TANDEM_ARG(bool, training) = true;  // whether anything is dropped
+  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;
 using Dropout3dFuncOptions = DropoutFuncOptions;
 struct AlphaDropoutFuncOptions {
-  TANDEM_ARG(double, p) = 0.5;
-  TANDEM_ARG(bool, training) = false;
-  TANDEM_ARG(bool, inplace) = false;
+  TANDEM_ARG(double, p) = 0.5;         // the probability of dropping an element, or a channel
+  TANDEM_ARG(bool, training) = false;  // whether anything is dropped
+  TANDEM_ARG(bool, inplace) = false;   // whether the input itself is changed
 };
 using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
 
 /// x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O): x1 weight[o] x2 + bias[o].
 /// @throws Error unless all but the last dimensions agree
 Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
+
 inline Tensor softmax(const Tensor& x, const SoftmaxFuncOptions& o) { return tandem::softmax(x, o.dim(), o.dtype()); }
 inline Tensor log_softmax(const Tensor& x, const LogSoftmaxFuncOptions& o) {
   return tandem::log_softmax(x, o.dim(), o.dtype());
@@ -80,6 +81,7 @@ inline Tensor dropout(Tensor x, const DropoutFuncOptions& o = {}) {
 /// number of dimensions is taken to have no batch.
 Tensor dropout2d(Tensor x, const DropoutFuncOptions& o = {});
 Tensor dropout3d(Tensor x, const DropoutFuncOptions& o = {});
+
 inline Tensor alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o = {}) {
   return o.inplace() ? alpha_dropout_(x, o.p(), o.training()) : tandem::alpha_dropout(x, o.p(), o.training());
 }
@@ -130,6 +132,7 @@ inline Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxFuncOptions& o 
 }
 /// Distances of all pairs of rows.
 inline Tensor pdist(const Tensor& x, double p = 2.0) { return tandem::pdist(x, p); }
+
 inline Tensor cosine_similarity(const Tensor& a, const Tensor& b, const CosineSimilarityOptions& o = {}) {
   return tandem::cosine_similarity(a, b, o.dim(), o.eps());
 }

@@ -16,6 +16,7 @@ class LinearImpl : public Cloneable<LinearImpl> {
   /// Uniform within 1 / sqrt(in_features), as torch::nn::Linear.
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
+  /// x (..., in_features) -> (..., out_features)
   Tensor forward(const Tensor& x) { return functional::linear(x, weight, bias); }
   LinearOptions options;
   Tensor weight;  // (out_features, in_features)
@@ -49,8 +50,10 @@ class LayerNormImpl : public Cloneable<LayerNormImpl> {
   /// Ones and zeros.
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
+  /// Of the sizes of x. @throws Error unless the last dimensions are normalized_shape
   Tensor forward(const Tensor& x) { return layer_norm(x, options.normalized_shape(), weight, bias, options.eps()); }
   LayerNormOptions options;
+  /// Of sizes normalized_shape; undefined when options.elementwise_affine() is false.
   Tensor weight, bias;
 };
 TANDEM_LIBRARY_MODULE(LayerNorm);
@@ -65,6 +68,7 @@ class PReLUImpl : public Cloneable<PReLUImpl> {
   /// Of the sizes of x. @throws Error unless there is one weight, or as many as x has channels
   Tensor forward(const Tensor& x) { return x.prelu(weight); }
   PReLUOptions options;
+  /// (num_parameters)
   Tensor weight;
 };
 TANDEM_LIBRARY_MODULE(PReLU);

@@ -12,48 +12,48 @@ namespace tandem::nn {
 
 struct NLLLossOptions {
   NLLLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);  // of each class
-  TANDEM_ARG(int64_t, ignore_index) = -100;
-  TANDEM_ARG(Reduction, reduction);
+  TANDEM_ARG(Tensor, weight);                // of each class
+  TANDEM_ARG(int64_t, ignore_index) = -100;  // a target that counts for nothing
+  TANDEM_ARG(Reduction, reduction);          // what becomes of the losses of single elements
 };
 struct CrossEntropyLossOptions {
   CrossEntropyLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);  // of each class
-  TANDEM_ARG(int64_t, ignore_index) = -100;
-  TANDEM_ARG(double, label_smoothing) = 0;
-  TANDEM_ARG(Reduction, reduction);
+  TANDEM_ARG(Tensor, weight);                // of each class
+  TANDEM_ARG(int64_t, ignore_index) = -100;  // a target that counts for nothing
+  TANDEM_ARG(double, label_smoothing) = 0;   // how far the target is moved to the uniform distribution, from 0 to 1
+  TANDEM_ARG(Reduction, reduction);          // what becomes of the losses of single elements
 };
 struct MSELossOptions {
   MSELossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);
+  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
 };
 struct L1LossOptions {
   /// What is made of the losses of all elements.
   L1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);
+  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
 };
 struct SmoothL1LossOptions {
   /// What is made of the losses of all elements.
   SmoothL1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(double, beta) = 1;
-  TANDEM_ARG(Reduction, reduction);
+  TANDEM_ARG(double, beta) = 1;      // where the loss turns from quadratic to linear
+  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
 };
 struct BCELossOptions {
   BCELossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);  // of each element
-  TANDEM_ARG(Reduction, reduction);
+  TANDEM_ARG(Tensor, weight);        // of each element
+  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
 };
 struct BCEWithLogitsLossOptions {
   BCEWithLogitsLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);  // of each element
-  TANDEM_ARG(Tensor, pos_weight);
-  TANDEM_ARG(Reduction, reduction);
+  TANDEM_ARG(Tensor, weight);        // of each element
+  TANDEM_ARG(Tensor, pos_weight);    // of the positive targets of each class
+  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
 };
 struct HuberLossOptions {
   /// What is made of the losses of all elements.
   HuberLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);
-  TANDEM_ARG(double, delta) = 1;
+  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
+  TANDEM_ARG(double, delta) = 1;     // where the loss turns from quadratic to linear
 };
 /// The reduction that only KLDivLoss has: the sum over the number of samples.
 struct BatchMean {};
@@ -63,65 +63,65 @@ struct KLDivLossOptions {
   KLDivLossOptions(reduction_t reduction = Reduction::mean) : reduction_(reduction) {}
   KLDivLossOptions(Reduction reduction) : reduction_(reduction) {}
   KLDivLossOptions(BatchMean reduction) : reduction_(reduction) {}
-  TANDEM_ARG(reduction_t, reduction);
-  TANDEM_ARG(bool, log_target) = false;
+  TANDEM_ARG(reduction_t, reduction);    // what becomes of the losses of single elements
+  TANDEM_ARG(bool, log_target) = false;  // whether the target is a logarithm too
 };
 struct PoissonNLLLossOptions {
-  TANDEM_ARG(bool, log_input) = true;
-  TANDEM_ARG(bool, full) = false;
-  TANDEM_ARG(double, eps) = 1e-8;
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+  TANDEM_ARG(bool, log_input) = true;                  // whether the input is the logarithm of the mean
+  TANDEM_ARG(bool, full) = false;                      // whether Stirling's term is added
+  TANDEM_ARG(double, eps) = 1e-8;                      // added to the input before its logarithm
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
 };
 struct HingeEmbeddingLossOptions {
-  TANDEM_ARG(double, margin) = 1;
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+  TANDEM_ARG(double, margin) = 1;                      // how far apart what differs is to be
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
 };
 struct MultiMarginLossOptions {
-  TANDEM_ARG(int64_t, p) = 1;
-  TANDEM_ARG(double, margin) = 1;
-  TANDEM_ARG(Tensor, weight);  // of each class
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+  TANDEM_ARG(int64_t, p) = 1;                          // the power of each difference, 1 or 2
+  TANDEM_ARG(double, margin) = 1;                      // how far apart what differs is to be
+  TANDEM_ARG(Tensor, weight);                          // of each class
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
 };
 struct CosineEmbeddingLossOptions {
-  TANDEM_ARG(double, margin) = 0;
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+  TANDEM_ARG(double, margin) = 0;                      // how far apart what differs is to be
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
 };
 struct MultiLabelMarginLossOptions {
   /// What is made of the losses of all samples.
   MultiLabelMarginLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);
+  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
 };
 struct SoftMarginLossOptions {
   /// What is made of the losses of all elements.
   SoftMarginLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);
+  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
 };
 struct MultiLabelSoftMarginLossOptions {
-  TANDEM_ARG(Tensor, weight);  // of each class
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+  TANDEM_ARG(Tensor, weight);                          // of each class
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
 };
 struct TripletMarginLossOptions {
-  TANDEM_ARG(double, margin) = 1;
-  TANDEM_ARG(double, p) = 2;
-  TANDEM_ARG(double, eps) = 1e-6;
-  TANDEM_ARG(bool, swap) = false;
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+  TANDEM_ARG(double, margin) = 1;                      // how far apart what differs is to be
+  TANDEM_ARG(double, p) = 2;                           // the p of the norm
+  TANDEM_ARG(double, eps) = 1e-6;                      // added to each difference
+  TANDEM_ARG(bool, swap) = false;                      // whether the smaller one of the negative's distances counts
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
 };
 struct TripletMarginWithDistanceLossOptions {
   using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
   TANDEM_ARG(std::optional<distance_function_t>, distance_function);  // pairwise_distance unless set
-  TANDEM_ARG(double, margin) = 1;
-  TANDEM_ARG(bool, swap) = false;
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+  TANDEM_ARG(double, margin) = 1;                                     // how far apart what differs is to be
+  TANDEM_ARG(bool, swap) = false;                      // whether the smaller one of the negative's distances counts
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
 };
 struct CTCLossOptions {
-  TANDEM_ARG(int64_t, blank) = 0;
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
-  TANDEM_ARG(bool, zero_infinity) = false;
+  TANDEM_ARG(int64_t, blank) = 0;                      // the class that parts repeated ones
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
+  TANDEM_ARG(bool, zero_infinity) = false;             // whether infinite losses become 0
 };
 struct MarginRankingLossOptions {
-  TANDEM_ARG(double, margin) = 0;
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;
+  TANDEM_ARG(double, margin) = 0;                      // how far apart what differs is to be
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
 };
 
 }  // namespace tandem::nn
@@ -153,7 +153,8 @@ using TripletMarginWithDistanceLossFuncOptions = TripletMarginWithDistanceLossOp
 using CTCLossFuncOptions = CTCLossOptions;
 using MarginRankingLossFuncOptions = MarginRankingLossOptions;
 
-/// The losses of ops/loss.h with their arguments as options.
+// The losses of ops/loss.h with their arguments as options.
+
 inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyLossOptions& o = {}) {
   return tandem::cross_entropy(x, target, o.weight(), o.reduction(), o.ignore_index(), o.label_smoothing());
 }
@@ -181,6 +182,7 @@ inline Tensor huber_loss(const Tensor& x, const Tensor& target, const HuberLossO
 }
 /// With kBatchMean the sum over the size of the first dimension.
 Tensor kl_div(const Tensor& x, const Tensor& target, const KLDivLossOptions& o = {});
+
 inline Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonNLLLossOptions& o = {}) {
   return tandem::poisson_nll_loss(x, target, o.log_input(), o.full(), o.eps(), o.reduction());
 }
@@ -204,6 +206,7 @@ inline Tensor soft_margin_loss(const Tensor& x, const Tensor& target, const Soft
 /// @throws Error unless x and target are of the same sizes
 Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target,
                                    const MultiLabelSoftMarginLossOptions& o = {});
+
 inline Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                                   const TripletMarginLossOptions& o = {}) {
   return tandem::triplet_margin_loss(anchor, positive, negative, o.margin(), o.p(), o.eps(), o.swap(), o.reduction());
@@ -211,6 +214,7 @@ inline Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, 
 /// triplet_margin_loss with any distance.
 Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                                          const TripletMarginWithDistanceLossOptions& o = {});
+
 inline Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                        const Tensor& target_lengths, const CTCLossOptions& o = {}) {
   return tandem::ctc_loss(log_probs, targets, input_lengths, target_lengths, o.blank(), o.reduction(),

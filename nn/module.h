@@ -38,10 +38,13 @@ extern template class OrderedDict<std::string, std::shared_ptr<nn::Module>>;
 
 namespace tandem::nn {
 
+/// Tensors under names, in the order in which they were registered.
 using NamedParameters = OrderedDict<std::string, Tensor>;
 
 template <class M> class ModuleHolder;
 
+/// The base of all modules: holds parameters, buffers and child modules under names. A module of one's own derives from
+/// Cloneable<M>, registers what it has in reset(), and has a forward().
 class Module : public std::enable_shared_from_this<Module> {
  public:
   Module() = default;
@@ -52,13 +55,18 @@ class Module : public std::enable_shared_from_this<Module> {
   std::vector<Tensor> parameters(bool recurse = true) const;
   /// The same under names such as "fc1.weight".
   NamedParameters named_parameters(bool recurse = true) const;
+  /// Tensors that are state but not trained, such as batch norm's running mean; recursion as parameters().
   std::vector<Tensor> buffers(bool recurse = true) const;
+  /// The same under names such as "bn1.running_mean".
   NamedParameters named_buffers(bool recurse = true) const;
+  /// This module (if `include_self`) and all below it, each once, parents first.
   std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
   /// This module, under the name `name_prefix`, and all below it, under names such as "layer1.0.conv" behind that.
   OrderedDict<std::string, std::shared_ptr<Module>> named_modules(const std::string& name_prefix = {},
                                                                   bool include_self = true) const;
+  /// The modules directly in this one, in the order of their registration.
   std::vector<std::shared_ptr<Module>> children() const;
+  /// The same under their names.
   const OrderedDict<std::string, std::shared_ptr<Module>>& named_children() const { return children_; }
   /// Parameters and buffers by name: what a state file holds. As in PyTorch, what is shared stands under all its names.
   NamedParameters state_dict() const;
@@ -69,11 +77,14 @@ class Module : public std::enable_shared_from_this<Module> {
   /// of LibTorch's, whose children are archives of their own. What else an archive holds beside it is left alone.
   /// @throws Error naming what is missing or of another shape; nothing is changed then
   virtual void save(serialize::OutputArchive& archive) const;
+  /// Reads what save() wrote.
   virtual void load(serialize::InputArchive& archive);
 
   /// Switches this module and all in it to training or evaluation: of dropout and batch norm.
   virtual void train(bool on = true);
+  /// train(false): dropout passes its input on, batch norm uses its running statistics.
   void eval() { train(false); }
+  /// Whether it is switched to training, which it is at first.
   virtual bool is_training() const noexcept { return training_; }
   /// Drops the gradients of all parameters, or makes them zero.
   virtual void zero_grad(bool set_to_none = true);
@@ -111,8 +122,12 @@ class Module : public std::enable_shared_from_this<Module> {
   template <class M> const auto* as() const { return dynamic_cast<const typename detail::Contained<M>::type*>(this); }
 
   // Protected in spirit, public so that one can register from outside, as in LibTorch.
+  /// Gives this module a parameter. An undefined tensor keeps the name free of a value (a Linear without bias). @throws
+  /// Error for a name that is taken, empty or has a dot, and for a tensor of integers that is to require a gradient
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
+  /// Gives this module a buffer: it is saved and moved with the module, and not trained. @throws Error for such names
   Tensor& register_buffer(std::string name, Tensor tensor);
+  /// Gives this module a child. @return the child @throws Error for such names
   template <class M> std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module) {
     add_child(std::move(name), module);
     return module;
@@ -201,16 +216,24 @@ template <class M> class ModuleHolder {
   requires((sizeof...(Rest) > 0 || !std::is_base_of_v<ModuleHolder, std::decay_t<First>>)&&std::is_constructible_v<
            M, First, Rest...>) explicit ModuleHolder(First&& first, Rest&&... rest)
       : impl_(std::make_shared<M>(std::forward<First>(first), std::forward<Rest>(rest)...)) {}
+  /// The module. @throws Error for an empty handle; so do the others
   M* operator->() const { return get(); }
+  /// The module.
   M& operator*() const { return *get(); }
+  /// The module.
   M* get() const {
     if (!impl_) detail::used_empty_handle();
     return static_cast<M*>(impl_.get());
   }
+  /// Shared ownership of the module; null for an empty handle.
   std::shared_ptr<M> ptr() const { return std::static_pointer_cast<M>(impl_); }
+  /// An element of a container: of a Sequential, a ModuleList.
   template <class Index> decltype(auto) operator[](Index&& i) const { return (*get())[std::forward<Index>(i)]; }
+  /// Whether it was made from nullptr and names no module.
   bool is_empty() const { return !impl_; }
+  /// Whether it names a module.
   explicit operator bool() const { return bool(impl_); }
+  /// Calls the module: its forward(), with the hooks that are registered before and behind it.
   template <class... Args> auto operator()(Args&&... args) const {
     return detail::call_module(*get(), std::forward<Args>(args)...);
   }

@@ -12,73 +12,74 @@ namespace tandem::nn {
 
 struct GroupNormOptions {
   GroupNormOptions(int64_t num_groups, int64_t num_channels) : num_groups_(num_groups), num_channels_(num_channels) {}
-  TANDEM_ARG(int64_t, num_groups);
-  TANDEM_ARG(int64_t, num_channels);
-  TANDEM_ARG(double, eps) = 1e-5;
-  TANDEM_ARG(bool, affine) = true;
+  TANDEM_ARG(int64_t, num_groups);    // groups of channels that are normalised together
+  TANDEM_ARG(int64_t, num_channels);  // channels of the input
+  TANDEM_ARG(double, eps) = 1e-5;     // keeps the divisor from 0
+  TANDEM_ARG(bool, affine) = true;    // whether it has a weight and a bias to train
 };
 struct LocalResponseNormOptions {
   LocalResponseNormOptions(int64_t size) : size_(size) {}
-  TANDEM_ARG(int64_t, size);
-  TANDEM_ARG(double, alpha) = 1e-4;
-  TANDEM_ARG(double, beta) = 0.75;
-  TANDEM_ARG(double, k) = 1;
+  TANDEM_ARG(int64_t, size);         // how many channels are taken together
+  TANDEM_ARG(double, alpha) = 1e-4;  // the factor of the sum of squares
+  TANDEM_ARG(double, beta) = 0.75;   // the power of the sum
+  TANDEM_ARG(double, k) = 1;         // what is added to it
 };
 struct CrossMapLRN2dOptions {
   /// How many channels are taken together.
   CrossMapLRN2dOptions(int64_t size) : size_(size) {}
-  TANDEM_ARG(int64_t, size);
-  TANDEM_ARG(double, alpha) = 1e-4;
-  TANDEM_ARG(double, beta) = 0.75;
-  TANDEM_ARG(int64_t, k) = 1;
+  TANDEM_ARG(int64_t, size);         // how many channels are taken together
+  TANDEM_ARG(double, alpha) = 1e-4;  // the factor of the sum of squares
+  TANDEM_ARG(double, beta) = 0.75;   // the power of the sum
+  TANDEM_ARG(int64_t, k) = 1;        // what is added to it
 };
 /// LibTorch has no RMSNorm; names and defaults are those of Python's PyTorch.
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);
-  TANDEM_ARG(std::optional<double>, eps);  // that of the dtype of x unless set
-  TANDEM_ARG(bool, elementwise_affine) = true;
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // the sizes of the last dimensions
+  TANDEM_ARG(std::optional<double>, eps);              // that of the dtype of x unless set
+  TANDEM_ARG(bool, elementwise_affine) = true;  // whether it has a weight, and a bias where there is one, to train
 };
 
 namespace functional {
 struct BatchNormFuncOptions {
-  TANDEM_ARG(Tensor, weight);
-  TANDEM_ARG(Tensor, bias);
-  TANDEM_ARG(bool, training) = false;
+  TANDEM_ARG(Tensor, weight);                         // one factor for each channel, or none
+  TANDEM_ARG(Tensor, bias);                           // one number for each channel, or none
+  TANDEM_ARG(bool, training) = false;                 // whether the batch's own mean and variance are used
   TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: the running statistics become the batch's
-  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(double, eps) = 1e-5;                     // keeps the divisor from 0
 };
 struct LayerNormFuncOptions {
   LayerNormFuncOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);
-  TANDEM_ARG(Tensor, weight);
-  TANDEM_ARG(Tensor, bias);
-  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // the sizes of the last dimensions
+  TANDEM_ARG(Tensor, weight);                          // of sizes normalized_shape, or none
+  TANDEM_ARG(Tensor, bias);                            // of sizes normalized_shape, or none
+  TANDEM_ARG(double, eps) = 1e-5;                      // keeps the divisor from 0
 };
 struct GroupNormFuncOptions {
   GroupNormFuncOptions(int64_t num_groups) : num_groups_(num_groups) {}
-  TANDEM_ARG(int64_t, num_groups);
-  TANDEM_ARG(Tensor, weight);
-  TANDEM_ARG(Tensor, bias);
-  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(int64_t, num_groups);  // groups of channels that are normalised together
+  TANDEM_ARG(Tensor, weight);       // one factor for each channel, or none
+  TANDEM_ARG(Tensor, bias);         // one number for each channel, or none
+  TANDEM_ARG(double, eps) = 1e-5;   // keeps the divisor from 0
 };
 struct InstanceNormFuncOptions {
-  TANDEM_ARG(Tensor, running_mean);
-  TANDEM_ARG(Tensor, running_var);
-  TANDEM_ARG(Tensor, weight);
-  TANDEM_ARG(Tensor, bias);
-  TANDEM_ARG(bool, use_input_stats) = true;
-  TANDEM_ARG(double, momentum) = 0.1;
-  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(Tensor, running_mean);          // the mean of what came so far
+  TANDEM_ARG(Tensor, running_var);           // the variance of what came so far
+  TANDEM_ARG(Tensor, weight);                // one factor for each channel, or none
+  TANDEM_ARG(Tensor, bias);                  // one number for each channel, or none
+  TANDEM_ARG(bool, use_input_stats) = true;  // whether x's own mean and variance are used
+  TANDEM_ARG(double, momentum) = 0.1;        // the new batch's part in the running ones
+  TANDEM_ARG(double, eps) = 1e-5;            // keeps the divisor from 0
 };
 using LocalResponseNormFuncOptions = LocalResponseNormOptions;
 struct NormalizeFuncOptions {
-  TANDEM_ARG(double, p) = 2;
-  TANDEM_ARG(int64_t, dim) = 1;
-  TANDEM_ARG(double, eps) = 1e-12;
+  TANDEM_ARG(double, p) = 2;        // the p of the norm
+  TANDEM_ARG(int64_t, dim) = 1;     // the dimension along which it works
+  TANDEM_ARG(double, eps) = 1e-12;  // keeps the divisor from 0
 };
 
-/// The operations of ops/norm.h with their arguments as options.
+// The operations of ops/norm.h with their arguments as options.
+
 inline Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                          const BatchNormFuncOptions& o = {}) {
   return tandem::batch_norm(x, o.weight(), o.bias(), running_mean, running_var, o.training(), o.momentum().value_or(1),

@@ -9,22 +9,22 @@ namespace tandem::nn {
 
 struct BatchNormOptions {
   BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
-  TANDEM_ARG(int64_t, num_features);
-  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(int64_t, num_features);                  // channels of the input
+  TANDEM_ARG(double, eps) = 1e-5;                     // keeps the divisor from 0
   TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: running statistics are the means of all batches
-  TANDEM_ARG(bool, affine) = true;
-  TANDEM_ARG(bool, track_running_stats) = true;
+  TANDEM_ARG(bool, affine) = true;                    // whether it has a weight and a bias to train
+  TANDEM_ARG(bool, track_running_stats) = true;       // whether mean and variance are kept for evaluation
 };
 using BatchNorm1dOptions = BatchNormOptions;
 using BatchNorm2dOptions = BatchNormOptions;
 using BatchNorm3dOptions = BatchNormOptions;
 struct InstanceNormOptions {
   InstanceNormOptions(int64_t num_features) : num_features_(num_features) {}
-  TANDEM_ARG(int64_t, num_features);
-  TANDEM_ARG(double, eps) = 1e-5;
-  TANDEM_ARG(double, momentum) = 0.1;
-  TANDEM_ARG(bool, affine) = false;
-  TANDEM_ARG(bool, track_running_stats) = false;
+  TANDEM_ARG(int64_t, num_features);              // channels of the input
+  TANDEM_ARG(double, eps) = 1e-5;                 // keeps the divisor from 0
+  TANDEM_ARG(double, momentum) = 0.1;             // the new batch's part in the running ones
+  TANDEM_ARG(bool, affine) = false;               // whether it has a weight and a bias to train
+  TANDEM_ARG(bool, track_running_stats) = false;  // whether mean and variance are kept for evaluation
 };
 using InstanceNorm1dOptions = InstanceNormOptions;
 using InstanceNorm2dOptions = InstanceNormOptions;

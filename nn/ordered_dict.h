@@ -14,16 +14,22 @@ namespace tandem {
 /// Keys are strings, or anything else that hashes and prints.
 template <class Key, class Value> class OrderedDict {
  public:
+  /// A name and its value.
   class Item {
    public:
     Item(Key key, Value value) : pair_(std::move(key), std::move(value)) {}
+    /// The name.
     const Key& key() const { return pair_.first; }
+    /// The value.
     Value& value() { return pair_.second; }
     const Value& value() const { return pair_.second; }
+    /// The value.
     Value& operator*() { return value(); }
     const Value& operator*() const { return value(); }
+    /// The value's members.
     Value* operator->() { return &value(); }
     const Value* operator->() const { return &value(); }
+    /// Both as a pair.
     const std::pair<Key, Value>& pair() const { return pair_; }
 
    private:
@@ -51,32 +57,50 @@ template <class Key, class Value> class OrderedDict {
     const auto at = index_.find(key);
     return at == index_.end() ? nullptr : &items_[at->second].value();
   }
+  /// Whether there is a value of this name.
   bool contains(const Key& key) const { return index_.count(key) != 0; }
   /// @throws Error when there is none
   Value& operator[](const Key& key) { return const_cast<Value&>(std::as_const(*this)[key]); }
+  /// @throws Error when there is none
   const Value& operator[](const Key& key) const {
     const Value* const found = find(key);
     TANDEM_CHECK(found, "OrderedDict: there is nothing named '", key, "' among ", size(), " values");
     return *found;
   }
+  /// The item at a position. @throws IndexError unless i < size()
   Item& operator[](size_t i) { return const_cast<Item&>(std::as_const(*this)[i]); }
+  /// The item at a position. @throws IndexError unless i < size()
   const Item& operator[](size_t i) const {
     TANDEM_CHECK_AS(IndexError, i < size(), "OrderedDict: index is ", i, "; there are ", size(), " values");
     return items_[i];
   }
+  /// The first item. @throws IndexError when there is none
   const Item& front() const { return (*this)[0]; }
+  /// The last item. @throws IndexError when there is none
   const Item& back() const { return (*this)[size() - 1]; }
+  /// How many items there are.
   size_t size() const { return items_.size(); }
+  /// Whether there is no item.
   bool is_empty() const { return items_.empty(); }
+  /// Removes all items.
   void clear() { items_.clear(), index_.clear(); }
+  /// Makes room for so many items.
   void reserve(size_t capacity) { items_.reserve(capacity), index_.reserve(capacity); }
+  /// The items in order.
   auto begin() { return items_.begin(); }
+  /// Behind the last item.
   auto end() { return items_.end(); }
+  /// The items in order.
   auto begin() const { return items_.begin(); }
+  /// Behind the last item.
   auto end() const { return items_.end(); }
+  /// The items in order.
   const std::vector<Item>& items() const { return items_; }
+  /// The names in order.
   std::vector<Key> keys() const;
+  /// The values in order.
   std::vector<Value> values() const;
+  /// Names and values in order.
   std::vector<std::pair<Key, Value>> pairs() const;
 
  private:

@@ -18,16 +18,23 @@ class PackedSequence {
   explicit PackedSequence(Tensor data, Tensor batch_sizes, Tensor sorted_indices = {}, Tensor unsorted_indices = {});
   /// (sum of batch_sizes, ...)
   const Tensor& data() const { return data_; }
+  /// How many sequences reach each step: int64, on the CPU.
   const Tensor& batch_sizes() const { return batch_sizes_; }
+  /// Which sequence of the user's batch stands at each place; undefined when that is their own order.
   const Tensor& sorted_indices() const { return sorted_indices_; }
+  /// The inverse of sorted_indices().
   const Tensor& unsorted_indices() const { return unsorted_indices_; }
   /// With its data, and the indices, elsewhere or (the data alone) of another dtype; batch_sizes stay on the CPU.
   PackedSequence to(const TensorOptions& options) const;
+  /// to() the first GPU.
   PackedSequence cuda() const { return to(TensorOptions(data_.dtype()).device(kCUDA)); }
+  /// to() the CPU.
   PackedSequence cpu() const { return to(TensorOptions(data_.dtype()).device(kCPU)); }
   /// A copy in page-locked memory of the host.
   PackedSequence pin_memory() const;
+  /// Whether data() is on a GPU.
   bool is_cuda() const { return data_.is_cuda(); }
+  /// Whether data() is in page-locked memory.
   bool is_pinned() const { return data_.is_pinned(); }
 
  private:

@@ -30,7 +30,7 @@ template <size_t N> struct Pads : std::array<int64_t, N> {
 template <size_t N> struct PadOptions {
   PadOptions(Pads<N> padding) : padding_(padding) {}
   PadOptions(int64_t padding) : padding_(padding) {}
-  TANDEM_ARG(Pads<N>, padding);
+  TANDEM_ARG(Pads<N>, padding);  // before and behind each dimension, the last dimension first
 };
 /// By the number of dimensions, 1 to 3.
 template <size_t D> using ReflectionPadOptions = PadOptions<2 * D>;
@@ -47,8 +47,8 @@ using ZeroPad2dOptions = PadOptions<4>;
 using ZeroPad3dOptions = PadOptions<6>;
 template <size_t N> struct ConstantPadOptions {
   ConstantPadOptions(Pads<N> padding, double value) : padding_(padding), value_(value) {}
-  TANDEM_ARG(Pads<N>, padding);
-  TANDEM_ARG(double, value);
+  TANDEM_ARG(Pads<N>, padding);  // before and behind each dimension, the last dimension first
+  TANDEM_ARG(double, value);     // what is added
 };
 using ConstantPad1dOptions = ConstantPadOptions<2>;
 using ConstantPad2dOptions = ConstantPadOptions<4>;
@@ -57,9 +57,9 @@ using ConstantPad3dOptions = ConstantPadOptions<6>;
 namespace functional {
 struct PadFuncOptions {
   PadFuncOptions(std::vector<int64_t> pad) : pad_(std::move(pad)) {}
-  TANDEM_ARG(std::vector<int64_t>, pad);
-  TANDEM_ARG(PaddingMode, mode) = PaddingMode::constant;
-  TANDEM_ARG(double, value) = 0;
+  TANDEM_ARG(std::vector<int64_t>, pad);                  // before and behind each dimension, the last dimension first
+  TANDEM_ARG(PaddingMode, mode) = PaddingMode::constant;  // kConstant, kReflect, kReplicate or kCircular
+  TANDEM_ARG(double, value) = 0;                          // what is added in mode kConstant
 };
 /// x padded: by a constant, or in the modes kReflect, kReplicate and kCircular.
 inline Tensor pad(const Tensor& x, const PadFuncOptions& o) { return tandem::pad(x, o.pad(), o.mode(), o.value()); }

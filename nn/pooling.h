@@ -6,6 +6,7 @@
 
 namespace tandem::nn::functional {
 
+/// The functions of tandem with an option struct: the largest element of each window, or these and their indices.
 #define TANDEM_MAX_POOL(name, Options)                                                                          \
   inline Tensor name(const Tensor& x, const Options& o) {                                                       \
     return tandem::name(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(), o.ceil_mode()); \

@@ -15,10 +15,10 @@ template <class Size> struct MaxPoolOptions {
   MaxPoolOptions(Size kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   MaxPoolOptions(int64_t kernel_size) requires(!std::same_as<Size, int64_t>) : MaxPoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);
-  TANDEM_ARG(Size, stride);
-  TANDEM_ARG(Size, padding) = 0;
-  TANDEM_ARG(Size, dilation) = 1;
-  TANDEM_ARG(bool, ceil_mode) = false;
+  TANDEM_ARG(Size, stride);             // the step from window to window; the window's size unless given
+  TANDEM_ARG(Size, padding) = 0;        // on each side, as -infinity; at most half the window
+  TANDEM_ARG(Size, dilation) = 1;       // the step from element to element of a window
+  TANDEM_ARG(bool, ceil_mode) = false;  // whether the last window may hang over the end
 };
 using MaxPool1dOptions = MaxPoolOptions<int64_t>;
 using MaxPool2dOptions = MaxPoolOptions<detail::Pair>;
@@ -28,23 +28,23 @@ using MaxPool3dOptions = MaxPoolOptions<detail::Triple>;
 template <class Size> struct AvgPoolOptions {
   AvgPoolOptions(Size kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   AvgPoolOptions(int64_t kernel_size) : AvgPoolOptions(Size(kernel_size)) {}
-  TANDEM_ARG(Size, kernel_size);
-  TANDEM_ARG(Size, stride);
-  TANDEM_ARG(Size, padding) = 0;
-  TANDEM_ARG(bool, ceil_mode) = false;
-  TANDEM_ARG(bool, count_include_pad) = true;
-  TANDEM_ARG(std::optional<int64_t>, divisor_override);
+  TANDEM_ARG(Size, kernel_size);               // the size of a window
+  TANDEM_ARG(Size, stride);                    // the step from window to window; the window's size unless given
+  TANDEM_ARG(Size, padding) = 0;               // zeros on each side
+  TANDEM_ARG(bool, ceil_mode) = false;         // whether the last window may hang over the end
+  TANDEM_ARG(bool, count_include_pad) = true;  // whether the padding counts in the divisor
+  TANDEM_ARG(std::optional<int64_t>, divisor_override);  // the divisor, in place of the window's size
 };
 using AvgPool2dOptions = AvgPoolOptions<detail::Pair>;
 using AvgPool3dOptions = AvgPoolOptions<detail::Triple>;
 struct AvgPool1dOptions {
   /// The length of a window.
   AvgPool1dOptions(int64_t kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
-  TANDEM_ARG(int64_t, kernel_size);
-  TANDEM_ARG(int64_t, stride);  // the kernel's size unless set
-  TANDEM_ARG(int64_t, padding) = 0;
-  TANDEM_ARG(bool, ceil_mode) = false;
-  TANDEM_ARG(bool, count_include_pad) = true;
+  TANDEM_ARG(int64_t, kernel_size);            // the size of a window
+  TANDEM_ARG(int64_t, stride);                 // the kernel's size unless set
+  TANDEM_ARG(int64_t, padding) = 0;            // zeros on each side
+  TANDEM_ARG(bool, ceil_mode) = false;         // whether the last window may hang over the end
+  TANDEM_ARG(bool, count_include_pad) = true;  // whether the padding counts in the divisor
 };
 
 /// Sizes of an output, one for each dimension or one for all; nullopt stands for the input's.
@@ -65,11 +65,11 @@ template <size_t N> struct OutputSizes : std::array<std::optional<int64_t>, N> {
 template <size_t N> struct AdaptivePoolOptions {
   AdaptivePoolOptions(OutputSizes<N> output_size) : output_size_(output_size) {}
   AdaptivePoolOptions(int64_t output_size) : output_size_(output_size) {}
-  TANDEM_ARG(OutputSizes<N>, output_size);
+  TANDEM_ARG(OutputSizes<N>, output_size);  // the sizes of the output; nullopt: the input's
 };
 template <> struct AdaptivePoolOptions<1> {
   AdaptivePoolOptions(int64_t output_size) : output_size_(output_size) {}
-  TANDEM_ARG(int64_t, output_size);
+  TANDEM_ARG(int64_t, output_size);  // the sizes of the output; nullopt: the input's
 };
 using AdaptiveAvgPool1dOptions = AdaptivePoolOptions<1>;
 using AdaptiveAvgPool2dOptions = AdaptivePoolOptions<2>;
@@ -83,8 +83,8 @@ template <class Size> struct MaxUnpoolOptions {
   MaxUnpoolOptions(Size kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   MaxUnpoolOptions(int64_t kernel_size) requires(!std::same_as<Size, int64_t>) : MaxUnpoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);
-  TANDEM_ARG(Size, stride);
-  TANDEM_ARG(Size, padding) = 0;
+  TANDEM_ARG(Size, stride);       // that of the max pool; the window's size unless given
+  TANDEM_ARG(Size, padding) = 0;  // that of the max pool
 };
 using MaxUnpool1dOptions = MaxUnpoolOptions<int64_t>;
 using MaxUnpool2dOptions = MaxUnpoolOptions<detail::Pair>;
@@ -94,10 +94,10 @@ using MaxUnpool3dOptions = MaxUnpoolOptions<detail::Triple>;
 template <class Size> struct LPPoolOptions {
   LPPoolOptions(double norm_type, Size kernel_size)
       : norm_type_(norm_type), kernel_size_(kernel_size), stride_(kernel_size) {}
-  TANDEM_ARG(double, norm_type);
-  TANDEM_ARG(Size, kernel_size);
-  TANDEM_ARG(Size, stride);
-  TANDEM_ARG(bool, ceil_mode) = false;
+  TANDEM_ARG(double, norm_type);        // the power
+  TANDEM_ARG(Size, kernel_size);        // the size of a window
+  TANDEM_ARG(Size, stride);             // the step from window to window; the window's size unless given
+  TANDEM_ARG(bool, ceil_mode) = false;  // whether the last window may hang over the end
 };
 using LPPool1dOptions = LPPoolOptions<int64_t>;
 using LPPool2dOptions = LPPoolOptions<detail::Pair>;
@@ -124,12 +124,13 @@ using LPPool3dFuncOptions = LPPool3dOptions;
 template <class Size> struct MaxUnpoolFuncOptions : MaxUnpoolOptions<Size> {
   using MaxUnpoolOptions<Size>::MaxUnpoolOptions;
   MaxUnpoolFuncOptions(const MaxUnpoolOptions<Size>& o) : MaxUnpoolOptions<Size>(o) {}
-  // As in the base, but so that a chain of setters ends with this type.
+  /// As in the base, but so that a chain of setters ends with this type.
   MaxUnpoolFuncOptions& stride(const Size& value) { return MaxUnpoolOptions<Size>::stride(value), *this; }
+  /// As in the base.
   MaxUnpoolFuncOptions& padding(const Size& value) { return MaxUnpoolOptions<Size>::padding(value), *this; }
   using MaxUnpoolOptions<Size>::stride;
   using MaxUnpoolOptions<Size>::padding;
-  TANDEM_ARG(std::optional<std::vector<int64_t>>, output_size);
+  TANDEM_ARG(std::optional<std::vector<int64_t>>, output_size);  // the sizes that the max pool was given
 };
 using MaxUnpool1dFuncOptions = MaxUnpoolFuncOptions<int64_t>;
 using MaxUnpool2dFuncOptions = MaxUnpoolFuncOptions<detail::Pair>;

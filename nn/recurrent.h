@@ -14,23 +14,23 @@ enum class RNNMode { lstm, gru, rnn_tanh, rnn_relu };
 struct RNNOptionsBase {
   RNNOptionsBase(RNNMode mode, int64_t input_size, int64_t hidden_size)
       : mode_(mode), input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG(RNNMode, mode);
-  TANDEM_ARG(int64_t, input_size);
-  TANDEM_ARG(int64_t, hidden_size);
-  TANDEM_ARG(int64_t, num_layers) = 1;
-  TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(bool, batch_first) = false;
-  TANDEM_ARG(double, dropout) = 0;
-  TANDEM_ARG(bool, bidirectional) = false;
-  TANDEM_ARG(int64_t, proj_size) = 0;
+  TANDEM_ARG(RNNMode, mode);                // the kind: relu, tanh, LSTM or GRU
+  TANDEM_ARG(int64_t, input_size);          // length of an input
+  TANDEM_ARG(int64_t, hidden_size);         // length of a state
+  TANDEM_ARG(int64_t, num_layers) = 1;      // layers one above the other
+  TANDEM_ARG(bool, bias) = true;            // whether a bias is added
+  TANDEM_ARG(bool, batch_first) = false;    // whether the batch is dimension 0
+  TANDEM_ARG(double, dropout) = 0;          // of the outputs of all layers but the last
+  TANDEM_ARG(bool, bidirectional) = false;  // whether a second network runs backwards
+  TANDEM_ARG(int64_t, proj_size) = 0;       // length of the projected state; 0: no projection
 };
 /// What RNNOptions, LSTMOptions and GRUOptions have in common; setters give an Options.
 template <class Options> struct SequenceOptions {
   SequenceOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG_OF(Options, int64_t, input_size);
-  TANDEM_ARG_OF(Options, int64_t, hidden_size);
-  TANDEM_ARG_OF(Options, int64_t, num_layers) = 1;
-  TANDEM_ARG_OF(Options, bool, bias) = true;
+  TANDEM_ARG_OF(Options, int64_t, input_size);          // length of an input
+  TANDEM_ARG_OF(Options, int64_t, hidden_size);         // length of a state
+  TANDEM_ARG_OF(Options, int64_t, num_layers) = 1;      // layers one above the other
+  TANDEM_ARG_OF(Options, bool, bias) = true;            // whether a bias is added
   TANDEM_ARG_OF(Options, bool, batch_first) = false;    // inputs and outputs are (B, T, ...) in place of (T, B, ...)
   TANDEM_ARG_OF(Options, double, dropout) = 0;          // of the outputs of all layers but the last
   TANDEM_ARG_OF(Options, bool, bidirectional) = false;  // a second network runs backwards; outputs stand side by side
@@ -88,10 +88,10 @@ template <class Derived> class OneStateImplBase : public RNNImplBase<Derived> {
 struct RNNCellOptionsBase {
   RNNCellOptionsBase(int64_t input_size, int64_t hidden_size, bool bias, int64_t num_chunks)
       : input_size_(input_size), hidden_size_(hidden_size), bias_(bias), num_chunks_(num_chunks) {}
-  TANDEM_ARG(int64_t, input_size);
-  TANDEM_ARG(int64_t, hidden_size);
-  TANDEM_ARG(bool, bias);
-  TANDEM_ARG(int64_t, num_chunks);  // gates
+  TANDEM_ARG(int64_t, input_size);   // length of an input
+  TANDEM_ARG(int64_t, hidden_size);  // length of a state
+  TANDEM_ARG(bool, bias);            // whether a bias is added
+  TANDEM_ARG(int64_t, num_chunks);   // gates
 };
 /// What the cells share.
 template <class Derived> class RNNCellImplBase : public nn::Cloneable<Derived> {
@@ -164,16 +164,16 @@ TANDEM_LIBRARY_MODULE(GRU);
 
 struct RNNCellOptions {
   RNNCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG(int64_t, input_size);
-  TANDEM_ARG(int64_t, hidden_size);
-  TANDEM_ARG(bool, bias) = true;
+  TANDEM_ARG(int64_t, input_size);                                          // length of an input
+  TANDEM_ARG(int64_t, hidden_size);                                         // length of a state
+  TANDEM_ARG(bool, bias) = true;                                            // whether a bias is added
   TANDEM_ARG(init::Nonlinearity, nonlinearity) = init::Nonlinearity::tanh;  // or relu
 };
 struct LSTMCellOptions {
   LSTMCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG(int64_t, input_size);
-  TANDEM_ARG(int64_t, hidden_size);
-  TANDEM_ARG(bool, bias) = true;
+  TANDEM_ARG(int64_t, input_size);   // length of an input
+  TANDEM_ARG(int64_t, hidden_size);  // length of a state
+  TANDEM_ARG(bool, bias) = true;     // whether a bias is added
 };
 using GRUCellOptions = LSTMCellOptions;
 

@@ -70,8 +70,9 @@ class SequentialImpl : public Module {
     copy->hooks_ = hooks_;
     return copy;
   }
-  /// How many modules it holds, and whether it is none.
+  /// How many modules it holds.
   size_t size() const { return modules_.size(); }
+  /// Whether it holds no module.
   bool is_empty() const { return modules_.empty(); }
   /// @throws IndexError unless i < size()
   std::shared_ptr<Module> ptr(size_t i) const { return module_at(i).ptr(); }
@@ -83,11 +84,17 @@ class SequentialImpl : public Module {
     if (!found) detail::throw_other_module("Sequential", std::to_string(i), *ptr(i), typeid(M));
     return found;
   }
+  /// Module i as what it is. @throws as ptr<M>(i)
   template <class M> M& at(size_t i) { return *ptr<M>(i); }
+  /// Module i as what it is. @throws as ptr<M>(i)
   template <class M> const M& at(size_t i) const { return *ptr<M>(i); }
+  /// The modules in order.
   Iterator begin() { return modules_.begin(); }
+  /// Behind the last module.
   Iterator end() { return modules_.end(); }
+  /// The modules in order.
   ConstIterator begin() const { return modules_.begin(); }
+  /// Behind the last module.
   ConstIterator end() const { return modules_.end(); }
 
  private:
@@ -97,10 +104,13 @@ class SequentialImpl : public Module {
   }
   std::vector<AnyModule> modules_;
 };
+/// A shared handle of a SequentialImpl: Sequential(Linear(2, 3), ReLU()), or with names Sequential({{"fc", Linear(2,
+/// 3)}}).
 class Sequential : public ModuleHolder<SequentialImpl> {
  public:
   using ModuleHolder<SequentialImpl>::ModuleHolder;
   Sequential(std::initializer_list<NamedAnyModule> modules) : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
+  /// forward() with the modules' hooks.
   template <class... Inputs> Tensor operator()(Inputs&&... inputs) const {
     return detail::call_module(*get(), std::forward<Inputs>(inputs)...);
   }

@@ -17,7 +17,9 @@ TANDEM_PLAIN_MODULE(Sigmoid, x.sigmoid());
 TANDEM_PLAIN_MODULE(Tanh, x.tanh());
 TANDEM_OPTION_MODULE(GELU, GELUOptions, = {}, functional::gelu(x, options));
 TANDEM_PLAIN_MODULE(SiLU, silu(x));
+/// Gives its input on: the place of a module that is left out.
 TANDEM_PLAIN_MODULE(Identity, x);
+
 TANDEM_OPTION_MODULE(ReLU, ReLUOptions, = {}, functional::relu(x, options));
 TANDEM_OPTION_MODULE(LeakyReLU, LeakyReLUOptions, = {}, functional::leaky_relu(x, options));
 TANDEM_OPTION_MODULE(ELU, ELUOptions, = {}, functional::elu(x, options));
@@ -128,6 +130,7 @@ class FunctionalImpl : public Cloneable<FunctionalImpl> {
         }) {}
   FunctionalImpl(std::function<Tensor(const Tensor&)> function) : function_(std::move(function)) {}
   void reset() override;
+  /// What the function makes of x.
   Tensor forward(const Tensor& x) { return function_(x); }
 
  private:

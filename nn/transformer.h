@@ -25,14 +25,14 @@ using activation_t = std::variant<init::Nonlinearity, detail::GeluTag, std::func
 /// Sequences are (L, N, E), or (L, E) of one; with batch_first (N, L, E).
 struct TransformerEncoderLayerOptions {
   TransformerEncoderLayerOptions(int64_t d_model, int64_t nhead) : d_model_(d_model), nhead_(nhead) {}
-  TANDEM_ARG(int64_t, d_model);  // E
-  TANDEM_ARG(int64_t, nhead);
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;
-  TANDEM_ARG(double, dropout) = 0.1;
-  TANDEM_ARG(activation_t, activation) = kReLU;
+  TANDEM_ARG(int64_t, d_model);                  // E
+  TANDEM_ARG(int64_t, nhead);                    // heads of each attention
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;   // length between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;             // behind each part, in training
+  TANDEM_ARG(activation_t, activation) = kReLU;  // between the two linear layers: kReLU, kGELU or a function
   // LibTorch has none of these; Python's PyTorch has:
-  TANDEM_ARG(bool, norm_first) = false;  // normalises what goes into each part in place of each sum
-  TANDEM_ARG(bool, batch_first) = false;
+  TANDEM_ARG(bool, norm_first) = false;   // normalises what goes into each part in place of each sum
+  TANDEM_ARG(bool, batch_first) = false;  // whether the batch is dimension 0
 };
 using TransformerDecoderLayerOptions = TransformerEncoderLayerOptions;
 
@@ -48,11 +48,17 @@ class TransformerEncoderLayerImpl : public Cloneable<TransformerEncoderLayerImpl
   /// src (L, N, E), src_mask (L, L), src_key_padding_mask (N, L) -> (L, N, E)
   Tensor forward(const Tensor& src, const Tensor& src_mask = {}, const Tensor& src_key_padding_mask = {});
   TransformerEncoderLayerOptions options;
+  /// Attention of the sequence to itself.
   MultiheadAttention self_attn{nullptr};
+  /// d_model to dim_feedforward.
   Linear linear1{nullptr};
+  /// Behind the activation.
   Dropout dropout{nullptr};
+  /// dim_feedforward to d_model.
   Linear linear2{nullptr};
+  /// Of the attention's sum, and of the feed-forward part's.
   LayerNorm norm1{nullptr}, norm2{nullptr};
+  /// Behind the attention, and behind the feed-forward part.
   Dropout dropout1{nullptr}, dropout2{nullptr};
 };
 TANDEM_LIBRARY_MODULE(TransformerEncoderLayer);
@@ -71,11 +77,17 @@ class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl
   Tensor forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask = {}, const Tensor& memory_mask = {},
                  const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {});
   TransformerDecoderLayerOptions options;
+  /// Attention of the target to itself, and to the encoder's output.
   MultiheadAttention self_attn{nullptr}, multihead_attn{nullptr};
+  /// d_model to dim_feedforward.
   Linear linear1{nullptr};
+  /// Behind the activation.
   Dropout dropout{nullptr};
+  /// dim_feedforward to d_model.
   Linear linear2{nullptr};
+  /// Of the three parts' sums.
   LayerNorm norm1{nullptr}, norm2{nullptr}, norm3{nullptr};
+  /// Behind each of the three parts.
   Dropout dropout1{nullptr}, dropout2{nullptr}, dropout3{nullptr};
 };
 TANDEM_LIBRARY_MODULE(TransformerDecoderLayer);
@@ -86,18 +98,18 @@ struct TransformerEncoderOptions {
       : encoder_layer_(std::move(encoder_layer)), num_layers_(num_layers) {}
   TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer, int64_t num_layers)
       : TransformerEncoderOptions(TransformerEncoderLayer(encoder_layer), num_layers) {}
-  TANDEM_ARG(TransformerEncoderLayer, encoder_layer){nullptr};
-  TANDEM_ARG(int64_t, num_layers);
-  TANDEM_ARG(AnyModule, norm);
+  TANDEM_ARG(TransformerEncoderLayer, encoder_layer){nullptr};  // the layer that is copied
+  TANDEM_ARG(int64_t, num_layers);                              // layers one above the other
+  TANDEM_ARG(AnyModule, norm);                                  // a module that comes last
 };
 struct TransformerDecoderOptions {
   TransformerDecoderOptions(TransformerDecoderLayer decoder_layer, int64_t num_layers)
       : decoder_layer_(std::move(decoder_layer)), num_layers_(num_layers) {}
   TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer, int64_t num_layers)
       : TransformerDecoderOptions(TransformerDecoderLayer(decoder_layer), num_layers) {}
-  TANDEM_ARG(TransformerDecoderLayer, decoder_layer){nullptr};
-  TANDEM_ARG(int64_t, num_layers);
-  TANDEM_ARG(AnyModule, norm);
+  TANDEM_ARG(TransformerDecoderLayer, decoder_layer){nullptr};  // the layer that is copied
+  TANDEM_ARG(int64_t, num_layers);                              // layers one above the other
+  TANDEM_ARG(AnyModule, norm);                                  // a module that comes last
 };
 
 /// Layers one after the other.
@@ -112,7 +124,9 @@ class TransformerEncoderImpl : public Cloneable<TransformerEncoderImpl> {
   /// As the layer's.
   Tensor forward(const Tensor& src, const Tensor& src_mask = {}, const Tensor& src_key_padding_mask = {});
   TransformerEncoderOptions options;
+  /// num_layers copies of the layer.
   ModuleList layers{nullptr};
+  /// What comes last; empty unless given.
   AnyModule norm;
 };
 TANDEM_LIBRARY_MODULE(TransformerEncoder);
@@ -128,7 +142,9 @@ class TransformerDecoderImpl : public Cloneable<TransformerDecoderImpl> {
   Tensor forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask = {}, const Tensor& memory_mask = {},
                  const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {});
   TransformerDecoderOptions options;
+  /// num_layers copies of the layer.
   ModuleList layers{nullptr};
+  /// What comes last; empty unless given.
   AnyModule norm;
 };
 TANDEM_LIBRARY_MODULE(TransformerDecoder);
@@ -141,17 +157,17 @@ struct TransformerOptions {
         nhead_(nhead),
         num_encoder_layers_(num_encoder_layers),
         num_decoder_layers_(num_decoder_layers) {}
-  TANDEM_ARG(int64_t, d_model) = 512;
-  TANDEM_ARG(int64_t, nhead) = 8;
-  TANDEM_ARG(int64_t, num_encoder_layers) = 6;
-  TANDEM_ARG(int64_t, num_decoder_layers) = 6;
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;
-  TANDEM_ARG(double, dropout) = 0.1;
-  TANDEM_ARG(activation_t, activation) = kReLU;
+  TANDEM_ARG(int64_t, d_model) = 512;            // length of a vector of the sequences
+  TANDEM_ARG(int64_t, nhead) = 8;                // heads of each attention
+  TANDEM_ARG(int64_t, num_encoder_layers) = 6;   // layers of the encoder
+  TANDEM_ARG(int64_t, num_decoder_layers) = 6;   // layers of the decoder
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;   // length between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;             // behind each part, in training
+  TANDEM_ARG(activation_t, activation) = kReLU;  // between the two linear layers: kReLU, kGELU or a function
   TANDEM_ARG(AnyModule, custom_encoder);  // in the place of a TransformerEncoder, called with its three arguments
   TANDEM_ARG(AnyModule, custom_decoder);  // in the place of a TransformerDecoder, called with its six
-  TANDEM_ARG(bool, norm_first) = false;
-  TANDEM_ARG(bool, batch_first) = false;
+  TANDEM_ARG(bool, norm_first) = false;   // normalises what goes into each part in place of each sum
+  TANDEM_ARG(bool, batch_first) = false;  // whether the batch is dimension 0
 };
 /// An encoder of the source and a decoder of the target, each ended by a LayerNorm.
 class TransformerImpl : public Cloneable<TransformerImpl> {
@@ -168,6 +184,7 @@ class TransformerImpl : public Cloneable<TransformerImpl> {
   /// (sz, sz): -inf above the diagonal, 0 elsewhere: no place looks at a later one.
   static Tensor generate_square_subsequent_mask(int64_t sz);
   TransformerOptions options;
+  /// Those of the options, or a TransformerEncoder and a TransformerDecoder with a LayerNorm each.
   AnyModule encoder, decoder;
 };
 TANDEM_LIBRARY_MODULE(Transformer);

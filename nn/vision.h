@@ -36,40 +36,40 @@ struct ModeOption {
 namespace tandem::nn {
 
 struct UpsampleOptions {
-  TANDEM_ARG(std::optional<std::vector<int64_t>>, size);
-  TANDEM_ARG(std::optional<std::vector<double>>, scale_factor);
-  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;
-  TANDEM_ARG(std::optional<bool>, align_corners);
+  TANDEM_ARG(std::optional<std::vector<int64_t>>, size);              // the sizes behind the channels
+  TANDEM_ARG(std::optional<std::vector<double>>, scale_factor);       // the sizes as multiples of the old ones
+  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;  // how pixels in between are made
+  TANDEM_ARG(std::optional<bool>, align_corners);                     // whether the outermost pixels keep their places
 };
 struct PixelShuffleOptions {
   PixelShuffleOptions(int64_t upscale_factor) : upscale_factor_(upscale_factor) {}
-  TANDEM_ARG(int64_t, upscale_factor);
+  TANDEM_ARG(int64_t, upscale_factor);  // how much larger each side becomes
 };
 struct PixelUnshuffleOptions {
   PixelUnshuffleOptions(int64_t downscale_factor) : downscale_factor_(downscale_factor) {}
-  TANDEM_ARG(int64_t, downscale_factor);
+  TANDEM_ARG(int64_t, downscale_factor);  // how much smaller each side becomes
 };
 /// LibTorch has no ChannelShuffle; the name is that of Python's PyTorch.
 struct ChannelShuffleOptions {
   ChannelShuffleOptions(int64_t groups) : groups_(groups) {}
-  TANDEM_ARG(int64_t, groups);
+  TANDEM_ARG(int64_t, groups);  // how many groups of channels are interleaved
 };
 struct FoldOptions {
   FoldOptions(detail::Pair output_size, detail::Pair kernel_size)
       : output_size_(output_size), kernel_size_(kernel_size) {}
-  TANDEM_ARG(detail::Pair, output_size);
-  TANDEM_ARG(detail::Pair, kernel_size);
-  TANDEM_ARG(detail::Pair, dilation) = 1;
-  TANDEM_ARG(detail::Pair, padding) = 0;
-  TANDEM_ARG(detail::Pair, stride) = 1;
+  TANDEM_ARG(detail::Pair, output_size);   // (H, W) of the images
+  TANDEM_ARG(detail::Pair, kernel_size);   // (H, W) of a patch
+  TANDEM_ARG(detail::Pair, dilation) = 1;  // the step from element to element of a window
+  TANDEM_ARG(detail::Pair, padding) = 0;   // zeros on each side
+  TANDEM_ARG(detail::Pair, stride) = 1;    // the step from window to window
 };
 struct UnfoldOptions {
   UnfoldOptions(detail::Pair kernel_size) : kernel_size_(kernel_size) {}
   UnfoldOptions(int64_t kernel_size) : kernel_size_(kernel_size) {}
-  TANDEM_ARG(detail::Pair, kernel_size);
-  TANDEM_ARG(detail::Pair, dilation) = 1;
-  TANDEM_ARG(detail::Pair, padding) = 0;
-  TANDEM_ARG(detail::Pair, stride) = 1;
+  TANDEM_ARG(detail::Pair, kernel_size);   // (H, W) of a patch
+  TANDEM_ARG(detail::Pair, dilation) = 1;  // the step from element to element of a window
+  TANDEM_ARG(detail::Pair, padding) = 0;   // zeros on each side
+  TANDEM_ARG(detail::Pair, stride) = 1;    // the step from window to window
 };
 
 namespace functional {
@@ -78,16 +78,17 @@ using PixelUnshuffleFuncOptions = PixelUnshuffleOptions;
 using FoldFuncOptions = FoldOptions;
 using UnfoldFuncOptions = UnfoldOptions;
 struct InterpolateFuncOptions {
-  TANDEM_ARG(std::optional<std::vector<int64_t>>, size);
-  TANDEM_ARG(std::optional<std::vector<double>>, scale_factor);
-  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;
-  TANDEM_ARG(std::optional<bool>, align_corners);
-  TANDEM_ARG(std::optional<bool>, recompute_scale_factor);
+  TANDEM_ARG(std::optional<std::vector<int64_t>>, size);              // the sizes behind the channels
+  TANDEM_ARG(std::optional<std::vector<double>>, scale_factor);       // the sizes as multiples of the old ones
+  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;  // how pixels in between are made
+  TANDEM_ARG(std::optional<bool>, align_corners);                     // whether the outermost pixels keep their places
+  TANDEM_ARG(std::optional<bool>, recompute_scale_factor);  // whether the factors follow from the sizes, rounded
 };
 struct GridSampleFuncOptions {
-  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::bilinear;
-  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;
-  TANDEM_ARG(std::optional<bool>, align_corners);
+  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::bilinear;  // how pixels in between are made
+  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;          // what stands beyond the borders
+  TANDEM_ARG(std::optional<bool>,
+             align_corners);  // whether -1 and 1 are centres of pixels
 };
 
 /// x (N, C, W), (N, C, H, W) or (N, C, D, H, W) in other sizes: those of `size`, or scale_factor times x's, rounded
@@ -95,6 +96,7 @@ struct GridSampleFuncOptions {
 /// Modes: nearest, nearest_exact and area (as adaptive_avg_pool) for all of these, linear, bilinear and bicubic,
 /// trilinear for one, two and three dimensions; these take align_corners.
 Tensor interpolate(const Tensor& x, const InterpolateFuncOptions& o = {});
+
 inline Tensor pixel_shuffle(const Tensor& x, const PixelShuffleOptions& o) {
   return tandem::pixel_shuffle(x, o.upscale_factor());
 }
@@ -111,6 +113,7 @@ inline Tensor unfold(const Tensor& x, const UnfoldOptions& o) {
 /// grid_sampler with its arguments as options: modes bilinear, nearest and bicubic, padding zeros, border and
 /// reflection.
 Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleFuncOptions& o = {});
+
 inline Tensor affine_grid(const Tensor& theta, IntArrayRef size, detail::Flag align_corners = false) {
   return affine_grid_generator(theta, size, align_corners);
 }

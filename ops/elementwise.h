@@ -59,6 +59,7 @@ inline bool is_inference(const Tensor& x) { return x.is_inference(); }
 inline int64_t numel(const Tensor& x) { return x.numel(); }
 inline int64_t size(const Tensor& x, int64_t dim) { return x.size(dim); }
 inline int64_t stride(const Tensor& x, int64_t dim) { return x.stride(dim); }
+/// In place: x becomes the result.
 inline Tensor& gcd_(Tensor& a, const Tensor& b) { return a.gcd_(b); }
 inline Tensor& lcm_(Tensor& a, const Tensor& b) { return a.lcm_(b); }
 // A number as the first operand.
@@ -79,11 +80,13 @@ TANDEM_UNARY_ALIASES(TANDEM_DECLARE)
 TANDEM_BINARY_ALIASES(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
 
-/// a + alpha b, and a - alpha b
+/// a + alpha b, of broadcast operands and the dtype that both promote to. Of two bools: whether either is true.
 inline Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
 inline Tensor add(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
+/// a - alpha b. @throws Error where both are bool
 inline Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
 inline Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
+/// The forms that write into `out`, as exp_out.
 Tensor& add_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
 Tensor& sub_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
 /// Another spelling of sub.
@@ -131,7 +134,9 @@ TANDEM_DECLARE(clamp_max)
 /// no dimension, and gets the sum of the gradients.
 Tensor fill(const Tensor& x, const Scalar& value);
 Tensor fill(const Tensor& x, const Tensor& value);
+/// Zeros of x's sizes, dtype and strides.
 Tensor zero(const Tensor& x);
+/// In place: every element becomes the value, or 0.
 inline Tensor& fill_(Tensor& x, const Scalar& value) { return x.fill_(value); }
 inline Tensor& fill_(Tensor& x, const Tensor& value) { return x.fill_(value); }
 inline Tensor& zero_(Tensor& x) { return x.zero_(); }
@@ -155,6 +160,7 @@ Tensor elu(const Tensor& x, double alpha = 1.0);
 /// ln(1 + e^(beta x)) / beta, and x itself where beta x > threshold
 Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
 
+/// Operators are the functions add, sub, mul, div, remainder, eq, ..., bitwise_and, bitwise_or and bitwise_xor.
 #define TANDEM_OPERATOR(symbol, name)                                                   \
   inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.name(b); } \
   inline Tensor operator symbol(const Tensor& a, const Scalar& b) { return a.name(b); }
@@ -173,6 +179,7 @@ TANDEM_OPERATOR(&, bitwise_and)
 TANDEM_OPERATOR(|, bitwise_or)
 TANDEM_OPERATOR(^, bitwise_xor)
 #undef TANDEM_OPERATOR
+/// The same with a number in front.
 inline Tensor operator+(const Scalar& a, const Tensor& b) { return b.add(a); }
 inline Tensor operator*(const Scalar& a, const Tensor& b) { return b.mul(a); }
 Tensor operator-(const Scalar& a, const Tensor& b);

@@ -7,15 +7,21 @@ namespace tandem {
 /// Uninitialised elements, row-major unless `format` or the options name another memory format.
 /// @throws Error for ChannelsLast of anything but four sizes
 Tensor empty(IntArrayRef sizes, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
+/// Uninitialised elements that lie as x's do, of its sizes, dtype and device.
 Tensor empty_like(const Tensor& x);
 /// A copy, recorded: as x lies, or in the format given.
 Tensor clone(const Tensor& x, MemoryFormat format = MemoryFormat::Preserve);
-/// The functions named _like: sizes are x's, and so are the dtype, the device and the way in which the elements lie
-/// unless `format` or the options name them. Where x has gaps or repeated elements, its order of dimensions is kept.
+/// Uninitialised elements like x's. Of this and the other functions named _like: sizes are x's, and so are the dtype,
+/// the device and the way in which the elements lie unless `format` or the options name them. Where x has gaps or
+/// repeated elements, its order of dimensions is kept.
 Tensor empty_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format = {});
+/// Zeros, row-major, float32 on the CPU unless the options name another dtype, device or format.
 Tensor zeros(IntArrayRef sizes, const TensorOptions& options = {});
+/// Zeros as empty_like gives them.
 Tensor zeros_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
+/// Ones, as zeros().
 Tensor ones(IntArrayRef sizes, const TensorOptions& options = {});
+/// Ones as empty_like gives them.
 Tensor ones_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
 /// Every element is `value`, whose kind gives the dtype unless the options name one.
 Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options = {});
@@ -46,18 +52,25 @@ Tensor empty_permuted(IntArrayRef sizes, IntArrayRef physical_layout, const Tens
 /// Whether `to` holds numbers of from's kind: any but a floating dtype as an integer, and a number as a bool.
 bool can_cast(DType from, DType to);
 
-/// Uniform in [0, 1); normal with mean 0 and variance 1; integers in [low, high) (int64 unless the options say
-/// otherwise); a permutation of 0 .. n-1 (int64). All draw from the device's generator (core/generator.h).
+// All draw from the device's generator (core/generator.h): manual_seed() makes them repeat.
+
+/// Uniform in [0, 1).
 Tensor rand(IntArrayRef sizes, const TensorOptions& options = {});
+/// Uniform in [0, 1), of x's sizes, and its dtype and device unless the options name others.
 Tensor rand_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
+/// Normal with mean 0 and variance 1.
 Tensor randn(IntArrayRef sizes, const TensorOptions& options = {});
+/// Normal with mean 0 and variance 1, of x's sizes.
 Tensor randn_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
+/// Integers from 0, or low, to high - 1, int64 unless the options say otherwise.
 Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
+/// Integers from 0, or low, to high - 1, of x's sizes and dtype.
 Tensor randint_like(const Tensor& x, int64_t high, const TensorOptions& options = {},
                     std::optional<MemoryFormat> format = {});
 Tensor randint_like(const Tensor& x, int64_t low, int64_t high, const TensorOptions& options = {},
                     std::optional<MemoryFormat> format = {});
+/// The numbers 0 to n - 1 in an order drawn at random, int64 unless the options say otherwise.
 Tensor randperm(int64_t n, const TensorOptions& options = {});
 
 namespace detail {

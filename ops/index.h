@@ -52,12 +52,17 @@ inline Tensor embedding_renorm(const Tensor& weight, const Tensor& index, double
 }
 
 namespace indexing {
+/// The type of Ellipsis.
 enum class EllipsisIndexType { Ellipsis };
+/// Python's `...`: all dimensions that the other entries leave.
 constexpr auto Ellipsis = EllipsisIndexType::Ellipsis;
+/// Python's None: a new dimension of size 1.
 constexpr std::nullopt_t None = std::nullopt;
 /// start:stop:step along one dimension; what is left out means from the first, to the last, by one.
 struct Slice {
+  /// The first position and the one behind the last; negative ones count from the end.
   std::optional<int64_t> start, stop;
+  /// From one position to the next; positive.
   int64_t step;
   Slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1)
       : start(start), stop(stop), step(step) {}
@@ -82,6 +87,7 @@ class TensorIndex {
   /// The ellipsis. @throws Error unless it is written "..."
   TensorIndex(const char* ellipsis);
   TensorIndex(Tensor index) : entry(std::move(index)) {}
+  /// What it is; std::monostate for None.
   std::variant<std::monostate, int64_t, Slice, EllipsisIndexType, Tensor> entry;
   /// The entry as it is written in an index: a number, start:stop:step, None, ..., true, false or the tensor.
   friend std::ostream& operator<<(std::ostream& out, const TensorIndex& index);

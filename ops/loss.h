@@ -7,8 +7,14 @@ namespace tandem {
 /// What becomes of the losses of single elements. The capital names are LibTorch's.
 enum class Reduction { none, mean, sum, None = none, Mean = mean, Sum = sum };
 
-/// e^x / sum e^x along dim, and its logarithm; of floating dtypes, in x's shape and dtype, or of x in another dtype.
+/// e^x / sum e^x along dim, computed without overflow.
+/// @param x      of a floating dtype, any shape
+/// @param dim    the dimension that adds up to 1; negative ones count from the end
+/// @param dtype  what x is converted to first; its own unless given
+/// @return       x's sizes
+/// @throws Error for integers without a dtype, IndexError for a dim that x has not
 Tensor softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
+/// ln(softmax(x)) in one pass, exact where softmax is close to 0: what nll_loss takes. Arguments as softmax's.
 Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
 
 /// Negative log likelihood:  -weight[t] log_prob[n, t], averaged by the weights (Reduction::mean).
@@ -27,25 +33,40 @@ inline Tensor nll_loss_nd(const Tensor& log_prob, const Tensor& target, const Te
                           Reduction reduction = Reduction::mean, int64_t ignore_index = -100) {
   return nll_loss(log_prob, target, weight, reduction, ignore_index);
 }
-/// nll_loss of log_softmax(x), with label_smoothing of the target towards the uniform distribution. Without smoothing
-/// the two are one kernel, and backward reads x again: it must not change in place before. A target of x's sizes, of
-/// floating point, holds the probability of each class: -sum_c target[n, c] weight[c] log_prob[n, c], of which the mean
-/// is that of all samples whatever their weights; there is no ignore_index then.
+/// The loss of a classifier whose last layer gives logits x (N, C): nll_loss of log_softmax(x), with label_smoothing of
+/// the target towards the uniform distribution. Without smoothing the two are one kernel, and backward reads x again:
+/// it must not change in place before. A target of x's sizes, of floating point, holds the probability of each class:
+/// -sum_c target[n, c] weight[c] log_prob[n, c], of which the mean is that of all samples whatever their weights; there
+/// is no ignore_index then.
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
                      Reduction reduction = Reduction::mean, int64_t ignore_index = -100, double label_smoothing = 0);
+/// Another name of it.
 inline Tensor cross_entropy_loss(const Tensor& x, const Tensor& target, const Tensor& weight = {},
                                  Reduction reduction = Reduction::mean, int64_t ignore_index = -100,
                                  double label_smoothing = 0) {
   return cross_entropy(x, target, weight, reduction, ignore_index, label_smoothing);
 }
-/// (x - y)^2, |x - y|
+/// The mean of (x - target)^2, or their sum, or each.
+/// @param x       of a floating dtype
+/// @param target  of x's sizes and device
+/// @return        a scalar; with Reduction::none of x's sizes
+/// @throws Error  for a target of other sizes: nothing broadcasts
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
+/// The mean of |x - target|, or their sum, or each; its gradient at 0 is 0. Arguments as mse_loss's.
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
-/// 0.5 d^2 / beta below beta, d - beta / 2 above
+/// With d = |x - target|: 0.5 d^2 / beta where d is below beta, d - beta / 2 above. beta 0: l1_loss.
+/// Arguments as mse_loss's.
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean, double beta = 1);
-/// -(t ln x + (1 - t) ln(1 - x)) with logarithms of at least -100, as PyTorch's
+/// -weight (t ln x + (1 - t) ln(1 - x)) with logarithms of at least -100, as PyTorch's.
+/// @param x       probabilities, in [0, 1]
+/// @param target  of x's sizes and dtype, in [0, 1]
+/// @param weight  of each element, or what broadcasts to that; none unless given
+/// @throws Error  for other sizes or dtypes, and on the CPU for what is outside of [0, 1]
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
                             Reduction reduction = Reduction::mean);
+/// binary_cross_entropy of sigmoid(x) in one step, which neither overflows nor loses digits.
+/// @param x           any numbers: logits
+/// @param pos_weight  of the positive part of each class: above 1, missing a positive costs more
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight = {},
                                         const Tensor& pos_weight = {}, Reduction reduction = Reduction::mean);
 /// 0.5 d^2 up to delta, delta (d - delta / 2) above, with d = |x - target|. @throws Error unless delta is positive

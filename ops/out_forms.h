@@ -173,6 +173,7 @@ TANDEM_DECLARE(unsafe_split_with_sizes)
 TANDEM_DECLARE(split_copy)
 TANDEM_DECLARE(unsafe_split)
 #undef TANDEM_DECLARE
+/// Each of `out` gets one of the slices along dim, of which there are as many.
 inline void unbind_copy_out(TensorList out, const Tensor& x, int64_t dim = 0) {
   detail::write_results("unbind_copy_out", out, unbind_copy(x, dim));
 }
@@ -188,9 +189,11 @@ template <class... Args>
 Tensor& norm_out(Tensor& out, const Tensor& x, double p, IntArrayRef dims, const Args&... args) {
   return detail::write_result("norm_out", out, norm(x, p, dims, args...));
 }
+/// Uninitialised elements of these sizes.
 inline Tensor& empty_permuted_out(Tensor& out, IntArrayRef sizes, IntArrayRef /*physical_layout*/) {
   return empty_out(out, sizes);
 }
+/// x repeated so often along each dimension, written into `out`.
 inline Tensor& repeat_out(Tensor& out, const Tensor& x, IntArrayRef repeats) {
   return detail::write_result("repeat_out", out, x.repeat(repeats));
 }

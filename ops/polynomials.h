@@ -11,13 +11,13 @@ namespace tandem {
 // clang-format off
 #define TANDEM_POLYNOMIALS(X)                                                                                          \
   X(chebyshev_polynomial_t,         "Chebyshev's of the first kind: cos(n acos x)")                                    \
-  X(chebyshev_polynomial_u,         "of the second kind: sin((n + 1) acos x) / sin(acos x)")                           \
-  X(chebyshev_polynomial_v,         "of the third kind: cos((n + 1/2) acos x) / cos(acos(x) / 2)")                     \
-  X(chebyshev_polynomial_w,         "of the fourth kind: sin((n + 1/2) acos x) / sin(acos(x) / 2)")                    \
-  X(shifted_chebyshev_polynomial_t, "the same four of 2 x - 1")                                                        \
-  X(shifted_chebyshev_polynomial_u, "")                                                                                \
-  X(shifted_chebyshev_polynomial_v, "")                                                                                \
-  X(shifted_chebyshev_polynomial_w, "")                                                                                \
+  X(chebyshev_polynomial_u,         "Chebyshev's of the second kind: sin((n + 1) acos x) / sin(acos x)")               \
+  X(chebyshev_polynomial_v,         "Chebyshev's of the third kind: cos((n + 1/2) acos x) / cos(acos(x) / 2)")         \
+  X(chebyshev_polynomial_w,         "Chebyshev's of the fourth kind: sin((n + 1/2) acos x) / sin(acos(x) / 2)")        \
+  X(shifted_chebyshev_polynomial_t, "chebyshev_polynomial_t of 2 x - 1")                                               \
+  X(shifted_chebyshev_polynomial_u, "chebyshev_polynomial_u of 2 x - 1")                                               \
+  X(shifted_chebyshev_polynomial_v, "chebyshev_polynomial_v of 2 x - 1")                                               \
+  X(shifted_chebyshev_polynomial_w, "chebyshev_polynomial_w of 2 x - 1")                                               \
   X(hermite_polynomial_h,           "Hermite's, orthogonal under e^(-x^2)")                                            \
   X(hermite_polynomial_he,          "Hermite's, orthogonal under e^(-x^2 / 2)")                                        \
   X(laguerre_polynomial_l,          "Laguerre's")                                                                      \
@@ -27,13 +27,13 @@ namespace tandem {
 #define TANDEM_BESSEL_FUNCTIONS(X)                                                                                     \
   X(airy_ai,                   "Airy's function Ai")                                                                   \
   X(bessel_j0,                 "Bessel's function of the first kind, of order 0")                                      \
-  X(bessel_j1,                 "of order 1")                                                                           \
-  X(bessel_y0,                 "of the second kind, of order 0; -inf at 0, NaN below")                                 \
-  X(bessel_y1,                 "of order 1")                                                                           \
+  X(bessel_j1,                 "Bessel's function of the first kind, of order 1")                                      \
+  X(bessel_y0,                 "Bessel's function of the second kind, of order 0; -inf at 0, NaN below")               \
+  X(bessel_y1,                 "Bessel's function of the second kind, of order 1; -inf at 0, NaN below")               \
   X(modified_bessel_k0,        "modified Bessel function of the second kind, of order 0; inf at 0, NaN below")         \
-  X(modified_bessel_k1,        "of order 1")                                                                           \
-  X(scaled_modified_bessel_k0, "e^x times it, of order 0")                                                             \
-  X(scaled_modified_bessel_k1, "of order 1")                                                                           \
+  X(modified_bessel_k1,        "modified Bessel function of the second kind, of order 1; inf at 0, NaN below")         \
+  X(scaled_modified_bessel_k0, "e^x modified_bessel_k0(x)")                                                            \
+  X(scaled_modified_bessel_k1, "e^x modified_bessel_k1(x)")                                                            \
   X(spherical_bessel_j0,       "sin(x) / x; 1 at 0")
 // clang-format on
 
@@ -48,7 +48,7 @@ namespace tandem {
   inline Tensor name(const Scalar& x, const Tensor& n) { return special_##name(x, n); } \
   TANDEM_SPECIAL_OUT(name##_out, special_##name)                                        \
   }
-/// A form with an output of a function of any arguments.
+// A form with an output of a function of any arguments.
 #define TANDEM_SPECIAL_OUT(form, function)                                                 \
   template <class... Args> Tensor& form(Tensor& out, const Args&... args) {                \
     return tandem::detail::write_result(#function "_out", out, tandem::function(args...)); \

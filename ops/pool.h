@@ -4,36 +4,54 @@
 
 namespace tandem {
 
-/// x (N, C, H, W) or (C, H, W). stride: the kernel's size unless given. Padding counts as -infinity; a window of
-/// padding alone has index -1 and passes no gradient on. With ceil_mode the last window may hang over the end. Of
-/// channels-last images all pools give channels-last ones.
+/// The largest element of each window; equal ones: the first.
+/// @param x            (N, C, H, W) or (C, H, W), of any dtype but bool
+/// @param stride       the kernel's size unless given
+/// @param padding      at most half the kernel; it counts as -infinity
+/// @param ceil_mode    whether the last window may hang over the end
+/// @return             (N, C, H', W'), channels-last where x is
+/// @throws Error       for a window, stride or dilation that is not positive, and where there is no whole window
 Tensor max_pool2d(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride = {}, detail::Pair padding = 0,
                   detail::Pair dilation = 1, detail::Flag ceil_mode = false);
+/// (values, indices): max_pool2d, and where in its plane each value was, int64 in row-major order over (H, W); a window
+/// of padding alone has index -1 and passes no gradient on.
 std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride = {},
                                                    detail::Pair padding = 0, detail::Pair dilation = 1,
                                                    detail::Flag ceil_mode = false);
+/// The mean of each window: its sum divided by its size, without the padding unless count_include_pad, or by
+/// divisor_override. The other arguments are max_pool2d's; padding counts as 0.
 Tensor avg_pool2d(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride = {}, detail::Pair padding = 0,
                   detail::Flag ceil_mode = false, detail::Flag count_include_pad = true,
                   std::optional<int64_t> divisor_override = {});
+/// The means of output_size windows that cover x (N, C, H, W) or (C, H, W): window i of I goes from i H / I to
+/// (i + 1) H / I, rounded up.
 Tensor adaptive_avg_pool2d(const Tensor& x, detail::Pair output_size);
 
 // ---- made of those: x (N, C, L) or (C, L), and (N, C, D, H, W) or (C, D, H, W). Results are row-major.
+/// max_pool2d of x (N, C, L) or (C, L).
 Tensor max_pool1d(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {}, int64_t padding = 0,
                   int64_t dilation = 1, detail::Flag ceil_mode = false);
+/// (values, indices): an index counts along L.
 std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {},
                                                    int64_t padding = 0, int64_t dilation = 1,
                                                    detail::Flag ceil_mode = false);
+/// max_pool2d of x (N, C, D, H, W) or (C, D, H, W).
 Tensor max_pool3d(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {}, detail::Triple padding = 0,
                   detail::Triple dilation = 1, detail::Flag ceil_mode = false);
+/// (values, indices): an index counts in row-major order over (D, H, W).
 std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {},
                                                    detail::Triple padding = 0, detail::Triple dilation = 1,
                                                    detail::Flag ceil_mode = false);
+/// avg_pool2d of x (N, C, L) or (C, L).
 Tensor avg_pool1d(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {}, int64_t padding = 0,
                   detail::Flag ceil_mode = false, detail::Flag count_include_pad = true);
+/// avg_pool2d of x (N, C, D, H, W) or (C, D, H, W).
 Tensor avg_pool3d(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {}, detail::Triple padding = 0,
                   detail::Flag ceil_mode = false, detail::Flag count_include_pad = true,
                   std::optional<int64_t> divisor_override = {});
+/// adaptive_avg_pool2d of x (N, C, L) or (C, L).
 Tensor adaptive_avg_pool1d(const Tensor& x, int64_t output_size);
+/// adaptive_avg_pool2d of x (N, C, D, H, W) or (C, D, H, W).
 Tensor adaptive_avg_pool3d(const Tensor& x, detail::Triple output_size);
 /// (values, indices): the largest of window i of I, from i size / I to (i + 1) size / I rounded up, along each of the
 /// last dimensions. An index counts in row-major order over these dimensions; of equal elements the first one's.

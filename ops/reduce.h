@@ -19,33 +19,40 @@ inline Tensor sum(const Tensor& x, DType dtype) { return x.sum(dtype); }
 inline Tensor sum(const Tensor& x, IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) {
   return x.sum(dims, keepdim, dtype);
 }
+/// In another dtype, a floating one, to which the elements are converted first.
 inline Tensor mean(const Tensor& x, DType dtype) { return x.mean(dtype); }
 inline Tensor mean(const Tensor& x, IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) {
   return x.mean(dims, keepdim, dtype);
 }
-/// Divided by n - correction, a number or none, which is 1.
+/// The variance over some dims: sum (x - mean)^2 / (n - correction), of floating dtypes.
+/// @param correction  a number or none, which is 1
 template <detail::OptionalNumber Correction>
 Tensor var(const Tensor& x, IntArrayRef dims, const Correction& correction, detail::Flag keepdim = false) {
   return x.var(dims, correction, keepdim);
 }
+/// The square root of that variance.
 template <detail::OptionalNumber Correction>
 Tensor std(const Tensor& x, IntArrayRef dims, const Correction& correction, detail::Flag keepdim = false) {
   return x.std(dims, correction, keepdim);
 }
-/// Divided by n - 1 (unbiased) or n.
+/// The variance of all elements or over some dims: sum (x - mean)^2 / (n - 1), or / n unless unbiased; NaN for too few
+/// elements.
 inline Tensor var(const Tensor& x) { return x.var(); }
 template <std::same_as<bool> Bool> Tensor var(const Tensor& x, Bool unbiased) { return x.var(unbiased); }
 inline Tensor var(const Tensor& x, IntArrayRef dims, detail::Flag unbiased = true, detail::Flag keepdim = false) {
   return x.var(dims, unbiased, keepdim);
 }
+/// The standard deviation: the square root of var with the same arguments.
 inline Tensor std(const Tensor& x) { return x.std(); }
 template <std::same_as<bool> Bool> Tensor std(const Tensor& x, Bool unbiased) { return x.std(unbiased); }
 inline Tensor std(const Tensor& x, IntArrayRef dims, detail::Flag unbiased = true, detail::Flag keepdim = false) {
   return x.std(dims, unbiased, keepdim);
 }
+/// The largest and the smallest element of all; a NaN wins. Equal ones share the gradient evenly.
+/// @throws Error where there is no element
 inline Tensor max(const Tensor& x) { return x.max(); }
 inline Tensor min(const Tensor& x) { return x.min(); }
-/// maximum and minimum.
+/// maximum(a, b) and minimum(a, b), elementwise.
 inline Tensor max(const Tensor& a, const Tensor& b) { return a.maximum(b); }
 inline Tensor min(const Tensor& a, const Tensor& b) { return a.minimum(b); }
 /// (values, positions); of several equal extremes the first, and the gradient goes to that one.
@@ -55,9 +62,12 @@ inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, detail::Flag
 inline std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, detail::Flag keepdim = false) {
   return x.min(dim, keepdim);
 }
+/// Where the largest element is, int64: along dim, or without one among all elements in row-major order. Of equal ones
+/// the first; a NaN wins.
 inline Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, detail::Flag keepdim = false) {
   return x.argmax(dim, keepdim);
 }
+/// Where the smallest element is, as argmax.
 inline Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, detail::Flag keepdim = false) {
   return x.argmin(dim, keepdim);
 }
@@ -69,12 +79,13 @@ inline Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, detail::F
 TANDEM_DECLARE(all)
 TANDEM_DECLARE(any)
 #undef TANDEM_DECLARE
-/// The product; of integers and bools int64, unless another dtype is given.
+/// The product of all elements, or along dim; of integers and bools int64, unless another dtype is given.
 inline Tensor prod(const Tensor& x) { return x.prod(); }
 inline Tensor prod(const Tensor& x, DType dtype) { return x.prod(dtype); }
 inline Tensor prod(const Tensor& x, int64_t dim, detail::Flag keepdim = false, std::optional<DType> dtype = {}) {
   return x.prod(dim, keepdim, dtype);
 }
+/// The sums up to each element along dim, in x's sizes; of integers and bools int64, unless another dtype is given.
 inline Tensor cumsum(const Tensor& x, int64_t dim) { return x.cumsum(dim); }
 inline Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype) { return x.cumsum(dim, dtype); }
 /// (sum |x|^p)^(1/p) of real numbers, all or over some dims; p may be infinite, but for no elements only 0 or more.
@@ -85,6 +96,8 @@ inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag kee
 inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag keepdim, DType dtype) {
   return x.norm(p, dims, keepdim, dtype);
 }
+/// (values, positions) along dim in ascending or descending order; NaNs count as largest. Equal elements keep their
+/// order, whether or not `stable` asks for it.
 inline std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, detail::Flag descending = false) {
   return x.sort(dim, descending);
 }
@@ -104,15 +117,18 @@ template <std::same_as<bool> Bool>
 Tensor argsort(const Tensor& x, Bool, int64_t dim = -1, detail::Flag descending = false) {
   return x.argsort(dim, descending);
 }
+/// (values, positions) of the k largest or smallest elements along dim, in order. @throws Error unless k is 0 to the
+/// size
 inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, detail::Flag largest = true,
                                        detail::Flag sorted = true) {
   return x.topk(k, dim, largest, sorted);
 }
 
-/// Largest absolute difference within atol + rtol |b|, elementwise, and equal shapes.
+/// Whether |a - b| <= atol + rtol |b| everywhere; false where the sizes differ. NaNs differ unless equal_nan.
 inline bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) {
   return a.allclose(b, rtol, atol, equal_nan);
 }
+/// Whether both have the same sizes and elements. A NaN is equal to nothing.
 inline bool equal(const Tensor& a, const Tensor& b) { return a.equal(b); }
 
 }  // namespace tandem

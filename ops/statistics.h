@@ -8,10 +8,11 @@ namespace tandem {
 
 /// How many elements are not 0, as int64: over all dimensions, some, or one.
 inline Tensor count_nonzero(const Tensor& x, IntArrayRef dims = {}) { return x.count_nonzero(dims); }
-/// The sum and the mean of the elements that are not NaN; nanmean of floating-point numbers only.
+/// The sum of the elements that are not NaN.
 inline Tensor nansum(const Tensor& x, IntArrayRef dims = {}, detail::Flag keepdim = false) {
   return x.nansum(dims, keepdim);
 }
+/// The mean of the elements that are not NaN, of floating-point numbers only.
 inline Tensor nanmean(const Tensor& x, IntArrayRef dims = {}, detail::Flag keepdim = false) {
   return x.nanmean(dims, keepdim);
 }
@@ -20,9 +21,11 @@ inline std::tuple<Tensor, Tensor> aminmax(const Tensor& x, std::optional<int64_t
                                           detail::Flag keepdim = false) {
   return x.aminmax(dim, keepdim);
 }
+/// nansum of x in another dtype.
 inline Tensor nansum(const Tensor& x, IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) {
   return x.nansum(dims, keepdim, dtype);
 }
+/// nanmean of x in another dtype.
 inline Tensor nanmean(const Tensor& x, IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) {
   return x.nanmean(dims, keepdim, dtype);
 }

@@ -8,11 +8,11 @@ namespace tandem::optim {
 /// gradient. initial_accumulator_value: where the sums of squares begin. eps is added to their square roots.
 struct AdagradOptions : OptimizerCloneableOptions<AdagradOptions> {
   AdagradOptions(double lr = 1e-2) : lr_(lr) {}
-  TANDEM_ARG(double, lr);
-  TANDEM_ARG(double, lr_decay) = 0;
-  TANDEM_ARG(double, weight_decay) = 0;
-  TANDEM_ARG(double, initial_accumulator_value) = 0;
-  TANDEM_ARG(double, eps) = 1e-10;
+  TANDEM_ARG(double, lr);                             // the learning rate
+  TANDEM_ARG(double, lr_decay) = 0;                   // the rate after n steps is lr / (1 + n lr_decay)
+  TANDEM_ARG(double, weight_decay) = 0;               // times the parameter, added to its gradient
+  TANDEM_ARG(double, initial_accumulator_value) = 0;  // the first sum of squares
+  TANDEM_ARG(double, eps) = 1e-10;                    // keeps the divisor from 0
 
  public:
   void visit(const Visitor& f) override;

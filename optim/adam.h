@@ -7,11 +7,11 @@ namespace tandem::optim {
 struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
   AdamOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
-  TANDEM_ARG(double, lr);
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);
-  TANDEM_ARG(double, eps) = 1e-8;
-  TANDEM_ARG(double, weight_decay) = 0;
-  TANDEM_ARG(bool, amsgrad) = false;
+  TANDEM_ARG(double, lr);                        // the learning rate
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // how much of the means of gradients and of squares a step keeps
+  TANDEM_ARG(double, eps) = 1e-8;                // keeps the divisor from 0
+  TANDEM_ARG(double, weight_decay) = 0;          // times the parameter, added to its gradient
+  TANDEM_ARG(bool, amsgrad) = false;             // whether the largest mean of squares so far divides
 
  public:
   void visit(const Visitor& f) override;
@@ -20,11 +20,11 @@ extern template class OptimizerCloneableOptions<AdamOptions>;
 struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
   AdamWOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
-  TANDEM_ARG(double, lr);
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);
-  TANDEM_ARG(double, eps) = 1e-8;
-  TANDEM_ARG(double, weight_decay) = 1e-2;
-  TANDEM_ARG(bool, amsgrad) = false;
+  TANDEM_ARG(double, lr);                        // the learning rate
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // how much of the means of gradients and of squares a step keeps
+  TANDEM_ARG(double, eps) = 1e-8;                // keeps the divisor from 0
+  TANDEM_ARG(double, weight_decay) = 1e-2;       // times rate and parameter, taken from the parameter
+  TANDEM_ARG(bool, amsgrad) = false;             // whether the largest mean of squares so far divides
 
  public:
   void visit(const Visitor& f) override;

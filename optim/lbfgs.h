@@ -12,13 +12,14 @@ namespace tandem::optim {
 /// line_search_fn: "strong_wolfe", or none, for steps of length lr.
 struct LBFGSOptions : OptimizerCloneableOptions<LBFGSOptions> {
   LBFGSOptions(double lr = 1) : lr_(lr) {}
-  TANDEM_ARG(double, lr);
-  TANDEM_ARG(int64_t, max_iter) = 20;
-  TANDEM_ARG(std::optional<int64_t>, max_eval) = std::nullopt;
-  TANDEM_ARG(double, tolerance_grad) = 1e-7;
-  TANDEM_ARG(double, tolerance_change) = 1e-9;
-  TANDEM_ARG(int64_t, history_size) = 100;
-  TANDEM_ARG(std::optional<std::string>, line_search_fn) = std::nullopt;
+  TANDEM_ARG(double, lr);              // the learning rate
+  TANDEM_ARG(int64_t, max_iter) = 20;  // iterations of a step()
+  TANDEM_ARG(std::optional<int64_t>,
+             max_eval) = std::nullopt;                                    // calls of the closure; 5 / 4 max_iter
+  TANDEM_ARG(double, tolerance_grad) = 1e-7;                              // stops where no gradient is larger
+  TANDEM_ARG(double, tolerance_change) = 1e-9;                            // stops where parameters or loss change less
+  TANDEM_ARG(int64_t, history_size) = 100;                                // how many updates are remembered
+  TANDEM_ARG(std::optional<std::string>, line_search_fn) = std::nullopt;  // "strong_wolfe" or none
 
  public:
   /// Whole numbers are visited as doubles, the line search as the flag "strong_wolfe".

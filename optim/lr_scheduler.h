@@ -18,10 +18,13 @@ class LRScheduler {
   using Change = std::function<double(int64_t step, double base, double current)>;
   /// What a step sets beside the rate.
   using Extra = std::function<void(int64_t step, size_t group, OptimizerOptions& options)>;
+  /// What a schedule is: the rate, and what a step does.
   struct Schedule {
+    /// The rate by the number of steps and the base.
     Rate rate;
     Change change = nullptr;  // without it, a step sets the rate whatever it was
     bool continues = false;   // a step calls `change` rather than `rate`, which may take long
+    /// Called behind each change of the rate.
     Extra extra = nullptr;
   };
   LRScheduler(Optimizer& optimizer, Rate rate);
@@ -41,6 +44,7 @@ class LRScheduler {
   double changed(int64_t step, double base, double current) const;
   /// Sets what the schedule sets beside the rate.
   void set_extra(int64_t step, size_t group, OptimizerOptions& options) const;
+  /// The optimizer whose rates it sets.
   Optimizer& optimizer() const { return optimizer_; }
   /// Whether a step goes on from the rate that there is.
   bool continues() const { return schedule_.continues; }

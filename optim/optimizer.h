@@ -27,8 +27,11 @@ class OptimizerOptions {
   virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
   /// As their constructor makes them, without arguments; SGD's rate, which has no default, is 0.001 there.
   virtual std::unique_ptr<OptimizerOptions> untouched() const { return nullptr; }
+  /// Calls the visitor with each setting; it may change them.
   virtual void visit(const Visitor& visitor) = 0;
+  /// The learning rate.
   virtual double get_lr() const = 0;
+  /// Sets the learning rate.
   virtual void set_lr(double lr) = 0;
 };
 // Each is compiled with its optimizer, in one place: as virtual functions every file would have them all.
@@ -72,10 +75,13 @@ class OptimizerParamGroup {
   const OptimizerOptions& options() const { return const_cast<OptimizerParamGroup*>(this)->options(); }
   /// The same, for what may outlive the group: a recorded step reads them before each replay.
   std::shared_ptr<const OptimizerOptions> shared_options() const { return options_; }
+  /// Takes the place of the group's options.
   void set_options(std::unique_ptr<OptimizerOptions> options) { options_ = std::move(options); }
   /// What schedules are relative to: the rate when the first of them was made.
   double initial_lr();
+  /// Whether a schedule was made.
   bool has_initial_lr() const { return initial_lr_.has_value(); }
+  /// For schedules: what their rates are relative to.
   void set_initial_lr(double rate) { initial_lr_ = rate; }
 
  private:
@@ -94,15 +100,20 @@ class Optimizer {
 
   /// Updates the parameters that have a gradient, after calling the closure, if any, whose loss it returns.
   virtual Tensor step(const LossClosure& closure = nullptr);
+  /// Drops the gradients of all parameters, or (set_to_none = false) fills them with zeros.
   void zero_grad(bool set_to_none = true);
   /// @throws Error for options of another optimizer, values that make no sense, and parameters that are undefined, not
   /// leaves, or in the optimizer already
   void add_param_group(OptimizerParamGroup group);
+  /// The groups: one may change the options of each between steps.
   std::vector<OptimizerParamGroup>& param_groups() { return groups_; }
+  /// The groups.
   const std::vector<OptimizerParamGroup>& param_groups() const { return groups_; }
+  /// The options that groups without their own have got.
   OptimizerOptions& defaults() { return *defaults_; }
   /// Those of all groups, one group after the other.
   const std::vector<Tensor>& parameters() const { return parameters_; }
+  /// How many parameters there are in all groups.
   size_t size() const { return parameters_.size(); }
   /// The rate of the first group.
   double lr() const { return groups_.front().options().get_lr(); }
@@ -114,6 +125,7 @@ class Optimizer {
   /// Each group's options by name ("0.lr", "0.momentum", ..., and "0.initial_lr" where a schedule was made), as text
   /// from which the same numbers are read.
   using Settings = std::map<std::string, std::string>;
+  /// Those of all groups.
   Settings settings() const;
   /// Copies of such tensors become the state; parameters that have none begin anew. Options that `settings` names
   /// change.
@@ -124,6 +136,7 @@ class Optimizer {
   /// one, or from what LibTorch's optimizers save: serialize/archive.h.
   /// @throws Error as load_state, and for options of Python's that ask for what this optimizer lacks (maximize)
   void save(serialize::OutputArchive& archive) const;
+  /// Reads what save() wrote, or what Python's or LibTorch's optimizers save.
   void load(serialize::InputArchive& archive);
 
  protected:

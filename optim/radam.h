@@ -8,11 +8,11 @@ namespace tandem::optim {
 struct RAdamOptions : OptimizerCloneableOptions<RAdamOptions> {
   RAdamOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
-  TANDEM_ARG(double, lr);
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);
-  TANDEM_ARG(double, eps) = 1e-8;
-  TANDEM_ARG(double, weight_decay) = 0;
-  TANDEM_ARG(bool, decoupled_weight_decay) = false;
+  TANDEM_ARG(double, lr);                            // the learning rate
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);      // how much of the means of gradients and of squares a step keeps
+  TANDEM_ARG(double, eps) = 1e-8;                    // keeps the divisor from 0
+  TANDEM_ARG(double, weight_decay) = 0;              // times the parameter, added to its gradient
+  TANDEM_ARG(bool, decoupled_weight_decay) = false;  // whether weight decay is of the parameter itself, as in AdamW
 
  public:
   void visit(const Visitor& f) override;

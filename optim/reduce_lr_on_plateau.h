@@ -10,7 +10,9 @@ namespace tandem::optim {
 /// optimizer must outlive it.
 class ReduceLROnPlateauScheduler {
  public:
+  /// Whether the metric is to become small, as a loss, or large.
   enum SchedulerMode { min, max };
+  /// Whether the threshold is a part of the best metric, or a difference.
   enum ThresholdMode { rel, abs };
   /// @param mode  whether the metric is to become small or large
   /// @param factor  of a reduction, below 1

@@ -9,12 +9,12 @@ namespace tandem::optim {
 /// added to its gradient.
 struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
   RMSpropOptions(double lr = 1e-2) : lr_(lr) {}
-  TANDEM_ARG(double, lr);
-  TANDEM_ARG(double, alpha) = 0.99;
-  TANDEM_ARG(double, eps) = 1e-8;
-  TANDEM_ARG(double, weight_decay) = 0;
-  TANDEM_ARG(double, momentum) = 0;
-  TANDEM_ARG(bool, centered) = false;
+  TANDEM_ARG(double, lr);                // the learning rate
+  TANDEM_ARG(double, alpha) = 0.99;      // how much of the mean of squares a step keeps
+  TANDEM_ARG(double, eps) = 1e-8;        // keeps the divisor from 0
+  TANDEM_ARG(double, weight_decay) = 0;  // times the parameter, added to its gradient
+  TANDEM_ARG(double, momentum) = 0;      // how much of the last update goes into the next
+  TANDEM_ARG(bool, centered) = false;    // whether the mean gradient is taken from the squares
 
  public:
   void visit(const Visitor& f) override;

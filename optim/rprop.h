@@ -9,9 +9,9 @@ namespace tandem::optim {
 struct RpropOptions : OptimizerCloneableOptions<RpropOptions> {
   RpropOptions(double lr = 1e-2) : lr_(lr) {}
   using Pair = std::tuple<double, double>;
-  TANDEM_ARG(double, lr);
-  TANDEM_ARG(Pair, etas) = Pair(0.5, 1.2);
-  TANDEM_ARG(Pair, step_sizes) = Pair(1e-6, 50);
+  TANDEM_ARG(double, lr);                         // the learning rate
+  TANDEM_ARG(Pair, etas) = Pair(0.5, 1.2);        // factors of a step size after a change of sign, and without one
+  TANDEM_ARG(Pair, step_sizes) = Pair(1e-6, 50);  // the least and the largest step size
 
  public:
   void visit(const Visitor& f) override;

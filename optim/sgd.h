@@ -6,11 +6,11 @@ namespace tandem::optim {
 
 struct SGDOptions : OptimizerCloneableOptions<SGDOptions> {
   SGDOptions(double lr) : lr_(lr) {}
-  TANDEM_ARG(double, lr);
-  TANDEM_ARG(double, momentum) = 0;
-  TANDEM_ARG(double, dampening) = 0;
-  TANDEM_ARG(double, weight_decay) = 0;
-  TANDEM_ARG(bool, nesterov) = false;
+  TANDEM_ARG(double, lr);                // the learning rate
+  TANDEM_ARG(double, momentum) = 0;      // how much of the last update goes into the next
+  TANDEM_ARG(double, dampening) = 0;     // how much of a gradient the momentum leaves out
+  TANDEM_ARG(double, weight_decay) = 0;  // times the parameter, added to its gradient
+  TANDEM_ARG(bool, nesterov) = false;    // whether it is Nesterov's momentum
 
  public:
   void visit(const Visitor& f) override;

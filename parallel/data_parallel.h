@@ -161,6 +161,7 @@ template <class M> class DataParallel : public Module {
     }
     return detail::with_tensors(outputs[0], detail::gather_batch(shards, output_device_, options_.dim()));
   }
+  /// forward(inputs...).
   template <class... Inputs> auto operator()(const Inputs&... inputs) { return forward(inputs...); }
 
   /// The loss of a batch, computed shard by shard inside the replicas: (total of the sums) / (total of the weights), so
@@ -186,8 +187,11 @@ template <class M> class DataParallel : public Module {
     return detail::total_loss(on_shards(part, inputs_and_target...), output_device_);
   }
 
+  /// The module itself, whose parameters are trained.
   const std::shared_ptr<ModuleType>& module() const { return module_; }
+  /// The devices, of which the first holds the module.
   const std::vector<Device>& devices() const { return devices_; }
+  /// Where outputs and losses are.
   Device output_device() const { return output_device_; }
 
  private:

@@ -42,8 +42,11 @@ class DistributedDataParallelBase : public Module {
     DistributedDataParallelBase& ddp_;
     bool saved_;
   };
+  /// Gradients are not averaged while the result lives: `{ auto guard = ddp.no_sync(); ... }`.
   [[nodiscard]] NoSync no_sync() { return NoSync(*this); }
+  /// What brings the gradients together: its plan of buckets.
   const detail::Reducer& reducer() const { return *reducer_; }
+  /// The ranks that train together.
   const distributed::ProcessGroupPtr& process_group() const { return group_; }
   /// Where the module is, and inputs go.
   Device device() const { return device_; }
@@ -112,7 +115,9 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
     detail::TensorParts<decltype(output)>::visit(output, [&](const Tensor& t) { watch(t, learning); });
     return output;
   }
+  /// forward(args...).
   template <class... Args> auto operator()(Args&&... args) { return forward(std::forward<Args>(args)...); }
+  /// The module, as it was given.
   M& module() { return module_; }
 
  private:

@@ -27,6 +27,8 @@
 namespace tandem {
 namespace serialize {
 
+/// Collects values under keys and writes them as one file, which Python's torch.load(weights_only=True) reads; or as
+/// safetensors where the file's name says so.
 class OutputArchive {
  public:
   OutputArchive() : root_(IValue::dict()) {}
@@ -48,14 +50,17 @@ class OutputArchive {
 
   /// The dict of what was written; or a value that takes the place of the dict, as a lone tensor does.
   const IValue& value() const { return root_; }
+  /// Takes the place of all that was written.
   void set_value(IValue value) { root_ = std::move(value); }
 
+  /// write(arguments...).
   template <class... Args> void operator()(Args&&... args) { write(std::forward<Args>(args)...); }
 
  private:
   IValue root_;
 };
 
+/// Reads a file of torch.save, of LibTorch's torch::save, or safetensors, and gives its values by key.
 class InputArchive {
  public:
   InputArchive() : root_(IValue::dict()) {}
@@ -70,9 +75,13 @@ class InputArchive {
   void read(const std::string& key, IValue& value) const;
   void read(const std::string& key, Tensor& tensor, bool is_buffer = false) const;
   void read(const std::string& key, InputArchive& archive) const;
+  /// As read(), but false when there is nothing under the key.
   bool try_read(const std::string& key, IValue& value) const;
+  /// As read(), but false when there is nothing under the key.
   bool try_read(const std::string& key, Tensor& tensor, bool is_buffer = false) const;
+  /// As read(), but false when there is nothing under the key.
   bool try_read(const std::string& key, InputArchive& archive) const;
+  /// The keys of what was read, in its order.
   std::vector<std::string> keys() const;
 
   /// Reads a file of torch.save, LibTorch's torch::save, or safetensors, or the files that an index of safetensors
@@ -91,6 +100,7 @@ class InputArchive {
   const std::string& name() const { return name_; }
   const SafetensorsMetadata& metadata() const { return metadata_; }
 
+  /// read(arguments...).
   template <class... Args> void operator()(Args&&... args) const { read(std::forward<Args>(args)...); }
 
  private:

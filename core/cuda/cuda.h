@@ -18,7 +18,9 @@ class Stream {
  public:
   /// A new one. @throws Error when there is no such device
   explicit Stream(Device device = kCUDA, bool high_priority = false);
+  /// The GPU that it is a queue of.
   Device device() const { return impl_->device; }
+  /// The runtime's handle, a cudaStream_t: for libraries that take one.
   tandem::detail::gpu::StreamHandle handle() const { return impl_->handle; }
   /// -1: what is on it goes before what is on others; 0 as a rule.
   int priority() const { return impl_->high_priority ? -1 : 0; }
@@ -70,6 +72,7 @@ class Event {
 /// another. Worker threads of the engine and of loaders take over their creator's. Good until the guard that made it
 /// current goes: copy it to keep it.
 const Stream& current_stream(Device device = kCUDA);
+/// The stream on which a device's work is where no guard names another.
 const Stream& default_stream(Device device = kCUDA);
 /// Makes a stream its device's current one on this thread, until another is, or a StreamGuard that was there goes.
 void set_stream(const Stream& stream);

@@ -12,8 +12,11 @@ struct InitOptions {
   /// torchrun set them (where torchrun's agent holds MASTER_PORT itself, rank 0 takes another port and leaves word of
   /// it there); ranks that are threads (run_ranks) know theirs.
   std::optional<int> rank = {}, world_size = {};
+  /// The host of rank 0, where the ranks find each other.
   std::optional<std::string> master_addr = {};
+  /// The port of rank 0's store there.
   std::optional<int> master_port = {};
+  /// How long a call waits for other ranks before it fails.
   std::chrono::milliseconds timeout = kDefaultTimeout;
   /// What this rank computes on. For nccl, unless given: the GPU that LOCAL_RANK counts, of threads their rank.
   std::optional<Device> device = {};
@@ -32,9 +35,11 @@ struct InitOptions {
 /// @throws Error for an unknown backend, missing or impossible settings, or when there is a group already;
 /// DistributedError when the ranks do not come together within the timeout
 void init_process_group(const std::string& backend = "", InitOptions options = {});
+/// Whether this rank is part of a default group.
 bool is_initialized();
 /// Whether this build has the backend gloo; whether there are GPUs here, and NCCL's library.
 bool is_gloo_available();
+/// Whether there are GPUs here, and NCCL's library.
 bool is_nccl_available();
 /// Leaves the group; what is under way is completed first. Who holds the group (a DistributedDataParallel does) keeps
 /// it until its own end.
@@ -50,18 +55,28 @@ int get_world_size();
 /// is rethrown with its rank.
 void run_ranks(int size, const std::function<void(int rank)>& f);
 
-// Over the default group unless one is given. With async_op the work is returned under way, complete otherwise.
+// Over the default group unless one is given; ProcessGroup has the same as methods. All ranks call them in one order.
+// With async_op the work is returned under way, complete otherwise.
+
+/// x becomes the sum over all ranks' x, or their mean, minimum or maximum.
 WorkPtr all_reduce(const Tensor& x, ReduceOp op = ReduceOp::SUM, const ProcessGroupPtr& group = nullptr,
                    bool async_op = false);
+/// x becomes the x of rank src.
 WorkPtr broadcast(const Tensor& x, int src, const ProcessGroupPtr& group = nullptr, bool async_op = false);
+/// On rank dst, x becomes the reduction; elsewhere x stays as it was.
 WorkPtr reduce(const Tensor& x, int dst, ReduceOp op = ReduceOp::SUM, const ProcessGroupPtr& group = nullptr,
                bool async_op = false);
+/// outputs[r] becomes the input of rank r; one output for each rank, of the input's sizes and dtype.
 WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const ProcessGroupPtr& group = nullptr,
                    bool async_op = false);
+/// output becomes the reduction over all ranks' inputs[this rank]; one input for each rank.
 WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op = ReduceOp::SUM,
                        const ProcessGroupPtr& group = nullptr, bool async_op = false);
+/// Sends x to rank dst, whose recv() with the same tag takes it; returns when it is done.
 void send(const Tensor& x, int dst, const ProcessGroupPtr& group = nullptr, int tag = 0);
+/// x becomes what rank src sends with the same tag; returns when it is there.
 void recv(const Tensor& x, int src, const ProcessGroupPtr& group = nullptr, int tag = 0);
+/// Returns when every rank has come.
 void barrier(const ProcessGroupPtr& group = nullptr);
 
 }  // namespace tandem::distributed

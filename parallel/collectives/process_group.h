@@ -9,6 +9,7 @@
 
 namespace tandem::distributed {
 
+/// How the ranks' tensors become one: AVG is SUM times 1 / size, of floating dtypes.
 enum class ReduceOp { SUM, AVG, MIN, MAX };
 /// "SUM", "AVG", "MIN" or "MAX".
 const char* to_string(ReduceOp op);
@@ -37,6 +38,7 @@ class Work {
 };
 using WorkPtr = std::shared_ptr<Work>;
 
+/// How long a collective waits for other ranks unless told otherwise: five minutes.
 constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::minutes(5);
 
 /// All ranks must call the same collectives in the same order, with tensors of one dtype and size; calls start in that
@@ -57,10 +59,13 @@ constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::minutes(5);
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
-  /// This rank among size() ones, the backend's name ("local", "gloo", "nccl"), and how long a call waits for others.
+  /// This rank, 0 to size() - 1.
   int rank() const { return rank_; }
+  /// How many ranks there are.
   int size() const { return size_; }
+  /// "local", "gloo" or "nccl".
   const std::string& backend() const { return backend_; }
+  /// How long a call waits for other ranks before it fails.
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Where tensors are taken by every backend: the one GPU of `nccl`, otherwise the CPU.
   Device device() const { return device_; }
@@ -80,12 +85,14 @@ class ProcessGroup {
   /// not count among the collectives: a send between two ranks needs nothing of a third. With `nccl`, whose kernels may
   /// wait for each other on a GPU, two ranks must issue the sends between them and the collectives in one order.
   virtual WorkPtr send(const Tensor& x, int dst, int tag = 0) = 0;
+  /// x becomes what rank src sends with the same tag.
   virtual WorkPtr recv(const Tensor& x, int src, int tag = 0) = 0;
   /// Complete when every rank has come; wait() returns no earlier, whatever the backend.
   virtual WorkPtr barrier() = 0;
   /// The collectives between the two start together, at the end: one launch of NCCL's. On all ranks alike. What is
   /// waited for in between never comes.
   virtual void start_coalescing() = 0;
+  /// Starts what was called since start_coalescing().
   virtual void end_coalescing() = 0;
   /// Fails everything under way and to come, on this rank and, where the backend can tell them, on the others.
   virtual void abort(const std::string& reason) = 0;

@@ -1,0 +1,189 @@
+"""reference.py [OUT]: what the reference says of each public declaration, and which have nothing said of them.
+
+Comments in the headers follow rules that Doxygen does not know, so this script writes copies of the headers into OUT in
+which they are spelled out, and Doxygen reads those (ci/Doxyfile):
+- In a namespace a comment holds for all declarations below it, up to the next comment or empty line. In a class it does
+  so if an empty line stands above it; else it holds for the name below it, in all its overloads.
+- A macro that declares (core/elementwise_ops.h, TANDEM_ARG, TANDEM_MODULE, ...) is expanded. What it declares has the
+  comment that stands over the macro's use, or the sentence in quotes among its arguments.
+- A method of Tensor without a comment has that of the function of its name, and so have f_() and f_out() that of f(),
+  and a function that only calls another one that of the other.
+- Constructors, overrides and what else follows_from_form() knows need none.
+It prints the declarations of which nothing is said, and fails if there are any. `./run check` runs it without OUT.
+"""
+import os
+import re
+import subprocess
+import sys
+
+from reference_headers import ROOT, Declaration, Header, accepted_dtypes, matching, parts
+
+DEFINE_MACROS = ("core/elementwise_ops.h", "core/reduce_ops.h", "core/option.h", "nn/module.h", "nn/simple_module.h")
+NOT_LISTED = "."  # said of what Doxygen does not list
+
+
+def said_of(d, functions):
+    """The comment of a declaration; without one of its own, what follows from its form; else ''."""
+    if d.trailing and "(" not in d.text.split("=")[0]:
+        return d.trailing
+    said = d.doc or d.trailing or follows_from_form(d, functions)
+    return said or ("For derived classes." if d.access in ("protected", "hidden") else "")
+
+
+def follows_from_form(d, functions):
+    """functions: the comments of tandem's functions by their names."""
+    text = " ".join(d.text.split())
+    if re.search(r"^[^(]*\w>?::~?\w+\(", text) and not d.in_class():
+        return NOT_LISTED  # a definition outside of its class
+    if re.match(r"(template <.*> )?\w+\(.*\) -> ", text):
+        return "How the compiler deduces the arguments of the template."
+    other = re.match(r"(?:template <.*> )?using (\w+) = (?:typename )?([^;]*);", text)
+    if other:
+        return f"Another name of `{other.group(2)}`."
+    if re.match(r"(class|struct) \w+;|(template <class> )?friend (class|struct)|using |static_assert|"
+                r"(extern )?template class", text):
+        return NOT_LISTED
+    handle = re.match(r"class (\w+) : public (?:::)?(?:tandem::)?(?:nn::)?ModuleHolder<(\w+)>", text)
+    if handle:
+        return f"A shared handle of a `{handle.group(2)}`: copies name the same module."
+    options = re.match(r"(?:template <.*> )?struct (\w+?)(Func)?Options\b", text)
+    if options:
+        return f"Options of `{options.group(1)}`" + (", the function." if options.group(2) else ".")
+    return (d.in_class() and follows_from_class(d, text, functions)) or follows_from_another(d, text, functions)
+
+
+def follows_from_class(d, text, functions):
+    name, own = d.name(), d.class_name()
+    if "numeric_limits" in d.scopes[-1]:
+        return "As the standard says."
+    if re.search(r"^template ?<.*(struct|class) \w+ ?<", d.scopes[-1]):
+        return "See the primary template."
+    if name in (own, "~" + own) or re.match(r"(template <.*> )?(requires.*\) )?(explicit )?" + own + r"\(", text):
+        return "It cannot be copied." if "= delete" in text else "See the class."
+    if text.startswith("friend "):
+        return "A comparison, or what `<<` prints." if "operator" in text else "See the class."
+    if re.search(r"operator=|operator\(\)|\boverride\b|= default|= delete", text):
+        return "As the class says, and its base."
+    if name == "reset":
+        return "Registers parameters and submodules anew."
+    if name == "options":
+        return "What it was made with."
+    if own == "Tensor":
+        for plain, end in ((name, ""), (name[:-1], " In place.")):
+            if plain in functions:
+                return functions[plain] + "\nThe first argument is this tensor." + end
+    return ""
+
+
+def follows_from_another(d, text, functions):
+    """A function that only calls another one, and f_() and f_out() beside f()."""
+    name = d.name()
+    calls = re.search(r"\{ return ((?:[^{}]|\{\})*); \}$", text)
+    if calls:
+        called = re.match(r"(?:(?:\w+::)*|x\.|a\.)(\w+)\(", calls.group(1))
+        if called and called.group(1) in functions:
+            return f"`{calls.group(1)}`. " + functions[called.group(1)]
+        if name == "forward":
+            return f"`{calls.group(1)}`"
+    if not d.in_class():
+        for end, said in (("", ""), ("_", " In place."),
+                          ("_out", " The result is written into `out`, which is given back.")):
+            plain = name[:len(name) - len(end)]
+            if name == plain + end and plain in functions:
+                return functions[plain] + said
+    return ""
+
+
+def escaped(doc):
+    """For Doxygen: what stands between backquotes stays, elsewhere signs of comparison are no tags."""
+    pieces = re.split(r"(`[^`\n]*`)", doc)
+    for i in range(0, len(pieces), 2):
+        pieces[i] = re.sub(r"([<>&#%\\$])", r"\\\1", pieces[i])
+        pieces[i] = re.sub(r"@(?!(param|throws|return|tparam|copydoc|see|note)\b)", r"\\@", pieces[i])
+    return "".join(pieces).replace("*/", "* /").replace("/*", "/ *")
+
+
+def with_parameters(d, doc):
+    """@param becomes an item of a list where this declaration has no parameter of that name."""
+    def one(found):
+        names = re.split(r",\s*", found.group(1))
+        if all(re.search(r"\b" + name + r"\b", d.text) for name in names):
+            return "@param " + ",".join(names)
+        return "- `" + found.group(1) + "`:"
+    return re.sub(r"@param\s+(\w+(?:,\s*\w+)*)", one, doc)
+
+
+def without_constraint(text):
+    """Doxygen takes a constructor behind `requires` for something else."""
+    found = re.match(r"(template <[^>]*>)\s*requires\s*(\(|std::is_\w+<)", text)
+    if not found:
+        return text
+    end = found.end() - 1
+    if text[end] == "(":
+        end = matching(text, end)
+    else:
+        depth = 0
+        while True:
+            depth += {"<": 1, ">": -1}.get(text[end], 0)
+            end += 1
+            if depth == 0:
+                break
+    return found.group(1) + text[end:] if re.match(r"\s*(explicit )?[A-Z]\w+\(", text[end:]) else text
+
+
+def each_alone(text, comment):
+    """Variables that are declared together, `T a = 1, b = 2;`, as declarations of their own with one comment."""
+    if "(" in text.split("=")[0].split("{")[0] or not text.endswith(";") or not comment:
+        return comment + text
+    pieces = [piece for piece in parts(text[:-1]) if piece]
+    first = re.match(r"(.*?[\s&*])(\w+(?:\[\w*\])?)(\s*[={].*)?$", pieces[0], re.S)
+    if len(pieces) < 2 or not first or "<" in pieces[0] and ">" not in pieces[0]:
+        return comment + text
+    variables = [first.group(2) + (first.group(3) or "")] + pieces[1:]
+    return " ".join(comment + first.group(1) + variable + ";" for variable in variables)
+
+
+def public_headers():
+    """The pieces of each public header: text, and declarations."""
+    listed = subprocess.run(["cmake", "-D", "SOURCE=" + ROOT, "-P", os.path.join(ROOT, "cmake/install_headers.cmake")],
+                            check=True, stderr=subprocess.PIPE, text=True).stderr.split()
+    headers, macros = {}, {}
+    for name in sorted(listed, key=lambda header: (header not in DEFINE_MACROS, header)):
+        pieces = headers[name] = []
+        with open(os.path.join(ROOT, name)) as file:
+            Header(file.read(), macros, pieces.append).walk()
+    return headers
+
+
+def main():
+    accepted_dtypes()
+    headers = public_headers()
+    functions = {}
+    for d in (piece for pieces in headers.values() for piece in pieces if isinstance(piece, Declaration)):
+        if d.doc and len(d.scopes) == 1 and not d.is_internal():
+            functions.setdefault(d.name(), d.doc)
+    missing = 0
+    for header, pieces in headers.items():
+        copy = []
+        for d in pieces:
+            said = said_of(d, functions) if isinstance(d, Declaration) else NOT_LISTED
+            if said == NOT_LISTED:
+                copy.append(d.text if isinstance(d, Declaration) else d)
+                continue
+            if not said and d.access == "public" and not d.is_internal():
+                missing += 1
+                print(f"{header}:{d.line}: {' '.join(d.text.split())[:110]}")
+            comment = "/** " + escaped(with_parameters(d, said)) + "\n*/ " if said else ""
+            copy.append(each_alone(without_constraint(d.text), comment))
+        if len(sys.argv) > 1:
+            path = os.path.join(sys.argv[1], header)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as file:
+                file.write("".join(copy))
+    if missing:
+        print(f"{missing} public declarations have no comment: ci/reference.py says where one is looked for")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

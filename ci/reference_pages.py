@@ -1,0 +1,54 @@
+"""reference_pages.py OUT: copies of README.md, CONTRIBUTING.md and docs/*.md whose links Doxygen can follow.
+
+GitHub makes an anchor of each heading, Doxygen wants it written out; and what is no page becomes its path alone.
+"""
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def anchor(page, heading):
+    """The id of a heading: GitHub's, behind the page's name, as those of all pages share one list."""
+    words = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+    return page.lower() + "-" + words
+
+
+def linked(text, pages):
+    def link(found):
+        words, target = found.groups()
+        path, _, fragment = target.partition("#")
+        name = os.path.basename(path)
+        if re.match(r"\w+:", target):
+            return found.group()
+        if fragment or not path:
+            return f"[{words}](@ref {(os.path.splitext(name)[0] if path else page).lower()}-{fragment})"
+        return f"[{words}]({name})" if name in pages else f"`{target.lstrip('./')}`" if words == target else f"{words} (`{target.lstrip('./')}`)"
+
+    page = pages["now"]
+    out, code = [], False
+    for line in text.split("\n"):
+        if line.startswith("```"):
+            code = not code
+        if not code and re.match(r"##+ ", line):
+            line += " {#" + anchor(page, line.lstrip("# ")) + "}"
+        out.append(line if code else re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", link, line))
+    return "\n".join(out)
+
+
+def main():
+    out = sys.argv[1]
+    os.makedirs(out, exist_ok=True)
+    paths = ["README.md", "CONTRIBUTING.md"] + ["docs/" + name for name in sorted(os.listdir(os.path.join(ROOT, "docs"))) if name.endswith(".md")]
+    pages = {os.path.basename(path): path for path in paths}
+    for name, path in pages.copy().items():
+        with open(os.path.join(ROOT, path)) as file:
+            text = file.read()
+        pages["now"] = os.path.splitext(name)[0]
+        with open(os.path.join(out, name), "w") as file:
+            file.write(linked(text, pages))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+// Fuzzed: what load() reads by its content: PyTorch's zip files and the pickles in them, and safetensors. Whatever the
+// bytes, there are values in the end, or tandem::Error is thrown.
+#include <cstdint>
+
+#include "tandem/serialize/archive.h"
+
+namespace {
+
+void look_at(const tandem::IValue& value) {
+  if (value.isTensor() && value.toTensor().defined())
+    value.toTensor().to(tandem::kFloat64).sum();  // every byte is there
+  else if (value.isList() || value.isTuple())
+    for (const tandem::IValue& element : value.elements()) look_at(element);
+  else if (value.isGenericDict())
+    for (const auto& entry : value.entries()) look_at(entry.value());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    tandem::serialize::InputArchive archive;
+    archive.load_from(reinterpret_cast<const char*>(data), size);
+    look_at(archive.value());
+  } catch (const tandem::Error&) {
+  }
+  return 0;
+}
