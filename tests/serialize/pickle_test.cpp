@@ -110,7 +110,7 @@ TEST_CASE("pickles that are damaged, or larger than they look, are errors", "[se
   refuses("\x80\x01N.", "protocol 1");
   refuses(kProto + "NN.", "2 things");
   refuses(kProto + ".", "0 things");
-  refuses(kProto + "a.", "takes from nothing");
+  refuses(kProto + "a.", "takes a value from an empty stack");
   refuses(kProto + "(.", "one value");
   refuses(kProto + "t.", "no mark");
   refuses(kProto + "h\7.", "memo 7");
