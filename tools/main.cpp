@@ -12,6 +12,7 @@
 #include "tandem/tools/commands.h"
 #include "tandem/tools/compare/options.h"
 #include "tandem/tools/ranks.h"
+#include "tandem/tools/trace/trace.h"
 #if TANDEM_HAS_BENCHMARKS
 #include "tandem/benchmarks/report.h"
 #endif
@@ -80,6 +81,18 @@ void add_launch(CLI::App& app) {
     options.timeout = std::chrono::seconds(o->timeout);
     const int status = run_processes(o->count, o->command, options);
     if (status != 0) throw CLI::RuntimeError(status);
+  });
+}
+
+void add_trace(CLI::App& app) {
+  auto s = std::make_shared<trace::Settings>();
+  CLI::App* const c = app.add_subcommand(
+      "trace", "Run a program and show what its operations took: tandem trace -- program args");
+  c->add_option("--out", s->out, "The trace, for Perfetto or chrome://tracing")->capture_default_str();
+  c->add_option("--json", s->json, "Write the table too");
+  c->add_option("command", s->command, "The program, which uses Tandem, and its arguments")->required();
+  c->callback([s] {
+    if (const int status = trace::trace(*s); status != 0) throw CLI::RuntimeError(status);
   });
 }
 
@@ -162,6 +175,7 @@ int run(int argc, char** argv) {
   add_demo(app);
   add_doctor(app);
   add_launch(app);
+  add_trace(app);
   add_simulate(app);
   add_compare(app, {argv, argv + argc});
 #if TANDEM_HAS_BENCHMARKS

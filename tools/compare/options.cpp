@@ -110,8 +110,8 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   c->add_option("--seed", s->seed, "Of initial values and dropout")->capture_default_str();
   c->add_flag("--quick", s->quick, "2 devices and short samples: a minute");
   c->add_option("--plant", s->planted,
-                "Slow something down on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
-                "slow:RANK:FACTOR, memory:RANK:BYTES:PHASE");
+                "Plant a fault on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
+                "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE, fail:RANK");
   // Hidden: this process is a rank, started by tandem compare.
   c->add_option("--rank-result", s->rank_result)->group("");
   c->add_option("--rank-data", s->rank.data)->group("");
@@ -119,6 +119,7 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   c->add_option("--rank-bucket-mib", s->rank_bucket_mib)->group("");
   c->add_flag("--rank-trace", s->rank.trace)->group("");
   c->add_flag("--rank-plain", s->rank.plain)->group("");
+  c->add_flag("--rank-fingerprints", s->rank.fingerprints)->group("");
   c->add_flag("--rank-probe", s->rank.probe)->group("");
   c->callback([s, c] {
     if (!c->get_subcommands().empty()) return;  // it has done all
