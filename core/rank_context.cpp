@@ -5,6 +5,7 @@
 
 #include "tandem/core/generator.h"
 #include "tandem/core/internal.h"
+#include "tandem/core/tracer.h"
 
 namespace tandem {
 
@@ -36,6 +37,7 @@ RankContext& detail::first_rank_context() {
   };
   thread_local Owner owner;
   rank_context = &owner.context;
+  trace_if_asked(owner.context);
   return owner.context;
 }
 RankState& RankContext::state() {

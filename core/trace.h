@@ -23,7 +23,8 @@ struct TraceTensor {
 struct TraceEvent {
   /// What an event is of.
   enum class Kind : int8_t {
-    kernel,         // a call of a kernel, on `device`
+    kernel,         // a call of a kernel, on `device`; of a GPU's, until its work was put on the stream
+    gpu,            // what a GPU did for the call with the same `correlation`, from when it began to when it was done
     phase,          // what a lane was doing: "forward", "scatter", "wait"; the innermost that is open counts
     communication,  // a collective, from when it was this rank's turn; `queued` is when it was called
     transfer,       // a copy between devices, from `device` to `to`
@@ -42,7 +43,9 @@ struct TraceEvent {
   double start = 0, end = 0;  // seconds of std::chrono::steady_clock, which all processes of a machine share
   /// Of a collective: when it was called, in the same seconds.
   double queued = 0;
-  int64_t bytes = 0;  // of a kernel call: of all tensors; of a collective: of its tensor
+  int64_t correlation = 0;  // of a call of a GPU's kernel and of what came of it; 0: there is nothing to find
+  int stream = 0;           // of Kind::gpu: a number of its own for each stream, from 1
+  int64_t bytes = 0;        // of a kernel call: of all tensors; of a collective: of its tensor
   /// Of a kernel call: the tensors that it read and wrote.
   std::vector<TraceTensor> reads = {}, writes = {};
 };
@@ -53,8 +56,9 @@ struct TraceEvent {
 void start_trace(bool kernels = true);
 /// Stops, and returns what was recorded, by the time of the start; nothing where no trace was on.
 std::vector<TraceEvent> take_trace();
-/// Writes Chrome's trace JSON, which chrome://tracing and Perfetto open: a process for each rank, a row for each
-/// thread.
+/// Writes Chrome's trace JSON with the categories of PyTorch's profiler, which chrome://tracing, Perfetto and
+/// HolisticTraceAnalysis open: a process for each rank, a row for each thread and each stream of a GPU. The file is
+/// written whole or not at all.
 /// @throws Error when it cannot be written
 void write_trace(const std::string& path, const std::vector<TraceEvent>& events);
 /// write_trace(path, take_trace()).

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "tandem/core/gpu_timer.h"
 #include "tandem/core/observer.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/core/trace.h"
@@ -17,18 +18,35 @@ double trace_clock();
 /// only passes on.
 class Tracer final : public Observer {
  public:
-  explicit Tracer(bool kernels) : kernels_(kernels) {}
+  /// @param around  a trace within which this one is: it gets the same marks. Null: there is none
+  /// @param most    events; later ones are only counted
+  explicit Tracer(bool kernels, std::shared_ptr<Tracer> around = nullptr, size_t most = SIZE_MAX)
+      : kernels_(kernels), most_(most), around_(std::move(around)) {}
   void on_call(const KernelCall& call) override;
   /// Sets the event's thread and lane to the caller's.
   void add(TraceEvent event);
+  /// By the time of the start.
   std::vector<TraceEvent> stop();
+  const std::shared_ptr<Tracer>& around() const { return around_; }
+  int64_t left_out() const { return left_out_; }
 
  private:
+  void keep(TraceEvent event);
   const bool kernels_;
+  const size_t most_;
+  const std::shared_ptr<Tracer> around_;
   std::atomic<bool> on_{true};
+  std::atomic<int64_t> left_out_{0};
   std::mutex mutex_;
   std::vector<TraceEvent> events_;
+  GpuTimer gpu_;
 };
+
+/// Where the environment asks for a trace of the whole program (`tandem trace` does), gives this context, which is no
+/// copy of another, to it. What was recorded is written when the program ends.
+void trace_if_asked(RankContext& context);
+/// Whether it is that trace, which ends with the program only.
+bool is_process_trace(const Tracer& tracer);
 
 /// The trace that is on for this thread, or null.
 inline Tracer* current_tracer() { return RankContext::current().tracer.get(); }

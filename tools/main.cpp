@@ -18,6 +18,7 @@
 #include "tandem/tools/commands.h"
 #include "tandem/tools/compare/options.h"
 #include "tandem/tools/ranks.h"
+#include "tandem/tools/trace/trace.h"
 #include "tandem/tools/usage.h"
 #if TANDEM_HAS_BENCHMARKS
 #include "tandem/benchmarks/report.h"
@@ -134,6 +135,18 @@ void add_launch(CLI::App& app) {
     options.timeout = std::chrono::seconds(o->timeout);
     const int status = run_processes(o->count, o->command, options);
     if (status != 0) throw CLI::RuntimeError(status);
+  });
+}
+
+void add_trace(CLI::App& app) {
+  auto s = std::make_shared<trace::Settings>();
+  CLI::App* const c = app.add_subcommand(
+      "trace", "Run a program that uses Tandem, and show what its operations took");
+  c->add_option("--out", s->out, "Where to write the trace, for Perfetto or chrome://tracing")->type_name("FILE");
+  c->add_option("--json", s->json, "Write the table too")->type_name("FILE")->default_str("not written");
+  c->add_option("command", s->command, "The program and its arguments")->type_name("-- PROGRAM [ARGS]")->required();
+  c->callback([s] {
+    if (const int status = trace::trace(*s); status != 0) throw CLI::RuntimeError(status);
   });
 }
 
@@ -254,6 +267,7 @@ int run(int argc, char** argv) {
   add_bench(app, {argv, argv + argc});
 #endif
   add_launch(app);
+  add_trace(app);
   add_simulate(app);
   add_doctor(app);
   app.footer("tandem COMMAND --help lists the options of a command");

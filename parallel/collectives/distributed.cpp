@@ -10,6 +10,7 @@
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/core/thread_pool.h"
+#include "tandem/core/tracer.h"
 #include "tandem/parallel/collectives/gloo.h"
 #include "tandem/parallel/collectives/local.h"
 #include "tandem/parallel/collectives/nccl.h"
@@ -186,6 +187,7 @@ void run_ranks(int size, const std::function<void(int rank)>& f) {
     context.default_dtype = default_dtype;
     context.rank = std::make_shared<RankState>();
     context.thread_share = std::max(1, cores / size);
+    detail::trace_if_asked(context);
     const RankContextGuard guard(std::move(context));
     launched = {rank, size, &meeting};
     try {

@@ -1,20 +1,19 @@
 // What compare makes of a trace: the anatomy of a step, memory by cause, the ledger of bytes, intervals. On traces that
 // are written by hand, and on real steps into which something was planted.
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 
 #include "tandem/core/allocator.h"
 #include "tandem/core/device.h"
 #include "tandem/core/tracer.h"
 #include "tandem/tests/catch.h"
-#include "tandem/tests/paths.h"
-#include "tandem/tests/process.h"
-#include "tandem/tests/temporary.h"
+#include "tandem/tests/tools/compare_jobs.h"
 #include "tandem/tools/compare/compare.h"
 #include "tandem/tools/compare/statistics.h"
+#include "tandem/tools/compare/sweeps.h"
 
 using namespace tandem;
+using namespace tandem::test;
 using namespace tandem::tools::compare;
 
 namespace {
@@ -35,22 +34,6 @@ double sum_of(const Lane& lane) {
   for (const auto& [name, seconds] : lane.waiting_for) sum += seconds;
   return sum;
 }
-/// A few short steps of a small network on two or three virtual devices, images of random numbers.
-Job small_job(int devices, const std::string& model = "mlp") {
-  if (cpu_device_count() < 4) set_cpu_device_count(4);
-  Job job;
-  job.model = model, job.devices = devices, job.batch = 12, job.warmup = 1, job.steps = 2, job.trace = true;
-  return job;
-}
-std::vector<Lane> lanes_of(const Mode& mode, const Job& job, const Sample& sample) {
-  std::vector<std::vector<StepTimes>> steps;
-  for (const RankSample& rank : sample.ranks) steps.push_back(rank.steps);
-  std::vector<std::string> names;
-  for (int i = 0; i < (mode.kind == Mode::Kind::single ? 1 : job.devices); ++i)
-    names.push_back((mode.kind == Mode::Kind::distributed ? "rank " : "cpu:") + std::to_string(i));
-  return anatomy(sample.events(), steps, names);
-}
-
 }  // namespace
 
 TEST_CASE("the anatomy of DataParallel's step: innermost phases, and waiting for the lane that works", "[compare]") {
@@ -172,117 +155,47 @@ TEST_CASE("a mode trains the same model as its reference on one device, to the b
   }
 }
 
-// Sleeps are a hundred times as long as a step, so that a busy machine does not matter.
-TEST_CASE("what is planted is found in the right place", "[compare]") {
-  const double d = 0.1;
-  SECTION("a rank's compute under DDP") {
-    Job job = small_job(2);
-    job.planted = parse_planted("compute:1:0.1");
-    const Mode mode = mode_of("ddp_local");
-    const std::vector<Lane> lanes = lanes_of(mode, job, run_sample(mode, job));
-    CHECK(lanes[1].phases.at("forward") >= 0.95 * d);
-    CHECK(lanes[0].waiting_for.at("rank 1") >= 0.5 * d);
-  }
-  SECTION("a device's compute under DataParallel") {
-    Job job = small_job(3);
-    job.planted = parse_planted("compute:2:0.1");
-    const Mode mode = mode_of("dp");
-    const std::vector<Lane> lanes = lanes_of(mode, job, run_sample(mode, job));
-    CHECK(lanes[2].phases.at("forward") >= 0.95 * d);
-    CHECK(lanes[0].waiting_for.at("cpu:2") >= 0.5 * d);
-    CHECK(lanes[1].waiting_for.at("cpu:2") >= 0.5 * d);
-  }
-  SECTION("the loader") {
-    Job job = small_job(2);
-    job.planted = parse_planted("input:0.1");
-    for (const char* const key : {"single", "dp", "ddp_local"})
-      CHECK(lanes_of(mode_of(key), job, run_sample(mode_of(key), job))[0].phases.at("input") >= 0.95 * d);
-  }
-  SECTION("a first device that is slower") {
-    Job job = small_job(2);
-    job.planted = parse_planted("slow:0:50");
-    const Mode mode = mode_of("dp_loss");
-    const std::vector<Lane> lanes = lanes_of(mode, job, run_sample(mode, job));
-    CHECK(lanes[0].phases.at("forward") > 3 * lanes[1].phases.at("forward"));
-    CHECK(lanes[1].waiting_for.at("cpu:0") > lanes[1].phases.at("forward"));
-  }
-  SECTION("memory of a phase") {
-    Job job = small_job(2);
-    const Mode mode = mode_of("dp_loss");
-    const Memory without = run_sample(mode, job).ranks[0].memory[1];
-    job.planted = parse_planted("memory:1:50000000:replicate");
-    const Memory with = run_sample(mode, job).ranks[0].memory[1];
-    const auto of = [](const Memory& m, const char* cause) { return m.at_peak.count(cause) ? m.at_peak.at(cause) : 0; };
-    CHECK(of(with, "replicas") - of(without, "replicas") == 50000000);
-    CHECK(with.peak - without.peak == 50000000);
+TEST_CASE("a mode that parts from its reference is told with the first operation that does", "[compare]") {
+  const std::vector<Fingerprint> reference = {{0, "matmul", 1}, {0, "relu", 2}, {1, "matmul", 3}, {1, "relu", 4}};
+  CHECK(first_difference(reference, reference) == "");
+  // Copies, calls that the reference does not make, and another order are no difference.
+  CHECK(first_difference({{0, "copy", 9}, {0, "gather", 9}, {0, "relu", 2}, {0, "matmul", 1}}, reference) == "");
+  CHECK(first_difference({{0, "matmul", 1}, {0, "relu", 2}, {1, "matmul", 3}, {1, "relu", 5}}, reference) ==
+        "relu, step 2");
+  // Real steps: the same in every mode; from other initial values the first product is another.
+  Job job = small_job(2);
+  job.trace = false, job.plain = true, job.fingerprints = true, job.warmup = 0, job.steps = 2;
+  for (const char* const key : {"dp_loss", "ddp_local"}) {
+    CAPTURE(key);
+    const std::vector<Fingerprint> mine = run_sample(mode_of(key), job).ranks.at(0).fingerprints;
+    CHECK(mine.size() > 20);
+    CHECK(first_difference(mine, run_reference(mode_of(key), job).fingerprints) == "");
+    Job other = job;
+    other.seed = job.seed + 1;
+    CHECK(first_difference(mine, run_reference(mode_of(key), other).fingerprints) == "matmul, step 1");
   }
 }
 
-TEST_CASE("the diagnosis names what was planted", "[compare]") {
-  Report report;
-  Run run;
-  run.model = "mlp", run.mode = "ddp_local", run.label = "DDP over local", run.devices = 2;
-  run.repeats = {1}, run.speedup = {0.5, 0.4, 0.6};
-  run.lanes.resize(2);
-  run.lanes[0].name = "rank 0", run.lanes[1].name = "rank 1";
-  run.lanes[0].step = run.lanes[1].step = 1;
-  run.lanes[0].phases = {{"forward", 0.4}, {"input", 0.3}}, run.lanes[1].phases = {{"forward", 0.7}, {"input", 0.3}};
-  run.lanes[0].waiting_for["rank 1"] = 0.3;
-  report.runs = {run};
-  diagnose(report);
-  std::vector<std::string> kinds;
-  for (const Diagnosis& d : report.diagnosis) kinds.push_back(d.kind);
-  CHECK(kinds == std::vector<std::string>{"data-starved", "straggler"});
-  CHECK_THAT(report.diagnosis[1].sentence, Contains("for rank 1"));
-}
-
-TEST_CASE("what is no fault to plant is refused", "[compare]") {
-  CHECK(parse_planted("").kind == Planted::Kind::none);
-  for (const char* const good : {"none", "compute:1:0.25", "input:0.5", "slow:0:2", "memory:1:1000:forward"})
-    CHECK(str(parse_planted(good)) == good);
-  for (const char* const bad : {"compute", "compute:1", "compute:x:1", "compute:1:-1", "slow:0:0.5", "input:1:2",
-                                "heat:1:2", "memory:1:2", "compute:1:1e99"})
-    CHECK_THROWS_WITH(parse_planted(bad), Contains("accepted: none, compute:RANK:SECONDS"));
-}
-
-TEST_CASE("tandem compare leaves a report, a page and a trace", "[compare]") {
-  const test::TemporaryFolder folder;
-  const std::string out = folder / "report";
-  const test::Result result = test::run_program(
-      test::kCommand, {"compare", "--model", "mlp", "--devices", "2", "--quick", "--repeats", "2", "--seconds", "0.001",
-                       "--backend", "local", "--mode", "dp_loss,ddp_local", "--out", out});
-  CAPTURE(result.output);
-  REQUIRE(result.status == 0);
-  CHECK_THAT(result.output, Contains("2 of 2 runs end with the parameters of their reference to the last bit"));
-  const Report report = read_report(out + "/report.json");
-  CHECK(report.complete);
-  CHECK(report.virtual_devices);
-  REQUIRE(report.runs.size() == 3);
-  for (const Run& run : report.runs) {
-    CHECK(run.failed.empty());
-    CHECK(run.repeats.size() == 2);
-    CHECK(run.lanes.size() == static_cast<size_t>(run.devices));
-  }
-  CHECK(report.links.size() == 2);
-  CHECK(std::filesystem::file_size(out + "/report.html") > 10000);
-  CHECK(std::filesystem::file_size(out + "/trace.json") > 1000);
-}
-
-TEST_CASE("tandem compare refuses what it cannot measure, and leaves no file", "[compare]") {
-  const test::TemporaryFolder folder;
-  const std::string out = folder / "report";
-  const auto refused = [&](std::vector<std::string> arguments, const std::string& message) {
-    arguments.insert(arguments.begin(), {"compare", "--device", "cpu"});
-    if (arguments.back() != "/proc/nowhere") arguments.insert(arguments.end(), {"--out", out});
-    const test::Result result = test::run_program(test::kCommand, arguments);
-    CHECK(result.status != 0);
-    CHECK_THAT(result.output, Contains(message));
-    CHECK(!std::filesystem::exists(out + "/report.json"));
+TEST_CASE("what communication adds is judged beside two guesses that need no model", "[compare]") {
+  const auto overhead = [](int devices, double measured, double predicted) {
+    Overhead o{"mlp", "local", devices, 2, 128, 128, {}, {}};
+    o.measured = {measured, measured - 0.001, measured + 0.001};
+    o.predicted = {predicted, predicted, predicted};
+    return o;
   };
-  refused({"--devices", "0"}, "--devices names 0; accepted: 2 to");
-  refused({"--devices", "3"}, "a batch of 128 cannot be cut into 3 equal parts");
-  refused({"--mode", "dpp"}, "mode 'dpp'; accepted: single, dp,");
-  refused({"--plant", "heat:1"}, "accepted: none, compute:RANK:SECONDS");
-  refused({"--model", "vgg"}, "vgg");
-  refused({"--out", "/proc/nowhere"}, "cannot be made");
+  CHECK(skill_of({}).empty());
+  CHECK(skill_of({overhead(2, 0.01, 0.01)}).empty());  // that was fitted
+  const std::string good = skill_of({overhead(2, 0.01, 0.01), overhead(4, 0.02, 0.0205)}).at(0);
+  CHECK_THAT(good, Contains("off by 500 µs in the mean") && Contains("\"nothing\" is off by 20.0 ms") &&
+                       Contains("by 10.0 ms") && Contains("So it has skill here."));
+  CHECK_THAT(skill_of({overhead(2, 0.01, 0.01), overhead(4, 0.011, 0.03)}).at(0), Contains("no skill here"));
+}
+
+TEST_CASE("steps are timed with a trace and without, in turn", "[compare]") {
+  Job job = small_job(1);
+  const TracedSteps steps = alternate_tracing(job, 20);
+  CHECK(steps.with.size() == 20);
+  CHECK(steps.without.size() == 20);
+  CHECK(percentile(steps.with, 0.5) < 3 * percentile(steps.without, 0.5));  // the cost itself is in docs/compare.md
+  CHECK(!detail::current_tracer());
 }

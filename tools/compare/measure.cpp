@@ -91,13 +91,15 @@ std::vector<Row> rows_of(const Settings& s, const std::string& model, const Link
   return rows;
 }
 
-/// A mode that fails has the reason in its row; the others go on.
-template <class F> void guarded(Row& row, const F& f) {
-  if (!row.run.failed.empty()) return;
+using Stop = std::function<bool()>;
+
+/// A mode that fails has the reason in its row; the others go on. What Ctrl-C cut short has not failed.
+template <class F> void guarded(Row& row, const Stop& stop, const F& f) {
+  if (!row.run.failed.empty() || stop()) return;
   try {
     f();
   } catch (const std::exception& error) {
-    row.run.failed = error.what();
+    if (!stop()) row.run.failed = error.what();
   }
 }
 
@@ -128,7 +130,7 @@ std::vector<std::string> lane_names(const Row& row) {
   return names;
 }
 
-/// The phases and collectives of the last step of each lane.
+/// The phases, kernels and collectives of the last step of each lane.
 std::vector<TimelineRow> timeline_of(const Row& row, const Sample& sample) {
   const std::vector<std::string> names = lane_names(row);
   std::vector<TimelineRow> rows;
@@ -142,6 +144,9 @@ std::vector<TimelineRow> timeline_of(const Row& row, const Sample& sample) {
       const bool here = ranks || names.size() == 1 || static_cast<size_t>(e.lane) == l;
       if (e.kind == TraceEvent::Kind::phase && here)
         phases.events.push_back({e.name, e.name, e.start - start, e.end - start, 0});
+      if ((e.kind == TraceEvent::Kind::kernel || e.kind == TraceEvent::Kind::gpu) && here &&
+          (e.kind == TraceEvent::Kind::gpu || e.device.is_cpu()))
+        phases.events.push_back({e.name, "kernel", e.start - start, e.end - start, e.bytes});
       if (e.kind == TraceEvent::Kind::communication)
         communication.events.push_back({e.name, "communication", e.start - start, e.end - start, e.bytes});
     }
@@ -211,16 +216,21 @@ void agree(Row& row, int steps) {
     a.largest_difference =
         std::max(a.largest_difference, std::abs(static_cast<double>(mine.parameters[i]) - reference.parameters[i]));
   a.losses = mine.losses, a.reference_losses = reference.losses;
+  if (a.largest_difference != 0) {
+    job.fingerprints = true;
+    a.first_difference =
+        first_difference(run_sample(row.mode, job).ranks.at(0).fingerprints, run_reference(row.mode, job).fingerprints);
+  }
   row.run.agreement = {std::move(a)};
 }
 
 /// Sets what the cost model predicts for each row.
-void predict(std::vector<Row>& rows, const Links& links) {
+void predict(std::vector<Row>& rows, const Links& links, const Stop& stop) {
   std::map<std::pair<int, int64_t>, simulate::StepProfile> profiles;  // by devices and batch
   for (Row& row : rows) {
     const auto link = links.find({row.mode.backend, row.job.devices});
     if (row.mode.kind == Mode::Kind::single || link == links.end()) continue;
-    guarded(row, [&] {
+    guarded(row, stop, [&] {
       const std::pair<int, int64_t> key{row.job.devices, row.job.batch};
       if (!profiles.count(key)) profiles[key] = profile_of(row.job);
       row.run.predicted = predicted_seconds(row.mode, row.job, profiles[key], link->second);
@@ -229,7 +239,7 @@ void predict(std::vector<Row>& rows, const Links& links) {
 }
 
 /// The sweeps of one model, on the first number of devices.
-void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& links, Report& report) {
+void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& links, const Stop& stop, Report& report) {
   constexpr int kForwards = 15;
   for (Row& row : rows) {
     const auto link = links.find({row.mode.backend, row.job.devices});
@@ -238,13 +248,36 @@ void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& li
       continue;
     Job job = row.job;
     job.steps = std::max(3, steps / 2);
-    guarded(row, [&] {
+    guarded(row, stop, [&] {
       report.bucket_sweeps.push_back(sweep_buckets(row.mode, job, s.repeats, profile_of(job), link->second));
     });
   }
   Job job = rows[0].job;
   job.devices = s.devices[0];
-  guarded(rows[0], [&] { report.inference.push_back(sweep_inference(job, kForwards)); });
+  guarded(rows[0], stop, [&] { report.inference.push_back(sweep_inference(job, kForwards)); });
+}
+
+/// What communication adds under DDP over the first backend: predicted from the first number of devices and the batch
+/// of the table, measured there and for others.
+void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, const Stop& stop, Report& report) {
+  const Mode mode = mode_of("ddp_" + s.backends.at(0));
+  const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+    return row.mode.key == mode.key && row.job.devices == s.devices[0] && row.run.scaling == "strong";
+  });
+  const std::string name = "all-reduce, " + mode.backend + ", " + std::to_string(s.devices[0]) + " ranks";
+  const auto probe =
+      std::find_if(report.links.begin(), report.links.end(), [&](const LinkProbe& link) { return link.name == name; });
+  if (at == rows.end() || probe == report.links.end()) return;
+  guarded(*at, stop, [&] {
+    const simulate::StepProfile profile = profile_of(at->job);
+    for (const int devices : s.devices)
+      for (const int64_t batch : {s.batch / 4, s.batch, s.batch * 2}) {
+        if (stop() || batch < devices || batch % devices != 0) continue;
+        Job job = at->job;
+        job.devices = devices, job.batch = batch, job.warmup = 2, job.steps = std::max(3, steps / 2);
+        report.overheads.push_back(measure_overhead(mode, job, s.repeats, at->job, profile, *probe));
+      }
+  });
 }
 
 /// Steps of a sample that takes about as long as is asked for.
@@ -258,11 +291,20 @@ int steps_for(const Row& single, double seconds) {
 
 }  // namespace
 
-Report measure(const Settings& s, const std::function<bool()>& stop, std::vector<TraceEvent>* trace) {
+Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* trace) {
   Report report;
   report.provenance = provenance(s);
   report.virtual_devices = Device(s.device).is_cpu() || gpu::implementation() == std::string("emulated");
   std::vector<std::vector<Row>> models;
+  if (!stop()) {
+    constexpr double kSeconds = 3, kQuickSeconds = 0.8;  // that the steps of the measurement may take
+    Row single = make_row(s, s.models.at(0), mode_of("single"), 1);
+    single.job.planted = {};
+    guarded(single, stop, [&] {
+      const int pairs = steps_for(single, (s.quick ? kQuickSeconds : kSeconds) / 2);
+      report.tracing_cost = {tracing_cost(single.job, std::max(pairs, 6))};
+    });
+  }
   const Links links = probe_links(s, report.links);
   for (const std::string& model : s.models) models.push_back(rows_of(s, model, links));
   int64_t rows = 0;
@@ -276,7 +318,7 @@ Report measure(const Settings& s, const std::function<bool()>& stop, std::vector
         if (stop()) break;
         progress.next(row.run.model + ", " + row.run.label);
         row.job.warmup = 2, row.job.steps = steps;
-        guarded(row, [&] {
+        guarded(row, stop, [&] {
           const std::vector<double> times = run_sample(row.mode, row.job).seconds();
           row.run.repeats.push_back(std::accumulate(times.begin(), times.end(), 0.0) /
                                     static_cast<double>(times.size()));
@@ -288,21 +330,23 @@ Report measure(const Settings& s, const std::function<bool()>& stop, std::vector
       if (row.run.scaling != "strong") continue;
       if (!stop()) {
         progress.next("anatomy of " + row.run.label);
-        guarded(row, [&] { trace_row(row, trace); });
+        guarded(row, stop, [&] { trace_row(row, trace); });
       }
       if (!stop()) {
         progress.next("agreement of " + row.run.label);
-        guarded(row, [&] { agree(row, kAgreementSteps); });
+        guarded(row, stop, [&] { agree(row, kAgreementSteps); });
       }
     }
-    if (!stop()) predict(of_model, links);
+    if (!stop()) predict(of_model, links, stop);
     if (!stop() && !s.quick) {
       progress.next("bucket sizes and inference");
-      sweep(s, of_model, steps, links, report);
+      sweep(s, of_model, steps, links, stop, report);
+      measure_overheads(s, of_model, steps, stop, report);
     }
   }
   progress.end();
   report.projections = projections(), report.published = published();
+  report.notes = skill_of(report.overheads);
   for (auto& of_model : models)
     for (Row& row : of_model)
       if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));

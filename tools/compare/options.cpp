@@ -131,8 +131,8 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
       ->check(whole_number(0, std::numeric_limits<int64_t>::max()));
   c->add_flag("--quick", s->quick, "2 devices and short samples: takes about a minute");
   c->add_option("--plant", s->planted,
-                "Slow something down on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
-                "slow:RANK:FACTOR or memory:RANK:BYTES:PHASE")
+                "Plant a fault on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
+                "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK")
       ->type_name("FAULT");
   c->footer("example: tandem compare --quick --out my_report");
   // Hidden: this process is a rank, started by tandem compare.
@@ -142,6 +142,7 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   c->add_option("--rank-bucket-mib", s->rank_bucket_mib)->group("");
   c->add_flag("--rank-trace", s->rank.trace)->group("");
   c->add_flag("--rank-plain", s->rank.plain)->group("");
+  c->add_flag("--rank-fingerprints", s->rank.fingerprints)->group("");
   c->add_flag("--rank-probe", s->rank.probe)->group("");
   c->callback([s, c] {
     if (!c->get_subcommands().empty()) return;  // it has done all

@@ -44,6 +44,31 @@ std::string predicted_beside_measured(const Report& report) {
   return figures;
 }
 
+bool is_fitted(const Overhead& o) { return o.devices == o.fitted_devices && o.batch == o.fitted_batch; }
+
+std::string overhead_charts(const Report& report, Table& table) {
+  std::string figures;
+  for (const std::string& model : models(report)) {
+    DotChart chart;
+    chart.title = "What communication adds to a step: " + model;
+    chart.description = "Measured with its 95 % interval, and predicted from the one row that was fitted.";
+    chart.x = {"time of a DDP step beyond that of ranks that send nothing", Unit::kSeconds};
+    chart.dot_name = "measured, 95 % interval", chart.second_name = "predicted";
+    for (const Overhead& o : report.overheads) {
+      if (o.model != model) continue;
+      const std::string name =
+          cat(o.backend, ", ", plural(o.devices, "rank"), ", batch ", count(o.batch), is_fitted(o) ? " (fitted)" : "");
+      chart.rows.push_back({name, is_fitted(o) ? 5 : 0, o.measured.median, o.measured.low, o.measured.high,
+                            cat(duration(o.measured.median), ", predicted ", duration(o.predicted.median)),
+                            o.predicted.median});
+      table.add({model, name, duration(o.measured.median), duration(o.measured.low), duration(o.measured.high),
+                 duration(o.predicted.median), duration(o.predicted.low), duration(o.predicted.high)});
+    }
+    figures += svg(chart);
+  }
+  return figures;
+}
+
 std::string projection_charts(const Report& report) {
   std::string figures;
   std::vector<std::string> done;
@@ -158,10 +183,13 @@ std::string model_body(const Report& report, const ModeStyles&) {
       published.add({item.what, item.source, item.labels[i], number(item.values[i]) + " " + item.unit,
                      item.predicted.empty() ? "the source does not say enough"
                                             : number(item.predicted[i]) + " " + item.unit + " (predicted)"});
-  return charts(predicted_beside_measured(report)) + words + charts(projection_charts(report)) + bullets(ends) +
-         charts(published_charts(report)) +
-         (report.notes.empty() ? "" : "<h3>Where the model has skill</h3>\n" + bullets(report.notes)) + runs.html() +
-         projections.html() + published.html();
+  Table overheads("The figures: what communication adds to a step",
+                  {"model", "job", "measured", "from", "to", "predicted", "from", "to"}, 2);
+  const std::string overhead = charts(overhead_charts(report, overheads));
+  return charts(predicted_beside_measured(report)) + words + overhead +
+         (report.notes.empty() ? "" : "<h3>Where the model has skill</h3>\n" + bullets(report.notes)) +
+         charts(projection_charts(report)) + bullets(ends) + charts(published_charts(report)) + runs.html() +
+         overheads.html() + projections.html() + published.html();
 }
 
 }  // namespace tandem::tools::compare

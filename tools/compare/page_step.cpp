@@ -166,6 +166,12 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
   return charts(overview) + charts(lanes) + bullets(words) +
          paragraph(cat("Each moment of a lane is counted once; at most ", percent(unattributed),
                        " of a step belongs to no phase.")) +
+         (report.tracing_cost.empty()
+              ? ""
+              : paragraph(cat("To record it costs ", percent(report.tracing_cost[0].median), " of a step of ",
+                              models(report).at(0), " on one device (95 % interval ",
+                              percent(report.tracing_cost[0].low), " to ", percent(report.tracing_cost[0].high),
+                              "); the times elsewhere on this page are of steps that were not recorded."))) +
          table.html();
 }
 

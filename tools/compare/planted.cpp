@@ -7,19 +7,33 @@
 
 #include "tandem/core/error.h"
 #include "tandem/core/internal.h"
+#include "tandem/core/tensor.h"
 #include "tandem/core/tracer.h"
 
 namespace tandem::tools::compare {
 namespace {
 
-void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
-
 [[noreturn]] void refuse(const std::string& text) {
   TANDEM_FAIL("compare: --plant is '", text, "'; accepted: none, compute:RANK:SECONDS, input:SECONDS, ",
-              "slow:RANK:FACTOR, memory:RANK:BYTES:PHASE");
+              "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE, fail:RANK");
+}
+
+/// Whether a call moves bytes to or from the device: a copy of DataParallel, or DDP's sum of what the ranks sent, which
+/// runs on the thread of the collectives, where there is no phase.
+bool uses_link(const KernelCall& call, Device device, const char* phase) {
+  if (call.op == std::string("combine")) return !phase;
+  if (call.reads.empty() || call.writes.empty()) return false;
+  const Device from = call.reads[0]->device(), to = call.writes[0]->device();
+  return from != to && (from == device || to == device);
 }
 
 }  // namespace
+
+double sleep_for(double seconds) {
+  const double start = trace_clock();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  return trace_clock() - start;
+}
 
 Planted parse_planted(const std::string& text) {
   if (text.empty() || text == "none") return {};
@@ -50,6 +64,11 @@ Planted parse_planted(const std::string& text) {
     planted.kind = Planted::Kind::slow;
     planted.factor = number(2);
     if (planted.factor < 1) refuse(text);
+  } else if (is("link", 3)) {
+    planted.kind = Planted::Kind::link;
+    planted.seconds = number(2);
+  } else if (is("fail", 2)) {
+    planted.kind = Planted::Kind::fail;
   } else if (is("memory", 4)) {
     planted.kind = Planted::Kind::memory;
     planted.bytes = static_cast<int64_t>(number(2));
@@ -69,6 +88,8 @@ std::string str(const Planted& planted) {
     case Planted::Kind::compute: out << "compute:" << planted.where << ":" << planted.seconds; break;
     case Planted::Kind::input: out << "input:" << planted.seconds; break;
     case Planted::Kind::slow: out << "slow:" << planted.where << ":" << planted.factor; break;
+    case Planted::Kind::link: out << "link:" << planted.where << ":" << planted.seconds; break;
+    case Planted::Kind::fail: out << "fail:" << planted.where; break;
     case Planted::Kind::memory:
       out << "memory:" << planted.where << ":" << planted.bytes << ":" << planted.phase;
       break;
@@ -78,14 +99,18 @@ std::string str(const Planted& planted) {
 
 void Slowdown::on_call(const KernelCall& call) {
   const char* const phase = current_phase();
+  if (planted_.kind == Planted::Kind::link) {
+    if (uses_link(call, device_, phase) && !delayed_.exchange(true)) slept_ += sleep_for(planted_.seconds);
+    return pass(call);
+  }
   if (!(call.device == device_) || !phase) return pass(call);
   if (planted_.kind == Planted::Kind::compute) {
-    if (std::string(phase) == "forward" && !delayed_.exchange(true)) sleep_for(planted_.seconds);
+    if (std::string(phase) == "forward" && !delayed_.exchange(true)) slept_ += sleep_for(planted_.seconds);
     return pass(call);
   }
   const double start = trace_clock();
   pass(call);
-  sleep_for((planted_.factor - 1) * (trace_clock() - start));
+  slept_ += sleep_for((planted_.factor - 1) * (trace_clock() - start));
 }
 
 }  // namespace tandem::tools::compare

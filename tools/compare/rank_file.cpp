@@ -35,6 +35,7 @@ TraceEvent event_of(const json& j) {
   e.start = j[6], e.end = j[7], e.queued = j[8], e.bytes = j[9];
   return e;
 }
+json fingerprint_json(const Fingerprint& f) { return {f.step, f.op, f.hash}; }
 
 }  // namespace
 
@@ -56,6 +57,7 @@ std::vector<std::string> arguments_of(const Mode& mode, const Job& job) {
   add("--plant", str(job.planted));
   if (job.probe) arguments.emplace_back("--rank-probe");
   if (job.plain) arguments.emplace_back("--rank-plain");
+  if (job.fingerprints) arguments.emplace_back("--rank-fingerprints");
   if (job.trace) arguments.emplace_back("--rank-trace");
   std::ostringstream mib;
   mib.precision(17);
@@ -67,6 +69,8 @@ std::vector<std::string> arguments_of(const Mode& mode, const Job& job) {
 void write_rank(const std::string& folder, const RankSample& sample) {
   json events = json::array();
   for (const TraceEvent& e : sample.events) events.push_back(event_json(e));
+  json fingerprints = json::array();
+  for (const Fingerprint& f : sample.fingerprints) fingerprints.push_back(fingerprint_json(f));
   json steps = json::array();
   for (const StepTimes& step : sample.steps) steps.push_back({step.start, step.end});
   const json j = {{"rank", sample.rank},
@@ -75,9 +79,11 @@ void write_rank(const std::string& folder, const RankSample& sample) {
                   {"events", events},
                   {"memory", sample.memory},
                   {"bytes_moved", sample.bytes_moved},
+                  {"planted_seconds", sample.planted_seconds},
                   {"parameter_bytes", sample.parameter_bytes},
                   {"buffer_bytes", sample.buffer_bytes},
                   {"parameters", sample.parameters},
+                  {"fingerprints", fingerprints},
                   {"all_reduce_seconds", sample.all_reduce_seconds}};
   std::ofstream out(path_of(folder, sample.rank));
   out << j;
@@ -95,7 +101,8 @@ RankSample read_rank(const std::string& folder, int rank) {
   sample.losses = j["losses"].get<std::vector<double>>();
   for (const json& e : j["events"]) sample.events.push_back(event_of(e));
   sample.memory = j["memory"].get<std::vector<Memory>>();
-  sample.bytes_moved = j["bytes_moved"];
+  for (const json& f : j["fingerprints"]) sample.fingerprints.push_back({f[0], f[1], f[2]});
+  sample.bytes_moved = j["bytes_moved"], sample.planted_seconds = j["planted_seconds"];
   sample.parameter_bytes = j["parameter_bytes"].get<std::vector<int64_t>>();
   sample.buffer_bytes = j["buffer_bytes"].get<std::vector<int64_t>>();
   sample.parameters = j["parameters"].get<std::vector<float>>();

@@ -116,6 +116,16 @@ struct BucketSweep {
   int64_t predicted_best = 0;
 };
 
+/// What communication adds to a step of DDP, beside what the cost model predicts from a link and a profile that were
+/// measured on another number of ranks or another batch.
+struct Overhead {
+  std::string model, backend;
+  int devices = 0, fitted_devices = 0;
+  int64_t batch = 0, fitted_batch = 0;
+  Interval measured;   // seconds: a step of DDP less a step of ranks that send nothing, paired by repeat
+  Interval predicted;  // seconds: from the medians of the link's times; low and high from the ends of their intervals
+};
+
 /// Forward passes without gradients by batch size.
 struct Inference {
   std::string model;
@@ -167,10 +177,12 @@ struct Report {
   std::vector<Run> runs;
   std::vector<LinkProbe> links;
   std::vector<BucketSweep> bucket_sweeps;
+  std::vector<Overhead> overheads;
   std::vector<Inference> inference;
   std::vector<Projection> projections;
   std::vector<Published> published;
-  std::vector<std::string> notes;  // of the cost model: where it has skill, and where it has none
+  std::vector<Interval> tracing_cost;  // one, or none: a traced step's time over that of one without a trace, less 1
+  std::vector<std::string> notes;      // of the cost model: where it has skill, and where it has none
 };
 
 /// Lists that belong together have the same length, and every run has a device. @throws Error that names what has not

@@ -28,6 +28,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Run, model, mode, label, devices, batch, scal
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LinkProbe, name, bytes, seconds, latency, bandwidth, error)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BucketSweep, model, backend, devices, batch, bytes, seconds, predicted,
                                    predicted_best)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Overhead, model, backend, devices, fitted_devices, batch, fitted_batch, measured,
+                                   predicted)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Inference, model, devices, batch, single, dp, dp_persistent)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Projection, model, device, link, mode, batch_per_device, devices, efficiency)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Published, what, source, unit, labels, values, devices, predicted)
@@ -35,8 +37,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnosis, kind, sentence, row)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Provenance, version, commit, date, command, cpu, os, compiler, cores, threads,
                                    memory_gib, seed, gpus, libraries)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Report, schema, provenance, complete, incomplete_because, virtual_devices, verdict,
-                                   turning_points, diagnosis, runs, links, bucket_sweeps, inference, projections,
-                                   published, notes)
+                                   turning_points, diagnosis, runs, links, bucket_sweeps, overheads, inference,
+                                   projections, published, tracing_cost, notes)
 
 namespace {
 

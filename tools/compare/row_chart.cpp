@@ -22,7 +22,7 @@ std::string axis_below(const Axis& axis, const Scale& scale, double top, double 
   std::string out;
   double free_from = -INFINITY;
   for (const Tick& tick : scale.ticks()) {
-    const double at = scale(tick.value), width = 0.56 * kText * static_cast<double>(tick.text.size());
+    const double at = scale(tick.value), width = 0.66 * kText * static_cast<double>(tick.text.size());
     const double middle = std::clamp(at, width / 2 + 1, kWidth - width / 2 - 1);
     out += cat("<line class=\"g\" x1=\"", place(at), "\" x2=\"", place(at), "\" y1=\"", place(top), "\" y2=\"",
                place(floor), "\"/>");

@@ -3,13 +3,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <thread>
 
 #include "tandem/core/internal.h"
 #include "tandem/core/tracer.h"
@@ -63,13 +61,14 @@ class Batches {
 Device device_of(const Job& job, int index) { return {Device(job.device).type(), index}; }
 
 /// One step, with the marks that the anatomy is made of.
-double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& batches, const Job& job, int64_t step) {
+/// @param slept  what was planted in the input is added to it
+double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& batches, const Job& job, int64_t step,
+                 double& slept) {
   data::Example<> batch;
   {
     const PhaseSpan phase("input");
     batch = batches.get(step);
-    if (job.planted.kind == Planted::Kind::input)
-      std::this_thread::sleep_for(std::chrono::duration<double>(job.planted.seconds));
+    if (job.planted.kind == Planted::Kind::input) slept += sleep_for(job.planted.seconds);
   }
   {
     const PhaseSpan phase("optimizer");
@@ -177,9 +176,17 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   std::optional<ObserverGuard> observer;
   const bool here = distributed_mode ? planted.where == rank : planted.where < job.devices;
   const Device slow = distributed_mode || mode.kind == Mode::Kind::single ? home : device_of(job, planted.where);
-  if (here && (planted.kind == Planted::Kind::compute || planted.kind == Planted::Kind::slow)) {
+  if (here && (planted.kind == Planted::Kind::compute || planted.kind == Planted::Kind::slow ||
+               planted.kind == Planted::Kind::link)) {
     slowdown = std::make_shared<Slowdown>(planted, slow);
     observer.emplace(slowdown);
+  }
+
+  std::shared_ptr<Fingerprints> fingerprints;
+  std::optional<ObserverGuard> fingerprinting;
+  if (job.fingerprints && rank == 0) {
+    fingerprints = std::make_shared<Fingerprints>(home);
+    fingerprinting.emplace(fingerprints);
   }
 
   RankSample sample;
@@ -197,17 +204,23 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     sample.flat_bytes += flat(b);
   }
   int64_t moved = 0;
+  double slept = 0, slept_before = 0;
   for (int step = 0; step < job.warmup + job.steps; ++step) {
     if (distributed_mode && step == job.warmup) distributed::barrier();
-    if (step == job.warmup) moved = moved_by(mode);
+    if (step == job.warmup) {
+      moved = moved_by(mode);
+      slept = 0, slept_before = slowdown ? slowdown->slept() : 0;
+      TANDEM_CHECK(!here || planted.kind != Planted::Kind::fail, "compare: the failure that was planted on ", slow);
+    }
     if (slowdown) slowdown->begin_step();
+    if (fingerprints) fingerprints->begin_step(step);
     const bool last = step + 1 == job.warmup + job.steps;
     if (last && job.trace)
       for (const Device device : worker->devices) reset_peak_memory_stats(device);
     const double start = trace_clock();
     std::optional<PlantedMemory> memory;
     if (here && planted.kind == Planted::Kind::memory) memory.emplace(planted, slow);
-    const double loss = step_once(*worker, optimizer, batches, job, step);
+    const double loss = step_once(*worker, optimizer, batches, job, step, slept);
     if (step < job.warmup) continue;
     sample.steps.push_back({start, trace_clock()});
     sample.losses.push_back(loss);
@@ -215,7 +228,11 @@ RankSample run_rank(const Mode& mode, const Job& job) {
       for (const Device device : worker->devices) sample.allocator_peaks.push_back(memory_stats(device).peak);
   }
   sample.bytes_moved = moved_by(mode) - moved;
+  if (slowdown) slept += slowdown->slept() - slept_before;
+  sample.planted_seconds = slept / std::max(1, job.steps);
+  fingerprinting.reset();
   observer.reset();
+  if (fingerprints) sample.fingerprints = fingerprints->take();
   if (job.plain) sample.parameters = flat_parameters(net);
   if (!job.trace) return sample;
   sample.events = take_trace();
@@ -312,7 +329,11 @@ RankSample run_reference(const Mode& mode, const Job& job) {
   shards.reserve(static_cast<size_t>(job.devices));
   for (int r = 0; r < job.devices; ++r) shards.emplace_back(job, r, job.devices);
   RankSample sample;
+  const auto fingerprints = std::make_shared<Fingerprints>(device);
+  std::optional<ObserverGuard> observer;
+  if (job.fingerprints) observer.emplace(fingerprints);
   for (int step = 0; step < job.warmup + job.steps; ++step) {
+    fingerprints->begin_step(step);
     optimizer.zero_grad();
     double loss = 0;
     for (size_t r = 0; r < shards.size(); ++r) {
@@ -330,8 +351,37 @@ RankSample run_reference(const Mode& mode, const Job& job) {
     optimizer.step();
     if (step >= job.warmup) sample.losses.push_back(loss);
   }
+  observer.reset();
+  sample.fingerprints = fingerprints->take();
   sample.parameters = flat_parameters(net);
   return sample;
+}
+
+TracedSteps alternate_tracing(const Job& job, int pairs) {
+  const Batches batches(job, 0, 1);
+  manual_seed(job.seed);
+  const Net net(job.model);
+  const std::vector<Device> devices = {device_of(job, 0)};
+  net->to(devices[0]);
+  Worker worker = make_worker(mode_of("single"), net, devices);
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  double slept = 0;
+  TracedSteps out;
+  constexpr int kWarmup = 3;
+  int64_t step = 0;
+  const auto timed = [&](bool traced, std::vector<double>& seconds) {
+    if (traced) start_trace();
+    const double start = trace_clock();
+    step_once(worker, optimizer, batches, job, step++, slept);
+    const double taken = trace_clock() - start;
+    if (traced) take_trace();
+    if (step > kWarmup) seconds.push_back(taken);
+  };
+  std::vector<double> unused;
+  while (step < kWarmup) timed(step % 2 == 1, unused);
+  for (int i = 0; i < pairs; ++i)  // neither kind is always the first of its pair
+    for (const bool traced : {i % 2 == 0, i % 2 == 1}) timed(traced, traced ? out.with : out.without);
+  return out;
 }
 
 RankSample run_process(const Mode& mode, const Job& job) {

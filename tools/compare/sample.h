@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tandem/core/trace.h"
+#include "tandem/tools/compare/fingerprint.h"
 #include "tandem/tools/compare/memory_by_cause.h"
 #include "tandem/tools/compare/modes.h"
 #include "tandem/tools/compare/planted.h"
@@ -23,7 +24,7 @@ struct Job {
   bool trace = false;         // whether events and memory are recorded
   bool probe = false;         // instead of training, all-reduces of several sizes are timed
   bool plain = false;         // dropout off, batch norm in evaluation, and the parameters kept: for the agreement
-
+  bool fingerprints = false;  // of each operation of the first rank, on its first device
   Planted planted;
 };
 
@@ -35,14 +36,16 @@ struct RankSample {
   std::vector<TraceEvent> events;
   std::vector<Memory> memory;            // of each device that this rank computes on, over the last step
   std::vector<int64_t> allocator_peaks;  // of these devices, over the same step, as their allocators counted
+  double planted_seconds = 0;            // that a planted fault slept, in the mean of the counted steps
   int64_t bytes_moved = 0;               // between devices or ranks, in all counted steps
   std::vector<int64_t> parameter_bytes, buffer_bytes;
   int64_t flat_bytes = 0;  // of parameters and buffers in DataParallel's flat buffers
   int64_t flat_parameter_bytes = 0;
   std::vector<std::vector<double>> all_reduce_seconds;  // of a probe, by size and repeat
   std::vector<float> parameters;                        // of a plain job, one after the other
-  std::vector<Device> devices;                          // that it computes on
-  std::vector<Owned> owned;                             // for `memory`, in this process
+  std::vector<Fingerprint> fingerprints;
+  std::vector<Device> devices;  // that it computes on
+  std::vector<Owned> owned;     // for `memory`, in this process
 };
 struct Sample {
   std::vector<RankSample> ranks;
@@ -55,6 +58,11 @@ struct Sample {
 /// A plain job on one device, in the order of sums of a mode: the gradients of the shards are accumulated one by one,
 /// of DP those of (sum of the shard's losses) / N, of DDP those of the shards' mean losses, times 1 / ranks.
 RankSample run_reference(const Mode& mode, const Job& job);
+/// Seconds of steps without a trace and with one, which alternate, on one device.
+struct TracedSteps {
+  std::vector<double> without, with;
+};
+TracedSteps alternate_tracing(const Job& job, int pairs);
 /// Runs this rank's part of DDP over processes, in an initialised group.
 RankSample run_process(const Mode& mode, const Job& job);
 /// Runs all of it: DDP over local with a thread for each rank, over gloo and nccl with a process for each.

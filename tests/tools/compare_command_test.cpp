@@ -1,0 +1,140 @@
+// `tandem compare` as a program: what it leaves behind, with good and with bad input.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/paths.h"
+#include "tandem/tests/process.h"
+#include "tandem/tests/temporary.h"
+#include "tandem/tools/compare/report.h"
+
+using namespace tandem;
+using namespace tandem::tools::compare;
+
+TEST_CASE("tandem compare leaves a report, a page and a trace", "[compare]") {
+  const test::TemporaryFolder folder;
+  const std::string out = folder / "report";
+  const test::Result result = test::run_program(
+      test::kCommand, {"compare", "--model", "mlp", "--devices", "2", "--quick", "--repeats", "2", "--seconds", "0.001",
+                       "--backend", "local", "--mode", "dp_loss,ddp_local", "--out", out});
+  CAPTURE(result.output);
+  REQUIRE(result.status == 0);
+  CHECK_THAT(result.output, Contains("2 of 2 runs end with the parameters of their reference to the last bit"));
+  const Report report = read_report(out + "/report.json");
+  CHECK(report.complete);
+  CHECK(report.virtual_devices);
+  REQUIRE(report.runs.size() == 3);
+  for (const Run& run : report.runs) {
+    CHECK(run.failed.empty());
+    CHECK(run.repeats.size() == 2);
+    CHECK(run.lanes.size() == static_cast<size_t>(run.devices));
+  }
+  CHECK(report.links.size() == 2);
+  CHECK(std::filesystem::file_size(out + "/report.html") > 10000);
+  CHECK(std::filesystem::file_size(out + "/trace.json") > 1000);
+}
+
+namespace {
+
+/// `tandem compare` of one small job.
+std::vector<std::string> small_compare(const std::string& out, std::vector<std::string> more) {
+  std::vector<std::string> arguments = {"compare", "--model",   "mlp", "--devices", "2",     "--quick", "--device",
+                                        "cpu",     "--repeats", "2",   "--seconds", "0.001", "--out",   out};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+}  // namespace
+
+TEST_CASE("a mode that fails half-way has its reason in its row, and the rest of the report stands", "[compare]") {
+  const test::TemporaryFolder folder;
+  const std::string out = folder / "report";
+  const test::Result result = test::run_program(
+      test::kCommand, small_compare(out, {"--backend", "local", "--mode", "dp,ddp_local", "--plant", "fail:1"}));
+  CAPTURE(result.output);
+  CHECK(result.status == 0);
+  const Report report = read_report(out + "/report.json");
+  REQUIRE(report.runs.size() == 3);
+  CHECK(report.runs[0].failed.empty());  // one device has no device 1
+  CHECK_THAT(report.runs[1].failed, Contains("the failure that was planted on cpu:1"));
+  CHECK_THAT(report.runs[2].failed, Contains("rank 1") && Contains("planted"));
+  CHECK_THAT(result.output, Contains("failed: "));
+  CHECK(std::filesystem::exists(out + "/report.html"));
+}
+
+TEST_CASE("Ctrl-C leaves a report that says it is incomplete", "[compare]") {
+  // The signal comes while ranks are threads of this process, and while they are processes of their own.
+  for (const char* const mode : {"ddp_local", "ddp_gloo"}) {
+    if (std::string(mode) == "ddp_gloo" && !distributed::is_gloo_available()) continue;
+    CAPTURE(mode);
+    const test::TemporaryFolder folder;
+    const std::string out = folder / "report";
+    std::vector<std::string> arguments = {"--foreground", "--preserve-status", "-s", "INT", "5", test::kCommand};
+    for (const std::string& argument :
+         small_compare(out, {"--mode", mode, "--backend", std::string(mode).substr(4), "--repeats", "1000"}))
+      arguments.push_back(argument);
+    const test::Result result = test::run_program("/usr/bin/timeout", arguments);
+    CAPTURE(result.output);
+    CHECK(result.status == 130);
+    const Report report = read_report(out + "/report.json");
+    CHECK(!report.complete);
+    CHECK(report.incomplete_because == "interrupted");
+    for (const Run& run : report.runs) CHECK(run.failed.empty());
+    CHECK_THAT(test::read_file(out + "/report.html"), Contains("This report is incomplete:"));
+  }
+}
+
+TEST_CASE("a disk that fills up leaves no half-written report", "[compare]") {
+  const test::TemporaryFolder folder;
+  const std::string out = folder / "report";
+  const test::Result result =
+      test::run_program(test::kCommand, small_compare(out, {"--backend", "local", "--mode", "dp_loss"}), [] {
+        ::signal(SIGXFSZ, SIG_IGN);
+        const rlimit limit{20'000, RLIM_INFINITY};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+      });
+  CAPTURE(result.output);
+  CHECK(result.status == 1);
+  CHECK_THAT(result.output, Contains("cannot write " + out + "/report.json: File too large"));
+  CHECK(std::filesystem::is_empty(out));
+}
+
+TEST_CASE("a job that does not fit into memory fails in its rows", "[compare]") {
+  if (TANDEM_TEST_SANITIZED) return;  // sanitizers reserve more than any limit
+  const test::TemporaryFolder folder;
+  const std::string out = folder / "report";
+  const test::Result result = test::run_program(
+      test::kCommand,
+      small_compare(out, {"--backend", "local", "--mode", "dp_loss", "--plant", "memory:1:100000000000:forward"}), [] {
+        const rlimit limit{rlim_t{8} << 30, RLIM_INFINITY};
+        ::setrlimit(RLIMIT_AS, &limit);
+      });
+  CAPTURE(result.output);
+  CHECK(result.status == 0);
+  const Report report = read_report(out + "/report.json");
+  REQUIRE(report.runs.size() == 2);
+  CHECK(report.runs[0].failed.empty());
+  CHECK_THAT(report.runs[1].failed, Contains("100000000000"));
+}
+
+TEST_CASE("tandem compare refuses what it cannot measure, and leaves no file", "[compare]") {
+  const test::TemporaryFolder folder;
+  const std::string out = folder / "report";
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& message) {
+    arguments.insert(arguments.begin(), {"compare", "--device", "cpu"});
+    if (arguments.back() != "/proc/nowhere") arguments.insert(arguments.end(), {"--out", out});
+    const test::Result result = test::run_program(test::kCommand, arguments);
+    CHECK(result.status != 0);
+    CHECK_THAT(result.output, Contains(message));
+    CHECK(!std::filesystem::exists(out + "/report.json"));
+  };
+  refused({"--devices", "0"}, "--devices names 0; accepted: 2 to");
+  refused({"--devices", "3"}, "a batch of 128 cannot be cut into 3 equal parts");
+  refused({"--mode", "dpp"}, "mode 'dpp'; accepted: single, dp,");
+  refused({"--plant", "heat:1"}, "accepted: none, compute:RANK:SECONDS");
+  refused({"--model", "vgg"}, "vgg");
+  refused({"--out", "/proc/nowhere"}, "cannot be made");
+}

@@ -1,0 +1,34 @@
+// Small jobs for the tests of `tandem compare`, and the anatomy of their steps.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tandem/core/device.h"
+#include "tandem/tools/compare/anatomy.h"
+#include "tandem/tools/compare/sample.h"
+
+namespace tandem::test {
+
+using tools::compare::Job;
+using tools::compare::Lane;
+using tools::compare::Mode;
+using tools::compare::RankSample;
+using tools::compare::Sample;
+
+/// A few short steps of a small network on two or three virtual devices, images of random numbers.
+inline Job small_job(int devices, const std::string& model = "mlp") {
+  if (cpu_device_count() < 4) set_cpu_device_count(4);
+  Job job;
+  job.model = model, job.devices = devices, job.batch = 12, job.warmup = 1, job.steps = 2, job.trace = true;
+  return job;
+}
+inline std::vector<Lane> lanes_of(const Mode& mode, const Job& job, const Sample& sample) {
+  std::vector<std::vector<tools::compare::StepTimes>> steps;
+  for (const RankSample& rank : sample.ranks) steps.push_back(rank.steps);
+  std::vector<std::string> names;
+  for (int i = 0; i < (mode.kind == Mode::Kind::single ? 1 : job.devices); ++i)
+    names.push_back((mode.kind == Mode::Kind::distributed ? "rank " : "cpu:") + std::to_string(i));
+  return anatomy(sample.events(), steps, names);
+}
+
+}  // namespace tandem::test

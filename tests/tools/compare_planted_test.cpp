@@ -1,0 +1,157 @@
+// What is planted into real steps is found in its place, and named in the right words.
+#include <string>
+#include <vector>
+
+#include "tandem/tests/catch.h"
+#include "tandem/tests/tools/compare_jobs.h"
+#include "tandem/tools/compare/compare.h"
+
+using namespace tandem;
+using namespace tandem::test;
+using namespace tandem::tools::compare;
+
+namespace {
+
+/// What the report says of one run of a mode, on a job.
+struct Told {
+  std::vector<Lane> lanes;
+  std::vector<double> planted;  // seconds that a planted fault slept in a step, by rank
+  std::vector<Diagnosis> diagnosis;
+  bool says(const std::string& kind, const std::string& words) const {
+    for (const Diagnosis& d : diagnosis)
+      if (d.kind == kind && d.sentence.find(words) != std::string::npos) return true;
+    return false;
+  }
+  std::string all() const {
+    std::string text;
+    for (const Diagnosis& d : diagnosis) text += d.kind + ": " + d.sentence + "\n";
+    return text;
+  }
+};
+Told told(const char* key, const std::string& planted, int devices = 2) {
+  Job job = small_job(devices);
+  job.planted = parse_planted(planted);
+  const Mode mode = mode_of(key);
+  const Sample sample = run_sample(mode, job);
+  Told out{lanes_of(mode, job, sample), {}, {}};
+  for (const RankSample& rank : sample.ranks) out.planted.push_back(rank.planted_seconds);
+  Report report;
+  Run run;
+  run.model = job.model, run.mode = key, run.label = mode.label, run.devices = devices, run.lanes = out.lanes;
+  report.runs = {run};
+  diagnose(report);
+  out.diagnosis = report.diagnosis;
+  return out;
+}
+double sum(const Lane& lane, const std::vector<std::string>& phases) {
+  double seconds = 0;
+  for (const std::string& phase : phases)
+    if (lane.phases.count(phase)) seconds += lane.phases.at(phase);
+  return seconds;
+}
+double waits(const Lane& lane, const std::string& for_whom) {
+  return lane.waiting_for.count(for_whom) ? lane.waiting_for.at(for_whom) : 0;
+}
+constexpr double kMost = 0.95;  // of what was planted is to be found in its place
+
+}  // namespace
+
+// Sleeps are a hundred times as long as a step, so that a busy machine does not matter.
+TEST_CASE("what is planted is found in the right place, in the right words", "[compare]") {
+  SECTION("a rank's compute under DDP") {
+    const Told t = told("ddp_local", "compute:1:0.1");
+    INFO(t.all());
+    REQUIRE(t.planted[1] >= 0.1);
+    CHECK(t.planted[0] == 0);
+    CHECK(sum(t.lanes[1], {"forward"}) >= kMost * t.planted[1]);
+    CHECK(waits(t.lanes[0], "rank 1") >= kMost * t.planted[1]);
+    CHECK(t.says("straggler", "for rank 1"));
+  }
+  SECTION("a device's compute under DataParallel") {
+    const Told t = told("dp", "compute:2:0.1", 3);
+    INFO(t.all());
+    CHECK(sum(t.lanes[2], {"forward"}) >= kMost * t.planted[0]);
+    CHECK(waits(t.lanes[0], "cpu:2") >= kMost * t.planted[0]);
+    CHECK(waits(t.lanes[1], "cpu:2") >= kMost * t.planted[0]);
+    CHECK(t.says("straggler", "for cpu:2"));
+  }
+  SECTION("a link under DDP") {
+    const Told t = told("ddp_local", "link:1:0.1");
+    INFO(t.all());
+    REQUIRE(t.planted[1] >= 0.1);
+    for (const Lane& lane : t.lanes)  // neither rank comes late: the bytes do
+      CHECK(sum(lane, {"exposed communication"}) + lane.hidden >= kMost * t.planted[1]);
+    CHECK(t.says("link-bound", "Communication that nothing hides"));
+    CHECK(!t.says("straggler", ""));
+  }
+  SECTION("a link under DataParallel") {
+    const Told t = told("dp", "link:1:0.1");
+    INFO(t.all());
+    REQUIRE(t.planted[0] >= 0.1);
+    CHECK(sum(t.lanes[0], {"scatter", "replicate", "gather", "reduce"}) >= kMost * t.planted[0]);
+    CHECK(waits(t.lanes[1], "cpu") + waits(t.lanes[1], "cpu:0") >= kMost * t.planted[0]);
+    CHECK(t.says("first-device-bound", "scatter, replicate, gather, reduce"));
+  }
+  SECTION("the loader") {
+    for (const char* const key : {"single", "dp", "ddp_local"}) {
+      const Told t = told(key, "input:0.1", std::string(key) == "single" ? 1 : 2);
+      INFO(key << "\n" << t.all());
+      REQUIRE(t.planted[0] >= 0.1);
+      CHECK(sum(t.lanes[0], {"input"}) >= kMost * t.planted[0]);
+      CHECK((std::string(key) == "dp" || t.lanes.size() == 1 || sum(t.lanes[1], {"input"}) >= kMost * t.planted[1]));
+      CHECK(t.says("data-starved", "The next batch takes"));
+    }
+  }
+  SECTION("a first device that is slower") {
+    const Told t = told("dp_loss", "slow:0:50");
+    INFO(t.all());
+    const double computing = sum(t.lanes[0], kPhases);
+    CHECK(computing >= kMost * t.planted[0]);
+    CHECK(sum(t.lanes[0], {"forward", "backward"}) > 3 * sum(t.lanes[1], {"forward", "backward"}));
+    CHECK(t.says("first-device-bound", "it is slower, and they wait for it"));
+  }
+  SECTION("memory of a phase") {
+    Job job = small_job(2);
+    const Mode mode = mode_of("dp_loss");
+    const auto of = [](const Memory& m, const std::string& cause) {
+      return m.at_peak.count(cause) ? m.at_peak.at(cause) : 0;
+    };
+    const Memory without = run_sample(mode, job).ranks[0].memory[1];
+    for (const auto& [phase, cause] : std::vector<std::pair<std::string, std::string>>{
+             {"replicate", "replicas"}, {"forward", "activations"}, {"backward", "workspace"}}) {
+      CAPTURE(phase);
+      job.planted = parse_planted("memory:1:50000000:" + phase);
+      const Memory with = run_sample(mode, job).ranks[0].memory[1];
+      CHECK(of(with, cause) - of(without, cause) >= 50000000 * kMost);
+      CHECK(with.peak - without.peak == 50000000);
+    }
+  }
+}
+
+TEST_CASE("the diagnosis names what was planted", "[compare]") {
+  Report report;
+  Run run;
+  run.model = "mlp", run.mode = "ddp_local", run.label = "DDP over local", run.devices = 2;
+  run.repeats = {1}, run.speedup = {0.5, 0.4, 0.6};
+  run.lanes.resize(2);
+  run.lanes[0].name = "rank 0", run.lanes[1].name = "rank 1";
+  run.lanes[0].step = run.lanes[1].step = 1;
+  run.lanes[0].phases = {{"forward", 0.4}, {"input", 0.3}}, run.lanes[1].phases = {{"forward", 0.7}, {"input", 0.3}};
+  run.lanes[0].waiting_for["rank 1"] = 0.3;
+  report.runs = {run};
+  diagnose(report);
+  std::vector<std::string> kinds;
+  for (const Diagnosis& d : report.diagnosis) kinds.push_back(d.kind);
+  CHECK(kinds == std::vector<std::string>{"data-starved", "straggler"});
+  CHECK_THAT(report.diagnosis[1].sentence, Contains("for rank 1"));
+}
+
+TEST_CASE("what is no fault to plant is refused", "[compare]") {
+  CHECK(parse_planted("").kind == Planted::Kind::none);
+  for (const char* const good :
+       {"none", "compute:1:0.25", "input:0.5", "slow:0:2", "link:1:0.25", "fail:1", "memory:1:1000:forward"})
+    CHECK(str(parse_planted(good)) == good);
+  for (const char* const bad : {"compute", "compute:1", "compute:x:1", "compute:1:-1", "slow:0:0.5", "input:1:2",
+                                "heat:1:2", "memory:1:2", "compute:1:1e99"})
+    CHECK_THROWS_WITH(parse_planted(bad), Contains("accepted: none, compute:RANK:SECONDS"));
+}

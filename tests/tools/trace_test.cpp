@@ -1,0 +1,200 @@
+// `tandem trace`: the table of a trace against counts by hand, and the command on programs of every kind.
+#include "tandem/tools/trace/trace.h"
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tandem/core/tracer.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/paths.h"
+#include "tandem/tests/process.h"
+#include "tandem/tests/temporary.h"
+#include "tandem/tools/trace/flops.h"
+
+using namespace tandem;
+using namespace tandem::test;
+using namespace tandem::tools::trace;
+using nlohmann::json;
+
+namespace {
+
+/// The table of what `f` does.
+OpTable table_of(const std::function<void()>& f) {
+  const TemporaryFolder folder;
+  start_trace();
+  f();
+  stop_trace(folder / "trace.json");
+  OpTable table;
+  std::vector<std::string> lines;
+  read_trace(folder / "trace.json", 0, table, lines);
+  return table;
+}
+OpRow row_of(const OpTable& table, const std::string& op) {
+  for (const OpRow& row : table.rows())
+    if (row.op == op) return row;
+  FAIL("no row of " << op << " in\n" << table.str());
+  return {};
+}
+Line gpu_work(const char* name, const char* category, double start, double end) {
+  Line line;
+  line.name = name, line.category = category, line.device = "cuda:0", line.stream = 1;
+  line.start = start, line.seconds = end - start;
+  return line;
+}
+Result trace_program(const std::string& out, std::vector<std::string> more) {
+  more.insert(more.begin(), {"trace", "--out", out});
+  return run_program(kCommand, more);
+}
+
+}  // namespace
+
+TEST_CASE("the table of a trace has the counts, bytes and operations that were run", "[trace]") {
+  const Tensor a = ones({2, 8, 16}), b = ones({2, 16, 4}), x = ones({3, 6, 10, 10}), bias = ones({4});
+  const Tensor w = ones({4, 3, 3, 3}).requires_grad_();  // 4 outputs of 2 groups with 3 inputs each
+  const OpTable table = table_of([&] {
+    bmm(a, b);
+    bmm(a, b);
+    nn::functional::conv2d(x, w, nn::functional::Conv2dFuncOptions().bias(bias).groups(2)).sum().backward();
+  });
+  INFO(table.str());
+  const OpRow products = row_of(table, "matmul");
+  CHECK(products.count == 2);
+  CHECK(products.flops == 2 * 2 * (2 * 8 * 4 * 16));
+  CHECK(products.bytes == 2 * 4 * (2 * 8 * 16 + 2 * 16 * 4 + 2 * 8 * 4));
+  CHECK(products.seconds > 0);
+  const double convolution = 2.0 * (3 * 4 * 8 * 8) * (3 * 3 * 3);  // for each output the products that make it
+  CHECK(row_of(table, "conv2d").flops == convolution);
+  CHECK(row_of(table, "conv2d_backward_weight").flops == convolution);
+  CHECK(row_of(table, "sum").flops == 0);
+  CHECK_THAT(table.str(),
+             Contains("operation              device   count    total share     mean   bytes     B/s  FLOP/s"));
+}
+
+TEST_CASE("sizes of a trace's tensors are read, and what are none refused", "[trace]") {
+  CHECK(parse_sizes("float32(2, 3) float32(3,) int64()") == std::vector<Sizes>{{2, 3}, {3}, {}});
+  CHECK(parse_sizes("").empty());
+  for (const char* const bad : {"float32(2, 3", "float32(x)", "float32(-1,)"})
+    CHECK_THROWS_WITH(parse_sizes(bad), Contains("trace: '" + std::string(bad)));
+  CHECK(flops_of("conv2d_backward_input", {{3, 4, 8, 8}, {4, 3, 3, 3}}, {{3, 6, 10, 10}}) == 2.0 * 3 * 4 * 8 * 8 * 27);
+  CHECK(flops_of("matmul", {{2, 2}}, {}) == 0);
+}
+
+TEST_CASE("a GPU is busy while any of its streams is, and computes while any kernel runs", "[trace]") {
+  OpTable table;
+  // Kernels from 0 to 2 and from 1 to 3; a copy from 2.5 to 4, alone from 3 on; nothing until a kernel from 6 to 7.
+  for (const Line& line : {gpu_work("a", "kernel", 0, 2), gpu_work("b", "kernel", 1, 3),
+                           gpu_work("Memcpy HtoD", "gpu_memcpy", 2.5, 4), gpu_work("a", "kernel", 6, 7)})
+    table.add(line);
+  const Busy busy = table.busy().at("cuda:0");
+  CHECK(busy.compute == 4);
+  CHECK(busy.non_compute == 1);
+  CHECK(busy.idle == 2);
+  CHECK_THAT(table.str(), Contains("cuda:0: 7.00 s from its first work to its last; computes 57.1 %"));
+}
+
+TEST_CASE("tandem trace gives any program a trace and a table, with all its threads and processes", "[trace]") {
+  const TemporaryFolder folder;
+  const auto demo = [&](const char* mode) {
+    return std::vector<std::string>{kCommand,
+                                    "compare",
+                                    "--quick",
+                                    "--model",
+                                    "mlp",
+                                    "--devices",
+                                    "2",
+                                    "--device",
+                                    "cpu",
+                                    "--backend",
+                                    std::string(mode).substr(4),
+                                    "--mode",
+                                    mode,
+                                    "--repeats",
+                                    "1",
+                                    "--seconds",
+                                    "0.001",
+                                    "--out",
+                                    folder / "report"};
+  };
+  for (const char* const mode : {"ddp_local", "ddp_gloo"}) {
+    if (std::string(mode) == "ddp_gloo" && !distributed::is_gloo_available()) continue;
+    CAPTURE(mode);
+    std::vector<std::string> arguments = {"--json", folder / "table.json", "--"};
+    for (const std::string& word : demo(mode)) arguments.push_back(word);
+    const Result result = trace_program(folder / "trace.json", arguments);
+    CAPTURE(result.output);
+    REQUIRE(result.status == 0);
+    CHECK_THAT(result.output, Contains("matmul") && Contains("the trace, for Perfetto"));
+    const json trace = json::parse(read_file(folder / "trace.json"));
+    std::set<int> processes, threads;
+    bool reduces = false;
+    for (const json& event : trace["traceEvents"]) {
+      processes.insert(event["pid"].get<int>());
+      threads.insert(event["tid"].get<int>());
+      reduces = reduces || event["cat"] == "communication";
+    }
+    CHECK(reduces);
+    CHECK(threads.size() > 2);
+    CHECK((processes.size() > 2) == (std::string(mode) == "ddp_gloo"));
+    const json table = json::parse(read_file(folder / "table.json"));
+    bool has_products = false;
+    for (const json& row : table["operations"])
+      if (row["operation"] == "matmul") has_products = row["count"] > 10 && row["flops"] > 1e6;
+    CHECK(has_products);
+  }
+}
+
+TEST_CASE("tandem trace passes the program's end on, and says what it cannot trace", "[trace]") {
+  const TemporaryFolder folder;
+  const std::string out = folder / "trace.json";
+  const Result none = trace_program(out, {"--", "/bin/true"});
+  CHECK(none.status == 1);
+  CHECK_THAT(none.output, Contains("/bin/true left no trace; accepted: a program that uses Tandem"));
+  CHECK(trace_program(out, {"--", "/bin/sh", "-c", "exit 7"}).status == 7);
+  const Result killed = trace_program(out, {"--", "/bin/sh", "-c", "kill -9 $$"});
+  CHECK(killed.status == 137);
+  CHECK_THAT(killed.output, Contains("was ended by signal 9"));
+  const Result missing = trace_program(out, {"--", "/no/such/program"});
+  CHECK(missing.status == 127);
+  CHECK_THAT(missing.output, Contains("cannot start /no/such/program: No such file"));
+  for (const std::string& place : {folder / "no/such/trace.json", folder.path()}) {
+    const Result result = trace_program(place, {"--", "/bin/sh", "-c", "echo ran"});
+    CHECK(result.status == 1);
+    CHECK_THAT(result.output, Contains("--out " + place + " cannot be written") && !Contains("ran\n"));
+  }
+  CHECK(trace_program(out, {}).status != 0);
+  CHECK(folder.count() == 0);
+}
+
+TEST_CASE("a trace of a program's own goes on within the one of the whole program", "[trace]") {
+  // What `tandem compare` records of itself is not lost to the outer trace, nor the outer trace to it: above both are
+  // looked at. Here: marks within nested traces reach both.
+  const auto outer = std::make_shared<detail::Tracer>(true);
+  detail::RankContext& context = detail::RankContext::current();
+  const detail::RankContext before = context;
+  context.tracer = outer, context.observer = outer;
+  const Tensor x = ones({2});
+  start_trace();
+  {
+    const TraceSpan span("inner");
+    x.exp();
+  }
+  const std::vector<TraceEvent> inner = take_trace();
+  x.log();
+  context = before;
+  const auto names = [](const std::vector<TraceEvent>& events) {
+    std::vector<std::string> out;
+    for (const TraceEvent& e : events) out.push_back(e.name);
+    return out;
+  };
+  CHECK(names(inner) == std::vector<std::string>{"inner", "exp"});
+  CHECK(names(outer->stop()) == std::vector<std::string>{"inner", "exp", "log"});
+  detail::Tracer small(true, nullptr, /*most=*/1);
+  small.add({.name = "kept"});
+  small.add({.name = "counted"});
+  CHECK(small.left_out() == 1);
+  CHECK(names(small.stop()) == std::vector<std::string>{"kept"});
+}

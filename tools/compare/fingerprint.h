@@ -1,0 +1,40 @@
+// Which operation is the first whose result differs from the reference's, where a mode does not train the same model.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tandem/core/observer.h"
+
+namespace tandem::tools::compare {
+
+/// What a call computed, as a hash of the bytes that it wrote.
+struct Fingerprint {
+  int step = 0;
+  std::string op;
+  uint64_t hash = 0;
+};
+
+/// Keeps a fingerprint of each call on one CPU device. (What a GPU computes is not looked at.)
+class Fingerprints final : public detail::Observer {
+ public:
+  explicit Fingerprints(Device device) : device_(device) {}
+  void begin_step(int step) { step_ = step; }
+  void on_call(const KernelCall& call) override;
+  std::vector<Fingerprint> take();
+
+ private:
+  const Device device_;
+  std::atomic<int> step_{0};
+  std::mutex mutex_;
+  std::vector<Fingerprint> all_;
+};
+
+/// "conv2d, step 3": the first of the mode's calls whose result no call of that name has in the reference's same step.
+/// Calls that only move data are passed over, as are those that the reference does not make at all. Empty if there is
+/// none.
+std::string first_difference(const std::vector<Fingerprint>& mode, const std::vector<Fingerprint>& reference);
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,119 @@
+#include "tandem/tools/trace/op_table.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tandem/tools/trace/flops.h"
+
+namespace tandem::tools::trace {
+namespace {
+
+/// Three digits and a unit in 8 columns: "1.25 ms", "34.0 G".
+std::string scaled(double value, const char* unit, double smallest = 1) {
+  static const char* const kPrefixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P"};
+  if (value <= 0) return "-";
+  int prefix = 3;
+  for (; value >= 999.5 && prefix < 8; ++prefix) value /= 1e3;
+  for (; value < smallest && prefix > 0; --prefix) value *= 1e3;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f %s%s",
+                value < 9.995   ? 2
+                : value < 99.95 ? 1
+                                : 0,
+                value, kPrefixes[prefix], unit);
+  return text;
+}
+std::string seconds_text(double seconds) { return scaled(seconds, "s"); }
+std::string line_of(const OpRow& row, double all) {
+  char text[200];
+  std::snprintf(text, sizeof text, "%-22.22s %-6.6s %7lld %8s %4.0f%% %8s %7s %7s %7s\n", row.op.c_str(),
+                row.device.c_str(), static_cast<long long>(row.count), seconds_text(row.seconds).c_str(),
+                all > 0 ? 100 * row.seconds / all : 0,
+                seconds_text(row.seconds / static_cast<double>(row.count)).c_str(),
+                scaled(static_cast<double>(row.bytes), "B").c_str(),
+                row.seconds > 0 ? scaled(static_cast<double>(row.bytes) / row.seconds, "").c_str() : "-",
+                row.seconds > 0 ? scaled(row.flops / row.seconds, "").c_str() : "-");
+  return text;
+}
+
+}  // namespace
+
+void OpTable::add(const Line& line) {
+  if (line.stream > 0) {
+    on_gpus_.push_back(line);
+    return;
+  }
+  if (line.category != "cpu_op" || (line.reads.empty() && line.writes.empty())) return;
+  const double flops = flops_of(line.name, parse_sizes(line.reads), parse_sizes(line.writes));
+  if (line.correlation > 0)
+    calls_[{line.process, line.correlation}] = {line, flops};
+  else
+    add_call(line, flops);
+}
+
+void OpTable::add_call(const Line& line, double flops) {
+  OpRow& row = rows_[{line.name, line.device}];
+  row.op = line.name, row.device = line.device;
+  ++row.count;
+  row.bytes += line.bytes, row.seconds += line.seconds, row.flops += flops;
+}
+
+std::vector<OpRow> OpTable::rows() const {
+  OpTable all = *this;
+  for (const Line& work : on_gpus_) {
+    const auto call = calls_.find({work.process, work.correlation});
+    all.add_call(work, call == calls_.end() ? 0 : call->second.second);
+  }
+  std::vector<OpRow> rows;
+  rows.reserve(all.rows_.size());
+  for (auto& [key, row] : all.rows_) rows.push_back(std::move(row));
+  std::stable_sort(rows.begin(), rows.end(), [](const OpRow& a, const OpRow& b) { return a.seconds > b.seconds; });
+  return rows;
+}
+
+std::map<std::string, Busy> OpTable::busy() const {
+  std::map<std::string, std::vector<Work>> by_device;
+  for (const Line& work : on_gpus_)
+    by_device[work.device].push_back({work.start, work.start + work.seconds, work.category == "kernel"});
+  std::map<std::string, Busy> all;
+  for (auto& [device, works] : by_device) {
+    std::sort(works.begin(), works.end(), [](const Work& a, const Work& b) { return a.start < b.start; });
+    Busy busy;
+    double any_until = works[0].start, compute_until = works[0].start, any = 0;
+    for (const Work& work : works) {
+      any += std::max(0.0, work.end - std::max(work.start, any_until));
+      any_until = std::max(any_until, work.end);
+      if (!work.computes) continue;
+      busy.compute += std::max(0.0, work.end - std::max(work.start, compute_until));
+      compute_until = std::max(compute_until, work.end);
+    }
+    busy.non_compute = any - busy.compute;
+    busy.idle = any_until - works[0].start - any;
+    all[device] = busy;
+  }
+  return all;
+}
+
+std::string OpTable::str() const {
+  const std::vector<OpRow> all = rows();
+  OpRow sum{.op = "all", .device = ""};
+  for (const OpRow& row : all) {
+    sum.count += row.count, sum.seconds += row.seconds;
+    sum.bytes += row.bytes, sum.flops += row.flops;
+  }
+  std::string out = "operation              device   count    total share     mean   bytes     B/s  FLOP/s\n";
+  for (const OpRow& row : all) out += line_of(row, sum.seconds);
+  if (sum.count > 0) out += line_of(sum, sum.seconds);
+  for (const auto& [device, busy] : busy()) {
+    char text[200];
+    const double total = std::max(busy.total(), 1e-12);
+    std::snprintf(text, sizeof text,
+                  "%s: %s from its first work to its last; computes %.1f %%, only copies %.1f %%, is idle %.1f %%\n",
+                  device.c_str(), seconds_text(busy.total()).c_str(), 100 * busy.compute / total,
+                  100 * busy.non_compute / total, 100 * busy.idle / total);
+    out += text;
+  }
+  return out;
+}
+
+}  // namespace tandem::tools::trace
