@@ -162,7 +162,7 @@ TEST_CASE("a tensor that reaches beyond its storage is an error", "[serialize]")
   refuses("FloatStorage", "K\4", zero + "J\xff\xff\xff\xff\x85" + one, "-1");
   refuses("FloatStorage", "K\4", zero + two + max + "\x85", "reach");
   refuses("FloatStorage", "K\4", zero + max + max + "\x86" + std::string("K\0K\0\x86", 5),
-          "more bytes than 63 bits count");
+          "more bytes than 63 bits can count");
   refuses("FloatStorage", "K\4", zero + two + ")", "one length");
   refuses("FloatStorage", "K\4", zero + "(" + std::string(200, 'N') + "t" + one, "a tuple of up to");
   refuses("FloatStorage", "K\4", zero + "(NNt" + one, "None for a size");

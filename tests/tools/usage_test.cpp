@@ -100,7 +100,7 @@ TEST_CASE("more threads than cores are not used, which the command says", "[comm
   CHECK_THAT(result.output, Contains("--threads 1000: ") && Contains("so it uses " + cores + " thread(s)"));
 }
 
-TEST_CASE("--version and --help succeed; every option of demo shows its default", "[command][usage]") {
+TEST_CASE("help and version succeed, and every option of demo shows its default", "[command][usage]") {
   const Result version = run_program(kCommand, {"--version"});
   CHECK(version.status == 0);
   CHECK_THAT(version.output, Catch::Matchers::Matches("tandem [0-9]+\\.[0-9]+\\.[0-9]+\n"));
@@ -175,7 +175,7 @@ TEST_CASE("Ctrl-C leaves a report of what compare has measured", "[command][usag
   CHECK(std::filesystem::exists(out / "report.json"));
 }
 
-TEST_CASE("./run helps before anything is built", "[command][usage]") {
+TEST_CASE("the script run helps before anything is built", "[command][usage]") {
   const TemporaryFolder clone;
   std::filesystem::copy(kSource + "/run", clone / "run");
   std::filesystem::create_directories(clone / "tools/help");
