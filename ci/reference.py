@@ -27,6 +27,12 @@ def said_of(d, functions):
     if d.trailing and "(" not in d.text.split("=")[0]:
         return d.trailing
     said = d.doc or d.trailing or follows_from_form(d, functions)
+    name = d.name()
+    if said and said != NOT_LISTED and d.text.endswith(("}", ";")) and "(" in d.text:  # the forms of one line of a list
+        if name.endswith("_out") and "out" not in said:
+            said += " The result is written into `out`, which is given back."
+        elif name.endswith("_") and "lace" not in said:
+            said += " In place."
     return said or ("For derived classes." if d.access in ("protected", "hidden") else "")
 
 
@@ -107,7 +113,8 @@ def with_parameters(d, doc):
     """@param becomes an item of a list where this declaration has no parameter of that name."""
     def one(found):
         names = re.split(r",\s*", found.group(1))
-        if all(re.search(r"\b" + name + r"\b", d.text) for name in names):
+        # of its own, before the body
+        if all(re.search(r"[ &*]" + name + r"\s*[,)=]", d.text.split(") {")[0] + ")") for name in names):
             return "@param " + ",".join(names)
         return "- `" + found.group(1) + "`:"
     return re.sub(r"@param\s+(\w+(?:,\s*\w+)*)", one, doc)

@@ -14,8 +14,8 @@ ACCESS = re.compile(r"(public|private|protected):")
 
 
 class Declaration:
-    """text: without the comment, `doc`, and the one behind it, `trailing`. scopes: the heads of the namespaces and classes
-    around it. access: public, protected, private, or hidden, which is within what is private."""
+    """text: without the comment, `doc`, and the one behind it, `trailing`. scopes: the heads of the namespaces and
+    classes around it. access: public, protected, private, or hidden, which is within what is private."""
 
     def __init__(self, text, line, doc, trailing, scopes, access):
         self.text, self.line, self.doc, self.trailing = text, line, doc, trailing
@@ -101,7 +101,7 @@ class Header:
         self.text, self.macros, self.emit = text, macros, emit
 
     def walk(self, text=None, doc="", scopes=(), access="public", line=0):
-        """Of a header; or of what a macro expands to in a use of it on `line`, with what is said of that for all of it."""
+        """Of a header; or of what a macro expands to in a use of it on `line`, where `doc` is said of all of it."""
         text = self.text if text is None else text
         self.opened, outer, whole, saved = [], getattr(self, "opened", None), doc, vars(self).copy()
         self.scopes, self.access, self.doc = scopes, access, doc

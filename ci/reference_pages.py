@@ -24,7 +24,10 @@ def linked(text, pages):
             return found.group()
         if fragment or not path:
             return f"[{words}](@ref {(os.path.splitext(name)[0] if path else page).lower()}-{fragment})"
-        return f"[{words}]({name})" if name in pages else f"`{target.lstrip('./')}`" if words == target else f"{words} (`{target.lstrip('./')}`)"
+        if name in pages:
+            return f"[{words}]({name})"
+        path = "`" + target.lstrip("./") + "`"
+        return path if words.endswith(target.lstrip("./")) else f"{words} ({path})"
 
     page = pages["now"]
     out, code = [], False
@@ -40,7 +43,8 @@ def linked(text, pages):
 def main():
     out = sys.argv[1]
     os.makedirs(out, exist_ok=True)
-    paths = ["README.md", "CONTRIBUTING.md"] + ["docs/" + name for name in sorted(os.listdir(os.path.join(ROOT, "docs"))) if name.endswith(".md")]
+    paths = ["README.md", "CONTRIBUTING.md"]
+    paths += ["docs/" + name for name in sorted(os.listdir(os.path.join(ROOT, "docs"))) if name.endswith(".md")]
     pages = {os.path.basename(path): path for path in paths}
     for name, path in pages.copy().items():
         with open(os.path.join(ROOT, path)) as file:

@@ -89,7 +89,7 @@
 // z = f(x, y). The operands broadcast against each other; y may be a number.
 #define TANDEM_BINARY_OPS(X)                                                                                           \
   /* name          functor      accepts   for x    for y       what it computes                                    */  \
-  X(mul,           Mul,         any,      y,       x,          "x y")                                                  \
+  X(mul,           Mul,         any,      y,       x,          "the product of x and y")                               \
   X(div,           Div,         floating, y,       x_y,        "x / y")                                                \
   X(pow,           Pow,         powers,   x_y,     x_y_output, "x^y")                                                  \
   X(fmod,          Fmod,        divided,  nothing, x_y,        "the rest of x / y that has the sign of x")             \

@@ -40,7 +40,7 @@ using FractionalMaxPool3dFuncOptions = FractionalMaxPool3dOptions;
 /// @throws Error unless one of output_size and output_ratio is given, ratios between 0 and 1
 std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& x, const FractionalMaxPool2dOptions& o);
 std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& x, const FractionalMaxPool3dOptions& o);
-/// The values of these.
+/// The values that these give, without the indices.
 inline Tensor fractional_max_pool2d(const Tensor& x, const FractionalMaxPool2dOptions& o) {
   return std::get<0>(fractional_max_pool2d_with_indices(x, o));
 }

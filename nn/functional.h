@@ -130,7 +130,7 @@ inline Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxFuncOptions& o 
   const Tensor best = soft.detach().argmax(o.dim(), /*keepdim=*/true);
   return zeros_like(soft.detach()).scatter(o.dim(), best, 1.0) - soft.detach() + soft;
 }
-/// Distances of all pairs of rows.
+/// The p-norms of the differences of all pairs of rows of x (N, D): (N (N - 1) / 2), in the order (0, 1), (0, 2), ...
 inline Tensor pdist(const Tensor& x, double p = 2.0) { return tandem::pdist(x, p); }
 
 inline Tensor cosine_similarity(const Tensor& a, const Tensor& b, const CosineSimilarityOptions& o = {}) {

@@ -24,12 +24,12 @@ inline Tensor avg_pool1d(const Tensor& x, const AvgPool1dOptions& o) {
   return tandem::avg_pool1d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad());
 }
-/// See avg_pool1d.
+/// tandem::avg_pool2d with its arguments as options.
 inline Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& o) {
   return tandem::avg_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad(), o.divisor_override());
 }
-/// See avg_pool1d.
+/// tandem::avg_pool3d with its arguments as options.
 inline Tensor avg_pool3d(const Tensor& x, const AvgPool3dOptions& o) {
   return tandem::avg_pool3d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad(), o.divisor_override());
@@ -38,14 +38,16 @@ inline Tensor avg_pool3d(const Tensor& x, const AvgPool3dOptions& o) {
 inline Tensor adaptive_avg_pool1d(const Tensor& x, const AdaptiveAvgPool1dOptions& o) {
   return tandem::adaptive_avg_pool1d(x, o.output_size());
 }
-/// See adaptive_avg_pool1d.
+/// tandem::adaptive_avg_pool2d with its argument as an option; a size of nullopt is that of x.
 Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOptions& o);
-/// See adaptive_avg_pool1d.
+/// tandem::adaptive_avg_pool3d with its argument as an option; a size of nullopt is that of x.
 Tensor adaptive_avg_pool3d(const Tensor& x, const AdaptiveAvgPool3dOptions& o);
-/// The maxima, or (maxima, indices).
+/// (values, indices): the largest element of each of as many windows as the output has elements; a size of nullopt is
+/// that of x. Indices are as those of the max pools.
 std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& x, const AdaptiveMaxPool1dOptions& o);
 std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor& x, const AdaptiveMaxPool2dOptions& o);
 std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& x, const AdaptiveMaxPool3dOptions& o);
+/// The values alone.
 inline Tensor adaptive_max_pool1d(const Tensor& x, const AdaptiveMaxPool1dOptions& o) {
   return std::get<0>(adaptive_max_pool1d_with_indices(x, o));
 }

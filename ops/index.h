@@ -15,8 +15,9 @@ inline Tensor concat(TensorList tensors, int64_t dim = 0) { return cat(tensors, 
 inline Tensor concatenate(TensorList tensors, int64_t dim = 0) { return cat(tensors, dim); }
 /// Tensors of one shape joined along a new dimension.
 Tensor stack(TensorList tensors, int64_t dim = 0);
-/// All elements of all tensors in one vector, and such a vector cut into tensors of the sizes of `tensors` again.
+/// All elements of all tensors in one vector, one tensor behind the other.
 Tensor flatten_dense_tensors(TensorList tensors);
+/// What flatten_dense_tensors joined, cut again into tensors of the sizes of `tensors`: views of `flat`.
 std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tensors);
 // Indices are int64 or int32; a scalar is indexed as one dimension of one element.
 
@@ -24,10 +25,12 @@ std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tenso
 inline Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) { return x.index_select(dim, index); }
 /// y[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and so on; index is of the output's shape.
 inline Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) { return x.gather(dim, index); }
-/// x with source written (or added) where index says. source may be larger than index: what is beyond is left out.
+/// x with source written where index says: y[index[i][j]][j] = source[i][j] for dim 0, and so on. source may be larger
+/// than index: what is beyond is left out.
 inline Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   return x.scatter(dim, index, source);
 }
+/// x with source added where index says: what meets in one place is added up.
 inline Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   return x.scatter_add(dim, index, source);
 }

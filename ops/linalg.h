@@ -39,17 +39,21 @@ Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& b, 
 Tensor lu_solve(const Tensor& b, const Tensor& LU, const Tensor& pivots);
 /// x of a x = b, or of x a = b unless left. b is matrices, or vectors: of one dimension, or of a's sizes but the last.
 Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left = true);
+/// (x, info): as linalg_solve, but a singular matrix is an error only with check_errors.
 std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& a, const Tensor& b, bool left = true,
                                            bool check_errors = false);
-/// The inverse of a, and its determinant.
+/// The inverse of a. @throws LinAlgError for a singular matrix
 Tensor linalg_inv(const Tensor& a);
+/// (inverse, info): as linalg_inv, but a singular matrix is an error only with check_errors.
 std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& a, bool check_errors = false);
 Tensor inverse(const Tensor& a);
+/// The determinant of a.
 Tensor linalg_det(const Tensor& a);
 Tensor det(const Tensor& a);
-/// (sign, ln |det|): 0 and -inf for a singular matrix. logdet: ln det, NaN where det is negative.
+/// (sign, ln |det|): 0 and -inf for a singular matrix.
 std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& a);
 std::tuple<Tensor, Tensor> slogdet(const Tensor& a);
+/// ln det a, NaN where the determinant is negative.
 Tensor logdet(const Tensor& a);
 
 // ---- triangular and positive-definite matrices
@@ -63,9 +67,11 @@ std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bo
 /// L of a = L L^T, or U of a = U^T U, from the lower or the upper triangle of a, positive-definite. The gradient is
 /// symmetric (Murray 2016, arXiv:1602.07527).
 Tensor linalg_cholesky(const Tensor& a, bool upper = false);
+/// (L or U, info): as linalg_cholesky, but another matrix is an error only with check_errors.
 std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper = false, bool check_errors = false);
-/// x of a x = b, and the inverse of a, from what linalg_cholesky gives of a.
+/// x of a x = b, from what linalg_cholesky gives of a.
 Tensor cholesky_solve(const Tensor& b, const Tensor& L, bool upper = false);
+/// The inverse of a, from what linalg_cholesky gives of a.
 Tensor cholesky_inverse(const Tensor& L, bool upper = false);
 
 // ---- orthogonal factors
@@ -87,12 +93,14 @@ Tensor ormqr(const Tensor& x, const Tensor& tau, const Tensor& c, bool left = tr
 /// `driver` is for GPUs in PyTorch, and must not be given. @throws LinAlgError for elements that are not finite
 detail::ThreeTensors linalg_svd(const Tensor& a, bool full_matrices = true,
                                 std::optional<std::string_view> driver = {});
+/// S alone.
 Tensor linalg_svdvals(const Tensor& a, std::optional<std::string_view> driver = {});
 /// (U, S, V), not transposed; with compute_uv = false, U and V are zeros.
 detail::ThreeTensors svd(const Tensor& a, bool some = true, bool compute_uv = true);
 /// (values, vectors) of symmetric matrices, by the triangle "L" or "U"; values ascend. Vectors are as those of
 /// linalg_svd.
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO = "L");
+/// The values alone.
 Tensor linalg_eigvalsh(const Tensor& a, std::string_view UPLO = "L");
 /// @throws NotImplementedError: the eigenvalues of a matrix that is not symmetric are complex numbers
 std::tuple<Tensor, Tensor> linalg_eig(const Tensor& a);
@@ -161,9 +169,10 @@ Tensor linalg_norm(const Tensor& x, std::string_view ord, detail::OptionalDims d
 /// sizes. Infinite for a singular matrix.
 Tensor linalg_cond(const Tensor& a, const std::optional<Scalar>& p = {});
 Tensor linalg_cond(const Tensor& a, std::string_view p);
-/// Older names.
+/// linalg_matrix_norm(x, "nuc"), by its older name.
 Tensor nuclear_norm(const Tensor& x, detail::Flag keepdim = false);
 Tensor nuclear_norm(const Tensor& x, IntArrayRef dim, detail::Flag keepdim = false);
+/// The root of the sum of squares over dim, an older name.
 Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, detail::Flag keepdim = false);
 
 }  // namespace tandem

@@ -8,9 +8,9 @@ namespace tandem {
 /// operands are of one dtype of numbers; integers wrap.
 /// @throws Error unless the last dimension of a equals the second last of b
 Tensor matmul(const Tensor& a, const Tensor& b);
-/// (n, k) times (k, m)
+/// The product of two matrices, (n, k) and (k, m) -> (n, m), of one dtype. @throws Error for other sizes
 Tensor mm(const Tensor& a, const Tensor& b);
-/// (b, n, k) times (b, k, m)
+/// The products of b pairs of matrices, (b, n, k) and (b, k, m) -> (b, n, m). @throws Error for other sizes
 Tensor bmm(const Tensor& a, const Tensor& b);
 /// beta bias + alpha a b; bias broadcasts to (n, m)
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);

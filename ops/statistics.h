@@ -40,7 +40,7 @@ std::tuple<Tensor, Tensor> var_mean(const Tensor& x, IntArrayRef dims, const Cor
                                     detail::Flag keepdim = false) {
   return {x.var(dims, correction, keepdim), x.mean(dims, keepdim)};
 }
-/// (deviation or variance, mean)
+/// (deviation or variance, mean) of all elements or over some dims, divided by n - 1 or, unless unbiased, by n.
 std::tuple<Tensor, Tensor> std_mean(const Tensor& x, IntArrayRef dims = {}, detail::Flag unbiased = true,
                                     detail::Flag keepdim = false);
 std::tuple<Tensor, Tensor> var_mean(const Tensor& x, IntArrayRef dims = {}, detail::Flag unbiased = true,

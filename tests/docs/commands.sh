@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # commands.sh SOURCE BUILD DIGITS: runs the commands that README.md and docs/*.md show, with the programs of BUILD and small
-# files in MNIST's format for the data. A comment before a block says why its commands are not run:
+# files in MNIST's format for the data. Not those of ./run and cmake, which build the project: CI and tests/install do. A
+# comment before a block says why others are not run:
 #   <!-- not run: REASON -->
 # Of these, and of commands in the text, it looks whether their jobs, subcommands and options exist.
 set -euo pipefail
@@ -38,7 +39,7 @@ list() {
       line = $0
       sub(/^ */, "", line)
       sub(/  +#.*/, "", line)
-      if (is_command(line)) print FILENAME ":" FNR "\t" (mark ? mark : "run") "\t" line
+      if (is_command(line)) print FILENAME ":" FNR "\t" (mark || line ~ /^(\.\/run|cmake) / ? "look" : "run") "\t" line
       next
     }
     !fenced && /^[^ ]/ {
