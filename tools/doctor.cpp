@@ -89,6 +89,8 @@ int doctor() {
   if (!TANDEM_HAS_JPEG) problem("JPEG files cannot be read", "apt install libjpeg-dev, and build anew");
   std::printf("libpng           %s\n", TANDEM_HAS_PNG ? "in" : "out: PNG files are refused");
   if (!TANDEM_HAS_PNG) problem("PNG files cannot be read", "apt install libpng-dev, and build anew");
+  std::printf("utf8proc         %s\n", TANDEM_HAS_UTF8PROC ? "in" : "out: BertTokenizer throws");
+  if (!TANDEM_HAS_UTF8PROC) problem("text cannot be tokenized", "apt install libutf8proc-dev, and build anew");
   if (TANDEM_HAS_CUDA) {
     std::printf("cuBLAS           %s\n", TANDEM_HAS_CUBLAS ? "in" : "out: our own matrix product on GPUs instead");
     std::printf("cuDNN            %s\n", TANDEM_HAS_CUDNN ? "in" : "out: our own convolution on GPUs instead");
