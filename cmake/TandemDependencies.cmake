@@ -6,6 +6,7 @@ set(tandem_names_ONEDNN dnnl)
 set(tandem_names_GLOO gloo)
 set(tandem_names_JPEG jpeg)
 set(tandem_names_PNG png)
+set(tandem_names_UTF8PROC utf8proc)
 set(tandem_names_CUDART cudart_static)
 set(tandem_names_CUBLAS cublasLt libcublasLt.so.13 libcublasLt.so.12)
 set(tandem_names_CUDNN cudnn libcudnn.so.9)
@@ -17,6 +18,7 @@ set(tandem_package_ONEDNN libdnnl-dev)
 set(tandem_package_GLOO libgloo-dev)
 set(tandem_package_JPEG libjpeg-dev)
 set(tandem_package_PNG libpng-dev)
+set(tandem_package_UTF8PROC libutf8proc-dev)
 
 # tandem_find_library(NAME find_library's arguments...): where it is found, it is Tandem::NAME, here and in the projects
 # that include this one. NAMES_PER_DIR so that the first folder counts, not the first name.

@@ -1,4 +1,4 @@
-# Libraries: zlib and threads always; OpenBLAS, oneDNN, Gloo, libjpeg and libpng where they are wanted and found. All by
+# Libraries: zlib and threads always; OpenBLAS, oneDNN, Gloo, libjpeg, libpng and utf8proc where they are wanted and found. All by
 # their files: their CMake packages ask for what we do not use (oneDNN's for OpenCL), or lack a library that they name.
 include(TandemDependencies)
 set(TANDEM_LINKED "")  # what a program that links the static library is linked with too
@@ -27,6 +27,7 @@ tandem_link_library(ONEDNN dnnl.hpp)
 tandem_link_library(GLOO gloo/context.h)
 tandem_link_library(JPEG jpeglib.h)
 tandem_link_library(PNG png.h)
+tandem_link_library(UTF8PROC utf8proc.h)
 if(TANDEM_HAS_OPENBLAS)
   # OpenBLAS holds LAPACK unless it was built without a Fortran compiler.
   include(CheckFunctionExists)
@@ -61,7 +62,8 @@ function(tandem_print_summary)
   set(without_GLOO "ranks are threads of one process")
   set(without_JPEG "JPEG files are refused")
   set(without_PNG "PNG files are refused")
-  tandem_print_libraries(OPENBLAS ONEDNN GLOO JPEG PNG)
+  set(without_UTF8PROC "data::BertTokenizer throws")
+  tandem_print_libraries(OPENBLAS ONEDNN GLOO JPEG PNG UTF8PROC)
   if(NOT TANDEM_HAS_LAPACK)
     message(STATUS "  LAPACK:     out, it comes with OpenBLAS; factorizations of matrices (torch::linalg) throw")
   endif()

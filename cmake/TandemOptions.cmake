@@ -13,7 +13,7 @@ option(TANDEM_FUZZ "Build tests/fuzz for libFuzzer, with clang and TANDEM_SANITI
 option(TANDEM_WERROR "Treat warnings as errors" OFF)
 set(TANDEM_SANITIZE "" CACHE STRING "Empty, address (with undefined), or thread")
 set(TANDEM_CPU_ISAS "v2;v3;v4" CACHE STRING "x86-64 levels that the loops are compiled for")
-foreach(library OPENBLAS ONEDNN GLOO JPEG PNG CUDA)
+foreach(library OPENBLAS ONEDNN GLOO JPEG PNG UTF8PROC CUDA)
   set(TANDEM_WITH_${library} AUTO CACHE STRING "AUTO: use it if it is found; ON: require it; OFF: leave it out; CUDA also EMULATED: on the CPU, without a GPU")
   set_property(CACHE TANDEM_WITH_${library} PROPERTY STRINGS AUTO ON OFF)
 endforeach()

@@ -42,3 +42,11 @@ if(TANDEM_HAS_GLOO AND TANDEM_BUILD_TOOLS)
                       COMMAND tandem_command launch -n 2 -- $<TARGET_FILE:example_fashion_mnist_ddp> ${TANDEM_TEST_DIGITS} 2 cpu
                       EXPECT "epoch 2: loss 0.*, (100|9[5-9]).* of [0-9]+ test images over 2 ranks")
 endif()
+if(TANDEM_HAS_UTF8PROC AND NOT TANDEM_SANITIZE)
+  tandem_test(sentence_embeddings_test examples/sentence_embeddings_test.cpp)
+  add_dependencies(sentence_embeddings_test example_sentence_embeddings)
+  # With the real model, where it was fetched and a Python with PyTorch and Hugging Face's libraries is known.
+  add_test(NAME "example sentence_embeddings gives Hugging Face's tokens and vectors"
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/examples/sentence_embeddings.sh $<TARGET_FILE:example_sentence_embeddings>)
+  set_tests_properties("example sentence_embeddings gives Hugging Face's tokens and vectors" PROPERTIES SKIP_RETURN_CODE 77)
+endif()

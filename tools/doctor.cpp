@@ -82,6 +82,8 @@ int doctor() {
   if (!TANDEM_HAS_JPEG) problem("JPEG files cannot be read", "apt install libjpeg-dev, then build again");
   std::printf("libpng           %s\n", TANDEM_HAS_PNG ? "used" : "not in this build: PNG files cannot be read");
   if (!TANDEM_HAS_PNG) problem("PNG files cannot be read", "apt install libpng-dev, then build again");
+  std::printf("utf8proc         %s\n", TANDEM_HAS_UTF8PROC ? "used" : "not in this build: text cannot be tokenized");
+  if (!TANDEM_HAS_UTF8PROC) problem("text cannot be tokenized", "apt install libutf8proc-dev, then build again");
   if (TANDEM_HAS_CUDA) {
     std::printf("cuBLAS           %s\n",
                 TANDEM_HAS_CUBLAS ? "used" : "not in this build: Tandem multiplies matrices itself");

@@ -1,0 +1,66 @@
+#include "tandem/models/json_file.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tandem/core/error.h"
+
+namespace tandem::models::detail {
+
+using Json = nlohmann::json;
+struct JsonFile::Value {
+  Json json;
+};
+
+namespace {
+/// What stands under a key and is of a type that `accepts` takes.
+template <class T>
+std::optional<T> member(const Json& json, const char* key, bool (Json::*accepts)() const noexcept, const char* accepted,
+                        const std::string& path) {
+  if (!json.is_object()) return {};
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return {};
+  TANDEM_CHECK(((*found).*accepts)(), path, ": ", key, " is ",
+               found->dump(-1, ' ', false, Json::error_handler_t::replace), "; accepted: ", accepted);
+  return found->get<T>();
+}
+}  // namespace
+
+JsonFile::JsonFile(const std::string& path) : path_(path) {
+  std::ifstream file(path, std::ios::binary);
+  TANDEM_CHECK(file, path, " cannot be read");
+  try {
+    auto value = std::make_shared<Value>();
+    value->json = Json::parse(file);
+    TANDEM_CHECK(value->json.is_object() || value->json.is_array(), path, " is not a JSON object or list");
+    value_ = std::move(value);
+  } catch (const Json::exception& e) {
+    TANDEM_FAIL(path, " is not valid JSON: ", e.what());
+  }
+}
+std::vector<JsonFile> JsonFile::elements() const {
+  TANDEM_CHECK(value_->json.is_array(), path_, " is not a JSON list");
+  std::vector<JsonFile> out;
+  for (const Json& element : value_->json) out.push_back({path_, std::make_shared<Value>(Value{element})});
+  return out;
+}
+std::optional<int64_t> JsonFile::integer(const char* key) const {
+  return member<int64_t>(value_->json, key, &Json::is_number_integer, "integers", path_);
+}
+std::optional<double> JsonFile::number(const char* key) const {
+  return member<double>(value_->json, key, &Json::is_number, "numbers", path_);
+}
+std::optional<bool> JsonFile::boolean(const char* key) const {
+  return member<bool>(value_->json, key, &Json::is_boolean, "true, false", path_);
+}
+std::optional<std::string> JsonFile::text(const char* key) const {
+  return member<std::string>(value_->json, key, &Json::is_string, "strings", path_);
+}
+std::vector<std::string> JsonFile::true_keys() const {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : value_->json.items())
+    if (value == true) out.push_back(key);
+  return out;
+}
+
+}  // namespace tandem::models::detail

@@ -1,0 +1,111 @@
+#include "tandem/models/sentence_transformer.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "tandem/core/internal.h"
+#include "tandem/models/json_file.h"
+#include "tandem/nn/normalization.h"
+#include "tandem/ops/ops.h"
+#include "tandem/serialize/module.h"
+
+namespace tandem::models {
+namespace {
+
+using detail::JsonFile;
+std::string in(const std::string& folder, const std::string& name) {
+  return (std::filesystem::path(folder) / name).string();
+}
+bool exists(const std::string& path) { return std::filesystem::exists(path); }
+
+std::string weights_in(const std::string& folder) {
+  for (const char* const name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"})
+    if (exists(in(folder, name))) return in(folder, name);
+  TANDEM_FAIL("SentenceTransformer: ", folder, " has no weights; accepted: model.safetensors or pytorch_model.bin");
+}
+
+}  // namespace
+
+data::BertTokenizer load_bert_tokenizer(const std::string& folder) {
+  data::BertTokenizerOptions o;
+  const std::string path = in(folder, "tokenizer_config.json");
+  if (exists(path)) {
+    const JsonFile file(path);
+    const auto text = [&](const char* key, std::string& field) { field = file.text(key).value_or(field); };
+    o.do_lower_case(file.boolean("do_lower_case").value_or(o.do_lower_case()));
+    o.strip_accents(file.boolean("strip_accents"));
+    o.tokenize_chinese_chars(file.boolean("tokenize_chinese_chars").value_or(o.tokenize_chinese_chars()));
+    // Where there is no limit, the file has a number that no integer holds.
+    const double most = file.number("model_max_length").value_or(512);
+    if (most < 1e9) o.model_max_length(static_cast<int64_t>(most));
+    text("unk_token", o.unk_token()), text("sep_token", o.sep_token()), text("pad_token", o.pad_token());
+    text("cls_token", o.cls_token()), text("mask_token", o.mask_token());
+  }
+  return data::BertTokenizer(in(folder, "vocab.txt"), o);
+}
+
+SentenceTransformer::SentenceTransformer(const std::string& folder, Device device)
+    : tokenizer(load_bert_tokenizer(folder)), device_(device) {
+  const BertConfig config = BertConfig::from_json_file(in(folder, "config.json"));
+  TANDEM_CHECK(tokenizer.vocab_size() <= config.vocab_size(), "SentenceTransformer: ", in(folder, "vocab.txt"), " has ",
+               tokenizer.vocab_size(), " tokens, but config.json has a vocab_size of ", config.vocab_size(),
+               "; is it the vocabulary of this model?");
+  read_modules(folder);
+  int64_t& most = tokenizer.options.model_max_length();
+  most = std::min(most, config.max_position_embeddings());
+  if (const std::string path = in(folder, "sentence_bert_config.json"); exists(path))
+    most = std::min(most, JsonFile(path).integer("max_seq_length").value_or(most));
+  model = BertModel(config, /*add_pooling_layer=*/false);
+  load(model, weights_in(folder));
+  model->to(device);
+  model->eval();
+}
+
+void SentenceTransformer::read_modules(const std::string& folder) {
+  const std::string path = in(folder, "modules.json");
+  if (!exists(path)) return;
+  for (const JsonFile& module : JsonFile(path).elements()) {
+    const std::string type = module.text("type").value_or("");
+    const std::string name = type.substr(type.rfind('.') + 1);
+    TANDEM_CHECK(name == "Transformer" || name == "Pooling" || name == "Normalize", path, " has a module of type ",
+                 type, "; accepted: Transformer, Pooling, Normalize");
+    normalize = normalize || name == "Normalize";
+    if (name != "Pooling") continue;
+    const JsonFile pooling(in(in(folder, module.text("path").value_or("")), "config.json"));
+    for (const std::string& mode : pooling.true_keys())
+      TANDEM_CHECK(mode.rfind("pooling_mode_", 0) != 0 || mode == "pooling_mode_mean_tokens", pooling.path(),
+                   " asks for ", mode, "; accepted: pooling_mode_mean_tokens");
+  }
+}
+
+Tensor SentenceTransformer::forward(const data::BatchEncoding& batch) {
+  const Tensor mask = batch.attention_mask.to(device_);
+  const Tensor hidden = std::get<0>(model(batch.input_ids.to(device_), mask));
+  const Tensor weight = mask.to(hidden.dtype()).unsqueeze(-1);  // (N, L, 1)
+  const Tensor mean = (hidden * weight).sum(1) / weight.sum(1);
+  return normalize ? nn::functional::normalize(mean) : mean;
+}
+
+Tensor SentenceTransformer::encode(const std::vector<std::string>& texts, int64_t batch_size) {
+  TANDEM_CHECK(batch_size > 0, "encode: batch_size is ", batch_size, "; it must be positive");
+  const NoGradGuard no_grad;
+  const size_t count = texts.size(), width = static_cast<size_t>(batch_size);
+  std::vector<std::vector<int64_t>> encoded(count);
+  for (size_t i = 0; i < count; ++i) encoded[i] = tokenizer.encode(texts[i]);
+  std::vector<size_t> order(count);  // the longest first, so that a batch has little padding
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return encoded[a].size() > encoded[b].size(); });
+  const Tensor out = empty({static_cast<int64_t>(count), model->config.hidden_size()});
+  for (size_t at = 0; at < count; at += width) {
+    std::vector<std::vector<int64_t>> batch;
+    for (size_t i = at; i < std::min(at + width, count); ++i) batch.push_back(std::move(encoded[order[i]]));
+    const Tensor vectors = forward(tokenizer.pad(batch)).cpu();
+    for (size_t i = 0; i < batch.size(); ++i)
+      out[static_cast<int64_t>(order[at + i])].copy_(vectors[static_cast<int64_t>(i)]);
+  }
+  return out;
+}
+
+}  // namespace tandem::models

@@ -1,0 +1,18 @@
+// Whether this build has utf8proc: tests of tokenizers are skipped without it.
+#pragma once
+#include "tandem/data/unicode.h"
+#include "tandem/tests/catch.h"
+
+namespace tandem::test {
+
+inline bool has_unicode() {
+  try {
+    data::detail::check_unicode("this test");
+  } catch (const NotImplementedError& e) {
+    WARN("skipped: " << e.what());
+    return false;
+  }
+  return true;
+}
+
+}  // namespace tandem::test
