@@ -56,3 +56,6 @@
 #include "tandem/serialize/archive.h"
 #include "tandem/serialize/module.h"
 #include "tandem/serialize/safetensors.h"
+#include "tandem/utils/image_grid.h"
+#include "tandem/utils/metrics_writer.h"
+#include "tandem/utils/summary_writer.h"

@@ -8,6 +8,7 @@
 #include "tandem/data/image_folder.h"
 #include "tandem/data/image_transforms.h"
 #include "tandem/data/mnist.h"
+#include "tandem/data/progress.h"
 #include "tandem/data/samplers.h"
 #include "tandem/data/shard_sampler.h"
 #include "tandem/data/shared_dataset.h"

@@ -16,6 +16,8 @@ template <class BatchRequest = std::vector<size_t>> class DistributedSampler : p
   /// Which epoch the next reset, which a loader's begin() does, is to begin.
   void set_epoch(size_t epoch) { epoch_ = epoch; }
   size_t epoch() const { return epoch_; }
+  /// How many indices this rank gets per epoch.
+  size_t epoch_size() const { return local_sample_count(); }
 
  protected:
   /// How many examples each rank gets per epoch.

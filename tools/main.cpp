@@ -19,8 +19,9 @@
 namespace tandem::tools {
 namespace {
 
-void add_demo(CLI::App& app) {
+void add_demo(CLI::App& app, std::vector<std::string> command_line) {
   auto s = std::make_shared<DemoSettings>();
+  s->command_line = std::move(command_line);
   CLI::App* const c = app.add_subcommand("demo", "Train a model on FashionMNIST on one device, under DP and under DDP");
   c->add_option("--model", s->model, "mlp, lenet or fashion_cnn")
       ->check(CLI::IsMember({"mlp", "lenet", "fashion_cnn"}));
@@ -51,6 +52,8 @@ void add_demo(CLI::App& app) {
   c->add_option("--load", s->load, "Start from this state");
   c->add_flag("--capture", s->capture, "Record the step of mode single once, and replay it");
   c->add_option("--json", s->json, "Write the table and the settings");
+  c->add_option("--report", s->report, "Write a page for a browser: curves, confusion matrix, mistakes, time and memory");
+  c->add_flag("--history", s->history)->group("");  // hidden: a rank keeps what --report shows
   c->add_option("--rank-result", s->rank_result)->group("");  // hidden: this process is a rank, and writes here
   c->callback([s] { demo(*s); });
 }
@@ -159,7 +162,7 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
 int run(int argc, char** argv) {
   CLI::App app("Tandem: a tensor and autograd engine");
   app.require_subcommand(1);
-  add_demo(app);
+  add_demo(app, {argv, argv + argc});
   add_doctor(app);
   add_launch(app);
   add_simulate(app);

@@ -11,6 +11,7 @@
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/commands.h"
+#include "tandem/tools/demo/report.h"
 #include "tandem/tools/demo/show.h"
 #include "tandem/tools/ranks.h"
 
@@ -56,6 +57,7 @@ void check_settings(DemoSettings& s) {
                "folder that holds train-images-idx3-ubyte.gz and its three companions with --data");
   check_place("--save", s.save);
   check_place("--json", s.json);
+  check_place("--report", s.report);
   TANDEM_CHECK(s.batch_size >= std::max(s.devices, s.ranks), "demo: a batch of ", s.batch_size, " images for ",
                std::max(s.devices, s.ranks), " devices or ranks; accepted: at least one image for each");
 }
@@ -97,6 +99,7 @@ DemoRun train_in_processes(const DemoSettings& s, const std::string& mode) {
   add("--compare-steps", std::to_string(s.compare_steps));
   if (s.threads > 0) add("--threads", std::to_string(std::max(1, s.threads / s.ranks)));
   if (!s.load.empty()) add("--load", s.load);
+  if (s.history) command.emplace_back("--history");
   if (!s.save.empty() && s.modes[0] == mode) add("--save", s.save);
   const int status = run_processes(s.ranks, command);
   TANDEM_CHECK(status == 0, "demo: a rank of ", mode, " failed with exit status ", status);
@@ -150,6 +153,7 @@ void demo(DemoSettings s) {
   choose_device(s);
   s.modes = chosen_modes(s);
   check_settings(s);
+  s.history |= !s.report.empty();
   if (s.threads > 0) set_num_threads(s.threads);
   if (!s.rank_result.empty()) {
     const std::string& mode = s.modes[0];
@@ -175,6 +179,9 @@ void demo(DemoSettings s) {
   }
   print_table(runs);
   if (!s.json.empty()) write_json(s.json, s, runs);
+  if (s.report.empty()) return;
+  write_report(s.report, s, data, runs);
+  std::printf("\nthe report is in %s; a browser shows it\n", s.report.c_str());
 }
 
 }  // namespace tandem::tools
