@@ -6,6 +6,7 @@
 #include "tandem/data/distributed_samplers.h"
 #include "tandem/data/image.h"
 #include "tandem/data/image_folder.h"
+#include "tandem/data/image_grid.h"
 #include "tandem/data/image_transforms.h"
 #include "tandem/data/mnist.h"
 #include "tandem/data/progress.h"

@@ -22,10 +22,10 @@ int main(int argc, char** argv) try {
 
   nn::Sequential net(nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Linear(128, 10));
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
-  utils::tensorboard::SummaryWriter writer(logs);
-  utils::MetricsWriter metrics(logs + "/steps.csv");
+  logs::SummaryWriter writer(logs);
+  logs::MetricsWriter metrics(logs + "/steps.csv");
   writer.add_text("settings", "Adam, rate 0.001, batches of **128**");
-  writer.add_image("test images", utils::make_grid(images.narrow(0, 0, 32)));
+  writer.add_image("test images", data::make_grid(images.narrow(0, 0, 32)));
 
   int64_t step = 0;
   for (int epoch = 1; epoch <= epochs; ++epoch) {
@@ -50,8 +50,8 @@ int main(int argc, char** argv) try {
     std::printf("epoch %d: %.2f %% of the test images\n", epoch, 100 * accuracy);
     const Tensor mistakes = wrong.nonzero().flatten();
     if (mistakes.numel() > 0)
-      utils::save_image(images.index_select(0, mistakes.narrow(0, 0, std::min<int64_t>(32, mistakes.numel()))),
-                        logs + "/mistakes.png");
+      data::save_image(images.index_select(0, mistakes.narrow(0, 0, std::min<int64_t>(32, mistakes.numel()))),
+                       logs + "/mistakes.png");
   }
   std::printf("tensorboard --logdir %s\n", logs.c_str());
 } catch (const std::exception& error) {

@@ -102,5 +102,5 @@ TEST_CASE("progress knows how many batches a loader has, and draws them on a ter
   CHECK(rows == 14);
   CHECK_THAT(drawn, Contains("\repoch 1:   0%|"));
   CHECK_THAT(drawn, Contains("| 3/3 [00:00<00:00, ") && Contains(", rows 10]\x1b[K\r\n\repoch 2:"));
-  CHECK_THAT(drawn, Contains(" 0/3 [") && drawn.ends_with("\n") ? Contains("epoch 2") : Contains("a line's end"));
+  CHECK(drawn.ends_with("\n"));  // the bar of a loop that was left ends too
 }

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "tandem/core/thread_pool.h"
+#include "tandem/data/png_of.h"
 #include "tandem/ops/ops.h"
 #include "tandem/tools/compare/compare.h"
 #include "tandem/tools/compare/page_parts.h"
 #include "tandem/tools/whole_file.h"
-#include "tandem/utils/png_of.h"
 
 namespace tandem::tools {
 namespace {
@@ -61,7 +61,7 @@ std::vector<compare::ChartPoint> means(const std::vector<History::Point>& points
     double sum = 0, steps = 0;
     for (size_t i = begin; i < end; ++i) sum += points[i].value, steps += static_cast<double>(points[i].step);
     const auto n = static_cast<double>(end - begin);
-    out.push_back({steps / n, sum / n});
+    out.push_back({steps / n, sum / n, 0, 0, ""});
   }
   return out;
 }
@@ -142,7 +142,7 @@ std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
         cat("test image ", m.image, ": ", kClasses[m.truth], ", taken for ", kClasses[m.predicted]);
     out +=
         cat("<figure><img alt=\"", what, "\" width=\"84\" height=\"84\" src=\"data:image/png;base64,",
-            base64(utils::png_of("demo", pixels)), "\"/><figcaption>is <b>", kClasses[m.truth], "</b><br/>taken for <b>",
+            base64(data::png_of("demo", pixels)), "\"/><figcaption>is <b>", kClasses[m.truth], "</b><br/>taken for <b>",
             kClasses[m.predicted], "</b>, ", percent(m.probability), "</figcaption></figure>\n");
   }
   return compare::paragraph(

@@ -9,9 +9,9 @@
 
 using namespace tandem;
 using namespace tandem::test;
-using utils::make_grid;
-using utils::MakeGridOptions;
-using utils::save_image;
+using data::make_grid;
+using data::MakeGridOptions;
+using data::save_image;
 
 namespace {
 
@@ -41,7 +41,7 @@ MakeGridOptions options_of(const nlohmann::json& arguments) {
 
 }  // namespace
 
-TEST_CASE("grids and their pixels are torchvision's", "[utils][image]") {
+TEST_CASE("grids and their pixels are torchvision's", "[data][image]") {
   const bool saves = can_save();
   const TemporaryFolder folder;
   for (const auto& expected : read_json("grids.json").at("cases")) {
@@ -66,7 +66,7 @@ TEST_CASE("grids and their pixels are torchvision's", "[utils][image]") {
   }
 }
 
-TEST_CASE("make_grid takes lists, half types and bytes, and needs no gradient", "[utils][image]") {
+TEST_CASE("make_grid takes lists, half types and bytes, and needs no gradient", "[data][image]") {
   const Tensor batch = rand({5, 3, 4, 6}).requires_grad_();
   const Tensor grid = make_grid(batch, MakeGridOptions().nrow(2).padding(1).pad_value(0.5));
   CHECK(grid.sizes() == IntArrayRef{3, 3 * 5 + 1, 2 * 7 + 1});
@@ -82,7 +82,7 @@ TEST_CASE("make_grid takes lists, half types and bytes, and needs no gradient", 
   CHECK(batch.detach().equal(before));
 }
 
-TEST_CASE("save_image writes bytes as they are, and images with opacity", "[utils][image]") {
+TEST_CASE("save_image writes bytes as they are, and images with opacity", "[data][image]") {
   if (!can_save()) return;
   const TemporaryFolder folder;
   const Tensor bytes = arange(3 * 4 * 5, kUInt8).view({3, 4, 5});
@@ -97,7 +97,7 @@ TEST_CASE("save_image writes bytes as they are, and images with opacity", "[util
   CHECK(folder.count() == 4);
 }
 
-TEST_CASE("what is no image is refused by make_grid and save_image", "[utils][image]") {
+TEST_CASE("what is no image is refused by make_grid and save_image", "[data][image]") {
   const TemporaryFolder folder;
   const std::string file = folder / "a.png";
   CHECK_THROWS_WITH(make_grid(zeros({4})), Contains("make_grid: the tensor is (4") && Contains("(N, C, H, W)"));

@@ -8,7 +8,7 @@
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"
 
-namespace tandem::utils {
+namespace tandem::data {
 
 /// How make_grid lays images out: torchvision's arguments and defaults.
 struct MakeGridOptions {
@@ -48,4 +48,4 @@ void save_image(const Tensor& tensor, const std::string& fp, const MakeGridOptio
 /// The same of images (C, H, W), all of one size.
 void save_image(const std::vector<Tensor>& images, const std::string& fp, const MakeGridOptions& options = {});
 
-}  // namespace tandem::utils
+}  // namespace tandem::data

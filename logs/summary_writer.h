@@ -9,7 +9,7 @@
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"
 
-namespace tandem::utils::tensorboard {
+namespace tandem::logs {
 
 /// How a SummaryWriter works.
 struct SummaryWriterOptions {
@@ -27,7 +27,7 @@ struct SummaryWriterOptions {
 
 /// Writes event files into a folder, which `tensorboard --logdir` of it, or of a folder above it, shows:
 ///
-///     utils::tensorboard::SummaryWriter writer("runs/first");
+///     logs::SummaryWriter writer("runs/first");
 ///     for (int step = 0; step < steps; ++step) writer.add_scalar("loss", train_step(), step);
 ///
 /// A tag's slashes group it: "train/loss" and "train/accuracy" stand together. Without global_step a value has step 0,
@@ -83,4 +83,4 @@ class SummaryWriter {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tandem::utils::tensorboard
+}  // namespace tandem::logs

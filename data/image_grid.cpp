@@ -1,14 +1,17 @@
-#include "tandem/utils/image_grid.h"
+#include "tandem/data/image_grid.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
 
 #include "tandem/core/internal.h"
 #include "tandem/data/image_codecs.h"
+#include "tandem/data/png_of.h"
 #include "tandem/ops/ops.h"
-#include "tandem/serialize/file.h"
-#include "tandem/utils/png_of.h"
 
-namespace tandem::utils {
+namespace tandem::data {
 namespace {
 
 /// Shifts and scales `images` in place, so that `low` becomes 0 and `high` becomes 1.
@@ -37,6 +40,18 @@ std::vector<Tensor> checked(const std::vector<Tensor>& images) {
                  &image - images.data(), " of the list is ", image.defined() ? image.sizes() : IntArrayRef(),
                  " and the first ", images[0].sizes(), "; accepted: (C, H, W), the same for all");
   return images;
+}
+
+/// Writes beside `path` and renames that, so that what was there stays if this fails.
+void write_whole(const std::string& path, const std::string& bytes) {
+  const std::string temporary = path + ".part";
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (file && std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  const std::string reason = std::strerror(errno);
+  std::remove(temporary.c_str());
+  TANDEM_FAIL("save_image: cannot write ", path, ": ", reason);
 }
 
 }  // namespace
@@ -87,9 +102,7 @@ void save_image(const Tensor& tensor, const std::string& fp, const MakeGridOptio
     grid = grid.mul(255).add_(0.5).clamp_(0, 255).to(kUInt8);  // 0.5: to the nearest
   }
   const std::string bytes = png_of("save_image", grid);
-  FileSink file("save_image", fp);
-  file.write(bytes.data(), bytes.size());
-  file.commit();
+  write_whole(fp, bytes);
 }
 void save_image(const std::vector<Tensor>& images, const std::string& fp, const MakeGridOptions& options) {
   save_image(stack(checked(images)), fp, options);
@@ -97,11 +110,11 @@ void save_image(const std::vector<Tensor>& images, const std::string& fp, const 
 
 std::string png_of(const std::string& op, const Tensor& image) {
   const Tensor pixels = image.to(kCPU).permute({1, 2, 0}).contiguous();
-  return data::encode_png(op, pixels.data<uint8_t>(), pixels.size(0), pixels.size(1), pixels.size(2));
+  return encode_png(op, pixels.data<uint8_t>(), pixels.size(0), pixels.size(1), pixels.size(2));
 }
 void check_no_nan(const std::string& what, const Tensor& image) {
   const auto count = image.isnan().sum().item<int64_t>();
   TANDEM_CHECK(count == 0, what, " has ", count, " NaN of ", image.numel(), " values");
 }
 
-}  // namespace tandem::utils
+}  // namespace tandem::data

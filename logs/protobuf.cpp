@@ -1,8 +1,8 @@
-#include "tandem/utils/protobuf.h"
+#include "tandem/logs/protobuf.h"
 
 #include <bit>
 
-namespace tandem::utils::tensorboard {
+namespace tandem::logs {
 namespace {
 
 enum WireType { kVarint = 0, kEightBytes = 1, kLengthAndBytes = 2, kFourBytes = 5 };
@@ -54,4 +54,4 @@ ProtoMessage& ProtoMessage::singles(int field, const std::vector<float>& values)
   return bytes(field, packed);
 }
 
-}  // namespace tandem::utils::tensorboard
+}  // namespace tandem::logs

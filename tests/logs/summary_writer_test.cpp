@@ -6,19 +6,19 @@
 #include <filesystem>
 #include <limits>
 
+#include "tandem/logs/crc32c.h"
+#include "tandem/logs/event_file.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/json.h"
 #include "tandem/tests/paths.h"
 #include "tandem/tests/process.h"
 #include "tandem/tests/temporary.h"
-#include "tandem/utils/crc32c.h"
-#include "tandem/utils/event_file.h"
 
 using namespace tandem;
 using namespace tandem::test;
-using tandem::utils::tensorboard::SummaryWriter;
-using tandem::utils::tensorboard::SummaryWriterOptions;
+using tandem::logs::SummaryWriter;
+using tandem::logs::SummaryWriterOptions;
 namespace fs = std::filesystem;
 
 namespace {
@@ -32,7 +32,7 @@ uint64_t little_endian(const std::string& bytes, size_t at, size_t count) {
 
 /// The records of an event file, whose checksums must be right.
 std::vector<std::string> records(const std::string& file) {
-  using tandem::utils::tensorboard::masked_crc32c;
+  using tandem::logs::masked_crc32c;
   std::vector<std::string> all;
   for (size_t at = 0; at < file.size();) {
     const uint64_t length = little_endian(file, at, 8);
@@ -95,8 +95,8 @@ bool can_write_images() {
 
 }  // namespace
 
-TEST_CASE("CRC-32C has the values of RFC 3720, and is masked as TensorFlow does", "[utils]") {
-  using namespace tandem::utils::tensorboard;
+TEST_CASE("CRC-32C has the values of RFC 3720, and is masked as TensorFlow does", "[logs]") {
+  using namespace tandem::logs;
   std::string up;
   for (int i = 0; i < 32; ++i) up += static_cast<char>(i);
   CHECK(crc32c("") == 0);
@@ -111,7 +111,7 @@ TEST_CASE("CRC-32C has the values of RFC 3720, and is masked as TensorFlow does"
   CHECK(framed("abc").size() == 19);
 }
 
-TEST_CASE("an event file is TensorBoard's own, byte for byte, but for the writer's name", "[utils]") {
+TEST_CASE("an event file is TensorBoard's own, byte for byte, but for the writer's name", "[logs]") {
   const TemporaryFolder folder;
   SummaryWriter writer(folder / "run");
   REQUIRE(writer.get_logdir() == folder / "run");
@@ -134,7 +134,7 @@ TEST_CASE("an event file is TensorBoard's own, byte for byte, but for the writer
   CHECK_THAT(ours[0], Contains("tandem"));
 }
 
-TEST_CASE("events wait in memory until there are max_queue, or flush or close is called", "[utils]") {
+TEST_CASE("events wait in memory until there are max_queue, or flush or close is called", "[logs]") {
   const TemporaryFolder folder;
   SummaryWriter writer(folder.path(), SummaryWriterOptions().max_queue(3).filename_suffix(".mine"));
   const std::string path = only_file(folder.path());
@@ -154,7 +154,7 @@ TEST_CASE("events wait in memory until there are max_queue, or flush or close is
   CHECK(folder.count() == 2);
 }
 
-TEST_CASE("add_scalars gives each curve a run of its own, and threads may share a writer", "[utils]") {
+TEST_CASE("add_scalars gives each curve a run of its own, and threads may share a writer", "[logs]") {
   const TemporaryFolder folder;
   {
     SummaryWriter writer(folder.path());
@@ -174,7 +174,7 @@ TEST_CASE("add_scalars gives each curve a run of its own, and threads may share 
   }
 }
 
-TEST_CASE("what SummaryWriter cannot do is refused by name", "[utils]") {
+TEST_CASE("what SummaryWriter cannot do is refused by name", "[logs]") {
   const TemporaryFolder folder;
   write_file(folder / "file", "in the way");
   CHECK_THROWS_WITH(SummaryWriter(folder / "file/run"), Contains("cannot make the folder") && Contains("file/run"));
@@ -193,7 +193,7 @@ TEST_CASE("what SummaryWriter cannot do is refused by name", "[utils]") {
   CHECK_THROWS_WITH(writer.add_image("odd", full({1, 2, 2}, NAN)), Contains("'odd' has 12 NaN"));
 }
 
-TEST_CASE("a file that cannot take more is an error of the call that notices", "[utils]") {
+TEST_CASE("a file that cannot take more is an error of the call that notices", "[logs]") {
   const TemporaryFolder folder;
   SummaryWriter writer(folder.path(), SummaryWriterOptions().max_queue(1));
   rlimit before{};
@@ -212,7 +212,7 @@ TEST_CASE("a file that cannot take more is an error of the call that notices", "
   CHECK_THAT(message, Contains("SummaryWriter: cannot write " + folder.path()) && Contains("File too large"));
 }
 
-TEST_CASE("TensorBoard's own reader loads what was written", "[utils][python]") {
+TEST_CASE("TensorBoard's own reader loads what was written", "[logs][python]") {
   const std::string python = python_with_tensorboard();
   if (python.empty()) {
     WARN("SKIPPED: neither TANDEM_PEERS_PYTHON nor python3 is a Python that has tensorboard");
@@ -233,7 +233,7 @@ TEST_CASE("TensorBoard's own reader loads what was written", "[utils][python]") 
   }
   write_as_the_fixture(writer);
   writer.close();
-  const Result result = run_program("/bin/sh", {"-c", python + " '" + kFixtures + "/../utils/read_events.py' '" +
+  const Result result = run_program("/bin/sh", {"-c", python + " '" + kFixtures + "/../logs/read_events.py' '" +
                                                           folder.path() + "/run' 2>/dev/null"});
   INFO(result.output);
   REQUIRE(result.status == 0);

@@ -1,8 +1,8 @@
-#include "tandem/utils/crc32c.h"
+#include "tandem/logs/crc32c.h"
 
 #include <array>
 
-namespace tandem::utils::tensorboard {
+namespace tandem::logs {
 namespace {
 
 /// What a byte, alone in the register, becomes after its eight bits were divided.
@@ -29,4 +29,4 @@ uint32_t masked_crc32c(std::string_view bytes) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }
 
-}  // namespace tandem::utils::tensorboard
+}  // namespace tandem::logs

@@ -8,7 +8,7 @@
 
 #include "tandem/core/tensor.h"
 
-namespace tandem::utils::tensorboard {
+namespace tandem::logs {
 
 /// A Summary with one value, serialized.
 /// @param new_style  as a tensor with the scalars plugin's mark, in place of the older field simple_value
@@ -28,4 +28,4 @@ std::string version_event(double wall_time);
 /// What says that events of `step` and later ones, from before a crash, are to be forgotten.
 std::string restart_event(int64_t step, double wall_time);
 
-}  // namespace tandem::utils::tensorboard
+}  // namespace tandem::logs

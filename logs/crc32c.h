@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tandem::utils::tensorboard {
+namespace tandem::logs {
 
 /// The CRC of Castagnoli's polynomial 0x1EDC6F41, bits reflected, as RFC 3720 (appendix B.4) has it for iSCSI.
 uint32_t crc32c(std::string_view bytes);
@@ -11,4 +11,4 @@ uint32_t crc32c(std::string_view bytes);
 /// says little; masked, it does not collide so.
 uint32_t masked_crc32c(std::string_view bytes);
 
-}  // namespace tandem::utils::tensorboard
+}  // namespace tandem::logs

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <string>
 
-#include "tandem/utils/summary_writer.h"
+#include "tandem/logs/summary_writer.h"
 
-namespace tandem::utils::tensorboard {
+namespace tandem::logs {
 
 /// A record is  length (uint64), masked CRC-32C of the length (uint32), the bytes, masked CRC-32C of the bytes
 /// (uint32), numbers with the lowest byte first. (tensorflow/core/lib/io/record_writer.h;
@@ -36,4 +36,4 @@ class EventFile {
 double wall_time_now();
 std::string host_name();
 
-}  // namespace tandem::utils::tensorboard
+}  // namespace tandem::logs

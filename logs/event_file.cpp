@@ -1,4 +1,4 @@
-#include "tandem/utils/event_file.h"
+#include "tandem/logs/event_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,11 +10,11 @@
 #include <filesystem>
 
 #include "tandem/core/error.h"
-#include "tandem/utils/crc32c.h"
-#include "tandem/utils/protobuf.h"
-#include "tandem/utils/summary.h"
+#include "tandem/logs/crc32c.h"
+#include "tandem/logs/protobuf.h"
+#include "tandem/logs/summary.h"
 
-namespace tandem::utils::tensorboard {
+namespace tandem::logs {
 
 double wall_time_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -78,4 +78,4 @@ void EventFile::flush() {
   }
 }
 
-}  // namespace tandem::utils::tensorboard
+}  // namespace tandem::logs

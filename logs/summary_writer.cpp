@@ -1,14 +1,14 @@
-#include "tandem/utils/summary_writer.h"
+#include "tandem/logs/summary_writer.h"
 
 #include <algorithm>
 #include <ctime>
 #include <mutex>
 
 #include "tandem/core/error.h"
-#include "tandem/utils/event_file.h"
-#include "tandem/utils/summary.h"
+#include "tandem/logs/event_file.h"
+#include "tandem/logs/summary.h"
 
-namespace tandem::utils::tensorboard {
+namespace tandem::logs {
 namespace {
 
 /// As PyTorch names a run that has no name: runs/Nov24_14-08-11_host
@@ -95,4 +95,4 @@ void SummaryWriter::close() {
   state_->files.clear();
 }
 
-}  // namespace tandem::utils::tensorboard
+}  // namespace tandem::logs

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-namespace tandem::utils {
+namespace tandem::logs {
 
 /// Writes a row for each step, as CSV (for spreadsheets and pandas.read_csv) or as JSON Lines (pandas.read_json(path,
 /// lines=True)), whichever the file's ending says:
 ///
-///     utils::MetricsWriter log("run.csv");
+///     logs::MetricsWriter log("run.csv");
 ///     log.add(step, {{"loss", loss.item<double>()}, {"rate", 1e-3}});
 ///
 /// gives
@@ -50,4 +50,4 @@ class MetricsWriter {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace tandem::utils
+}  // namespace tandem::logs

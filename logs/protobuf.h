@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tandem::utils::tensorboard {
+namespace tandem::logs {
 
 /// The fields of one message, appended in the order of the calls; Google's writers order them by their numbers.
 class ProtoMessage {
@@ -34,4 +34,4 @@ class ProtoMessage {
 /// `value` as Protocol Buffers and TensorBoard's records have numbers: the lowest byte first.
 void append_little_endian(std::string& to, uint64_t value, int bytes);
 
-}  // namespace tandem::utils::tensorboard
+}  // namespace tandem::logs

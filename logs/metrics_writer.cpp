@@ -1,4 +1,4 @@
-#include "tandem/utils/metrics_writer.h"
+#include "tandem/logs/metrics_writer.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 #include "tandem/core/error.h"
 
-namespace tandem::utils {
+namespace tandem::logs {
 namespace {
 
 using Metrics = std::vector<std::pair<std::string, double>>;
@@ -124,4 +124,4 @@ void MetricsWriter::write(const std::string& line) {
   }
 }
 
-}  // namespace tandem::utils
+}  // namespace tandem::logs

@@ -3,13 +3,13 @@
 #include <limits>
 #include <regex>
 
+#include "tandem/logs/metrics_writer.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/json.h"
 #include "tandem/tests/temporary.h"
-#include "tandem/utils/metrics_writer.h"
 
 using namespace tandem::test;
-using tandem::utils::MetricsWriter;
+using tandem::logs::MetricsWriter;
 
 namespace {
 
@@ -20,7 +20,7 @@ std::string without_times(const std::string& csv) {
 
 }  // namespace
 
-TEST_CASE("MetricsWriter writes CSV, each row as soon as it is added", "[utils]") {
+TEST_CASE("MetricsWriter writes CSV, each row as soon as it is added", "[logs]") {
   const TemporaryFolder folder;
   const std::string path = folder / "run.csv";
   MetricsWriter log(path);
@@ -37,7 +37,7 @@ TEST_CASE("MetricsWriter writes CSV, each row as soon as it is added", "[utils]"
   CHECK_THROWS_WITH(log.add(5, {{"step", 1}}), Contains("'step' is a column already"));
 }
 
-TEST_CASE("MetricsWriter writes JSON Lines, whose rows may differ", "[utils]") {
+TEST_CASE("MetricsWriter writes JSON Lines, whose rows may differ", "[logs]") {
   const TemporaryFolder folder;
   MetricsWriter log(folder / "run.jsonl");
   log.add(1, {{"loss", 0.1}, {"\"quoted\"\\\n", 2}});
@@ -54,7 +54,7 @@ TEST_CASE("MetricsWriter writes JSON Lines, whose rows may differ", "[utils]") {
   CHECK_FALSE(std::getline(lines, line));
 }
 
-TEST_CASE("a MetricsWriter goes on where another ended, or begins anew", "[utils]") {
+TEST_CASE("a MetricsWriter goes on where another ended, or begins anew", "[logs]") {
   const TemporaryFolder folder;
   const std::string path = folder / "run.csv";
   MetricsWriter(path).add(1, {{"loss", 1}});
@@ -71,7 +71,7 @@ TEST_CASE("a MetricsWriter goes on where another ended, or begins anew", "[utils
   CHECK(without_times(read_file(path)) == "step,seconds,other\n1,0,1\n");
 }
 
-TEST_CASE("MetricsWriter says what it cannot write", "[utils]") {
+TEST_CASE("MetricsWriter says what it cannot write", "[logs]") {
   const TemporaryFolder folder;
   CHECK_THROWS_WITH(MetricsWriter(folder / "run.txt"), Contains("run.txt") && Contains(".csv or .jsonl"));
   CHECK_THROWS_WITH(MetricsWriter(folder / "none/run.csv"), Contains("none/run.csv: No such file or directory"));

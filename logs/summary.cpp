@@ -1,15 +1,15 @@
-#include "tandem/utils/summary.h"
+#include "tandem/logs/summary.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "tandem/core/internal.h"
+#include "tandem/data/png_of.h"
+#include "tandem/logs/protobuf.h"
 #include "tandem/ops/ops.h"
-#include "tandem/utils/png_of.h"
-#include "tandem/utils/protobuf.h"
 
-namespace tandem::utils::tensorboard {
+namespace tandem::logs {
 namespace {
 
 enum DataType { kDtFloat = 1, kDtDouble = 2, kDtString = 7 };  // of types.proto
@@ -102,12 +102,12 @@ std::string image_summary(const std::string& tag, const Tensor& image, const std
                ", which has ", chw.size(0), " channels; accepted: 1, 3 or 4");
   // Cut off, not rounded, as PyTorch does here; save_image rounds.
   if (chw.dtype() != kUInt8) {
-    check_no_nan("add_image: '" + tag + "'", chw);
+    data::check_no_nan("add_image: '" + tag + "'", chw);
     chw = chw.to(kFloat32).mul(255).clamp(0, 255).to(kUInt8);
   }
   ProtoMessage picture;
   picture.integer(/*height*/ 1, chw.size(1)).integer(/*width*/ 2, chw.size(2)).integer(/*colorspace*/ 3, chw.size(0));
-  picture.bytes(/*encoded_image_string*/ 4, png_of("add_image", chw));
+  picture.bytes(/*encoded_image_string*/ 4, data::png_of("add_image", chw));
   return one_value(ProtoMessage().bytes(/*tag*/ 1, tag).message(/*image*/ 4, picture));
 }
 
@@ -137,4 +137,4 @@ std::string restart_event(int64_t step, double wall_time) {
   return event.message(/*session_log*/ 7, ProtoMessage().integer(/*status*/ 1, kStart)).str();
 }
 
-}  // namespace tandem::utils::tensorboard
+}  // namespace tandem::logs
