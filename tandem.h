@@ -16,6 +16,8 @@
 #include "tandem/core/trace.h"
 #include "tandem/core/version.h"
 #include "tandem/data/data.h"
+#include "tandem/logs/metrics_writer.h"
+#include "tandem/logs/summary_writer.h"
 #include "tandem/nn/adaptive.h"
 #include "tandem/nn/attention.h"
 #include "tandem/nn/checkpoint.h"

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 failed=0
 
 # A folder includes only itself and folders above it; kernels use core alone.
-order=(core emulation kernels autograd ops nn optim data serialize parallel models benchmarks examples tools)
+order=(core emulation kernels autograd ops nn optim data serialize logs parallel models benchmarks examples tools)
 declare -A rank
 for i in "${!order[@]}"; do rank[${order[$i]}]=$i; done
 while IFS=: read -r file _ line; do

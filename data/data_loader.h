@@ -35,6 +35,15 @@ class StatelessDataLoader
   }
   /// The sampler, to set its epoch.
   Sampler& sampler() noexcept { return sampler_; }
+  /// How many batches an epoch has, as len() of a loader in Python; nothing where the sampler has no epoch_size().
+  std::optional<size_t> size() const {
+    if constexpr (requires { sampler_.epoch_size(); }) {
+      const size_t examples = sampler_.epoch_size(), batch = this->options_.batch_size;
+      return examples / batch + (examples % batch != 0 && !this->options_.drop_last ? 1 : 0);
+    } else {
+      return {};
+    }
+  }
 
  private:
   void reset() override { sampler_.reset({}); }

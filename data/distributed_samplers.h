@@ -17,6 +17,8 @@ template <class BatchRequest = std::vector<size_t>> class DistributedSampler : p
   void set_epoch(size_t epoch) { epoch_ = epoch; }
   /// The epoch that set_epoch() named, 0 at first.
   size_t epoch() const { return epoch_; }
+  /// How many indices this rank gets per epoch.
+  size_t epoch_size() const { return local_sample_count(); }
 
  protected:
   /// How many examples each rank gets per epoch.

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "tandem/core/internal.h"
-#include "tandem/data/image_decoders.h"
+#include "tandem/data/image_codecs.h"
 
 namespace tandem::data {
 namespace {

@@ -1,6 +1,6 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
-#include "tandem/data/image_decoders.h"
+#include "tandem/data/image_codecs.h"
 
 #if TANDEM_HAS_JPEG
 #include <csetjmp>

@@ -1,12 +1,14 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
-#include "tandem/data/image_decoders.h"
+#include "tandem/data/image_codecs.h"
 
 #if TANDEM_HAS_PNG
 #include <png.h>
 
 #include <cstdio>
 #include <cstring>
+#include <new>
+#include <utility>
 
 namespace tandem::data::detail {
 namespace {
@@ -38,6 +40,35 @@ void tandem_png_read(png_structp png, png_bytep to, png_size_t count) {
 }
 }
 
+/// What libpng makes of an image, and the bytes so far.
+struct PngWriter {
+  PngWriter() = default;
+  PngWriter(const PngWriter&) = delete;
+  ~PngWriter() { png_destroy_write_struct(&png, &info); }
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  std::string bytes;
+  char message[256] = "out of memory";
+};
+
+extern "C" {
+void tandem_png_write_error(png_structp png, png_const_charp text) {
+  auto* writer = static_cast<PngWriter*>(png_get_error_ptr(png));
+  std::snprintf(writer->message, sizeof(writer->message), "%s", text);
+  png_longjmp(png, 1);
+}
+void tandem_png_write(png_structp png, png_bytep from, png_size_t count) {
+  auto* writer = static_cast<PngWriter*>(png_get_io_ptr(png));
+  try {
+    writer->bytes.append(reinterpret_cast<const char*>(from), count);
+    return;
+  } catch (const std::bad_alloc&) {  // must not pass through libpng's frames
+  }
+  png_error(png, "out of memory");
+}
+void tandem_png_flush(png_structp) {}
+}
+
 /// Reads what comes before the pixels. False after an error. Note [Errors by longjmp]
 bool read_header(PngReader& reader) {
   reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, tandem_png_error, tandem_png_warning);
@@ -67,6 +98,22 @@ bool read_rows(PngReader& reader, png_bytepp rows) {
   return true;
 }
 
+/// Writes an image. False after an error.
+bool write_image(PngWriter& writer, int64_t height, int64_t width, int colour_type, png_bytepp rows) {
+  writer.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &writer, tandem_png_write_error, tandem_png_warning);
+  if (!writer.png) return false;
+  if (setjmp(png_jmpbuf(writer.png))) return false;
+  writer.info = png_create_info_struct(writer.png);
+  if (!writer.info) return false;
+  png_set_write_fn(writer.png, &writer, tandem_png_write, tandem_png_flush);
+  png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height), 8,
+               colour_type, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(writer.png, writer.info);
+  png_write_image(writer.png, rows);
+  png_write_end(writer.png, writer.info);
+  return true;
+}
+
 }  // namespace
 
 Pixels decode_png(std::string_view bytes, const std::string& name) {
@@ -90,6 +137,21 @@ Pixels decode_png(std::string_view bytes, const std::string& name) {
   return pixels;
 }
 
+std::string encode_png(const std::string& op, const uint8_t* pixels, int64_t height, int64_t width, int64_t channels) {
+  constexpr int kColourTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                                  PNG_COLOR_TYPE_RGB_ALPHA};
+  constexpr int64_t kMost = PNG_USER_WIDTH_MAX;
+  TANDEM_CHECK(height <= kMost && width <= kMost, op, ": the picture has ", height, " x ", width,
+               " pixels; libpng writes up to ", kMost, " in a row or column");
+  std::vector<png_bytep> rows(static_cast<size_t>(height));
+  for (int64_t i = 0; i < height; ++i)  // libpng's older functions take rows that are not const, and do not write there
+    rows[static_cast<size_t>(i)] = const_cast<png_bytep>(pixels + i * width * channels);
+  PngWriter writer;
+  TANDEM_CHECK(write_image(writer, height, width, kColourTypes[channels - 1], rows.data()), op,
+               ": the picture cannot be written: libpng says: ", writer.message);
+  return std::move(writer.bytes);
+}
+
 }  // namespace tandem::data::detail
 #else
 namespace tandem::data::detail {
@@ -98,6 +160,10 @@ Pixels decode_png(std::string_view, const std::string& name) {
   fail<NotImplementedError>(__FILE__, __LINE__, "read_image: ", name,
                             " is a PNG file, and this build of Tandem is without libpng; on Debian: apt install ",
                             "libpng-dev, then build again");
+}
+std::string encode_png(const std::string& op, const uint8_t*, int64_t, int64_t, int64_t) {
+  fail<NotImplementedError>(__FILE__, __LINE__, op, ": pictures are written as PNG files, and this build of Tandem is ",
+                            "without libpng; on Debian: apt install libpng-dev, and build anew");
 }
 
 }  // namespace tandem::data::detail

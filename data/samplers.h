@@ -52,6 +52,8 @@ class SequentialSampler : public Sampler<> {
   void load(serialize::InputArchive& archive) override;
   /// How many indices of this epoch were handed out.
   size_t index() const noexcept { return index_; }
+  /// How many indices an epoch has.
+  size_t epoch_size() const noexcept { return size_; }
 
  private:
   size_t size_, index_ = 0;
@@ -69,6 +71,8 @@ class RandomSampler : public Sampler<> {
   void load(serialize::InputArchive& archive) override;
   /// How many indices of this epoch were handed out.
   size_t index() const noexcept { return static_cast<size_t>(index_); }
+  /// How many indices an epoch has.
+  size_t epoch_size() const noexcept { return static_cast<size_t>(indices_.numel()); }
 
  private:
   void draw(int64_t size, Dtype dtype);
@@ -104,6 +108,8 @@ class StreamSampler : public Sampler<BatchSize> {
   std::optional<BatchSize> next(size_t batch_size) override;
   void save(serialize::OutputArchive& archive) const override;
   void load(serialize::InputArchive& archive) override;
+  /// How many examples an epoch has.
+  size_t epoch_size() const noexcept { return epoch_size_; }
 
  private:
   size_t examples_retrieved_so_far_ = 0, epoch_size_;

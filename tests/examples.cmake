@@ -17,6 +17,9 @@ tandem_example_test("example model_parallel trains over two devices" COMMAND exa
                     EXPECT "back.2.bias .* on cpu:1.*(100|9[5-9][.0-9]*) % right")
 tandem_example_test("example custom_function agrees with finite differences" COMMAND example_custom_function
                     EXPECT "agree.*slope (2|1[.]9)")
+tandem_example_test("example logged_training logs and learns"
+                    COMMAND example_logged_training ${TANDEM_TEST_DIGITS} 4 ${CMAKE_CURRENT_BINARY_DIR}/logged_training
+                    EXPECT "epoch 4: (100|9[5-9]).*tensorboard --logdir")
 tandem_example_test("example fashion_mnist_dp learns over two devices"
                     COMMAND example_fashion_mnist_dp ${TANDEM_TEST_DIGITS} 2 cpu 2
                     EXPECT "epoch 2: loss 0.*, (100|9[5-9]).* over 2 devices")

@@ -15,6 +15,8 @@ nlohmann::json read_json(const std::string& name) {
   return nlohmann::json::parse(file);
 }
 
+nlohmann::json parse_json(const std::string& text) { return nlohmann::json::parse(text); }
+
 DType dtype_named(const std::string& text) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (name(static_cast<DType>(i)) == text) return static_cast<DType>(i);

@@ -36,8 +36,9 @@ void end_on_interrupt() {
   });
 }
 
-void add_demo(CLI::App& app) {
+void add_demo(CLI::App& app, std::vector<std::string> command_line) {
   auto s = std::make_shared<DemoSettings>();
+  s->command_line = std::move(command_line);
   CLI::App* const c = app.add_subcommand("demo",
                                          "Train a network on FashionMNIST: on one device, under DataParallel and "
                                          "under DistributedDataParallel");
@@ -100,6 +101,10 @@ void add_demo(CLI::App& app) {
       ->check(existing_file());
   c->add_flag("--capture", s->capture, "Record the training step of mode single once, and replay it");
   c->add_option("--json", s->json, "Write the table and the settings")->type_name("FILE")->default_str("not written");
+  c->add_option("--report", s->report, "Write a page for a browser: curves, confusion matrix, mistakes, time and memory")
+      ->type_name("FILE")
+      ->default_str("not written");
+  c->add_flag("--history", s->history)->group("");  // hidden: a rank keeps what --report shows
   c->add_option("--rank-result", s->rank_result)->group("");  // hidden: this process is a rank, and writes here
   c->footer("example: tandem demo --model mlp --mode single,dp --epochs 3");
   c->callback([s] {
@@ -261,7 +266,7 @@ int run(int argc, char** argv) {
   CLI::App app("Tandem: tensors, automatic gradients and data-parallel training in C++", "tandem");
   set_help(app);
   app.set_version_flag("--version", "tandem " TANDEM_VERSION, "Print the version");
-  add_demo(app);
+  add_demo(app, {argv, argv + argc});
   add_compare(app, {argv, argv + argc});
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});

@@ -175,7 +175,7 @@ TEST_CASE("a state that does not fit is an error that names the file and what cl
 TEST_CASE("where nothing can be written, the demo says so before it trains", "[command]") {
   const Data data;
   const TemporaryFolder out;
-  for (const char* option : {"--save", "--json"})
+  for (const char* option : {"--save", "--json", "--report"})
     for (const std::string& place : {out / "no/such/file", out.path()}) {
       const Result result = run(data.demo({option, place}));
       INFO(result.output);

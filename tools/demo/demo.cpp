@@ -12,6 +12,7 @@
 #include "tandem/tandem.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/demo/data_folder.h"
+#include "tandem/tools/demo/report.h"
 #include "tandem/tools/demo/show.h"
 #include "tandem/tools/ranks.h"
 #include "tandem/tools/usage.h"
@@ -55,6 +56,7 @@ void check_settings(DemoSettings& s) {
   check_usage(!s.data.empty(), "FashionMNIST was not found; ", kDataRemedy);
   check_place("--save", s.save);
   check_place("--json", s.json);
+  check_place("--report", s.report);
   check_usage(s.batch_size >= std::max(s.devices, s.ranks), "--batch-size: a batch of ", s.batch_size, " images for ",
               std::max(s.devices, s.ranks), " devices or ranks; accepted: at least one image for each");
 }
@@ -96,6 +98,7 @@ DemoRun train_in_processes(const DemoSettings& s, const std::string& mode) {
   add("--compare-steps", std::to_string(s.compare_steps));
   if (s.threads > 0) add("--threads", std::to_string(std::max(1, s.threads / s.ranks)));
   if (!s.load.empty()) add("--load", s.load);
+  if (s.history) arguments.emplace_back("--history");
   if (!s.save.empty() && s.modes[0] == mode) add("--save", s.save);
   run_own_ranks("demo", mode, s.ranks, arguments);
   return read_run(result);
@@ -149,6 +152,7 @@ void demo(DemoSettings s) {
   choose_device(s);
   s.modes = chosen_modes(s);
   check_settings(s);
+  s.history |= !s.report.empty();
   if (s.threads > 0) set_num_threads(s.threads = usable_threads(s.threads));
   if (!s.rank_result.empty()) {
     const std::string& mode = s.modes[0];
@@ -174,6 +178,9 @@ void demo(DemoSettings s) {
   }
   print_table(runs);
   if (!s.json.empty()) write_json(s.json, s, runs);
+  if (s.report.empty()) return;
+  write_report(s.report, s, data, runs);
+  std::printf("\nthe report is in %s; a browser shows it\n", s.report.c_str());
 }
 
 }  // namespace tandem::tools

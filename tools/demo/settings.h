@@ -9,7 +9,7 @@
 namespace tandem::tools {
 
 struct DemoSettings {
-  std::string model = "fashion_cnn", data, save, load, json;
+  std::string model = "fashion_cnn", data, save, load, json, report;
   std::vector<std::string> modes = {"all"};  // single, dp, ddp_gloo, ddp_local, ddp_nccl; ddp: all of these; all
   std::string backend;                       // gloo, local or nccl: the one that "ddp" and "all" keep
   std::string device;                        // cpu or cuda; empty: GPUs where there are any that are not emulated
@@ -24,6 +24,8 @@ struct DemoSettings {
     const Device type(device.empty() ? "cpu" : device);
     return Device(type.type(), type.is_cpu() ? index : index % cuda::device_count());
   }
+  bool history = false;  // what --report shows is kept
+  std::vector<std::string> command_line;
   bool capture = false;  // the steps of mode single are recorded and replayed
   bool pictures = true;  // a few test images with what the first mode's network takes them for
 };

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,12 +12,8 @@
 #include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
-namespace {
-
-const char* const kClasses[] = {"T-shirt", "trouser", "pullover", "dress", "coat",
-                                "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
-
-}  // namespace
+const char* const kClasses[kClassCount] = {"T-shirt", "trouser", "pullover", "dress", "coat",
+                                           "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
 
 void draw(const Way& way, const FashionMNIST& test) {
   constexpr int64_t kCount = 4;
@@ -118,7 +115,30 @@ void write_json(const std::string& path, const DemoSettings& s, const std::vecto
                        {"threads", get_num_threads()},
                        {"data", s.data}}}});
 }
-void write_run(const std::string& path, const DemoRun& run) { write_whole(path, as_json(run)); }
+namespace {
+nlohmann::json as_json(const std::vector<History::Point>& points) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const History::Point& point : points) list.push_back({point.step, point.value});
+  return list;
+}
+std::vector<History::Point> points(const nlohmann::json& list) {
+  std::vector<History::Point> all;
+  for (const auto& point : list) all.push_back({point.at(0), point.at(1).is_null() ? NAN : point.at(1).get<double>()});
+  return all;
+}
+}  // namespace
+
+void write_run(const std::string& path, const DemoRun& run) {
+  nlohmann::json json = as_json(run), mistakes = nlohmann::json::array();
+  for (const History::Mistake& m : run.history.mistakes)
+    mistakes.push_back({m.image, m.truth, m.predicted, m.probability});
+  json["history"] = {{"losses", as_json(run.history.losses)},
+                     {"accuracies", as_json(run.history.accuracies)},
+                     {"confusion", run.history.confusion},
+                     {"mistakes", mistakes},
+                     {"steps", run.history.steps}};
+  write_whole(path, json);
+}
 DemoRun read_run(const std::string& path) {
   std::ifstream in(path);
   const nlohmann::json json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
@@ -131,6 +151,11 @@ DemoRun read_run(const std::string& path) {
   run.final_loss = json.at("final_loss");
   run.peak_mib_per_device = json.at("peak_mib_per_device").get<std::vector<double>>();
   run.mib_moved_per_step = json.at("mib_moved_per_step");
+  const auto& history = json.at("history");
+  run.history.losses = points(history.at("losses")), run.history.accuracies = points(history.at("accuracies"));
+  run.history.confusion = history.at("confusion").get<std::vector<int64_t>>();
+  for (const auto& m : history.at("mistakes")) run.history.mistakes.push_back({m.at(0), m.at(1), m.at(2), m.at(3)});
+  run.history.steps = history.at("steps");
   if (json.contains("max_parameter_difference")) run.max_parameter_difference = json.at("max_parameter_difference");
   return run;
 }

@@ -1,5 +1,6 @@
 #include "tandem/tools/demo/train.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <numeric>
@@ -27,18 +28,24 @@ double over_ranks(const Way& way, double value) {
   return sum.item<double>();
 }
 
-/// Each rank counts its rows of the test images, none twice; the counts are added up.
-double accuracy(const Way& way, const FashionMNIST& test) {
+/// Images of consecutive numbers. All of them at once, images(), would count as memory of the training.
+data::Example<> rows_of(const FashionMNIST& data, int64_t begin, int64_t count) {
+  std::vector<size_t> rows(static_cast<size_t>(count));
+  std::iota(rows.begin(), rows.end(), static_cast<size_t>(begin));
+  return data.get_stacked(rows);
+}
+
+/// Of the first n test images. Each rank counts its rows of them, none twice; the counts are added up.
+/// @param at_once  images of a forward pass
+double accuracy(const Way& way, const FashionMNIST& test, int64_t n, int64_t at_once) {
   const NoGradGuard guard;
   way.set_training(false);
-  const Tensor images = test.images();
-  const Tensor& labels = test.targets();
-  const int64_t n = labels.size(0), end = n * (way.rank + 1) / way.ranks;
+  const int64_t end = n * (way.rank + 1) / way.ranks;
   int64_t right = 0;
-  for (int64_t at = n * way.rank / way.ranks; at < end; at += 500) {
-    const int64_t rows = std::min<int64_t>(500, end - at);
-    const Tensor predicted = way.predict(images.narrow(0, at, rows).to(way.devices[0])).argmax(1).to(kCPU);
-    right += (predicted == labels.narrow(0, at, rows)).sum().item<int64_t>();
+  for (int64_t at = n * way.rank / way.ranks; at < end; at += at_once) {
+    const data::Example<> batch = rows_of(test, at, std::min(at_once, end - at));
+    const Tensor predicted = way.predict(batch.data.to(way.devices[0])).argmax(1).to(kCPU);
+    right += (predicted == batch.target).sum().item<int64_t>();
   }
   way.set_training(true);
   return over_ranks(way, static_cast<double>(right)) / static_cast<double>(n);
@@ -59,6 +66,62 @@ std::vector<double> peaks(const Way& way) {
 }
 
 using Step = std::function<Tensor(const Tensor& images, const Tensor& labels)>;
+
+/// Looks at the test images a few times during the training, for the report's curve. What that takes and moves is no
+/// part of the training. All ranks do it together.
+class Looks {
+ public:
+  Looks(const DemoSettings& s, const Way& way, const DemoData& data, const std::string& mode, DemoRun& run)
+      : way_(way), test_(data.test), mode_(mode), run_(run) {
+    const int64_t steps = s.epochs * ((static_cast<int64_t>(*data.train.size()) + s.batch_size - 1) / s.batch_size);
+    if (s.history) every_ = std::max<int64_t>(1, steps / History::kLooks);
+    // As many as a step has: with more at once, the looks would be what needs the most memory.
+    at_once_ = std::min<int64_t>(s.batch_size, 500);
+  }
+  void after_step(int64_t step) {
+    if (every_ == 0 || step % every_ != 0) return;
+    for (const Device device : way_.devices)
+      if (device.is_cuda()) cuda::synchronize(device);
+    const auto start = std::chrono::steady_clock::now();
+    const int64_t moved = bytes_moved(mode_), n = std::min(History::kLookedAt, test_.targets().size(0));
+    run_.history.accuracies.push_back({step, accuracy(way_, test_, n, at_once_)});
+    bytes += bytes_moved(mode_) - moved;
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  int64_t bytes = 0;
+  double seconds = 0;
+
+ private:
+  const Way& way_;
+  const FashionMNIST& test_;
+  const std::string& mode_;
+  DemoRun& run_;
+  int64_t every_ = 0, at_once_ = 0;
+};
+
+/// What the network, on one device, takes each test image for.
+void look_closely(const Net& net, Device device, const FashionMNIST& test, History& history) {
+  const NoGradGuard guard;
+  net->eval();
+  const Tensor& labels = test.targets();
+  history.confusion.assign(kClassCount * kClassCount, 0);
+  for (int64_t at = 0; at < labels.size(0); at += 500) {
+    const int64_t rows = std::min<int64_t>(500, labels.size(0) - at);
+    // Log probabilities, which lenet gives, have the softmax that they come from.
+    const Tensor probabilities = softmax(net(rows_of(test, at, rows).data.to(device)), 1).to(kCPU);
+    const auto [best, predicted] = probabilities.max(1);
+    for (int64_t i = 0; i < rows; ++i) {
+      const auto truth = static_cast<int>(labels[at + i].item<int64_t>());
+      const auto taken_for = static_cast<int>(predicted[i].item<int64_t>());
+      ++history.confusion[static_cast<size_t>(truth * kClassCount + taken_for)];
+      if (truth != taken_for) history.mistakes.push_back({at + i, truth, taken_for, best[i].item<double>()});
+    }
+  }
+  net->train();
+  std::stable_sort(history.mistakes.begin(), history.mistakes.end(),
+                   [](const auto& a, const auto& b) { return a.probability > b.probability; });
+  if (history.mistakes.size() > History::kMistakes) history.mistakes.resize(History::kMistakes);
+}
 
 /// Records the second step, and replays it on each batch of its size; others, the last ones of epochs, run as they are.
 class CapturedStep {
@@ -85,7 +148,7 @@ class CapturedStep {
 
 template <class Loader>
 void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t samples, const Step& step,
-                  const std::function<void(int)>& begin_epoch, DemoRun& run, int64_t& steps) {
+                  const std::function<void(int)>& begin_epoch, Looks& looks, DemoRun& run, int64_t& steps) {
   for (int epoch = 1; epoch <= s.epochs; ++epoch) {
     Progress progress(epoch, samples);
     begin_epoch(epoch);
@@ -94,10 +157,11 @@ void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t
     Tensor loss;
     for (auto& batch : loader) {
       loss = step(batch.data, batch.target);
-      ++steps;
+      looks.after_step(++steps);
       done = std::min(samples, done + batch.data.size(0) * way.ranks);
       if (loss.is_cuda() && steps % kStepsBetweenLooks != 0 && done < samples) continue;  // a GPU is not waited for
       run.final_loss = loss.item<double>();
+      if (s.history) run.history.losses.push_back({steps, run.final_loss});
       if (way.rank == 0) progress.show(done, run.final_loss);
     }
     if (loss.defined()) run.final_loss = loss.item<double>();
@@ -176,6 +240,7 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
   DemoRun run;
   run.mode = mode;
   int64_t steps = 0;
+  Looks looks(s, way, data, mode, run);
   for (const Device device : way.devices) reset_peak_memory_stats(device);
   const int64_t moved_before = bytes_moved(mode);
   data::DataLoaderOptions loading;
@@ -187,7 +252,7 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
     auto loader = data::make_data_loader<data::samplers::RandomSampler>(
         stacked, loading.batch_size(static_cast<size_t>(s.batch_size)));
     train_epochs(
-        s, way, *loader, samples, step, [](int) {}, run, steps);
+        s, way, *loader, samples, step, [](int) {}, looks, run, steps);
   } else {
     data::samplers::ShardSamplerOptions options;
     options.seed = s.seed;
@@ -196,12 +261,15 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
     auto loader = data::make_data_loader(
         stacked, sampler, loading.batch_size(static_cast<size_t>(std::max<int64_t>(s.batch_size / way.ranks, 1))));
     const auto begin_epoch = [&loader](int epoch) { loader->sampler().set_epoch(static_cast<size_t>(epoch)); };
-    train_epochs(s, way, *loader, samples, step, begin_epoch, run, steps);
+    train_epochs(s, way, *loader, samples, step, begin_epoch, looks, run, steps);
   }
-  const double moved = over_ranks(way, static_cast<double>(bytes_moved(mode) - moved_before));
+  const double moved = over_ranks(way, static_cast<double>(bytes_moved(mode) - moved_before - looks.bytes));
   run.mib_moved_per_step = moved / (1 << 20) / static_cast<double>(std::max<int64_t>(steps, 1));
   run.peak_mib_per_device = peaks(way);
-  run.test_accuracy = accuracy(way, data.test);
+  run.seconds -= looks.seconds;
+  run.test_accuracy = accuracy(way, data.test, data.test.targets().size(0), 500);
+  run.history.steps = steps;
+  if (s.history && way.rank == 0) look_closely(net, device, data.test, run.history);
   run.samples_per_second = static_cast<double>(samples * s.epochs) / std::max(run.seconds, 1e-9);
   if (way.rank == 0 && mode == s.modes[0]) {
     if (s.pictures) draw(way, data.test);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tandem/data/data.h"
+#include "tandem/tools/demo/history.h"
 #include "tandem/tools/demo/net.h"
 #include "tandem/tools/demo/settings.h"
 
@@ -18,6 +19,7 @@ struct DemoRun {
   std::vector<double> peak_mib_per_device;
   double mib_moved_per_step = 0;                   // between devices or ranks, all together
   std::optional<double> max_parameter_difference;  // from the mode's reference (agreement.h)
+  History history;                                 // empty unless settings.history
 };
 
 using FashionMNIST = data::datasets::FashionMNIST;

@@ -1,4 +1,4 @@
-// The decoders behind read_image. Each is in its own file, the only one that includes the library's header.
+// What is behind read_image and save_image. Each library is in its own file, the only one that includes its header.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -20,5 +20,8 @@ struct Pixels {
 /// @throws Error naming `name`; NotImplementedError in a build without the library
 Pixels decode_jpeg(std::string_view bytes, const std::string& name);
 Pixels decode_png(std::string_view bytes, const std::string& name);
+/// A PNG file of 8-bit pixels, row by row, with 1 to 4 channels (grey, red-green-blue; the second or fourth: opacity).
+/// @throws Error naming `op`; NotImplementedError in a build without the library
+std::string encode_png(const std::string& op, const uint8_t* pixels, int64_t height, int64_t width, int64_t channels);
 
 }  // namespace tandem::data::detail

@@ -1,0 +1,95 @@
+#include "tandem/data/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tandem/core/internal.h"
+
+namespace tandem::data {
+namespace {
+
+constexpr auto kBetweenDrawings = std::chrono::milliseconds(100);
+
+/// "03:25", or "1:03:25".
+std::string clock_text(double seconds) {
+  const auto s = static_cast<long long>(seconds);
+  char text[48];
+  if (s >= 3600)
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  else
+    std::snprintf(text, sizeof text, "%02lld:%02lld", s / 60, s % 60);
+  return text;
+}
+/// "62.1it/s", or "3.20s/it" of slow ones.
+std::string rate_text(size_t done, double seconds) {
+  if (done == 0 || seconds <= 0) return "?it/s";
+  const double rate = static_cast<double>(done) / seconds;
+  char text[48];
+  std::snprintf(text, sizeof text, rate >= 1 ? "%.4git/s" : "%.3gs/it", rate >= 1 ? rate : 1 / rate);
+  return text;
+}
+size_t terminal_width() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+std::string detail::progress_line(const std::string& label, size_t done, std::optional<size_t> total, double seconds,
+                                  const std::string& postfix, size_t width) {
+  const std::string prefix = label.empty() ? "" : label + ": ";
+  std::string count = std::to_string(done), times = clock_text(seconds);
+  if (total) {
+    count += "/" + std::to_string(*total);
+    const double left = static_cast<double>(*total - std::min(done, *total));
+    times += "<" + (done > 0 ? clock_text(seconds / static_cast<double>(done) * left) : "?");
+  } else {
+    count += "it";
+  }
+  const std::string end =
+      " " + count + " [" + times + ", " + rate_text(done, seconds) + (postfix.empty() ? "" : ", " + postfix) + "]";
+  if (!total) return (prefix + end.substr(1)).substr(0, width);
+  const double part = *total == 0 ? 1 : std::min(1.0, static_cast<double>(done) / static_cast<double>(*total));
+  char percent[8];
+  std::snprintf(percent, sizeof percent, "%3d%%", static_cast<int>(100 * part));
+  const size_t used = prefix.size() + 6 + end.size();  // with the bar's two ends
+  if (used + 4 > width) return (prefix + percent + end).substr(0, width);
+  std::string bar(std::min<size_t>(width - used, 40), ' ');
+  std::fill_n(bar.begin(), static_cast<size_t>(part * static_cast<double>(bar.size())), '#');
+  return prefix + percent + "|" + bar + "|" + end;
+}
+
+detail::ProgressBar::ProgressBar(std::string label, std::optional<size_t> total)
+    : label_(std::move(label)), total_(total), visible_(::isatty(STDERR_FILENO) == 1) {}
+
+void detail::ProgressBar::begin() {
+  end();
+  done_ = 0, under_way_ = true;
+  start_ = Clock::now();
+  if (visible_) draw();
+}
+void detail::ProgressBar::advance() {
+  ++done_;
+  if (visible_ && Clock::now() - drawn_ >= kBetweenDrawings) draw();
+}
+void detail::ProgressBar::end() {
+  if (!under_way_) return;
+  under_way_ = false;
+  if (!visible_) return;
+  draw();
+  std::fputc('\n', stderr);
+}
+void detail::ProgressBar::draw() {
+  drawn_ = Clock::now();
+  const double seconds = std::chrono::duration<double>(drawn_ - start_).count();
+  // One column less than there are: in the last one some terminals go to the next line. \033[K clears what is left
+  // over.
+  const std::string line = progress_line(label_, done_, total_, seconds, postfix_, terminal_width() - 1);
+  std::fprintf(stderr, "\r%s\033[K", line.c_str());
+  std::fflush(stderr);
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,127 @@
+#include "tandem/logs/metrics_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "tandem/core/error.h"
+
+namespace tandem::logs {
+namespace {
+
+using Metrics = std::vector<std::pair<std::string, double>>;
+
+/// The fewest digits that give the number back.
+std::string shortest(double value) {
+  if (std::isnan(value)) return "nan";
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+/// Milliseconds are enough for the time.
+std::string rounded(double seconds) { return shortest(std::round(seconds * 1e4) / 1e4); }
+
+/// Quoted where RFC 4180 asks for it.
+std::string csv_cell(const std::string& name) {
+  if (name.find_first_of(",\"\r\n") == std::string::npos) return name;
+  std::string quoted = "\"";
+  for (const char c : name) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+std::string json_string(const std::string& name) {
+  std::string quoted = "\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      constexpr char kHex[] = "0123456789abcdef";
+      quoted += std::string("\\u00") + kHex[c >> 4] + kHex[c & 15];
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+std::string json_row(int64_t step, double seconds, const Metrics& metrics) {
+  std::string row = "{\"step\": " + std::to_string(step) + ", \"seconds\": " + rounded(seconds);
+  for (const auto& [name, value] : metrics)
+    row += ", " + json_string(name) + ": " + (std::isfinite(value) ? shortest(value) : "null");
+  return row + "}\n";
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+void check_names(const Metrics& metrics) {
+  for (auto at = metrics.begin(); at != metrics.end(); ++at) {
+    const std::string& name = at->first;
+    TANDEM_CHECK(name != "step" && name != "seconds", "MetricsWriter: '", name, "' is a column already");
+    TANDEM_CHECK(std::none_of(metrics.begin(), at, [&](const auto& other) { return other.first == name; }),
+                 "MetricsWriter: '", name, "' stands twice in a row");
+  }
+}
+
+}  // namespace
+
+MetricsWriter::MetricsWriter(std::string path, bool append) : path_(std::move(path)), csv_(path_.ends_with(".csv")) {
+  TANDEM_CHECK(csv_ || path_.ends_with(".jsonl"), "MetricsWriter: ", path_,
+               " says no format; accepted: names that end in .csv or .jsonl");
+  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+  TANDEM_CHECK(fd_ >= 0, "MetricsWriter: cannot write ", path_, ": ", std::strerror(errno));
+  if (!append) return;
+  std::ifstream file(path_);
+  if (csv_) std::getline(file, header_of_file_);
+  file.clear();
+  if (file.seekg(-1, std::ios::end) && file.get() != '\n') write("\n");  // of a row that a crash cut off
+}
+MetricsWriter::~MetricsWriter() { ::close(fd_); }
+
+void MetricsWriter::add(int64_t step, const Metrics& metrics) {
+  check_names(metrics);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  if (!csv_) return write(json_row(step, seconds, metrics));
+  if (columns_.empty()) write_header(metrics);
+  write(csv_row(step, seconds, metrics));
+}
+
+void MetricsWriter::write_header(const Metrics& metrics) {
+  std::string header = "step,seconds";
+  for (const auto& [name, value] : metrics) header += "," + csv_cell(name);
+  TANDEM_CHECK(header_of_file_.empty() || header_of_file_ == header, "MetricsWriter: ", path_, " has the columns ",
+               header_of_file_, ", and the row to append has ", header);
+  if (header_of_file_.empty()) write(header + "\n");
+  for (const auto& [name, value] : metrics) columns_.push_back(name);
+}
+
+std::string MetricsWriter::csv_row(int64_t step, double seconds, const Metrics& metrics) {
+  for (const auto& [name, value] : metrics)
+    TANDEM_CHECK(std::find(columns_.begin(), columns_.end(), name) != columns_.end(), "MetricsWriter: ", path_,
+                 " has no column '", name, "'; accepted: those of the first row (", listed(columns_),
+                 "), or a .jsonl file, whose rows may differ");
+  std::string row = std::to_string(step) + "," + rounded(seconds);
+  for (const std::string& column : columns_) {
+    const auto found =
+        std::find_if(metrics.begin(), metrics.end(), [&](const auto& metric) { return metric.first == column; });
+    row += "," + (found == metrics.end() ? "" : shortest(found->second));
+  }
+  return row + "\n";
+}
+
+void MetricsWriter::write(const std::string& line) {
+  for (size_t at = 0; at < line.size();) {
+    const ssize_t written = ::write(fd_, line.data() + at, line.size() - at);
+    if (written < 0 && errno == EINTR) continue;
+    TANDEM_CHECK(written >= 0, "MetricsWriter: cannot write ", path_, ": ", std::strerror(errno));
+    at += static_cast<size_t>(written);
+  }
+}
+
+}  // namespace tandem::logs

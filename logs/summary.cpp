@@ -1,0 +1,140 @@
+#include "tandem/logs/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tandem/core/internal.h"
+#include "tandem/data/png_of.h"
+#include "tandem/logs/protobuf.h"
+#include "tandem/ops/ops.h"
+
+namespace tandem::logs {
+namespace {
+
+enum DataType { kDtFloat = 1, kDtDouble = 2, kDtString = 7 };  // of types.proto
+
+/// SummaryMetadata: which of TensorBoard's plugins shows the value.
+ProtoMessage plugin(const char* name) {
+  return ProtoMessage().message(/*plugin_data*/ 1, ProtoMessage().bytes(/*plugin_name*/ 1, name));
+}
+std::string one_value(const ProtoMessage& value) { return ProtoMessage().message(/*value*/ 1, value).str(); }
+
+const std::vector<double>& bin_limits() {
+  static const std::vector<double> limits = [] {
+    std::vector<double> positive;
+    for (double v = 1e-12; v < 1e20; v *= 1.1) positive.push_back(v);
+    std::vector<double> all;
+    for (auto v = positive.rbegin(); v != positive.rend(); ++v) all.push_back(-*v);
+    all.push_back(0);
+    all.insert(all.end(), positive.begin(), positive.end());
+    return all;
+  }();
+  return limits;
+}
+
+/// The Tensor's values on the CPU in float64, row by row.
+Tensor as_doubles(const Tensor& values) { return values.detach().to(kCPU).to(kFloat64).contiguous(); }
+
+}  // namespace
+
+std::string scalar_summary(const std::string& tag, double value, bool new_style, bool double_precision) {
+  ProtoMessage message;
+  message.bytes(/*tag*/ 1, tag);
+  if (!new_style) return one_value(message.single(/*simple_value*/ 2, static_cast<float>(value)));
+  ProtoMessage tensor;
+  if (double_precision)
+    tensor.integer(/*dtype*/ 1, kDtDouble).numbers(/*double_val*/ 6, {value});
+  else
+    tensor.integer(/*dtype*/ 1, kDtFloat).singles(/*float_val*/ 5, {static_cast<float>(value)});
+  return one_value(message.message(/*tensor*/ 8, tensor).message(/*metadata*/ 9, plugin("scalars")));
+}
+
+std::string histogram_summary(const std::string& tag, const Tensor& values) {
+  TANDEM_CHECK(values.defined() && values.numel() > 0, "add_histogram: '", tag,
+               "' has no values; accepted: one or more");
+  const Tensor doubles = as_doubles(values);
+  const double* const begin = doubles.data_ptr<double>();
+  const double* const end = begin + doubles.numel();
+  const auto odd = std::count_if(begin, end, [](double v) { return !std::isfinite(v); });
+  TANDEM_CHECK(odd == 0, "add_histogram: '", tag, "' has ", odd, " values of ", values.numel(),
+               " that are NaN or infinite; accepted: finite ones");
+  const std::vector<double>& limits = bin_limits();
+  std::vector<double> counts(limits.size() - 1);  // counts[i]: in [limits[i], limits[i + 1]), the last with its end
+  double sum = 0, sum_squares = 0;
+  for (const double* v = begin; v != end; ++v) {
+    sum += *v, sum_squares += *v * *v;
+    const auto above = std::upper_bound(limits.begin(), limits.end(), *v);
+    if (above != limits.begin() && above != limits.end())
+      ++counts[static_cast<size_t>(above - limits.begin()) - 1];
+    else if (*v == limits.back())
+      ++counts.back();
+  }
+  // TensorBoard knows bins by their upper limits. The empty one below the first that counts gives that its lower limit.
+  const auto counted = [](double count) { return count > 0; };
+  const auto first = std::find_if(counts.begin(), counts.end(), counted);
+  TANDEM_CHECK(first != counts.end(), "add_histogram: no value of '", tag, "' is between ", limits.front(), " and ",
+               limits.back(), ", where the bins are");
+  const auto last = std::find_if(counts.rbegin(), counts.rend(), counted).base();  // behind it
+  std::vector<double> heights(first, last);
+  heights.insert(heights.begin(), 0);
+  const std::vector<double> upper(limits.begin() + (first - counts.begin()),
+                                  limits.begin() + (last - counts.begin()) + 1);
+  const auto [low, high] = std::minmax_element(begin, end);
+  ProtoMessage histogram;
+  histogram.number(/*min*/ 1, *low).number(/*max*/ 2, *high).number(/*num*/ 3, static_cast<double>(end - begin));
+  histogram.number(/*sum*/ 4, sum).number(/*sum_squares*/ 5, sum_squares);
+  histogram.numbers(/*bucket_limit*/ 6, upper).numbers(/*bucket*/ 7, heights);
+  return one_value(ProtoMessage().bytes(/*tag*/ 1, tag).message(/*histo*/ 5, histogram));
+}
+
+std::string image_summary(const std::string& tag, const Tensor& image, const std::string& dataformats) {
+  TANDEM_CHECK(dataformats == "CHW" || dataformats == "HWC" || dataformats == "HW", "add_image: dataformats is '",
+               dataformats, "'; accepted: CHW, HWC and HW (make_grid joins the images of a batch to one)");
+  TANDEM_CHECK(image.dim() == static_cast<int64_t>(dataformats.size()), "add_image: '", tag, "' is ", image.sizes(),
+               " and dataformats ", dataformats);
+  const NoGradGuard guard;
+  Tensor chw = image.detach();
+  if (dataformats == "HWC") chw = chw.permute({2, 0, 1});
+  if (dataformats == "HW") chw = chw.unsqueeze(0);
+  if (chw.size(0) == 1) chw = cat({chw, chw, chw}, 0);  // grey, as PyTorch writes it
+  TANDEM_CHECK(chw.size(0) == 3 || chw.size(0) == 4, "add_image: '", tag, "' is ", image.sizes(), " in ", dataformats,
+               ", which has ", chw.size(0), " channels; accepted: 1, 3 or 4");
+  // Cut off, not rounded, as PyTorch does here; save_image rounds.
+  if (chw.dtype() != kUInt8) {
+    data::check_no_nan("add_image: '" + tag + "'", chw);
+    chw = chw.to(kFloat32).mul(255).clamp(0, 255).to(kUInt8);
+  }
+  ProtoMessage picture;
+  picture.integer(/*height*/ 1, chw.size(1)).integer(/*width*/ 2, chw.size(2)).integer(/*colorspace*/ 3, chw.size(0));
+  picture.bytes(/*encoded_image_string*/ 4, data::png_of("add_image", chw));
+  return one_value(ProtoMessage().bytes(/*tag*/ 1, tag).message(/*image*/ 4, picture));
+}
+
+std::string text_summary(const std::string& tag, const std::string& text) {
+  ProtoMessage tensor, one_element;
+  one_element.message(/*dim*/ 2, ProtoMessage().integer(/*size*/ 1, 1));
+  tensor.integer(/*dtype*/ 1, kDtString).message(/*tensor_shape*/ 2, one_element).bytes(/*string_val*/ 8, text);
+  ProtoMessage value;
+  value.bytes(/*tag*/ 1, tag + "/text_summary").message(/*tensor*/ 8, tensor);
+  return one_value(value.message(/*metadata*/ 9, plugin("text")));
+}
+
+std::string summary_event(const std::string& summary, std::optional<int64_t> step, double wall_time) {
+  ProtoMessage event;
+  event.number(/*wall_time*/ 1, wall_time).integer(/*step*/ 2, step.value_or(0));
+  return event.bytes(/*summary*/ 5, summary).str();
+}
+std::string version_event(double wall_time) {
+  ProtoMessage event;
+  event.number(/*wall_time*/ 1, wall_time).bytes(/*file_version*/ 3, "brain.Event:2");
+  return event.message(/*source_metadata*/ 10, ProtoMessage().bytes(/*writer*/ 1, "tandem")).str();
+}
+std::string restart_event(int64_t step, double wall_time) {
+  constexpr int kStart = 1;
+  ProtoMessage event;
+  event.number(/*wall_time*/ 1, wall_time).integer(/*step*/ 2, step);
+  return event.message(/*session_log*/ 7, ProtoMessage().integer(/*status*/ 1, kStart)).str();
+}
+
+}  // namespace tandem::logs

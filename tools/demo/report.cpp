@@ -1,0 +1,227 @@
+#include "tandem/tools/demo/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tandem/core/thread_pool.h"
+#include "tandem/data/png_of.h"
+#include "tandem/ops/ops.h"
+#include "tandem/tools/compare/compare.h"
+#include "tandem/tools/compare/page_parts.h"
+#include "tandem/tools/whole_file.h"
+
+namespace tandem::tools {
+namespace {
+
+using compare::cat;
+using compare::count;
+using compare::escape;
+using compare::number;
+using compare::percent;
+using compare::plural;
+
+/// The same colour in all charts.
+int style_of(const std::string& mode) {
+  return mode == "single" ? compare::kInk : mode == "dp" ? 1 : mode == "ddp_gloo" ? 0 : mode == "ddp_local" ? 2 : 5;
+}
+std::string label_of(const std::string& mode) {
+  return mode == "single"      ? "one device"
+         : mode == "dp"        ? "DataParallel"
+         : mode == "ddp_gloo"  ? "DDP, processes (Gloo)"
+         : mode == "ddp_nccl"  ? "DDP, processes (NCCL)"
+         : mode == "ddp_local" ? "DDP, threads"
+                               : mode;
+}
+
+std::string summary(const DemoSettings& s, const std::vector<DemoRun>& runs) {
+  const DemoRun& first = runs[0];
+  const auto* fastest = &*std::max_element(runs.begin(), runs.end(), [](const DemoRun& a, const DemoRun& b) {
+    return a.samples_per_second < b.samples_per_second;
+  });
+  std::string text = cat(s.model, " knows ", percent(first.test_accuracy), " of the test images after ",
+                         plural(s.epochs, "epoch"), " (", label_of(first.mode), ").");
+  if (runs.size() > 1)
+    text += cat(" Of ", runs.size(), " ways to train it, ", label_of(fastest->mode), " was the fastest, with ",
+                count(std::llround(fastest->samples_per_second)), " images a second.");
+  double largest = -1;
+  for (const DemoRun& run : runs) largest = std::max(largest, run.max_parameter_difference.value_or(-1));
+  if (largest >= 0)
+    text +=
+        cat(" After ", s.compare_steps, " steps every parallel way has the parameters of its reference on one device, ",
+            largest == 0 ? "to the last bit." : cat("with a difference of up to ", number(largest), "."));
+  return text;
+}
+
+/// The mean of every so many points, so that about 60 are left: the loss of single batches jumps.
+std::vector<compare::ChartPoint> means(const std::vector<History::Point>& points, size_t each) {
+  std::vector<compare::ChartPoint> out;
+  for (size_t begin = 0; begin < points.size(); begin += each) {
+    const size_t end = std::min(begin + each, points.size());
+    double sum = 0, steps = 0;
+    for (size_t i = begin; i < end; ++i) sum += points[i].value, steps += static_cast<double>(points[i].step);
+    const auto n = static_cast<double>(end - begin);
+    out.push_back({steps / n, sum / n, 0, 0, ""});
+  }
+  return out;
+}
+
+std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
+  const size_t each = std::max<size_t>(1, runs[0].history.losses.size() / 60);
+  compare::LineChart loss, accuracy;
+  loss.title = "Training loss";
+  loss.description = "The loss of each way to train, over the steps.";
+  loss.x = {"step"};
+  loss.y = {each == 1 ? "cross entropy of a batch, nats" : cat("cross entropy, mean of ", each, " batches, nats")};
+  accuracy.title = "Test accuracy";
+  accuracy.description = "The share of test images that are recognised, over the steps.";
+  accuracy.x = {"step"};
+  accuracy.y = {cat("of ", count(std::min(test_images, History::kLookedAt)), " test images"), compare::Unit::kPercent};
+  accuracy.y.from_zero = false;
+  for (const DemoRun& run : runs) {
+    compare::Series series{label_of(run.mode), style_of(run.mode), means(run.history.losses, each)};
+    series.markers = series.points.size() < 2;
+    loss.series.push_back(series);
+    series.points.clear(), series.markers = true;
+    for (const History::Point& point : run.history.accuracies)
+      series.points.push_back(
+          {static_cast<double>(point.step), point.value, 0, 0, cat(percent(point.value), " after step ", point.step)});
+    accuracy.series.push_back(series);
+  }
+  return compare::charts(svg(loss) + svg(accuracy));
+}
+
+std::string resources(const std::vector<DemoRun>& runs) {
+  compare::BarChart speed{"Speed", "Images a second of each way to train.", {"images per second"}, {}};
+  compare::BarChart memory{"Peak memory",
+                           "The most memory that was in use, device by device.",
+                           {"peak memory, all devices together", compare::Unit::kBytes},
+                           {}};
+  compare::Table table("All figures", {"Way", "Seconds", "Images/s", "Test accuracy", "Last loss", "Peak memory",
+                                       "Moved per step", "Largest difference"});
+  for (const DemoRun& run : runs) {
+    const std::string images = count(std::llround(run.samples_per_second));
+    speed.rows.push_back({label_of(run.mode), images, {{"images per second", 0, run.samples_per_second, images}}, {}});
+    compare::BarRow row{label_of(run.mode), "", {}, {}};
+    double sum = 0;
+    std::string peaks;
+    for (size_t i = 0; i < run.peak_mib_per_device.size(); ++i) {
+      const double bytes = run.peak_mib_per_device[i] * (1 << 20);
+      row.segments.push_back({cat("device ", i), static_cast<int>(i), bytes, compare::byte_size(bytes)});
+      peaks += (i == 0 ? "" : " + ") + compare::byte_size(bytes);
+      sum += bytes;
+    }
+    row.value = compare::byte_size(sum);
+    memory.rows.push_back(row);
+    table.add({label_of(run.mode), number(run.seconds), images, percent(run.test_accuracy), number(run.final_loss),
+               peaks, compare::byte_size(run.mib_moved_per_step * (1 << 20)),
+               run.max_parameter_difference ? number(*run.max_parameter_difference) : "-"});
+  }
+  return compare::charts(svg(speed) + svg(memory)) + table.html();
+}
+
+std::string base64(const std::string& bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t bits = 0;
+    for (size_t j = i; j < i + 3; ++j) bits = bits << 8 | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0);
+    for (size_t j = 0; j < 4; ++j) text += i + j > bytes.size() ? '=' : kDigits[bits >> (18 - 6 * j) & 63];
+  }
+  return text;
+}
+
+/// The surest mistakes, side by side.
+std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
+  if (run.history.mistakes.empty()) return compare::paragraph("There are none: every test image is recognised.");
+  std::string out;
+  for (const History::Mistake& m : run.history.mistakes) {
+    const std::vector<size_t> row = {static_cast<size_t>(m.image)};
+    const Tensor pixels = test.get_stacked(row).data[0].mul(255).round().to(kUInt8);
+    const std::string what =
+        cat("test image ", m.image, ": ", kClasses[m.truth], ", taken for ", kClasses[m.predicted]);
+    out +=
+        cat("<figure><img alt=\"", what, "\" width=\"84\" height=\"84\" src=\"data:image/png;base64,",
+            base64(data::png_of("demo", pixels)), "\"/><figcaption>is <b>", kClasses[m.truth], "</b><br/>taken for <b>",
+            kClasses[m.predicted], "</b>, ", percent(m.probability), "</figcaption></figure>\n");
+  }
+  return compare::paragraph(
+             "The test images that the network is surest about and wrong. The figure is the probability "
+             "that it gives to its answer.") +
+         "<div class=\"mistakes\">\n" + out + "</div>\n";
+} catch (const NotImplementedError& error) {
+  return compare::paragraph(error.msg() + ".");
+}
+
+/// The classes with the lowest share of recognised images, as a sentence.
+std::string weakest(const std::vector<int64_t>& counts) {
+  std::vector<std::pair<double, int>> shares;
+  for (int truth = 0; truth < kClassCount; ++truth) {
+    int64_t all = 0;
+    for (int p = 0; p < kClassCount; ++p) all += counts[static_cast<size_t>(truth * kClassCount + p)];
+    if (all > 0)
+      shares.emplace_back(
+          static_cast<double>(counts[static_cast<size_t>(truth * (kClassCount + 1))]) / static_cast<double>(all),
+          truth);
+  }
+  if (shares.empty()) return "";
+  std::sort(shares.begin(), shares.end());
+  return cat("Best known: ", kClasses[shares.back().second], " (", percent(shares.back().first),
+             "). Least known: ", kClasses[shares.front().second], " (", percent(shares.front().first), ").");
+}
+
+std::string provenance(const DemoSettings& s) {
+  compare::Settings settings;
+  settings.seed = s.seed, settings.command_line = s.command_line;
+  compare::Report report;
+  report.provenance = compare::provenance(settings);
+  const auto row = [](const std::string& name, const std::string& value) {
+    return cat("<dt>", name, "</dt><dd>", escape(value), "</dd>\n");
+  };
+  return "<dl>\n" + row("Model", s.model) + row("Data", s.data) + row("Epochs", cat(s.epochs)) +
+         row("Batch", cat(s.batch_size, " images a step, over all devices")) + row("Optimizer", "Adam, rate 0.001") +
+         row("Devices of DataParallel", cat(s.devices, s.device == "cpu" ? " virtual ones of the CPU" : " GPUs")) +
+         row("Ranks of DDP", cat(s.ranks)) + "</dl>\n" + provenance_body(report, compare::ModeStyles(report));
+}
+
+const char* const kStyle = R"(
+dl+dl{margin-top:-8px}
+svg .cell{fill:var(--c3);stroke:var(--grid);stroke-width:.6}
+svg .right{fill:var(--c0)}
+svg .count{font-size:10px;text-anchor:middle;stroke:none}
+svg .on{fill:var(--o0)}
+svg .class{font-size:10px}
+.mistakes{display:grid;grid-template-columns:repeat(auto-fill,minmax(104px,1fr));gap:16px 10px}
+.mistakes figure{margin:0}
+.mistakes img{display:block;image-rendering:pixelated;border:1px solid var(--rule)}
+.mistakes figcaption{font-weight:400;font-size:.78rem;line-height:1.3;margin-top:4px}
+)";
+
+}  // namespace
+
+void write_report(const std::string& path, const DemoSettings& s, const DemoData& data,
+                  const std::vector<DemoRun>& runs) {
+  const DemoRun& first = runs[0];
+  const auto section = [](const char* id, const char* title, const std::string& body) {
+    return cat("<section id=\"", id, "\">\n<h2>", title, "</h2>\n", body, "</section>\n");
+  };
+  const std::string title = cat(s.model, " on FashionMNIST");
+  std::string page =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>tandem demo: " +
+      escape(title) + "</title>\n<style>" + compare::page_style() + kStyle +
+      "</style>\n</head>\n<body>\n<header>\n<h1>" + escape(title) + "</h1>\n<p class=\"verdict\">" +
+      escape(summary(s, runs)) + "</p>\n</header>\n<main>\n";
+  page += section("curves", "How the training went", curves(runs, data.test.targets().size(0)));
+  page += section("resources", "Time and memory", resources(runs));
+  page += section(
+      "confusion", "What is taken for what",
+      compare::charts(confusion_chart(cat("The test images, ", label_of(first.mode)), first.history.confusion)) +
+          compare::paragraph(weakest(first.history.confusion)));
+  page += section("mistakes", "Mistakes", mistakes(first, data.test));
+  page += section("provenance", "Settings and versions", provenance(s));
+  page += "</main>\n<footer><p class=\"meta\">Made by tandem demo --report.</p></footer>\n</body>\n</html>\n";
+  write_whole_file("demo", path, page);
+}
+
+}  // namespace tandem::tools
