@@ -41,8 +41,13 @@ PeerProgram::PeerProgram(Command command, double timeout_s) : command_(std::move
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  const int status = posix_spawnp(&child_, command_.arguments[0].c_str(), &actions, nullptr,
+  // In a group of its own: Ctrl-C is for this command, and the peer ends with its standard input.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  const int status = posix_spawnp(&child_, command_.arguments[0].c_str(), &actions, &attributes,
                                   pointers(command_.arguments).data(), pointers(environment).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   if (status != 0) {

@@ -15,4 +15,8 @@ struct Result {
 Result run_program(const std::string& program, const std::vector<std::string>& arguments,
                    const std::function<void()>& prepare = {});
 
+/// The same, but when the output holds `until`, the program gets SIGINT, as by Ctrl-C.
+Result interrupt_program(const std::string& program, const std::vector<std::string>& arguments,
+                         const std::string& until);
+
 }  // namespace tandem::test

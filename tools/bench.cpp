@@ -9,6 +9,7 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/tools/commands.h"
+#include "tandem/tools/usage.h"
 
 namespace tandem::tools {
 namespace {
@@ -32,8 +33,8 @@ std::vector<std::unique_ptr<Program>> programs_of(const Settings& settings) {
           std::make_unique<PeerProgram>(peer_command(peer, get_num_threads(), settings.device, settings.precision)));
     return programs;
   }
-  TANDEM_CHECK(settings.repeats >= kFewestRounds, "bench: --repeats is ", settings.repeats,
-               "; accepted with --baseline: ", kFewestRounds, " and more, as fewer give no interval");
+  check_usage(settings.repeats >= kFewestRounds, "--repeats is ", settings.repeats,
+              "; accepted with --baseline: ", kFewestRounds, " or more, as fewer give no interval");
   const std::vector<std::string> options = {
       "--threads", std::to_string(get_num_threads()), "--device", settings.device, "--precision", settings.precision};
   programs.push_back(std::make_unique<BuildProgram>("tandem", "/proc/self/exe", settings.seconds, options));
@@ -49,13 +50,17 @@ void list_benchmarks() {
 
 int bench(const Settings& settings, const std::vector<std::string>& command_line) {
   const std::vector<Benchmark> all = all_benchmarks();
-  const std::vector<Case> cases = settings.cases.empty() ? select(all, settings.filter) : select(all, settings.cases);
-  const Device device(settings.device);
-  check_device_exists(device);
-  set_device(device);
-  set_float32_matmul_precision(settings.precision);
-  if (settings.threads > 0) set_num_threads(settings.threads);
-  const std::vector<std::unique_ptr<Program>> programs = programs_of(settings);
+  if (settings.threads > 0) set_num_threads(usable_threads(settings.threads));
+  std::vector<Case> cases;
+  std::vector<std::unique_ptr<Program>> programs;
+  as_usage([&] {
+    cases = settings.cases.empty() ? select(all, settings.filter) : select(all, settings.cases);
+    const Device device(settings.device);
+    check_device_exists(device);
+    set_device(device);
+    set_float32_matmul_precision(settings.precision);
+    programs = programs_of(settings);
+  });
   const std::vector<Row> rows = run(cases, programs, settings, show_progress);
   for (const auto& program : programs)
     std::printf("%s %s%s", program->name().c_str(), program->version().c_str(), program == programs.back() ? "" : ", ");

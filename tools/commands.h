@@ -26,8 +26,5 @@ int doctor();
 void list_benchmarks();
 /// command_line: as the user gave it, for the record. @return how many `overhead` rows are slower than the baseline's
 int bench(const benchmarks::Settings& settings, const std::vector<std::string>& command_line);
-/// Where FashionMNIST's files are: `asked` if not empty, else the Debian package's folder, also under TANDEM_DATA_ROOT.
-/// Empty when there are none.
-std::string find_fashion_mnist(const std::string& asked);
 
 }  // namespace tandem::tools

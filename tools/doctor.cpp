@@ -1,6 +1,5 @@
 // `tandem doctor`: what this machine and this build have, and the fix for each problem.
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -9,18 +8,9 @@
 #include "tandem/core/thread_pool.h"
 #include "tandem/parallel/collectives/nccl_api.h"
 #include "tandem/tools/commands.h"
+#include "tandem/tools/demo/data_folder.h"
 
 namespace tandem::tools {
-
-std::string find_fashion_mnist(const std::string& asked) {
-  if (!asked.empty()) return asked;
-  const char* root = std::getenv("TANDEM_DATA_ROOT");
-  for (const std::string& folder : {std::string(root ? root : "") + "/usr/share/datasets/fashion-mnist",
-                                    std::string("/usr/share/datasets/fashion-mnist")})
-    for (const char* ending : {"", ".gz"})
-      if (std::filesystem::exists(folder + "/train-images-idx3-ubyte" + ending)) return folder;
-  return "";
-}
 
 namespace {
 
@@ -61,8 +51,8 @@ void print_gpus() {
                 lib->path.c_str());
   else
     std::printf("NCCL             %s; ranks on several GPUs take gloo or local\n",
-                distributed::nccl::is_left_out() ? "out of this build (TANDEM_WITH_NCCL=OFF)"
-                                                 : "none (TANDEM_NCCL_LIBRARY may name one)");
+                distributed::nccl::is_left_out() ? "not in this build (TANDEM_WITH_NCCL=OFF)"
+                                                 : "not found (TANDEM_NCCL_LIBRARY names its file)");
 }
 
 }  // namespace
@@ -79,19 +69,23 @@ int doctor() {
   std::printf("\nthreads in use   %d\n", get_num_threads());
   std::printf("instruction set  %s\n", cpu_isa_name().c_str());
   std::printf("memory           %.1f GiB\n", gib(memory_limit()));
-  std::printf("OpenBLAS         %s\n", TANDEM_HAS_OPENBLAS ? "in" : "out: our own matrix product instead");
-  if (!TANDEM_HAS_OPENBLAS) problem("large matrix products are slower", "apt install libopenblas-dev, and build anew");
-  std::printf("oneDNN           %s\n", TANDEM_HAS_ONEDNN ? "in" : "out: our own convolution instead");
-  if (!TANDEM_HAS_ONEDNN) problem("convolutions are slower", "apt install libdnnl-dev, and build anew");
-  std::printf("Gloo             %s\n", TANDEM_HAS_GLOO ? "in" : "out: ranks are threads of one process");
-  if (!TANDEM_HAS_GLOO) problem("ranks cannot be processes", "apt install libgloo-dev, and build anew");
-  std::printf("libjpeg          %s\n", TANDEM_HAS_JPEG ? "in" : "out: JPEG files are refused");
-  if (!TANDEM_HAS_JPEG) problem("JPEG files cannot be read", "apt install libjpeg-dev, and build anew");
-  std::printf("libpng           %s\n", TANDEM_HAS_PNG ? "in" : "out: PNG files are refused");
-  if (!TANDEM_HAS_PNG) problem("PNG files cannot be read", "apt install libpng-dev, and build anew");
+  std::printf("OpenBLAS         %s\n",
+              TANDEM_HAS_OPENBLAS ? "used" : "not in this build: Tandem multiplies matrices itself");
+  if (!TANDEM_HAS_OPENBLAS)
+    problem("large matrix products are slower", "apt install libopenblas-dev, then build again");
+  std::printf("oneDNN           %s\n", TANDEM_HAS_ONEDNN ? "used" : "not in this build: Tandem convolves itself");
+  if (!TANDEM_HAS_ONEDNN) problem("convolutions are slower", "apt install libdnnl-dev, then build again");
+  std::printf("Gloo             %s\n",
+              TANDEM_HAS_GLOO ? "used" : "not in this build: ranks can only be threads of one process");
+  if (!TANDEM_HAS_GLOO) problem("ranks cannot be processes", "apt install libgloo-dev, then build again");
+  std::printf("libjpeg          %s\n", TANDEM_HAS_JPEG ? "used" : "not in this build: JPEG files cannot be read");
+  if (!TANDEM_HAS_JPEG) problem("JPEG files cannot be read", "apt install libjpeg-dev, then build again");
+  std::printf("libpng           %s\n", TANDEM_HAS_PNG ? "used" : "not in this build: PNG files cannot be read");
+  if (!TANDEM_HAS_PNG) problem("PNG files cannot be read", "apt install libpng-dev, then build again");
   if (TANDEM_HAS_CUDA) {
-    std::printf("cuBLAS           %s\n", TANDEM_HAS_CUBLAS ? "in" : "out: our own matrix product on GPUs instead");
-    std::printf("cuDNN            %s\n", TANDEM_HAS_CUDNN ? "in" : "out: our own convolution on GPUs instead");
+    std::printf("cuBLAS           %s\n",
+                TANDEM_HAS_CUBLAS ? "used" : "not in this build: Tandem multiplies matrices itself");
+    std::printf("cuDNN            %s\n", TANDEM_HAS_CUDNN ? "used" : "not in this build: Tandem convolves itself");
   }
   std::printf("virtual devices  %d of the CPU\n", cpu_device_count());
   if (cuda::is_available()) {
@@ -99,14 +93,14 @@ int doctor() {
   } else {
     std::printf("GPUs             none: %s\n", gpu::unavailable_reason().c_str());
     if (has_nvidia_gpu() && !TANDEM_HAS_CUDA)
-      problem("this machine has a GPU, and this build does not use it", "./run setup --cuda, and build anew");
+      problem("this machine has a GPU, and this build does not use it", "./run setup --cuda, then build again");
     else if (has_nvidia_gpu())
       problem("this machine has a GPU that cannot be used: " + gpu::unavailable_reason(),
               "install NVIDIA's driver until nvidia-smi lists the GPU; in a container, start it with --gpus all");
   }
   const std::string data = find_fashion_mnist("");
   std::printf("FashionMNIST     %s\n", data.empty() ? "not found" : data.c_str());
-  if (data.empty()) problem("the demo has no data", "apt install dataset-fashion-mnist, or tandem demo --data DIR");
+  if (data.empty()) problem("the demo has no data", kDataRemedy);
   if (memory_limit() < (int64_t(1) << 30)) problem("less than 1 GiB of memory", "give the machine or its cgroup more");
   std::printf(problems ? "%d problem(s)\n" : "no problems\n", problems);
   return problems;

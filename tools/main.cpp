@@ -1,17 +1,24 @@
 // The `tandem` command: its subcommands' options, and what they call. CLI11 takes seconds to compile, so that only this
-// file and compare/options.cpp have it.
-#include <CLI/CLI.hpp>
+// file, command_line.cpp and compare/options.cpp have it.
+#include <unistd.h>
+
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <limits>
+#include <sstream>
 
 #include "tandem/core/device.h"
 #include "tandem/core/internal.h"
+#include "tandem/core/version.h"
+#include "tandem/tools/command_line.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/compare/options.h"
 #include "tandem/tools/ranks.h"
+#include "tandem/tools/usage.h"
 #if TANDEM_HAS_BENCHMARKS
 #include "tandem/benchmarks/report.h"
 #endif
@@ -19,44 +26,89 @@
 namespace tandem::tools {
 namespace {
 
+/// Ctrl-C ends the command at once. Files are renamed when they are whole, so that nothing is left half-written.
+void end_on_interrupt() {
+  ::signal(SIGINT, [](int) {
+    constexpr char kWords[] = "\ntandem: interrupted\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords, sizeof kWords - 1);
+    ::_exit(128 + SIGINT);
+  });
+}
+
 void add_demo(CLI::App& app) {
   auto s = std::make_shared<DemoSettings>();
-  CLI::App* const c = app.add_subcommand("demo", "Train a model on FashionMNIST on one device, under DP and under DDP");
-  c->add_option("--model", s->model, "mlp, lenet or fashion_cnn")
-      ->check(CLI::IsMember({"mlp", "lenet", "fashion_cnn"}));
+  CLI::App* const c = app.add_subcommand("demo",
+                                         "Train a network on FashionMNIST: on one device, under DataParallel and "
+                                         "under DistributedDataParallel");
+  c->add_option("--model", s->model, "The network: mlp, lenet or fashion_cnn")
+      ->type_name("NAME")
+      ->check(one_of({"mlp", "lenet", "fashion_cnn"}));
   c->add_option("--mode", s->modes,
-                "single, dp, ddp_nccl, ddp_gloo, ddp_local, ddp (all three) or all; several with commas between")
+                "How to train it, several with commas between: single (one device), dp (DataParallel), ddp_gloo and "
+                "ddp_nccl (DistributedDataParallel whose ranks are processes), ddp_local (its ranks are threads), ddp "
+                "(these three) or all")
+      ->type_name("NAMES")
+      ->default_str("all")
       ->delimiter(',')
-      ->check(CLI::IsMember({"single", "dp", "ddp_nccl", "ddp_gloo", "ddp_local", "ddp", "all"}));
-  c->add_option("--devices", s->devices, "Devices of dp: all GPUs, or two virtual ones of the CPU, unless given")
-      ->check(CLI::Range(1, kMaxDevices));
-  c->add_option("--ranks", s->ranks, "Ranks of ddp; as many unless given")->check(CLI::Range(1, kMaxDevices));
-  c->add_option("--backend", s->backend, "Of ddp: nccl or gloo (processes), or local (threads); all unless given")
-      ->check(CLI::IsMember({"nccl", "gloo", "local"}));
-  c->add_option("--device", s->device, "cpu or cuda; GPUs where there are any unless given")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  c->add_option("--data", s->data, "Folder that holds FashionMNIST's four IDX files, plain or .gz");
-  c->add_option("--epochs", s->epochs, "Passes over the training images")->check(CLI::Range(0, 100000));
-  c->add_option("--batch-size", s->batch_size, "Images per step, over all devices or ranks")
-      ->check(CLI::Range(1, 60000));
-  c->add_option("--seed", s->seed, "Of initial values, order and dropout");
-  c->add_option("--compare-steps", s->compare_steps, "Steps after which a parallel mode is compared with its reference")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100000));
-  c->add_option("--threads", s->threads, "Threads to compute with; all usable cores unless given")
-      ->check(CLI::Range(1, 1024));
-  c->add_option(
-      "--save", s->save,
-      "Write the state that the first mode trained: FILE.safetensors, or PyTorch's format under any other name");
-  c->add_option("--load", s->load, "Start from this state");
-  c->add_flag("--capture", s->capture, "Record the step of mode single once, and replay it");
-  c->add_option("--json", s->json, "Write the table and the settings");
+      ->check(one_of({"single", "dp", "ddp_nccl", "ddp_gloo", "ddp_local", "ddp", "all"}));
+  c->add_option("--devices", s->devices, "How many devices DataParallel uses")
+      ->type_name("N")
+      ->default_str("all GPUs, or 2 virtual devices of the CPU")
+      ->check(whole_number(1, kMaxDevices));
+  c->add_option("--ranks", s->ranks, "How many ranks DistributedDataParallel uses")
+      ->type_name("N")
+      ->default_str("one for each GPU, at least 2")
+      ->check(whole_number(1, kMaxDevices));
+  c->add_option("--backend", s->backend,
+                "Keep one backend of DistributedDataParallel: nccl or gloo (ranks are processes), or local (threads)")
+      ->type_name("NAME")
+      ->default_str("all that can run here")
+      ->check(one_of({"nccl", "gloo", "local"}));
+  c->add_option("--device", s->device, "Where to compute: cpu or cuda")
+      ->type_name("NAME")
+      ->default_str("cuda if there is a GPU, else cpu")
+      ->check(one_of({"cpu", "cuda"}));
+  c->add_option("--data", s->data, "The folder with FashionMNIST's four IDX files, plain or .gz")
+      ->type_name("FOLDER")
+      ->default_str("/usr/share/datasets/fashion-mnist");
+  c->add_option("--epochs", s->epochs, "How often to go through the training images")
+      ->type_name("N")
+      ->check(whole_number(0, 100000));
+  c->add_option("--batch-size", s->batch_size, "Images per step, over all devices or ranks together")
+      ->type_name("N")
+      ->check(whole_number(1, 60000));
+  c->add_option("--seed", s->seed, "Seed of the initial weights, the order of the images and dropout")
+      ->type_name("N")
+      ->check(whole_number(0, std::numeric_limits<int64_t>::max()));
+  c->add_option("--compare-steps", s->compare_steps,
+                "After how many steps the weights of a parallel mode are compared with those of one device")
+      ->type_name("N")
+      ->check(whole_number(1, 100000));
+  c->add_option("--threads", s->threads, "Threads to compute with")
+      ->type_name("N")
+      ->default_str("all usable cores")
+      ->check(whole_number(1, 1024));
+  c->add_option("--save", s->save,
+                "Write the weights that the first mode trained: in safetensors' format if the name ends with "
+                ".safetensors, else in PyTorch's")
+      ->type_name("FILE")
+      ->default_str("not written");
+  c->add_option("--load", s->load, "Start from the weights in this file")
+      ->type_name("FILE")
+      ->default_str("random weights")
+      ->check(existing_file());
+  c->add_flag("--capture", s->capture, "Record the training step of mode single once, and replay it");
+  c->add_option("--json", s->json, "Write the table and the settings")->type_name("FILE")->default_str("not written");
   c->add_option("--rank-result", s->rank_result)->group("");  // hidden: this process is a rank, and writes here
-  c->callback([s] { demo(*s); });
+  c->footer("example: tandem demo --model mlp --mode single,dp --epochs 3");
+  c->callback([s] {
+    if (s->rank_result.empty()) end_on_interrupt();
+    demo(*s);
+  });
 }
 
 void add_doctor(CLI::App& app) {
-  app.add_subcommand("doctor", "Show what this machine has, and the fix for each problem")->callback([] {
+  app.add_subcommand("doctor", "Show what this machine and this build have, and how to fix each problem")->callback([] {
     if (doctor() > 0) throw CLI::RuntimeError(1);
   });
 }
@@ -68,13 +120,15 @@ void add_launch(CLI::App& app) {
     std::vector<std::string> command;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* const c =
-      app.add_subcommand("launch", "Run a program as several ranks: tandem launch -n 2 -- program args");
-  c->add_option("-n,--ranks", o->count, "Processes to start")->capture_default_str()->check(CLI::Range(1, 1024));
-  c->add_option("--timeout", o->timeout, "Seconds that the whole job may take; 0: any number")
-      ->capture_default_str()
-      ->check(CLI::Range(int64_t(0), int64_t(1) << 31));
-  c->add_option("command", o->command, "The program and its arguments")->required();
+  CLI::App* const c = app.add_subcommand("launch", "Run a program as the ranks of one job, and end all when one fails");
+  c->add_option("-n,--ranks", o->count, "Processes to start")->type_name("N")->check(whole_number(1, 1024));
+  c->add_option("--timeout", o->timeout, "Seconds that the whole job may take; 0 sets no limit")
+      ->type_name("SECONDS")
+      ->check(whole_number(0, int64_t(1) << 31));
+  c->add_option("program", o->command, "The program to run and its arguments, after --")
+      ->type_name("-- PROGRAM [ARGS...]")
+      ->required();
+  c->footer("example: tandem launch -n 2 -- ./train --epochs 3");
   c->callback([o] {
     RankOptions options;
     options.timeout = std::chrono::seconds(o->timeout);
@@ -85,26 +139,32 @@ void add_launch(CLI::App& app) {
 
 void add_simulate(CLI::App& app) {
   auto s = std::make_shared<SimulateSettings>();
-  CLI::App* const c =
-      app.add_subcommand("simulate", "Predict DDP and DataParallel steps on a cluster that a JSON file describes");
-  CLI::Option* const file = c->add_option("cluster", s->cluster, "The file, as docs/simulate.md describes it");
-  c->add_option("--json", s->json, "Write the predictions")->needs(file);
+  CLI::App* const c = app.add_subcommand(
+      "simulate",
+      "Predict training steps of DataParallel and DistributedDataParallel on a cluster that a file describes");
+  CLI::Option* const file =
+      c->add_option("cluster", s->cluster, "A JSON file as docs/simulate.md describes it")->type_name("CLUSTER");
+  c->add_option("--json", s->json, "Write the predictions")->type_name("FILE")->default_str("not written")->needs(file);
   CLI::Option* const check =
       c->add_option("--check-skill", s->check_skill,
-                    "Show instead how well the model predicts recorded times: those of a folder with such files as "
-                    "benchmarks/data/ddp_times has, which is the one unless named")
+                    "Predict nothing; show how well the model predicts times that were measured: those in this folder, "
+                    "or in benchmarks/data/ddp_times if none is named")
+          ->type_name("[FOLDER]")
           ->expected(0, 1)
           ->excludes(file);
   CLI::Option* const published =
       c->add_option("--published", s->published,
-                    "Show instead measurements that others published, and predictions beside them: those of a file, "
-                    "which is benchmarks/data/published_points.json unless named")
+                    "Predict nothing for a cluster; show predictions beside times that others published: those in this "
+                    "file, or in benchmarks/data/published_points.json if none is named")
+          ->type_name("[FILE]")
           ->expected(0, 1)
           ->excludes(file)
           ->excludes(check);
+  c->footer("example: tandem simulate benchmarks/data/cluster_example.json");
   c->callback([s, file, check, published] {
-    if (file->count() + check->count() + published->count() == 0)
-      throw CLI::RequiredError("cluster, --check-skill or --published");
+    check_usage(file->count() + check->count() + published->count() > 0,
+                "what is to be predicted? Name a JSON file that describes the cluster, or give --check-skill or "
+                "--published");
     if (published->count() > 0 && s->published.empty()) s->published = "benchmarks/data/published_points.json";
     if (check->count() > 0 && s->check_skill.empty()) s->check_skill = "benchmarks/data/ddp_times";
     simulate(*s);
@@ -118,64 +178,103 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
     bool list = false;
   };
   auto s = std::make_shared<Options>();
-  CLI::App* const c = app.add_subcommand("bench", "Time operations and training steps, here and in peers");
-  c->add_option("--filter", s->filter, "Only benchmarks whose name contains this, or one of these parted by commas");
-  c->add_flag("--list", s->list, "Print the benchmarks' names");
-  c->add_option("--repeats", s->repeats, "Samples of each benchmark")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000));
+  CLI::App* const c =
+      app.add_subcommand("bench", "Time operations and training steps, here and in PyTorch and LibTorch");
+  c->add_option("--filter", s->filter, "Time only benchmarks whose name contains this; several with commas between")
+      ->type_name("TEXT")
+      ->default_str("all benchmarks");
+  c->add_flag("--list", s->list, "Print the benchmarks' names, and time nothing");
+  c->add_option("--repeats", s->repeats, "Samples of each benchmark")->type_name("N")->check(whole_number(1, 10000));
   c->add_option("--seconds", s->seconds, "How long a sample should take")
-      ->capture_default_str()
-      ->check(CLI::Range(1e-6, 3600.0));
-  c->add_option("--threads", s->threads, "Threads of every program; all usable cores unless given")
-      ->check(CLI::Range(1, 1024));
-  c->add_option("--device", s->device, "cpu, or cuda: on the first GPU")->capture_default_str();
-  c->add_option("--precision", s->precision, "Of float32 products on a GPU: highest, high (TF32)")
-      ->capture_default_str();
+      ->type_name("SECONDS")
+      ->check(number(1e-6, 3600.0));
+  c->add_option("--threads", s->threads, "Threads of every program that is timed")
+      ->type_name("N")
+      ->default_str("all usable cores")
+      ->check(whole_number(1, 1024));
+  c->add_option("--device", s->device, "Where to compute: cpu, or cuda (the first GPU)")->type_name("NAME");
+  c->add_option("--precision", s->precision,
+                "Precision of matrix products of float32 on a GPU: highest, or high (which uses TF32)")
+      ->type_name("NAME")
+      ->check(one_of({"highest", "high"}));
   c->add_option("--case", s->cases,
-                "A benchmark with shapes of your own: \"clone/forward 134217728\"; may be repeated");
+                "A benchmark with sizes of your own, as in \"clone/forward 134217728\"; may be given several times")
+      ->type_name("TEXT")
+      ->default_str("the sizes of the table");
   CLI::Option* const peers =
-      c->add_option("--peers", s->peers, "Peers to run interleaved, parted by commas; all unless named")
+      c->add_option("--peers", s->peers,
+                    "Programs to time beside Tandem, with commas between; all that are known if none is named")
+          ->type_name("[NAMES]")
+          ->default_str("Tandem alone")
           ->delimiter(',')
           ->expected(0, -1);
   c->add_option("--baseline", s->baseline,
-                "Another build of Tandem (its folder, or its program tandem) to compare with; fails where an overhead "
-                "row has become slower by 5 %")
+                "Compare with another build of Tandem (its folder, or its program tandem); the command fails if one of "
+                "the rows named overhead has become slower by 5 %")
+      ->type_name("BUILD")
+      ->default_str("none")
       ->excludes(peers);
-  c->add_option("--json", s->json, "Write every sample, the machine and the settings");
-  c->add_option("--markdown", s->markdown, "Print a table of a file that --json wrote, and run nothing");
+  c->add_option("--json", s->json, "Write every sample, the machine and the settings")
+      ->type_name("FILE")
+      ->default_str("not written");
+  c->add_option("--markdown", s->markdown, "Print a table of a file that --json wrote, and time nothing")
+      ->type_name("FILE")
+      ->default_str("none")
+      ->check(existing_file());
+  c->footer("example: tandem bench --filter softmax,train_step");
   c->callback([s, peers, command_line = std::move(command_line)] {
     if (s->list) return list_benchmarks();
     if (!s->markdown.empty()) {
       std::printf("%s", benchmarks::markdown(s->markdown, s->filter).c_str());
       return;
     }
+    end_on_interrupt();
     if (peers->count() > 0 && (s->peers.empty() || s->peers[0].empty())) s->peers = benchmarks::peer_names(s->device);
     if (bench(*s, command_line) > 0) throw CLI::RuntimeError(1);
   });
 }
 #endif
 
+int usage_error(const CLI::App& app, std::string message) {
+  const std::string name = called_name(app);
+  std::istringstream words(name);  // "compare: cannot ..." needs no second "compare"
+  for (std::string word; words >> word;)
+    if (message.starts_with(word + ": ")) message.erase(0, word.size() + 2);
+  std::fprintf(stderr, "%s: %s\n%s --help lists what is accepted\n", name.c_str(), message.c_str(), name.c_str());
+  return kUsageStatus;
+}
+
 int run(int argc, char** argv) {
-  CLI::App app("Tandem: a tensor and autograd engine");
-  app.require_subcommand(1);
+  CLI::App app("Tandem: tensors, automatic gradients and data-parallel training in C++", "tandem");
+  set_help(app);
+  app.set_version_flag("--version", "tandem " TANDEM_VERSION, "Print the version");
   add_demo(app);
-  add_doctor(app);
-  add_launch(app);
-  add_simulate(app);
   add_compare(app, {argv, argv + argc});
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});
 #endif
+  add_launch(app);
+  add_simulate(app);
+  add_doctor(app);
+  app.footer("tandem COMMAND --help lists the options of a command");
   try {
     app.parse(argc, argv);
+    if (!app.get_subcommands().empty()) return 0;
+    std::fprintf(stderr, "%s", app.help().c_str());
+    return kUsageStatus;
+  } catch (const CLI::RuntimeError& error) {
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+    return usage_error(app, explain(error, app));
+  } catch (const UsageError& error) {
+    return usage_error(app, error.what());
+  } catch (const Interrupted& error) {
+    return error.status();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());
     return 1;
   }
-  return 0;
 }
 
 }  // namespace

@@ -89,13 +89,14 @@ void set_blocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBL
 
 Pipe make_pipe() {
   int ends[2];
-  TANDEM_CHECK(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "launch: a pipe cannot be had: ", std::strerror(errno));
+  TANDEM_CHECK(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "launch: cannot make a pipe: ", std::strerror(errno));
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
 std::string random_token() {
   unsigned char bytes[16];
-  TANDEM_CHECK(::getrandom(bytes, sizeof bytes, 0) == sizeof bytes, "launch: no random bytes: ", std::strerror(errno));
+  TANDEM_CHECK(::getrandom(bytes, sizeof bytes, 0) == sizeof bytes,
+               "launch: cannot get random bytes from the system: ", std::strerror(errno));
   std::string token;
   for (const unsigned char byte : bytes) {
     token += "0123456789abcdef"[byte >> 4];
@@ -109,7 +110,7 @@ Keeper::Keeper() {
   set_blocking(pipe.read.get());
   const NoSignals none_yet;
   pid_ = ::fork();
-  TANDEM_CHECK(pid_ >= 0, "launch: a process cannot be had: ", std::strerror(errno));
+  TANDEM_CHECK(pid_ >= 0, "launch: cannot start a process: ", std::strerror(errno));
   if (pid_ == 0) {
     ::setpgid(0, 0);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
@@ -148,7 +149,7 @@ RankProcess start_rank(int rank, int count, const std::vector<std::string>& comm
     if (pid == 0)
       become(none_yet, argv.data(), envp.data(), parent, group, out.write.get(), error.write.get(), report.write.get());
   }
-  TANDEM_CHECK(pid >= 0, "launch: a process for rank ", rank, " cannot be had: ", std::strerror(errno));
+  TANDEM_CHECK(pid >= 0, "launch: cannot start a process for rank ", rank, ": ", std::strerror(errno));
   ::setpgid(pid, group);
   report.write.close();
   int why = 0;

@@ -77,11 +77,12 @@ class Job {
     }
   }
 
+  bool interrupted() const { return interrupted_; }
   int run() {
     while (any_running()) {
       wait_for_something();
       while (const int signal = signals_.next()) {
-        if (signal != SIGCHLD) interrupted(signal);
+        if (signal != SIGCHLD) interrupt(signal);
       }
       for (Rank& rank : ranks_) rank.out.copy_some(), rank.error.copy_some();
       out_.write_some();
@@ -99,7 +100,7 @@ class Job {
         output->copy_rest();
         output->finish();  // whoever still holds its other end has left the job
       }
-    if (!cause_.empty()) error_.add("tandem launch: " + cause_ + "\n");
+    if (!cause_.empty()) error_.add(options_.name + ": " + cause_ + "\n");
     write_rest();
     return status_;
   }
@@ -165,7 +166,7 @@ class Job {
     fail("rank " + std::to_string(r) + " " + how + (said.empty() ? "" : ": " + said),
          WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), SIGTERM, options_.patience);
   }
-  /// The first cause counts. After `wait` the ranks get the signal.
+  /// The first cause counts, and is published. After `wait` the ranks get the signal.
   void fail(std::string cause, int status, int signal, std::chrono::milliseconds wait) {
     if (!cause_.empty()) return;
     for (size_t r = 0; r < ranks_.size(); ++r)
@@ -177,11 +178,13 @@ class Job {
     next_signal_ = signal;
     next_time_ = after(wait);
   }
-  void interrupted(int signal) {
-    if (cause_.empty())
-      fail(std::string("ended by ") + ::strsignal(signal), 128 + signal, signal, {});
-    else
-      end_ranks(SIGKILL);  // who asks twice is in a hurry
+  /// Nothing is published: ranks that heard of a failure would complain, and there is none.
+  void interrupt(int signal) {
+    if (!cause_.empty()) return end_ranks(SIGKILL);  // who asks twice is in a hurry
+    cause_ = signal == SIGINT ? "interrupted" : std::string("ended by ") + name_of(signal);
+    status_ = 128 + signal;
+    interrupted_ = true;
+    end_ranks(signal);
   }
   void end_ranks(int signal) {
     ::kill(-keeper_.group(), signal);
@@ -199,6 +202,7 @@ class Job {
   std::vector<Rank> ranks_;
   std::string cause_;
   int status_ = 0;
+  bool interrupted_ = false;
   std::optional<Deadline> timeout_, next_time_;
   int next_signal_ = SIGTERM;
 };
@@ -210,6 +214,17 @@ int run_processes(int count, const std::vector<std::string>& command, const Rank
   TANDEM_CHECK(!command.empty(), "launch: no program is given");
   std::fflush(nullptr);
   return Job(count, command, options).run();
+}
+
+void run_own_ranks(const std::string& command, const std::string& job, int count, std::vector<std::string> arguments) {
+  RankOptions options;
+  options.name = "tandem " + command;
+  arguments.insert(arguments.begin(), {"/proc/self/exe", command});
+  Job ranks(count, arguments, options);
+  std::fflush(nullptr);
+  const int status = ranks.run();
+  if (ranks.interrupted()) throw Interrupted(status - 128);
+  TANDEM_CHECK(status == 0, command, ": a rank of ", job, " failed with exit status ", status);
 }
 
 }  // namespace tandem::tools

@@ -1,12 +1,14 @@
 // Starts the ranks of a job as processes and looks after them: `tandem launch`, and whatever starts ranks of itself.
 #pragma once
 #include <chrono>
+#include <exception>
 #include <string>
 #include <vector>
 
 namespace tandem::tools {
 
 struct RankOptions {
+  std::string name = "tandem launch";        // of the command, in front of what it says
   std::chrono::seconds timeout{0};           // of the whole job; 0: none
   std::chrono::milliseconds patience{2000};  // after the first failure, until the others are told to end
   std::chrono::milliseconds grace{5000};     // from then on, until they are killed
@@ -19,5 +21,21 @@ struct RankOptions {
 /// @return the exit status of the first rank that failed, 128 + n for signal n, 124 after the timeout, or 0
 /// @throws Error when the command cannot be started
 int run_processes(int count, const std::vector<std::string>& command, const RankOptions& options = {});
+
+/// A signal ended the command: Ctrl-C, SIGTERM or SIGHUP. No rank is to blame.
+class Interrupted : public std::exception {
+ public:
+  explicit Interrupted(int signal) : signal_(signal) {}
+  const char* what() const noexcept override { return "interrupted"; }
+  int status() const { return 128 + signal_; }
+
+ private:
+  int signal_;
+};
+/// run_processes for a command whose ranks are this program again, with these arguments.
+/// @param command  "demo", in messages
+/// @param job      what fails when a rank fails: "ddp_gloo"
+/// @throws Interrupted when a signal ended the job; Error when a rank failed
+void run_own_ranks(const std::string& command, const std::string& job, int count, std::vector<std::string> arguments);
 
 }  // namespace tandem::tools

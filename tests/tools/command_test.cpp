@@ -75,7 +75,7 @@ TEST_CASE("the demo trains in every mode, and each agrees with its reference to 
   CHECK(local.status == 0);
   CHECK_THAT(local.output, Contains("ddp_local") && !Contains("ddp_gloo "));
   const Result small = run({"demo", "--batch-size", "2", "--ranks", "3", "--data", data.folder.path()});
-  CHECK(small.status == 1);
+  CHECK(small.status == 2);
   CHECK_THAT(small.output, Contains("a batch of 2 images for 3 devices or ranks"));
 }
 
@@ -86,8 +86,8 @@ TEST_CASE("a mode that cannot be is left out of all, and refused by name", "[com
   CHECK(all.status == 0);
   CHECK_THAT(all.output, Contains("single") && !Contains("ddp_nccl "));
   const Result named = run(data.demo({"--mode", "ddp_nccl", "--device", "cpu"}));
-  CHECK(named.status == 1);
-  CHECK_THAT(named.output, Contains("demo: --mode ddp_nccl cannot be: NCCL needs GPUs"));
+  CHECK(named.status == 2);
+  CHECK_THAT(named.output, Contains("demo: --mode ddp_nccl cannot run here: NCCL needs GPUs"));
 }
 
 TEST_CASE("data that cannot be is an error that names the file and the values", "[command]") {
@@ -147,7 +147,7 @@ TEST_CASE("data that cannot be is an error that names the file and the values", 
     c.spoil(data);
     const Result result = run(data.demo({"--save", out / "state", "--json", out / "json"}));
     INFO(c.name << ": " << result.output);
-    CHECK(result.status == 1);
+    CHECK(result.status == (std::string(c.name).starts_with("missing") ? 2 : 1));
     CHECK_THAT(result.output, Contains(c.words) && Contains(data.folder.path()));
     CHECK(out.count() == 0);
   }
@@ -162,11 +162,11 @@ TEST_CASE("a state that does not fit is an error that names the file and what cl
   write_file(out / "cut", read_file(out / "lenet").substr(0, 50000));
   write_file(out / "text", "this is neither of the formats");
   for (const auto& [name, words] :
-       {std::pair("nowhere", "No such file"), std::pair("lenet", "'fc1.weight' is (50, 320)"),
+       {std::pair("nowhere", "there is no file"), std::pair("lenet", "'fc1.weight' is (50, 320)"),
         std::pair("cut", "truncated"), std::pair("text", "neither a zip file of torch.save nor safetensors")}) {
     const Result result = run(data.demo({"--load", out / name, "--save", out / "new"}));
     INFO(name << ": " << result.output);
-    CHECK(result.status == 1);
+    CHECK(result.status == (std::string(name) == "nowhere" ? 2 : 1));
     CHECK_THAT(result.output, Contains(out / name) && Contains(words));
   }
   CHECK(out.count() == 3);
@@ -179,7 +179,7 @@ TEST_CASE("where nothing can be written, the demo says so before it trains", "[c
     for (const std::string& place : {out / "no/such/file", out.path()}) {
       const Result result = run(data.demo({option, place}));
       INFO(result.output);
-      CHECK(result.status == 1);
+      CHECK(result.status == 2);
       CHECK_THAT(result.output, Contains(option) && Contains(place) && !Contains("samples/s"));
     }
   CHECK(out.count() == 0);
@@ -211,9 +211,7 @@ TEST_CASE("arguments that cannot be are refused by name", "[command]") {
                                                                      {"--no-such-option", "1"}}) {
     const Result result = run(data.demo(arguments));
     INFO(result.output);
-    CHECK(result.status > 0);
+    CHECK(result.status == 2);
     CHECK_THAT(result.output, Contains(arguments[0]));
   }
-  CHECK(run({}).status > 0);
-  CHECK(run({"no-such-command"}).status > 0);
 }

@@ -86,6 +86,7 @@ TEST_CASE("on emulated GPUs the demo refuses NCCL by name", "[demo]") {
   write_digits(folder.path(), 9, 2);
   const Result result = demo(folder.path(), {"--mode", "ddp_nccl"});
   INFO(result.output);
-  CHECK(result.status == 1);
-  CHECK_THAT(result.output, Contains("demo: --mode ddp_nccl cannot be: each process has emulated GPUs of its own"));
+  CHECK(result.status == 2);
+  CHECK_THAT(result.output,
+             Contains("demo: --mode ddp_nccl cannot run here: each process has emulated GPUs of its own"));
 }

@@ -127,7 +127,7 @@ TEST_CASE("tandem simulate names the key, the value and what is accepted", "[sim
 TEST_CASE("tandem simulate fails with a reason and leaves nothing half-written", "[simulate]") {
   const TemporaryFolder folder;
   const Result missing = run_program(kCommand, {"simulate", folder / "none.json"});
-  CHECK(missing.status == 1);
+  CHECK(missing.status == 2);
   CHECK_THAT(missing.output, Contains("none.json: No such file or directory"));
   CHECK_THAT(run_program(kCommand, {"simulate", folder.path()}).output, Contains("is a folder"));
   write_file(folder / "cluster.json", kJob);

@@ -14,15 +14,21 @@
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/internal.h"
 #include "tandem/tandem.h"
-#include "tandem/tools/commands.h"
 #include "tandem/tools/compare/rank_file.h"
+#include "tandem/tools/demo/data_folder.h"
+#include "tandem/tools/usage.h"
 #include "tandem/tools/whole_file.h"
 
 namespace tandem::tools::compare {
 namespace {
 
 std::atomic<bool> interrupted{false};
-void interrupt(int) { interrupted = true; }
+void interrupt(int) {
+  interrupted = true;
+  constexpr char kWords[] =
+      "\ncompare: interrupted; what was measured becomes the report (Ctrl-C again ends at once)\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords, sizeof kWords - 1);
+}
 
 /// While one lives, Ctrl-C ends the measuring instead of the program; a second one ends the program.
 class InterruptGuard {
@@ -43,23 +49,25 @@ class InterruptGuard {
 void choose(Settings& s) {
   const bool emulated = gpu::implementation() == std::string("emulated");
   if (s.device.empty()) s.device = cuda::is_available() && !emulated && cuda::device_count() > 1 ? "cuda" : "cpu";
-  TANDEM_CHECK(s.device == "cpu" || cuda::is_available(),
-               "compare: --device cuda was asked for, and there is no GPU: ", gpu::unavailable_reason());
+  check_usage(s.device == "cpu" || cuda::is_available(),
+              "--device is cuda, and no GPU can be used: ", gpu::unavailable_reason(), "; accepted here: cpu");
   if (s.quick) s.devices = {2}, s.sample_seconds = std::min(s.sample_seconds, 0.12);
   const int available = Device(s.device).is_cpu() ? kMaxDevices : cuda::device_count();
   for (const int n : s.devices) {
-    TANDEM_CHECK(n >= 2 && n <= available, "compare: --devices names ", n, "; accepted: 2 to ", available, " ",
-                 s.device == "cpu" ? "virtual devices of the CPU" : "GPUs");
-    TANDEM_CHECK(s.batch % n == 0, "compare: a batch of ", s.batch, " cannot be cut into ", n,
-                 " equal parts; accepted: a multiple");
+    check_usage(n >= 2 && n <= available, "--devices names ", n, "; accepted: 2 to ", available, " ",
+                s.device == "cpu" ? "virtual devices of the CPU" : "GPUs");
+    check_usage(s.batch % n == 0, "--batch-size: a batch of ", s.batch, " cannot be cut into ", n,
+                " equal parts; accepted: a multiple of ", n);
   }
-  for (const std::string& mode : s.modes) mode_of(mode);  // @throws for one that there is not
+  as_usage([&] {  // both throw for what there is not
+    for (const std::string& mode : s.modes) mode_of(mode);
+    parse_planted(s.planted);
+  });
   if (s.backends.empty()) {
     s.backends = {"local"};
     if (distributed::is_gloo_available() && s.device == "cpu") s.backends.push_back("gloo");
     if (s.device == "cuda" && !emulated && distributed::is_nccl_available()) s.backends.push_back("nccl");
   }
-  parse_planted(s.planted);
   s.data = find_fashion_mnist(s.data);
 }
 
@@ -67,10 +75,9 @@ void choose(Settings& s) {
 void make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  TANDEM_CHECK(!error && std::filesystem::is_directory(path), "compare: --out ", path,
-               " cannot be made: ", error ? error.message() : "there is a file of that name");
-  TANDEM_CHECK(::access(path.c_str(), W_OK) == 0, "compare: --out ", path,
-               " cannot be written: ", std::strerror(errno));
+  check_usage(!error && std::filesystem::is_directory(path), "--out ", path,
+              " cannot be made: ", error ? error.message() : "there is a file of that name");
+  check_usage(::access(path.c_str(), W_OK) == 0, "--out ", path, " is a folder that cannot be written to");
 }
 
 }  // namespace
@@ -78,12 +85,11 @@ void make_folder(const std::string& path) {
 int compare(Settings settings) {
   choose(settings);
   make_folder(settings.out);
-  if (settings.threads > 0) set_num_threads(settings.threads);
+  if (settings.threads > 0) set_num_threads(settings.threads = usable_threads(settings.threads));
   if (settings.device == "cpu")
     set_cpu_device_count(*std::max_element(settings.devices.begin(), settings.devices.end()));
   if (settings.data.empty())
-    std::fprintf(stderr,
-                 "compare: FashionMNIST was not found; the images are random numbers (--data names a folder)\n");
+    std::fprintf(stderr, "compare: FashionMNIST was not found, so the images are random numbers; %s\n", kDataRemedy);
   std::vector<TraceEvent> trace;
   Report report;
   {

@@ -53,7 +53,7 @@ Links probe_links(const Settings& s, std::vector<LinkProbe>& probes) {
         links[{backend, devices}] = probed.link;
         probes.push_back(std::move(probed.probe));
       } catch (const std::exception& error) {
-        std::fprintf(stderr, "compare: no probe of %s: %s\n", backend.c_str(), error.what());
+        std::fprintf(stderr, "compare: the link of %s was not measured: %s\n", backend.c_str(), error.what());
       }
   }
   return links;

@@ -1,30 +1,30 @@
 // The options of `tandem compare` and of what it can do with reports that are there already.
 #include "tandem/tools/compare/options.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <memory>
 
+#include "tandem/tools/command_line.h"
 #include "tandem/tools/compare/compare.h"
 #include "tandem/tools/compare/diff.h"
 #include "tandem/tools/compare/report.h"
+#include "tandem/tools/usage.h"
 #include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 namespace {
 
-/// What reads reports ends with 2 where it cannot: 1 says that there is a regression.
-constexpr int kUnusable = 2;
+/// What reads reports ends with 2, as wrong calls do, where it cannot: 1 says that there is a regression.
 template <class Body> void with_reports(Body body) {
   try {
-    body();
+    as_usage(body);
   } catch (const CLI::Error&) {
     throw;  // a status of its own
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tandem: %s\n", error.what());
-    throw CLI::RuntimeError(kUnusable);
+    throw UsageError(error.what());
   }
 }
 
@@ -34,8 +34,10 @@ void add_page(CLI::App& parent) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* const c = parent.add_subcommand("page", "Make the page of a report.json again");
-  c->add_option("report", o->report, "A report.json of `tandem compare`")->required();
-  c->add_option("--out", o->out, "The page; beside the report, under its name with .html, unless given");
+  c->add_option("report", o->report, "A report.json of `tandem compare`")->type_name("REPORT")->required();
+  c->add_option("--out", o->out, "The page to write")
+      ->type_name("FILE")
+      ->default_str("beside the report, under its name with .html");
   c->callback([o] {
     with_reports([&] {
       const std::filesystem::path beside = std::filesystem::path(o->report).replace_extension(".html");
@@ -52,9 +54,11 @@ void add_diff(CLI::App& parent) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* const c = parent.add_subcommand(
-      "diff", "Compare two reports run by run; fails if one is slower, moves more, needs more memory or disagrees");
-  c->add_option("before", o->before, "A report.json")->required();
-  c->add_option("after", o->after, "Another one, whose regressions are looked for")->required();
+      "diff",
+      "Compare two reports run by run; fails if the second is slower, moves more bytes, needs more memory or "
+      "disagrees with its reference");
+  c->add_option("before", o->before, "A report.json of `tandem compare`")->type_name("BEFORE")->required();
+  c->add_option("after", o->after, "A later one, in which regressions are looked for")->type_name("AFTER")->required();
   c->callback([o] {
     with_reports([&] {
       const compare::Difference difference = diff(compare::read_report(o->before), compare::read_report(o->after));
@@ -80,38 +84,57 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   c->require_subcommand(0, 1);
   add_page(*c);
   add_diff(*c);
-  c->add_option("--model", s->models, "mlp, lenet, fashion_cnn; several with commas between")
-      ->capture_default_str()
+  c->add_option("--model", s->models, "The networks, with commas between: mlp, lenet, fashion_cnn")
+      ->type_name("NAMES")
       ->delimiter(',')
-      ->check(CLI::IsMember({"mlp", "lenet", "fashion_cnn"}));
-  c->add_option("--mode", s->modes, "dp, dp_persistent, dp_loss, ddp_local, ddp_local_naive, ...; all unless named")
+      ->check(one_of({"mlp", "lenet", "fashion_cnn"}));
+  c->add_option(
+       "--mode", s->modes,
+       "How to train, with commas between: dp, dp_persistent and dp_loss (DataParallel), ddp_local, ddp_gloo "
+       "and ddp_nccl (DistributedDataParallel), the last three also with _naive behind them (a bucket for each "
+       "parameter); one device is always measured")
+      ->type_name("NAMES")
+      ->default_str("all that can run here")
       ->delimiter(',');
-  c->add_option("--backend", s->backends, "Of DDP: local, gloo, nccl; all that are possible unless named")
+  c->add_option("--backend", s->backends, "Backends of DistributedDataParallel, with commas between: local, gloo, nccl")
+      ->type_name("NAMES")
+      ->default_str("all that can run here")
       ->delimiter(',')
-      ->check(CLI::IsMember({"local", "gloo", "nccl"}));
-  c->add_option("--devices", s->devices, "How many devices or ranks; several with commas between")
-      ->capture_default_str()
-      ->delimiter(',');
-  c->add_option("--device", s->device, "cpu or cuda; GPUs where there are several unless given")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  c->add_option("--batch-size", s->batch, "Examples per step, over all devices")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 20));
-  c->add_option("--data", s->data, "Folder that holds FashionMNIST's four IDX files, plain or .gz");
-  c->add_option("--out", s->out, "Folder of the report")->capture_default_str();
-  c->add_option("--repeats", s->repeats, "Samples of each mode; intervals of 95 % need 6")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  c->add_option("--seconds", s->sample_seconds, "How long a sample of one device takes")
-      ->capture_default_str()
-      ->check(CLI::Range(1e-3, 3600.0));
-  c->add_option("--threads", s->threads, "Threads of all devices together; all usable cores unless given")
-      ->check(CLI::Range(1, 1024));
-  c->add_option("--seed", s->seed, "Of initial values and dropout")->capture_default_str();
-  c->add_flag("--quick", s->quick, "2 devices and short samples: a minute");
+      ->check(one_of({"local", "gloo", "nccl"}));
+  c->add_option("--devices", s->devices, "How many devices or ranks, with commas between")
+      ->type_name("NUMBERS")
+      ->delimiter(',')
+      ->check(whole_number(0, 1 << 20));
+  c->add_option("--device", s->device, "Where to compute: cpu or cuda")
+      ->type_name("NAME")
+      ->default_str("cuda if there are several GPUs, else cpu")
+      ->check(one_of({"cpu", "cuda"}));
+  c->add_option("--batch-size", s->batch, "Examples per step, over all devices together")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 20));
+  c->add_option("--data", s->data, "The folder with FashionMNIST's four IDX files, plain or .gz")
+      ->type_name("FOLDER")
+      ->default_str("/usr/share/datasets/fashion-mnist");
+  c->add_option("--out", s->out, "The folder to write the report to")->type_name("FOLDER");
+  c->add_option("--repeats", s->repeats, "Samples of each mode; 95 % intervals need at least 6")
+      ->type_name("N")
+      ->check(whole_number(1, 1000));
+  c->add_option("--seconds", s->sample_seconds, "How long a sample of one device should take")
+      ->type_name("SECONDS")
+      ->check(number(1e-3, 3600.0));
+  c->add_option("--threads", s->threads, "Threads of all devices together")
+      ->type_name("N")
+      ->default_str("all usable cores")
+      ->check(whole_number(1, 1024));
+  c->add_option("--seed", s->seed, "Seed of the initial weights and of dropout")
+      ->type_name("N")
+      ->check(whole_number(0, std::numeric_limits<int64_t>::max()));
+  c->add_flag("--quick", s->quick, "2 devices and short samples: takes about a minute");
   c->add_option("--plant", s->planted,
                 "Slow something down on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
-                "slow:RANK:FACTOR, memory:RANK:BYTES:PHASE");
+                "slow:RANK:FACTOR or memory:RANK:BYTES:PHASE")
+      ->type_name("FAULT");
+  c->footer("example: tandem compare --quick --out my_report");
   // Hidden: this process is a rank, started by tandem compare.
   c->add_option("--rank-result", s->rank_result)->group("");
   c->add_option("--rank-data", s->rank.data)->group("");

@@ -105,13 +105,13 @@ Report read_report(const std::string& path) {
   try {
     nlohmann::json json = nlohmann::json::parse(in);
     TANDEM_CHECK(json.is_object() && json.contains("schema"), "compare: ", path,
-                 " is no report: it has no `schema`; a report.json of `tandem compare` is accepted");
+                 " is not a report: it has no `schema`; a report.json of `tandem compare` is accepted");
     TANDEM_CHECK(json["schema"] == kSchema, "compare: ", path, " has schema ", json["schema"].dump(),
                  "; accepted: ", kSchema);
     nan_for_null(json);
     report = json.get<Report>();
   } catch (const nlohmann::json::exception& error) {
-    TANDEM_FAIL("compare: ", path, " is no report: ", error.what());
+    TANDEM_FAIL("compare: ", path, " is not a report: ", error.what());
   }
   check(report);
   return report;

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -267,10 +268,14 @@ class Folder {
 /// The ranks are this program again, with the hidden option --rank-result.
 std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
   const Folder folder;
-  std::vector<std::string> command = {"/proc/self/exe", "compare", "--rank-result", folder.path()};
-  for (const std::string& argument : arguments_of(mode, job)) command.push_back(argument);
-  const int status = run_processes(job.devices, command);
-  TANDEM_CHECK(status == 0, "compare: a rank of ", mode.key, " failed with exit status ", status);
+  std::vector<std::string> arguments = {"--rank-result", folder.path()};
+  for (const std::string& argument : arguments_of(mode, job)) arguments.push_back(argument);
+  try {
+    run_own_ranks("compare", mode.key, job.devices, arguments);
+  } catch (const Interrupted&) {
+    std::raise(SIGINT);  // while the ranks ran, the launcher's handler was in the place of the caller's
+    throw;
+  }
   std::vector<RankSample> samples;
   samples.reserve(static_cast<size_t>(job.devices));
   for (int r = 0; r < job.devices; ++r) samples.push_back(read_rank(folder.path(), r));

@@ -11,8 +11,10 @@
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/commands.h"
+#include "tandem/tools/demo/data_folder.h"
 #include "tandem/tools/demo/show.h"
 #include "tandem/tools/ranks.h"
+#include "tandem/tools/usage.h"
 
 namespace tandem::tools {
 namespace {
@@ -20,10 +22,10 @@ namespace {
 /// Told before the training rather than after it.
 void check_place(const char* option, const std::string& path) {
   if (path.empty()) return;
-  TANDEM_CHECK(!std::filesystem::is_directory(path), "demo: ", option, " ", path, " is a folder; accepted: a file");
+  check_usage(!std::filesystem::is_directory(path), option, " ", path, " is a folder; accepted: a file");
   const std::string folder = std::filesystem::absolute(path).parent_path().string();
-  TANDEM_CHECK(::access(folder.c_str(), W_OK) == 0, "demo: ", option, " ", path, " cannot be written: ", folder, ": ",
-               std::strerror(errno));
+  const int error = ::access(folder.c_str(), W_OK) == 0 ? 0 : errno;
+  check_usage(error == 0, option, " ", path, " cannot be written: ", folder, ": ", std::strerror(error));
 }
 
 bool is_emulated() { return gpu::implementation() == std::string("emulated"); }
@@ -32,13 +34,13 @@ bool is_emulated() { return gpu::implementation() == std::string("emulated"); }
 void choose_device(DemoSettings& s) {
   const bool emulated = is_emulated();
   if (s.device.empty()) s.device = cuda::is_available() && !emulated ? "cuda" : "cpu";
-  TANDEM_CHECK(s.device == "cpu" || cuda::is_available(),
-               "demo: --device cuda was asked for, and there is no GPU: ", gpu::unavailable_reason());
+  check_usage(s.device == "cpu" || cuda::is_available(),
+              "--device is cuda, and no GPU can be used: ", gpu::unavailable_reason(), "; accepted here: cpu");
   const bool several = s.device == "cuda" && !emulated;
   if (s.devices == 0) s.devices = several ? cuda::device_count() : 2;
   if (s.ranks == 0) s.ranks = several && cuda::device_count() > 1 ? cuda::device_count() : 2;
-  TANDEM_CHECK(s.device == "cpu" || s.devices <= cuda::device_count(), "demo: --devices is ", s.devices,
-               ", and there are ", cuda::device_count(), " GPUs");
+  check_usage(s.device == "cpu" || s.devices <= cuda::device_count(), "--devices is ", s.devices,
+              ", but this machine has ", cuda::device_count(), " GPU(s)");
 }
 void print_device(const DemoSettings& s) {
   if (s.device == "cpu") {
@@ -49,15 +51,12 @@ void print_device(const DemoSettings& s) {
 }
 
 void check_settings(DemoSettings& s) {
-  const std::string asked = s.data;
-  s.data = find_fashion_mnist(asked);
-  TANDEM_CHECK(!s.data.empty(),
-               "demo: FashionMNIST was not found; install the package dataset-fashion-mnist, or name a ",
-               "folder that holds train-images-idx3-ubyte.gz and its three companions with --data");
+  s.data = find_fashion_mnist(s.data);
+  check_usage(!s.data.empty(), "FashionMNIST was not found; ", kDataRemedy);
   check_place("--save", s.save);
   check_place("--json", s.json);
-  TANDEM_CHECK(s.batch_size >= std::max(s.devices, s.ranks), "demo: a batch of ", s.batch_size, " images for ",
-               std::max(s.devices, s.ranks), " devices or ranks; accepted: at least one image for each");
+  check_usage(s.batch_size >= std::max(s.devices, s.ranks), "--batch-size: a batch of ", s.batch_size, " images for ",
+              std::max(s.devices, s.ranks), " devices or ranks; accepted: at least one image for each");
 }
 
 /// A new folder for this user alone, removed with all that is in it whatever happens.
@@ -86,10 +85,10 @@ class ScratchFolder {
 DemoRun train_in_processes(const DemoSettings& s, const std::string& mode) {
   const ScratchFolder folder;
   const std::string result = folder.path() + "/rank0.json";
-  std::vector<std::string> command = {"/proc/self/exe", "demo", "--mode", mode, "--rank-result", result};
+  std::vector<std::string> arguments = {"--mode", mode, "--rank-result", result};
   const auto add = [&](const char* option, const std::string& value) {
-    command.emplace_back(option);
-    command.push_back(value);
+    arguments.emplace_back(option);
+    arguments.push_back(value);
   };
   add("--model", s.model), add("--data", s.data), add("--seed", std::to_string(s.seed));
   add("--epochs", std::to_string(s.epochs)), add("--batch-size", std::to_string(s.batch_size));
@@ -98,8 +97,7 @@ DemoRun train_in_processes(const DemoSettings& s, const std::string& mode) {
   if (s.threads > 0) add("--threads", std::to_string(std::max(1, s.threads / s.ranks)));
   if (!s.load.empty()) add("--load", s.load);
   if (!s.save.empty() && s.modes[0] == mode) add("--save", s.save);
-  const int status = run_processes(s.ranks, command);
-  TANDEM_CHECK(status == 0, "demo: a rank of ", mode, " failed with exit status ", status);
+  run_own_ranks("demo", mode, s.ranks, arguments);
   return read_run(result);
 }
 
@@ -133,14 +131,15 @@ std::vector<std::string> chosen_modes(const DemoSettings& s) {
       if (mode != each && mode != "all" && !(mode == "ddp" && ddp)) continue;
       if (ddp && !s.backend.empty() && each != "ddp_" + s.backend) continue;
       if (const std::string why = obstacle(each, s); !why.empty()) {
-        TANDEM_CHECK(mode != each, "demo: --mode ", mode, " cannot be: ", why);
+        check_usage(mode != each, "--mode ", mode, " cannot run here: ", why);
         if (s.device == "cuda" || std::string(each) != "ddp_nccl")
           std::printf("%s is left out: %s\n", each, why.c_str());
         continue;
       }
       if (std::find(modes.begin(), modes.end(), each) == modes.end()) modes.emplace_back(each);
     }
-  TANDEM_CHECK(!modes.empty(), "demo: --mode and --backend ", s.backend, " leave nothing to train");
+  check_usage(!modes.empty(), "--mode ", comma_separated(s.modes), " and --backend ", s.backend,
+              " leave no mode to train; leave one of them out");
   return modes;
 }
 
@@ -150,7 +149,7 @@ void demo(DemoSettings s) {
   choose_device(s);
   s.modes = chosen_modes(s);
   check_settings(s);
-  if (s.threads > 0) set_num_threads(s.threads);
+  if (s.threads > 0) set_num_threads(s.threads = usable_threads(s.threads));
   if (!s.rank_result.empty()) {
     const std::string& mode = s.modes[0];
     distributed::init_process_group(mode.substr(std::strlen("ddp_")));

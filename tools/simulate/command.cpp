@@ -5,20 +5,23 @@
 #include "tandem/tools/simulate/published.h"
 #include "tandem/tools/simulate/report.h"
 #include "tandem/tools/simulate/skill.h"
+#include "tandem/tools/usage.h"
 #include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 
 void simulate(const SimulateSettings& settings) {
   if (!settings.check_skill.empty()) {
-    std::printf("%s", simulate::as_text(simulate::check_skill(settings.check_skill)).c_str());
+    const auto skill = as_usage([&] { return simulate::check_skill(settings.check_skill); });
+    std::printf("%s", simulate::as_text(skill).c_str());
     return;
   }
   if (!settings.published.empty()) {
-    std::printf("%s", simulate::as_text(simulate::read_published(settings.published)).c_str());
+    const auto published = as_usage([&] { return simulate::read_published(settings.published); });
+    std::printf("%s", simulate::as_text(published).c_str());
     return;
   }
-  const simulate::Job job = simulate::read_job(settings.cluster);
+  const simulate::Job job = as_usage([&] { return simulate::read_job(settings.cluster); });
   const simulate::Predictions predictions = simulate::predict(job);
   if (!settings.json.empty()) write_whole_file("simulate", settings.json, simulate::as_json(job, predictions));
   std::printf("%s", simulate::as_text(job, predictions).c_str());

@@ -1,0 +1,224 @@
+// Wrong calls of the `tandem` command and of ./run: the exit status, what they say, and that it helps. Ctrl-C likewise.
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "tandem/core/cpu_info.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/data/idx_files.h"
+#include "tandem/tests/paths.h"
+#include "tandem/tests/process.h"
+#include "tandem/tests/temporary.h"
+#include "tandem/tools/usage.h"
+
+using namespace tandem::test;
+
+namespace {
+
+const std::string kSource = std::string(kFixtures) + "/../..";
+
+struct Digits {
+  Digits() { write_digits(folder.path(), 40, 10); }
+  TemporaryFolder folder;
+};
+Result shell(const std::string& script) { return run_program("/bin/sh", {"-c", script}); }
+
+}  // namespace
+
+TEST_CASE("a wrong call says what is accepted, names no place in the sources, and ends with 2", "[command][usage]") {
+  const Digits digits;
+  const TemporaryFolder empty;
+  const std::string& data = digits.folder.path();
+  struct Case {
+    std::vector<std::string> arguments;
+    std::vector<std::string> words;
+  };
+  const std::vector<Case> cases = {
+      {{}, {"usage: tandem [OPTIONS] COMMAND", "demo", "compare", "launch", "doctor"}},
+      {{"frobnicate"}, {"tandem: there is no command 'frobnicate'; accepted: demo, compare,", "tandem --help"}},
+      {{"demmo"}, {"accepted: demo, ", "did you mean 'demo'?"}},
+      {{"compare", "dif"}, {"tandem compare: there is no command 'dif'; accepted: page, diff; did you mean 'diff'?"}},
+      {{"--frobnicate"}, {"there is no option --frobnicate"}},
+      {{"demo", "--batchsize", "4"}, {"there is no option --batchsize; did you mean '--batch-size'?", "demo --help"}},
+      {{"demo", "4"}, {"'4' is one word too many"}},
+      {{"demo", "--model", "resnet"}, {"--model: 'resnet' is not known; accepted: mlp, lenet, fashion_cnn"}},
+      {{"demo", "--model", "lennet"}, {"did you mean 'lenet'?"}},
+      {{"demo", "--model", "fashion"}, {"did you mean 'fashion_cnn'?"}},
+      {{"demo", "--mode", "single,dpp"}, {"--mode: 'dpp' is not known; accepted: single, dp,", "did you mean 'dp'?"}},
+      {{"demo", "--batch-size", "abc"},
+       {"--batch-size: 'abc' is not a whole number; accepted: a whole number of 1 to"}},
+      {{"demo", "--batch-size", "1.5"}, {"--batch-size: '1.5' is not a whole number"}},
+      {{"demo", "--batch-size", "0"}, {"--batch-size: '0' is out of range; accepted: 1 to 60000"}},
+      {{"demo", "--seed", "99999999999999999999"},
+       {"--seed: '99999999999999999999' is out of range; accepted: 0 or more"}},
+      {{"demo", "--epochs"}, {"--epochs needs a value"}},
+      {{"demo", "--epochs", "1", "--epochs", "2"}, {"--epochs is given more than once"}},
+      {{"demo", "--threads", "5000"}, {"--threads: '5000' is out of range; accepted: 1 to 1024"}},
+      {{"demo", "--data", "/no/such/folder"},
+       {"--data /no/such/folder: there is no such folder", "apt install dataset-fashion-mnist",
+        "tools/fetch_fashion_mnist.sh"}},
+      {{"demo", "--data", empty.path()},
+       {"there is neither train-images-idx3-ubyte nor train-images-idx3-ubyte.gz in it", "dataset-fashion-mnist"}},
+      {{"demo", "--data", data, "--load", "/no/such/file"}, {"--load: there is no file '/no/such/file'"}},
+      {{"demo", "--data", data, "--batch-size", "2", "--ranks", "3"}, {"a batch of 2 images for 3 devices or ranks"}},
+      {{"compare", "--devices", "two"}, {"--devices: 'two' is not a whole number"}},
+      {{"compare", "--mode", "dpp", "--device", "cpu"}, {"tandem compare: mode 'dpp'; accepted: single, dp,"}},
+      {{"compare", "--device", "cpu", "--data", "/no/such/folder"},
+       {"there is no such folder", "dataset-fashion-mnist"}},
+      {{"launch"}, {"program is required", "example: tandem launch -n 2 -- "}},
+      {{"launch", "-n", "none", "--", "true"}, {"--ranks: 'none' is not a whole number"}},
+      {{"launch", "true", "--epochs", "3"}, {"there is no option --epochs", "options of the program come after --"}},
+      {{"simulate"}, {"what is to be predicted?", "--check-skill"}},
+      {{"simulate", "/no/such/file"}, {"/no/such/file", "No such file"}},
+  };
+  for (const Case& c : cases) {
+    const Result result = run_program(kCommand, c.arguments);
+    INFO(result.output);
+    CHECK(result.status == 2);
+    for (const std::string& word : c.words) CHECK_THAT(result.output, Contains(word));
+    CHECK_THAT(result.output, !Contains(".cpp:") && !Contains("A subcommand is required"));
+  }
+}
+
+TEST_CASE("errors of the library keep their place in the sources, and end with 1", "[command][usage]") {
+  const Digits digits;
+  write_file(digits.folder / "train-images-idx3-ubyte", "no images");
+  const Result result = run_program(kCommand, {"demo", "--mode", "single", "--data", digits.folder.path()});
+  INFO(result.output);
+  CHECK(result.status == 1);
+  CHECK_THAT(result.output, Contains("read_idx: ") && Contains("[idx.cpp:"));
+}
+
+TEST_CASE("more threads than cores are not used, which the command says", "[command][usage]") {
+  const Digits digits;
+  const Result result = run_program(kCommand, {"demo", "--mode", "single", "--model", "mlp", "--epochs", "0",
+                                               "--threads", "1000", "--data", digits.folder.path()});
+  INFO(result.output);
+  CHECK(result.status == 0);
+  const std::string cores = std::to_string(tandem::usable_cores());
+  CHECK_THAT(result.output, Contains("--threads 1000: ") && Contains("so it uses " + cores + " thread(s)"));
+}
+
+TEST_CASE("help and version succeed, and every option of demo shows its default", "[command][usage]") {
+  const Result version = run_program(kCommand, {"--version"});
+  CHECK(version.status == 0);
+  CHECK_THAT(version.output, Catch::Matchers::Matches("tandem [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  for (const std::string& command : std::vector<std::string>{"", "demo", "compare", "launch", "simulate", "doctor"}) {
+    const Result help = run_program(
+        kCommand, command.empty() ? std::vector<std::string>{"--help"} : std::vector<std::string>{command, "--help"});
+    CHECK(help.status == 0);
+    if (command.empty() && help.output.find("  bench ") == std::string::npos) continue;  // a build without benchmarks
+    // What `./run demo --help` shows before anything is built.
+    INFO("tools/help/record.sh writes these files anew");
+    CHECK(read_file(kSource + "/tools/help/" + (command.empty() ? "tandem" : command) + ".txt") == help.output);
+  }
+  std::istringstream lines(run_program(kCommand, {"demo", "--help"}).output);
+  std::string option, all;
+  int options = 0;
+  const auto check_last = [&] {
+    INFO(option);
+    const bool is_flag = option.find("--help") != std::string::npos || option.find("--capture") != std::string::npos;
+    if (!option.empty() && !is_flag) CHECK_THAT(option, Contains("(default: ") && Contains(")\n"));
+    options += !option.empty() && !is_flag;
+  };
+  for (std::string line; std::getline(lines, line);) {
+    all += line + "\n";
+    const bool begins = line.starts_with("  -"), goes_on = line.starts_with("    ");
+    if (!goes_on) check_last(), option.clear();
+    if (begins || (goes_on && !option.empty())) option += line + "\n";
+  }
+  CHECK(options >= 15);
+  for (const char* words : {"(default: fashion_cnn)", "(default: 1)", "(default: 128)", "(default: all usable cores)",
+                            "(default: /usr/share/datasets/fashion-mnist)"})
+    CHECK_THAT(all, Contains(words));
+}
+
+TEST_CASE("Ctrl-C ends with 130, and no rank is blamed", "[command][usage]") {
+  const Digits digits;
+  const std::vector<std::string> demo = {
+      "demo", "--model", "mlp", "--batch-size", "16", "--data", digits.folder.path(), "--epochs", "100000", "--mode"};
+  const auto with = [](std::vector<std::string> arguments, const std::string& last) {
+    arguments.push_back(last);
+    return arguments;
+  };
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string until;
+  };
+  std::vector<Case> cases = {{with(demo, "single"), "epoch 2"},
+                             {with(demo, "ddp_local"), "epoch 2"},
+                             {{"launch", "-n", "3", "--", "sh", "-c", "echo ready; exec sleep 100"}, "[2] ready"}};
+  if (TANDEM_HAS_GLOO) cases.push_back({with(demo, "ddp_gloo"), "epoch 2"});
+  for (const Case& c : cases) {
+    const Result result = interrupt_program(kCommand, c.arguments, c.until);
+    INFO(c.arguments.back() << ":\n"
+                            << result.output.substr(result.output.size() -
+                                                    std::min<size_t>(result.output.size(), 2000)));
+    CHECK(result.status == 130);
+    CHECK_THAT(result.output, Contains("interrupted"));
+    for (const char* blame : {"failed", "was ended by", "is gone", "error:", ".cpp:"})
+      CHECK_THAT(result.output, !Contains(blame));
+  }
+}
+
+TEST_CASE("Ctrl-C leaves a report of what compare has measured", "[command][usage][compare]") {
+  const TemporaryFolder out;
+  std::vector<std::string> arguments = {"compare", "--model", "mlp",     "--quick",   "--device", "cpu",   "--repeats",
+                                        "1000",    "--mode",  "dp_loss", "--seconds", "0.001",    "--out", out.path()};
+  if (TANDEM_HAS_GLOO)  // most of the time is the ranks'
+    arguments.insert(arguments.end(), {"--backend", "gloo", "--mode", "ddp_gloo"});
+  const Result result = interrupt_program(kCommand, arguments, "  0 %");
+  INFO(result.output);
+  CHECK(result.status == 130);
+  CHECK_THAT(result.output, Contains("interrupted") && !Contains("failed with exit status"));
+  CHECK(std::filesystem::exists(out / "report.json"));
+}
+
+TEST_CASE("the script run helps before anything is built", "[command][usage]") {
+  const TemporaryFolder clone;
+  std::filesystem::copy(kSource + "/run", clone / "run");
+  std::filesystem::create_directories(clone / "tools/help");
+  std::filesystem::copy(kSource + "/tools/help", clone / "tools/help");
+  const std::string run = clone / "run";
+  const Result help = run_program(run, {"--help"});
+  CHECK(help.status == 0);
+  CHECK_THAT(help.output, Contains("./run demo") && Contains("./run doctor"));
+  const Result demo = run_program(run, {"demo", "--help"});
+  CHECK(demo.status == 0);
+  CHECK_THAT(demo.output, Contains("usage: tandem demo") && Contains("(default: fashion_cnn)"));
+  const Result doctor = run_program(run, {"doctor"});
+  INFO(doctor.output);
+  CHECK(doctor.status <= 1);  // a problem of this machine makes it 1
+  CHECK_THAT(doctor.output, Contains("compiler") && Contains("cmake") && Contains("not built yet"));
+  const Result unknown = run_program(run, {"frobnicate"});
+  CHECK(unknown.status == 2);
+  CHECK_THAT(unknown.output, Contains("there is no job 'frobnicate'") && Contains("./run demo"));
+}
+
+TEST_CASE("compare.py shows its help", "[command][usage]") {
+  if (shell("command -v python3").status != 0) {
+    WARN("SKIPPED: there is no python3");
+    return;
+  }
+  const Result help =
+      run_program("/usr/bin/env", {"python3", kSource + "/benchmarks/collectives/compare.py", "--help"});
+  INFO(help.output);
+  CHECK(help.status == 0);
+  CHECK_THAT(help.output, Contains("usage: compare.py") && !Contains("Traceback"));
+  const Result wrong =
+      run_program("/usr/bin/env", {"python3", kSource + "/benchmarks/collectives/compare.py", "nowhere"});
+  CHECK(wrong.status == 2);
+  CHECK_THAT(wrong.output, Contains("nowhere has no benchmarks/benchmark_ddp"));
+}
+
+TEST_CASE("the nearest word is the one that was meant", "[usage]") {
+  using tandem::tools::nearest;
+  const std::vector<std::string> words = {"demo", "compare", "doctor", "simulate", "--batch-size"};
+  CHECK(nearest("dmeo", words) == "demo");
+  CHECK(nearest("comparre", words) == "compare");
+  CHECK(nearest("sim", words) == "simulate");
+  CHECK(nearest("--batch_size", words) == "--batch-size");
+  CHECK(nearest("frobnicate", words).empty());
+  CHECK(nearest("", words).empty());
+}

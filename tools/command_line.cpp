@@ -1,0 +1,170 @@
+#include "tandem/tools/command_line.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <sstream>
+
+#include "tandem/tools/usage.h"
+
+namespace tandem::tools {
+namespace {
+
+constexpr size_t kLeft = 22, kRight = 100;  // where the text of an option begins and ends
+
+/// Words, broken into lines that begin at column `left` and end before kRight.
+std::string wrapped(const std::string& text, size_t left) {
+  std::string out;
+  size_t column = left;
+  std::istringstream words(text);
+  for (std::string word, next; words >> word;) {
+    if (word == "(default:" && words >> next) word += " " + next;  // stay together
+    if (column > left && column + 1 + word.size() > kRight) {
+      out += "\n" + std::string(left, ' ');
+      column = left;
+    }
+    if (column > left) out += " ", ++column;
+    out += word;
+    column += word.size();
+  }
+  return out;
+}
+std::string entry(std::string left, const std::string& text) {
+  left.insert(0, "  ");
+  if (left.size() + 2 > kLeft)
+    left += "\n" + std::string(kLeft, ' ');
+  else
+    left.resize(kLeft, ' ');
+  return left + wrapped(text, kLeft) + "\n";
+}
+bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
+std::string default_of(const CLI::Option& option) {
+  std::string value = option.get_default_str();
+  if (value.starts_with("[") && value.ends_with("]")) value = value.substr(1, value.size() - 2);  // a list
+  return is_flag(option) || value.empty() ? "" : " (default: " + value + ")";
+}
+
+std::string help_of(const CLI::App* app, const std::string& name, CLI::AppFormatMode) {
+  std::string usage = "usage: " + name, arguments, options, commands;
+  for (const CLI::Option* o : app->get_options()) {
+    if (o->get_group().empty()) continue;  // hidden
+    if (o->get_positional()) {
+      const std::string shown = o->get_type_name();
+      usage += " " + (o->get_required() ? shown : "[" + shown + "]");
+      arguments += entry(shown, o->get_description());
+      continue;
+    }
+    std::string left = o->get_name(false, true);
+    if (!is_flag(*o)) left += " " + o->get_type_name();
+    options += entry(left, o->get_description() + default_of(*o));
+  }
+  for (const CLI::App* sub : app->get_subcommands({})) commands += entry(sub->get_name(), sub->get_description());
+  usage.insert(std::string("usage: " + name).size(), " [OPTIONS]");
+  if (!commands.empty())
+    usage += app->get_require_subcommand_min() > 0 || !app->get_parent() ? " COMMAND" : " [COMMAND]";
+  std::string text = wrapped(app->get_description(), 0) + "\n\n" + usage + "\n";
+  if (!arguments.empty()) text += "\n" + arguments;
+  if (!commands.empty()) text += "\ncommands:\n" + commands;
+  text += "\noptions:\n" + options;
+  if (!app->get_footer().empty()) text += "\n" + app->get_footer() + "\n";
+  return text;
+}
+
+const CLI::App& called(const CLI::App& app) {
+  const std::vector<CLI::App*> subcommands = app.get_subcommands();  // those on the command line
+  return subcommands.empty() ? app : called(*subcommands.back());
+}
+
+/// Words that are no options, subcommands or arguments.
+std::string explain_extras(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining();
+  const std::string word = words.empty() ? "" : words[0];
+  if (word.starts_with("-")) {
+    std::vector<std::string> known;
+    for (const CLI::Option* o : app.get_options())
+      if (!o->get_group().empty() && !o->get_positional())
+        for (const std::string& name : o->get_lnames()) known.push_back("--" + name);
+    std::string text =
+        "there is no option " + word.substr(0, word.find('=')) + did_you_mean(word.substr(0, word.find('=')), known);
+    if (app.get_name() == "launch")
+      text += "; options of the program come after --, as in: tandem launch -- ./program --option";
+    return text;
+  }
+  std::vector<std::string> commands;
+  for (const CLI::App* sub : app.get_subcommands({})) commands.push_back(sub->get_name());
+  if (commands.empty()) return "'" + word + "' is one word too many; an option's name begins with --";
+  return "there is no command '" + word + "'; accepted: " + comma_separated(commands) + did_you_mean(word, commands);
+}
+
+}  // namespace
+
+void set_help(CLI::App& app) {
+  app.option_defaults()->always_capture_default();
+  app.set_help_flag("-h,--help", "Print this help");
+  app.formatter_fn(help_of);
+}
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  return {[words = std::move(words)](std::string& text) {
+            if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
+            return "'" + text + "' is not known; accepted: " + comma_separated(words) + did_you_mean(text, words);
+          },
+          ""};
+}
+CLI::Validator whole_number(int64_t least, int64_t most) {
+  return {[=](std::string& text) {
+            int64_t value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool is_number = end == text.data() + text.size() && error != std::errc::invalid_argument;
+            if (is_number && error == std::errc() && value >= least && value <= most) return std::string();
+            std::string accepted = "; accepted: ";
+            accepted += is_number ? "" : "a whole number of ";
+            accepted += std::to_string(least);
+            accepted += most == std::numeric_limits<int64_t>::max() ? " or more" : " to " + std::to_string(most);
+            return "'" + text + "' is " + (is_number ? "out of range" : "not a whole number") + accepted;
+          },
+          ""};
+}
+CLI::Validator number(double least, double most) {
+  return {[=](std::string& text) {
+            double value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool is_number = end == text.data() + text.size() && error == std::errc();
+            if (is_number && value >= least && value <= most) return std::string();
+            std::ostringstream accepted;
+            accepted << "; accepted: a number of " << least << " to " << most;
+            return "'" + text + "' is " + (is_number ? "out of range" : "not a number") + accepted.str();
+          },
+          ""};
+}
+
+CLI::Validator existing_file() {
+  return {[](std::string& text) {
+            std::error_code none;
+            return std::filesystem::is_regular_file(text, none) ? std::string() : "there is no file '" + text + "'";
+          },
+          ""};
+}
+
+std::string called_name(const CLI::App& app) {
+  std::string name;
+  for (const CLI::App* each = &called(app); each; each = each->get_parent())
+    name = each->get_name() + (name.empty() ? "" : " ") + name;
+  return name;
+}
+
+std::string explain(const CLI::ParseError& error, const CLI::App& app) {
+  const CLI::App& last = called(app);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error)) return explain_extras(last);
+  const std::string text = error.what(), name = text.substr(0, text.find(':'));
+  if (dynamic_cast<const CLI::RequiredError*>(&error) && !last.get_footer().empty())
+    return text + "\n" + last.get_footer();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
+    if (text.ends_with("missing")) return name + " needs a value";
+    if (text.find("At Most") != std::string::npos) return name + " is given more than once";
+  }
+  return text;
+}
+
+}  // namespace tandem::tools

@@ -1,0 +1,57 @@
+#include "tandem/tools/usage.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tandem/core/cpu_info.h"
+#include "tandem/core/internal.h"
+
+namespace tandem::tools {
+namespace {
+
+/// How many letters must be put in, left out, changed or swapped with their neighbour to get from one word to the
+/// other.
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i)
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string nearest(const std::string& asked, const std::vector<std::string>& words) {
+  std::string best;
+  size_t least = asked.size() / 3 + 1;
+  for (const std::string& word : words)
+    if (const size_t distance = edit_distance(asked, word); distance < least) least = distance, best = word;
+  for (const std::string& word : words)
+    if (best.empty() && asked.size() >= 2 && word.starts_with(asked)) best = word;
+  return best;
+}
+std::string did_you_mean(const std::string& asked, const std::vector<std::string>& words) {
+  const std::string word = nearest(asked, words);
+  return word.empty() ? "" : "; did you mean '" + word + "'?";
+}
+std::string comma_separated(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+  return all;
+}
+
+int usable_threads(int asked) {
+  if (asked <= usable_cores()) return asked;
+  std::fprintf(stderr, "tandem: --threads %d: this machine lets the program use %d core(s), so it uses %d thread(s)\n",
+               asked, usable_cores(), usable_cores());
+  return usable_cores();
+}
+
+}  // namespace tandem::tools
