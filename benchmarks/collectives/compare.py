@@ -1,8 +1,8 @@
-"""DDP over Gloo in Tandem and in PyTorch, two ranks with a thread each, interleaved: medians over the rounds, and
-PyTorch's time over Tandem's.
-
-  python compare.py BUILD [ROUNDS] [JSON]      BUILD: a configured and built folder; python: one with torch
+"""DDP over Gloo in Tandem and in PyTorch, two ranks with a thread each, one after the other: medians over the rounds,
+and PyTorch's time divided by Tandem's. Run it with a Python that has torch.
 """
+import argparse
+import importlib.util
 import json
 import os
 import platform
@@ -28,9 +28,24 @@ def cpu():
     return platform.machine()
 
 
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=Path, help="a build folder of Tandem with its benchmarks, such as build/release")
+    parser.add_argument("rounds", type=int, nargs="?", default=5, help="how often each is measured (default: 5)")
+    parser.add_argument("json", type=Path, nargs="?", help="write every sample to this file")
+    asked = parser.parse_args()
+    if asked.rounds < 1:
+        parser.error(f"rounds is {asked.rounds}; accepted: 1 or more")
+    if not (asked.build / "benchmarks/benchmark_ddp").exists():
+        parser.error(f"{asked.build} has no benchmarks/benchmark_ddp; `./run build` makes it in build/release")
+    if importlib.util.find_spec("torch") is None:
+        parser.error(f"{sys.executable} has no torch; benchmarks/peers/setup.sh makes .peers/python, which has it")
+    return asked
+
+
 def main():
-    build = Path(sys.argv[1])
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    asked = arguments()
+    build, rounds = asked.build, asked.rounds
     commands = {
         "tandem": [build / "tools/tandem", "launch", "-n", "2", "--", build / "benchmarks/benchmark_ddp"],
         "pytorch": [sys.executable, HERE / "ddp_torch.py"],
@@ -47,13 +62,16 @@ def main():
         ours = medians["tandem"].get(key)
         print(f"{key:24}{ours if ours is not None else float('nan'):10.3f}{ms:10.3f}{ratio.get(key, float('nan')):8.2f}")
     print(f"share of the communication that Tandem's backward hid: {medians['tandem']['hidden_share']:.2f}")
-    if len(sys.argv) > 3:
+    if asked.json:
         commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-        Path(sys.argv[3]).write_text(json.dumps({
+        asked.json.write_text(json.dumps({
             "cpu": cpu(), "cores": os.cpu_count(), "ranks": 2, "threads_per_rank": 1, "rounds": rounds,
             "commit": commit.stdout.strip(), "command": "benchmarks/collectives/compare.py " + " ".join(sys.argv[1:]),
             "samples_ms": samples, "median_ms": medians, "pytorch_over_tandem": ratio}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
