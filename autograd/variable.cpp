@@ -20,9 +20,10 @@ const NodePtr& grad_fn(const Tensor& t) {
   Meta* m = find_meta(t);
   if (!m) return none;
   if (m->base.defined() && m->node_version != t._version()) {
-    TANDEM_CHECK(!m->part_of || !m->node, m->part_of, ": a part of ", t.sizes(),
-                 " is used after an in-place change of it, or of the tensor that it was cut from, of ", m->base.sizes(),
-                 "; cut again after the change, or change a clone");
+    TANDEM_CHECK(
+        !m->part_of || !m->node, m->part_of, ": a view of ", t.sizes(), " is used after it, or the tensor of ",
+        m->base.sizes(),
+        " that it is a view of, was changed in place; take the view again after the change, or change a clone");
     if (grad_fn(m->base)) {
       auto backward = [geometry = ViewGeometry(m->base, t)](const Context&, const Tensor& dy) -> Grads {
         return {as_strided_backward(dy, geometry)};

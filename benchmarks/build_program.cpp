@@ -76,7 +76,7 @@ BuildProgram::BuildProgram(std::string name, const std::string& build, double se
   std::error_code ignored;
   program_ = std::filesystem::is_directory(build, ignored) ? build + "/tools/tandem" : build;
   TANDEM_CHECK(std::filesystem::is_regular_file(program_, ignored), "bench: ", build,
-               " is no build of Tandem; accepted: a build folder, in which tools/tandem is, or that program");
+               " is not a build of Tandem; accepted: a build folder with tools/tandem in it, or that program");
   const Ended list = run({program_, "bench", "--list"});
   std::istringstream lines(list.said);
   for (std::string line; std::getline(lines, line);)

@@ -41,7 +41,7 @@ std::vector<Case> select(const std::vector<Benchmark>& table, const std::vector<
     const auto found =
         std::find_if(table.begin(), table.end(), [&](const Benchmark& b) { return b.name == key.substr(0, space); });
     TANDEM_CHECK(space != std::string::npos && found != table.end(), "bench: '", key,
-                 "' is not a case; accepted: a name that --list prints, a blank, and sizes as in 64x784,784x10");
+                 "' is not a case; accepted: a name that --list prints, a space, and sizes as in 64x784,784x10");
     Shapes shapes;
     std::istringstream inputs(key.substr(space + 1));
     for (std::string input; std::getline(inputs, input, ',');) {

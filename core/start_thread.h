@@ -12,7 +12,7 @@ namespace tandem::detail {
 template <class F> std::thread start_thread(const char* what, F&& f) try {
   return std::thread(std::forward<F>(f));
 } catch (const std::system_error& error) {
-  TANDEM_FAIL("no thread can be had for ", what, ": ", error.what(),
+  TANDEM_FAIL("cannot start a thread for ", what, ": ", error.what(),
               "; the limits are `ulimit -u` and the control group's pids.max");
 }
 

@@ -121,7 +121,7 @@ int64_t detail::checked_bytes(const char* op, IntArrayRef sizes, DType dtype) {
   for (int64_t s : sizes) {
     TANDEM_CHECK(s >= 0, op, ": sizes ", sizes, " hold a negative number");
     TANDEM_CHECK(!__builtin_mul_overflow(widest, std::max<int64_t>(s, 1), &widest), op, ": sizes ", sizes, " of ",
-                 dtype, " are more bytes than 63 bits count");
+                 dtype, " need more bytes than 63 bits can count");
     empty |= s == 0;
   }
   return empty ? 0 : widest;
@@ -302,7 +302,7 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::functi
   TANDEM_CHECK(options.device().is_cpu(), "from_blob: device is ", options.device(), "; accepted: a CPU device");
   check_device_exists(options.device());
   TANDEM_CHECK(sizes.size() == strides.size(), "from_blob: sizes are ", sizes, " and strides ", strides,
-               "; accepted: as many of both");
+               "; accepted: the same number of both");
   checked_bytes("from_blob", sizes, options.dtype());
   int64_t span = numel_of(sizes) == 0 ? 0 : 1;  // from the first element to the last
   for (size_t d = 0; d < sizes.size(); ++d) {

@@ -143,7 +143,7 @@ class TensorBase {
   template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
   PackedTensorAccessor32<T, N, PtrTraits> packed_accessor32() const {
     TANDEM_CHECK(numel() <= INT32_MAX, "packed_accessor32: the tensor has ", numel(),
-                 " elements; accepted: those that 32 bits count; packed_accessor64 has no limit");
+                 " elements; accepted: fewer than 2^31; packed_accessor64 has no limit");
     return packed<PackedTensorAccessor32<T, N, PtrTraits>, T, N>("packed_accessor32");
   }
   template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>

@@ -53,7 +53,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       for (size_t i = 0; i < options_.max_jobs && !exhausted_; ++i) submit();
     return Iterator<Batch>([this, alive = std::weak_ptr<size_t>(epoch_), epoch = *epoch_] {
       const std::shared_ptr<size_t> current = alive.lock();
-      TANDEM_CHECK(current, "DataLoader: it is gone, and its iterator cannot go on");
+      TANDEM_CHECK(current, "DataLoader: the loader was destroyed, so its iterator cannot go on");
       TANDEM_CHECK(epoch == *current, "DataLoader: begin() was called again; an iterator of the epoch before it",
                    " cannot go on");
       return next();

@@ -118,7 +118,7 @@ namespace tandem::data::detail {
 Pixels decode_jpeg(std::string_view, const std::string& name) {
   fail<NotImplementedError>(__FILE__, __LINE__, "read_image: ", name,
                             " is a JPEG file, and this build of Tandem is without libjpeg; on Debian: apt install ",
-                            "libjpeg-dev, and build anew");
+                            "libjpeg-dev, then build again");
 }
 
 }  // namespace tandem::data::detail

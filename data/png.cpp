@@ -97,7 +97,7 @@ namespace tandem::data::detail {
 Pixels decode_png(std::string_view, const std::string& name) {
   fail<NotImplementedError>(__FILE__, __LINE__, "read_image: ", name,
                             " is a PNG file, and this build of Tandem is without libpng; on Debian: apt install ",
-                            "libpng-dev, and build anew");
+                            "libpng-dev, then build again");
 }
 
 }  // namespace tandem::data::detail

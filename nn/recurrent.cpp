@@ -131,7 +131,7 @@ template <class Derived> std::pair<Tensor, States> RNNImplBase<Derived>::run(con
   check_input(o, given, weights[0]);
   const Tensor input = !batched ? given.unsqueeze(1) : o.batch_first() ? given.transpose(0, 1) : given;
   const int64_t steps = input.size(0), batch = input.size(1);
-  TANDEM_CHECK(steps > 0, name_of(o.mode()), ": input is ", given.sizes(), "; a sequence must have a step");
+  TANDEM_CHECK(steps > 0, name_of(o.mode()), ": input is ", given.sizes(), "; a sequence must have at least one step");
   for (Tensor& state : states) {
     TANDEM_CHECK(state.dim() == given.dim(), name_of(o.mode()), ": hx is ", state.sizes(), " and input ", given.sizes(),
                  "; both must have a dimension for the batch, or neither");

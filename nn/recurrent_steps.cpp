@@ -9,7 +9,7 @@ namespace tandem::detail {
 RNNMode mode_of(const char* module, nn::init::Nonlinearity nonlinearity) {
   const bool relu = nonlinearity == nn::init::Nonlinearity::relu;
   TANDEM_CHECK(relu || nonlinearity == nn::init::Nonlinearity::tanh, module,
-               ": the nonlinearity is another one; accepted: tanh and relu");
+               ": the nonlinearity is not known; accepted: tanh and relu");
   return relu ? RNNMode::rnn_relu : RNNMode::rnn_tanh;
 }
 int64_t gates_of(RNNMode mode) { return mode == RNNMode::lstm ? 4 : mode == RNNMode::gru ? 3 : 1; }

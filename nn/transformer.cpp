@@ -18,7 +18,7 @@ Tensor activated(const Tensor& x, const activation_t& activation) {
   if (std::holds_alternative<GeluTag>(activation)) return gelu(x);
   if (const auto* const f = std::get_if<std::function<Tensor(const Tensor&)>>(&activation)) return (*f)(x);
   TANDEM_CHECK(std::get<init::Nonlinearity>(activation) == init::Nonlinearity::relu,
-               "Transformer: the activation is another one; accepted: kReLU, kGELU and functions");
+               "Transformer: the activation is not known; accepted: kReLU, kGELU and functions");
   return x.relu();
 }
 MultiheadAttention attention_for(const TransformerEncoderLayerOptions& o) {

@@ -26,7 +26,7 @@ struct ModeOption {
   ModeOption(InterpolationMode mode) : mode(mode) {}
   ModeOption(nn::init::Nonlinearity linear) : mode(InterpolationMode::linear) {
     TANDEM_CHECK(linear == nn::init::Nonlinearity::linear,
-                 "mode: a nonlinearity but kLinear is no mode of interpolation");
+                 "interpolate: the mode is a nonlinearity; only kLinear is a mode too");
   }
   operator InterpolationMode() const { return mode; }
   InterpolationMode mode;

@@ -36,7 +36,7 @@ Tensor cat(TensorList tensors, int64_t dim) {
     total += parts.back();
     if (adds_nothing(t)) continue;
     TANDEM_CHECK(t.dim() == first->dim(), "cat: ", t.sizes(), " beside ", first->sizes(),
-                 "; all must have as many dimensions");
+                 "; all must have the same number of dimensions");
     for (int64_t d = 0; d < t.dim(); ++d)
       TANDEM_CHECK(d == dim || t.size(d) == first->size(d), "cat: ", t.sizes(), " beside ", first->sizes(),
                    "; sizes must agree except in dimension ", dim);

@@ -45,9 +45,10 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
   }
   TANDEM_CHECK(x.dim() == 5 && weight.dim() == 5, kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(),
                "; accepted: (N, C, D, H, W) and (O, C / groups, KD, KH, KW)");
-  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0, kName, ": x is ",
-               x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
-               " groups; x must have groups times weight's second size of channels, and weight a multiple of groups");
+  TANDEM_CHECK(
+      groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0, kName, ": x is ", x.sizes(),
+      " and weight is ", weight.sizes(), " with ", groups,
+      " groups; x must have groups * weight.size(1) channels, and weight.size(0) must be a multiple of groups");
   check_numbers(kName, stride, padding, dilation);
   check_bias(kName, x, bias, weight.size(0));
   Shape out{x.size(0), weight.size(0), 0, 0, 0};
@@ -56,8 +57,8 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
     const int64_t reach = dilation[i] * (kernel - 1) + 1;
     TANDEM_CHECK(kernel > 0 && x.sizes()[i + 2] > 0, kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(),
                  "; both must have depth, height and width");
-    TANDEM_CHECK(reach <= held, kName, ": the kernel spans ", reach, " of the ", held, " padded elements of ",
-                 x.sizes());
+    TANDEM_CHECK(reach <= held, kName, ": the kernel covers ", reach, " elements, but there are only ", held,
+                 ", padding included, in a dimension of x, which is ", x.sizes());
     out[i + 2] = (held - reach) / stride[i] + 1;
   }
   const int64_t layers = weight.size(2), depth = out[2];
@@ -86,7 +87,7 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
                "; accepted: (N, C, D, H, W) and (C, O / groups, KD, KH, KW)");
   TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(0) && x.size(1) % groups == 0, kName, ": x is ", x.sizes(),
                " and weight is ", weight.sizes(), " with ", groups,
-               " groups; weight's first size must be x's channels, and these a multiple of groups");
+               " groups; weight.size(0) must be the number of x's channels, and a multiple of groups");
   check_numbers(kName, stride, padding, dilation);
   const int64_t channels = weight.size(1) * groups, layers = weight.size(2), depth = x.size(2), images = x.size(0);
   check_bias(kName, x, bias, channels);

@@ -15,7 +15,7 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, In
   TANDEM_CHECK(dims >= 1 && dims <= 3, "convolution: weight is ", weight.sizes(), "; accepted: 3, 4 or 5 dimensions");
   for (const IntArrayRef list : {stride, padding, dilation, output_padding})
     TANDEM_CHECK(list.size() == 1 || static_cast<int64_t>(list.size()) == dims, "convolution: a list of ", list.size(),
-                 " numbers for ", dims, " dimensions; accepted: as many, or one for all");
+                 " numbers for ", dims, " dimensions; accepted: one for each, or one for all");
   if (dims == 1)
     return transposed ? conv_transpose1d(x, weight, bias, stride[0], padding[0], output_padding[0], groups, dilation[0])
                       : conv1d(x, weight, bias, stride[0], padding[0], dilation[0], groups);
@@ -45,7 +45,7 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
                "; accepted: (N, C, H, W) and (C, O / groups, KH, KW)");
   TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(0) && x.size(1) % groups == 0, kName, ": x is ", x.sizes(),
                " and weight is ", weight.sizes(), " with ", groups,
-               " groups; weight's first size must be x's channels, and these a multiple of groups");
+               " groups; weight.size(0) must be the number of x's channels, and a multiple of groups");
   Shape out{x.size(0), weight.size(1) * groups, 0, 0};
   for (size_t i = 0; i < 2; ++i) {
     TANDEM_CHECK(stride[i] > 0 && padding[i] >= 0 && dilation[i] > 0, kName, ": stride ", IntArrayRef(stride),

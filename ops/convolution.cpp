@@ -48,9 +48,10 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
   }
   TANDEM_CHECK(x.dim() == 4 && weight.dim() == 4, "conv2d: x is ", x.sizes(), " and weight is ", weight.sizes(),
                "; accepted: (N, C, H, W) and (O, C / groups, KH, KW)");
-  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0, "conv2d: x is ",
-               x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
-               " groups; x must have groups times weight's second size of channels, and weight a multiple of groups");
+  TANDEM_CHECK(
+      groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0, "conv2d: x is ", x.sizes(),
+      " and weight is ", weight.sizes(), " with ", groups,
+      " groups; x must have groups * weight.size(1) channels, and weight.size(0) must be a multiple of groups");
   if (bias.defined()) {
     check_operands("conv2d", x, bias);
     TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == weight.size(0), "conv2d: bias is ", bias.sizes(), "; accepted: (",
@@ -64,7 +65,8 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
     TANDEM_CHECK(weight.sizes()[i + 2] > 0 && x.sizes()[i + 2] > 0, "conv2d: x is ", x.sizes(), " and weight is ",
                  weight.sizes(), "; both must have height and width");
     const int64_t reach = dilation[i] * (weight.sizes()[i + 2] - 1) + 1, held = x.sizes()[i + 2] + 2 * padding[i];
-    TANDEM_CHECK(reach <= held, "conv2d: the kernel spans ", reach, " of the ", held, " padded pixels of ", x.sizes());
+    TANDEM_CHECK(reach <= held, "conv2d: the kernel covers ", reach, " pixels, but there are only ", held,
+                 ", padding included, in a dimension of x, which is ", x.sizes());
     out[i + 2] = (held - reach) / stride[i] + 1;
   }
   const kernels::ConvShape shape = conv_shape(x, weight, stride, padding, dilation, groups);

@@ -94,7 +94,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& optio
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
   const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
   const double distance = end.to_double() - start.to_double(), by = step.to_double();
-  TANDEM_CHECK(by != 0 && distance * by >= 0, "arange: from ", start, " to ", end, " does not go by ", step);
+  TANDEM_CHECK(by != 0 && distance * by >= 0, "arange: steps of ", step, " do not lead from ", start, " to ", end);
   int64_t count = 0, span = 0;
   if (integral && !__builtin_sub_overflow(end.to_int64(), start.to_int64(), &span)) {
     count = span / step.to_int64() + (span % step.to_int64() != 0);

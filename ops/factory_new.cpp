@@ -46,7 +46,8 @@ Tensor Tensor::new_zeros(IntArrayRef sizes, const TensorOptions& options) const 
 }
 
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options) {
-  TANDEM_CHECK(!options.pinned_memory(), "empty_strided: pinned memory was asked for; accepted: other memory");
+  TANDEM_CHECK(!options.pinned_memory(),
+               "empty_strided: pinned memory was asked for, which it does not make; use pin_memory()");
   Tensor y = core::empty_strided(sizes, strides, options.dtype(), options.device());
   return options.requires_grad() ? y.requires_grad_() : y;
 }
@@ -66,8 +67,8 @@ Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& option
 }
 Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
   const double first = start.to_double(), last = end.to_double(), by = step.to_double();
-  TANDEM_CHECK(by != 0 && (last - first) * by >= 0 && std::isfinite(first) && std::isfinite(last), "range: from ",
-               start, " to ", end, " does not go by ", step);
+  TANDEM_CHECK(by != 0 && (last - first) * by >= 0 && std::isfinite(first) && std::isfinite(last), "range: steps of ",
+               step, " do not lead from ", start, " to ", end);
   const double count = std::floor((last - first) / by) + 1;
   // Half a step behind the last, so that rounding neither adds nor loses one.
   const Tensor y = arange(first, first + (count - 0.5) * by, by, options.requires_grad(false).dtype(options.dtype()));

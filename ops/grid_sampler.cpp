@@ -74,7 +74,8 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
                     Flag align_corners) {
   check_real("grid_sampler", x);
   TANDEM_CHECK(grid.dtype() == x.dtype() && grid.device() == x.device(), "grid_sampler: x is ", x.dtype(), " on ",
-               x.device(), " and grid is ", grid.dtype(), " on ", grid.device(), "; both must be alike");
+               x.device(), " and grid is ", grid.dtype(), " on ", grid.device(),
+               "; both must have the same dtype and device");
   const int64_t spatial = x.dim() - 2;
   TANDEM_CHECK((spatial == 2 || spatial == 3) && grid.dim() == x.dim() && grid.size(0) == x.size(0) &&
                    grid.size(-1) == spatial && x.numel() > 0,

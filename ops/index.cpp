@@ -78,7 +78,7 @@ namespace {
 Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
   if (index.numel() == 0) return checked_index(op, x, index);
   TANDEM_CHECK(rank_of(index) == rank_of(x), op, ": x is ", x.sizes(), " and index ", index.sizes(),
-               "; both must have as many dimensions");
+               "; both must have the same number of dimensions");
   for (int64_t d = 0; d < x.dim(); ++d)
     TANDEM_CHECK(d == dim || index.size(d) <= x.size(d), op, ": index is ", index.sizes(), " for x of ", x.sizes(),
                  "; it may be larger only in dimension ", dim);

@@ -84,7 +84,8 @@ Tensor Tensor::log_softmax(int64_t dim) const { return tandem::log_softmax(*this
 namespace {
 void check_sizes(const char* op, const Tensor& x, const Tensor& target) {
   TANDEM_CHECK(x.device() == target.device() && x.sizes() == target.sizes(), op, ": x is ", x.sizes(), " on ",
-               x.device(), " and target is ", target.sizes(), " on ", target.device(), "; both must be alike");
+               x.device(), " and target is ", target.sizes(), " on ", target.device(),
+               "; both must have the same shape and device");
 }
 void check_pair(const char* op, const Tensor& x, const Tensor& target) {
   check_real(op, x);

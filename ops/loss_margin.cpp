@@ -21,7 +21,7 @@ Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin
 }
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin, Reduction reduction) {
   TANDEM_CHECK(a.dim() == b.dim() && a.dim() == target.dim(), "margin_ranking_loss: a is ", a.sizes(), ", b is ",
-               b.sizes(), " and target is ", target.sizes(), "; accepted: as many dimensions for each");
+               b.sizes(), " and target is ", target.sizes(), "; accepted: the same number of dimensions for each");
   return reduced((target.neg() * (a - b) + margin).clamp_min(0), reduction);
 }
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
@@ -39,7 +39,7 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_real("soft_margin_loss", x);
   TANDEM_CHECK(x.sizes() == target.sizes(), "soft_margin_loss: x is ", x.sizes(), " and target is ", target.sizes(),
-               "; both must be alike");
+               "; both must have the same shape");
   return reduced(softplus((target * x).neg(), /*beta=*/1, /*threshold=*/std::numeric_limits<double>::infinity()),
                  reduction);
 }
@@ -78,7 +78,7 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p,
 Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   const Tensor rows = class_rows("multilabel_margin_loss", x, target);
   TANDEM_CHECK(target.sizes() == x.sizes(), "multilabel_margin_loss: x is ", x.sizes(), " and target is ",
-               target.sizes(), "; both must be alike");
+               target.sizes(), "; both must have the same shape");
   const Tensor t = target.reshape(rows.sizes());
   const Tensor listed = (t < 0).to(kInt64).cumsum(1) == 0, safe = where(listed, t, Scalar(0));
   const Tensor is_target = zeros_like(t).scatter_add(1, safe, listed.to(kInt64)) > 0;
@@ -91,7 +91,7 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
                            double p, double eps, Flag swap, Reduction reduction) {
   TANDEM_CHECK(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(), "triplet_margin_loss: anchor is ",
                anchor.sizes(), ", positive is ", positive.sizes(), " and negative is ", negative.sizes(),
-               "; accepted: as many dimensions for each");
+               "; accepted: the same number of dimensions for each");
   const Tensor near = pairwise_distance(anchor, positive, p, eps);
   Tensor far = pairwise_distance(anchor, negative, p, eps);
   if (swap) far = far.minimum(pairwise_distance(positive, negative, p, eps));

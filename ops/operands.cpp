@@ -38,7 +38,7 @@ DType result_type(const Tensor& a, const Scalar& b) {
 
 void check_subtraction(const char* op, bool either_is_bool) {
   TANDEM_CHECK_AS(NotImplementedError, !either_is_bool, op,
-                  ": a bool is not subtracted, nor subtracted from; use logical_xor or logical_not");
+                  ": bool tensors cannot be subtracted; use logical_xor or logical_not");
 }
 void check_alpha(const char* op, DType result, const Scalar& alpha) {
   TANDEM_CHECK(!alpha.is_boolean() || result == kBool, op, ": alpha is a bool and the result ", result,

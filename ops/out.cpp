@@ -43,7 +43,7 @@ Tensor& write_result(const char* op, Tensor& out, const Tensor& y) {
 }
 void write_results(const char* op, TensorList out, const std::vector<Tensor>& parts) {
   TANDEM_CHECK(out.size() == parts.size(), op, ": there are ", out.size(), " outputs and ", parts.size(),
-               " parts; accepted: as many of both");
+               " parts; accepted: the same number of both");
   for (size_t i = 0; i < parts.size(); ++i) {
     Tensor each = out[i];  // another handle on it
     write_result(op, each, parts[i]);

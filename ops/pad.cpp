@@ -12,7 +12,7 @@ void check_pads(const char* op, const Tensor& x, IntArrayRef pad) {
                " and x is ", x.sizes(), "; accepted: two numbers for each of the last dimensions");
   for (size_t k = 0; k < pad.size() / 2; ++k)
     TANDEM_CHECK(x.size(-1 - static_cast<int64_t>(k)) + pad[2 * k] + pad[2 * k + 1] >= 0, op, ": pad is ", pad,
-                 " and x is ", x.sizes(), "; nothing must be cut off that is not there");
+                 " and x is ", x.sizes(), "; a negative pad must not cut off more than there is");
 }
 
 /// The element of x that stands at position i, from -before to size + after - 1.
@@ -27,7 +27,7 @@ Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int
   if (mode == PaddingMode::circular && (before < 0 || after < 0)) {  // PyTorch goes round what the cuts leave
     const int64_t start = std::max<int64_t>(-before, 0), rest = x.size(dim) - start - std::max<int64_t>(-after, 0);
     TANDEM_CHECK(rest > 0, op, ": pads ", before, " and ", after, " of a dimension of ", x.size(dim),
-                 "; accepted: where an element remains");
+                 "; at least one element must remain");
     const Tensor left = x.narrow(dim, start, rest);
     return before > 0 || after > 0
                ? pad_one(op, left, dim, std::max<int64_t>(before, 0), std::max<int64_t>(after, 0), mode)
@@ -35,7 +35,7 @@ Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int
   }
   const int64_t size = x.size(dim), most = mode == PaddingMode::reflect ? size - 1 : size;
   TANDEM_CHECK(size > 0 && size + before + after > 0, op, ": pads ", before, " and ", after, " of a dimension of ",
-               size, "; accepted: where an element is, and remains");
+               size, "; there must be at least one element before and after");
   TANDEM_CHECK(mode == PaddingMode::replicate || (before <= most && after <= most), op, ": pads ", before, " and ",
                after, " of a dimension of ", size, "; accepted: up to ", most);
   std::vector<int64_t> from;
@@ -89,7 +89,7 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
 Tensor pad(const Tensor& x, IntArrayRef pad, PaddingMode mode, double value) {
   if (mode == PaddingMode::constant) return constant_pad_nd(x, pad, value);
   TANDEM_CHECK(mode == PaddingMode::reflect || mode == PaddingMode::replicate || mode == PaddingMode::circular,
-               "pad: the mode is none of padding; accepted: constant, reflect, replicate and circular");
+               "pad: the mode is not known; accepted: constant, reflect, replicate and circular");
   TANDEM_CHECK(value == 0, "pad: value is ", value, "; accepted for the mode constant only");
   return pad_from("pad", x, pad, mode, static_cast<int64_t>(pad.size() / 2));
 }

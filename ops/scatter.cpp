@@ -94,7 +94,7 @@ Tensor Tensor::take(const Tensor& index) const {
 Tensor Tensor::put(const Tensor& index, const Tensor& source, Flag accumulate) const {
   check_source("put", *this, source);
   TANDEM_CHECK(source.numel() == index.numel(), "put: source is ", source.sizes(), " and index ", index.sizes(),
-               "; both must have as many elements");
+               "; both must have the same number of elements");
   const Tensor places = from_front(checked_index("put", *this, index), numel()).reshape({-1});
   const Tensor flat = reshape({-1}), from = source.reshape({-1});
   return reshape_result(accumulate ? flat.index_add(0, places, from) : flat.scatter(0, places, from), sizes());
@@ -106,7 +106,7 @@ Tensor Tensor::take_along_dim(const Tensor& indices, std::optional<int64_t> dim)
   if (!dim) return reshape({-1}).gather(0, indices.reshape({-1}));
   const int64_t d = wrap_dim("take_along_dim", *dim, this->dim());
   TANDEM_CHECK(indices.dim() == this->dim(), "take_along_dim: x is ", sizes(), " and indices ", indices.sizes(),
-               "; both must have as many dimensions");
+               "; both must have the same number of dimensions");
   if (this->dim() == 0) return gather(0, indices);
   const auto at = static_cast<size_t>(d);
   Shape one = sizes(), other = indices.sizes();

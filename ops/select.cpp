@@ -79,7 +79,7 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
         const int64_t least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
         const int64_t wanted = given ? given->to_int64() : is_low ? least : most;
         TANDEM_CHECK(is_low ? wanted <= most : wanted >= least, "clamp: ", is_low ? "min" : "max", " is ", wanted,
-                     ", beyond all that ", dtype(), " holds; accepted: ", least, " to ", most);
+                     ", which is more than ", dtype(), " holds; accepted: ", least, " to ", most);
         return std::clamp(wanted, least, most);
       } else {
         return 0;

@@ -101,7 +101,7 @@ Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
   const unsigned mask = dim_mask("norm", dims, dim());
   const Shape kept = kept_sizes(sizes(), mask);
   TANDEM_CHECK(reduced_count(sizes(), mask) > 0 || (p >= 0 && !std::isinf(p)), "norm: ", sizes(), " over ", dims,
-               " has no elements, of which p = ", p, " has no norm; accepted: p from 0 on, and finite");
+               " has no elements, so that there is no norm with p = ", p, "; accepted: a finite p of 0 or more");
   const bool half = is_half(dtype());
   if (p == 2)
     return root("norm", half ? sum_of_squares("norm", *this, dims, keepdim, false) : square().sum(dims, keepdim))

@@ -165,7 +165,7 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
     return self();
   }
   TANDEM_CHECK(value.dtype() == dtype(), "index_put_: value is ", value.dtype(), " for a tensor of ", dtype(),
-               "; accepted: one dtype, but for one number under a mask");
+               "; accepted: the tensor's dtype, and for a mask one number of any dtype");
   const Pointed p = point("index_put_", x, tensors);
   const Tensor flat = p.flat();
   Shape part = flat.sizes(), column(part.size(), 1), whole;  // whole: part with the positions' own shape

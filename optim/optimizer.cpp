@@ -133,7 +133,7 @@ void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& st
     const auto& [name, tensor] = entry;
     const auto at =
         std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.name == entry.first; });
-    TANDEM_CHECK(at != slots.end(), "load_state: '", name, "' has no place in this optimizer of ", parameters_.size(),
+    TANDEM_CHECK(at != slots.end(), "load_state: '", name, "' fits none of this optimizer's ", parameters_.size(),
                  " parameters");
     const Shape sizes = at->sizes ? *at->sizes : at->scalar ? Shape() : Shape(at->parameter.sizes());
     const DType dtype = at->dtype ? *at->dtype : at->scalar ? kFloat32 : at->parameter.dtype();
@@ -182,7 +182,7 @@ void Optimizer::apply_settings(Settings settings, std::vector<OptimizerParamGrou
     if (const auto rate = take(prefix + "initial_lr")) groups[i].set_initial_lr(*rate);
   }
   TANDEM_CHECK(settings.empty(), "load_state: the setting '", settings.begin()->first,
-               "' has no place in this optimizer of ", groups.size(), " parameter groups");
+               "' fits none of this optimizer's ", groups.size(), " parameter groups");
 }
 
 }  // namespace tandem::optim

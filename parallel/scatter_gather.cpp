@@ -165,7 +165,8 @@ std::vector<Tensor> gather_batch(const std::vector<std::vector<Tensor>>& shards,
     parts.reserve(shards.size());
     for (const std::vector<Tensor>& shard : shards) {
       TANDEM_CHECK(shard.size() == shards[0].size(), "DataParallel: replica 0 returned ", shards[0].size(),
-                   " tensors and replica ", parts.size(), " returned ", shard.size(), "; all must return as many");
+                   " tensors and replica ", parts.size(), " returned ", shard.size(),
+                   "; all must return the same number");
       parts.push_back(shard[i]);
     }
     out.push_back(gather(parts, device, dim));

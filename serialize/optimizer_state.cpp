@@ -129,7 +129,7 @@ void take_option(const std::string& name, const IValue& value, const std::string
   if (known.count(name) && !value.isNone())
     settings[prefix + name] = text_of(number_of(value));
   else
-    TANDEM_CHECK(is_followed(name, value, is_adamw), "the option '", name, "' has no place in this optimizer");
+    TANDEM_CHECK(is_followed(name, value, is_adamw), "the option '", name, "' is not one of this optimizer's");
 }
 
 void take_state(const std::string& position, const IValue& state,

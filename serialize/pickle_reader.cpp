@@ -64,7 +64,8 @@ class PickleReader {
   void push(Item item) { stack_.push_back(std::move(item)); }
   void push(IValue value) { stack_.push_back({std::move(value)}); }
   Item& top() {
-    TANDEM_CHECK(!stack_.empty() && !std::holds_alternative<Mark>(stack_.back().held), "its pickle takes from nothing");
+    TANDEM_CHECK(!stack_.empty() && !std::holds_alternative<Mark>(stack_.back().held),
+                 "its pickle takes a value from an empty stack");
     return stack_.back();
   }
   Item pop() {

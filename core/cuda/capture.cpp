@@ -125,7 +125,7 @@ void Capture::begin(const Stream& current) {
     const std::lock_guard alone(captured_streams_mutex());
     if (streams_.empty()) {
       TANDEM_CHECK(thread_ == std::this_thread::get_id(), "Graph: the first work on a GPU, ", device,
-                   ", is of a thread other than the one that records");
+                   ", comes from a thread other than the one that records");
       gpu::begin_capture(mine.handle());
     } else {
       const Stream& first = streams_.at(devices_[0].index());

@@ -89,7 +89,7 @@ ProcessGroupPtr make_group_by_store(const InitOptions& o, const std::function<Pr
 // What is missing is said before anybody waits for other ranks.
 const InitOptions& checked_gloo(const InitOptions& o) {
   TANDEM_CHECK_AS(NotImplementedError, is_gloo_available(),
-                  "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, and build anew");
+                  "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, then build again");
   return o;
 }
 const InitOptions& checked_nccl(const InitOptions& o) {

@@ -292,7 +292,7 @@ namespace tandem::distributed {
 
 std::unique_ptr<Communicator> make_gloo_communicator(Rendezvous, std::chrono::milliseconds) {
   TANDEM_CHECK_AS(NotImplementedError, false,
-                  "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, and build anew");
+                  "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, then build again");
   return nullptr;
 }
 

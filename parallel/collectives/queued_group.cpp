@@ -115,7 +115,7 @@ class QueuedGroup final : public ProcessGroup {
   WorkPtr barrier() override {
     {
       const std::lock_guard lock(mutex_);
-      TANDEM_CHECK(!coalescing_, "barrier: the group coalesces; accepted: after end_coalescing");
+      TANDEM_CHECK(!coalescing_, "barrier: start_coalescing was called; call end_coalescing first");
     }
     Call call;
     call.name = "barrier";
@@ -124,7 +124,7 @@ class QueuedGroup final : public ProcessGroup {
   }
   void start_coalescing() override {
     const std::lock_guard lock(mutex_);
-    TANDEM_CHECK(!coalescing_, "start_coalescing: the group coalesces already; accepted: after end_coalescing");
+    TANDEM_CHECK(!coalescing_, "start_coalescing: it was called already; call end_coalescing first");
     coalescing_ = true;
   }
   void end_coalescing() override {
@@ -141,7 +141,7 @@ class QueuedGroup final : public ProcessGroup {
     TANDEM_CHECK(device().is_cpu() || x.device() == device(), name, ": the tensor is on ", x.device(), "; ", backend(),
                  " takes tensors on ", device(), " alone, the device of this rank's group");
     TANDEM_CHECK(!x.requires_grad() || !is_grad_enabled() || x.is_leaf(), name,
-                 ": the tensor has a history, which a collective would cut; detach it first");
+                 ": the tensor has a gradient history, which a collective would lose; detach it first");
   }
   Call collective(const char* name, const Tensor& x, std::string about) const {
     check_tensor(name, x);
@@ -152,7 +152,7 @@ class QueuedGroup final : public ProcessGroup {
   Call peer_call(const char* name, const Tensor& x, int other) {
     Call call = collective(name, x, {});
     set_other(call, other);
-    TANDEM_CHECK(other != rank(), name, ": rank ", other, " is this rank itself; accepted: another one");
+    TANDEM_CHECK(other != rank(), name, ": rank ", other, " is this rank itself; accepted: another rank");
     return call;
   }
   void set_op(Call& call, ReduceOp op) const {
@@ -172,7 +172,8 @@ class QueuedGroup final : public ProcessGroup {
     for (const Tensor& t : list) {
       check_tensor(call.name, t);
       TANDEM_CHECK(t.sizes() == one.sizes() && t.dtype() == one.dtype(), call.name, ": one of the ", what, " is ",
-                   t.dtype(), t.sizes(), ", another tensor ", one.dtype(), one.sizes(), "; accepted: all alike");
+                   t.dtype(), t.sizes(), ", another tensor ", one.dtype(), one.sizes(),
+                   "; accepted: all of one dtype and shape");
       TANDEM_CHECK(t.device() == one.device() || (t.is_cpu() && one.is_cpu()), call.name, ": one of the ", what,
                    " is on ", t.device(), ", another tensor on ", one.device(), "; accepted: all on one GPU, or none");
     }

@@ -90,7 +90,7 @@ Descriptor listen_on(const std::string& address, int port) {
     if (error == EADDRINUSE) break;  // on another of its addresses, the ranks would find the stranger first
   }
   TANDEM_CHECK_AS(DistributedError, error != EADDRINUSE, "store: port ", port, " of ", address,
-                  " is in use; choose another with MASTER_PORT");
+                  " is in use; set MASTER_PORT to another port");
   TANDEM_CHECK_AS(DistributedError, false, "store: cannot listen on ", place(address, port), ": ",
                   std::strerror(error));
   return {};
@@ -133,7 +133,7 @@ std::string local_address(int fd) {
                   ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
                       ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
                                     NI_NUMERICHOST) == 0,
-                  "store: the address of this end of the connection cannot be had");
+                  "store: the system does not tell the address of this end of the connection");
   return text;
 }
 

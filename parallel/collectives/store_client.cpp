@@ -71,8 +71,8 @@ void StoreClient::say_hello(const std::string& address, int port, const std::str
   if (send_all(socket_.get(), frame(encode({kHello, 0, token, kVersion})), answer))
     received = receive_message(socket_.get(), bytes_, answer, reply);
   TANDEM_CHECK_AS(StoreLost, received != Received::late, "store: ", place_, ", where ", host_,
-                  " hosts the store, takes the connection, but does not answer; ", host_,
-                  " may be stopped, or another program use the port");
+                  " hosts the store, accepts the connection, but does not answer; ", host_,
+                  " may be stopped, or another program may use the port");
   TANDEM_CHECK_AS(StoreClosed, received == Received::all && (reply.empty() || reply[0] != kClosed), "store: ", place_,
                   ", where ", host_, " hosts the store, closes the connection; another program may use the port");
   TANDEM_CHECK_AS(DistributedError, reply.empty() || reply[0] != kDenied, "store: ", place_,

@@ -71,7 +71,8 @@ class StoreServer::Loop {
         patience_(patience),
         listener_(listen_on(address, port)),
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    TANDEM_CHECK_AS(DistributedError, static_cast<bool>(wake_), "store: no descriptor is left for it");
+    TANDEM_CHECK_AS(DistributedError, static_cast<bool>(wake_),
+                    "store: no file descriptor is left; `ulimit -n` shows how many there may be");
     thread_ = detail::start_thread("the store", [this] { serve(); });
   }
   ~Loop() {

@@ -40,7 +40,7 @@ void TorchStore::send(const std::string& bytes) {
     else
       TANDEM_CHECK_AS(DistributedError,
                       errno == EINTR || (errno == EAGAIN && wait_for(socket_.get(), POLLOUT, deadline_)),
-                      "init_process_group: ", place_, " takes nothing: ", std::strerror(errno));
+                      "init_process_group: ", place_, " cannot be written to: ", std::strerror(errno));
   }
 }
 std::string TorchStore::receive(size_t bytes, const std::string& who) {
@@ -54,7 +54,7 @@ std::string TorchStore::receive(size_t bytes, const std::string& who) {
     TANDEM_CHECK_AS(DistributedError, n < 0 && (errno == EINTR || errno == EAGAIN), "init_process_group: ", place_,
                     " is gone");
     TANDEM_CHECK_AS(DistributedError, wait_for(socket_.get(), POLLIN, deadline_), "init_process_group: ", who,
-                    " did not come: within the timeout it has left no word in ", place_);
+                    " did not come: it wrote nothing within the timeout to ", place_);
   }
   return got;
 }

@@ -26,7 +26,7 @@ bool can_read(const std::string& name) {
     read_image(fixture(name));
     return true;
   } catch (const NotImplementedError& e) {
-    REQUIRE_THAT(e.what(), Contains(fixture(name)) && Contains("-dev, and build anew"));
+    REQUIRE_THAT(e.what(), Contains(fixture(name)) && Contains("-dev, then build again"));
     return false;
   }
 }

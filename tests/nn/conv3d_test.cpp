@@ -47,7 +47,8 @@ TEST_CASE("Conv3d prints as in Python, and pads in every mode", "[nn][conv3d]") 
 
 TEST_CASE("conv3d names sizes that do not fit", "[nn][conv3d]") {
   const Tensor x = ones({1, 2, 3, 3, 3});
-  CHECK_THROWS_WITH(conv3d(x, ones({1, 2, 4, 1, 1})), Contains("conv3d: the kernel spans 4 of the 3"));
+  CHECK_THROWS_WITH(conv3d(x, ones({1, 2, 4, 1, 1})),
+                    Contains("conv3d: the kernel covers 4 elements, but there are only 3"));
   CHECK_THROWS_WITH(conv3d(x, ones({1, 3, 1, 1, 1})), Contains("conv3d") && Contains("(1, 3, 1, 1, 1)"));
   CHECK_THROWS_WITH(conv3d(x, ones({1, 2, 1, 1})), Contains("accepted: (N, C, D, H, W)"));
   CHECK_THROWS_WITH(conv3d(x, ones({2, 2, 1, 1, 1}), ones({3})), Contains("bias is (3,)"));

@@ -115,7 +115,7 @@ TEST_CASE("losses with margins refuse what has no meaning", "[nn][loss]") {
   CHECK_THROWS_WITH(huber_loss(x, x, kMean, 0), Contains("huber_loss: delta is 0"));
   CHECK_THROWS_WITH(multi_margin_loss(x, tensor({0, 1}), 3), Contains("multi_margin_loss: p is 3"));
   CHECK_THROWS_WITH(multi_margin_loss(x, tensor({0})), Contains("target is (1,)"));
-  CHECK_THROWS_WITH(multilabel_margin_loss(x, tensor({0, 1, 2})), Contains("both must be alike"));
+  CHECK_THROWS_WITH(multilabel_margin_loss(x, tensor({0, 1, 2})), Contains("both must have the same shape"));
   CHECK_THROWS_WITH(cosine_embedding_loss(x, x, x), Contains("(N, D), (N, D) and (N,)"));
   CHECK_THROWS_WITH(cross_entropy(x, x, {}, kMean, 1), Contains("ignore_index is 1"));
   CHECK_THROWS_WITH(cross_entropy(x, x, {}, kMean, -100, 1.5), Contains("label_smoothing is 1.5"));

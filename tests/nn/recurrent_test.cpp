@@ -168,7 +168,7 @@ TEST_CASE("recurrent modules refuse what does not fit", "[nn][recurrent]") {
   CHECK_THROWS_WITH(lstm(zeros({4, 2}), pair(zeros({1, 5, 3}), zeros({1, 5, 3}))), Contains("or neither"));
   CHECK_THROWS_WITH(lstm(x.to(kFloat64)), Contains("float64") && Contains("float32"));
   CHECK_THROWS_WITH(gru(x, zeros({1, 5, 3}, kFloat64)), Contains("hx is float64"));
-  CHECK_THROWS_WITH(gru(zeros({0, 5, 2})), Contains("a sequence must have a step"));
+  CHECK_THROWS_WITH(gru(zeros({0, 5, 2})), Contains("a sequence must have at least one step"));
   CHECK(std::get<0>(gru(zeros({4, 0, 2}))).sizes() == IntArrayRef{4, 0, 3});
   CHECK_THROWS_WITH(cell(zeros({4, 3})), Contains("GRUCell: input is (4, 3); accepted: (B, 2)"));
   CHECK_THROWS_WITH(cell(zeros({4, 2}), zeros({3, 3})), Contains("hx is (3, 3)") && Contains("accepted: (4, 3)"));

@@ -291,7 +291,7 @@ TEST_CASE("store: a system that has no thread left is said to be that", "[parall
     error = e.what();
   }
   ::pthread_setattr_default_np(&usual);
-  CHECK_THAT(error, Contains("no thread can be had for the store") && Contains("ulimit -u"));
+  CHECK_THAT(error, Contains("cannot start a thread for the store") && Contains("ulimit -u"));
 }
 
 TEST_CASE("store: a rank that comes while rank 0 changes stores is not missed by the new one", "[parallel][store]") {

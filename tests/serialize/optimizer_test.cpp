@@ -108,7 +108,7 @@ TEST_CASE("state that an optimizer cannot go on from is refused, and changes not
     changed.insert("param_groups", IValue::list({group}));
     return changed;
   };
-  refuses(with_option("maximize", true), "the option 'maximize' has no place");
+  refuses(with_option("maximize", true), "the option 'maximize' is not one of");
   refuses(with_option("decoupled_weight_decay", true), "'decoupled_weight_decay'");
   refuses(with_option("momentum", 0.5), "'momentum'");
   refuses(with_option("lr", -1), "lr is -1");

@@ -110,7 +110,7 @@ TEST_CASE("pickles that are damaged, or larger than they look, are errors", "[se
   refuses("\x80\x01N.", "protocol 1");
   refuses(kProto + "NN.", "2 things");
   refuses(kProto + ".", "0 things");
-  refuses(kProto + "a.", "takes from nothing");
+  refuses(kProto + "a.", "takes a value from an empty stack");
   refuses(kProto + "(.", "one value");
   refuses(kProto + "t.", "no mark");
   refuses(kProto + "h\7.", "memo 7");
@@ -162,7 +162,7 @@ TEST_CASE("a tensor that reaches beyond its storage is an error", "[serialize]")
   refuses("FloatStorage", "K\4", zero + "J\xff\xff\xff\xff\x85" + one, "-1");
   refuses("FloatStorage", "K\4", zero + two + max + "\x85", "reach");
   refuses("FloatStorage", "K\4", zero + max + max + "\x86" + std::string("K\0K\0\x86", 5),
-          "more bytes than 63 bits count");
+          "more bytes than 63 bits can count");
   refuses("FloatStorage", "K\4", zero + two + ")", "one length");
   refuses("FloatStorage", "K\4", zero + "(" + std::string(200, 'N') + "t" + one, "a tuple of up to");
   refuses("FloatStorage", "K\4", zero + "(NNt" + one, "None for a size");

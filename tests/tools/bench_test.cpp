@@ -293,8 +293,8 @@ TEST_CASE("what is no build with benchmarks is refused, and one that fails is na
     }
     return std::string("no error");
   };
-  CHECK_THAT(error_of(folder / "nowhere"), Contains("nowhere is no build of Tandem; accepted: a build folder"));
-  CHECK_THAT(error_of(folder / ""), Contains("is no build of Tandem"));
+  CHECK_THAT(error_of(folder / "nowhere"), Contains("nowhere is not a build of Tandem; accepted: a build folder"));
+  CHECK_THAT(error_of(folder / ""), Contains("is not a build of Tandem"));
   CHECK_THAT(error_of(scripted_build(folder, "echo 'no such command'; exit 106", "")),
              Contains("is no Tandem with benchmarks") && Contains("status 106 and said 'no such command'"));
   CHECK_THAT(error_of(scripted_build(folder, "true", "")), Contains("status 0 and said ''"));

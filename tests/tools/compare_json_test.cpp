@@ -43,7 +43,7 @@ TEST_CASE("what is wrong with a report is named with its place", "[compare]") {
     return folder / "bad.json";
   };
   CHECK_THROWS_WITH(read_report(folder / "none.json"), Contains("cannot read") && Contains("No such file"));
-  CHECK_THROWS_WITH(read_report(with("{", "[")), Contains("is no report"));
+  CHECK_THROWS_WITH(read_report(with("{", "[")), Contains("is not a report"));
   CHECK_THROWS_WITH(read_report(with("\"schema\": 1", "\"scheme\": 1")), Contains("no `schema`"));
   CHECK_THROWS_WITH(read_report(with("\"schema\": 1", "\"schema\": 2")), Contains("schema 2; accepted: 1"));
   CHECK_THROWS_WITH(read_report(with("\"p50\"", "\"p51\"")), Contains("(/runs/0)") && Contains("'p50' not found"));

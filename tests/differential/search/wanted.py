@@ -198,7 +198,7 @@ def _(difference, steps, ours, theirs):
 
 @wanted("losses of unlike sizes", "A loss of two tensors of different sizes is a mistake, which Tandem refuses; PyTorch warns and broadcasts")
 def _(difference, steps, ours, theirs):
-    return difference.kind == "throws" and bool(re.match(r"\w+_loss: x is .* and target is .*; both must be alike",
+    return difference.kind == "throws" and bool(re.match(r"\w+_loss: x is .* and target is .*; both must have the same shape",
                                                          ours["errors"][difference.step]))
 
 
