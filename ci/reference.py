@@ -72,8 +72,10 @@ def follows_from_class(d, text, functions):
         return "As the class says, and its base."
     if name == "reset":
         return "Registers parameters and submodules anew."
-    if name == "options":
+    if name in ("options", "config"):
         return "What it was made with."
+    if own.endswith("Impl") and re.search(r"\w+\{nullptr\};$", text):
+        return "The submodules of these names." if "," in text else f"The submodule `{name}`."
     if own == "Tensor":
         for plain, end in ((name, ""), (name[:-1], " In place.")):
             if plain in functions:
