@@ -24,7 +24,7 @@ class AutogradContext {
   /// Tensors that backward needs, inputs and outputs alike, undefined ones too; changing them in place before backward
   /// is an error. For forward, once.
   void save_for_backward(variable_list tensors) { to_save_ = std::move(tensors); }
-  /// Those, in that order. @throws Error when one was changed in place since
+  /// The tensors that save_for_backward() kept, in that order. @throws Error when one was changed in place since
   variable_list get_saved_variables() const;
   /// Says that forward changes these inputs in place. It returns each of them, and from then on they are what it made
   /// of them. apply() @throws Error when one is not returned, or is a leaf that requires a gradient

@@ -37,7 +37,7 @@ def said_of(d, functions):
 
 
 def follows_from_form(d, functions):
-    """functions: the comments of tandem's functions by their names."""
+    """functions: the comments of tandem's functions and of Tensor's methods by their names."""
     text = " ".join(d.text.split())
     if re.search(r"^[^(]*\w>?::~?\w+\(", text) and not d.in_class():
         return NOT_LISTED  # a definition outside of its class
@@ -46,7 +46,7 @@ def follows_from_form(d, functions):
     other = re.match(r"(?:template <.*> )?using (\w+) = (?:typename )?([^;]*);", text)
     if other:
         return f"Another name of `{other.group(2)}`."
-    if re.match(r"(class|struct) \w+;|(template <class> )?friend (class|struct)|using |static_assert|"
+    if re.match(r"(template <.*> )?(class|struct) \w+;|(template <class> )?friend (class|struct)|using |static_assert|"
                 r"(extern )?template class", text):
         return NOT_LISTED
     handle = re.match(r"class (\w+) : public (?:::)?(?:tandem::)?(?:nn::)?ModuleHolder<(\w+)>", text)
@@ -72,12 +72,15 @@ def follows_from_class(d, text, functions):
         return "As the class says, and its base."
     if name == "reset":
         return "Registers parameters and submodules anew."
-    if name == "options":
+    if name in ("options", "config"):
         return "What it was made with."
+    if own.endswith("Impl") and re.search(r"\w+\{nullptr\};$", text):
+        return "The submodules of these names." if "," in text else f"The submodule `{name}`."
     if own == "Tensor":
         for plain, end in ((name, ""), (name[:-1], " In place.")):
             if plain in functions:
-                return functions[plain] + "\nThe first argument is this tensor." + end
+                said = functions[plain].rstrip()
+                return said + ("" if said.endswith(".") else ".") + "\nThe first argument is this tensor." + end
     return ""
 
 
@@ -86,10 +89,10 @@ def follows_from_another(d, text, functions):
     name = d.name()
     calls = re.search(r"\{ return ((?:[^{}]|\{\})*); \}$", text)
     if calls:
-        called = re.match(r"(?:(?:\w+::)*|x\.|a\.)(\w+)\(", calls.group(1))
+        called = re.match(r"(?:(?:\w+::)*|x\.|a\.)(\w+?)(_out)?\(", calls.group(1))
         if called and called.group(1) in functions:
             return f"`{calls.group(1)}`. " + functions[called.group(1)]
-        if name == "forward":
+        if name.startswith("forward"):
             return f"`{calls.group(1)}`"
     if not d.in_class():
         for end, said in (("", ""), ("_", " In place."),
@@ -167,7 +170,10 @@ def main():
     headers = public_headers()
     functions = {}
     for d in (piece for pieces in headers.values() for piece in pieces if isinstance(piece, Declaration)):
-        if d.doc and len(d.scopes) == 1 and not d.is_internal():
+        if d.doc and d.scopes == ("namespace tandem",):
+            functions.setdefault(d.name(), d.doc)
+    for d in (piece for name in ("core/tensor.h", "core/tensor_base.h") for piece in headers[name]):
+        if isinstance(d, Declaration) and d.doc and d.class_name() in ("Tensor", "TensorBase"):
             functions.setdefault(d.name(), d.doc)
     missing = 0
     for header, pieces in headers.items():

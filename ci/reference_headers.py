@@ -100,11 +100,10 @@ class Header:
     def __init__(self, text, macros, emit):
         self.text, self.macros, self.emit = text, macros, emit
 
-    def walk(self, text=None, doc="", scopes=(), access="public", line=0):
-        """Of a header; or of what a macro expands to in a use of it on `line`, where `doc` is said of all of it."""
-        text = self.text if text is None else text
-        self.opened, outer, whole, saved = [], getattr(self, "opened", None), doc, vars(self).copy()
-        self.scopes, self.access, self.doc = scopes, access, doc
+    def walk(self, whole="", scopes=(), access="public", line=0):
+        """line: of what a macro stands for that of its use, and `whole` is said of all of it."""
+        text = self.text
+        self.scopes, self.access, self.doc, self.opened = scopes, access, whole, []
         self.name, self.leads, self.begins = "", True, True  # whose comment it is; whether it begins a paragraph
         i = 0
         while i < len(text):
@@ -145,10 +144,6 @@ class Header:
                     self.begins = False
                 end = behind.end() if behind else end
             i = end
-        for key in ("scopes", "access", "doc", "name", "leads", "begins"):  # of the text around, where there is one
-            if key in saved:
-                setattr(self, key, saved[key])
-        self.opened = outer
 
     def comment(self, text):
         lines = [part.strip() for part in text.split("\n")]
@@ -248,7 +243,7 @@ class Header:
             doc = "Another spelling of " + arguments[1] + "."
         elif not doc and "class " in body and re.search(r"[a-z_0-9]{3,}", arguments[-1]):
             doc = "The module of `" + " ".join(arguments[-1].split()) + "`."
-        self.walk(text, doc, d.scopes, d.access, d.line)
+        Header(text, self.macros, self.emit).walk(doc, d.scopes, d.access, d.line)
         if rest.strip() == ";" and not text.rstrip().endswith((";", "}")):
             self.emit(";")
 

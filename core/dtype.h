@@ -51,16 +51,23 @@ inline std::ostream& operator<<(std::ostream& out, DType dtype) {
 
 /// Whether its elements are floating-point numbers: float32, float64 and the half types.
 constexpr bool is_floating_point(DType dtype) { return dtype <= DType::bfloat16; }
-/// As LibTorch asks: bool counts as integral if includeBool; numbers may be negative, but in uint8 and bool; the name
-/// is "Float", "Long", ...; the size is that of an element, in bytes.
+// LibTorch's names for what it asks of a dtype.
+
+/// is_floating_point().
 constexpr bool isFloatingType(DType dtype) { return is_floating_point(dtype); }
+/// Whether it is float16 or bfloat16.
 constexpr bool isReducedFloatingType(DType dtype) { return dtype == kHalf || dtype == kBFloat16; }
+/// Whether it is complex: none is.
 constexpr bool isComplexType(DType) { return false; }
+/// Whether it is an integer, or with includeBool a bool.
 constexpr bool isIntegralType(DType dtype, bool includeBool) {
   return (dtype >= DType::int64 && dtype <= DType::uint8) || (includeBool && dtype == kBool);
 }
+/// Whether its numbers may be negative: not those of uint8 and bool.
 constexpr bool isSignedType(DType dtype) { return dtype != kUInt8 && dtype != kBool; }
+/// "Float", "Long", "Bool", ...: LibTorch's name of it.
 constexpr const char* toString(DType dtype) { return detail::libtorch_name(dtype); }
+/// Bytes of one element.
 constexpr size_t elementSize(DType dtype) { return static_cast<size_t>(detail::element_size(dtype)); }
 namespace detail {
 constexpr bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }

@@ -340,7 +340,10 @@ class Tensor : public TensorBase {
   Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
   Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;  // of no dimension
   Tensor& uniform_(double low = 0, double high = 1) const;
+  /// Fills it with normal numbers of this mean and deviation, from its device's generator. @throws Error unless the
+  /// dtype is floating
   Tensor& normal_(double mean = 0, double std = 1) const;
+  /// Fills it with 1 with probability p, else 0.
   Tensor& bernoulli_(double p = 0.5) const;
   Tensor& bernoulli_(const Tensor& p) const;
   Tensor& random_(int64_t low, int64_t high) const;

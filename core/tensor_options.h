@@ -62,11 +62,17 @@ class TensorOptions {
   Layout layout() const { return kStrided; }
   bool requires_grad() const { return requires_grad_.value_or(false); }
   bool pinned_memory() const { return pinned_memory_.value_or(false); }
+  /// Whether the dtype is set.
   bool has_dtype() const { return dtype_.has_value(); }
+  /// Whether the device is set.
   bool has_device() const { return device_.has_value(); }
+  /// Whether the layout is set.
   bool has_layout() const { return has_layout_; }
+  /// Whether requires_grad is set.
   bool has_requires_grad() const { return requires_grad_.has_value(); }
+  /// Whether pinned_memory is set.
   bool has_pinned_memory() const { return pinned_memory_.has_value(); }
+  /// Whether the memory format is set.
   bool has_memory_format() const { return memory_format_.has_value(); }
   /// What is set, or nothing.
   std::optional<DType> dtype_opt() const { return dtype_; }

@@ -41,7 +41,8 @@ inline Tensor prelu(const Tensor& x, const Tensor& weight) { return x.prelu(weig
 Tensor rrelu(const Tensor& x, const Scalar& lower = 1.0 / 8, const Scalar& upper = 1.0 / 3,
              detail::Flag training = false);
 
-/// The same in place: x becomes the result.
+// The same in place: x becomes the result.
+
 Tensor& gelu_(Tensor& x, std::string_view approximate);
 Tensor& leaky_relu_(Tensor& x, double negative_slope = 0.01);
 Tensor& elu_(Tensor& x, double alpha = 1.0);

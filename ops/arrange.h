@@ -13,7 +13,8 @@ inline Tensor movedim(const Tensor& x, IntArrayRef source, IntArrayRef destinati
   return x.movedim(source, destination);
 }
 inline Tensor movedim(const Tensor& x, int64_t source, int64_t destination) { return x.movedim(source, destination); }
-/// Other spellings of movedim, transpose, reshape({-1}), expand and unflatten.
+// Other spellings of movedim, transpose, reshape({-1}), expand and unflatten.
+
 inline Tensor moveaxis(const Tensor& x, IntArrayRef source, IntArrayRef destination) {
   return x.movedim(source, destination);
 }
@@ -21,6 +22,7 @@ inline Tensor moveaxis(const Tensor& x, int64_t source, int64_t destination) { r
 inline Tensor swapaxes(const Tensor& x, int64_t axis0, int64_t axis1) { return x.transpose(axis0, axis1); }
 inline Tensor swapdims(const Tensor& x, int64_t dim0, int64_t dim1) { return x.transpose(dim0, dim1); }
 inline Tensor t(const Tensor& x) { return x.t(); }
+/// reshape({-1}): all elements in one dimension, as a view where the strides allow.
 inline Tensor ravel(const Tensor& x) { return x.ravel(); }
 inline Tensor broadcast_to(const Tensor& x, IntArrayRef sizes) { return x.expand(sizes); }
 inline Tensor unflatten(const Tensor& x, int64_t dim, IntArrayRef sizes) { return x.unflatten(dim, sizes); }

@@ -14,7 +14,8 @@ inline Tensor feature_dropout(const Tensor& x, double p, detail::Flag training) 
 /// and scales and shifts all so that mean 0 and variance 1 stay (Klambauer et al. 2017, arXiv:1706.02515).
 Tensor alpha_dropout(const Tensor& x, double p, detail::Flag training);
 Tensor feature_alpha_dropout(const Tensor& x, double p, detail::Flag training);
-/// The same, written over x. @throws Error as any change in place
+// The same, written over x. @throws Error as any change in place
+
 Tensor& dropout_(Tensor& x, double p, detail::Flag training);
 Tensor& feature_dropout_(Tensor& x, double p, detail::Flag training);
 Tensor& alpha_dropout_(Tensor& x, double p, detail::Flag training);

@@ -53,7 +53,8 @@ inline Tensor real(const Tensor& x) { return x; }
   inline bool name(const Tensor& x) { return x.name(); }
 TANDEM_ABSENT_KINDS(TANDEM_DECLARE)
 #undef TANDEM_DECLARE
-/// Tensor's methods of these names.
+// Tensor's methods of these names.
+
 inline bool is_floating_point(const Tensor& x) { return x.is_floating_point(); }
 inline bool is_inference(const Tensor& x) { return x.is_inference(); }
 inline int64_t numel(const Tensor& x) { return x.numel(); }

@@ -72,7 +72,8 @@ inline Tensor mvlgamma(const Tensor& x, int64_t p) { return x.mvlgamma(p); }
 /// (mantissa, exponent): x = mantissa 2^exponent with |mantissa| in [1/2, 1) of x's dtype, and an int32; of 0, NaN and
 /// the infinities x itself and 0. @throws Error unless x is floating-point
 inline std::tuple<Tensor, Tensor> frexp(const Tensor& x) { return x.frexp(); }
-/// The same in place: x becomes the result, and must be of its sizes and hold its kind.
+// The same in place: x becomes the result, and must be of its sizes and hold its kind.
+
 inline Tensor& deg2rad_(Tensor& x) { return x.deg2rad_(); }
 inline Tensor& rad2deg_(Tensor& x) { return x.rad2deg_(); }
 inline Tensor& sinc_(Tensor& x) { return x.sinc_(); }
@@ -84,7 +85,8 @@ inline Tensor& nan_to_num_(Tensor& x, std::optional<double> nan = {}, std::optio
                            std::optional<double> neginf = {}) {
   return x.nan_to_num_(nan, posinf, neginf);
 }
-/// The same into `out`, as exp_out.
+// The same into `out`, as exp_out.
+
 Tensor& deg2rad_out(Tensor& out, const Tensor& x);
 Tensor& rad2deg_out(Tensor& out, const Tensor& x);
 Tensor& sinc_out(Tensor& out, const Tensor& x);

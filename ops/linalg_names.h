@@ -7,12 +7,12 @@
 
 namespace tandem::linalg {
 
-/// Each is linalg_name of ops/linalg.h with the same arguments.
+// Each is linalg_name of ops/linalg.h with the same arguments.
+
 inline Tensor norm(const Tensor& x, const std::optional<Scalar>& ord = {}, tandem::detail::OptionalDims dim = {},
                    tandem::detail::Flag keepdim = false, std::optional<DType> dtype = {}) {
   return linalg_norm(x, ord, dim, keepdim, dtype);
 }
-/// As above, by the name of an order.
 inline Tensor norm(const Tensor& x, std::string_view ord, tandem::detail::OptionalDims dim = {},
                    tandem::detail::Flag keepdim = false, std::optional<DType> dtype = {}) {
   return linalg_norm(x, ord, dim, keepdim, dtype);

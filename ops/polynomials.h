@@ -70,9 +70,11 @@ inline Tensor special_modified_bessel_i1(const Tensor& x) { return special_i1(x)
 TANDEM_SPECIAL_OUT(special_modified_bessel_i0_out, special_modified_bessel_i0)
 TANDEM_SPECIAL_OUT(special_modified_bessel_i1_out, special_modified_bessel_i1)
 namespace special {
-/// As the functions named special_modified_bessel_i0 and so on.
+// As the functions named special_modified_bessel_i0 and so on.
+
 inline Tensor modified_bessel_i0(const Tensor& x) { return x.i0(); }
 inline Tensor modified_bessel_i1(const Tensor& x) { return special_i1(x); }
+/// The forms that write into `out`.
 TANDEM_SPECIAL_OUT(modified_bessel_i0_out, special_modified_bessel_i0)
 TANDEM_SPECIAL_OUT(modified_bessel_i1_out, special_modified_bessel_i1)
 TANDEM_SPECIAL_OUT(logit_out, special_logit)

@@ -5,12 +5,12 @@
 namespace tandem {
 
 /// The largest element of each window; equal ones: the first.
-/// @param x            (N, C, H, W) or (C, H, W), of any dtype but bool
+/// @param x            (N, C, H, W) or (C, H, W), of a floating dtype
 /// @param stride       the kernel's size unless given
 /// @param padding      at most half the kernel; it counts as -infinity
 /// @param ceil_mode    whether the last window may hang over the end
 /// @return             (N, C, H', W'), channels-last where x is
-/// @throws Error       for a window, stride or dilation that is not positive, and where there is no whole window
+/// @throws Error       for a window, stride or dilation that is not positive, and a window larger than the padded x
 Tensor max_pool2d(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride = {}, detail::Pair padding = 0,
                   detail::Pair dilation = 1, detail::Flag ceil_mode = false);
 /// (values, indices): max_pool2d, and where in its plane each value was, int64 in row-major order over (H, W); a window

@@ -7,29 +7,33 @@
 
 namespace tandem {
 
-/// beta x + alpha times a product, to whose shape x broadcasts: (n, k) (k,); (n,) (m,) as an outer product; the
-/// products of (b, n, k) and (b, k, m); the sum of those. Beside integers, beta and alpha are integers.
+/// beta x + alpha times matrix (n, k) times vector (k,); x broadcasts to (n,). Of integers beta and alpha are integers.
 inline Tensor addmv(const Tensor& x, const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) {
   return x.addmv(matrix, vector, beta, alpha);
 }
 inline Tensor& addmv_(Tensor& x, const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) {
   return x.addmv_(matrix, vector, beta, alpha);
 }
+/// beta x + alpha times the outer product of a (n,) and b (m,); x broadcasts to (n, m).
 inline Tensor addr(const Tensor& x, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) {
   return x.addr(a, b, beta, alpha);
 }
+/// beta x + alpha times the products of b pairs of matrices, (b, n, k) and (b, k, m); x broadcasts to (b, n, m).
 inline Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) {
   return x.baddbmm(a, b, beta, alpha);
 }
+/// beta x + alpha times the sum of these products; x broadcasts to (n, m).
 inline Tensor addbmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) {
   return x.addbmm(a, b, beta, alpha);
 }
-/// Another spelling of Tensor's methods: (n, k) times (k,), and (k,) times (k,).
+/// A matrix (n, k) times a vector (k,) -> (n,). @throws Error for any other ranks
 inline Tensor mv(const Tensor& a, const Tensor& b) { return a.mv(b); }
+/// The sum of the products of two vectors of one length. vdot is another name of it.
 inline Tensor dot(const Tensor& a, const Tensor& b) { return a.dot(b); }
 inline Tensor vdot(const Tensor& a, const Tensor& b) { return a.dot(b); }
 /// (n, m): the products of each element of a (n,) and each of b (m,).
 inline Tensor outer(const Tensor& a, const Tensor& b) { return a.outer(b); }
+/// Another spelling of outer.
 inline Tensor ger(const Tensor& a, const Tensor& b) { return a.outer(b); }
 /// Sums of products along the last dimensions of both; with a scalar the product.
 inline Tensor inner(const Tensor& a, const Tensor& b) { return a.inner(b); }

@@ -32,15 +32,19 @@ Tensor poisson(const Tensor& x);
 /// draws: by waiting times where few are expected, else by transformed rejection (Hoermann 1993, J. Stat. Comput.
 /// Simul. 46).
 Tensor binomial(const Tensor& count, const Tensor& prob);
-/// Of x's shape and dtype, drawn as the methods of these names with a _ at their end draw into x itself:
-/// exponential: density lambd e^(-lambd y); geometric: the first success among trials with probability p, from 1 on;
-/// cauchy: median + sigma tan(pi (u - 0.5)); log_normal: e^z with z normal; random: integers in [from, to), without
-/// `to` up to the largest that the dtype holds (a floating dtype: holds exactly).
+// Of x's shape and dtype; the methods of these names with a _ at their end draw into x itself.
+
+/// Numbers with the density lambd e^(-lambd y).
 Tensor exponential(const Tensor& x, double lambd = 1);
+/// Which trial is the first to succeed, each with probability p: from 1 on.
 Tensor geometric(const Tensor& x, double p);
+/// median + sigma tan(pi (u - 0.5)), u uniform in (0, 1).
 Tensor cauchy(const Tensor& x, double median = 0, double sigma = 1);
+/// e^z with z normal, of this mean and deviation.
 Tensor log_normal(const Tensor& x, double mean = 1, double std = 2);
+/// Uniform in [from, to).
 Tensor uniform(const Tensor& x, double from = 0, double to = 1);
+/// Integers in [from, to); without `to` up to the largest that the dtype holds (a floating dtype: holds exactly).
 Tensor random(const Tensor& x, int64_t from, std::optional<int64_t> to);
 Tensor random(const Tensor& x, int64_t to);
 Tensor random(const Tensor& x);

@@ -49,7 +49,7 @@ inline Tensor std(const Tensor& x, IntArrayRef dims, detail::Flag unbiased = tru
   return x.std(dims, unbiased, keepdim);
 }
 /// The largest and the smallest element of all; a NaN wins. Equal ones share the gradient evenly.
-/// @throws Error where there is no element
+/// @throws IndexError where there is no element
 inline Tensor max(const Tensor& x) { return x.max(); }
 inline Tensor min(const Tensor& x) { return x.min(); }
 /// maximum(a, b) and minimum(a, b), elementwise.

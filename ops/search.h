@@ -24,7 +24,7 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, detail:
                     detail::Flag right = false, const std::optional<std::string>& side = {}, const Tensor& sorter = {});
 Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, detail::Flag out_int32 = false,
                     detail::Flag right = false, const std::optional<std::string>& side = {}, const Tensor& sorter = {});
-/// The same in boundaries of one dimension.
+/// searchsorted in boundaries of one dimension, which ascend: the number of the interval that each value falls into.
 Tensor bucketize(const Tensor& values, const Tensor& boundaries, detail::Flag out_int32 = false,
                  detail::Flag right = false);
 Tensor bucketize(const Scalar& value, const Tensor& boundaries, detail::Flag out_int32 = false,
@@ -38,7 +38,7 @@ std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Tensor& x, detail::F
 std::tuple<Tensor, Tensor, Tensor> unique_dim_consecutive(const Tensor& x, int64_t dim,
                                                           detail::Flag return_inverse = false,
                                                           detail::Flag return_counts = false);
-/// The same of all elements, and of all slices along dim, which come sorted whether or not that is asked for.
+/// unique_consecutive of all elements, and of all slices along dim, which come sorted whether or not that is asked for.
 std::tuple<Tensor, Tensor, Tensor> _unique2(const Tensor& x, detail::Flag sorted = true,
                                             detail::Flag return_inverse = false, detail::Flag return_counts = false);
 std::tuple<Tensor, Tensor, Tensor> unique_dim(const Tensor& x, int64_t dim, detail::Flag sorted = true,

@@ -97,7 +97,8 @@ TANDEM_SPECIAL_SPELLING2(, xlog1py, special_xlog1py, Scalar, Tensor)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Tensor)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Scalar)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Scalar, Tensor)
-/// As the functions named special_logit and so on.
+// As the functions named special_logit and so on.
+
 inline Tensor logit(const Tensor& x, std::optional<double> eps = {}) { return x.logit(eps); }
 inline Tensor multigammaln(const Tensor& x, int64_t p) { return x.mvlgamma(p); }
 inline Tensor polygamma(int64_t n, const Tensor& x) { return x.polygamma(n); }

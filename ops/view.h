@@ -4,8 +4,9 @@
 
 namespace tandem {
 
-/// Tensor's methods of these names. All but reshape and flatten, which copy where strides do not allow a view, share
-/// x's storage.
+// Tensor's methods of these names. All but reshape and flatten, which copy where strides do not allow a view, share
+// x's storage.
+
 inline Tensor reshape(const Tensor& x, IntArrayRef sizes) { return x.reshape(sizes); }
 inline Tensor flatten(const Tensor& x, int64_t start_dim = 0, int64_t end_dim = -1) {
   return x.flatten(start_dim, end_dim);
@@ -100,7 +101,8 @@ inline std::vector<Tensor> unsafe_split(const Tensor& x, int64_t size, int64_t d
 inline std::vector<Tensor> unsafe_split_with_sizes(const Tensor& x, IntArrayRef sizes, int64_t dim = 0) {
   return x.unsafe_split_with_sizes(sizes, dim);
 }
-/// In place: Tensor's methods of these names.
+// In place: Tensor's methods of these names.
+
 inline Tensor& as_strided_(Tensor& x, IntArrayRef sizes, IntArrayRef strides,
                            std::optional<int64_t> storage_offset = {}) {
   return x.as_strided_(sizes, strides, storage_offset);
@@ -111,7 +113,8 @@ inline const Tensor& resize_(const Tensor& x, IntArrayRef sizes, std::optional<M
 inline const Tensor& resize_as_(const Tensor& x, const Tensor& other, std::optional<MemoryFormat> format = {}) {
   return x.resize_as_(other, format);
 }
-/// Tensor's methods of these names, about a tensor.
+// Tensor's methods of these names, about a tensor.
+
 inline bool is_same_size(const Tensor& x, const Tensor& other) { return x.is_same_size(other); }
 inline bool is_nonzero(const Tensor& x) { return x.is_nonzero(); }
 inline bool is_signed(const Tensor& x) { return x.is_signed(); }

@@ -34,6 +34,7 @@ class OptimizerOptions {
   /// Sets the learning rate.
   virtual void set_lr(double lr) = 0;
 };
+/// What the options of one optimizer, Derived, have in common.
 // Each is compiled with its optimizer, in one place: as virtual functions every file would have them all.
 template <class Derived> class OptimizerCloneableOptions : public OptimizerOptions {
  public:

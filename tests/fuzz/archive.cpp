@@ -22,7 +22,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     tandem::serialize::InputArchive archive;
     archive.load_from(reinterpret_cast<const char*>(data), size);
     look_at(archive.value());
-  } catch (const tandem::Error&) {
-  }
+  } catch (const tandem::Error&) {}
   return 0;
 }

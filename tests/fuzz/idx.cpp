@@ -10,7 +10,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   tandem::test::write_file(path, {reinterpret_cast<const char*>(data), size});
   for (const int rank : {1, 3}) try {
       tandem::data::read_idx(path, rank).sum();  // every byte is there
-    } catch (const tandem::Error&) {
-    }
+    } catch (const tandem::Error&) {}
   return 0;
 }

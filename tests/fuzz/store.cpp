@@ -47,8 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     std::string rest = bytes;
     while (const auto message = messages::take_message(rest)) messages::decode(*message);
-  } catch (const tandem::Error&) {
-  }
+  } catch (const tandem::Error&) {}
   if (size > 0 && data[0] % 2 == 0)
     bytes = messages::frame(messages::encode({messages::kHello, 0, kToken, messages::kVersion})) + bytes.substr(1);
   talk(server->port(), bytes);
