@@ -162,7 +162,8 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app) {
     return text + "\n" + last.get_footer();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
     if (text.ends_with("missing")) return name + " needs a value";
-    if (text.find("At Most") != std::string::npos) return name + " is given more than once";
+    for (const char* words : {"At Most", "At most"})  // by CLI11's version
+      if (text.find(words) != std::string::npos) return name + " is given more than once";
   }
   return text;
 }
