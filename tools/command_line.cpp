@@ -87,8 +87,8 @@ std::string explain_extras(const CLI::App& app) {
         for (const std::string& name : o->get_lnames()) known.push_back("--" + name);
     std::string text =
         "there is no option " + word.substr(0, word.find('=')) + did_you_mean(word.substr(0, word.find('=')), known);
-    if (app.get_name() == "launch")
-      text += "; options of the program come after --, as in: tandem launch -- ./program --option";
+    if (app.get_name() == "launch" || app.get_name() == "trace")
+      text += "; options of the program come after --, as in: tandem " + app.get_name() + " -- ./program --option";
     return text;
   }
   std::vector<std::string> commands;
