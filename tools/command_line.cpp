@@ -87,8 +87,8 @@ std::string explain_extras(const CLI::App& app) {
         for (const std::string& name : o->get_lnames()) known.push_back("--" + name);
     std::string text =
         "there is no option " + word.substr(0, word.find('=')) + did_you_mean(word.substr(0, word.find('=')), known);
-    if (app.get_name() == "launch")
-      text += "; options of the program come after --, as in: tandem launch -- ./program --option";
+    if (app.get_name() == "launch" || app.get_name() == "trace")
+      text += "; options of the program come after --, as in: tandem " + app.get_name() + " -- ./program --option";
     return text;
   }
   std::vector<std::string> commands;
@@ -162,7 +162,8 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app) {
     return text + "\n" + last.get_footer();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
     if (text.ends_with("missing")) return name + " needs a value";
-    if (text.find("At Most") != std::string::npos) return name + " is given more than once";
+    for (const char* words : {"At Most", "At most"})  // by CLI11's version
+      if (text.find(words) != std::string::npos) return name + " is given more than once";
   }
   return text;
 }

@@ -2,6 +2,10 @@
 # fetch_fashion_mnist.sh FOLDER: brings FashionMNIST's four files from their published address, or from a mirror named
 # by TANDEM_FASHION_MNIST_URL. FOLDER appears only once the SHA-256 of all unpacked bytes is right.
 set -euo pipefail
+[ $# = 1 ] || {
+  echo "usage: fetch_fashion_mnist.sh FOLDER" >&2
+  exit 2
+}
 folder=$1
 url=${TANDEM_FASHION_MNIST_URL:-http://fashion-mnist.s3-website.eu-central-1.amazonaws.com}
 command -v curl >/dev/null || {

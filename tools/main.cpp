@@ -101,10 +101,11 @@ void add_demo(CLI::App& app, std::vector<std::string> command_line) {
       ->check(existing_file());
   c->add_flag("--capture", s->capture, "Record the training step of mode single once, and replay it");
   c->add_option("--json", s->json, "Write the table and the settings")->type_name("FILE")->default_str("not written");
-  c->add_option("--report", s->report, "Write a page for a browser: curves, confusion matrix, mistakes, time and memory")
+  c->add_option("--report", s->report,
+                "Write a page for a browser: curves, confusion matrix, mistakes, time and memory")
       ->type_name("FILE")
       ->default_str("not written");
-  c->add_flag("--history", s->history)->group("");  // hidden: a rank keeps what --report shows
+  c->add_flag("--history", s->history)->group("");            // hidden: a rank keeps what --report shows
   c->add_option("--rank-result", s->rank_result)->group("");  // hidden: this process is a rank, and writes here
   c->footer("example: tandem demo --model mlp --mode single,dp --epochs 3");
   c->callback([s] {
@@ -145,11 +146,14 @@ void add_launch(CLI::App& app) {
 
 void add_trace(CLI::App& app) {
   auto s = std::make_shared<trace::Settings>();
-  CLI::App* const c = app.add_subcommand(
-      "trace", "Run a program that uses Tandem, and show what its operations took");
-  c->add_option("--out", s->out, "Where to write the trace, for Perfetto or chrome://tracing")->type_name("FILE");
-  c->add_option("--json", s->json, "Write the table too")->type_name("FILE")->default_str("not written");
-  c->add_option("command", s->command, "The program and its arguments")->type_name("-- PROGRAM [ARGS]")->required();
+  CLI::App* const c =
+      app.add_subcommand("trace", "Run a program that uses Tandem, and show how long its operations took");
+  c->add_option("--out", s->out, "Write the trace, which Perfetto and chrome://tracing show")->type_name("FILE");
+  c->add_option("--json", s->json, "Write the table")->type_name("FILE")->default_str("not written");
+  c->add_option("program", s->command, "The program to run and its arguments, after --")
+      ->type_name("-- PROGRAM [ARGS...]")
+      ->required();
+  c->footer("example: tandem trace -- build/release/examples/simple_model");
   c->callback([s] {
     if (const int status = trace::trace(*s); status != 0) throw CLI::RuntimeError(status);
   });

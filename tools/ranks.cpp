@@ -220,8 +220,8 @@ void run_own_ranks(const std::string& command, const std::string& job, int count
   RankOptions options;
   options.name = "tandem " + command;
   arguments.insert(arguments.begin(), {"/proc/self/exe", command});
-  Job ranks(count, arguments, options);
   std::fflush(nullptr);
+  Job ranks(count, arguments, options);
   const int status = ranks.run();
   if (ranks.interrupted()) throw Interrupted(status - 128);
   TANDEM_CHECK(status == 0, command, ": a rank of ", job, " failed with exit status ", status);

@@ -59,6 +59,7 @@ look() {
   shift
   case $1 in
     ./run)
+      [ "${2:-}" != --help ] || return 0
       grep -q "^./run ${2:-}\b" run.help || { echo "$place: ./run has no job '$2'"; return 1; }
       help="$(cat run.help)"
       case $2 in demo | compare | bench | doctor) help+=$(tandem "$2" --help) ;; differential | faults) return 0 ;; esac ;;

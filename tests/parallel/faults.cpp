@@ -33,9 +33,11 @@ int main(int argc, char** argv) try {
                                             {"--bound", 1000}, {"--garbage", 1000}, {"--only", -1}};
   for (int i = 1; i < argc; i += 2) {
     if (options.count(argv[i]) == 0 || i + 1 == argc) {
-      std::fprintf(stderr,
-                   "usage: faults [--kills N] [--seed S] [--timeout MS] [--bound MS] [--garbage N] [--only N]\n");
-      return 2;
+      const bool is_help = std::string(argv[i]) == "--help";
+      std::fprintf(is_help ? stdout : stderr,
+                   "usage: faults [--kills N (200)] [--seed S (1)] [--timeout MS (2000)] [--bound MS (1000)] "
+                   "[--garbage N (1000)] [--only NUMBER (all)]\n");
+      return is_help ? 0 : 2;
     }
     options[argv[i]] = std::atoll(argv[i + 1]);
   }

@@ -310,7 +310,10 @@ TEST_CASE("local: bad arguments are refused at once", "[parallel][local][errors]
   CHECK_THAT(message([] { all_reduce(zeros({2}, kInt64), ReduceOp::AVG); }), Contains("AVG of int64"));
   CHECK_THAT(message([] { all_reduce(Tensor()); }), Contains("undefined"));
   CHECK_THAT(message([] { all_gather({zeros({2})}, zeros({2})); }), Contains("there are 1 outputs for 2 ranks"));
-  CHECK_THAT(message([] { all_gather({zeros({2}), zeros({3})}, zeros({2})); }), Contains("accepted: all of one dtype and shape"));
+  CHECK_THAT(message([] {
+               all_gather({zeros({2}), zeros({3})}, zeros({2}));
+             }),
+             Contains("accepted: all of one dtype and shape"));
   CHECK_THAT(message([] { send(zeros({2}), get_rank()); }), Contains("this rank itself"));
   CHECK_THAT(message([] { init_process_group("local"); }), Contains("has a group already"));
 }

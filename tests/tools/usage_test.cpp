@@ -104,7 +104,8 @@ TEST_CASE("help and version succeed, and every option of demo shows its default"
   const Result version = run_program(kCommand, {"--version"});
   CHECK(version.status == 0);
   CHECK_THAT(version.output, Catch::Matchers::Matches("tandem [0-9]+\\.[0-9]+\\.[0-9]+\n"));
-  for (const std::string& command : std::vector<std::string>{"", "demo", "compare", "launch", "simulate", "doctor"}) {
+  for (const std::string& command :
+       std::vector<std::string>{"", "demo", "compare", "launch", "trace", "simulate", "doctor"}) {
     const Result help = run_program(
         kCommand, command.empty() ? std::vector<std::string>{"--help"} : std::vector<std::string>{command, "--help"});
     CHECK(help.status == 0);

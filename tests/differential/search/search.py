@@ -117,16 +117,17 @@ def collect(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./run differential", description=__doc__)
+    parser = argparse.ArgumentParser(prog="./run differential", description=__doc__,
+                                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--binary", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--programs", type=int, default=2000)
-    parser.add_argument("--seed", default="1")
+    parser.add_argument("--programs", type=int, default=2000, help="how many programs to run")
+    parser.add_argument("--seed", default="1", help="the same seed makes the same programs")
     parser.add_argument("--first", type=int, default=0, help="number of the first program")
-    parser.add_argument("--device", default="cpu", help="cpu, or cuda (emulated, where no GPU is)")
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--shrink", type=int, default=3, help="how many of each kind and op a worker makes small")
-    parser.add_argument("--show", type=int, default=40, help="how many classes are printed")
-    parser.add_argument("--json", help="a file for all reports")
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda (emulated if there is no GPU)")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="how many processes run programs")
+    parser.add_argument("--shrink", type=int, default=3, help="how many differences of each kind and op a worker shortens")
+    parser.add_argument("--show", type=int, default=40, help="how many kinds of differences are printed")
+    parser.add_argument("--json", help="write all reports to this file")
     options = parser.parse_args()
 
     theirs = subprocess.run([options.binary, "ops"], capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
