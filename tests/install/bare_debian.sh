@@ -84,12 +84,6 @@ for kind in static shared; do
 done
 inside build mv /tandem/build.away /tandem/build
 
-step "a project of another standard takes the sources in: by add_subdirectory and FetchContent"
-while read -r compiler how; do
-  inside build cmake -D SOURCE=/tandem -D WORK=/parent-$compiler -D COMPILER=$compiler -D WHOLE=$how \
-    -P /tandem/tests/install/parent.cmake
-done <<<$'g++ fetch\nclang++ subdirectory'
-
 for kind in static shared; do
   debian "deb-$kind"
   cp "$folder"/build/packages/$kind/*.deb "$folder/deb-$kind/tandem.deb"
@@ -103,4 +97,9 @@ for kind in static shared; do
   inside "deb-$kind" apt-get remove -y -qq tandem >/dev/null
   ! find "$folder/deb-$kind/usr" -iname '*tandem*' | grep .
 done
+step "a project of another standard takes the sources in, by FetchContent and by add_subdirectory: two whole builds"
+while read -r compiler how; do
+  inside build cmake -D SOURCE=/tandem -D WORK=/parent-$compiler -D COMPILER=$compiler -D WHOLE=$how \
+    -P /tandem/tests/install/parent.cmake
+done <<<$'g++ fetch\nclang++ subdirectory'
 step "all done"
