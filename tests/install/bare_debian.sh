@@ -23,7 +23,8 @@ debian() {
   rm -rf "${folder:?}/$1"
   cp -a "$folder/base" "$folder/$1"
   cp /etc/apt/apt.conf.d/* "$folder/$1/etc/apt/apt.conf.d/"
-  [ ! -d /etc/apt/sources.list.d ] || cp /etc/apt/sources.list.d/debian.sources "$folder/$1/etc/apt/sources.list.d/"
+  cp /etc/apt/sources.list.d/debian.sources "$folder/$1/etc/apt/sources.list.d/"
+  : >"$folder/$1/etc/apt/sources.list"
   mount -t proc proc "$folder/$1/proc"
   mounted+=("$folder/$1/proc")
   inside "$1" apt-get update -qq
