@@ -23,7 +23,8 @@ debian() {
   rm -rf "${folder:?}/$1"
   cp -a "$folder/base" "$folder/$1"
   cp /etc/apt/apt.conf.d/* "$folder/$1/etc/apt/apt.conf.d/"
-  [ ! -d /etc/apt/sources.list.d ] || cp /etc/apt/sources.list.d/debian.sources "$folder/$1/etc/apt/sources.list.d/"
+  cp /etc/apt/sources.list.d/debian.sources "$folder/$1/etc/apt/sources.list.d/"
+  : >"$folder/$1/etc/apt/sources.list"
   mount -t proc proc "$folder/$1/proc"
   mounted+=("$folder/$1/proc")
   inside "$1" apt-get update -qq
@@ -49,31 +50,21 @@ step "what ./run setup installs"
 inside build /tandem/run setup
 inside build apt-get install -y -qq --no-install-recommends clang pkg-config dpkg-dev >/dev/null
 
-cat >"$folder/build/use.sh" <<'TEXT'
-set -euo pipefail
-# use.sh KIND PREFIX COMPILER: the outside project by find_package, and a program by pkg-config
-outside=/tandem/tests/install work=/use/$1-$3
-cmake -S $outside -B $work -G Ninja -D CMAKE_PREFIX_PATH=$2 -D CMAKE_CXX_COMPILER=$3 >/dev/null
-cmake --build $work >/dev/null
-$work/app && $work/own_names && $work/libtorch_app
-options=$(PKG_CONFIG_PATH=$2/lib/pkgconfig pkg-config --cflags --libs tandem)
-$3 -std=c++20 $outside/app.cpp -o $work/by_pkg_config $options -Wl,-rpath,$2/lib
-$work/by_pkg_config
-TEXT
 for kind in static shared; do
-  step "$kind: build and cmake --install"
+  step "$kind: build"
   shared=OFF
   [ $kind = static ] || shared=ON
   inside build env CCACHE_BASEDIR=/tandem cmake -S /tandem -B /tandem/build/$kind -G Ninja -D BUILD_SHARED_LIBS=$shared \
     -D TANDEM_BUILD_TESTS=OFF -D TANDEM_BUILD_EXAMPLES=OFF -D TANDEM_BUILD_BENCHMARKS=OFF
   inside build env CCACHE_BASEDIR=/tandem cmake --build /tandem/build/$kind
-  inside build cmake --install /tandem/build/$kind --prefix /opt/$kind >/dev/null
   for compiler in g++ clang++; do
-    step "$kind: a program by find_package and by pkg-config, $compiler"
-    inside build bash /use.sh $kind /opt/$kind $compiler
+    step "$kind: cmake --install, then programs by find_package and pkg-config, $compiler"
+    inside build cmake -D BUILD=/tandem/build/$kind -D WORK=/use/$kind-$compiler -D GENERATOR=Ninja -D COMPILER=$compiler \
+      -D FLAGS= -P /tandem/tests/install/run.cmake 2>&1 | grep -v '^-- '
   done
   step "$kind: the .deb"
-  inside build bash -c "cd /tandem/build/$kind && cpack -G DEB -B /packages/$kind" >/dev/null
+  inside build cmake -D BUILD=/tandem/build/$kind -D WORK=/package/$kind -P /tandem/tests/install/package.cmake
+  inside build cmake --install /tandem/build/$kind --prefix /opt/$kind >/dev/null
 done
 step "the command where it is installed, with its library and data, when the build is gone"
 inside build mv /tandem/build /tandem/build.away
@@ -84,15 +75,9 @@ for kind in static shared; do
 done
 inside build mv /tandem/build.away /tandem/build
 
-step "a project of another standard takes the sources in: by add_subdirectory and FetchContent"
-while read -r compiler how; do
-  inside build cmake -D SOURCE=/tandem -D WORK=/parent-$compiler -D COMPILER=$compiler -D WHOLE=$how \
-    -P /tandem/tests/install/parent.cmake
-done <<<$'g++ fetch\nclang++ subdirectory'
-
 for kind in static shared; do
   debian "deb-$kind"
-  cp "$folder"/build/packages/$kind/*.deb "$folder/deb-$kind/tandem.deb"
+  cp "$folder"/build/package/$kind/*.deb "$folder/deb-$kind/tandem.deb"
   step "$kind: apt installs the .deb on another bare Debian"
   inside "deb-$kind" apt-get install -y -qq --no-install-recommends /tandem.deb dataset-fashion-mnist >/dev/null
   inside "deb-$kind" dpkg-query -W -f '${Package} ${Version} ${Installed-Size} KiB: ${Depends}\n' tandem
@@ -101,6 +86,14 @@ for kind in static shared; do
   cp "$sources/tests/install/app.cpp" "$folder/deb-$kind/"
   inside "deb-$kind" sh -c 'g++ -std=c++20 app.cpp -o app $(pkg-config --cflags --libs tandem) && ./app'
   inside "deb-$kind" apt-get remove -y -qq tandem >/dev/null
-  ! find "$folder/deb-$kind/usr" -iname '*tandem*' | grep .
+  if find "$folder/deb-$kind/usr" -iname '*tandem*' | grep .; then
+    echo "bare_debian: removing the package leaves these"
+    exit 1
+  fi
 done
+step "a project of another standard takes the sources in, by FetchContent and by add_subdirectory: two whole builds"
+while read -r compiler how; do
+  inside build cmake -D SOURCE=/tandem -D WORK=/parent-$compiler -D COMPILER=$compiler -D WHOLE=$how \
+    -P /tandem/tests/install/parent.cmake </dev/null
+done <<<$'g++ fetch\nclang++ subdirectory'
 step "all done"
