@@ -80,10 +80,18 @@ void SentenceTransformer::read_modules(const std::string& folder) {
 }
 
 Tensor SentenceTransformer::forward(const data::BatchEncoding& batch) {
-  const Tensor mask = batch.attention_mask.to(device_);
+  // Without padding there is nothing to mask, in the attention or in the mean. Asked here, where the mask is on the
+  // CPU.
+  const bool padded = !batch.attention_mask.all().item<bool>();
+  const Tensor mask = padded ? batch.attention_mask.to(device_) : Tensor();
   const Tensor hidden = std::get<0>(model(batch.input_ids.to(device_), mask));
-  const Tensor weight = mask.to(hidden.dtype()).unsqueeze(-1);  // (N, L, 1)
-  const Tensor mean = (hidden * weight).sum(1) / weight.sum(1);
+  Tensor mean;
+  if (padded) {
+    const Tensor weight = mask.to(hidden.dtype()).unsqueeze(-1);  // (N, L, 1)
+    mean = (hidden * weight).sum(1) / weight.sum(1);
+  } else {
+    mean = hidden.mean(1);
+  }
   return normalize ? nn::functional::normalize(mean) : mean;
 }
 
