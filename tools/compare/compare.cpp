@@ -15,6 +15,7 @@
 #include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/commands.h"
+#include "tandem/tools/compare/predict.h"
 #include "tandem/tools/compare/rank_file.h"
 #include "tandem/tools/whole_file.h"
 
@@ -60,6 +61,7 @@ void choose(Settings& s) {
     if (s.device == "cuda" && !emulated && distributed::is_nccl_available()) s.backends.push_back("nccl");
   }
   parse_planted(s.planted);
+  if (!s.profile.empty()) projections(s.profile);
   s.data = find_fashion_mnist(s.data);
 }
 

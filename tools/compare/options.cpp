@@ -109,6 +109,9 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
       ->check(CLI::Range(1, 1024));
   c->add_option("--seed", s->seed, "Of initial values and dropout")->capture_default_str();
   c->add_flag("--quick", s->quick, "2 devices and short samples: a minute");
+  c->add_option("--profile", s->profile,
+                "A cluster file of `tandem simulate`: its step is projected onto 2 to 1,024 devices, in place of "
+                "ResNet-50 on V100s");
   c->add_option("--plant", s->planted,
                 "Plant a fault on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
                 "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE, fail:RANK");
