@@ -40,9 +40,10 @@ TEST_CASE("tandem compare leaves a report, a page and a trace", "[compare]") {
 namespace {
 
 /// `tandem compare` of one small job.
-std::vector<std::string> small_compare(const std::string& out, std::vector<std::string> more) {
-  std::vector<std::string> arguments = {"compare", "--model",   "mlp", "--devices", "2",     "--quick", "--device",
-                                        "cpu",     "--repeats", "2",   "--seconds", "0.001", "--out",   out};
+std::vector<std::string> small_compare(const std::string& out, std::vector<std::string> more,
+                                       const char* repeats = "2") {
+  std::vector<std::string> arguments = {"compare", "--model",   "mlp",   "--devices", "2",     "--quick", "--device",
+                                        "cpu",     "--repeats", repeats, "--seconds", "0.001", "--out",   out};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -74,7 +75,7 @@ TEST_CASE("Ctrl-C leaves a report that says it is incomplete", "[compare]") {
     const std::string out = folder / "report";
     std::vector<std::string> arguments = {"--foreground", "--preserve-status", "-s", "INT", "5", test::kCommand};
     for (const std::string& argument :
-         small_compare(out, {"--mode", mode, "--backend", std::string(mode).substr(4), "--repeats", "1000"}))
+         small_compare(out, {"--mode", mode, "--backend", std::string(mode).substr(4)}, "1000"))
       arguments.push_back(argument);
     const test::Result result = test::run_program("/usr/bin/timeout", arguments);
     CAPTURE(result.output);
@@ -136,5 +137,6 @@ TEST_CASE("tandem compare refuses what it cannot measure, and leaves no file", "
   refused({"--mode", "dpp"}, "mode 'dpp'; accepted: single, dp,");
   refused({"--plant", "heat:1"}, "accepted: none, compute:RANK:SECONDS");
   refused({"--model", "vgg"}, "vgg");
+  refused({"--profile", "/no/such/file.json"}, "/no/such/file.json");
   refused({"--out", "/proc/nowhere"}, "cannot be made");
 }

@@ -117,8 +117,11 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
       return m.at_peak.count(cause) ? m.at_peak.at(cause) : 0;
     };
     const Memory without = run_sample(mode, job).ranks[0].memory[1];
-    for (const auto& [phase, cause] : std::vector<std::pair<std::string, std::string>>{
-             {"replicate", "replicas"}, {"forward", "activations"}, {"backward", "workspace"}}) {
+    for (const auto& [phase, cause] : std::vector<std::pair<std::string, std::string>>{{"replicate", "replicas"},
+                                                                                       {"forward", "activations"},
+                                                                                       {"backward", "activations"},
+                                                                                       {"input", "input"},
+                                                                                       {"optimizer", "optimizer"}}) {
       CAPTURE(phase);
       job.planted = parse_planted("memory:1:50000000:" + phase);
       const Memory with = run_sample(mode, job).ranks[0].memory[1];

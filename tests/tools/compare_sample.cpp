@@ -319,6 +319,12 @@ void add_model_parts(Report& report) {
       inference.dp_persistent.push_back(around(single * 0.97 + 0.0005, 0.03));
     }
     report.inference.push_back(inference);
+    for (const int devices : {2, 4})
+      for (const int64_t batch : {32, 128}) {
+        Overhead overhead{model.name, "local", devices, 2, batch, 128, {}, {}};
+        overhead.measured = around(0.0004 * devices, 0.2), overhead.predicted = around(0.0003 * devices, 0.05);
+        report.overheads.push_back(overhead);
+      }
     for (const std::string mode : {"DP, replicas per step", "DDP, chosen buckets"}) {
       Projection projection{model.name, "A100-like", "NVLink-like, 300 GB/s", mode, 64, {}, {}};
       for (int n = 2; n <= 1024; n *= 2) {
@@ -337,6 +343,7 @@ void add_model_parts(Report& report) {
        {8, 64, 256},
        {1.0, 0.97, 0.93}},
       {"DDP of BERT, 32 GPUs, step time", "Li et al. 2020, figure 9", "s", {"NCCL", "Gloo"}, {0.31, 1.7}, {}, {}}};
+  report.tracing_cost = {{0.012, -0.003, 0.021}};
   report.notes = {"The model predicts step times within 15 % where links are memory copies and devices share cores.",
                   "It has no skill for steps below 1 ms, where starting the threads is most of the time."};
 }

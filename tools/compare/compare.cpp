@@ -14,6 +14,7 @@
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/internal.h"
 #include "tandem/tandem.h"
+#include "tandem/tools/compare/predict.h"
 #include "tandem/tools/compare/rank_file.h"
 #include "tandem/tools/demo/data_folder.h"
 #include "tandem/tools/usage.h"
@@ -68,6 +69,8 @@ void choose(Settings& s) {
     if (distributed::is_gloo_available() && s.device == "cpu") s.backends.push_back("gloo");
     if (s.device == "cuda" && !emulated && distributed::is_nccl_available()) s.backends.push_back("nccl");
   }
+  parse_planted(s.planted);
+  if (!s.profile.empty()) projections(s.profile);
   s.data = find_fashion_mnist(s.data);
 }
 

@@ -19,6 +19,7 @@ struct Settings {
   double sample_seconds = 0.5;  // of a mode in a repeat
   bool quick = false;           // 2 devices, shorter samples
   std::string planted = "none";
+  std::string profile;  // a file of `tandem simulate`: the step that is projected onto clusters; empty: a known one
   std::vector<std::string> command_line;
 };
 

@@ -23,8 +23,9 @@ double part(const Lane& lane, const char* phase) {
 
 /// What a run's anatomy says about where the time goes.
 void diagnose(const Run& run, std::vector<Diagnosis>& out) {
-  if (run.lanes.empty() || run.devices < 2) return;
-  const std::string row = run.model + ", " + run.label + ", " + std::to_string(run.devices) + " devices";
+  if (run.lanes.empty()) return;
+  const std::string row =
+      run.model + ", " + run.label + ", " + std::to_string(run.devices) + (run.devices == 1 ? " device" : " devices");
   const auto add = [&](const char* kind, const std::string& sentence) { out.push_back({kind, sentence, row}); };
   double input = 0, exposed = 0, step = 0;
   std::map<std::string, double> waited_for;
@@ -33,6 +34,8 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
     input += part(lane, "input") / n, exposed += part(lane, "exposed communication") / n, step += lane.step / n;
     for (const auto& [name, seconds] : lane.waiting_for) waited_for[name] += seconds;
   }
+  if (input > 0.2) add("data-starved", "The next batch takes " + percent(input) + " of a step of " + ms(step) + ".");
+  if (run.devices < 2) return;
   if (const double threads = waited_for["threads to wake up"]; threads > 0.15 * step)
     add("too small", "Threads that wake each other take " + percent(threads / step) + " of a step of " + ms(step) +
                          ": the work between two meetings is too little to share.");
@@ -40,7 +43,6 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
   const Lane& first = run.lanes[0];
   const double master = part(first, "scatter") + part(first, "replicate") + part(first, "gather") +
                         part(first, "reduce") + part(first, "optimizer");
-  if (input > 0.2) add("data-starved", "The next batch takes " + percent(input) + " of a step of " + ms(step) + ".");
   if (exposed > 0.2)
     add("link-bound", "Communication that nothing hides takes " + percent(exposed) + " of a step of " + ms(step) + ".");
   if (dp && master > 0.25)

@@ -25,7 +25,11 @@ uint64_t add_to_hash(uint64_t hash, const Tensor& t) {
   return hash;
 }
 
-bool only_moves(const std::string& op) { return op == "copy" || op == "transfer" || op == "fill"; }
+/// Calls that move data, and those that choose a batch's rows, which are a shard's own.
+bool only_moves(const std::string& op) {
+  return op == "copy" || op == "transfer" || op == "fill" || op == "arange" || op == "remainder" ||
+         op == "index_select";
+}
 
 }  // namespace
 

@@ -338,6 +338,11 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
       }
     }
     if (!stop()) predict(of_model, links, stop);
+    if (!stop() && !report.virtual_devices)  // a real GPU: what it takes says something about more of them
+      guarded(of_model[0], stop, [&] {
+        add_projections(of_model[0].run.model, report.provenance.gpus.at(0) + ", measured", profile_of(of_model[0].job),
+                        report.projections);
+      });
     if (!stop() && !s.quick) {
       progress.next("bucket sizes and inference");
       sweep(s, of_model, steps, links, stop, report);
@@ -345,8 +350,11 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
     }
   }
   progress.end();
-  report.projections = projections(), report.published = published();
+  report.published = published();
+  std::vector<Projection> more = projections(s.profile);
+  std::move(more.begin(), more.end(), std::back_inserter(report.projections));
   report.notes = skill_of(report.overheads);
+  for (std::string& note : recorded_skill()) report.notes.push_back(std::move(note));
   for (auto& of_model : models)
     for (Row& row : of_model)
       if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));

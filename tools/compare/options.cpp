@@ -130,6 +130,10 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
       ->type_name("N")
       ->check(whole_number(0, std::numeric_limits<int64_t>::max()));
   c->add_flag("--quick", s->quick, "2 devices and short samples: takes about a minute");
+  c->add_option("--profile", s->profile,
+                "A cluster file of `tandem simulate`, whose step is predicted on 2 to 1,024 devices")
+      ->type_name("FILE")
+      ->default_str("ResNet-50 on V100 GPUs");
   c->add_option("--plant", s->planted,
                 "Plant a fault on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
                 "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK")

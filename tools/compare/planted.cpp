@@ -18,14 +18,14 @@ namespace {
               "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE, fail:RANK");
 }
 
-/// Whether a call moves bytes to or from the device: a copy of DataParallel, or DDP's sum of what the ranks sent, which
-/// runs on the thread of the collectives, where there is no phase.
-bool uses_link(const KernelCall& call, Device device, const char* phase) {
-  if (call.op == std::string("combine")) return !phase;
+/// Whether a call copies between the device and another one.
+bool copies_over(const KernelCall& call, Device device) {
   if (call.reads.empty() || call.writes.empty()) return false;
   const Device from = call.reads[0]->device(), to = call.writes[0]->device();
   return from != to && (from == device || to == device);
 }
+/// Whether a call is the sum of what the ranks sent, on the thread of the collectives, where there is no phase.
+bool adds_ranks(const KernelCall& call, const char* phase) { return call.op == std::string("combine") && !phase; }
 
 }  // namespace
 
@@ -100,7 +100,8 @@ std::string str(const Planted& planted) {
 void Slowdown::on_call(const KernelCall& call) {
   const char* const phase = current_phase();
   if (planted_.kind == Planted::Kind::link) {
-    if (uses_link(call, device_, phase) && !delayed_.exchange(true)) slept_ += sleep_for(planted_.seconds);
+    const bool here = of_ranks_ ? adds_ranks(call, phase) : copies_over(call, device_);
+    if (here && !delayed_.exchange(true)) slept_ += sleep_for(planted_.seconds);
     return pass(call);
   }
   if (!(call.device == device_) || !phase) return pass(call);

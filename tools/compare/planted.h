@@ -37,7 +37,9 @@ double sleep_for(double seconds);
 /// Slows the kernels of one device down, or its link; attached as an observer on the rank that it is on.
 class Slowdown final : public detail::Observer {
  public:
-  Slowdown(Planted planted, Device device) : planted_(std::move(planted)), device_(device) {}
+  /// @param of_ranks  the link is that between ranks, and not that between the devices of one process
+  Slowdown(Planted planted, Device device, bool of_ranks)
+      : planted_(std::move(planted)), device_(device), of_ranks_(of_ranks) {}
   /// From now on a new step.
   void begin_step() { delayed_ = false; }
   void on_call(const KernelCall& call) override;
@@ -47,6 +49,7 @@ class Slowdown final : public detail::Observer {
  private:
   const Planted planted_;
   const Device device_;
+  const bool of_ranks_;
   std::atomic<bool> delayed_{false};
   std::atomic<double> slept_{0};
 };

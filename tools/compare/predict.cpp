@@ -4,6 +4,9 @@
 #include <filesystem>
 
 #include "tandem/core/internal.h"
+#include "tandem/tools/compare/format.h"
+#include "tandem/tools/simulate/job.h"
+#include "tandem/tools/simulate/skill.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -69,7 +72,44 @@ double predicted_seconds(const Mode& mode, const Job& job, const simulate::StepP
   return 0;
 }
 
-std::vector<Projection> projections() {
+void add_projections(const std::string& model, const std::string& device, const simulate::StepProfile& profile,
+                     const simulate::Cluster& cluster, const std::string& link, std::vector<Projection>& out) {
+  Projection ddp;
+  ddp.model = model, ddp.device = device, ddp.link = link, ddp.mode = "DDP";
+  ddp.batch_per_device = static_cast<int64_t>(profile.samples);
+  Projection dp = ddp;
+  dp.mode = "DP";
+  for (const simulate::ScalingRow& row : predict_weak(profile, cluster, simulate::usual_devices(), {})) {
+    ddp.devices.push_back(row.devices), ddp.efficiency.push_back(row.ddp_efficiency);
+    if (row.dp) dp.devices.push_back(row.devices), dp.efficiency.push_back(row.dp_efficiency);
+  }
+  out.push_back(std::move(ddp));
+  if (!dp.devices.empty()) out.push_back(std::move(dp));
+}
+
+void add_projections(const std::string& model, const std::string& device, const simulate::StepProfile& profile,
+                     std::vector<Projection>& out) {
+  struct Network {
+    const char *inside, *between;
+  };
+  for (const Network network : {Network{"nvlink_v100", "infiniband_hdr"}, Network{"nvlink_v100", "ethernet_100"},
+                                Network{"pcie3_x16", "ethernet_25"}, Network{"pcie3_x16", "ethernet_10"}}) {
+    simulate::Cluster cluster;
+    cluster.devices_per_node = 8;
+    cluster.inside = simulate::link_named(network.inside), cluster.between = simulate::link_named(network.between);
+    add_projections(model, device, profile, cluster,
+                    std::string(network.inside) + " in nodes of 8, " + network.between + " between", out);
+  }
+}
+
+std::vector<Projection> projections(const std::string& profile_file) {
+  std::vector<Projection> all;
+  if (!profile_file.empty()) {
+    const simulate::Job entered = simulate::read_job(profile_file);
+    add_projections(entered.name, "as entered", entered.step, entered.cluster, "the cluster of the file", all);
+    add_projections(entered.name, "as entered", entered.step, all);
+    return all;
+  }
   // ResNet-50: 25.6 million parameters in 161 tensors; 32 images on a V100 at 329 a second, PyTorch's published figure
   // without DDP, of which backward is taken to be two thirds.
   constexpr double kBatch = 32, kRate = 329, kStep = kBatch / kRate, kParameterBytes = 25557032 * 4.0;
@@ -79,28 +119,7 @@ std::vector<Projection> projections() {
   profile.optimizer_seconds = kStep * 0.01;
   profile.parameters = simulate::even_groups(kParameterBytes, 161);
   profile.input_bytes = 3 * 224 * 224 * 4, profile.output_bytes = 1000 * 4;
-  std::vector<Projection> all;
-  struct Network {
-    const char *inside, *between;
-  };
-  for (const Network network : {Network{"nvlink_v100", "infiniband_hdr"}, Network{"nvlink_v100", "ethernet_100"},
-                                Network{"pcie3_x16", "ethernet_25"}, Network{"pcie3_x16", "ethernet_10"}}) {
-    simulate::Cluster cluster;
-    cluster.devices_per_node = 8;
-    cluster.inside = simulate::link_named(network.inside), cluster.between = simulate::link_named(network.between);
-    const std::vector<simulate::ScalingRow> rows = predict_weak(profile, cluster, simulate::usual_devices(), {});
-    Projection ddp;
-    ddp.model = "ResNet-50", ddp.device = "V100", ddp.mode = "DDP";
-    ddp.link = std::string(network.inside) + " in nodes of 8, " + network.between + " between";
-    ddp.batch_per_device = static_cast<int64_t>(kBatch);
-    Projection dp = ddp;
-    dp.mode = "DP";
-    for (const simulate::ScalingRow& row : rows) {
-      ddp.devices.push_back(row.devices), ddp.efficiency.push_back(row.ddp_efficiency);
-      if (row.dp) dp.devices.push_back(row.devices), dp.efficiency.push_back(row.dp_efficiency);
-    }
-    all.push_back(std::move(ddp)), all.push_back(std::move(dp));
-  }
+  add_projections("ResNet-50", "V100", profile, all);
   return all;
 }
 
@@ -120,6 +139,24 @@ std::vector<Published> published() {
     published.predicted = p.predicted;
     out.push_back(std::move(published));
   }
+  return out;
+}
+
+std::vector<std::string> recorded_skill() {
+  const std::string folder = TANDEM_SOURCE_FOLDER "/benchmarks/data/ddp_times";
+  if (!std::filesystem::exists(folder)) return {};
+  std::vector<std::string> out;
+  const simulate::Skill skill = simulate::check_skill(folder);
+  for (const simulate::HeldOut& part : skill.held_out) {
+    std::string text =
+        cat("Recorded steps of GPTs on A100s, held out: ", part.what, ". Off by ", percent(part.model.median),
+            " in the median, ", percent(part.model.mean), " in the mean (arithmetic alone ", percent(part.flops.median),
+            ", the nearest fitted row ", percent(part.nearest.median), ").");
+    if (part.model.median >= std::min({part.flops.median, part.nearest.median, part.constant.median}))
+      text += " So the model has no skill there.";
+    out.push_back(std::move(text));
+  }
+  out.emplace_back("docs/simulate.md says how far to trust these records: they look computed, not measured.");
   return out;
 }
 

@@ -178,7 +178,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   const Device slow = distributed_mode || mode.kind == Mode::Kind::single ? home : device_of(job, planted.where);
   if (here && (planted.kind == Planted::Kind::compute || planted.kind == Planted::Kind::slow ||
                planted.kind == Planted::Kind::link)) {
-    slowdown = std::make_shared<Slowdown>(planted, slow);
+    slowdown = std::make_shared<Slowdown>(planted, slow, distributed_mode);
     observer.emplace(slowdown);
   }
 

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Makes this folder anew: the report of `./run compare`, and the picture that README.md and docs/course.md begin with.
+# usage: docs/compare_example/make.sh [REPORT.json]     REPORT.json: one that is there already, in place of a new one
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+example=docs/compare_example
+if [ $# -gt 0 ]; then cp "$1" "$example/report.json"
+else
+  out=$(mktemp -d)
+  ./run compare --out "$out"
+  cp "$out/report.json" "$example/"
+fi
+build/release/tools/tandem compare page "$example/report.json"
+folder=$(mktemp -d)
+# Of the page the parts that say most: the verdict, where a step of the first model goes, and its timeline.
+sed 's|</style>|nav,footer,details,.note,main>section:not(#verdict):not(#anatomy):not(#timeline),#anatomy>*:nth-child(n+4),#timeline>ul:last-of-type{display:none}body{padding-bottom:0}</style>|' \
+  "$example/report.html" >"$folder/page.html"
+chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$folder/profile" \
+  --blink-settings=preferredColorScheme=1 --window-size="1280,${PICTURE_HEIGHT:-1500}" --screenshot="$folder/page.png" "file://$folder/page.html" 2>/dev/null
+cp "$folder/page.png" "$example/page.png"
