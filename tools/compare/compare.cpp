@@ -60,17 +60,16 @@ void choose(Settings& s) {
     check_usage(s.batch % n == 0, "--batch-size: a batch of ", s.batch, " cannot be cut into ", n,
                 " equal parts; accepted: a multiple of ", n);
   }
-  as_usage([&] {  // both throw for what there is not
+  as_usage([&] {  // all throw for what there is not
     for (const std::string& mode : s.modes) mode_of(mode);
     parse_planted(s.planted);
+    if (!s.profile.empty()) projections(s.profile);
   });
   if (s.backends.empty()) {
     s.backends = {"local"};
     if (distributed::is_gloo_available() && s.device == "cpu") s.backends.push_back("gloo");
     if (s.device == "cuda" && !emulated && distributed::is_nccl_available()) s.backends.push_back("nccl");
   }
-  parse_planted(s.planted);
-  if (!s.profile.empty()) projections(s.profile);
   s.data = find_fashion_mnist(s.data);
 }
 
