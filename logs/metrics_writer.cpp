@@ -95,7 +95,7 @@ void MetricsWriter::add(int64_t step, const Metrics& metrics) {
 
 void MetricsWriter::write_header(const Metrics& metrics) {
   std::string header = "step,seconds";
-  for (const auto& [name, value] : metrics) header += "," + csv_cell(name);
+  for (const auto& [name, value] : metrics) header.append(",").append(csv_cell(name));
   TANDEM_CHECK(header_of_file_.empty() || header_of_file_ == header, "MetricsWriter: ", path_, " has the columns ",
                header_of_file_, ", and the row to append has ", header);
   if (header_of_file_.empty()) write(header + "\n");
@@ -111,7 +111,8 @@ std::string MetricsWriter::csv_row(int64_t step, double seconds, const Metrics& 
   for (const std::string& column : columns_) {
     const auto found =
         std::find_if(metrics.begin(), metrics.end(), [&](const auto& metric) { return metric.first == column; });
-    row += "," + (found == metrics.end() ? "" : shortest(found->second));
+    row += ',';
+    if (found != metrics.end()) row += shortest(found->second);
   }
   return row + "\n";
 }
