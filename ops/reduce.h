@@ -71,7 +71,8 @@ inline Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, detail::F
 inline Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, detail::Flag keepdim = false) {
   return x.argmin(dim, keepdim);
 }
-/// Whether all elements, or any, are other than 0: of everything, along one dimension or over several.
+/// all: whether every element is other than 0; any: whether at least one is. Of everything, along one dimension or over
+/// several; bool, or uint8 of uint8.
 #define TANDEM_DECLARE(name)                                                                                      \
   inline Tensor name(const Tensor& x) { return x.name(); }                                                        \
   inline Tensor name(const Tensor& x, int64_t dim, detail::Flag keepdim = false) { return x.name(dim, keepdim); } \
