@@ -126,6 +126,7 @@ inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim =
 }
 
 /// Whether |a - b| <= atol + rtol |b| everywhere; false where the sizes differ. NaNs differ unless equal_nan.
+/// @throws Error where the dtypes differ, or the sizes do not broadcast
 inline bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) {
   return a.allclose(b, rtol, atol, equal_nan);
 }
