@@ -252,5 +252,6 @@ class Header:
         """What is said of an option: its comment, and its default."""
         default = re.match(r"\s*=\s*(.*?);", rest, re.S)
         said = (d.trailing or d.doc).strip() or "The option `" + name + "`"
+        said = said[0].upper() + said[1:] if re.match(r"[a-z][a-z]", said) else said
         said += "" if said.endswith(".") else "."
         return said + (" Default: `" + default.group(1) + "`." if default else "")

@@ -203,7 +203,7 @@ class Tensor : public TensorBase {
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value,
                      detail::Flag accumulate = false) const;
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
-  /// A copy of this tensor with that written to it.
+  /// A copy of this tensor with `value` written to where index() reads, as index_put_ does.
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, detail::Flag accumulate = false) const;
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
 
@@ -375,6 +375,7 @@ class Tensor : public TensorBase {
   Tensor sum(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
     return dtype ? to(*dtype).sum(dims, keepdim).to(*dtype) : sum(dims, keepdim);
   }
+  /// mean() in another dtype, to which the elements are converted first.
   Tensor mean(DType dtype) const { return to(dtype).mean(); }
   Tensor mean(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
     return to(dtype.value_or(this->dtype())).mean(dims, keepdim);

@@ -71,7 +71,8 @@ inline Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, detail::F
 inline Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, detail::Flag keepdim = false) {
   return x.argmin(dim, keepdim);
 }
-/// Whether all elements, or any, are other than 0: of everything, along one dimension or over several.
+/// all: whether every element is other than 0; any: whether at least one is. Of everything, along one dimension or over
+/// several; bool, or uint8 of uint8.
 #define TANDEM_DECLARE(name)                                                                                      \
   inline Tensor name(const Tensor& x) { return x.name(); }                                                        \
   inline Tensor name(const Tensor& x, int64_t dim, detail::Flag keepdim = false) { return x.name(dim, keepdim); } \
@@ -125,6 +126,7 @@ inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim =
 }
 
 /// Whether |a - b| <= atol + rtol |b| everywhere; false where the sizes differ. NaNs differ unless equal_nan.
+/// @throws Error where the dtypes differ, or the sizes do not broadcast
 inline bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) {
   return a.allclose(b, rtol, atol, equal_nan);
 }

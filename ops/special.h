@@ -67,18 +67,22 @@ TANDEM_SPECIAL_SPELLING2(special_, gammaincc, igammac, Tensor, Tensor)
 TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Tensor, Tensor)
 TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Tensor, Scalar)
 TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Scalar, Tensor)
-/// Another spelling of logit, mvlgamma, polygamma, softmax and log_softmax of x in `dtype`, and logsumexp.
+// Other spellings of logit, mvlgamma, polygamma, softmax and log_softmax of x in `dtype`, and logsumexp.
+
 inline Tensor special_logit(const Tensor& x, std::optional<double> eps = {}) { return x.logit(eps); }
 inline Tensor& special_logit_out(Tensor& out, const Tensor& x, std::optional<double> eps = {}) {
   return logit_out(out, x, eps);
 }
 inline Tensor special_multigammaln(const Tensor& x, int64_t p) { return x.mvlgamma(p); }
+/// Another spelling of mvlgamma, written into `out`.
 inline Tensor& special_multigammaln_out(Tensor& out, const Tensor& x, int64_t p) { return mvlgamma_out(out, x, p); }
 inline Tensor special_polygamma(int64_t n, const Tensor& x) { return x.polygamma(n); }
 inline Tensor& special_polygamma_out(Tensor& out, int64_t n, const Tensor& x) { return polygamma_out(out, n, x); }
+/// softmax of x in `dtype`, its own unless given.
 inline Tensor special_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {}) {
   return x.to(dtype.value_or(x.dtype())).softmax(dim);
 }
+/// log_softmax of x in `dtype`, its own unless given.
 inline Tensor special_log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {}) {
   return x.to(dtype.value_or(x.dtype())).log_softmax(dim);
 }
