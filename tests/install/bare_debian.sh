@@ -48,7 +48,7 @@ if [ -n "${CCACHE_DIR:-}" ]; then
 fi
 step "what ./run setup installs"
 inside build /tandem/run setup
-inside build apt-get install -y -qq --no-install-recommends clang pkg-config dpkg-dev >/dev/null
+inside build apt-get install -y -qq --no-install-recommends clang pkg-config dpkg-dev file >/dev/null
 
 for kind in static shared; do
   step "$kind: build"

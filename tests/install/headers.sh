@@ -24,7 +24,7 @@ echo '#include "tandem/core/tensor.h"' >"$work/tensor.h"
 compile() {  # COMPILER WORK TENSOR HEADER
   local before=()
   [[ $3 != *" $4 "* || $4 = core/tensor.h ]] || before=(-include "$2/tensor.h")
-  "$1" -std=c++20 -fsyntax-only -I"$2" "${before[@]}" -x c++ - <<<"#include \"tandem/$4\"" || {
+  "$1" -std=c++20 -fsyntax-only -w -I"$2" "${before[@]}" -x c++ - <<<"#include \"tandem/$4\"" || {
     echo "$4 does not compile alone"
     return 1
   }

@@ -1,6 +1,6 @@
 # Packages a build as a .deb, looks at what it asks for, installs it into a folder, runs the command and removes it.
 # cmake -D BUILD=folder -D WORK=folder -P package.cmake
-foreach(tool dpkg dpkg-deb dpkg-query dpkg-shlibdeps)
+foreach(tool dpkg dpkg-deb dpkg-query dpkg-shlibdeps file)
   find_program(${tool} ${tool})
   if(NOT ${tool})
     message("SKIPPED: ${tool} is not installed")
