@@ -23,12 +23,16 @@ std::string clock_text(double seconds) {
     std::snprintf(text, sizeof text, "%02lld:%02lld", s / 60, s % 60);
   return text;
 }
-/// "62.1it/s", or "3.20s/it" of slow ones.
+/// "62.1it/s", or "3.20s/it" where it is slow.
 std::string rate_text(size_t done, double seconds) {
   if (done == 0 || seconds <= 0) return "?it/s";
-  const double rate = static_cast<double>(done) / seconds;
+  const double rate = static_cast<double>(done) / seconds, shown = rate >= 1 ? rate : 1 / rate;
   char text[48];
-  std::snprintf(text, sizeof text, rate >= 1 ? "%.4git/s" : "%.3gs/it", rate >= 1 ? rate : 1 / rate);
+  std::snprintf(text, sizeof text, "%.*f%s",
+                shown >= 100  ? 0
+                : shown >= 10 ? 1
+                              : 2,
+                shown, rate >= 1 ? "it/s" : "s/it");
   return text;
 }
 size_t terminal_width() {

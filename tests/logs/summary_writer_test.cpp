@@ -224,6 +224,8 @@ TEST_CASE("TensorBoard's own reader loads what was written", "[logs][python]") {
     SummaryWriter crashed(folder / "run");
     crashed.add_scalar("loss", 9, 1, 1.0), crashed.add_scalar("loss", 9, 5, 2.0);
   }
+  // TensorBoard reads the files of a folder by their names, which begin with their seconds.
+  fs::rename(only_file(folder / "run"), folder / "run/events.out.tfevents.0000000001.host.1.0");
   SummaryWriter writer(folder / "run", SummaryWriterOptions().purge_step(2));
   writer.add_scalar("later", 0.125, 3, 4.0);
   if (images) {
@@ -235,7 +237,6 @@ TEST_CASE("TensorBoard's own reader loads what was written", "[logs][python]") {
   writer.close();
   const Result result = run_program("/bin/sh", {"-c", python + " '" + kFixtures + "/../logs/read_events.py' '" +
                                                           folder.path() + "/run' 2>/dev/null"});
-  INFO(result.output);
   REQUIRE(result.status == 0);
   const auto found = parse_json(result.output);
   const auto& loss = found.at("scalars").at("loss");
