@@ -198,7 +198,7 @@ def main():
     write_whole(target, json.dumps(report, indent=1) + "\n")
     for run in report["runs"]:
         if "PyTorch" in run["label"]:
-            print(f"{run['label']}, {run['devices']} devices: {run['examples_per_second']['median']:.0f} examples/s, "
+            print(f"{run['label']}, devices {run['devices']}: {run['examples_per_second']['median']:.0f} examples/s, "
                   f"{run['speedup']['median']:.2f} times one device")
     print(target)
 

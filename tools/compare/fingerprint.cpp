@@ -25,10 +25,12 @@ uint64_t add_to_hash(uint64_t hash, const Tensor& t) {
   return hash;
 }
 
-/// Calls that move data, and those that choose a batch's rows, which are a shard's own.
-bool only_moves(const std::string& op) {
-  return op == "copy" || op == "transfer" || op == "fill" || op == "arange" || op == "remainder" ||
-         op == "index_select";
+/// Calls that move data, that choose a batch's rows, and losses: of these DataParallel's first device does what its
+/// reference does shard by shard.
+bool is_passed_over(const std::string& op) {
+  for (const char* const name : {"copy", "transfer", "fill", "arange", "remainder", "index_select"})
+    if (op == name) return true;
+  return op.starts_with("cross_entropy") || op.starts_with("nll");
 }
 
 }  // namespace
@@ -38,8 +40,12 @@ void Fingerprints::on_call(const KernelCall& call) {
   if (!(call.device == device_) || !call.device.is_cpu()) return;
   constexpr uint64_t kStart = 14695981039346656037U;
   Fingerprint made{step_, call.op, kStart};
-  for (const Tensor* t : call.writes)
+  int64_t numbers = 0;
+  for (const Tensor* t : call.writes) {
+    numbers += t->numel();
     if (t->is_contiguous()) made.hash = add_to_hash(made.hash, *t);
+  }
+  if (numbers <= 1) return;  // of a loss, as a rule: see is_passed_over()
   const std::lock_guard lock(mutex_);
   all_.push_back(std::move(made));
 }
@@ -56,7 +62,7 @@ std::string first_difference(const std::vector<Fingerprint>& mode, const std::ve
     ops.insert({f.step, f.op});
   }
   for (const Fingerprint& f : mode)
-    if (!only_moves(f.op) && ops.count({f.step, f.op}) != 0 && results.count({f.step, f.op, f.hash}) == 0)
+    if (!is_passed_over(f.op) && ops.count({f.step, f.op}) != 0 && results.count({f.step, f.op, f.hash}) == 0)
       return f.op + ", step " + std::to_string(f.step + 1);
   return "";
 }

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# PyTorch's report is one that `tandem compare` reads, and its runs enter a report of Tandem's. Exits with 77, "skipped"
+# for ctest, where no known Python has torch: TANDEM_PEERS_PYTHON, .peers/python of the checkout, python3.
+# usage: compare_torch.sh TANDEM_COMMAND
+set -euo pipefail
+python=
+for candidate in "${TANDEM_PEERS_PYTHON:-}" ../.peers/python python3; do
+  if [ -n "$candidate" ] && "$candidate" -c 'import torch' 2>/dev/null; then python=$candidate && break; fi
+done
+[ -n "$python" ] || { echo "skipped: no known Python has torch (benchmarks/peers/setup.sh makes one)"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+exporter="$python ../benchmarks/peers/compare_torch.py --model mlp --batch-size 16 --repeats 2 --steps 2"
+$exporter --out "$folder/own.json"
+"$1" compare page "$folder/own.json"
+grep -q 'PyTorch DDP over gloo' "$folder/own.html"
+"$1" compare --quick --model mlp --devices 2 --device cpu --batch-size 16 --repeats 2 --seconds 0.001 --backend local \
+  --mode ddp_local --out "$folder" >/dev/null 2>&1
+$exporter --into "$folder/report.json"
+"$1" compare page "$folder/report.json"
+grep -q 'PyTorch DDP over' "$folder/report.html" && grep -q 'DDP over local' "$folder/report.html"
+"$1" compare diff "$folder/report.json" "$folder/report.json"
+# What cannot be is refused, and leaves no file.
+! $exporter --devices 3 --out "$folder/bad.json" 2>"$folder/said" || exit 1
+grep -q 'multiple of them, are accepted' "$folder/said"
+[ ! -e "$folder/bad.json" ]
