@@ -15,7 +15,8 @@ using compare::escape;
 using compare::percent;
 using compare::place;
 
-constexpr double kWidth = 360, kLeft = 66, kTop = 68, kCell = (kWidth - kLeft - 2) / kClassCount, kCellHeight = 25;
+constexpr double kWidth = 360, kLeft = 66, kRight = 24, kTop = 68, kCell = (kWidth - kLeft - kRight) / kClassCount,
+                 kCellHeight = 25;
 
 /// The root makes the few that are wrong visible beside the many that are right.
 double opacity(double share) { return std::sqrt(share); }
@@ -44,8 +45,9 @@ std::string key(int percent_of_row) {
 }  // namespace
 
 std::string confusion_chart(const std::string& title, const std::vector<int64_t>& counts) {
-  std::string picture = cat("<text class=\"al\" x=\"2\" y=\"", place(kTop - 6), "\">is</text><text class=\"al e\" x=\"",
-                            place(kLeft - 4), "\" y=\"12\">taken for</text>\n");
+  std::string picture =
+      cat("<text class=\"al\" x=\"2\" y=\"", place(kTop - 6), "\">truth ↓</text><text class=\"al e\" x=\"",
+          place(kLeft - 4), "\" y=\"12\">taken for →</text>\n");
   int64_t right = 0, all = 0;
   for (int truth = 0; truth < kClassCount; ++truth) {
     const double middle = kCell * (truth + 0.5) + kLeft, y = kTop + kCellHeight * (truth + 0.5) + 3.5;

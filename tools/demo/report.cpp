@@ -39,7 +39,7 @@ std::string summary(const DemoSettings& s, const std::vector<DemoRun>& runs) {
   const auto* fastest = &*std::max_element(runs.begin(), runs.end(), [](const DemoRun& a, const DemoRun& b) {
     return a.samples_per_second < b.samples_per_second;
   });
-  std::string text = cat(s.model, " knows ", percent(first.test_accuracy), " of the test images after ",
+  std::string text = cat(s.model, " recognises ", number(100 * first.test_accuracy, 4), " % of the test images after ",
                          plural(s.epochs, "epoch"), " (", label_of(first.mode), ").");
   if (runs.size() > 1)
     text += cat(" Of ", runs.size(), " ways to train it, ", label_of(fastest->mode), " was the fastest, with ",
@@ -81,14 +81,20 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
   for (const DemoRun& run : runs) {
     compare::Series series{label_of(run.mode), style_of(run.mode), means(run.history.losses, each)};
     series.markers = series.points.size() < 2;
+    series.dashed = run.mode == "dp";  // it may lie on the line of one device
     loss.series.push_back(series);
-    series.points.clear(), series.markers = true;
+    series.points.clear();
+    series.markers = run.history.accuracies.size() < 2;
     for (const History::Point& point : run.history.accuracies)
       series.points.push_back(
           {static_cast<double>(point.step), point.value, 0, 0, cat(percent(point.value), " after step ", point.step)});
     accuracy.series.push_back(series);
   }
-  return compare::charts(svg(loss) + svg(accuracy));
+  const bool ranks =
+      std::any_of(runs.begin(), runs.end(), [](const DemoRun& run) { return run.mode.starts_with("ddp"); });
+  return compare::charts(svg(loss) + svg(accuracy)) +
+         compare::paragraph(cat(ranks ? "The loss of DDP is that of rank 0's part of each batch. " : "",
+                                "The training waits while the accuracy is measured, and that time is not counted."));
 }
 
 std::string resources(const std::vector<DemoRun>& runs) {
@@ -185,7 +191,7 @@ std::string provenance(const DemoSettings& s) {
 }
 
 const char* const kStyle = R"(
-dl+dl{margin-top:-8px}
+dl{grid-template-columns:12.5em 1fr}dl+dl{margin-top:-8px}
 svg .cell{fill:var(--c3);stroke:var(--grid);stroke-width:.6}
 svg .right{fill:var(--c0)}
 svg .count{font-size:10px;text-anchor:middle;stroke:none}
@@ -193,6 +199,7 @@ svg .on{fill:var(--o0)}
 svg .class{font-size:10px}
 .mistakes{display:grid;grid-template-columns:repeat(auto-fill,minmax(104px,1fr));gap:16px 10px}
 .mistakes figure{margin:0}
+.mistakes b{white-space:nowrap}
 .mistakes img{display:block;image-rendering:pixelated;border:1px solid var(--rule)}
 .mistakes figcaption{font-weight:400;font-size:.78rem;line-height:1.3;margin-top:4px}
 )";
@@ -214,10 +221,9 @@ void write_report(const std::string& path, const DemoSettings& s, const DemoData
       escape(summary(s, runs)) + "</p>\n</header>\n<main>\n";
   page += section("curves", "How the training went", curves(runs, data.test.targets().size(0)));
   page += section("resources", "Time and memory", resources(runs));
-  page += section(
-      "confusion", "What is taken for what",
-      compare::charts(confusion_chart(cat("The test images, ", label_of(first.mode)), first.history.confusion)) +
-          compare::paragraph(weakest(first.history.confusion)));
+  page += section("confusion", "What is taken for what",
+                  confusion_chart(cat("The test images, ", label_of(first.mode)), first.history.confusion) +
+                      compare::paragraph(weakest(first.history.confusion)));
   page += section("mistakes", "Mistakes", mistakes(first, data.test));
   page += section("provenance", "Settings and versions", provenance(s));
   page += "</main>\n<footer><p class=\"meta\">Made by tandem demo --report.</p></footer>\n</body>\n</html>\n";
