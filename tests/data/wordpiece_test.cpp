@@ -61,7 +61,7 @@ TEST_CASE("BertTokenizer pads and truncates, and says what is wrong with a vocab
   CHECK_THROWS_AS(tokenizer.convert_ids_to_tokens(-1), IndexError);
 
   CHECK_THROWS_WITH(BertTokenizer(folder / "none.txt"), Contains("none.txt cannot be read"));
-  CHECK_THROWS_WITH(BertTokenizer(folder.path()), Contains("none of which is [UNK]") || Contains("cannot be read"));
+  CHECK_THROWS_WITH(BertTokenizer(folder.path()), Contains("reading ") && Contains(" failed"));
   CHECK_THROWS_WITH(BertTokenizer(path, BertTokenizerOptions().mask_token("<mask>")),
                     Contains("has 8 lines, none of which is <mask>"));
   CHECK_THROWS_WITH(BertTokenizer(path, BertTokenizerOptions().model_max_length(1)), Contains("model_max_length is 1"));
