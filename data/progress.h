@@ -69,12 +69,14 @@ template <class Range> class Progress {
   Progress(Range&& range, std::string label, std::optional<size_t> total)
       : range_(std::forward<Range>(range)),
         bar_(std::make_unique<detail::ProgressBar>(std::move(label), total ? total : size_of(range_))) {}
+  /// The first element; the bar appears.
   auto begin() {
     using std::begin, std::end;
     auto first = begin(range_);
     bar_->begin();
     return detail::ProgressIterator<decltype(first), decltype(end(range_))>(std::move(first), *bar_);
   }
+  /// Behind the last element.
   auto end() {
     using std::end;
     return end(range_);

@@ -45,6 +45,7 @@ class ShardSampler : public Sampler<> {
   size_t epoch() const noexcept { return epoch_; }
   /// How many indices this rank gets per epoch.
   size_t local_sample_count() const noexcept { return indices_.size(); }
+  /// The same: what a progress bar asks for.
   size_t epoch_size() const noexcept { return indices_.size(); }
   /// This rank's indices in this epoch.
   const std::vector<size_t>& indices() const noexcept { return indices_; }

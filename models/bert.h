@@ -65,6 +65,7 @@ class BertOutputImpl : public nn::Cloneable<BertOutputImpl> {
   void reset() override;
   /// x (N, L, in_features), residual (N, L, hidden_size) -> as residual
   Tensor forward(const Tensor& x, const Tensor& residual);
+  /// Length of an input.
   int64_t in_features;
   BertConfig config;
   nn::Linear dense{nullptr};
@@ -154,6 +155,7 @@ class BertModelImpl : public nn::Cloneable<BertModelImpl> {
   std::tuple<Tensor, Tensor> forward(const Tensor& input_ids, const Tensor& attention_mask = {},
                                      const Tensor& token_type_ids = {});
   BertConfig config;
+  /// Whether forward() gives the pooled vectors too.
   bool add_pooling_layer;
   BertEmbeddings embeddings{nullptr};
   BertEncoder encoder{nullptr};

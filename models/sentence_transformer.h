@@ -29,6 +29,7 @@ class SentenceTransformer {
   /// The same of one batch, (N, hidden_size), recorded: to train it.
   Tensor forward(const data::BatchEncoding& batch);
 
+  /// What makes the vectors of the tokens.
   BertModel model{nullptr};
   data::BertTokenizer tokenizer;  // its model_max_length is max_seq_length: what the files and the positions allow
   bool normalize = false;         // whether vectors get length 1

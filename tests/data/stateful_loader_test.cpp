@@ -188,7 +188,7 @@ TEST_CASE("an iterator of a loader that is gone, or was joined, cannot go on", "
       REQUIRE(at->at(0) == 1);
     }
     loader = nullptr;
-    REQUIRE_THROWS_WITH(++at, Contains("it is gone"));
+    REQUIRE_THROWS_WITH(++at, Contains("the loader was destroyed"));
     REQUIRE(at->size() == 1);  // the batch that it has stays
   }
 }

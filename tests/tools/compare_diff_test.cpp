@@ -91,7 +91,7 @@ TEST_CASE("tandem compare makes the page again, and ends with 1 on a regression 
         tandem_compare({"page", folder / "none.json"}),
         tandem_compare({"page", folder / "a.json", "--out", "/no/such/page"})}) {
     CHECK(result.status == 2);
-    CHECK_THAT(result.output, Contains("tandem: compare: "));
+    CHECK_THAT(result.output, Contains("tandem compare "));
   }
 }
 
