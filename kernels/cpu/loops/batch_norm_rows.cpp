@@ -21,41 +21,31 @@ template <class F> void for_blocks(const Loop& loop, int64_t begin, int64_t end,
 }
 constexpr int64_t kChannels = 256;        // whose factors are kept beside the processor
 constexpr int64_t kRoom = 4 * kChannels;  // elements of a half type that are widened at a time
-/// How many rows of `width` elements that is. Only rows of all channels lie one behind the other.
-int64_t rows_together(const Loop& loop, int64_t width) { return width == loop.scalars[1].integer ? kRoom / width : 1; }
-/// Rows i < n of `width` elements, the first of them at `at`, asked for one after the other.
-template <class C> class Rows {
- public:
-  Rows(const Loop& loop, int k, int64_t at, int64_t n, int64_t width)
-      : all_(loop, k),
-        at_(at),
-        n_(n),
-        width_(width),
-        stride_(loop.scalars[1].integer),
-        together_(rows_together(loop, width)) {}
-  const C* operator()(int64_t i) {
-    if (!all_.is_half()) return all_.place(at_ + i * stride_, nullptr);
-    const int64_t place = i % together_, left = n_ - i;
-    if (place == 0) all_.read(at_ + i * stride_, (left < together_ ? left : together_) * width_, room_);
-    return room_ + place * width_;
-  }
-
- private:
-  Elements<C> all_;
-  int64_t at_, n_, width_, stride_, together_;
-  C room_[kRoom];
+/// `width` channels of rows. Of a half type so many rows are read at a time as there is room for: rows of all channels
+/// lie one behind the other.
+template <class C> struct Rows {
+  Elements<C> all;
+  int64_t width, channels;
+  int64_t together(int64_t n) const { return !all.is_half() ? n : width == channels ? kRoom / width : 1; }
+  /// From one row that was read, or is to be made, to the next.
+  int64_t stride() const { return all.is_half() ? width : channels; }
 };
-/// totals[c] = sum of f(c) over rows i < n that read(i) brings, as column_sums has it, with as many lanes whatever n
-/// is.
-template <class C, class Read, class F> void block_sums(int64_t n, int64_t width, double* totals, Read read, F f) {
+
+/// totals[c] = sum of f(i, c) over n rows, as column_sums has it, with as many lanes whatever n is. read(first, count)
+/// brings `together` rows, of which f(i, ...) is the i-th.
+template <class C, class Read, class F>
+void block_sums(int64_t n, int64_t together, int64_t width, double* totals, Read read, F f) {
   C lane[kLanes][kColumns];
   for (auto& each : lane)
     for (C& value : each) value = C(0);
-  for (int64_t i = 0; i < n; ++i) {
-    C* const to = lane[i % kLanes];
-    read(i);
-    TANDEM_IVDEP
-    for (int64_t c = 0; c < width; ++c) to[c] += f(c);
+  for (int64_t first = 0; first < n; first += together) {
+    const int64_t count = n - first < together ? n - first : together;
+    read(first, count);
+    for (int64_t i = 0; i < count; ++i) {
+      C* const to = lane[(first + i) % kLanes];
+      TANDEM_IVDEP
+      for (int64_t c = 0; c < width; ++c) to[c] += f(i, c);
+    }
   }
   for (int half = kLanes / 2; half > 0; half /= 2)
     for (int k = 0; k < half; ++k)
@@ -69,13 +59,17 @@ template <class C> void sums_body(const Loop& loop, int64_t begin, int64_t end) 
   for_blocks(loop, begin, end, [&](int64_t at, int64_t n, int64_t c, int64_t width) {
     double* const to = data<double>(loop, 0) + at / channels / kFold * channels + c;
     const C* const center = data<const C>(loop, 2) ? data<const C>(loop, 2) + c : nullptr;
-    Rows<C> rows(loop, 1, at, n, width);
+    const Rows<C> rows{{loop, 1}, width, channels};
+    const int64_t together = rows.together(n), stride = rows.stride();
+    C room[kRoom];
     const C* x;
-    const auto read = [&](int64_t i) { x = rows(i); };
-    if (center)
-      block_sums<C>(n, width, to, read, [&](int64_t k) { return (x[k] - center[k]) * (x[k] - center[k]); });
-    else
-      block_sums<C>(n, width, to, read, [&](int64_t k) { return x[k]; });
+    const auto read = [&](int64_t i, int64_t count) { x = rows.all.read(at + i * channels, count * width, room); };
+    if (!center)
+      return block_sums<C>(n, together, width, to, read, [&](int64_t i, int64_t k) { return x[i * stride + k]; });
+    block_sums<C>(n, together, width, to, read, [&](int64_t i, int64_t k) {
+      const C off = x[i * stride + k] - center[k];
+      return off * off;
+    });
   });
 }
 /// Operands: double sums (blocks, channels) of dy, and of dy (x - mean); dy, x, mean.
@@ -84,12 +78,18 @@ template <class C> void slope_sums_body(const Loop& loop, int64_t begin, int64_t
   for_blocks(loop, begin, end, [&](int64_t at, int64_t n, int64_t c, int64_t width) {
     const C* const mean = data<const C>(loop, 4) + c;
     const int64_t to = at / channels / kFold * channels + c;
-    Rows<C> dy_rows(loop, 2, at, n, width), x_rows(loop, 3, at, n, width);
+    const Rows<C> dy_rows{{loop, 2}, width, channels}, x_rows{{loop, 3}, width, channels};
+    const int64_t together = x_rows.together(n), stride = x_rows.stride();
+    C dy_room[kRoom], x_room[kRoom];
     const C *dy, *x;
-    const auto read_dy = [&](int64_t i) { dy = dy_rows(i); };
-    const auto read = [&](int64_t i) { read_dy(i), x = x_rows(i); };
-    block_sums<C>(n, width, data<double>(loop, 0) + to, read_dy, [&](int64_t k) { return dy[k]; });
-    block_sums<C>(n, width, data<double>(loop, 1) + to, read, [&](int64_t k) { return dy[k] * (x[k] - mean[k]); });
+    const auto read = [&](int64_t i, int64_t count) {
+      dy = dy_rows.all.read(at + i * channels, count * width, dy_room);
+      x = x_rows.all.read(at + i * channels, count * width, x_room);
+    };
+    block_sums<C>(n, together, width, data<double>(loop, 0) + to, read,
+                  [&](int64_t i, int64_t k) { return dy[i * stride + k]; });
+    block_sums<C>(n, together, width, data<double>(loop, 1) + to, read,
+                  [&](int64_t i, int64_t k) { return dy[i * stride + k] * (x[i * stride + k] - mean[k]); });
   });
 }
 
@@ -109,13 +109,14 @@ template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end)
       scale[c] = data<const C>(loop, 3)[first + c] * (weight ? weight[first + c] : C(1));
       shift[c] = (bias ? bias[first + c] : C(0)) - data<const C>(loop, 2)[first + c] * scale[c];
     }
-    const int64_t step = result.is_half() ? rows_together(loop, count) : 1;
+    const Rows<C> rows{elements, count, channels};
+    const int64_t step = rows.together(end - begin), stride = rows.stride();
     for (int64_t row = begin; row < end; row += step) {
       const int64_t at = row * channels + first, n = end - row < step ? end - row : step;
       C room[kRoom];
       const C* x = elements.read(at, n * count, room);
       C *const made = result.place(at, room), *y = made;
-      for (int64_t r = 0; r < n; ++r, x += count, y += count) {
+      for (int64_t r = 0; r < n; ++r, x += stride, y += stride) {
         TANDEM_IVDEP
         for (int64_t c = 0; c < count; ++c) y[c] = x[c] * scale[c] + shift[c];
       }
@@ -128,7 +129,7 @@ template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end)
 template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t channels = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), gradient(loop, 1), elements(loop, 2);
-  const double rows = double(loop.scalars[0].integer);
+  const double all_rows = double(loop.scalars[0].integer);
   const bool training = loop.scalars[2].integer;
   const C* const weight = data<const C>(loop, 5);
   for_channels(loop, [&](int64_t first, int64_t count) {
@@ -138,16 +139,17 @@ template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t e
       const double* const sums = data<const double>(loop, 6) + first + c;
       scale[c] = rstd * (weight ? weight[first + c] : C(1));
       mean[c] = data<const C>(loop, 3)[first + c];
-      from_mean[c] = C(sums[0] / rows);
-      from_var[c] = C(sums[channels] * double(rstd) / rows) * rstd;
+      from_mean[c] = C(sums[0] / all_rows);
+      from_var[c] = C(sums[channels] * double(rstd) / all_rows) * rstd;
     }
-    const int64_t step = result.is_half() ? rows_together(loop, count) : 1;
+    const Rows<C> rows{elements, count, channels};
+    const int64_t step = rows.together(end - begin), stride = rows.stride();
     for (int64_t row = begin; row < end; row += step) {
       const int64_t at = row * channels + first, n = end - row < step ? end - row : step;
       C dy_room[kRoom], x_room[kRoom];
       const C *dy = gradient.read(at, n * count, dy_room), *x = elements.read(at, n * count, x_room);
       C *const made = result.place(at, dy_room), *dx = made;
-      for (int64_t r = 0; r < n; ++r, dx += count, dy += count, x += count) {
+      for (int64_t r = 0; r < n; ++r, dx += stride, dy += stride, x += stride) {
         if (training) {
           TANDEM_IVDEP
           for (int64_t c = 0; c < count; ++c)

@@ -35,6 +35,7 @@ TANDEM_ONE_COPY void combine_as(const Loop& loop, int64_t begin, int64_t end, co
         x = as<C>(at(k)) + from;
       else
         in.move(room, at(k) + from * size, size, n);
+      TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) total[i] = Op::join(total[i], x[i]);
       if (!is_half) continue;
       out.move(total, reinterpret_cast<char*>(rounded), size, n);

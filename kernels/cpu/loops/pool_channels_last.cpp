@@ -39,16 +39,17 @@ void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int6
 /// The side that is read: of a half type the rows that a row of pixels is made of are widened once for all of them.
 template <class C> class Rows {
  public:
-  Rows(const Loop& loop, int k) : all_(loop, k) {}
+  Rows(const Loop& loop, int k) : all_(loop, k), room_(scratch<C>()), held_(all_.place(0, room_)) {}
   void hold(int64_t first, int64_t last) {
     if (!all_.is_half() || (first == first_ && last == last_)) return;
-    all_.read(first, last - first, scratch<C>());
+    all_.read(first, last - first, room_);
     first_ = first, last_ = last;
   }
-  const C* at(int64_t element) const { return all_.place(element, scratch<C>() + (element - first_)); }
+  const C* at(int64_t element) const { return held_ + (element - first_); }
 
  private:
-  Elements<C> all_;
+  const Elements<C> all_;
+  C *const room_, *const held_;
   int64_t first_ = 0, last_ = 0;
 };
 /// The places k of a window of max pooling at `o` that lie inside the image.
@@ -106,16 +107,18 @@ template <class C> void max_body(const Loop& loop, int64_t begin, int64_t end) {
   else
     max_rows<C, int64_t>(loop, v, begin, end);
 }
-/// sum[c] = the sum over a reach of term(offset of its first channel)[c].
+/// sum[c] = the sum over a reach of term(row, column, its first channel, the offset of that)[c].
 template <class C, class Term>
 void sum_reach(Rows<C>& from, const Reach& reach, int64_t rows_from, int64_t columns, int64_t channels, int64_t first,
                int64_t width, C* sum, Term term) {
   const int64_t row = columns * channels;
   from.hold((rows_from + reach.down.first) * row, (rows_from + reach.down.last) * row);
   bool begun = false;
-  for (int64_t k = reach.down.first; k < reach.down.last; ++k)
+  for (int64_t k = reach.down.first; k < reach.down.last; ++k) {
+    const int64_t at = (rows_from + k) * row + first;
+    const C* const values = from.at(at);
     for (int64_t l = reach.across.first; l < reach.across.last; ++l) {
-      const auto of = term(k, l, (rows_from + k) * row + l * channels + first);
+      const auto of = term(k, l, values + l * channels, at + l * channels);
       if (begun) {
         TANDEM_IVDEP
         for (int64_t c = 0; c < width; ++c) sum[c] += of(c);
@@ -125,6 +128,7 @@ void sum_reach(Rows<C>& from, const Reach& reach, int64_t rows_from, int64_t col
       }
       begun = true;
     }
+  }
   for (int64_t c = 0; !begun && c < width; ++c) sum[c] = C(0);
 }
 /// Operands: dx, dy, index, which says whether a window chose a pixel.
@@ -142,8 +146,8 @@ template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64
                C room[kGroup];
                C* const dx = result.place(to, room);
                sum_reach(gradient, reach, n * v.oh, v.ow, channels, first, width, dx,
-                         [&](int64_t, int64_t, int64_t from) {
-                           return [=, dy = gradient.at(from), index = data<const int64_t>(loop, 2) + from](int64_t c) {
+                         [&](int64_t, int64_t, const C* dy, int64_t from) {
+                           return [=, index = data<const int64_t>(loop, 2) + from](int64_t c) {
                              return index[c] == pixel ? dy[c] : C(0);
                            };
                          });
@@ -186,9 +190,9 @@ template <class C, class Windows, bool kBackward> void average(const Loop& loop,
              [&](int64_t n, int64_t i, int64_t j, const Reach& reach, int64_t first, int64_t width, int64_t to) {
                C room[kGroup];
                C* const sum = result.place(to, room);
-               const auto term = [&](int64_t k, int64_t l, int64_t at) {
+               const auto term = [&](int64_t k, int64_t l, const C* from, int64_t) {
                  const C scale = kBackward ? of.template scale<C>(k, l) : C(1);
-                 return [=, from = given.at(at)](int64_t c) { return kBackward ? from[c] * scale : from[c]; };
+                 return [=](int64_t c) { return kBackward ? from[c] * scale : from[c]; };
                };
                sum_reach(given, reach, n * from_rows, from_columns, channels, first, width, sum, term);
                if (!kBackward) {

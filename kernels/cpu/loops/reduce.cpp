@@ -69,9 +69,10 @@ template <class Op, class A, class Read, class F> A reduce_run(int64_t n, Read r
   return total;
 }
 
-/// What the largest and the smallest one are looked for in: of bools many fit a vector.
+/// What the largest and the smallest one are looked for in: of masks many elements fit a vector.
 template <class T> struct KeptAsOf { using type = Accumulate<T>; };
 template <> struct KeptAsOf<bool> { using type = bool; };
+template <> struct KeptAsOf<uint8_t> { using type = uint8_t; };
 template <class T> using KeptAs = typename KeptAsOf<T>::type;
 
 /// Elements in memory, which are reduced as A: where they lie, or a copy in `room`.
@@ -85,32 +86,37 @@ template <class Op, class A, class Map>
 void reduce_mapped(const Loop& loop, int64_t begin, int64_t end, const Port* ports, Map map) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
                 length = loop.scalars[3].integer;
-  const auto at = [&](int k, int64_t element) {
-    return loop.operands[k].buffer->data + loop.operands[k].offset + element * ports[k].size;
-  };
+  const Port out = ports[0], in = ports[1];  // copies, which no store can change
+  char* const y = loop.operands[0].buffer->data + loop.operands[0].offset;
+  char* const from_first = loop.operands[1].buffer->data + loop.operands[1].offset;
   A room[kRun];
   const A* x;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t outer = unit / blocks, first = unit % blocks * length;
     const int64_t count = n - first < length ? n - first : length, from = (outer * n + first) * inner;
     if (inner == 1) {
-      const auto read = [&](int64_t i, int64_t m) { x = elements(ports[1], at(1, from + i), m, room); };
+      const auto read = [&](int64_t i, int64_t m) { x = elements(in, from_first + (from + i) * in.size, m, room); };
       A total = reduce_run<Op, A>(count, read, [&](int64_t i) { return map(x[i], outer); });
-      if (ports[0].direct)
-        *reinterpret_cast<A*>(at(0, unit)) = total;
+      if (out.direct)
+        reinterpret_cast<A*>(y)[unit] = total;
       else
-        ports[0].move(&total, at(0, unit), ports[0].size, 1);
+        out.move(&total, y + unit * out.size, out.size, 1);
       continue;
     }
     for (int64_t c = 0; c < inner; c += kTile) {  // columns side by side, row after row
       const int64_t width = inner - c < kTile ? inner - c : kTile;
       A acc[kTile];
       for (int64_t i = 0; i < width; ++i) acc[i] = Op::template start<A>();
-      for (int64_t r = 0; r < count; ++r) {
-        const A* const row = elements(ports[1], at(1, from + r * inner + c), width, room);
+      const auto add = [&](const A* row) {
         for (int64_t i = 0; i < width; ++i) acc[i] = Op::join(acc[i], map(row[i], outer * inner + c + i));
-      }
-      ports[0].move(acc, at(0, unit * inner + c), ports[0].size, width);
+      };
+      char* const top = from_first + (from + c) * in.size;
+      if (in.direct)  // by itself, so that the compiler takes two rows at a time
+        for (int64_t r = 0; r < count; ++r) add(reinterpret_cast<const A*>(top) + r * inner);
+      else
+        for (int64_t r = 0; r < count; ++r) add(elements(in, top + r * inner * in.size, width, room));
+      for (int64_t i = 0; i < width; ++i) room[i] = acc[i];  // nobody else sees acc, which may be in registers
+      out.move(room, y + (unit * inner + c) * out.size, out.size, width);
     }
   }
 }
