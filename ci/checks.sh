@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # checks.sh BUILD: checks of the sources: formatting, clang-tidy (with the flags of the configured folder BUILD), the
-# order of the folders, that CUDA is called in one place, which names users see, that the loops leak no symbol, and that
-# the README's program is the example.
+# order of the folders, that CUDA is called in one place, that no type's name is another's too, which names users see,
+# that the loops leak no symbol, and that the README's program is the example.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -34,6 +34,13 @@ done < <(git grep -nE '\bcuda[A-Z][A-Za-z0-9_]*\(|<<<' -- '*.h' '*.cpp' '*.cu' '
 
 if ! diff <(awk '/^```cpp/ && !seen++ { on = 1; next } /^```/ { on = 0 } on' README.md) examples/simple_model.cpp; then
   echo "the first program in README.md is not examples/simple_model.cpp"
+  failed=1
+fi
+
+# Two types of one name: no compiler sees both, and no linker says so.
+twice=$(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs awk -f ci/type_names.awk)
+if [ -n "$twice" ]; then
+  echo "$twice"
   failed=1
 fi
 

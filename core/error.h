@@ -4,6 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace tandem {
 
@@ -77,9 +78,21 @@ template <class E>
 [[noreturn, gnu::cold]] void fail_with(const char* file, int line, std::initializer_list<MessagePart> parts) {
   throw E(error_message(file, line, parts));
 }
+// Texts come as pointers, whatever their length, and numbers as they are: more checks have parts of the same types
+// then, and a check takes the address of none of its numbers, which may stay in registers.
+template <class T> struct PassedAsOf {
+  using type = std::conditional_t<std::is_arithmetic_v<T> || std::is_enum_v<T>, T, const T&>;
+};
+template <size_t N> struct PassedAsOf<char[N]> { using type = const char*; };
+template <class T> using PassedAs = typename PassedAsOf<T>::type;
 template <class E, class... Parts>
-[[noreturn, gnu::cold, gnu::noinline]] void fail(const char* file, int line, const Parts&... parts) {
+[[noreturn, gnu::cold, gnu::noinline, gnu::visibility("hidden")]] void fail_out_of_line(const char* file, int line,
+                                                                                        Parts... parts) {
   fail_with<E>(file, line, {parts...});
+}
+template <class E, class... Parts>
+[[noreturn, gnu::always_inline]] inline void fail(const char* file, int line, const Parts&... parts) {
+  fail_out_of_line<E, PassedAs<Parts>...>(file, line, parts...);
 }
 }  // namespace detail
 

@@ -58,6 +58,9 @@ struct Loop {
   Operand operands[kMaxOperands];  // last: of a recorded loop there are only operand_count
 };
 
+/// The memory that the part which this thread runs has for itself: the loop's `scratch` bytes, aligned to 64.
+char* loop_scratch();
+
 /// One operation's bodies by dtype; null where it does not exist.
 struct LoopTable {
   LoopBody by_dtype[kDTypeCount];

@@ -5,9 +5,6 @@
 
 namespace tandem {
 
-/// The memory that the part which this thread runs has for itself: the loop's `scratch` bytes, aligned to 64.
-char* loop_scratch();
-
 /// Splits the loops over the pool, whoever observes.
 void run_unobserved(ArrayRef<Loop> loops);
 void run_unobserved(ArrayRef<const Loop*> loops);

@@ -186,6 +186,19 @@ void Module::apply(const ModulePointerApplyFunction& function) const {
 std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
   TANDEM_FAIL("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(), "> and give it a reset()");
 }
+std::shared_ptr<Module> Module::finish_clone(std::shared_ptr<Module> copy, void (*reset)(Module&),
+                                             std::optional<Device> device) const {
+  Generator scratch;  // the initial values are overwritten: what they draw must not move the caller's random numbers
+  const GeneratorGuard guard(scratch);
+  copy->parameters_.clear();
+  copy->buffers_.clear();
+  copy->children_.clear();
+  copy->hooks_ = {};
+  reset(*copy);
+  copy->copy_state_from(*this, device);
+  return copy;
+}
+
 void Module::copy_state_from(const Module& other, std::optional<Device> device) {
   const NoGradGuard guard;
   std::vector<const Module*> originals;

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/core/generator.h"
 #include "tandem/core/tensor.h"
 #include "tandem/nn/module_hooks.h"
 #include "tandem/nn/ordered_dict.h"
@@ -188,6 +187,9 @@ class Module : public std::enable_shared_from_this<Module> {
 
  private:
   template <class> friend class Cloneable;
+  /// Makes a deep copy of a shallow one.
+  std::shared_ptr<Module> finish_clone(std::shared_ptr<Module> copy, void (*reset)(Module&),
+                                       std::optional<Device> device) const;
   void check_new_name(const char* op, const std::string& name) const;
   void add_child(std::string name, std::shared_ptr<Module> module);
   void set_child(const std::string& name, std::shared_ptr<Module> module);
@@ -245,16 +247,8 @@ template <class M> class ModuleHolder {
 template <class M> std::ostream& operator<<(std::ostream& out, const ModuleHolder<M>& holder) { return out << *holder; }
 
 template <class Derived> std::shared_ptr<Module> Cloneable<Derived>::clone(std::optional<Device> device) const {
-  Generator scratch;  // the initial values are overwritten: what they draw must not move the caller's random numbers
-  const GeneratorGuard guard(scratch);
-  const auto copy = std::make_shared<Derived>(static_cast<const Derived&>(*this));
-  copy->parameters_.clear();
-  copy->buffers_.clear();
-  copy->children_.clear();
-  copy->hooks_ = {};
-  copy->reset();
-  copy->copy_state_from(*this, device);
-  return copy;
+  const auto reset = [](Module& copy) { static_cast<Derived&>(copy).reset(); };
+  return finish_clone(std::make_shared<Derived>(static_cast<const Derived&>(*this)), reset, device);
 }
 
 }  // namespace tandem::nn

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/generator.h"
 #include "tandem/nn/options.h"
 #include "tandem/parallel/device_threads.h"
 #include "tandem/parallel/parallel_loss.h"

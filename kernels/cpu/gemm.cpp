@@ -22,6 +22,7 @@ template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c)
   const auto bytes = [](const T* p) { return reinterpret_cast<char*>(const_cast<T*>(p)); };
   const Buffer buffers[] = {{bytes(c)}, {bytes(a)}, {bytes(b)}, {aligned}};
   Loop loop{};
+  loop.dtype = dtype_of<T>();
   for (int i = 0; i < 4; ++i) loop.operands[i].buffer = &buffers[i];
   const int64_t numbers[] = {g.n,
                              g.k,

@@ -13,7 +13,7 @@ TANDEM_DECLARE_LOOP(layer_norm_backward)
 void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y, Tensor& mean,
                 Tensor& rstd) {
   run(plan_rows("layer_norm", loops::layer_norm, x.dtype(), {y, mean, rstd}, {x, weight, bias},
-                {integer(x.size(1)), real(eps)}, x.size(0), x.size(1) * 3));
+                {integer(x.size(1)), real(eps)}, x.size(0), x.size(1) * 3, x.size(1)));
 }
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
@@ -25,10 +25,9 @@ void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
     return sum.defined() ? core::empty({1, blocks, n}, sum.dtype(), x.device()) : Tensor();
   };
   const Tensor weights = partial(dweight), biases = partial(dbias);
-  Loop loop =
-      plan_rows("layer_norm_backward", loops::layer_norm_backward, x.dtype(), {dx, weights, biases},
-                {dy, x, mean, rstd, weight}, {integer(n), integer(rows), integer(length)}, blocks, length * n * 3);
-  run(loop);
+  run(plan_rows("layer_norm_backward", loops::layer_norm_backward, x.dtype(), {dx, weights, biases},
+                {dy, x, mean, rstd, weight}, {integer(n), integer(rows), integer(length)}, blocks, length * n * 3,
+                2 * n));
   const auto finish = [&](const Tensor& parts, const Tensor& total) {
     if (!total.defined()) return;
     Tensor y = core::try_view(total, {1, n});

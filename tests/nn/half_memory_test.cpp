@@ -31,10 +31,13 @@ std::vector<Case> cases(Device device) {
   // sums the weights' gradient in parts.
   const Shape pictures{device.is_cuda() ? 4 : 64, 8, 64, 64}, filters{8, 8, 3, 3};
   const int64_t picture_bytes = numel_of(pictures) * 2;
+  // And of an operand a row, 32 columns or a plane with what becomes of it.
+  const auto widened = [&](int64_t floats) { return device.is_cuda() ? 0 : floats * 4; };
+  const int64_t row = widened(1024), columns = widened(512 * 32), planes = widened(32 * 32 + 16 * 16);
   return {
-      {"softmax", {rows}, [](const auto& in) { return softmax(in[0], 1); }, 0, 0, 0},
-      {"log_softmax", {rows}, [](const auto& in) { return log_softmax(in[0], 1); }, 0, 0, 0},
-      {"softmax of columns", {rows}, [](const auto& in) { return softmax(in[0], 0); }, 0, 0, 0},
+      {"softmax", {rows}, [](const auto& in) { return softmax(in[0], 1); }, 0, row, 2 * row},
+      {"log_softmax", {rows}, [](const auto& in) { return log_softmax(in[0], 1); }, 0, row, 2 * row},
+      {"softmax of columns", {rows}, [](const auto& in) { return softmax(in[0], 0); }, 0, columns, 2 * columns},
       // A log-sum, a weight, a loss and a target for each row; in double where they are averaged
       {"cross_entropy",
        {rows},
@@ -61,9 +64,9 @@ std::vector<Case> cases(Device device) {
        {images},
        [](const auto& in) { return max_pool2d(in[0], 2); },
        numel_of(images) * 2,
-       numel_of(images) * 2,
-       0},
-      {"avg_pool2d", {images}, [](const auto& in) { return avg_pool2d(in[0], 2); }, 0, 0, 0},
+       numel_of(images) * 2 + planes,
+       planes},
+      {"avg_pool2d", {images}, [](const auto& in) { return avg_pool2d(in[0], 2); }, 0, planes, planes},
       {"matmul", {square, square}, [](const auto& in) { return matmul(in[0], in[1]); }, 0, 0, 0},
       {"linear", {square, square, {240}}, [](const auto& in) { return linear(in[0], in[1], in[2]); }, 0, 0, 8 * kKiB},
       // Backward, the bias's sum takes a copy of dy, of its own dtype

@@ -16,26 +16,39 @@ struct Min {
   template <class C> static C join(C a, C b) { return math::min(a, b); }
 };
 
-template <class Op, class T> void combine(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Accumulate<T>;
-  const auto at = [&](int k) { return reinterpret_cast<T*>(loop.operands[k].buffer->data + loop.operands[k].offset); };
+/// Half types are rounded after each step. Integers wrap when the result is stored, which comes to the same.
+template <class Op, class C>
+TANDEM_ONE_COPY void combine_as(const Loop& loop, int64_t begin, int64_t end, const Port* ports, bool is_half) {
+  const Port out = ports[0], in = ports[1];
+  const int64_t size = in.size;
+  const auto at = [&](int k) { return loop.operands[k].buffer->data + loop.operands[k].offset; };
   const bool scaled = loop.scalars[0].integer;
   const C scale = C(loop.scalars[1].real);
   for (int64_t from = begin; from < end; from += kTile) {
     const int64_t n = end - from < kTile ? end - from : kTile;
-    C total[kTile];
-    const T* const first = at(1) + from;
-    for (int64_t i = 0; i < n; ++i) total[i] = C(first[i]);
+    C total[kTile], room[kTile];
+    uint16_t rounded[kTile];  // elements of a half type
+    in.move(total, at(1) + from * size, size, n);
     for (int k = 2; k < loop.operand_count; ++k) {
-      const T* const x = at(k) + from;
-      for (int64_t i = 0; i < n; ++i) total[i] = C(T(Op::join(total[i], C(x[i]))));
+      const C* x = room;
+      if (in.direct)
+        x = as<C>(at(k)) + from;
+      else
+        in.move(room, at(k) + from * size, size, n);
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < n; ++i) total[i] = Op::join(total[i], x[i]);
+      if (!is_half) continue;
+      out.move(total, reinterpret_cast<char*>(rounded), size, n);
+      in.move(total, reinterpret_cast<char*>(rounded), size, n);
     }
-    T* const y = at(0) + from;
     if (math::kFloating<C> && scaled)
-      for (int64_t i = 0; i < n; ++i) y[i] = T(total[i] * scale);
-    else
-      for (int64_t i = 0; i < n; ++i) y[i] = T(total[i]);
+      for (int64_t i = 0; i < n; ++i) total[i] = total[i] * scale;
+    out.move(total, at(0) + from * size, size, n);
   }
+}
+template <class Op, class T> void combine(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Accumulate<T>;
+  combine_as<Op, C>(loop, begin, end, kPorts<T, C, T, C>, __is_same(C, float) && !__is_same(T, float));
 }
 #define TANDEM_COMBINE(Op, T) combine<Op, T>
 

@@ -96,8 +96,8 @@ template <class T, class C> void store(void* tile, char* memory, int64_t stride,
   else
     for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(memory + i * stride) = T(from[i]);
 }
-template <class T, class C> Port input() { return {sizeof(T), __is_same(T, C), load<T, C>}; }
-template <class T, class C> Port output() { return {sizeof(T), __is_same(T, C), store<T, C>}; }
+template <class T, class C> constexpr Port input() { return {sizeof(T), __is_same(T, C), load<T, C>}; }
+template <class T, class C> constexpr Port output() { return {sizeof(T), __is_same(T, C), store<T, C>}; }
 
 /// The work on n elements side by side: y may be an x, exactly, never shifted against it: the planner sees to that.
 using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x, int64_t n);
@@ -190,18 +190,20 @@ void binary_strip(const LoopScalar* scalars, void* to, const void* const* from, 
   }
 }
 
+/// Of loops of one operand and of two: the result's, of what is made as Made, and those of what is read as C.
+template <class Out, class Made, class In, class C>
+constexpr Port kPorts[] = {output<Out, Made>(), input<In, C>(), input<In, C>()};
+
 /// y = f(x) and y = f(a, b). What f returns is stored as Out.
 template <class F, class In, class Out> void unary(const Loop& loop, int64_t begin, int64_t end) {
   using C = Accumulate<In>;
   using Made = decltype(make<F, C>(nullptr)(C()));
-  const Port ports[] = {output<Out, Made>(), input<In, C>()};
-  walk<1>(loop, begin, end, unary_strip<F, C, Made>, ports);
+  walk<1>(loop, begin, end, unary_strip<F, C, Made>, kPorts<Out, Made, In, C>);
 }
 template <class F, class In, class Out> void binary(const Loop& loop, int64_t begin, int64_t end) {
   using C = Accumulate<In>;
   using Made = decltype(make<F, C>(nullptr)(C(), C()));
-  const Port ports[] = {output<Out, Made>(), input<In, C>(), input<In, C>()};
-  walk<2>(loop, begin, end, binary_strip<F, C, Made>, ports);
+  walk<2>(loop, begin, end, binary_strip<F, C, Made>, kPorts<Out, Made, In, C>);
 }
 
 // The rows' macros name bodies as Functor<type computed in>.

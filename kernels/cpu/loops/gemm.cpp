@@ -1,7 +1,7 @@
 // Our own matrix product, for one thread: panels of a and b are packed so that the innermost loop reads memory in
 // order, and a tile of c stays in registers. It runs where there is no library, for products that it does faster, and
 // for half types: their panels are packed as floats, and a block of c is summed up in float before it is rounded.
-#include "tandem/kernels/cpu/loops/elementwise.h"
+#include "tandem/kernels/cpu/loops/elements.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
@@ -72,8 +72,8 @@ void any_tile(int64_t rows, int64_t width, const T* a, const T* b, int64_t depth
 }
 
 /// A matrix by the distance of its rows and of its columns, in elements.
-template <class T> struct Matrix {
-  const T* data;
+template <class C> struct Matrix {
+  Elements<C> elements;
   int64_t row, column;
 };
 typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
@@ -91,14 +91,12 @@ void transpose_four(const float* from, int64_t from_row, float* to, int64_t to_r
 }
 /// `count` lines that are contiguous in themselves, beside each other. A cache line of each at a time, while the next
 /// ones are on their way: they lie too far apart for the processor to guess.
-template <class T>
-void interleave(const T* from, int64_t line, int64_t count, int64_t depth, int64_t width, Upcast<T>* to) {
-  using C = Upcast<T>;
-  constexpr int64_t kRun = 64 / int64_t(sizeof(T));
+template <class C> void interleave(const C* from, int64_t line, int64_t count, int64_t depth, int64_t width, C* to) {
+  constexpr int64_t kRun = 64 / int64_t(sizeof(C));
   for (int64_t begin = 0; begin < depth; begin += kRun) {
     const int64_t end = depth - begin < kRun ? depth : begin + kRun;
     int64_t i = 0;
-    if constexpr (__is_same(T, float)) {
+    if constexpr (__is_same(C, float)) {
       for (; i + 4 <= count; i += 4) {
         for (int64_t r = i; r < i + 4; ++r) __builtin_prefetch(from + r * line + end);
         int64_t p = begin;
@@ -108,30 +106,47 @@ void interleave(const T* from, int64_t line, int64_t count, int64_t depth, int64
       }
     }
     for (; i < count; ++i)
-      for (int64_t p = begin; p < end; ++p) to[p * width + i] = C(from[i * line + p]);
+      for (int64_t p = begin; p < end; ++p) to[p * width + i] = from[i * line + p];
   }
 }
-/// Panels of `width` lines, each line element by element beside the others. What is missing of the last panel's last
-/// `unit` lines is zero; if that is all of them, the panel is narrower.
-template <class T>
-void pack(const T* from, int64_t line, int64_t step, int64_t lines, int64_t depth, int64_t width, int64_t unit,
-          Upcast<T>* to) {
-  using C = Upcast<T>;
-  for (int64_t first = 0; first < lines; first += width, to += width * depth) {
-    const int64_t count = lines - first < width ? lines - first : width;
-    const T* const panel = from + first * line;
-    width = (count + unit - 1) / unit * unit;
-    if (line == 1) {
-      for (int64_t p = 0; p < depth; ++p) {
-        TANDEM_IVDEP
-        for (int64_t i = 0; i < count; ++i) to[p * width + i] = C(panel[p * step + i]);
-      }
-    } else if (step == 1) {
-      interleave(panel, line, count, depth, width, to);
-    } else {
-      for (int64_t p = 0; p < depth; ++p)
-        for (int64_t i = 0; i < count; ++i) to[p * width + i] = C(panel[i * line + p * step]);
+/// A panel of `count` lines, each line element by element beside the others, `width` apart.
+template <class C>
+void pack_panel(const C* from, int64_t line, int64_t step, int64_t count, int64_t depth, int64_t width, C* to) {
+  if (line == 1) {
+    for (int64_t p = 0; p < depth; ++p) {
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < count; ++i) to[p * width + i] = from[p * step + i];
     }
+  } else if (step == 1) {
+    interleave(from, line, count, depth, width, to);
+  } else {
+    for (int64_t p = 0; p < depth; ++p)
+      for (int64_t i = 0; i < count; ++i) to[p * width + i] = from[i * line + p * step];
+  }
+}
+/// The same of a half type, depth <= kDepth.
+template <class C>
+void widen_panel(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth,
+                 int64_t width, C* to) {
+  C room[kDepth];
+  for (int64_t p = 0; line == 1 && p < depth; ++p) from.read(at + p * step, count, to + p * width);
+  for (int64_t i = 0; line != 1 && i < count; ++i) {
+    if (step == 1) from.read(at + i * line, depth, room);
+    for (int64_t p = 0; p < depth; ++p) to[p * width + i] = step == 1 ? room[p] : from.get(at + i * line + p * step);
+  }
+}
+/// Panels of `width` lines. What is missing of the last panel's last `unit` lines is zero; if that is all of them, the
+/// panel is narrower.
+template <class C>
+void pack(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t lines, int64_t depth, int64_t width,
+          int64_t unit, C* to) {
+  for (int64_t first = 0; first < lines; first += width, at += width * line, to += width * depth) {
+    const int64_t count = lines - first < width ? lines - first : width;
+    width = (count + unit - 1) / unit * unit;
+    if (from.is_half())
+      widen_panel(from, at, line, step, count, depth, width, to);
+    else
+      pack_panel<C>(from.read(at, 0, nullptr), line, step, count, depth, width, to);
     if (count < width)
       for (int64_t p = 0; p < depth; ++p)
         for (int64_t i = count; i < width; ++i) to[p * width + i] = C(0);
@@ -141,20 +156,20 @@ void pack(const T* from, int64_t line, int64_t step, int64_t lines, int64_t dept
 template <class C> constexpr int64_t kColumnsHeld = kBlockColumns / kWidth<C>* kWidth<C>;  // whole tiles
 
 /// Columns [jc, jc + nc) of rows [begin, end), at most kColumnsHeld: c, which is the first of them, = or += a b.
-template <class T>
-void multiply(const Matrix<T>& a, const Matrix<T>& b, int64_t begin, int64_t end, int64_t jc, int64_t nc, int64_t k,
-              Upcast<T>* c, int64_t ldc, bool accumulate, Upcast<T>* packed_a) {
-  using C = Upcast<T>;
+template <class C>
+void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t begin, int64_t end, int64_t jc, int64_t nc, int64_t k,
+              C* c, int64_t ldc, bool accumulate, C* packed_a) {
   constexpr int64_t width = kWidth<C>;
   C* const packed_b = packed_a + kBlockRows * kDepth;
   C rest[kRows * width];
   for (int64_t pc = 0; pc < k; pc += kDepth) {
     const int64_t depth = k - pc < kDepth ? k - pc : kDepth;
     const bool add = accumulate || pc > 0;
-    pack(b.data + pc * b.row + jc * b.column, b.column, b.row, nc, depth, width, kLane<C>, packed_b);
+    pack(b.elements, pc * b.row + jc * b.column, b.column, b.row, nc, depth, width, kLane<C>, packed_b);
     for (int64_t ic = begin; ic < end; ic += kBlockRows) {
       const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
-      pack(a.data + ic * a.row + pc * a.column, a.row, a.column, mc, depth, int64_t(kRows), int64_t(kRows), packed_a);
+      pack(a.elements, ic * a.row + pc * a.column, a.row, a.column, mc, depth, int64_t(kRows), int64_t(kRows),
+           packed_a);
       for (int64_t j = 0; j < nc; j += width) {
         const int64_t across = nc - j < width ? nc - j : width, held = (across + kLane<C> - 1) / kLane<C> * kLane<C>;
         for (int64_t i = 0; i < mc; i += kRows) {
@@ -177,28 +192,30 @@ void multiply(const Matrix<T>& a, const Matrix<T>& b, int64_t begin, int64_t end
 
 /// Operands: c, a, b, and room for packing, and for half types for a block of c. Scalars: n, k, then the distances of
 /// rows and columns of a and of b, the distance of rows of c, and whether to add to c. The range is c's rows.
-template <class T> void gemm_body(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
+template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
-  const auto at = [&](int i) { return reinterpret_cast<T*>(loop.operands[i].buffer->data); };
   const int64_t n = number(0), k = number(1), ldc = number(6);
   const bool accumulate = number(7);
-  const Matrix<T> a{at(1), number(2), number(3)}, b{at(2), number(4), number(5)};
-  C* const room = reinterpret_cast<C*>(loop.operands[3].buffer->data);
+  const Elements<C> c(loop, 0);
+  const Matrix<C> a{{loop, 1}, number(2), number(3)}, b{{loop, 2}, number(4), number(5)};
+  C *const room = data<C>(loop, 3), *const block = room + (kBlockRows + kBlockColumns) * kDepth;
   for (int64_t jc = 0; jc < n; jc += kColumnsHeld<C>) {
     const int64_t nc = n - jc < kColumnsHeld<C> ? n - jc : kColumnsHeld<C>;
-    if constexpr (__is_same(T, C)) {
-      multiply(a, b, begin, end, jc, nc, k, at(0) + begin * ldc + jc, ldc, accumulate, room);
-    } else {
-      C* const block = room + (kBlockRows + kBlockColumns) * kDepth;
-      for (int64_t ic = begin; ic < end; ic += kBlockRows) {
-        const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
-        multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, room);
-        for (int64_t r = 0; r < mc; ++r) {
-          T* const to = at(0) + (ic + r) * ldc + jc;
-          TANDEM_IVDEP
-          for (int64_t q = 0; q < nc; ++q) to[q] = T(block[r * nc + q] + (accumulate ? C(to[q]) : C(0)));
+    if (!c.is_half()) {
+      multiply(a, b, begin, end, jc, nc, k, c.place(begin * ldc + jc, nullptr), ldc, accumulate, room);
+      continue;
+    }
+    for (int64_t ic = begin; ic < end; ic += kBlockRows) {
+      const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
+      multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, room);
+      for (int64_t r = 0; r < mc; ++r) {
+        C* const made = block + r * nc;
+        if (accumulate) {
+          C old[kBlockColumns];
+          c.read((ic + r) * ldc + jc, nc, old);
+          for (int64_t q = 0; q < nc; ++q) made[q] += old[q];
         }
+        c.write((ic + r) * ldc + jc, nc, made);
       }
     }
   }
@@ -207,4 +224,4 @@ template <class T> void gemm_body(const Loop& loop, int64_t begin, int64_t end) 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_FLOATING_ROW(gemm_rows, TANDEM_BY_TYPE, gemm_body)
+TANDEM_EACH_FLOATING(gemm_rows, gemm_body)

@@ -8,86 +8,105 @@ namespace {
 
 /// Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient, step, AdamValues. The bias corrections
 /// come from the step, which is a tensor.
-template <class T> void adam_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) {
   const kernels::AdamValues& s = *data<const kernels::AdamValues>(loop, 6);
   const double t = double(*data<const float>(loop, 5));
-  using C = Upcast<T>;
   const C step_size = C(s.lr / (1 - ::pow(s.beta1, t))), root = C(1 / ::sqrt(1 - ::pow(s.beta2, t)));
   const C eps = C(s.eps), b1 = C(s.beta1), a1 = C(s.rest1), b2 = C(s.beta2), a2 = C(s.rest2);
   const C shrink = C(s.shrink), added = C(s.added);
-  T *const p = data<T>(loop, 0), *const m = data<T>(loop, 1), *const v = data<T>(loop, 2),
-           *const top = data<T>(loop, 3);
-  const T* const g = data<const T>(loop, 4);
-  const auto one = [&](int64_t i, bool amsgrad) {
-    const C grad = C(g[i]) + added * C(p[i]);
-    const C first = b1 * C(m[i]) + a1 * grad;
-    C second = b2 * C(v[i]) + a2 * grad * grad;
-    m[i] = T(first);
-    v[i] = T(second);
-    if (amsgrad) second = C(top[i]) > second ? C(top[i]) : second, top[i] = T(second);
-    p[i] = T(C(p[i]) * shrink - step_size * first / (math::sqrt(second) * root + eps));
-  };
-  if (top) {
-    for (int64_t i = begin; i < end; ++i) one(i, true);
-  } else {
-    TANDEM_IVDEP
-    for (int64_t i = begin; i < end; ++i) one(i, false);
-  }
+  const Elements<C> parameter(loop, 0), averages(loop, 1), squares(loop, 2), tops(loop, 3), gradient(loop, 4);
+  parameter.in_pieces(end - begin, [&](int64_t from, int64_t n) {
+    const int64_t at = begin + from;
+    C room[5][kTile];
+    C *const p = parameter.read(at, n, room[0]), *const m = averages.read(at, n, room[1]),
+             *const v = squares.read(at, n, room[2]), *const top = tops ? tops.read(at, n, room[3]) : nullptr;
+    const C* const g = gradient.read(at, n, room[4]);
+    const auto one = [&](int64_t i, bool amsgrad) {
+      const C grad = g[i] + added * p[i];
+      const C first = b1 * m[i] + a1 * grad;
+      C second = b2 * v[i] + a2 * grad * grad;
+      m[i] = first;
+      v[i] = second;
+      if (amsgrad) second = top[i] > second ? top[i] : second, top[i] = second;
+      p[i] = p[i] * shrink - step_size * first / (math::sqrt(second) * root + eps);
+    };
+    if (top) {
+      for (int64_t i = 0; i < n; ++i) one(i, true);
+      tops.write(at, n, top);
+    } else {
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < n; ++i) one(i, false);
+    }
+    parameter.write(at, n, p), averages.write(at, n, m), squares.write(at, n, v);
+  });
 }
 
 /// Operands: parameter, momentum buffer or none, gradient, SgdValues. Scalar: nesterov.
-template <class T> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
   const kernels::SgdValues& s = *data<const kernels::SgdValues>(loop, 3);
-  using C = Upcast<T>;
   const C lr = C(s.lr), momentum = C(s.momentum), decay = C(s.decay), old = C(s.old), added = C(s.added);
   const bool nesterov = loop.scalars[0].integer;
-  T *const p = data<T>(loop, 0), *const buffer = data<T>(loop, 1);
-  const T* const g = data<const T>(loop, 2);
-  if (!buffer) {
-    TANDEM_IVDEP
-    for (int64_t i = begin; i < end; ++i) p[i] = T(C(p[i]) - lr * (C(g[i]) + decay * C(p[i])));
-    return;
-  }
-  if (nesterov) {
-    TANDEM_IVDEP
-    for (int64_t i = begin; i < end; ++i) {
-      const C grad = C(g[i]) + decay * C(p[i]), moved = old * C(buffer[i]) + added * grad;
-      buffer[i] = T(moved);
-      p[i] = T(C(p[i]) - lr * (grad + momentum * moved));
+  const Elements<C> parameter(loop, 0), momenta(loop, 1), gradient(loop, 2);
+  parameter.in_pieces(end - begin, [&](int64_t from, int64_t n) {
+    const int64_t at = begin + from;
+    C room[3][kTile];
+    C *const p = parameter.read(at, n, room[0]), *const buffer = momenta ? momenta.read(at, n, room[1]) : nullptr;
+    const C* const g = gradient.read(at, n, room[2]);
+    if (!buffer) {
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < n; ++i) p[i] = p[i] - lr * (g[i] + decay * p[i]);
+    } else if (nesterov) {
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < n; ++i) {
+        const C grad = g[i] + decay * p[i], moved = old * buffer[i] + added * grad;
+        buffer[i] = moved;
+        p[i] = p[i] - lr * (grad + momentum * moved);
+      }
+    } else {
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < n; ++i) {
+        const C moved = old * buffer[i] + added * (g[i] + decay * p[i]);
+        buffer[i] = moved;
+        p[i] = p[i] - lr * moved;
+      }
     }
-  } else {
-    TANDEM_IVDEP
-    for (int64_t i = begin; i < end; ++i) {
-      const C moved = old * C(buffer[i]) + added * (C(g[i]) + decay * C(p[i]));
-      buffer[i] = T(moved);
-      p[i] = T(C(p[i]) - lr * moved);
-    }
-  }
+    parameter.write(at, n, p);
+    if (buffer) momenta.write(at, n, buffer);
+  });
 }
 
 /// Operands: sums (float64), x. Scalars: n, elements of a sum. A unit of the range is one sum of squares.
-template <class T> void square_sums_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class C> void square_sums_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, length = loop.scalars[1].integer;
-  double* const sums = data<double>(loop, 0);
+  const Elements<C> elements(loop, 1);
   for (int64_t unit = begin; unit < end; ++unit) {
-    const T* const x = data<const T>(loop, 1) + unit * length;
-    const int64_t count = n - unit * length < length ? n - unit * length : length;
-    sums[unit] = lane_sum<double>(count, [x](int64_t i) { return double(x[i]) * double(x[i]); });
+    const int64_t first = unit * length, count = n - first < length ? n - first : length;
+    Lanes<double> lanes = {};
+    elements.in_pieces(count, [&](int64_t from, int64_t piece) {
+      C room[kTile];
+      const C* const x = elements.read(first + from, piece, room);
+      lanes.add(piece, [x](int64_t i) { return double(x[i]) * double(x[i]); });
+    });
+    data<double>(loop, 0)[unit] = lanes.fold();
   }
 }
-/// Operand: x. Scalar: the factor.
-template <class T> void scale_body(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
-  const C factor = C(loop.scalars[0].real);
-  T* const x = data<T>(loop, 0);
-  for (int64_t i = begin; i < end; ++i) x[i] = T(C(x[i]) * factor);
+/// x = f(x) for operand 0.
+template <class C, class F> void change(const Loop& loop, int64_t begin, int64_t end, F f) {
+  const Elements<C> elements(loop, 0);
+  elements.in_pieces(end - begin, [&](int64_t from, int64_t n) {
+    C room[kTile];
+    C* const x = elements.read(begin + from, n, room);
+    for (int64_t i = 0; i < n; ++i) x[i] = f(x[i]);
+    elements.write(begin + from, n, x);
+  });
 }
-/// Operand: x. Scalar: the number.
-template <class T> void add_number_body(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
-  const C number = C(loop.scalars[0].real);
-  T* const x = data<T>(loop, 0);
-  for (int64_t i = begin; i < end; ++i) x[i] = T(C(x[i]) + number);
+/// Scalar: the factor.
+template <class C> void scale_body(const Loop& loop, int64_t begin, int64_t end) {
+  change<C>(loop, begin, end, [factor = C(loop.scalars[0].real)](C x) { return x * factor; });
+}
+/// Scalar: the number.
+template <class C> void add_number_body(const Loop& loop, int64_t begin, int64_t end) {
+  change<C>(loop, begin, end, [number = C(loop.scalars[0].real)](C x) { return x + number; });
 }
 
 }  // namespace

@@ -6,17 +6,17 @@ namespace {
 
 /// See Note [Halving]. Equal elements and NaNs win as in the order of memory: the first of the largest, the last NaN.
 /// Operands: y, index, x.
-template <class T> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
-  using Place = typename PlaceOf<T>::type;
+template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+  using Place = typename PlaceOf<C>::type;
   const int64_t steps = (v.ow + kStep - 1) / kStep;
-  C high[2 * kTileWindows + kStep], best[kTileWindows + kStep];
+  const Elements<C> result(loop, 0), elements(loop, 2);
+  C room[4 * kTileWindows], high[2 * kTileWindows + kStep], best[kTileWindows + kStep];
   Place column[2 * kTileWindows + kStep], place[kTileWindows + kStep];
   for_tiles(v, begin, end, [&](int64_t row, int64_t rows) {
-    const T* const x = data<const T>(loop, 2) + 2 * row * v.w;
+    const C* const x = elements.read(2 * row * v.w, 4 * rows * v.ow, room);
     TANDEM_IVDEP
     for (int64_t i = 0; i < 2 * rows * v.ow; ++i) {
-      const C a = C(x[2 * i]), b = C(x[2 * i + 1]);
+      const C a = x[2 * i], b = x[2 * i + 1];
       const bool right = (b > a) | (b != b);
       high[i] = right ? b : a;
       column[i] = right ? Place(1) : Place(0);
@@ -34,21 +34,23 @@ template <class T> void halve(const Loop& loop, const Window& v, int64_t begin, 
         at[i] = Place(2 * i) + (lower ? bottom_column[i] + below : top_column[i] + corner);
       }
     }
-    T* const y = data<T>(loop, 0) + row * v.ow;
+    C* const y = result.place(row * v.ow, room);
     int64_t* const index = data<int64_t>(loop, 1) + row * v.ow;
-    for (int64_t i = 0; i < rows * v.ow; ++i) y[i] = T(best[i]);
+    for (int64_t i = 0; i < rows * v.ow; ++i) y[i] = best[i];
+    result.write(row * v.ow, rows * v.ow, y);
     for (int64_t i = 0; i < rows * v.ow; ++i) index[i] = place[i];
   });
 }
-/// Operands: y, index, x.
-template <class T> void max_pool_body(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
+/// Operands: y, index, x. Room: a plane of y and one of x.
+template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
-  if (is_halving(v)) return halve<T>(loop, v, begin, end);
+  if (is_halving(v)) return halve<C>(loop, v, begin, end);
+  const Elements<C> result(loop, 0), elements(loop, 2);
+  const int64_t made = v.oh * v.ow, taken = v.h * v.w;
   for (int64_t plane = begin; plane < end; ++plane) {
-    const T* const x = data<const T>(loop, 2) + plane * v.h * v.w;
-    T* y = data<T>(loop, 0) + plane * v.oh * v.ow;
-    int64_t* index = data<int64_t>(loop, 1) + plane * v.oh * v.ow;
+    const C* const x = elements.read(plane * taken, taken, scratch<C>() + made);
+    C *const first = result.place(plane * made, scratch<C>()), *y = first;
+    int64_t* index = data<int64_t>(loop, 1) + plane * made;
     for (int64_t oh = 0; oh < v.oh; ++oh)
       for (int64_t ow = 0; ow < v.ow; ++ow) {
         C best = -C(__builtin_inf());
@@ -59,53 +61,32 @@ template <class T> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
           for (int64_t kw = 0; kw < v.k[1]; ++kw) {
             const int64_t w = ow * v.s[1] - v.p[1] + kw * v.d[1];
             if (w < 0 || w >= v.w) continue;
-            const C value = C(x[h * v.w + w]);
+            const C value = x[h * v.w + w];
             const bool wins = at < 0 || value > best || value != value;
             best = wins ? value : best;
             at = wins ? h * v.w + w : at;
           }
         }
-        *y++ = T(best);
+        *y++ = best;
         *index++ = at;
       }
+    result.write(plane * made, made, first);
   }
 }
-/// dx of a half type: a run of rows, or of a long row's pixels, is added up in float from the windows that reach it,
-/// and rounded once.
-template <class T> void gather_max_gradients(const Window& v, T* dx, const T* dy, const int64_t* index) {
-  using C = Upcast<T>;
-  constexpr int64_t kHeld = 2048;
-  const int64_t size = v.h * v.w, held = v.w < kHeld ? kHeld / v.w * v.w : kHeld;
-  C sum[kHeld];
-  for (int64_t first = 0; first < size; first += held) {
-    const int64_t count = size - first < held ? size - first : held;
-    for (int64_t i = 0; i < count; ++i) sum[i] = C(0);
-    // Windows whose rows reach over these, the last of them and all before its end.
-    const int64_t reach = first / v.w + v.p[0] - (v.k[0] - 1) * v.d[0], last = (first + count - 1) / v.w + v.p[0];
-    const int64_t begin = reach > 0 ? (reach + v.s[0] - 1) / v.s[0] : 0;
-    const int64_t end = last / v.s[0] + 1 < v.oh ? last / v.s[0] + 1 : v.oh;
-    for (int64_t i = begin * v.ow; i < end * v.ow; ++i) {
-      const int64_t at = index[i] - first;
-      if (index[i] >= 0 && at >= 0 && at < count) sum[at] += C(dy[i]);
-    }
-    for (int64_t i = 0; i < count; ++i) dx[first + i] = T(sum[i]);
-  }
-}
-/// Operands: dx, dy, index. A window of padding alone, whose index is -1, has no gradient to give.
-template <class T> void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+/// Operands: dx, dy, index. A window of padding alone, whose index is -1, has no gradient to give. Room: a plane of dx
+/// and one of dy. A gradient of a half type is summed up in float, and rounded once.
+template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
-  const int64_t to = v.h * v.w, from = v.oh * v.ow;
+  const Elements<C> result(loop, 0), gradient(loop, 1);
+  const int64_t made = v.h * v.w, taken = v.oh * v.ow;
   for (int64_t plane = begin; plane < end; ++plane) {
-    T* const dx = data<T>(loop, 0) + plane * to;
-    const T* const dy = data<const T>(loop, 1) + plane * from;
-    const int64_t* const index = data<const int64_t>(loop, 2) + plane * from;
-    if constexpr (__is_same(T, Upcast<T>)) {
-      for (int64_t i = 0; i < to; ++i) dx[i] = T(0);
-      for (int64_t i = 0; i < from; ++i)
-        if (uint64_t(index[i]) < uint64_t(to)) dx[index[i]] += dy[i];
-    } else {
-      gather_max_gradients(v, dx, dy, index);
-    }
+    const C* const dy = gradient.read(plane * taken, taken, scratch<C>() + made);
+    C* const dx = result.place(plane * made, scratch<C>());
+    const int64_t* const index = data<const int64_t>(loop, 2) + plane * taken;
+    for (int64_t i = 0; i < made; ++i) dx[i] = C(0);
+    for (int64_t i = 0; i < taken; ++i)
+      if (uint64_t(index[i]) < uint64_t(made)) dx[index[i]] += dy[i];
+    result.write(plane * made, made, dx);
   }
 }
 

@@ -36,6 +36,22 @@ void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int6
     }
   }
 }
+/// The side that is read: of a half type the rows that a row of pixels is made of are widened once for all of them.
+template <class C> class Rows {
+ public:
+  Rows(const Loop& loop, int k) : all_(loop, k), room_(scratch<C>()), held_(all_.place(0, room_)) {}
+  void hold(int64_t first, int64_t last) {
+    if (!all_.is_half() || (first == first_ && last == last_)) return;
+    all_.read(first, last - first, room_);
+    first_ = first, last_ = last;
+  }
+  const C* at(int64_t element) const { return held_ + (element - first_); }
+
+ private:
+  const Elements<C> all_;
+  C *const room_, *const held_;
+  int64_t first_ = 0, last_ = 0;
+};
 /// The places k of a window of max pooling at `o` that lie inside the image.
 Span places(const Window& v, int d, int64_t o) {
   const int64_t first = o * v.s[d] - v.p[d], size = d ? v.w : v.h;
@@ -45,63 +61,64 @@ Span places(const Window& v, int d, int64_t o) {
   return {low, high};
 }
 
-/// Of equal elements the first, of NaNs the last wins, as in max_pool_body. Operands: y, index, x.
-template <class T, class Place> void max_rows(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
+/// Of equal elements the first, of NaNs the last wins, as in max_pool_body. Operands: y, index, x. Room, here and
+/// below: the rows that are read for one that is written.
+template <class C, class Place> void max_rows(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   const int64_t channels = loop.extents.size[1];
+  const Elements<C> result(loop, 0);
+  Rows<C> elements(loop, 2);
   const auto down = [&](int64_t oh) { return places(v, 0, oh); };
   const auto across = [&](int64_t ow) { return places(v, 1, ow); };
   for_groups(loop, begin, end, v.oh, v.ow, down, across,
              [&](int64_t n, int64_t oh, int64_t ow, const Reach& reach, int64_t first, int64_t width, int64_t to) {
-               C best[kGroup];
+               C best[kGroup], room[kGroup];
                Place at[kGroup];
                for (int64_t c = 0; c < width; ++c) best[c] = -C(__builtin_inf()), at[c] = Place(-1);
-               const T* const image = data<const T>(loop, 2) + n * v.h * v.w * channels + first;
+               const int64_t image = n * v.h * v.w * channels, top = oh * v.s[0] - v.p[0];
+               if (reach.down.first < reach.down.last)
+                 elements.hold(image + (top + reach.down.first * v.d[0]) * v.w * channels,
+                               image + (top + (reach.down.last - 1) * v.d[0] + 1) * v.w * channels);
                for (int64_t kh = reach.down.first; kh < reach.down.last; ++kh) {
-                 const int64_t h = oh * v.s[0] - v.p[0] + kh * v.d[0];
+                 const int64_t h = top + kh * v.d[0];
                  for (int64_t kw = reach.across.first; kw < reach.across.last; ++kw) {
                    const int64_t w = ow * v.s[1] - v.p[1] + kw * v.d[1];
                    const Place here = Place(h * v.w + w);
-                   const T* const x = image + (h * v.w + w) * channels;
+                   const C* const x = elements.at(image + (h * v.w + w) * channels + first);
                    TANDEM_IVDEP
                    for (int64_t c = 0; c < width; ++c) {
-                     const C value = C(x[c]);
+                     const C value = x[c];
                      const bool wins = (at[c] < 0) | (value > best[c]) | (value != value);
                      best[c] = wins ? value : best[c];
                      at[c] = wins ? here : at[c];
                    }
                  }
                }
-               T* const y = data<T>(loop, 0) + to;
+               C* const y = result.place(to, room);
                int64_t* const index = data<int64_t>(loop, 1) + to;
-               for (int64_t c = 0; c < width; ++c) y[c] = T(best[c]);
+               for (int64_t c = 0; c < width; ++c) y[c] = best[c];
+               result.write(to, width, y);
                for (int64_t c = 0; c < width; ++c) index[c] = at[c];
              });
 }
-template <class T> void max_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class C> void max_body(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
   if (v.h * v.w < (int64_t(1) << 31))
-    max_rows<T, typename PlaceOf<T>::type>(loop, v, begin, end);
+    max_rows<C, typename PlaceOf<C>::type>(loop, v, begin, end);
   else
-    max_rows<T, int64_t>(loop, v, begin, end);
+    max_rows<C, int64_t>(loop, v, begin, end);
 }
-/// result[c] = the sum over a reach of term(offset of its first channel)[c]: in the result itself, or of half types in
-/// floats, so that it is rounded once. finish(sum) is what is written.
-template <class T, class Term, class Finish>
-void sum_reach(const Reach& reach, int64_t rows_from, int64_t columns, int64_t channels, int64_t first, int64_t width,
-               T* result, Term term, Finish finish) {
-  using C = Upcast<T>;
-  C held[kGroup];
-  C* const sum = [&] {
-    if constexpr (__is_same(T, C))
-      return result;
-    else
-      return held + 0;
-  }();
+/// sum[c] = the sum over a reach of term(row, column, its first channel, the offset of that)[c].
+template <class C, class Term>
+void sum_reach(Rows<C>& from, const Reach& reach, int64_t rows_from, int64_t columns, int64_t channels, int64_t first,
+               int64_t width, C* sum, Term term) {
+  const int64_t row = columns * channels;
+  from.hold((rows_from + reach.down.first) * row, (rows_from + reach.down.last) * row);
   bool begun = false;
-  for (int64_t k = reach.down.first; k < reach.down.last; ++k)
+  for (int64_t k = reach.down.first; k < reach.down.last; ++k) {
+    const int64_t at = (rows_from + k) * row + first;
+    const C* const values = from.at(at);
     for (int64_t l = reach.across.first; l < reach.across.last; ++l) {
-      const auto of = term(k, l, ((rows_from + k) * columns + l) * channels + first);
+      const auto of = term(k, l, values + l * channels, at + l * channels);
       if (begun) {
         TANDEM_IVDEP
         for (int64_t c = 0; c < width; ++c) sum[c] += of(c);
@@ -111,13 +128,14 @@ void sum_reach(const Reach& reach, int64_t rows_from, int64_t columns, int64_t c
       }
       begun = true;
     }
+  }
   for (int64_t c = 0; !begun && c < width; ++c) sum[c] = C(0);
-  finish(sum);
 }
 /// Operands: dx, dy, index, which says whether a window chose a pixel.
-template <class T> void max_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
+template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   Window v(loop);
+  const Elements<C> result(loop, 0);
+  Rows<C> gradient(loop, 1);
   const int64_t channels = loop.extents.size[1];
   for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // all that a window reaches over
   const auto down = [&](int64_t h) { return covering(v, 0, h, h + 1, v.oh); };
@@ -125,15 +143,15 @@ template <class T> void max_backward_body(const Loop& loop, int64_t begin, int64
   for_groups(loop, begin, end, v.h, v.w, down, across,
              [&](int64_t n, int64_t h, int64_t w, const Reach& reach, int64_t first, int64_t width, int64_t to) {
                const int64_t pixel = h * v.w + w;
-               T* const dx = data<T>(loop, 0) + to;
-               const auto term = [&](int64_t, int64_t, int64_t from) {
-                 return [=, dy = data<const T>(loop, 1) + from, index = data<const int64_t>(loop, 2) + from](
-                            int64_t c) { return index[c] == pixel ? C(dy[c]) : C(0); };
-               };
-               sum_reach(reach, n * v.oh, v.ow, channels, first, width, dx, term, [&](const C* sum) {
-                 if constexpr (!__is_same(T, C))
-                   for (int64_t c = 0; c < width; ++c) dx[c] = T(sum[c]);
-               });
+               C room[kGroup];
+               C* const dx = result.place(to, room);
+               sum_reach(gradient, reach, n * v.oh, v.ow, channels, first, width, dx,
+                         [&](int64_t, int64_t, const C* dy, int64_t from) {
+                           return [=, index = data<const int64_t>(loop, 2) + from](int64_t c) {
+                             return index[c] == pixel ? dy[c] : C(0);
+                           };
+                         });
+               result.write(to, width, dx);
              });
 }
 
@@ -158,10 +176,11 @@ struct Adaptive {
   }
 };
 /// Operands: y, x. Or in backward: dx, dy.
-template <class T, class Windows, bool kBackward> void average(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
+template <class C, class Windows, bool kBackward> void average(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
   const Windows of{v};
+  const Elements<C> result(loop, 0);
+  Rows<C> given(loop, 1);
   const int64_t channels = loop.extents.size[1];
   const int64_t rows = kBackward ? v.h : v.oh, columns = kBackward ? v.w : v.ow;
   const int64_t from_rows = kBackward ? v.oh : v.h, from_columns = kBackward ? v.ow : v.w;
@@ -169,18 +188,18 @@ template <class T, class Windows, bool kBackward> void average(const Loop& loop,
   const auto across = [&](int64_t j) { return kBackward ? of.windows(1, j) : of.pixels(1, j); };
   for_groups(loop, begin, end, rows, columns, down, across,
              [&](int64_t n, int64_t i, int64_t j, const Reach& reach, int64_t first, int64_t width, int64_t to) {
-               const auto term = [&](int64_t k, int64_t l, int64_t at) {
+               C room[kGroup];
+               C* const sum = result.place(to, room);
+               const auto term = [&](int64_t k, int64_t l, const C* from, int64_t) {
                  const C scale = kBackward ? of.template scale<C>(k, l) : C(1);
-                 return [=, from = data<const T>(loop, 1) + at](int64_t c) {
-                   return kBackward ? C(from[c]) * scale : C(from[c]);
-                 };
+                 return [=](int64_t c) { return kBackward ? from[c] * scale : from[c]; };
                };
-               T* const result = data<T>(loop, 0) + to;
-               sum_reach(reach, n * from_rows, from_columns, channels, first, width, result, term, [&](const C* sum) {
-                 const C scale = kBackward ? C(1) : of.template scale<C>(i, j);
-                 if (!kBackward || !__is_same(T, C))
-                   for (int64_t c = 0; c < width; ++c) result[c] = T(kBackward ? sum[c] : sum[c] * scale);
-               });
+               sum_reach(given, reach, n * from_rows, from_columns, channels, first, width, sum, term);
+               if (!kBackward) {
+                 const C scale = of.template scale<C>(i, j);
+                 for (int64_t c = 0; c < width; ++c) sum[c] = sum[c] * scale;
+               }
+               result.write(to, width, sum);
              });
 }
 
@@ -189,11 +208,11 @@ template <class T, class Windows, bool kBackward> void average(const Loop& loop,
 
 TANDEM_EACH_FLOATING(max_pool2d_channels_last, max_body)
 TANDEM_EACH_FLOATING(max_pool2d_backward_channels_last, max_backward_body)
-#define TANDEM_PLAIN(body, T) body<T, Plain, false>
-#define TANDEM_PLAIN_BACKWARD(body, T) body<T, Plain, true>
-#define TANDEM_ADAPTIVE(body, T) body<T, Adaptive, false>
-#define TANDEM_ADAPTIVE_BACKWARD(body, T) body<T, Adaptive, true>
-TANDEM_FLOATING_ROW(avg_pool2d_channels_last, TANDEM_PLAIN, average)
-TANDEM_FLOATING_ROW(avg_pool2d_backward_channels_last, TANDEM_PLAIN_BACKWARD, average)
-TANDEM_FLOATING_ROW(adaptive_avg_pool2d_channels_last, TANDEM_ADAPTIVE, average)
-TANDEM_FLOATING_ROW(adaptive_avg_pool2d_backward_channels_last, TANDEM_ADAPTIVE_BACKWARD, average)
+#define TANDEM_PLAIN(body, C) body<C, Plain, false>
+#define TANDEM_PLAIN_BACKWARD(body, C) body<C, Plain, true>
+#define TANDEM_ADAPTIVE(body, C) body<C, Adaptive, false>
+#define TANDEM_ADAPTIVE_BACKWARD(body, C) body<C, Adaptive, true>
+TANDEM_COMPUTED_ROW(avg_pool2d_channels_last, TANDEM_PLAIN, average)
+TANDEM_COMPUTED_ROW(avg_pool2d_backward_channels_last, TANDEM_PLAIN_BACKWARD, average)
+TANDEM_COMPUTED_ROW(adaptive_avg_pool2d_channels_last, TANDEM_ADAPTIVE, average)
+TANDEM_COMPUTED_ROW(adaptive_avg_pool2d_backward_channels_last, TANDEM_ADAPTIVE_BACKWARD, average)

@@ -1,15 +1,12 @@
 // Rows of random fills and of dropout. Compiled without contraction into fused multiply-adds, so that integers,
 // uniforms and masks are bit-equal on every instruction set. Scalars: two parameters, offset. Operands are contiguous;
 // the last one is Philox's state {seed, stream, block}.
-#include "tandem/kernels/cpu/loops/elementwise.h"
+#include "tandem/kernels/cpu/loops/elements.h"
 #include "tandem/kernels/philox.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-template <class T> T* contiguous(const Loop& loop, int k) {
-  return reinterpret_cast<T*>(loop.operands[k].buffer->data + loop.operands[k].offset);
-}
 constexpr int64_t kBlocks = 64;  // Philox blocks at a time, side by side
 constexpr int64_t kWords = 4 * kBlocks;
 
@@ -37,7 +34,7 @@ void philox_tile(uint64_t seed, uint64_t stream, uint64_t first, int64_t count, 
 /// f(first, count, words) for tiles of the numbers [begin, end) of a draw: words[i * kEach] is where number first + i
 /// starts, which takes kEach words of 32 bits.
 template <int kEach, class F> void for_words(const Loop& loop, int64_t begin, int64_t end, F f) {
-  const uint64_t* const state = contiguous<const uint64_t>(loop, loop.operand_count - 1);
+  const uint64_t* const state = data<const uint64_t>(loop, loop.operand_count - 1);
   const uint64_t seed = state[0], stream = state[1], offset = state[2] + uint64_t(loop.scalars[2].integer);
   uint32_t words[kWords];
   while (begin < end) {
@@ -50,83 +47,96 @@ template <int kEach, class F> void for_words(const Loop& loop, int64_t begin, in
 }
 uint64_t wide(const uint32_t* words) { return uint64_t(words[1]) << 32 | words[0]; }
 
-template <class T> void uniform_body(const Loop& loop, int64_t begin, int64_t end) {
-  T* const y = contiguous<T>(loop, 0);
-  const double low = loop.scalars[0].real, width = loop.scalars[1].real - low;
-  constexpr int kEach = sizeof(T) == 8 ? 2 : 1;
+/// y[first + i] = f(words of that number), computed in C.
+template <int kEach, class C, class F> void fill_floating(const Loop& loop, int64_t begin, int64_t end, F f) {
+  const Elements<C> result(loop, 0);
   for_words<kEach>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
-    for (int64_t i = 0; i < count; ++i) {
-      if constexpr (sizeof(T) == 8)
-        y[first + i] = low + width * uniform_double(wide(words + 2 * i));
-      else
-        y[first + i] = T(float(low) + float(width) * uniform_float(words[i]));
+    C room[kWords];
+    C* const y = result.place(first, room);
+    for (int64_t i = 0; i < count; ++i) y[i] = f(words + kEach * i);
+    result.write(first, count, y);
+  });
+}
+template <class C> void uniform_body(const Loop& loop, int64_t begin, int64_t end) {
+  const double low = loop.scalars[0].real, width = loop.scalars[1].real - low;
+  if constexpr (__is_same(C, double))
+    fill_floating<2, C>(loop, begin, end,
+                        [=](const uint32_t* words) { return low + width * uniform_double(wide(words)); });
+  else
+    fill_floating<1, C>(loop, begin, end, [low = float(low), width = float(width)](const uint32_t* words) {
+      return low + width * uniform_float(*words);
+    });
+}
+/// Box-Muller; each number uses a pair of its own, so that it depends on nothing beside it.
+template <class C> void normal_body(const Loop& loop, int64_t begin, int64_t end) {
+  const C mean = C(loop.scalars[0].real), std = C(loop.scalars[1].real);
+  fill_floating<2, C>(loop, begin, end, [=](const uint32_t* words) {
+    const uint32_t a = words[0], b = words[1];
+    if constexpr (__is_same(C, double)) {
+      const double u = (double(a) + 0.5) * 0x1p-32, v = double(b) * 0x1p-32;
+      return mean + std * (::sqrt(-2.0 * ::log(u)) * ::cos(6.283185307179586 * v));
+    } else {
+      const float u = (float(a) + 0.5f) * 0x1p-32f, v = float(int32_t(b)) * 0x1p-32f;
+      return mean + std * (math::sqrt(-2.0f * math::log(u)) * math::cos_of_turns(v));
     }
   });
 }
 
-/// Box-Muller; each number uses a pair of its own, so that it depends on nothing beside it.
-template <class T> void normal_body(const Loop& loop, int64_t begin, int64_t end) {
-  T* const y = contiguous<T>(loop, 0);
-  const double mean = loop.scalars[0].real, std = loop.scalars[1].real;
-  for_words<2>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
-    for (int64_t i = 0; i < count; ++i) {
-      const uint32_t a = words[2 * i], b = words[2 * i + 1];
-      if constexpr (sizeof(T) == 8) {
-        const double u = (double(a) + 0.5) * 0x1p-32, v = double(b) * 0x1p-32;
-        y[first + i] = mean + std * (::sqrt(-2.0 * ::log(u)) * ::cos(6.283185307179586 * v));
-      } else {
-        const float u = (float(a) + 0.5f) * 0x1p-32f, v = float(int32_t(b)) * 0x1p-32f;
-        y[first + i] = T(float(mean) + float(std) * (math::sqrt(-2.0f * math::log(u)) * math::cos_of_turns(v)));
-      }
-    }
+/// As fill_floating, of any type: integers are made as int64 and wrap when they are stored.
+template <int kEach, class C, class F>
+void fill_any(const Loop& loop, int64_t begin, int64_t end, const Port& type, F f) {
+  char* const y = data<char>(loop, 0);
+  for_words<kEach>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
+    C made[kWords];
+    for (int64_t i = 0; i < count; ++i) made[i] = f(words + kEach * i);
+    type.move(made, y + first * type.size, type.size, count);
   });
+}
+template <class C> TANDEM_ONE_COPY void bernoulli_as(const Loop& loop, int64_t begin, int64_t end, const Port& type) {
+  const float p = float(loop.scalars[0].real);
+  fill_any<1, C>(loop, begin, end, type, [=](const uint32_t* words) { return C(uniform_float(*words) < p ? 1 : 0); });
 }
 template <class T> void bernoulli_body(const Loop& loop, int64_t begin, int64_t end) {
-  T* const y = contiguous<T>(loop, 0);
-  const float p = float(loop.scalars[0].real);
-  using C = Upcast<T>;
-  for_words<1>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
-    for (int64_t i = 0; i < count; ++i) y[first + i] = T(C(uniform_float(words[i]) < p ? 1 : 0));
-  });
+  bernoulli_as<Accumulate<T>>(loop, begin, end, output<T, Accumulate<T>>());
 }
 /// low + bits mod (high - low), from 64 bits: the bias is below 2^-64 times the width.
-template <class T> void randint_body(const Loop& loop, int64_t begin, int64_t end) {
-  T* const y = contiguous<T>(loop, 0);
+template <class C> TANDEM_ONE_COPY void randint_as(const Loop& loop, int64_t begin, int64_t end, const Port& type) {
   const int64_t low = loop.scalars[0].integer;
   const uint64_t width = uint64_t(loop.scalars[1].integer) - uint64_t(low);
-  using C = Upcast<T>;
-  for_words<2>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
-    for (int64_t i = 0; i < count; ++i) y[first + i] = T(C(int64_t(uint64_t(low) + wide(words + 2 * i) % width)));
-  });
+  fill_any<2, C>(loop, begin, end, type,
+                 [=](const uint32_t* words) { return C(int64_t(uint64_t(low) + wide(words) % width)); });
+}
+template <class T> void randint_body(const Loop& loop, int64_t begin, int64_t end) {
+  randint_as<Accumulate<T>>(loop, begin, end, output<T, Accumulate<T>>());
 }
 /// Operands: y, mask (bool), x, state. Scalars: keep probability, scale, offset.
-template <class T> void dropout_body(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
-  T* const y = contiguous<T>(loop, 0);
-  bool* const mask = contiguous<bool>(loop, 1);
-  const T* const x = contiguous<T>(loop, 2);
+template <class C> void dropout_body(const Loop& loop, int64_t begin, int64_t end) {
+  const Elements<C> result(loop, 0), elements(loop, 2);
+  bool* const mask = data<bool>(loop, 1);
   const float keep = float(loop.scalars[0].real);
   const C scale = C(loop.scalars[1].real);
   for_words<1>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
-    T* const to = y + first;
-    const T* const from = x + first;
+    C room[kWords];
+    const C* const from = elements.read(first, count, room);
+    C* const to = result.place(first, room);
     const float limit = keep;  // copies: what the closure refers to, y could be
     const C factor = scale;
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) mask[first + i] = uniform_float(words[i]) < limit;
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) {
-      const C scaled = C(from[i]) * factor;
-      to[i] = T(uniform_float(words[i]) < limit ? scaled : C(0));
+      const C scaled = from[i] * factor;
+      to[i] = uniform_float(words[i]) < limit ? scaled : C(0);
     }
+    result.write(first, count, to);
   });
 }
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_FLOATING_ROW(uniform, TANDEM_BY_TYPE, uniform_body)
-TANDEM_FLOATING_ROW(normal, TANDEM_BY_TYPE, normal_body)
+TANDEM_EACH_FLOATING(uniform, uniform_body)
+TANDEM_EACH_FLOATING(normal, normal_body)
 TANDEM_ALL_ROW(bernoulli, TANDEM_BY_TYPE, bernoulli_body)
 TANDEM_ALL_ROW(randint, TANDEM_BY_TYPE, randint_body)
-TANDEM_FLOATING_ROW(dropout, TANDEM_BY_TYPE, dropout_body)
+TANDEM_EACH_FLOATING(dropout, dropout_body)

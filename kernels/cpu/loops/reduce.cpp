@@ -46,18 +46,22 @@ struct Min {
 
 constexpr int kLanes = 32;
 
-/// f(i) for i < n: 32 lanes side by side, then the lanes in pairs. Lane sums of at most 128 elements are folded at a
-/// time, which keeps the error of a float sum near that of pairwise summation.
-template <class Op, class A, class F> A reduce_run(int64_t n, F f) {
+constexpr int64_t kRun = kLanes * 128;
+
+/// The elements i < n that read(first, count) brings, where f(i) is the i-th of these: 32 lanes side by side, then the
+/// lanes in pairs. Lane sums of at most 128 elements are folded at a time, which keeps the error of a float sum near
+/// that of pairwise summation.
+template <class Op, class A, class Read, class F> A reduce_run(int64_t n, Read read, F f) {
   A total = Op::template start<A>();
-  for (int64_t from = 0; from < n; from += kLanes * 128) {
-    const int64_t m = n - from < kLanes * 128 ? n - from : kLanes * 128;
+  for (int64_t from = 0; from < n; from += kRun) {
+    const int64_t m = n - from < kRun ? n - from : kRun;
+    read(from, m);
     A lane[kLanes];
     for (int k = 0; k < kLanes; ++k) lane[k] = Op::template start<A>();
     int64_t i = 0;
     for (; i + kLanes <= m; i += kLanes)
-      for (int k = 0; k < kLanes; ++k) lane[k] = Op::join(lane[k], f(from + i + k));
-    for (int k = 0; i < m; ++i, ++k) lane[k] = Op::join(lane[k], f(from + i));
+      for (int k = 0; k < kLanes; ++k) lane[k] = Op::join(lane[k], f(i + k));
+    for (int k = 0; i < m; ++i, ++k) lane[k] = Op::join(lane[k], f(i));
     for (int width = kLanes / 2; width > 0; width /= 2)
       for (int k = 0; k < width; ++k) lane[k] = Op::join(lane[k], lane[k + width]);
     total = Op::join(total, lane[0]);
@@ -65,65 +69,105 @@ template <class Op, class A, class F> A reduce_run(int64_t n, F f) {
   return total;
 }
 
-/// Of map(element, its result's place).
-template <class Op, class T, class A, class Out, class Map>
-void reduce_mapped(const Loop& loop, int64_t begin, int64_t end, Map map) {
+/// What the largest and the smallest one are looked for in: of masks many elements fit a vector.
+template <class T> struct KeptAsOf { using type = Accumulate<T>; };
+template <> struct KeptAsOf<bool> { using type = bool; };
+template <> struct KeptAsOf<uint8_t> { using type = uint8_t; };
+template <class T> using KeptAs = typename KeptAsOf<T>::type;
+
+/// Elements in memory, which are reduced as A: where they lie, or a copy in `room`.
+template <class A> const A* elements(const Port& type, char* memory, int64_t n, A* room) {
+  if (type.direct) return reinterpret_cast<const A*>(memory);
+  type.move(room, memory, type.size, n);
+  return room;
+}
+/// Of map(element, its result's place). Ports: of y, of x.
+template <class Op, class A, class Map>
+void reduce_mapped(const Loop& loop, int64_t begin, int64_t end, const Port* ports, Map map) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
                 length = loop.scalars[3].integer;
-  Out* const y = reinterpret_cast<Out*>(loop.operands[0].buffer->data + loop.operands[0].offset);
-  const T* const x = as<T>(loop.operands[1].buffer->data + loop.operands[1].offset);
+  const Port out = ports[0], in = ports[1];  // copies, which no store can change
+  char* const y = loop.operands[0].buffer->data + loop.operands[0].offset;
+  char* const from_first = loop.operands[1].buffer->data + loop.operands[1].offset;
+  A room[kRun];
+  const A* x;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t outer = unit / blocks, first = unit % blocks * length;
-    const int64_t count = n - first < length ? n - first : length;
-    const T* const from = x + (outer * n + first) * inner;
+    const int64_t count = n - first < length ? n - first : length, from = (outer * n + first) * inner;
     if (inner == 1) {
-      y[unit] = Out(reduce_run<Op, A>(count, [=](int64_t i) { return map(A(from[i]), outer); }));
+      const auto read = [&](int64_t i, int64_t m) { x = elements(in, from_first + (from + i) * in.size, m, room); };
+      A total = reduce_run<Op, A>(count, read, [&](int64_t i) { return map(x[i], outer); });
+      if (out.direct)
+        reinterpret_cast<A*>(y)[unit] = total;
+      else
+        out.move(&total, y + unit * out.size, out.size, 1);
       continue;
     }
     for (int64_t c = 0; c < inner; c += kTile) {  // columns side by side, row after row
       const int64_t width = inner - c < kTile ? inner - c : kTile;
       A acc[kTile];
       for (int64_t i = 0; i < width; ++i) acc[i] = Op::template start<A>();
-      for (int64_t r = 0; r < count; ++r) {
-        const T* const row = from + r * inner + c;
-        for (int64_t i = 0; i < width; ++i) acc[i] = Op::join(acc[i], map(A(row[i]), outer * inner + c + i));
-      }
-      for (int64_t i = 0; i < width; ++i) y[unit * inner + c + i] = Out(acc[i]);
+      const auto add = [&](const A* row) {
+        for (int64_t i = 0; i < width; ++i) acc[i] = Op::join(acc[i], map(row[i], outer * inner + c + i));
+      };
+      char* const top = from_first + (from + c) * in.size;
+      if (in.direct)  // by itself, so that the compiler takes two rows at a time
+        for (int64_t r = 0; r < count; ++r) add(reinterpret_cast<const A*>(top) + r * inner);
+      else
+        for (int64_t r = 0; r < count; ++r) add(elements(in, top + r * inner * in.size, width, room));
+      for (int64_t i = 0; i < width; ++i) room[i] = acc[i];  // nobody else sees acc, which may be in registers
+      out.move(room, y + (unit * inner + c) * out.size, out.size, width);
     }
   }
 }
 
+/// One copy for all types that are reduced as A.
+template <class Op, class A>
+TANDEM_ONE_COPY void reduce_as(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
+  reduce_mapped<Op, A>(loop, begin, end, ports, [](A x, int64_t) { return x; });
+}
 template <class Op, class T, class A, class Out> void reduce(const Loop& loop, int64_t begin, int64_t end) {
-  reduce_mapped<Op, T, A, Out>(loop, begin, end, [](A x, int64_t) { return x; });
+  reduce_as<Op, A>(loop, begin, end, kPorts<Out, A, T, A>);
 }
 /// Operands: y, x, center or none. Scalar 4: the power.
-template <class T> void powers_body(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
+TANDEM_ONE_COPY void powers_as_float(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
   const Operand& given = loop.operands[2];
-  const C* const center = given.buffer ? as<C>(given.buffer->data + given.offset) : nullptr;
-  const C p = C(loop.scalars[4].real);
-  const auto run = [&](auto map) { reduce_mapped<Sum, T, C, C>(loop, begin, end, map); };
-  if (p == C(2) && center)
-    run([=](C x, int64_t result) { return (x - center[result]) * (x - center[result]); });
-  else if (p == C(2))
-    run([](C x, int64_t) { return x * x; });
+  const float* const center = given.buffer ? as<float>(given.buffer->data + given.offset) : nullptr;
+  const float p = float(loop.scalars[4].real);
+  const auto run = [&](auto map) { reduce_mapped<Sum, float>(loop, begin, end, ports, map); };
+  if (p == 2 && center)
+    run([=](float x, int64_t result) { return (x - center[result]) * (x - center[result]); });
+  else if (p == 2)
+    run([](float x, int64_t) { return x * x; });
   else
-    run([=](C x, int64_t result) { return math::pow(math::abs(center ? x - center[result] : x), p); });
+    run([=](float x, int64_t result) { return math::pow(math::abs(center ? x - center[result] : x), p); });
+}
+template <class T> void powers_body(const Loop& loop, int64_t begin, int64_t end) {
+  powers_as_float(loop, begin, end, kPorts<float, float, T, float>);
 }
 
 /// Operands: y (float beside half types), a, b. Scalars: n, blocks, block length, and the distances of the vectors of a
 /// and of b.
-template <class T> void dot_body(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
+template <class C> TANDEM_ONE_COPY void dot_as(const Loop& loop, int64_t begin, int64_t end, const Port& type) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
-  const auto at = [&](int k) { return loop.operands[k].buffer->data + loop.operands[k].offset; };
+  const auto at = [&](int k, int64_t element) {
+    return loop.operands[k].buffer->data + loop.operands[k].offset + element * type.size;
+  };
   const int64_t n = number(0), blocks = number(1), length = number(2);
+  C* const y = reinterpret_cast<C*>(loop.operands[0].buffer->data + loop.operands[0].offset);
+  C room[2][kRun];
+  const C *a, *b;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t vector = unit / blocks, first = unit % blocks * length;
-    const T *const a = as<T>(at(1)) + vector * number(3) + first, *const b = as<T>(at(2)) + vector * number(4) + first;
-    const int64_t count = n - first < length ? n - first : length;
-    reinterpret_cast<C*>(at(0))[unit] = reduce_run<Sum, C>(count, [=](int64_t i) { return C(a[i]) * C(b[i]); });
+    const auto read = [&](int64_t i, int64_t m) {
+      a = elements(type, at(1, vector * number(3) + first + i), m, room[0]);
+      b = elements(type, at(2, vector * number(4) + first + i), m, room[1]);
+    };
+    y[unit] = reduce_run<Sum, C>(n - first < length ? n - first : length, read, [&](int64_t i) { return a[i] * b[i]; });
   }
+}
+template <class T> void dot_body(const Loop& loop, int64_t begin, int64_t end) {
+  dot_as<Upcast<T>>(loop, begin, end, input<T, Upcast<T>>());
 }
 
 template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int64_t end) {
@@ -163,8 +207,7 @@ template <class T> void cumsum_body(const Loop& loop, int64_t begin, int64_t end
   }
 }
 
-#define TANDEM_SUM_BODY(Op, T) reduce<Op, T, Accumulate<T>, T>
-#define TANDEM_KEEP_BODY(Op, T) reduce<Op, T, Upcast<T>, T>
+#define TANDEM_KEEP_BODY(Op, T) reduce<Op, T, KeptAs<T>, T>
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA

@@ -1,43 +1,35 @@
-// What loops over whole rows share: typed access to contiguous operands, and sums in a fixed order. Elements of half
-// types are loaded as floats and computed in them; an element is rounded when it is stored.
+// What loops over whole rows share: sums in a fixed order, and columns side by side.
 #pragma once
-#include "tandem/kernels/cpu/loops/elementwise.h"
+#include "tandem/kernels/cpu/loops/elements.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Operand k as contiguous elements; null where the tensor was undefined.
-template <class T> T* data(const Loop& loop, int k) {
-  const Operand& o = loop.operands[k];
-  return o.buffer ? reinterpret_cast<T*>(o.buffer->data + o.offset) : nullptr;
-}
 constexpr int kLanes = 16;
 
-/// sum of f(i) for i < n in 16 lanes, then the lanes in pairs: an order that depends on n alone.
-template <class T, class F> T lane_sum(int64_t n, F f) {
-  T lane[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) lane[k] += f(i + k);
-  for (int k = 0; i < n; ++i, ++k) lane[k] += f(i);
-  for (int width = kLanes / 2; width > 0; width /= 2)
-    for (int k = 0; k < width; ++k) lane[k] += lane[k + width];
-  return lane[0];
-}
-
-constexpr int64_t kWidened = 4096;
-/// Calls f(x), or of a half type, whose conversion costs more than a pass, f(a copy of floats that may be changed)
-/// where n elements find room beside the processor.
-template <class T, class F> void widened(const T* x, int64_t n, F f) {
-  using C = Upcast<T>;
-  if constexpr (!__is_same(T, C)) {
-    if (n <= kWidened) {
-      C held[kWidened];
-      for (int64_t i = 0; i < n; ++i) held[i] = C(x[i]);
-      return f(held + 0);
-    }
+/// Sums in 16 lanes, which are folded in pairs: an order that depends on their number alone.
+template <class T> struct Lanes {
+  T lane[kLanes];
+  void clear() {
+    for (T& each : lane) each = T(0);
   }
-  f(x);
+  /// f(i) for i < n. What is added after it must not find a lane left out: n is a multiple of 16 then.
+  template <class F> void add(int64_t n, F f) {
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+      for (int k = 0; k < kLanes; ++k) lane[k] += f(i + k);
+    for (int k = 0; i < n; ++i, ++k) lane[k] += f(i);
+  }
+  T fold() {
+    for (int width = kLanes / 2; width > 0; width /= 2)
+      for (int k = 0; k < width; ++k) lane[k] += lane[k + width];
+    return lane[0];
+  }
+};
+template <class T, class F> T lane_sum(int64_t n, F f) {
+  Lanes<T> lanes = {};
+  lanes.add(n, f);
+  return lanes.fold();
 }
 
 constexpr int64_t kColumns = 32;  // that are worked on side by side
@@ -69,5 +61,3 @@ template <class F> void for_columns(int64_t n, int64_t inner, int64_t begin, int
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
-
-#define TANDEM_EACH_FLOATING(op, body) TANDEM_FLOATING_ROW(op, TANDEM_BY_TYPE, body)
