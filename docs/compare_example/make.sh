@@ -13,8 +13,8 @@ fi
 build/release/tools/tandem compare page "$example/report.json"
 folder=$(mktemp -d)
 # Of the page the parts that say most: the verdict, where a step of the first model goes, and its timeline.
-sed 's|</style>|nav,footer,details,.note,main>section:not(#verdict):not(#anatomy):not(#timeline),#anatomy>*:nth-child(n+4),#timeline>ul:last-of-type{display:none}body{padding-bottom:0}</style>|' \
+sed 's|</style>|nav,footer,details,main>section:not(#verdict):not(#anatomy):not(#timeline),#anatomy>*:nth-child(n+4),#timeline>ul:last-of-type{display:none}</style>|' \
   "$example/report.html" >"$folder/page.html"
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$folder/profile" \
-  --blink-settings=preferredColorScheme=1 --window-size="1280,${PICTURE_HEIGHT:-1500}" --screenshot="$folder/page.png" "file://$folder/page.html" 2>/dev/null
+  --blink-settings=preferredColorScheme=1 --window-size="1280,${PICTURE_HEIGHT:-1950}" --screenshot="$folder/page.png" "file://$folder/page.html" 2>/dev/null
 cp "$folder/page.png" "$example/page.png"

@@ -44,7 +44,7 @@ document.getElementById('frame').onload = function () {
 HTML
 }
 open_page() {
-  timeout 100 "$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --allow-file-access-from-files \
+  timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --allow-file-access-from-files \
     --user-data-dir="$folder/profile" --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=4000 \
     --blink-settings=preferredColorScheme="$1" --enable-logging=stderr "${@:2}" "file://$folder/frame.html"
 }
@@ -54,7 +54,7 @@ for width in 1280 390; do
   frame "$width"
   for scheme in light dark; do
     number=$([ "$scheme" = dark ] && echo 0 || echo 1)
-    open_page "$number" --dump-dom >"$folder/dom" 2>"$folder/log"
+    open_page "$number" --dump-dom >"$folder/dom" 2>"$folder/log" || true
     said=$(sed -n 's/.*<pre id="said"[^>]*>\(.*\)<\/pre>.*/\1/p' "$folder/dom")
     echo "$width pixels, $scheme: ${said:-the page did not load}"
     grep 'CONSOLE' "$folder/log" && failed=1

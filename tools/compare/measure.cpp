@@ -354,7 +354,8 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   std::vector<Projection> more = projections(s.profile);
   std::move(more.begin(), more.end(), std::back_inserter(report.projections));
   report.notes = skill_of(report.overheads);
-  for (std::string& note : recorded_skill()) report.notes.push_back(std::move(note));
+  if (!stop())  // who interrupts does not want to wait
+    for (std::string& note : recorded_skill()) report.notes.push_back(std::move(note));
   for (auto& of_model : models)
     for (Row& row : of_model)
       if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));
