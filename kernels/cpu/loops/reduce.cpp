@@ -69,10 +69,11 @@ template <class Op, class A, class Read, class F> A reduce_run(int64_t n, Read r
   return total;
 }
 
-/// What the largest and the smallest one are looked for in: of masks many elements fit a vector.
-template <class T> struct KeptAsOf { using type = Accumulate<T>; };
-template <> struct KeptAsOf<bool> { using type = bool; };
-template <> struct KeptAsOf<uint8_t> { using type = uint8_t; };
+/// What the largest and the smallest element are looked for in. Integers keep their own type: the narrower it is, the more
+/// of them fit a vector, and its largest and smallest numbers are what min and max of nothing begin with.
+template <class T> struct KeptAsOf { using type = T; };
+template <> struct KeptAsOf<Half> { using type = float; };
+template <> struct KeptAsOf<BFloat16> { using type = float; };
 template <class T> using KeptAs = typename KeptAsOf<T>::type;
 
 /// Elements in memory, which are reduced as A: where they lie, or a copy in `room`.
