@@ -18,7 +18,8 @@ int main(int argc, char** argv) try {
   auto train = data::make_data_loader<data::samplers::RandomSampler>(
       FashionMNIST(folder).map(data::transforms::Stack<>()), data::DataLoaderOptions(128).workers(1));
   const FashionMNIST test(folder, FashionMNIST::Mode::kTest);
-  const Tensor images = test.images(), labels = test.targets();
+  const Tensor images = test.images();
+  const Tensor& labels = test.targets();
 
   nn::Sequential net(nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Linear(128, 10));
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));

@@ -33,7 +33,7 @@ std::tuple<Tensor, Tensor> running_extreme(const char* op, const Tensor& x, int6
       const int64_t rest = x.size(d) - reach;
       const Tensor before = y.narrow(d, 0, rest), here = y.narrow(d, reach, rest);
       const Tensor wins = largest ? here >= before : here <= before;
-      const Tensor later = (wins & (before == before)) | (here != here);  // a NaN is unequal to itself
+      const Tensor later = (wins & before.eq(before)) | here.ne(here);  // a NaN is unequal to itself
       y = cat({y.narrow(d, 0, reach), where(later, here, before)}, d);
       at = cat({at.narrow(d, 0, reach), where(later, at.narrow(d, reach, rest), at.narrow(d, 0, rest))}, d);
     }
@@ -55,7 +55,7 @@ std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, Flag keepdim) const {
     const auto [sorted, order] = detach().transpose(d, -1).sort(-1);
     const Tensor rows = sorted.contiguous(), place = places_along(rows, rows.dim() - 1);
     Tensor count = place - searchsorted(rows, rows);  // how many equal ones come before each: the last of a run has
-    count = tandem::where(rows == rows, count, place - size(d));  // the most. NaNs come last, and lose
+    count = tandem::where(rows.eq(rows), count, place - size(d));  // the most. NaNs come last, and lose
     const Tensor last = count.argmax(-1, true);
     at = order.gather(-1, last).transpose(d, -1).contiguous();
   }

@@ -43,7 +43,7 @@ std::tuple<Tensor, Tensor> middle(const char* op, const Tensor& x, int64_t dim, 
   if (x.dim() == 0) return {x.clone(), zeros({}, TensorOptions(kInt64).device(x.device()))};
   const auto [values, index] = x.sort(dim);
   if (!x.is_floating_point()) return {values.narrow(dim, (n - 1) / 2, 1), index.narrow(dim, (n - 1) / 2, 1)};
-  const Tensor count = (x == x).sum(dim, true);  // of numbers
+  const Tensor count = x.eq(x).sum(dim, true);  // of numbers: a NaN is unequal to itself
   const Tensor place =
       ignore_nan ? (count - 1).clamp_min(0).floor_divide(2) : where(count < n, count, full_like(count, (n - 1) / 2));
   return {values.gather(dim, place), index.gather(dim, place)};
@@ -120,7 +120,7 @@ Tensor Tensor::cov(int64_t correction, const Tensor& fweights, const Tensor& awe
 Tensor Tensor::corrcoef() const {
   TANDEM_CHECK(dim() <= 2, "corrcoef: x is ", sizes(), "; accepted: at most two dimensions");
   const Tensor c = cov();
-  if (c.dim() == 0) return c / c;
+  if (c.dim() == 0) return c.div(c);
   const Tensor deviation = c.diagonal().sqrt();
   return (c / deviation.unsqueeze(1) / deviation).clamp(-1.0, 1.0);
 }

@@ -33,8 +33,8 @@ class Fingerprints final : public detail::Observer {
 };
 
 /// "conv2d, step 3": the first of the mode's calls whose result no call of that name has in the reference's same step.
-/// Calls that only move or choose data are passed over, as are losses, and calls that the reference does not make at all.
-/// Empty if there is none.
+/// Calls that only move or choose data are passed over, as are losses, and calls that the reference does not make at
+/// all. Empty if there is none.
 std::string first_difference(const std::vector<Fingerprint>& mode, const std::vector<Fingerprint>& reference);
 
 }  // namespace tandem::tools::compare

@@ -57,6 +57,7 @@ class IgnoreInterrupt {
 
 int run(const std::vector<std::string>& command, const std::string& folder) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   ::setenv("TANDEM_TRACE_FOLDER", folder.c_str(), 1);

@@ -69,8 +69,8 @@ template <class Op, class A, class Read, class F> A reduce_run(int64_t n, Read r
   return total;
 }
 
-/// What the largest and the smallest element are looked for in. Integers keep their own type: the narrower it is, the more
-/// of them fit a vector, and its largest and smallest numbers are what min and max of nothing begin with.
+/// What the largest and the smallest element are looked for in. Integers keep their own type: the narrower it is, the
+/// more of them fit a vector, and its largest and smallest numbers are what min and max of nothing begin with.
 template <class T> struct KeptAsOf { using type = T; };
 template <> struct KeptAsOf<Half> { using type = float; };
 template <> struct KeptAsOf<BFloat16> { using type = float; };
