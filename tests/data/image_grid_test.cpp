@@ -44,7 +44,8 @@ MakeGridOptions options_of(const nlohmann::json& arguments) {
 TEST_CASE("grids and their pixels are torchvision's", "[data][image]") {
   const bool saves = can_save();
   const TemporaryFolder folder;
-  for (const auto& expected : read_json("grids.json").at("cases")) {
+  const auto grids = read_json("grids.json");
+  for (const auto& expected : grids.at("cases")) {
     const auto sizes = expected.at("shape").get<std::vector<int64_t>>();
     INFO(expected.at("arguments").dump() << " of " << IntArrayRef(sizes));
     int64_t count = 1;
