@@ -1,16 +1,11 @@
 #!/usr/bin/env bash
-# Makes this folder anew: the report of `./run compare`, and the picture that README.md and docs/course.md begin with.
+# Makes this folder anew: the page of `./run compare`, and the picture that README.md and docs/course.md begin with.
 # usage: docs/compare_example/make.sh [REPORT.json]     REPORT.json: one that is there already, in place of a new one
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 example=docs/compare_example
-if [ $# -gt 0 ]; then cp "$1" "$example/report.json"
-else
-  out=$(mktemp -d)
-  ./run compare --out "$out"
-  cp "$out/report.json" "$example/"
-fi
-build/release/tools/tandem compare page "$example/report.json"
+[ $# -gt 0 ] || ./run compare
+build/release/tools/tandem compare page "${1:-compare/report.json}" --out "$example/report.html"
 folder=$(mktemp -d)
 # Of the page the parts that say most: the verdict, where a step of the first model goes, and its timeline.
 sed 's|</style>|nav,footer,details,main>section:not(#verdict):not(#anatomy):not(#timeline),#anatomy>*:nth-child(n+4),#timeline>ul:last-of-type{display:none}</style>|' \
