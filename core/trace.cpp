@@ -1,5 +1,7 @@
 #include "tandem/core/trace.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -28,6 +30,12 @@ std::vector<TraceTensor> described(ArrayRef<const Tensor*> tensors) {
 
 double detail::trace_clock() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double detail::thread_clock() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 void Tracer::on_call(const KernelCall& call) {
@@ -80,12 +88,14 @@ void PhaseSpan::begin(const char* name) {
   tracer_ = RankContext::current().tracer;
   name_ = name;
   outer_ = std::exchange(phase_of_thread, name);
+  cpu_start_ = thread_clock();
   start_ = trace_clock();
 }
 void PhaseSpan::end() {
   phase_of_thread = outer_;
   TraceEvent event{.kind = TraceEvent::Kind::phase, .name = name_};
   event.start = start_, event.end = trace_clock();
+  event.cpu_start = cpu_start_, event.cpu_end = thread_clock();
   tracer_->add(std::move(event));
 }
 const char* detail::current_phase() { return phase_of_thread; }

@@ -43,6 +43,8 @@ struct TraceEvent {
   double start = 0, end = 0;  // seconds of std::chrono::steady_clock, which all processes of a machine share
   /// Of a collective: when it was called, in the same seconds.
   double queued = 0;
+  /// Of a phase: how many seconds of a processor its thread had had at the start and at the end.
+  double cpu_start = 0, cpu_end = 0;
   int64_t correlation = 0;  // of a call of a GPU's kernel and of what came of it; 0: there is nothing to find
   int stream = 0;           // of Kind::gpu: a number of its own for each stream, from 1
   int64_t bytes = 0;        // of a kernel call: of all tensors; of a collective: of its tensor

@@ -13,6 +13,8 @@ namespace tandem::detail {
 
 /// Seconds of the steady clock.
 double trace_clock();
+/// Seconds for which this thread has had a processor.
+double thread_clock();
 
 /// Takes the time of each call, and keeps events. Contexts that were copied keep it beyond the trace's end: then it
 /// only passes on.
@@ -69,7 +71,7 @@ class PhaseSpan {
   void end();
   std::shared_ptr<Tracer> tracer_;
   const char *name_ = nullptr, *outer_ = nullptr;
-  double start_ = 0;
+  double start_ = 0, cpu_start_ = 0;
 };
 
 /// The innermost phase that this thread is in, or null; while there is a trace.

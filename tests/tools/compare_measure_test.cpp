@@ -70,6 +70,24 @@ TEST_CASE("the anatomy of DDP's step: waiting for the last rank, then communicat
   for (const Lane& lane : lanes) CHECK(sum_of(lane) == lane.step);
 }
 
+TEST_CASE("between two phases a lane waits for a core as long as its thread had none", "[compare]") {
+  // From 2 to 4 the thread had half a second of a processor, from 6 to the end all of the time.
+  TraceEvent forward = phase("forward", 0, 0, 2), backward = phase("backward", 0, 4, 6);
+  forward.cpu_start = 10, forward.cpu_end = 11;
+  backward.cpu_start = 11.5, backward.cpu_end = 13;
+  const StepTimes step{0, 7, 10, 14};
+  for (const size_t ranks : {1, 2}) {
+    std::vector<TraceEvent> events = {forward, backward};
+    if (ranks == 2) events.push_back(event(Kind::phase, "forward", 1, 0, 0, 7));
+    const Lane lane =
+        anatomy(events, std::vector<std::vector<StepTimes>>(ranks, {step}), std::vector<std::string>(ranks, "lane"))
+            .at(0);
+    CHECK(lane.waiting_for == std::map<std::string, double>{{"a free core", 1.5}});
+    CHECK(lane.unattributed == 1.5);
+    CHECK(sum_of(lane) == lane.step);
+  }
+}
+
 TEST_CASE("the anatomy of several steps is their mean", "[compare]") {
   const std::vector<TraceEvent> events = {phase("forward", 0, 0, 1), phase("forward", 0, 10, 13)};
   const Lane lane = anatomy(events, {{{0, 2}, {10, 14}}}, {"cpu:0"}).at(0);
@@ -142,6 +160,18 @@ TEST_CASE("bytes equal their formulas, lanes add up, and memory by cause is the 
           CHECK(sum == rank.allocator_peaks.at(i));
         }
     }
+}
+
+TEST_CASE("less than a fiftieth of a step belongs to no phase", "[compare]") {
+  for (const char* const key : {"single", "dp", "dp_persistent", "dp_loss", "ddp_local", "ddp_local_naive"}) {
+    const Mode mode = mode_of(key);
+    Job job = small_job(mode.kind == Mode::Kind::single ? 1 : 2, "lenet");
+    job.batch = 256, job.steps = 4;
+    for (const Lane& lane : lanes_of(mode, job, run_sample(mode, job))) {
+      CAPTURE(key, lane.name, lane.unattributed, lane.step);
+      CHECK(lane.unattributed < 0.02 * lane.step);
+    }
+  }
 }
 
 TEST_CASE("a mode trains the same model as its reference on one device, to the bit", "[compare]") {

@@ -28,8 +28,9 @@ struct Told {
     return text;
   }
 };
-Told told(const char* key, const std::string& planted, int devices = 2) {
+Told told(const char* key, const std::string& planted, int devices = 2, int batch = 12) {
   Job job = small_job(devices);
+  job.batch = batch;
   job.planted = parse_planted(planted);
   const Mode mode = mode_of(key);
   const Sample sample = run_sample(mode, job);
@@ -52,11 +53,18 @@ double sum(const Lane& lane, const std::vector<std::string>& phases) {
 double waits(const Lane& lane, const std::string& for_whom) {
   return lane.waiting_for.count(for_whom) ? lane.waiting_for.at(for_whom) : 0;
 }
+/// A lane's own work, which may take long on a busy machine, and so long it waits for nobody.
+double works(const Lane& lane) {
+  double seconds = 0;
+  for (const auto& [phase, of_phase] : lane.phases)
+    if (phase != "exposed communication") seconds += of_phase;
+  return seconds + lane.unattributed + waits(lane, "a free core");
+}
 constexpr double kMost = 0.95;  // of what was planted is to be found in its place
 
 }  // namespace
 
-// Sleeps are a hundred times as long as a step, so that a busy machine does not matter.
+// Sleeps are a hundred times as long as a step; what a busy machine adds to the work of those who wait is taken off.
 TEST_CASE("what is planted is found in the right place, in the right words", "[compare]") {
   SECTION("a rank's compute under DDP") {
     const Told t = told("ddp_local", "compute:1:0.1");
@@ -64,15 +72,15 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
     REQUIRE(t.planted[1] >= 0.1);
     CHECK(t.planted[0] == 0);
     CHECK(sum(t.lanes[1], {"forward"}) >= kMost * t.planted[1]);
-    CHECK(waits(t.lanes[0], "rank 1") >= kMost * t.planted[1]);
+    CHECK(waits(t.lanes[0], "rank 1") >= kMost * (t.planted[1] - works(t.lanes[0])));
     CHECK(t.says("straggler", "for rank 1"));
   }
   SECTION("a device's compute under DataParallel") {
     const Told t = told("dp", "compute:2:0.1", 3);
     INFO(t.all());
     CHECK(sum(t.lanes[2], {"forward"}) >= kMost * t.planted[0]);
-    CHECK(waits(t.lanes[0], "cpu:2") >= kMost * t.planted[0]);
-    CHECK(waits(t.lanes[1], "cpu:2") >= kMost * t.planted[0]);
+    CHECK(waits(t.lanes[0], "cpu:2") >= kMost * (t.planted[0] - works(t.lanes[0])));
+    CHECK(waits(t.lanes[1], "cpu:2") >= kMost * (t.planted[0] - works(t.lanes[1])));
     CHECK(t.says("straggler", "for cpu:2"));
   }
   SECTION("a link under DDP") {
@@ -89,7 +97,7 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
     INFO(t.all());
     REQUIRE(t.planted[0] >= 0.1);
     CHECK(sum(t.lanes[0], {"scatter", "replicate", "gather", "reduce"}) >= kMost * t.planted[0]);
-    CHECK(waits(t.lanes[1], "cpu") + waits(t.lanes[1], "cpu:0") >= kMost * t.planted[0]);
+    CHECK(waits(t.lanes[1], "cpu") + waits(t.lanes[1], "cpu:0") >= kMost * (t.planted[0] - works(t.lanes[1])));
     CHECK(t.says("first-device-bound", "scatter, replicate, gather, reduce"));
   }
   SECTION("the loader") {
@@ -103,10 +111,14 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
     }
   }
   SECTION("a first device that is slower") {
-    const Told t = told("dp_loss", "slow:0:50");
+    // Half as fast: a kernel and its sleep take as long, and both are among what the device computes.
+    const Told half = told("dp_loss", "slow:0:2", 2, 8192);
+    REQUIRE(half.planted[0] > 1e-3);
+    CHECK(sum(half.lanes[0], kPhases) >= kMost * 2 * half.planted[0]);
+    // So slow that a busy machine does not matter. With 512 rows forward and backward take most of the step.
+    const Told t = told("dp_loss", "slow:0:50", 2, 512);
     INFO(t.all());
-    const double computing = sum(t.lanes[0], kPhases);
-    CHECK(computing >= kMost * t.planted[0]);
+    CHECK(sum(t.lanes[0], kPhases) >= kMost * 50 / 49 * t.planted[0]);
     CHECK(sum(t.lanes[0], {"forward", "backward"}) > 3 * sum(t.lanes[1], {"forward", "backward"}));
     CHECK(t.says("first-device-bound", "it is slower, and they wait for it"));
   }

@@ -13,6 +13,8 @@ using Kind = TraceEvent::Kind;
 
 /// What a lane waits for while none works.
 const char* const kThreads = "threads to wake up";
+/// What it waits for while its thread could go on, and the system runs others.
+const char* const kCore = "a free core";
 
 /// A collective as all ranks lived through it.
 struct Collective {
@@ -60,6 +62,17 @@ class LaneStep {
     const TraceEvent* const e = at(from, to);
     return e ? e->end : from;
   }
+  /// For how long the thread had no core between two neighbouring moments of cuts() that are in no phase. The clock was
+  /// read where the phases around them end and begin; the time without a core is spread evenly between these.
+  double without_core(double from, double to) const {
+    double start = step_.start, end = step_.end, cpu_start = step_.cpu_start, cpu_end = step_.cpu_end;
+    for (const TraceEvent* e : phases_) {
+      if (e->end <= from && e->end >= start) start = e->end, cpu_start = e->cpu_end;
+      if (e->start >= to && e->start <= end) end = e->start, cpu_end = e->cpu_start;
+    }
+    if (cpu_start == 0 || cpu_end == 0) return 0;
+    return (to - from) * std::clamp(1 - (cpu_end - cpu_start) / (end - start), 0.0, 1.0);
+  }
   void add_cuts(std::set<double>& cuts) const {
     for (const TraceEvent* e : phases_)
       for (const double t : {e->start, e->end})
@@ -70,6 +83,12 @@ class LaneStep {
   std::vector<const TraceEvent*> phases_;
   StepTimes step_;
 };
+
+void add_no_phase(const LaneStep& lane, double from, double to, Lane& out) {
+  const double waited = lane.without_core(from, to);
+  if (waited > 0) out.waiting_for[kCore] += waited;
+  out.unattributed += to - from - waited;
+}
 
 /// Of DataParallel: the lanes of one process, of which one works while another waits.
 void partition_devices(const std::vector<LaneStep>& lanes, StepTimes step, const std::vector<std::string>& names,
@@ -91,7 +110,7 @@ void partition_devices(const std::vector<LaneStep>& lanes, StepTimes step, const
       else if (l == 0 && lanes[l].waits(from, to))
         out[l].waiting_for[kThreads] += to - from;
       else if (l == 0)
-        out[l].unattributed += to - from;
+        add_no_phase(lanes[l], from, to, out[l]);
       else
         out[l].waiting_for[names[0]] += to - from;
     }
@@ -116,7 +135,7 @@ void partition_rank(const LaneStep& lane, size_t rank, StepTimes step, const std
     const bool waits = phase && (phase->name == "exposed communication" || phase->name == "wait");
     if (moves && !waits) out.hidden += to - from;
     if (!phase)
-      out.unattributed += to - from;
+      add_no_phase(lane, from, to, out);
     else if (waits && under_way && !moves)
       out.waiting_for[names[under_way->last]] += to - from;
     else

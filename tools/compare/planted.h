@@ -12,7 +12,7 @@ struct Planted {
     none,
     compute,  // `seconds` more in each step's forward, on device or rank `where`
     input,    // `seconds` more for each batch, on all ranks
-    slow,     // device or rank `where` takes `factor` times as long for each kernel
+    slow,     // each kernel of device or rank `where` takes `factor` times the processor time of its thread
     link,    // `seconds` more for the first transfer of each step to or from device `where`; of DDP, for rank `where`'s
              // part of its first all-reduce
     memory,  // `bytes` more on device or rank `where`, taken in the phase `phase` and held until the step's end
@@ -43,7 +43,7 @@ class Slowdown final : public detail::Observer {
   /// From now on a new step.
   void begin_step() { delayed_ = false; }
   void on_call(const KernelCall& call) override;
-  /// How long it has slept so far, in seconds.
+  /// How long it has slept so far on purpose, in seconds.
   double slept() const { return slept_; }
 
  private:
@@ -51,7 +51,7 @@ class Slowdown final : public detail::Observer {
   const Device device_;
   const bool of_ranks_;
   std::atomic<bool> delayed_{false};
-  std::atomic<double> slept_{0};
+  std::atomic<double> slept_{0}, owed_{0};  // seconds
 };
 
 }  // namespace tandem::tools::compare

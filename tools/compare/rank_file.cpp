@@ -26,13 +26,16 @@ json event_json(const TraceEvent& e) {
           e.start,
           e.end,
           e.queued,
-          e.bytes};
+          e.bytes,
+          e.cpu_start,
+          e.cpu_end};
 }
 TraceEvent event_of(const json& j) {
   TraceEvent e{.kind = static_cast<TraceEvent::Kind>(j[0].get<int>()), .name = j[1]};
   e.lane = j[2], e.thread = j[3];
   e.device = Device(j[4].get<std::string>()), e.to = Device(j[5].get<std::string>());
   e.start = j[6], e.end = j[7], e.queued = j[8], e.bytes = j[9];
+  e.cpu_start = j[10], e.cpu_end = j[11];
   return e;
 }
 json fingerprint_json(const Fingerprint& f) { return {f.step, f.op, f.hash}; }
@@ -72,7 +75,7 @@ void write_rank(const std::string& folder, const RankSample& sample) {
   json fingerprints = json::array();
   for (const Fingerprint& f : sample.fingerprints) fingerprints.push_back(fingerprint_json(f));
   json steps = json::array();
-  for (const StepTimes& step : sample.steps) steps.push_back({step.start, step.end});
+  for (const StepTimes& step : sample.steps) steps.push_back({step.start, step.end, step.cpu_start, step.cpu_end});
   const json j = {{"rank", sample.rank},
                   {"steps", steps},
                   {"losses", sample.losses},
@@ -97,7 +100,7 @@ RankSample read_rank(const std::string& folder, int rank) {
   const json j = json::parse(in);
   RankSample sample;
   sample.rank = j["rank"];
-  for (const json& step : j["steps"]) sample.steps.push_back({step[0], step[1]});
+  for (const json& step : j["steps"]) sample.steps.push_back({step[0], step[1], step[2], step[3]});
   sample.losses = j["losses"].get<std::vector<double>>();
   for (const json& e : j["events"]) sample.events.push_back(event_of(e));
   sample.memory = j["memory"].get<std::vector<Memory>>();

@@ -217,12 +217,13 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     const bool last = step + 1 == job.warmup + job.steps;
     if (last && job.trace)
       for (const Device device : worker->devices) reset_peak_memory_stats(device);
-    const double start = trace_clock();
+    const double start = trace_clock(), cpu_start = thread_clock();
     std::optional<PlantedMemory> memory;
     if (here && planted.kind == Planted::Kind::memory) memory.emplace(planted, slow);
     const double loss = step_once(*worker, optimizer, batches, job, step, slept);
     if (step < job.warmup) continue;
-    sample.steps.push_back({start, trace_clock()});
+    const double cpu_end = thread_clock();
+    sample.steps.push_back({start, trace_clock(), cpu_start, cpu_end});
     sample.losses.push_back(loss);
     if (last && job.trace)
       for (const Device device : worker->devices) sample.allocator_peaks.push_back(memory_stats(device).peak);
