@@ -13,25 +13,33 @@
 namespace tandem::data::detail {
 namespace {
 
-/// What libpng knows of one file, and the bytes that it did not read yet. It is plain C up to the destructor.
-struct PngReader {
-  explicit PngReader(std::string_view bytes) : left(bytes) {}
-  PngReader(const PngReader&) = delete;
-  ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
+/// What libpng knows of one file, and its last error. It is plain C up to the destructors.
+struct PngFile {
+  PngFile() = default;
+  PngFile(const PngFile&) = delete;
   png_structp png = nullptr;
   png_infop info = nullptr;
-  std::string_view left;
-  int64_t row_bits = 0;  // of a row as the file holds it
   char message[256] = "out of memory";
 };
 
 extern "C" {
 void tandem_png_error(png_structp png, png_const_charp text) {
-  auto* reader = static_cast<PngReader*>(png_get_error_ptr(png));
-  std::snprintf(reader->message, sizeof(reader->message), "%s", text);
+  auto* file = static_cast<PngFile*>(png_get_error_ptr(png));
+  std::snprintf(file->message, sizeof(file->message), "%s", text);
   png_longjmp(png, 1);
 }
 void tandem_png_warning(png_structp, png_const_charp) {}  // of chunks that are no pixels
+}
+
+/// With the bytes that were not read yet.
+struct PngReader : PngFile {
+  explicit PngReader(std::string_view bytes) : left(bytes) {}
+  ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
+  std::string_view left;
+  int64_t row_bits = 0;  // of a row as the file holds it
+};
+
+extern "C" {
 void tandem_png_read(png_structp png, png_bytep to, png_size_t count) {
   auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
   if (count > reader->left.size()) png_error(png, "it ends too early");
@@ -40,23 +48,13 @@ void tandem_png_read(png_structp png, png_bytep to, png_size_t count) {
 }
 }
 
-/// What libpng makes of an image, and the bytes so far.
-struct PngWriter {
-  PngWriter() = default;
-  PngWriter(const PngWriter&) = delete;
+/// With the bytes so far.
+struct PngWriter : PngFile {
   ~PngWriter() { png_destroy_write_struct(&png, &info); }
-  png_structp png = nullptr;
-  png_infop info = nullptr;
   std::string bytes;
-  char message[256] = "out of memory";
 };
 
 extern "C" {
-void tandem_png_write_error(png_structp png, png_const_charp text) {
-  auto* writer = static_cast<PngWriter*>(png_get_error_ptr(png));
-  std::snprintf(writer->message, sizeof(writer->message), "%s", text);
-  png_longjmp(png, 1);
-}
 void tandem_png_write(png_structp png, png_bytep from, png_size_t count) {
   auto* writer = static_cast<PngWriter*>(png_get_io_ptr(png));
   try {
@@ -71,7 +69,8 @@ void tandem_png_flush(png_structp) {}
 
 /// Reads what comes before the pixels. False after an error. Note [Errors by longjmp]
 bool read_header(PngReader& reader) {
-  reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, tandem_png_error, tandem_png_warning);
+  reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngFile*>(&reader), tandem_png_error,
+                                      tandem_png_warning);
   if (!reader.png) return false;
   if (setjmp(png_jmpbuf(reader.png))) return false;
   reader.info = png_create_info_struct(reader.png);
@@ -100,7 +99,8 @@ bool read_rows(PngReader& reader, png_bytepp rows) {
 
 /// Writes an image. False after an error.
 bool write_image(PngWriter& writer, int64_t height, int64_t width, int colour_type, png_bytepp rows) {
-  writer.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &writer, tandem_png_write_error, tandem_png_warning);
+  writer.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, static_cast<PngFile*>(&writer), tandem_png_error,
+                                       tandem_png_warning);
   if (!writer.png) return false;
   if (setjmp(png_jmpbuf(writer.png))) return false;
   writer.info = png_create_info_struct(writer.png);

@@ -2,10 +2,7 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <filesystem>
 #include <functional>
 #include <optional>
 
@@ -15,6 +12,7 @@
 #include "tandem/tools/compare/links.h"
 #include "tandem/tools/compare/rank_file.h"
 #include "tandem/tools/ranks.h"
+#include "tandem/tools/scratch_folder.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -265,27 +263,9 @@ std::vector<RankSample> with_memory(const Job& job, const std::function<std::vec
   return samples;
 }
 
-/// A new folder for this user alone, removed with all that is in it.
-class Folder {
- public:
-  Folder() : path_((std::filesystem::temp_directory_path() / "tandem-compare-XXXXXX").string()) {
-    TANDEM_CHECK(::mkdtemp(path_.data()), "compare: cannot make ", path_, ": ", std::strerror(errno),
-                 "; TMPDIR must name a folder that can be written");
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;  // mkdtemp puts other letters in place of the six X
-};
-
 /// The ranks are this program again, with the hidden option --rank-result.
 std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
-  const Folder folder;
+  const ScratchFolder folder("compare");
   std::vector<std::string> arguments = {"--rank-result", folder.path()};
   for (const std::string& argument : arguments_of(mode, job)) arguments.push_back(argument);
   try {

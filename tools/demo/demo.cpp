@@ -15,6 +15,7 @@
 #include "tandem/tools/demo/report.h"
 #include "tandem/tools/demo/show.h"
 #include "tandem/tools/ranks.h"
+#include "tandem/tools/scratch_folder.h"
 #include "tandem/tools/usage.h"
 
 namespace tandem::tools {
@@ -61,31 +62,9 @@ void check_settings(DemoSettings& s) {
               std::max(s.devices, s.ranks), " devices or ranks; accepted: at least one image for each");
 }
 
-/// A new folder for this user alone, removed with all that is in it whatever happens.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::error_code error;
-    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-    TANDEM_CHECK(!error, "demo: no folder for temporary files: ", error.message(), "; TMPDIR must name one");
-    path_ = (parent / "tandem-demo-XXXXXX").string();
-    TANDEM_CHECK(::mkdtemp(path_.data()), "demo: cannot make ", path_, ": ", std::strerror(errno),
-                 "; TMPDIR must name a folder that can be written");
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;  // mkdtemp puts other letters in place of the six X
-};
-
 /// The ranks are this program again, each with the hidden option --rank-result.
 DemoRun train_in_processes(const DemoSettings& s, const std::string& mode) {
-  const ScratchFolder folder;
+  const ScratchFolder folder("demo");
   const std::string result = folder.path() + "/rank0.json";
   std::vector<std::string> arguments = {"--mode", mode, "--rank-result", result};
   const auto add = [&](const char* option, const std::string& value) {

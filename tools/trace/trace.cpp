@@ -16,6 +16,7 @@
 #include <set>
 
 #include "tandem/core/error.h"
+#include "tandem/tools/scratch_folder.h"
 #include "tandem/tools/whole_file.h"
 
 extern char** environ;
@@ -24,25 +25,6 @@ namespace tandem::tools::trace {
 namespace {
 
 using nlohmann::json;
-
-/// For what the processes write; gone with it.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tandem_trace_XXXXXX").string();
-    TANDEM_CHECK(::mkdtemp(pattern.data()), "trace: cannot make ", pattern, ": ", std::strerror(errno));
-    path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// While one lives, Ctrl-C ends the program that is traced, and not this one.
 class IgnoreInterrupt {
@@ -159,7 +141,7 @@ int trace(const Settings& settings) {
   TANDEM_CHECK(::access(folder_of_out.c_str(), W_OK) == 0 && !std::filesystem::is_directory(out), "trace: --out ",
                settings.out,
                " cannot be written: ", std::filesystem::is_directory(out) ? "it is a folder" : std::strerror(errno));
-  const Folder folder;
+  const ScratchFolder folder("trace");
   const int status = run(settings.command, folder.path());
   OpTable table;
   std::vector<std::string> lines;
