@@ -5,6 +5,8 @@
 #include "tandem/nn/init.h"
 #include "tandem/ops/attention.h"
 #include "tandem/ops/ops.h"
+#include "tandem/serialize/archive.h"
+#include "tandem/serialize/file.h"
 
 namespace tandem::models {
 namespace {
@@ -148,6 +150,22 @@ void BertModelImpl::reset() {
       table->weight.mul_(config.initializer_range());  // it began with a deviation of 1, and zeros for [PAD]
     }
   }
+}
+void BertModelImpl::load(serialize::InputArchive& archive) {
+  const nn::NamedParameters mine = state_dict();
+  nn::NamedParameters state;
+  const auto rename = [](std::string& name, const std::string& from, const char* to) {
+    const size_t at = name.rfind(from);
+    if (at != std::string::npos && at + from.size() == name.size()) name.replace(at, from.size(), to);
+  };
+  tandem::detail::naming("load: " + archive.name(), [&] {
+    for (auto& [name, tensor] : tandem::detail::flat_tensors(archive.value(), /*skip_others=*/true)) {
+      std::string own = name.rfind("bert.", 0) == 0 ? name.substr(5) : name;
+      rename(own, "LayerNorm.gamma", "LayerNorm.weight"), rename(own, "LayerNorm.beta", "LayerNorm.bias");
+      if (mine.contains(own)) state.insert(own, std::move(tensor));
+    }
+    load_state_dict(state);
+  });
 }
 std::tuple<Tensor, Tensor> BertModelImpl::forward(const Tensor& input_ids, const Tensor& attention_mask,
                                                   const Tensor& token_type_ids) {

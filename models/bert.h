@@ -147,6 +147,8 @@ class BertModelImpl : public nn::Cloneable<BertModelImpl> {
     reset();
   }
   void reset() override;
+  /// Takes the names of bert-base-uncased's files too: "bert." before each, LayerNorm's gamma and beta.
+  void load(serialize::InputArchive& archive) override;
   /// (last hidden state (N, L, hidden_size), pooler's output (N, hidden_size), undefined without a pooler)
   /// @param input_ids       (N, L) int64, L up to max_position_embeddings
   /// @param attention_mask  (N, L): 0 where a token is padding, which no other looks at; none: all count

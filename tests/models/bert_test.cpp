@@ -58,6 +58,27 @@ TEST_CASE("BertModel begins as BERT does, copies itself, and names what does not
   CHECK_THROWS_WITH(BertModel(tiny().num_hidden_layers(0)), Contains("num_hidden_layers is 0"));
 }
 
+TEST_CASE("BertModel loads files with the older names of BERT", "[models][bert]") {
+  manual_seed(2);
+  const BertModel model(tiny());
+  NamedTensors old = {{"cls.predictions.bias", zeros({11})}};  // of a head, which the model has not
+  for (const auto& [name, tensor] : model->named_parameters()) {
+    std::string older = "bert." + name;
+    for (const auto& [now, before] :
+         {std::pair("LayerNorm.weight", "LayerNorm.gamma"), {"LayerNorm.bias", "LayerNorm.beta"}})
+      if (const size_t at = older.find(now); at != std::string::npos) older.replace(at, std::string::npos, before);
+    old.emplace(older, tensor.detach());
+  }
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() + "/model.safetensors";
+  save_safetensors(old, path);
+  BertModel loaded(tiny());
+  load(loaded, path);
+  const Tensor ids = tensor({1, 2, 3, 4, 5, 6}).reshape({2, 3});
+  model->eval(), loaded->eval();
+  CHECK(std::get<1>(loaded(ids)).equal(std::get<1>(model(ids))));
+}
+
 TEST_CASE("BertConfig is read from config.json, with a reason for what is refused", "[models][bert]") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "config.json";
