@@ -45,8 +45,8 @@ std::string text_of(const Explanation& e) {
   const auto steps = [](const Script& script) {
     return std::to_string(script.steps) + " steps of " + std::to_string(script.global_batch) + " examples";
   };
-  out += "  one device: " + steps(e.one_device) + line(", loss %.6f\n", e.loss_on_one_device);
-  out += "  your script: " + steps(e.yours) + line(", loss %.6f\n", e.your_loss);
+  out += "  one device: " + steps(e.one_device) + line(", loss %.6g\n", e.loss_on_one_device);
+  out += "  your script: " + steps(e.yours) + line(", loss %.6g\n", e.your_loss);
   if (e.difference.equal()) {
     out += "  they have the same parameters, to the last bit\n";
   } else {
