@@ -264,7 +264,7 @@ TEST_CASE("what a wrapper saves the bare module loads, and the other way round",
     // The wrapper as what its users call, and as the module that it is.
     const auto check = [&](auto& wrapped) {
       nn::Module& module = wrapped;
-      CHECK(wrapped.state_dict().keys() == net->state_dict().keys());
+      CHECK(module.state_dict().keys() == net->state_dict().keys());
       CHECK(wrapped.named_parameters().contains("module.fc1.weight"));
       save_module(module, file);
       load_module(*other, file);

@@ -111,6 +111,9 @@ TEST_CASE("explain: the batch of every rank, batch norm and dropout are causes o
     CHECK(named(e, true) == Names{"batch-norm groups", "random stream", "rounding"});
     CHECK(cause(e, "random stream").left < 1e-5);  // only rounding is left
     if (mode == "dp") continue;
+    s.rank_seeds = true;
+    CHECK(named(explained(s), false) == Names{"seeds of the ranks"});
+    s.rank_seeds = false;
     s.no_dropout = true;
     CHECK(named(explained(s), true) == Names{"batch-norm groups", "rounding"});
     s.no_dropout = false, s.frozen_norm = true;
@@ -170,6 +173,13 @@ TEST_CASE("explain: effects have the size and the step that they must have", "[e
   CHECK_THAT(epoch.alone.op, Contains("step " + std::to_string(epoch.alone.step)));
   s.epochs = 1;
   CHECK(named(explained(s), false).empty());  // in a single epoch it makes no difference
+}
+
+TEST_CASE("explain says so where something stays unexplained", "[explain]") {
+  Explanation e;
+  e.unexplained = "conv2d, step 3";
+  CHECK_THAT(text_of(Settings(), {e}),
+             Contains("NOT EXPLAINED") && Contains("first at conv2d, step 3") && !Contains("equal to the last bit"));
 }
 
 TEST_CASE("explain: the command prints a table, and writes it as JSON", "[explain][command]") {

@@ -54,6 +54,8 @@ std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours,
       {"learning rate", [](Script& to, const Script& from) { to.lr = from.lr; }, cat(yours.lr, ", not ", right.lr),
        cat("optim::", adam ? "Adam" : "SGD", "Options(", right.lr,
            ")  // it scales with the global batch, if with anything")},
+      {"seeds of the ranks", [](Script& to, const Script& from) { to.rank_seeds = from.rank_seeds; },
+       "manual_seed(seed + rank)", "manual_seed(seed);  // on all ranks: rank r draws from stream r of it"},
   };
 }
 

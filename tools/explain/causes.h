@@ -14,8 +14,8 @@ struct ScriptCause {
   std::string yours;                             // what `yours` does and `right` does not
   std::string remedy;
 };
-/// The data first, then what is made of it: which steps, which examples in which order, how they are weighed, and how
-/// far a step goes.
+/// The data first, then what is made of it: which steps, which examples in which order, how they are weighed, how far a
+/// step goes, and which random numbers dropout takes.
 std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours, const Script& right);
 
 }  // namespace tandem::tools::explain

@@ -38,7 +38,7 @@ Script your_script(const Settings& s, bool ddp, const Script& one_device) {
   script.lr = s.lr * s.lr_scale;
   script.mean_in_replicas = !ddp && s.mean_in_replicas;
   if (ddp) {
-    script.ranks = s.ranks;
+    script.ranks = s.ranks, script.rank_seeds = s.rank_seeds;
     script.sampler =
         chosen<Sampler>(s.sampler, {{"shard", Sampler::shard}, {"block", Sampler::block}, {"whole", Sampler::whole}});
     if (script.examples % s.ranks != 0)
@@ -147,13 +147,12 @@ Explanation explain_one(const Settings& s, bool ddp) {
   Explanation e;
   e.mode = (ddp ? "DDP over " + s.backend + ", " : "DataParallel, ") + std::to_string(s.ranks) +
            (ddp ? " ranks" : " devices");
-  const auto scripts = as_usage([&] {
+  const Script right = as_usage([&] {
     const int64_t largest = std::max({s.batch * s.ranks, s.global_batch, s.batch});
     e.one_device = one_device_script(s, largest);
     e.yours = your_script(s, ddp, e.one_device);
     return right_script(e.one_device, e.yours);
   });
-  const Script& right = scripts;
   Runs runs(job_of(s, ddp, e.one_device.examples));
   const Outcome one_device = run_one_device(runs.job(), e.one_device);
   const Outcome& yours = runs.of(e.yours);

@@ -26,7 +26,7 @@ struct Settings {
   int64_t steps = 0;  // 0: as many as `epochs` have
   std::optional<uint64_t> sampler_seed;  // that of the other script unless given
   double lr_scale = 1;
-  bool no_set_epoch = false, uneven = false, divide_loss = false, mean_in_replicas = false;
+  bool no_set_epoch = false, uneven = false, divide_loss = false, mean_in_replicas = false, rank_seeds = false;
   std::string json;
 };
 

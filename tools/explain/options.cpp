@@ -102,13 +102,14 @@ void add_explain(CLI::App& app) {
   c->add_option("--lr-scale", s->lr_scale, "Times --lr in the parallel script")
       ->type_name("X")
       ->check(number(1e-6, 1e6));
+  CLI::Option* const seeds = c->add_flag("--rank-seeds", s->rank_seeds, "Each rank of DDP adds its number to the seed");
   c->add_option("--json", s->json, "Write the table")->type_name("FILE")->default_str("not written");
   c->footer("example: tandem explain --model fashion_cnn --mode ddp --ranks 2 --lr-scale 2 --no-set-epoch --uneven");
   c->callback([=] {
     const auto names = [&](const char* mode) {
       return std::find(s->modes.begin(), s->modes.end(), mode) != s->modes.end();
     };
-    for (const CLI::Option* const option : {backend, sampler, tail})
+    for (const CLI::Option* const option : {backend, sampler, tail, seeds})
       check_usage(option->count() == 0 || names("ddp"), option->get_name(), " is about DDP, and --mode is ",
                   comma_separated(s->modes));
     check_usage(in_replicas->count() == 0 || names("dp"), in_replicas->get_name(),

@@ -36,6 +36,7 @@ struct Script {
   bool divide = true;             // whether the loss of each is divided by their number
   Reduction loss = Reduction::mean;
   double lr = 0;
+  bool rank_seeds = false;  // each rank of DDP has a seed of its own
   bool operator==(const Script&) const = default;
 };
 

@@ -13,8 +13,9 @@
 namespace tandem::tools::explain {
 namespace {
 
-Net make_net(const Job& job, Device device) {
-  manual_seed(job.seed);
+/// @param seed_more  what a rank's seed has more than the job's
+Net make_net(const Job& job, Device device, uint64_t seed_more = 0) {
+  manual_seed(job.seed + seed_more);
   Net net(job.model);
   net->to(device);
   for (const auto& module : net->modules()) {
@@ -97,7 +98,8 @@ Outcome run_data_parallel(const Job& job, const Script& script) {
 
 /// This rank's part, in an initialised group.
 Outcome run_rank(const Job& job, const Script& script, int rank) {
-  const Net net = make_net(job, job.backend == "local" ? Device(kCPU, rank) : Device(kCPU));
+  const Net net = make_net(job, job.backend == "local" ? Device(kCPU, rank) : Device(kCPU),
+                           script.rank_seeds ? static_cast<uint64_t>(rank) : 0);
   nn::parallel::DistributedDataParallel<Net> ddp(net);
   return train(job, script, net, [&](const Step& step) {
     const std::vector<Chunk>& chunks = step[static_cast<size_t>(rank)];
