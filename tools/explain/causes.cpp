@@ -16,8 +16,8 @@ std::string sampler_in_words(Sampler sampler) {
 }
 std::string tail_in_words(const Script& s) {
   if (s.mean_in_replicas) return "the mean of the replicas' means";
-  if (s.tail == Tail::pad) return "some come twice, to fill up";
-  return s.tail == Tail::drop ? "the last ones are left out" : "each rank's mean counts the same";
+  if (s.tail == Tail::keep || s.examples % s.ranks == 0) return "unequal means count the same";
+  return s.tail == Tail::drop ? "the last ones are left out" : "some come twice, to fill up";
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ Script one_device_script(const Settings& s, int64_t largest_batch) {
 }
 Script your_script(const Settings& s, bool ddp, const Script& one_device) {
   Script script = one_device;
-  script.tail = Tail::weighted;  // which does nothing where all divides
+  script.tail = Tail::keep;
   script.global_batch = s.global_batch > 0 ? s.global_batch : ddp ? s.batch * s.ranks : s.batch;
   script.accumulate = s.accumulate, script.divide = s.divide_loss || s.accumulate == 1;
   script.sampler_seed = s.sampler_seed.value_or(s.seed), script.set_epoch = !s.no_set_epoch;
@@ -41,8 +41,7 @@ Script your_script(const Settings& s, bool ddp, const Script& one_device) {
     script.ranks = s.ranks, script.rank_seeds = s.rank_seeds;
     script.sampler =
         chosen<Sampler>(s.sampler, {{"shard", Sampler::shard}, {"block", Sampler::block}, {"whole", Sampler::whole}});
-    if (script.examples % s.ranks != 0)
-      script.tail = chosen<Tail>(s.tail, {{"pad", Tail::pad}, {"drop", Tail::drop}, {"keep", Tail::keep}});
+    script.tail = chosen<Tail>(s.tail, {{"pad", Tail::pad}, {"drop", Tail::drop}, {"keep", Tail::keep}});
   }
   script.steps = s.steps > 0 ? s.steps : steps_of(script, s.epochs);
   return script;
@@ -52,8 +51,20 @@ Script right_script(const Script& one_device, const Script& yours) {
   Script script = one_device;
   script.ranks = yours.ranks, script.accumulate = yours.accumulate;
   script.tail = Tail::weighted;
-  steps_of(script, 1);  // checks that the batch can be shared
   return script;
+}
+/// Checks all scripts that will run, before one does; where nothing is uneven, what becomes of such rows is no cause.
+void check_scripts(bool ddp, Script& yours, const Script& right) {
+  Script even = right;
+  even.tail = yours.tail;
+  if (plan(even) == plan(right)) yours.tail = right.tail;
+  Script script = yours;
+  for (const ScriptCause& c : script_causes(ddp, /*adam=*/false, yours, right)) {
+    Script with = right;
+    c.take(with, yours);
+    c.take(script, right);
+    plan(with), plan(script);
+  }
 }
 
 /// Runs of parallel scripts, each once.
@@ -151,7 +162,9 @@ Explanation explain_one(const Settings& s, bool ddp) {
     const int64_t largest = std::max({s.batch * s.ranks, s.global_batch, s.batch});
     e.one_device = one_device_script(s, largest);
     e.yours = your_script(s, ddp, e.one_device);
-    return right_script(e.one_device, e.yours);
+    const Script without = right_script(e.one_device, e.yours);
+    check_scripts(ddp, e.yours, without);
+    return without;
   });
   Runs runs(job_of(s, ddp, e.one_device.examples));
   const Outcome one_device = run_one_device(runs.job(), e.one_device);

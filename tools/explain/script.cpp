@@ -36,15 +36,14 @@ void weigh(const Script& s, Step& step) {
   double rows = 0;
   for (const std::vector<Chunk>& chunks : step)
     for (const Chunk& chunk : chunks) rows += static_cast<double>(chunk.rows.size());
-  for (std::vector<Chunk>& chunks : step) {
-    const auto backwards = static_cast<double>(chunks.size());
+  for (std::vector<Chunk>& chunks : step)
     for (Chunk& chunk : chunks) {
-      // 1 where all ranks and all their backwards have as many rows
-      if (s.tail == Tail::weighted && s.loss == Reduction::mean)
-        chunk.factor = static_cast<double>(chunk.rows.size()) * static_cast<double>(s.ranks) * backwards / rows;
-      if (s.divide) chunk.factor /= backwards;
+      if (s.divide) chunk.factor = 1.0 / s.accumulate;
+      if (s.tail != Tail::weighted || s.loss != Reduction::mean) continue;
+      // The same where all ranks and all their backwards have as many rows.
+      chunk.factor = static_cast<double>(chunk.rows.size()) * static_cast<double>(s.ranks) / rows;
+      if (!s.divide) chunk.factor *= static_cast<double>(chunks.size());
     }
-  }
 }
 
 /// The steps of an epoch.

@@ -18,7 +18,7 @@ enum class Sampler : int8_t {
 enum class Tail : int8_t {
   pad,      // some come twice, so that all ranks have as many
   drop,     // they are left out
-  keep,     // the first ranks have one more, and every rank's mean counts the same
+  keep,     // the first ranks have one more, and the mean of every backward counts the same
   weighted  // the same, but each mean counts by its rows: the batch's true mean
 };
 
@@ -44,6 +44,7 @@ struct Script {
 struct Chunk {
   std::vector<int64_t> rows;  // numbers of examples
   double factor = 1;          // of its loss
+  bool operator==(const Chunk&) const = default;
 };
 /// One step of the optimizer: the chunks of each rank.
 using Step = std::vector<std::vector<Chunk>>;
