@@ -19,6 +19,7 @@ std::vector<Device> devices_of(const Module& module, const std::vector<int>& ids
   const NamedParameters tensors = module.state_dict();
   const DeviceType type = tensors.is_empty() ? kCPU : tensors.front()->device().type();
   std::vector<Device> devices;
+  devices.reserve(ids.size());
   for (const int id : ids) devices.emplace_back(type, id);
   if (!ids.empty()) return devices;
   devices.reserve(static_cast<size_t>(device_count(type)));

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tandem/models/models.h"
+#include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/paths.h"
 #include "tandem/tests/process.h"
