@@ -179,6 +179,33 @@ TEST_CASE("explain: effects have the size and the step that they must have", "[e
   CHECK(named(explained(s), false).empty());  // in a single epoch it makes no difference
 }
 
+TEST_CASE("explain: layers in groups do what the replicas' layers do, each on its rows", "[explain]") {
+  const auto groups = std::make_shared<std::vector<Group>>(std::vector<Group>{{0, {0, 1, 2}}, {1, {3, 4}}});
+  const Tensor x = randn({5, 2, 3, 3});
+  nn::BatchNorm2d norm(2), alone(2);
+  const Tensor evaluated = (alone->eval(), alone(x));
+  alone->train();
+  apply_in_groups(*norm, groups);
+  const Tensor y = norm(x);
+  CHECK(y.narrow(0, 0, 3).equal(alone(x.narrow(0, 0, 3))));
+  CHECK(norm->running_mean.equal(alone->running_mean));  // that of the first replica
+  CHECK(norm->num_batches_tracked.item<int64_t>() == 1);
+  CHECK(y.narrow(0, 3, 2).equal(alone(x.narrow(0, 3, 2))));
+  norm->running_mean.zero_(), norm->running_var.fill_(1);
+  norm->eval();
+  CHECK(norm(x).equal(evaluated));
+
+  nn::Dropout drop(0.5);
+  apply_in_groups(*drop, groups);
+  manual_seed(3);
+  const Tensor dropped = drop(x);
+  manual_seed(3);
+  for (const auto& [replica, first, rows] : {std::tuple{0, 0, 3}, {1, 3, 2}}) {
+    const GeneratorGuard guard(default_generator(kCPU, static_cast<uint64_t>(replica)));
+    CHECK(dropped.narrow(0, first, rows).equal(dropout(x.narrow(0, first, rows), 0.5, true)));
+  }
+}
+
 TEST_CASE("explain says so where something stays unexplained", "[explain]") {
   Explanation e;
   e.unexplained = "conv2d, step 3";
