@@ -68,10 +68,10 @@ class Module : public std::enable_shared_from_this<Module> {
   /// The same under their names.
   const OrderedDict<std::string, std::shared_ptr<Module>>& named_children() const { return children_; }
   /// Parameters and buffers by name: what a state file holds. As in PyTorch, what is shared stands under all its names.
-  NamedParameters state_dict() const;
+  virtual NamedParameters state_dict() const;
   /// Copies values into the parameters and buffers of these names; one of the names of a shared tensor is enough.
   /// @throws Error naming what is missing, unexpected or of another shape; nothing is changed then
-  void load_state_dict(const NamedParameters& state);
+  virtual void load_state_dict(const NamedParameters& state);
   /// Writes the state dict into an archive, as Python's state_dict() has it ("fc1.weight"), and reads it from one, also
   /// of LibTorch's, whose children are archives of their own. What else an archive holds beside it is left alone.
   /// @throws Error naming what is missing or of another shape; nothing is changed then

@@ -1,5 +1,10 @@
 #include "tandem/parallel/data_parallel.h"
 
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+
+#include "tandem/core/cuda/cuda.h"
 #include "tandem/core/internal.h"
 
 namespace tandem::nn::parallel::detail {
@@ -10,13 +15,49 @@ std::vector<Device> checked_devices(std::vector<Device> devices) {
   return devices;
 }
 
-std::vector<Device> all_devices(const Module& module) {
+std::vector<Device> devices_of(const Module& module, const std::vector<int>& ids) {
   const NamedParameters tensors = module.state_dict();
   const DeviceType type = tensors.is_empty() ? kCPU : tensors.front()->device().type();
   std::vector<Device> devices;
+  devices.reserve(ids.size());
+  for (const int id : ids) devices.emplace_back(type, id);
+  if (!ids.empty()) return devices;
   devices.reserve(static_cast<size_t>(device_count(type)));
   for (int i = 0; i < device_count(type); ++i) devices.emplace_back(type, i);
   return devices;
+}
+
+std::string unequal_devices(const std::vector<DevicePower>& devices) {
+  constexpr double kEnough = 0.75;
+  const auto describe = [](const DevicePower& d) {
+    std::ostringstream out;
+    out << d.device << " (" << d.name << ", " << (d.memory >> 20) << " MiB, " << d.multiprocessors
+        << " multiprocessors)";
+    return out.str();
+  };
+  for (const DevicePower& small : devices)
+    for (const DevicePower& large : devices)
+      if (static_cast<double>(small.memory) < kEnough * static_cast<double>(large.memory) ||
+          small.multiprocessors < kEnough * large.multiprocessors)
+        return describe(small) + " has less than 75 % of the memory or the multiprocessors of " + describe(large) +
+               ", and all devices wait for the slowest; leave it out (device_ids), or give it fewer rows (chunk_sizes)";
+  return "";
+}
+void warn_of_unequal_devices(const std::vector<Device>& devices) {
+  std::vector<DevicePower> all;
+  for (const Device device : devices) {
+    if (!device.is_cuda()) return;
+    const auto& properties = cuda::get_device_properties(device);
+    all.push_back({device, properties.name, properties.memory, properties.multiprocessors});
+  }
+  if (const std::string text = unequal_devices(all); !text.empty())
+    std::fprintf(stderr, "tandem: warning: DataParallel: %s\n", text.c_str());
+}
+
+void check_chunk_sizes(const std::vector<int64_t>& chunk_sizes, size_t devices) {
+  const bool positive = std::all_of(chunk_sizes.begin(), chunk_sizes.end(), [](int64_t size) { return size > 0; });
+  TANDEM_CHECK(chunk_sizes.empty() || (positive && chunk_sizes.size() == devices), "DataParallel: chunk_sizes are ",
+               IntArrayRef(chunk_sizes), " for ", devices, " device(s); accepted: a number above 0 for each, or none");
 }
 
 std::shared_ptr<Module> clone_to(const Module& module, Device device) {

@@ -27,6 +27,7 @@
 #include "tandem/parallel/replicas.h"
 #include "tandem/parallel/scatter_gather.h"
 #include "tandem/parallel/tensor_parts.h"
+#include "tandem/parallel/wrapper_module.h"
 
 namespace tandem::nn {
 namespace parallel {
@@ -51,8 +52,22 @@ template <class M> inline constexpr bool kHasClone = !std::is_same_v<decltype(&M
 
 /// @throws Error for an empty list, and for a device that does not exist
 std::vector<Device> checked_devices(std::vector<Device> devices);
-/// All devices of the type that the module is on; of the CPU's for a module without parameters and buffers.
-std::vector<Device> all_devices(const Module& module);
+/// Devices of the type that the module is on, of the CPU's for a module without parameters and buffers: those with
+/// these numbers, or all.
+std::vector<Device> devices_of(const Module& module, const std::vector<int>& ids = {});
+/// What makes one device slower or smaller than another.
+struct DevicePower {
+  Device device;
+  std::string name;
+  int64_t memory;  // bytes
+  int multiprocessors;
+};
+/// A warning where one has less than three quarters of another's memory or multiprocessors; else nothing.
+std::string unequal_devices(const std::vector<DevicePower>& devices);
+/// Prints that warning, of GPUs.
+void warn_of_unequal_devices(const std::vector<Device>& devices);
+/// @throws Error unless there is none, or one above 0 for each device
+void check_chunk_sizes(const std::vector<int64_t>& chunk_sizes, size_t devices);
 /// A replica by clone(). Random numbers stay as they were.
 std::shared_ptr<Module> clone_to(const Module& module, Device device);
 
@@ -77,6 +92,14 @@ template <class M> std::vector<std::shared_ptr<Module>> as_modules(const std::ve
 struct DataParallelOptions {
   /// Along which dimension inputs are cut and outputs joined.
   TANDEM_ARG(int64_t, dim) = 0;
+  /// The same for single inputs, by position; std::nullopt: it goes to each replica whole. {0, std::nullopt, 1} cuts
+  /// the rows of the first, hands the second on, and cuts the columns of the third. Further inputs are cut along `dim`.
+  TANDEM_ARG(std::vector<std::optional<int64_t>>, input_dims);
+  /// Rows for each device, where devices are unequal; of a batch that is not their sum, in this proportion. None gets
+  /// no row as long as there are enough. Empty: as even as can be.
+  TANDEM_ARG(std::vector<int64_t>, chunk_sizes);
+  /// Numbers of the devices, of the type that the module is on, in place of a list of devices: {0, 2}. Empty: all.
+  TANDEM_ARG(std::vector<int>, device_ids);
   /// Whether values go to the other devices only when a version says that they changed: parameters after an
   /// optimizer's step, buffers after a batch. It saves the copies where nothing changes, in evaluation and while
   /// gradients are accumulated. Off by default, as a version does not see every write: one through data() or a raw
@@ -101,14 +124,15 @@ struct DataParallelOptions {
 /// brought back. Each works on its shard alone: batch norm uses its statistics, and the module keeps the running ones
 /// of the first device; shard r draws its random numbers from stream r (DeviceThreads::run). One call at a time;
 /// several may come before a backward.
-template <class M> class DataParallel : public Module {
+template <class M> class DataParallel : public detail::WrapperModule {
  public:
   using ModuleType = detail::ModuleOfT<M>;
   using Factory = std::function<std::shared_ptr<ModuleType>(Device)>;
 
-  /// Over all devices of the module's type.
-  explicit DataParallel(detail::ModuleRef<ModuleType> module)
-      : DataParallel(module, detail::all_devices(*module.ptr)) {}
+  /// Over options.device_ids(), or all devices of the module's type.
+  explicit DataParallel(detail::ModuleRef<ModuleType> module, const DataParallelOptions& options = {})
+      : DataParallel(module, detail::devices_of(*module.ptr, options.device_ids()), {},
+                     DataParallelOptions(options).device_ids({})) {}
   /// @param module         on the first of `devices`
   /// @param output_device  where outputs go; the first device unless given
   /// @throws Error         naming the parameter of a module that is elsewhere, or the device that does not exist
@@ -140,8 +164,8 @@ template <class M> class DataParallel : public Module {
   }
 
   /// module(inputs...), shard by shard. Tensors among the inputs, also in vectors, pairs, tuples, optionals, maps and
-  /// structs with tensor_parts() (tensor_parts.h), are cut, scalars go to each replica whole, and so does what is not a
-  /// tensor, by const reference.
+  /// structs with tensor_parts() (tensor_parts.h), are cut, along one dimension each (options.input_dims()); scalars go
+  /// to each replica whole, and so does what is not a tensor, by const reference.
   /// @return       the replicas' tensors joined; scalars become a vector; of structs, the rest is the first replica's
   /// @throws Error when no input has rows, or the numbers of rows differ; what a replica throws, with its device, here
   ///               and in backward; when the replicas return maps of other keys
@@ -199,7 +223,7 @@ template <class M> class DataParallel : public Module {
   using Make = std::function<std::vector<std::shared_ptr<ModuleType>>(const std::vector<Device>&)>;
   DataParallel(std::shared_ptr<ModuleType> module, std::vector<Device> devices, std::optional<Device> output_device,
                const DataParallelOptions& options, Make make)
-      : Module("DataParallel"),
+      : WrapperModule("DataParallel"),
         module_(register_module("module", std::move(module))),
         devices_(std::move(devices)),
         output_device_(output_device.value_or(devices_[0])),
@@ -207,6 +231,10 @@ template <class M> class DataParallel : public Module {
         make_(std::move(make)),
         threads_(devices_) {
     tandem::detail::check_device_exists(output_device_);
+    TANDEM_CHECK(options_.device_ids().empty(), "DataParallel: both a list of devices and device_ids are given; ",
+                 "accepted: one of the two");
+    detail::check_chunk_sizes(options_.chunk_sizes(), devices_.size());
+    if (options_.chunk_sizes().empty()) detail::warn_of_unequal_devices(devices_);
     refresh();
   }
 
@@ -217,7 +245,7 @@ template <class M> class DataParallel : public Module {
         std::decay_t<std::invoke_result_t<const Call&, ModuleType&, const detail::ShardArgument<Inputs>&...>>;
     const Shard whole(inputs...);
     const std::vector<std::vector<Tensor>> tensors =
-        detail::scatter_batch(detail::tensors_of(whole), devices_, options_.dim());
+        detail::scatter_batch(detail::tensors_of(whole), dims_of(inputs...), devices_, options_.chunk_sizes());
     std::vector<Shard> shards;
     shards.reserve(tensors.size());
     for (const std::vector<Tensor>& of_shard : tensors) shards.push_back(detail::with_tensors(whole, of_shard));
@@ -230,6 +258,22 @@ template <class M> class DataParallel : public Module {
     return results;
   }
 
+  /// Along which dimension each tensor among the inputs is cut.
+  template <class... Inputs> std::vector<std::optional<int64_t>> dims_of(const Inputs&... inputs) const {
+    const std::vector<std::optional<int64_t>>& given = options_.input_dims();
+    TANDEM_CHECK(given.size() <= sizeof...(Inputs), "DataParallel: input_dims are of ", given.size(),
+                 " inputs, and the call has ", sizeof...(Inputs));
+    std::vector<std::optional<int64_t>> dims;
+    size_t position = 0;
+    const auto add = [&](const auto& input) {
+      const auto dim = position < given.size() ? given[position] : std::optional(options_.dim());
+      ++position;
+      dims.insert(dims.end(), detail::tensors_of(input).size(), dim);
+    };
+    (add(inputs), ...);
+    return dims;
+  }
+
   std::shared_ptr<ModuleType> module_;
   std::vector<Device> devices_;
   Device output_device_;
@@ -240,7 +284,7 @@ template <class M> class DataParallel : public Module {
   detail::DeviceThreads threads_;
 };
 
-template <class H> DataParallel(H&&) -> DataParallel<detail::ModuleOfT<H>>;
+template <class H> DataParallel(H&&, DataParallelOptions = {}) -> DataParallel<detail::ModuleOfT<H>>;
 template <class H>
 DataParallel(H&&, std::vector<Device>, std::optional<Device> = {}, DataParallelOptions = {})
     -> DataParallel<detail::ModuleOfT<H>>;

@@ -35,7 +35,7 @@ std::string line(const std::string& text, size_t number) {
 
 DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<Module>& module,
                                                          const DistributedDataParallelOptions& options)
-    : Module("DistributedDataParallel"),
+    : WrapperModule("DistributedDataParallel"),
       group_(options.process_group() ? options.process_group() : distributed::default_group()),
       options_(options),
       number_("DDP " + std::to_string(group_->next_user())),

@@ -8,6 +8,7 @@
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/reducer.h"
 #include "tandem/parallel/tensor_parts.h"
+#include "tandem/parallel/wrapper_module.h"
 
 namespace tandem::nn::parallel {
 
@@ -27,7 +28,7 @@ struct DistributedDataParallelOptions {
 };
 
 /// What does not depend on the module's class.
-class DistributedDataParallelBase : public Module {
+class DistributedDataParallelBase : public detail::WrapperModule {
  public:
   /// What a forward that runs while it lives leads to does not synchronize: gradients add up on each rank. The backward
   /// of the first forward after it reduces the sums. (What counts is the latest forward before a backward, as in

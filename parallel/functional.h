@@ -43,7 +43,7 @@ template <class H>
 auto data_parallel(H&& module, const Tensor& input, const std::optional<std::vector<Device>>& devices = {},
                    std::optional<Device> output_device = {}, int64_t dim = 0) {
   const detail::ModuleRef<detail::ModuleOfT<H>> ref(module);
-  DataParallel<detail::ModuleOfT<H>> dp(ref, devices ? *devices : detail::all_devices(*ref.ptr), output_device,
+  DataParallel<detail::ModuleOfT<H>> dp(ref, devices ? *devices : detail::devices_of(*ref.ptr), output_device,
                                         DataParallelOptions().dim(dim));
   return dp(input);
 }

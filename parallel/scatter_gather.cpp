@@ -34,12 +34,49 @@ std::vector<int64_t> detail::shard_sizes(int64_t rows, size_t devices) {
   return sizes;
 }
 
-std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices, int64_t dim) {
+std::vector<int64_t> detail::shard_sizes(int64_t rows, const std::vector<int64_t>& chunk_sizes) {
+  const auto count = static_cast<int64_t>(chunk_sizes.size());
+  if (rows < count) return shard_sizes(rows, chunk_sizes.size());
+  const int64_t total = std::accumulate(chunk_sizes.begin(), chunk_sizes.end(), int64_t{0});
+  std::vector<int64_t> sizes;
+  int64_t begin = 0, chunks = 0;
+  for (int64_t r = 0; r < count; ++r) {
+    chunks += chunk_sizes[static_cast<size_t>(r)];
+    const int64_t share = (rows * chunks + total - 1) / total,
+                  most = rows - (count - 1 - r);  // a row for each behind it
+    const int64_t end = std::max(begin + 1, std::min(share, most));
+    sizes.push_back(end - begin);
+    begin = end;
+  }
+  return sizes;
+}
+
+namespace {
+/// @return the dimension, counted from the front
+int64_t check_scatter(const Tensor& x, const std::vector<Device>& devices, int64_t dim) {
   TANDEM_CHECK(!devices.empty(), "scatter: the list of devices is empty; accepted: one device or more");
   TANDEM_CHECK(x.dim() > 0, "scatter: x is a scalar; accepted: a tensor with a dimension to cut");
   for (const Device device : devices) check_device_exists(device);
-  dim = wrap_dim("scatter", dim, x.dim());
-  return detail::scatter_sizes(x, shard_sizes(x.size(dim), devices.size()), devices, dim);
+  return wrap_dim("scatter", dim, x.dim());
+}
+}  // namespace
+
+std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices, int64_t dim) {
+  dim = check_scatter(x, devices, dim);
+  return detail::scatter_sizes(x, detail::shard_sizes(x.size(dim), devices.size()), devices, dim);
+}
+std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices,
+                            const std::vector<int64_t>& chunk_sizes, int64_t dim) {
+  dim = check_scatter(x, devices, dim);
+  int64_t total = 0;
+  for (const int64_t size : chunk_sizes) {
+    TANDEM_CHECK(size > 0, "scatter: chunk_sizes are ", IntArrayRef(chunk_sizes), "; accepted: sizes of 1 or more");
+    total += size;
+  }
+  TANDEM_CHECK(chunk_sizes.size() == devices.size() && total == x.size(dim), "scatter: chunk_sizes are ",
+               IntArrayRef(chunk_sizes), " for ", devices.size(), " device(s) and a tensor of ", x.sizes(),
+               "; accepted: one for each device, which add up to ", x.size(dim), ", the size of dimension ", dim);
+  return detail::scatter_sizes(x, chunk_sizes, devices, dim);
 }
 
 Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
@@ -129,28 +166,36 @@ std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& s
   return shards;
 }
 
-std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensors, const std::vector<Device>& devices,
-                                               int64_t dim) {
+std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensors,
+                                               const std::vector<std::optional<int64_t>>& dims,
+                                               const std::vector<Device>& devices,
+                                               const std::vector<int64_t>& chunk_sizes) {
   const PhaseSpan phase("scatter");
-  const Tensor* first = nullptr;
-  for (const Tensor& t : tensors) {
-    if (!t.defined() || t.dim() == 0) continue;
-    if (!first) first = &t;
-    const int64_t rows = t.size(dim), expected = first->size(dim);
-    TANDEM_CHECK(rows == expected, "DataParallel: the inputs differ in dimension ", dim, ": ", first->sizes(), " and ",
-                 t.sizes(), "; all must have the same number of rows");
+  std::optional<size_t> first;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (!t.defined() || t.dim() == 0 || !dims[i]) continue;
+    if (!first) first = i;
+    const Tensor& other = tensors[*first];
+    const int64_t dim = *dims[i], its_dim = *dims[*first];
+    TANDEM_CHECK(t.size(dim) == other.size(its_dim), "DataParallel: the inputs differ in dimension ", its_dim,
+                 its_dim == dim ? "" : " and " + std::to_string(dim), ": ", other.sizes(), " and ", t.sizes(),
+                 "; all must have the same number of rows, or go to every replica whole (input_dims)");
   }
   TANDEM_CHECK(first, "DataParallel: none of the inputs is a tensor with rows to share out among the devices");
-  const std::vector<int64_t> sizes = shard_sizes(first->size(dim), devices.size());
+  const int64_t rows = tensors[*first].size(*dims[*first]);
+  const std::vector<int64_t> sizes =
+      chunk_sizes.empty() ? shard_sizes(rows, devices.size()) : shard_sizes(rows, chunk_sizes);
   const std::vector<Device> used(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
   std::vector<std::vector<Tensor>> shards(sizes.size());
-  for (const Tensor& t : tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
     std::vector<Tensor> parts(sizes.size());
-    if (t.defined() && t.dim() == 0) {
+    if (t.defined() && (t.dim() == 0 || !dims[i])) {
       const auto copies = broadcast_coalesced({t}, used);
       for (size_t r = 0; r < sizes.size(); ++r) parts[r] = copies[r][0];
     } else if (t.defined()) {
-      parts = scatter_sizes(t, sizes, used, wrap_dim("DataParallel", dim, t.dim()));
+      parts = scatter_sizes(t, sizes, used, wrap_dim("DataParallel", *dims[i], t.dim()));
     }
     for (size_t r = 0; r < sizes.size(); ++r) shards[r].push_back(parts[r]);
   }

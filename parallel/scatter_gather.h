@@ -1,5 +1,6 @@
 // Scatter and gather: the rows of a batch to several devices, and back. Each is the other's backward.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "tandem/core/tensor.h"
@@ -10,6 +11,8 @@ namespace detail {
 /// How many of `rows` each device gets: as even as can be, the first ones one more (9 on 4 devices: 3, 2, 2, 2). Fewer
 /// rows than devices make fewer shards, so that none is empty; no rows at all make one shard of none.
 std::vector<int64_t> shard_sizes(int64_t rows, size_t devices);
+/// The same in proportion to `chunk_sizes`, which a batch of exactly their sum gets: with {3, 1}, 8 rows are 6 and 2.
+std::vector<int64_t> shard_sizes(int64_t rows, const std::vector<int64_t>& chunk_sizes);
 }  // namespace detail
 
 /// Cuts x, wherever it is, along `dim`; shard r goes to devices[r]. One that is there already is a view of x. From
@@ -17,6 +20,10 @@ std::vector<int64_t> shard_sizes(int64_t rows, size_t devices);
 /// @return the shards, of shard_sizes(x.size(dim), devices.size())
 /// @throws Error without devices, for one that does not exist, or for an x without dimensions
 std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices, int64_t dim = 0);
+/// The same with shards of these sizes, one for each device.
+/// @throws Error also for a size below 1, and unless they add up to x.size(dim)
+std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices,
+                            const std::vector<int64_t>& chunk_sizes, int64_t dim = 0);
 
 /// Joins shards, wherever they are, along `dim` on `device`. Scalars become a vector, one element each.
 /// @throws Error when there are none, or when they differ in dtype or in another dimension than `dim`
@@ -33,9 +40,13 @@ void transfer(const Tensor& source, const Tensor& target);
 std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& sizes,
                                   const std::vector<Device>& devices, int64_t dim);
 /// Scatters all tensors of a batch at once: shards[r][i] is the part of tensors[i] for devices[r]. Scalars go to every
-/// device whole, undefined tensors stay undefined. @throws Error unless the others agree in the size of `dim`
-std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensors, const std::vector<Device>& devices,
-                                               int64_t dim);
+/// device whole, undefined tensors stay undefined. @throws Error unless the others agree in the number of rows
+/// @param dims         along which each is cut; nothing: it goes to every device whole
+/// @param chunk_sizes  of the shards, in proportion; empty: as even as can be
+std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensors,
+                                               const std::vector<std::optional<int64_t>>& dims,
+                                               const std::vector<Device>& devices,
+                                               const std::vector<int64_t>& chunk_sizes);
 /// Gathers the outputs of all replicas: out[i] from shards[0][i], shards[1][i], ...
 std::vector<Tensor> gather_batch(const std::vector<std::vector<Tensor>>& shards, Device device, int64_t dim);
 }  // namespace detail

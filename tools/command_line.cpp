@@ -154,7 +154,7 @@ std::string called_name(const CLI::App& app) {
   return name;
 }
 
-std::string explain(const CLI::ParseError& error, const CLI::App& app) {
+std::string message_of(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App& last = called(app);
   if (dynamic_cast<const CLI::ExtrasError*>(&error)) return explain_extras(last);
   const std::string text = error.what(), name = text.substr(0, text.find(':'));

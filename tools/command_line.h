@@ -20,7 +20,7 @@ CLI::Validator number(double least, double most);
 CLI::Validator existing_file();
 
 /// What is wrong with a command line that CLI11 refuses, in a sentence that says what is accepted.
-std::string explain(const CLI::ParseError& error, const CLI::App& app);
+std::string message_of(const CLI::ParseError& error, const CLI::App& app);
 /// "tandem compare diff": the subcommand that the command line names.
 std::string called_name(const CLI::App& app);
 

@@ -1,5 +1,5 @@
 // The `tandem` command: its subcommands' options, and what they call. CLI11 takes seconds to compile, so that only this
-// file, command_line.cpp and compare/options.cpp have it.
+// file, command_line.cpp, compare/options.cpp and explain/options.cpp have it.
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +17,7 @@
 #include "tandem/tools/command_line.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/compare/options.h"
+#include "tandem/tools/explain/options.h"
 #include "tandem/tools/ranks.h"
 #include "tandem/tools/trace/trace.h"
 #include "tandem/tools/usage.h"
@@ -272,6 +273,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "tandem " TANDEM_VERSION, "Print the version");
   add_demo(app, {argv, argv + argc});
   add_compare(app, {argv, argv + argc});
+  add_explain(app);
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});
 #endif
@@ -289,7 +291,7 @@ int run(int argc, char** argv) {
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    return usage_error(app, explain(error, app));
+    return usage_error(app, message_of(error, app));
   } catch (const UsageError& error) {
     return usage_error(app, error.what());
   } catch (const Interrupted& error) {

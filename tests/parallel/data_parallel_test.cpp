@@ -1,4 +1,5 @@
 // DataParallel as its users see it: what goes in and comes out, errors, threads, random numbers, the functional forms.
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/devices.h"
+#include "tandem/tests/temporary.h"
 
 using namespace tandem;
 using namespace tandem::nn::parallel;
@@ -178,6 +180,123 @@ TEST_CASE("inputs are cut along another dimension if asked", "[parallel][dp]") {
   const Tensor x = randn({1, 5});
   CHECK(dp(x).equal(x * 2));
   CHECK(columns == 5);
+}
+
+TEST_CASE("each input has a dimension of its own, or goes to every replica whole", "[parallel][dp]") {
+  const test::Devices devices(2);
+  // x is cut by rows, w goes round whole, the steps of s are in dimension 0 and its rows in dimension 1.
+  const auto net = module_of([](const Tensor& x, const Tensor& w, const std::vector<Tensor>& s) {
+    return matmul(x, w) + s[0].sum(0) + s[1].sum(0);
+  });
+  DataParallel dp(net, devices.list, {}, DataParallelOptions().input_dims({0, std::nullopt, 1}));
+  Tensor x = randn({5, 3}, kFloat64), w = randn({3, 2}, kFloat64).requires_grad_(), s = randn({4, 5, 2}, kFloat64);
+  const Tensor y = dp(x, w, std::vector<Tensor>{s, s});
+  CHECK(y.allclose(matmul(x, w) + 2 * s.sum(0)));
+  y.sum().backward();
+  CHECK(w.grad().allclose(x.sum(0).unsqueeze(1).expand({3, 2})));  // both replicas' parts of it
+  CHECK_THROWS_WITH(dp(x, w, std::vector<Tensor>{s, x}), Contains("dimension 0 and 1: (5, 3) and (5, 3)"));
+  DataParallel few(module_of([](const Tensor& a) { return a; }), devices.list, {},
+                   DataParallelOptions().input_dims({0, 0}));
+  CHECK_THROWS_WITH(few(x), Contains("input_dims are of 2 inputs, and the call has 1"));
+  // In loss() the target is the last input.
+  models::Mlp model;
+  DataParallel whole(model, devices.list, {}, DataParallelOptions().input_dims({std::nullopt, std::nullopt}));
+  CHECK_THROWS_WITH(whole.loss(nn::CrossEntropyLoss(), randn({2, 784}), tensor({1, 2})),
+                    Contains("none of the inputs"));
+}
+
+TEST_CASE("devices by their numbers, and rows by chunk sizes", "[parallel][dp]") {
+  const test::Devices devices(4);
+  models::Mlp net;
+  DataParallel dp(net, DataParallelOptions().device_ids({0, 2}));
+  CHECK(dp.devices() == std::vector<Device>{kFirst, kThird});
+  DataParallel all(net);
+  CHECK(all.devices() == devices.list);
+  CHECK_THROWS_WITH(DataParallel(net, DataParallelOptions().device_ids({0, 4})), Contains("cpu:4"));
+  CHECK_THROWS_WITH(DataParallel(net, devices.list, {}, DataParallelOptions().device_ids({0})),
+                    Contains("both a list of devices and device_ids"));
+
+  std::array<std::atomic<int64_t>, 2> rows;
+  const auto counting = module_of([&](const Tensor& a) {
+    rows[static_cast<size_t>(a.device().index())] = a.size(0);
+    return a * 2;
+  });
+  DataParallel chunks(counting, devices.first(2), {}, DataParallelOptions().chunk_sizes({6, 2}));
+  for (const int64_t n : {8, 16, 5, 2}) {
+    const Tensor x = randn({n, 3});
+    CHECK(chunks(x).equal(x * 2));
+    CHECK(rows[0] + rows[1] == n);
+    CHECK(rows[1] == std::max<int64_t>(1, n / 4));
+  }
+  CHECK_THROWS_WITH(DataParallel(net, devices.list, {}, DataParallelOptions().chunk_sizes({6, 2})),
+                    Contains("chunk_sizes are (6, 2) for 4 device(s)"));
+  CHECK_THROWS_WITH(DataParallel(net, devices.first(2), {}, DataParallelOptions().chunk_sizes({6, 0})),
+                    Contains("accepted: a number above 0 for each"));
+}
+
+TEST_CASE("unequal devices are warned about, with what can be done", "[parallel][dp]") {
+  const int64_t gib = int64_t{1} << 30;
+  CHECK(unequal_devices({{kFirst, "A", 16 * gib, 100}, {kSecond, "B", 12 * gib, 75}}).empty());
+  CHECK_THAT(unequal_devices({{kFirst, "A", 16 * gib, 100}, {kSecond, "B", 11 * gib, 100}}),
+             Contains("cpu:1 (B, 11264 MiB, 100 multiprocessors) has less than 75 %") && Contains("of cpu (A, 16384") &&
+                 Contains("device_ids") && Contains("chunk_sizes"));
+  CHECK_THAT(unequal_devices({{kFirst, "A", gib, 74}, {kSecond, "B", gib, 100}}), Contains("cpu (A, 1024 MiB, 74"));
+}
+
+namespace {
+/// Whether all values of two modules are equal.
+bool same(const nn::Module& a, const nn::Module& b) {
+  const nn::NamedParameters others = b.state_dict();
+  for (const auto& item : a.state_dict())
+    if (!item->equal(*others.find(item.key()))) return false;
+  return true;
+}
+}  // namespace
+
+TEST_CASE("what a wrapper saves the bare module loads, and the other way round", "[parallel][dp][ddp]") {
+  const test::Devices devices(2);
+  const test::TemporaryFolder folder;
+  const bool ddp = GENERATE(false, true);
+  const std::string file = folder / GENERATE("a.safetensors", "a.pt");
+  distributed::run_ranks(1, [&](int) {
+    distributed::init_process_group("local");
+    models::FashionCnn net, other;
+    // The wrapper as what its users call, and as the module that it is.
+    const auto check = [&](auto& wrapped) {
+      nn::Module& module = wrapped;
+      CHECK(module.state_dict().keys() == net->state_dict().keys());
+      CHECK(wrapped.named_parameters().contains("module.fc1.weight"));
+      save_module(module, file);
+      load_module(*other, file);
+      CHECK(same(*net, *other));
+      models::FashionCnn third;
+      save_module(*third, file);
+      load_module(module, file);
+      CHECK(same(*net, *third));
+      wrapped.load_state_dict(other->state_dict());
+      CHECK(same(*net, *other));
+      nn::NamedParameters prefixed;  // as PyTorch's wrappers name it
+      std::vector<std::pair<std::string, Tensor>> tensors;
+      for (const auto& item : third->state_dict()) {
+        prefixed.insert("module." + item.key(), item.value());
+        tensors.emplace_back("module." + item.key(), item.value());
+      }
+      wrapped.load_state_dict(prefixed);
+      CHECK(same(*net, *third));
+      wrapped.load_state_dict(other->state_dict());
+      save_safetensors(tensors, folder / "python.safetensors");
+      load_module(module, folder / "python.safetensors");
+      CHECK(same(*net, *third));
+      CHECK_THROWS_WITH(wrapped.load_state_dict({}), Contains("'layer1.0.weight'") && Contains("is missing"));
+    };
+    if (ddp) {
+      DistributedDataParallel wrapped(net);
+      check(wrapped);
+    } else {
+      DataParallel wrapped(net, devices.list);
+      check(wrapped);
+    }
+  });
 }
 
 TEST_CASE("a factory makes replicas of what has no clone()", "[parallel][dp]") {

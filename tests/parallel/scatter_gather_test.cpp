@@ -29,6 +29,37 @@ TEST_CASE("rows are spread evenly, and no device is left with none", "[parallel]
   CHECK_THROWS_WITH(shard_sizes(3, 0), Contains("3 rows on 0 devices"));
 }
 
+TEST_CASE("rows are shared in proportion to chunk sizes, and no device is left with none", "[parallel][scatter]") {
+  using Sizes = std::vector<int64_t>;
+  for (const Sizes& chunks : {Sizes{3, 1}, Sizes{1, 5, 2}, Sizes{4, 4, 4, 1}, Sizes{1, 100}}) {
+    int64_t total = 0;
+    for (const int64_t size : chunks) total += size;
+    CHECK(shard_sizes(total, chunks) == chunks);
+    for (int64_t rows = 0; rows <= 2 * total; ++rows) {
+      CAPTURE(chunks, rows);
+      const Sizes sizes = shard_sizes(rows, chunks);
+      REQUIRE(sizes.size() == static_cast<size_t>(std::max<int64_t>(1, std::min<int64_t>(rows, chunks.size()))));
+      int64_t sum = 0;
+      for (size_t r = 0; r < sizes.size(); ++r) {
+        sum += sizes[r];
+        REQUIRE((rows == 0 || sizes[r] > 0));
+        // Rounding, and the row that each device gets at least, move a boundary by less than one row for each device.
+        const double share = static_cast<double>(rows * chunks[r]) / static_cast<double>(total);
+        REQUIRE(std::abs(static_cast<double>(sizes[r]) - share) < 1 + static_cast<double>(chunks.size()));
+      }
+      REQUIRE(sum == rows);
+    }
+  }
+  const test::Devices devices(2);
+  const Tensor x = arange(10).reshape({2, 5});
+  const std::vector<Tensor> shards = scatter(x, devices.list, {4, 1}, 1);
+  CHECK(shards[0].equal(x.narrow(1, 0, 4)));
+  CHECK(shards[1].device() == kSecond);
+  CHECK_THROWS_WITH(scatter(x, devices.list, {4, 2}, 1), Contains("chunk_sizes are (4, 2)") && Contains("add up to 5"));
+  CHECK_THROWS_WITH(scatter(x, devices.list, std::vector<int64_t>{2}), Contains("one for each device"));
+  CHECK_THROWS_WITH(scatter(x, devices.list, {2, 0}), Contains("sizes of 1 or more"));
+}
+
 TEST_CASE("every split of up to 127 rows over up to 8 devices comes back whole", "[parallel][scatter]") {
   const test::Devices devices(8);
   for (int64_t n = 0; n <= 127; ++n) {

@@ -10,6 +10,9 @@
 
 namespace tandem::tools::compare {
 
+/// A hash of the bytes of a contiguous CPU tensor (FNV-1a, of 8 bytes at a time).
+uint64_t hash_of(const Tensor& t);
+
 /// What a call computed, as a hash of the bytes that it wrote.
 struct Fingerprint {
   int step = 0;

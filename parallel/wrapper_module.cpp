@@ -1,0 +1,40 @@
+#include "tandem/parallel/wrapper_module.h"
+
+#include "tandem/core/internal.h"
+#include "tandem/serialize/archive.h"
+
+namespace tandem::nn::parallel::detail {
+namespace {
+
+/// What PyTorch's wrappers put before each name.
+constexpr std::string_view kPrefix = "module.";
+
+/// Whether a state was saved by such a wrapper, rather than by a module that has a child of that name.
+bool is_prefixed(const std::string& name, const NamedParameters& mine) {
+  return name.starts_with(kPrefix) && !mine.contains(name);
+}
+
+}  // namespace
+
+void WrapperModule::load_state_dict(const NamedParameters& state) {
+  if (state.is_empty() || !is_prefixed(state.front().key(), state_dict())) return wrapped().load_state_dict(state);
+  NamedParameters bare;
+  for (const auto& item : state) {
+    const bool prefixed = item.key().starts_with(kPrefix);
+    bare.insert(prefixed ? item.key().substr(kPrefix.size()) : item.key(), item.value());
+  }
+  wrapped().load_state_dict(bare);
+}
+
+void WrapperModule::save(serialize::OutputArchive& archive) const { wrapped().save(archive); }
+
+void WrapperModule::load(serialize::InputArchive& archive) {
+  const NamedParameters mine = state_dict();
+  NamedParameters prefixed;
+  for (auto& [name, tensor] : flat_tensors(archive.value(), /*skip_others=*/true))
+    if (is_prefixed(name, mine) && mine.contains(name.substr(kPrefix.size()))) prefixed.insert(name, std::move(tensor));
+  if (prefixed.is_empty()) return wrapped().load(archive);
+  load_state_dict(prefixed);
+}
+
+}  // namespace tandem::nn::parallel::detail

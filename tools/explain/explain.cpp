@@ -1,0 +1,198 @@
+#include "tandem/tools/explain/explain.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tandem/core/internal.h"
+#include "tandem/tandem.h"
+#include "tandem/tools/demo/data_folder.h"
+#include "tandem/tools/explain/causes.h"
+#include "tandem/tools/usage.h"
+#include "tandem/tools/whole_file.h"
+
+namespace tandem::tools::explain {
+namespace {
+
+template <class Value> Value chosen(const std::string& word, const std::vector<std::pair<std::string, Value>>& all) {
+  for (const auto& [name, value] : all)
+    if (name == word) return value;
+  TANDEM_FAIL("explain: there is no '", word, "'");  // the command line knows the words
+}
+
+Script one_device_script(const Settings& s, int64_t largest_batch) {
+  Script script;
+  script.global_batch = s.batch, script.sampler_seed = s.seed, script.lr = s.lr;
+  script.examples = s.examples > 0 ? s.examples : 2 * largest_batch;
+  // A half batch and one more; at least a row for each rank.
+  if (s.uneven) script.examples += std::max<int64_t>(s.batch / 2 / s.ranks, 1) * s.ranks + 1;
+  script.steps = steps_of(script, s.epochs);
+  return script;
+}
+Script your_script(const Settings& s, bool ddp, const Script& one_device) {
+  Script script = one_device;
+  script.tail = Tail::keep;
+  script.global_batch = s.global_batch > 0 ? s.global_batch : ddp ? s.batch * s.ranks : s.batch;
+  script.accumulate = s.accumulate, script.divide = s.divide_loss || s.accumulate == 1;
+  script.sampler_seed = s.sampler_seed.value_or(s.seed), script.set_epoch = !s.no_set_epoch;
+  script.loss = s.loss == "sum" ? Reduction::sum : Reduction::mean;
+  script.lr = s.lr * s.lr_scale;
+  script.mean_in_replicas = !ddp && s.mean_in_replicas;
+  if (ddp) {
+    script.ranks = s.ranks, script.rank_seeds = s.rank_seeds;
+    script.sampler =
+        chosen<Sampler>(s.sampler, {{"shard", Sampler::shard}, {"block", Sampler::block}, {"whole", Sampler::whole}});
+    script.tail = chosen<Tail>(s.tail, {{"pad", Tail::pad}, {"drop", Tail::drop}, {"keep", Tail::keep}});
+  }
+  script.steps = s.steps > 0 ? s.steps : steps_of(script, s.epochs);
+  return script;
+}
+/// The parallel script without the causes that lie in it.
+Script right_script(const Script& one_device, const Script& yours) {
+  Script script = one_device;
+  script.ranks = yours.ranks, script.accumulate = yours.accumulate;
+  script.tail = Tail::weighted;
+  return script;
+}
+/// Checks all scripts that will run, before one does; where nothing is uneven, what becomes of such rows is no cause.
+void check_scripts(bool ddp, Script& yours, const Script& right) {
+  Script even = right;
+  even.tail = yours.tail;
+  if (plan(even) == plan(right)) yours.tail = right.tail;
+  Script script = yours;
+  for (const ScriptCause& c : script_causes(ddp, /*adam=*/false, yours, right)) {
+    Script with = right;
+    c.take(with, yours);
+    c.take(script, right);
+    plan(with), plan(script);
+  }
+}
+
+/// Runs of parallel scripts, each once.
+class Runs {
+ public:
+  explicit Runs(Job job) : job_(std::move(job)) {}
+  const Job& job() const { return job_; }
+  const Outcome& of(const Script& script) {
+    for (const auto& [known, outcome] : runs_)
+      if (known == script) return *outcome;
+    return *runs_.emplace_back(script, std::make_unique<Outcome>(run_parallel(job_, script))).second;
+  }
+
+ private:
+  Job job_;
+  std::vector<std::pair<Script, std::unique_ptr<Outcome>>> runs_;
+};
+
+void explain_script(Runs& runs, const Outcome& one_device, const Script& right, Explanation& e) {
+  Script script = e.yours;
+  for (const ScriptCause& c : script_causes(runs.job().ddp, runs.job().adam, e.yours, right)) {
+    Cause cause{.name = c.name, .remedy = c.remedy};
+    Script with = right;
+    c.take(with, e.yours);
+    c.take(script, right);
+    if (!(with == right)) {
+      cause.alone = compare_outcomes(runs.of(with), runs.of(right));
+      cause.present = !cause.alone.equal();
+      cause.yours = c.yours;
+    }
+    cause.left = compare_outcomes(runs.of(script), one_device).parameters;
+    e.causes.push_back(std::move(cause));
+  }
+}
+
+/// What lies in the mode: the one device is brought to do as the replicas do, one thing after the other.
+void explain_mode(Runs& runs, const Script& right, Explanation& e) {
+  const Job& job = runs.job();
+  const Outcome& yours = runs.of(right);
+  const bool norm = has_batch_norm(job), random = has_dropout(job);
+  const Outcome groups = run_in_groups(job, right, true, true), in_order = run_in_order(job, right);
+  const auto add = [&](const char* name, bool there, const std::string& words, const Outcome& with,
+                       const Outcome& without, const Outcome& left, const char* remedy) {
+    Cause cause{.name = name, .of_mode = true, .remedy = remedy};
+    if (there) {
+      cause.alone = compare_outcomes(with, without);
+      cause.present = !cause.alone.equal();
+      cause.yours = words;
+    }
+    cause.left = compare_outcomes(yours, left).parameters;
+    e.causes.push_back(std::move(cause));
+  };
+  const std::string rows = std::to_string(right.global_batch / job.ranks / right.accumulate);
+  const Outcome whole_norm = norm ? run_in_groups(job, right, false, true) : groups,
+                whole_random = random ? run_in_groups(job, right, true, false) : groups;
+  add("batch-norm groups", norm, "statistics of " + rows + " rows, not " + std::to_string(right.global_batch),
+      whole_norm, groups, whole_random,
+      "nn::GroupNorm(8, channels)  // in place of BatchNorm2d(channels): it looks at one example alone");
+  add("random stream", random, std::string(job.ddp ? "rank" : "shard") + " r draws from stream r", whole_random, groups,
+      groups, "const GeneratorGuard guard(default_generator(device, r));  // on one device, for the rows of shard r");
+  add("rounding", true, "sums in another order", groups, in_order, in_order,
+      job.ddp
+          ? "for (r = 0; r < k; ++r) loss(net(x[r]), y[r]).backward();  // on one device; then gradients times 1 / k"
+          : "for (r = 0; r < k; ++r) (loss_sum(net(x[r]), y[r]) / rows).backward();  // on one device");
+  e.causes.back().alone.op.clear();  // of a batch and of its parts: the first that there is
+  e.equal = same_bits(yours, in_order);
+  if (!e.equal) e.unexplained = compare::first_difference(yours.fingerprints, in_order.fingerprints);
+}
+
+Job job_of(const Settings& s, bool ddp, int64_t examples) {
+  Job job;
+  job.model = s.model, job.ddp = ddp, job.backend = s.backend, job.ranks = s.ranks;
+  job.adam = s.optimizer == "adam", job.seed = s.seed;
+  job.dropout = !s.no_dropout, job.batch_statistics = !s.frozen_norm;
+  if (s.data.empty()) {
+    Generator own(s.seed);
+    const GeneratorGuard guard(own);
+    constexpr int64_t kClasses = 10;
+    job.images = rand({examples, 1, 28, 28}), job.labels = randint(kClasses, {examples}, kInt64);
+    return job;
+  }
+  using data::datasets::FashionMNIST;
+  const FashionMNIST set(find_fashion_mnist(s.data), FashionMNIST::Mode::kTest);
+  const int64_t there = set.targets().size(0);
+  check_usage(examples <= there, "--examples: ", examples, " are wanted, and ", s.data, " has ", there);
+  job.images = set.images().narrow(0, 0, examples), job.labels = set.targets().narrow(0, 0, examples);
+  return job;
+}
+
+Explanation explain_one(const Settings& s, bool ddp) {
+  Explanation e;
+  e.mode = (ddp ? "DDP over " + s.backend + ", " : "DataParallel, ") + std::to_string(s.ranks) +
+           (ddp ? " ranks" : " devices");
+  const Script right = as_usage([&] {
+    const int64_t largest = std::max({s.batch * s.ranks, s.global_batch, s.batch});
+    e.one_device = one_device_script(s, largest);
+    e.yours = your_script(s, ddp, e.one_device);
+    const Script without = right_script(e.one_device, e.yours);
+    check_scripts(ddp, e.yours, without);
+    return without;
+  });
+  Runs runs(job_of(s, ddp, e.one_device.examples));
+  const Outcome one_device = run_one_device(runs.job(), e.one_device);
+  const Outcome& yours = runs.of(e.yours);
+  e.loss_on_one_device = one_device.loss, e.your_loss = yours.loss;
+  e.difference = compare_outcomes(yours, one_device);
+  e.difference.op.clear();  // of a batch and of its parts: the first that there is
+  explain_script(runs, one_device, right, e);
+  explain_mode(runs, right, e);
+  return e;
+}
+
+}  // namespace
+
+std::vector<Explanation> explain_all(const Settings& s) {
+  check_usage(s.backend != "gloo" || distributed::is_gloo_available(), "--backend gloo: this build has no Gloo");
+  std::vector<Explanation> all;
+  for (const bool ddp : {false, true})
+    if (std::find(s.modes.begin(), s.modes.end(), ddp ? "ddp" : "dp") != s.modes.end())
+      all.push_back(explain_one(s, ddp));
+  return all;
+}
+
+int explain(const Settings& s) {
+  const std::vector<Explanation> all = explain_all(s);
+  std::printf("%s", text_of(s, all).c_str());
+  if (!s.json.empty()) write_whole_file("explain", s.json, json_of(s, all));
+  return std::all_of(all.begin(), all.end(), [](const Explanation& e) { return e.equal; }) ? 0 : 1;
+}
+
+}  // namespace tandem::tools::explain

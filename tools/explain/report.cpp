@@ -1,0 +1,137 @@
+// What `tandem explain` prints, and its JSON.
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tandem/tools/explain/explain.h"
+
+namespace tandem::tools::explain {
+namespace {
+
+std::string number(double value) {
+  if (value == 0) return "0";
+  if (!std::isfinite(value)) return "inf";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1e", value);
+  return text;
+}
+template <class... Parts> std::string line(const char* format, const Parts&... parts) {
+  char text[512];
+  std::snprintf(text, sizeof text, format, parts...);
+  return text;
+}
+std::string list(const std::vector<std::string>& words) {
+  std::string all;
+  for (size_t i = 0; i < words.size(); ++i) all += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return all;
+}
+std::vector<std::string> present(const Explanation& e, bool of_mode) {
+  std::vector<std::string> names;
+  for (const Cause& c : e.causes)
+    if (c.present && c.of_mode == of_mode) names.push_back(c.name);
+  return names;
+}
+
+/// "step 5, at conv2d", or where only gradients differ, the parameter.
+std::string first_seen(const Comparison& c) {
+  if (c.equal()) return "";
+  const std::string op = c.op.substr(0, c.op.find(','));
+  return "step " + std::to_string(c.step) + ", " + (op.empty() ? c.parameter : op);
+}
+
+std::string text_of(const Explanation& e) {
+  std::string out = "\n" + e.mode + "\n";
+  const auto steps = [](const Script& script) {
+    return std::to_string(script.steps) + " steps of " + std::to_string(script.global_batch) + " examples";
+  };
+  out += "  one device: " + steps(e.one_device) + line(", loss %.6g\n", e.loss_on_one_device);
+  out += "  your script: " + steps(e.yours) + line(", loss %.6g\n", e.your_loss);
+  if (e.difference.equal()) {
+    out += "  they have the same parameters, to the last bit\n";
+  } else {
+    out += "  parameters differ by " + number(e.difference.parameters) + " at most (" + e.difference.largest_in +
+           "), the loss by " + number(e.difference.loss) + "; first in step " + std::to_string(e.difference.step) +
+           " (" + e.difference.parameter + ")\n";
+  }
+  const auto row = [&](const std::string& name, const std::string& yours, const std::string& parameters,
+                       const std::string& loss, const std::string& first, const std::string& left) {
+    out += line("  %-18s %-34s %-8s %-8s %-26s %s\n", name.c_str(), yours.c_str(), parameters.c_str(), loss.c_str(),
+                first.c_str(), left.c_str());
+  };
+  out += "\n";
+  row("", "", "alone, it", "makes", "", "left when");
+  row("cause", "in your script", "weights", "loss", "first seen in", "off");
+  for (const Cause& c : e.causes) {
+    const std::string yours = c.yours.empty() ? "no" : c.yours + (c.present ? "" : ": no effect");
+    row(c.name, yours, c.present ? number(c.alone.parameters) : "-", c.present ? number(c.alone.loss) : "-",
+        first_seen(c.alone), number(c.left));
+  }
+  const std::vector<std::string> script = present(e, false), mode = present(e, true);
+  out += "\n";
+  out += script.empty() ? "  Nothing in your script makes them differ.\n"
+                        : "  Your script differs in: " + list(script) + ".\n";
+  if (!mode.empty()) out += "  What lies in the mode: " + list(mode) + ".\n";
+  if (e.equal)
+    out += "  With all of these off, the two are equal to the last bit, in every parameter after every step.\n";
+  else
+    out += "  NOT EXPLAINED: with all of these off the two still differ, first at " + e.unexplained + ".\n";
+  for (const bool of_mode : {false, true}) {
+    if (present(e, of_mode).empty()) continue;
+    out += of_mode ? "\n  What makes one device do as the mode does (or the mode as one device):\n"
+                   : "\n  What to change:\n";
+    for (const Cause& c : e.causes)
+      if (c.present && c.of_mode == of_mode) out += line("    %-18s %s\n", c.name.c_str(), c.remedy.c_str());
+  }
+  return out;
+}
+
+nlohmann::json finite(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
+nlohmann::json as_json(const Comparison& c) {
+  return {{"largest_parameter_difference", finite(c.parameters)},
+          {"largest_in", c.largest_in},
+          {"loss_difference", finite(c.loss)},
+          {"first_step", c.step},
+          {"first_parameter", c.parameter},
+          {"first_op", c.op}};
+}
+nlohmann::json as_json(const Script& script, double loss) {
+  return {{"steps", script.steps}, {"global_batch", script.global_batch}, {"lr", script.lr}, {"loss", finite(loss)}};
+}
+
+}  // namespace
+
+std::string text_of(const Settings& s, const std::vector<Explanation>& all) {
+  std::string out = s.model + ", " + (s.data.empty() ? "images of random numbers" : s.data) + ", " +
+                    std::to_string(all.empty() ? 0 : all[0].one_device.examples) + " examples, " +
+                    std::to_string(s.epochs) + " epochs, " + s.optimizer + "\n";
+  for (const Explanation& e : all) out += text_of(e);
+  return out;
+}
+
+std::string json_of(const Settings& s, const std::vector<Explanation>& all) {
+  nlohmann::json modes = nlohmann::json::array();
+  for (const Explanation& e : all) {
+    nlohmann::json causes = nlohmann::json::array();
+    for (const Cause& c : e.causes)
+      causes.push_back({{"name", c.name},
+                        {"of_mode", c.of_mode},
+                        {"present", c.present},
+                        {"yours", c.yours},
+                        {"alone", as_json(c.alone)},
+                        {"left", finite(c.left)},
+                        {"remedy", c.remedy}});
+    modes.push_back({{"mode", e.mode},
+                     {"one_device", as_json(e.one_device, e.loss_on_one_device)},
+                     {"yours", as_json(e.yours, e.your_loss)},
+                     {"difference", as_json(e.difference)},
+                     {"causes", causes},
+                     {"equal", e.equal},
+                     {"unexplained", e.unexplained}});
+  }
+  const nlohmann::json json = {{"model", s.model}, {"ranks", s.ranks},         {"batch", s.batch}, {"epochs", s.epochs},
+                               {"seed", s.seed},   {"optimizer", s.optimizer}, {"modes", modes}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace tandem::tools::explain

@@ -1,0 +1,93 @@
+#include "tandem/tools/explain/script.h"
+
+#include <algorithm>
+
+#include "tandem/data/data.h"
+
+namespace tandem::tools::explain {
+namespace {
+
+using Indices = std::vector<size_t>;
+
+/// One rank's examples of an epoch, in their order.
+Indices indices_of(const Script& s, int rank, size_t epoch) {
+  using namespace data::samplers;
+  if (!s.set_epoch) epoch = 0;
+  const auto size = static_cast<size_t>(s.examples);
+  const auto ranks = static_cast<size_t>(s.ranks), own = static_cast<size_t>(rank);
+  if (s.sampler == Sampler::block) {
+    DistributedRandomSampler sampler(size, ranks, own);
+    sampler.set_epoch(epoch);
+    sampler.reset();
+    return sampler.next(size).value_or(Indices());
+  }
+  ShardSamplerOptions options;
+  options.seed = s.sampler_seed;
+  options.drop_last = s.tail == Tail::drop;
+  options.pad = s.tail == Tail::pad;
+  const bool whole = s.sampler == Sampler::whole;
+  ShardSampler sampler(size, whole ? 1 : ranks, whole ? 0 : own, options);
+  sampler.set_epoch(epoch);
+  return sampler.indices();
+}
+
+/// Sets the factors of a step's losses.
+void weigh(const Script& s, Step& step) {
+  double rows = 0;
+  for (const std::vector<Chunk>& chunks : step)
+    for (const Chunk& chunk : chunks) rows += static_cast<double>(chunk.rows.size());
+  for (std::vector<Chunk>& chunks : step)
+    for (Chunk& chunk : chunks) {
+      if (s.divide) chunk.factor = 1.0 / s.accumulate;
+      if (s.tail != Tail::weighted || s.loss != Reduction::mean) continue;
+      // The same where all ranks and all their backwards have as many rows.
+      chunk.factor = static_cast<double>(chunk.rows.size()) * static_cast<double>(s.ranks) / rows;
+      if (!s.divide) chunk.factor *= static_cast<double>(chunks.size());
+    }
+}
+
+/// The steps of an epoch.
+std::vector<Step> epoch_of(const Script& s, size_t epoch) {
+  const auto ranks = static_cast<size_t>(s.ranks);
+  const auto each = static_cast<size_t>(s.global_batch) / ranks, backward = each / static_cast<size_t>(s.accumulate);
+  std::vector<Step> steps;
+  for (size_t r = 0; r < ranks; ++r) {
+    const Indices all = indices_of(s, static_cast<int>(r), epoch);
+    const size_t count = (all.size() + each - 1) / each;
+    if (r == 0) steps.resize(count, Step(ranks));
+    TANDEM_CHECK(count == steps.size(), "explain: with ", s.examples, " examples and batches of ", s.global_batch,
+                 " rank ", r, " has ", count, " batches in an epoch and rank 0 has ", steps.size(),
+                 "; accepted: a last batch of no rows or of at least one for each of ", s.ranks, " ranks");
+    for (size_t i = 0; i < all.size(); ++i) {
+      std::vector<Chunk>& chunks = steps[i / each][r];
+      if (i % each % backward == 0) chunks.emplace_back();
+      chunks.back().rows.push_back(static_cast<int64_t>(all[i]));
+    }
+  }
+  for (Step& step : steps) weigh(s, step);
+  return steps;
+}
+
+}  // namespace
+
+std::vector<Step> plan(const Script& s) {
+  TANDEM_CHECK(s.global_batch % (static_cast<int64_t>(s.ranks) * s.accumulate) == 0, "explain: a batch of ",
+               s.global_batch, " cannot be shared by ", s.ranks, " rank(s) with ", s.accumulate,
+               " backward(s) a step; accepted: a multiple of ", s.ranks * s.accumulate);
+  std::vector<Step> steps;
+  for (size_t epoch = 0; static_cast<int64_t>(steps.size()) < s.steps; ++epoch) {
+    const std::vector<Step> more = epoch_of(s, epoch);
+    TANDEM_CHECK(!more.empty(), "explain: ", s.examples, " examples leave ", s.ranks, " ranks nothing");
+    steps.insert(steps.end(), more.begin(), more.end());
+  }
+  steps.resize(static_cast<size_t>(s.steps));
+  return steps;
+}
+
+int64_t steps_of(Script script, int epochs) {
+  script.steps = 1;
+  plan(script);  // checks it
+  return epochs * static_cast<int64_t>(epoch_of(script, 0).size());
+}
+
+}  // namespace tandem::tools::explain

@@ -1,0 +1,260 @@
+#include "tandem/tools/explain/train.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "tandem/core/internal.h"
+#include "tandem/tandem.h"
+#include "tandem/tools/demo/net.h"
+#include "tandem/tools/explain/groups.h"
+
+namespace tandem::tools::explain {
+namespace {
+
+/// @param seed_more  what a rank's seed has more than the job's
+Net make_net(const Job& job, Device device, uint64_t seed_more = 0) {
+  manual_seed(job.seed + seed_more);
+  Net net(job.model);
+  net->to(device);
+  for (const auto& module : net->modules()) {
+    if (!job.dropout && is_dropout(*module)) module->eval();
+    if (!job.batch_statistics && is_batch_norm(*module)) module->eval();
+  }
+  return net;
+}
+std::unique_ptr<optim::Optimizer> make_optimizer(const Job& job, const Net& net, double lr) {
+  if (job.adam) return std::make_unique<optim::Adam>(net->parameters(), optim::AdamOptions(lr));
+  return std::make_unique<optim::SGD>(net->parameters(), optim::SGDOptions(lr));
+}
+data::Example<> rows_of(const Job& job, const std::vector<int64_t>& rows, Device device) {
+  const Tensor index = tensor(rows);
+  return {job.images.index_select(0, index).to(device), job.labels.index_select(0, index).to(device)};
+}
+Tensor times(const Tensor& loss, double factor) { return factor == 1 ? loss : loss * factor; }
+
+std::vector<Tensor> copies(const std::vector<Tensor>& tensors) {
+  const NoGradGuard guard;
+  std::vector<Tensor> out;
+  out.reserve(tensors.size());
+  for (const Tensor& t : tensors) out.push_back(t.detach().to(kCPU).clone());
+  return out;
+}
+void copy_back(const std::vector<Tensor>& to, const std::vector<Tensor>& from) {
+  const NoGradGuard guard;
+  for (size_t i = 0; i < to.size(); ++i) Tensor(to[i]).copy_(from[i]);
+}
+
+/// Trains by `backward`, which sets the gradients of a step, and keeps what the comparison needs.
+Outcome train(const Job& job, const Script& script, const Net& net, const std::function<void(const Step&)>& backward) {
+  Outcome out;
+  out.names = net->network().named_parameters().keys();
+  const std::vector<Tensor> parameters = net->parameters();
+  const auto optimizer = make_optimizer(job, net, script.lr);
+  const std::vector<Step> steps = plan(script);
+  const auto fingerprints = std::make_shared<compare::Fingerprints>(parameters[0].device());
+  {
+    const ObserverGuard observer(fingerprints);
+    int number = 0;
+    for (const Step& step : steps) {
+      fingerprints->begin_step(number++);
+      optimizer->zero_grad();
+      backward(step);
+      optimizer->step();
+      std::vector<uint64_t>& hashes = out.hashes.emplace_back();
+      for (const Tensor& p : parameters) hashes.push_back(compare::hash_of(p));
+    }
+  }
+  out.fingerprints = fingerprints->take();
+  out.parameters = copies(parameters), out.buffers = copies(net->buffers());
+  const NoGradGuard guard;
+  net->eval();
+  const Device device = parameters[0].device();
+  out.loss = net->loss(net(job.images.to(device)), job.labels.to(device)).item<double>();
+  return out;
+}
+
+Outcome run_data_parallel(const Job& job, const Script& script) {
+  std::vector<Device> devices;
+  devices.reserve(static_cast<size_t>(job.ranks));
+  for (int i = 0; i < job.ranks; ++i) devices.emplace_back(kCPU, i);
+  const Net net = make_net(job, devices[0]);
+  nn::parallel::DataParallel<Net> dp(net, devices);
+  const auto mean_of_shard = [&](const Tensor& output, const Tensor& target) {
+    return nn::parallel::LossPart(net->loss(output, target), ones({}, output.options()));
+  };
+  return train(job, script, net, [&](const Step& step) {
+    for (const Chunk& chunk : step[0]) {
+      const data::Example<> batch = rows_of(job, chunk.rows, devices[0]);
+      const bool uneven = chunk.rows.size() % devices.size() != 0;  // the mean of equal shards' means is the mean
+      const Tensor loss = script.mean_in_replicas && uneven && script.loss == Reduction::mean
+                              ? dp.loss(mean_of_shard, batch.data, batch.target)
+                              : net->loss(dp(batch.data), batch.target, script.loss);
+      times(loss, chunk.factor).backward();
+    }
+  });
+}
+
+/// This rank's part, in an initialised group.
+Outcome run_rank(const Job& job, const Script& script, int rank) {
+  const Net net = make_net(job, job.backend == "local" ? Device(kCPU, rank) : Device(kCPU),
+                           script.rank_seeds ? static_cast<uint64_t>(rank) : 0);
+  nn::parallel::DistributedDataParallel<Net> ddp(net);
+  return train(job, script, net, [&](const Step& step) {
+    const std::vector<Chunk>& chunks = step[static_cast<size_t>(rank)];
+    for (size_t m = 0; m < chunks.size(); ++m) {
+      std::optional<nn::parallel::DistributedDataParallelBase::NoSync> no_sync;
+      if (m + 1 < chunks.size()) no_sync.emplace(ddp);
+      const data::Example<> batch = rows_of(job, chunks[m].rows, ddp.device());
+      times(net->loss(ddp(batch.data), batch.target, script.loss), chunks[m].factor).backward();
+    }
+  });
+}
+
+/// The groups of a step, in the order in which a replica's graph and the sum over replicas take them.
+std::vector<std::vector<Group>> groups_of(const Job& job, const Step& step) {
+  std::vector<std::vector<Group>> sums;  // each adds up gradients of its own first
+  if (job.ddp) {
+    for (size_t r = 0; r < step.size(); ++r) {
+      sums.emplace_back();
+      for (const Chunk& chunk : step[r]) sums.back().push_back({r, chunk.rows, chunk.factor});
+    }
+    return sums;
+  }
+  for (const Chunk& chunk : step[0]) {
+    sums.emplace_back();
+    auto first = chunk.rows.begin();
+    const auto all = static_cast<int64_t>(chunk.rows.size());
+    for (const int64_t size : nn::parallel::shard_sizes(all, static_cast<size_t>(job.ranks))) {
+      // The shard's part of the batch's mean: its sum over all rows.
+      sums.back().push_back({sums.back().size(), {first, first + size}, chunk.factor, all});
+      first += size;
+    }
+  }
+  return sums;
+}
+
+/// The largest difference, infinite where one of them is not a number and the bits differ.
+double largest_difference(const Tensor& a, const Tensor& b) {
+  if (compare::hash_of(a) == compare::hash_of(b)) return 0;
+  const double largest = (a.to(kFloat64) - b.to(kFloat64)).abs().max().item<double>();
+  return std::isnan(largest) ? std::numeric_limits<double>::infinity() : largest;
+}
+
+template <class IsKind> bool has(const Job& job, const IsKind& is_kind) {
+  Generator scratch;
+  const GeneratorGuard guard(scratch);
+  for (const auto& module : Net(job.model)->modules())
+    if (is_kind(*module)) return true;
+  return false;
+}
+
+}  // namespace
+
+Outcome run_one_device(const Job& job, const Script& script) {
+  const Net net = make_net(job, kCPU);
+  return train(job, script, net, [&](const Step& step) {
+    const data::Example<> batch = rows_of(job, step[0][0].rows, kCPU);
+    net->loss(net(batch.data), batch.target).backward();
+  });
+}
+
+Outcome run_parallel(const Job& job, const Script& script) {
+  if (cpu_device_count() < job.ranks) set_cpu_device_count(job.ranks);
+  if (!job.ddp) return run_data_parallel(job, script);
+  Outcome out;
+  distributed::run_ranks(job.ranks, [&](int rank) {
+    distributed::init_process_group(job.backend);
+    Outcome own = run_rank(job, script, rank);
+    if (rank == 0) out = std::move(own);
+  });
+  return out;
+}
+
+Outcome run_in_groups(const Job& job, const Script& script, bool group_norm, bool group_random) {
+  const Net net = make_net(job, kCPU);
+  const auto groups = std::make_shared<std::vector<Group>>();
+  for (const auto& module : net->modules())
+    if ((group_norm && is_batch_norm(*module)) || (group_random && is_dropout(*module)))
+      apply_in_groups(*module, groups);
+  return train(job, script, net, [&](const Step& step) {
+    groups->clear();
+    std::vector<int64_t> rows;
+    for (const std::vector<Group>& sum : groups_of(job, step))
+      for (const Group& group : sum) {
+        groups->push_back(group);
+        rows.insert(rows.end(), group.rows.begin(), group.rows.end());
+      }
+    const data::Example<> batch = rows_of(job, rows, kCPU);
+    net->loss(net(batch.data), batch.target).backward();
+  });
+}
+
+Outcome run_in_order(const Job& job, const Script& script) {
+  const Net net = make_net(job, kCPU);
+  const std::vector<Tensor> parameters = net->parameters(), buffers = net->buffers();
+  return train(job, script, net, [&](const Step& step) {
+    std::vector<Tensor> total;
+    for (const std::vector<Group>& sum : groups_of(job, step)) {
+      net->zero_grad();
+      for (const Group& group : sum) {
+        const std::vector<Tensor> before = copies(buffers);
+        const GeneratorGuard guard(default_generator(kCPU, group.replica));
+        const data::Example<> part = rows_of(job, group.rows, kCPU);
+        const Tensor output = net(part.data);
+        const Tensor loss = group.of_rows == 0
+                                ? net->loss(output, part.target)
+                                : net->loss(output, part.target, Reduction::sum) / static_cast<double>(group.of_rows);
+        times(loss, group.factor).backward();
+        if (group.replica > 0) copy_back(buffers, before);  // the running ones are those of the first replica
+      }
+      const NoGradGuard guard;
+      for (size_t i = 0; i < parameters.size(); ++i) {
+        if (total.size() == i)
+          total.push_back(parameters[i].grad().clone());
+        else
+          total[i].add_(parameters[i].grad());
+      }
+    }
+    const NoGradGuard guard;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (job.ddp) total[i].mul_(1.0 / job.ranks);
+      parameters[i].set_grad(total[i]);
+    }
+  });
+}
+
+bool has_batch_norm(const Job& job) { return job.batch_statistics && has(job, is_batch_norm); }
+bool has_dropout(const Job& job) { return job.dropout && has(job, is_dropout); }
+
+Comparison compare_outcomes(const Outcome& one, const Outcome& other) {
+  Comparison c;
+  for (size_t i = 0; i < one.parameters.size(); ++i) {
+    const double difference = largest_difference(one.parameters[i], other.parameters[i]);
+    if (difference > c.parameters) c.parameters = difference, c.largest_in = one.names[i];
+  }
+  c.loss = std::abs(one.loss - other.loss);
+  const size_t common = std::min(one.hashes.size(), other.hashes.size());
+  for (size_t step = 0; step < common && c.step == 0; ++step)
+    for (size_t i = 0; i < one.names.size() && c.step == 0; ++i)
+      if (one.hashes[step][i] != other.hashes[step][i])
+        c.step = static_cast<int64_t>(step) + 1, c.parameter = one.names[i];
+  if (c.step == 0 && one.hashes.size() != other.hashes.size()) {  // one of them trains on
+    c.step = static_cast<int64_t>(common) + 1;
+    if (!one.names.empty()) c.parameter = one.names[0];
+  }
+  c.op = compare::first_difference(one.fingerprints, other.fingerprints);
+  return c;
+}
+
+bool same_bits(const Outcome& one, const Outcome& other) {
+  if (one.hashes != other.hashes || one.buffers.size() != other.buffers.size()) return false;
+  for (size_t i = 0; i < one.buffers.size(); ++i)
+    if (compare::hash_of(one.buffers[i]) != compare::hash_of(other.buffers[i])) return false;
+  for (size_t i = 0; i < one.parameters.size(); ++i)
+    if (compare::hash_of(one.parameters[i]) != compare::hash_of(other.parameters[i])) return false;
+  return true;
+}
+
+}  // namespace tandem::tools::explain
