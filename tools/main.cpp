@@ -121,25 +121,54 @@ void add_doctor(CLI::App& app) {
 }
 
 void add_launch(CLI::App& app) {
-  struct Options {
+  struct Options : RankOptions {
     int count = 2;
-    int64_t timeout = 0;
+    int64_t seconds = 0, rdzv_seconds = 300;
     std::vector<std::string> command;
   };
   auto o = std::make_shared<Options>();
   CLI::App* const c = app.add_subcommand("launch", "Run a program as the ranks of one job, and end all when one fails");
   c->add_option("-n,--ranks", o->count, "Processes to start")->type_name("N")->check(whole_number(1, 1024));
-  c->add_option("--timeout", o->timeout, "Seconds that the whole job may take; 0 sets no limit")
+  c->add_option("--timeout", o->seconds, "Seconds that the whole job may take; 0 sets no limit")
       ->type_name("SECONDS")
       ->check(whole_number(0, int64_t(1) << 31));
+  c->add_option("--max-restarts", o->max_restarts,
+                "How often all ranks are started again after one has failed; a program that saves checkpoints goes on "
+                "from the last")
+      ->type_name("N")
+      ->check(whole_number(0, 1000000));
+  c->add_option("--threads", o->threads, "Threads of each rank to compute with")
+      ->type_name("N")
+      ->default_str("TANDEM_NUM_THREADS, or an equal share of the cores")
+      ->check(whole_number(1, 1024));
+  c->add_flag("--pin", o->pin, "Keep each rank on its own part of the processors");
+  c->add_option("--output", o->output, "Write each rank's output to FOLDER/rank_0.out and rank_0.err")
+      ->type_name("FOLDER")
+      ->default_str("here, with the rank in front of each line");
+  CLI::Option* const rdzv =
+      c->add_option(
+           "--rdzv", o->rdzv,
+           "Where the launchers of several nodes meet: a host of the job, and a free port there; they need the "
+           "same TANDEM_JOB_TOKEN")
+          ->type_name("HOST:PORT")
+          ->default_str("one node");
+  CLI::Option* const nodes =
+      c->add_option("--nodes", o->nodes, "How many launchers, each of a node with its own ranks, the job has")
+          ->type_name("N")
+          ->check(whole_number(1, 1024));
+  nodes->needs(rdzv);
+  rdzv->needs(nodes);
+  c->add_option("--rdzv-timeout", o->rdzv_seconds, "Seconds until all launchers must have come")
+      ->type_name("SECONDS")
+      ->check(whole_number(1, int64_t(1) << 31));
   c->add_option("program", o->command, "The program to run and its arguments, after --")
       ->type_name("-- PROGRAM [ARGS...]")
       ->required();
   c->footer("example: tandem launch -n 2 -- ./train --epochs 3");
   c->callback([o] {
-    RankOptions options;
-    options.timeout = std::chrono::seconds(o->timeout);
-    const int status = run_processes(o->count, o->command, options);
+    o->timeout = std::chrono::seconds(o->seconds);
+    o->rdzv_timeout = std::chrono::seconds(o->rdzv_seconds);
+    const int status = run_processes(o->count, o->command, *o);
     if (status != 0) throw CLI::RuntimeError(status);
   });
 }
