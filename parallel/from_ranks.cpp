@@ -54,8 +54,8 @@ std::vector<std::string> from_all(const distributed::ProcessGroupPtr& group, con
   for (size_t r = 0; r < ranks; ++r) lengths.push_back(zeros({1}, kInt64).to(group->device()));
   const Tensor length = full({1}, static_cast<int64_t>(mine.size()), kInt64).to(group->device());
   group->all_gather(lengths, length, "the lengths of messages")->synchronize();
-  std::vector<int64_t> sizes;
-  for (const Tensor& each : lengths) sizes.push_back(each.to(kCPU).item<int64_t>());
+  std::vector<int64_t> sizes(ranks);
+  for (size_t r = 0; r < ranks; ++r) sizes[r] = lengths[r].to(kCPU).item<int64_t>();
   const int64_t longest = *std::max_element(sizes.begin(), sizes.end());
   const Tensor message = tensor_of(mine, longest, group->device());
   for (size_t r = 0; r < ranks; ++r) messages.push_back(empty_like(message));

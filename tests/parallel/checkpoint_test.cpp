@@ -86,6 +86,16 @@ bool same(const State& a, const State& b) {
   for (size_t i = 0; all && i < a.size(); ++i) all = a[i].equal(b[i]);
   return all;
 }
+template <class T> std::vector<char> saved(const T& part) {
+  serialize::OutputArchive archive;
+  part.save(archive);
+  return pickle_save(archive.value());
+}
+template <class T> void load_into(T& part, const std::vector<char>& bytes) {
+  serialize::InputArchive archive;
+  archive.load_from(bytes.data(), bytes.size());
+  part.load(archive);
+}
 std::vector<int64_t> numbers(std::initializer_list<int64_t> list) { return list; }
 
 }  // namespace
@@ -252,59 +262,41 @@ TEST_CASE("a loader is saved behind what it has handed out, whatever its workers
   const auto first_of = [](const auto& batch) { return batch.front().target.template item<double>(); };
   auto loader = make();
   std::vector<double> expected, got;
-  std::vector<char> saved;
-  const auto save_here = [&] {
-    serialize::OutputArchive archive;
-    loader->save(archive);
-    saved = pickle_save(archive.value());
-  };
+  std::vector<char> place;
   for (auto& batch : *loader) {
     expected.push_back(first_of(batch));
-    if (expected.size() == 5) save_here();
+    if (expected.size() == 5) place = saved(*loader);
   }
   auto again = make();
-  const auto load_there = [&] {
-    serialize::InputArchive archive;
-    archive.load_from(saved.data(), saved.size());
-    again->load(archive);
-  };
-  load_there();
+  load_into(*again, place);
   for (auto& batch : *again) got.push_back(first_of(batch));
   CHECK(got == std::vector<double>(expected.begin() + 5, expected.end()));
-  save_here();  // the loop has seen the end: a new epoch is next
+  place = saved(*loader);  // the loop has seen the end: a new epoch is next
   again = make();
-  load_there();
+  load_into(*again, place);
   CHECK(std::distance(again->begin(), again->end()) == 13);
   auto unordered = data::make_data_loader(Points(kFloat64), samplers::RandomSampler(50),
                                           data::DataLoaderOptions(4).workers(2).enforce_ordering(false));
-  serialize::OutputArchive archive;
-  CHECK_THROWS_WITH(unordered->save(archive), Contains("enforce_ordering"));
+  CHECK_THROWS_WITH(saved(*unordered), Contains("enforce_ordering"));
 }
 
 TEST_CASE("a sampler's place is that of other ranks only where they take turns", "[checkpoint][samplers]") {
   const auto saved_by = [](auto sampler, size_t taken) {
     sampler.next(taken);
-    serialize::OutputArchive archive;
-    sampler.save(archive);
-    return pickle_save(archive.value());
-  };
-  const auto load = [](auto& sampler, const std::vector<char>& saved) {
-    serialize::InputArchive archive;
-    archive.load_from(saved.data(), saved.size());
-    sampler.load(archive);
+    return saved(sampler);
   };
   const std::vector<char> turns = saved_by(samplers::ShardSampler(50, 2, 1), 6);  // 12 of 50
   for (const size_t ranks : {1, 3, 4}) {
     samplers::ShardSampler whole(50), mine(50, ranks, ranks - 1);
-    load(mine, turns);
+    load_into(mine, turns);
     CHECK(*mine.next(1) == std::vector<size_t>{whole.indices()[12 + ranks - 1]});
   }
   samplers::ShardSampler five(50, 5, 0), end(50, 4, 0);
-  CHECK_THROWS_WITH(load(five, turns), Contains("2 ranks have taken 6 examples each, which 5 ranks cannot"));
-  load(end, saved_by(samplers::ShardSampler(50, 3, 0), 17));
+  CHECK_THROWS_WITH(load_into(five, turns), Contains("2 ranks have taken 6 examples each, which 5 ranks cannot"));
+  load_into(end, saved_by(samplers::ShardSampler(50, 3, 0), 17));
   CHECK(!end.next(1));
   samplers::DistributedRandomSampler blocks(50, 4, 0);
-  CHECK_THROWS_WITH(load(blocks, saved_by(samplers::DistributedRandomSampler(50, 2, 0), 6)),
+  CHECK_THROWS_WITH(load_into(blocks, saved_by(samplers::DistributedRandomSampler(50, 2, 0), 6)),
                     Contains("one of 2 ranks") && Contains("ShardSampler"));
 }
 
@@ -324,45 +316,25 @@ TEST_CASE("schedules go on from where they were saved", "[checkpoint][scheduler]
              o, std::vector<optim::LRScheduler>{optim::ConstantLR(o), optim::ExponentialLR(o, 0.8)},
              std::vector<int64_t>{4});
        }}};
-  for (const auto& [name, make] : all) {
-    INFO(name);
-    const auto made = [&] {
-      auto optimizer = std::make_unique<optim::Adam>(std::vector<Tensor>{zeros({2}).requires_grad_()}, 0.1);
-      auto schedule = make(*optimizer);
-      return std::pair(std::move(optimizer), std::move(schedule));
-    };
-    auto [optimizer, schedule] = made();
+  for (const auto& each : all) {
+    INFO(each.first);
+    optim::Adam optimizer({zeros({2}).requires_grad_()}, 0.1), later({zeros({2}).requires_grad_()}, 0.1);
+    const auto schedule = each.second(optimizer), goes_on = each.second(later);
     for (int i = 0; i < 5; ++i) schedule->step();
-    optimizer->set_lr(optimizer->lr() * 0.9);  // by somebody else: a schedule that can goes on from there
+    optimizer.set_lr(optimizer.lr() * 0.9);  // by somebody else: a schedule that can goes on from there
     schedule->step();
-    serialize::OutputArchive of_optimizer, of_schedule;
-    optimizer->save(of_optimizer);
-    schedule->save(of_schedule);
-    auto [later, goes_on] = made();
-    for (const auto& [archive, load] :
-         std::vector<std::pair<const IValue&, std::function<void(serialize::InputArchive&)>>>{
-             {of_optimizer.value(), [&](auto& a) { later->load(a); }},
-             {of_schedule.value(), [&](auto& a) { goes_on->load(a); }}}) {
-      const std::vector<char> bytes = pickle_save(archive);
-      serialize::InputArchive in;
-      in.load_from(bytes.data(), bytes.size());
-      load(in);
-    }
+    load_into(later, saved(optimizer));
+    load_into(*goes_on, saved(*schedule));
     for (int i = 0; i < 8; ++i) {
-      CHECK(later->lr() == optimizer->lr());
+      CHECK(later.lr() == optimizer.lr());
       schedule->step(), goes_on->step();
     }
   }
+  using Plateau = optim::ReduceLROnPlateau;
   optim::SGD sgd({zeros({2}).requires_grad_()}, 0.1), other({zeros({2}).requires_grad_()}, 0.1);
-  optim::ReduceLROnPlateau plateau(sgd, optim::ReduceLROnPlateau::min, 0.5, 1),
-      goes_on(other, optim::ReduceLROnPlateau::min, 0.5, 1);
+  Plateau plateau(sgd, Plateau::min, 0.5, 1), goes_on(other, Plateau::min, 0.5, 1);
   for (const double loss : {3.0, 2.0, 2.5}) plateau.step(loss);
-  serialize::OutputArchive archive;
-  plateau.save(archive);
-  const std::vector<char> bytes = pickle_save(archive.value());
-  serialize::InputArchive in;
-  in.load_from(bytes.data(), bytes.size());
-  goes_on.load(in);
+  load_into(goes_on, saved(plateau));
   for (const double loss : {2.6, 2.7, 1.0}) {
     plateau.step(loss), goes_on.step(loss);
     CHECK(sgd.lr() == other.lr());

@@ -25,7 +25,7 @@ using distributed::Clock;
 using distributed::Deadline;
 using distributed::Descriptor;
 
-struct Result {
+struct ChildResult {
   int status = 0;  // -signal when a signal ended it
   std::string out, error;
 };
@@ -71,7 +71,7 @@ class Child {
     REQUIRE(waiting > full);
   }
   /// Reads nothing until the end, which must come before the deadline. The time it took.
-  std::chrono::milliseconds finish_unread(Result& result, std::chrono::seconds most) {
+  std::chrono::milliseconds finish_unread(ChildResult& result, std::chrono::seconds most) {
     const auto start = Clock::now();
     int status = 0;
     pid_t ended = 0;
@@ -84,7 +84,7 @@ class Child {
     return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
   }
   void signal(int number) const { ::kill(pid_, number); }
-  Result finish() {
+  ChildResult finish() {
     while (read_some()) {}
     int status = 0;
     ::waitpid(pid_, &status, 0);
@@ -114,7 +114,7 @@ class Child {
   }
   pid_t pid_ = -1;
   Descriptor out_, error_;
-  Result result_;
+  ChildResult result_;
 };
 
 inline std::vector<std::string> launch(std::vector<std::string> arguments) {

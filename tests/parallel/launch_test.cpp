@@ -10,7 +10,7 @@ using namespace tandem::distributed;
 using namespace tandem::test;
 
 TEST_CASE("launch: output comes by rank and line, each to its stream", "[launch]") {
-  const Result r = Child(launch_shell(2, "echo one; echo two >&2; printf 'no end'")).finish();
+  const ChildResult r = Child(launch_shell(2, "echo one; echo two >&2; printf 'no end'")).finish();
   INFO(r.out << r.error);
   CHECK(r.status == 0);
   for (const char* line : {"[0] one\n", "[0] no end\n", "[1] one\n", "[1] no end\n"})
@@ -21,7 +21,7 @@ TEST_CASE("launch: output comes by rank and line, each to its stream", "[launch]
 
 TEST_CASE("launch: lines of several ranks are never mixed, none is lost", "[launch]") {
   // Written in parts, so that a line seldom comes in one piece.
-  const Result r =
+  const ChildResult r =
       Child(launch_shell(3, "i=0; while [ $i -lt 500 ]; do printf 'line %s' $i; echo \" of $RANK\"; i=$((i+1)); done"))
           .finish();
   CHECK(r.status == 0);
@@ -35,27 +35,28 @@ TEST_CASE("launch: a rank's environment says who it is", "[launch]") {
   const std::string script =
       "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR ${#TANDEM_JOB_TOKEN} "
       "$TANDEM_NUM_THREADS; test $MASTER_PORT -gt 0";
-  const Result r = Child(launch_shell(2, script), {"TANDEM_NUM_THREADS=7"}).finish();
+  const ChildResult r = Child(launch_shell(2, script), {"TANDEM_NUM_THREADS=7"}).finish();
   CHECK(r.status == 0);
   CHECK_THAT(r.out, Contains("[0] 0 0 2 2 127.0.0.1 32 7\n") && Contains("[1] 1 1 2 2 127.0.0.1 32 7\n"));
-  const Result many = Child(launch_shell(100, "echo $TANDEM_NUM_THREADS"), {}).finish();
+  const ChildResult many = Child(launch_shell(100, "echo $TANDEM_NUM_THREADS"), {}).finish();
   CHECK(Child::count(many.out, "] 1\n") == 100);
 }
 
 TEST_CASE("launch: the first failure ends all, and is what it says", "[launch][errors]") {
-  const Result status = Child(launch_shell(3, "[ $RANK = 1 ] && { echo boom >&2; exit 7; }; exec sleep 100")).finish();
+  const ChildResult status =
+      Child(launch_shell(3, "[ $RANK = 1 ] && { echo boom >&2; exit 7; }; exec sleep 100")).finish();
   CHECK(status.status == 7);
   CHECK_THAT(status.error, Contains("tandem launch: rank 1 exited with status 7: boom\n"));
   CHECK(nothing_left());
-  const Result signal = Child(launch_shell(2, "[ $RANK = 0 ] && kill -KILL $$; sleep 100 & wait")).finish();
+  const ChildResult signal = Child(launch_shell(2, "[ $RANK = 0 ] && kill -KILL $$; sleep 100 & wait")).finish();
   CHECK(signal.status == 128 + SIGKILL);
   CHECK_THAT(signal.error, Contains("rank 0 was ended by signal 9 (Killed)"));
   CHECK(nothing_left());
-  const Result late = Child(launch({"-n", "2", "--timeout", "1", "--", "sleep", "100"})).finish();
+  const ChildResult late = Child(launch({"-n", "2", "--timeout", "1", "--", "sleep", "100"})).finish();
   CHECK(late.status == 124);
   CHECK_THAT(late.error, Contains("did not end within 1 s"));
   CHECK(nothing_left());
-  const Result none = Child(launch({"-n", "2", "--", "/no/such/program"})).finish();
+  const ChildResult none = Child(launch({"-n", "2", "--", "/no/such/program"})).finish();
   CHECK(none.status == 1);
   CHECK_THAT(none.error, Contains("cannot run '/no/such/program': No such file"));
   CHECK(nothing_left());
@@ -66,7 +67,7 @@ TEST_CASE("launch: signals are passed on; a second one does not wait", "[launch]
     Child child(launch_shell(2, "trap 'echo goodbye; exit 0' INT TERM; echo ready; while :; do sleep 0.01; done"));
     child.read_until("ready", 2);
     child.signal(signal);
-    const Result r = child.finish();
+    const ChildResult r = child.finish();
     CHECK(r.status == 128 + signal);
     CHECK(Child::count(r.out, "goodbye") == 2);
     CHECK(nothing_left());
@@ -84,11 +85,11 @@ TEST_CASE("launch: a rank that writes without end leaves it its ears", "[launch]
   const std::string command = std::string(kCommand) + " launch -n 2 ";
   const std::string flood = " -- sh -c '[ $RANK = 0 ] && exec yes; sleep 0.2; ";
   const auto discarded = [&](const std::string& text) { return Child({"/bin/sh", "-c", text + " > /dev/null"}); };
-  const Result exit = discarded(command + flood + "exit 7'").finish();
+  const ChildResult exit = discarded(command + flood + "exit 7'").finish();
   CHECK(exit.status == 7);
   CHECK_THAT(exit.error, Contains("rank 1 exited with status 7"));
   CHECK(nothing_left());
-  const Result late = discarded(command + "--timeout 1" + flood + "exec sleep 100'").finish();
+  const ChildResult late = discarded(command + "--timeout 1" + flood + "exec sleep 100'").finish();
   CHECK(late.status == 124);
   CHECK(nothing_left());
 }
@@ -99,7 +100,7 @@ TEST_CASE("launch: a reader that does not read holds nothing up", "[launch][erro
     Child child(launch({"-n", "2", "--timeout", signal == 0 ? "1" : "0", "--", "yes"}));
     if (signal != 0) child.wait_until_full();
     if (signal != 0) child.signal(signal);
-    Result r;
+    ChildResult r;
     // A second for the timeout, one that the reader is given, and as much again for a busy machine; it hung before.
     CHECK(child.finish_unread(r, std::chrono::seconds(20)) < std::chrono::seconds(15));
     CHECK(r.status == status);
@@ -110,7 +111,7 @@ TEST_CASE("launch: a reader that does not read holds nothing up", "[launch][erro
 TEST_CASE("launch: a stopped rank is said to be one, and does not outlive the job", "[launch][gloo][errors]") {
   if (skipped()) return;
   const auto start = Clock::now();
-  const Result r = Child(launch_program(3, "stop")).finish();
+  const ChildResult r = Child(launch_program(3, "stop")).finish();
   INFO(r.out << r.error);
   CHECK(r.status == 3);
   CHECK_THAT(r.error, Contains("rank 1 did not come within 1500 ms") && Contains("has not been heard of for") &&
@@ -121,7 +122,7 @@ TEST_CASE("launch: a stopped rank is said to be one, and does not outlive the jo
 }
 
 TEST_CASE("launch: what ranks have started ends with them, also when the launcher is killed", "[launch]") {
-  const Result done = Child(launch_shell(2, "sleep 1000 & echo ready")).finish();
+  const ChildResult done = Child(launch_shell(2, "sleep 1000 & echo ready")).finish();
   CHECK(done.status == 0);
   CHECK(nothing_left());
   Child child(launch_shell(2, "sleep 1000 & echo ready; wait"));
@@ -133,7 +134,7 @@ TEST_CASE("launch: what ranks have started ends with them, also when the launche
 
 TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[launch][gloo]") {
   if (skipped()) return;
-  const Result sum = Child(launch_program(3, "sum")).finish();
+  const ChildResult sum = Child(launch_program(3, "sum")).finish();
   INFO(sum.out << sum.error);
   CHECK(sum.status == 0);
   for (const char* line : {"[0] the sum is 6\n", "[1] the sum is 6\n", "[2] the sum is 6\n"})
@@ -151,7 +152,7 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
       {"wrong token", 3, "TANDEM_JOB_TOKEN must be that of the job", "[0] error: "},
   };
   for (const Case& c : cases) {
-    const Result r = Child(launch_program(3, c.what)).finish();
+    const ChildResult r = Child(launch_program(3, c.what)).finish();
     INFO(c.what << ":\n" << r.out << r.error);
     CHECK(r.status == c.status);
     CHECK_THAT(r.error, Contains(c.cause) && Contains(c.others));
@@ -172,7 +173,7 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
   };
   for (const char* what : {"sum", "throw", "die"}) {
     Child first = start(1, what), second = start(0, what);
-    const Result one = first.finish(), two = second.finish();
+    const ChildResult one = first.finish(), two = second.finish();
     INFO(what << ":\n" << one.error << two.error);
     CHECK(Child::count(one.out + two.out, "the sum is 3\n") == 2);
     CHECK((one.status == 0) == (std::string(what) == "sum"));
@@ -183,7 +184,7 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
     Child ranks[] = {start(0, "compute"), start(1, "compute")};
     for (Child& rank : ranks) rank.read_until("computes", 1);
     ranks[victim].signal(SIGKILL);
-    const Result r = ranks[1 - victim].finish();
+    const ChildResult r = ranks[1 - victim].finish();
     INFO(r.error);
     CHECK(r.status == 1);
     CHECK_THAT(r.error, Contains("rank " + std::to_string(1 - victim) + " ends, as its job has failed") &&
@@ -192,7 +193,7 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
   }
   const StoreServer other("", "localhost");  // which has two addresses on many machines
   port = other.port();
-  const Result taken = start(0, "sum").finish();
+  const ChildResult taken = start(0, "sum").finish();
   CHECK(taken.status == 3);
   CHECK_THAT(taken.error, Contains("port " + std::to_string(port)) && Contains("in use"));
   CHECK(nothing_left());
@@ -209,7 +210,7 @@ TEST_CASE("launch: ranks that torchrun started meet at its agent's store, whose 
   };
   for (const char* restart : {"0", "1"}) {  // the words of the first attempt mislead nobody
     Child one = start(1, restart), zero = start(0, restart);
-    const Result r1 = one.finish(), r0 = zero.finish();
+    const ChildResult r1 = one.finish(), r0 = zero.finish();
     INFO(r0.error << r1.error);
     CHECK(r0.status == 0);
     CHECK(r1.status == 0);

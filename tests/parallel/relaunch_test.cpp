@@ -38,7 +38,7 @@ TEST_CASE("launch: after a failure all ranks are started again, as often as aske
   const std::string script =
       "echo rank $RANK try $TANDEM_RESTART_COUNT; [ $RANK = 1 ] || exit 0; "
       "[ $TANDEM_RESTART_COUNT = 0 ] && kill -KILL $$; [ $TANDEM_RESTART_COUNT = 1 ] && exit 7; echo boom >&2; exit 8";
-  const Result r = Child(launch_with({"-n", "2", "--max-restarts", "2"}, script)).finish();
+  const ChildResult r = Child(launch_with({"-n", "2", "--max-restarts", "2"}, script)).finish();
   INFO(r.out << r.error);
   CHECK(r.status == 8);
   for (const char* line : {"[0] rank 0 try 0\n", "[1] rank 1 try 1\n", "[0] rank 0 try 2\n"})
@@ -48,21 +48,21 @@ TEST_CASE("launch: after a failure all ranks are started again, as often as aske
                           Contains("rank 1 exited with status 7; all ranks are started again (2 of 2)\n") &&
                           Contains("tandem launch: rank 1 exited with status 8: boom\n"));
   CHECK(nothing_left());
-  const Result well =
+  const ChildResult well =
       Child(launch_with({"-n", "2", "--max-restarts", "5"}, "test $RANK$TANDEM_RESTART_COUNT != 00")).finish();
   CHECK(well.status == 0);
   CHECK(Child::count(well.error, "started again") == 1);
 }
 
 TEST_CASE("launch: neither a signal nor the timeout is a reason to start again", "[launch][restart]") {
-  const Result late =
+  const ChildResult late =
       Child(launch({"-n", "2", "--max-restarts", "9", "--timeout", "1", "--", "sleep", "100"})).finish();
   CHECK(late.status == 124);
   CHECK(Child::count(late.error, "started again") == 0);
   Child child(launch_with({"-n", "2", "--max-restarts", "9"}, "echo ready; exec sleep 100"));
   child.read_until("ready", 2);
   child.signal(SIGTERM);
-  const Result r = child.finish();
+  const ChildResult r = child.finish();
   CHECK(r.status == 128 + SIGTERM);
   CHECK(Child::count(r.error, "started again") == 0);
   CHECK(nothing_left());
@@ -76,7 +76,7 @@ TEST_CASE("launch: SIGUSR1 and SIGUSR2 reach the ranks, and end nothing", "[laun
   child.signal(SIGUSR1);
   child.read_until("first", 2);
   child.signal(SIGUSR2);
-  const Result r = child.finish();
+  const ChildResult r = child.finish();
   CHECK(r.status == 0);
   CHECK(Child::count(r.out, "second") == 2);
   CHECK(nothing_left());
@@ -85,7 +85,8 @@ TEST_CASE("launch: SIGUSR1 and SIGUSR2 reach the ranks, and end nothing", "[laun
 TEST_CASE("launch: each rank's output goes to files of its own, over all restarts", "[launch][restart]") {
   const TemporaryFolder folder;
   const std::string script = "echo try $TANDEM_RESTART_COUNT; echo oops >&2; [ $RANK$TANDEM_RESTART_COUNT != 10 ]";
-  const Result r = Child(launch_with({"-n", "2", "--max-restarts", "1", "--output", folder / "logs"}, script)).finish();
+  const ChildResult r =
+      Child(launch_with({"-n", "2", "--max-restarts", "1", "--output", folder / "logs"}, script)).finish();
   INFO(r.error);
   CHECK(r.status == 0);
   CHECK(r.out.empty());
@@ -94,17 +95,17 @@ TEST_CASE("launch: each rank's output goes to files of its own, over all restart
   CHECK(read_file(folder / "logs/rank_1.out") == "try 0\ntry 1\n");
   CHECK(read_file(folder / "logs/rank_1.err") == "oops\noops\n");
   CHECK(Child::count(read_file(folder / "logs/rank_0.out"), "try 1\n") == 1);
-  const Result none = Child(launch_with({"--output", "/dev/null/logs"}, "true")).finish();
+  const ChildResult none = Child(launch_with({"--output", "/dev/null/logs"}, "true")).finish();
   CHECK(none.status == 1);
   CHECK_THAT(none.error, Contains("/dev/null/logs cannot be made"));
 }
 
 TEST_CASE("launch: threads and processors are shared out", "[launch]") {
-  const Result threads =
+  const ChildResult threads =
       Child(launch_with({"-n", "2", "--threads", "3"}, "echo $TANDEM_NUM_THREADS"), {"TANDEM_NUM_THREADS=7"}).finish();
   CHECK(threads.out.find("[0] 3\n") != std::string::npos);
   const std::string allowed = "grep Cpus_allowed_list /proc/self/status";
-  const Result pinned = Child(launch_with({"-n", "2", "--pin"}, allowed)).finish();
+  const ChildResult pinned = Child(launch_with({"-n", "2", "--pin"}, allowed)).finish();
   CHECK(pinned.status == 0);
   const auto list_of = [&](const std::string& rank) {
     const std::string begin = "[" + rank + "] Cpus_allowed_list:\t";
@@ -138,11 +139,23 @@ TEST_CASE("launch: a kill is said to be the kernel's where memory has run out", 
   CHECK_THAT(likely_cause(SIGKILL, {}, {}, kPeak), Contains("perhaps for lack of memory"));
 }
 
+TEST_CASE("launch: a rank that runs out of memory is a named cause", "[launch][gloo][errors]") {
+  if (skipped()) return;
+  if (TANDEM_TEST_SANITIZED) return;  // which takes more address space than this leaves
+  const std::string limited = "[ $RANK = 0 ] || ulimit -v 3000000; exec " + std::string(kLaunchProgram) + " memory";
+  const ChildResult r = Child(launch_shell(2, limited)).finish();
+  INFO(r.error);
+  CHECK(r.status == 3);
+  CHECK_THAT(r.error, Contains("tandem launch: rank 1 exited with status 3: error: allocate: out of memory on cpu:0") &&
+                          Contains("[0] error: all_reduce #3"));
+  CHECK(nothing_left());
+}
+
 TEST_CASE("launch: the launchers of two nodes meet, and their ranks are of one job", "[launch][nodes]") {
   const int port = free_port();
   const std::vector<std::string> say = {"sh", "-c", "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK"};
   Child first = node(port, 2, {}, say), second = node(port, 1, {}, say);
-  const Result one = first.finish(), two = second.finish();
+  const ChildResult one = first.finish(), two = second.finish();
   INFO(one.error << two.error);
   CHECK((one.status == 0 && two.status == 0));
   // Which of them is node 0 is a matter of who came first.
@@ -153,7 +166,7 @@ TEST_CASE("launch: the launchers of two nodes meet, and their ranks are of one j
   CHECK(nothing_left());
   if (skipped()) return;
   Child third = node(port, 1, {}, {kLaunchProgram, "sum"}), fourth = node(port, 2, {}, {kLaunchProgram, "sum"});
-  const Result three = third.finish(), four = fourth.finish();
+  const ChildResult three = third.finish(), four = fourth.finish();
   INFO(three.error << four.error);
   CHECK((three.status == 0 && four.status == 0));
   CHECK(Child::count(three.out + four.out, "the sum is 6\n") == 3);
@@ -166,7 +179,7 @@ TEST_CASE("launch: what ends a rank of one node is said on all, and all start ag
   Child first = node(port, 1, {"--max-restarts", "1"}, command),
         second = node(port, 1, {"--max-restarts", "1"}, command);
   for (Child* each : {&first, &second}) {
-    const Result r = each->finish();
+    const ChildResult r = each->finish();
     INFO(r.out << r.error);
     CHECK(r.status == 7);
     CHECK(Child::count(r.out, "try 0") + Child::count(r.out, "try 1") == 2);
@@ -188,12 +201,12 @@ TEST_CASE("launch: what ends a rank of one node is said on all, and all start ag
 
 TEST_CASE("launch: a node that does not come, or does not agree, is named", "[launch][nodes][errors]") {
   const int port = free_port();
-  const Result alone = node(port, 1, {"--rdzv-timeout", "1"}, {"true"}).finish();
+  const ChildResult alone = node(port, 1, {"--rdzv-timeout", "1"}, {"true"}).finish();
   CHECK(alone.status == 1);
   CHECK_THAT(alone.error, Contains("node 1 of 2 did not come to 127.0.0.1:") && Contains("within 1 s"));
   {
     Child first = node(port, 1, {"--max-restarts", "1"}, {"true"}), second = node(port, 1, {}, {"true"});
-    const Result one = first.finish(), two = second.finish();
+    const ChildResult one = first.finish(), two = second.finish();
     CHECK((one.status == 1 || two.status == 1));
     CHECK_THAT(one.error + two.error, Contains("they must be the same"));
   }
@@ -201,10 +214,10 @@ TEST_CASE("launch: a node that does not come, or does not agree, is named", "[la
   connect_to("127.0.0.1", port, after(std::chrono::seconds(60)));  // it is there, and waits
   waiting.signal(SIGTERM);
   CHECK(waiting.finish().status == 128 + SIGTERM);
-  const Result none = node(port, 1, {}, {"true"}, "").finish();
+  const ChildResult none = node(port, 1, {}, {"true"}, "").finish();
   CHECK(none.status == 1);
   CHECK_THAT(none.error, Contains("set TANDEM_JOB_TOKEN to the same on all nodes"));
-  const Result nowhere =
+  const ChildResult nowhere =
       Child(launch({"--nodes", "2", "--rdzv", "here", "--", "true"}), {"TANDEM_JOB_TOKEN=secret"}).finish();
   CHECK_THAT(nowhere.error, Contains("--rdzv is 'here'; accepted: HOST:PORT"));
   CHECK(nothing_left());
