@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "tandem/core/error.h"
 #include "tandem/parallel/collectives/socket.h"
 #include "tandem/tests/temporary.h"
 
