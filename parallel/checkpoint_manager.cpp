@@ -244,7 +244,8 @@ std::optional<int64_t> CheckpointManager::restore(bool or_before) {
         if (!or_before && there.size() > 1)
           throw Error(std::string(error.what()) + "; the one before it is of step " +
                       std::to_string(there[there.size() - 2]) + ", which restore(/*or_before=*/true) goes back to");
-        if (!or_before) throw;
+        if (!or_before || there.size() == 1)
+          throw;  // with none left it would begin anew, and nobody has asked for that
         std::fprintf(stderr, "tandem: %s; it is passed over\n", error.what());
         fs::rename(path_of(there.back()), path_of(there.back()) + ".damaged");
       }

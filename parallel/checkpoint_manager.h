@@ -72,8 +72,8 @@ class CheckpointManager {
   /// that has gone further
   void save(int64_t step);
   /// Goes back to the last step that was saved, and returns it; nothing where none was. All ranks call it.
-  /// @param or_before  where the last file is damaged, or of another program, the one before it is taken, with a word
-  ///                   on the standard error; the damaged one gets ".damaged" behind its name
+  /// @param or_before  where the last file is damaged, or of another program, the one before it is taken, if there is
+  ///                   one, with a word on the standard error; the damaged one gets ".damaged" behind its name
   /// @throws Error on all ranks, naming the file and what is wrong with it; then what was added is as it was, or, where
   /// a part does not take what the file has, partly restored
   std::optional<int64_t> restore(bool or_before = false);

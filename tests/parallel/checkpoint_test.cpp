@@ -172,6 +172,8 @@ TEST_CASE("a damaged checkpoint is named, and the one before it taken only when 
   CHECK(checkpoints.restore() == 20);
   checkpoints.restore_step(10);
   CHECK(number == 1);
+  for (const int64_t step : {10, 20}) test::write_file(checkpoints.path_of(step), "nothing");
+  CHECK_THROWS_WITH(checkpoints.restore(/*or_before=*/true), Contains("step_10.pt"));  // and does not begin anew
 }
 
 TEST_CASE("a checkpoint of another program is refused before anything is loaded", "[checkpoint][errors]") {
