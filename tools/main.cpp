@@ -120,7 +120,8 @@ void add_doctor(CLI::App& app) {
   });
 }
 
-void add_launch(CLI::App& app) {
+/// `arguments`: of the program, which the app does not get to see
+void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   struct Options : RankOptions {
     int count = 2;
     int64_t seconds = 0, rdzv_seconds = 300;
@@ -165,15 +166,16 @@ void add_launch(CLI::App& app) {
       ->type_name("-- PROGRAM [ARGS...]")
       ->required();
   c->footer("example: tandem launch -n 2 -- ./train --epochs 3");
-  c->callback([o] {
+  c->callback([o, arguments] {
     o->timeout = std::chrono::seconds(o->seconds);
     o->rdzv_timeout = std::chrono::seconds(o->rdzv_seconds);
+    o->command.insert(o->command.end(), arguments.begin(), arguments.end());
     const int status = run_processes(o->count, o->command, *o);
     if (status != 0) throw CLI::RuntimeError(status);
   });
 }
 
-void add_trace(CLI::App& app) {
+void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
   auto s = std::make_shared<trace::Settings>();
   CLI::App* const c =
       app.add_subcommand("trace", "Run a program that uses Tandem, and show how long its operations took");
@@ -183,7 +185,8 @@ void add_trace(CLI::App& app) {
       ->type_name("-- PROGRAM [ARGS...]")
       ->required();
   c->footer("example: tandem trace -- build/release/examples/simple_model");
-  c->callback([s] {
+  c->callback([s, arguments] {
+    s->command.insert(s->command.end(), arguments.begin(), arguments.end());
     if (const int status = trace::trace(*s); status != 0) throw CLI::RuntimeError(status);
   });
 }
@@ -304,8 +307,16 @@ int run(int argc, char** argv) {
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});
 #endif
-  add_launch(app);
-  add_trace(app);
+  // What stands behind "-- PROGRAM" CLI11 does not get to see: it would take "[a,b]" for two arguments.
+  std::vector<std::string> arguments;
+  const bool runs_program = argc > 1 && (argv[1] == std::string("launch") || argv[1] == std::string("trace"));
+  for (int i = 2; runs_program && i + 2 < argc; ++i)
+    if (argv[i] == std::string("--")) {
+      arguments.assign(argv + i + 2, argv + argc);
+      argc = i + 2;
+    }
+  add_launch(app, arguments);
+  add_trace(app, arguments);
   add_simulate(app);
   add_doctor(app);
   app.footer("tandem COMMAND --help lists the options of a command");

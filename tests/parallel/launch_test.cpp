@@ -20,9 +20,10 @@ TEST_CASE("launch: output comes by rank and line, each to its stream", "[launch]
 }
 
 TEST_CASE("launch: the program's arguments are its own affair", "[launch]") {
-  const ChildResult r =
-      Child(launch({"-n", "1", "--", "sh", "-c", "printf '<%s>' \"$@\"", "sh", "--timeout", "-n", "", "x y"})).finish();
-  CHECK(r.out == "[0] <--timeout><-n><><x y>\n");
+  const ChildResult r = Child(launch({"-n", "1", "--", "sh", "-c", "printf '<%s>' \"$@\"", "sh", "[a,b]", "--",
+                                      "--timeout", "-n", "", "x y"}))
+                            .finish();
+  CHECK(r.out == "[0] <[a,b]><--><--timeout><-n><><x y>\n");
 }
 
 TEST_CASE("launch: lines of several ranks are never mixed, none is lost", "[launch]") {
