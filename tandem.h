@@ -52,6 +52,7 @@
 #include "tandem/optim/rmsprop.h"
 #include "tandem/optim/rprop.h"
 #include "tandem/optim/sgd.h"
+#include "tandem/parallel/checkpoint_manager.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/data_parallel.h"
 #include "tandem/parallel/distributed_data_parallel.h"

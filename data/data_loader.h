@@ -45,8 +45,37 @@ class StatelessDataLoader
     }
   }
 
+  /// Writes where the loader is: behind the batches that it has handed out, whatever workers make in advance; or
+  /// between two epochs, once a loop has seen the end of one. The sampler must be copyable.
+  /// @throws Error where workers hand out batches in no order
+  void save(serialize::OutputArchive& archive) const {
+    TANDEM_CHECK(this->options_.workers == 0 || this->options_.enforce_ordering,
+                 "DataLoader: batches come in no order (enforce_ordering(false)), so that those handed out are no ",
+                 "place in the epoch; accepted for saving: enforce_ordering, or no workers");
+    samplers::detail::write_number(archive, "in_epoch", this->in_epoch_ ? 1 : 0);
+    if (this->options_.workers == 0 || !start_ || !this->in_epoch_) return sampler_.save(archive);
+    static_assert(std::copy_constructible<Sampler>, "a loader is saved by a copy of its sampler");
+    Sampler here = *start_;
+    for (size_t i = 0; i < this->handed_out_; ++i) here.next(this->options_.batch_size);
+    here.save(archive);
+  }
+  /// Reads what save() wrote. The next begin() goes on with an epoch that was under way: it is shorter by what was
+  /// handed out before. @throws Error when it does not fit this loader's sampler
+  void load(serialize::InputArchive& archive) {
+    const bool in_epoch = samplers::detail::read_number(archive, "in_epoch", 0, 1) == 1;
+    sampler_.load(archive);
+    this->resumes_ = in_epoch;
+    this->in_epoch_ = in_epoch;
+    start_.reset();
+  }
+
  private:
   void reset() override { sampler_.reset({}); }
+  void start_epoch() override {
+    // With workers the sampler is ahead of what was handed out.
+    if constexpr (std::copy_constructible<Sampler>)
+      if (this->options_.workers > 0) start_.emplace(sampler_);
+  }
   std::optional<BatchRequestType> get_batch_request() override {
     std::optional<BatchRequestType> request = sampler_.next(this->options_.batch_size);
     if constexpr (requires { request->size(); })
@@ -54,6 +83,7 @@ class StatelessDataLoader
     return request;
   }
   Sampler sampler_;
+  std::optional<Sampler> start_;  // as it was when the epoch began
 };
 template <class Dataset, class Sampler> using DataLoader = StatelessDataLoader<Dataset, Sampler>;
 

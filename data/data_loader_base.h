@@ -47,7 +47,10 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
     check_not_joined();
     ++*epoch_;
     if (workers_) workers_->clear();
-    reset();
+    if (!std::exchange(resumes_, false)) reset();
+    in_epoch_ = true;
+    handed_out_ = 0;
+    start_epoch();
     exhausted_ = false;
     if (workers_)
       for (size_t i = 0; i < options_.max_jobs && !exhausted_; ++i) submit();
@@ -76,6 +79,8 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   virtual std::optional<BatchRequest> get_batch_request() = 0;
   /// Begins an epoch. No request is waiting then, though workers may still be making batches of the last one.
   virtual void reset() = 0;
+  /// The first request of what is left of an epoch comes next.
+  virtual void start_epoch() {}
 
   /// A batch, on its way to where the options want it.
   static Staged make_batch(Dataset& dataset, const detail::Staging& staging, BatchRequest& request) {
@@ -101,6 +106,9 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   std::unique_ptr<Dataset> main_thread_dataset_;
   detail::Staging staging_;
   std::unique_ptr<Workers> workers_;  // behind what they use, so that they end before it does
+  bool in_epoch_ = false;             // begun, and its end was not yet seen
+  bool resumes_ = false;              // begin() goes on with the epoch that was loaded
+  size_t handed_out_ = 0;             // batches of this epoch, or of what was left of it
 
  private:
   void check_not_joined() const {
@@ -116,6 +124,12 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
     if (auto request = next_request()) workers_->submit(std::move(*request));
   }
   std::optional<Batch> next() {
+    std::optional<Batch> batch = next_batch();
+    in_epoch_ = batch.has_value();
+    handed_out_ += in_epoch_ ? 1 : 0;
+    return batch;
+  }
+  std::optional<Batch> next_batch() {
     check_not_joined();
     if (!workers_) {
       auto request = next_request();

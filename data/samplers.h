@@ -116,6 +116,11 @@ class StreamSampler : public Sampler<BatchSize> {
 };
 
 namespace detail {
+/// Numbers of a sampler's or a loader's position in an archive. @throws Error for one not in [least, most]
+void write_number(serialize::OutputArchive& archive, const char* key, size_t value);
+size_t read_number(const serialize::InputArchive& archive, const char* key, size_t least, size_t most);
+/// @throws Error when a position that `replicas` ranks saved is not one of a block of this many ranks
+void check_same_replicas(const serialize::InputArchive& archive, const char* sampler, size_t num_replicas);
 /// Up to batch_size indices of `indices` from `index` to `end`; index moves on.
 std::optional<std::vector<size_t>> take(const std::vector<size_t>& indices, size_t& index, size_t end,
                                         size_t batch_size);

@@ -48,6 +48,11 @@ class LRScheduler {
   Optimizer& optimizer() const { return optimizer_; }
   /// Whether a step goes on from the rate that there is.
   bool continues() const { return schedule_.continues; }
+  /// Writes how many steps were made and which rates the last one set, under PyTorch's keys; the rates themselves are
+  /// the optimizer's, which is saved beside it.
+  virtual void save(serialize::OutputArchive& archive) const;
+  /// Reads what save() wrote: step() goes on from there. @throws Error when it makes no sense
+  virtual void load(serialize::InputArchive& archive);
 
  protected:
   /// For a schedule that overrides get_lrs(). The rates stay as they are until the first step().

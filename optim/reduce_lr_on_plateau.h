@@ -30,6 +30,10 @@ class ReduceLROnPlateauScheduler {
   void step(double metric);
   /// The rates now, one for each group.
   std::vector<double> get_last_lr() const;
+  /// Writes the best metric and the counts, under PyTorch's keys; the rates are the optimizer's.
+  void save(serialize::OutputArchive& archive) const;
+  /// Reads what save() wrote. @throws Error when it makes no sense
+  void load(serialize::InputArchive& archive);
 
  private:
   bool is_better(double metric) const;

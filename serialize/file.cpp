@@ -83,6 +83,13 @@ void FileSink::commit() {
   TANDEM_CHECK(::rename(temporary_.c_str(), path_.c_str()) == 0, op_, ": cannot put ", path_,
                " in place: ", std::strerror(errno));
   temporary_.clear();
+  // The new name is on the disk once its folder is. Where folders cannot be synced, there is nothing to wait for.
+  const size_t slash = path_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  const int folder_fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_fd < 0) return;
+  (void)::fsync(folder_fd);
+  ::close(folder_fd);
 }
 
 }  // namespace tandem::detail

@@ -10,18 +10,18 @@ namespace {
 using serialize::InputArchive;
 using serialize::OutputArchive;
 
-void write_number(OutputArchive& archive, const char* key, size_t value) {
-  archive.write(key, core::scalar(static_cast<int64_t>(value), kInt64, kCPU), /*is_buffer=*/true);
-}
-
 Tensor read_tensor(const InputArchive& archive, const char* key) {
   Tensor value;
   archive.read(key, value, /*is_buffer=*/true);
   return value;
 }
 
-/// A scalar int64 in [least, most].
-size_t read_number(const InputArchive& archive, const char* key, size_t least, size_t most) {
+}  // namespace
+
+void detail::write_number(OutputArchive& archive, const char* key, size_t value) {
+  archive.write(key, core::scalar(static_cast<int64_t>(value), kInt64, kCPU), /*is_buffer=*/true);
+}
+size_t detail::read_number(const InputArchive& archive, const char* key, size_t least, size_t most) {
   const Tensor value = read_tensor(archive, key);
   TANDEM_CHECK(value.numel() == 1 && value.dtype() == kInt64, "a sampler's '", key, "' is ", value.sizes(), " of ",
                value.dtype(), "; accepted: one number of int64");
@@ -30,8 +30,17 @@ size_t read_number(const InputArchive& archive, const char* key, size_t least, s
                "a sampler's '", key, "' is ", number, "; for its size, ", least, " to ", most, " are accepted");
   return static_cast<size_t>(number);
 }
-
-}  // namespace
+void detail::check_same_replicas(const InputArchive& archive, const char* sampler, size_t num_replicas) {
+  Tensor saved;
+  if (!archive.try_read("num_replicas", saved, /*is_buffer=*/true)) return;  // LibTorch does not say
+  const size_t before = read_number(archive, "num_replicas", 1, SIZE_MAX);
+  TANDEM_CHECK(before == num_replicas, sampler, ": the position is that of one of ", before,
+               " ranks, which take blocks; "
+               "there are ",
+               num_replicas,
+               " now, whose blocks hold other examples; accepted: as many ranks, or a "
+               "ShardSampler, whose ranks take turns");
+}
 
 void SequentialSampler::save(OutputArchive& archive) const { write_number(archive, "index", index_); }
 void SequentialSampler::load(InputArchive& archive) { index_ = read_number(archive, "index", 0, size_); }
@@ -60,8 +69,10 @@ void StreamSampler::load(InputArchive& archive) {
 void DistributedRandomSampler::save(OutputArchive& archive) const {
   write_number(archive, "sample_index_", sample_index_);
   write_number(archive, "epoch_", epoch_);
+  write_number(archive, "num_replicas", num_replicas_);
 }
 void DistributedRandomSampler::load(InputArchive& archive) {
+  check_same_replicas(archive, "DistributedRandomSampler", num_replicas_);
   const size_t epoch = read_number(archive, "epoch_", 0, SIZE_MAX);
   const size_t index = read_number(archive, "sample_index_", begin(), end());
   epoch_ = epoch;
@@ -71,18 +82,32 @@ void DistributedRandomSampler::load(InputArchive& archive) {
 
 void DistributedSequentialSampler::save(OutputArchive& archive) const {
   write_number(archive, "sample_index_", sample_index_);
+  write_number(archive, "num_replicas", num_replicas_);
 }
 void DistributedSequentialSampler::load(InputArchive& archive) {
+  check_same_replicas(archive, "DistributedSequentialSampler", num_replicas_);
   sample_index_ = read_number(archive, "sample_index_", begin(), end());
 }
 
 void ShardSampler::save(OutputArchive& archive) const {
   write_number(archive, "epoch", epoch_);
   write_number(archive, "index", index_);
+  write_number(archive, "num_replicas", num_replicas_);
 }
 void ShardSampler::load(InputArchive& archive) {
   const size_t epoch = read_number(archive, "epoch", 0, SIZE_MAX);
-  const size_t index = read_number(archive, "index", 0, indices_.size());
+  size_t ranks = num_replicas_;
+  Tensor saved;
+  if (archive.try_read("num_replicas", saved, /*is_buffer=*/true))
+    ranks = read_number(archive, "num_replicas", 1, size_t{1} << 20);
+  // The ranks take turns: together they have taken the first index * ranks of one order, whatever their number.
+  size_t index = read_number(archive, "index", 0, ranks == num_replicas_ ? indices_.size() : size_);
+  const bool at_end = ranks != num_replicas_ && index * ranks >= size_;
+  TANDEM_CHECK(at_end || index * ranks % num_replicas_ == 0, "ShardSampler: ", ranks, " ranks have taken ", index,
+               " examples each, which ", num_replicas_,
+               " ranks cannot have shared evenly; accepted: a number of ranks that divides their product, as it does "
+               "where the batch over all ranks is the same");
+  index = at_end ? indices_.size() : std::min(index * ranks / num_replicas_, indices_.size());
   epoch_ = epoch;
   reset();
   index_ = index;

@@ -121,31 +121,62 @@ void add_doctor(CLI::App& app) {
   });
 }
 
-void add_launch(CLI::App& app) {
-  struct Options {
+/// `arguments`: of the program, which the app does not get to see
+void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
+  struct Options : RankOptions {
     int count = 2;
-    int64_t timeout = 0;
+    int64_t seconds = 0, rdzv_seconds = 300;
     std::vector<std::string> command;
   };
   auto o = std::make_shared<Options>();
   CLI::App* const c = app.add_subcommand("launch", "Run a program as the ranks of one job, and end all when one fails");
   c->add_option("-n,--ranks", o->count, "Processes to start")->type_name("N")->check(whole_number(1, 1024));
-  c->add_option("--timeout", o->timeout, "Seconds that the whole job may take; 0 sets no limit")
+  c->add_option("--timeout", o->seconds, "Seconds that the whole job may take; 0 sets no limit")
       ->type_name("SECONDS")
       ->check(whole_number(0, int64_t(1) << 31));
+  c->add_option("--max-restarts", o->max_restarts,
+                "How often all ranks are started again after one has failed; a program that saves checkpoints goes on "
+                "from the last")
+      ->type_name("N")
+      ->check(whole_number(0, 1000000));
+  c->add_option("--threads", o->threads, "Threads of each rank to compute with")
+      ->type_name("N")
+      ->default_str("TANDEM_NUM_THREADS, or an equal share of the cores")
+      ->check(whole_number(1, 1024));
+  c->add_flag("--pin", o->pin, "Keep each rank on its own part of the processors");
+  c->add_option("--output", o->output, "Write each rank's output to FOLDER/rank_0.out and rank_0.err")
+      ->type_name("FOLDER")
+      ->default_str("here, with the rank in front of each line");
+  CLI::Option* const rdzv =
+      c->add_option(
+           "--rdzv", o->rdzv,
+           "Where the launchers of several nodes meet: a host of the job, and a free port there; they need the "
+           "same TANDEM_JOB_TOKEN")
+          ->type_name("HOST:PORT")
+          ->default_str("one node");
+  CLI::Option* const nodes =
+      c->add_option("--nodes", o->nodes, "How many launchers, each of a node with its own ranks, the job has")
+          ->type_name("N")
+          ->check(whole_number(1, 1024));
+  nodes->needs(rdzv);
+  rdzv->needs(nodes);
+  c->add_option("--rdzv-timeout", o->rdzv_seconds, "Seconds until all launchers must have come")
+      ->type_name("SECONDS")
+      ->check(whole_number(1, int64_t(1) << 31));
   c->add_option("program", o->command, "The program to run and its arguments, after --")
       ->type_name("-- PROGRAM [ARGS...]")
       ->required();
   c->footer("example: tandem launch -n 2 -- ./train --epochs 3");
-  c->callback([o] {
-    RankOptions options;
-    options.timeout = std::chrono::seconds(o->timeout);
-    const int status = run_processes(o->count, o->command, options);
+  c->callback([o, arguments] {
+    o->timeout = std::chrono::seconds(o->seconds);
+    o->rdzv_timeout = std::chrono::seconds(o->rdzv_seconds);
+    o->command.insert(o->command.end(), arguments.begin(), arguments.end());
+    const int status = run_processes(o->count, o->command, *o);
     if (status != 0) throw CLI::RuntimeError(status);
   });
 }
 
-void add_trace(CLI::App& app) {
+void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
   auto s = std::make_shared<trace::Settings>();
   CLI::App* const c =
       app.add_subcommand("trace", "Run a program that uses Tandem, and show how long its operations took");
@@ -155,7 +186,8 @@ void add_trace(CLI::App& app) {
       ->type_name("-- PROGRAM [ARGS...]")
       ->required();
   c->footer("example: tandem trace -- build/release/examples/simple_model");
-  c->callback([s] {
+  c->callback([s, arguments] {
+    s->command.insert(s->command.end(), arguments.begin(), arguments.end());
     if (const int status = trace::trace(*s); status != 0) throw CLI::RuntimeError(status);
   });
 }
@@ -277,8 +309,16 @@ int run(int argc, char** argv) {
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});
 #endif
-  add_launch(app);
-  add_trace(app);
+  // What stands behind "-- PROGRAM" CLI11 does not get to see: it would take "[a,b]" for two arguments.
+  std::vector<std::string> arguments;
+  const bool runs_program = argc > 1 && (argv[1] == std::string("launch") || argv[1] == std::string("trace"));
+  for (int i = 2; runs_program && i + 2 < argc; ++i)
+    if (argv[i] == std::string("--")) {
+      arguments.assign(argv + i + 2, argv + argc);
+      argc = i + 2;
+    }
+  add_launch(app, arguments);
+  add_trace(app, arguments);
   add_simulate(app);
   add_doctor(app);
   app.footer("tandem COMMAND --help lists the options of a command");

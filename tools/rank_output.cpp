@@ -1,5 +1,6 @@
 #include "tandem/tools/rank_output.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -7,11 +8,16 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <filesystem>
 
 #include "tandem/core/error.h"
 
 namespace tandem::tools {
 
+Sink::Sink(const std::string& path)
+    : own_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)), fd_(own_.get()) {
+  TANDEM_CHECK(own_, "launch: cannot open ", path, ": ", std::strerror(errno));
+}
 void Sink::write_some() {
   // So much a pipe that polls as writable takes without waiting. To make it non-blocking would make it so for all other
   // programs that share it.
@@ -60,6 +66,28 @@ void Output::pass_on(size_t length) {
   }
   rest_.erase(0, length);
   to_->add(text);
+}
+
+Sinks::Sinks(const std::string& folder, int first_rank, int ranks)
+    : to_files_(!folder.empty()), first_rank_(first_rank) {
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) sinks_.push_back(std::make_unique<Sink>(fd));
+  if (!to_files_) return;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  TANDEM_CHECK(!error, "launch: the folder ", folder, " cannot be made: ", error.message());
+  for (int r = first_rank; r < first_rank + ranks; ++r)
+    for (const char* end : {".out", ".err"})
+      sinks_.push_back(std::make_unique<Sink>(folder + "/rank_" + std::to_string(r) + end));
+}
+Output Sinks::output(distributed::Descriptor from, bool is_error, int local) {
+  const size_t at = (to_files_ ? 2 + 2 * static_cast<size_t>(local) : 0) + (is_error ? 1 : 0);
+  return {std::move(from), *sinks_[at], to_files_ ? "" : "[" + std::to_string(first_rank_ + local) + "] "};
+}
+void Sinks::write_some() {
+  for (const auto& sink : sinks_) sink->write_some();
+}
+bool Sinks::empty() const {
+  return std::all_of(sinks_.begin(), sinks_.end(), [](const auto& sink) { return sink->empty(); });
 }
 
 }  // namespace tandem::tools

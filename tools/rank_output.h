@@ -1,15 +1,19 @@
-// What ranks write, passed on by whole lines to a reader that may be slow. Internal to ranks.cpp.
+// What ranks write, passed on by whole lines to a reader that may be slow, or to files. Internal to ranks.cpp.
 #pragma once
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "tandem/parallel/collectives/socket.h"
 
 namespace tandem::tools {
 
-/// The launcher's own standard output or error. Nothing here waits for who reads it.
+/// Where lines go: the launcher's own standard output or error, or a file. Nothing here waits for who reads it.
 class Sink {
  public:
   explicit Sink(int fd) : fd_(fd) {}
+  /// A new file. @throws Error when it cannot be made
+  explicit Sink(const std::string& path);
   void add(const std::string& text) { pending_ += text; }
   /// Writes a piece, if the reader takes one now. @throws Error when it never will
   void write_some();
@@ -20,6 +24,7 @@ class Sink {
 
  private:
   static constexpr size_t kMost = 1 << 20;
+  distributed::Descriptor own_;
   int fd_;
   std::string pending_;
   size_t written_ = 0;  // of `pending_`
@@ -47,6 +52,24 @@ class Output {
   distributed::Descriptor from_;
   Sink* to_;
   std::string prefix_, rest_, last_line_;
+};
+
+/// Where the output of a launcher's ranks goes, over all their restarts.
+class Sinks {
+ public:
+  /// @param folder  where rank 3 has rank_3.out and rank_3.err; "": the launcher's own streams
+  Sinks(const std::string& folder, int first_rank, int ranks);
+  /// A stream of the launcher's rank number `local`, with its rank in front of each line unless it goes to a file.
+  Output output(distributed::Descriptor from, bool is_error, int local);
+  Sink& error() { return *sinks_[1]; }
+  const std::vector<std::unique_ptr<Sink>>& all() const { return sinks_; }
+  void write_some();
+  bool empty() const;
+
+ private:
+  bool to_files_;
+  int first_rank_;
+  std::vector<std::unique_ptr<Sink>> sinks_;  // standard output and error, then two for each rank
 };
 
 }  // namespace tandem::tools

@@ -1,6 +1,7 @@
 #include "tandem/tools/rank_process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/wait.h>
@@ -21,20 +22,25 @@ namespace {
 using distributed::Descriptor;
 
 /// This process's environment with what a rank needs to know.
-std::vector<std::string> environment_of(int rank, int count, int store_port, const std::string& token) {
+std::vector<std::string> environment_of(const RankPlace& place) {
   std::map<std::string, std::string> all;
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
     const size_t at = text.find('=');
     if (at != std::string::npos) all[text.substr(0, at)] = text.substr(at + 1);
   }
-  for (const char* name : {"RANK", "LOCAL_RANK"}) all[name] = std::to_string(rank);
-  for (const char* name : {"WORLD_SIZE", "LOCAL_WORLD_SIZE"}) all[name] = std::to_string(count);
-  all["MASTER_ADDR"] = "127.0.0.1";
-  all["MASTER_PORT"] = std::to_string(store_port);
+  for (const auto& [name, number] :
+       {std::pair("RANK", place.rank), std::pair("LOCAL_RANK", place.local_rank),
+        std::pair("WORLD_SIZE", place.world_size), std::pair("LOCAL_WORLD_SIZE", place.local_world_size),
+        std::pair("GROUP_RANK", place.node), std::pair("MASTER_PORT", place.store_port),
+        std::pair("TANDEM_RESTART_COUNT", place.restarts)})
+    all[name] = std::to_string(number);
+  all["MASTER_ADDR"] = place.store_address;
   all["TANDEM_STORE"] = "launcher";  // or else rank 0 would host it
-  all["TANDEM_JOB_TOKEN"] = token;
-  all.try_emplace("TANDEM_NUM_THREADS", std::to_string(std::max(1, usable_cores() / count)));
+  all["TANDEM_JOB_TOKEN"] = place.token;
+  const int share = place.cpus.empty() ? usable_cores() / place.local_world_size : static_cast<int>(place.cpus.size());
+  all.try_emplace("TANDEM_NUM_THREADS", std::to_string(std::max(1, share)));
+  if (place.threads > 0) all["TANDEM_NUM_THREADS"] = std::to_string(place.threads);
   std::vector<std::string> out;
   out.reserve(all.size());
   for (const auto& [name, value] : all) out.push_back(name + "=" + value);
@@ -67,12 +73,13 @@ class NoSignals {
 };
 
 /// In the child, where only what a signal handler may call is allowed. Reports errno when the program cannot be run.
-[[noreturn]] void become(const NoSignals& none_yet, char* const* argv, char* const* envp, pid_t parent, pid_t group,
-                         int out, int error, int report) {
+[[noreturn]] void become(const NoSignals& none_yet, char* const* argv, char* const* envp, const cpu_set_t* cpus,
+                         pid_t parent, pid_t group, int out, int error, int report) {
   ::setpgid(0, group);
+  if (cpus) ::sched_setaffinity(0, sizeof *cpus, cpus);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // it ended before
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE}) ::signal(signal, SIG_DFL);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
   none_yet.end();
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
@@ -113,7 +120,7 @@ Keeper::Keeper() {
   TANDEM_CHECK(pid_ >= 0, "launch: cannot start a process: ", std::strerror(errno));
   if (pid_ == 0) {
     ::setpgid(0, 0);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
     none_yet.end();
     ::dup2(pipe.read.get(), 0);
     // The launcher's end of the pipe, and whatever others wait to see closed.
@@ -134,22 +141,25 @@ void Keeper::end_group() {
   pid_ = -1;
 }
 
-RankProcess start_rank(int rank, int count, const std::vector<std::string>& command, int store_port,
-                       const std::string& token, pid_t group) {
-  const std::vector<std::string> environment = environment_of(rank, count, store_port, token);
+RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& command, pid_t group) {
+  const std::vector<std::string> environment = environment_of(place);
   const std::vector<char*> argv = pointers(command), envp = pointers(environment);
   Pipe out = make_pipe(), error = make_pipe(), report = make_pipe();
   for (const Pipe* pipe : {&out, &error}) set_blocking(pipe->write.get());  // the program's end
   set_blocking(report.read.get());
   const pid_t parent = ::getpid();
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  for (const int cpu : place.cpus) CPU_SET(cpu, &cpus);
   pid_t pid = 0;
   {
     const NoSignals none_yet;
     pid = ::fork();
     if (pid == 0)
-      become(none_yet, argv.data(), envp.data(), parent, group, out.write.get(), error.write.get(), report.write.get());
+      become(none_yet, argv.data(), envp.data(), place.cpus.empty() ? nullptr : &cpus, parent, group, out.write.get(),
+             error.write.get(), report.write.get());
   }
-  TANDEM_CHECK(pid >= 0, "launch: cannot start a process for rank ", rank, ": ", std::strerror(errno));
+  TANDEM_CHECK(pid >= 0, "launch: cannot start a process for rank ", place.rank, ": ", std::strerror(errno));
   ::setpgid(pid, group);
   report.write.close();
   int why = 0;
@@ -159,6 +169,19 @@ RankProcess start_rank(int rank, int count, const std::vector<std::string>& comm
   if (n > 0) ::waitpid(pid, nullptr, 0);
   TANDEM_CHECK(n == 0, "launch: cannot run '", command[0], "': ", std::strerror(why));
   return {pid, std::move(out.read), std::move(error.read)};
+}
+
+std::vector<int> cpus_of_part(int part, int parts) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  ::sched_getaffinity(0, sizeof mine, &mine);
+  std::vector<int> all, out;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &mine)) all.push_back(cpu);
+  const auto n = static_cast<int>(all.size());
+  for (int i = n * part / parts; i < std::max(n * (part + 1) / parts, n * part / parts + 1) && i < n; ++i)
+    out.push_back(all[static_cast<size_t>(i)]);
+  return out;
 }
 
 }  // namespace tandem::tools

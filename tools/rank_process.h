@@ -38,8 +38,20 @@ struct RankProcess {
   pid_t pid = -1;
   distributed::Descriptor out = {}, error = {};  // what it writes
 };
+/// What a rank is told of itself and its job.
+struct RankPlace {
+  int rank = 0, world_size = 1, local_rank = 0, local_world_size = 1, node = 0, restarts = 0;
+  std::string store_address = "127.0.0.1";
+  int store_port = 0;
+  std::string token = {};
+  int threads = 0;             // to compute with; 0: what the environment says, or an equal share of the cores
+  std::vector<int> cpus = {};  // where it may run; empty: wherever the launcher may
+};
 /// @throws Error when the command cannot be run
-RankProcess start_rank(int rank, int count, const std::vector<std::string>& command, int store_port,
-                       const std::string& token, pid_t group);
+RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& command, pid_t group);
+
+/// An equal part of the processors that the launcher may use, side by side; with fewer of them than parts, one each,
+/// and several parts the same.
+std::vector<int> cpus_of_part(int part, int parts);
 
 }  // namespace tandem::tools

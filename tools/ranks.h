@@ -12,14 +12,22 @@ struct RankOptions {
   std::chrono::seconds timeout{0};           // of the whole job; 0: none
   std::chrono::milliseconds patience{2000};  // after the first failure, until the others are told to end
   std::chrono::milliseconds grace{5000};     // from then on, until they are killed
+  int max_restarts = 0;                      // how often all ranks are started again after a failure
+  int threads = 0;                           // of each rank; 0: what TANDEM_NUM_THREADS says, or a share of the cores
+  bool pin = false;                          // each rank to its part of the processors
+  std::string output = {};                   // a folder for the ranks' output; "": here
+  int nodes = 1;                             // launchers of the job, which meet at `rdzv`, HOST:PORT
+  std::string rdzv = {};
+  std::chrono::seconds rdzv_timeout{300};  // until all have come
 };
 
 /// Runs `count` processes of the command (looked for in PATH) as ranks of one job, with a store on loopback, and copies
 /// their output line by line, each with its rank in front: "[0] ...". When one fails, its cause is published in the
-/// store and printed, and the others are ended. No process of theirs outlives the call or, whatever ends it, the
-/// caller. SIGINT, SIGTERM and SIGHUP are passed on meanwhile; one call at a time.
+/// store and printed, and the others are ended; then all are started again, as often as the options say. No process of
+/// theirs outlives the call or, whatever ends it, the caller. SIGINT, SIGTERM and SIGHUP are passed on meanwhile, and
+/// end the job; SIGUSR1 and SIGUSR2 are passed on; one call at a time.
 /// @return the exit status of the first rank that failed, 128 + n for signal n, 124 after the timeout, or 0
-/// @throws Error when the command cannot be started
+/// @throws Error when the command cannot be started, or the launchers of other nodes do not come
 int run_processes(int count, const std::vector<std::string>& command, const RankOptions& options = {});
 
 /// A signal ended the command: Ctrl-C, SIGTERM or SIGHUP. No rank is to blame.

@@ -12,6 +12,7 @@
 #include "tandem/core/thread_pool.h"
 #include "tandem/core/tracer.h"
 #include "tandem/parallel/collectives/gloo.h"
+#include "tandem/parallel/collectives/job_environment.h"
 #include "tandem/parallel/collectives/local.h"
 #include "tandem/parallel/collectives/nccl.h"
 #include "tandem/parallel/collectives/nccl_api.h"
@@ -102,8 +103,7 @@ const InitOptions& checked_nccl(const InitOptions& o) {
 
 /// The GPU of a rank that was not given one.
 Device gpu_of(int rank) {
-  const char* const local = launched.meeting ? nullptr : std::getenv("LOCAL_RANK");
-  const int number = local ? std::atoi(local) : rank;
+  const int number = launched.meeting ? rank : local_rank_of().value_or(rank);
   TANDEM_CHECK(number >= 0 && number < cuda::device_count(), "init_process_group: rank ", rank,
                " would have cuda:", number, ", and there are ", cuda::device_count(),
                " GPUs; nccl needs one for each rank of a machine");

@@ -10,7 +10,8 @@ namespace tandem::distributed {
 struct InitOptions {
   /// Unset members come from the environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, as `tandem launch` and
   /// torchrun set them (where torchrun's agent holds MASTER_PORT itself, rank 0 takes another port and leaves word of
-  /// it there); ranks that are threads (run_ranks) know theirs.
+  /// it there), or what mpirun, PMI or srun set (docs/launch.md says in which order); ranks that are threads
+  /// (run_ranks) know theirs.
   std::optional<int> rank = {}, world_size = {};
   /// The host of rank 0, where the ranks find each other.
   std::optional<std::string> master_addr = {};

@@ -1,4 +1,4 @@
-// What the environment says of the job, and who hosts its store.
+// Who hosts the job's store, and how its ranks find each other there.
 #include "tandem/parallel/collectives/rendezvous.h"
 
 #include <unistd.h>
@@ -7,28 +7,11 @@
 #include <map>
 #include <random>
 
+#include "tandem/parallel/collectives/job_environment.h"
 #include "tandem/parallel/collectives/torch_store.h"
 
 namespace tandem::distributed {
 namespace {
-
-std::string text_from(const char* variable, const char* option) {
-  const char* const text = std::getenv(variable);
-  TANDEM_CHECK(text && *text, "init_process_group: ", variable, " is not set; tandem launch sets it, or give ", option);
-  return text;
-}
-int number_from(const char* variable, const char* option, const std::optional<int>& given, int least, int most) {
-  int64_t number = given.value_or(0);
-  if (!given) {
-    const std::string text = text_from(variable, option);
-    char* end = nullptr;
-    number = std::strtol(text.c_str(), &end, 10);
-    TANDEM_CHECK(*end == '\0', "init_process_group: ", variable, " is '", text, "'; accepted: a number");
-  }
-  TANDEM_CHECK(number >= least && number <= most, "init_process_group: ", given ? option : variable, " is ", number,
-               "; accepted: ", least, " to ", most);
-  return static_cast<int>(number);
-}
 
 /// The rank's how-manieth group in this process, which all ranks make in one order.
 std::string next_name(int rank) {
@@ -36,11 +19,6 @@ std::string next_name(int rank) {
   static std::map<int, int> made;
   const std::lock_guard lock(mutex);
   return "group " + std::to_string(made[rank]++);
-}
-
-std::string text_or_nothing(const char* variable) {
-  const char* const text = std::getenv(variable);
-  return text ? text : "";
 }
 
 /// Where a group's store is, and rank 0's server of it.
@@ -53,8 +31,8 @@ struct StoreAddress {
 StoreAddress meet_at_torchrun(int rank, const std::string& address, int port, const std::string& token,
                               const std::string& group, Deadline deadline) {
   TorchStore agent(address, port, deadline);
-  const std::string key = "tandem/" + text_or_nothing("TORCHELASTIC_RUN_ID") + "/" +
-                          text_or_nothing("TORCHELASTIC_RESTART_COUNT") + "/" + group;
+  const std::string key = "tandem/" + process_variable("TORCHELASTIC_RUN_ID") + "/" +
+                          process_variable("TORCHELASTIC_RESTART_COUNT") + "/" + group;
   if (rank == 0) {
     const std::string here = agent.local_address();
     auto server = std::make_shared<StoreServer>(token, here);
@@ -71,28 +49,22 @@ StoreAddress meet_at_torchrun(int rank, const std::string& address, int port, co
 }  // namespace
 
 ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<ProcessGroupPtr(Rendezvous)>& make) {
-  constexpr int kMostRanks = 1024;
-  const int size = number_from("WORLD_SIZE", "InitOptions::world_size", o.world_size, 1, kMostRanks);
-  const int rank = number_from("RANK", "InitOptions::rank", o.rank, 0, size - 1);
-  const std::string address = o.master_addr ? *o.master_addr : text_from("MASTER_ADDR", "InitOptions::master_addr");
-  const int port = number_from("MASTER_PORT", "InitOptions::master_port", o.master_port, 1, 65535);
-  const bool launched = text_or_nothing("TANDEM_STORE") == "launcher";
-  const bool by_torchrun =
-      !launched && text_or_nothing("TORCHELASTIC_USE_AGENT_STORE") == "True" && !o.master_addr && !o.master_port;
-  const std::string token = text_or_nothing("TANDEM_JOB_TOKEN");
-
+  const JobEnvironment env = read_job_environment(o);
+  const bool launched = env.has_launcher_store;
+  const int rank = env.rank;
   const std::string name = next_name(rank), host_name = launched ? "tandem launch" : "rank 0";
   const Deadline deadline = after(o.timeout);
   const Deadline patience = after(std::min<std::chrono::milliseconds>(o.timeout, std::chrono::seconds(10)));
   for (;;) try {
-      Rendezvous job{.rank = rank, .size = size, .store = nullptr};
-      StoreAddress place{address, port};
-      if (by_torchrun)
-        place = meet_at_torchrun(rank, address, port, token, name, deadline);
+      Rendezvous job{.rank = rank, .size = env.size, .store = nullptr};
+      StoreAddress place{env.address, env.port};
+      if (env.has_agent_store)
+        place = meet_at_torchrun(rank, env.address, env.port, env.token, name, deadline);
       else if (!launched && rank == 0)
-        place.server = std::make_shared<StoreServer>(token, address, port);
+        place.server = std::make_shared<StoreServer>(env.token, env.address, env.port);
+      show_once(env, place.address, place.port);
       const auto connect = [&] {
-        return std::make_unique<StoreClient>(place.address, place.port, token, left_until(deadline), host_name);
+        return std::make_unique<StoreClient>(place.address, place.port, env.token, left_until(deadline), host_name);
       };
       job.store = connect();
       job.watch = connect();

@@ -170,7 +170,7 @@ TEST_CASE("a sampler goes on where another was saved", "[data][samplers]") {
   REQUIRE(rest_of(other_shard) == rest_of(shard));
 }
 
-TEST_CASE("samplers' archives have LibTorch's keys", "[data][samplers]") {
+TEST_CASE("samplers' archives have LibTorch's keys, and those of blocks say of how many", "[data][samplers]") {
   const auto keys = [](const std::string& file) {
     serialize::InputArchive archive;
     archive.load_from(file.data(), file.size());
@@ -180,8 +180,8 @@ TEST_CASE("samplers' archives have LibTorch's keys", "[data][samplers]") {
   REQUIRE(keys(saved(SequentialSampler(3))) == Keys{"index"});
   REQUIRE(keys(saved(RandomSampler(3))) == Keys{"index", "indices"});
   REQUIRE(keys(saved(StreamSampler(3))) == Keys{"examples_retrieved_so_far"});
-  REQUIRE(keys(saved(DistributedRandomSampler(3))) == Keys{"sample_index_", "epoch_"});
-  REQUIRE(keys(saved(DistributedSequentialSampler(3))) == Keys{"sample_index_"});
+  REQUIRE(keys(saved(DistributedRandomSampler(3))) == Keys{"sample_index_", "epoch_", "num_replicas"});
+  REQUIRE(keys(saved(DistributedSequentialSampler(3))) == Keys{"sample_index_", "num_replicas"});
 }
 
 TEST_CASE("a state that makes no sense is refused, and the sampler stays what it was", "[data][samplers]") {

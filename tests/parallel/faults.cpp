@@ -1,12 +1,14 @@
 // Kills and stops ranks at random, and looks what the others do: `./run faults`. Each trial follows from the seed and
 // its number. See faults_trial.h for what must hold.
 // usage: faults [--kills N] [--seed S] [--timeout MS] [--bound MS] [--garbage N] [--only NUMBER]
+// With --max-restarts M the ranks are of jobs that are started again, each up to M times: faults_restarts.h.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 
+#include "tandem/tests/parallel/faults_restarts.h"
 #include "tandem/tests/parallel/faults_trial.h"
 
 using namespace tandem::test;
@@ -26,21 +28,52 @@ void print_row(const std::string& name, Row row) {
               static_cast<long long>(n > 0 ? row.latencies[n - 1] : 0), row.at_timeout, row.violations);
 }
 
+/// Jobs until so many ranks were killed. The number of violations.
+int kill_and_restart(int64_t kills, uint64_t seed, int max_restarts, int64_t only) {
+  RestartResult all;
+  int64_t jobs = 0;
+  for (int64_t number = std::max<int64_t>(only, 0); all.kills < kills; ++number) {
+    const RestartTrial trial = RestartTrial::from_seed(seed, number, max_restarts);
+    const RestartResult result = run_restarts(trial, max_restarts);
+    for (const std::string& text : result.violations) {
+      std::printf("VIOLATION in trial %lld (%s): %s\n", static_cast<long long>(number), trial.str().c_str(),
+                  text.c_str());
+      std::fflush(stdout);
+      all.violations.push_back(text);
+    }
+    all.kills += result.kills, all.restarts += result.restarts, all.resumed += result.resumed;
+    ++jobs;
+    if (only >= 0) break;
+  }
+  std::printf(
+      "%lld jobs under tandem launch --max-restarts %d: %d ranks killed, %d restarts, %d of them from a checkpoint\n"
+      "(the others were struck before the first); each job's parameters are compared with those of one without "
+      "faults\n%zu violations\n",
+      static_cast<long long>(jobs), max_restarts, all.kills, all.restarts, all.resumed, all.violations.size());
+  return static_cast<int>(all.violations.size());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
-  std::map<std::string, int64_t> options = {{"--kills", 200},  {"--seed", 1},       {"--timeout", 2000},
-                                            {"--bound", 1000}, {"--garbage", 1000}, {"--only", -1}};
+  std::map<std::string, int64_t> options = {{"--kills", 200},     {"--seed", 1},       {"--timeout", 2000},
+                                            {"--bound", 1000},    {"--garbage", 1000}, {"--only", -1},
+                                            {"--max-restarts", 0}};
   for (int i = 1; i < argc; i += 2) {
     if (options.count(argv[i]) == 0 || i + 1 == argc) {
       const bool is_help = std::string(argv[i]) == "--help";
       std::fprintf(is_help ? stdout : stderr,
                    "usage: faults [--kills N (200)] [--seed S (1)] [--timeout MS (2000)] [--bound MS (1000)] "
-                   "[--garbage N (1000)] [--only NUMBER (all)]\n");
+                   "[--garbage N (1000)] [--only NUMBER (all)] [--max-restarts M (0)]\n");
       return is_help ? 0 : 2;
     }
     options[argv[i]] = std::atoll(argv[i + 1]);
   }
+  if (options["--max-restarts"] > 0)
+    return kill_and_restart(options["--kills"], static_cast<uint64_t>(options["--seed"]),
+                            static_cast<int>(options["--max-restarts"]), options["--only"]) == 0
+               ? 0
+               : 1;
   const milliseconds timeout(options["--timeout"]);
   std::map<std::string, Row> rows;
   int violations = 0;

@@ -1,6 +1,5 @@
 #include "tandem/tests/parallel/faults_trial.h"
 
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -8,7 +7,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
 #include <regex>
@@ -19,6 +17,7 @@
 #include "tandem/parallel/collectives/store.h"
 #include "tandem/parallel/collectives/watchdog.h"
 #include "tandem/tandem.h"
+#include "tandem/tests/parallel/faults_processes.h"
 #include "tandem/tests/paths.h"
 #include "tandem/tests/temporary.h"
 
@@ -31,40 +30,6 @@ using distributed::Deadline;
 using std::chrono::milliseconds;
 constexpr milliseconds kStartTime(60000);  // for a job to come so far that it can be struck
 
-std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-std::string name_of(int rank) { return "rank " + std::to_string(rank); }
-
-/// A child, whose output goes to files.
-pid_t start(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-            const std::string& out, const std::string& error) {
-  std::vector<char*> argv;
-  argv.reserve(command.size() + 1);
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  const pid_t pid = ::fork();
-  TANDEM_CHECK(pid >= 0, "faults: no process can be had");
-  if (pid != 0) return pid;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (const std::string& entry : environment) ::putenv(const_cast<char*>(entry.c_str()));
-  for (const auto& [path, fd] : {std::pair(&out, STDOUT_FILENO), std::pair(&error, STDERR_FILENO)}) {
-    const int file = ::open(path->c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    ::dup2(file, fd);
-    ::close(file);
-  }
-  ::execv(argv[0], argv.data());
-  ::_exit(127);
-}
-/// 'R', 'S', 'T', 'Z', ...; 0 when there is no such process.
-char state_of(pid_t pid) {
-  const std::string stat = contents("/proc/" + std::to_string(pid) + "/stat");
-  const size_t at = stat.rfind(") ");
-  return at == std::string::npos ? '\0' : stat[at + 2];
-}
 /// Whether the rank has reported to the store.
 bool is_known(pid_t pid) {
   std::error_code error;
@@ -72,19 +37,6 @@ bool is_known(pid_t pid) {
     if (contents(task.path() / "comm") == std::string(distributed::Watchdog::kThreadName) + "\n") return true;
   return false;
 }
-/// Those that `tandem launch` has started by now, by rank.
-std::map<int, pid_t> ranks_of(pid_t launcher) {
-  const std::string id = std::to_string(launcher);
-  std::istringstream children(contents("/proc/" + id + "/task/" + id + "/children"));
-  std::map<int, pid_t> ranks;
-  for (pid_t pid = 0; children >> pid;) {
-    const std::string environment = '\0' + contents("/proc/" + std::to_string(pid) + "/environ");
-    const size_t at = environment.find(std::string("\0RANK=", 6));
-    if (at != std::string::npos) ranks[std::atoi(environment.c_str() + at + 6)] = pid;
-  }
-  return ranks;
-}
-
 /// The processes of one job.
 class FaultJob {
  public:
@@ -120,9 +72,7 @@ class FaultJob {
   /// Of rank 0's store, or the launcher's.
   int port() {
     if (!launched_) return port_;
-    const std::string environment = contents("/proc/" + std::to_string(pid(0)) + "/environ");
-    const size_t at = environment.find("MASTER_PORT=");
-    return at == std::string::npos ? 0 : std::atoi(environment.c_str() + at + 12);
+    return std::atoi(variable_of(pid(0), "MASTER_PORT").c_str());
   }
   bool ended(pid_t pid) {
     int status = 0;

@@ -24,6 +24,8 @@ int main(int argc, char** argv) try {
     if (r != rank) distributed::default_group()->recv(x.clone(), r)->wait();
   if (rank != 1) distributed::default_group()->send(x, 1)->wait();
   if (rank == 1 && what == "throw") throw std::runtime_error("no data here");
+  if (rank == 1 && what == "memory")
+    for (std::vector<Tensor> kept;;) kept.push_back(empty({1 << 26}));
   if (rank == 1 && what == "die") std::raise(SIGKILL);
   if (rank == 1 && what == "stop") std::raise(SIGSTOP);
   if (what == "compute") {

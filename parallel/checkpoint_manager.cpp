@@ -1,0 +1,261 @@
+// The file: {"tandem_checkpoint": 1, "step": 100, "shared": {name: ...}, "ranks": [{"random": [...], name: ...}, ...]}
+#include "tandem/parallel/checkpoint_manager.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "tandem/core/internal.h"
+#include "tandem/parallel/from_ranks.h"
+#include "tandem/serialize/file.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+using serialize::InputArchive;
+using serialize::OutputArchive;
+
+constexpr int64_t kVersion = 1;
+const std::string kBegin = "step_", kEnd = ".pt", kBeside = ".pt.tmp.";
+
+/// The names of the random streams that a rank's operations draw from: the devices' own, and those of the shards that
+/// DataParallel and DDP give them.
+std::vector<std::pair<Device, uint64_t>> streams_of(int rank) {
+  std::vector<std::pair<Device, uint64_t>> out;
+  for (const DeviceType type : {kCPU, kCUDA}) {
+    const int devices = device_count(type);
+    std::set<uint64_t> streams{0, static_cast<uint64_t>(rank)};
+    for (int i = 0; i < devices; ++i) streams.insert(static_cast<uint64_t>(i));
+    for (int i = 0; i < devices; ++i)
+      for (const uint64_t stream : streams) out.emplace_back(Device(type, i), stream);
+  }
+  return out;
+}
+IValue value_of(const Generator& generator) {
+  const detail::PhiloxState state = generator.get_state();
+  return IValue(std::vector<int64_t>{static_cast<int64_t>(state.seed), static_cast<int64_t>(state.stream),
+                                     static_cast<int64_t>(state.offset)});
+}
+detail::PhiloxState state_of(const IValue& value) {
+  const std::vector<int64_t> numbers = value.toIntVector();
+  TANDEM_CHECK(numbers.size() == 3, "the state of a generator has ", numbers.size(),
+               " numbers; accepted: its seed, stream and offset");
+  return {static_cast<uint64_t>(numbers[0]), static_cast<uint64_t>(numbers[1]), static_cast<uint64_t>(numbers[2])};
+}
+std::string key_of(Device device, uint64_t stream) { return device.str() + " " + std::to_string(stream); }
+
+IValue random_value(int rank) {
+  IValue out = IValue::dict();
+  for (const auto& [device, stream] : streams_of(rank))
+    out.insert(key_of(device, stream), value_of(default_generator(device, stream)));
+  return out;
+}
+/// A stream that was not saved goes on where the device's first one is: the ranks draw about as many numbers.
+void restore_random(const IValue& value, int rank) {
+  for (const auto& [device, stream] : streams_of(rank)) {
+    const IValue* found = value.find(key_of(device, stream));
+    if (!found) found = value.find(key_of(device, 0));
+    if (!found) continue;  // of a device that was not there
+    detail::PhiloxState state = state_of(*found);
+    state.stream = stream;
+    default_generator(device, stream).set_state(state);
+  }
+}
+
+std::optional<int64_t> step_of(const std::string& name) {
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return {};
+  const std::string digits = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+  if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos) return {};
+  return std::stoll(digits);
+}
+int64_t int_under(const InputArchive& archive, const char* key) {
+  IValue value;
+  archive.read(key, value);
+  TANDEM_CHECK(value.isInt(), archive.name(), ": '", key, "' is ", value.tagKind(), "; accepted: an int");
+  return value.toInt();
+}
+std::string list_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace
+
+CheckpointManager::CheckpointManager(std::string folder, CheckpointOptions options)
+    : folder_(std::move(folder)), options_(std::move(options)) {
+  TANDEM_CHECK(options_.keep >= 1, "CheckpointManager: keep is ", options_.keep, "; accepted: 1 or more");
+  if (group() && group()->rank() != 0) return;
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  TANDEM_CHECK(fs::is_directory(folder_), "CheckpointManager: the folder ", folder_,
+               " cannot be made: ", error.message());
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(kBegin) && name.find(kBeside) != std::string::npos) fs::remove(entry.path(), error);
+  }
+}
+
+void CheckpointManager::add_part(Part part) {
+  for (const Part& other : parts_)
+    TANDEM_CHECK(other.name != part.name, "CheckpointManager: there is a part '", part.name, "' already");
+  TANDEM_CHECK(part.name != "random", "CheckpointManager: 'random' is the name of the default generators");
+  parts_.push_back(std::move(part));
+}
+void CheckpointManager::add(const std::string& name, int64_t& number) {
+  add_part({name, false, [&number](OutputArchive& a) { a.write("value", IValue(number)); },
+            [&number](InputArchive& a) { number = int_under(a, "value"); }});
+}
+void CheckpointManager::add(const std::string& name, double& number) {
+  add_part({name, false, [&number](OutputArchive& a) { a.write("value", IValue(number)); },
+            [&number](InputArchive& a) {
+              IValue value;
+              a.read("value", value);
+              number = value.toDouble();
+            }});
+}
+void CheckpointManager::add(const std::string& name, Generator& generator) {
+  add_part({name, true, [&generator](OutputArchive& a) { a.write("state", tandem::value_of(generator)); },
+            [&generator](InputArchive& a) {
+              IValue value;
+              a.read("state", value);
+              generator.set_state(state_of(value));
+            }});
+}
+
+distributed::ProcessGroupPtr CheckpointManager::group() const {
+  if (options_.group) return options_.group;
+  return distributed::is_initialized() ? distributed::default_group() : nullptr;
+}
+std::string CheckpointManager::path_of(int64_t step) const {
+  return folder_ + "/" + kBegin + std::to_string(step) + kEnd;
+}
+std::vector<int64_t> CheckpointManager::steps() const {
+  std::vector<int64_t> out;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, none))
+    if (const auto step = step_of(entry.path().filename())) out.push_back(*step);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+IValue CheckpointManager::value_of(bool of_rank) const {
+  IValue out = IValue::dict();
+  for (const Part& part : parts_) {
+    if (part.of_rank != of_rank) continue;
+    OutputArchive archive;
+    part.save(archive);
+    out.insert(part.name, archive.value());
+  }
+  return out;
+}
+void CheckpointManager::write(int64_t step, const IValue& shared, const std::vector<std::string>& of_ranks) const {
+  const std::vector<int64_t> there = steps();
+  TANDEM_CHECK(there.empty() || there.back() <= step, "CheckpointManager: step ", step, " comes after ",
+               path_of(there.back()), ", which another run has gone on to; move away what is not to be gone on from");
+  OutputArchive file;
+  file.write("tandem_checkpoint", IValue(kVersion));
+  file.write("step", IValue(step));
+  file.write("shared", shared);
+  IValue ranks = IValue::list({});
+  for (const std::string& bytes : of_ranks) ranks.push_back(pickle_load({bytes.begin(), bytes.end()}));
+  file.write("ranks", ranks);
+  file.save_to(path_of(step));
+  std::error_code gone;
+  for (std::vector<int64_t> old = steps(); old.size() > static_cast<size_t>(options_.keep); old.erase(old.begin()))
+    fs::remove(path_of(old.front()), gone);
+}
+void CheckpointManager::save(int64_t step) {
+  TANDEM_CHECK(step >= 0, "CheckpointManager: the step is ", step, "; accepted: 0 or more");
+  const distributed::ProcessGroupPtr group = this->group();
+  IValue mine = value_of(/*of_rank=*/true);
+  mine.insert("random", random_value(group ? group->rank() : 0));
+  const std::vector<char> bytes = pickle_save(mine);
+  const std::vector<std::string> of_ranks = detail::from_all(group, {bytes.begin(), bytes.end()});
+  detail::from_first(group, [&] {
+    write(step, value_of(/*of_rank=*/false), of_ranks);
+    return std::string();
+  });
+}
+
+void CheckpointManager::check(const InputArchive& archive, int64_t step) const {
+  const std::string path = path_of(step);
+  IValue version;
+  TANDEM_CHECK(archive.try_read("tandem_checkpoint", version) && version.isInt(), path,
+               " is no checkpoint of Tandem's");
+  TANDEM_CHECK(version.toInt() == kVersion, path, ": its version is ", version.toInt(), "; accepted: ", kVersion);
+  const int64_t inside = int_under(archive, "step");
+  TANDEM_CHECK(inside == step, path, " holds step ", inside, ": it was put in the place of another");
+  InputArchive shared, ranks, one;
+  archive.read("shared", shared);
+  archive.read("ranks", ranks);
+  ranks.read("0", one);
+  for (const bool of_rank : {false, true}) {
+    std::vector<std::string> mine, there;
+    for (const Part& part : parts_)
+      if (part.of_rank == of_rank) mine.push_back(part.name);
+    for (const std::string& name : (of_rank ? one : shared).keys())
+      if (name != "random") there.push_back(name);
+    TANDEM_CHECK(std::set(mine.begin(), mine.end()) == std::set(there.begin(), there.end()), path, " holds ",
+                 list_of(there), of_rank ? " of each rank" : "", "; this program has added ", list_of(mine));
+  }
+}
+std::string CheckpointManager::checked_bytes(int64_t step) const {
+  const std::string path = path_of(step);
+  std::ifstream file(path, std::ios::binary);
+  TANDEM_CHECK(file, "CheckpointManager: there is no file ", path, " that can be read");
+  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  InputArchive archive;
+  detail::naming(path, [&] { archive.load_from(bytes.data(), bytes.size()); });
+  check(archive, step);
+  return bytes;
+}
+int64_t CheckpointManager::load(const std::string& bytes) {
+  InputArchive archive, shared, ranks, mine;
+  archive.load_from(bytes.data(), bytes.size());
+  archive.read("shared", shared);
+  archive.read("ranks", ranks);
+  const int64_t step = int_under(archive, "step");
+  const distributed::ProcessGroupPtr group = this->group();
+  const int rank = group ? group->rank() : 0;
+  detail::naming(path_of(step), [&] {
+    ranks.read(std::to_string(rank < static_cast<int>(ranks.keys().size()) ? rank : 0), mine);
+    for (const Part& part : parts_) {
+      InputArchive one;
+      (part.of_rank ? mine : shared).read(part.name, one);
+      part.load(one);
+    }
+    IValue random;
+    mine.read("random", random);
+    restore_random(random, rank);
+  });
+  return step;
+}
+
+std::optional<int64_t> CheckpointManager::restore(bool or_before) {
+  const std::string bytes = detail::from_first(group(), [&] {
+    for (std::vector<int64_t> there = steps(); !there.empty(); there.pop_back()) try {
+        return checked_bytes(there.back());
+      } catch (const Error& error) {
+        if (!or_before && there.size() > 1)
+          throw Error(std::string(error.what()) + "; the one before it is of step " +
+                      std::to_string(there[there.size() - 2]) + ", which restore(/*or_before=*/true) goes back to");
+        if (!or_before || there.size() == 1)
+          throw;  // with none left it would begin anew, and nobody has asked for that
+        std::fprintf(stderr, "tandem: %s; it is passed over\n", error.what());
+        fs::rename(path_of(there.back()), path_of(there.back()) + ".damaged");
+      }
+    return std::string();
+  });
+  if (bytes.empty()) return {};
+  return load(bytes);
+}
+void CheckpointManager::restore_step(int64_t step) {
+  load(detail::from_first(group(), [&] { return checked_bytes(step); }));
+}
+
+}  // namespace tandem

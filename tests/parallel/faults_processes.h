@@ -1,0 +1,74 @@
+// Processes that trials of faults start, and what the system says of them.
+#pragma once
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tandem/core/error.h"
+
+namespace tandem::test {
+
+inline std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+inline std::string name_of(int rank) { return "rank " + std::to_string(rank); }
+
+/// A child, whose output goes to files.
+inline pid_t start(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                   const std::string& out, const std::string& error) {
+  std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  const pid_t pid = ::fork();
+  TANDEM_CHECK(pid >= 0, "faults: no process can be had");
+  if (pid != 0) return pid;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const std::string& entry : environment) ::putenv(const_cast<char*>(entry.c_str()));
+  for (const auto& [path, fd] : {std::pair(&out, STDOUT_FILENO), std::pair(&error, STDERR_FILENO)}) {
+    const int file = ::open(path->c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    ::dup2(file, fd);
+    ::close(file);
+  }
+  ::execv(argv[0], argv.data());
+  ::_exit(127);
+}
+/// 'R', 'S', 'T', 'Z', ...; 0 when there is no such process.
+inline char state_of(pid_t pid) {
+  const std::string stat = contents("/proc/" + std::to_string(pid) + "/stat");
+  const size_t at = stat.rfind(") ");
+  return at == std::string::npos ? '\0' : stat[at + 2];
+}
+/// A variable of a process's environment; "" where there is none.
+inline std::string variable_of(pid_t pid, const std::string& name) {
+  const std::string environment = '\0' + contents("/proc/" + std::to_string(pid) + "/environ");
+  const std::string begin = '\0' + name + "=";
+  const size_t at = environment.find(begin);
+  if (at == std::string::npos) return "";
+  return environment.substr(at + begin.size(), environment.find('\0', at + 1) - at - begin.size());
+}
+/// Those that `tandem launch` has started by now, by rank; of that attempt alone.
+inline std::map<int, pid_t> ranks_of(pid_t launcher, int restarts = 0) {
+  const std::string id = std::to_string(launcher);
+  std::istringstream children(contents("/proc/" + id + "/task/" + id + "/children"));
+  std::map<int, pid_t> ranks;
+  for (pid_t pid = 0; children >> pid;) {
+    const std::string rank = variable_of(pid, "RANK");
+    if (!rank.empty() && variable_of(pid, "TANDEM_RESTART_COUNT") == std::to_string(restarts))
+      ranks[std::atoi(rank.c_str())] = pid;
+  }
+  return ranks;
+}
+
+}  // namespace tandem::test

@@ -1,0 +1,138 @@
+// What init_process_group reads from the environments of launchers. That of torchrun and of mpirun is read for real in
+// by_launcher.sh; Slurm's is written down here as its manual has it.
+#include "tandem/parallel/collectives/job_environment.h"
+
+#include <map>
+
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+using namespace tandem::distributed;
+
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+Variables of(const Environment& environment) {
+  return [environment](const char* name) {
+    const auto at = environment.find(name);
+    return at == environment.end() ? std::string() : at->second;
+  };
+}
+JobEnvironment read(const Environment& environment, const InitOptions& options = {}) {
+  return read_job_environment(options, of(environment));
+}
+Environment operator+(Environment a, const Environment& b) {
+  for (const auto& [name, value] : b) a[name] = value;
+  return a;
+}
+const Environment kByHand = {
+    {"RANK", "1"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", "here"}, {"MASTER_PORT", "1234"}};
+const Environment kOpenMpi = {{"OMPI_COMM_WORLD_RANK", "2"},       {"OMPI_COMM_WORLD_SIZE", "3"},
+                              {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "3"},
+                              {"PMIX_NAMESPACE", "2874408961"},    {"PMIX_RANK", "2"}};
+const Environment kPmi = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
+const Environment kAllocation = {
+    {"SLURM_JOB_ID", "77"}, {"SLURM_NTASKS", "6"}, {"SLURM_JOB_NUM_NODES", "3"}, {"SLURM_JOB_NODELIST", "n[08-10]"}};
+const Environment kStep = kAllocation + Environment{{"SLURM_STEP_ID", "0"},
+                                                    {"SLURM_STEP_NUM_TASKS", "4"},
+                                                    {"SLURM_STEP_NODELIST", "n[09-10]"},
+                                                    {"SLURM_PROCID", "3"},
+                                                    {"SLURM_LOCALID", "1"}};
+
+}  // namespace
+
+TEST_CASE("each launcher's environment says rank, size, and where the store is", "[launch][environment]") {
+  const JobEnvironment hand = read(kByHand);
+  CHECK((hand.rank == 1 && hand.size == 4 && hand.address == "here" && hand.port == 1234));
+  CHECK(hand.token.empty());
+  const JobEnvironment mpi = read(kOpenMpi);
+  CHECK((mpi.launcher == "Open MPI" && mpi.rank == 2 && mpi.size == 3 && mpi.address == "127.0.0.1"));
+  CHECK((mpi.port >= 10000 && mpi.port < 30000));
+  CHECK(mpi.token == "Open MPI 2874408961");
+  CHECK(read(kOpenMpi + Environment{{"PMIX_NAMESPACE", "2874408962"}}).port != mpi.port);
+  const JobEnvironment pmi = read(kPmi);
+  CHECK((pmi.launcher == "PMI" && pmi.rank == 1 && pmi.size == 2 && pmi.address == "127.0.0.1" && pmi.port == 29500));
+  const JobEnvironment slurm = read(kStep);
+  CHECK((slurm.launcher == "Slurm" && slurm.rank == 3 && slurm.size == 4 && slurm.address == "n09"));
+  CHECK(slurm.token == "Slurm 77.0");
+  CHECK_THAT(slurm.found, Contains("SLURM_PROCID and SLURM_STEP_NUM_TASKS; address: SLURM_STEP_NODELIST"));
+  CHECK(read(kStep + Environment{{"SLURM_STEP_ID", "1"}}).port != slurm.port);
+  CHECK(read(kStep + Environment{{"SLURM_STEP_NODELIST", "n09"}}).address == "127.0.0.1");
+  CHECK(*local_rank_of(of(kByHand)) == 0);
+  CHECK(*local_rank_of(of(kOpenMpi)) == 1);
+  CHECK(*local_rank_of(of(kPmi)) == 1);
+  CHECK(*local_rank_of(of(kStep)) == 1);
+  CHECK(!local_rank_of(of({})));
+}
+
+TEST_CASE("of several launchers the innermost counts, and what is given counts before all", "[launch][environment]") {
+  CHECK(read(kStep + kOpenMpi + kPmi + kByHand).launcher == "the environment");
+  CHECK(read(kStep + kOpenMpi + kPmi).launcher == "Open MPI");
+  CHECK(read(kStep + kPmi).launcher == "PMI");
+  // mpirun's helpers are a step of some nodes.
+  const Environment apart = {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}};
+  CHECK(read(kStep + kOpenMpi + apart).address == "n08");
+  CHECK(read(kOpenMpi + apart + Environment{{"MASTER_ADDR", "first"}}).address == "first");
+  CHECK(read(kStep + Environment{{"MASTER_PORT", "99"}}).port == 99);
+  InitOptions options;
+  options.rank = 0, options.world_size = 2, options.master_addr = "given", options.master_port = 7;
+  const JobEnvironment given = read(kStep + kByHand, options);
+  CHECK((given.rank == 0 && given.size == 2 && given.address == "given" && given.port == 7));
+  CHECK(given.found == "InitOptions; address: InitOptions; port: InitOptions");
+}
+
+TEST_CASE("torchrun's agent holds the store unless an address is given", "[launch][environment]") {
+  const Environment torchrun =
+      kByHand + Environment{{"TORCHELASTIC_RUN_ID", "x"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
+  CHECK((read(torchrun).has_agent_store && read(torchrun).launcher == "torchrun"));
+  CHECK(!read(torchrun + Environment{{"TORCHELASTIC_USE_AGENT_STORE", "False"}}).has_agent_store);
+  InitOptions options;
+  options.master_port = 7;
+  CHECK(!read(torchrun, options).has_agent_store);
+  const JobEnvironment launched = read(torchrun + Environment{{"TANDEM_STORE", "launcher"}, {"TANDEM_JOB_TOKEN", "t"}});
+  CHECK((launched.has_launcher_store && !launched.has_agent_store && launched.token == "t"));
+  CHECK(launched.launcher == "tandem launch");
+}
+
+TEST_CASE("a shell in an allocation of Slurm is told so, and waits for nobody", "[launch][environment][errors]") {
+  CHECK_THROWS_WITH(read(kAllocation),
+                    Contains("allocation 77 of Slurm, of 6 tasks") && Contains("start the ranks by `srun PROGRAM`"));
+  const Environment batch = kAllocation + Environment{{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}};
+  CHECK_THROWS_WITH(read(batch), Contains("of 6 tasks") && Contains("a batch script runs once"));
+  Environment one = batch + Environment{{"SLURM_NTASKS", "1"}};
+  CHECK(read(one).size == 1);
+  one.erase("SLURM_NTASKS");
+  CHECK_THROWS_WITH(read(one), Contains("of 3 tasks"));  // one on each node unless said otherwise
+  one["SLURM_JOB_NUM_NODES"] = "1";
+  CHECK(read(one).size == 1);
+  CHECK(read(kAllocation + kByHand).rank == 1);  // torchrun in a shell
+  InitOptions options;
+  options.rank = 0, options.world_size = 1, options.master_addr = "given", options.master_port = 7;
+  CHECK(read(kAllocation, options).size == 1);
+}
+
+TEST_CASE("what an environment lacks or has wrong is named", "[launch][environment][errors]") {
+  CHECK_THROWS_WITH(read({}), Contains("WORLD_SIZE is not set; tandem launch sets it"));
+  CHECK_THROWS_WITH(read({{"WORLD_SIZE", "2"}}), Contains("RANK is not set"));
+  CHECK_THROWS_WITH(read({{"WORLD_SIZE", "2"}, {"RANK", "0"}}), Contains("MASTER_ADDR is not set"));
+  CHECK_THROWS_WITH(read({{"WORLD_SIZE", "2"}, {"RANK", "2"}}), Contains("RANK is 2; accepted: 0 to 1"));
+  CHECK_THROWS_WITH(read(kOpenMpi + Environment{{"OMPI_COMM_WORLD_SIZE", "two"}}),
+                    Contains("OMPI_COMM_WORLD_SIZE is 'two'; accepted: a number"));
+  CHECK_THROWS_WITH(read(kOpenMpi + Environment{{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}}),
+                    Contains("Open MPI has started 3 ranks, 1 of them on this machine") && Contains("set MASTER_ADDR"));
+  CHECK_THROWS_WITH(read(kPmi + Environment{{"MPI_LOCALNRANKS", ""}}), Contains("set MASTER_ADDR"));
+}
+
+TEST_CASE("lists of Slurm's nodes are read", "[launch][environment]") {
+  using Hosts = std::vector<std::string>;
+  CHECK(hosts_of_node_list("n1") == Hosts{"n1"});
+  CHECK(hosts_of_node_list("n1,m2") == Hosts{"n1", "m2"});
+  CHECK(hosts_of_node_list("n[08-10,12],login") == Hosts{"n08", "n09", "n10", "n12", "login"});
+  CHECK(hosts_of_node_list("n[1-2]-ib") == Hosts{"n1-ib", "n2-ib"});
+  CHECK(hosts_of_node_list("rack[0-1]n[7,9]") == Hosts{"rack0n7", "rack0n9", "rack1n7", "rack1n9"});
+  CHECK(hosts_of_node_list("n[099-101]") == Hosts{"n099", "n100", "n101"});
+  CHECK(hosts_of_node_list("a-b-[3]") == Hosts{"a-b-3"});
+  CHECK(hosts_of_node_list("n[1-999999999]", 2) == Hosts{"n1", "n2"});
+  for (const char* list : {"", "n[1", "n1]", "n[2-1]", "n[a]", "n[]", "a,,b", "n[1-]"})
+    CHECK_THROWS_WITH(hosts_of_node_list(list), Contains("is no list of Slurm's nodes"));
+}

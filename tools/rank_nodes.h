@@ -1,0 +1,90 @@
+// Launchers of one job on several nodes, and the store of each attempt to run it. Internal to ranks.cpp.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tandem/parallel/collectives/store.h"
+#include "tandem/tools/rank_process.h"
+
+namespace tandem::tools {
+
+/// The launchers, which meet in a store at HOST:PORT: the one that can listen there hosts it and is node 0, the others
+/// are counted as they come. The ranks of a node follow those of the nodes before it.
+class Nodes {
+ public:
+  struct Options {
+    int nodes = 2, ranks = 1;                                     // of all; of this launcher
+    int max_restarts = 0;                                         // which must be the same everywhere
+    std::string rdzv = {};                                        // "HOST:PORT"
+    std::string token = {};                                       // that keeps strangers out
+    std::chrono::milliseconds timeout = std::chrono::minutes(5);  // until all have come
+  };
+  /// Returns when all have come. `check` is called ten times a second meanwhile, and may throw.
+  /// @throws Error naming who did not come, or what does not agree
+  Nodes(Options options, std::function<void()> check);
+  ~Nodes();
+  Nodes(const Nodes&) = delete;
+  int node() const { return node_; }
+  int first_rank() const { return first_rank_; }
+  int world_size() const { return world_size_; }
+
+ private:
+  friend class Attempt;
+  std::unique_ptr<distributed::StoreClient> connect() const;
+  std::string wait_for(const std::string& key, const std::string& who);
+  Options options_;
+  std::function<void()> check_;
+  std::string host_;
+  int port_ = 0, node_ = 0, first_rank_ = 0, world_size_ = 0;
+  std::unique_ptr<distributed::StoreServer> server_;
+  std::unique_ptr<distributed::StoreClient> store_;
+};
+
+/// One attempt to run the job: the store where its ranks find each other, and how it ended for all launchers.
+class Attempt {
+ public:
+  /// Of one launcher alone, or of all nodes, for which it waits. @throws Error when one does not come
+  Attempt(Nodes* nodes, int number);
+  ~Attempt();
+  Attempt(const Attempt&) = delete;
+  /// Where ranks find the store: the last three members of RankPlace.
+  void tell(RankPlace& place) const;
+  /// How it ended: the first to say so counts. Other launchers start it again only after a failure of a rank.
+  struct End {
+    int status = 0;
+    bool is_failure = false;
+    std::string cause = {};
+  };
+  void fail(const End& end);
+  /// A rank has ended well: nobody misses it.
+  void excuse(int rank);
+  /// This launcher's ranks have all ended well. True when there are no others.
+  void done();
+  /// Readable when the attempt has ended on another node; -1: never.
+  int fd() const { return nodes_ ? word_.read.get() : -1; }
+  /// How it has ended for all, as far as it has.
+  std::optional<End> end() const;
+
+ private:
+  void watch();
+  std::string key(const std::string& rest) const { return "attempt/" + std::to_string(number_) + "/" + rest; }
+  static constexpr std::chrono::milliseconds kReapTime{200};  // until a rank's end is known, with its status
+  Nodes* nodes_;
+  int number_;
+  std::string token_, address_ = "127.0.0.1";
+  int port_ = 0;
+  std::unique_ptr<distributed::StoreServer> server_;
+  std::unique_ptr<distributed::StoreClient> ranks_, watch_;  // to another node's server; for the thread
+  Pipe word_ = {};
+  mutable std::mutex mutex_;
+  std::optional<End> end_;
+  bool stops_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tandem::tools
