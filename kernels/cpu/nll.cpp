@@ -49,13 +49,13 @@ void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, 
                    Tensor& weights, Tensor& log_sum) {
   check_targets("cross_entropy", target, x.size(1), ignore_index);
   run(plan_rows("cross_entropy", loops::cross_entropy, x.dtype(), {losses, weights, log_sum}, {x, target, weight},
-                {integer(x.size(1)), integer(ignore_index)}, x.size(0), x.size(1) * 8, x.size(1)));
+                {integer(x.size(1)), integer(ignore_index)}, x.size(0), x.size(1) * 8));
 }
 void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,
                             const Tensor& log_sum, int64_t ignore_index, Tensor& dx) {
   run(plan_rows("cross_entropy_backward", loops::cross_entropy_backward, x.dtype(), {dx},
                 {dloss, x, target, weights, log_sum}, {integer(x.size(1)), integer(ignore_index)}, x.size(0),
-                x.size(1) * 8, x.size(1)));
+                x.size(1) * 8));
 }
 
 namespace {

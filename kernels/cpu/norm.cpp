@@ -13,7 +13,7 @@ TANDEM_DECLARE_LOOP(layer_norm_backward)
 void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y, Tensor& mean,
                 Tensor& rstd) {
   run(plan_rows("layer_norm", loops::layer_norm, x.dtype(), {y, mean, rstd}, {x, weight, bias},
-                {integer(x.size(1)), real(eps)}, x.size(0), x.size(1) * 3, x.size(1)));
+                {integer(x.size(1)), real(eps)}, x.size(0), x.size(1) * 3));
 }
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
@@ -21,15 +21,14 @@ void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
   const int64_t rows = x.size(0), n = x.size(1);
   const int64_t length = std::clamp<int64_t>(16384 / std::max<int64_t>(n, 1), 32, 1024);
   const int64_t blocks = (rows + length - 1) / length;
-  const auto partial = [&](const Tensor& sum) {
-    return sum.defined() ? core::empty({1, blocks, n}, sum.dtype(), x.device()) : Tensor();
+  const auto partial = [&](const Tensor& sum) {  // the sum itself if there is one block
+    return sum.defined() && blocks != 1 ? core::empty({1, blocks, n}, sum.dtype(), x.device()) : sum;
   };
   const Tensor weights = partial(dweight), biases = partial(dbias);
   run(plan_rows("layer_norm_backward", loops::layer_norm_backward, x.dtype(), {dx, weights, biases},
-                {dy, x, mean, rstd, weight}, {integer(n), integer(rows), integer(length)}, blocks, length * n * 3,
-                2 * n));
+                {dy, x, mean, rstd, weight}, {integer(n), integer(rows), integer(length)}, blocks, length * n * 3));
   const auto finish = [&](const Tensor& parts, const Tensor& total) {
-    if (!total.defined()) return;
+    if (!total.defined() || blocks == 1) return;
     Tensor y = core::try_view(total, {1, n});
     sum(parts, y);
   };

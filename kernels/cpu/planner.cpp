@@ -97,11 +97,10 @@ Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, T
 }
 
 Loop plan_rows(const char* name, const LoopTables& rows, DType dtype, TensorRefs writes, TensorRefs reads,
-               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit, int64_t floats) {
+               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit) {
   bool as_one;
   Loop loop = start(name, pick(rows, dtype, name), dtype, writes, reads, scalars, as_one);
   loop.extents = {1, {range}};
-  loop.scratch = is_half(dtype) ? floats * static_cast<int64_t>(sizeof(float)) : 0;
   loop.range = range;
   loop.grain = std::max<int64_t>(kElementwiseGrain / 2 / std::max<int64_t>(work_per_unit, 1), 1);
   return loop;

@@ -28,10 +28,9 @@ Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, T
               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t grain);
 
 /// A loop over whole rows, planes or channels: `range` of them, each worth `work_per_unit` additions. The operands are
-/// contiguous, in the order writes, reads, and may be undefined. Where `dtype` is a half type, each part has room for
-/// `floats` elements as floats.
+/// contiguous, in the order writes, reads, and may be undefined.
 Loop plan_rows(const char* name, const LoopTables& rows, DType dtype, TensorRefs writes, TensorRefs reads,
-               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit, int64_t floats = 0);
+               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit);
 
 /// Operand k as contiguous elements; null where the tensor was undefined.
 template <class T> T* data(const Loop& loop, int k) {

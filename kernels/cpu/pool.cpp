@@ -28,16 +28,10 @@ Loop plan_pool(const char* name, const PoolTables& tables, const Tensor& wide, c
   const int64_t range = channels_last ? written.size(0) * written.size(2) : wide.size(0);
   const int64_t work = channels_last ? written.size(3) * written.size(1) * 4 : wide.size(1) * wide.size(2) * 2;
   const int64_t h = wide.size(-2), w = wide.size(-1), oh = narrow.size(-2), ow = narrow.size(-1);
-  int64_t floats = h * w + oh * ow;  // a plane of either
-  if (channels_last) {               // the rows that one row is made of
-    const int64_t window = (s.kernel[0] - 1) * std::max<int64_t>(s.dilation[0], 1) + 1;
-    const int64_t adaptive = h / std::max<int64_t>(oh, 1) + oh / std::max<int64_t>(h, 1) + 2;
-    floats = std::min(s.kernel[0] > 0 ? window : adaptive, std::max(h, oh)) * std::max(w, ow) * wide.size(1);
-  }
   Loop loop = plan_rows(name, channels_last ? tables.channels_last : tables.planes, wide.dtype(), writes, reads,
                         {i(h), i(w), i(oh), i(ow), i(s.kernel[0]), i(s.kernel[1]), i(s.stride[0]), i(s.stride[1]),
                          i(s.padding[0]), i(s.padding[1]), i(last), i(s.dilation[1])},
-                        range, work, floats);
+                        range, work);
   if (channels_last) loop.extents = {2, {range, wide.size(1)}};
   return loop;
 }

@@ -15,10 +15,9 @@ namespace {
 Loop plan_softmax(const char* name, const LoopTables& rows, TensorRefs writes, TensorRefs reads, int64_t cost) {
   const Tensor& y = *writes.begin();
   const int64_t n = y.size(1), inner = y.dim() == 3 ? y.size(2) : 1;
-  const int64_t columns = inner > 1 ? 32 : 1;  // are worked on side by side
-  Loop loop = plan_rows(name, rows, y.dtype(), writes, reads, {integer(n), integer(inner)}, y.size(0) * inner, n * cost,
-                        static_cast<int64_t>(reads.size()) * n * columns);
-  if (inner > 1) loop.grain = std::max<int64_t>(loop.grain, 2 * columns);
+  Loop loop =
+      plan_rows(name, rows, y.dtype(), writes, reads, {integer(n), integer(inner)}, y.size(0) * inner, n * cost);
+  if (inner > 1) loop.grain = std::max<int64_t>(loop.grain, 64);  // columns are worked on side by side
   return loop;
 }
 }  // namespace

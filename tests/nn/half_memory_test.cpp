@@ -1,5 +1,6 @@
 // What layers and losses of half types take, by the allocator's counters: none of them makes or keeps a float32 copy of
 // its input, forward or backward.
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -31,13 +32,10 @@ std::vector<Case> cases(Device device) {
   // sums the weights' gradient in parts.
   const Shape pictures{device.is_cuda() ? 4 : 64, 8, 64, 64}, filters{8, 8, 3, 3};
   const int64_t picture_bytes = numel_of(pictures) * 2;
-  // And of an operand a row, 32 columns or a plane with what becomes of it.
-  const auto widened = [&](int64_t floats) { return device.is_cuda() ? 0 : floats * 4; };
-  const int64_t row = widened(1024), columns = widened(512 * 32), planes = widened(32 * 32 + 16 * 16);
   return {
-      {"softmax", {rows}, [](const auto& in) { return softmax(in[0], 1); }, 0, row, 2 * row},
-      {"log_softmax", {rows}, [](const auto& in) { return log_softmax(in[0], 1); }, 0, row, 2 * row},
-      {"softmax of columns", {rows}, [](const auto& in) { return softmax(in[0], 0); }, 0, columns, 2 * columns},
+      {"softmax", {rows}, [](const auto& in) { return softmax(in[0], 1); }, 0, 0, 0},
+      {"log_softmax", {rows}, [](const auto& in) { return log_softmax(in[0], 1); }, 0, 0, 0},
+      {"softmax of columns", {rows}, [](const auto& in) { return softmax(in[0], 0); }, 0, 0, 0},
       // A log-sum, a weight, a loss and a target for each row; in double where they are averaged
       {"cross_entropy",
        {rows},
@@ -64,9 +62,9 @@ std::vector<Case> cases(Device device) {
        {images},
        [](const auto& in) { return max_pool2d(in[0], 2); },
        numel_of(images) * 2,
-       numel_of(images) * 2 + planes,
-       planes},
-      {"avg_pool2d", {images}, [](const auto& in) { return avg_pool2d(in[0], 2); }, 0, planes, planes},
+       numel_of(images) * 2,
+       0},
+      {"avg_pool2d", {images}, [](const auto& in) { return avg_pool2d(in[0], 2); }, 0, 0, 0},
       {"matmul", {square, square}, [](const auto& in) { return matmul(in[0], in[1]); }, 0, 0, 0},
       {"linear", {square, square, {240}}, [](const auto& in) { return linear(in[0], in[1], in[2]); }, 0, 0, 8 * kKiB},
       // Backward, the bias's sum takes a copy of dy, of its own dtype
@@ -79,6 +77,75 @@ std::vector<Case> cases(Device device) {
       {"var", {rows}, [](const auto& in) { return in[0].var({1}); }, 64, 16 * kKiB, numel_of(rows) * 2 + 16 * kKiB},
       {"norm", {rows}, [](const auto& in) { return in[0].norm(2, {1}); }, 8 * kKiB, 16 * kKiB, 16 * kKiB},
   };
+}
+
+/// Shapes that have one large piece each: a loop of the CPU that took a row, a column or a plane at a time as floats
+/// would take a copy of the whole input.
+std::vector<Case> large_cases() {
+  constexpr int64_t kMany = 1 << 18, kBig = 16 * kKiB;  // a float32 copy takes a megabyte
+  const Shape row{1, kMany}, columns{kMany / 4, 4}, plane{1, 1, 512, 512}, line{1, 1, 1, kMany}, tall{1, 1, kMany, 1};
+  const auto index = [](int64_t windows) { return windows * 8; };
+  std::vector<Case> out;
+  const auto add = [&](const char* op, const Shape& x, auto run, int64_t kept = 0, int64_t forward = 0,
+                       int64_t backward = 0) {
+    out.push_back({op, {x}, [run](const auto& in) { return run(in[0]); }, kept, forward, backward});
+  };
+  add("softmax, long row", row, [](const Tensor& x) { return softmax(x, 1); });
+  add("log_softmax, long row", row, [](const Tensor& x) { return log_softmax(x, 1); });
+  add("softmax, long columns", columns, [](const Tensor& x) { return softmax(x, 0); });
+  add("log_softmax, long columns", columns, [](const Tensor& x) { return log_softmax(x, 0); });
+  add(
+      "cross_entropy, long row", row, [](const Tensor& x) { return cross_entropy(x, classes(x)); }, kKiB, kKiB, kKiB);
+  add(
+      "layer_norm, long row", row, [](const Tensor& x) { return layer_norm(x, {x.size(1)}); }, kKiB, kKiB, kKiB);
+  add(
+      "batch_norm, long columns", columns, [](const Tensor& x) { return batch_norm(x, {}, {}, {}, {}, true); }, kKiB,
+      kBig, kBig);
+  add(
+      "batch_norm, large plane", plane, [](const Tensor& x) { return batch_norm(x, {}, {}, {}, {}, true); }, kKiB, kKiB,
+      kKiB);
+  add(
+      "sum, long columns", columns, [](const Tensor& x) { return x.sum({0}); }, 0, kBig, 0);
+  add(
+      "norm, long columns", columns, [](const Tensor& x) { return x.norm(2, {0}); }, kKiB, kBig, kBig);
+  for (const Shape& x : {plane, line, tall}) {
+    // Windows of three, and of a quarter of the image, along each dimension that is there.
+    const int64_t h = x[2], w = x[3], kh = h > 1 ? 3 : 1, kw = w > 1 ? 3 : 1, many = h * w;
+    const std::array<int64_t, 2> small{kh, kw}, wide{(h + 3) / 4, (w + 3) / 4};
+    const auto max = [](std::array<int64_t, 2> kernel) {
+      return [kernel](const Tensor& v) { return max_pool2d(v, {kernel[0], kernel[1]}); };
+    };
+    const auto average = [](std::array<int64_t, 2> kernel, std::array<int64_t, 2> stride) {
+      return [=](const Tensor& v) { return avg_pool2d(v, {kernel[0], kernel[1]}, {stride[0], stride[1]}); };
+    };
+    add("max_pool2d", x, max(small), index(many / (kh * kw)));
+    add("max_pool2d, large windows", x, max(wide), index(16));
+    add("avg_pool2d", x, average(small, small));
+    add("avg_pool2d, large windows", x, average(wide, wide));
+    add(
+        "adaptive_avg_pool2d, a mean", x,
+        [](const Tensor& v) {
+          return adaptive_avg_pool2d(v, {1, 1});
+        },
+        kKiB, kKiB, kKiB);
+    for (const int64_t count : {2, 5})
+      add(count == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool2d, unequal windows", x, [=](const Tensor& v) {
+        return adaptive_avg_pool2d(v, {h > 1 ? count : 1, w > 1 && (count > 2 || h == 1) ? count : 1});
+      });
+  }
+  // Channels-last: rows of many pixels, and of many channels, whose statistics are floats.
+  for (const Shape& x : {Shape{1, 6, kMany / 96, 16}, Shape{1, 6, 6, kMany / 32}}) {
+    const auto images = [](const Tensor& v) { return v.permute({0, 3, 1, 2}); };
+    const int64_t channels = 32 * x[3];
+    add(
+        "max_pool2d", x, [=](const Tensor& v) { return max_pool2d(images(v), 3); }, kMany);
+    add("avg_pool2d", x, [=](const Tensor& v) { return avg_pool2d(images(v), 3); });
+    add("adaptive_avg_pool2d", x, [=](const Tensor& v) { return adaptive_avg_pool2d(images(v), {2, 1}); });
+    add(
+        "batch_norm", x, [=](const Tensor& v) { return batch_norm(images(v), {}, {}, {}, {}, true); }, channels,
+        kBig + channels, kBig + 2 * channels);
+  }
+  return out;
 }
 
 /// Of one thread: each has scratch memory of its own.
@@ -127,4 +194,10 @@ TEST_CASE("no layer makes or keeps a float32 copy of a half input", "[nn][half]"
   for (const Device device : devices)
     for (const DType dtype : {kFloat16, kBFloat16})
       for (const Case& op : cases(device)) check(op, dtype, device);
+}
+
+TEST_CASE("no row, column or plane of a half input is copied as floats, however large it is", "[nn][half]") {
+  const OneThread guard;
+  for (const DType dtype : {kFloat16, kBFloat16})
+    for (const Case& op : large_cases()) check(op, dtype, kCPU);
 }

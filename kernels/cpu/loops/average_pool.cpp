@@ -61,108 +61,151 @@ template <class T> void scale_windows(const Window& v, int64_t oh, int64_t first
 Span meeting(int64_t at, int64_t count, int64_t stride, int64_t width) {
   return {at < 0 ? (-at + stride - 1) / stride : 0, at < width ? lesser(count, (width - 1 - at) / stride + 1) : 0};
 }
-/// Calls f(x, y) for planes of operand 1 and of operand 0 that is made, or in backward the other way round.
-template <class C, bool kBackward, class F>
-void for_planes(const Loop& loop, const Window& v, int64_t begin, int64_t end, F f) {
-  const Elements<C> result(loop, 0), given(loop, 1);
-  const int64_t wide = v.h * v.w, narrow = v.oh * v.ow;
-  const int64_t made = kBackward ? wide : narrow, taken = kBackward ? narrow : wide;
-  for (int64_t plane = begin; plane < end; ++plane) {
-    C* const from = given.read(plane * taken, taken, scratch<C>() + made);
-    C* const to = result.place(plane * made, scratch<C>());
-    kBackward ? f(to, from) : f(from, to);
-    result.write(plane * made, made, to);
-  }
-}
-/// One row of windows, side by side, element by element of the window: y = the averages, or x += their gradients.
-template <class C, bool kBackward, int kStride> void average_row(const Window& v, int64_t oh, C* x, C* y) {
-  const int64_t s = kStride ? kStride : v.s[1], h0 = oh * v.s[0] - v.p[0];
-  const int64_t top = greater(h0, 0), bottom = lesser(h0 + v.k[0], v.h);
-  for (int64_t first = 0; first < v.ow; first += kChunk) {
-    const int64_t count = lesser(kChunk, v.ow - first);
-    C value[kChunk];
-    for (int64_t i = 0; i < count; ++i) value[i] = kBackward ? y[first + i] : C(0);
-    if (kBackward) scale_windows(v, oh, first, count, value);
-    for (int64_t h = top; h < bottom; ++h)
-      for (int64_t k = 0; k < v.k[1]; ++k) {
-        const int64_t at = first * s - v.p[1] + k;  // the column of window `first`; those of others may lie within
-        const Span those = meeting(at, count, s, v.w);
-        C* const row = x + h * v.w + at;
-        TANDEM_IVDEP
-        for (int64_t i = those.first; i < those.last; ++i) {
-          if (kBackward)
-            row[i * s] += value[i];
-          else
-            value[i] += row[i * s];
-        }
+/// A row of windows, `count` of them from `first` on.
+struct Windows {
+  int64_t oh, first, count;
+};
+/// Their rows and columns in a part of the plane, side by side, element by element of the window: values += the sums,
+/// or x += their gradients.
+template <bool kBackward, int kStride, class X, class C>
+void add_windows(const Window& v, const Windows& row, const Part<X>& x, C* values) {
+  const int64_t s = kStride ? kStride : v.s[1], h0 = row.oh * v.s[0] - v.p[0];
+  const int64_t last = lesser(h0 + v.k[0], x.rows.last);
+  for (int64_t h = greater(h0, x.rows.first); h < last; ++h)
+    for (int64_t k = 0; k < v.k[1]; ++k) {
+      // The part's column of the first window; those of others may lie within.
+      const int64_t at = row.first * s - v.p[1] + k - x.columns.first;
+      const Span those = meeting(at, row.count, s, x.columns.last - x.columns.first);
+      X* const from = x.row(h) + at;
+      TANDEM_IVDEP
+      for (int64_t i = those.first; i < those.last; ++i) {
+        if constexpr (kBackward)
+          from[i * s] += values[i];
+        else
+          values[i] += from[i * s];
       }
-    if (!kBackward) {
-      scale_windows(v, oh, first, count, value);
-      for (int64_t i = 0; i < count; ++i) y[first + i] = value[i];
+    }
+}
+template <bool kBackward, class X, class C>
+void add_windows(const Window& v, const Windows& row, const Part<X>& x, C* values) {
+  v.s[1] == 1   ? add_windows<kBackward, 1>(v, row, x, values)
+  : v.s[1] == 2 ? add_windows<kBackward, 2>(v, row, x, values)
+                : add_windows<kBackward, 0>(v, row, x, values);
+}
+template <class F> void for_windows(int64_t oh, Span across, F f) {
+  for (int64_t first = across.first; first < across.last; first += kChunk)
+    f(Windows{oh, first, lesser(kChunk, across.last - first)});
+}
+/// Operands: y, x. Or in backward: dx, dy, whose gradients of a half type are summed up in float, and rounded once.
+template <class C, bool kBackward> void average_planes(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+  const Elements<C> result(loop, 0), given(loop, 1);
+  for (int64_t plane = begin; plane < end; ++plane) {
+    const auto place = [&](const Windows& row) { return (plane * v.oh + row.oh) * v.ow + row.first; };
+    if constexpr (kBackward) {
+      make_plane(result, v, plane, [&](const Part<C>& dx) {
+        const Span down = covering(v, 0, dx.rows.first, dx.rows.last, v.oh);
+        const Span across = covering(v, 1, dx.columns.first, dx.columns.last, v.ow);
+        for (int64_t oh = down.first; oh < down.last; ++oh)
+          for_windows(oh, across, [&](const Windows& row) {
+            C values[kChunk], room[kChunk];
+            const C* const dy = given.read(place(row), row.count, room);
+            for (int64_t i = 0; i < row.count; ++i) values[i] = dy[i];
+            scale_windows(v, oh, row.first, row.count, values);
+            add_windows<true>(v, row, dx, values);
+          });
+      });
+    } else {
+      Plane<C> x(given, v);
+      x.choose(plane);
+      for (int64_t oh = 0; oh < v.oh; ++oh)
+        for_windows(oh, {0, v.ow}, [&](const Windows& row) {
+          C values[kChunk];
+          for (int64_t i = 0; i < row.count; ++i) values[i] = C(0);
+          const int64_t top = oh * v.s[0] - v.p[0], left = row.first * v.s[1] - v.p[1];
+          x.parts({greater(top, 0), lesser(top + v.k[0], v.h)},
+                  {greater(left, 0), lesser(left + (row.count - 1) * v.s[1] + v.k[1], v.w)},
+                  [&](const Part<const C>& part) { add_windows<false>(v, row, part, values); });
+          scale_windows(v, oh, row.first, row.count, values);
+          result.put(place(row), row.count, values);
+        });
     }
   }
 }
-template <class C, bool kBackward> void average_plane(const Window& v, C* x, C* y) {
-  if (kBackward)
-    for (int64_t i = 0; i < v.h * v.w; ++i) x[i] = C(0);
-  for (int64_t oh = 0; oh < v.oh; ++oh, y += v.ow)
-    if (v.s[1] == 1)
-      average_row<C, kBackward, 1>(v, oh, x, y);
-    else if (v.s[1] == 2)
-      average_row<C, kBackward, 2>(v, oh, x, y);
-    else
-      average_row<C, kBackward, 0>(v, oh, x, y);
-}
-/// Operands: y, x. Or in backward: dx, dy. Room: a plane of each. A gradient of a half type is summed up in float, and
-/// rounded once.
 template <class C, bool kBackward> void average_body(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
   Window plain = v;
   plain.d[0] = plain.d[1] = 1;
   if (is_halving(plain)) return kBackward ? halve_backward<C>(loop, v, begin, end) : halve<C>(loop, v, begin, end);
-  for_planes<C, kBackward>(loop, v, begin, end, [&](C* x, C* y) { average_plane<C, kBackward>(v, x, y); });
+  average_planes<C, kBackward>(loop, v, begin, end);
 }
 
 /// Windows of any size and place: element by element.
-template <class C, bool kBackward> void adaptive_plane(const Window& v, C* x, C* y) {
-  if (kBackward)
-    for (int64_t i = 0; i < v.h * v.w; ++i) x[i] = C(0);
-  for (int64_t i = 0; i < v.oh; ++i)
-    for (int64_t j = 0; j < v.ow; ++j) {
-      const Span rows = adaptive_window(i, v.h, v.oh), columns = adaptive_window(j, v.w, v.ow);
-      const C scale = C(1) / C((rows.last - rows.first) * (columns.last - columns.first));
-      C& window = y[i * v.ow + j];
-      C sum = C(0);
-      const C g = kBackward ? window * scale : C(0);
-      for (int64_t h = rows.first; h < rows.last; ++h)
-        for (int64_t w = columns.first; w < columns.last; ++w) {
-          if (kBackward)
-            x[h * v.w + w] += g;
-          else
-            sum += x[h * v.w + w];
+template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+  const Elements<C> result(loop, 0), given(loop, 1);
+  const auto scale = [](Span rows, Span columns) {
+    return C(1) / C((rows.last - rows.first) * (columns.last - columns.first));
+  };
+  for (int64_t plane = begin; plane < end; ++plane) {
+    if constexpr (kBackward) {
+      make_plane(result, v, plane, [&](const Part<C>& dx) {
+        // The windows that reach the part: the same rule the other way round.
+        const int64_t last_row = adaptive_window(dx.rows.last - 1, v.oh, v.h).last;
+        const int64_t last_column = adaptive_window(dx.columns.last - 1, v.ow, v.w).last;
+        for (int64_t i = adaptive_window(dx.rows.first, v.oh, v.h).first; i < last_row; ++i)
+          for (int64_t j = adaptive_window(dx.columns.first, v.ow, v.w).first; j < last_column; ++j) {
+            const Span rows = adaptive_window(i, v.h, v.oh), columns = adaptive_window(j, v.w, v.ow);
+            const C g = given.get((plane * v.oh + i) * v.ow + j) * scale(rows, columns);
+            const int64_t left = greater(columns.first, dx.columns.first);
+            const int64_t width = lesser(columns.last, dx.columns.last) - left;
+            const int64_t bottom = lesser(rows.last, dx.rows.last);
+            for (int64_t h = greater(rows.first, dx.rows.first); h < bottom; ++h) {
+              C* const row = dx.row(h) + (left - dx.columns.first);
+              for (int64_t k = 0; k < width; ++k) row[k] += g;
+            }
+          }
+      });
+    } else {
+      Plane<C> x(given, v);
+      x.choose(plane);
+      for (int64_t i = 0; i < v.oh; ++i)
+        for (int64_t j = 0; j < v.ow; ++j) {
+          const Span rows = adaptive_window(i, v.h, v.oh), columns = adaptive_window(j, v.w, v.ow);
+          C sum = C(0);
+          x.parts(rows, columns, [&](const Part<const C>& part) {
+            for (int64_t h = part.rows.first; h < part.rows.last; ++h) {
+              const C* const row = part.row(h);
+              for (int64_t k = 0; k < part.columns.last - part.columns.first; ++k) sum += row[k];
+            }
+          });
+          result.set((plane * v.oh + i) * v.ow + j, sum * scale(rows, columns));
         }
-      if (!kBackward) window = sum * scale;
     }
+  }
 }
-/// As average_body. A window as wide as the plane is one run; equal windows are those of average_body.
+/// As average_planes. A window as wide as the plane is one run; equal windows are those of average_planes.
 template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t begin, int64_t end) {
   Window v(loop);
-  const bool equal = v.oh > 0 && v.ow > 0 && v.h % v.oh == 0 && v.w % v.ow == 0;
-  if (equal) v.k[0] = v.s[0] = v.h / v.oh, v.k[1] = v.s[1] = v.w / v.ow, v.p[0] = v.p[1] = 0, v.d[0] = 1;
+  if (v.oh == 0 || v.ow == 0 || v.h % v.oh || v.w % v.ow) return adaptive_planes<C, kBackward>(loop, v, begin, end);
+  v.k[0] = v.s[0] = v.h / v.oh, v.k[1] = v.s[1] = v.w / v.ow, v.p[0] = v.p[1] = 0, v.d[0] = 1;
+  if (v.ow > 1) return average_planes<C, kBackward>(loop, v, begin, end);
   const int64_t run = v.k[0] * v.w;
-  for_planes<C, kBackward>(loop, v, begin, end, [&](C* x, C* y) {
-    if (!equal) return adaptive_plane<C, kBackward>(v, x, y);
-    if (v.ow > 1) return average_plane<C, kBackward>(v, x, y);
-    for (int64_t oh = 0; oh < v.oh; ++oh) {
-      C* const from = x + oh * run;
-      if (kBackward) {
-        const C g = y[oh] / C(run);
-        for (int64_t i = 0; i < run; ++i) from[i] = g;
-      } else {
-        y[oh] = lane_sum<C>(run, [from](int64_t i) { return from[i]; }) / C(run);
-      }
+  const Elements<C> result(loop, 0), given(loop, 1);
+  for (int64_t window = begin * v.oh; window < end * v.oh; ++window) {
+    if constexpr (kBackward) {
+      const C g = given.get(window) / C(run);
+      Room<C> room;
+      result.template in_pieces<kBand>(run, [&](int64_t first, int64_t count) {
+        C* const dx = result.place(window * run + first, room.data());
+        for (int64_t i = 0; i < count; ++i) dx[i] = g;
+        result.write(window * run + first, count, dx);
+      });
+    } else {
+      Lanes<C> lanes = {};
+      Bands<C> wide(given, window * run, run);
+      wide.each([&](int64_t, int64_t count, const C* x) { lanes.add(count, [=](int64_t i) { return x[i]; }); });
+      result.set(window, lanes.fold() / C(run));
     }
-  });
+  }
 }
 
 }  // namespace

@@ -11,6 +11,9 @@
 #define TANDEM_IVDEP _Pragma("GCC ivdep")
 #define TANDEM_ONE_COPY __attribute__((noinline, noclone))  // not one for each strip that it is called with
 #endif
+// In a loop that is a small part of the work: it is not vectorised, which takes kilobytes where many operands may
+// overlap.
+#define TANDEM_ONE_BY_ONE asm volatile("");
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {  // internal linkage: what leaves the object is the rows alone

@@ -139,48 +139,84 @@ TANDEM_ONE_COPY void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& a
     }
   }
 }
-/// Operands: y, mean, rstd, x, weight or none, bias or none. Scalars: n, eps. A unit is one row. Room: n.
+/// A row of a half type that is longer than a band.
+void layer_norm_long_row(const Loop& loop, Bands<float>& x, const Elements<float>& result, float& mean, float& rstd) {
+  const float n = float(x.size());
+  const float *const weight = data<const float>(loop, 4), *const bias = data<const float>(loop, 5);
+  Lanes<float> sum = {}, squares = {};
+  x.each([&](int64_t, int64_t count, const float* v) { sum.add(count, [=](int64_t i) { return v[i]; }); });
+  const float m = sum.fold() / n;
+  x.each([&](int64_t, int64_t count, const float* v) {
+    squares.add(count, [=](int64_t i) { return (v[i] - m) * (v[i] - m); });
+  });
+  const float r = 1.0f / math::sqrt(squares.fold() / n + float(loop.scalars[1].real));
+  mean = m, rstd = r;
+  x.each([&](int64_t first, int64_t count, float* v) {
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < count; ++i) v[i] = (v[i] - m) * r;
+    for (int64_t i = 0; weight && i < count; ++i) v[i] *= weight[first + i];
+    for (int64_t i = 0; i < count; ++i) v[i] += bias ? bias[first + i] : 0.0f;
+    x.write(result, first, count, v);
+  });
+}
+/// Operands: y, mean, rstd, x, weight or none, bias or none. Scalars: n, eps. A unit is one row.
 template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   const Elements<C> result(loop, 0), elements(loop, 3);
   const bool plain = !loop.operands[4].buffer && !loop.operands[5].buffer;
   const int64_t step = result.is_half() ? 1 : end - begin;
   for (int64_t r = begin; r < end; r += step) {
-    C* const y = result.place(r * n, scratch<C>());
-    const LayerNormRows<C> at{elements.read(r * n, n, scratch<C>()), y, data<C>(loop, 1) + r, data<C>(loop, 2) + r};
+    C *const mean = data<C>(loop, 1) + r, *const rstd = data<C>(loop, 2) + r;
+    if constexpr (__is_same(C, float))
+      if (result.is_half() && n > kBand) {
+        Bands<float> x(elements, r * n, n);
+        layer_norm_long_row(loop, x, result, *mean, *rstd);
+        continue;
+      }
+    Room<C> room;
+    C* const y = result.place(r * n, room.data());
+    const LayerNormRows<C> at{elements.read(r * n, n, room.data()), y, mean, rstd};
     plain ? layer_norm_rows<true>(loop, at, step) : layer_norm_rows<false>(loop, at, step);
     result.write(r * n, n, y);
   }
 }
-/// One row of layer norm's gradient: what it adds to sum dy (x - mean) rstd and to sum dy, or null, and dx, which may
-/// be dy.
-template <class C>
-void layer_norm_backward_row(const C* dy, const C* x, C mean, C rstd, const C* weight, int64_t n, C* dx, C* weights,
-                             C* biases) {
-  if (weights) {
+/// One row of layer norm's gradient: what it adds to sum dy (x - mean) rstd and to sum dy, or null, and dx. g(dy, i,
+/// first) is dy times the weight of element first + i.
+template <class C, class G>
+void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, C mean, C rstd, const Elements<C>& result, C* weights,
+                             C* biases, G g) {
+  const C n = C(x.size());
+  Lanes<C> sum = {}, slope = {};
+  dy.each([&](int64_t first, int64_t count, const C* d) {
+    const C* const v = x.read(first, count);
+    if (weights) {
+      C* const to = weights + first;
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < count; ++i) to[i] += d[i] * ((v[i] - mean) * rstd);
+    }
+    if (biases) {
+      C* const to = biases + first;
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < count; ++i) to[i] += d[i];
+    }
+    sum.add(count, [=](int64_t i) { return g(d, i, first); });
+    slope.add(count, [=](int64_t i) { return g(d, i, first) * (v[i] - mean); });
+  });
+  const C a = sum.fold() / n, b = slope.fold() * rstd * rstd / n;
+  dy.each([&](int64_t first, int64_t count, C* d) {
+    const C* const v = x.read(first, count);
+    C* const dx = dy.place(result, first, d);
     TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) weights[i] += dy[i] * ((x[i] - mean) * rstd);
-  }
-  if (biases) {
-    TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) biases[i] += dy[i];
-  }
-  const auto gradient = [&](auto g) {
-    const C a = lane_sum<C>(n, g) / C(n);
-    const C b = lane_sum<C>(n, [&](int64_t i) { return g(i) * (x[i] - mean); }) * rstd * rstd / C(n);
-    TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) dx[i] = rstd * (g(i) - a - (x[i] - mean) * b);
-  };
-  if (weight)
-    gradient([=](int64_t i) { return dy[i] * weight[i]; });
-  else
-    gradient([=](int64_t i) { return dy[i]; });
+    for (int64_t i = 0; i < count; ++i) dx[i] = rstd * (g(d, i, first) - a - (v[i] - mean) * b);
+    dy.write(result, first, count, dx);
+  });
 }
 /// Operands: dx, then of each block of rows sum dy (x - mean) rstd or none, and sum dy or none; dy, x, mean, rstd,
-/// weight or none. Scalars: n, rows, rows of a block. A unit is one block. Room: 2 n.
+/// weight or none. Scalars: n, rows, rows of a block. A unit is one block.
 template <class C> void layer_norm_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, rows = loop.scalars[1].integer, length = loop.scalars[2].integer;
   const Elements<C> result(loop, 0), gradient(loop, 3), elements(loop, 4);
+  const C* const weight = data<const C>(loop, 7);
   for (int64_t block = begin; block < end; ++block) {
     C* const weights = data<C>(loop, 1) ? data<C>(loop, 1) + block * n : nullptr;
     C* const biases = data<C>(loop, 2) ? data<C>(loop, 2) + block * n : nullptr;
@@ -188,11 +224,15 @@ template <class C> void layer_norm_backward_body(const Loop& loop, int64_t begin
     for (int64_t i = 0; biases && i < n; ++i) biases[i] = C(0);
     const int64_t last = rows - block * length < length ? rows : (block + 1) * length;
     for (int64_t r = block * length; r < last; ++r) {
-      const C *const dy = gradient.read(r * n, n, scratch<C>()), *const x = elements.read(r * n, n, scratch<C>() + n);
-      C* const dx = result.place(r * n, scratch<C>());
-      layer_norm_backward_row(dy, x, data<const C>(loop, 5)[r], data<const C>(loop, 6)[r], data<const C>(loop, 7), n,
-                              dx, weights, biases);
-      result.write(r * n, n, dx);
+      Bands<C> dy(gradient, r * n, n), x(elements, r * n, n);
+      const auto row = [&](auto g) {
+        layer_norm_backward_row(dy, x, data<const C>(loop, 5)[r], data<const C>(loop, 6)[r], result, weights, biases,
+                                g);
+      };
+      if (weight)
+        row([=](const C* d, int64_t i, int64_t first) { return d[i] * weight[first + i]; });
+      else
+        row([](const C* d, int64_t i, int64_t) { return d[i]; });
     }
   }
 }

@@ -41,53 +41,77 @@ template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, 
     for (int64_t i = 0; i < rows * v.ow; ++i) index[i] = place[i];
   });
 }
-/// Operands: y, index, x. Room: a plane of y and one of x.
+/// The places k of a window at `first` whose pixels first + k d lie among `those`.
+Span places(int64_t first, int64_t d, int64_t k, Span those) {
+  const int64_t low = those.first - first, high = those.last - first;
+  return {low > 0 ? (low + d - 1) / d : 0, high > 0 ? lesser(k, (high - 1) / d + 1) : 0};
+}
+/// Operands: y, index, x.
 template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
   if (is_halving(v)) return halve<C>(loop, v, begin, end);
   const Elements<C> result(loop, 0), elements(loop, 2);
-  const int64_t made = v.oh * v.ow, taken = v.h * v.w;
+  const int64_t last_h = (v.k[0] - 1) * v.d[0] + 1, last_w = (v.k[1] - 1) * v.d[1] + 1;
+  Plane<C> x(elements, v);
   for (int64_t plane = begin; plane < end; ++plane) {
-    const C* const x = elements.read(plane * taken, taken, scratch<C>() + made);
-    C *const first = result.place(plane * made, scratch<C>()), *y = first;
-    int64_t* index = data<int64_t>(loop, 1) + plane * made;
+    x.choose(plane);
     for (int64_t oh = 0; oh < v.oh; ++oh)
-      for (int64_t ow = 0; ow < v.ow; ++ow) {
-        C best = -C(__builtin_inf());
-        int64_t at = -1;
-        for (int64_t kh = 0; kh < v.k[0]; ++kh) {
-          const int64_t h = oh * v.s[0] - v.p[0] + kh * v.d[0];
-          if (h < 0 || h >= v.h) continue;
-          for (int64_t kw = 0; kw < v.k[1]; ++kw) {
-            const int64_t w = ow * v.s[1] - v.p[1] + kw * v.d[1];
-            if (w < 0 || w >= v.w) continue;
-            const C value = x[h * v.w + w];
-            const bool wins = at < 0 || value > best || value != value;
-            best = wins ? value : best;
-            at = wins ? h * v.w + w : at;
-          }
-        }
-        *y++ = best;
-        *index++ = at;
+      for (int64_t ow = 0; ow < v.ow; ow += kTile) {  // windows side by side
+        const int64_t count = lesser(kTile, v.ow - ow), made = (plane * v.oh + oh) * v.ow + ow;
+        const int64_t top = oh * v.s[0] - v.p[0], left = ow * v.s[1] - v.p[1];
+        int64_t* const index = data<int64_t>(loop, 1) + made;
+        C best[kTile];
+        for (int64_t i = 0; i < count; ++i) best[i] = -C(__builtin_inf()), index[i] = -1;
+        x.parts({greater(top, 0), lesser(top + last_h, v.h)},
+                {greater(left, 0), lesser(left + (count - 1) * v.s[1] + last_w, v.w)}, [&](const Part<const C>& part) {
+                  const Span down = places(top, v.d[0], v.k[0], part.rows);
+                  for (int64_t i = 0; i < count; ++i) {
+                    const int64_t first = left + i * v.s[1];
+                    const Span across = places(first, v.d[1], v.k[1], part.columns);
+                    C value = best[i];
+                    int64_t at = index[i];
+                    for (int64_t kh = down.first; kh < down.last; ++kh) {
+                      const int64_t h = top + kh * v.d[0];
+                      const C* const row = part.row(h) - part.columns.first;
+                      for (int64_t w = first + across.first * v.d[1], k = across.first; k < across.last;
+                           ++k, w += v.d[1]) {
+                        const bool wins = at < 0 || row[w] > value || row[w] != row[w];
+                        value = wins ? row[w] : value;
+                        at = wins ? h * v.w + w : at;
+                      }
+                    }
+                    best[i] = value, index[i] = at;
+                  }
+                });
+        result.put(made, count, best);
       }
-    result.write(plane * made, made, first);
   }
 }
-/// Operands: dx, dy, index. A window of padding alone, whose index is -1, has no gradient to give. Room: a plane of dx
-/// and one of dy. A gradient of a half type is summed up in float, and rounded once.
+/// Operands: dx, dy, index. A window of padding alone, whose index is -1, has no gradient to give. A gradient of a half
+/// type is summed up in float, and rounded once.
 template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  const Window v(loop);
+  Window v(loop);
   const Elements<C> result(loop, 0), gradient(loop, 1);
-  const int64_t made = v.h * v.w, taken = v.oh * v.ow;
-  for (int64_t plane = begin; plane < end; ++plane) {
-    const C* const dy = gradient.read(plane * taken, taken, scratch<C>() + made);
-    C* const dx = result.place(plane * made, scratch<C>());
-    const int64_t* const index = data<const int64_t>(loop, 2) + plane * taken;
-    for (int64_t i = 0; i < made; ++i) dx[i] = C(0);
-    for (int64_t i = 0; i < taken; ++i)
-      if (uint64_t(index[i]) < uint64_t(made)) dx[index[i]] += dy[i];
-    result.write(plane * made, made, dx);
-  }
+  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // all that a window reaches over
+  Room<C> room;
+  for (int64_t plane = begin; plane < end; ++plane)
+    make_plane(result, v, plane, [&](const Part<C>& part) {
+      const int64_t start = part.rows.first * v.w + part.columns.first;  // the part lies in one run
+      const int64_t count = (part.rows.last - part.rows.first) * part.stride;
+      const Span down = covering(v, 0, part.rows.first, part.rows.last, v.oh);
+      const Span across = covering(v, 1, part.columns.first, part.columns.last, v.ow);
+      const bool all = across.last - across.first == v.ow;  // rows of all windows are one run too
+      const int64_t run = (across.last - across.first) * (all ? down.last - down.first : 1);
+      for (int64_t oh = down.first; oh < down.last; oh += all ? v.oh : 1) {
+        const int64_t from = (plane * v.oh + oh) * v.ow + across.first;
+        gradient.template in_pieces<kBand>(run, [&](int64_t first, int64_t n) {
+          const C* const dy = gradient.read(from + first, n, room.data());
+          const int64_t* const index = data<const int64_t>(loop, 2) + from + first;
+          for (int64_t i = 0; i < n; ++i)
+            if (uint64_t(index[i] - start) < uint64_t(count)) part.data[index[i] - start] += dy[i];
+        });
+      }
+    });
 }
 
 }  // namespace

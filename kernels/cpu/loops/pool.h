@@ -45,6 +45,67 @@ inline Span adaptive_window(int64_t o, int64_t in, int64_t out) {
   return {o * in / out, ((o + 1) * in + out - 1) / out};
 }
 
+/// Rows and columns of a plane, and where they are in memory.
+template <class C> struct Part {
+  Span rows, columns;
+  C* data;  // of the first row and column
+  int64_t stride;
+  C* row(int64_t h) const { return data + (h - rows.first) * stride; }
+};
+/// A plane that windows are taken from: it stays where it lies or, of a half type, goes through a Room.
+template <class C> class Plane {
+ public:
+  Plane(const Elements<C>& all, const Window& v) : all_(all), v_(v) {}
+  void choose(int64_t plane) { first_ = plane * v_.h * v_.w, held_ = {0, 0}; }
+  /// Calls f(part) for these rows and columns: one part, unless there is no room for so many rows.
+  template <class F> void parts(Span rows, Span columns, F f) {
+    if (rows.last <= rows.first || columns.last <= columns.first) return;
+    const bool half = all_.is_half();
+    const int64_t room = half ? kBand / v_.w : v_.h;
+    if (rows.last - rows.first <= room) {
+      if (rows.first < held_.first || rows.last > held_.last) {  // those below will be asked for next
+        held_ = {half ? rows.first : 0, half ? lesser(rows.first + room, v_.h) : v_.h};
+        held_data_ = all_.read(first_ + held_.first * v_.w, (held_.last - held_.first) * v_.w, room_.data());
+      }
+      return f(Part<const C>{rows, columns, held_data_ + (rows.first - held_.first) * v_.w + columns.first, v_.w});
+    }
+    held_ = {0, 0};
+    const int64_t width = lesser(columns.last - columns.first, kBand), together = kBand / width;
+    for (int64_t h = rows.first; h < rows.last; h += together)
+      for (int64_t w = columns.first; w < columns.last; w += width) {
+        const Span down{h, lesser(h + together, rows.last)}, across{w, lesser(w + width, columns.last)};
+        const int64_t count = across.last - w;
+        f(Part<const C>{down, across, all_.read_rows(first_ + h * v_.w + w, down.last - h, v_.w, count, room_.data()),
+                        count});
+      }
+  }
+
+ private:
+  const Elements<C>& all_;
+  const Window& v_;
+  int64_t first_ = 0;
+  Span held_{0, 0};
+  const C* held_data_ = nullptr;
+  Room<C> room_;
+};
+/// Makes a plane of `result`, whose gradients f(part) adds to parts that were zeroed: all of it or, of a half type, as
+/// much as there is room for.
+template <class C, class F> void make_plane(const Elements<C>& result, const Window& v, int64_t plane, F f) {
+  Room<C> room;
+  const int64_t width = result.is_half() ? lesser(v.w, kBand) : v.w;
+  const int64_t together = result.is_half() ? greater(kBand / v.w, 1) : v.h;
+  for (int64_t h = 0; h < v.h; h += together)
+    for (int64_t w = 0; w < v.w; w += width) {
+      const Span rows{h, lesser(h + together, v.h)}, columns{w, lesser(w + width, v.w)};
+      const int64_t stride = columns.last - w, count = (rows.last - h) * stride;  // one row, or all columns
+      const int64_t at = (plane * v.h + h) * v.w + w;
+      C* const made = result.place(at, room.data());
+      for (int64_t i = 0; i < count; ++i) made[i] = C(0);
+      f(Part<C>{rows, columns, made, stride});
+      result.write(at, count, made);
+    }
+}
+
 // Note [Halving]: windows of 2 x 2 that fill planes of even sizes are what nearly every network uses. Rows of a few
 // elements would leave vectors half empty, so a tile of many rows of windows is treated as one run where memory allows:
 // across (two columns become one) all rows of all planes are one run. Down (two rows become one) goes row by row in

@@ -36,22 +36,6 @@ void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int6
     }
   }
 }
-/// The side that is read: of a half type the rows that a row of pixels is made of are widened once for all of them.
-template <class C> class Rows {
- public:
-  Rows(const Loop& loop, int k) : all_(loop, k), room_(scratch<C>()), held_(all_.place(0, room_)) {}
-  void hold(int64_t first, int64_t last) {
-    if (!all_.is_half() || (first == first_ && last == last_)) return;
-    all_.read(first, last - first, room_);
-    first_ = first, last_ = last;
-  }
-  const C* at(int64_t element) const { return held_ + (element - first_); }
-
- private:
-  const Elements<C> all_;
-  C *const room_, *const held_;
-  int64_t first_ = 0, last_ = 0;
-};
 /// The places k of a window of max pooling at `o` that lie inside the image.
 Span places(const Window& v, int d, int64_t o) {
   const int64_t first = o * v.s[d] - v.p[d], size = d ? v.w : v.h;
@@ -61,43 +45,100 @@ Span places(const Window& v, int d, int64_t o) {
   return {low, high};
 }
 
-/// Of equal elements the first, of NaNs the last wins, as in max_pool_body. Operands: y, index, x. Room, here and
-/// below: the rows that are read for one that is written.
+/// The pixels that one is made of, with `width` channels: elements from one row to the next, and from column to column.
+/// What is done with them is compiled for each type.
+struct Pixels {
+  int64_t rows, row_stride, columns, stride, width;
+  Pixels(const Reach& reach, int64_t row, int64_t column, int64_t channels)
+      : rows(reach.down.last - reach.down.first),
+        row_stride(row),
+        columns(reach.across.last - reach.across.first),
+        stride(column),
+        width(channels) {}
+};
+/// result[c] = finish(the sum of term(row, column, its offset)(c)). A sum of a half type is rounded once.
+template <class T, class Term, class Finish>
+TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) {
+  using C = Upcast<T>;
+  C held[kGroup];
+  C* sum;
+  if constexpr (__is_same(T, C))
+    sum = result;
+  else
+    sum = held;
+  bool begun = false;
+  for (int64_t k = 0; k < p.rows; ++k)
+    for (int64_t l = 0; l < p.columns; ++l) {
+      const auto of = term(k, l, k * p.row_stride + l * p.stride);
+      if (begun) {
+        TANDEM_IVDEP
+        for (int64_t c = 0; c < p.width; ++c) sum[c] += of(c);
+      } else {
+        TANDEM_IVDEP
+        for (int64_t c = 0; c < p.width; ++c) sum[c] = C(0) + of(c);
+      }
+      begun = true;
+    }
+  for (int64_t c = 0; !begun && c < p.width; ++c) {
+    TANDEM_ONE_BY_ONE
+    sum[c] = C(0);
+  }
+  for (int64_t c = 0; c < p.width; ++c) result[c] = T(finish(sum[c]));
+}
+/// Of equal elements the first, of NaNs the last wins, as in max_pool_body. `place` is the first pixel's; to those of
+/// the next row and column it is as far as `down` and `across` say.
+template <class T, class Place>
+TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down, Place across, T* y, int64_t* index) {
+  using C = Upcast<T>;
+  C best[kGroup];
+  Place at[kGroup];
+  for (int64_t c = 0; c < kGroup; ++c) best[c] = -C(__builtin_inf()), at[c] = Place(-1);
+  for (int64_t k = 0; k < p.rows; ++k)
+    for (int64_t l = 0; l < p.columns; ++l) {
+      const T* const from = x + k * p.row_stride + l * p.stride;
+      const Place here = Place(place + Place(k) * down + Place(l) * across);
+      TANDEM_IVDEP
+      for (int64_t c = 0; c < p.width; ++c) {
+        if constexpr (sizeof(Place) > sizeof(C))
+          TANDEM_ONE_BY_ONE  // no plane that fits most memories
+              const C value = C(from[c]);
+        const bool wins = (at[c] < 0) | (value > best[c]) | (value != value);
+        best[c] = wins ? value : best[c];
+        at[c] = wins ? here : at[c];
+      }
+    }
+  for (int64_t c = 0; c < p.width; ++c) y[c] = T(best[c]);
+  for (int64_t c = 0; c < p.width; ++c) index[c] = at[c];
+}
+/// The gradients of the windows that chose a pixel.
+template <class T> TANDEM_HD void add_chosen(const T* dy, const int64_t* index, const Pixels& p, int64_t pixel, T* dx) {
+  using C = Upcast<T>;
+  const auto term = [=](int64_t, int64_t, int64_t at) {
+    return [=, dy = dy + at, index = index + at](int64_t c) { return index[c] == pixel ? C(dy[c]) : C(0); };
+  };
+  sum_pixels(p, dx, term, [](C sum) { return sum; });
+}
+template <class T> TANDEM_HD void average(const T* x, const Pixels& p, Upcast<T> scale, T* y) {
+  using C = Upcast<T>;
+  const auto term = [=](int64_t, int64_t, int64_t at) { return [x = x + at](int64_t c) { return C(x[c]); }; };
+  sum_pixels(p, y, term, [=](C sum) { return sum * scale; });
+}
+
+/// Operands: y, index, x.
 template <class C, class Place> void max_rows(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   const int64_t channels = loop.extents.size[1];
-  const Elements<C> result(loop, 0);
-  Rows<C> elements(loop, 2);
   const auto down = [&](int64_t oh) { return places(v, 0, oh); };
   const auto across = [&](int64_t ow) { return places(v, 1, ow); };
   for_groups(loop, begin, end, v.oh, v.ow, down, across,
              [&](int64_t n, int64_t oh, int64_t ow, const Reach& reach, int64_t first, int64_t width, int64_t to) {
-               C best[kGroup], room[kGroup];
-               Place at[kGroup];
-               for (int64_t c = 0; c < width; ++c) best[c] = -C(__builtin_inf()), at[c] = Place(-1);
-               const int64_t image = n * v.h * v.w * channels, top = oh * v.s[0] - v.p[0];
-               if (reach.down.first < reach.down.last)
-                 elements.hold(image + (top + reach.down.first * v.d[0]) * v.w * channels,
-                               image + (top + (reach.down.last - 1) * v.d[0] + 1) * v.w * channels);
-               for (int64_t kh = reach.down.first; kh < reach.down.last; ++kh) {
-                 const int64_t h = top + kh * v.d[0];
-                 for (int64_t kw = reach.across.first; kw < reach.across.last; ++kw) {
-                   const int64_t w = ow * v.s[1] - v.p[1] + kw * v.d[1];
-                   const Place here = Place(h * v.w + w);
-                   const C* const x = elements.at(image + (h * v.w + w) * channels + first);
-                   TANDEM_IVDEP
-                   for (int64_t c = 0; c < width; ++c) {
-                     const C value = x[c];
-                     const bool wins = (at[c] < 0) | (value > best[c]) | (value != value);
-                     best[c] = wins ? value : best[c];
-                     at[c] = wins ? here : at[c];
-                   }
-                 }
-               }
-               C* const y = result.place(to, room);
-               int64_t* const index = data<int64_t>(loop, 1) + to;
-               for (int64_t c = 0; c < width; ++c) y[c] = best[c];
-               result.write(to, width, y);
-               for (int64_t c = 0; c < width; ++c) index[c] = at[c];
+               const int64_t h = oh * v.s[0] - v.p[0] + reach.down.first * v.d[0];
+               const int64_t place = h * v.w + ow * v.s[1] - v.p[1] + reach.across.first * v.d[1];
+               const int64_t at = (n * v.h * v.w + place) * channels + first;
+               const Pixels window(reach, v.d[0] * v.w * channels, v.d[1] * channels, width);
+               visit_type<C>(loop.dtype, [&]<class T>() {
+                 find_largest(data<const T>(loop, 2) + at, window, Place(place), Place(v.d[0] * v.w), Place(v.d[1]),
+                              data<T>(loop, 0) + to, data<int64_t>(loop, 1) + to);
+               });
              });
 }
 template <class C> void max_body(const Loop& loop, int64_t begin, int64_t end) {
@@ -107,80 +148,57 @@ template <class C> void max_body(const Loop& loop, int64_t begin, int64_t end) {
   else
     max_rows<C, int64_t>(loop, v, begin, end);
 }
-/// sum[c] = the sum over a reach of term(row, column, its first channel, the offset of that)[c].
-template <class C, class Term>
-void sum_reach(Rows<C>& from, const Reach& reach, int64_t rows_from, int64_t columns, int64_t channels, int64_t first,
-               int64_t width, C* sum, Term term) {
-  const int64_t row = columns * channels;
-  from.hold((rows_from + reach.down.first) * row, (rows_from + reach.down.last) * row);
-  bool begun = false;
-  for (int64_t k = reach.down.first; k < reach.down.last; ++k) {
-    const int64_t at = (rows_from + k) * row + first;
-    const C* const values = from.at(at);
-    for (int64_t l = reach.across.first; l < reach.across.last; ++l) {
-      const auto of = term(k, l, values + l * channels, at + l * channels);
-      if (begun) {
-        TANDEM_IVDEP
-        for (int64_t c = 0; c < width; ++c) sum[c] += of(c);
-      } else {
-        TANDEM_IVDEP
-        for (int64_t c = 0; c < width; ++c) sum[c] = C(0) + of(c);
-      }
-      begun = true;
-    }
-  }
-  for (int64_t c = 0; !begun && c < width; ++c) sum[c] = C(0);
-}
 /// Operands: dx, dy, index, which says whether a window chose a pixel.
 template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   Window v(loop);
-  const Elements<C> result(loop, 0);
-  Rows<C> gradient(loop, 1);
   const int64_t channels = loop.extents.size[1];
   for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // all that a window reaches over
   const auto down = [&](int64_t h) { return covering(v, 0, h, h + 1, v.oh); };
   const auto across = [&](int64_t w) { return covering(v, 1, w, w + 1, v.ow); };
   for_groups(loop, begin, end, v.h, v.w, down, across,
              [&](int64_t n, int64_t h, int64_t w, const Reach& reach, int64_t first, int64_t width, int64_t to) {
-               const int64_t pixel = h * v.w + w;
-               C room[kGroup];
-               C* const dx = result.place(to, room);
-               sum_reach(gradient, reach, n * v.oh, v.ow, channels, first, width, dx,
-                         [&](int64_t, int64_t, const C* dy, int64_t from) {
-                           return [=, index = data<const int64_t>(loop, 2) + from](int64_t c) {
-                             return index[c] == pixel ? dy[c] : C(0);
-                           };
-                         });
-               result.write(to, width, dx);
+               const Pixels windows(reach, v.ow * channels, channels, width);
+               const int64_t at = ((n * v.oh + reach.down.first) * v.ow + reach.across.first) * channels + first;
+               visit_type<C>(loop.dtype, [&]<class T>() {
+                 add_chosen(data<const T>(loop, 1) + at, data<const int64_t>(loop, 2) + at, windows, h * v.w + w,
+                            data<T>(loop, 0) + to);
+               });
              });
 }
 
-/// Windows of average pooling.
-struct Plain {
+/// Windows of average pooling. Those of adaptive pooling have no kernel, and sizes of their own.
+struct AverageWindows {
   const Window& v;
+  bool adaptive() const { return v.k[0] == 0; }
   Span pixels(int d, int64_t o) const {
-    const int64_t first = o * v.s[d] - v.p[d];
-    return {greater(first, 0), lesser(first + v.k[d], d ? v.w : v.h)};
+    const int64_t size = d ? v.w : v.h, first = o * v.s[d] - v.p[d];
+    return adaptive() ? adaptive_window(o, size, d ? v.ow : v.oh)
+                      : Span{greater(first, 0), lesser(first + v.k[d], size)};
   }
-  Span windows(int d, int64_t i) const { return covering(v, d, i, i + 1, d ? v.ow : v.oh); }
-  template <class C> C scale(int64_t oh, int64_t ow) const { return scale_of<C>(v, oh, ow); }
-};
-struct Adaptive {
-  const Window& v;
-  Span pixels(int d, int64_t o) const { return adaptive_window(o, d ? v.w : v.h, d ? v.ow : v.oh); }
-  // The same rule the other way round.
-  Span windows(int d, int64_t i) const { return adaptive_window(i, d ? v.ow : v.oh, d ? v.w : v.h); }
+  Span windows(int d, int64_t i) const {
+    const int64_t size = d ? v.w : v.h, out = d ? v.ow : v.oh;
+    return adaptive() ? adaptive_window(i, out, size) : covering(v, d, i, i + 1, out);  // the same rule the other way
+  }
   template <class C> C scale(int64_t oh, int64_t ow) const {
+    if (!adaptive()) return scale_of<C>(v, oh, ow);
     const Span rows = pixels(0, oh), columns = pixels(1, ow);
     return C(1) / C((rows.last - rows.first) * (columns.last - columns.first));
   }
 };
+/// What one pixel of dx is made of.
+template <class T>
+TANDEM_HD void average_backward(const AverageWindows& of, const Reach& reach, const T* dy, const Pixels& p, T* dx) {
+  using C = Upcast<T>;
+  const auto term = [&](int64_t k, int64_t l, int64_t at) {
+    const C scale = of.template scale<C>(reach.down.first + k, reach.across.first + l);
+    return [=, dy = dy + at](int64_t c) { return C(dy[c]) * scale; };
+  };
+  sum_pixels(p, dx, term, [](C sum) { return sum; });
+}
 /// Operands: y, x. Or in backward: dx, dy.
-template <class C, class Windows, bool kBackward> void average(const Loop& loop, int64_t begin, int64_t end) {
+template <class C, bool kBackward> void average_body(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
-  const Windows of{v};
-  const Elements<C> result(loop, 0);
-  Rows<C> given(loop, 1);
+  const AverageWindows of{v};
   const int64_t channels = loop.extents.size[1];
   const int64_t rows = kBackward ? v.h : v.oh, columns = kBackward ? v.w : v.ow;
   const int64_t from_rows = kBackward ? v.oh : v.h, from_columns = kBackward ? v.ow : v.w;
@@ -188,18 +206,17 @@ template <class C, class Windows, bool kBackward> void average(const Loop& loop,
   const auto across = [&](int64_t j) { return kBackward ? of.windows(1, j) : of.pixels(1, j); };
   for_groups(loop, begin, end, rows, columns, down, across,
              [&](int64_t n, int64_t i, int64_t j, const Reach& reach, int64_t first, int64_t width, int64_t to) {
-               C room[kGroup];
-               C* const sum = result.place(to, room);
-               const auto term = [&](int64_t k, int64_t l, const C* from, int64_t) {
-                 const C scale = kBackward ? of.template scale<C>(k, l) : C(1);
-                 return [=](int64_t c) { return kBackward ? from[c] * scale : from[c]; };
-               };
-               sum_reach(given, reach, n * from_rows, from_columns, channels, first, width, sum, term);
-               if (!kBackward) {
-                 const C scale = of.template scale<C>(i, j);
-                 for (int64_t c = 0; c < width; ++c) sum[c] = sum[c] * scale;
-               }
-               result.write(to, width, sum);
+               const Pixels pixels(reach, from_columns * channels, channels, width);
+               const int64_t at =
+                   ((n * from_rows + reach.down.first) * from_columns + reach.across.first) * channels + first;
+               const C scale = kBackward ? C(0) : of.template scale<C>(i, j);
+               visit_type<C>(loop.dtype, [&]<class T>() {
+                 const T* const from = data<const T>(loop, 1) + at;
+                 if constexpr (kBackward)
+                   average_backward(of, reach, from, pixels, data<T>(loop, 0) + to);
+                 else
+                   average(from, pixels, scale, data<T>(loop, 0) + to);
+               });
              });
 }
 
@@ -208,11 +225,9 @@ template <class C, class Windows, bool kBackward> void average(const Loop& loop,
 
 TANDEM_EACH_FLOATING(max_pool2d_channels_last, max_body)
 TANDEM_EACH_FLOATING(max_pool2d_backward_channels_last, max_backward_body)
-#define TANDEM_PLAIN(body, C) body<C, Plain, false>
-#define TANDEM_PLAIN_BACKWARD(body, C) body<C, Plain, true>
-#define TANDEM_ADAPTIVE(body, C) body<C, Adaptive, false>
-#define TANDEM_ADAPTIVE_BACKWARD(body, C) body<C, Adaptive, true>
-TANDEM_COMPUTED_ROW(avg_pool2d_channels_last, TANDEM_PLAIN, average)
-TANDEM_COMPUTED_ROW(avg_pool2d_backward_channels_last, TANDEM_PLAIN_BACKWARD, average)
-TANDEM_COMPUTED_ROW(adaptive_avg_pool2d_channels_last, TANDEM_ADAPTIVE, average)
-TANDEM_COMPUTED_ROW(adaptive_avg_pool2d_backward_channels_last, TANDEM_ADAPTIVE_BACKWARD, average)
+#define TANDEM_FORWARD(body, C) body<C, false>
+#define TANDEM_BACKWARD(body, C) body<C, true>
+TANDEM_COMPUTED_ROW(avg_pool2d_channels_last, TANDEM_FORWARD, average_body)
+TANDEM_COMPUTED_ROW(avg_pool2d_backward_channels_last, TANDEM_BACKWARD, average_body)
+TANDEM_COMPUTED_ROW(adaptive_avg_pool2d_channels_last, TANDEM_FORWARD, average_body)
+TANDEM_COMPUTED_ROW(adaptive_avg_pool2d_backward_channels_last, TANDEM_BACKWARD, average_body)

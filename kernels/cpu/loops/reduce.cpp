@@ -61,7 +61,10 @@ template <class Op, class A, class Read, class F> A reduce_run(int64_t n, Read r
     int64_t i = 0;
     for (; i + kLanes <= m; i += kLanes)
       for (int k = 0; k < kLanes; ++k) lane[k] = Op::join(lane[k], f(i + k));
-    for (int k = 0; i < m; ++i, ++k) lane[k] = Op::join(lane[k], f(i));
+    for (int k = 0; i < m; ++i, ++k) {
+      TANDEM_ONE_BY_ONE
+      lane[k] = Op::join(lane[k], f(i));
+    }
     for (int width = kLanes / 2; width > 0; width /= 2)
       for (int k = 0; k < width; ++k) lane[k] = Op::join(lane[k], lane[k + width]);
     total = Op::join(total, lane[0]);
@@ -76,28 +79,31 @@ template <> struct KeptAsOf<Half> { using type = float; };
 template <> struct KeptAsOf<BFloat16> { using type = float; };
 template <class T> using KeptAs = typename KeptAsOf<T>::type;
 
-/// Elements in memory, which are reduced as A: where they lie, or a copy in `room`.
-template <class A> const A* elements(const Port& type, char* memory, int64_t n, A* room) {
-  if (type.direct) return reinterpret_cast<const A*>(memory);
+/// Elements in memory: where they lie or, where they are of another type, a copy in `room`.
+template <bool kDirect = false, class T> const T* elements(const Port& type, char* memory, int64_t n, T* room) {
+  if (kDirect || type.direct) return reinterpret_cast<const T*>(memory);
   type.move(room, memory, type.size, n);
   return room;
 }
-/// Of map(element, its result's place). Ports: of y, of x.
-template <class Op, class A, class Map>
+/// Of map(element, its result's place), as A. Ports: of y, and of x, whose elements are read as T, and are T if
+/// kDirect.
+template <class Op, class A, class T, bool kDirect, class Map>
 void reduce_mapped(const Loop& loop, int64_t begin, int64_t end, const Port* ports, Map map) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
                 length = loop.scalars[3].integer;
   const Port out = ports[0], in = ports[1];  // copies, which no store can change
   char* const y = loop.operands[0].buffer->data + loop.operands[0].offset;
   char* const from_first = loop.operands[1].buffer->data + loop.operands[1].offset;
-  A room[kRun];
-  const A* x;
+  T room[kRun];
+  const T* x;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t outer = unit / blocks, first = unit % blocks * length;
     const int64_t count = n - first < length ? n - first : length, from = (outer * n + first) * inner;
     if (inner == 1) {
-      const auto read = [&](int64_t i, int64_t m) { x = elements(in, from_first + (from + i) * in.size, m, room); };
-      A total = reduce_run<Op, A>(count, read, [&](int64_t i) { return map(x[i], outer); });
+      const auto read = [&](int64_t i, int64_t m) {
+        x = elements<kDirect>(in, from_first + (from + i) * in.size, m, room);
+      };
+      A total = reduce_run<Op, A>(count, read, [&](int64_t i) { return map(A(x[i]), outer); });
       if (out.direct)
         reinterpret_cast<A*>(y)[unit] = total;
       else
@@ -108,34 +114,55 @@ void reduce_mapped(const Loop& loop, int64_t begin, int64_t end, const Port* por
       const int64_t width = inner - c < kTile ? inner - c : kTile;
       A acc[kTile];
       for (int64_t i = 0; i < width; ++i) acc[i] = Op::template start<A>();
-      const auto add = [&](const A* row) {
-        for (int64_t i = 0; i < width; ++i) acc[i] = Op::join(acc[i], map(row[i], outer * inner + c + i));
-      };
       char* const top = from_first + (from + c) * in.size;
-      if (in.direct)  // by itself, so that the compiler takes two rows at a time
-        for (int64_t r = 0; r < count; ++r) add(reinterpret_cast<const A*>(top) + r * inner);
-      else
-        for (int64_t r = 0; r < count; ++r) add(elements(in, top + r * inner * in.size, width, room));
-      for (int64_t i = 0; i < width; ++i) room[i] = acc[i];  // nobody else sees acc, which may be in registers
-      out.move(room, y + (unit * inner + c) * out.size, out.size, width);
+      const bool direct = kDirect || in.direct;
+      const int64_t together = direct ? count : kRun / width;
+      for (int64_t r = 0; r < count; r += together) {
+        const int64_t rows = count - r < together ? count - r : together, stride = direct ? inner : width;
+        char* const at = top + r * inner * in.size;
+        for (int64_t j = 0; !direct && j < rows; ++j)
+          in.move(room + j * width, at + j * inner * in.size, in.size, width);
+        const T* row = direct ? reinterpret_cast<const T*>(at) : room;
+        const auto at_column = [&](const T* from, int64_t i) { return map(A(from[i]), outer * inner + c + i); };
+        int64_t j = 0;
+        for (; kDirect && j + 2 <= rows; j += 2, row += 2 * stride)  // acc is loaded and stored half as often
+          for (int64_t i = 0; i < width; ++i)
+            acc[i] = Op::join(Op::join(acc[i], at_column(row, i)), at_column(row + stride, i));
+        for (; j < rows; ++j, row += stride)
+          for (int64_t i = 0; i < width; ++i) acc[i] = Op::join(acc[i], at_column(row, i));
+      }
+      A made[kTile];
+      for (int64_t i = 0; i < width; ++i) made[i] = acc[i];  // nobody else sees acc, which may be in registers
+      out.move(made, y + (unit * inner + c) * out.size, out.size, width);
     }
   }
 }
 
-/// One copy for all types that are reduced as A.
-template <class Op, class A>
+/// One copy for all types that are read as T.
+template <class Op, class A, class T>
 TANDEM_ONE_COPY void reduce_as(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
-  reduce_mapped<Op, A>(loop, begin, end, ports, [](A x, int64_t) { return x; });
+  reduce_mapped<Op, A, T, __is_same(Op, Sum)>(loop, begin, end, ports, [](A x, int64_t) { return x; });
 }
+template <class T> struct InMemoryOf { using type = T; };
+template <> struct InMemoryOf<bool> { using type = uint8_t; };  // 0 or 1
+template <class T> using InMemory = typename InMemoryOf<T>::type;
+/// A sum is so little work that a copy of the elements would show; other operations have one copy for all types that
+/// are reduced as A.
 template <class Op, class T, class A, class Out> void reduce(const Loop& loop, int64_t begin, int64_t end) {
-  reduce_as<Op, A>(loop, begin, end, kPorts<Out, A, T, A>);
+  if constexpr (__is_same(Op, Sum)) {
+    using Read = InMemory<T>;
+    constexpr Port ports[] = {output<Out, A>(), input<Read, Read>()};
+    reduce_as<Op, A, Read>(loop, begin, end, ports);
+  } else {
+    reduce_as<Op, A, A>(loop, begin, end, kPorts<Out, A, T, A>);
+  }
 }
 /// Operands: y, x, center or none. Scalar 4: the power.
 TANDEM_ONE_COPY void powers_as_float(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
   const Operand& given = loop.operands[2];
   const float* const center = given.buffer ? as<float>(given.buffer->data + given.offset) : nullptr;
   const float p = float(loop.scalars[4].real);
-  const auto run = [&](auto map) { reduce_mapped<Sum, float>(loop, begin, end, ports, map); };
+  const auto run = [&](auto map) { reduce_mapped<Sum, float, float, false>(loop, begin, end, ports, map); };
   if (p == 2 && center)
     run([=](float x, int64_t result) { return (x - center[result]) * (x - center[result]); });
   else if (p == 2)

@@ -16,144 +16,210 @@ template <class C> C row_max(const C* x, int64_t n) {
   for (int k = 1; k < kLanes; ++k) best = lane[k] > best ? lane[k] : best;
   return best;
 }
+template <class C> C row_max(Bands<C>& x) {
+  C best = -C(__builtin_inf());
+  x.each([&](int64_t, int64_t count, const C* v) {
+    const C found = row_max(v, count);
+    best = found > best ? found : best;
+  });
+  return best;
+}
 /// ln sum e^x
-template <class C> C log_of_sum(const C* x, int64_t n) {
-  const C peak = row_max(x, n);
-  return peak + math::log(lane_sum<C>(n, [&](int64_t i) { return math::exp(x[i] - peak); }));
+template <class C> C log_of_sum(Bands<C>& x) {
+  const C peak = row_max(x);
+  Lanes<C> lanes = {};
+  x.each(
+      [&](int64_t, int64_t count, const C* v) { lanes.add(count, [=](int64_t i) { return math::exp(v[i] - peak); }); });
+  return peak + math::log(lanes.fold());
 }
 
-// One row each; y may be x, and dx may be dy.
-template <class C> void softmax_row(const C* x, C* y, int64_t n) {
-  const C peak = row_max(x, n);
+/// y = e^(x - peak); it may be x. Here and below one copy, which takes a kilobyte.
+template <class C> TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, C peak) {
   TANDEM_IVDEP
   for (int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - peak);
-  const C scale = C(1) / lane_sum<C>(n, [&](int64_t i) { return y[i]; });
-  for (int64_t i = 0; i < n; ++i) y[i] *= scale;
 }
-template <class C> void log_softmax_row(const C* x, C* y, int64_t n) {
-  const C log_norm = log_of_sum(x, n);
-  TANDEM_IVDEP
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] - log_norm;
+// One row each; y may lie where x does, and dx where dy does.
+template <class C> void softmax_row(Bands<C>& x, const Elements<C>& result) {
+  const C peak = row_max(x);
+  Lanes<C> lanes = {};
+  x.each([&](int64_t first, int64_t count, C* v) {
+    C* const y = x.place(result, first, v);
+    powers(v, y, count, peak);
+    lanes.add(count, [=](int64_t i) { return y[i]; });
+  });
+  const C scale = C(1) / lanes.fold();
+  x.each([&](int64_t first, int64_t count, C* v) {
+    C* const y = x.place(result, first, v);
+    if (!x.is_one()) powers(v, y, count, peak);  // the first ones made place for others
+    for (int64_t i = 0; i < count; ++i) y[i] *= scale;
+    x.write(result, first, count, y);
+  });
+}
+template <class C> void log_softmax_row(Bands<C>& x, const Elements<C>& result) {
+  const C log_norm = log_of_sum(x);
+  x.each([&](int64_t first, int64_t count, C* v) {
+    C* const y = x.place(result, first, v);
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < count; ++i) y[i] = v[i] - log_norm;
+    x.write(result, first, count, y);
+  });
 }
 /// dx = y (dy - sum dy y)
-template <class C> void softmax_backward_row(const C* dy, const C* y, C* dx, int64_t n) {
-  const C dot = lane_sum<C>(n, [&](int64_t i) { return dy[i] * y[i]; });
-  TANDEM_IVDEP
-  for (int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - dot);
+template <class C> void softmax_backward_row(Bands<C>& dy, Bands<C>& y, const Elements<C>& result) {
+  Lanes<C> lanes = {};
+  dy.each([&](int64_t first, int64_t count, const C* g) {
+    const C* const v = y.read(first, count);
+    lanes.add(count, [=](int64_t i) { return g[i] * v[i]; });
+  });
+  const C dot = lanes.fold();
+  dy.each([&](int64_t first, int64_t count, C* g) {
+    const C* const v = y.read(first, count);
+    C* const dx = dy.place(result, first, g);
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < count; ++i) dx[i] = v[i] * (g[i] - dot);
+    dy.write(result, first, count, dx);
+  });
 }
 /// dx = dy - e^y sum dy
-template <class C> void log_softmax_backward_row(const C* dy, const C* y, C* dx, int64_t n) {
-  const C total = lane_sum<C>(n, [&](int64_t i) { return dy[i]; });
-  TANDEM_IVDEP
-  for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] - math::exp(y[i]) * total;
+template <class C> void log_softmax_backward_row(Bands<C>& dy, Bands<C>& y, const Elements<C>& result) {
+  Lanes<C> lanes = {};
+  dy.each([&](int64_t, int64_t count, const C* g) { lanes.add(count, [=](int64_t i) { return g[i]; }); });
+  const C total = lanes.fold();
+  dy.each([&](int64_t first, int64_t count, C* g) {
+    const C* const v = y.read(first, count);
+    C* const dx = dy.place(result, first, g);
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < count; ++i) dx[i] = g[i] - math::exp(v[i]) * total;
+    dy.write(result, first, count, dx);
+  });
 }
 
-// The same of `width` columns side by side, `stride` from one element of a column to the next.
-template <class C> void column_max(const C* x, int64_t n, int64_t stride, int64_t width, C* peak) {
+// The same of `width` columns side by side.
+template <class C> void column_max(Bands<C>& x, int64_t width, C* peak) {
   for (int64_t c = 0; c < width; ++c) peak[c] = -C(__builtin_inf());
-  for (int64_t i = 0; i < n; ++i, x += stride)
-    for (int64_t c = 0; c < width; ++c) peak[c] = x[c] > peak[c] ? x[c] : peak[c];
+  x.each([&](int64_t, int64_t count, const C* v) {
+    for (int64_t i = 0; i < count; ++i, v += x.stride())
+      for (int64_t c = 0; c < width; ++c) peak[c] = v[c] > peak[c] ? v[c] : peak[c];
+  });
 }
-template <class C> void softmax_columns(const C* x, C* y, int64_t n, int64_t stride, int64_t width) {
-  C peak[kColumns], scale[kColumns];
-  column_max(x, n, stride, width, peak);
+/// y = e^(x - peak[column])
+template <class C>
+TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, int64_t stride, int64_t width, const C* peak) {
   for (int64_t i = 0; i < n; ++i) {
     TANDEM_IVDEP
     for (int64_t c = 0; c < width; ++c) y[i * stride + c] = math::exp(x[i * stride + c] - peak[c]);
   }
-  column_sums<C>(
-      n, width, [&](int64_t i, int64_t c) { return y[i * stride + c]; }, scale);
+}
+template <class C> void softmax_columns(Bands<C>& x, int64_t width, const Elements<C>& result) {
+  const int64_t stride = x.stride();
+  C peak[kColumns], scale[kColumns];
+  column_max(x, width, peak);
+  ColumnLanes<C> lanes;
+  x.each([&](int64_t first, int64_t count, C* v) {
+    C* const y = x.place(result, first, v);
+    powers(v, y, count, stride, width, peak);
+    lanes.add(first, count, width, [=](int64_t i, int64_t c) { return y[i * stride + c]; });
+  });
+  lanes.fold(x.size(), width, scale);
   for (int64_t c = 0; c < width; ++c) scale[c] = C(1) / scale[c];
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t c = 0; c < width; ++c) y[i * stride + c] *= scale[c];
+  x.each([&](int64_t first, int64_t count, C* v) {
+    C* const y = x.place(result, first, v);
+    if (!x.is_one()) powers(v, y, count, stride, width, peak);
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t c = 0; c < width; ++c) y[i * stride + c] *= scale[c];
+    x.write(result, first, count, y);
+  });
 }
-template <class C> void log_softmax_columns(const C* x, C* y, int64_t n, int64_t stride, int64_t width) {
+template <class C> void log_softmax_columns(Bands<C>& x, int64_t width, const Elements<C>& result) {
+  const int64_t stride = x.stride();
   C peak[kColumns], log_norm[kColumns];
-  column_max(x, n, stride, width, peak);
-  column_sums<C>(
-      n, width, [&](int64_t i, int64_t c) { return math::exp(x[i * stride + c] - peak[c]); }, log_norm);
+  column_max(x, width, peak);
+  ColumnLanes<C> lanes;
+  x.each([&](int64_t first, int64_t count, const C* v) {
+    lanes.add(first, count, width, [&](int64_t i, int64_t c) { return math::exp(v[i * stride + c] - peak[c]); });
+  });
+  lanes.fold(x.size(), width, log_norm);
   for (int64_t c = 0; c < width; ++c) log_norm[c] = peak[c] + math::log(log_norm[c]);
-  for (int64_t i = 0; i < n; ++i) {
-    TANDEM_IVDEP
-    for (int64_t c = 0; c < width; ++c) y[i * stride + c] = x[i * stride + c] - log_norm[c];
-  }
+  x.each([&](int64_t first, int64_t count, C* v) {
+    C* const y = x.place(result, first, v);
+    for (int64_t i = 0; i < count; ++i) {
+      TANDEM_IVDEP
+      for (int64_t c = 0; c < width; ++c) y[i * stride + c] = v[i * stride + c] - log_norm[c];
+    }
+    x.write(result, first, count, y);
+  });
 }
-template <class C>
-void softmax_backward_columns(const C* dy, const C* y, C* dx, int64_t n, int64_t stride, int64_t width) {
+template <class C> void softmax_backward_columns(Bands<C>& dy, Bands<C>& y, int64_t width, const Elements<C>& result) {
+  const int64_t stride = dy.stride();
   C dot[kColumns];
-  column_sums<C>(
-      n, width, [&](int64_t i, int64_t c) { return dy[i * stride + c] * y[i * stride + c]; }, dot);
-  for (int64_t i = 0; i < n; ++i) {
-    TANDEM_IVDEP
-    for (int64_t c = 0; c < width; ++c) dx[i * stride + c] = y[i * stride + c] * (dy[i * stride + c] - dot[c]);
-  }
+  ColumnLanes<C> lanes;
+  dy.each([&](int64_t first, int64_t count, const C* g) {
+    const C* const v = y.read(first, count);
+    lanes.add(first, count, width, [=](int64_t i, int64_t c) { return g[i * stride + c] * v[i * stride + c]; });
+  });
+  lanes.fold(dy.size(), width, dot);
+  dy.each([&](int64_t first, int64_t count, C* g) {
+    const C* const v = y.read(first, count);
+    C* const dx = dy.place(result, first, g);
+    for (int64_t i = 0; i < count; ++i) {
+      TANDEM_IVDEP
+      for (int64_t c = 0; c < width; ++c) dx[i * stride + c] = v[i * stride + c] * (g[i * stride + c] - dot[c]);
+    }
+    dy.write(result, first, count, dx);
+  });
 }
 template <class C>
-void log_softmax_backward_columns(const C* dy, const C* y, C* dx, int64_t n, int64_t stride, int64_t width) {
+void log_softmax_backward_columns(Bands<C>& dy, Bands<C>& y, int64_t width, const Elements<C>& result) {
+  const int64_t stride = dy.stride();
   C total[kColumns];
-  column_sums<C>(
-      n, width, [&](int64_t i, int64_t c) { return dy[i * stride + c]; }, total);
-  for (int64_t i = 0; i < n; ++i) {
-    TANDEM_IVDEP
-    for (int64_t c = 0; c < width; ++c)
-      dx[i * stride + c] = dy[i * stride + c] - math::exp(y[i * stride + c]) * total[c];
-  }
+  ColumnLanes<C> lanes;
+  dy.each([&](int64_t first, int64_t count, const C* g) {
+    lanes.add(first, count, width, [=](int64_t i, int64_t c) { return g[i * stride + c]; });
+  });
+  lanes.fold(dy.size(), width, total);
+  dy.each([&](int64_t first, int64_t count, C* g) {
+    const C* const v = y.read(first, count);
+    C* const dx = dy.place(result, first, g);
+    for (int64_t i = 0; i < count; ++i) {
+      TANDEM_IVDEP
+      for (int64_t c = 0; c < width; ++c)
+        dx[i * stride + c] = g[i * stride + c] - math::exp(v[i * stride + c]) * total[c];
+    }
+    dy.write(result, first, count, dx);
+  });
 }
 
-/// Columns of an operand: where they lie or, of a half type, in `room`, side by side.
-template <class C> struct Columns {
-  const Elements<C>& all;
-  int64_t first, n, inner, width;
-  int64_t stride() const { return all.is_half() ? width : inner; }
-  C* read(C* room) const {
-    if (!all.is_half()) return all.place(first, nullptr);
-    for (int64_t i = 0; i < n; ++i) all.read(first + i * inner, width, room + i * width);
-    return room;
-  }
-  void write(const C* made) const {
-    if (!all.is_half()) return;
-    for (int64_t i = 0; i < n; ++i) all.write(first + i * inner, width, made + i * width);
-  }
-};
-/// Operands: y, x. Room: n, times kColumns if there are columns.
+/// Operands: y, x.
 template <class C>
-void forward(const Loop& loop, int64_t begin, int64_t end, void (*row)(const C* x, C* y, int64_t n),
-             void (*columns)(const C* x, C* y, int64_t n, int64_t stride, int64_t width)) {
+void forward(const Loop& loop, int64_t begin, int64_t end, void (*row)(Bands<C>& x, const Elements<C>& result),
+             void (*columns)(Bands<C>& x, int64_t width, const Elements<C>& result)) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), elements(loop, 1);
   for (int64_t r = begin; inner == 1 && r < end; ++r) {
-    C* const y = result.place(r * n, scratch<C>());
-    row(elements.read(r * n, n, scratch<C>()), y, n);
-    result.write(r * n, n, y);
+    Bands<C> x(elements, r * n, n);
+    row(x, result);
   }
   if (inner == 1) return;
   for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
-    const Columns<C> to{result, first, n, inner, width}, from{elements, first, n, inner, width};
-    const C* const x = from.read(scratch<C>());
-    C* const y = result.place(first, scratch<C>());
-    columns(x, y, n, to.stride(), width);
-    to.write(y);
+    Bands<C> x(elements, first, n, inner, width);
+    columns(x, width, result);
   });
 }
-/// Operands: dx, dy, y. Room: twice as much.
+/// Operands: dx, dy, y.
 template <class C>
-void backward(const Loop& loop, int64_t begin, int64_t end, void (*row)(const C* dy, const C* y, C* dx, int64_t n),
-              void (*columns)(const C* dy, const C* y, C* dx, int64_t n, int64_t stride, int64_t width)) {
+void backward(const Loop& loop, int64_t begin, int64_t end,
+              void (*row)(Bands<C>& dy, Bands<C>& y, const Elements<C>& result),
+              void (*columns)(Bands<C>& dy, Bands<C>& y, int64_t width, const Elements<C>& result)) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), gradient(loop, 1), output(loop, 2);
   for (int64_t r = begin; inner == 1 && r < end; ++r) {
-    const C *const dy = gradient.read(r * n, n, scratch<C>()), *const y = output.read(r * n, n, scratch<C>() + n);
-    C* const dx = result.place(r * n, scratch<C>());
-    row(dy, y, dx, n);
-    result.write(r * n, n, dx);
+    Bands<C> dy(gradient, r * n, n), y(output, r * n, n);
+    row(dy, y, result);
   }
   if (inner == 1) return;
   for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
-    const Columns<C> to{result, first, n, inner, width}, dy{gradient, first, n, inner, width},
-        y{output, first, n, inner, width};
-    C* const dx = result.place(first, scratch<C>());
-    columns(dy.read(scratch<C>()), y.read(scratch<C>() + n * kColumns), dx, n, to.stride(), width);
-    to.write(dx);
+    Bands<C> dy(gradient, first, n, inner, width), y(output, first, n, inner, width);
+    columns(dy, y, width, result);
   });
 }
 template <class C> void softmax_body(const Loop& loop, int64_t begin, int64_t end) {
@@ -181,21 +247,21 @@ template <class C> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
     data<C>(loop, 1)[r] = weight;
   }
 }
-/// Operands: losses, weights, log_sum, x, target, class weight or none. Scalars: n, ignore_index. Room: n.
+/// Operands: losses, weights, log_sum, x, target, class weight or none. Scalars: n, ignore_index.
 template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> elements(loop, 3);
   const C* const class_weight = data<const C>(loop, 5);
   for (int64_t r = begin; r < end; ++r) {
-    const C* const x = elements.read(r * n, n, scratch<C>());
+    Bands<C> x(elements, r * n, n);
     const int64_t t = data<const int64_t>(loop, 4)[r];
-    const C log_sum = log_of_sum(x, n), weight = t == ignore ? C(0) : class_weight ? class_weight[t] : C(1);
-    data<C>(loop, 0)[r] = t == ignore ? C(0) : weight * (log_sum - x[t]);
+    const C log_sum = log_of_sum(x), weight = t == ignore ? C(0) : class_weight ? class_weight[t] : C(1);
+    data<C>(loop, 0)[r] = t == ignore ? C(0) : weight * (log_sum - elements.get(r * n + t));
     data<C>(loop, 1)[r] = weight;
     data<C>(loop, 2)[r] = log_sum;
   }
 }
-/// Operands: dx, dloss, x, target, weights, log_sum. Scalars: n, ignore_index. Room: n.
+/// Operands: dx, dloss, x, target, weights, log_sum. Scalars: n, ignore_index.
 template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), elements(loop, 2);
@@ -205,13 +271,15 @@ template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t be
       result.set_zero(r * n, n);
       continue;
     }
-    const C* const x = elements.read(r * n, n, scratch<C>());
-    C* const dx = result.place(r * n, scratch<C>());
     const C slope = data<const C>(loop, 1)[r] * data<const C>(loop, 4)[r], log_sum = data<const C>(loop, 5)[r];
-    TANDEM_IVDEP
-    for (int64_t i = 0; i < n; ++i) dx[i] = slope * math::exp(x[i] - log_sum);
-    if (t >= 0 && t < n) dx[t] -= slope;
-    result.write(r * n, n, dx);
+    Bands<C> x(elements, r * n, n);
+    x.each([&](int64_t first, int64_t count, C* v) {
+      C* const dx = x.place(result, first, v);
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < count; ++i) dx[i] = slope * math::exp(v[i] - log_sum);
+      if (t >= first && t < first + count) dx[t - first] -= slope;
+      x.write(result, first, count, dx);
+    });
   }
 }
 /// Operands: loss, total weight, losses, weights. Scalar: how many. One unit; in double, as many may be summed.
