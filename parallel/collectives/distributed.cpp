@@ -11,10 +11,10 @@
 #include "tandem/core/rank_context.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/core/tracer.h"
-#include "tandem/parallel/collectives/gloo.h"
+#include "tandem/parallel/collectives/gloo/gloo.h"
 #include "tandem/parallel/collectives/local.h"
-#include "tandem/parallel/collectives/nccl.h"
-#include "tandem/parallel/collectives/nccl_api.h"
+#include "tandem/parallel/collectives/nccl/api.h"
+#include "tandem/parallel/collectives/nccl/nccl.h"
 #include "tandem/parallel/rethrow.h"
 
 namespace tandem::distributed {

@@ -19,7 +19,7 @@
 
 #include "tandem/core/half.h"
 #include "tandem/emulation/emulation.h"
-#include "tandem/parallel/collectives/nccl_api.h"
+#include "tandem/parallel/collectives/nccl/api.h"
 
 using namespace tandem;
 using namespace tandem::distributed::nccl;
@@ -351,7 +351,7 @@ void end(Comm comm) {
 
 }  // namespace
 
-// The functions are found by name: their types are those that nccl_api.h declares.
+// The functions are found by name: their types are those that nccl/api.h declares.
 extern "C" {
 
 Result ncclGetVersion(int* version) {

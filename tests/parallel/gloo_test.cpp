@@ -1,6 +1,6 @@
 // Collectives over Gloo between threads that are ranks, against sums written out; what happens when ranks disagree, are
 // late, or leave.
-#include "tandem/parallel/collectives/gloo.h"
+#include "tandem/parallel/collectives/gloo/gloo.h"
 
 #include <atomic>
 #include <limits>

@@ -10,7 +10,7 @@
 #include <csignal>
 #include <functional>
 
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/fake_torch_store.h"
 #include "tandem/tests/paths.h"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tandem/parallel/collectives/nccl_api.h"
+#include "tandem/parallel/collectives/nccl/api.h"
 #include "tandem/tests/catch.h"
 
 namespace ours = tandem::distributed::nccl;

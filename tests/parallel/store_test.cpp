@@ -1,5 +1,5 @@
 // The store that ranks meet at: what it keeps, how it waits, and what it refuses.
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -8,8 +8,8 @@
 #include <memory>
 #include <thread>
 
-#include "tandem/parallel/collectives/rendezvous.h"
-#include "tandem/parallel/collectives/watchdog.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
+#include "tandem/parallel/collectives/store/watchdog.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;

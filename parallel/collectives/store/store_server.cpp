@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "tandem/core/start_thread.h"
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 
 namespace tandem::distributed {
 

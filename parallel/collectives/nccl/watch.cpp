@@ -1,10 +1,10 @@
-#include "tandem/parallel/collectives/nccl_watch.h"
+#include "tandem/parallel/collectives/nccl/watch.h"
 
 #include <sstream>
 
 #include "tandem/core/cuda/fault.h"
 #include "tandem/core/start_thread.h"
-#include "tandem/parallel/collectives/rendezvous.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
 
 namespace tandem::distributed::nccl {
 namespace {

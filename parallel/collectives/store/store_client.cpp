@@ -6,7 +6,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 
 namespace tandem::distributed {
 

@@ -1,4 +1,4 @@
-#include "tandem/parallel/collectives/nccl_comm.h"
+#include "tandem/parallel/collectives/nccl/comm.h"
 
 #include <future>
 #include <thread>

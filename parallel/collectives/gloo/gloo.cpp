@@ -1,4 +1,4 @@
-#include "tandem/parallel/collectives/gloo.h"
+#include "tandem/parallel/collectives/gloo/gloo.h"
 
 #include "tandem/parallel/collectives/staged.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tandem/parallel/collectives/communicator.h"
-#include "tandem/parallel/collectives/nccl_api.h"
-#include "tandem/parallel/collectives/socket.h"
+#include "tandem/parallel/collectives/nccl/api.h"
+#include "tandem/parallel/collectives/store/socket.h"
 
 namespace tandem::distributed::nccl {
 

@@ -1,4 +1,4 @@
-#include "tandem/parallel/collectives/gloo_link.h"
+#include "tandem/parallel/collectives/gloo/link.h"
 
 #include <gloo/transport/context.h>
 #include <gloo/transport/pair.h>
@@ -6,8 +6,8 @@
 
 #include <cstring>
 
-#include "tandem/parallel/collectives/gloo_channel.h"
-#include "tandem/parallel/collectives/rendezvous.h"
+#include "tandem/parallel/collectives/gloo/channel.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
 
 namespace tandem::distributed {
 namespace {

@@ -7,7 +7,7 @@
 #include <list>
 
 #include "tandem/parallel/collectives/communicator.h"
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 
 namespace tandem::distributed {
 

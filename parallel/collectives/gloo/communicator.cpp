@@ -1,7 +1,7 @@
 // Collectives on Gloo's sends and receives: every rank sends to every other at once, and each reduces its share of the
 // elements in rank order. Gloo's own collectives are of little use here: they reduce in another order, know no bfloat16
 // and no empty tensors, say not which peer failed, and cannot be ended from outside.
-#include "tandem/parallel/collectives/gloo.h"
+#include "tandem/parallel/collectives/gloo/gloo.h"
 
 #if TANDEM_HAS_GLOO
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/ops/elementwise.h"
-#include "tandem/parallel/collectives/gloo_channel.h"
-#include "tandem/parallel/collectives/watchdog.h"
+#include "tandem/parallel/collectives/gloo/channel.h"
+#include "tandem/parallel/collectives/store/watchdog.h"
 
 namespace tandem::distributed {
 namespace {

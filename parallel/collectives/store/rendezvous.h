@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "tandem/parallel/collectives/distributed.h"
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 
 namespace tandem::distributed {
 

@@ -1,5 +1,5 @@
 // What the environment says of the job, and who hosts its store.
-#include "tandem/parallel/collectives/rendezvous.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "tandem/parallel/collectives/torch_store.h"
+#include "tandem/parallel/collectives/store/torch_store.h"
 
 namespace tandem::distributed {
 namespace {

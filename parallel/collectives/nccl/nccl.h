@@ -1,6 +1,6 @@
 // The backend `nccl`: ranks are processes or threads, each with a GPU of its own. Internal.
 #pragma once
-#include "tandem/parallel/collectives/rendezvous.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
 
 namespace tandem::distributed {
 

@@ -1,7 +1,7 @@
 // How the store's server and clients write their messages.
 #include <cstring>
 
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 
 namespace tandem::distributed::store_messages {
 

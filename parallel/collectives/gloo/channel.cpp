@@ -1,4 +1,4 @@
-#include "tandem/parallel/collectives/gloo_channel.h"
+#include "tandem/parallel/collectives/gloo/channel.h"
 
 #include <cerrno>
 #include <ctime>

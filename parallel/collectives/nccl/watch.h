@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "tandem/core/cuda/cuda.h"
-#include "tandem/parallel/collectives/nccl_comm.h"
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/nccl/comm.h"
+#include "tandem/parallel/collectives/store/store.h"
 
 namespace tandem::distributed::nccl {
 

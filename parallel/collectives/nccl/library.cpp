@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "tandem/parallel/collectives/nccl_api.h"
+#include "tandem/parallel/collectives/nccl/api.h"
 
 namespace tandem::distributed::nccl {
 namespace {

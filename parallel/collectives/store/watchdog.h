@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "tandem/parallel/collectives/rendezvous.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
 
 namespace tandem::distributed {
 

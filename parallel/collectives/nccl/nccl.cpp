@@ -1,5 +1,5 @@
 // NCCL as a communicator: what it lacks is made of what it has.
-#include "tandem/parallel/collectives/nccl.h"
+#include "tandem/parallel/collectives/nccl/nccl.h"
 
 #include <cstring>
 #include <map>
@@ -7,8 +7,8 @@
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/ops/copy.h"
-#include "tandem/parallel/collectives/nccl_watch.h"
-#include "tandem/parallel/collectives/watchdog.h"
+#include "tandem/parallel/collectives/nccl/watch.h"
+#include "tandem/parallel/collectives/store/watchdog.h"
 
 namespace tandem::distributed {
 namespace {

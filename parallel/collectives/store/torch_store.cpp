@@ -1,7 +1,7 @@
 // The protocol, as PyTorch 2.15 speaks it: a request is a byte for what is asked, then its arguments; numbers are in
 // the machine's order; a text is a length of eight bytes and that many. A connection begins with a number that says
 // what it is. To set a key is not answered; to wait for one is, with a zero.
-#include "tandem/parallel/collectives/torch_store.h"
+#include "tandem/parallel/collectives/store/torch_store.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tandem/parallel/collectives/process_group.h"
-#include "tandem/parallel/collectives/socket.h"
+#include "tandem/parallel/collectives/store/socket.h"
 
 namespace tandem::distributed {
 

@@ -1,4 +1,4 @@
-#include "tandem/parallel/collectives/socket.h"
+#include "tandem/parallel/collectives/store/socket.h"
 
 #include <netdb.h>
 #include <netinet/in.h>

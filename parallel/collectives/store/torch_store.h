@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "tandem/parallel/collectives/socket.h"
+#include "tandem/parallel/collectives/store/socket.h"
 
 namespace tandem::distributed {
 

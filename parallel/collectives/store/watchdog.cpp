@@ -1,4 +1,4 @@
-#include "tandem/parallel/collectives/watchdog.h"
+#include "tandem/parallel/collectives/store/watchdog.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // The backend `gloo`: ranks are processes that talk over TCP. Internal.
 #pragma once
 #include "tandem/parallel/collectives/communicator.h"
-#include "tandem/parallel/collectives/rendezvous.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
 
 namespace tandem::distributed {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <csignal>
 
-#include "tandem/parallel/collectives/gloo_link.h"
+#include "tandem/parallel/collectives/gloo/link.h"
 
 namespace tandem::distributed {
 
