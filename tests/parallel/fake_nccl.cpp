@@ -64,7 +64,7 @@ size_t bytes_of(Type type) {
 }
 
 template <class T> T combine(T a, T b, Op op) {
-  return op == Op::sum ? T(a + b) : op == Op::max ? std::max(a, b) : std::min(a, b);
+  return op == Op::sum ? T(a + b) : op == Op::prod ? T(a * b) : op == Op::max ? std::max(a, b) : std::min(a, b);
 }
 template <class T>
 requires(std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) T combine(T a, T b, Op op) {

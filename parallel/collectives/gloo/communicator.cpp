@@ -47,16 +47,17 @@ using Channels = std::vector<std::unique_ptr<Channel>>;  // by rank; none for th
 class GlooCommunicator final : public Communicator {
  public:
   GlooCommunicator(Rendezvous job, std::chrono::milliseconds timeout)
-      : host_{std::move(job.server)},
-        link_(job.rank, job.size, std::move(job.store), timeout, job.name),
-        me_(static_cast<size_t>(job.rank)),
-        size_(static_cast<size_t>(job.size)) {
-    if (job.watch) {
-      Watchdog::Options options{.group = job.name, .rank = job.rank, .interval = report_interval(timeout)};
+      : job_(std::move(job)),
+        host_{job_.server},
+        link_(job_, timeout),
+        me_(static_cast<size_t>(job_.rank)),
+        size_(static_cast<size_t>(job_.size)) {
+    if (job_.watch) {
+      Watchdog::Options options{.group = job_.name, .rank = job_.global(), .interval = report_interval(timeout)};
       options.waits_for = [this] { return link_.waits_for(); };
       options.failed = [this](const std::string& cause) { return link_.fail_here(cause); };
-      if (job.is_process) options.told = told_;
-      watchdog_ = std::make_unique<Watchdog>(std::move(job.watch), std::move(options));
+      if (job_.is_process) options.told = job_.told;
+      watchdog_ = std::make_unique<Watchdog>(std::move(job_.watch), std::move(options));
     }
     link_.connect();
     host_.all_came = true;
@@ -125,15 +126,16 @@ class GlooCommunicator final : public Communicator {
     wait_all(all);
   }
   void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
+    exchange(call, outputs, std::vector<Tensor>(size_, input));
+  }
+  void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
     const Collective c(link_, call);
-    const Channels in = channels(c.op, Slot::results, outputs);
-    const Channels out = channels(c.op, Slot::results, std::vector<Tensor>(size_, input));
+    const Channels in = channels(c.op, Slot::results, outputs), out = channels(c.op, Slot::results, inputs);
     for (size_t r = 0; r < size_; ++r) {
-      if (r == me_) continue;
-      in[r]->recv(0, input.nbytes());
-      send_piece(*out[r], input, 0, Piece(input.numel(), 0, 1));
+      if (in[r]) in[r]->recv(0, outputs[r].nbytes());
+      if (out[r]) send_piece(*out[r], inputs[r], 0, Piece(inputs[r].numel(), 0, 1));
     }
-    copy_bytes(input, outputs[me_]);
+    if (outputs[me_].defined()) copy_bytes(inputs[me_], outputs[me_]);
     wait_all(in);
     wait_all(out);
   }
@@ -145,17 +147,22 @@ class GlooCommunicator final : public Communicator {
     send_piece(channel, x, 0, Piece(x.numel(), 0, 1));
     channel.wait_all();
   }
-  void recv(const Call& call, Tensor& x, int tag) override {
+  int recv(const Call& call, Tensor& x, int tag) override {
     const NoPipeSignal no_signal;
     const Operation op = link_.operation(call);
-    link_.begin(op, tag, /*sends=*/false);
-    Channel channel(link_, op, call.other, slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(), x.nbytes());
+    const int from = link_.begin(op, tag, /*sends=*/false);
+    Channel channel(link_, op, from, slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(), x.nbytes());
     channel.recv(0, x.nbytes());
     channel.wait_all();
+    return from;
   }
   void barrier(const Call& call) override { const Collective come(link_, call); }
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+                                      std::chrono::milliseconds timeout) override {
+    return make_gloo_communicator(job_.subgroup(name, rank, std::move(members), timeout), timeout);
+  }
   void abort(const std::string& reason) override { link_.abort(reason); }
-  std::shared_ptr<std::atomic<bool>> told() const override { return told_; }
+  std::shared_ptr<std::atomic<bool>> told() const override { return job_.told; }
 
  private:
   static int64_t offset_in(const Tensor& all, const Tensor& part) {
@@ -271,7 +278,7 @@ class GlooCommunicator final : public Communicator {
     if (op.call.op == ReduceOp::AVG) x.mul_(1.0 / static_cast<double>(size_));
   }
 
-  const std::shared_ptr<std::atomic<bool>> told_ = std::make_shared<std::atomic<bool>>(false);
+  Rendezvous job_;
   StoreHost host_;  // outlives what follows
   GlooLink link_;
   size_t me_, size_;

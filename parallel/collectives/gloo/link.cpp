@@ -4,10 +4,10 @@
 #include <gloo/transport/pair.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tandem/parallel/collectives/gloo/channel.h"
-#include "tandem/parallel/collectives/store/rendezvous.h"
 
 namespace tandem::distributed {
 namespace {
@@ -24,21 +24,23 @@ std::string without_place(const std::string& message) {
   const size_t end = message.find("] ");
   return message[0] == '[' && end != std::string::npos ? message.substr(end + 2) : message;
 }
-std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
 
 }  // namespace
 
 /// A call as it travels.
 struct GlooLink::Header {
-  int64_t sequence, numel;
+  int64_t sequence, numel, to_you, from_you;  // the last two: elements of an exchange
   int32_t dtype, other, reduces, op;
   char name[32], about[128];
 
-  static Header of(const Call& call) {
+  /// As `peer` gets it.
+  static Header of(const Call& call, int peer) {
     Header h;
     std::memset(static_cast<void*>(&h), 0, sizeof h);
     h.sequence = call.sequence;
     h.numel = call.numel;
+    h.to_you = call.sends_to(peer);
+    h.from_you = call.receives_from(peer);
     h.dtype = static_cast<int32_t>(call.dtype);
     h.other = call.other;
     h.reduces = call.reduces ? 1 : 0;
@@ -48,17 +50,16 @@ struct GlooLink::Header {
     return h;
   }
   /// Valid as long as this header.
-  Call call() const {
+  Call call(const MembersPtr& members) const {
     return {name,  sequence, about,        static_cast<DType>(dtype), {},
-            numel, other,    reduces != 0, static_cast<ReduceOp>(op)};
+            numel, other,    reduces != 0, static_cast<ReduceOp>(op), members};
   }
   bool leaves() const { return std::strcmp(name, kLeaving) == 0; }
 };
 
 /// Receives for the next call's headers are always posted, so that a header is sent without asking first.
 struct GlooLink::Mailbox {
-  Header out;
-  std::vector<Header> in;
+  std::vector<Header> out, in;  // by rank
   std::unique_ptr<gloo::transport::UnboundBuffer> sender;
   std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> receivers;  // by rank; none for this one
 };
@@ -116,8 +117,8 @@ class GlooLink::Waiting {
   std::list<Wait>::iterator at_;
 };
 
-GlooLink::GlooLink(int rank, int size, std::shared_ptr<StoreClient> store, milliseconds timeout, std::string name)
-    : rank_(rank), size_(size), store_(std::move(store)), timeout_(timeout), name_(std::move(name)) {}
+GlooLink::GlooLink(const Rendezvous& job, milliseconds timeout)
+    : rank_(job.rank), size_(job.size), store_(job.store), timeout_(timeout), name_(job.name), members_(job.members) {}
 GlooLink::~GlooLink() {
   const NoPipeSignal no_signal;
   mailbox_.reset();
@@ -135,7 +136,7 @@ void GlooLink::connect() {
       mesh = std::make_shared<Mesh>(rank_, size_, gloo::transport::tcp::CreateDevice(attr), timeout_);
       addresses = mesh->addresses();
     }
-    const auto all = wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, addresses);
+    const auto all = wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, addresses, members_);
     if (size_ > 1) connect_all(std::move(mesh), all, deadline);
   } catch (const StoreLost&) {
     throw;
@@ -144,14 +145,16 @@ void GlooLink::connect() {
     check(kJoining);
   } catch (const std::exception& error) {
     fail(kJoining,
-         "init_process_group: " + rank_text(rank_) + " cannot connect to the others: " + without_place(error.what()),
+         "init_process_group: " + rank_text(rank_, members_) +
+             " cannot connect to the others: " + without_place(error.what()),
          milliseconds(0));
   }
 }
 void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& addresses, Deadline deadline) {
   auto mailbox = std::make_unique<Mailbox>();
   mailbox->in.resize(static_cast<size_t>(size_));
-  mailbox->sender = mesh->createUnboundBuffer(&mailbox->out, sizeof(Header));
+  mailbox->out.resize(mailbox->in.size());
+  mailbox->sender = mesh->createUnboundBuffer(mailbox->out.data(), mailbox->out.size() * sizeof(Header));
   mailbox->receivers.resize(static_cast<size_t>(size_));
   for (int r = 0; r < size_; ++r) {
     if (r == rank_) continue;
@@ -176,16 +179,15 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
 
 void GlooLink::leave() {
   if (context_ && !failed()) say_goodbye();
-  if (!failed()) leave_in_order(*store_, name_, rank_);
+  if (!failed()) leave_in_order(*store_, name_, global_rank(rank_, members_));
 }
 void GlooLink::say_goodbye() {
   const NoPipeSignal no_signal;
   try {
     const Call call{.name = kLeaving, .sequence = -1, .about = {}};
     const Operation op{call, after(std::min(timeout_, kGoodbye))};
-    mailbox_->out = Header::of(call);
     for (int r = 0; r < size_; ++r)
-      if (r != rank_) mailbox_->sender->send(r, slot(Slot::header));
+      if (r != rank_) post(call, r);
     for (int r = 0; r < size_; ++r) {
       if (r == rank_) continue;
       const auto at = static_cast<size_t>(r);
@@ -210,7 +212,13 @@ void GlooLink::wait(const Operation& op, int peer, gloo::transport::UnboundBuffe
 }
 int GlooLink::waits_for() const {
   const std::lock_guard lock(mutex_);
-  return waits_.empty() ? -1 : waits_.front().peer;
+  return waits_.empty() ? -1 : global_rank(waits_.front().peer, members_);
+}
+
+void GlooLink::post(const Call& call, int peer) {
+  const auto at = static_cast<size_t>(peer);
+  mailbox_->out[at] = Header::of(call, peer);
+  mailbox_->sender->send(peer, slot(Slot::header), at * sizeof(Header), sizeof(Header));
 }
 
 void GlooLink::begin(const Operation& op) {
@@ -221,9 +229,9 @@ void GlooLink::begin(const Operation& op) {
   check(op.call);
   if (!context_) return;
   std::vector<Header> headers(static_cast<size_t>(size_));
-  headers[static_cast<size_t>(rank_)] = mailbox_->out = Header::of(op.call);
+  headers[static_cast<size_t>(rank_)] = Header::of(op.call, rank_);
   for (int r = 0; r < size_; ++r)
-    if (r != rank_) guard(op, r, [&] { return mailbox_->sender->send(r, slot(Slot::header)), true; });
+    if (r != rank_) guard(op, r, [&] { return post(op.call, r), true; });
   for (int r = 0; r < size_; ++r) {
     if (r == rank_) continue;
     const auto at = static_cast<size_t>(r);
@@ -234,35 +242,58 @@ void GlooLink::begin(const Operation& op) {
   }
   for (int r = 0; r < size_; ++r)
     if (r != rank_) wait(op, r, *mailbox_->sender, Direction::send);
-  compare(headers);
+  compare(op.call, headers);
 }
 void GlooLink::end() {
   const std::lock_guard lock(mutex_);
   current_ = nullptr;
 }
-void GlooLink::compare(const std::vector<Header>& headers) {
-  for (size_t r = 1; r < headers.size(); ++r)
-    if (!headers[r].call().agrees(headers[0].call()))
-      fail(headers[static_cast<size_t>(rank_)].call(),
-           "the ranks do different things: rank 0 calls " + headers[0].call().str() + ", but " +
-               rank_text(static_cast<int>(r)) + " calls " + headers[r].call().str(),
+void GlooLink::compare(const Call& mine, const std::vector<Header>& headers) {
+  const Call first = headers[0].call(members_);
+  for (int r = 1; r < size_; ++r)
+    if (const Call call = headers[static_cast<size_t>(r)].call(members_); !call.agrees(first))
+      fail(mine,
+           "the ranks do different things: " + rank_text(0, members_) + " calls " + first.str() + ", but " +
+               rank_text(r, members_) + " calls " + call.str(),
            milliseconds(0));
+  if (mine.sends.empty()) return;
+  for (int r = 0; r < size_; ++r) {
+    Call theirs = mine;
+    theirs.sends[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].to_you;
+    theirs.receives[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].from_you;
+    for (const std::string& what : {mismatch(mine, rank_, theirs, r), mismatch(theirs, r, mine, rank_)})
+      if (!what.empty()) fail(mine, what, milliseconds(0));
+  }
 }
 
-void GlooLink::begin(const Operation& op, int tag, bool sends) {
+int GlooLink::hear(const Operation& op, uint64_t slot, Header& header) {
+  std::vector<int> others;
+  for (int r = 0; r < size_; ++r)
+    if (r != rank_) others.push_back(r);
+  const auto buffer = context_->createUnboundBuffer(&header, sizeof header);
+  int from = -1;
+  guard(op, -1, [&] {
+    buffer->recv(others, slot, 0, sizeof header);
+    const Waiting waiting(*this, -1, [&buffer] { buffer->abortWaitRecv(); });
+    return buffer->waitRecv(&from, std::max(left_until(op.deadline), milliseconds(1)));
+  });
+  return from;
+}
+int GlooLink::begin(const Operation& op, int tag, bool sends) {
   check(op.call);
-  Header mine = Header::of(op.call), theirs = mine;
+  Header mine = Header::of(op.call, -1), theirs = mine;
   const auto number = static_cast<uint32_t>(tag);
-  const int peer = op.call.other;
-  Channel out(*this, op, peer, slot(sends ? Slot::pair_send : Slot::pair_recv, number), &mine, sizeof mine);
-  Channel in(*this, op, peer, slot(sends ? Slot::pair_recv : Slot::pair_send, number), &theirs, sizeof theirs);
-  in.recv(0, sizeof theirs);
+  const uint64_t here = slot(sends ? Slot::pair_send : Slot::pair_recv, number),
+                 there = slot(sends ? Slot::pair_recv : Slot::pair_send, number);
+  const int peer = op.call.other >= 0 ? op.call.other : hear(op, there, theirs);
+  Channel out(*this, op, peer, here, &mine, sizeof mine), in(*this, op, peer, there, &theirs, sizeof theirs);
+  if (op.call.other >= 0) in.recv(0, sizeof theirs);
   out.send(0, sizeof mine);
-  in.wait_recv();
+  in.wait_all();
   out.wait_send();
-  if (theirs.dtype == mine.dtype && theirs.numel == mine.numel) return;
-  const std::string us = rank_text(rank_) + " calls " + mine.call().str();
-  const std::string them = rank_text(peer) + " calls " + theirs.call().str();
+  if (theirs.dtype == mine.dtype && theirs.numel == mine.numel) return peer;
+  const std::string us = rank_text(rank_, members_) + " calls " + mine.call(members_).str();
+  const std::string them = rank_text(peer, members_) + " calls " + theirs.call(members_).str();
   fail(op.call, "the ranks do different things: " + (sends ? us + ", but " + them : them + ", but " + us),
        milliseconds(0));
 }
@@ -272,25 +303,32 @@ void GlooLink::check(const Call& call) {
   name_call(call);
   if (!failure_.empty()) throw DistributedError(failure_);
 }
+int GlooLink::rank_of(int global) const {
+  if (!members_) return global;
+  const auto at = std::find(members_->ranks.begin(), members_->ranks.end(), global);
+  return static_cast<int>(at - members_->ranks.begin());
+}
 void GlooLink::lost(const Call& call, int peer, const std::string& why) {
   check(call);
   const std::string what = call.str();
+  if (peer < 0)
+    fail(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kPatience);
   // Our own wait timed out, where a peer's ends with a closed connection.
   if (why.find(kLate) != std::string::npos) {
-    StoreClient::Blame blame{.rank = peer};
+    StoreClient::Blame blame{.rank = global_rank(peer, members_)};
     try {
-      blame = store_->blame(name_, peer);
+      blame = store_->blame(name_, blame.rank);
     } catch (const StoreClosed&) {
       // rank 0 has left: what is known here must do
     } catch (const StoreLost& error) {
       fail(call, what + ": " + error.what(), milliseconds(0));  // who hosts the store is it
     }
     fail(call,
-         what + ": " + rank_text(blame.rank) + " did not come within " + std::to_string(timeout_.count()) + " ms" +
-             (blame.silence.empty() ? "" : ", and " + blame.silence),
+         what + ": " + rank_text(rank_of(blame.rank), members_) + " did not come within " +
+             std::to_string(timeout_.count()) + " ms" + (blame.silence.empty() ? "" : ", and " + blame.silence),
          milliseconds(0));
   }
-  fail(call, what + ": " + rank_text(peer) + " is gone: " + without_place(why), kPatience);
+  fail(call, what + ": " + rank_text(peer, members_) + " is gone: " + without_place(why), kPatience);
 }
 void GlooLink::fail(const Call& call, const std::string& own, milliseconds patience) {
   const std::string cause = fail_here(first_cause(own, patience));

@@ -7,7 +7,7 @@
 #include <list>
 
 #include "tandem/parallel/collectives/communicator.h"
-#include "tandem/parallel/collectives/store/store.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
 
 namespace tandem::distributed {
 
@@ -19,8 +19,7 @@ struct Operation {
 
 class GlooLink {
  public:
-  /// `name` is that of the group in the store.
-  GlooLink(int rank, int size, std::shared_ptr<StoreClient> store, std::chrono::milliseconds timeout, std::string name);
+  GlooLink(const Rendezvous& job, std::chrono::milliseconds timeout);
   ~GlooLink();
   GlooLink(const GlooLink&) = delete;
 
@@ -39,8 +38,8 @@ class GlooLink {
   /// things. Until end(), abort() names the call.
   void begin(const Operation& op);
   void end();
-  /// Of a send or receive: the same with one peer.
-  void begin(const Operation& op, int tag, bool sends);
+  /// Of a send or receive: the same with one peer, which is returned: of a receive from any rank, who sends.
+  int begin(const Operation& op, int tag, bool sends);
 
   /// The first failure, if there is one, is thrown. The first call that meets it is named.
   void check(const Call& call);
@@ -52,7 +51,7 @@ class GlooLink {
   void abort(const std::string& reason);
   /// The same, where the others know it already. Returns the group's failure.
   std::string fail_here(const std::string& cause);
-  /// Whom the oldest wait under way is for; -1: nobody.
+  /// Whom the oldest wait under way is for, among all of the store's ranks; -1: nobody.
   int waits_for() const;
 
   enum class Direction { send, recv };
@@ -83,10 +82,16 @@ class GlooLink {
     std::function<void()> wake;
   };
   void say_goodbye();
+  /// Sends a call's header.
+  void post(const Call& call, int peer);
+  /// In this group, of one of the store's ranks.
+  int rank_of(int global) const;
   /// False when it was given up.
   bool wait_once(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
   void connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& addresses, Deadline deadline);
-  void compare(const std::vector<Header>& headers);
+  void compare(const Call& mine, const std::vector<Header>& headers);
+  /// Waits for the header of whoever sends. Returns its rank.
+  int hear(const Operation& op, uint64_t slot, Header& header);
   /// The error of a peer that did not do its part.
   [[noreturn]] void lost(const Call& call, int peer, const std::string& why);
   /// Fails the group with the first cause that any rank published; with `own` if there is none within `patience`.
@@ -100,7 +105,8 @@ class GlooLink {
   int rank_, size_;
   std::shared_ptr<StoreClient> store_;
   std::chrono::milliseconds timeout_;
-  std::string name_;
+  std::string name_;  // of the group in the store
+  const MembersPtr members_;
   mutable std::mutex mutex_;  // guards the next four
   std::string failure_;
   bool names_call_ = false;

@@ -32,7 +32,7 @@ enum class Type : int {
   float64 = 8,
   bfloat16 = 9,
 };
-enum class Op : int { sum = 0, max = 2, min = 3 };
+enum class Op : int { sum = 0, prod = 1, max = 2, min = 3 };
 
 struct UniqueId {
   char internal[128];

@@ -44,9 +44,16 @@ size_t count(const Tensor& x) { return static_cast<size_t>(x.numel()) * wire(x.d
 /// floating numbers drop NaN.
 bool is_native(const Call& call) {
   if (call.dtype == kInt16 || call.dtype == kBool) return false;
-  return call.op == ReduceOp::SUM || call.op == ReduceOp::AVG || !is_floating_point(call.dtype);
+  return (call.op != ReduceOp::MIN && call.op != ReduceOp::MAX) || !is_floating_point(call.dtype);
 }
-Op native(ReduceOp op) { return op == ReduceOp::MIN ? Op::min : op == ReduceOp::MAX ? Op::max : Op::sum; }
+Op native(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::MIN: return Op::min;
+    case ReduceOp::MAX: return Op::max;
+    case ReduceOp::PRODUCT: return Op::prod;
+    default: return Op::sum;  // of AVG, which is divided here
+  }
+}
 
 /// Whether the tensors lie one right behind the other.
 bool is_one_block(const std::vector<Tensor>& list) {
@@ -60,32 +67,33 @@ bool is_one_block(const std::vector<Tensor>& list) {
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(Rendezvous job, Device device, milliseconds timeout)
-      : host_{std::move(job.server)},
+      : job_(std::move(job)),
+        host_{job_.server},
         lib_(nccl::library()),
-        rank_(job.rank),
-        size_(job.size),
+        rank_(job_.rank),
+        size_(job_.size),
         device_(device),
         timeout_(timeout),
-        store_(std::move(job.store)),
-        name_(std::move(job.name)),
+        store_(job_.store),
+        name_(job_.name),
         failure_(std::make_shared<FirstFailure>()),
-        watch_(rank_, size_, device_, store_, name_, timeout_, failure_) {
-    if (job.watch) {
-      Watchdog::Options options{.group = name_, .rank = rank_, .interval = report_interval(timeout_)};
+        watch_(job_, device_, timeout_, failure_) {
+    if (job_.watch) {
+      Watchdog::Options options{.group = name_, .rank = job_.global(), .interval = report_interval(timeout_)};
       options.failed = [this](const std::string& cause) {
         watch_.fail(cause, milliseconds(300));  // one of them, perhaps, will never say
         return failure_->what();
       };
-      if (job.is_process) options.told = told_;
-      watchdog_ = std::make_unique<Watchdog>(std::move(job.watch), std::move(options));
+      if (job_.is_process) options.told = job_.told;
+      watchdog_ = std::make_unique<Watchdog>(std::move(job_.watch), std::move(options));
     }
-    wait_for_all_ranks(*store_, name_, rank_, size_, timeout_);
+    wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, {}, job_.members);
     host_.all_came = true;
     comm_ = &connect(rank_, size_, name_ + "/nccl", "init_process_group");
   }
   ~NcclCommunicator() override {
     watch_.finish();
-    if (failure_->what().empty()) leave_in_order(*store_, name_, rank_);
+    if (failure_->what().empty()) leave_in_order(*store_, name_, job_.global());
     watchdog_.reset();
     host_.failed = !failure_->what().empty();
   }
@@ -142,6 +150,11 @@ class NcclCommunicator final : public Communicator {
     if (call.op == ReduceOp::AVG) then([output, n = size_]() mutable { average(output, n); });
     bytes_sent += (size_ - 1) * output.nbytes();
   }
+  void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+    send_and_receive(call, outputs, inputs);
+    for (int r = 0; r < size_; ++r)
+      if (r != rank_ && call.sends_to(r) > 0) bytes_sent += inputs[static_cast<size_t>(r)].nbytes();
+  }
   void send(const Call& call, const Tensor& x, int tag) override {
     enqueue_on(pair(call, tag, /*sends=*/true), {{call, "ncclSend", [this, x](Comm comm) {
                                                     return lib_.ncclSend(x.raw_data(), count(x), wire(x.dtype()).type,
@@ -149,11 +162,12 @@ class NcclCommunicator final : public Communicator {
                                                   }}});
     bytes_sent += x.nbytes();
   }
-  void recv(const Call& call, Tensor& x, int tag) override {
+  int recv(const Call& call, Tensor& x, int tag) override {
     enqueue_on(pair(call, tag, /*sends=*/false), {{call, "ncclRecv", [this, x](Comm comm) {
                                                      return lib_.ncclRecv(x.raw_data(), count(x), wire(x.dtype()).type,
                                                                           0, comm, stream());
                                                    }}});
+    return call.other;
   }
   /// Waits on the host: what a barrier is for.
   void barrier(const Call& call) override {
@@ -165,6 +179,10 @@ class NcclCommunicator final : public Communicator {
     });
     cuda::current_stream(device_).synchronize();
     failure_->check();
+  }
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+                                      milliseconds timeout) override {
+    return std::make_unique<NcclCommunicator>(job_.subgroup(name, rank, std::move(members), timeout), device_, timeout);
   }
   void abort(const std::string& reason) override { watch_.fail(reason); }
 
@@ -183,7 +201,7 @@ class NcclCommunicator final : public Communicator {
       f();
   }
   std::shared_ptr<const FirstFailure> failure() const override { return failure_; }
-  std::shared_ptr<std::atomic<bool>> told() const override { return told_; }
+  std::shared_ptr<std::atomic<bool>> told() const override { return job_.told; }
 
  private:
   /// A call on its way to the library.
@@ -219,20 +237,26 @@ class NcclCommunicator final : public Communicator {
       reduce_in_order(parts_of(all), call.op, y);
     });
   }
-  /// Every rank sends each other its part, and reduces what it gets.
-  void reduce_exchanged(const Call& call, const Tensor& output, const std::vector<Tensor>& inputs) {
-    const Tensor all = core::empty({size_ * output.numel()}, output.dtype(), device_);
-    enqueue(call, "ncclSend and ncclRecv", [this, parts = parts_of(all), inputs](Comm comm) {
+  /// inputs[r] goes to rank r, and outputs[r] comes from there, this rank's own too; of what is undefined or empty both
+  /// sides say nothing.
+  void send_and_receive(const Call& call, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
+    enqueue(call, "ncclSend and ncclRecv", [this, outputs, inputs](Comm comm) {
       Result result = lib_.ncclGroupStart();
       for (int r = 0; r < size_ && result == Result::success; ++r) {
-        const Tensor &in = inputs[static_cast<size_t>(r)], &out = parts[static_cast<size_t>(r)];
-        const Type type = wire(in.dtype()).type;
-        result = lib_.ncclSend(in.raw_data(), count(in), type, r, comm, stream());
-        if (result == Result::success) result = lib_.ncclRecv(out.raw_data(), count(in), type, r, comm, stream());
+        const Tensor &in = inputs[static_cast<size_t>(r)], &out = outputs[static_cast<size_t>(r)];
+        if (in.defined() && in.numel() > 0)
+          result = lib_.ncclSend(in.raw_data(), count(in), wire(in.dtype()).type, r, comm, stream());
+        if (result == Result::success && out.defined() && out.numel() > 0)
+          result = lib_.ncclRecv(out.raw_data(), count(out), wire(out.dtype()).type, r, comm, stream());
       }
       const Result ended = lib_.ncclGroupEnd();
       return result == Result::success ? ended : result;
     });
+  }
+  /// Every rank sends each other its part, and reduces what it gets.
+  void reduce_exchanged(const Call& call, const Tensor& output, const std::vector<Tensor>& inputs) {
+    const Tensor all = core::empty({size_ * output.numel()}, output.dtype(), device_);
+    send_and_receive(call, parts_of(all), inputs);
     bytes_sent += (size_ - 1) * output.nbytes();
     then([this, call, all, y = core::try_view(output, {output.numel()})]() mutable {
       reduce_in_order(parts_of(all), call.op, y);
@@ -316,6 +340,7 @@ class NcclCommunicator final : public Communicator {
     return *pairs_.emplace(std::tuple(from, to, tag), &made).first->second;
   }
 
+  Rendezvous job_;
   StoreHost host_;  // outlives what follows
   const nccl::Library& lib_;
   const int rank_, size_;
@@ -324,7 +349,6 @@ class NcclCommunicator final : public Communicator {
   const std::shared_ptr<StoreClient> store_;
   const std::string name_;
   const std::shared_ptr<FirstFailure> failure_;
-  const std::shared_ptr<std::atomic<bool>> told_ = std::make_shared<std::atomic<bool>>(false);
   nccl::NcclWatch watch_;
   NcclComm* comm_ = nullptr;  // of all ranks; the watch owns it
 

@@ -4,7 +4,6 @@
 
 #include "tandem/core/cuda/fault.h"
 #include "tandem/core/start_thread.h"
-#include "tandem/parallel/collectives/store/rendezvous.h"
 
 namespace tandem::distributed::nccl {
 namespace {
@@ -23,13 +22,13 @@ uint64_t mixed(uint64_t hash, const Call& call) {
 }
 }  // namespace
 
-NcclWatch::NcclWatch(int rank, int size, Device device, std::shared_ptr<StoreClient> store, std::string group,
-                     milliseconds timeout, std::shared_ptr<FirstFailure> failure)
-    : rank_(rank),
-      size_(size),
+NcclWatch::NcclWatch(const Rendezvous& job, Device device, milliseconds timeout, std::shared_ptr<FirstFailure> failure)
+    : rank_(job.rank),
+      size_(job.size),
       device_(device),
-      store_(std::move(store)),
-      group_(std::move(group)),
+      store_(job.store),
+      group_(job.name),
+      members_(job.members),
       timeout_(timeout),
       failure_(std::move(failure)),
       thread_(detail::start_thread("the watch over NCCL", [this] { run(); })) {}
@@ -133,14 +132,14 @@ std::string NcclWatch::compare_with_rank_0() {
   while (called_.front().call.sequence < their_sequence_) called_.pop_front();
   compared_ = their_sequence_;
   if (called_.front().hash == their_hash_) return {};
-  return "the ranks do different things, now or earlier: rank 0 calls " + their_call_ + ", but rank " +
-         std::to_string(rank_) + " calls " + called_.front().call.str();
+  return "the ranks do different things, now or earlier: " + rank_text(0, members_) + " calls " + their_call_ +
+         ", but " + rank_text(rank_, members_) + " calls " + called_.front().call.str();
 }
 
 void NcclWatch::fail(const std::string& what, milliseconds patience) {
   const std::lock_guard one_at_a_time(failing_);
   if (!failure_->what().empty()) return;
-  std::string cause = "rank " + std::to_string(rank_) + ": " + what;
+  std::string cause = rank_text(rank_, members_) + ": " + what;
   try {
     cause = store_->set_once(failure_key(group_), cause);
     cause += where_the_ranks_are(patience);
@@ -171,7 +170,7 @@ std::string NcclWatch::where_the_ranks_are(milliseconds patience) {
   std::string out;
   for (int r = 0; r < std::min(size_, kMost); ++r) {
     const auto theirs = r == rank_ ? mine : store_->find(key(r), left_until(deadline)).value_or("");
-    out += "; rank " + std::to_string(r) + (theirs.empty() ? " does not answer" : " called last: " + theirs);
+    out += "; " + rank_text(r, members_) + (theirs.empty() ? " does not answer" : " called last: " + theirs);
   }
   return out;
 }

@@ -10,14 +10,14 @@
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/parallel/collectives/nccl/comm.h"
-#include "tandem/parallel/collectives/store/store.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
 
 namespace tandem::distributed::nccl {
 
 class NcclWatch {
  public:
-  NcclWatch(int rank, int size, Device device, std::shared_ptr<StoreClient> store, std::string group,
-            std::chrono::milliseconds timeout, std::shared_ptr<FirstFailure> failure);
+  NcclWatch(const Rendezvous& job, Device device, std::chrono::milliseconds timeout,
+            std::shared_ptr<FirstFailure> failure);
   /// Ends the watch, and the communicators.
   ~NcclWatch();
 
@@ -55,6 +55,7 @@ class NcclWatch {
   const Device device_;
   const std::shared_ptr<StoreClient> store_;
   const std::string group_;
+  const MembersPtr members_;
   const std::chrono::milliseconds timeout_;
   const std::shared_ptr<FirstFailure> failure_;
   std::mutex mutex_;                       // guards what follows

@@ -109,33 +109,48 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
     }
 }
 
+Rendezvous Rendezvous::subgroup(const std::string& number, int its_rank, MembersPtr its_members,
+                                std::chrono::milliseconds timeout) const {
+  Rendezvous job{.rank = its_rank, .size = static_cast<int>(its_members->ranks.size()), .store = store->again(timeout)};
+  job.watch = store->again(timeout);
+  job.name = name + "/" + number;
+  job.server = server;
+  job.is_process = is_process;
+  job.members = std::move(its_members);
+  job.told = told;
+  return job;
+}
+
 std::optional<std::string> find_unless_failed(StoreClient& store, const std::string& group, const std::string& key,
                                               Deadline deadline) {
   using std::chrono::milliseconds;
   for (;;) {
     const milliseconds answer = std::max(StoreClient::kHasty, std::min(left_until(deadline), StoreClient::kUsual));
     if (auto value = store.find(key, std::min(left_until(deadline), milliseconds(50)), answer)) return value;
-    for (const std::string& failed : {std::string(kFailureKey), failure_key(group)})
+    for (const std::string& failed : failure_keys(group))
       if (const auto failure = store.find(failed, milliseconds(0), answer)) throw DistributedError(*failure);
     if (Clock::now() >= deadline) return {};
   }
 }
 
 std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
-                                            std::chrono::milliseconds timeout, const std::string& contact) {
+                                            std::chrono::milliseconds timeout, const std::string& contact,
+                                            const MembersPtr& members) {
   const Deadline deadline = after(timeout);
-  const auto rank_text = [](int r) { return "rank " + std::to_string(r); };
+  const auto rank_text = [&](int r) { return distributed::rank_text(r, members); };
+  const auto key_of = [&](int r) { return group + "/rank " + std::to_string(r); };
   std::random_device random;
   const std::string mine =
       std::to_string(size) + " " + std::to_string(::getpid()) + " " + std::to_string(random()) + "\n" + contact;
   const auto refuse = [&](const std::string& why) {
-    throw DistributedError(store.set_once(failure_key(group), "init_process_group: " + why, StoreClient::kHasty));
+    throw DistributedError(store.set_once(
+        failure_key(group), (members ? members->str() : "init_process_group") + ": " + why, StoreClient::kHasty));
   };
-  if (store.set_once(group + "/" + rank_text(rank), mine) != mine)
+  if (store.set_once(key_of(rank), mine) != mine)
     refuse("there are two processes of " + rank_text(rank) + "; each needs a RANK of its own");
   std::vector<std::string> contacts;
   for (int r = 0; r < size; ++r) {
-    const auto theirs = find_unless_failed(store, group, group + "/" + rank_text(r), deadline);
+    const auto theirs = find_unless_failed(store, group, key_of(r), deadline);
     if (!theirs)
       refuse(rank_text(r) + " of " + std::to_string(size) + " did not come within " + std::to_string(timeout.count()) +
              " ms");

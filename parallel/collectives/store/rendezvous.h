@@ -1,9 +1,11 @@
 // How the ranks of a group find each other: through the job's store, which the environment or run_ranks names.
 // Internal.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <thread>
 
+#include "tandem/parallel/collectives/communicator.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/collectives/store/store.h"
 
@@ -19,6 +21,15 @@ struct Rendezvous {
   /// A connection of its own for the watchdog.
   std::unique_ptr<StoreClient> watch = nullptr;
   bool is_process = false;  // the rank, which its watchdog may end
+  MembersPtr members = nullptr;
+  /// As Communicator::told(); whoever hears of the failure of one group has heard of those that it was made from.
+  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);
+
+  /// This rank among all of the store's.
+  int global() const { return global_rank(rank, members); }
+  /// What a rank knows of a group made of some of this one's ranks: it meets at the same store.
+  Rendezvous subgroup(const std::string& number, int its_rank, MembersPtr its_members,
+                      std::chrono::milliseconds timeout) const;
 };
 
 /// Finds the store of the job that the options and the environment describe, or hosts it, and returns what `make` makes
@@ -33,9 +44,10 @@ std::optional<std::string> find_unless_failed(StoreClient& store, const std::str
 /// Waits for all ranks of the group. Returns by rank what they gave as `contact`.
 /// @throws DistributedError naming who did not come, came twice, or counts other ranks
 std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
-                                            std::chrono::milliseconds timeout, const std::string& contact = {});
+                                            std::chrono::milliseconds timeout, const std::string& contact = {},
+                                            const MembersPtr& members = nullptr);
 
-/// Says that the rank leaves the group in order, if the store is there to hear it.
+/// Says that the rank, one of all the store's, leaves the group in order, if the store is there to hear it.
 void leave_in_order(StoreClient& store, const std::string& group, int rank) noexcept;
 
 /// Keeps the store that this rank hosts for a while after a failure: those who come late may still ask for the cause.

@@ -19,12 +19,16 @@ constexpr size_t kMaxStoreKey = 1 << 10, kMaxStoreValue = 1 << 20;
 constexpr char kFailureKey[] = "failure";
 /// The key of a group's first failure.
 std::string failure_key(const std::string& group);
+/// All keys under which that is which fails a group: of the job, and of the groups that it was made from, outermost
+/// first. "a/b" was made from "a".
+std::vector<std::string> failure_keys(const std::string& group);
 
 /// Serves until it goes out of scope, from one thread. A connection must present the job's token first; loopback alone
 /// is listened on unless another address is given.
 ///
 /// It watches over ranks: when the connection on which a rank reports (StoreClient::report) ends before the rank has
-/// left its group, the rank is lost, and that is published as the group's failure unless there is one already.
+/// left its group, the rank is lost, and that is published as the failure of the outermost group that its group was
+/// made from, unless there is one already. Ranks are those of that outermost group everywhere here.
 class StoreServer {
  public:
   /// @param patience  so long whoever started the ranks has time to say why one is lost (by `set` of kFailureKey) or
@@ -73,6 +77,11 @@ class StoreClient {
   void set(const std::string& key, const std::string& value);
   /// Sets the key unless it has a value; returns the value that it has then.
   std::string set_once(const std::string& key, const std::string& value, std::chrono::milliseconds answer = kUsual);
+  /// As KeyValues', which say what they do.
+  int64_t add(const std::string& key, int64_t amount);
+  std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired);
+  bool erase(const std::string& key);
+  int64_t count(const std::string& prefix);
   /// Waits for the key. Nothing when it did not come within the timeout.
   std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout,
                                   std::chrono::milliseconds answer = kUsual);
@@ -95,6 +104,8 @@ class StoreClient {
   };
   Blame blame(const std::string& group, int rank);
 
+  /// Another connection to the same store.
+  std::unique_ptr<StoreClient> again(std::chrono::milliseconds timeout) const;
   /// The address of this machine on the way to the store.
   std::string local_address() const { return distributed::local_address(socket_.get()); }
   /// From any thread: ends the request under way, and all to come, with an error.
@@ -104,7 +115,9 @@ class StoreClient {
   void say_hello(const std::string& address, int port, const std::string& token, Deadline deadline);
   std::optional<std::string> request(char op, const std::string& key, const std::string& value,
                                      std::chrono::milliseconds wait, std::chrono::milliseconds answer = kUsual);
-  std::string place_, host_;
+  const std::string address_;
+  const int port_;
+  const std::string token_, place_, host_;
   Descriptor socket_;
   std::mutex mutex_;   // one request at a time
   std::string bytes_;  // that came behind an answer
@@ -114,11 +127,13 @@ class StoreClient {
 /// Messages, which server and client share: a length of four bytes, then that many. Numbers in this machine's order,
 /// which is that of every machine that Tandem runs on.
 namespace store_messages {
-constexpr char kHello = 'H', kSet = 'S', kSetOnce = 'O', kGet = 'G';     // requests
+constexpr char kHello = 'H', kSet = 'S', kSetOnce = 'O', kGet = 'G';  // requests
+constexpr char kAdd = '+', kCompareSet = '=', kErase = '-', kCount = '#';
 constexpr char kReport = 'R', kLeave = 'L', kBlame = 'A';                // of ranks: the key is the group
 constexpr char kValue = 'V', kNothing = 'N', kDenied = 'D', kBad = 'B';  // replies: a kind, then the value
+constexpr char kRefused = 'F';                                           // the value says why
 constexpr char kClosed = 'C';                                            // also unasked
-constexpr char kVersion[] = "tandem store 2";                            // the value of a hello and of its reply
+constexpr char kVersion[] = "tandem store 3";                            // the value of a hello and of its reply
 constexpr size_t kMaxMessage = 64 + kMaxStoreKey + kMaxStoreValue;
 constexpr size_t kMaxHello = 64 + kMaxStoreKey;  // all that a stranger may say
 struct Request {
@@ -132,6 +147,9 @@ std::string frame(const std::string& body);
 std::optional<std::string> take_message(std::string& bytes, size_t most = kMaxMessage);
 std::string encode(const Request& request);
 std::optional<Request> decode(const std::string& body);
+/// Two texts as the value of a request, and back.
+std::string pair_of(const std::string& first, const std::string& second);
+std::optional<std::pair<std::string, std::string>> take_pair(const std::string& value);
 }  // namespace store_messages
 
 }  // namespace tandem::distributed

@@ -48,10 +48,21 @@ Received receive_message(int fd, std::string& bytes, Deadline deadline, std::str
 }  // namespace
 
 std::string failure_key(const std::string& group) { return group + "/failure"; }
+std::vector<std::string> failure_keys(const std::string& group) {
+  std::vector<std::string> keys = {kFailureKey};
+  for (size_t end = group.find('/'); end != std::string::npos; end = group.find('/', end + 1))
+    keys.push_back(failure_key(group.substr(0, end)));
+  keys.push_back(failure_key(group));
+  return keys;
+}
 
 StoreClient::StoreClient(const std::string& address, int port, const std::string& token, milliseconds timeout,
                          std::string host)
-    : place_(address + ":" + std::to_string(port)), host_(std::move(host)) {
+    : address_(address),
+      port_(port),
+      token_(token),
+      place_(address + ":" + std::to_string(port)),
+      host_(std::move(host)) {
   const Deadline deadline = after(timeout), patience = after(std::min(timeout, kAnswerTime));
   for (;;) try {
       say_hello(address, port, token, deadline);
@@ -61,6 +72,9 @@ StoreClient::StoreClient(const std::string& address, int port, const std::string
       if (Clock::now() >= patience) throw;
       std::this_thread::sleep_for(milliseconds(20));
     }
+}
+std::unique_ptr<StoreClient> StoreClient::again(milliseconds timeout) const {
+  return std::make_unique<StoreClient>(address_, port_, token_, timeout, host_);
 }
 void StoreClient::say_hello(const std::string& address, int port, const std::string& token, Deadline deadline) {
   socket_ = connect_to(address, port, deadline, host_);
@@ -100,6 +114,7 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
   TANDEM_CHECK_AS(StoreLost, !broken_, host_, " is gone: it hosted the store at ", place_,
                   ", to which the connection is lost");
   TANDEM_CHECK_AS(DistributedError, reply[0] != kBad, "store: ", place_, " refuses the request");
+  TANDEM_CHECK_AS(DistributedError, reply[0] != kRefused, reply.substr(1));
   if (reply[0] == kNothing) return {};
   return reply.substr(1);
 }
@@ -107,6 +122,16 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
 void StoreClient::set(const std::string& key, const std::string& value) { request(kSet, key, value, {}); }
 std::string StoreClient::set_once(const std::string& key, const std::string& value, milliseconds answer) {
   return request(kSetOnce, key, value, {}, answer).value_or(value);
+}
+int64_t StoreClient::add(const std::string& key, int64_t amount) {
+  return std::stoll(request(kAdd, key, std::to_string(amount), {}).value_or("0"));
+}
+std::string StoreClient::compare_set(const std::string& key, const std::string& expected, const std::string& desired) {
+  return request(kCompareSet, key, pair_of(expected, desired), {}).value_or(expected);
+}
+bool StoreClient::erase(const std::string& key) { return request(kErase, key, "", {}).has_value(); }
+int64_t StoreClient::count(const std::string& prefix) {
+  return std::stoll(request(kCount, prefix, "", {}).value_or("0"));
 }
 std::optional<std::string> StoreClient::find(const std::string& key, milliseconds timeout, milliseconds answer) {
   return request(kGet, key, "", timeout, answer);

@@ -41,4 +41,12 @@ std::optional<Request> decode(const std::string& body) {
   return r;
 }
 
+std::string pair_of(const std::string& first, const std::string& second) { return frame(first) + second; }
+std::optional<std::pair<std::string, std::string>> take_pair(const std::string& value) {
+  std::string rest = value;
+  auto first = take_message(rest);
+  if (!first) return {};
+  return std::pair(*std::move(first), std::move(rest));
+}
+
 }  // namespace tandem::distributed::store_messages

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <list>
-#include <map>
 #include <set>
 #include <sstream>
 #include <thread>
 
 #include "tandem/core/start_thread.h"
+#include "tandem/parallel/collectives/store/key_values.h"
 #include "tandem/parallel/collectives/store/store.h"
 
 namespace tandem::distributed {
@@ -85,13 +86,13 @@ class StoreServer::Loop {
   void set(const std::string& key, const std::string& value) {
     {
       const std::lock_guard lock(mutex_);
-      values_[key] = value;
+      values_.set(key, value);
     }
     wake();
   }
   std::optional<std::string> find(const std::string& key) const {
     const std::lock_guard lock(mutex_);
-    return find_locked(key);
+    return values_.find(key);
   }
   void excuse(int rank) {
     const std::lock_guard lock(mutex_);
@@ -104,14 +105,11 @@ class StoreServer::Loop {
     const uint64_t one = 1;
     while (::write(wake_.get(), &one, sizeof one) < 0 && errno == EINTR) {}
   }
-  std::optional<std::string> find_locked(const std::string& key) const {
-    const auto at = values_.find(key);
-    return at == values_.end() ? std::nullopt : std::optional(at->second);
-  }
   std::optional<std::string> failure_of(const std::string& group) const {
     const std::lock_guard lock(mutex_);
-    auto failure = find_locked(kFailureKey);
-    return failure ? failure : find_locked(failure_key(group));
+    for (const std::string& key : failure_keys(group))
+      if (auto failure = values_.find(key)) return failure;
+    return {};
   }
 
   void serve() {
@@ -204,19 +202,29 @@ class StoreServer::Loop {
     }
     if (r->op == kReport || r->op == kLeave || r->op == kBlame) return answer_rank(c, *r);
     const std::lock_guard lock(mutex_);
-    const auto at = values_.find(r->key);
-    if (r->op == kSet) {
-      values_[r->key] = r->value;
-      reply(c, kValue);
-    } else if (r->op == kSetOnce) {
-      reply(c, kValue, values_.try_emplace(r->key, r->value).first->second);
-    } else if (r->op == kGet && at != values_.end()) {
-      reply(c, kValue, at->second);
-    } else if (r->op == kGet) {
-      c.key = r->key;
-      c.deadline = after(milliseconds(r->wait_ms));
-    } else {
-      refuse(c);
+    try {
+      answer_about_values(c, *r);
+    } catch (const DistributedError& error) {
+      reply(c, kRefused, error.what_without_backtrace());
+    }
+  }
+  void answer_about_values(Connection& c, const Request& r) {
+    switch (r.op) {
+      case kSet: return values_.set(r.key, r.value), reply(c, kValue);
+      case kSetOnce: return reply(c, kValue, values_.set_once(r.key, r.value));
+      case kAdd: return reply(c, kValue, std::to_string(values_.add(r.key, std::atoll(r.value.c_str()))));
+      case kErase: return reply(c, values_.erase(r.key) ? kValue : kNothing);
+      case kCount: return reply(c, kValue, std::to_string(values_.count(r.key)));
+      case kCompareSet:
+        if (const auto both = take_pair(r.value))
+          return reply(c, kValue, values_.compare_set(r.key, both->first, both->second));
+        return refuse(c);
+      case kGet:
+        if (const auto value = values_.find(r.key)) return reply(c, kValue, *value);
+        c.key = r.key;
+        c.deadline = after(milliseconds(r.wait_ms));
+        return;
+      default: return refuse(c);
     }
   }
   static void refuse(Connection& c) {
@@ -271,11 +279,14 @@ class StoreServer::Loop {
   void publish_lost() {
     const std::lock_guard lock(mutex_);
     std::erase_if(lost_, [this](const Lost& each) {
-      if (excused_.count(each.rank) > 0 || find_locked(kFailureKey)) return true;
+      if (excused_.count(each.rank) > 0) return true;
+      for (const std::string& key : failure_keys(each.group))  // a rank need not leave a group that has failed
+        if (values_.find(key)) return true;
       if (Clock::now() < each.published) return false;
-      values_.try_emplace(failure_key(each.group), "rank " + std::to_string(each.rank) +
-                                                       " is gone: its connection to the store ended before it had "
-                                                       "left the group");
+      const std::string outermost = each.group.substr(0, each.group.find('/'));
+      values_.set_once(failure_key(outermost), "rank " + std::to_string(each.rank) +
+                                                   " is gone: its connection to the store ended before it had "
+                                                   "left the group");
       return true;
     });
   }
@@ -313,7 +324,7 @@ class StoreServer::Loop {
   std::list<Connection> connections_;
   std::vector<Lost> lost_;
   mutable std::mutex mutex_;  // guards the next two
-  std::map<std::string, std::string> values_;
+  KeyValues values_;
   std::set<int> excused_;
   std::atomic<size_t> clients_{0};
   std::atomic<bool> stop_{false};
