@@ -13,15 +13,20 @@ class DeviceMesh {
  public:
   /// As init_device_mesh.
   DeviceMesh(std::vector<int64_t> shape, std::vector<std::string> dim_names);
+  /// How many dimensions there are.
   int64_t ndim() const { return static_cast<int64_t>(shape_.size()); }
+  /// Ranks along each dimension.
   const std::vector<int64_t>& shape() const { return shape_; }
+  /// By dimension; empty where none were given.
   const std::vector<std::string>& mesh_dim_names() const { return names_; }
   /// Ranks along a dimension, or all.
   int64_t size(std::optional<int64_t> dim = {}) const;
   /// This rank's place.
   const std::vector<int64_t>& get_coordinate() const { return coordinate_; }
+  /// The group along a dimension, of which this rank is one.
   const ProcessGroupPtr& get_group(int64_t dim) const { return groups_[index(dim)]; }
   const ProcessGroupPtr& get_group(const std::string& name) const { return groups_[index(dim(name))]; }
+  /// This rank's rank in that group: its coordinate.
   int get_local_rank(int64_t dim) const { return get_group(dim)->rank(); }
   int get_local_rank(const std::string& name) const { return get_group(name)->rank(); }
 

@@ -70,8 +70,8 @@ int get_global_rank(const ProcessGroupPtr& group, int group_rank);
 void run_ranks(int size, const std::function<void(int rank)>& f);
 
 // What follows acts over the default group unless one is given. All ranks of the group call it, in one order. Ranks
-// (src, dst) are those of the default group, whatever the group, as in torch.distributed; those of ProcessGroup's methods
-// are the group's. With async_op the work is returned under way, complete otherwise.
+// (src, dst) are those of the default group, whatever the group, as in torch.distributed; those of ProcessGroup's
+// methods are the group's. With async_op the work is returned under way, complete otherwise.
 
 /// x becomes the reduction over all ranks' x.
 WorkPtr all_reduce(const Tensor& x, ReduceOp op = ReduceOp::SUM, const ProcessGroupPtr& group = nullptr,
@@ -81,8 +81,8 @@ WorkPtr broadcast(const Tensor& x, int src, const ProcessGroupPtr& group = nullp
 /// On rank dst, x becomes the reduction; elsewhere x stays as it was.
 WorkPtr reduce(const Tensor& x, int dst, ReduceOp op = ReduceOp::SUM, const ProcessGroupPtr& group = nullptr,
                bool async_op = false);
-/// outputs[r] becomes the input of rank r; one output for each rank. Sizes may differ from rank to rank if all ranks say
-/// the same ones.
+/// outputs[r] becomes the input of rank r; one output for each rank. Sizes may differ from rank to rank if all ranks
+/// say the same ones.
 WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const ProcessGroupPtr& group = nullptr,
                    bool async_op = false);
 /// output becomes all ranks' inputs, one behind the other along the first dimension, or stacked along a new one.
@@ -104,8 +104,8 @@ WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs = {}, in
 /// outputs[r] becomes the inputs[this rank] of rank r; sizes may differ from pair to pair.
 WorkPtr all_to_all(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                    const ProcessGroupPtr& group = nullptr, bool async_op = false);
-/// The same with rows of one tensor: input_split_sizes[r] of them go to rank r, in order, and output_split_sizes[r] come
-/// from it. Without sizes each rank has an equal part.
+/// The same with rows of one tensor: input_split_sizes[r] of them go to rank r, in order, and output_split_sizes[r]
+/// come from it. Without sizes each rank has an equal part.
 WorkPtr all_to_all_single(const Tensor& output, const Tensor& input,
                           const std::vector<int64_t>& output_split_sizes = {},
                           const std::vector<int64_t>& input_split_sizes = {}, const ProcessGroupPtr& group = nullptr,

@@ -93,8 +93,9 @@ class ProcessGroup {
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Where tensors are taken by every backend: the one GPU of `nccl`, otherwise the CPU.
   Device device() const { return device_; }
-  /// By rank in this group, the ranks of the default group; what GroupOptions::name says.
+  /// By rank in this group, the ranks of the default group.
   const std::vector<int>& ranks() const { return ranks_; }
+  /// GroupOptions::name.
   const std::string& name() const { return name_; }
 
   /// x = the reduction over all ranks' x

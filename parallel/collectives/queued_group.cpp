@@ -239,7 +239,8 @@ class QueuedGroup final : public ProcessGroup {
     for (const Tensor& t : list) {
       check_tensor(call.name, t);
       TANDEM_CHECK(t.sizes() == one.sizes() && t.dtype() == one.dtype(), call.name, ": one of the ", what, " is ",
-                   t.dtype(), t.sizes(), ", another tensor ", one.dtype(), one.sizes(), "; accepted: all of one dtype and shape");
+                   t.dtype(), t.sizes(), ", another tensor ", one.dtype(), one.sizes(),
+                   "; accepted: all of one dtype and shape");
       check_like(call, what, t, one);
     }
   }
@@ -347,6 +348,9 @@ class QueuedGroup final : public ProcessGroup {
     };
     prepare(outputs, call.receives);
     prepare(inputs, call.sends);
+    TANDEM_CHECK(call.sends_to(rank()) == call.receives_from(rank()), call.name, ": this rank sends itself ",
+                 call.sends_to(rank()), " elements, but receives ", call.receives_from(rank()),
+                 " from itself; accepted: as many");
     std::vector<Tensor> tensors;
     for (const auto* list : {&outputs, &inputs})
       std::copy_if(list->begin(), list->end(), std::back_inserter(tensors),

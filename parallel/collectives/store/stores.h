@@ -12,9 +12,11 @@ namespace tandem::distributed {
 /// time; each call is one step, before or after those of others.
 class Store {
  public:
+  /// Of a store that is told no other: five minutes.
   static constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::minutes(5);
 
   virtual ~Store() = default;
+  /// The key has that value from then on.
   virtual void set(const std::string& key, const std::string& value) = 0;
   /// Waits for the key. @throws DistributedError naming it when nobody has set it within timeout()
   std::string get(const std::string& key);
@@ -36,10 +38,11 @@ class Store {
   /// Waits for the key; nothing when it did not come.
   virtual std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout) = 0;
 
+  /// How long get() and wait() wait for keys.
   std::chrono::milliseconds timeout() const { return timeout_; }
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
-  // LibTorch's spellings.
+  /// LibTorch's spellings of the above.
   std::string compareSet(const std::string& key, const std::string& expected, const std::string& desired) {
     return compare_set(key, expected, desired);
   }
@@ -85,6 +88,7 @@ class FileStore final : public Store {
   bool delete_key(const std::string& key) override;
   int64_t num_keys() override;
   std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout) override;
+  /// The file.
   const std::string& getPath() const;
 
  private:
@@ -96,9 +100,11 @@ struct TCPStoreOptions {
   /// 0: the server takes a free one, which getPort() says.
   int port = 29500;
   bool isServer = false;
-  /// The constructor returns when so many stores have been made of this server, if `waitWorkers`.
+  /// How many stores are to be made of this server, for which the constructor waits.
   std::optional<size_t> numWorkers = std::nullopt;
+  /// Whether the constructor waits; waitForWorkers() does so later.
   bool waitWorkers = true;
+  /// For the server to come up, for workers, and for keys.
   std::chrono::milliseconds timeout = Store::kDefaultTimeout;
   /// That all must show to the server; unset: TANDEM_JOB_TOKEN's, which may be empty.
   std::optional<std::string> token = std::nullopt;
@@ -117,8 +123,13 @@ class TCPStore final : public Store {
   bool delete_key(const std::string& key) override;
   int64_t num_keys() override;
   std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout) override;
+  /// Where the server is.
   const std::string& getHost() const;
+  /// The server's, also where it took a free one.
   int getPort() const;
+  /// Returns when as many stores of this server have been made as numWorkers says.
+  /// @throws DistributedError that says how many came within timeout()
+  void waitForWorkers();
 
  private:
   struct State;
@@ -139,6 +150,7 @@ class PrefixStore final : public Store {
   std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout) override {
     return store_->find(prefix_ + key, timeout);
   }
+  /// The other store.
   const std::shared_ptr<Store>& getUnderlyingStore() const { return store_; }
 
  private:

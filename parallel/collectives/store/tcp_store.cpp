@@ -24,28 +24,33 @@ struct TCPStore::State {
   std::unique_ptr<StoreServer> server;  // in one of the processes
   int port;
   StoreClient client;
+  std::optional<size_t> workers;
   State(const std::string& host, const TCPStoreOptions& o)
       : host(host),
         server(o.isServer ? std::make_unique<StoreServer>(token_of(o), host, o.port) : nullptr),
         port(server ? server->port() : o.port),
-        client(host, port, token_of(o), o.timeout, "the process whose TCPStore is the server") {}
+        client(host, port, token_of(o), o.timeout, "the process whose TCPStore is the server"),
+        workers(o.numWorkers) {
+    if (workers) client.add(kWorkers, 1);
+  }
 };
 
 TCPStore::TCPStore(const std::string& host, const TCPStoreOptions& options) : Store(options.timeout) {
   TANDEM_CHECK(options.port >= 0 && options.port <= 65535 && (options.port > 0 || options.isServer),
                "TCPStore: the port is ", options.port, "; accepted: 1 to 65535, and 0 where isServer");
   state_ = std::make_unique<State>(host, options);
-  if (!options.numWorkers) return;
-  const Deadline deadline = after(options.timeout);
-  auto come = static_cast<size_t>(state_->client.add(kWorkers, 1));
-  while (options.waitWorkers && come < *options.numWorkers) {
-    TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, "TCPStore: ", come, " of ", *options.numWorkers,
-                    " workers came within ", options.timeout.count(), " ms");
-    std::this_thread::sleep_for(milliseconds(2));
-    come = static_cast<size_t>(state_->client.add(kWorkers, 0));
-  }
+  if (options.waitWorkers) waitForWorkers();
 }
 TCPStore::~TCPStore() = default;
+void TCPStore::waitForWorkers() {
+  if (!state_->workers) return;
+  for (const Deadline deadline = after(timeout());; std::this_thread::sleep_for(milliseconds(2))) {
+    const auto come = static_cast<size_t>(state_->client.add(kWorkers, 0));
+    if (come >= *state_->workers) return;
+    TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, "TCPStore: ", come, " of ", *state_->workers,
+                    " workers came within ", timeout().count(), " ms");
+  }
+}
 const std::string& TCPStore::getHost() const { return state_->host; }
 int TCPStore::getPort() const { return state_->port; }
 void TCPStore::set(const std::string& key, const std::string& value) { state_->client.set(kPrefix + key, value); }
