@@ -129,9 +129,10 @@ class Oracle {
     expect("all_to_all", cat(outputs), cat(expected));
     expect("all_to_all_single", single, cat(expected));
   }
-  /// Of sizes that differ from pair to pair, some of them 0, and with strides.
+  /// Of sizes that differ from pair to pair, some of them 0, and with strides. Some n elements for each rank in all.
   void uneven() {
-    const auto count = [&](int from, int to) { return (n_ + from + 2 * to) % 5 == 0 ? 0 : n_ + (from * 3 + to) % 4; };
+    const int64_t n = n_ / size_;
+    const auto count = [&](int from, int to) { return (n_ + from + 2 * to) % 5 == 0 ? 0 : n + (from * 3 + to) % 4; };
     std::vector<Tensor> outputs, gathered, inputs, expected, all;
     std::vector<int64_t> output_sizes, input_sizes;
     for (int r = 0; r < size_; ++r) {
@@ -140,8 +141,8 @@ class Oracle {
       inputs.push_back(input(rank_, r, 2 * sent).view({sent, 2}));
       expected.push_back(input(r, rank_, 2 * got).view({got, 2}));
       outputs.push_back(room(2 * got).view({2, got}).t());
-      gathered.push_back(room(n_ + r));
-      all.push_back(input(r, 0, n_ + r));
+      gathered.push_back(room(n + r));
+      all.push_back(input(r, 0, n + r));
     }
     const Tensor rows = cat(inputs), wide = cat({rows, rows}, 1), single = zeros_like(cat(outputs));
     group_.all_to_all(outputs, inputs)->wait();
