@@ -35,7 +35,7 @@ class Work {
   virtual bool is_completed() const = 0;
   /// What it failed with; null while it is under way, and when it went well.
   virtual std::exception_ptr exception() const = 0;
-  /// Of a receive that is complete: the rank of the group that sent; -1 of everything else.
+  /// Of a receive that was waited for: the rank of the group that sent; -1 of everything else.
   virtual int source_rank() const = 0;
   /// How long the operation itself took, without waiting for its turn; once it is complete.
   virtual double seconds() const = 0;

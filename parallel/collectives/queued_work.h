@@ -21,7 +21,7 @@ class QueuedWork final : public Work {
     return done_ && (error_ || end_.query());
   }
   std::exception_ptr exception() const override;
-  int source_rank() const override { return is_completed() ? source_.load() : -1; }
+  int source_rank() const override { return source_; }
   double seconds() const override;
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override;
