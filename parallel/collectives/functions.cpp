@@ -141,15 +141,16 @@ void broadcast_bytes(std::string& bytes, int src, const ProcessGroupPtr& group) 
 }
 std::vector<std::string> all_gather_bytes(const std::string& bytes, const ProcessGroupPtr& group) {
   const ProcessGroupPtr g = chosen(group);
-  const Tensor sizes = empty({std::max(g->size(), 0)}, on(*g, kInt64));
+  const Tensor sizes = empty({g->size()}, on(*g, kInt64));
   g->all_gather_into_tensor(sizes, full({1}, static_cast<double>(bytes.size()), on(*g, kInt64)), "the sizes of bytes")
       ->wait();
   const Tensor counts = sizes.to(kCPU);
   std::vector<Tensor> outputs;
+  outputs.reserve(static_cast<size_t>(g->size()));
   for (int r = 0; r < g->size(); ++r) outputs.push_back(empty({counts.data_ptr<int64_t>()[r]}, on(*g, kUInt8)));
   g->all_gather(outputs, tensor_of(bytes, g->device()), "bytes")->wait();
-  std::vector<std::string> all;
-  for (const Tensor& x : outputs) all.push_back(bytes_of(x));
+  std::vector<std::string> all(outputs.size());
+  std::transform(outputs.begin(), outputs.end(), all.begin(), bytes_of);
   return all;
 }
 

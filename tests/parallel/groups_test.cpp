@@ -310,23 +310,24 @@ TEST_CASE("what fails a group fails the groups made of its ranks, not the other 
           "[parallel][groups][errors]") {
   const std::string backend = GENERATE(from_range(test::backends()));
   std::vector<std::string> seen(4);
+  std::atomic<int> done{0};
   const auto errors = errors_of(backend, 4, seconds(60), [&](int rank) {
     const ProcessGroupPtr all = default_group(), pair = new_group({0, 2}), other = new_group({1, 3});
     if (rank == 0) pair->abort("planned");
-    if (rank % 2 == 1) {  // these do not hear of it
-      const Tensor x = ones_on(other, 3);
-      other->all_reduce(x)->wait();
-    }
-    const Tensor x = ones_on(all, 2);
-    all->all_reduce(x)->wait();
-    if (rank == 1) throw std::runtime_error("no data here");
-    if (rank == 3) other->all_reduce(ones_on(other, 3))->synchronize();
+    if (rank % 2 == 1) all_reduce(ones_on(other, 3), ReduceOp::SUM, other);  // these do not hear of it
     if (rank % 2 == 0) try {
         pair->all_reduce(ones_on(pair, 3))->synchronize();
         pair->barrier()->wait();
       } catch (const std::exception& error) {
         seen[static_cast<size_t>(rank)] = error.what();
       }
+    all_reduce(ones_on(all, 2));
+    ++done;
+    if (rank == 1) {
+      while (done < 4) std::this_thread::sleep_for(milliseconds(1));
+      throw std::runtime_error("no data here");
+    }
+    if (rank == 3) all_reduce(ones_on(other, 3), ReduceOp::SUM, other);
   });
   for (const size_t rank : {0, 2}) CHECK_THAT(seen[rank], Contains("planned"));
   CHECK_THAT(errors[3], Contains("rank 1 failed: no data here"));
