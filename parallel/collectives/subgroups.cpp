@@ -43,8 +43,8 @@ ProcessGroupPtr split_group(int color, int key, const ProcessGroupPtr& parent_or
   for (int r = 0; r < parent->size(); ++r)
     if (color >= 0 && values[2 * r] == color) chosen.emplace_back(values[2 * r + 1], r);
   std::sort(chosen.begin(), chosen.end());
-  std::vector<int> ranks;
-  for (const auto& each : chosen) ranks.push_back(each.second);
+  std::vector<int> ranks(chosen.size());
+  std::transform(chosen.begin(), chosen.end(), ranks.begin(), [](const auto& each) { return each.second; });
   return made(*parent, ranks, options);
 }
 
