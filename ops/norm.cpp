@@ -70,8 +70,8 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     } else {  // nothing to average: any finite numbers, so that the weight's gradient is zero
       mean.zero_(), rstd.zero_(), var.zero_();
     }
-    int64_t values =
-        input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2));  // without channels too
+    // For each channel, where there are none too.
+    int64_t values = input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2));
     if (parts) {
       values = count = parts->join(mean, var, count);
       rstd = (var + eps).rsqrt();

@@ -208,7 +208,7 @@ TEST_CASE("store: a rank whose connection ends is published as lost, one that le
   CHECK_FALSE(lost.report("a", 2, -1, milliseconds(1)));
   CHECK_FALSE(left.report("a", 1, -1, milliseconds(1)));
   const Watched same(server, "a", 0), elsewhere(server, "b", 0);
-  other.leave("a", 1);
+  other.leave("a", 1, StoreClient::kUsual);
   left.interrupt();
   std::this_thread::sleep_for(milliseconds(50));
   CHECK(same.heard().empty());
@@ -260,13 +260,13 @@ TEST_CASE("store: who holds up the others is found along their waits", "[paralle
   StoreClient client = client_of(server), silent = client_of(server);
   std::vector<std::unique_ptr<Reported>> ranks(3);
   const auto report = [&](int rank, int waits_for) {
-    client.leave("a", rank);
+    client.leave("a", rank, StoreClient::kUsual);
     ranks[static_cast<size_t>(rank)] = std::make_unique<Reported>(server, rank, waits_for);
   };
   // What the store says of rank 1 once it has heard what ranks have just reported.
   const auto comes_to_blame = [&](int rank, bool silence) {
     for (const Deadline deadline = after(seconds(20)); Clock::now() < deadline;) {
-      const StoreClient::Blame blame = client.blame("a", 1);
+      const StoreClient::Blame blame = client.blame("a", 1, StoreClient::kUsual);
       if (blame.rank == rank && silence == (blame.silence.find("has not been heard of for") != std::string::npos))
         return true;
       std::this_thread::sleep_for(milliseconds(1));
@@ -338,7 +338,7 @@ TEST_CASE("store: a rank that comes while rank 0 changes stores is not missed by
       name = job.name;
       job.watch->report(name, 1, -1, milliseconds(0));  // what the watchdog begins with
       job.store->set(name, "here");
-      job.store->leave(name, 1);
+      job.store->leave(name, 1, StoreClient::kUsual);
       return ProcessGroupPtr();
     });
     change.join();

@@ -95,14 +95,14 @@ class StoreClient {
   /// the next report is expected. @throws StoreClosed too when the rank has left
   std::optional<std::string> report(const std::string& group, int rank, int waits_for, std::chrono::milliseconds time);
   /// On another connection than that of the reports: the rank leaves, and is not missed.
-  void leave(const std::string& group, int rank);
+  void leave(const std::string& group, int rank, std::chrono::milliseconds answer = kHasty);
   /// Who holds up the ranks that wait for `rank`, by what all of them reported: itself, or whom it waits for in turn.
   /// With "has not been heard of for 1234 ms" where its reports stay away.
   struct Blame {
     int rank = 0;
     std::string silence = {};
   };
-  Blame blame(const std::string& group, int rank);
+  Blame blame(const std::string& group, int rank, std::chrono::milliseconds answer = kHasty);
 
   /// Another connection to the same store.
   std::unique_ptr<StoreClient> again(std::chrono::milliseconds timeout) const;

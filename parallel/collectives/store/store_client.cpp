@@ -154,11 +154,11 @@ std::optional<std::string> StoreClient::report(const std::string& group, int ran
   constexpr auto kAnyTime = std::chrono::hours(24 * 365);
   return request(kReport, group, std::to_string(rank) + " " + std::to_string(waits_for), time, kAnyTime);
 }
-void StoreClient::leave(const std::string& group, int rank) {
-  request(kLeave, group, std::to_string(rank), {}, kHasty);
+void StoreClient::leave(const std::string& group, int rank, milliseconds answer) {
+  request(kLeave, group, std::to_string(rank), {}, answer);
 }
-StoreClient::Blame StoreClient::blame(const std::string& group, int rank) {
-  std::istringstream text(request(kBlame, group, std::to_string(rank), {}, kHasty).value_or(""));
+StoreClient::Blame StoreClient::blame(const std::string& group, int rank, milliseconds answer) {
+  std::istringstream text(request(kBlame, group, std::to_string(rank), {}, answer).value_or(""));
   Blame blame{.rank = rank};
   text >> blame.rank >> std::ws;
   std::getline(text, blame.silence);
