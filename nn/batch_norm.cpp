@@ -69,14 +69,15 @@ Tensor detail::normalize_batch(const nn::Module& module, NormTensors& t, const n
     if (!o.momentum() && t.running_mean.defined()) {
       // The statistics become the mean of all batches' own. Their number stays on the device, as a Graph needs it.
       const Tensor mean = zeros_like(t.running_mean), var = zeros_like(t.running_var);
-      const Tensor y = batch_norm(x, t.weight, t.bias, mean, var, training, /*momentum=*/1, o.eps());
+      const Tensor y = batch_norm(x, t.weight, t.bias, mean, var, training, /*momentum=*/1, o.eps(), t.parts);
       const Tensor share = t.num_batches_tracked.to(kFloat64).reciprocal();
       t.running_mean.mul_(1 - share).add_(mean * share);
       t.running_var.mul_(1 - share).add_(var * share);
       return y;
     }
   }
-  return batch_norm(x, t.weight, t.bias, t.running_mean, t.running_var, training, o.momentum().value_or(0), o.eps());
+  return batch_norm(x, t.weight, t.bias, t.running_mean, t.running_var, training, o.momentum().value_or(0), o.eps(),
+                    module.is_training() ? t.parts : nullptr);
 }
 Tensor detail::normalize_instances(const nn::Module& module, const NormTensors& t, const nn::InstanceNormOptions& o,
                                    size_t dims, const Tensor& x) {

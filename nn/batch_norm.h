@@ -6,12 +6,14 @@
 #include "tandem/nn/normalization_options.h"
 
 namespace tandem::detail {
+struct BatchParts;
 
 /// The tensors of either norm.
 struct NormTensors {
-  Tensor weight, bias;               // (num_features), undefined when not affine
-  Tensor running_mean, running_var;  // (num_features), undefined when not tracked
-  Tensor num_batches_tracked;        // int64 scalar
+  Tensor weight, bias;                                // (num_features), undefined when not affine
+  Tensor running_mean, running_var;                   // (num_features), undefined when not tracked
+  Tensor num_batches_tracked;                         // int64 scalar
+  std::shared_ptr<const BatchParts> parts = nullptr;  // whose statistics it takes in training (SyncBatchNorm)
   /// Means of 0, variances of 1, no batch counted.
   void reset_running_stats();
   /// The initial values again.

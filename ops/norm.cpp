@@ -6,6 +6,7 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/index.h"
 #include "tandem/ops/reduce.h"
 #include "tandem/ops/view.h"
 
@@ -38,8 +39,14 @@ Tensor make_like(const Tensor& x, bool channels_last) {
 }
 }  // namespace
 
-Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, Flag training, double momentum, double eps) {
+  return detail::batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps, nullptr);
+}
+Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                          const Tensor& running_var, Flag training, double momentum, double eps,
+                          const std::shared_ptr<const BatchParts>& all_parts) {
+  const std::shared_ptr<const BatchParts> parts = training && all_parts && !all_parts->is_whole() ? all_parts : nullptr;
   check_real("batch_norm", input);
   TANDEM_CHECK(input.dim() >= 2, "batch_norm: x is ", input.sizes(), "; accepted: (N, C, ...)");
   const int64_t channels = input.size(1);
@@ -52,19 +59,25 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   const DType statistic = accumulate_type(input.dtype());
   const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
   const Tensor x = rows_or_planes(input, last), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
-  const int64_t count = channels ? x.numel() / channels : 0;
+  int64_t count = channels ? x.numel() / channels : 0;
   Tensor mean, rstd;
   if (training) {
-    TANDEM_CHECK(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)) != 1, "batch_norm: x is ",
-                 input.sizes(), "; in training each channel needs more than one value");
     mean = core::empty({channels}, statistic, x.device());
     rstd = core::empty({channels}, statistic, x.device());
     Tensor var = core::empty({channels}, statistic, x.device());
     if (count > 0) {
       TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
     } else {  // nothing to average: any finite numbers, so that the weight's gradient is zero
-      mean.zero_(), rstd.zero_();
+      mean.zero_(), rstd.zero_(), var.zero_();
     }
+    // For each channel, where there are none too.
+    int64_t values = input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2));
+    if (parts) {
+      values = count = parts->join(mean, var, count);
+      rstd = (var + eps).rsqrt();
+    }
+    TANDEM_CHECK(values != 1, "batch_norm: x is ", input.sizes(),
+                 "; in training each channel needs more than one value");
     if (running_mean.defined() && count > 0) {
       const NoGradGuard guard;
       const Tensor &m = running_mean, &v = running_var;
@@ -79,9 +92,12 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   }
   Tensor y = make_like(input, last), y_rows = rows_or_planes(y, last);
   TANDEM_DISPATCH(x.device(), batch_norm_apply, x, mean, rstd, w, b, y_rows);
-  const auto backward = [training, eps, last](const Context& ctx, const Tensor& dy) -> Grads {
+  const auto backward = [training, eps, last, parts, count](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
+      TANDEM_CHECK_AS(NotImplementedError, !parts,
+                      "SyncBatchNorm: it has no second derivatives over several ranks; accepted: a backward without "
+                      "create_graph");
       Shape others{0}, along(static_cast<size_t>(x.dim()), 1);
       for (int64_t d = 2; d < x.dim(); ++d) others.push_back(d);
       along[1] = -1;
@@ -98,7 +114,17 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
            sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
     Tensor dx = make_like(x, last), dx_rows = rows_or_planes(dx, last);
     const Tensor g = rows_or_planes(dy, last), from = rows_or_planes(x, last), w = prepare_part(weight, x.dtype());
-    TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training, sum_dy, sum_xhat, dx_rows);
+    TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training && !parts, sum_dy, sum_xhat,
+                    dx_rows);
+    if (parts) {  // dx lacks what goes through the statistics: -(sum_dy + xhat sum_xhat) / count rstd weight, of all
+      const Tensor sums = stack({sum_dy, sum_xhat}), rest = make_like(x, last);
+      parts->add(sums);
+      Tensor scale = rstd * (-1.0 / static_cast<double>(std::max<int64_t>(count, 1))),
+             rest_rows = rows_or_planes(rest, last);
+      if (w.defined()) scale.mul_(w);
+      TANDEM_DISPATCH(x.device(), batch_norm_apply, from, mean, rstd, sums[1] * scale, sums[0] * scale, rest_rows);
+      dx.add_(rest);
+    }
     return {dx, sum_xhat, sum_dy};
   };
   return record("batch_norm", y, {input, weight, bias}, {input, mean, rstd, weight}, backward);

@@ -1,5 +1,7 @@
 // Normalisation. Namespace and names as torch:: has them; nn/functional.h adds the option structs.
 #pragma once
+#include <memory>
+
 #include "tandem/core/tensor.h"
 
 namespace tandem {
@@ -9,6 +11,24 @@ namespace tandem {
 /// Channels-last x gives a channels-last result.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, detail::Flag training, double momentum = 0.1, double eps = 1e-5);
+namespace detail {
+/// The parts of one batch, of which each is normalised elsewhere, by the statistics of the whole: what they tell each
+/// other. SyncBatchNorm's.
+struct BatchParts {
+  virtual ~BatchParts() = default;
+  /// Whether there is only one.
+  virtual bool is_whole() const = 0;
+  /// The mean and the biased variance of this part, of `count` values for each channel, become those of all parts.
+  /// Returns how many values these have.
+  virtual int64_t join(Tensor& mean, Tensor& var, int64_t count) const = 0;
+  /// sums = those of all parts, added up
+  virtual void add(const Tensor& sums) const = 0;
+};
+/// As below; in training over all parts, if there are some.
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                  const Tensor& running_var, Flag training, double momentum, double eps,
+                  const std::shared_ptr<const BatchParts>& parts);
+}  // namespace detail
 /// Normalises over the last dimensions, whose sizes are normalized_shape
 Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "tandem/core/internal.h"
-#include "tandem/parallel/from_ranks.h"
 #include "tandem/serialize/file.h"
 
 namespace tandem {
@@ -82,6 +81,23 @@ std::string list_of(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
   return text.empty() ? "nothing" : text;
+}
+
+/// What f returns on rank 0, which alone calls it, on all ranks. Without a group: f().
+/// @throws Error on all ranks with what f threw
+std::string from_first(const distributed::ProcessGroupPtr& group, const std::function<std::string()>& f) {
+  if (!group || group->size() == 1) return f();
+  std::string message;
+  if (group->rank() == 0) try {
+      message = "value" + f();
+    } catch (const std::exception& error) {
+      message = std::string("error") + error.what();
+    }
+  distributed::broadcast_bytes(message, group->ranks()[0], group);
+  const std::string kind = message.substr(0, 5);
+  message.erase(0, 5);
+  if (kind == "error") throw Error(message);
+  return message;
 }
 
 }  // namespace
@@ -175,8 +191,9 @@ void CheckpointManager::save(int64_t step) {
   IValue mine = value_of(/*of_rank=*/true);
   mine.insert("random", random_value(group ? group->rank() : 0));
   const std::vector<char> bytes = pickle_save(mine);
-  const std::vector<std::string> of_ranks = detail::from_all(group, {bytes.begin(), bytes.end()});
-  detail::from_first(group, [&] {
+  std::vector<std::string> of_ranks{{bytes.begin(), bytes.end()}};
+  if (group) of_ranks = distributed::all_gather_bytes(of_ranks[0], group);
+  from_first(group, [&] {
     write(step, value_of(/*of_rank=*/false), of_ranks);
     return std::string();
   });
@@ -237,7 +254,7 @@ int64_t CheckpointManager::load(const std::string& bytes) {
 }
 
 std::optional<int64_t> CheckpointManager::restore(bool or_before) {
-  const std::string bytes = detail::from_first(group(), [&] {
+  const std::string bytes = from_first(group(), [&] {
     for (std::vector<int64_t> there = steps(); !there.empty(); there.pop_back()) try {
         return checked_bytes(there.back());
       } catch (const Error& error) {
@@ -255,7 +272,7 @@ std::optional<int64_t> CheckpointManager::restore(bool or_before) {
   return load(bytes);
 }
 void CheckpointManager::restore_step(int64_t step) {
-  load(detail::from_first(group(), [&] { return checked_bytes(step); }));
+  load(from_first(group(), [&] { return checked_bytes(step); }));
 }
 
 }  // namespace tandem

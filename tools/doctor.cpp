@@ -6,7 +6,7 @@
 #include "tandem/core/cpu_info.h"
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/thread_pool.h"
-#include "tandem/parallel/collectives/nccl_api.h"
+#include "tandem/parallel/collectives/nccl/api.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/demo/data_folder.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 #include "tandem/tools/rank_process.h"
 
 namespace tandem::tools {

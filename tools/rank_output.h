@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/parallel/collectives/socket.h"
+#include "tandem/parallel/collectives/store/socket.h"
 
 namespace tandem::tools {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/parallel/collectives/store.h"
-#include "tandem/parallel/collectives/watchdog.h"
+#include "tandem/parallel/collectives/store/store.h"
+#include "tandem/parallel/collectives/store/watchdog.h"
 
 namespace tandem::tools {
 

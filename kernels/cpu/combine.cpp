@@ -9,6 +9,7 @@
 
 namespace tandem::kernels::cpu {
 TANDEM_DECLARE_LOOP(combine_sum)
+TANDEM_DECLARE_LOOP(combine_product)
 TANDEM_DECLARE_LOOP(combine_max)
 TANDEM_DECLARE_LOOP(combine_min)
 void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y) {
@@ -22,9 +23,10 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
     Tensor flat = core::try_view(y, {y.numel()});
     return copy(beside, flat);
   }
-  const LoopTables& rows = how == Combine::sum   ? loops::combine_sum
-                           : how == Combine::max ? loops::combine_max
-                                                 : loops::combine_min;
+  const LoopTables& rows = how == Combine::sum       ? loops::combine_sum
+                           : how == Combine::product ? loops::combine_product
+                           : how == Combine::max     ? loops::combine_max
+                                                     : loops::combine_min;
   for (size_t next = 0; next < parts.size();) {
     std::vector<std::reference_wrapper<const Tensor>> reads;
     if (next > 0) reads.push_back(y);  // what the passes before have made

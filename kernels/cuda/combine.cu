@@ -33,7 +33,10 @@ template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, C
 #pragma unroll
       for (int j = 0; j < kPacket; ++j) {
         const C a = C(total[j]), b = C(part[j]);
-        total[j] = T(how == Combine::sum ? C(a + b) : how == Combine::max ? math::max(a, b) : math::min(a, b));
+        total[j] = T(how == Combine::sum       ? C(a + b)
+                     : how == Combine::product ? C(a * b)
+                     : how == Combine::max     ? math::max(a, b)
+                                               : math::min(a, b));
       }
     }
     if (math::kFloating<C> && scaled) {  // integers never are

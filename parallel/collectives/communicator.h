@@ -8,6 +8,20 @@
 
 namespace tandem::distributed {
 
+/// Which ranks of the default group a group has.
+struct Members {
+  std::string name;        // may be empty
+  std::vector<int> ranks;  // by rank in the group
+  /// "group tp of ranks 1, 3, 5"
+  std::string str() const;
+};
+using MembersPtr = std::shared_ptr<const Members>;  // null: all, in order; the default group
+inline int global_rank(int rank, const MembersPtr& members) {
+  return members && rank >= 0 ? members->ranks[static_cast<size_t>(rank)] : rank;
+}
+/// "rank 1"; of another than the default group "rank 1 (global rank 5)".
+std::string rank_text(int rank, const MembersPtr& members);
+
 /// What a call is, for comparing ranks and for errors.
 struct Call {
   const char* name = "";  // "all_reduce"
@@ -19,11 +33,18 @@ struct Call {
   int other = -1;        // root, destination or source
   bool reduces = false;  // `op` counts
   ReduceOp op = ReduceOp::SUM;
+  MembersPtr group = nullptr;
+  std::vector<int64_t> sends = {}, receives = {};  // of an exchange: elements to and from each rank
+  int64_t sends_to(int rank) const { return sends.empty() ? 0 : sends[static_cast<size_t>(rank)]; }
+  int64_t receives_from(int rank) const { return receives.empty() ? 0 : receives[static_cast<size_t>(rank)]; }
   /// "all_reduce #12 (bucket 0 of 3) of float32, 1000 elements, SUM"
   std::string str() const;
   /// What all ranks must agree on.
   bool agrees(const Call& other_rank) const;
 };
+
+/// What is wrong when a sender and a receiver of one exchange count differently; empty if nothing is.
+std::string mismatch(const Call& from, int sender, const Call& to, int receiver);
 
 /// The first failure of a group, which it keeps.
 class FirstFailure {
@@ -63,10 +84,18 @@ class Communicator {
   virtual void reduce(const Call& call, Tensor& x) = 0;
   virtual void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) = 0;
   virtual void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) = 0;
+  /// outputs[r] = the inputs[this rank] of rank r; undefined ones stand for nothing. The call has all the sizes. What
+  /// gather, scatter and all_to_all are made of.
+  virtual void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) = 0;
   /// May be called beside a collective, from other threads.
   virtual void send(const Call& call, const Tensor& x, int tag) = 0;
-  virtual void recv(const Call& call, Tensor& x, int tag) = 0;
+  /// From call.other, or from any rank where that is -1. Returns who sent.
+  virtual int recv(const Call& call, Tensor& x, int tag) = 0;
   virtual void barrier(const Call& call) = 0;
+  /// A communicator of the ranks that `members` names, of which this is the rank-th: called on them alone. `name` is
+  /// that of no other group of this one.
+  virtual std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+                                              std::chrono::milliseconds timeout) = 0;
   /// From any thread: ends the calls under way with an error that says `reason`.
   virtual void abort(const std::string& reason) = 0;
 
@@ -96,6 +125,7 @@ void average(Tensor& sum, int ranks);
 
 /// A group whose collectives run one after the other on a thread of its own. @param device  as ProcessGroup::device()
 ProcessGroupPtr make_queued_group(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
-                                  std::unique_ptr<Communicator> communicator, Device device = kCPU);
+                                  std::unique_ptr<Communicator> communicator, Device device = kCPU,
+                                  MembersPtr members = nullptr);
 
 }  // namespace tandem::distributed

@@ -11,11 +11,12 @@
 #include "tandem/core/rank_context.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/core/tracer.h"
-#include "tandem/parallel/collectives/gloo.h"
+#include "tandem/parallel/collectives/gloo/gloo.h"
 #include "tandem/parallel/collectives/job_environment.h"
 #include "tandem/parallel/collectives/local.h"
-#include "tandem/parallel/collectives/nccl.h"
-#include "tandem/parallel/collectives/nccl_api.h"
+#include "tandem/parallel/collectives/nccl/api.h"
+#include "tandem/parallel/collectives/nccl/nccl.h"
+#include "tandem/parallel/collectives/rank_groups.h"
 #include "tandem/parallel/rethrow.h"
 
 namespace tandem::distributed {
@@ -115,25 +116,13 @@ std::string default_backend(const InitOptions& o) {
   return on_gpu ? "nccl" : launched.meeting ? "local" : "gloo";
 }
 
-/// What a rank keeps of init_process_group.
-struct DefaultGroup : RankPart {
-  ProcessGroupPtr group;
-};
-ProcessGroupPtr& default_group_of_rank() { return RankContext::current().state().part<DefaultGroup>().group; }
-
-ProcessGroupPtr chosen(const ProcessGroupPtr& group) { return group ? group : default_group(); }
-WorkPtr complete(WorkPtr work, bool async_op) {
-  if (!async_op) work->wait();
-  return work;
-}
-
 }  // namespace
 
 bool is_nccl_available() { return cuda::is_available() && nccl::find_library(); }
 
 void init_process_group(const std::string& asked, InitOptions options) {
   const std::string backend = asked.empty() ? default_backend(options) : asked;
-  ProcessGroupPtr& current = default_group_of_rank();
+  ProcessGroupPtr& current = rank_groups().group;
   TANDEM_CHECK(!current, "init_process_group: this rank has a group already (", current->backend(), ", ",
                current->size(), " ranks); destroy_process_group() leaves it");
   constexpr auto kMost = std::chrono::hours(24 * 365);
@@ -159,19 +148,30 @@ void init_process_group(const std::string& asked, InitOptions options) {
   state.collectives = 0;
   current = std::move(group);
 }
-bool is_initialized() { return default_group_of_rank() != nullptr; }
-void destroy_process_group() {
+bool is_initialized() { return rank_groups().group != nullptr; }
+void destroy_process_group(const ProcessGroupPtr& group) {
+  RankGroups& groups = rank_groups();
+  if (group && group != groups.group) {
+    TANDEM_CHECK(std::erase(groups.subgroups, group) > 0,
+                 "destroy_process_group: this rank has no such group, or has left it; accepted: what new_group gave");
+    return;
+  }
+  while (!groups.subgroups.empty()) groups.subgroups.pop_back();  // the last first, on all ranks alike
   RankContext::current().state().world_size = 1;
   RankContext::current().state().gpu = -1;
-  default_group_of_rank().reset();
+  groups.group.reset();
 }
 ProcessGroupPtr default_group() {
-  const ProcessGroupPtr& group = default_group_of_rank();
+  const ProcessGroupPtr& group = rank_groups().group;
   TANDEM_CHECK(group, "there is no process group; call init_process_group first");
   return group;
 }
-int get_rank() { return is_initialized() ? default_group()->rank() : 0; }
-int get_world_size() { return is_initialized() ? default_group()->size() : 1; }
+int get_rank(const ProcessGroupPtr& group) {
+  return group ? group->rank() : is_initialized() ? default_group()->rank() : 0;
+}
+int get_world_size(const ProcessGroupPtr& group) {
+  return group ? group->rank() < 0 ? -1 : group->size() : is_initialized() ? default_group()->size() : 1;
+}
 
 void run_ranks(int size, const std::function<void(int rank)>& f) {
   TANDEM_CHECK(size >= 1, "run_ranks: size is ", size, "; accepted: 1 or more");
@@ -207,26 +207,5 @@ void run_ranks(int size, const std::function<void(int rank)>& f) {
   for (std::thread& thread : threads) thread.join();
   if (first) detail::rethrow_named(first, "rank " + std::to_string(first_rank));
 }
-
-WorkPtr all_reduce(const Tensor& x, ReduceOp op, const ProcessGroupPtr& group, bool async_op) {
-  return complete(chosen(group)->all_reduce(x, op), async_op);
-}
-WorkPtr broadcast(const Tensor& x, int src, const ProcessGroupPtr& group, bool async_op) {
-  return complete(chosen(group)->broadcast(x, src), async_op);
-}
-WorkPtr reduce(const Tensor& x, int dst, ReduceOp op, const ProcessGroupPtr& group, bool async_op) {
-  return complete(chosen(group)->reduce(x, dst, op), async_op);
-}
-WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const ProcessGroupPtr& group,
-                   bool async_op) {
-  return complete(chosen(group)->all_gather(outputs, input), async_op);
-}
-WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
-                       const ProcessGroupPtr& group, bool async_op) {
-  return complete(chosen(group)->reduce_scatter(output, inputs, op), async_op);
-}
-void send(const Tensor& x, int dst, const ProcessGroupPtr& group, int tag) { chosen(group)->send(x, dst, tag)->wait(); }
-void recv(const Tensor& x, int src, const ProcessGroupPtr& group, int tag) { chosen(group)->recv(x, src, tag)->wait(); }
-void barrier(const ProcessGroupPtr& group) { chosen(group)->barrier()->wait(); }
 
 }  // namespace tandem::distributed

@@ -43,8 +43,13 @@ void wait_for(const cuda::Event& event, Device device) {
 /// of the ranks' streams: each waits for what the others held when they came. No rank waits for a GPU.
 class LocalHub {
  public:
-  LocalHub(int size, std::chrono::milliseconds timeout)
-      : size(size), timeout_(timeout), seats_(static_cast<size_t>(size)), calls_(seats_.size()), left_(seats_.size()) {
+  LocalHub(int size, std::chrono::milliseconds timeout, MembersPtr members = nullptr)
+      : size(size),
+        members_(std::move(members)),
+        timeout_(timeout),
+        seats_(static_cast<size_t>(size)),
+        calls_(seats_.size()),
+        left_(seats_.size()) {
     first_.present.resize(seats_.size());
     second_.present.resize(seats_.size());
   }
@@ -97,17 +102,24 @@ class LocalHub {
     if (!parcel.error.empty()) throw DistributedError(parcel.error);
     wait_for(parcel.copied, call.device);
   }
-  void recv(int to, const Call& call, Tensor& x, int tag) {
+  /// From any rank where call.other is -1. Returns who sent.
+  int recv(int to, const Call& call, Tensor& x, int tag) {
     std::unique_lock lock(mutex_);
-    auto& queue = parcels_[{call.other, to, tag}];
-    wait(lock, call, "sent nothing", [&] { return !queue.empty(); });
-    if (queue.empty()) fail_here(call);
+    int from = call.other;
+    const auto came = [&] {
+      for (int r = 0; r < size; ++r)
+        if ((call.other < 0 || r == call.other) && !parcels_[{r, to, tag}].empty()) return from = r, true;
+      return false;
+    };
+    wait(lock, call, "sent nothing", came);
+    if (!came()) fail_here(call);
+    auto& queue = parcels_[{from, to, tag}];
     PendingSend& parcel = *queue.front();
     queue.pop_front();
     if (parcel.call.dtype != call.dtype || parcel.call.numel != call.numel ||
         parcel.call.device.type() != call.device.type()) {
-      parcel.error = "rank " + std::to_string(call.other) + " calls " + parcel.call.str() + ", but rank " +
-                     std::to_string(to) + " calls " + call.str();
+      parcel.error = rank_text(from, members_) + " calls " + parcel.call.str() + ", but " + rank_text(to, members_) +
+                     " calls " + call.str();
     } else {
       wait_for(parcel.ready, call.device);
       copy(parcel.x, x, call.device);
@@ -116,7 +128,24 @@ class LocalHub {
     const std::string error = parcel.error;  // the parcel is gone once its sender wakes
     parcel.taken = true;
     changed_.notify_all();
-    if (!error.empty()) throw DistributedError(error);
+    if (!error.empty()) {
+      fail_locked(error);
+      throw DistributedError(error);
+    }
+    return from;
+  }
+
+  /// Where these ranks meet: the first that asks makes it. It fails with this one.
+  std::shared_ptr<LocalHub> child(const std::string& name, const MembersPtr& members,
+                                  std::chrono::milliseconds timeout) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<LocalHub> hub = children_[name].lock();
+    if (!hub) {
+      hub = std::make_shared<LocalHub>(static_cast<int>(members->ranks.size()), timeout, members);
+      if (!failure_.empty()) hub->abort(failure_);
+      children_[name] = hub;
+    }
+    return hub;
   }
 
   /// Nothing comes from this rank any more: who waits for it need not until the deadline.
@@ -127,8 +156,7 @@ class LocalHub {
   }
   void abort(const std::string& reason) {
     const std::lock_guard lock(mutex_);
-    if (failure_.empty()) failure_ = reason;
-    changed_.notify_all();
+    fail_locked(reason);
   }
   const int size;
 
@@ -146,22 +174,34 @@ class LocalHub {
     std::string error = {};
   };
 
-  /// Until `ready` or a failure; when the other rank has left or `did_not` until the deadline, the hub fails.
+  /// The first failure stays, and is that of the groups of these ranks too.
+  void fail_locked(const std::string& what) {
+    if (!failure_.empty()) return;
+    failure_ = what;
+    changed_.notify_all();
+    for (const auto& each : children_)
+      if (const auto hub = each.second.lock()) hub->abort(what);
+  }
+  /// Until `ready` or a failure; when the other rank (all others, of a receive from any) has left or `did_not` until
+  /// the deadline, the hub fails.
   template <class Ready>
   void wait(std::unique_lock<std::mutex>& lock, const Call& call, const char* did_not, Ready ready) {
-    const auto other = static_cast<size_t>(call.other);
-    const bool early = changed_.wait_for(lock, timeout_, [&] { return ready() || !failure_.empty() || left_[other]; });
+    const auto gone = [&] {
+      if (call.other >= 0) return static_cast<bool>(left_[static_cast<size_t>(call.other)]);
+      return std::count(left_.begin(), left_.end(), true) >= size - 1;
+    };
+    const bool early = changed_.wait_for(lock, timeout_, [&] { return ready() || !failure_.empty() || gone(); });
     if (ready() || !failure_.empty()) return;
-    failure_ = call.str() + ": rank " + std::to_string(call.other) +
-               (early ? " has left the group" : std::string(" ") + did_not + " within " + in_time());
-    changed_.notify_all();
+    const std::string who = call.other < 0 ? "every other rank" : rank_text(call.other, members_);
+    fail_locked(call.str() + ": " + who +
+                (early ? " has left the group" : std::string(" ") + did_not + " within " + in_time()));
   }
   /// "rank 1, rank 3": who has not come; with `gone`, of those who never will.
   std::string missing(const Barrier& meeting, bool gone) const {
     std::string ranks;
     for (size_t r = 0; r < seats_.size(); ++r)
       if (!meeting.present[r] && (!gone || left_[r]))
-        ranks += (ranks.empty() ? "rank " : ", rank ") + std::to_string(r);
+        ranks += (ranks.empty() ? "" : ", ") + rank_text(static_cast<int>(r), members_);
     return ranks;
   }
   void wait_for_all(std::unique_lock<std::mutex>& lock, size_t me, Barrier& meeting) {
@@ -178,29 +218,36 @@ class LocalHub {
     }
     const bool early = changed_.wait_for(
         lock, timeout_, [&] { return meeting.held != number || !failure_.empty() || !missing(meeting, true).empty(); });
-    if (meeting.held == number && failure_.empty()) {
-      failure_ = calls_[me].str() + ": " +
-                 (early ? missing(meeting, true) + " left the group"
-                        : missing(meeting, false) + " did not come within " + in_time());
-      changed_.notify_all();
-    }
+    if (meeting.held == number)
+      fail_locked(calls_[me].str() + ": " +
+                  (early ? missing(meeting, true) + " left the group"
+                         : missing(meeting, false) + " did not come within " + in_time()));
     if (meeting.held == number) fail_here(calls_[me]);
   }
   void compare_calls() {
-    for (size_t r = 1; r < calls_.size(); ++r)
-      if (!calls_[r].agrees(calls_[0])) {
-        failure_ = "the ranks do different things: rank 0 calls " + calls_[0].str() + ", but rank " +
-                   std::to_string(r) + " calls " + calls_[r].str();
-        changed_.notify_all();
-        throw DistributedError(failure_);
-      }
+    for (int r = 1; r < size; ++r)
+      if (const Call& call = calls_[static_cast<size_t>(r)]; !call.agrees(calls_[0]))
+        differ("the ranks do different things: " + rank_text(0, members_) + " calls " + calls_[0].str() + ", but " +
+               rank_text(r, members_) + " calls " + call.str());
+    if (calls_[0].sends.empty()) return;
+    for (int from = 0; from < size; ++from)
+      for (int to = 0; to < size; ++to)
+        if (const std::string what =
+                mismatch(calls_[static_cast<size_t>(from)], from, calls_[static_cast<size_t>(to)], to);
+            !what.empty())
+          differ(what);
+  }
+  [[noreturn]] void differ(const std::string& what) {
+    fail_locked(what);
+    throw DistributedError(what);
   }
   std::string in_time() const { return std::to_string(timeout_.count()) + " ms"; }
   [[noreturn]] void fail_here(const Call& call) {
     throw DistributedError(failure_.find(call.name) == 0 ? failure_ : std::string(call.str()) + ": " + failure_);
   }
 
-  std::mutex mutex_;
+  const MembersPtr members_;
+  std::mutex mutex_;  // held while a child's is taken, never the other way round
   std::condition_variable changed_;
   std::chrono::milliseconds timeout_;
   std::string failure_;  // the first; the hub stays failed
@@ -209,6 +256,7 @@ class LocalHub {
   std::vector<bool> left_;
   Barrier first_, second_;
   std::map<std::tuple<int, int, int>, std::deque<PendingSend*>> parcels_;  // by sender, receiver, tag
+  std::map<std::string, std::weak_ptr<LocalHub>> children_;
 };
 
 namespace {
@@ -260,14 +308,27 @@ class LocalCommunicator final : public Communicator {
     hub_->finish(rank_);
     copy(result, output, call.device);
   }
+  void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+    const auto& all = hub_->meet(rank_, call, inputs);
+    for (size_t r = 0; r < outputs.size(); ++r) {
+      if (!outputs[r].defined()) continue;
+      copy(all[r].tensors[static_cast<size_t>(rank_)], outputs[r], call.device);
+      if (r != static_cast<size_t>(rank_)) bytes_sent += outputs[r].nbytes();
+    }
+    hub_->finish(rank_);
+  }
   void send(const Call& call, const Tensor& x, int tag) override {
     hub_->send(rank_, call, x, tag);
     bytes_sent += x.nbytes();
   }
-  void recv(const Call& call, Tensor& x, int tag) override { hub_->recv(rank_, call, x, tag); }
+  int recv(const Call& call, Tensor& x, int tag) override { return hub_->recv(rank_, call, x, tag); }
   void barrier(const Call& call) override {
     hub_->meet(rank_, call, {});
     hub_->finish(rank_);
+  }
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+                                      std::chrono::milliseconds timeout) override {
+    return std::make_unique<LocalCommunicator>(hub_->child(name, members, timeout), rank);
   }
   void abort(const std::string& reason) override { hub_->abort(reason); }
 

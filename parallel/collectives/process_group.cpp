@@ -1,5 +1,7 @@
 #include "tandem/parallel/collectives/process_group.h"
 
+#include <numeric>
+
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/combine.h"
 #include "tandem/parallel/collectives/communicator.h"
@@ -10,10 +12,38 @@ const char* to_string(ReduceOp op) {
   switch (op) {
     case ReduceOp::SUM: return "SUM";
     case ReduceOp::AVG: return "AVG";
+    case ReduceOp::PRODUCT: return "PRODUCT";
     case ReduceOp::MIN: return "MIN";
     case ReduceOp::MAX: return "MAX";
   }
   return "?";
+}
+
+ProcessGroup::ProcessGroup(int rank, int size, std::string backend, std::chrono::milliseconds timeout, Device device,
+                           std::vector<int> ranks, std::string name)
+    : rank_(rank),
+      size_(size),
+      backend_(std::move(backend)),
+      timeout_(timeout),
+      device_(device),
+      ranks_(std::move(ranks)),
+      name_(std::move(name)) {
+  if (!ranks_.empty()) return;
+  ranks_.resize(static_cast<size_t>(size));
+  std::iota(ranks_.begin(), ranks_.end(), 0);
+}
+
+std::string Members::str() const {
+  constexpr size_t kMost = 16;  // ranks that an error lists
+  std::ostringstream out;
+  out << "group " << (name.empty() ? "" : name + " ") << "of ranks ";
+  for (size_t r = 0; r < std::min(ranks.size(), kMost); ++r) out << (r > 0 ? ", " : "") << ranks[r];
+  if (ranks.size() > kMost) out << ", ... (" << ranks.size() << ")";
+  return out.str();
+}
+std::string rank_text(int rank, const MembersPtr& members) {
+  const std::string text = "rank " + std::to_string(rank);
+  return members ? text + " (global rank " + std::to_string(global_rank(rank, members)) + ")" : text;
 }
 
 std::string Call::str() const {
@@ -23,8 +53,9 @@ std::string Call::str() const {
   if (!about.empty()) out << " (" << about << ")";
   if (numel >= 0) out << " of " << dtype << ", " << numel << " elements";
   if (reduces) out << ", " << to_string(op);
-  if (other >= 0) out << ", rank " << other;
+  if (other >= 0) out << ", " << rank_text(other, group);
   if (device.is_cuda()) out << ", on " << device;
+  if (group) out << ", in " << group->str();
   return out.str();
 }
 bool Call::agrees(const Call& o) const {
@@ -33,11 +64,22 @@ bool Call::agrees(const Call& o) const {
          (!reduces || op == o.op);
 }
 
+std::string mismatch(const Call& from, int sender, const Call& to, int receiver) {
+  const auto sent = from.sends_to(receiver), expected = to.receives_from(sender);
+  if (sent == expected) return {};
+  std::ostringstream out;
+  out << "the ranks do different things: in " << from.str() << ", " << rank_text(sender, from.group) << " sends "
+      << rank_text(receiver, from.group) << " " << sent << " elements, but " << rank_text(receiver, from.group)
+      << " receives " << expected << " from it";
+  return out.str();
+}
+
 void reduce_in_order(const std::vector<Tensor>& parts, ReduceOp op, Tensor& y) {
   const double scale = op == ReduceOp::AVG ? 1.0 / static_cast<double>(parts.size()) : 1.0;
-  const auto how = op == ReduceOp::MIN   ? kernels::Combine::min
-                   : op == ReduceOp::MAX ? kernels::Combine::max
-                                         : kernels::Combine::sum;
+  const auto how = op == ReduceOp::MIN       ? kernels::Combine::min
+                   : op == ReduceOp::MAX     ? kernels::Combine::max
+                   : op == ReduceOp::PRODUCT ? kernels::Combine::product
+                                             : kernels::Combine::sum;
   TANDEM_DISPATCH(y.device(), combine, parts, how, scale, y);
 }
 void average(Tensor& sum, int ranks) {

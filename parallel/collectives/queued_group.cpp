@@ -1,142 +1,195 @@
-// A ProcessGroup over a Communicator: checks the arguments, makes tensors contiguous, and runs the blocking calls in
-// order on a thread and, of CUDA tensors, a stream of its own, so that they overlap with the caller.
-#include <list>
-#include <map>
+// A ProcessGroup over a Communicator: checks the arguments, makes tensors contiguous, and says what of a communicator's
+// few calls each collective is.
+#include <algorithm>
 #include <optional>
-#include <tuple>
+#include <set>
 
-#include "tandem/core/cuda/allocator.h"
-#include "tandem/core/cuda/gpu_runtime.h"
-#include "tandem/core/run_loop.h"
-#include "tandem/core/tracer.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
-#include "tandem/parallel/collectives/queued_work.h"
-#include "tandem/parallel/rethrow.h"
-#include "tandem/parallel/worker_thread.h"
+#include "tandem/parallel/collectives/call_queue.h"
 
 namespace tandem::distributed {
 namespace {
 
-/// Where calls go that must not overtake each other: a thread, and a stream of every GPU that it is used with.
-class Lane {
- public:
-  void post(RankContext context, std::function<void()> job) { thread_.post(std::move(context), std::move(job)); }
-  /// For the thread's own use.
-  const cuda::Stream& stream(Device device) {
-    const auto at = streams_.find(device.index());
-    if (at != streams_.end()) return at->second;
-    return streams_.emplace(device.index(), cuda::Stream(device, /*high_priority=*/true)).first->second;
+/// Without the strides. Of several that are one tensor, as in what is sent to all, one copy is made.
+std::vector<Tensor> dense(const std::vector<Tensor>& list) {
+  std::vector<Tensor> out;
+  out.reserve(list.size());
+  for (size_t i = 0; i < list.size(); ++i) {
+    const bool again = i > 0 && list[i].defined() && list[i].is_same(list[i - 1]);
+    out.push_back(again ? out.back() : list[i].defined() ? list[i].contiguous() : list[i]);
   }
-
- private:
-  std::map<int, cuda::Stream> streams_;
-  detail::WorkerThread thread_;  // last: its jobs use the streams
-};
-
-/// A call on its way to the communicator.
-struct Job {
-  Call call;
-  std::vector<Tensor> tensors;
-  std::function<void(const Call&)> run;
-  std::shared_ptr<QueuedWork> work;
-  cuda::Event ready = cuda::Event();  // of CUDA tensors: what the caller's stream held at the call
-  double called = 0;                  // by trace_clock(), while there is a trace
-};
+  return out;
+}
+/// Room for what `list` is to get: the tensors themselves where they are contiguous.
+std::vector<Tensor> room(const std::vector<Tensor>& list) {
+  std::vector<Tensor> out;
+  out.reserve(list.size());
+  for (const Tensor& y : list)
+    out.push_back(!y.defined() || y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device()));
+  return out;
+}
+/// y takes the values of dense, unless it is that itself.
+void hand_over(const Tensor& dense, const Tensor& y) {
+  if (dense.is_same(y)) return y.bump_version();
+  Tensor(y.detach()).copy_(dense);
+}
+std::vector<Tensor> joined(std::vector<Tensor> list, const Tensor& one) {
+  list.push_back(one);
+  return list;
+}
 
 class QueuedGroup final : public ProcessGroup {
  public:
+  /// Without a communicator, and with -1 as the rank, the group of a rank that is not in it.
   QueuedGroup(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
-              std::unique_ptr<Communicator> communicator, Device device)
-      : ProcessGroup(rank, size, std::move(backend), timeout, device), communicator_(std::move(communicator)) {}
+              std::unique_ptr<Communicator> communicator, Device device, MembersPtr members)
+      : ProcessGroup(rank, size, std::move(backend), timeout, device, members ? members->ranks : std::vector<int>(),
+                     members ? members->name : std::string()),
+        members_(std::move(members)),
+        communicator_(std::move(communicator)) {
+    if (communicator_) queue_.emplace(*communicator_, rank);
+  }
+
+  // ---- what a communicator does itself
 
   WorkPtr all_reduce(const Tensor& x, ReduceOp op, std::string about) override {
     Call call = collective("all_reduce", x, std::move(about));
     set_op(call, op);
-    return start(call, {x},
-                 [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->all_reduce(c, y); }); });
+    return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->all_reduce(c, y); });
   }
   WorkPtr broadcast(const Tensor& x, int src, std::string about) override {
     Call call = collective("broadcast", x, std::move(about));
     set_other(call, src);
-    return start(call, {x},
-                 [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->broadcast(c, y); }); });
+    return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->broadcast(c, y); });
   }
   WorkPtr reduce(const Tensor& x, int dst, ReduceOp op, std::string about) override {
     Call call = collective("reduce", x, std::move(about));
     set_op(call, op);
     set_other(call, dst);
-    return start(call, {x}, [this, x](const Call& c) { in_place(x, [&](Tensor& y) { communicator_->reduce(c, y); }); });
+    return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->reduce(c, y); });
   }
   WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, std::string about) override {
-    const Call call = collective("all_gather", input, std::move(about));
-    check_list(call, "outputs", outputs, input);
-    std::vector<Tensor> tensors = outputs;
-    tensors.push_back(input);
-    return start(call, std::move(tensors), [this, outputs, input](const Call& c) {
-      std::vector<Tensor> dense;
-      dense.reserve(outputs.size());
-      for (const Tensor& y : outputs)
-        dense.push_back(y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device()));
-      communicator_->all_gather(c, dense, input.contiguous());
-      communicator_->then([dense, outputs] {
-        for (size_t r = 0; r < outputs.size(); ++r) hand_over(dense[r], outputs[r]);
-      });
-    });
+    return gather_all("all_gather", outputs, input, std::move(about));
+  }
+  WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, std::string about) override {
+    const Call call = collective("all_gather_into_tensor", input, {});
+    check_tensor(call.name, output);
+    return gather_all(call.name, parts("output", call, output, input), input, std::move(about));
   }
   WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
                          std::string about) override {
-    Call call = collective("reduce_scatter", output, std::move(about));
-    set_op(call, op);
-    check_list(call, "inputs", inputs, output);
-    std::vector<Tensor> tensors = inputs;
-    tensors.push_back(output);
-    return start(call, std::move(tensors), [this, output, inputs](const Call& c) {
-      std::vector<Tensor> dense;
-      dense.reserve(inputs.size());
-      for (const Tensor& x : inputs) dense.push_back(x.contiguous());
-      in_place(output, [&](Tensor& y) { communicator_->reduce_scatter(c, y, dense); });
-    });
+    return scatter_reduced("reduce_scatter", output, inputs, op, std::move(about));
   }
+  WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op, std::string about) override {
+    const Call call = collective("reduce_scatter_tensor", output, {});
+    check_tensor(call.name, input);
+    return scatter_reduced(call.name, output, parts("input", call, input, output), op, std::move(about));
+  }
+  WorkPtr barrier(std::string about) override {
+    check_member("barrier");
+    TANDEM_CHECK(!queue_->coalescing(), "barrier: start_coalescing was called; call end_coalescing first");
+    Call call{.name = "barrier", .about = std::move(about), .device = device(), .group = members_};
+    return queue_->collective({std::move(call), {}, [this](const Call& c, QueuedWork&) { communicator_->barrier(c); }});
+  }
+
+  // ---- what is an exchange
+
+  WorkPtr gather(const std::vector<Tensor>& outputs, const Tensor& input, int dst, std::string about) override {
+    Call call = collective("gather", input, std::move(about));
+    set_other(call, dst);
+    check_list_at_root(call, "outputs", outputs, input);
+    std::vector<Tensor> sends(static_cast<size_t>(size()));
+    sends[static_cast<size_t>(dst)] = input;
+    return exchange(std::move(call), outputs, std::move(sends));
+  }
+  WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src, std::string about) override {
+    Call call = collective("scatter", output, std::move(about));
+    set_other(call, src);
+    check_list_at_root(call, "inputs", inputs, output);
+    std::vector<Tensor> receives(static_cast<size_t>(size()));
+    receives[static_cast<size_t>(src)] = output;
+    return exchange(std::move(call), std::move(receives), inputs);
+  }
+  WorkPtr all_to_all(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                     std::string about) override {
+    check_member("all_to_all");
+    for (const auto* list : {&outputs, &inputs})
+      TANDEM_CHECK(list->size() == static_cast<size_t>(size()), "all_to_all: there are ", list->size(),
+                   list == &outputs ? " outputs for " : " inputs for ", size(), " ranks; accepted: one for each");
+    Call call = collective("all_to_all", inputs[0], std::move(about));
+    call.numel = -1;
+    for (const auto* list : {&outputs, &inputs})
+      for (const Tensor& t : *list) check_like(call, list == &outputs ? "outputs" : "inputs", t, inputs[0]);
+    check_apart(call, outputs, inputs);
+    return exchange(std::move(call), outputs, inputs);
+  }
+  WorkPtr all_to_all_single(const Tensor& output, const Tensor& input, const std::vector<int64_t>& output_split_sizes,
+                            const std::vector<int64_t>& input_split_sizes, std::string about) override {
+    Call call = collective("all_to_all_single", input, std::move(about));
+    call.numel = -1;
+    check_tensor(call.name, output);
+    check_like(call, "tensors", output, input);
+    const std::vector<Tensor> receives = rows(call, "output", output, output_split_sizes),
+                              sends = rows(call, "input", input, input_split_sizes);
+    check_apart(call, receives, sends);
+    return exchange(std::move(call), receives, sends);
+  }
+
+  // ---- between two ranks
+
   WorkPtr send(const Tensor& x, int dst, int tag) override {
-    Job job{peer_call("send", x, dst), {x}, {}, {}};
-    job.run = [this, x, tag](const Call& c) { communicator_->send(c, x.contiguous(), tag); };
-    return start_on(peer_lane(dst, tag, true), std::move(job));
+    Call call = peer_call("send", x, dst);
+    const auto run = [this, x, tag](const Call& c, QueuedWork&) { communicator_->send(c, x.contiguous(), tag); };
+    return queue_->transfer({std::move(call), {x}, run}, tag, /*sends=*/true);
   }
-  WorkPtr recv(const Tensor& x, int src, int tag) override {
-    Job job{peer_call("recv", x, src), {x}, {}, {}};
-    job.run = [this, x, tag](const Call& c) {
-      Tensor dense = x.is_contiguous() ? x : x.detach().contiguous();
-      communicator_->recv(c, dense, tag);
-      hand_over(dense, x);
-    };
-    return start_on(peer_lane(src, tag, false), std::move(job));
+  WorkPtr recv(const Tensor& x, int src, int tag) override { return receive(peer_call("recv", x, src), x, tag); }
+  WorkPtr recv_anysource(const Tensor& x, int tag) override {
+    TANDEM_CHECK_AS(NotImplementedError, backend() != "nccl",
+                    "recv_anysource: NCCL receives from a rank that is named; accepted: recv, or a group over gloo");
+    return receive(collective("recv_anysource", x, {}), x, tag);
   }
-  WorkPtr barrier() override {
-    {
-      const std::lock_guard lock(mutex_);
-      TANDEM_CHECK(!coalescing_, "barrier: start_coalescing was called; call end_coalescing first");
-    }
-    Call call;
-    call.name = "barrier";
-    call.device = device();
-    return start(call, {}, [this](const Call& c) { communicator_->barrier(c); });
-  }
+
+  // ---- the group itself
+
   void start_coalescing() override {
-    const std::lock_guard lock(mutex_);
-    TANDEM_CHECK(!coalescing_, "start_coalescing: it was called already; call end_coalescing first");
-    coalescing_ = true;
+    check_member("start_coalescing");
+    queue_->start_coalescing();
   }
   void end_coalescing() override {
-    const std::lock_guard lock(mutex_);
-    coalescing_ = false;
-    if (!held_.empty()) post(lane_, std::exchange(held_, {}));
+    if (queue_) queue_->end_coalescing();
   }
-  void abort(const std::string& reason) override { communicator_->abort(reason); }
-  int64_t bytes_sent() const override { return communicator_->total_sent(); }
+  void abort(const std::string& reason) override {
+    check_member("abort");
+    communicator_->abort(reason);
+  }
+  int64_t bytes_sent() const override { return communicator_ ? communicator_->total_sent() : 0; }
+  ProcessGroupPtr make_subgroup(const std::vector<int>& ranks, const GroupOptions& options) override {
+    check_member("make_subgroup");
+    TANDEM_CHECK(std::set<int>(ranks.begin(), ranks.end()).size() == ranks.size(), "make_subgroup: some of the ",
+                 ranks.size(), " ranks are named twice; accepted: each once");
+    auto members = std::make_shared<Members>(Members{options.name, {}});
+    for (const int r : ranks) {
+      TANDEM_CHECK(r >= 0 && r < size(), "make_subgroup: rank ", r, " of a group of ", size(), "; accepted: 0 to ",
+                   size() - 1);
+      members->ranks.push_back(this->ranks()[static_cast<size_t>(r)]);
+    }
+    const std::string number = std::to_string(++subgroups_) + "." + std::to_string(ranks.empty() ? -1 : ranks[0]);
+    const int count = static_cast<int>(ranks.size());
+    const auto at = std::find(ranks.begin(), ranks.end(), rank());
+    const int rank_there = at == ranks.end() ? -1 : static_cast<int>(at - ranks.begin());
+    const auto timeout = options.timeout == kNoTimeout ? this->timeout() : options.timeout;
+    std::unique_ptr<Communicator> communicator;
+    if (rank_there >= 0) communicator = communicator_->split(number, rank_there, members, timeout);
+    return make_queued_group(rank_there, count, backend(), timeout, std::move(communicator), device(), members);
+  }
 
  private:
+  void check_member(const char* name) const {
+    TANDEM_CHECK(communicator_, name, ": this rank is not in the ", members_->str(), "; accepted: calls by its ranks");
+  }
   void check_tensor(const char* name, const Tensor& x) const {
+    check_member(name);
     TANDEM_CHECK(x.defined(), name, ": the tensor is undefined");
     TANDEM_CHECK(device().is_cpu() || x.device() == device(), name, ": the tensor is on ", x.device(), "; ", backend(),
                  " takes tensors on ", device(), " alone, the device of this rank's group");
@@ -145,11 +198,14 @@ class QueuedGroup final : public ProcessGroup {
   }
   Call collective(const char* name, const Tensor& x, std::string about) const {
     check_tensor(name, x);
-    Call call{.name = name, .sequence = 0, .about = std::move(about), .dtype = x.dtype()};
-    call.device = x.device(), call.numel = x.numel();
-    return call;
+    return {.name = name,
+            .about = std::move(about),
+            .dtype = x.dtype(),
+            .device = x.device(),
+            .numel = x.numel(),
+            .group = members_};
   }
-  Call peer_call(const char* name, const Tensor& x, int other) {
+  Call peer_call(const char* name, const Tensor& x, int other) const {
     Call call = collective(name, x, {});
     set_other(call, other);
     TANDEM_CHECK(other != rank(), name, ": rank ", other, " is this rank itself; accepted: another rank");
@@ -166,124 +222,165 @@ class QueuedGroup final : public ProcessGroup {
                  "; accepted: 0 to ", size() - 1);
     call.other = other;
   }
-  void check_list(const Call& call, const char* what, const std::vector<Tensor>& list, const Tensor& one) const {
+  /// All tensors of a call: of one dtype, and on one GPU or none.
+  void check_like(const Call& call, const char* what, const Tensor& t, const Tensor& one) const {
+    check_tensor(call.name, t);
+    TANDEM_CHECK(t.dtype() == one.dtype(), call.name, ": one of the ", what, " is ", t.dtype(), t.sizes(),
+                 ", another tensor ", one.dtype(), one.sizes(), "; accepted: all of one dtype");
+    TANDEM_CHECK(t.device() == one.device() || (t.is_cpu() && one.is_cpu()), call.name, ": one of the ", what,
+                 " is on ", t.device(), ", another tensor on ", one.device(), "; accepted: all on one GPU, or none");
+  }
+  void check_count(const Call& call, const char* what, const std::vector<Tensor>& list) const {
     TANDEM_CHECK(list.size() == static_cast<size_t>(size()), call.name, ": there are ", list.size(), " ", what, " for ",
                  size(), " ranks; accepted: one for each");
+  }
+  void check_list(const Call& call, const char* what, const std::vector<Tensor>& list, const Tensor& one) const {
+    check_count(call, what, list);
     for (const Tensor& t : list) {
       check_tensor(call.name, t);
       TANDEM_CHECK(t.sizes() == one.sizes() && t.dtype() == one.dtype(), call.name, ": one of the ", what, " is ",
                    t.dtype(), t.sizes(), ", another tensor ", one.dtype(), one.sizes(),
                    "; accepted: all of one dtype and shape");
-      TANDEM_CHECK(t.device() == one.device() || (t.is_cpu() && one.is_cpu()), call.name, ": one of the ", what,
-                   " is on ", t.device(), ", another tensor on ", one.device(), "; accepted: all on one GPU, or none");
+      check_like(call, what, t, one);
     }
   }
-  /// y takes the values of dense, unless it is that itself.
-  static void hand_over(const Tensor& dense, const Tensor& y) {
-    if (dense.is_same(y)) return y.bump_version();
-    Tensor(y.detach()).copy_(dense);
+  void check_list_at_root(const Call& call, const char* what, const std::vector<Tensor>& list,
+                          const Tensor& one) const {
+    if (rank() == call.other) return check_list(call, what, list, one);
+    TANDEM_CHECK(list.empty(), call.name, ": there are ", list.size(), " ", what, " on rank ", rank(),
+                 "; accepted: one for each rank on rank ", call.other, ", and none elsewhere");
   }
-  template <class F> void in_place(const Tensor& x, F&& f) {
-    Tensor dense = x.is_contiguous() ? x : x.detach().contiguous();
-    f(dense);
-    communicator_->then([dense, x] { hand_over(dense, x); });
+  /// Every rank's part of what is laid out in `whole`, in the shape of `one`.
+  std::vector<Tensor> parts(const char* what, const Call& call, const Tensor& whole, const Tensor& one) const {
+    std::vector<int64_t> stacked = {size()}, behind(one.sizes().begin(), one.sizes().end());
+    stacked.insert(stacked.end(), behind.begin(), behind.end());
+    if (!behind.empty()) behind[0] *= size();
+    const bool stacks = whole.sizes() == IntArrayRef(stacked);
+    TANDEM_CHECK(stacks || (one.dim() > 0 && whole.sizes() == IntArrayRef(behind)), call.name, ": the ", what, " is ",
+                 whole.sizes(), ", and a rank's part ", one.sizes(), "; accepted: ", IntArrayRef(behind), " or ",
+                 IntArrayRef(stacked));
+    std::vector<Tensor> list;
+    const Tensor values = whole.detach();
+    for (int64_t r = 0; r < size(); ++r)
+      list.push_back(stacks ? values.select(0, r) : values.narrow(0, r * one.size(0), one.size(0)));
+    return list;
   }
-  /// A collective whose arguments are accepted: one that was refused leaves this rank in step with the others.
-  WorkPtr start(Call call, std::vector<Tensor> tensors, std::function<void(const Call&)> run) {
-    const std::lock_guard lock(mutex_);
-    call.sequence = ++sequence_;
-    return start_on(lane_, {std::move(call), std::move(tensors), std::move(run), {}});
-  }
-  WorkPtr start_on(Lane& lane, Job job) {
-    check_not_recorded(job.call.name, "other ranks take part in a collective");
-    RankContext::current().state().collectives.fetch_add(1, std::memory_order_relaxed);
-    job.work = std::make_shared<QueuedWork>(job.call.device, communicator_->failure(), communicator_->told());
-    if (job.call.device.is_cuda()) job.ready.record(cuda::current_stream(job.call.device));
-    if (current_tracer()) job.called = trace_clock();
-    WorkPtr work = job.work;
-    std::vector<Job> jobs;
-    jobs.push_back(std::move(job));
-    if (&lane == &lane_ && coalescing_)
-      held_.push_back(std::move(jobs[0]));
-    else
-      post(lane, std::move(jobs));
-    return work;
-  }
-  void post(Lane& lane, std::vector<Job> jobs) {
-    RankContext context;  // without the rank, which owns this group
-    context.grad_enabled = false;
-    context.thread_share = RankContext::current().thread_share;
-    context.observer = RankContext::current().observer;
-    context.tracer = RankContext::current().tracer;
-    lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)] { serve(lane, jobs); });
-  }
-  void serve(Lane& lane, const std::vector<Job>& jobs) {
-    std::optional<gpu::DeviceGuard> device;  // a thread without one takes up memory of the first GPU
-    std::list<cuda::StreamGuard> guards;
-    std::exception_ptr error;
-    const Job* at = &jobs[0];
-    const double start = current_tracer() ? trace_clock() : 0;
-    try {
-      for (const Job& job : jobs) {
-        if (job.call.device.is_cuda()) {
-          if (!device) device.emplace(job.call.device.index());
-          const cuda::Stream& stream = lane.stream(job.call.device);
-          guards.emplace_back(stream);
-          job.ready.wait(stream);
-          for (const Tensor& t : job.tensors) t.record_stream(stream);
-        }
-        job.work->begin();
-      }
-      if (jobs.size() > 1) communicator_->begin_group();
-      for (const Job& job : jobs) at = &job, job.run(job.call);
-    } catch (...) {
-      error = std::current_exception();
+  /// sizes[r] rows for rank r.
+  std::vector<Tensor> rows(const Call& call, const char* what, const Tensor& x, std::vector<int64_t> sizes) const {
+    TANDEM_CHECK(x.dim() > 0, call.name, ": the ", what, " is a scalar; accepted: a tensor with rows");
+    const int64_t all = x.size(0);
+    if (sizes.empty()) {
+      TANDEM_CHECK(all % size() == 0, call.name, ": the ", what, " has ", all, " rows for ", size(),
+                   " ranks; accepted: as many for each, or ", what, "_split_sizes");
+      sizes.assign(static_cast<size_t>(size()), all / size());
     }
-    if (jobs.size() > 1) try {
-        communicator_->end_group();
-      } catch (...) {
-        if (!error) error = std::current_exception();
-      }
-    // The other ranks wait for what will not come. An error of the group's own it has already.
-    if (error)
-      communicator_->abort("rank " + std::to_string(rank()) + " failed in " + at->call.str() + ": " +
-                           detail::what_of(error));
-    for (const Job& job : jobs) trace(job, start);
-    for (const Job& job : jobs) job.work->finish(error);
-    while (!guards.empty()) guards.pop_back();  // each restores what was before it
+    int64_t sum = 0;
+    for (const int64_t n : sizes) sum += n >= 0 ? n : all + 1;
+    TANDEM_CHECK(sizes.size() == static_cast<size_t>(size()) && sum == all, call.name, ": ", what, "_split_sizes are ",
+                 IntArrayRef(sizes), " for ", all, " rows; accepted: ", size(), " counts, which add up to these");
+    std::vector<Tensor> list;
+    const Tensor values = x.detach();
+    for (int64_t first = 0; const int64_t n : sizes) list.push_back(values.narrow(0, first, n)), first += n;
+    return list;
   }
-  /// In the trace, if one is on. Of CUDA tensors: when the host had put it on the stream.
-  static void trace(const Job& job, double start) {
-    Tracer* const tracer = current_tracer();
-    if (!tracer) return;
-    const Call& call = job.call;
-    TraceEvent event{.kind = TraceEvent::Kind::communication, .name = call.name};
-    if (!call.about.empty()) event.name.append(", ").append(call.about);
-    event.device = call.device;
-    event.queued = job.called, event.start = start, event.end = trace_clock();
-    event.bytes = std::max<int64_t>(call.numel, 0) * element_size(call.dtype);
-    tracer->add(std::move(event));
-  }
-  /// Sends of one tag go in order; others do not wait for them.
-  Lane& peer_lane(int peer, int tag, bool sends) {
-    const std::lock_guard lock(mutex_);
-    return peers_.try_emplace({peer, tag, sends}).first->second;
+  /// Ranks read what others send while they write what they receive.
+  static void check_apart(const Call& call, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
+    for (const Tensor& y : outputs)
+      for (const Tensor& x : inputs)
+        TANDEM_CHECK(y.numel() == 0 || x.numel() == 0 || y.storage() != x.storage(), call.name,
+                     ": an output lies in the memory of an input; accepted: memory of its own");
   }
 
-  std::unique_ptr<Communicator> communicator_;
-  std::mutex mutex_;  // guards what follows, and the order of collectives
-  int64_t sequence_ = 0;
-  bool coalescing_ = false;
-  std::vector<Job> held_;  // by start_coalescing
-  std::map<std::tuple<int, int, bool>, Lane> peers_;
-  Lane lane_;
+  /// f(call, y) for x, or for a dense copy, whose values it then gets.
+  template <class F> WorkPtr start_in_place(Call call, const Tensor& x, const F& f) {
+    return queue_->collective({std::move(call), {x}, [this, x, f](const Call& c, QueuedWork&) { in_place(c, x, f); }});
+  }
+  template <class F> void in_place(const Call& call, const Tensor& x, const F& f) {
+    Tensor dense = x.is_contiguous() ? x : x.detach().contiguous();
+    f(call, dense);
+    communicator_->then([dense, x] { hand_over(dense, x); });
+  }
+  /// f(call, outputs) for the outputs, or for dense ones.
+  template <class F> void into(const Call& call, const std::vector<Tensor>& outputs, const F& f) {
+    std::vector<Tensor> there = room(outputs);
+    f(call, there);
+    communicator_->then([there, outputs] {
+      for (size_t r = 0; r < outputs.size(); ++r)
+        if (outputs[r].defined()) hand_over(there[r], outputs[r]);
+    });
+  }
+  WorkPtr gather_all(const char* name, const std::vector<Tensor>& outputs, const Tensor& input, std::string about) {
+    Call call = collective(name, input, std::move(about));
+    check_count(call, "outputs", outputs);
+    for (const Tensor& y : outputs) check_like(call, "outputs", y, input);
+    const auto alike = [&](const Tensor& y) { return y.sizes() == input.sizes(); };
+    if (!std::all_of(outputs.begin(), outputs.end(), alike)) return gather_uneven(std::move(call), outputs, input);
+    const auto run = [this, outputs, input](const Call& c, QueuedWork&) {
+      into(c, outputs,
+           [&](const Call&, std::vector<Tensor>& ys) { communicator_->all_gather(c, ys, input.contiguous()); });
+    };
+    return queue_->collective({std::move(call), joined(outputs, input), run});
+  }
+  WorkPtr gather_uneven(Call call, const std::vector<Tensor>& outputs, const Tensor& input) {
+    const Tensor& own = outputs[static_cast<size_t>(rank())];
+    TANDEM_CHECK(own.sizes() == input.sizes(), call.name, ": the outputs are of different sizes, that of this rank is ",
+                 own.sizes(), ", and its input ", input.sizes(), "; accepted: an output like each rank's input");
+    call.name = "all_gather of several sizes";
+    call.numel = 0;
+    for (const Tensor& y : outputs) call.numel += y.numel();
+    return exchange(std::move(call), outputs, std::vector<Tensor>(outputs.size(), input));
+  }
+  WorkPtr scatter_reduced(const char* name, const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
+                          std::string about) {
+    Call call = collective(name, output, std::move(about));
+    set_op(call, op);
+    check_list(call, "inputs", inputs, output);
+    const auto run = [this, output, inputs](const Call& c, QueuedWork&) {
+      in_place(c, output, [&](const Call&, Tensor& y) { communicator_->reduce_scatter(c, y, dense(inputs)); });
+    };
+    return queue_->collective({std::move(call), joined(inputs, output), run});
+  }
+  /// An empty list stands for nothing from, or to, anybody.
+  WorkPtr exchange(Call call, std::vector<Tensor> outputs, std::vector<Tensor> inputs) {
+    const auto prepare = [this](std::vector<Tensor>& list, std::vector<int64_t>& counts) {
+      list.resize(static_cast<size_t>(size()));
+      for (const Tensor& t : list) counts.push_back(t.defined() ? t.numel() : 0);
+    };
+    prepare(outputs, call.receives);
+    prepare(inputs, call.sends);
+    TANDEM_CHECK(call.sends_to(rank()) == call.receives_from(rank()), call.name, ": this rank sends itself ",
+                 call.sends_to(rank()), " elements, but receives ", call.receives_from(rank()),
+                 " from itself; accepted: as many");
+    std::vector<Tensor> tensors;
+    for (const auto* list : {&outputs, &inputs})
+      std::copy_if(list->begin(), list->end(), std::back_inserter(tensors),
+                   [](const Tensor& t) { return t.defined(); });
+    const auto run = [this, outputs, inputs](const Call& c, QueuedWork&) {
+      into(c, outputs, [&](const Call&, std::vector<Tensor>& ys) { communicator_->exchange(c, ys, dense(inputs)); });
+    };
+    return queue_->collective({std::move(call), std::move(tensors), run});
+  }
+  WorkPtr receive(Call call, const Tensor& x, int tag) {
+    const auto run = [this, x, tag](const Call& c, QueuedWork& work) {
+      Tensor dense = x.is_contiguous() ? x : x.detach().contiguous();
+      work.set_source(communicator_->recv(c, dense, tag));
+      hand_over(dense, x);
+    };
+    return queue_->transfer({std::move(call), {x}, run}, tag, /*sends=*/false);
+  }
+
+  const MembersPtr members_;
+  const std::unique_ptr<Communicator> communicator_;
+  int subgroups_ = 0;
+  std::optional<CallQueue> queue_;  // last: its thread uses the communicator
 };
 
 }  // namespace
 
 ProcessGroupPtr make_queued_group(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
-                                  std::unique_ptr<Communicator> communicator, Device device) {
-  return std::make_shared<QueuedGroup>(rank, size, std::move(backend), timeout, std::move(communicator), device);
+                                  std::unique_ptr<Communicator> communicator, Device device, MembersPtr members) {
+  return std::make_shared<QueuedGroup>(rank, size, std::move(backend), timeout, std::move(communicator), device,
+                                       std::move(members));
 }
 
 }  // namespace tandem::distributed

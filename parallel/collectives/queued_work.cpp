@@ -10,9 +10,19 @@ double QueuedWork::seconds() const {
   end_.synchronize();
   return begin_.elapsed_time(end_) / 1e3;
 }
-void QueuedWork::wait_until_queued() {
+std::exception_ptr QueuedWork::exception() const {
+  if (!is_completed()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (error_ || !failure_ || failure_->what().empty()) return error_;
+  return std::make_exception_ptr(DistributedError(failure_->what()));
+}
+void QueuedWork::wait_until_queued(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return done_; });  // the communicator's waits end within the timeout
+  if (timeout == kNoTimeout)
+    changed_.wait(lock, [this] { return done_; });  // the communicator's waits end within the group's timeout
+  else
+    TANDEM_CHECK_AS(DistributedError, changed_.wait_for(lock, timeout, [this] { return done_; }), call_.str(),
+                    ": it is not done within ", timeout.count(), " ms, and goes on");
   if (!error_) return;
   if (told_) *told_ = true;
   detail::rethrow_named(error_, "");
@@ -22,10 +32,11 @@ void QueuedWork::check_failure() {
   if (told_ && !failure_->what().empty()) *told_ = true;
   failure_->check();
 }
-void QueuedWork::wait() {
-  wait_until_queued();
+bool QueuedWork::wait(std::chrono::milliseconds timeout) {
+  wait_until_queued(timeout);
   check_failure();
   if (device_.is_cuda()) end_.wait(cuda::current_stream(device_));
+  return true;
 }
 void QueuedWork::synchronize() {
   wait_until_queued();

@@ -13,27 +13,33 @@ class QueuedWork final : public Work {
  public:
   /// @param failure  what the GPU part may fail with later; null where it cannot
   /// @param told     as Communicator::told()
-  QueuedWork(Device device, std::shared_ptr<const FirstFailure> failure, std::shared_ptr<std::atomic<bool>> told)
-      : device_(device), failure_(std::move(failure)), told_(std::move(told)) {}
+  QueuedWork(Call call, std::shared_ptr<const FirstFailure> failure, std::shared_ptr<std::atomic<bool>> told)
+      : call_(std::move(call)), device_(call_.device), failure_(std::move(failure)), told_(std::move(told)) {}
 
   bool is_completed() const override {
     const std::lock_guard lock(mutex_);
     return done_ && (error_ || end_.query());
   }
+  std::exception_ptr exception() const override;
+  int source_rank() const override { return source_; }
   double seconds() const override;
-  void wait() override;
+  bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override;
 
   void begin();
   void finish(const std::exception_ptr& error);
+  void set_source(int rank) { source_ = rank; }
+  const Call& call() const { return call_; }
 
  private:
-  void wait_until_queued();
+  void wait_until_queued(std::chrono::milliseconds timeout = kNoTimeout);
   void check_failure();
 
+  const Call call_;
   const Device device_;
   const std::shared_ptr<const FirstFailure> failure_;
   const std::shared_ptr<std::atomic<bool>> told_;
+  std::atomic<int> source_{-1};
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   bool done_ = false;  // on the CPU; of CUDA tensors: all of it is on the stream

@@ -74,19 +74,39 @@ class StagedCommunicator final : public Communicator {
     cpu_->reduce_scatter(call, out, in);
     stage.take_back(out, output);
   }
+  void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+    const Stage stage(call);
+    std::vector<Tensor> in(inputs.size()), out(outputs.size());
+    for (size_t r = 0; r < inputs.size(); ++r) {
+      if (!inputs[r].defined()) continue;
+      const bool again = r > 0 && inputs[r].is_same(inputs[r - 1]);
+      in[r] = again ? in[r - 1] : stage.bring(inputs[r]);
+    }
+    for (size_t r = 0; r < outputs.size(); ++r)
+      if (outputs[r].defined()) out[r] = stage.room(outputs[r]);
+    stage.wait();
+    cpu_->exchange(call, out, in);
+    for (size_t r = 0; r < outputs.size(); ++r)
+      if (outputs[r].defined()) stage.take_back(out[r], outputs[r]);
+  }
   void send(const Call& call, const Tensor& x, int tag) override {
     const Stage stage(call);
     const Tensor here = stage.bring(x);
     stage.wait();
     cpu_->send(call, here, tag);
   }
-  void recv(const Call& call, Tensor& x, int tag) override {
+  int recv(const Call& call, Tensor& x, int tag) override {
     const Stage stage(call);
     Tensor here = stage.room(x);
-    cpu_->recv(call, here, tag);
+    const int from = cpu_->recv(call, here, tag);
     stage.take_back(here, x);
+    return from;
   }
   void barrier(const Call& call) override { cpu_->barrier(call); }
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+                                      std::chrono::milliseconds timeout) override {
+    return make_staged_communicator(rank, cpu_->split(name, rank, std::move(members), timeout));
+  }
   void abort(const std::string& reason) override { cpu_->abort(reason); }
   std::shared_ptr<std::atomic<bool>> told() const override { return cpu_->told(); }
   int64_t total_sent() const override { return cpu_->total_sent(); }

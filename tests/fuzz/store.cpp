@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 
 using namespace tandem::distributed;
 namespace messages = tandem::distributed::store_messages;

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "tandem/parallel/collectives/socket.h"
+#include "tandem/parallel/collectives/store/socket.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/paths.h"
 

@@ -16,7 +16,7 @@ using test::kDtypes;
 
 namespace {
 
-constexpr ReduceOp kOps[] = {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MIN, ReduceOp::MAX};
+constexpr ReduceOp kOps[] = {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::MAX};
 
 /// Rank r's elements: fractions that rounding touches for floating dtypes, small integers otherwise.
 Tensor input(DType dtype, int rank, int64_t n) {

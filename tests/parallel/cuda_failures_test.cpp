@@ -4,8 +4,8 @@
 
 #include "tandem/emulation/emulation.h"
 #include "tandem/emulation/simt.h"
-#include "tandem/parallel/collectives/nccl.h"
-#include "tandem/parallel/collectives/nccl_api.h"
+#include "tandem/parallel/collectives/nccl/api.h"
+#include "tandem/parallel/collectives/nccl/nccl.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"

@@ -243,7 +243,14 @@ class SlowCommunicator final : public Communicator {
   }
   int64_t total_sent() const override { return inner_->total_sent(); }
   void send(const Call& call, const Tensor& x, int tag) override { inner_->send(call, x, tag); }
-  void recv(const Call& call, Tensor& x, int tag) override { inner_->recv(call, x, tag); }
+  int recv(const Call& call, Tensor& x, int tag) override { return inner_->recv(call, x, tag); }
+  void exchange(const Call& c, std::vector<Tensor>& y, const std::vector<Tensor>& x) override {
+    inner_->exchange(c, y, x);
+  }
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+                                      std::chrono::milliseconds timeout) override {
+    return inner_->split(name, rank, std::move(members), timeout);
+  }
   void barrier(const Call& call) override { inner_->barrier(call); }
   void abort(const std::string& reason) override { inner_->abort(reason); }
 

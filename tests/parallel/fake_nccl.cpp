@@ -19,7 +19,7 @@
 
 #include "tandem/core/half.h"
 #include "tandem/emulation/emulation.h"
-#include "tandem/parallel/collectives/nccl_api.h"
+#include "tandem/parallel/collectives/nccl/api.h"
 
 using namespace tandem;
 using namespace tandem::distributed::nccl;
@@ -64,7 +64,7 @@ size_t bytes_of(Type type) {
 }
 
 template <class T> T combine(T a, T b, Op op) {
-  return op == Op::sum ? T(a + b) : op == Op::max ? std::max(a, b) : std::min(a, b);
+  return op == Op::sum ? T(a + b) : op == Op::prod ? T(a * b) : op == Op::max ? std::max(a, b) : std::min(a, b);
 }
 template <class T>
 requires(std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) T combine(T a, T b, Op op) {
@@ -351,7 +351,7 @@ void end(Comm comm) {
 
 }  // namespace
 
-// The functions are found by name: their types are those that nccl_api.h declares.
+// The functions are found by name: their types are those that nccl/api.h declares.
 extern "C" {
 
 Result ncclGetVersion(int* version) {

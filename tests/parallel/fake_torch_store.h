@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include "tandem/parallel/collectives/socket.h"
+#include "tandem/parallel/collectives/store/socket.h"
 
 namespace tandem::test {
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <thread>
 
-#include "tandem/parallel/collectives/socket.h"
+#include "tandem/parallel/collectives/store/socket.h"
 #include "tandem/tests/parallel/faults_processes.h"
 #include "tandem/tests/paths.h"
 #include "tandem/tests/temporary.h"

@@ -14,8 +14,8 @@
 #include <sstream>
 #include <thread>
 
-#include "tandem/parallel/collectives/store.h"
-#include "tandem/parallel/collectives/watchdog.h"
+#include "tandem/parallel/collectives/store/store.h"
+#include "tandem/parallel/collectives/store/watchdog.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/parallel/faults_processes.h"
 #include "tandem/tests/paths.h"

@@ -1,6 +1,6 @@
 // Collectives over Gloo between threads that are ranks, against sums written out; what happens when ranks disagree, are
 // late, or leave.
-#include "tandem/parallel/collectives/gloo.h"
+#include "tandem/parallel/collectives/gloo/gloo.h"
 
 #include <atomic>
 #include <limits>
@@ -106,12 +106,15 @@ TEST_CASE("gloo: every collective equals what is written out, to the bit", "[par
   INFO(size << " ranks");
   CHECK(count_wrong(size, [&](ProcessGroup& group) {
           int64_t wrong = 0;
-          for (const DType dtype : kDtypes)
+          for (const DType dtype : kDtypes) {
+            if (size != 3 && dtype != kFloat32 && dtype != kBFloat16)
+              continue;  // more ranks show nothing more of others
             for (const int64_t n : {int64_t(0), int64_t(1), int64_t(7), int64_t(300)}) {
               wrong += check_moves(group, dtype, n);
               for (const ReduceOp op : kOps)
                 if (is_floating_point(dtype) || op != ReduceOp::AVG) wrong += check_reductions(group, dtype, n, op);
             }
+          }
           return wrong;
         }) == 0);
 }

@@ -23,6 +23,11 @@ int main(int argc, char** argv) try {
   for (int r = 0; rank == 1 && r < distributed::get_world_size(); ++r)
     if (r != rank) distributed::default_group()->recv(x.clone(), r)->wait();
   if (rank != 1) distributed::default_group()->send(x, 1)->wait();
+  if (what == "die in a group") {
+    const auto pair = distributed::new_group({1, 2});
+    if (rank == 1) std::raise(SIGKILL);
+    if (rank == 2) distributed::all_reduce(x, distributed::ReduceOp::SUM, pair);
+  }
   if (rank == 1 && what == "throw") throw std::runtime_error("no data here");
   if (rank == 1 && what == "memory")
     for (std::vector<Tensor> kept;;) kept.push_back(empty({1 << 26}));

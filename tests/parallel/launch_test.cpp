@@ -1,7 +1,7 @@
 // `tandem launch`: what it passes on, how it ends, and that nothing is left behind.
 #include <csignal>
 
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/child.h"
 #include "tandem/tests/parallel/fake_torch_store.h"
@@ -154,6 +154,8 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
   const std::vector<Case> cases = {
       {"throw", 3, "tandem launch: rank 1 exited with status 3: error: no data here", "[0] error: all_reduce #3"},
       {"die", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9", "rank 1 was ended by signal 9 (Killed)"},
+      {"die in a group", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9",
+       "[2] error: all_reduce #2 of float32, 3 elements, SUM, in group of ranks 1, 2: rank 1 was ended by signal 9"},
       {"uncaught", 128 + SIGABRT, "tandem launch: rank 1 was ended by signal 6", "[0] error: all_reduce #3"},
       {"hang", 3, "rank 1 did not come within 1500 ms", "[0] error: all_reduce #3"},
       {"wrong token", 3, "TANDEM_JOB_TOKEN must be that of the job", "[0] error: "},

@@ -1,57 +1,22 @@
-// Collectives between threads, against sums written out; what happens when ranks disagree, are late, or leave.
+// Collectives between threads beyond those of groups_test.cpp: the order of sums, strides, and what happens when ranks
+// disagree, are late, or leave.
 #include <atomic>
-#include <cmath>
 #include <limits>
 #include <thread>
 
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
-#include "tandem/tests/formula.h"
 #include "tandem/tests/parallel/ranks.h"
 
 using namespace tandem;
 using namespace tandem::distributed;
 using std::chrono::milliseconds;
-using test::kDtypes;
 
 namespace {
 
-/// Rank r's element i, a small integer that every dtype holds exactly, sums over 8 ranks included (of bool: 0 or 1).
-double small_element(DType dtype, int rank, int64_t i) {
-  const double v = std::floor(8 * test::unit(i, static_cast<uint32_t>(rank + 1)));
-  return dtype == kBool ? std::fmod(v, 2) : v;
-}
-Tensor small_input(DType dtype, int rank, int64_t n) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < n; ++i) values.push_back(small_element(dtype, rank, i));
-  return tensor(values, kFloat64).to(dtype);
-}
-/// The reduction of element i, written out.
-double reduced_element(DType dtype, ReduceOp op, int size, int64_t i) {
-  double sum = 0, low = 1e9, high = -1e9;
-  for (int r = 0; r < size; ++r) {
-    const double v = small_element(dtype, r, i);
-    sum += v, low = std::min(low, v), high = std::max(high, v);
-  }
-  if (op == ReduceOp::MIN) return low;
-  if (op == ReduceOp::MAX) return high;
-  if (dtype == kBool) return sum > 0;
-  return op == ReduceOp::AVG ? sum / size : sum;
-}
 /// Catch2's assertions are not for several threads: each rank counts its wrong elements.
-int64_t wrong(const Tensor& x, const std::function<double(int64_t)>& expected, double tolerance = 0) {
-  const Tensor wide = x.to(kFloat64).contiguous();
-  int64_t count = 0;
-  for (int64_t i = 0; i < x.numel(); ++i) count += !(std::abs(wide.data_ptr<double>()[i] - expected(i)) <= tolerance);
-  return count;
-}
-
-/// All dtypes; under a sanitizer, to which they are the same threads and memory, one where there are many ranks.
-std::vector<DType> dtypes_for(int size) {
-  if (TANDEM_TEST_SANITIZED && size > 3) return {kFloat32};
-  return {std::begin(kDtypes), std::end(kDtypes)};
-}
+int64_t wrong(const Tensor& x, double expected) { return (x != expected).sum().item<int64_t>(); }
 
 /// Runs f(rank) in a local group of `size` and returns what the ranks' results add up to.
 int64_t total(int size, const std::function<int64_t(int)>& f, milliseconds timeout = kDefaultTimeout) {
@@ -65,52 +30,6 @@ int64_t total(int size, const std::function<int64_t(int)>& f, milliseconds timeo
 
 }  // namespace
 
-TEST_CASE("local: all_reduce and reduce equal the sums written out", "[parallel][local]") {
-  const int size = GENERATE(range(1, 9));
-  for (const DType dtype : dtypes_for(size))
-    for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{1000}})
-      for (const ReduceOp op : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MIN, ReduceOp::MAX}) {
-        if (op == ReduceOp::AVG && !is_floating_point(dtype)) continue;
-        INFO(size << " ranks, " << dtype << ", " << n << " elements, " << to_string(op));
-        // AVG is exact but for 1 / size and one rounding: half a unit in the last place of values up to 8.
-        const double tolerance = op != ReduceOp::AVG ? 0 : dtype == kBFloat16 ? 0.04 : dtype == kFloat16 ? 0.005 : 1e-6;
-        CHECK(total(size, [&](int rank) {
-                Tensor x = small_input(dtype, rank, n), y = small_input(dtype, rank, n);
-                all_reduce(x, op);
-                reduce(y, size - 1, op);
-                const auto expected = [&](int64_t i) { return reduced_element(dtype, op, size, i); };
-                return wrong(x, expected, tolerance) +
-                       (rank == size - 1 ? wrong(y, expected, tolerance)
-                                         : wrong(y, [&](int64_t i) { return small_element(dtype, rank, i); }));
-              }) == 0);
-      }
-}
-
-TEST_CASE("local: broadcast, all_gather and reduce_scatter bring every element to its place", "[parallel][local]") {
-  const int size = GENERATE(range(1, 9));
-  for (const DType dtype : dtypes_for(size))
-    for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{1000}}) {
-      INFO(size << " ranks, " << dtype << ", " << n << " elements");
-      CHECK(total(size, [&](int rank) {
-              const int src = size / 2;
-              Tensor x = small_input(dtype, rank, n);
-              broadcast(x, src);
-              int64_t bad = wrong(x, [&](int64_t i) { return small_element(dtype, src, i); });
-              std::vector<Tensor> all;
-              for (int r = 0; r < size; ++r) all.push_back(zeros({n}, dtype));
-              all_gather(all, small_input(dtype, rank, n));
-              for (int r = 0; r < size; ++r)
-                bad += wrong(all[static_cast<size_t>(r)], [&](int64_t i) { return small_element(dtype, r, i); });
-              // Rank r's input for rank q is its input turned by q.
-              std::vector<Tensor> turned;
-              for (int q = 0; q < size; ++q) turned.push_back(small_input(dtype, (rank + q) % size, n));
-              Tensor y = zeros({n}, dtype);
-              reduce_scatter(y, turned);
-              return bad + wrong(y, [&](int64_t i) { return reduced_element(dtype, ReduceOp::SUM, size, i); });
-            }) == 0);
-    }
-}
-
 TEST_CASE("local: a million elements, in several collectives at once", "[parallel][local]") {
   CHECK(total(3, [&](int rank) {
           const int64_t n = 1 << 20;
@@ -123,7 +42,7 @@ TEST_CASE("local: a million elements, in several collectives at once", "[paralle
           int64_t bad = 0;
           for (int k = 0; k < 4; ++k) {
             works[static_cast<size_t>(k)]->wait();
-            bad += (xs[static_cast<size_t>(k)] != 3.0 + 3 * k).sum().item<int64_t>();
+            bad += wrong(xs[static_cast<size_t>(k)], 3.0 + 3 * k);
           }
           return bad;
         }) == 0);
@@ -279,7 +198,7 @@ TEST_CASE("local: nobody waits for a rank that has left, as one with fewer batch
           std::this_thread::sleep_for(milliseconds(50));
           if (rank == 0) send(x + 7, 1);
           if (rank == 1) recv(x, 0);
-          return rank == 1 ? wrong(x, [](int64_t) { return 7; }) : 0;
+          return rank == 1 ? wrong(x, 7) : 0;
         }) == 0);
 }
 
@@ -291,7 +210,7 @@ TEST_CASE("local: a rank whose call was refused is still in step with the others
             } catch (const Error&) {}
           const Tensor x = ones({3});
           all_reduce(x);
-          return wrong(x, [](int64_t) { return 2; });
+          return wrong(x, 2);
         }) == 0);
 }
 
@@ -313,7 +232,7 @@ TEST_CASE("local: bad arguments are refused at once", "[parallel][local][errors]
   CHECK_THAT(message([] {
                all_gather({zeros({2}), zeros({3})}, zeros({2}));
              }),
-             Contains("accepted: all of one dtype and shape"));
+             Contains("accepted: an output like each rank's input"));
   CHECK_THAT(message([] { send(zeros({2}), get_rank()); }), Contains("this rank itself"));
   CHECK_THAT(message([] { init_process_group("local"); }), Contains("has a group already"));
 }

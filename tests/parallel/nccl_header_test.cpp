@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tandem/parallel/collectives/nccl_api.h"
+#include "tandem/parallel/collectives/nccl/api.h"
 #include "tandem/tests/catch.h"
 
 namespace ours = tandem::distributed::nccl;
@@ -52,6 +52,7 @@ CHECK_VALUE(ncclFloat32, Type::float32);
 CHECK_VALUE(ncclFloat64, Type::float64);
 CHECK_VALUE(ncclBfloat16, Type::bfloat16);
 CHECK_VALUE(ncclSum, Op::sum);
+CHECK_VALUE(ncclProd, Op::prod);
 CHECK_VALUE(ncclMax, Op::max);
 CHECK_VALUE(ncclMin, Op::min);
 

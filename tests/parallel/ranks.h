@@ -7,7 +7,7 @@
 
 #include "tandem/core/rank_context.h"
 #include "tandem/parallel/collectives/distributed.h"
-#include "tandem/parallel/collectives/gloo.h"
+#include "tandem/parallel/collectives/gloo/gloo.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/fake_nccl.h"
 #include "tandem/tests/paths.h"

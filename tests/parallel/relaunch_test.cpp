@@ -3,7 +3,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/child.h"
 #include "tandem/tests/temporary.h"

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "tandem/core/error.h"
-#include "tandem/parallel/collectives/socket.h"
+#include "tandem/parallel/collectives/store/socket.h"
 #include "tandem/tests/temporary.h"
 
 namespace tandem::test {

@@ -1,5 +1,5 @@
 // The store that ranks meet at: what it keeps, how it waits, and what it refuses.
-#include "tandem/parallel/collectives/store.h"
+#include "tandem/parallel/collectives/store/store.h"
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -8,8 +8,8 @@
 #include <memory>
 #include <thread>
 
-#include "tandem/parallel/collectives/rendezvous.h"
-#include "tandem/parallel/collectives/watchdog.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
+#include "tandem/parallel/collectives/store/watchdog.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;
@@ -158,7 +158,6 @@ class Watched {
                   {.group = group,
                    .rank = rank,
                    .interval = milliseconds(20),
-                   .waits_for = [this] { return waits_for.load(); },
                    .failed =
                        [this](const std::string& cause) {
                          const std::lock_guard lock(mutex_);
@@ -177,7 +176,6 @@ class Watched {
     REQUIRE(heard().size() == 1);
     return heard()[0];
   }
-  std::atomic<int> waits_for{-1};
 
  private:
   mutable std::mutex mutex_;
@@ -210,7 +208,7 @@ TEST_CASE("store: a rank whose connection ends is published as lost, one that le
   CHECK_FALSE(lost.report("a", 2, -1, milliseconds(1)));
   CHECK_FALSE(left.report("a", 1, -1, milliseconds(1)));
   const Watched same(server, "a", 0), elsewhere(server, "b", 0);
-  other.leave("a", 1);
+  other.leave("a", 1, StoreClient::kUsual);
   left.interrupt();
   std::this_thread::sleep_for(milliseconds(50));
   CHECK(same.heard().empty());
@@ -220,7 +218,7 @@ TEST_CASE("store: a rank whose connection ends is published as lost, one that le
 }
 
 TEST_CASE("store: who starts ranks may say first why one is lost, or that it ended well", "[parallel][store]") {
-  StoreServer server("secret", "127.0.0.1", 0, milliseconds(400));
+  StoreServer server("secret", "127.0.0.1", 0, std::chrono::hours(1));  // of patience: it says nothing itself
   const Watched watched(server, "a", 0);
   {
     StoreClient one = client_of(server), two = client_of(server);
@@ -236,25 +234,53 @@ TEST_CASE("store: who starts ranks may say first why one is lost, or that it end
   CHECK_THAT(other.wait_until_heard(), Contains("rank 1 is gone"));
 }
 
+namespace {
+/// A rank of group "a" that has reported, and means to report again in an hour.
+class Reported {
+ public:
+  Reported(const StoreServer& server, int rank, int waits_for)
+      : client_(client_of(server)), thread_([this, rank, waits_for] {
+          try {
+            client_.report("a", rank, waits_for, std::chrono::hours(1));
+          } catch (const StoreLost&) {}  // it has left, or the test is over
+        }) {}
+  ~Reported() {
+    client_.interrupt();
+    thread_.join();
+  }
+
+ private:
+  StoreClient client_;
+  std::thread thread_;
+};
+}  // namespace
+
 TEST_CASE("store: who holds up the others is found along their waits", "[parallel][store]") {
   StoreServer server("secret");
-  StoreClient client = client_of(server), stopped = client_of(server);
-  Watched zero(server, "a", 0), one(server, "a", 1), two(server, "a", 2);
-  zero.waits_for = 1, one.waits_for = 2;
-  const auto blamed = [&](int rank) {  // once all have reported
-    std::this_thread::sleep_for(milliseconds(200));
-    return client.blame("a", rank);
+  StoreClient client = client_of(server), silent = client_of(server);
+  std::vector<std::unique_ptr<Reported>> ranks(3);
+  const auto report = [&](int rank, int waits_for) {
+    client.leave("a", rank, StoreClient::kUsual);
+    ranks[static_cast<size_t>(rank)] = std::make_unique<Reported>(server, rank, waits_for);
   };
-  CHECK(blamed(1).rank == 2);
-  CHECK(blamed(2).silence.empty());
-  two.waits_for = 3;
-  CHECK(blamed(1).rank == 3);  // which has never come
-  stopped.report("a", 3, 0, milliseconds(20));
-  const StoreClient::Blame blame = blamed(1);
-  CHECK(blame.rank == 3);  // by the name of rank 0, but it reports no more
-  CHECK_THAT(blame.silence, Contains("has not been heard of for"));
-  two.waits_for = 0;
-  CHECK(blamed(1).rank == 1);  // a circle
+  // What the store says of rank 1 once it has heard what ranks have just reported.
+  const auto comes_to_blame = [&](int rank, bool silence) {
+    for (const Deadline deadline = after(seconds(20)); Clock::now() < deadline;) {
+      const StoreClient::Blame blame = client.blame("a", 1, StoreClient::kUsual);
+      if (blame.rank == rank && silence == (blame.silence.find("has not been heard of for") != std::string::npos))
+        return true;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    return false;
+  };
+  report(0, 1), report(1, 2), report(2, 3);
+  CHECK(comes_to_blame(3, false));  // which has never come
+  silent.report("a", 3, 0, milliseconds(0));
+  CHECK(comes_to_blame(3, true));  // it waits for rank 0, but reports no more
+  report(2, -1);
+  CHECK(comes_to_blame(2, false));
+  report(2, 0);
+  CHECK(comes_to_blame(1, false));  // a circle
 }
 
 TEST_CASE("store: connections that say nothing cost next to nothing, and keep nobody out", "[parallel][store]") {
@@ -312,7 +338,7 @@ TEST_CASE("store: a rank that comes while rank 0 changes stores is not missed by
       name = job.name;
       job.watch->report(name, 1, -1, milliseconds(0));  // what the watchdog begins with
       job.store->set(name, "here");
-      job.store->leave(name, 1);
+      job.store->leave(name, 1, StoreClient::kUsual);
       return ProcessGroupPtr();
     });
     change.join();

@@ -9,6 +9,9 @@ namespace {
 struct Sum {
   template <class C> static C join(C a, C b) { return a + b; }
 };
+struct Product {
+  template <class C> static C join(C a, C b) { return a * b; }
+};
 struct Max {
   template <class C> static C join(C a, C b) { return math::max(a, b); }
 };
@@ -56,5 +59,6 @@ template <class Op, class T> void combine(const Loop& loop, int64_t begin, int64
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 TANDEM_ALL_ROW(combine_sum, TANDEM_COMBINE, Sum)
+TANDEM_ALL_ROW(combine_product, TANDEM_COMBINE, Product)
 TANDEM_ALL_ROW(combine_max, TANDEM_COMBINE, Max)
 TANDEM_ALL_ROW(combine_min, TANDEM_COMBINE, Min)

@@ -1,0 +1,118 @@
+#include "tandem/parallel/collectives/call_queue.h"
+
+#include <optional>
+
+#include "tandem/core/cuda/allocator.h"
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/core/run_loop.h"
+#include "tandem/core/tracer.h"
+#include "tandem/parallel/rethrow.h"
+
+namespace tandem::distributed {
+namespace {
+
+/// In the trace, if one is on. Of CUDA tensors: when the host had put it on the stream.
+void trace(const Job& job, double start) {
+  Tracer* const tracer = current_tracer();
+  if (!tracer) return;
+  const Call& call = job.call;
+  TraceEvent event{.kind = TraceEvent::Kind::communication, .name = call.name};
+  if (!call.about.empty()) event.name.append(", ").append(call.about);
+  event.device = call.device;
+  event.queued = job.called, event.start = start, event.end = trace_clock();
+  event.bytes = std::max<int64_t>(call.numel, 0) * element_size(call.dtype);
+  tracer->add(std::move(event));
+}
+
+}  // namespace
+
+const cuda::Stream& CallQueue::Lane::stream(Device device) {
+  const auto at = streams_.find(device.index());
+  if (at != streams_.end()) return at->second;
+  return streams_.emplace(device.index(), cuda::Stream(device, /*high_priority=*/true)).first->second;
+}
+
+WorkPtr CallQueue::collective(Job job) {
+  const std::lock_guard lock(mutex_);
+  job.call.sequence = ++sequence_;
+  return start_on(lane_, std::move(job));
+}
+WorkPtr CallQueue::transfer(Job job, int tag, bool sends) {
+  Lane* lane = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    lane = &transfers_.try_emplace({job.call.other, tag, sends}).first->second;
+  }
+  return start_on(*lane, std::move(job));
+}
+void CallQueue::start_coalescing() {
+  const std::lock_guard lock(mutex_);
+  TANDEM_CHECK(!coalescing_, "start_coalescing: it was called already; call end_coalescing first");
+  coalescing_ = true;
+}
+void CallQueue::end_coalescing() {
+  const std::lock_guard lock(mutex_);
+  coalescing_ = false;
+  if (!held_.empty()) post(lane_, std::exchange(held_, {}));
+}
+
+WorkPtr CallQueue::start_on(Lane& lane, Job job) {
+  check_not_recorded(job.call.name, "other ranks take part in a collective");
+  RankContext::current().state().collectives.fetch_add(1, std::memory_order_relaxed);
+  job.work = std::make_shared<QueuedWork>(job.call, communicator_.failure(), communicator_.told());
+  if (job.call.device.is_cuda()) job.ready.record(cuda::current_stream(job.call.device));
+  if (current_tracer()) job.called = trace_clock();
+  WorkPtr work = job.work;
+  std::vector<Job> jobs;
+  jobs.push_back(std::move(job));
+  if (&lane == &lane_ && coalescing_)
+    held_.push_back(std::move(jobs[0]));
+  else
+    post(lane, std::move(jobs));
+  return work;
+}
+void CallQueue::post(Lane& lane, std::vector<Job> jobs) {
+  RankContext context;  // without the rank, which owns this group
+  context.grad_enabled = false;
+  context.thread_share = RankContext::current().thread_share;
+  context.observer = RankContext::current().observer;
+  context.tracer = RankContext::current().tracer;
+  lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)] { serve(lane, jobs); });
+}
+void CallQueue::serve(Lane& lane, const std::vector<Job>& jobs) {
+  std::optional<gpu::DeviceGuard> device;  // a thread without one takes up memory of the first GPU
+  std::list<cuda::StreamGuard> guards;
+  std::exception_ptr error;
+  const Job* at = &jobs[0];
+  const double start = current_tracer() ? trace_clock() : 0;
+  try {
+    for (const Job& job : jobs) {
+      if (job.call.device.is_cuda()) {
+        if (!device) device.emplace(job.call.device.index());
+        const cuda::Stream& stream = lane.stream(job.call.device);
+        guards.emplace_back(stream);
+        job.ready.wait(stream);
+        for (const Tensor& t : job.tensors) t.record_stream(stream);
+      }
+      job.work->begin();
+    }
+    if (jobs.size() > 1) communicator_.begin_group();
+    for (const Job& job : jobs) at = &job, job.run(job.call, *job.work);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (jobs.size() > 1) try {
+      communicator_.end_group();
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  // The other ranks wait for what will not come. An error of the group's own it has already.
+  if (error)
+    communicator_.abort(rank_text(rank_, at->call.group) + " failed in " + at->call.str() + ": " +
+                        detail::what_of(error));
+  for (const Job& job : jobs) trace(job, start);
+  for (const Job& job : jobs) job.work->finish(error);
+  while (!guards.empty()) guards.pop_back();  // each restores what was before it
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,216 @@
+// torch.distributed's functions over a group: each is a method of ProcessGroup, or a few of them.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include "tandem/ops/ops.h"
+#include "tandem/parallel/collectives/communicator.h"
+#include "tandem/parallel/collectives/distributed.h"
+#include "tandem/parallel/collectives/store/socket.h"
+
+namespace tandem::distributed {
+namespace {
+
+ProcessGroupPtr chosen(const ProcessGroupPtr& group) { return group ? group : default_group(); }
+/// The group's rank of one of the default group's, which methods check.
+int rank_in(const char* name, const ProcessGroupPtr& group, int global_rank) {
+  if (!group) return global_rank;
+  const std::vector<int>& ranks = group->ranks();
+  const auto at = std::find(ranks.begin(), ranks.end(), global_rank);
+  TANDEM_CHECK(at != ranks.end(), name, ": rank ", global_rank, " is not in the ", Members{group->name(), ranks}.str(),
+               "; accepted: one of these, which are ranks of the default group");
+  return static_cast<int>(at - ranks.begin());
+}
+WorkPtr complete(WorkPtr work, bool async_op) {
+  if (!async_op) work->wait();
+  return work;
+}
+/// f(i) for all of a list, started together.
+template <class F> WorkPtr coalesced(const char* name, ProcessGroup& group, size_t count, bool async_op, const F& f) {
+  TANDEM_CHECK(count > 0, name, ": there are no tensors; accepted: one or more");
+  WorkPtr last;
+  {
+    const CoalescingGuard together(group);
+    for (size_t i = 0; i < count; ++i) last = f(i);
+  }
+  return complete(last, async_op);  // they are complete, or fail, in order
+}
+void check_pairs(const char* name, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
+  TANDEM_CHECK(outputs.size() == inputs.size(), name, ": there are ", outputs.size(), " outputs and ", inputs.size(),
+               " inputs; accepted: as many");
+}
+
+Tensor tensor_of(const std::string& bytes, Device device) {
+  const Tensor here = empty({static_cast<int64_t>(bytes.size())}, kUInt8);
+  if (!bytes.empty()) std::memcpy(here.data_ptr<uint8_t>(), bytes.data(), bytes.size());
+  return here.to(device);
+}
+std::string bytes_of(const Tensor& x) {
+  const Tensor here = x.to(kCPU);
+  return x.numel() == 0
+             ? std::string()
+             : std::string(reinterpret_cast<const char*>(here.data_ptr<uint8_t>()), static_cast<size_t>(x.numel()));
+}
+TensorOptions on(const ProcessGroup& group, DType dtype) { return TensorOptions(dtype).device(group.device()); }
+
+/// Whether the operation is done, or has failed, by then.
+bool completes(const Work& work, Deadline deadline) {
+  while (!work.is_completed()) {
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  return true;
+}
+
+}  // namespace
+
+WorkPtr all_reduce(const Tensor& x, ReduceOp op, const ProcessGroupPtr& group, bool async_op) {
+  return complete(chosen(group)->all_reduce(x, op), async_op);
+}
+WorkPtr broadcast(const Tensor& x, int src, const ProcessGroupPtr& group, bool async_op) {
+  return complete(chosen(group)->broadcast(x, rank_in("broadcast", group, src)), async_op);
+}
+WorkPtr reduce(const Tensor& x, int dst, ReduceOp op, const ProcessGroupPtr& group, bool async_op) {
+  return complete(chosen(group)->reduce(x, rank_in("reduce", group, dst), op), async_op);
+}
+WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const ProcessGroupPtr& group,
+                   bool async_op) {
+  return complete(chosen(group)->all_gather(outputs, input), async_op);
+}
+WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, const ProcessGroupPtr& group, bool async_op) {
+  return complete(chosen(group)->all_gather_into_tensor(output, input), async_op);
+}
+WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
+                       const ProcessGroupPtr& group, bool async_op) {
+  return complete(chosen(group)->reduce_scatter(output, inputs, op), async_op);
+}
+WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op, const ProcessGroupPtr& group,
+                              bool async_op) {
+  return complete(chosen(group)->reduce_scatter_tensor(output, input, op), async_op);
+}
+WorkPtr gather(const Tensor& input, const std::vector<Tensor>& outputs, int dst, const ProcessGroupPtr& group,
+               bool async_op) {
+  return complete(chosen(group)->gather(outputs, input, rank_in("gather", group, dst)), async_op);
+}
+WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src, const ProcessGroupPtr& group,
+                bool async_op) {
+  return complete(chosen(group)->scatter(output, inputs, rank_in("scatter", group, src)), async_op);
+}
+WorkPtr all_to_all(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs, const ProcessGroupPtr& group,
+                   bool async_op) {
+  return complete(chosen(group)->all_to_all(outputs, inputs), async_op);
+}
+WorkPtr all_to_all_single(const Tensor& output, const Tensor& input, const std::vector<int64_t>& output_split_sizes,
+                          const std::vector<int64_t>& input_split_sizes, const ProcessGroupPtr& group, bool async_op) {
+  return complete(chosen(group)->all_to_all_single(output, input, output_split_sizes, input_split_sizes), async_op);
+}
+
+WorkPtr all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOp op, const ProcessGroupPtr& group,
+                             bool async_op) {
+  const ProcessGroupPtr g = chosen(group);
+  return coalesced("all_reduce_coalesced", *g, tensors.size(), async_op,
+                   [&](size_t i) { return g->all_reduce(tensors[i], op); });
+}
+WorkPtr all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                                         const ProcessGroupPtr& group, bool async_op) {
+  constexpr char kName[] = "all_gather_into_tensor_coalesced";
+  check_pairs(kName, outputs, inputs);
+  const ProcessGroupPtr g = chosen(group);
+  return coalesced(kName, *g, inputs.size(), async_op,
+                   [&](size_t i) { return g->all_gather_into_tensor(outputs[i], inputs[i]); });
+}
+WorkPtr reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                                        ReduceOp op, const ProcessGroupPtr& group, bool async_op) {
+  constexpr char kName[] = "reduce_scatter_tensor_coalesced";
+  check_pairs(kName, outputs, inputs);
+  const ProcessGroupPtr g = chosen(group);
+  return coalesced(kName, *g, inputs.size(), async_op,
+                   [&](size_t i) { return g->reduce_scatter_tensor(outputs[i], inputs[i], op); });
+}
+
+void broadcast_bytes(std::string& bytes, int src, const ProcessGroupPtr& group) {
+  const ProcessGroupPtr g = chosen(group);
+  const int root = rank_in("broadcast_bytes", group, src);
+  const Tensor size = full({1}, static_cast<double>(bytes.size()), on(*g, kInt64));
+  g->broadcast(size, root, "the size of bytes")->wait();
+  const Tensor values =
+      g->rank() == root ? tensor_of(bytes, g->device()) : empty({size.item<int64_t>()}, on(*g, kUInt8));
+  g->broadcast(values, root, "bytes")->wait();
+  if (g->rank() != root) bytes = bytes_of(values);
+}
+std::vector<std::string> all_gather_bytes(const std::string& bytes, const ProcessGroupPtr& group) {
+  const ProcessGroupPtr g = chosen(group);
+  const Tensor sizes = empty({g->size()}, on(*g, kInt64));
+  g->all_gather_into_tensor(sizes, full({1}, static_cast<double>(bytes.size()), on(*g, kInt64)), "the sizes of bytes")
+      ->wait();
+  const Tensor counts = sizes.to(kCPU);
+  std::vector<Tensor> outputs;
+  outputs.reserve(static_cast<size_t>(g->size()));
+  for (int r = 0; r < g->size(); ++r) outputs.push_back(empty({counts.data_ptr<int64_t>()[r]}, on(*g, kUInt8)));
+  g->all_gather(outputs, tensor_of(bytes, g->device()), "bytes")->wait();
+  std::vector<std::string> all(outputs.size());
+  std::transform(outputs.begin(), outputs.end(), all.begin(), bytes_of);
+  return all;
+}
+
+WorkPtr isend(const Tensor& x, int dst, const ProcessGroupPtr& group, int tag) {
+  return chosen(group)->send(x, rank_in("send", group, dst), tag);
+}
+WorkPtr irecv(const Tensor& x, std::optional<int> src, const ProcessGroupPtr& group, int tag) {
+  const ProcessGroupPtr g = chosen(group);
+  return src ? g->recv(x, rank_in("recv", group, *src), tag) : g->recv_anysource(x, tag);
+}
+void send(const Tensor& x, int dst, const ProcessGroupPtr& group, int tag) { isend(x, dst, group, tag)->wait(); }
+int recv(const Tensor& x, std::optional<int> src, const ProcessGroupPtr& group, int tag) {
+  const WorkPtr work = irecv(x, src, group, tag);
+  work->wait();
+  if (src) return *src;
+  return get_global_rank(chosen(group), work->source_rank());
+}
+void barrier(const ProcessGroupPtr& group) { chosen(group)->barrier()->wait(); }
+
+void monitored_barrier(const ProcessGroupPtr& group, std::chrono::milliseconds timeout, bool wait_all_ranks) {
+  constexpr int kTag = std::numeric_limits<int>::min();
+  constexpr std::chrono::seconds kGrace(10);  // for rank 0's verdict to reach the others
+  const ProcessGroupPtr g = chosen(group);
+  const auto most = g->timeout() * 9 / 10;  // what is sent and received ends with the group's timeout, and names itself
+  const auto limit = timeout == kNoTimeout ? most : std::min<std::chrono::milliseconds>(timeout, most);
+  const Deadline deadline = after(limit);
+  const Tensor token = zeros({1}, on(*g, kUInt8));
+  std::vector<WorkPtr> works;
+  const auto finish = [&](Deadline end) {
+    for (const WorkPtr& work : works) {
+      TANDEM_CHECK_AS(DistributedError, completes(*work, end), "monitored_barrier: rank 0 did not answer within ",
+                      limit.count(), " ms");
+      work->wait();
+    }
+  };
+  if (g->rank() != 0) {
+    works = {g->send(token, 0, kTag), g->recv(zeros({1}, on(*g, kUInt8)), 0, kTag)};
+    return finish(deadline + kGrace);
+  }
+  std::vector<WorkPtr> reports(static_cast<size_t>(g->size()));
+  for (int r = 1; r < g->size(); ++r) reports[static_cast<size_t>(r)] = g->recv(zeros({1}, on(*g, kUInt8)), r, kTag);
+  std::string missing;
+  for (int r = 1; r < g->size() && (missing.empty() || wait_all_ranks); ++r) {
+    const WorkPtr& report = reports[static_cast<size_t>(r)];
+    if (completes(*report, deadline)) {
+      report->wait();
+      continue;
+    }
+    missing += missing.empty() ? "rank " : ", rank ";
+    missing += std::to_string(r);
+    if (group) missing += " (global rank " + std::to_string(get_global_rank(g, r)) + ")";
+  }
+  if (!missing.empty()) {
+    const std::string why =
+        "monitored_barrier: " + missing + " did not come within " + std::to_string(limit.count()) + " ms";
+    g->abort(why);
+    throw DistributedError(why);
+  }
+  for (int r = 1; r < g->size(); ++r) works.push_back(g->send(token, r, kTag));
+  finish(deadline + kGrace);
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,52 @@
+#include "tandem/parallel/collectives/gloo/channel.h"
+
+#include <cerrno>
+#include <ctime>
+
+namespace tandem::distributed {
+
+NoPipeSignal::NoPipeSignal() {
+  sigset_t pending;
+  ::sigemptyset(&pipe_);
+  ::sigaddset(&pipe_, SIGPIPE);
+  ::sigpending(&pending);
+  was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+  ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+}
+NoPipeSignal::~NoPipeSignal() {
+  const timespec now{};
+  if (!was_pending_ && ::sigismember(&before_, SIGPIPE) == 0)
+    while (::sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {}
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void Channel::send(int64_t offset, int64_t bytes) {
+  if (bytes == 0) return;
+  link_.guard(op_, peer_, [&] {
+    buffer_->send(peer_, slot_, static_cast<size_t>(offset), static_cast<size_t>(bytes));
+    return true;
+  });
+  ++sends_;
+}
+void Channel::recv(int64_t offset, int64_t bytes) {
+  if (bytes == 0) return;
+  link_.guard(op_, peer_, [&] {
+    buffer_->recv(peer_, slot_, static_cast<size_t>(offset), static_cast<size_t>(bytes));
+    return true;
+  });
+  ++recvs_;
+}
+void Channel::wait_send() {
+  link_.wait(op_, peer_, *buffer_, GlooLink::Direction::send);
+  --sends_;
+}
+void Channel::wait_recv() {
+  link_.wait(op_, peer_, *buffer_, GlooLink::Direction::recv);
+  --recvs_;
+}
+void Channel::wait_all() {
+  while (recvs_ > 0) wait_recv();
+  while (sends_ > 0) wait_send();
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,47 @@
+// Transfers to and from one peer. Internal; part of builds with Gloo only.
+#pragma once
+#include <csignal>
+
+#include "tandem/parallel/collectives/gloo/link.h"
+
+namespace tandem::distributed {
+
+/// Gloo writes to sockets whose other end may be closed, and leaves SIGPIPE, which would end the process, to its user:
+/// it is blocked on this thread while one lives. Whatever calls Gloo has one.
+class NoPipeSignal {
+ public:
+  NoPipeSignal();
+  ~NoPipeSignal();
+  NoPipeSignal(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_;
+};
+
+/// Memory that goes to or comes from one peer, in pieces that arrive in order.
+class Channel {
+ public:
+  Channel(GlooLink& link, const Operation& op, int peer, uint64_t slot, const void* data, int64_t bytes)
+      : link_(link),
+        op_(op),
+        peer_(peer),
+        slot_(slot),
+        buffer_(link.context()->createUnboundBuffer(const_cast<void*>(data), static_cast<size_t>(bytes))) {}
+  void send(int64_t offset, int64_t bytes);
+  void recv(int64_t offset, int64_t bytes);
+  /// The oldest that is not waited for yet.
+  void wait_send();
+  void wait_recv();
+  void wait_all();
+
+ private:
+  GlooLink& link_;
+  const Operation& op_;
+  int peer_;
+  uint64_t slot_;
+  std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
+  int64_t sends_ = 0, recvs_ = 0;  // under way
+};
+
+}  // namespace tandem::distributed

@@ -1,0 +1,307 @@
+// Collectives on Gloo's sends and receives: every rank sends to every other at once, and each reduces its share of the
+// elements in rank order. Gloo's own collectives are of little use here: they reduce in another order, know no bfloat16
+// and no empty tensors, say not which peer failed, and cannot be ended from outside.
+#include "tandem/parallel/collectives/gloo/gloo.h"
+
+#if TANDEM_HAS_GLOO
+#include <algorithm>
+#include <cstring>
+
+#include "tandem/core/internal.h"
+#include "tandem/ops/elementwise.h"
+#include "tandem/parallel/collectives/gloo/channel.h"
+#include "tandem/parallel/collectives/store/watchdog.h"
+
+namespace tandem::distributed {
+namespace {
+
+constexpr int64_t kSegmentBytes = 512 << 10;  // while one is reduced, the next are on their way
+constexpr int64_t kWindow = 4;                // so many of them
+
+/// The i-th of `count` pieces of `numel` elements.
+struct Piece {
+  int64_t begin, numel;
+  Piece(int64_t all, int64_t i, int64_t count) : begin(all * i / count), numel(all * (i + 1) / count - begin) {}
+};
+int64_t segments_of(int64_t numel, int64_t itemsize) {
+  return std::max<int64_t>(1, (numel * itemsize + kSegmentBytes - 1) / kSegmentBytes);
+}
+Tensor flat(const Tensor& x) { return core::as_strided(x, {x.numel()}, {1}, x.storage_offset()); }
+Tensor piece_of(const Tensor& x, Piece p) { return core::narrow(x, 0, p.begin, p.numel); }
+void copy_bytes(const Tensor& from, const Tensor& to) {
+  if (from.nbytes() > 0 && from.raw_data() != to.raw_data())
+    std::memcpy(to.raw_data(), from.raw_data(), static_cast<size_t>(from.nbytes()));
+}
+
+/// A collective under way, from its comparison with the other ranks' on.
+struct Collective {
+  Collective(GlooLink& link, const Call& call) : link(link), op(link.operation(call)) { link.begin(op); }
+  ~Collective() { link.end(); }
+  Collective(const Collective&) = delete;
+  GlooLink& link;
+  NoPipeSignal no_signal;
+  Operation op;
+};
+using Channels = std::vector<std::unique_ptr<Channel>>;  // by rank; none for this one
+
+class GlooCommunicator final : public Communicator {
+ public:
+  GlooCommunicator(Rendezvous job, std::chrono::milliseconds timeout)
+      : job_(std::move(job)),
+        host_{job_.server},
+        link_(job_, timeout),
+        me_(static_cast<size_t>(job_.rank)),
+        size_(static_cast<size_t>(job_.size)) {
+    if (job_.watch) {
+      Watchdog::Options options{.group = job_.name, .rank = job_.global(), .interval = report_interval(timeout)};
+      options.waits_for = [this] { return link_.waits_for(); };
+      options.failed = [this](const std::string& cause) { return link_.fail_here(cause); };
+      if (job_.is_process) options.told = job_.told;
+      watchdog_ = std::make_unique<Watchdog>(std::move(job_.watch), std::move(options));
+    }
+    link_.connect();
+    host_.all_came = true;
+  }
+
+  ~GlooCommunicator() override {
+    link_.leave();  // while the watchdog still sees whom it waits for in vain
+    watchdog_.reset();
+    host_.failed = link_.failed();
+  }
+
+  /// Chunk r of the elements belongs to rank r: it gets that of all, reduces it, and sends it round, piece by piece.
+  void all_reduce(const Call& call, Tensor& x) override {
+    const Collective c(link_, call);
+    if (size_ == 1 || x.numel() == 0) return;
+    if (size_ > kDirectRanks && (x.itemsize() == 4 || x.itemsize() == 8)) return ring(c.op, x);
+    const Tensor all = flat(x);
+    const auto ranks = static_cast<int64_t>(size_);
+    std::vector<Tensor> chunks;
+    chunks.reserve(size_);
+    for (int64_t r = 0; r < ranks; ++r) chunks.push_back(piece_of(all, Piece(all.numel(), r, ranks)));
+    const int64_t segments = segments_of((all.numel() + ranks - 1) / ranks, all.itemsize());
+    const Channels results = channels(c.op, Slot::results, std::vector<Tensor>(size_, all));
+    reduce_parts(c.op, chunks, chunks[me_], chunks[me_], segments, [&](int64_t s, const Channels& parts) {
+      for (size_t r = 0; r < size_; ++r) {
+        if (r == me_) continue;
+        send_piece(*results[r], all, offset_in(all, chunks[me_]), Piece(chunks[me_].numel(), s, segments));
+        const Piece theirs(chunks[r].numel(), s, segments);
+        if (theirs.numel > 0) parts[r]->wait_send();  // what comes now takes its place
+        results[r]->recv((offset_in(all, chunks[r]) + theirs.begin) * all.itemsize(), theirs.numel * all.itemsize());
+      }
+    });
+    wait_all(results);
+  }
+  void reduce(const Call& call, Tensor& x) override {
+    const Collective c(link_, call);
+    if (size_ == 1) return;
+    const auto root = static_cast<size_t>(call.other);
+    std::vector<Tensor> sends(size_);
+    sends[root] = flat(x);
+    const Tensor own = me_ == root ? sends[root] : Tensor();
+    reduce_parts(c.op, sends, own, own, segments_of(x.numel(), x.itemsize()), [](int64_t, const Channels&) {});
+  }
+  void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
+    const Collective c(link_, call);
+    std::vector<Tensor> sends;
+    sends.reserve(size_);
+    for (const Tensor& x : inputs) sends.push_back(flat(x));
+    reduce_parts(c.op, sends, sends[me_], flat(output), segments_of(output.numel(), output.itemsize()),
+                 [](int64_t, const Channels&) {});
+  }
+  void broadcast(const Call& call, Tensor& x) override {
+    const Collective c(link_, call);
+    const auto root = static_cast<size_t>(call.other);
+    std::vector<Tensor> peers(size_);
+    for (size_t r = 0; r < size_; ++r)
+      if (me_ == root || r == root) peers[r] = flat(x);
+    const Channels all = channels(c.op, Slot::parts, peers);
+    for (size_t r = 0; r < size_; ++r) {
+      if (!all[r]) continue;
+      if (me_ == root)
+        send_piece(*all[r], x, 0, Piece(x.numel(), 0, 1));
+      else
+        all[r]->recv(0, x.nbytes());
+    }
+    wait_all(all);
+  }
+  void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
+    exchange(call, outputs, std::vector<Tensor>(size_, input));
+  }
+  void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+    const Collective c(link_, call);
+    const Channels in = channels(c.op, Slot::results, outputs), out = channels(c.op, Slot::results, inputs);
+    for (size_t r = 0; r < size_; ++r) {
+      if (in[r]) in[r]->recv(0, outputs[r].nbytes());
+      if (out[r]) send_piece(*out[r], inputs[r], 0, Piece(inputs[r].numel(), 0, 1));
+    }
+    if (outputs[me_].defined()) copy_bytes(inputs[me_], outputs[me_]);
+    wait_all(in);
+    wait_all(out);
+  }
+  void send(const Call& call, const Tensor& x, int tag) override {
+    const NoPipeSignal no_signal;
+    const Operation op = link_.operation(call);
+    link_.begin(op, tag, /*sends=*/true);
+    Channel channel(link_, op, call.other, slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(), x.nbytes());
+    send_piece(channel, x, 0, Piece(x.numel(), 0, 1));
+    channel.wait_all();
+  }
+  int recv(const Call& call, Tensor& x, int tag) override {
+    const NoPipeSignal no_signal;
+    const Operation op = link_.operation(call);
+    const int from = link_.begin(op, tag, /*sends=*/false);
+    Channel channel(link_, op, from, slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(), x.nbytes());
+    channel.recv(0, x.nbytes());
+    channel.wait_all();
+    return from;
+  }
+  void barrier(const Call& call) override { const Collective come(link_, call); }
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+                                      std::chrono::milliseconds timeout) override {
+    return make_gloo_communicator(job_.subgroup(name, rank, std::move(members), timeout), timeout);
+  }
+  void abort(const std::string& reason) override { link_.abort(reason); }
+  std::shared_ptr<std::atomic<bool>> told() const override { return job_.told; }
+
+ private:
+  static int64_t offset_in(const Tensor& all, const Tensor& part) {
+    return part.storage_offset() - all.storage_offset();
+  }
+  Channels channels(const Operation& op, Slot kind, const std::vector<Tensor>& memory) {
+    Channels all(size_);
+    for (size_t r = 0; r < size_; ++r)
+      if (r != me_ && memory[r].defined())
+        all[r] = std::make_unique<Channel>(link_, op, static_cast<int>(r), slot(kind), memory[r].raw_data(),
+                                           memory[r].nbytes());
+    return all;
+  }
+  static void wait_all(const Channels& channels) {
+    for (const auto& channel : channels)
+      if (channel) channel->wait_all();
+  }
+  /// Elements of x, whose first the channel's memory begins with, from `first` on.
+  void send_piece(Channel& channel, const Tensor& x, int64_t first, Piece p) {
+    channel.send((first + p.begin) * x.itemsize(), p.numel * x.itemsize());
+    bytes_sent += p.numel * x.itemsize();
+  }
+
+  /// Sends every rank what is its (where that is defined) and, where `own` is defined, reduces that with what the
+  /// others send into `result`, which may be `own`. All flat. Calls each(s, channels of the sends) when segment s is
+  /// reduced.
+  template <class F>
+  void reduce_parts(const Operation& op, const std::vector<Tensor>& sends, const Tensor& own, const Tensor& result,
+                    int64_t segments, F&& each) {
+    const Channels out = channels(op, Slot::parts, sends);
+    Channels in(size_);
+    std::vector<Tensor> scratch(size_);
+    const int64_t most = own.defined() ? (own.numel() + segments - 1) / segments : 0;
+    if (own.defined()) {
+      for (size_t r = 0; r < size_; ++r)
+        if (r != me_) scratch[r] = core::empty({std::min(kWindow, segments) * most}, own.dtype(), own.device());
+      in = channels(op, Slot::parts, scratch);
+    }
+    const auto receive = [&](int64_t s) {
+      if (s >= segments || !own.defined()) return;
+      for (const auto& channel : in)
+        if (channel)
+          channel->recv(s % kWindow * most * own.itemsize(), Piece(own.numel(), s, segments).numel * own.itemsize());
+    };
+    for (int64_t s = 0; s < kWindow; ++s) receive(s);
+    for (int64_t s = 0; s < segments; ++s)
+      for (size_t r = 0; r < size_; ++r)
+        if (out[r]) send_piece(*out[r], sends[r], 0, Piece(sends[r].numel(), s, segments));
+    for (int64_t s = 0; s < segments; ++s) {
+      if (own.defined())
+        reduce_segment(op.call.op, in, scratch, own, result, s % kWindow * most, Piece(own.numel(), s, segments));
+      receive(s + kWindow);
+      each(s, out);
+    }
+    wait_all(out);
+  }
+  void reduce_segment(ReduceOp how, const Channels& in, const std::vector<Tensor>& scratch, const Tensor& own,
+                      const Tensor& result, int64_t first, Piece p) {
+    if (p.numel == 0) return;
+    std::vector<Tensor> parts;
+    parts.reserve(size_);
+    for (size_t r = 0; r < size_; ++r) {
+      if (in[r]) in[r]->wait_recv();
+      parts.push_back(r == me_ ? piece_of(own, p) : core::narrow(scratch[r], 0, first, p.numel));
+    }
+    Tensor y = piece_of(result, p);
+    reduce_in_order(parts, how, y);
+  }
+
+  /// Many ranks: round a ring, in which each talks to its two neighbours alone. Every chunk goes round once to be
+  /// reduced and once more as the result, in halves: while one is reduced, the other is on its way.
+  void ring(const Operation& op, Tensor& x) {
+    const Tensor all = flat(x);
+    const auto ranks = static_cast<int64_t>(size_), me = static_cast<int64_t>(me_);
+    const auto half_of = [&](int64_t chunk, int64_t half) {
+      const Piece whole(all.numel(), (chunk + 2 * ranks) % ranks, ranks);
+      Piece piece(whole.numel, half, 2);
+      piece.begin += whole.begin;
+      return piece;
+    };
+    const int next = static_cast<int>((me + 1) % ranks), before = static_cast<int>((me + ranks - 1) % ranks);
+    const int64_t most = (all.numel() / ranks + 1) / 2 + 1;
+    const Tensor scratch = core::empty({2 * most}, all.dtype(), all.device());
+    const auto channel = [&](int peer, Slot kind, const Tensor& memory) {
+      return Channel(link_, op, peer, slot(kind), memory.raw_data(), memory.nbytes());
+    };
+    Channel parts_out = channel(next, Slot::parts, all), parts_in = channel(before, Slot::parts, scratch);
+    Channel results_out = channel(next, Slot::results, all), results_in = channel(before, Slot::results, all);
+    const ReduceOp how = op.call.op == ReduceOp::AVG ? ReduceOp::SUM : op.call.op;
+    for (const int64_t half : {0, 1}) {
+      parts_in.recv(half * most * all.itemsize(), half_of(me - 1, half).numel * all.itemsize());
+      send_piece(parts_out, all, 0, half_of(me, half));
+    }
+    for (int64_t step = 1; step < ranks; ++step)
+      for (const int64_t half : {0, 1}) {
+        const Piece piece = half_of(me - step, half);
+        if (piece.numel > 0) parts_in.wait_recv();
+        Tensor y = piece_of(all, piece);
+        if (piece.numel > 0) reduce_in_order({core::narrow(scratch, 0, half * most, piece.numel), y}, how, y);
+        send_piece(step + 1 < ranks ? parts_out : results_out, all, 0, piece);
+        if (step + 1 < ranks)
+          parts_in.recv(half * most * all.itemsize(), half_of(me - step - 1, half).numel * all.itemsize());
+      }
+    for (int64_t step = 0; step + 1 < ranks; ++step)
+      for (const int64_t half : {0, 1}) {
+        const Piece piece = half_of(me - step, half);
+        results_in.recv(piece.begin * all.itemsize(), piece.numel * all.itemsize());
+        if (piece.numel > 0) results_in.wait_recv();
+        if (step + 2 < ranks) send_piece(results_out, all, 0, piece);
+      }
+    parts_out.wait_all();
+    results_out.wait_all();
+    if (op.call.op == ReduceOp::AVG) x.mul_(1.0 / static_cast<double>(size_));
+  }
+
+  Rendezvous job_;
+  StoreHost host_;  // outlives what follows
+  GlooLink link_;
+  size_t me_, size_;
+  std::unique_ptr<Watchdog> watchdog_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_gloo_communicator(Rendezvous job, std::chrono::milliseconds timeout) {
+  return std::make_unique<GlooCommunicator>(std::move(job), timeout);
+}
+
+}  // namespace tandem::distributed
+
+#else
+
+namespace tandem::distributed {
+
+std::unique_ptr<Communicator> make_gloo_communicator(Rendezvous, std::chrono::milliseconds) {
+  TANDEM_CHECK_AS(NotImplementedError, false,
+                  "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, then build again");
+  return nullptr;
+}
+
+}  // namespace tandem::distributed
+#endif

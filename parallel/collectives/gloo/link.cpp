@@ -1,0 +1,395 @@
+#include "tandem/parallel/collectives/gloo/link.h"
+
+#include <gloo/transport/context.h>
+#include <gloo/transport/pair.h>
+#include <gloo/transport/tcp/device.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tandem/parallel/collectives/gloo/channel.h"
+
+namespace tandem::distributed {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr auto kPatience = milliseconds(400);  // for the cause of a closed connection to be published
+constexpr auto kGoodbye = milliseconds(5000);  // for the others to be done as well
+constexpr char kLeaving[] = "destroy_process_group";
+const Call kJoining{.name = "init_process_group", .about = {}};
+constexpr char kLate[] = "Timed out waiting";  // as Gloo says
+
+/// Without the place in Gloo's sources that its messages begin with.
+std::string without_place(const std::string& message) {
+  const size_t end = message.find("] ");
+  return message[0] == '[' && end != std::string::npos ? message.substr(end + 2) : message;
+}
+
+}  // namespace
+
+/// A call as it travels.
+struct GlooLink::Header {
+  int64_t sequence, numel, to_you, from_you;  // the last two: elements of an exchange
+  int32_t dtype, other, reduces, op;
+  char name[32], about[128];
+
+  /// As `peer` gets it.
+  static Header of(const Call& call, int peer) {
+    Header h;
+    std::memset(static_cast<void*>(&h), 0, sizeof h);
+    h.sequence = call.sequence;
+    h.numel = call.numel;
+    h.to_you = call.sends_to(peer);
+    h.from_you = call.receives_from(peer);
+    h.dtype = static_cast<int32_t>(call.dtype);
+    h.other = call.other;
+    h.reduces = call.reduces ? 1 : 0;
+    h.op = static_cast<int32_t>(call.op);
+    std::strncpy(h.name, call.name, sizeof h.name - 1);
+    std::strncpy(h.about, call.about.c_str(), sizeof h.about - 1);
+    return h;
+  }
+  /// Valid as long as this header.
+  Call call(const MembersPtr& members) const {
+    return {name,  sequence, about,        static_cast<DType>(dtype), {},
+            numel, other,    reduces != 0, static_cast<ReduceOp>(op), members};
+  }
+  bool leaves() const { return std::strcmp(name, kLeaving) == 0; }
+};
+
+/// Receives for the next call's headers are always posted, so that a header is sent without asking first.
+struct GlooLink::Mailbox {
+  std::vector<Header> out, in;  // by rank
+  std::unique_ptr<gloo::transport::UnboundBuffer> sender;
+  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> receivers;  // by rank; none for this one
+};
+
+/// Connections to all other ranks, not yet made.
+class GlooLink::Mesh final : public gloo::Context {
+ public:
+  Mesh(int rank, int size, const std::shared_ptr<gloo::transport::Device>& device, milliseconds timeout)
+      : gloo::Context(rank, size) {
+    device_ = device;
+    transportContext_ = device->createContext(rank, size);
+    transportContext_->setTimeout(std::max(timeout / 5, milliseconds(1)));  // it waits five times as long to connect
+    for (int r = 0; r < size; ++r)
+      if (r != rank) transportContext_->createPair(r);
+    transportContext_->setTimeout(timeout);
+    setTimeout(timeout);
+  }
+  /// Where the others reach this rank: for each an address of its own, of one size.
+  std::string addresses() {
+    std::string all;
+    for (int r = 0; r < size; ++r) {
+      const std::vector<char> bytes = r == rank ? std::vector<char>() : getPair(r)->address().bytes();
+      std::string address(bytes.begin(), bytes.end());
+      address.resize(gloo::transport::Address::kMaxByteSize);
+      all += static_cast<char>(bytes.size()) + address;
+    }
+    return all;
+  }
+  /// Of what another rank's addresses() returned, where this one reaches it.
+  std::vector<char> find_address(const std::string& addresses) const {
+    constexpr size_t kEach = 1 + gloo::transport::Address::kMaxByteSize;
+    TANDEM_CHECK_AS(DistributedError, addresses.size() == kEach * static_cast<size_t>(size),
+                    "it is no rank of the backend gloo");
+    const std::string one = addresses.substr(kEach * static_cast<size_t>(rank), kEach);
+    return {one.begin() + 1, one.begin() + 1 + static_cast<unsigned char>(one[0])};
+  }
+};
+
+/// Makes a wait known, so that abort() ends it: also one that begins later.
+class GlooLink::Waiting {
+ public:
+  Waiting(GlooLink& link, int peer, std::function<void()> wake) : link_(link) {
+    const std::lock_guard lock(link_.mutex_);
+    at_ = link_.waits_.insert(link_.waits_.end(), {peer, std::move(wake)});
+    if (!link_.failure_.empty()) at_->wake();
+  }
+  ~Waiting() {
+    const std::lock_guard lock(link_.mutex_);
+    link_.waits_.erase(at_);
+  }
+  Waiting(const Waiting&) = delete;
+
+ private:
+  GlooLink& link_;
+  std::list<Wait>::iterator at_;
+};
+
+GlooLink::GlooLink(const Rendezvous& job, milliseconds timeout)
+    : rank_(job.rank), size_(job.size), store_(job.store), timeout_(timeout), name_(job.name), members_(job.members) {}
+GlooLink::~GlooLink() {
+  const NoPipeSignal no_signal;
+  mailbox_.reset();
+  context_.reset();
+}
+
+void GlooLink::connect() {
+  const NoPipeSignal no_signal;  // Gloo's thread takes it over
+  try {
+    const Deadline deadline = after(timeout_);
+    std::shared_ptr<Mesh> mesh;
+    std::string addresses;
+    if (size_ > 1) {
+      gloo::transport::tcp::attr attr(store_->local_address().c_str());
+      mesh = std::make_shared<Mesh>(rank_, size_, gloo::transport::tcp::CreateDevice(attr), timeout_);
+      addresses = mesh->addresses();
+    }
+    const auto all = wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, addresses, members_);
+    if (size_ > 1) connect_all(std::move(mesh), all, deadline);
+  } catch (const StoreLost&) {
+    throw;
+  } catch (const DistributedError& error) {
+    fail_here(error.what());
+    check(kJoining);
+  } catch (const std::exception& error) {
+    fail(kJoining,
+         "init_process_group: " + rank_text(rank_, members_) +
+             " cannot connect to the others: " + without_place(error.what()),
+         milliseconds(0));
+  }
+}
+void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& addresses, Deadline deadline) {
+  auto mailbox = std::make_unique<Mailbox>();
+  mailbox->in.resize(static_cast<size_t>(size_));
+  mailbox->out.resize(mailbox->in.size());
+  mailbox->sender = mesh->createUnboundBuffer(mailbox->out.data(), mailbox->out.size() * sizeof(Header));
+  mailbox->receivers.resize(static_cast<size_t>(size_));
+  for (int r = 0; r < size_; ++r) {
+    if (r == rank_) continue;
+    const auto at = static_cast<size_t>(r);
+    std::string why;
+    try {
+      auto& pair = *mesh->getPair(r);
+      const Waiting waiting(*this, r, [&pair] { pair.close(); });
+      pair.connect(mesh->find_address(addresses[at]));
+      mailbox->receivers[at] = mesh->createUnboundBuffer(&mailbox->in[at], sizeof(Header));
+      mailbox->receivers[at]->recv(r, slot(Slot::header));
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    check(kJoining);
+    if (!why.empty()) lost(kJoining, r, Clock::now() >= deadline ? kLate : why);
+  }
+  mailbox_ = std::move(mailbox);
+  const std::lock_guard lock(mutex_);
+  context_ = std::move(mesh);
+}
+
+void GlooLink::leave() {
+  if (context_ && !failed()) say_goodbye();
+  if (!failed()) leave_in_order(*store_, name_, global_rank(rank_, members_));
+}
+void GlooLink::say_goodbye() {
+  const NoPipeSignal no_signal;
+  try {
+    const Call call{.name = kLeaving, .sequence = -1, .about = {}};
+    const Operation op{call, after(std::min(timeout_, kGoodbye))};
+    for (int r = 0; r < size_; ++r)
+      if (r != rank_) post(call, r);
+    for (int r = 0; r < size_; ++r) {
+      if (r == rank_) continue;
+      const auto at = static_cast<size_t>(r);
+      if (!wait_once(op, r, *mailbox_->receivers[at], Direction::recv)) return;
+      if (!mailbox_->in[at].leaves()) return;  // it waits for this rank, and is to hear at once
+    }
+    for (int r = 1; r < size_; ++r)
+      if (!wait_once(op, r, *mailbox_->sender, Direction::send)) return;
+  } catch (const std::exception&) {
+    return;  // the others are gone, or stay: nothing to be done here
+  }
+}
+
+bool GlooLink::wait_once(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction) {
+  const bool sends = direction == Direction::send;
+  const Waiting waiting(*this, peer, [&buffer, sends] { sends ? buffer.abortWaitSend() : buffer.abortWaitRecv(); });
+  const milliseconds left = std::max(left_until(op.deadline), milliseconds(1));
+  return sends ? buffer.waitSend(left) : buffer.waitRecv(left);
+}
+void GlooLink::wait(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction) {
+  guard(op, peer, [&] { return wait_once(op, peer, buffer, direction); });
+}
+int GlooLink::waits_for() const {
+  const std::lock_guard lock(mutex_);
+  return waits_.empty() ? -1 : global_rank(waits_.front().peer, members_);
+}
+
+void GlooLink::post(const Call& call, int peer) {
+  const auto at = static_cast<size_t>(peer);
+  mailbox_->out[at] = Header::of(call, peer);
+  mailbox_->sender->send(peer, slot(Slot::header), at * sizeof(Header), sizeof(Header));
+}
+
+void GlooLink::begin(const Operation& op) {
+  {
+    const std::lock_guard lock(mutex_);
+    current_ = &op.call;
+  }
+  check(op.call);
+  if (!context_) return;
+  std::vector<Header> headers(static_cast<size_t>(size_));
+  headers[static_cast<size_t>(rank_)] = Header::of(op.call, rank_);
+  for (int r = 0; r < size_; ++r)
+    if (r != rank_) guard(op, r, [&] { return post(op.call, r), true; });
+  for (int r = 0; r < size_; ++r) {
+    if (r == rank_) continue;
+    const auto at = static_cast<size_t>(r);
+    wait(op, r, *mailbox_->receivers[at], Direction::recv);
+    headers[at] = mailbox_->in[at];
+    if (headers[at].leaves()) lost(op.call, r, "it has left the group");
+    guard(op, r, [&] { return mailbox_->receivers[at]->recv(r, slot(Slot::header)), true; });
+  }
+  for (int r = 0; r < size_; ++r)
+    if (r != rank_) wait(op, r, *mailbox_->sender, Direction::send);
+  compare(op.call, headers);
+}
+void GlooLink::end() {
+  const std::lock_guard lock(mutex_);
+  current_ = nullptr;
+}
+void GlooLink::compare(const Call& mine, const std::vector<Header>& headers) {
+  const Call first = headers[0].call(members_);
+  for (int r = 1; r < size_; ++r)
+    if (const Call call = headers[static_cast<size_t>(r)].call(members_); !call.agrees(first))
+      fail(mine,
+           "the ranks do different things: " + rank_text(0, members_) + " calls " + first.str() + ", but " +
+               rank_text(r, members_) + " calls " + call.str(),
+           milliseconds(0));
+  if (mine.sends.empty()) return;
+  for (int r = 0; r < size_; ++r) {
+    Call theirs = mine;
+    theirs.sends[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].to_you;
+    theirs.receives[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].from_you;
+    for (const std::string& what : {mismatch(mine, rank_, theirs, r), mismatch(theirs, r, mine, rank_)})
+      if (!what.empty()) fail(mine, what, milliseconds(0));
+  }
+}
+
+int GlooLink::hear(const Operation& op, uint64_t slot, Header& header) {
+  std::vector<int> others;
+  for (int r = 0; r < size_; ++r)
+    if (r != rank_) others.push_back(r);
+  const auto buffer = context_->createUnboundBuffer(&header, sizeof header);
+  int from = -1;
+  guard(op, -1, [&] {
+    buffer->recv(others, slot, 0, sizeof header);
+    const Waiting waiting(*this, -1, [&buffer] { buffer->abortWaitRecv(); });
+    return buffer->waitRecv(&from, std::max(left_until(op.deadline), milliseconds(1)));
+  });
+  return from;
+}
+int GlooLink::begin(const Operation& op, int tag, bool sends) {
+  check(op.call);
+  Header mine = Header::of(op.call, -1), theirs = mine;
+  const auto number = static_cast<uint32_t>(tag);
+  const uint64_t here = slot(sends ? Slot::pair_send : Slot::pair_recv, number),
+                 there = slot(sends ? Slot::pair_recv : Slot::pair_send, number);
+  const int peer = op.call.other >= 0 ? op.call.other : hear(op, there, theirs);
+  Channel out(*this, op, peer, here, &mine, sizeof mine), in(*this, op, peer, there, &theirs, sizeof theirs);
+  if (op.call.other >= 0) in.recv(0, sizeof theirs);
+  out.send(0, sizeof mine);
+  in.wait_all();
+  out.wait_send();
+  if (theirs.dtype == mine.dtype && theirs.numel == mine.numel) return peer;
+  const std::string us = rank_text(rank_, members_) + " calls " + mine.call(members_).str();
+  const std::string them = rank_text(peer, members_) + " calls " + theirs.call(members_).str();
+  fail(op.call, "the ranks do different things: " + (sends ? us + ", but " + them : them + ", but " + us),
+       milliseconds(0));
+}
+
+void GlooLink::check(const Call& call) {
+  const std::lock_guard lock(mutex_);
+  name_call(call);
+  if (!failure_.empty()) throw DistributedError(failure_);
+}
+int GlooLink::rank_of(int global) const {
+  if (!members_) return global;
+  const auto at = std::find(members_->ranks.begin(), members_->ranks.end(), global);
+  return static_cast<int>(at - members_->ranks.begin());
+}
+void GlooLink::lost(const Call& call, int peer, const std::string& why) {
+  check(call);
+  const std::string what = call.str();
+  if (peer < 0)
+    fail(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kPatience);
+  // Our own wait timed out, where a peer's ends with a closed connection.
+  if (why.find(kLate) != std::string::npos) {
+    StoreClient::Blame blame{.rank = global_rank(peer, members_)};
+    try {
+      blame = store_->blame(name_, blame.rank);
+    } catch (const StoreClosed&) {
+      // rank 0 has left: what is known here must do
+    } catch (const StoreLost& error) {
+      fail(call, what + ": " + error.what(), milliseconds(0));  // who hosts the store is it
+    }
+    fail(call,
+         what + ": " + rank_text(rank_of(blame.rank), members_) + " did not come within " +
+             std::to_string(timeout_.count()) + " ms" + (blame.silence.empty() ? "" : ", and " + blame.silence),
+         milliseconds(0));
+  }
+  fail(call, what + ": " + rank_text(peer, members_) + " is gone: " + without_place(why), kPatience);
+}
+void GlooLink::fail(const Call& call, const std::string& own, milliseconds patience) {
+  const std::string cause = fail_here(first_cause(own, patience));
+  check(call);
+  throw DistributedError(cause);
+}
+/// What the watchdog hears within the patience, or what is published by then.
+std::string GlooLink::first_cause(const std::string& own, milliseconds patience) {
+  for (const Deadline deadline = after(patience); Clock::now() < deadline;) {
+    if (failed()) return own;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  try {
+    return store_->set_once(failure_key(name_), own, StoreClient::kHasty);
+  } catch (const StoreClosed&) {
+    return own;  // rank 0 has left, and the store with it
+  } catch (const StoreLost& error) {
+    return error.what();  // its host is the cause
+  }
+}
+std::string GlooLink::fail_here(const std::string& cause) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_.empty()) return failure_;
+    failure_ = cause;
+    if (current_) name_call(*current_);
+    for (const Wait& wait : waits_) wait.wake();
+  }
+  cut();
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+void GlooLink::name_call(const Call& call) {
+  if (failure_.empty() || names_call_) return;
+  if (failure_.find(call.str()) == std::string::npos) failure_ = call.str() + ": " + failure_;
+  names_call_ = true;
+}
+void GlooLink::abort(const std::string& reason) {
+  if (failed()) return;
+  std::string cause;
+  {
+    const std::lock_guard lock(mutex_);
+    cause = current_ ? current_->str() + ": " + reason : reason;
+  }
+  fail_here(first_cause(cause, milliseconds(0)));
+}
+void GlooLink::cut() {
+  std::shared_ptr<gloo::Context> context;
+  {
+    const std::lock_guard lock(mutex_);
+    context = context_;
+  }
+  if (!context) return;
+  const NoPipeSignal no_signal;
+  char nothing = 0;
+  try {
+    // A wait that is late closes every connection of the context.
+    context->createUnboundBuffer(&nothing, 1)->waitRecv(milliseconds(1));
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+}  // namespace tandem::distributed

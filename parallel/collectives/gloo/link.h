@@ -1,0 +1,123 @@
+// One rank's connections to all others, over Gloo's transport: bounded transfers, the comparison of calls, and one
+// first failure for all. Internal; part of builds with Gloo only.
+#pragma once
+#include <gloo/context.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <list>
+
+#include "tandem/parallel/collectives/communicator.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
+
+namespace tandem::distributed {
+
+/// One call of a communicator's: until when it must be done.
+struct Operation {
+  const Call& call;
+  Deadline deadline;
+};
+
+class GlooLink {
+ public:
+  GlooLink(const Rendezvous& job, std::chrono::milliseconds timeout);
+  ~GlooLink();
+  GlooLink(const GlooLink&) = delete;
+
+  /// Returns when all ranks are connected.
+  /// @throws DistributedError naming who did not come, came twice, or counts other ranks
+  void connect();
+  /// Tells the others that this rank leaves and, unless the group has failed, waits a little for them to leave as well,
+  /// so that nothing sent is lost.
+  void leave();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  const std::shared_ptr<gloo::Context>& context() const { return context_; }
+  Operation operation(const Call& call) const { return {call, after(timeout_)}; }
+  /// Of a collective: returns when all ranks have come to it; throws the same on every rank when they do different
+  /// things. Until end(), abort() names the call.
+  void begin(const Operation& op);
+  void end();
+  /// Of a send or receive: the same with one peer, which is returned: of a receive from any rank, who sends.
+  int begin(const Operation& op, int tag, bool sends);
+
+  /// The first failure, if there is one, is thrown. The first call that meets it is named.
+  void check(const Call& call);
+  bool failed() const {
+    const std::lock_guard lock(mutex_);
+    return !failure_.empty();
+  }
+  /// From any thread: the group has failed, on every rank.
+  void abort(const std::string& reason);
+  /// The same, where the others know it already. Returns the group's failure.
+  std::string fail_here(const std::string& cause);
+  /// Whom the oldest wait under way is for, among all of the store's ranks; -1: nobody.
+  int waits_for() const;
+
+  enum class Direction { send, recv };
+  /// Waits for what is under way with a peer through a buffer of Gloo's, until abort(): that of another thread, or of
+  /// the watchdog. Gloo itself does not wake all who wait for a connection that is closed.
+  void wait(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
+  /// Runs a part of Gloo's and turns what it throws into the group's failure. `done` returns false when it was given
+  /// up. @param peer whom it is about
+  template <class F> void guard(const Operation& op, int peer, F&& done) {
+    check(op.call);
+    std::string why;
+    try {
+      if (done()) return;
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    lost(op.call, peer, why);
+  }
+
+ private:
+  struct Header;
+  struct Mailbox;
+  class Mesh;
+  class Waiting;
+  /// A wait under way: for whom, and what ends it.
+  struct Wait {
+    int peer;
+    std::function<void()> wake;
+  };
+  void say_goodbye();
+  /// Sends a call's header.
+  void post(const Call& call, int peer);
+  /// In this group, of one of the store's ranks.
+  int rank_of(int global) const;
+  /// False when it was given up.
+  bool wait_once(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
+  void connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& addresses, Deadline deadline);
+  void compare(const Call& mine, const std::vector<Header>& headers);
+  /// Waits for the header of whoever sends. Returns its rank.
+  int hear(const Operation& op, uint64_t slot, Header& header);
+  /// The error of a peer that did not do its part.
+  [[noreturn]] void lost(const Call& call, int peer, const std::string& why);
+  /// Fails the group with the first cause that any rank published; with `own` if there is none within `patience`.
+  [[noreturn]] void fail(const Call& call, const std::string& own, std::chrono::milliseconds patience);
+  std::string first_cause(const std::string& own, std::chrono::milliseconds patience);
+  /// The failure says which call of this rank's has met it first. For holders of mutex_.
+  void name_call(const Call& call);
+  /// Closes all connections, so that the waits of the others end, whose store may be gone.
+  void cut();
+
+  int rank_, size_;
+  std::shared_ptr<StoreClient> store_;
+  std::chrono::milliseconds timeout_;
+  std::string name_;  // of the group in the store
+  const MembersPtr members_;
+  mutable std::mutex mutex_;  // guards the next four
+  std::string failure_;
+  bool names_call_ = false;
+  const Call* current_ = nullptr;
+  std::list<Wait> waits_;                   // the oldest first
+  std::shared_ptr<gloo::Context> context_;  // none for one rank
+  std::unique_ptr<Mailbox> mailbox_;
+};
+
+/// Gloo matches sends and receives of two ranks by slot. Its own collectives use the first bytes 1 to 8.
+enum class Slot : uint64_t { header = 0x40, parts, results, pair_send, pair_recv, pair_data };
+constexpr uint64_t slot(Slot kind, uint32_t tag = 0) { return static_cast<uint64_t>(kind) << 56 | tag; }
+
+}  // namespace tandem::distributed

@@ -1,0 +1,109 @@
+#include "tandem/parallel/collectives/nccl/comm.h"
+
+#include <future>
+#include <thread>
+
+namespace tandem::distributed::nccl {
+namespace {
+using std::chrono::microseconds;
+constexpr microseconds kFirstPause(20), kLongestPause(2000);
+constexpr std::chrono::seconds kGoodbye(10);
+}  // namespace
+
+std::shared_ptr<NcclComm> NcclComm::connect(const Library& lib, int rank, int size, const UniqueId& id, Device device,
+                                            Deadline deadline, std::shared_ptr<const FirstFailure> failure) {
+  const std::shared_ptr<NcclComm> made(new NcclComm(lib, device, std::move(failure)));
+  try {
+    Config config;
+    Result result;
+    {
+      const gpu::DeviceGuard guard(device.index());
+      result = lib.ncclCommInitRankConfig(&made->comm_, size, id, rank, &config);
+    }
+    made->settle("ncclCommInitRankConfig", deadline, result);
+  } catch (...) {
+    end_all({made}, &NcclComm::abort);
+    throw;
+  }
+  return made;
+}
+
+void NcclComm::call(const char* name, Deadline deadline, const std::function<Result(Comm)>& f) {
+  Result result;
+  {
+    const std::lock_guard lock(mutex_);
+    failure_->check();
+    TANDEM_CHECK_AS(DistributedError, comm_, name, ": the communicator was aborted");
+    const gpu::DeviceGuard guard(device_.index());
+    result = f(comm_);
+  }
+  settle(name, deadline, result);
+}
+
+void NcclComm::settle(const char* name, Deadline deadline, Result result) {
+  for (microseconds pause = kFirstPause; result == Result::in_progress; pause = std::min(2 * pause, kLongestPause)) {
+    failure_->check();
+    TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, name, " was not done in time");
+    std::this_thread::sleep_for(pause);
+    const std::lock_guard lock(mutex_);
+    TANDEM_CHECK_AS(DistributedError, comm_, name, ": the communicator was aborted");
+    Result now = Result::success;
+    result = lib_.ncclCommGetAsyncError(comm_, &now);
+    if (result == Result::success) result = now;
+  }
+  const std::lock_guard lock(mutex_);
+  TANDEM_CHECK_AS(DistributedError, result == Result::success, name, ": ", text(result));
+}
+
+std::string NcclComm::problem() {
+  const std::lock_guard lock(mutex_);
+  if (!comm_) return {};
+  Result now = Result::success;
+  Result result = lib_.ncclCommGetAsyncError(comm_, &now);
+  if (result == Result::success) result = now;
+  return result == Result::success || result == Result::in_progress ? std::string() : text(result);
+}
+
+void NcclComm::close() noexcept {
+  try {
+    call("ncclCommFinalize", after(kGoodbye / 2), lib_.ncclCommFinalize);
+    end(lib_.ncclCommDestroy);
+  } catch (const std::exception&) {
+    abort();
+  }
+}
+void NcclComm::abort() noexcept { end(lib_.ncclCommAbort); }
+
+/// Outside the mutex: these block, and nobody else gets the communicator any more.
+void NcclComm::end(Result (*how)(Comm)) noexcept try {
+  Comm comm;
+  {
+    const std::lock_guard lock(mutex_);
+    comm = std::exchange(comm_, nullptr);
+  }
+  if (!comm) return;
+  const gpu::DeviceGuard guard(device_.index());
+  how(comm);
+} catch (const std::exception&) {
+  // The device is lost, and with it what the communicator had there.
+}
+
+std::string NcclComm::text(Result result) const {
+  std::string out = lib_.ncclGetErrorString(result);
+  const char* const more = lib_.ncclGetLastError(comm_);
+  if (more && *more) out += std::string(" (") + more + ")";
+  return out;
+}
+
+void end_all(const NcclComms& comms, void (NcclComm::*end)() noexcept) {
+  const Deadline deadline = after(kGoodbye);
+  std::vector<std::future<void>> ended;
+  for (const auto& comm : comms) {
+    std::packaged_task<void()> task([comm, end] { ((*comm).*end)(); });
+    ended.push_back(task.get_future());
+    std::thread(std::move(task)).detach();
+  }
+  for (const auto& each : ended) each.wait_until(deadline);
+}
+
+}  // namespace tandem::distributed::nccl

@@ -1,0 +1,110 @@
+// Finds libnccl.so.2.
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "tandem/parallel/collectives/nccl/api.h"
+
+namespace tandem::distributed::nccl {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr char kName[] = "libnccl.so.2";
+// Up to 2.18 ncclCommAbort acts on a group that the calling thread has open; up to 2.22 the launch of a group blocks
+// its thread even where the communicator is not to.
+constexpr int kOldest = 22304;
+
+/// lib/pythonX.Y/site-packages/nvidia/nccl/lib of a Python's folder, where the wheel has it.
+void add_wheels(const std::string& prefix, std::vector<std::string>& places) {
+  std::error_code error;
+  for (const char* lib : {"lib", "lib64"})
+    for (const auto& python : fs::directory_iterator(fs::path(prefix) / lib, error)) {
+      if (python.path().filename().string().rfind("python3", 0) != 0) continue;
+      for (const char* packages : {"site-packages", "dist-packages"}) {
+        const fs::path file = python.path() / packages / "nvidia/nccl/lib" / kName;
+        if (fs::exists(file, error)) places.push_back(file.string());
+      }
+    }
+}
+
+/// In the order in which they are tried. A real one cannot reach emulated GPUs.
+std::vector<std::string> places() {
+  if (const char* const named = std::getenv("TANDEM_NCCL_LIBRARY"); named && *named) return {named};
+  if (gpu::implementation() == std::string("emulated")) return {};
+
+  std::vector<std::string> all = {kName};  // LD_LIBRARY_PATH and the system's own
+#if defined(TANDEM_NCCL_PATH)
+  all.emplace_back(TANDEM_NCCL_PATH);  // where the build found it
+#endif
+  std::vector<fs::path> toolkits;
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* const folder = std::getenv(variable); folder && *folder) toolkits.emplace_back(folder);
+  toolkits.emplace_back("/usr/local/cuda");
+  for (const fs::path& toolkit : toolkits)
+    for (const char* lib : {"lib64", "lib"}) all.push_back((toolkit / lib / kName).string());
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char* const folder = std::getenv(variable); folder && *folder) add_wheels(folder, all);
+  for (const char* folder : {"/usr/local", "/usr"}) add_wheels(folder, all);
+  return all;
+}
+
+template <class F> void look_up(void* handle, const char* name, F*& function, std::string& missing) {
+  function = reinterpret_cast<F*>(::dlsym(handle, name));
+  if (!function && missing.empty()) missing = name;
+}
+
+/// Why `path` cannot be used; empty when it is loaded.
+std::string load(const std::string& path, Library& lib) {
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // for the rest of the process
+  if (!handle) return ::dlerror();
+  std::string missing;
+#define TANDEM_NCCL_LOOK_UP(name, parameters) look_up(handle, #name, lib.name, missing);
+  TANDEM_NCCL_FUNCTIONS(TANDEM_NCCL_LOOK_UP)
+#undef TANDEM_NCCL_LOOK_UP
+  look_up(handle, "ncclGetErrorString", lib.ncclGetErrorString, missing);
+  look_up(handle, "ncclGetLastError", lib.ncclGetLastError, missing);
+  if (!missing.empty()) return path + " has no " + missing;
+  if (lib.ncclGetVersion(&lib.version) != Result::success || lib.version < kOldest)
+    return path + " is version " + std::to_string(lib.version) + "; accepted: 2.23.4 (22304) or newer";
+  lib.path = path;
+  return {};
+}
+
+struct Found {
+  std::unique_ptr<Library> library;
+  std::string why_not;
+};
+Found search() {
+  if (is_left_out()) return {nullptr, "this build leaves NCCL out (TANDEM_WITH_NCCL=OFF)"};
+  const std::vector<std::string> all = places();
+  if (all.empty()) return {nullptr, "emulated GPUs have no NCCL, unless TANDEM_NCCL_LIBRARY names one made for them"};
+  std::string tried;
+  for (const std::string& path : all) {
+    auto lib = std::make_unique<Library>();
+    const std::string why = load(path, *lib);
+    if (why.empty()) return {std::move(lib), {}};
+    tried += (tried.empty() ? "" : "; ") + why;
+  }
+  return {nullptr,
+          "the library was not found; install the package libnccl2 or the wheel nvidia-nccl-cu13, or let "
+          "TANDEM_NCCL_LIBRARY name libnccl.so.2 (" +
+              tried + ")"};
+}
+const Found& found() {
+  static const Found& result = *new Found(search());  // never destroyed: a thread may still leave a communicator
+  return result;
+}
+
+}  // namespace
+
+bool is_left_out() noexcept { return TANDEM_NCCL_LEFT_OUT; }
+const Library* find_library() noexcept { return found().library.get(); }
+const Library& library() {
+  TANDEM_CHECK_AS(NotImplementedError, found().library, "nccl: ", found().why_not);
+  return *found().library;
+}
+
+}  // namespace tandem::distributed::nccl

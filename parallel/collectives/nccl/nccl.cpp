@@ -1,0 +1,374 @@
+// NCCL as a communicator: what it lacks is made of what it has.
+#include "tandem/parallel/collectives/nccl/nccl.h"
+
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "tandem/core/cuda/cuda.h"
+#include "tandem/ops/copy.h"
+#include "tandem/parallel/collectives/nccl/watch.h"
+#include "tandem/parallel/collectives/store/watchdog.h"
+
+namespace tandem::distributed {
+namespace {
+
+using nccl::Comm;
+using nccl::NcclComm;
+using nccl::Op;
+using nccl::Result;
+using nccl::Type;
+using std::chrono::milliseconds;
+
+/// As what NCCL moves elements: several of its own for one of ours where it has no such type.
+struct Wire {
+  Type type;
+  size_t each = 1;
+};
+Wire wire(DType dtype) {
+  switch (dtype) {
+    case kFloat32: return {Type::float32};
+    case kFloat64: return {Type::float64};
+    case kFloat16: return {Type::float16};
+    case kBFloat16: return {Type::bfloat16};
+    case kInt64: return {Type::int64};
+    case kInt32: return {Type::int32};
+    case kInt16: return {Type::uint8, 2};
+    case kInt8: return {Type::int8};
+    default: return {Type::uint8};  // uint8, bool
+  }
+}
+size_t count(const Tensor& x) { return static_cast<size_t>(x.numel()) * wire(x.dtype()).each; }
+
+/// Whether NCCL reduces as the other backends do. It has no 16-bit integers and no bool, and its minima and maxima of
+/// floating numbers drop NaN.
+bool is_native(const Call& call) {
+  if (call.dtype == kInt16 || call.dtype == kBool) return false;
+  return (call.op != ReduceOp::MIN && call.op != ReduceOp::MAX) || !is_floating_point(call.dtype);
+}
+Op native(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::MIN: return Op::min;
+    case ReduceOp::MAX: return Op::max;
+    case ReduceOp::PRODUCT: return Op::prod;
+    default: return Op::sum;  // of AVG, which is divided here
+  }
+}
+
+/// Whether the tensors lie one right behind the other.
+bool is_one_block(const std::vector<Tensor>& list) {
+  for (size_t i = 1; i < list.size(); ++i)
+    if (list[i].storage() != list[0].storage() ||
+        list[i].storage_offset() != list[i - 1].storage_offset() + list[i - 1].numel())
+      return false;
+  return true;
+}
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(Rendezvous job, Device device, milliseconds timeout)
+      : job_(std::move(job)),
+        host_{job_.server},
+        lib_(nccl::library()),
+        rank_(job_.rank),
+        size_(job_.size),
+        device_(device),
+        timeout_(timeout),
+        store_(job_.store),
+        name_(job_.name),
+        failure_(std::make_shared<FirstFailure>()),
+        watch_(job_, device_, timeout_, failure_) {
+    if (job_.watch) {
+      Watchdog::Options options{.group = name_, .rank = job_.global(), .interval = report_interval(timeout_)};
+      options.failed = [this](const std::string& cause) {
+        watch_.fail(cause, milliseconds(300));  // one of them, perhaps, will never say
+        return failure_->what();
+      };
+      if (job_.is_process) options.told = job_.told;
+      watchdog_ = std::make_unique<Watchdog>(std::move(job_.watch), std::move(options));
+    }
+    wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, {}, job_.members);
+    host_.all_came = true;
+    comm_ = &connect(rank_, size_, name_ + "/nccl", "init_process_group");
+  }
+  ~NcclCommunicator() override {
+    watch_.finish();
+    if (failure_->what().empty()) leave_in_order(*store_, name_, job_.global());
+    watchdog_.reset();
+    host_.failed = !failure_->what().empty();
+  }
+
+  void all_reduce(const Call& call, Tensor& x) override {
+    if (!is_native(call)) return reduce_gathered(call, x, true);
+    enqueue(call, "ncclAllReduce", [this, call, x](Comm comm) {
+      return lib_.ncclAllReduce(x.raw_data(), x.raw_data(), count(x), wire(x.dtype()).type, native(call.op), comm,
+                                stream());
+    });
+    if (call.op == ReduceOp::AVG) then([x, n = size_]() mutable { average(x, n); });
+    bytes_sent += 2 * (size_ - 1) * x.nbytes() / size_;
+  }
+  void broadcast(const Call& call, Tensor& x) override {
+    enqueue(call, "ncclBroadcast", [this, call, x](Comm comm) {
+      return lib_.ncclBroadcast(x.raw_data(), x.raw_data(), count(x), wire(x.dtype()).type, call.other, comm, stream());
+    });
+    if (rank_ != (call.other + size_ - 1) % size_) bytes_sent += x.nbytes();  // the last of the ring sends nothing
+  }
+  void reduce(const Call& call, Tensor& x) override {
+    if (!is_native(call)) return reduce_gathered(call, x, rank_ == call.other);
+    enqueue(call, "ncclReduce", [this, call, x](Comm comm) {
+      return lib_.ncclReduce(x.raw_data(), x.raw_data(), count(x), wire(x.dtype()).type, native(call.op), call.other,
+                             comm, stream());
+    });
+    if (call.op == ReduceOp::AVG && rank_ == call.other) then([x, n = size_]() mutable { average(x, n); });
+    if (rank_ != call.other) bytes_sent += x.nbytes();
+  }
+  void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
+    const bool whole = is_one_block(outputs);
+    const Tensor all = whole ? outputs[0] : core::empty({size_ * input.numel()}, input.dtype(), device_);
+    gather(call, all, input);
+    if (whole) return;
+    then([all, outputs, n = input.numel()] {
+      for (size_t r = 0; r < outputs.size(); ++r)
+        copy_elements(core::try_view(core::narrow(all, 0, static_cast<int64_t>(r) * n, n), outputs[r].sizes()),
+                      outputs[r]);
+    });
+  }
+  void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
+    if (!is_native(call)) return reduce_exchanged(call, output, inputs);
+    Tensor all = inputs[0];
+    if (!is_one_block(inputs)) {
+      const int64_t n = output.numel();
+      all = core::empty({size_ * n}, output.dtype(), device_);
+      for (size_t r = 0; r < inputs.size(); ++r)
+        copy_elements(inputs[r],
+                      core::try_view(core::narrow(all, 0, static_cast<int64_t>(r) * n, n), inputs[r].sizes()));
+    }
+    enqueue(call, "ncclReduceScatter", [this, call, output, all](Comm comm) {
+      return lib_.ncclReduceScatter(all.raw_data(), output.raw_data(), count(output), wire(output.dtype()).type,
+                                    native(call.op), comm, stream());
+    });
+    if (call.op == ReduceOp::AVG) then([output, n = size_]() mutable { average(output, n); });
+    bytes_sent += (size_ - 1) * output.nbytes();
+  }
+  void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+    send_and_receive(call, outputs, inputs);
+    for (int r = 0; r < size_; ++r)
+      if (r != rank_ && call.sends_to(r) > 0) bytes_sent += inputs[static_cast<size_t>(r)].nbytes();
+  }
+  void send(const Call& call, const Tensor& x, int tag) override {
+    enqueue_on(pair(call, tag, /*sends=*/true), {{call, "ncclSend", [this, x](Comm comm) {
+                                                    return lib_.ncclSend(x.raw_data(), count(x), wire(x.dtype()).type,
+                                                                         1, comm, stream());
+                                                  }}});
+    bytes_sent += x.nbytes();
+  }
+  int recv(const Call& call, Tensor& x, int tag) override {
+    enqueue_on(pair(call, tag, /*sends=*/false), {{call, "ncclRecv", [this, x](Comm comm) {
+                                                     return lib_.ncclRecv(x.raw_data(), count(x), wire(x.dtype()).type,
+                                                                          0, comm, stream());
+                                                   }}});
+    return call.other;
+  }
+  /// Waits on the host: what a barrier is for.
+  void barrier(const Call& call) override {
+    const Tensor one = core::empty({1}, kInt32, device_);
+    const gpu::DeviceGuard guard(device_.index());
+    gpu::fill_bytes_async(one.raw_data(), 0, static_cast<size_t>(one.nbytes()), stream());
+    enqueue(call, "ncclAllReduce", [this, one](Comm comm) {
+      return lib_.ncclAllReduce(one.raw_data(), one.raw_data(), 1, Type::int32, Op::sum, comm, stream());
+    });
+    cuda::current_stream(device_).synchronize();
+    failure_->check();
+  }
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+                                      milliseconds timeout) override {
+    return std::make_unique<NcclCommunicator>(job_.subgroup(name, rank, std::move(members), timeout), device_, timeout);
+  }
+  void abort(const std::string& reason) override { watch_.fail(reason); }
+
+  void begin_group() override { grouping_ = true; }
+  void end_group() override {
+    grouping_ = false;
+    const std::vector<Launch> group = std::exchange(group_, {});
+    const std::vector<std::function<void()>> after = std::exchange(after_, {});
+    if (!group.empty()) enqueue_on(*comm_, group);
+    for (const auto& f : after) f();
+  }
+  void then(std::function<void()> f) override {
+    if (grouping_)
+      after_.push_back(std::move(f));
+    else
+      f();
+  }
+  std::shared_ptr<const FirstFailure> failure() const override { return failure_; }
+  std::shared_ptr<std::atomic<bool>> told() const override { return job_.told; }
+
+ private:
+  /// A call on its way to the library.
+  struct Launch {
+    Call call;
+    const char* name;
+    std::function<Result(Comm)> f;
+  };
+
+  gpu::StreamHandle stream() const { return cuda::current_stream(device_).handle(); }
+
+  // ---- what NCCL does not do itself
+
+  void gather(const Call& call, const Tensor& all, const Tensor& input) {
+    enqueue(call, "ncclAllGather", [this, all, input](Comm comm) {
+      return lib_.ncclAllGather(input.raw_data(), all.raw_data(), count(input), wire(input.dtype()).type, comm,
+                                stream());
+    });
+    bytes_sent += (size_ - 1) * input.nbytes();
+  }
+  std::vector<Tensor> parts_of(const Tensor& all) const {
+    const int64_t n = all.numel() / size_;
+    std::vector<Tensor> parts;
+    for (int64_t r = 0; r < size_; ++r) parts.push_back(core::narrow(all, 0, r * n, n));
+    return parts;
+  }
+  /// Gathers every rank's x, and reduces them here if the result is wanted.
+  void reduce_gathered(const Call& call, const Tensor& x, bool wanted) {
+    const Tensor all = core::empty({size_ * x.numel()}, x.dtype(), device_);
+    gather(call, all, x);
+    if (!wanted) return;
+    then([this, call, all, y = core::try_view(x, {x.numel()})]() mutable {
+      reduce_in_order(parts_of(all), call.op, y);
+    });
+  }
+  /// inputs[r] goes to rank r, and outputs[r] comes from there, this rank's own too; of what is undefined or empty both
+  /// sides say nothing.
+  void send_and_receive(const Call& call, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
+    enqueue(call, "ncclSend and ncclRecv", [this, outputs, inputs](Comm comm) {
+      Result result = lib_.ncclGroupStart();
+      for (int r = 0; r < size_ && result == Result::success; ++r) {
+        const Tensor &in = inputs[static_cast<size_t>(r)], &out = outputs[static_cast<size_t>(r)];
+        if (in.defined() && in.numel() > 0)
+          result = lib_.ncclSend(in.raw_data(), count(in), wire(in.dtype()).type, r, comm, stream());
+        if (result == Result::success && out.defined() && out.numel() > 0)
+          result = lib_.ncclRecv(out.raw_data(), count(out), wire(out.dtype()).type, r, comm, stream());
+      }
+      const Result ended = lib_.ncclGroupEnd();
+      return result == Result::success ? ended : result;
+    });
+  }
+  /// Every rank sends each other its part, and reduces what it gets.
+  void reduce_exchanged(const Call& call, const Tensor& output, const std::vector<Tensor>& inputs) {
+    const Tensor all = core::empty({size_ * output.numel()}, output.dtype(), device_);
+    send_and_receive(call, parts_of(all), inputs);
+    bytes_sent += (size_ - 1) * output.nbytes();
+    then([this, call, all, y = core::try_view(output, {output.numel()})]() mutable {
+      reduce_in_order(parts_of(all), call.op, y);
+    });
+  }
+
+  // ---- how calls get to the GPU
+
+  void enqueue(const Call& call, const char* name, std::function<Result(Comm)> f) {
+    if (grouping_)
+      group_.push_back({call, name, std::move(f)});
+    else
+      enqueue_on(*comm_, {{call, name, std::move(f)}});
+  }
+  /// Several calls start as one.
+  void enqueue_on(NcclComm& comm, const std::vector<Launch>& launches) {
+    for (const Launch& launch : launches) watch_.called(launch.call);
+    failure_->check();
+    const Deadline deadline = after(timeout_);
+    try {
+      comm.call(launches.size() == 1 ? launches[0].name : "ncclGroupEnd", deadline, [&](Comm c) {
+        if (launches.size() == 1) return launches[0].f(c);
+        Result result = lib_.ncclGroupStart();
+        for (size_t i = 0; i < launches.size() && result == Result::success; ++i) result = launches[i].f(c);
+        const Result ended = lib_.ncclGroupEnd();
+        return result == Result::success ? ended : result;
+      });
+    } catch (const std::exception& error) {
+      fail(launches[0].call.str(), error);
+    }
+    cuda::Event end;
+    end.record(cuda::current_stream(device_));
+    for (const Launch& launch : launches) watch_.add(launch.call, end, deadline);
+  }
+  [[noreturn]] void fail(const std::string& what, const std::exception& error) {
+    watch_.fail(what + ": " + error.what());
+    failure_->check();
+    throw DistributedError(error.what());
+  }
+  NcclComm& connect(int rank, int size, const std::string& key, const std::string& what) {
+    const Deadline deadline = after(timeout_);
+    try {
+      nccl::UniqueId id;
+      if (rank == 0) {
+        const Result result = lib_.ncclGetUniqueId(&id);
+        TANDEM_CHECK_AS(DistributedError, result == Result::success,
+                        "ncclGetUniqueId: ", lib_.ncclGetErrorString(result));
+        store_->set(key, std::string(id.internal, sizeof id.internal));
+      } else {
+        const std::string text = wait_for_key(key, deadline);
+        TANDEM_CHECK_AS(DistributedError, text.size() == sizeof id.internal, "the store has no NCCL id");
+        std::memcpy(id.internal, text.data(), sizeof id.internal);
+      }
+      return watch_.adopt(NcclComm::connect(lib_, rank, size, id, device_, deadline, failure_));
+    } catch (const std::exception& error) {
+      fail(what, error);
+    }
+  }
+  /// In short requests, so that the watch can use the store meanwhile.
+  std::string wait_for_key(const std::string& key, Deadline deadline) {
+    while (Clock::now() < deadline) {
+      failure_->check();
+      if (const auto value = store_->find(key, milliseconds(20))) return *value;
+    }
+    throw DistributedError("the other rank did not come within " + std::to_string(timeout_.count()) + " ms");
+  }
+  /// Two ranks' own communicator for the sends of one tag in one direction, which this host queues beside all else.
+  /// (NCCL promises no more: on the GPU a communicator may wait for another one's kernels.) Rank 0 of it sends.
+  NcclComm& pair(const Call& call, int tag, bool sends) {
+    const int from = sends ? rank_ : call.other, to = sends ? call.other : rank_;
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto at = pairs_.find({from, to, tag}); at != pairs_.end()) return *at->second;
+    }
+    watch_.called(call);
+    failure_->check();
+    std::ostringstream key;
+    key << name_ << "/nccl " << from << " to " << to << " tag " << tag;
+    NcclComm& made = connect(sends ? 0 : 1, 2, key.str(), call.str());
+    const std::lock_guard lock(mutex_);
+    return *pairs_.emplace(std::tuple(from, to, tag), &made).first->second;
+  }
+
+  Rendezvous job_;
+  StoreHost host_;  // outlives what follows
+  const nccl::Library& lib_;
+  const int rank_, size_;
+  const Device device_;
+  const milliseconds timeout_;
+  const std::shared_ptr<StoreClient> store_;
+  const std::string name_;
+  const std::shared_ptr<FirstFailure> failure_;
+  nccl::NcclWatch watch_;
+  NcclComm* comm_ = nullptr;  // of all ranks; the watch owns it
+
+  std::mutex mutex_;                                      // guards the next
+  std::map<std::tuple<int, int, int>, NcclComm*> pairs_;  // by sender, receiver, tag
+
+  bool grouping_ = false;  // these three belong to the thread of collectives
+  std::vector<Launch> group_;
+  std::vector<std::function<void()>> after_;
+  std::unique_ptr<Watchdog> watchdog_;
+};
+
+}  // namespace
+
+ProcessGroupPtr make_nccl_group(Rendezvous job, Device device, milliseconds timeout) {
+  TANDEM_CHECK(device.is_cuda(), "init_process_group: nccl was asked for on ", device, "; accepted: a CUDA device");
+  check_device_exists(device);
+  const int rank = job.rank, size = job.size;
+  auto communicator = std::make_unique<NcclCommunicator>(std::move(job), device, timeout);
+  return make_queued_group(rank, size, "nccl", timeout, std::move(communicator), device);
+}
+
+}  // namespace tandem::distributed

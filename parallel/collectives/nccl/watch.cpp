@@ -1,0 +1,197 @@
+#include "tandem/parallel/collectives/nccl/watch.h"
+
+#include <sstream>
+
+#include "tandem/core/cuda/fault.h"
+#include "tandem/core/start_thread.h"
+
+namespace tandem::distributed::nccl {
+namespace {
+using std::chrono::milliseconds;
+constexpr milliseconds kTick(100);       // between two looks
+constexpr milliseconds kPatience(1000);  // for what a failure ends
+/// FNV-1a over what the ranks must agree on.
+uint64_t mixed(uint64_t hash, const Call& call) {
+  const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
+  for (const char* letter = call.name; *letter; ++letter) mix(static_cast<unsigned char>(*letter));
+  for (const char letter : call.about) mix(static_cast<unsigned char>(letter));
+  mix(static_cast<uint64_t>(call.sequence)), mix(static_cast<uint64_t>(call.dtype));
+  mix(static_cast<uint64_t>(call.numel)), mix(static_cast<uint64_t>(call.other));
+  mix(call.reduces ? static_cast<uint64_t>(call.op) + 1 : 0);
+  return hash;
+}
+}  // namespace
+
+NcclWatch::NcclWatch(const Rendezvous& job, Device device, milliseconds timeout, std::shared_ptr<FirstFailure> failure)
+    : rank_(job.rank),
+      size_(job.size),
+      device_(device),
+      store_(job.store),
+      group_(job.name),
+      members_(job.members),
+      timeout_(timeout),
+      failure_(std::move(failure)),
+      thread_(detail::start_thread("the watch over NCCL", [this] { run(); })) {}
+NcclWatch::~NcclWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+  end_all(comms_, &NcclComm::close);
+  cuda::report_failure(device_, nullptr);  // a group to come is another one
+}
+
+NcclComm& NcclWatch::adopt(std::shared_ptr<NcclComm> comm) {
+  const std::lock_guard lock(mutex_);
+  comms_.push_back(std::move(comm));
+  return *comms_.back();
+}
+void NcclWatch::called(const Call& call) {
+  const std::lock_guard lock(mutex_);
+  last_ = call;
+  if (call.sequence == 0 || size_ == 1) return;  // of a send or receive other ranks know nothing
+  hash_ = mixed(hash_, call);
+  if (rank_ == 0) called_.clear();  // it tells its last one; the others look for that among theirs
+  called_.push_back({call, hash_});
+}
+void NcclWatch::add(const Call& call, cuda::Event end, Deadline deadline) {
+  const std::lock_guard lock(mutex_);
+  under_way_.emplace(added_++, UnderWay{call, std::move(end), deadline});
+}
+
+void NcclWatch::run() try {
+  const gpu::DeviceGuard guard(device_.index());  // a thread without a device takes up memory of the first one
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, std::min(kTick, timeout_ / 4 + milliseconds(1)), [this] { return stop_; })) {
+    lock.unlock();
+    if (const std::string why = look(); !why.empty()) fail(why);
+    lock.lock();
+  }
+} catch (const std::exception& error) {
+  fail(error.what());
+}
+
+/// What went wrong; empty if nothing did.
+std::string NcclWatch::look() try {
+  if (!failure_->what().empty()) return {};
+  std::map<int64_t, UnderWay> calls;
+  NcclComms comms;
+  {
+    const std::lock_guard lock(mutex_);
+    calls = under_way_;
+    comms = comms_;
+  }
+  std::vector<int64_t> done;
+  std::string oldest;
+  for (const auto& [number, each] : calls) {
+    if (each.end.query()) {
+      done.push_back(number);
+      continue;
+    }
+    if (oldest.empty()) oldest = each.call.str() + ": ";
+    if (Clock::now() >= each.deadline)
+      return each.call.str() + ": it is not done within " + std::to_string(timeout_.count()) + " ms";
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (const int64_t number : done) under_way_.erase(number);
+  }
+  for (const auto& comm : comms)
+    if (const std::string why = comm->problem(); !why.empty()) return oldest + why;
+  if (const std::string why = compare_with_rank_0(); !why.empty()) return why;
+  return store_->find(failure_key(group_), milliseconds(0)).value_or("");
+} catch (const StoreClosed&) {
+  return {};  // rank 0 has left
+} catch (const std::exception& error) {
+  return error.what();
+}
+
+/// Rank 0 publishes its last collective, the others look for their own of that number.
+std::string NcclWatch::compare_with_rank_0() {
+  const std::string key = group_ + "/rank 0's collectives";
+  std::optional<Called> last;
+  {
+    const std::lock_guard lock(mutex_);
+    if (called_.empty()) return {};
+    last = called_.back();
+    if (rank_ == 0) called_.clear();
+  }
+  if (rank_ == 0) {
+    store_->set(key, std::to_string(last->call.sequence) + " " + std::to_string(last->hash) + " " + last->call.str());
+    return {};
+  }
+  if (their_sequence_ <= compared_) {
+    std::istringstream text(store_->find(key, milliseconds(0)).value_or(""));
+    text >> their_sequence_ >> their_hash_ >> std::ws;
+    std::getline(text, their_call_);
+  }
+  if (their_sequence_ <= compared_ || their_sequence_ > last->call.sequence) return {};  // nothing new, or it is ahead
+  const std::lock_guard lock(mutex_);
+  while (called_.front().call.sequence < their_sequence_) called_.pop_front();
+  compared_ = their_sequence_;
+  if (called_.front().hash == their_hash_) return {};
+  return "the ranks do different things, now or earlier: " + rank_text(0, members_) + " calls " + their_call_ +
+         ", but " + rank_text(rank_, members_) + " calls " + called_.front().call.str();
+}
+
+void NcclWatch::fail(const std::string& what, milliseconds patience) {
+  const std::lock_guard one_at_a_time(failing_);
+  if (!failure_->what().empty()) return;
+  std::string cause = rank_text(rank_, members_) + ": " + what;
+  try {
+    cause = store_->set_once(failure_key(group_), cause);
+    cause += where_the_ranks_are(patience);
+  } catch (const DistributedError&) {
+    // The store is gone as well.
+  }
+  failure_->set(cause);
+  cuda::report_failure(device_, std::make_exception_ptr(DistributedError(cause)));
+  NcclComms comms;
+  {
+    const std::lock_guard lock(mutex_);
+    comms = comms_;
+  }
+  end_all(comms, &NcclComm::abort);
+}
+
+/// "; rank 0 called last: all_reduce #3 ...; rank 1 does not answer"
+std::string NcclWatch::where_the_ranks_are(milliseconds patience) {
+  const auto key = [this](int r) { return group_ + "/rank " + std::to_string(r) + " called"; };
+  std::string mine;
+  {
+    const std::lock_guard lock(mutex_);
+    mine = last_ ? last_->str() : "nothing yet";
+  }
+  store_->set(key(rank_), mine);
+  const Deadline deadline = after(patience);
+  constexpr int kMost = 8;  // ranks that an error lists
+  std::string out;
+  for (int r = 0; r < std::min(size_, kMost); ++r) {
+    const auto theirs = r == rank_ ? mine : store_->find(key(r), left_until(deadline)).value_or("");
+    out += "; " + rank_text(r, members_) + (theirs.empty() ? " does not answer" : " called last: " + theirs);
+  }
+  return out;
+}
+
+void NcclWatch::finish() {
+  std::map<int64_t, UnderWay> calls;
+  {
+    const std::lock_guard lock(mutex_);
+    calls = under_way_;
+  }
+  Deadline deadline = Deadline::max();  // the watch ends what takes too long
+  try {
+    // By asking: to wait would take a kernel's error, which is the user's to hear, for the group's.
+    for (const auto& [number, each] : calls)
+      while (!each.end.query() && Clock::now() < deadline) {
+        if (deadline == Deadline::max() && !failure_->what().empty()) deadline = after(kPatience);
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
+  } catch (const std::exception&) {
+    return;  // a lost device: there is nothing to wait for
+  }
+}
+
+}  // namespace tandem::distributed::nccl

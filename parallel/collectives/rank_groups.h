@@ -1,0 +1,16 @@
+// The groups that a rank has joined. Internal.
+#pragma once
+#include "tandem/core/rank_context.h"
+#include "tandem/parallel/collectives/distributed.h"
+
+namespace tandem::distributed {
+
+/// Kept until destroy_process_group: a rank that throws has left none of them by then, and the others hear why it
+/// failed.
+struct RankGroups : detail::RankPart {
+  ProcessGroupPtr group;  // the default one
+  std::vector<ProcessGroupPtr> subgroups;
+};
+inline RankGroups& rank_groups() { return detail::RankContext::current().state().part<RankGroups>(); }
+
+}  // namespace tandem::distributed

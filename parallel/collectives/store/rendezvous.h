@@ -1,0 +1,67 @@
+// How the ranks of a group find each other: through the job's store, which the environment or run_ranks names.
+// Internal.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "tandem/parallel/collectives/communicator.h"
+#include "tandem/parallel/collectives/distributed.h"
+#include "tandem/parallel/collectives/store/store.h"
+
+namespace tandem::distributed {
+
+/// What one rank knows of the group that it joins.
+struct Rendezvous {
+  int rank = 0, size = 1;
+  std::shared_ptr<StoreClient> store;
+  std::string name = "0";  // in the store: the same for the group's ranks, and for no other group
+  std::shared_ptr<StoreServer> server =
+      nullptr;  // where this rank hosts the store; lives a little longer than the group
+  /// A connection of its own for the watchdog.
+  std::unique_ptr<StoreClient> watch = nullptr;
+  bool is_process = false;  // the rank, which its watchdog may end
+  MembersPtr members = nullptr;
+  /// As Communicator::told(); whoever hears of the failure of one group has heard of those that it was made from.
+  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);
+
+  /// This rank among all of the store's.
+  int global() const { return global_rank(rank, members); }
+  /// What a rank knows of a group made of some of this one's ranks: it meets at the same store.
+  Rendezvous subgroup(const std::string& number, int its_rank, MembersPtr its_members,
+                      std::chrono::milliseconds timeout) const;
+};
+
+/// Finds the store of the job that the options and the environment describe, or hosts it, and returns what `make` makes
+/// of it.
+ProcessGroupPtr meet_by_environment(const InitOptions& options, const std::function<ProcessGroupPtr(Rendezvous)>& make);
+
+/// Waits for a key of the group's; nothing when it did not come until the deadline. @throws DistributedError with the
+/// failure of the job or of the group when there is one by then
+std::optional<std::string> find_unless_failed(StoreClient& store, const std::string& group, const std::string& key,
+                                              Deadline deadline);
+
+/// Waits for all ranks of the group. Returns by rank what they gave as `contact`.
+/// @throws DistributedError naming who did not come, came twice, or counts other ranks
+std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
+                                            std::chrono::milliseconds timeout, const std::string& contact = {},
+                                            const MembersPtr& members = nullptr);
+
+/// Says that the rank, one of all the store's, leaves the group in order, if the store is there to hear it.
+void leave_in_order(StoreClient& store, const std::string& group, int rank) noexcept;
+
+/// Keeps the store that this rank hosts for a while after a failure: those who come late may still ask for the cause.
+struct StoreHost {
+  std::shared_ptr<StoreServer> server;
+  bool failed = true, all_came = false;
+  ~StoreHost() {
+    constexpr std::chrono::milliseconds kLinger(300);
+    if (!server || !failed) return;
+    if (all_came)
+      server->wait_for_clients_to_leave(kLinger);
+    else
+      std::this_thread::sleep_for(kLinger);
+  }
+};
+
+}  // namespace tandem::distributed

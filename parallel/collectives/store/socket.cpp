@@ -1,0 +1,140 @@
+#include "tandem/parallel/collectives/store/socket.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "tandem/parallel/collectives/process_group.h"
+
+namespace tandem::distributed {
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+std::string place(const std::string& address, int port) { return address + ":" + std::to_string(port); }
+
+AddressList look_up(const std::string& address, int port, int flags) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  addrinfo* found = nullptr;
+  const std::string service = std::to_string(port);
+  int status = ::getaddrinfo(address.c_str(), service.c_str(), &hints, &found);
+  if (status != 0 && address == "localhost")  // always this machine (RFC 6761), also where no /etc/hosts says so
+    status = ::getaddrinfo("127.0.0.1", service.c_str(), &hints, &found);
+  TANDEM_CHECK_AS(DistributedError, status == 0, "store: the address ", place(address, port),
+                  " is not known: ", ::gai_strerror(status));
+  return {found, &::freeaddrinfo};
+}
+Descriptor make_socket(const addrinfo& a) {
+  return Descriptor(::socket(a.ai_family, a.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a.ai_protocol));
+}
+void send_at_once(int fd) {
+  const int on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+/// 0, or errno.
+int try_connect(int fd, const addrinfo& a, Deadline deadline) {
+  if (::connect(fd, a.ai_addr, a.ai_addrlen) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  if (!wait_for(fd, POLLOUT, deadline)) return ETIMEDOUT;
+  int error = 0;
+  socklen_t length = sizeof error;
+  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
+  return error;
+}
+
+}  // namespace
+
+std::chrono::milliseconds left_until(Deadline deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+  return std::clamp<std::chrono::milliseconds>(left, std::chrono::milliseconds(0), std::chrono::hours(24));
+}
+Deadline after(std::chrono::milliseconds time) {
+  return Clock::now() + std::min<std::chrono::milliseconds>(time, std::chrono::hours(24 * 365));
+}
+
+void Descriptor::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+bool wait_for(int fd, short events, Deadline deadline) {
+  for (;;) {
+    pollfd one{fd, events, 0};
+    const int n = ::poll(&one, 1, static_cast<int>(left_until(deadline).count()));
+    if (n > 0) return true;
+    if (n == 0 && Clock::now() >= deadline) return false;
+    if (n < 0 && errno != EINTR) return false;
+  }
+}
+
+Descriptor listen_on(const std::string& address, int port) {
+  const AddressList list = look_up(address, port, AI_PASSIVE);
+  int error = EADDRNOTAVAIL;
+  for (const addrinfo* a = list.get(); a; a = a->ai_next) {
+    Descriptor fd = make_socket(*a);
+    const int on = 1;
+    if (fd && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+        ::bind(fd.get(), a->ai_addr, a->ai_addrlen) == 0 && ::listen(fd.get(), 128) == 0)
+      return fd;
+    error = errno;
+    if (error == EADDRINUSE) break;  // on another of its addresses, the ranks would find the stranger first
+  }
+  TANDEM_CHECK_AS(DistributedError, error != EADDRINUSE, "store: port ", port, " of ", address,
+                  " is in use; set MASTER_PORT to another port");
+  TANDEM_CHECK_AS(DistributedError, false, "store: cannot listen on ", place(address, port), ": ",
+                  std::strerror(error));
+  return {};
+}
+
+Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host) {
+  const AddressList list = look_up(address, port, 0);
+  const auto start = Clock::now();
+  for (;;) {
+    int error = EADDRNOTAVAIL;
+    for (const addrinfo* a = list.get(); a; a = a->ai_next) {
+      Descriptor fd = make_socket(*a);
+      error = fd ? try_connect(fd.get(), *a, deadline) : errno;
+      if (error == 0) {
+        send_at_once(fd.get());
+        return fd;
+      }
+    }
+    const auto pause = std::min(left_until(deadline), std::chrono::milliseconds(20));  // it may be about to start
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
+    TANDEM_CHECK_AS(DistributedError, pause.count() > 0, "store: ", host, " did not come: no connection to ",
+                    place(address, port), " within ", waited, " ms: ", std::strerror(error),
+                    "; are MASTER_ADDR and MASTER_PORT those of rank 0?");
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+int port_of(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                                             : reinterpret_cast<sockaddr_in&>(address).sin_port);
+}
+std::string local_address(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  char text[NI_MAXHOST];
+  TANDEM_CHECK_AS(DistributedError,
+                  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
+                      ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
+                                    NI_NUMERICHOST) == 0,
+                  "store: the system does not tell the address of this end of the connection");
+  return text;
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,155 @@
+// A small key-value store over TCP, by which the ranks of a job find each other and tell why they failed. Its server
+// also sees which ranks are lost. Internal.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/parallel/collectives/process_group.h"
+#include "tandem/parallel/collectives/store/socket.h"
+
+namespace tandem::distributed {
+
+constexpr size_t kMaxStoreKey = 1 << 10, kMaxStoreValue = 1 << 20;
+
+/// The key under which who starts the ranks publishes why the job fails.
+constexpr char kFailureKey[] = "failure";
+/// The key of a group's first failure.
+std::string failure_key(const std::string& group);
+/// All keys under which that is which fails a group: of the job, and of the groups that it was made from, outermost
+/// first. "a/b" was made from "a".
+std::vector<std::string> failure_keys(const std::string& group);
+
+/// Serves until it goes out of scope, from one thread. A connection must present the job's token first; loopback alone
+/// is listened on unless another address is given.
+///
+/// It watches over ranks: when the connection on which a rank reports (StoreClient::report) ends before the rank has
+/// left its group, the rank is lost, and that is published as the failure of the outermost group that its group was
+/// made from, unless there is one already. Ranks are those of that outermost group everywhere here.
+class StoreServer {
+ public:
+  /// @param patience  so long whoever started the ranks has time to say why one is lost (by `set` of kFailureKey) or
+  ///                  that it ended well (by `excuse`), until the server publishes that it is
+  /// @throws DistributedError naming the port when it is in use
+  explicit StoreServer(std::string token, const std::string& address = "127.0.0.1", int port = 0,
+                       std::chrono::milliseconds patience = {});
+  /// Tells the clients that it closes in order.
+  ~StoreServer();
+  StoreServer(const StoreServer&) = delete;
+  int port() const;
+  /// As a client's.
+  void set(const std::string& key, const std::string& value);
+  std::optional<std::string> find(const std::string& key) const;
+  /// The rank has ended well: it is not missed in any group.
+  void excuse(int rank);
+  /// Returns when there is no connection any more, or after `most`.
+  void wait_for_clients_to_leave(std::chrono::milliseconds most) const;
+
+ private:
+  class Loop;
+  std::unique_ptr<Loop> loop_;
+};
+
+/// The connection to the store is lost, or the store does not answer: its host is gone, or hangs.
+class StoreLost : public DistributedError {
+ public:
+  using DistributedError::DistributedError;
+};
+/// The store was closed in order.
+class StoreClosed : public StoreLost {
+ public:
+  using StoreLost::StoreLost;
+};
+
+/// One connection. Its methods may be called from any thread, one request at a time. All throw StoreLost.
+class StoreClient {
+ public:
+  /// How long a request may go unanswered, beyond what it asks the store to wait. After a failure nobody has the time.
+  static constexpr std::chrono::milliseconds kUsual{20000}, kHasty{300};
+
+  /// Waits for the store to come up, within the timeout. @throws DistributedError for a wrong token too
+  /// @param host  who hosts the store, for errors: "rank 0"
+  StoreClient(const std::string& address, int port, const std::string& token, std::chrono::milliseconds timeout,
+              std::string host = "a rank or a launcher");
+  void set(const std::string& key, const std::string& value);
+  /// Sets the key unless it has a value; returns the value that it has then.
+  std::string set_once(const std::string& key, const std::string& value, std::chrono::milliseconds answer = kUsual);
+  /// As KeyValues', which say what they do.
+  int64_t add(const std::string& key, int64_t amount);
+  std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired);
+  bool erase(const std::string& key);
+  int64_t count(const std::string& prefix);
+  /// Waits for the key. Nothing when it did not come within the timeout.
+  std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout,
+                                  std::chrono::milliseconds answer = kUsual);
+  /// Waits for the key. @throws DistributedError naming it when it did not come
+  std::string get(const std::string& key, std::chrono::milliseconds timeout);
+  /// Waits for all keys.
+  void wait(const std::vector<std::string>& keys, std::chrono::milliseconds timeout);
+
+  /// Says that the rank lives, and whom it waits for (-1: nobody). From then on the group misses it when this
+  /// connection ends. Waits for the failure of the job or of the group; nothing when none came within `time`, in which
+  /// the next report is expected. @throws StoreClosed too when the rank has left
+  std::optional<std::string> report(const std::string& group, int rank, int waits_for, std::chrono::milliseconds time);
+  /// On another connection than that of the reports: the rank leaves, and is not missed.
+  void leave(const std::string& group, int rank, std::chrono::milliseconds answer = kHasty);
+  /// Who holds up the ranks that wait for `rank`, by what all of them reported: itself, or whom it waits for in turn.
+  /// With "has not been heard of for 1234 ms" where its reports stay away.
+  struct Blame {
+    int rank = 0;
+    std::string silence = {};
+  };
+  Blame blame(const std::string& group, int rank, std::chrono::milliseconds answer = kHasty);
+
+  /// Another connection to the same store.
+  std::unique_ptr<StoreClient> again(std::chrono::milliseconds timeout) const;
+  /// The address of this machine on the way to the store.
+  std::string local_address() const { return distributed::local_address(socket_.get()); }
+  /// From any thread: ends the request under way, and all to come, with an error.
+  void interrupt();
+
+ private:
+  void say_hello(const std::string& address, int port, const std::string& token, Deadline deadline);
+  std::optional<std::string> request(char op, const std::string& key, const std::string& value,
+                                     std::chrono::milliseconds wait, std::chrono::milliseconds answer = kUsual);
+  const std::string address_;
+  const int port_;
+  const std::string token_, place_, host_;
+  Descriptor socket_;
+  std::mutex mutex_;   // one request at a time
+  std::string bytes_;  // that came behind an answer
+  bool broken_ = false;
+};
+
+/// Messages, which server and client share: a length of four bytes, then that many. Numbers in this machine's order,
+/// which is that of every machine that Tandem runs on.
+namespace store_messages {
+constexpr char kHello = 'H', kSet = 'S', kSetOnce = 'O', kGet = 'G';  // requests
+constexpr char kAdd = '+', kCompareSet = '=', kErase = '-', kCount = '#';
+constexpr char kReport = 'R', kLeave = 'L', kBlame = 'A';                // of ranks: the key is the group
+constexpr char kValue = 'V', kNothing = 'N', kDenied = 'D', kBad = 'B';  // replies: a kind, then the value
+constexpr char kRefused = 'F';                                           // the value says why
+constexpr char kClosed = 'C';                                            // also unasked
+constexpr char kVersion[] = "tandem store 3";                            // the value of a hello and of its reply
+constexpr size_t kMaxMessage = 64 + kMaxStoreKey + kMaxStoreValue;
+constexpr size_t kMaxHello = 64 + kMaxStoreKey;  // all that a stranger may say
+struct Request {
+  char op = 0;
+  uint32_t wait_ms = 0;
+  std::string key, value;
+};
+std::string frame(const std::string& body);
+/// Takes one whole message off the front of `bytes`, if there is one. @throws DistributedError for one longer than
+/// `most`
+std::optional<std::string> take_message(std::string& bytes, size_t most = kMaxMessage);
+std::string encode(const Request& request);
+std::optional<Request> decode(const std::string& body);
+/// Two texts as the value of a request, and back.
+std::string pair_of(const std::string& first, const std::string& second);
+std::optional<std::pair<std::string, std::string>> take_pair(const std::string& value);
+}  // namespace store_messages
+
+}  // namespace tandem::distributed

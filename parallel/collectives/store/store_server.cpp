@@ -1,0 +1,346 @@
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <list>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "tandem/core/start_thread.h"
+#include "tandem/parallel/collectives/store/key_values.h"
+#include "tandem/parallel/collectives/store/store.h"
+
+namespace tandem::distributed {
+
+using namespace store_messages;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr size_t kMaxConnections = 4096;
+constexpr size_t kMaxStrangers = 64;  // connections that have not shown the token; the oldest makes room
+constexpr auto kGreetingTime = std::chrono::seconds(5);
+constexpr milliseconds kClosingTime(300);  // for clients to take note of the end
+
+/// The time tells nothing of where two tokens of one length differ.
+bool same_token(const std::string& a, const std::string& b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  return difference == 0;
+}
+
+/// A rank that reports.
+struct Member {
+  std::string group;
+  int rank = 0, waits_for = -1;
+  Clock::time_point heard;  // when it reported last
+  milliseconds interval;    // until it means to report again
+  /// Not by the time of two reports that never came.
+  bool silent() const { return Clock::now() > heard + 2 * interval + milliseconds(150); }
+};
+struct Connection {
+  Descriptor socket;
+  std::string in = {}, out = {};
+  bool known = false;                   // has shown the token
+  bool closing = false;                 // once `out` is sent
+  std::optional<std::string> key = {};  // that it waits for
+  std::optional<Member> member = {};
+  bool reports = false;    // waits for its group's failure
+  Deadline deadline = {};  // of what it waits for; of a stranger: for the hello
+  bool waits() const { return key || reports; }
+};
+/// A rank whose connection has ended.
+struct Lost {
+  std::string group;
+  int rank;
+  Deadline published;  // then, if nobody has said more by then
+};
+
+}  // namespace
+
+class StoreServer::Loop {
+ public:
+  Loop(std::string token, const std::string& address, int port, milliseconds patience)
+      : token_(std::move(token)),
+        patience_(patience),
+        listener_(listen_on(address, port)),
+        wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    TANDEM_CHECK_AS(DistributedError, static_cast<bool>(wake_),
+                    "store: no file descriptor is left; `ulimit -n` shows how many there may be");
+    thread_ = detail::start_thread("the store", [this] { serve(); });
+  }
+  ~Loop() {
+    stop_ = true;
+    wake();
+    thread_.join();
+  }
+  Loop(const Loop&) = delete;
+  int port() const { return port_of(listener_.get()); }
+  void set(const std::string& key, const std::string& value) {
+    {
+      const std::lock_guard lock(mutex_);
+      values_.set(key, value);
+    }
+    wake();
+  }
+  std::optional<std::string> find(const std::string& key) const {
+    const std::lock_guard lock(mutex_);
+    return values_.find(key);
+  }
+  void excuse(int rank) {
+    const std::lock_guard lock(mutex_);
+    excused_.insert(rank);
+  }
+  size_t clients() const { return clients_; }
+
+ private:
+  void wake() {
+    const uint64_t one = 1;
+    while (::write(wake_.get(), &one, sizeof one) < 0 && errno == EINTR) {}
+  }
+  std::optional<std::string> failure_of(const std::string& group) const {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& key : failure_keys(group))
+      if (auto failure = values_.find(key)) return failure;
+    return {};
+  }
+
+  void serve() {
+    while (!stop_) {
+      serve_once();
+      publish_lost();
+      answer_waiting();
+      clients_ = connections_.size();
+    }
+    close();
+  }
+  void serve_once() {
+    std::vector<pollfd> fds{{listener_.get(), short(connections_.size() < kMaxConnections ? POLLIN : 0), 0},
+                            {wake_.get(), POLLIN, 0}};
+    Deadline first = after(std::chrono::hours(1));
+    for (const Connection& c : connections_) {
+      // While it waits, or does not read its answers, the next request stays in the socket.
+      const bool busy = c.waits() || c.closing || c.out.size() > kMaxMessage;
+      const int events = (busy ? POLLRDHUP : POLLIN) | (c.out.empty() ? 0 : POLLOUT);
+      fds.push_back({c.socket.get(), static_cast<short>(events), 0});
+      if (c.waits() || !c.known) first = std::min(first, c.deadline);
+    }
+    for (const Lost& each : lost_) first = std::min(first, each.published);
+    if (::poll(fds.data(), fds.size(), static_cast<int>(left_until(first).count())) < 0) return;  // EINTR
+    uint64_t wakes = 0;
+    while (::read(wake_.get(), &wakes, sizeof wakes) < 0 && errno == EINTR) {}
+    size_t i = 2;
+    for (auto c = connections_.begin(); c != connections_.end(); ++i)
+      if (step(*c, fds[i].revents)) {
+        ++c;
+      } else {
+        if (c->member) lost_.push_back({c->member->group, c->member->rank, after(patience_)});
+        c = connections_.erase(c);
+      }
+    if (fds[0].revents) accept_some();
+  }
+
+  void accept_some() {
+    for (int i = 0; i < 16; ++i) {
+      const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE)
+          std::this_thread::sleep_for(milliseconds(10));  // it stays ready: do not spin
+        return;
+      }
+      const auto stranger = [](const Connection& c) { return !c.known; };
+      if (std::count_if(connections_.begin(), connections_.end(), stranger) >= static_cast<int64_t>(kMaxStrangers))
+        connections_.erase(std::find_if(connections_.begin(), connections_.end(), stranger));
+      connections_.push_back({.socket = Descriptor(fd), .deadline = after(kGreetingTime)});
+    }
+  }
+
+  /// Reads, answers and writes what can be. False when the connection is done with.
+  bool step(Connection& c, short events) {
+    if (events & (POLLERR | POLLNVAL | POLLRDHUP)) return false;
+    if (!c.known && Clock::now() >= c.deadline) return false;
+    if (events & (POLLIN | POLLHUP)) {
+      char chunk[4096];
+      const ssize_t n = ::recv(c.socket.get(), chunk, sizeof chunk, 0);
+      if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) return false;
+      if (n > 0) c.in.append(chunk, static_cast<size_t>(n));
+      try {
+        while (!c.waits() && !c.closing) {
+          const auto body = take_message(c.in, c.known ? kMaxMessage : kMaxHello);
+          if (!body) break;
+          answer(c, decode(*body));
+        }
+      } catch (const DistributedError&) {
+        return false;
+      }
+    }
+    return flush(c);
+  }
+  static bool flush(Connection& c) {
+    while (!c.out.empty()) {
+      const ssize_t n = ::send(c.socket.get(), c.out.data(), c.out.size(), MSG_NOSIGNAL);
+      if (n < 0) return errno == EAGAIN || errno == EINTR;
+      c.out.erase(0, static_cast<size_t>(n));
+    }
+    return !c.closing;
+  }
+
+  static void reply(Connection& c, char kind, const std::string& value = {}) { c.out += frame(kind + value); }
+  void answer(Connection& c, const std::optional<Request>& r) {
+    if (!r || (!c.known && r->op != kHello)) return refuse(c);
+    if (r->op == kHello) {
+      c.known = r->value == kVersion && same_token(r->key, token_);
+      c.closing = !c.known;
+      return c.known ? reply(c, kValue, kVersion) : reply(c, kDenied);
+    }
+    if (r->op == kReport || r->op == kLeave || r->op == kBlame) return answer_rank(c, *r);
+    const std::lock_guard lock(mutex_);
+    try {
+      answer_about_values(c, *r);
+    } catch (const DistributedError& error) {
+      reply(c, kRefused, error.what_without_backtrace());
+    }
+  }
+  void answer_about_values(Connection& c, const Request& r) {
+    switch (r.op) {
+      case kSet: return values_.set(r.key, r.value), reply(c, kValue);
+      case kSetOnce: return reply(c, kValue, values_.set_once(r.key, r.value));
+      case kAdd: return reply(c, kValue, std::to_string(values_.add(r.key, std::atoll(r.value.c_str()))));
+      case kErase: return reply(c, values_.erase(r.key) ? kValue : kNothing);
+      case kCount: return reply(c, kValue, std::to_string(values_.count(r.key)));
+      case kCompareSet:
+        if (const auto both = take_pair(r.value))
+          return reply(c, kValue, values_.compare_set(r.key, both->first, both->second));
+        return refuse(c);
+      case kGet:
+        if (const auto value = values_.find(r.key)) return reply(c, kValue, *value);
+        c.key = r.key;
+        c.deadline = after(milliseconds(r.wait_ms));
+        return;
+      default: return refuse(c);
+    }
+  }
+  static void refuse(Connection& c) {
+    c.closing = true;
+    reply(c, kBad);
+  }
+  void answer_rank(Connection& c, const Request& r) {
+    std::istringstream text(r.value);
+    int rank = 0, waits_for = -1;
+    if (!(text >> rank)) return refuse(c);
+    if (r.op == kReport) {
+      text >> waits_for;
+      const milliseconds interval(r.wait_ms);  // 0 of the first, which the next follows at once
+      c.member = Member{r.key, rank, waits_for, Clock::now(), interval};
+      c.reports = true;
+      c.deadline = after(interval);
+      const std::lock_guard lock(mutex_);
+      excused_.erase(rank);
+    } else if (r.op == kLeave) {
+      if (Connection* const its = find_member(r.key, rank)) {
+        its->member.reset();
+        if (its->reports) reply(*its, kClosed);
+        its->reports = false;
+      }
+      reply(c, kValue);
+    } else {
+      reply(c, kValue, blame(r.key, rank));
+    }
+  }
+  Connection* find_member(const std::string& group, int rank) {
+    const auto at = std::find_if(connections_.begin(), connections_.end(), [&](const Connection& c) {
+      return c.member && c.member->group == group && c.member->rank == rank;
+    });
+    return at == connections_.end() ? nullptr : &*at;
+  }
+  /// Follows who waits for whom, up to one that waits for nobody or reports no more.
+  std::string blame(const std::string& group, int rank) {
+    std::set<int> seen;
+    for (int r = rank; seen.insert(r).second;) {
+      const Connection* const c = find_member(group, r);
+      if (!c) return std::to_string(r);
+      const auto silence = std::chrono::duration_cast<milliseconds>(Clock::now() - c->member->heard).count();
+      if (c->member->silent())
+        return std::to_string(r) + " has not been heard of for " + std::to_string(silence) + " ms";
+      if (c->member->waits_for < 0) return std::to_string(r);
+      r = c->member->waits_for;
+    }
+    return std::to_string(rank);  // they wait for each other
+  }
+
+  /// The lost ranks that nobody has spoken of.
+  void publish_lost() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(lost_, [this](const Lost& each) {
+      if (excused_.count(each.rank) > 0) return true;
+      for (const std::string& key : failure_keys(each.group))  // a rank need not leave a group that has failed
+        if (values_.find(key)) return true;
+      if (Clock::now() < each.published) return false;
+      const std::string outermost = each.group.substr(0, each.group.find('/'));
+      values_.set_once(failure_key(outermost), "rank " + std::to_string(each.rank) +
+                                                   " is gone: its connection to the store ended before it had "
+                                                   "left the group");
+      return true;
+    });
+  }
+  /// Those for whom something came, or whose time is over.
+  void answer_waiting() {
+    for (Connection& c : connections_) {
+      if (!c.waits()) continue;
+      const std::optional<std::string> value = c.key ? find(*c.key) : failure_of(c.member->group);
+      if (!value && Clock::now() < c.deadline) continue;
+      value ? reply(c, kValue, *value) : reply(c, kNothing);
+      c.key.reset();
+      c.reports = false;
+      flush(c);  // what fails here is seen by the next poll
+    }
+  }
+  /// Says so to all, and waits a little for those that report: data that nobody has read when a socket is closed would
+  /// take the last word along.
+  void close() {
+    for (Connection& c : connections_) {
+      reply(c, kClosed);
+      flush(c);
+      ::shutdown(c.socket.get(), SHUT_WR);
+    }
+    std::erase_if(connections_, [](const Connection& c) { return !c.member; });
+    const Deadline deadline = after(kClosingTime);
+    for (Connection& c : connections_) {
+      char chunk[4096];
+      while (wait_for(c.socket.get(), POLLIN, deadline) && ::recv(c.socket.get(), chunk, sizeof chunk, 0) > 0) {}
+    }
+  }
+
+  const std::string token_;
+  const milliseconds patience_;
+  Descriptor listener_, wake_;
+  std::list<Connection> connections_;
+  std::vector<Lost> lost_;
+  mutable std::mutex mutex_;  // guards the next two
+  KeyValues values_;
+  std::set<int> excused_;
+  std::atomic<size_t> clients_{0};
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+StoreServer::StoreServer(std::string token, const std::string& address, int port, milliseconds patience)
+    : loop_(std::make_unique<Loop>(std::move(token), address, port, patience)) {}
+StoreServer::~StoreServer() = default;
+int StoreServer::port() const { return loop_->port(); }
+void StoreServer::set(const std::string& key, const std::string& value) { loop_->set(key, value); }
+void StoreServer::excuse(int rank) { loop_->excuse(rank); }
+void StoreServer::wait_for_clients_to_leave(milliseconds most) const {
+  for (const Deadline deadline = after(most); loop_->clients() > 0 && Clock::now() < deadline;)
+    std::this_thread::sleep_for(milliseconds(2));
+}
+std::optional<std::string> StoreServer::find(const std::string& key) const { return loop_->find(key); }
+
+}  // namespace tandem::distributed

@@ -1,0 +1,77 @@
+// The protocol, as PyTorch 2.15 speaks it: a request is a byte for what is asked, then its arguments; numbers are in
+// the machine's order; a text is a length of eight bytes and that many. A connection begins with a number that says
+// what it is. To set a key is not answered; to wait for one is, with a zero.
+#include "tandem/parallel/collectives/store/torch_store.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "tandem/parallel/collectives/process_group.h"
+
+namespace tandem::distributed {
+namespace {
+
+constexpr char kTorchValidate = 0, kTorchSet = 1, kTorchGet = 3, kTorchWait = 6;
+constexpr uint32_t kMagic = 0x3C85F7CE;
+constexpr uint64_t kMaxValue = 1 << 16;  // ours are far shorter
+
+template <class T> std::string bytes_of(T number) {
+  return std::string(reinterpret_cast<const char*>(&number), sizeof number);
+}
+std::string text(const std::string& s) { return bytes_of<uint64_t>(s.size()) + s; }
+
+}  // namespace
+
+TorchStore::TorchStore(const std::string& address, int port, Deadline deadline)
+    : place_("torchrun's store at " + address + ":" + std::to_string(port)),
+      deadline_(deadline),
+      socket_(connect_to(address, port, deadline, "torchrun's agent")) {
+  send(kTorchValidate + bytes_of(kMagic));
+}
+void TorchStore::send(const std::string& bytes) {
+  for (size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::send(socket_.get(), bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+    if (n >= 0)
+      at += static_cast<size_t>(n);
+    else
+      TANDEM_CHECK_AS(DistributedError,
+                      errno == EINTR || (errno == EAGAIN && wait_for(socket_.get(), POLLOUT, deadline_)),
+                      "init_process_group: ", place_, " cannot be written to: ", std::strerror(errno));
+  }
+}
+std::string TorchStore::receive(size_t bytes, const std::string& who) {
+  std::string got(bytes, '\0');
+  for (size_t at = 0; at < bytes;) {
+    const ssize_t n = ::recv(socket_.get(), got.data() + at, bytes - at, 0);
+    if (n > 0) {
+      at += static_cast<size_t>(n);
+      continue;
+    }
+    TANDEM_CHECK_AS(DistributedError, n < 0 && (errno == EINTR || errno == EAGAIN), "init_process_group: ", place_,
+                    " is gone");
+    TANDEM_CHECK_AS(DistributedError, wait_for(socket_.get(), POLLIN, deadline_), "init_process_group: ", who,
+                    " did not come: it wrote nothing within the timeout to ", place_);
+  }
+  return got;
+}
+void TorchStore::set(const std::string& key, const std::string& value) {
+  send(kTorchSet + text(key) + text(value) + kTorchWait + bytes_of<uint64_t>(1) + text(key));
+  receive(1, "this rank");
+}
+std::string TorchStore::get(const std::string& key, const std::string& who) {
+  send(kTorchWait + bytes_of<uint64_t>(1) + text(key));
+  TANDEM_CHECK_AS(DistributedError, receive(1, who)[0] == 0, "init_process_group: ", place_,
+                  " does not let this rank wait for a key");
+  send(kTorchGet + text(key));
+  uint64_t length = 0;
+  std::memcpy(&length, receive(sizeof length, who).data(), sizeof length);
+  TANDEM_CHECK_AS(DistributedError, length <= kMaxValue, "init_process_group: a value of ", length, " bytes in ",
+                  place_, "; accepted: at most ", kMaxValue);
+  return receive(length, who);
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,81 @@
+#include "tandem/parallel/collectives/store/watchdog.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "tandem/core/start_thread.h"
+
+namespace tandem::distributed {
+namespace {
+
+/// What the program has printed and not yet written, if that takes no waiting: the process is about to end.
+void flush_standard_output() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  if (::poll(&out, 1, 0) != 1 || ::ftrylockfile(stdout) != 0) return;
+  ::fflush_unlocked(stdout);
+  ::funlockfile(stdout);
+}
+
+}  // namespace
+
+std::chrono::milliseconds report_interval(std::chrono::milliseconds timeout) {
+  return std::clamp<std::chrono::milliseconds>(timeout / 10, std::chrono::milliseconds(20),
+                                               std::chrono::milliseconds(200));
+}
+
+Watchdog::Watchdog(std::unique_ptr<StoreClient> store, Options options)
+    : store_(std::move(store)), options_(std::move(options)) {
+  thread_ = detail::start_thread("the watchdog of a process group", [this] { watch(); });
+}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  store_->interrupt();
+  thread_.join();
+}
+
+void Watchdog::watch() {
+  const auto stopped = [this] {
+    const std::lock_guard lock(mutex_);
+    return stop_;
+  };
+  std::optional<std::string> cause;
+  try {
+    for (auto time = std::chrono::milliseconds(0); !cause && !stopped(); time = options_.interval) {
+      cause = store_->report(options_.group, options_.rank, options_.waits_for ? options_.waits_for() : -1, time);
+      if (time.count() == 0) ::pthread_setname_np(::pthread_self(), kThreadName);  // from here on the store knows it
+    }
+  } catch (const StoreClosed&) {
+    return store_->interrupt();  // its host waits for that
+  } catch (const std::exception& error) {
+    cause = error.what();
+  }
+  if (stopped()) return;
+  const std::string error = options_.failed(*cause);
+  if (options_.told) end_process_unless_told(error);
+}
+
+void Watchdog::end_process_unless_told(const std::string& error) {
+  {
+    std::unique_lock lock(mutex_);
+    for (const Deadline deadline = after(kGrace); Clock::now() < deadline && !stop_ && !*options_.told;)
+      wake_.wait_for(lock, std::chrono::milliseconds(10));
+    if (stop_ || *options_.told) return;
+  }
+  flush_standard_output();
+  const std::string text =
+      "tandem: rank " + std::to_string(options_.rank) + " ends, as its job has failed: " + error.substr(0, 3000) + "\n";
+  if (wait_for(STDERR_FILENO, POLLOUT, after(std::chrono::milliseconds(100))))  // who reads nothing holds nobody up
+    (void)!::write(STDERR_FILENO, text.data(), text.size());
+  std::_Exit(1);
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,68 @@
+#include "tandem/parallel/sync_batch_norm.h"
+
+#include "tandem/ops/norm.h"
+#include "tandem/ops/ops.h"
+
+namespace tandem::nn {
+namespace {
+
+using distributed::ProcessGroupPtr;
+
+/// What the ranks of a group tell each other.
+class RankBatches final : public tandem::detail::BatchParts {
+ public:
+  explicit RankBatches(ProcessGroupPtr group) : group_(std::move(group)) {}
+
+  bool is_whole() const override {
+    const ProcessGroupPtr group = current();
+    return !group || group->size() == 1;
+  }
+  int64_t join(Tensor& mean, Tensor& var, int64_t count) const override {
+    const ProcessGroupPtr group = current();
+    const int64_t ranks = group->size(), channels = mean.numel();
+    // In float64: a count of float32 elements need not be a float32.
+    const TensorOptions options = TensorOptions(kFloat64).device(mean.device());
+    const Tensor mine = cat({mean.to(kFloat64), var.to(kFloat64), full({1}, static_cast<double>(count), options)});
+    const Tensor all = empty({ranks, 2 * channels + 1}, options);
+    group->all_gather_into_tensor(all, mine.view({1, -1}), "SyncBatchNorm's forward")->wait();
+    const Tensor counts = all.narrow(1, 2 * channels, 1), total = counts.sum();
+    const Tensor means = all.narrow(1, 0, channels), vars = all.narrow(1, channels, channels);
+    const Tensor shares = counts / total.clamp_min(1);  // of the whole batch, which may be empty
+    const Tensor whole = (means * shares).sum({0});
+    mean.copy_(whole);
+    var.copy_(((vars + (means - whole).square()) * shares).sum({0}));
+    return static_cast<int64_t>(total.item<double>());
+  }
+  void add(const Tensor& sums) const override {
+    current()->all_reduce(sums, distributed::ReduceOp::SUM, "SyncBatchNorm's backward")->wait();
+  }
+
+ private:
+  ProcessGroupPtr current() const {
+    if (group_ || !distributed::is_initialized()) return group_;
+    return distributed::default_group();
+  }
+  const ProcessGroupPtr group_;
+};
+
+}  // namespace
+
+template class Cloneable<SyncBatchNormImpl>;
+
+SyncBatchNormImpl::SyncBatchNormImpl(const BatchNormOptions& o, ProcessGroupPtr group) : NormImplBase(o) {
+  parts = std::make_shared<RankBatches>(std::move(group));
+}
+Tensor SyncBatchNormImpl::forward(const Tensor& x) {
+  TANDEM_CHECK(x.dim() >= 2, name(), ": x is ", x.sizes(), "; it must have at least 2 dimensions");
+  return tandem::detail::normalize_batch(*this, *this, options, static_cast<size_t>(x.dim()) - 2, x);
+}
+
+void convert_sync_batchnorm(Module& module, const ProcessGroupPtr& group) {
+  const auto parts = std::make_shared<RankBatches>(group);
+  module.apply([&](Module& each) {
+    if (each.as<BatchNorm1d>() || each.as<BatchNorm2d>() || each.as<BatchNorm3d>())
+      dynamic_cast<tandem::detail::NormTensors&>(each).parts = parts;
+  });
+}
+
+}  // namespace tandem::nn
