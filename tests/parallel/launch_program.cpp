@@ -25,8 +25,14 @@ int main(int argc, char** argv) try {
   if (rank != 1) distributed::default_group()->send(x, 1)->wait();
   if (what == "die in a group") {
     const auto pair = distributed::new_group({1, 2});
-    if (rank == 1) std::raise(SIGKILL);
-    if (rank == 2) distributed::all_reduce(x, distributed::ReduceOp::SUM, pair);
+    if (rank == 1) {
+      distributed::recv(x.clone(), 2);  // then rank 2 has the group too
+      std::raise(SIGKILL);
+    }
+    if (rank == 2) {
+      const auto there = distributed::isend(x.clone(), 1);
+      distributed::all_reduce(x, distributed::ReduceOp::SUM, pair);
+    }
   }
   if (rank == 1 && what == "throw") throw std::runtime_error("no data here");
   if (rank == 1 && what == "memory")
