@@ -62,12 +62,12 @@ TEST_CASE("BertModel loads files with the older names of BERT", "[models][bert]"
   manual_seed(2);
   const BertModel model(tiny());
   NamedTensors old = {{"cls.predictions.bias", zeros({11})}};  // of a head, which the model has not
-  for (const auto& [name, tensor] : model->named_parameters()) {
-    std::string older = "bert." + name;
+  for (const auto& parameter : model->named_parameters()) {
+    std::string older = "bert." + parameter.key();
     for (const auto& [now, before] :
          {std::pair("LayerNorm.weight", "LayerNorm.gamma"), {"LayerNorm.bias", "LayerNorm.beta"}})
       if (const size_t at = older.find(now); at != std::string::npos) older.replace(at, std::string::npos, before);
-    old.emplace(older, tensor.detach());
+    old.emplace(older, parameter.value().detach());
   }
   const test::TemporaryFolder folder;
   const std::string path = folder.path() + "/model.safetensors";
