@@ -49,6 +49,7 @@ JobEnd Job::run() {
     if (!any_running() && end_.cause.empty() && !said_done_) attempt_.done(), said_done_ = true;
     if (!any_running() && !end_.cause.empty()) break;
   }
+  hear_other_nodes();  // they may have said how it ended since
   keeper_.end_group();
   for (Rank& rank : ranks_)
     for (Output* output : {&rank.out, &rank.error}) {
