@@ -57,3 +57,8 @@ void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P.
           TANDEM_CUDA_CALL(op, __VA_ARGS__);       \
       },                                           \
       std::type_identity<decltype(::tandem::kernels::cpu::op)>(), __VA_ARGS__)
+/// The same of a kernel that the CPU alone has.
+#define TANDEM_DISPATCH_CPU(op, ...)                               \
+  ::tandem::detail::dispatch(                                      \
+      #op, kCPU, [&] { ::tandem::kernels::cpu::op(__VA_ARGS__); }, \
+      std::type_identity<decltype(::tandem::kernels::cpu::op)>(), __VA_ARGS__)

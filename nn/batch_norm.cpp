@@ -79,6 +79,13 @@ Tensor detail::normalize_batch(const nn::Module& module, NormTensors& t, const n
   return batch_norm(x, t.weight, t.bias, t.running_mean, t.running_var, training, o.momentum().value_or(0), o.eps(),
                     module.is_training() ? t.parts : nullptr);
 }
+Tensor detail::normalize_relu_pool(const nn::Module& module, NormTensors& t, const nn::BatchNormOptions& o,
+                                   const Tensor& x, Pair kernel) {
+  if (module.is_training() && t.num_batches_tracked.defined()) t.num_batches_tracked.add_(1);
+  return batch_norm_relu_max_pool2d(x, t.weight, t.bias, t.running_mean, t.running_var,
+                                    module.is_training() || !t.running_mean.defined(), o.momentum().value_or(0),
+                                    o.eps(), kernel);
+}
 Tensor detail::normalize_instances(const nn::Module& module, const NormTensors& t, const nn::InstanceNormOptions& o,
                                    size_t dims, const Tensor& x) {
   const auto single = static_cast<int64_t>(dims) + 1;

@@ -4,6 +4,7 @@
 
 #include "tandem/nn/module.h"
 #include "tandem/nn/normalization_options.h"
+#include "tandem/ops/pair.h"
 
 namespace tandem::detail {
 struct BatchParts;
@@ -27,6 +28,9 @@ void print_norm(std::ostream& out, const std::string& name, const nn::InstanceNo
 /// @param dims  of x without its batch and its channels. @throws Error unless x has as many
 Tensor normalize_batch(const nn::Module& module, NormTensors& tensors, const nn::BatchNormOptions& options, size_t dims,
                        const Tensor& x);
+/// The same of 2-d images, and ReLU and max pooling behind it, where is_one_pass(x, ...).
+Tensor normalize_relu_pool(const nn::Module& module, NormTensors& tensors, const nn::BatchNormOptions& options,
+                           const Tensor& x, ExpandingArray<2> kernel_size);
 Tensor normalize_instances(const nn::Module& module, const NormTensors& tensors, const nn::InstanceNormOptions& options,
                            size_t dims, const Tensor& x);
 

@@ -1,5 +1,6 @@
 // Sequential: modules applied one after the other.
 #pragma once
+#include <algorithm>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -14,9 +15,18 @@ namespace tandem::detail {
 /// A container was asked for one of its modules as what it is not. `key`: its position or its name.
 [[noreturn]] void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
                                      const std::type_info& asked);
+/// Runs modules from `first` on, of which `value` is the input, as one where that is possible.
+/// @return how many of them; 0: none was run
+size_t forward_as_one(const std::vector<nn::AnyModule>& modules, size_t first, nn::AnyValue& value);
 }  // namespace tandem::detail
 
 namespace tandem::nn {
+
+/// Whether a Sequential may run layers that follow each other as one where the values are the same to the last bit, as
+/// it does unless told otherwise: BatchNorm2d, ReLU and MaxPool2d, without hooks, of channels-last float32 images on
+/// the CPU, with windows that lie side by side. That saves memory and most of their time.
+void set_layer_fusion(bool enabled);
+bool layer_fusion();
 
 /// Modules applied one after the other. Children are named 0, 1, ... unless given names.
 class SequentialImpl : public Module {
@@ -60,7 +70,11 @@ class SequentialImpl : public Module {
       if (is_empty()) return (inputs, ...);
     TANDEM_CHECK(!is_empty(), "Sequential: forward of no modules; accepted: one tensor");
     AnyValue value = modules_[0].any_forward(std::forward<Inputs>(inputs)...);
-    for (size_t i = 1; i < size(); ++i) value = modules_[i].any_forward(std::move(value));
+    for (size_t i = 1; i < size();) {
+      const size_t together = detail::forward_as_one(modules_, i, value);
+      if (together == 0) value = modules_[i].any_forward(std::move(value));
+      i += std::max<size_t>(together, 1);
+    }
     return value.template get<Return>();
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override {

@@ -1,5 +1,6 @@
 #include "tandem/ops/norm.h"
 
+#include "tandem/autograd/engine.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/norm.h"
@@ -7,6 +8,7 @@
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
+#include "tandem/ops/pool.h"
 #include "tandem/ops/reduce.h"
 #include "tandem/ops/view.h"
 
@@ -37,16 +39,9 @@ Tensor make_like(const Tensor& x, bool channels_last) {
   return core::empty_like(x, x.dtype(), x.device(),
                           channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous);
 }
-}  // namespace
 
-Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                  const Tensor& running_var, Flag training, double momentum, double eps) {
-  return detail::batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps, nullptr);
-}
-Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                          const Tensor& running_var, Flag training, double momentum, double eps,
-                          const std::shared_ptr<const BatchParts>& all_parts) {
-  const std::shared_ptr<const BatchParts> parts = training && all_parts && !all_parts->is_whole() ? all_parts : nullptr;
+void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                      const Tensor& running_var, bool training) {
   check_real("batch_norm", input);
   TANDEM_CHECK(input.dim() >= 2, "batch_norm: x is ", input.sizes(), "; accepted: (N, C, ...)");
   const int64_t channels = input.size(1);
@@ -56,43 +51,64 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
   check_part("batch_norm", "running_var", running_var, channels, input);
   TANDEM_CHECK(training || (running_mean.defined() && running_var.defined()),
                "batch_norm: evaluation needs running_mean and running_var");
+}
+/// What the channels are normalised by, and how many values each has, of all parts.
+struct Statistics {
+  Tensor mean, rstd;
+  int64_t count;
+};
+/// @param x  the input as the kernels take it
+/// In training those of x, of which the running ones take a part; else the running ones.
+Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+                         bool training, double momentum, double eps, const detail::BatchParts* parts) {
+  const int64_t channels = input.size(1);
   const DType statistic = accumulate_type(input.dtype());
+  int64_t count = channels ? x.numel() / channels : 0;
+  if (!training) {
+    const NoGradGuard guard;
+    return {running_mean.to(statistic).clone(), (running_var.to(statistic) + eps).rsqrt(), count};
+  }
+  Tensor mean = core::empty({channels}, statistic, x.device()), rstd = core::empty({channels}, statistic, x.device()),
+         var = core::empty({channels}, statistic, x.device());
+  if (count > 0) {
+    TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
+  } else {  // nothing to average: any finite numbers, so that the weight's gradient is zero
+    mean.zero_(), rstd.zero_(), var.zero_();
+  }
+  // For each channel, where there are none too.
+  int64_t values = input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2));
+  if (parts) {
+    values = count = parts->join(mean, var, count);
+    rstd = (var + eps).rsqrt();
+  }
+  TANDEM_CHECK(values != 1, "batch_norm: x is ", input.sizes(), "; in training each channel needs more than one value");
+  if (running_mean.defined() && count > 0) {
+    const NoGradGuard guard;
+    const Tensor &m = running_mean, &v = running_var;
+    m.mul_(1 - momentum).add_(mean.to(m.dtype()), momentum);
+    v.mul_(1 - momentum)
+        .add_(var.to(v.dtype()), momentum * static_cast<double>(count) / static_cast<double>(count - 1));
+  }
+  return {mean, rstd, count};
+}
+}  // namespace
+
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                  const Tensor& running_var, Flag training, double momentum, double eps) {
+  return detail::batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps, nullptr);
+}
+Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                          const Tensor& running_var, Flag training, double momentum, double eps,
+                          const std::shared_ptr<const BatchParts>& all_parts) {
+  check_batch_norm(input, weight, bias, running_mean, running_var, training);
+  const std::shared_ptr<const BatchParts> parts = training && all_parts && !all_parts->is_whole() ? all_parts : nullptr;
   const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
   const Tensor x = rows_or_planes(input, last), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
-  int64_t count = channels ? x.numel() / channels : 0;
-  Tensor mean, rstd;
-  if (training) {
-    mean = core::empty({channels}, statistic, x.device());
-    rstd = core::empty({channels}, statistic, x.device());
-    Tensor var = core::empty({channels}, statistic, x.device());
-    if (count > 0) {
-      TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
-    } else {  // nothing to average: any finite numbers, so that the weight's gradient is zero
-      mean.zero_(), rstd.zero_(), var.zero_();
-    }
-    // For each channel, where there are none too.
-    int64_t values = input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2));
-    if (parts) {
-      values = count = parts->join(mean, var, count);
-      rstd = (var + eps).rsqrt();
-    }
-    TANDEM_CHECK(values != 1, "batch_norm: x is ", input.sizes(),
-                 "; in training each channel needs more than one value");
-    if (running_mean.defined() && count > 0) {
-      const NoGradGuard guard;
-      const Tensor &m = running_mean, &v = running_var;
-      m.mul_(1 - momentum).add_(mean.to(m.dtype()), momentum);
-      v.mul_(1 - momentum)
-          .add_(var.to(v.dtype()), momentum * static_cast<double>(count) / static_cast<double>(count - 1));
-    }
-  } else {
-    const NoGradGuard guard;
-    mean = running_mean.to(statistic).clone();
-    rstd = (running_var.to(statistic) + eps).rsqrt();
-  }
+  const auto [mean, rstd, count] =
+      statistics_of(input, x, running_mean, running_var, training, momentum, eps, parts.get());
   Tensor y = make_like(input, last), y_rows = rows_or_planes(y, last);
   TANDEM_DISPATCH(x.device(), batch_norm_apply, x, mean, rstd, w, b, y_rows);
-  const auto backward = [training, eps, last, parts, count](const Context& ctx, const Tensor& dy) -> Grads {
+  const auto backward = [training, eps, last, parts, count = count](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
       TANDEM_CHECK_AS(NotImplementedError, !parts,
@@ -128,6 +144,64 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     return {dx, sum_xhat, sum_dy};
   };
   return record("batch_norm", y, {input, weight, bias}, {input, mean, rstd, weight}, backward);
+}
+
+bool detail::is_one_pass(const Tensor& x, Pair kernel, Pair stride, Pair padding, Pair dilation, bool ceil_mode) {
+  const auto side_by_side = [&](size_t d) {
+    return kernel[d] == stride[d] && padding[d] == 0 && dilation[d] == 1 && kernel[d] > 0 &&
+           x.size(static_cast<int64_t>(d) + 2) >= kernel[d] &&
+           (!ceil_mode || x.size(static_cast<int64_t>(d) + 2) % kernel[d] == 0);
+  };
+  return x.dim() == 4 && x.is_cpu() && x.dtype() == kFloat32 && x.numel() > 0 && !x.is_contiguous() &&
+         x.suggest_memory_format() == MemoryFormat::ChannelsLast && side_by_side(0) && side_by_side(1) &&
+         kernel[0] * kernel[1] <= 250;
+}
+Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                                          const Tensor& running_mean, const Tensor& running_var, Flag training,
+                                          double momentum, double eps, Pair kernel) {
+  check_batch_norm(input, weight, bias, running_mean, running_var, training);
+  const int64_t kh = kernel[0], kw = kernel[1];
+  const auto images = [](const Tensor& t) {
+    const NoGradGuard guard;
+    return core::alias(t.contiguous(MemoryFormat::ChannelsLast));
+  };
+  const Tensor x = images(input), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
+  const auto [mean, rstd, count] =
+      statistics_of(input, rows_or_planes(input, true), running_mean, running_var, training, momentum, eps, nullptr);
+  const Shape sizes{x.size(0), x.size(1), x.size(2) / kh, x.size(3) / kw};
+  const auto make = [&](DType dtype) {
+    return core::empty_dense(sizes, core::strides_of("max_pool2d", sizes, MemoryFormat::ChannelsLast), dtype, kCPU);
+  };
+  Tensor y = make(x.dtype()), chosen = make(kUInt8);
+  TANDEM_DISPATCH_CPU(norm_relu_pool, x, mean, rstd, w, b, kh, kw, y, chosen);
+  const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
+                 chosen = ctx.saved(5);
+    if (is_grad_enabled()) {  // second derivatives: the three operations anew
+      const Tensor variance = training ? Tensor() : rstd.pow(-2) - eps, center = training ? Tensor() : mean;
+      const Tensor y = max_pool2d(
+          relu(tandem::batch_norm(x, weight, bias, center, variance, training, /*momentum=*/0, eps)), kernel);
+      std::vector<Tensor> inputs;
+      for (const Tensor* t : {&x, &weight, &bias})
+        if (t->defined() && t->requires_grad()) inputs.push_back(*t);
+      const auto grads = autograd::grad({y}, inputs, {dy}, /*retain_graph=*/true, /*create_graph=*/true);
+      Grads all(3);
+      size_t next = 0;
+      for (const size_t i : {0, 1, 2})
+        if (const Tensor* const t = i == 0 ? &x : i == 1 ? &weight : &bias; t->defined() && t->requires_grad())
+          all[i] = grads[next++];
+      return all;
+    }
+    Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), kCPU),
+           sum_xhat = core::empty(mean.sizes(), mean.dtype(), kCPU);
+    Tensor dx = make_like(x, true);
+    const Tensor g = images(dy), from = images(x), w = prepare_part(weight, x.dtype());
+    TANDEM_DISPATCH_CPU(norm_relu_pool_backward, g, chosen, from, mean, rstd, w, training, kh, kw, sum_dy, sum_xhat,
+                        dx);
+    return {dx, sum_xhat, sum_dy};
+  };
+  return record("batch_norm_relu_max_pool2d", y, {input, weight, bias}, {input, mean, rstd, weight, bias, chosen},
+                backward);
 }
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,

@@ -15,18 +15,21 @@ TANDEM_DECLARE_LOOP(batch_norm_row_sums)
 TANDEM_DECLARE_LOOP(batch_norm_row_slope_sums)
 TANDEM_DECLARE_LOOP(batch_norm_apply_rows)
 TANDEM_DECLARE_LOOP(batch_norm_backward_rows)
+TANDEM_DECLARE_LOOP(norm_relu_pool)
+TANDEM_DECLARE_LOOP(norm_relu_pool_slope_sums)
+TANDEM_DECLARE_LOOP(norm_relu_pool_backward)
 namespace {
 
 constexpr int64_t kFold = 2048, kColumns = 32;  // rows and channels of one unit, as the loops have them
 
 bool is_rows(const Tensor& x) { return x.size(2) == 1; }
-int64_t blocks_of(const Tensor& x) { return (x.size(0) + kFold - 1) / kFold; }
-/// Sums over the blocks of rows.
-Tensor partial_sums(const Tensor& x) { return core::empty({blocks_of(x), x.size(1)}, kFloat64, x.device()); }
-void run_blocks(const char* name, const LoopTables& rows, TensorRefs writes, TensorRefs reads, const Tensor& x) {
-  run(plan_rows(name, rows, x.dtype(), writes, reads, {integer(x.size(0)), integer(x.size(1))},
-                blocks_of(x) * ((x.size(1) + kColumns - 1) / kColumns),
-                std::min(x.size(0), kFold) * std::min(x.size(1), kColumns)));
+int64_t blocks_of(int64_t rows) { return (rows + kFold - 1) / kFold; }
+/// A loop whose units are blocks of rows, of some channels.
+void run_blocks(const char* name, const LoopTables& loops, TensorRefs writes, TensorRefs reads, DType dtype,
+                std::initializer_list<LoopScalar> scalars) {
+  const int64_t rows = scalars.begin()[0].integer, channels = scalars.begin()[1].integer;
+  run(plan_rows(name, loops, dtype, writes, reads, scalars, blocks_of(rows) * ((channels + kColumns - 1) / kColumns),
+                std::min(rows, kFold) * std::min(channels, kColumns)));
 }
 
 /// What turns the sums of one channel's blocks into its numbers.
@@ -44,15 +47,19 @@ template <class Body> void run_finish(const Finish& finish, TensorRefs writes, T
 }
 
 void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
-  const Tensor sums = partial_sums(x), no_center;
-  const Finish finish{blocks_of(x), x.size(1), static_cast<double>(x.size(0)), eps};
-  run_blocks("batch_norm_stats", loops::batch_norm_row_sums, {sums}, {x, no_center}, x);
+  const Finish finish{blocks_of(x.size(0)), x.size(1), static_cast<double>(x.size(0)), eps};
+  const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, x.device()), no_center;
+  const auto add_up = [&](const Tensor& center) {
+    run_blocks("batch_norm_stats", loops::batch_norm_row_sums, {sums}, {x, center}, x.dtype(),
+               {integer(x.size(0)), integer(x.size(1))});
+  };
+  add_up(no_center);
   visit_floating("batch_norm", mean.dtype(), [&]<class C>() {
     run_finish(finish, {mean}, {sums}, [](const Finish& f, const Loop& loop, int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c)
         data<C>(loop, 0)[c] = static_cast<C>(f.total(data<const double>(loop, 1), c) / f.count);
     });
-    run_blocks("batch_norm_stats", loops::batch_norm_row_sums, {sums}, {x, mean}, x);
+    add_up(mean);
     run_finish(finish, {var, rstd}, {sums}, [](const Finish& f, const Loop& loop, int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
         const double variance = f.total(data<const double>(loop, 2), c) / f.count;
@@ -62,13 +69,16 @@ void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& r
     });
   });
 }
-void row_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
-                  bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
-  const Tensor sums = partial_sums(x), slopes = partial_sums(x);
-  const Tensor totals = core::empty({2, x.size(1)}, kFloat64, x.device());
-  const Finish finish{blocks_of(x), x.size(1), static_cast<double>(x.size(0)), 0};
-  run_blocks("batch_norm_backward", loops::batch_norm_row_slope_sums, {sums, slopes}, {dy, x, mean}, x);
-  visit_floating("batch_norm", mean.dtype(), [&]<class C>() {
+/// slope_sums(sums, slopes) adds up blocks of dy and of dy (x - mean); apply(totals) makes dx of what they come to.
+template <class SlopeSums, class Apply>
+void row_backward(int64_t rows, const Tensor& rstd, Tensor& sum_dy, Tensor& sum_dy_xhat, SlopeSums slope_sums,
+                  Apply apply) {
+  const Finish finish{blocks_of(rows), rstd.numel(), static_cast<double>(rows), 0};
+  const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, rstd.device()),
+               slopes = core::empty(sums.sizes(), kFloat64, rstd.device()),
+               totals = core::empty({2, finish.channels}, kFloat64, rstd.device());
+  slope_sums(sums, slopes);
+  visit_floating("batch_norm", rstd.dtype(), [&]<class C>() {
     run_finish(finish, {sum_dy, sum_dy_xhat, totals}, {sums, slopes, rstd},
                [](const Finish& f, const Loop& loop, int64_t begin, int64_t end) {
                  double* const all = data<double>(loop, 2);
@@ -81,9 +91,7 @@ void row_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const T
                  }
                });
   });
-  run(plan_rows("batch_norm_backward", loops::batch_norm_backward_rows, x.dtype(), {dx},
-                {dy, x, mean, rstd, weight, totals}, {integer(x.size(0)), integer(x.size(1)), integer(training)},
-                x.size(0), x.size(1)));
+  apply(totals);
 }
 
 }  // namespace
@@ -103,11 +111,48 @@ void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, c
 }
 void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
-  if (is_rows(x)) return row_backward(dy, x, mean, rstd, weight, training, sum_dy, sum_dy_xhat, dx);
+  if (is_rows(x)) {
+    const auto rows = integer(x.size(0)), channels = integer(x.size(1));
+    const auto slope_sums = [&](const Tensor& sums, const Tensor& slopes) {
+      run_blocks("batch_norm_backward", loops::batch_norm_row_slope_sums, {sums, slopes}, {dy, x, mean}, x.dtype(),
+                 {rows, channels});
+    };
+    const auto apply = [&](const Tensor& totals) {
+      run(plan_rows("batch_norm_backward", loops::batch_norm_backward_rows, x.dtype(), {dx},
+                    {dy, x, mean, rstd, weight, totals}, {rows, channels, integer(training)}, x.size(0), x.size(1)));
+    };
+    return row_backward(x.size(0), rstd, sum_dy, sum_dy_xhat, slope_sums, apply);
+  }
   run(plan_rows("batch_norm_backward", loops::batch_norm_backward, x.dtype(), {sum_dy, sum_dy_xhat, dx},
                 {dy, x, mean, rstd, weight},
                 {integer(x.size(0)), integer(x.size(1)), integer(x.size(2)), integer(training)}, x.size(1),
                 x.size(0) * x.size(2) * 3));
+}
+
+void norm_relu_pool(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
+                    int64_t kernel_h, int64_t kernel_w, Tensor& y, Tensor& chosen) {
+  const int64_t rows = y.size(0) * y.size(2);
+  run(plan_rows("norm_relu_pool", loops::norm_relu_pool, x.dtype(), {y, chosen}, {x, mean, rstd, weight, bias},
+                {integer(x.numel() / x.size(1)), integer(x.size(1)), integer(0), integer(x.size(2)), integer(x.size(3)),
+                 integer(y.size(2)), integer(y.size(3)), integer(kernel_h), integer(kernel_w)},
+                rows, y.size(3) * x.size(1) * kernel_h * kernel_w));
+}
+void norm_relu_pool_backward(const Tensor& dy, const Tensor& chosen, const Tensor& x, const Tensor& mean,
+                             const Tensor& rstd, const Tensor& weight, bool training, int64_t kernel_h,
+                             int64_t kernel_w, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
+  const int64_t pixels = x.numel() / x.size(1), channels = x.size(1);
+  const std::initializer_list<LoopScalar> scalars = {integer(pixels),     integer(channels),  integer(training),
+                                                     integer(x.size(2)),  integer(x.size(3)), integer(dy.size(2)),
+                                                     integer(dy.size(3)), integer(kernel_h),  integer(kernel_w)};
+  const auto slope_sums = [&](const Tensor& sums, const Tensor& slopes) {
+    run_blocks("norm_relu_pool_backward", loops::norm_relu_pool_slope_sums, {sums, slopes}, {dy, chosen, x, mean},
+               x.dtype(), scalars);
+  };
+  const auto apply = [&](const Tensor& totals) {
+    run(plan_rows("norm_relu_pool_backward", loops::norm_relu_pool_backward, x.dtype(), {dx},
+                  {dy, chosen, x, mean, rstd, weight, totals}, scalars, pixels, channels));
+  };
+  row_backward(pixels, rstd, sum_dy, sum_dy_xhat, slope_sums, apply);
 }
 
 }  // namespace tandem::kernels::cpu

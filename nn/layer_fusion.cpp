@@ -1,0 +1,39 @@
+// Layers that a Sequential runs as one.
+#include <atomic>
+
+#include "tandem/nn/batch_norm.h"
+#include "tandem/nn/pooling.h"
+#include "tandem/nn/sequential.h"
+#include "tandem/nn/simple.h"
+#include "tandem/ops/norm.h"
+
+namespace tandem {
+
+namespace {
+std::atomic<bool> enabled = true;
+
+/// The module as an M, unless it is of another class, derived ones included, or has hooks that would not be called.
+template <class M> M* plain(const nn::AnyModule& any) {
+  nn::Module& module = *any.ptr();
+  return typeid(module) == typeid(M) && !detail::ModuleAccess::find_hooks(module) ? static_cast<M*>(&module) : nullptr;
+}
+}  // namespace
+
+void nn::set_layer_fusion(bool on) { enabled = on; }
+bool nn::layer_fusion() { return enabled; }
+
+size_t detail::forward_as_one(const std::vector<nn::AnyModule>& modules, size_t first, nn::AnyValue& value) {
+  if (first + 3 > modules.size() || !enabled.load(std::memory_order_relaxed)) return 0;
+  const Tensor* const x = value.try_get<Tensor>();
+  if (!x || x->dim() != 4) return 0;
+  auto* const norm = plain<nn::BatchNorm2dImpl>(modules[first]);
+  if (!norm || norm->parts || !norm->options.momentum() || !plain<nn::ReLUImpl>(modules[first + 1])) return 0;
+  const auto* const pool = plain<nn::MaxPool2dImpl>(modules[first + 2]);
+  if (!pool) return 0;
+  const nn::MaxPool2dOptions& o = pool->options;
+  if (!is_one_pass(*x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode())) return 0;
+  value = nn::AnyValue(normalize_relu_pool(*norm, *norm, norm->options, *x, o.kernel_size()));
+  return 3;
+}
+
+}  // namespace tandem

@@ -1,0 +1,186 @@
+// Layers that a Sequential runs as one give, to the last bit, what they give one after the other.
+#include <cmath>
+#include <cstring>
+
+#include "tandem/core/graph.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+namespace tandem {
+namespace {
+
+/// Switches layer fusion while it lives.
+class Fusion {
+ public:
+  explicit Fusion(bool on) : saved_(nn::layer_fusion()) { nn::set_layer_fusion(on); }
+  ~Fusion() { nn::set_layer_fusion(saved_); }
+
+ private:
+  bool saved_;
+};
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.defined() != b.defined()) return false;
+  if (!a.defined()) return true;
+  const Tensor x = a.contiguous(), y = b.contiguous();
+  return x.sizes() == y.sizes() && x.dtype() == y.dtype() && std::memcmp(x.raw_data(), y.raw_data(), x.nbytes()) == 0;
+}
+const char* kName = "batch_norm_relu_max_pool2d";
+bool is_fused(const Tensor& y) { return y.grad_fn() && y.grad_fn()->name() == kName; }
+
+struct Layers {
+  nn::BatchNorm2d norm{nullptr};
+  nn::Sequential all{nullptr};
+  Layers(const nn::BatchNorm2dOptions& o, const nn::MaxPool2dOptions& pool) : norm(o) {
+    all = nn::Sequential(nn::Identity(), norm, nn::ReLU(), nn::MaxPool2d(pool));
+  }
+};
+/// One step: the result, the gradients of x, weight and bias, and the buffers afterwards.
+std::vector<Tensor> step(bool fused, Layers layers, const Tensor& from, const Tensor& slope) {
+  const Fusion fusion(fused);
+  const Tensor x = from.clone().requires_grad_();
+  const Tensor y = layers.all(x);
+  CHECK(is_fused(y) == fused);
+  CHECK(y.is_contiguous(MemoryFormat::ChannelsLast));
+  y.backward(slope);
+  std::vector<Tensor> out{y.detach(), x.grad()};
+  for (const Tensor& p : layers.norm->parameters()) out.push_back(p.grad());
+  for (const Tensor& b : layers.norm->buffers()) out.push_back(b);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("Batch norm, ReLU and max pooling as one give what they give one by one", "[nn][fusion]") {
+  manual_seed(7);
+  struct Case {
+    Shape x;
+    int64_t kh, kw;
+  };
+  const Case cases[] = {{{2, 3, 4, 6}, 2, 2},    {{1, 32, 8, 8}, 2, 2},    {{3, 33, 5, 7}, 2, 2},
+                        {{2, 70, 6, 9}, 3, 2},   {{2, 300, 4, 4}, 2, 4},   {{5, 2, 31, 29}, 1, 1},
+                        {{4, 16, 64, 65}, 2, 2}, {{1, 4, 10, 10}, 10, 10}, {{64, 32, 28, 28}, 2, 2}};
+  for (const Case& c : cases) {
+    for (const bool training : {true, false}) {
+      for (const bool affine : {true, false}) {
+        CAPTURE(c.x, c.kh, c.kw, training, affine);
+        const Tensor x = (randn(c.x) * 2 - 0.3).contiguous(MemoryFormat::ChannelsLast);
+        const Tensor slope = randn({c.x[0], c.x[1], c.x[2] / c.kh, c.x[3] / c.kw});
+        const auto layers = [&] {
+          Layers made(nn::BatchNorm2dOptions(c.x[1]).affine(affine), nn::MaxPool2dOptions({c.kh, c.kw}));
+          manual_seed(3);
+          if (affine) {
+            made.norm->weight.detach().copy_(randn({c.x[1]}));  // also negative: the largest is not x's largest
+            made.norm->bias.detach().copy_(randn({c.x[1]}) * 0.2);
+          }
+          made.norm->running_mean.copy_(randn({c.x[1]}));
+          made.norm->running_var.copy_(rand({c.x[1]}) + 0.5);
+          made.all->train(training);
+          return made;
+        };
+        const auto one = step(true, layers(), x, slope), by_one = step(false, layers(), x, slope);
+        REQUIRE(one.size() == by_one.size());
+        for (size_t i = 0; i < one.size(); ++i) CHECK(same_bits(one[i], by_one[i]));
+      }
+    }
+  }
+}
+
+TEST_CASE("Layers as one treat NaN, infinity, equal and negative zeros alike", "[nn][fusion]") {
+  const float nan = std::nanf(""), inf = INFINITY;
+  const auto layers = [](bool training) {
+    Layers made(nn::BatchNorm2dOptions(2), nn::MaxPool2dOptions(2));
+    made.all->train(training);
+    return made;
+  };
+  const auto image = [](const std::vector<float>& values) {
+    return tensor(values).view({1, 2, 2, 4}).contiguous(MemoryFormat::ChannelsLast);
+  };
+  const Tensor slope = tensor({1.0f, -0.0f, 0.0f, nan}).view({1, 2, 1, 2});
+  for (const Tensor& x : {image({1, 1, 2, 2, 1, 1, 2, 2, -1, -1, 0, -0.0f, -1, -2, -0.0f, 0}),
+                          image({nan, 1, nan, nan, 3, nan, 5, 6, inf, 1, -inf, 2, 3, 4, 5, -inf}),
+                          image({0, 0, 0, 0, 0, 0, 0, 0, -0.0f, -0.0f, 0, 0, 0, 0, -0.0f, 0})})
+    for (const bool training : {true, false}) {
+      const auto one = step(true, layers(training), x, slope), by_one = step(false, layers(training), x, slope);
+      for (size_t i = 0; i < one.size(); ++i) {
+        CAPTURE(i, training, one[i], by_one[i]);
+        CHECK(one[i].isnan().equal(by_one[i].isnan()));
+        CHECK(same_bits(one[i].nan_to_num(), by_one[i].nan_to_num()));
+      }
+    }
+}
+
+TEST_CASE("Layers as one have second derivatives, and can be recorded", "[nn][fusion]") {
+  manual_seed(9);
+  const Tensor from = randn({2, 3, 4, 4}).contiguous(MemoryFormat::ChannelsLast);
+  for (const bool training : {true, false}) {
+    std::vector<std::vector<Tensor>> found;
+    for (const bool fused : {true, false}) {
+      const Fusion fusion(fused);
+      Layers layers(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2));
+      layers.all->train(training);
+      const Tensor x = from.clone().requires_grad_();
+      const auto& p = layers.norm;
+      const auto first = autograd::grad({layers.all(x).square().sum()}, {x, p->weight, p->bias}, {}, std::nullopt,
+                                        /*create_graph=*/true);
+      const Tensor penalty = first[0].square().sum() + first[1].square().sum() + first[2].square().sum();
+      found.push_back(autograd::grad({penalty}, {x, p->weight, p->bias}));
+      found.back().insert(found.back().end(), first.begin(), first.end());
+    }
+    // The same formulas, in another order where the statistics are taken anew.
+    for (size_t i = 0; i < found[0].size(); ++i) CHECK(found[0][i].allclose(found[1][i], 1e-4, 1e-5));
+  }
+  Layers eager(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2)),
+      captured(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2));
+  const Tensor x = from.clone().requires_grad_(), input = from.clone().requires_grad_();
+  Tensor y;
+  Graph graph;
+  graph.capture([&] {
+    input.mutable_grad() = Tensor();
+    y = captured.all(input);
+    y.sum().backward();
+  });
+  for (int i = 0; i < 3; ++i) {
+    const Tensor batch = randn(from.sizes());
+    input.detach().copy_(batch), x.detach().copy_(batch);
+    graph.replay();
+    x.mutable_grad() = Tensor();
+    const Tensor expected = eager.all(x);
+    expected.sum().backward();
+    CHECK(same_bits(y, expected));
+    CHECK(same_bits(input.grad(), x.grad()));
+    CHECK(same_bits(captured.norm->running_var, eager.norm->running_var));
+  }
+}
+
+TEST_CASE("Layers run one by one where somebody could see between them, or they do not fit", "[nn][fusion]") {
+  const Fusion fusion(true);
+  const Tensor x = randn({2, 3, 6, 6}).contiguous(MemoryFormat::ChannelsLast).requires_grad_();
+  const auto given = [&](const nn::MaxPool2dOptions& o) {
+    return is_fused(Layers(nn::BatchNorm2dOptions(3), o).all(x));
+  };
+  CHECK(given(nn::MaxPool2dOptions(2)));
+  CHECK(given(nn::MaxPool2dOptions(2).ceil_mode(true)));
+  CHECK(given(nn::MaxPool2dOptions(4)));
+  CHECK_FALSE(given(nn::MaxPool2dOptions(4).ceil_mode(true)));
+  CHECK_FALSE(given(nn::MaxPool2dOptions(3).stride(2)));
+  CHECK_FALSE(given(nn::MaxPool2dOptions(2).padding(1)));
+  CHECK_FALSE(given(nn::MaxPool2dOptions(2).stride(2).dilation(2)));
+  Layers layers(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2));
+  CHECK_FALSE(is_fused(layers.all(x.contiguous())));
+  int calls = 0;
+  layers.all->ptr<nn::ReLUImpl>(2)->register_forward_hook(
+      [&](nn::Module&, const std::vector<Tensor>&, const std::vector<Tensor>&) { ++calls; });
+  CHECK_FALSE(is_fused(layers.all(x)));
+  CHECK(calls == 1);
+  struct Own : nn::ReLUImpl {};
+  nn::Sequential derived(nn::Identity(), nn::BatchNorm2d(3), std::make_shared<Own>(), nn::MaxPool2d(2));
+  CHECK_FALSE(is_fused(derived(x)));
+  Layers whole(nn::BatchNorm2dOptions(3).momentum(std::nullopt), nn::MaxPool2dOptions(2));
+  CHECK_FALSE(is_fused(whole.all(x)));
+  Layers wide(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2));
+  wide.all->to(kFloat64);
+  CHECK_FALSE(is_fused(wide.all(x.to(kFloat64))));
+  CHECK_THROWS_WITH(Layers(nn::BatchNorm2dOptions(4), nn::MaxPool2dOptions(2)).all(x), Contains("batch_norm"));
+}
+
+}  // namespace tandem
