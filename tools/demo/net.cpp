@@ -10,6 +10,15 @@ void NetImpl::reset() {
   if (kind_ == "lenet") return use(models::Lenet());
   TANDEM_CHECK(kind_ == "fashion_cnn", "demo: there is no model '", kind_, "'; accepted: mlp, lenet, fashion_cnn");
   use(models::FashionCnn());
+  choose_format(kCPU);
+}
+void NetImpl::to(Device device, bool non_blocking) {
+  Cloneable::to(device, non_blocking);
+  choose_format(device);
+}
+void NetImpl::choose_format(Device device) {
+  if (kind_ != "fashion_cnn") return;  // lenet's few channels gain nothing
+  Cloneable::to(device.is_cpu() ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous);
 }
 Tensor NetImpl::loss(const Tensor& output, const Tensor& target, Reduction reduction) const {
   if (kind_ == "lenet") return nn::functional::nll_loss(output, target, reduction);

@@ -10,6 +10,9 @@ class NetImpl : public nn::Cloneable<NetImpl> {
   /// @throws Error for another name
   explicit NetImpl(std::string kind);
   void reset() override;
+  using Cloneable::to;
+  /// In the memory format in which the network is fastest on that device.
+  void to(Device device, bool non_blocking = false) override;
   /// -> (N, 10) logits, or log probabilities (lenet)
   Tensor forward(const Tensor& images) { return forward_(images); }
   /// The loss of outputs of forward(): its mean over the rows, or its sum.
@@ -18,6 +21,7 @@ class NetImpl : public nn::Cloneable<NetImpl> {
   nn::Module& network() { return *network_; }
 
  private:
+  void choose_format(Device device);
   template <class M> void use(M network) {
     network_ = register_module("network", network.ptr());
     forward_ = [network](const Tensor& x) { return network->forward(x); };
