@@ -58,7 +58,7 @@ void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P.
       },                                           \
       std::type_identity<decltype(::tandem::kernels::cpu::op)>(), __VA_ARGS__)
 /// The same of a kernel that the CPU alone has.
-#define TANDEM_DISPATCH_CPU(op, ...)                               \
+#define TANDEM_DISPATCH_CPU(on, op, ...)                           \
   ::tandem::detail::dispatch(                                      \
-      #op, kCPU, [&] { ::tandem::kernels::cpu::op(__VA_ARGS__); }, \
+      #op, (on), [&] { ::tandem::kernels::cpu::op(__VA_ARGS__); }, \
       std::type_identity<decltype(::tandem::kernels::cpu::op)>(), __VA_ARGS__)

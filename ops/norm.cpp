@@ -170,10 +170,11 @@ Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& wei
       statistics_of(input, rows_or_planes(input, true), running_mean, running_var, training, momentum, eps, nullptr);
   const Shape sizes{x.size(0), x.size(1), x.size(2) / kh, x.size(3) / kw};
   const auto make = [&](DType dtype) {
-    return core::empty_dense(sizes, core::strides_of("max_pool2d", sizes, MemoryFormat::ChannelsLast), dtype, kCPU);
+    return core::empty_dense(sizes, core::strides_of("max_pool2d", sizes, MemoryFormat::ChannelsLast), dtype,
+                             x.device());
   };
   Tensor y = make(x.dtype()), chosen = make(kUInt8);
-  TANDEM_DISPATCH_CPU(norm_relu_pool, x, mean, rstd, w, b, kh, kw, y, chosen);
+  TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool, x, mean, rstd, w, b, kh, kw, y, chosen);
   const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
                  chosen = ctx.saved(5);
@@ -192,12 +193,12 @@ Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& wei
           all[i] = grads[next++];
       return all;
     }
-    Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), kCPU),
-           sum_xhat = core::empty(mean.sizes(), mean.dtype(), kCPU);
+    Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), x.device()),
+           sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
     Tensor dx = make_like(x, true);
     const Tensor g = images(dy), from = images(x), w = prepare_part(weight, x.dtype());
-    TANDEM_DISPATCH_CPU(norm_relu_pool_backward, g, chosen, from, mean, rstd, w, training, kh, kw, sum_dy, sum_xhat,
-                        dx);
+    TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool_backward, g, chosen, from, mean, rstd, w, training, kh, kw, sum_dy,
+                        sum_xhat, dx);
     return {dx, sum_xhat, sum_dy};
   };
   return record("batch_norm_relu_max_pool2d", y, {input, weight, bias}, {input, mean, rstd, weight, bias, chosen},
