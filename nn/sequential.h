@@ -23,8 +23,8 @@ size_t forward_as_one(const std::vector<nn::AnyModule>& modules, size_t first, n
 namespace tandem::nn {
 
 /// Whether a Sequential may run layers that follow each other as one where the values are the same to the last bit, as
-/// it does unless told otherwise: BatchNorm2d, ReLU and MaxPool2d, without hooks, of channels-last float32 images on
-/// the CPU, with windows that lie side by side. That saves memory and most of their time.
+/// it does unless told otherwise: BatchNorm2d, ReLU and, if its windows lie side by side, MaxPool2d, without hooks, of
+/// channels-last float32 images on the CPU. That saves memory and most of their time.
 void set_layer_fusion(bool enabled);
 bool layer_fusion();
 

@@ -201,8 +201,8 @@ Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& wei
                         sum_xhat, dx);
     return {dx, sum_xhat, sum_dy};
   };
-  return record("batch_norm_relu_max_pool2d", y, {input, weight, bias}, {input, mean, rstd, weight, bias, chosen},
-                backward);
+  return record(kh * kw == 1 ? "batch_norm_relu" : "batch_norm_relu_max_pool2d", y, {input, weight, bias},
+                {input, mean, rstd, weight, bias, chosen}, backward);
 }
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
