@@ -58,6 +58,7 @@
 #include "tandem/parallel/collectives/store/stores.h"
 #include "tandem/parallel/data_parallel.h"
 #include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/parallel/join.h"
 #include "tandem/parallel/functional.h"
 #include "tandem/parallel/sync_batch_norm.h"
 #include "tandem/serialize/archive.h"

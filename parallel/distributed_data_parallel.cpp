@@ -1,5 +1,6 @@
 #include "tandem/parallel/distributed_data_parallel.h"
 
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -7,6 +8,7 @@
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
+#include "tandem/parallel/join.h"
 
 namespace tandem::nn::parallel {
 namespace {
@@ -63,6 +65,7 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
   reducer.first_bucket_bytes = std::min(reducer.first_bucket_bytes, reducer.bucket_bytes);
   reducer.find_unused_parameters = options.find_unused_parameters();
   reducer.gradient_as_bucket_view = options.gradient_as_bucket_view();
+  reducer.weighted = options.weighted_average();
   reducer_ = std::make_unique<Reducer>(number_, parameters, group_, reducer);
   watched_ = std::make_shared<Reducer*>(reducer_.get());
 }
@@ -100,7 +103,8 @@ void DistributedDataParallelBase::check_same_model(const Module& module) const {
   }
 }
 
-void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, const std::string& about) const {
+void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, const std::string& about,
+                                            int source) const {
   const NoGradGuard guard;
   std::map<DType, std::vector<Tensor>> by_dtype;
   for (const Tensor& t : tensors) by_dtype[t.dtype()].push_back(t.detach());
@@ -114,10 +118,10 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
   std::vector<distributed::WorkPtr> works;
   {
     const distributed::CoalescingGuard at_once(*group_);
-    for (const Tensor& t : together) works.push_back(group_->broadcast(t, 0, number_ + ": " + about));
+    for (const Tensor& t : together) works.push_back(group_->broadcast(t, source, number_ + ": " + about));
   }
   for (const distributed::WorkPtr& work : works) work->wait();
-  if (group_->rank() == 0) return;
+  if (group_->rank() == source) return;
   auto next = together.begin();
   for (auto& entry : by_dtype) {
     int64_t at = 0;
@@ -147,22 +151,42 @@ void DistributedDataParallelBase::check_unchanged() const {
   }
 }
 
-detail::Learning DistributedDataParallelBase::before_forward() {
-  check_unchanged();
-  Learning learning;
-  if (is_grad_enabled()) learning = reducer_->begin(synchronize_);
-  if (buffers_may_differ_ && !buffers_to_follow_.empty()) {
-    const PhaseSpan phase("exposed communication");
-    broadcast(buffers_to_follow_, "buffers of rank 0");
-  }
-  buffers_may_differ_ = synchronize_ && is_grad_enabled();
-  return learning;
+void DistributedDataParallelBase::set_weight(double weight) {
+  TANDEM_CHECK(options_.weighted_average(), "DistributedDataParallel::set_weight: pass weighted_average(true)");
+  TANDEM_CHECK(std::isfinite(weight) && weight >= 0, "DistributedDataParallel::set_weight: the weight is ", weight,
+               "; accepted: a finite number that is not negative");
+  next_weight_ = weight;
 }
 
-void DistributedDataParallelBase::watch(const Tensor& output, const Learning& learning) {
+detail::ForwardPtr DistributedDataParallelBase::before_forward(int64_t examples) {
+  check_unchanged();
+  const bool learns = is_grad_enabled();
+  const double weight = std::exchange(next_weight_, {}).value_or(static_cast<double>(examples));
+  ForwardPtr forward;
+  if (learns) forward = reducer_->begin(synchronize_, options_.weighted_average() ? weight : 0);
+  const int source = join_ ? join_->tell_others(*this, learns && synchronize_) : 0;
+  send_buffers(source);
+  buffers_may_differ_ = learns && synchronize_;
+  return forward;
+}
+void DistributedDataParallelBase::send_buffers(int source) {
+  if (!buffers_may_differ_ || buffers_to_follow_.empty()) return;
+  const PhaseSpan phase("exposed communication");
+  broadcast(buffers_to_follow_, "buffers of rank " + std::to_string(source), source);
+}
+void DistributedDataParallelBase::skip_batch() {
+  TANDEM_CHECK(options_.weighted_average(), "DistributedDataParallel::skip_batch: pass weighted_average(true)");
+  TANDEM_CHECK(is_grad_enabled() && synchronize_,
+               "DistributedDataParallel::skip_batch: it takes part in a backward; accepted: not under no_sync() or "
+               "NoGradGuard, where nobody waits for this rank");
+  before_forward(0);
+  reducer_->shadow_backward();
+}
+
+void DistributedDataParallelBase::watch(const Tensor& output, const ForwardPtr& forward) {
   if (!output.defined() || !is_grad_enabled() || output.is_leaf()) return;
-  output.register_hook([watched = watched_, learning](const Tensor&) {
-    if (*watched) (*watched)->start_backward(learning);
+  output.register_hook([watched = watched_, forward](const Tensor&) {
+    if (*watched) (*watched)->start_backward(forward);
   });
 }
 

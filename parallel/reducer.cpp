@@ -1,7 +1,7 @@
 #include "tandem/parallel/reducer.h"
 
+#include <cmath>
 #include <cstdio>
-#include <map>
 #include <set>
 
 #include "tandem/autograd/engine.h"
@@ -9,47 +9,9 @@
 #include "tandem/ops/copy.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem::nn::parallel {
-
-namespace {
-/// Nothing hides the bucket of the last gradients: it holds as many of them as fit into `cap`, and those before them
-/// have a bucket that need not wait.
-void split_last(std::vector<std::vector<size_t>>& plan, const std::vector<BucketItem>& items, int64_t cap) {
-  if (plan.empty()) return;
-  std::vector<size_t>& last = plan.back();
-  size_t from = last.size();
-  for (int64_t bytes = 0; from > 0 && (bytes += items[last[from - 1]].bytes) <= cap;) --from;
-  if (from == 0 || from == last.size()) return;
-  std::vector<size_t> rest(last.begin() + static_cast<ptrdiff_t>(from), last.end());
-  last.resize(from);
-  plan.push_back(std::move(rest));
-}
-}  // namespace
-
-std::vector<std::vector<size_t>> detail::plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap,
-                                                      int64_t cap) {
-  std::vector<std::vector<size_t>> plan;
-  struct Open {
-    size_t bucket;
-    int64_t bytes;
-  };
-  std::map<std::pair<DType, Device>, Open> open;
-  for (size_t i = items.size(); i-- > 0;) {
-    const auto key = std::pair(items[i].dtype, items[i].device);
-    const auto at = open.find(key);
-    const bool first = at != open.end() && at->second.bucket == 0;
-    if (at == open.end() || at->second.bytes + items[i].bytes > (first ? first_cap : cap)) {
-      open[key] = {plan.size(), 0};
-      plan.emplace_back();
-    }
-    Open& bucket = open[key];
-    plan[bucket.bucket].push_back(i);
-    bucket.bytes += items[i].bytes;
-  }
-  split_last(plan, items, first_cap);
-  return plan;
-}
 
 namespace {
 /// The accumulators that reducers of this process hook into. Two at one parameter would each reduce what the other has
@@ -66,45 +28,42 @@ Taken& taken() {
 
 Reducer::Reducer(std::string name, const NamedParameters& parameters, distributed::ProcessGroupPtr group,
                  ReducerOptions options)
-    : name_(std::move(name)), group_(std::move(group)), options_(options) {
+    : name_(std::move(name)),
+      group_(std::move(group)),
+      options_(options),
+      unit_known_(!options.weighted),
+      divisor_(group_->size()) {
   std::vector<BucketItem> items;
+  DType widest = kFloat32;
   for (const auto& item : parameters) {
     if (!item.value().requires_grad()) continue;
     names_.push_back(item.key());
     parameters_.push_back(item.value());
     items.push_back({item.value().dtype(), item.value().device(), item.value().nbytes()});
+    if (item.value().dtype() == kFloat64) widest = kFloat64;
   }
-  plan_ = plan_buckets(items, options_.first_bucket_bytes, options_.bucket_bytes);
+  BucketPlan plan = plan_buckets(items, options_.first_bucket_bytes, options_.bucket_bytes);
   const size_t n = parameters_.size();
-  slots_.resize(n), bucket_of_.resize(n), accumulators_.resize(n), hooks_.resize(n);
+  accumulators_.resize(n), hooks_.resize(n);
   expected_.resize(n), arrived_.resize(n), used_.resize(n), averaged_.resize(n);
-  for (size_t b = 0; b < plan_.size(); ++b) {
-    const bool last = b + 1 == plan_.size();
-    const Tensor& like = parameters_[plan_[b][0]];
-    // Each gradient begins at a multiple of 16 bytes, as the optimizers' kernels like it; the zeros between stay zeros.
-    const int64_t vector = 16 / like.itemsize();
-    const auto room = [&](size_t i) { return (parameters_[i].numel() + vector - 1) / vector * vector; };
-    int64_t total = last, at = 0;
-    for (const size_t i : plan_[b]) total += room(i);
-    Bucket bucket;
-    bucket.flat = zeros({total}, TensorOptions(like.dtype()).device(like.device()));
-    for (const size_t i : plan_[b]) {
-      const Tensor& p = parameters_[i];  // whose strides its gradient has
-      slots_[i] = core::as_strided(bucket.flat, p.sizes(), core::preserved_strides(*p.impl()), at).data();
-      bucket_of_[i] = b;
-      at += room(i);
-    }
-    if (last) all_used_ = bucket.flat.narrow(0, at, 1);
-    buckets_.push_back(std::move(bucket));
+  progress_.resize(plan.size());
+  const int64_t elements = options_.weighted ? 2 : 1;
+  const bool together = n > 0 && (!options_.weighted || items[plan.back()[0]].dtype == widest);
+  buckets_ = Buckets(std::move(plan), parameters_, together ? elements : 0);
+  if (n > 0 && !together) status_apart_ = zeros({elements}, TensorOptions(widest).device(parameters_[0].device()));
+  if (n > 0) {
+    const Tensor& status = together ? buckets_.status() : status_apart_;
+    all_used_ = status.narrow(0, 0, 1);
+    if (options_.weighted) rank_weight_ = status.narrow(0, 1, 1);
   }
   // Made here, before there are collectives: to lock pages the driver may wait for what is under way on the GPU.
   if (all_used_.defined() && all_used_.is_cuda()) all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
   take_parameters();
-  learning_ = std::make_shared<const std::vector<bool>>(n, true);
+  forward_ = std::make_shared<Forward>(Forward{std::make_shared<const std::vector<bool>>(n, true)});
   for (size_t i = 0; i < n; ++i) {
     if (options_.gradient_as_bucket_view) {
       if (parameters_[i].grad().defined()) to_slot(i);
-      accumulators_[i]->set_slot(slots_[i]);
+      accumulators_[i]->set_slot(buckets_.slot(i));
     }
     hooks_[i] = accumulators_[i]->add_post_hook([this, i](const Tensor&) { on_gradient(i); });
   }
@@ -139,57 +98,69 @@ void Reducer::take_parameters() {
 /// Brings the gradient into the bucket, where it lives from now on if gradients are views of it.
 void Reducer::to_slot(size_t i) {
   const Tensor& grad = parameters_[i].grad();
-  if (grad.is_same(slots_[i])) return;
-  slots_[i].copy_(grad.detach());
-  if (options_.gradient_as_bucket_view) parameters_[i].set_grad(slots_[i]);
+  Tensor slot = buckets_.slot(i);
+  if (grad.is_same(slot)) return;
+  slot.copy_(grad.detach());
+  if (options_.gradient_as_bucket_view) parameters_[i].set_grad(slot);
 }
 
-Learning Reducer::begin(bool synchronize) {
+ForwardPtr Reducer::begin(bool synchronize, double weight) {
   const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
   synchronize_ = synchronize;
-  running_ = false;
+  if (std::exchange(running_, false)) weight_ = 0;
   std::vector<bool> learning(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    const Tensor& p = parameters_[i];
-    TANDEM_CHECK(accumulators_[i]->fits(0, p), "DistributedDataParallel: ", names_[i], " was ", slots_[i].dtype(),
-                 slots_[i].sizes(), " on ", slots_[i].device(), " when the module was wrapped, and is ", p.dtype(),
-                 p.sizes(), " on ", p.device(), " now; move or convert a module before it is wrapped");
+    const Tensor &p = parameters_[i], &slot = buckets_.slot(i);
+    TANDEM_CHECK(accumulators_[i]->fits(0, p), "DistributedDataParallel: ", names_[i], " was ", slot.dtype(),
+                 slot.sizes(), " on ", slot.device(), " when the module was wrapped, and is ", p.dtype(), p.sizes(),
+                 " on ", p.device(), " now; move or convert a module before it is wrapped");
     learning[i] = p.requires_grad();
     // The gradient of one that was frozen stays as it is, though its bucket may be averaged.
-    if (!learning[i] && p.grad().defined() && p.grad().storage() == slots_[i].storage()) p.set_grad(p.grad().clone());
+    if (!learning[i] && p.grad().defined() && p.grad().storage() == slot.storage()) p.set_grad(p.grad().clone());
   }
-  if (*learning_ != learning) learning_ = std::make_shared<const std::vector<bool>>(std::move(learning));
-  return learning_;
+  const auto& last = forward_->learning;
+  forward_ = std::make_shared<Forward>(
+      Forward{*last == learning ? last : std::make_shared<const std::vector<bool>>(std::move(learning)), weight});
+  return forward_;
 }
-void Reducer::start_backward(const Learning& learning) {
+void Reducer::start_backward(const ForwardPtr& forward) {
   const std::lock_guard lock(mutex_);
-  if (synchronize_) expect_locked(*learning);
+  expect_locked(*forward);
 }
-void Reducer::expect_locked(const std::vector<bool>& learning) {
-  for (size_t i = 0; i < learning.size(); ++i)
-    if (learning[i] && !(running_ && expected_[i]) && autograd::accumulates_into(*accumulators_[i])) expect_one(i);
+/// Expects what this backward adds to of what learned in that forward, whose weight counts from now on.
+void Reducer::expect_locked(Forward& forward) {
+  bool adds = false;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (!(*forward.learning)[i] || !autograd::accumulates_into(*accumulators_[i])) continue;
+    adds = true;
+    if (synchronize_ && !(running_ && expected_[i])) expect_one(i);
+  }
+  if (adds) weight_ += std::exchange(forward.weight, 0.);
 }
 void Reducer::expect_one(size_t i) {
   if (!running_) {
-    running_ = true;
-    next_ = 0;
-    times_ = {};
-    done_.clear();
-    launched_ = false;
-    untouched_.clear();
-    expected_.assign(expected_.size(), false);
-    arrived_.assign(arrived_.size(), false);
-    for (Bucket& bucket : buckets_) bucket.pending = 0, bucket.in_use = false, bucket.work = nullptr;
+    start();
     autograd::queue_callback([this] { finish(); });
   }
+  const size_t b = buckets_.of(i);
   TANDEM_CHECK(
-      bucket_of_[i] >= next_, "DistributedDataParallel: ", names_[i],
+      b >= next_, "DistributedDataParallel: ", names_[i],
       " got a gradient after its bucket was reduced; it was frozen in the forward that this backward began with");
   expected_[i] = true;
-  Bucket& bucket = buckets_[bucket_of_[i]];
-  bucket.in_use = true;
-  ++bucket.pending;
+  progress_[b].in_use = true;
+  ++progress_[b].pending;
+}
+void Reducer::start() {
+  running_ = true;
+  next_ = 0;
+  times_ = {};
+  done_.clear();
+  launched_ = false;
+  untouched_.clear();
+  expected_.assign(expected_.size(), false);
+  arrived_.assign(arrived_.size(), false);
+  progress_.assign(progress_.size(), {});
 }
 
 void Reducer::on_gradient(size_t i) {
@@ -206,22 +177,23 @@ void Reducer::on_gradient(size_t i) {
     to_slot(i);  // somebody may have given the parameter another gradient
   else if (parameters_[i].grad().requires_grad())
     parameters_[i].set_grad(parameters_[i].grad().detach());
-  if (!synchronize_) return;
-  if (!running_) expect_locked(*learning_);
+  if (!synchronize_) {
+    weight_ += std::exchange(forward_->weight, 0.);
+    return;
+  }
+  if (!running_) expect_locked(*forward_);
   if (!running_ || !expected_[i]) expect_one(i);
   TANDEM_CHECK(!arrived_[i], "DistributedDataParallel: ", names_[i],
                " got a second gradient in one backward; use no_sync() for all backwards but the last");
   to_slot(i);
   arrived_[i] = true;
   last_gradient_ = std::chrono::steady_clock::now();
-  --buckets_[bucket_of_[i]].pending;
+  --progress_[buckets_.of(i)].pending;
   launch_full_buckets();
 }
 void Reducer::launch_full_buckets() {
-  while (next_ < buckets_.size() && buckets_[next_].pending == 0) {
-    if (next_ + 1 == buckets_.size()) all_used_.fill_(1);
-    launch(next_++);
-  }
+  if (!unit_known_) return;
+  while (next_ < progress_.size() && progress_[next_].pending == 0) launch(next_++, /*all_used=*/true);
 }
 /// The ranks must expect the same of a backward, so that they say which parameters are not expected.
 static std::string ranges_without(const std::vector<bool>& expected) {
@@ -234,39 +206,86 @@ static std::string ranges_without(const std::vector<bool>& expected) {
   }
   return out;
 }
-void Reducer::launch(size_t b) {
-  if (!buckets_[b].in_use && b + 1 < buckets_.size()) return;  // all of it is frozen
+/// @param all_used  what this rank says, with the last bucket
+void Reducer::launch(size_t b, bool all_used) {
+  const bool last = b + 1 == progress_.size();
+  if (!progress_[b].in_use && !last) return;  // all of it is frozen
   if (!std::exchange(launched_, true)) first_launch_ = std::chrono::steady_clock::now();
-  buckets_[b].work = group_->all_reduce(buckets_[b].flat, distributed::ReduceOp::AVG,
-                                        name_ + ": gradients, bucket " + std::to_string(b) + " of " +
-                                            std::to_string(buckets_.size()) + ranges_without(expected_));
+  if (options_.weighted) weigh(b);
+  if (last) {
+    all_used_.fill_(all_used);
+    if (options_.weighted) rank_weight_.fill_(weight_);
+  }
+  progress_[b].work = group_->all_reduce(buckets_.flat(b), distributed::ReduceOp::AVG,
+                                         name_ + ": gradients, bucket " + std::to_string(b) + " of " +
+                                             std::to_string(progress_.size()) + ranges_without(expected_));
+  if (last && status_apart_.defined())
+    status_work_ = group_->all_reduce(status_apart_, distributed::ReduceOp::AVG, name_ + ": the ranks' weights");
+}
+void Reducer::weigh(size_t b) {
+  Tensor gradients = buckets_.gradients(b);
+  if (weight_ == 0)
+    gradients.zero_();  // the mean of no examples is NaN, and so are its gradients
+  else if (weight_ != unit_)
+    gradients.mul_(weight_ / unit_);
 }
 
 void Reducer::finish() {
   const NoGradGuard guard;
   const PhaseSpan phase("reduce");
   const std::lock_guard lock(mutex_);
-  running_ = false;
-  const bool all_arrived = next_ == buckets_.size();
-  if (!all_arrived) {
-    // Some gradients will not come. The others wait for these buckets all the same, and must hear of it.
-    fill_what_did_not_arrive();
-    all_used_.fill_(0);
-    while (next_ < buckets_.size()) launch(next_++);
+  const bool all_arrived = std::all_of(progress_.begin(), progress_.end(), [](auto& b) { return b.pending == 0; });
+  // Some gradients may not come. The others wait for their buckets all the same, and must hear of it.
+  if (!all_arrived) fill_what_did_not_arrive();
+  launch_rest(all_arrived);
+  complete(all_arrived);
+}
+void Reducer::launch_rest(bool all_used) {
+  if (!unit_known_) agree_on_unit();
+  while (next_ < progress_.size()) launch(next_++, all_used);
+}
+/// Of the first backward, before anything is launched.
+void Reducer::agree_on_unit() {
+  const Tensor weight = full({1}, weight_, TensorOptions(kFloat64).device(group_->device()));
+  group_->all_reduce(weight, distributed::ReduceOp::AVG, name_ + ": the ranks' first weights")->synchronize();
+  const double mean = weight.item<double>();
+  if (mean > 0) unit_ = std::exp2(std::round(std::log2(mean))), unit_known_ = true;
+}
+void Reducer::shadow_backward() {
+  const ForwardPtr forward = begin(/*synchronize=*/true, /*weight=*/0);
+  if (parameters_.empty()) return;
+  const NoGradGuard guard;
+  const PhaseSpan phase("reduce");
+  const std::lock_guard lock(mutex_);
+  start();
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (!(*forward->learning)[i]) continue;
+    expected_[i] = progress_[buckets_.of(i)].in_use = true;
+    if (!options_.find_unused_parameters) used_[i] = true;  // this rank has nothing to complain of
   }
+  fill_what_did_not_arrive();
+  if (weight_ == 0)
+    for (size_t b = 0; b < progress_.size(); ++b) buckets_.gradients(b).zero_();
+  launch_rest(/*all_used=*/!options_.find_unused_parameters);
+  complete(/*all_arrived=*/false);
+}
+void Reducer::complete(bool all_arrived) {
+  running_ = false;
   wait_for_all();
+  rescale();
   times_.overlapped = all_arrived && first_launch_ < last_gradient_;
   for (size_t i = 0; i < averaged_.size(); ++i) averaged_[i] = expected_[i] && used_[i];
   check_used();
   hand_back();
   used_.assign(used_.size(), false);
+  weight_ = 0;
 }
 void Reducer::fill_what_did_not_arrive() {
-  for (size_t i = 0; i < slots_.size(); ++i) {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
     if (arrived_[i] || !expected_[i]) continue;
     const Tensor& grad = parameters_[i].grad();
     if (!grad.defined()) {
-      slots_[i].zero_();
+      Tensor(buckets_.slot(i)).zero_();
     } else {
       if (options_.find_unused_parameters && options_.gradient_as_bucket_view && !used_[i])
         untouched_[i] = grad.clone();
@@ -277,14 +296,15 @@ void Reducer::fill_what_did_not_arrive() {
 /// From the buckets to where the gradients are.
 void Reducer::hand_back() {
   for (auto& [i, grad] : untouched_)
-    if (!averaged_[i]) slots_[i].copy_(grad);
+    if (!averaged_[i]) Tensor(buckets_.slot(i)).copy_(grad);
   untouched_.clear();
-  for (size_t i = 0; i < slots_.size(); ++i) {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
     if (!averaged_[i]) continue;
+    const Tensor& slot = buckets_.slot(i);
     if (Tensor grad = parameters_[i].grad(); !grad.defined())
-      parameters_[i].set_grad(options_.gradient_as_bucket_view ? slots_[i] : slots_[i].clone());
+      parameters_[i].set_grad(options_.gradient_as_bucket_view ? slot : slot.clone());
     else if (!options_.gradient_as_bucket_view)
-      grad.copy_(slots_[i]);
+      grad.copy_(slot);
   }
 }
 
@@ -293,13 +313,39 @@ void Reducer::wait_for_all() {
   const Device device = all_used_.device();
   const auto start = std::chrono::steady_clock::now();
   if (device.is_cuda()) wait_begin_.record(cuda::current_stream(device));
-  for (Bucket& bucket : buckets_) {
+  for (Progress& bucket : progress_) {
     if (!bucket.work) continue;
     bucket.work->wait();
-    done_.push_back(std::exchange(bucket.work, nullptr));
+    done_.push_back(bucket.work);
+  }
+  if (status_work_) {
+    status_work_->wait();
+    done_.push_back(std::exchange(status_work_, nullptr));
   }
   if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
   times_.exposed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+/// From the mean over all ranks to that over what counts.
+void Reducer::rescale() {
+  double factor = static_cast<double>(group_->size()) / divisor_;
+  Tensor factor_there;  // of weights on a GPU, for which the host does not wait
+  if (options_.weighted && rank_weight_.is_cuda()) {
+    factor_there = unit_ / rank_weight_.clamp_min(1e-30);
+  } else if (options_.weighted) {
+    const double mean = rank_weight_.item<double>();
+    factor = mean > 0 ? unit_ / mean : 0;
+  }
+  if (factor == 1 && !factor_there.defined()) return;
+  for (size_t b = 0; b < progress_.size(); ++b) {
+    if (!progress_[b].work) continue;
+    Tensor gradients = buckets_.gradients(b);
+    if (!factor_there.defined())
+      gradients.mul_(factor);
+    else if (gradients.dtype() == factor_there.dtype())
+      gradients.mul_(factor_there);
+    else
+      gradients.copy_(gradients.to(factor_there.dtype()).mul_(factor_there));
+  }
 }
 ReduceTimes Reducer::last_times() const {
   ReduceTimes times = times_;
