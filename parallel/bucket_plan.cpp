@@ -22,14 +22,17 @@ void split_last(BucketPlan& plan, const std::vector<BucketItem>& items, int64_t 
 }
 }  // namespace
 
-BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap) {
+BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap,
+                        std::vector<size_t> order) {
+  if (order.empty())
+    for (size_t i = items.size(); i-- > 0;) order.push_back(i);
   BucketPlan plan;
   struct Open {
     size_t bucket;
     int64_t bytes;
   };
   std::map<std::pair<DType, Device>, Open> open;
-  for (size_t i = items.size(); i-- > 0;) {
+  for (const size_t i : order) {
     const auto key = std::pair(items[i].dtype, items[i].device);
     const auto at = open.find(key);
     const bool first = at != open.end() && at->second.bucket == 0;

@@ -13,10 +13,12 @@ struct BucketItem {
   int64_t bytes;
 };
 using BucketPlan = std::vector<std::vector<size_t>>;
-/// Groups parameters, in reverse order, into buckets of one dtype and device and at most `cap` bytes (the first:
-/// `first_cap`, so that communication starts early); a larger parameter has its own. The last bucket, whose gradients
-/// come last and which nothing hides, is split so that it too has at most `first_cap`.
-BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap);
+/// Groups parameters into buckets of one dtype and device and at most `cap` bytes (the first: `first_cap`, so that
+/// communication starts early); a larger parameter has its own. The last bucket, whose gradients come last and which
+/// nothing hides, is split so that it too has at most `first_cap`.
+/// @param order  in which gradients come; the reverse of the parameters' where it is empty
+BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap,
+                        std::vector<size_t> order = {});
 
 /// A flat tensor per bucket, in which the gradients of its parameters lie one after the other, with zeros between. The
 /// last has elements behind its gradients, which are averaged with them: the status.

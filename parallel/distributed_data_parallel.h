@@ -28,8 +28,16 @@ struct DistributedDataParallelOptions {
   /// Whether each rank counts by its examples: gradients become sum(n_r * g_r) / sum(n_r), which is the gradient of the
   /// mean over the batches of all ranks, however uneven they are, where each rank's loss is the mean over its own. n_r
   /// is the first size of the first tensor that forward is given, or what set_weight() says; forwards under no_sync()
-  /// add to it. A rank without examples adds nothing: it runs an empty batch, or calls skip_batch().
+  /// add to it. A rank without examples adds nothing: it runs an empty batch, or calls skip_batch(). Not with
+  /// SyncBatchNorm, whose backward already adds up what the ranks' losses bring it.
   TANDEM_ARG(bool, weighted_average) = false;
+  /// Whether the graph is the same in each step: each parameter gets as many gradients as in the first, on each rank by
+  /// itself. Then parameters may go without a gradient as under find_unused_parameters, which costs each step more; and
+  /// a backward may run others, which bring a parameter several. A change is an error that names the parameter.
+  TANDEM_ARG(bool, static_graph) = false;
+  /// Names, as in the module, of parameters and buffers that are each rank's own affair: neither compared, nor sent,
+  /// nor averaged; they may be on another device. PyTorch's _set_params_and_buffers_to_ignore_for_model.
+  TANDEM_ARG(std::vector<std::string>, parameters_to_ignore);
 };
 
 class Join;
@@ -58,6 +66,9 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   /// A step of the other ranks in which this one has no batch: it takes part in their forward and backward, and its
   /// gradients become the mean of theirs. @throws Error without weighted_average
   void skip_batch();
+  /// How buckets of gradients are averaged from now on: in fewer bits (fp16_compress_hook, bf16_compress_hook), or as
+  /// the program does it. On all ranks alike, between two steps. @throws Error when there is one already
+  void register_comm_hook(CommHook hook) { reducer_->register_comm_hook(std::move(hook)); }
   /// What brings the gradients together: its plan of buckets.
   const detail::Reducer& reducer() const { return *reducer_; }
   /// The ranks that train together.
@@ -88,8 +99,13 @@ class DistributedDataParallelBase : public detail::WrapperModule {
 
  private:
   friend class Join;
+  /// Without those to ignore.
+  NamedParameters kept(const NamedParameters& all) const;
+  void check_ignored() const;
   void check_unchanged() const;
-  void check_same_model(const Module& module) const;
+  void check_same_model() const;
+  /// Parameters and buffers, for all that is sent of them.
+  std::vector<Tensor> model() const;
   /// Copies of that rank's values, in as few messages as there are dtypes.
   void broadcast(const std::vector<Tensor>& tensors, const std::string& about, int source = 0) const;
   void send_buffers(int source);
@@ -107,6 +123,7 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   bool synchronize_ = true, buffers_may_differ_ = true;
   std::optional<double> next_weight_;
   Join* join_ = nullptr;  // that this is in
+  int buffers_from_ = 0;  // in a Join: the rank whose last forward counted
 };
 
 /// Wraps a module, given as its handle or shared pointer:

@@ -30,6 +30,7 @@ Join::~Join() {
 void Join::leave() {
   for (auto* module : modules_) {
     module->join_ = nullptr;
+    module->buffers_from_ = 0;
     module->reducer_->divide_by(module->group_->size());
   }
   modules_.clear();
@@ -68,12 +69,13 @@ Join::Told Join::tell(DistributedDataParallelBase& module, bool going_on, bool s
 }
 int Join::tell_others(DistributedDataParallelBase& module, bool synchronizes) {
   const PhaseSpan phase("exposed communication");
-  return tell(module, /*going_on=*/true, synchronizes).going_on[0];
+  const Told told = tell(module, /*going_on=*/true, synchronizes);
+  return std::exchange(module.buffers_from_, told.going_on[0]);
 }
 
 void Join::shadow(DistributedDataParallelBase& module, const Told& told) {
   module.buffers_may_differ_ = told.has_buffers;
-  module.send_buffers(told.going_on[0]);
+  module.send_buffers(std::exchange(module.buffers_from_, told.going_on[0]));
   module.buffers_may_differ_ = told.synchronizes;
   if (told.synchronizes) module.reducer_->shadow_backward();
 }
@@ -96,13 +98,9 @@ void Join::shadow_all() {
     }
 }
 void Join::take_last_model() {
-  const auto ranks = static_cast<size_t>(modules_[0]->group_->size());
-  if (last_.empty() || last_.size() == ranks) return;  // all ranks have the same
-  for (const auto* module : modules_) {
-    std::vector<Tensor> all = module->wrapped_->parameters();
-    for (const Tensor& buffer : module->wrapped_->buffers()) all.push_back(buffer);
-    module->broadcast(all, "the model of rank " + std::to_string(last_[0]), last_[0]);
-  }
+  if (last_.empty()) return;
+  for (const auto* module : modules_)
+    module->broadcast(module->model(), "the model of rank " + std::to_string(last_[0]), last_[0]);
 }
 
 }  // namespace tandem::nn::parallel

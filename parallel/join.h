@@ -47,7 +47,8 @@ class Join {
     std::vector<int> going_on;       // ranks that run it
     bool synchronizes, has_buffers;  // what the first of them does
   };
-  /// Of a forward of this rank. Returns whose buffers count.
+  /// Of a forward of this rank. Returns whose buffers count: of a rank that went on until the last forward, so that
+  /// running statistics go on where it left them.
   int tell_others(DistributedDataParallelBase& module, bool synchronizes);
   Told tell(DistributedDataParallelBase& module, bool going_on, bool synchronizes);
   void shadow(DistributedDataParallelBase& module, const Told& told);

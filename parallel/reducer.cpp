@@ -1,6 +1,7 @@
 #include "tandem/parallel/reducer.h"
 
-#include <cmath>
+#include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <set>
 
@@ -9,7 +10,6 @@
 #include "tandem/ops/copy.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
-#include "tandem/ops/ops.h"
 
 namespace tandem::nn::parallel {
 
@@ -32,41 +32,21 @@ Reducer::Reducer(std::string name, const NamedParameters& parameters, distribute
       group_(std::move(group)),
       options_(options),
       unit_known_(!options.weighted),
-      divisor_(group_->size()) {
-  std::vector<BucketItem> items;
-  DType widest = kFloat32;
+      divisor_(group_->size()),
+      order_wanted_(!options.find_unused_parameters || options.static_graph) {
   for (const auto& item : parameters) {
     if (!item.value().requires_grad()) continue;
     names_.push_back(item.key());
     parameters_.push_back(item.value());
-    items.push_back({item.value().dtype(), item.value().device(), item.value().nbytes()});
-    if (item.value().dtype() == kFloat64) widest = kFloat64;
   }
-  BucketPlan plan = plan_buckets(items, options_.first_bucket_bytes, options_.bucket_bytes);
   const size_t n = parameters_.size();
   accumulators_.resize(n), hooks_.resize(n);
-  expected_.resize(n), arrived_.resize(n), used_.resize(n), averaged_.resize(n);
-  progress_.resize(plan.size());
-  const int64_t elements = options_.weighted ? 2 : 1;
-  const bool together = n > 0 && (!options_.weighted || items[plan.back()[0]].dtype == widest);
-  buckets_ = Buckets(std::move(plan), parameters_, together ? elements : 0);
-  if (n > 0 && !together) status_apart_ = zeros({elements}, TensorOptions(widest).device(parameters_[0].device()));
-  if (n > 0) {
-    const Tensor& status = together ? buckets_.status() : status_apart_;
-    all_used_ = status.narrow(0, 0, 1);
-    if (options_.weighted) rank_weight_ = status.narrow(0, 1, 1);
-  }
-  // Made here, before there are collectives: to lock pages the driver may wait for what is under way on the GPU.
-  if (all_used_.defined() && all_used_.is_cuda()) all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
+  expected_.resize(n), arrivals_.resize(n), used_.resize(n), averaged_.resize(n);
   take_parameters();
+  make_buckets(plan({}));
   forward_ = std::make_shared<Forward>(Forward{std::make_shared<const std::vector<bool>>(n, true)});
-  for (size_t i = 0; i < n; ++i) {
-    if (options_.gradient_as_bucket_view) {
-      if (parameters_[i].grad().defined()) to_slot(i);
-      accumulators_[i]->set_slot(buckets_.slot(i));
-    }
+  for (size_t i = 0; i < n; ++i)
     hooks_[i] = accumulators_[i]->add_post_hook([this, i](const Tensor&) { on_gradient(i); });
-  }
 }
 Reducer::~Reducer() {
   for (size_t i = 0; i < accumulators_.size(); ++i) {
@@ -95,6 +75,57 @@ void Reducer::take_parameters() {
   for (const auto& accumulator : accumulators_) taken().accumulators.insert(accumulator.get());
 }
 
+BucketPlan Reducer::plan(std::vector<size_t> order) const {
+  std::vector<BucketItem> items;
+  items.reserve(parameters_.size());
+  for (const Tensor& p : parameters_) items.push_back({p.dtype(), p.device(), p.nbytes()});
+  return plan_buckets(items, options_.first_bucket_bytes, options_.bucket_bytes, std::move(order));
+}
+/// Gradients that are there move into the buckets, if they are views.
+void Reducer::make_buckets(BucketPlan plan) {
+  if (plan.empty()) return;
+  const bool wide = std::any_of(parameters_.begin(), parameters_.end(), [](auto& p) { return p.dtype() == kFloat64; });
+  const DType exact = wide ? kFloat64 : kFloat32;  // for weights
+  const bool together = !hook_ && (!options_.weighted || parameters_[plan.back()[0]].dtype() == exact);
+  const int64_t elements = options_.weighted ? 2 : 1;
+  progress_.assign(plan.size(), {});
+  done_.clear();
+  buckets_ = Buckets(std::move(plan), parameters_, together ? elements : 0);
+  status_apart_ = together ? Tensor() : zeros({elements}, TensorOptions(exact).device(parameters_[0].device()));
+  const Tensor& status = together ? buckets_.status() : status_apart_;
+  all_used_ = status.narrow(0, 0, 1);
+  if (options_.weighted) rank_weight_ = status.narrow(0, 1, 1);
+  // Made here, before there are collectives: to lock pages the driver may wait for what is under way on the GPU.
+  if (all_used_.is_cuda()) all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
+  if (!options_.gradient_as_bucket_view) return;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].requires_grad() && parameters_[i].grad().defined()) to_slot(i);
+    accumulators_[i]->set_slot(buckets_.slot(i));
+  }
+}
+/// After the first backward: as gradients came on rank 0, so that buckets fill one after the other.
+void Reducer::rebuild_buckets() {
+  const NoGradGuard guard;
+  order_due_ = false;
+  for (size_t i = parameters_.size(); i-- > 0;)
+    if (!std::count(order_.begin(), order_.end(), i)) order_.push_back(i);
+  const std::vector<int64_t> mine(order_.begin(), order_.end());
+  const Tensor order = tensor(mine, kInt64).to(group_->device());
+  group_->broadcast(order, 0, name_ + ": the order of gradients on rank 0")->synchronize();
+  const Tensor here = order.cpu();
+  const int64_t* const first = here.data_ptr<int64_t>();
+  order_.assign(first, first + mine.size());
+  if (BucketPlan better = plan(std::move(order_)); better != buckets_.plan()) make_buckets(std::move(better));
+}
+void Reducer::register_comm_hook(CommHook hook) {
+  const NoGradGuard guard;
+  const std::lock_guard lock(mutex_);
+  TANDEM_CHECK(!hook_ && !running_, "DistributedDataParallel: ",
+               hook_ ? "it has a communication hook already" : "a communication hook cannot come while backward runs");
+  hook_ = std::move(hook);
+  make_buckets(BucketPlan(buckets_.plan()));
+}
+
 /// Brings the gradient into the bucket, where it lives from now on if gradients are views of it.
 void Reducer::to_slot(size_t i) {
   const Tensor& grad = parameters_[i].grad();
@@ -119,6 +150,7 @@ ForwardPtr Reducer::begin(bool synchronize, double weight) {
     // The gradient of one that was frozen stays as it is, though its bucket may be averaged.
     if (!learning[i] && p.grad().defined() && p.grad().storage() == slot.storage()) p.set_grad(p.grad().clone());
   }
+  if (order_due_ && synchronize && std::count(learning.begin(), learning.end(), true) > 0) rebuild_buckets();
   const auto& last = forward_->learning;
   forward_ = std::make_shared<Forward>(
       Forward{*last == learning ? last : std::make_shared<const std::vector<bool>>(std::move(learning)), weight});
@@ -149,7 +181,12 @@ void Reducer::expect_one(size_t i) {
       " got a gradient after its bucket was reduced; it was frozen in the forward that this backward began with");
   expected_[i] = true;
   progress_[b].in_use = true;
-  ++progress_[b].pending;
+  if (known_arrivals_.empty())
+    ++progress_[b].pending;
+  else if (known_arrivals_[i] > 0)
+    progress_[b].pending += static_cast<size_t>(known_arrivals_[i]);
+  else
+    fill(i);
 }
 void Reducer::start() {
   running_ = true;
@@ -159,8 +196,9 @@ void Reducer::start() {
   launched_ = false;
   untouched_.clear();
   expected_.assign(expected_.size(), false);
-  arrived_.assign(arrived_.size(), false);
+  arrivals_.assign(arrivals_.size(), 0);
   progress_.assign(progress_.size(), {});
+  status_work_ = nullptr;
 }
 
 void Reducer::on_gradient(size_t i) {
@@ -178,21 +216,28 @@ void Reducer::on_gradient(size_t i) {
   else if (parameters_[i].grad().requires_grad())
     parameters_[i].set_grad(parameters_[i].grad().detach());
   if (!synchronize_) {
-    weight_ += std::exchange(forward_->weight, 0.);
+    if (!forward_->watched) weight_ += std::exchange(forward_->weight, 0.);
     return;
   }
   if (!running_) expect_locked(*forward_);
   if (!running_ || !expected_[i]) expect_one(i);
-  TANDEM_CHECK(!arrived_[i], "DistributedDataParallel: ", names_[i],
-               " got a second gradient in one backward; use no_sync() for all backwards but the last");
+  const int most = !options_.static_graph ? 1 : known_arrivals_.empty() ? INT_MAX : known_arrivals_[i];
+  ++arrivals_[i];
+  TANDEM_CHECK(arrivals_[i] <= most || options_.static_graph, "DistributedDataParallel: ", names_[i],
+               " got a second gradient in one backward; use no_sync() for all backwards but the last, or pass "
+               "static_graph(true) where the graph is the same in each step");
+  TANDEM_CHECK(arrivals_[i] <= most, "DistributedDataParallel: under static_graph ", names_[i], " got ", arrivals_[i],
+               " gradients in a backward, and ", most, " in the first; the graph must be the same in each step");
   to_slot(i);
-  arrived_[i] = true;
+  if (order_wanted_ && arrivals_[i] == 1) order_.push_back(i);
   last_gradient_ = std::chrono::steady_clock::now();
-  --progress_[buckets_.of(i)].pending;
+  size_t& pending = progress_[buckets_.of(i)].pending;
+  if (arrivals_[i] == 1 || !known_arrivals_.empty()) --pending;
   launch_full_buckets();
 }
+/// The first backward holds all back where it is the first that knows the unit of weights, or the static graph.
 void Reducer::launch_full_buckets() {
-  if (!unit_known_) return;
+  if (!unit_known_ || (options_.static_graph && known_arrivals_.empty())) return;
   while (next_ < progress_.size() && progress_[next_].pending == 0) launch(next_++, /*all_used=*/true);
 }
 /// The ranks must expect the same of a backward, so that they say which parameters are not expected.
@@ -216,11 +261,24 @@ void Reducer::launch(size_t b, bool all_used) {
     all_used_.fill_(all_used);
     if (options_.weighted) rank_weight_.fill_(weight_);
   }
-  progress_[b].work = group_->all_reduce(buckets_.flat(b), distributed::ReduceOp::AVG,
-                                         name_ + ": gradients, bucket " + std::to_string(b) + " of " +
-                                             std::to_string(progress_.size()) + ranges_without(expected_));
+  std::string about = name_ + ": gradients, bucket " + std::to_string(b) + " of " + std::to_string(progress_.size()) +
+                      ranges_without(expected_);
+  if (hook_)
+    progress_[b].future = run_hook(b, std::move(about));
+  else
+    progress_[b].future.emplace(group_->all_reduce(buckets_.flat(b), distributed::ReduceOp::AVG, std::move(about)),
+                                buckets_.gradients(b));
   if (last && status_apart_.defined())
-    status_work_ = group_->all_reduce(status_apart_, distributed::ReduceOp::AVG, name_ + ": the ranks' weights");
+    status_work_ = group_->all_reduce(status_apart_, distributed::ReduceOp::AVG, name_ + ": what the ranks used");
+}
+CommFuture Reducer::run_hook(size_t b, std::string about) {
+  std::vector<Tensor> gradients, parameters;
+  for (const size_t i : buckets_.plan()[b]) {
+    gradients.push_back(buckets_.slot(i));
+    parameters.push_back(parameters_[i]);
+  }
+  return hook_(group_, GradBucket(b, b + 1 == progress_.size(), buckets_.gradients(b), std::move(gradients),
+                                  std::move(parameters), std::move(about)));
 }
 void Reducer::weigh(size_t b) {
   Tensor gradients = buckets_.gradients(b);
@@ -228,188 +286,6 @@ void Reducer::weigh(size_t b) {
     gradients.zero_();  // the mean of no examples is NaN, and so are its gradients
   else if (weight_ != unit_)
     gradients.mul_(weight_ / unit_);
-}
-
-void Reducer::finish() {
-  const NoGradGuard guard;
-  const PhaseSpan phase("reduce");
-  const std::lock_guard lock(mutex_);
-  const bool all_arrived = std::all_of(progress_.begin(), progress_.end(), [](auto& b) { return b.pending == 0; });
-  // Some gradients may not come. The others wait for their buckets all the same, and must hear of it.
-  if (!all_arrived) fill_what_did_not_arrive();
-  launch_rest(all_arrived);
-  complete(all_arrived);
-}
-void Reducer::launch_rest(bool all_used) {
-  if (!unit_known_) agree_on_unit();
-  while (next_ < progress_.size()) launch(next_++, all_used);
-}
-/// Of the first backward, before anything is launched.
-void Reducer::agree_on_unit() {
-  const Tensor weight = full({1}, weight_, TensorOptions(kFloat64).device(group_->device()));
-  group_->all_reduce(weight, distributed::ReduceOp::AVG, name_ + ": the ranks' first weights")->synchronize();
-  const double mean = weight.item<double>();
-  if (mean > 0) unit_ = std::exp2(std::round(std::log2(mean))), unit_known_ = true;
-}
-void Reducer::shadow_backward() {
-  const ForwardPtr forward = begin(/*synchronize=*/true, /*weight=*/0);
-  if (parameters_.empty()) return;
-  const NoGradGuard guard;
-  const PhaseSpan phase("reduce");
-  const std::lock_guard lock(mutex_);
-  start();
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (!(*forward->learning)[i]) continue;
-    expected_[i] = progress_[buckets_.of(i)].in_use = true;
-    if (!options_.find_unused_parameters) used_[i] = true;  // this rank has nothing to complain of
-  }
-  fill_what_did_not_arrive();
-  if (weight_ == 0)
-    for (size_t b = 0; b < progress_.size(); ++b) buckets_.gradients(b).zero_();
-  launch_rest(/*all_used=*/!options_.find_unused_parameters);
-  complete(/*all_arrived=*/false);
-}
-void Reducer::complete(bool all_arrived) {
-  running_ = false;
-  wait_for_all();
-  rescale();
-  times_.overlapped = all_arrived && first_launch_ < last_gradient_;
-  for (size_t i = 0; i < averaged_.size(); ++i) averaged_[i] = expected_[i] && used_[i];
-  check_used();
-  hand_back();
-  used_.assign(used_.size(), false);
-  weight_ = 0;
-}
-void Reducer::fill_what_did_not_arrive() {
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (arrived_[i] || !expected_[i]) continue;
-    const Tensor& grad = parameters_[i].grad();
-    if (!grad.defined()) {
-      Tensor(buckets_.slot(i)).zero_();
-    } else {
-      if (options_.find_unused_parameters && options_.gradient_as_bucket_view && !used_[i])
-        untouched_[i] = grad.clone();
-      to_slot(i);
-    }
-  }
-}
-/// From the buckets to where the gradients are.
-void Reducer::hand_back() {
-  for (auto& [i, grad] : untouched_)
-    if (!averaged_[i]) Tensor(buckets_.slot(i)).copy_(grad);
-  untouched_.clear();
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (!averaged_[i]) continue;
-    const Tensor& slot = buckets_.slot(i);
-    if (Tensor grad = parameters_[i].grad(); !grad.defined())
-      parameters_[i].set_grad(options_.gradient_as_bucket_view ? slot : slot.clone());
-    else if (!options_.gradient_as_bucket_view)
-      grad.copy_(slot);
-  }
-}
-
-void Reducer::wait_for_all() {
-  const PhaseSpan phase("exposed communication");
-  const Device device = all_used_.device();
-  const auto start = std::chrono::steady_clock::now();
-  if (device.is_cuda()) wait_begin_.record(cuda::current_stream(device));
-  for (Progress& bucket : progress_) {
-    if (!bucket.work) continue;
-    bucket.work->wait();
-    done_.push_back(bucket.work);
-  }
-  if (status_work_) {
-    status_work_->wait();
-    done_.push_back(std::exchange(status_work_, nullptr));
-  }
-  if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
-  times_.exposed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-/// From the mean over all ranks to that over what counts.
-void Reducer::rescale() {
-  double factor = static_cast<double>(group_->size()) / divisor_;
-  Tensor factor_there;  // of weights on a GPU, for which the host does not wait
-  if (options_.weighted && rank_weight_.is_cuda()) {
-    factor_there = unit_ / rank_weight_.clamp_min(1e-30);
-  } else if (options_.weighted) {
-    const double mean = rank_weight_.item<double>();
-    factor = mean > 0 ? unit_ / mean : 0;
-  }
-  if (factor == 1 && !factor_there.defined()) return;
-  for (size_t b = 0; b < progress_.size(); ++b) {
-    if (!progress_[b].work) continue;
-    Tensor gradients = buckets_.gradients(b);
-    if (!factor_there.defined())
-      gradients.mul_(factor);
-    else if (gradients.dtype() == factor_there.dtype())
-      gradients.mul_(factor_there);
-    else
-      gradients.copy_(gradients.to(factor_there.dtype()).mul_(factor_there));
-  }
-}
-ReduceTimes Reducer::last_times() const {
-  ReduceTimes times = times_;
-  for (const distributed::WorkPtr& work : done_) times.communication += work->seconds();
-  if (!done_.empty() && all_used_.is_cuda()) {
-    wait_end_.synchronize();
-    times.exposed = wait_begin_.elapsed_time(wait_end_) / 1e3;
-  }
-  return times;
-}
-
-// Note [Unused parameters on a GPU]: whether every rank used every parameter is a number on the device, which the host
-// could only wait for, every step. Instead it is copied while the GPU goes on and looked at in the end of the next
-// backward, by all ranks alike: the error comes one step late. With find_unused_parameters, where gradients depend on
-// it, the host does wait.
-void Reducer::check_used() {
-  std::vector<bool> used = used_;
-  for (size_t i = 0; i < used.size(); ++i) used[i] = used[i] || !expected_[i];
-  if (all_used_.is_cpu() || options_.find_unused_parameters) {
-    if (!is_short(all_used_)) return;
-    const std::vector<bool> anywhere = used_on_any_rank(used);
-    for (size_t i = 0; i < used.size(); ++i) averaged_[i] = expected_[i] && anywhere[i];
-    return;
-  }
-  if (std::exchange(used_under_way_, false)) {
-    used_known_.synchronize();
-    if (is_short(all_used_here_)) used_on_any_rank(last_used_);
-  }
-  copy_elements(all_used_, all_used_here_, /*non_blocking=*/true);
-  used_under_way_ = true;
-  used_known_.record(cuda::current_stream(all_used_.device()));
-  last_used_ = std::move(used);
-}
-/// 1 everywhere averages to 1 within rounding; a single 0 takes away 1 / size.
-bool Reducer::is_short(const Tensor& used) const { return used.item<double>() < 1 - 0.5 / group_->size(); }
-
-/// @throws Error naming the parameters that some rank did not use, unless that is allowed
-std::vector<bool> Reducer::used_on_any_rank(const std::vector<bool>& used) const {
-  const auto n = static_cast<int64_t>(names_.size());
-  const Device device = group_->device();
-  Tensor mine = zeros({n}, kBool);
-  for (size_t i = 0; i < names_.size(); ++i) mine.data_ptr<bool>()[i] = used[i];
-  std::vector<Tensor> all;
-  all.reserve(static_cast<size_t>(group_->size()));
-  for (int r = 0; r < group_->size(); ++r) all.push_back(empty({n}, TensorOptions(kBool).device(device)));
-  group_->all_gather(all, mine.to(device), name_ + ": which parameters got a gradient")->synchronize();
-  for (Tensor& flags : all) flags = flags.cpu();
-  std::string unused;
-  std::vector<bool> anywhere(names_.size());
-  for (size_t i = 0; i < names_.size(); ++i) {
-    std::string ranks;
-    for (size_t r = 0; r < all.size(); ++r) {
-      if (all[r].data_ptr<bool>()[i])
-        anywhere[i] = true;
-      else
-        ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
-    }
-    if (!ranks.empty()) unused += (unused.empty() ? "" : "; ") + names_[i] + " on rank " + ranks;
-  }
-  TANDEM_CHECK(unused.empty() || options_.find_unused_parameters,
-               "DistributedDataParallel: these parameters got no gradient",
-               all_used_.is_cuda() ? " in the backward before" : "", ": ", unused,
-               "; use them in the loss on every rank, or pass find_unused_parameters(true)");
-  return anywhere;
 }
 
 }  // namespace tandem::nn::parallel

@@ -9,6 +9,7 @@
 #include "tandem/nn/module.h"
 #include "tandem/parallel/bucket_plan.h"
 #include "tandem/parallel/collectives/process_group.h"
+#include "tandem/parallel/comm_hooks.h"
 
 namespace tandem::nn::parallel::detail {
 
@@ -24,12 +25,17 @@ struct ReducerOptions {
   /// Whether a rank's gradients count by the weight of its forwards: then the average is sum(weight * gradient) /
   /// sum(weight). A rank without weight adds nothing, whatever its gradients are.
   bool weighted = false;
+  /// Whether every backward brings each parameter as many gradients as the first, on each rank by itself: 0, or several
+  /// where backward runs inside backward. What a rank has no gradient for is averaged as zeros where another has one,
+  /// and left alone where none has. Only the first backward has more to send than usual; a change is an error.
+  bool static_graph = false;
 };
 
 /// What the backwards through a forward are to know of it.
 struct Forward {
   std::shared_ptr<const std::vector<bool>> learning;  // by parameter: whether it requires a gradient there
   double weight = 0;                                  // until a backward through it has counted that
+  bool watched = false;                               // its outputs will say when a backward goes through them
 };
 using ForwardPtr = std::shared_ptr<Forward>;
 
@@ -68,6 +74,8 @@ class Reducer {
   void shadow_backward();
   /// Without weights, of the next backward: how many ranks have a gradient; the others add zeros.
   void divide_by(int ranks) { divisor_ = ranks; }
+  /// How buckets are averaged from now on; on all ranks, between two steps. @throws Error when there is a hook already
+  void register_comm_hook(CommHook hook);
   const BucketPlan& buckets() const { return buckets_.plan(); }
   /// Of the last backward that synchronized. On a GPU it waits for that to be done.
   ReduceTimes last_times() const;
@@ -77,9 +85,17 @@ class Reducer {
   struct Progress {
     size_t pending = 0;   // gradients that have not arrived
     bool in_use = false;  // a gradient of it is expected
-    distributed::WorkPtr work;
+    std::optional<CommFuture> future;
   };
   void take_parameters();
+  BucketPlan plan(std::vector<size_t> order) const;
+  void make_buckets(BucketPlan plan);
+  void rebuild_buckets();
+  /// Whether a rank may go without a gradient in this backward; under static_graph in the first.
+  bool allows_unused() const {
+    return options_.static_graph ? used_anywhere_.empty() : options_.find_unused_parameters;
+  }
+  std::vector<bool> as_expected() const;
   void on_gradient(size_t parameter);
   void expect_locked(Forward& forward);
   void expect_one(size_t parameter);
@@ -90,10 +106,12 @@ class Reducer {
   void launch_rest(bool all_used);
   void agree_on_unit();
   void weigh(size_t bucket);
+  CommFuture run_hook(size_t bucket, std::string about);
   void finish();
   void complete(bool all_arrived);
-  void fill_what_did_not_arrive();
+  void fill(size_t parameter);
   void wait_for_all();
+  void take_result(size_t bucket, const Tensor& result);
   void rescale();
   void hand_back();
   void check_used();
@@ -107,6 +125,7 @@ class Reducer {
   std::vector<unsigned> hooks_;
   const distributed::ProcessGroupPtr group_;
   const ReducerOptions options_;
+  CommHook hook_;
   Buckets buckets_;
   // What is averaged beside the gradients, in the last bucket if its dtype is exact enough for weights.
   Tensor status_apart_;  // undefined where it is in the last bucket
@@ -119,7 +138,9 @@ class Reducer {
   ForwardPtr forward_;                  // the last
   std::vector<Progress> progress_;      // by bucket
   std::vector<bool> expected_;          // of the backward under way
-  std::vector<bool> arrived_;           // in the backward under way
+  std::vector<int> arrivals_;           // of gradients, in the backward under way
+  std::vector<int> known_arrivals_;     // of a static graph, once there was a backward
+  std::vector<bool> used_anywhere_;     // of a static graph: on any rank, once there was a backward
   std::vector<bool> used_;              // since the ranks had the same gradients, so under no_sync() too
   std::vector<bool> averaged_;          // by the backward that ends
   std::map<size_t, Tensor> untouched_;  // gradients as they were, in case that no rank adds to them
@@ -127,7 +148,9 @@ class Reducer {
   double unit_ = 1;                     // of weights, near their mean: scaled gradients stay in a half type's range
   bool unit_known_;                     // there is one, or no weights
   int divisor_;
-  size_t next_ = 0;  // bucket to launch
+  size_t next_ = 0;                        // bucket to launch
+  bool order_wanted_, order_due_ = false;  // until the first backward; from then to the next forward
+  std::vector<size_t> order_;              // in which gradients came
   std::chrono::steady_clock::time_point first_launch_, last_gradient_;
   ReduceTimes times_;
   std::vector<distributed::WorkPtr> done_;  // of the last backward
