@@ -88,7 +88,7 @@ void Reducer::make_buckets(BucketPlan plan) {
   const DType exact = wide ? kFloat64 : kFloat32;  // for weights
   const bool together = !hook_ && (!options_.weighted || parameters_[plan.back()[0]].dtype() == exact);
   const int64_t elements = options_.weighted ? 2 : 1;
-  progress_.assign(plan.size(), {});
+  progress_ = std::vector<Progress>(plan.size());
   done_.clear();
   buckets_ = Buckets(std::move(plan), parameters_, together ? elements : 0);
   status_apart_ = together ? Tensor() : zeros({elements}, TensorOptions(exact).device(parameters_[0].device()));
@@ -197,7 +197,7 @@ void Reducer::start() {
   untouched_.clear();
   expected_.assign(expected_.size(), false);
   arrivals_.assign(arrivals_.size(), 0);
-  progress_.assign(progress_.size(), {});
+  for (Progress& bucket : progress_) bucket = {};
   status_work_ = nullptr;
 }
 

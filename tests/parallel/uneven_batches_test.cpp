@@ -142,7 +142,7 @@ TEST_CASE("uneven batches with convert_sync_batchnorm are one device's whole bat
   const Rows rows = {{5, 1, 4}, {2, 7, 0}, {3, 3, 1}};
   std::vector<std::string> errors(3);
   const auto states = on_ranks(backend, 3, true, [&](const ProcessGroupPtr& group, nn::Sequential& net) {
-    nn::convert_sync_batchnorm(net, group);
+    nn::convert_sync_batchnorm(net);
     try {
       DistributedDataParallel weighted(net, Options().process_group(group).weighted_average(true));
     } catch (const Error& error) {
