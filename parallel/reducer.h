@@ -50,7 +50,8 @@ struct ReduceTimes {
 
 /// Gradients live in buckets, flat tensors whose parts are the parameters' grad(). A hook on each accumulator counts
 /// down its bucket; a full one is all-reduced beside the backward, bucket k never before k - 1, so that all ranks issue
-/// the same sequence. Hooks never wait; the end of backward does.
+/// the same sequence. Hooks never wait; the end of backward does. After the first backward buckets are laid out anew,
+/// as gradients came on rank 0.
 ///
 /// A backward is expected to bring a gradient to the parameters that required one in its forward, and that it adds
 /// gradients to: autograd::grad() does so for none, a backward to `inputs` for those. Gradients have no history, under

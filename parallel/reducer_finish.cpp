@@ -116,7 +116,7 @@ void Reducer::take_result(size_t b, const Tensor& result) {
   TANDEM_CHECK(result.defined() && result.numel() == gradients.numel(), "DistributedDataParallel: the hook of bucket ",
                b, " gave ", result.defined() ? result.numel() : 0, " elements; accepted: ", gradients.numel(),
                ", as many as the bucket has");
-  if (result.raw_data() != gradients.raw_data()) gradients.copy_(result.view({-1}));
+  if (result.raw_data() != gradients.raw_data()) gradients.copy_(result.reshape({-1}));
 }
 /// From the mean over all ranks to that over what counts.
 void Reducer::rescale() {
