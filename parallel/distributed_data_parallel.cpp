@@ -1,26 +1,30 @@
 #include "tandem/parallel/distributed_data_parallel.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 
 #include "tandem/core/tracer.h"
+#include "tandem/nn/batch_norm.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
+#include "tandem/parallel/join.h"
 
 namespace tandem::nn::parallel {
 namespace {
 
 /// "fc1.weight float32 (128, 784)" for each parameter and buffer, a line each.
-std::string description(const Module& module) {
+std::string description(const NamedParameters& parameters, const NamedParameters& buffers) {
   std::ostringstream out;
   const auto list = [&](const NamedParameters& tensors, const char* kind) {
     for (const auto& item : tensors)
       out << kind << " " << item.key() << " " << item.value().dtype() << " " << item.value().sizes()
           << (item.value().requires_grad() ? "" : ", frozen") << "\n";
   };
-  list(module.named_parameters(), "parameter");
-  list(module.named_buffers(), "buffer");
+  list(parameters, "parameter");
+  list(buffers, "buffer");
   return out.str();
 }
 std::string line(const std::string& text, size_t number) {
@@ -40,9 +44,10 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
       options_(options),
       number_("DDP " + std::to_string(group_->next_user())),
       wrapped_(register_module("module", module)),
-      parameters_when_wrapped_(module->named_parameters()) {
+      parameters_when_wrapped_(kept(module->named_parameters())) {
+  check_ignored();
   const NamedParameters& parameters = parameters_when_wrapped_;
-  const NamedParameters buffers = module->named_buffers();
+  const NamedParameters buffers = kept(module->named_buffers());
   bool known = false;
   for (const NamedParameters* list : {&parameters, &buffers})
     for (const auto& item : *list) {
@@ -53,23 +58,52 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
                    "; accepted: a module on one device");
     }
   for (const Tensor& p : parameters.values()) frozen_when_wrapped_.push_back(!p.requires_grad());
-  check_same_model(*module);
-  std::vector<Tensor> all = parameters.values();
-  for (const Tensor& buffer : buffers.values()) all.push_back(buffer);
-  broadcast(all, "the model of rank 0");
+  for (const auto& each : module->modules()) {
+    const auto* const norm = dynamic_cast<const tandem::detail::NormTensors*>(each.get());
+    TANDEM_CHECK(
+        !options.weighted_average() || !norm || !norm->parts,
+        "DistributedDataParallel: the module has a SyncBatchNorm, whose backward adds up what the ranks' losses "
+        "bring it before they are weighed; with weighted_average accepted: other norms");
+  }
+  check_same_model();
+  broadcast(model(), "the model of rank 0");
   if (options.broadcast_buffers()) buffers_to_follow_ = buffers.values();
   ReducerOptions reducer;
   reducer.bucket_bytes = static_cast<int64_t>(options.bucket_cap_mb() * (1 << 20));
   reducer.first_bucket_bytes = std::min(reducer.first_bucket_bytes, reducer.bucket_bytes);
   reducer.find_unused_parameters = options.find_unused_parameters();
   reducer.gradient_as_bucket_view = options.gradient_as_bucket_view();
+  reducer.weighted = options.weighted_average();
+  reducer.static_graph = options.static_graph();
   reducer_ = std::make_unique<Reducer>(number_, parameters, group_, reducer);
   watched_ = std::make_shared<Reducer*>(reducer_.get());
 }
 DistributedDataParallelBase::~DistributedDataParallelBase() { *watched_ = nullptr; }
 
-void DistributedDataParallelBase::check_same_model(const Module& module) const {
-  const std::string mine = description(module);
+NamedParameters DistributedDataParallelBase::kept(const NamedParameters& all) const {
+  const std::vector<std::string>& ignored = options_.parameters_to_ignore();
+  if (ignored.empty()) return all;
+  NamedParameters out;
+  for (const auto& item : all)
+    if (std::find(ignored.begin(), ignored.end(), item.key()) == ignored.end()) out.insert(item.key(), item.value());
+  return out;
+}
+void DistributedDataParallelBase::check_ignored() const {
+  if (options_.parameters_to_ignore().empty()) return;
+  const NamedParameters parameters = wrapped_->named_parameters(), buffers = wrapped_->named_buffers();
+  for (const std::string& name : options_.parameters_to_ignore())
+    TANDEM_CHECK(parameters.contains(name) || buffers.contains(name),
+                 "DistributedDataParallel: parameters_to_ignore has ", name,
+                 ", which is no parameter or buffer of the module");
+}
+std::vector<Tensor> DistributedDataParallelBase::model() const {
+  std::vector<Tensor> all = parameters_when_wrapped_.values();
+  for (const Tensor& buffer : kept(wrapped_->named_buffers()).values()) all.push_back(buffer);
+  return all;
+}
+
+void DistributedDataParallelBase::check_same_model() const {
+  const std::string mine = description(parameters_when_wrapped_, kept(wrapped_->named_buffers()));
   const Device device = group_->device();
   const auto gathered = [&](const Tensor& own, const char* about) {
     std::vector<Tensor> all;
@@ -100,7 +134,8 @@ void DistributedDataParallelBase::check_same_model(const Module& module) const {
   }
 }
 
-void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, const std::string& about) const {
+void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, const std::string& about,
+                                            int source) const {
   const NoGradGuard guard;
   std::map<DType, std::vector<Tensor>> by_dtype;
   for (const Tensor& t : tensors) by_dtype[t.dtype()].push_back(t.detach());
@@ -114,10 +149,10 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
   std::vector<distributed::WorkPtr> works;
   {
     const distributed::CoalescingGuard at_once(*group_);
-    for (const Tensor& t : together) works.push_back(group_->broadcast(t, 0, number_ + ": " + about));
+    for (const Tensor& t : together) works.push_back(group_->broadcast(t, source, number_ + ": " + about));
   }
   for (const distributed::WorkPtr& work : works) work->wait();
-  if (group_->rank() == 0) return;
+  if (group_->rank() == source) return;
   auto next = together.begin();
   for (auto& entry : by_dtype) {
     int64_t at = 0;
@@ -130,7 +165,7 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
 }
 
 void DistributedDataParallelBase::check_unchanged() const {
-  const NamedParameters now = wrapped_->named_parameters();
+  const NamedParameters now = kept(wrapped_->named_parameters());
   const auto& then = parameters_when_wrapped_;
   for (size_t i = 0; i < std::max(now.size(), then.size()); ++i) {
     TANDEM_CHECK(i < now.size() && i < then.size() && now[i].value().is_same(then[i].value()),
@@ -147,22 +182,41 @@ void DistributedDataParallelBase::check_unchanged() const {
   }
 }
 
-detail::Learning DistributedDataParallelBase::before_forward() {
-  check_unchanged();
-  Learning learning;
-  if (is_grad_enabled()) learning = reducer_->begin(synchronize_);
-  if (buffers_may_differ_ && !buffers_to_follow_.empty()) {
-    const PhaseSpan phase("exposed communication");
-    broadcast(buffers_to_follow_, "buffers of rank 0");
-  }
-  buffers_may_differ_ = synchronize_ && is_grad_enabled();
-  return learning;
+void DistributedDataParallelBase::set_weight(double weight) {
+  TANDEM_CHECK(options_.weighted_average(), "DistributedDataParallel::set_weight: pass weighted_average(true)");
+  TANDEM_CHECK(std::isfinite(weight) && weight >= 0, "DistributedDataParallel::set_weight: the weight is ", weight,
+               "; accepted: a finite number that is not negative");
+  next_weight_ = weight;
 }
 
-void DistributedDataParallelBase::watch(const Tensor& output, const Learning& learning) {
+detail::ForwardPtr DistributedDataParallelBase::before_forward(int64_t examples) {
+  check_unchanged();
+  const bool learns = is_grad_enabled();
+  const double weight = std::exchange(next_weight_, {}).value_or(static_cast<double>(examples));
+  const int source = join_ ? join_->tell_others(*this, learns && synchronize_) : 0;
+  send_buffers(source);
+  buffers_may_differ_ = learns && synchronize_;
+  return learns ? reducer_->begin(synchronize_, options_.weighted_average() ? weight : 0) : nullptr;
+}
+void DistributedDataParallelBase::send_buffers(int source) {
+  if (!buffers_may_differ_ || buffers_to_follow_.empty()) return;
+  const PhaseSpan phase("exposed communication");
+  broadcast(buffers_to_follow_, "buffers of rank " + std::to_string(source), source);
+}
+void DistributedDataParallelBase::skip_batch() {
+  TANDEM_CHECK(options_.weighted_average(), "DistributedDataParallel::skip_batch: pass weighted_average(true)");
+  TANDEM_CHECK(is_grad_enabled() && synchronize_,
+               "DistributedDataParallel::skip_batch: it takes part in a backward; accepted: not under no_sync() or "
+               "NoGradGuard, where nobody waits for this rank");
+  before_forward(0);
+  reducer_->shadow_backward();
+}
+
+void DistributedDataParallelBase::watch(const Tensor& output, const ForwardPtr& forward) {
   if (!output.defined() || !is_grad_enabled() || output.is_leaf()) return;
-  output.register_hook([watched = watched_, learning](const Tensor&) {
-    if (*watched) (*watched)->start_backward(learning);
+  forward->watched = true;
+  output.register_hook([watched = watched_, forward](const Tensor&) {
+    if (*watched) (*watched)->start_backward(forward);
   });
 }
 

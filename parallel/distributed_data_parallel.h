@@ -25,7 +25,22 @@ struct DistributedDataParallelOptions {
   /// Whether grad() lies in the buckets (see ReducerOptions). Unlike PyTorch's, the default is true: it saves the
   /// memory and the copies of a second set of gradients. Say false if you keep a p.grad() over the next backward.
   TANDEM_ARG(bool, gradient_as_bucket_view) = true;
+  /// Whether each rank counts by its examples: gradients become sum(n_r * g_r) / sum(n_r), which is the gradient of the
+  /// mean over the batches of all ranks, however uneven they are, where each rank's loss is the mean over its own. n_r
+  /// is the first size of the first tensor that forward is given, or what set_weight() says; forwards under no_sync()
+  /// add to it. A rank without examples adds nothing: it runs an empty batch, or calls skip_batch(). Not with
+  /// SyncBatchNorm, whose backward already adds up what the ranks' losses bring it.
+  TANDEM_ARG(bool, weighted_average) = false;
+  /// Whether the graph is the same in each step: each parameter gets as many gradients as in the first, on each rank by
+  /// itself. Then parameters may go without a gradient as under find_unused_parameters, which costs each step more; and
+  /// a backward may run others, which bring a parameter several. A change is an error that names the parameter.
+  TANDEM_ARG(bool, static_graph) = false;
+  /// Names, as in the module, of parameters and buffers that are each rank's own affair: neither compared, nor sent,
+  /// nor averaged; they may be on another device. PyTorch's _set_params_and_buffers_to_ignore_for_model.
+  TANDEM_ARG(std::vector<std::string>, parameters_to_ignore);
 };
+
+class Join;
 
 /// What does not depend on the module's class.
 class DistributedDataParallelBase : public detail::WrapperModule {
@@ -45,6 +60,15 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   };
   /// Gradients are not averaged while the result lives: `{ auto guard = ddp.no_sync(); ... }`.
   [[nodiscard]] NoSync no_sync() { return NoSync(*this); }
+  /// What this rank's next forward counts for, in the place of its examples: the number of tokens that the loss is the
+  /// mean of, say. @throws Error without weighted_average, or unless the weight is finite and not negative
+  void set_weight(double weight);
+  /// A step of the other ranks in which this one has no batch: it takes part in their forward and backward, and its
+  /// gradients become the mean of theirs. @throws Error without weighted_average
+  void skip_batch();
+  /// How buckets of gradients are averaged from now on: in fewer bits (fp16_compress_hook, bf16_compress_hook), or as
+  /// the program does it. On all ranks alike, between two steps. @throws Error when there is one already
+  void register_comm_hook(CommHook hook) { reducer_->register_comm_hook(std::move(hook)); }
   /// What brings the gradients together: its plan of buckets.
   const detail::Reducer& reducer() const { return *reducer_; }
   /// The ranks that train together.
@@ -56,8 +80,8 @@ class DistributedDataParallelBase : public detail::WrapperModule {
 
  protected:
   DistributedDataParallelBase(const std::shared_ptr<Module>& module, const DistributedDataParallelOptions& options);
-  /// Returns what the backward of this forward is to know.
-  detail::Learning before_forward();
+  /// Returns what the backward of this forward is to know. @param examples  that it is given
+  detail::ForwardPtr before_forward(int64_t examples);
   /// What this rank's forward draws from: rank r has stream r, so that dropout differs between ranks seeded alike.
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
@@ -71,13 +95,20 @@ class DistributedDataParallelBase : public detail::WrapperModule {
     }
   }
   /// The end of a backward through an output waits for the reduction, even if no parameter of the module is reached.
-  void watch(const Tensor& output, const detail::Learning& learning);
+  void watch(const Tensor& output, const detail::ForwardPtr& forward);
 
  private:
+  friend class Join;
+  /// Without those to ignore.
+  NamedParameters kept(const NamedParameters& all) const;
+  void check_ignored() const;
   void check_unchanged() const;
-  void check_same_model(const Module& module) const;
-  /// Copies of rank 0's values, in as few messages as there are dtypes.
-  void broadcast(const std::vector<Tensor>& tensors, const std::string& about) const;
+  void check_same_model() const;
+  /// Parameters and buffers, for all that is sent of them.
+  std::vector<Tensor> model() const;
+  /// Copies of that rank's values, in as few messages as there are dtypes.
+  void broadcast(const std::vector<Tensor>& tensors, const std::string& about, int source = 0) const;
+  void send_buffers(int source);
 
   distributed::ProcessGroupPtr group_;
   DistributedDataParallelOptions options_;
@@ -90,6 +121,9 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   std::unique_ptr<detail::Reducer> reducer_;
   std::shared_ptr<detail::Reducer*> watched_;  // for hooks that may outlive this
   bool synchronize_ = true, buffers_may_differ_ = true;
+  std::optional<double> next_weight_;
+  Join* join_ = nullptr;  // that this is in
+  int buffers_from_ = 0;  // in a Join: the rank whose last forward counted
 };
 
 /// Wraps a module, given as its handle or shared pointer:
@@ -109,19 +143,25 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
 
   /// The module's forward, on inputs moved to its device: tensors, and vectors, tuples, pairs, optionals and maps of
   /// them, and structs with tensor_parts() (tensor_parts.h).
-  template <class... Args> auto forward(Args&&... args) {
-    const detail::Learning learning = before_forward();
-    const GeneratorGuard guard(generator());
-    auto output = module_->forward(moved(std::forward<Args>(args))...);
-    detail::TensorParts<decltype(output)>::visit(output, [&](const Tensor& t) { watch(t, learning); });
-    return output;
-  }
+  template <class... Args> auto forward(Args&&... args) { return forward_of_moved(moved(std::forward<Args>(args))...); }
   /// forward(args...).
   template <class... Args> auto operator()(Args&&... args) { return forward(std::forward<Args>(args)...); }
   /// The module, as it was given.
   M& module() { return module_; }
 
  private:
+  template <class... Args> auto forward_of_moved(Args&&... args) {
+    std::optional<int64_t> examples;
+    const auto count = [&](const Tensor& t) {
+      if (!examples && t.defined()) examples = t.dim() > 0 ? t.size(0) : 1;
+    };
+    (detail::TensorParts<std::decay_t<Args>>::visit(args, count), ...);
+    const detail::ForwardPtr forward = before_forward(examples.value_or(1));
+    const GeneratorGuard guard(generator());
+    auto output = module_->forward(std::forward<Args>(args)...);
+    detail::TensorParts<decltype(output)>::visit(output, [&](const Tensor& t) { watch(t, forward); });
+    return output;
+  }
   static std::shared_ptr<Module> pointer(const M& module) {
     if constexpr (requires { module.ptr(); })
       return module.ptr();

@@ -1,7 +1,8 @@
 #include "tandem/parallel/reducer.h"
 
+#include <algorithm>
+#include <climits>
 #include <cstdio>
-#include <map>
 #include <set>
 
 #include "tandem/autograd/engine.h"
@@ -11,45 +12,6 @@
 #include "tandem/ops/factory.h"
 
 namespace tandem::nn::parallel {
-
-namespace {
-/// Nothing hides the bucket of the last gradients: it holds as many of them as fit into `cap`, and those before them
-/// have a bucket that need not wait.
-void split_last(std::vector<std::vector<size_t>>& plan, const std::vector<BucketItem>& items, int64_t cap) {
-  if (plan.empty()) return;
-  std::vector<size_t>& last = plan.back();
-  size_t from = last.size();
-  for (int64_t bytes = 0; from > 0 && (bytes += items[last[from - 1]].bytes) <= cap;) --from;
-  if (from == 0 || from == last.size()) return;
-  std::vector<size_t> rest(last.begin() + static_cast<ptrdiff_t>(from), last.end());
-  last.resize(from);
-  plan.push_back(std::move(rest));
-}
-}  // namespace
-
-std::vector<std::vector<size_t>> detail::plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap,
-                                                      int64_t cap) {
-  std::vector<std::vector<size_t>> plan;
-  struct Open {
-    size_t bucket;
-    int64_t bytes;
-  };
-  std::map<std::pair<DType, Device>, Open> open;
-  for (size_t i = items.size(); i-- > 0;) {
-    const auto key = std::pair(items[i].dtype, items[i].device);
-    const auto at = open.find(key);
-    const bool first = at != open.end() && at->second.bucket == 0;
-    if (at == open.end() || at->second.bytes + items[i].bytes > (first ? first_cap : cap)) {
-      open[key] = {plan.size(), 0};
-      plan.emplace_back();
-    }
-    Open& bucket = open[key];
-    plan[bucket.bucket].push_back(i);
-    bucket.bytes += items[i].bytes;
-  }
-  split_last(plan, items, first_cap);
-  return plan;
-}
 
 namespace {
 /// The accumulators that reducers of this process hook into. Two at one parameter would each reduce what the other has
@@ -66,48 +28,25 @@ Taken& taken() {
 
 Reducer::Reducer(std::string name, const NamedParameters& parameters, distributed::ProcessGroupPtr group,
                  ReducerOptions options)
-    : name_(std::move(name)), group_(std::move(group)), options_(options) {
-  std::vector<BucketItem> items;
+    : name_(std::move(name)),
+      group_(std::move(group)),
+      options_(options),
+      unit_known_(!options.weighted),
+      divisor_(group_->size()),
+      order_wanted_(!options.find_unused_parameters || options.static_graph) {
   for (const auto& item : parameters) {
     if (!item.value().requires_grad()) continue;
     names_.push_back(item.key());
     parameters_.push_back(item.value());
-    items.push_back({item.value().dtype(), item.value().device(), item.value().nbytes()});
   }
-  plan_ = plan_buckets(items, options_.first_bucket_bytes, options_.bucket_bytes);
   const size_t n = parameters_.size();
-  slots_.resize(n), bucket_of_.resize(n), accumulators_.resize(n), hooks_.resize(n);
-  expected_.resize(n), arrived_.resize(n), used_.resize(n), averaged_.resize(n);
-  for (size_t b = 0; b < plan_.size(); ++b) {
-    const bool last = b + 1 == plan_.size();
-    const Tensor& like = parameters_[plan_[b][0]];
-    // Each gradient begins at a multiple of 16 bytes, as the optimizers' kernels like it; the zeros between stay zeros.
-    const int64_t vector = 16 / like.itemsize();
-    const auto room = [&](size_t i) { return (parameters_[i].numel() + vector - 1) / vector * vector; };
-    int64_t total = last, at = 0;
-    for (const size_t i : plan_[b]) total += room(i);
-    Bucket bucket;
-    bucket.flat = zeros({total}, TensorOptions(like.dtype()).device(like.device()));
-    for (const size_t i : plan_[b]) {
-      const Tensor& p = parameters_[i];  // whose strides its gradient has
-      slots_[i] = core::as_strided(bucket.flat, p.sizes(), core::preserved_strides(*p.impl()), at).data();
-      bucket_of_[i] = b;
-      at += room(i);
-    }
-    if (last) all_used_ = bucket.flat.narrow(0, at, 1);
-    buckets_.push_back(std::move(bucket));
-  }
-  // Made here, before there are collectives: to lock pages the driver may wait for what is under way on the GPU.
-  if (all_used_.defined() && all_used_.is_cuda()) all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
+  accumulators_.resize(n), hooks_.resize(n);
+  expected_.resize(n), arrivals_.resize(n), used_.resize(n), averaged_.resize(n);
   take_parameters();
-  learning_ = std::make_shared<const std::vector<bool>>(n, true);
-  for (size_t i = 0; i < n; ++i) {
-    if (options_.gradient_as_bucket_view) {
-      if (parameters_[i].grad().defined()) to_slot(i);
-      accumulators_[i]->set_slot(slots_[i]);
-    }
+  make_buckets(plan({}));
+  forward_ = std::make_shared<Forward>(Forward{std::make_shared<const std::vector<bool>>(n, true)});
+  for (size_t i = 0; i < n; ++i)
     hooks_[i] = accumulators_[i]->add_post_hook([this, i](const Tensor&) { on_gradient(i); });
-  }
 }
 Reducer::~Reducer() {
   for (size_t i = 0; i < accumulators_.size(); ++i) {
@@ -136,60 +75,130 @@ void Reducer::take_parameters() {
   for (const auto& accumulator : accumulators_) taken().accumulators.insert(accumulator.get());
 }
 
+BucketPlan Reducer::plan(std::vector<size_t> order) const {
+  std::vector<BucketItem> items;
+  items.reserve(parameters_.size());
+  for (const Tensor& p : parameters_) items.push_back({p.dtype(), p.device(), p.nbytes()});
+  return plan_buckets(items, options_.first_bucket_bytes, options_.bucket_bytes, std::move(order));
+}
+/// Gradients that are there move into the buckets, if they are views.
+void Reducer::make_buckets(BucketPlan plan) {
+  if (plan.empty()) return;
+  const bool wide = std::any_of(parameters_.begin(), parameters_.end(), [](auto& p) { return p.dtype() == kFloat64; });
+  const DType exact = wide ? kFloat64 : kFloat32;  // for weights
+  const bool together = !hook_ && (!options_.weighted || parameters_[plan.back()[0]].dtype() == exact);
+  const int64_t elements = options_.weighted ? 2 : 1;
+  progress_ = std::vector<Progress>(plan.size());
+  done_.clear();
+  buckets_ = Buckets(std::move(plan), parameters_, together ? elements : 0);
+  status_apart_ = together ? Tensor() : zeros({elements}, TensorOptions(exact).device(parameters_[0].device()));
+  const Tensor& status = together ? buckets_.status() : status_apart_;
+  all_used_ = status.narrow(0, 0, 1);
+  if (options_.weighted) rank_weight_ = status.narrow(0, 1, 1);
+  // Made here, before there are collectives: to lock pages the driver may wait for what is under way on the GPU.
+  if (all_used_.is_cuda()) all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
+  if (!options_.gradient_as_bucket_view) return;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].requires_grad() && parameters_[i].grad().defined()) to_slot(i);
+    accumulators_[i]->set_slot(buckets_.slot(i));
+  }
+}
+/// After the first backward: as gradients came on rank 0, so that buckets fill one after the other.
+void Reducer::rebuild_buckets() {
+  const NoGradGuard guard;
+  order_due_ = false;
+  for (size_t i = parameters_.size(); i-- > 0;)
+    if (!std::count(order_.begin(), order_.end(), i)) order_.push_back(i);
+  const std::vector<int64_t> mine(order_.begin(), order_.end());
+  const Tensor order = tensor(mine, kInt64).to(group_->device());
+  group_->broadcast(order, 0, name_ + ": the order of gradients on rank 0")->synchronize();
+  const Tensor here = order.cpu();
+  const int64_t* const first = here.data_ptr<int64_t>();
+  order_.assign(first, first + mine.size());
+  if (BucketPlan better = plan(std::move(order_)); better != buckets_.plan()) make_buckets(std::move(better));
+}
+void Reducer::register_comm_hook(CommHook hook) {
+  const NoGradGuard guard;
+  const std::lock_guard lock(mutex_);
+  TANDEM_CHECK(!hook_ && !running_, "DistributedDataParallel: ",
+               hook_ ? "it has a communication hook already" : "a communication hook cannot come while backward runs");
+  hook_ = std::move(hook);
+  make_buckets(BucketPlan(buckets_.plan()));
+}
+
 /// Brings the gradient into the bucket, where it lives from now on if gradients are views of it.
 void Reducer::to_slot(size_t i) {
   const Tensor& grad = parameters_[i].grad();
-  if (grad.is_same(slots_[i])) return;
-  slots_[i].copy_(grad.detach());
-  if (options_.gradient_as_bucket_view) parameters_[i].set_grad(slots_[i]);
+  Tensor slot = buckets_.slot(i);
+  if (grad.is_same(slot)) return;
+  slot.copy_(grad.detach());
+  if (options_.gradient_as_bucket_view) parameters_[i].set_grad(slot);
 }
 
-Learning Reducer::begin(bool synchronize) {
+ForwardPtr Reducer::begin(bool synchronize, double weight) {
   const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
   synchronize_ = synchronize;
-  running_ = false;
+  if (std::exchange(running_, false)) weight_ = 0;
   std::vector<bool> learning(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    const Tensor& p = parameters_[i];
-    TANDEM_CHECK(accumulators_[i]->fits(0, p), "DistributedDataParallel: ", names_[i], " was ", slots_[i].dtype(),
-                 slots_[i].sizes(), " on ", slots_[i].device(), " when the module was wrapped, and is ", p.dtype(),
-                 p.sizes(), " on ", p.device(), " now; move or convert a module before it is wrapped");
+    const Tensor &p = parameters_[i], &slot = buckets_.slot(i);
+    TANDEM_CHECK(accumulators_[i]->fits(0, p), "DistributedDataParallel: ", names_[i], " was ", slot.dtype(),
+                 slot.sizes(), " on ", slot.device(), " when the module was wrapped, and is ", p.dtype(), p.sizes(),
+                 " on ", p.device(), " now; move or convert a module before it is wrapped");
     learning[i] = p.requires_grad();
     // The gradient of one that was frozen stays as it is, though its bucket may be averaged.
-    if (!learning[i] && p.grad().defined() && p.grad().storage() == slots_[i].storage()) p.set_grad(p.grad().clone());
+    if (!learning[i] && p.grad().defined() && p.grad().storage() == slot.storage()) p.set_grad(p.grad().clone());
   }
-  if (*learning_ != learning) learning_ = std::make_shared<const std::vector<bool>>(std::move(learning));
-  return learning_;
+  if (order_due_ && synchronize && std::count(learning.begin(), learning.end(), true) > 0) rebuild_buckets();
+  const auto& last = forward_->learning;
+  forward_ = std::make_shared<Forward>(
+      Forward{*last == learning ? last : std::make_shared<const std::vector<bool>>(std::move(learning)), weight});
+  return forward_;
 }
-void Reducer::start_backward(const Learning& learning) {
+void Reducer::start_backward(const ForwardPtr& forward) {
   const std::lock_guard lock(mutex_);
-  if (synchronize_) expect_locked(*learning);
+  expect_locked(*forward);
 }
-void Reducer::expect_locked(const std::vector<bool>& learning) {
-  for (size_t i = 0; i < learning.size(); ++i)
-    if (learning[i] && !(running_ && expected_[i]) && autograd::accumulates_into(*accumulators_[i])) expect_one(i);
+/// Expects what this backward adds to of what learned in that forward, whose weight counts from now on.
+void Reducer::expect_locked(Forward& forward) {
+  bool adds = false;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (!(*forward.learning)[i] || !autograd::accumulates_into(*accumulators_[i])) continue;
+    adds = true;
+    if (synchronize_ && !(running_ && expected_[i])) expect_one(i);
+  }
+  if (adds) weight_ += std::exchange(forward.weight, 0.);
 }
 void Reducer::expect_one(size_t i) {
   if (!running_) {
-    running_ = true;
-    next_ = 0;
-    times_ = {};
-    done_.clear();
-    launched_ = false;
-    untouched_.clear();
-    expected_.assign(expected_.size(), false);
-    arrived_.assign(arrived_.size(), false);
-    for (Bucket& bucket : buckets_) bucket.pending = 0, bucket.in_use = false, bucket.work = nullptr;
+    start();
     autograd::queue_callback([this] { finish(); });
   }
+  const size_t b = buckets_.of(i);
   TANDEM_CHECK(
-      bucket_of_[i] >= next_, "DistributedDataParallel: ", names_[i],
+      b >= next_, "DistributedDataParallel: ", names_[i],
       " got a gradient after its bucket was reduced; it was frozen in the forward that this backward began with");
   expected_[i] = true;
-  Bucket& bucket = buckets_[bucket_of_[i]];
-  bucket.in_use = true;
-  ++bucket.pending;
+  progress_[b].in_use = true;
+  if (known_arrivals_.empty())
+    ++progress_[b].pending;
+  else if (known_arrivals_[i] > 0)
+    progress_[b].pending += static_cast<size_t>(known_arrivals_[i]);
+  else
+    fill(i);
+}
+void Reducer::start() {
+  running_ = true;
+  next_ = 0;
+  times_ = {};
+  done_.clear();
+  launched_ = false;
+  untouched_.clear();
+  expected_.assign(expected_.size(), false);
+  arrivals_.assign(arrivals_.size(), 0);
+  for (Progress& bucket : progress_) bucket = {};
+  status_work_ = nullptr;
 }
 
 void Reducer::on_gradient(size_t i) {
@@ -206,22 +215,30 @@ void Reducer::on_gradient(size_t i) {
     to_slot(i);  // somebody may have given the parameter another gradient
   else if (parameters_[i].grad().requires_grad())
     parameters_[i].set_grad(parameters_[i].grad().detach());
-  if (!synchronize_) return;
-  if (!running_) expect_locked(*learning_);
+  if (!synchronize_) {
+    if (!forward_->watched) weight_ += std::exchange(forward_->weight, 0.);
+    return;
+  }
+  if (!running_) expect_locked(*forward_);
   if (!running_ || !expected_[i]) expect_one(i);
-  TANDEM_CHECK(!arrived_[i], "DistributedDataParallel: ", names_[i],
-               " got a second gradient in one backward; use no_sync() for all backwards but the last");
+  const int most = !options_.static_graph ? 1 : known_arrivals_.empty() ? INT_MAX : known_arrivals_[i];
+  ++arrivals_[i];
+  TANDEM_CHECK(arrivals_[i] <= most || options_.static_graph, "DistributedDataParallel: ", names_[i],
+               " got a second gradient in one backward; use no_sync() for all backwards but the last, or pass "
+               "static_graph(true) where the graph is the same in each step");
+  TANDEM_CHECK(arrivals_[i] <= most, "DistributedDataParallel: under static_graph ", names_[i], " got ", arrivals_[i],
+               " gradients in a backward, and ", most, " in the first; the graph must be the same in each step");
   to_slot(i);
-  arrived_[i] = true;
+  if (order_wanted_ && arrivals_[i] == 1) order_.push_back(i);
   last_gradient_ = std::chrono::steady_clock::now();
-  --buckets_[bucket_of_[i]].pending;
+  size_t& pending = progress_[buckets_.of(i)].pending;
+  if (arrivals_[i] == 1 || !known_arrivals_.empty()) --pending;
   launch_full_buckets();
 }
+/// The first backward holds all back where it is the first that knows the unit of weights, or the static graph.
 void Reducer::launch_full_buckets() {
-  while (next_ < buckets_.size() && buckets_[next_].pending == 0) {
-    if (next_ + 1 == buckets_.size()) all_used_.fill_(1);
-    launch(next_++);
-  }
+  if (!unit_known_ || (options_.static_graph && known_arrivals_.empty())) return;
+  while (next_ < progress_.size() && progress_[next_].pending == 0) launch(next_++, /*all_used=*/true);
 }
 /// The ranks must expect the same of a backward, so that they say which parameters are not expected.
 static std::string ranges_without(const std::vector<bool>& expected) {
@@ -234,136 +251,41 @@ static std::string ranges_without(const std::vector<bool>& expected) {
   }
   return out;
 }
-void Reducer::launch(size_t b) {
-  if (!buckets_[b].in_use && b + 1 < buckets_.size()) return;  // all of it is frozen
+/// @param all_used  what this rank says, with the last bucket
+void Reducer::launch(size_t b, bool all_used) {
+  const bool last = b + 1 == progress_.size();
+  if (!progress_[b].in_use && !last) return;  // all of it is frozen
   if (!std::exchange(launched_, true)) first_launch_ = std::chrono::steady_clock::now();
-  buckets_[b].work = group_->all_reduce(buckets_[b].flat, distributed::ReduceOp::AVG,
-                                        name_ + ": gradients, bucket " + std::to_string(b) + " of " +
-                                            std::to_string(buckets_.size()) + ranges_without(expected_));
+  if (options_.weighted) weigh(b);
+  if (last) {
+    all_used_.fill_(all_used);
+    if (options_.weighted) rank_weight_.fill_(weight_);
+  }
+  std::string about = name_ + ": gradients, bucket " + std::to_string(b) + " of " + std::to_string(progress_.size()) +
+                      ranges_without(expected_);
+  if (hook_)
+    progress_[b].future = run_hook(b, std::move(about));
+  else
+    progress_[b].future.emplace(group_->all_reduce(buckets_.flat(b), distributed::ReduceOp::AVG, std::move(about)),
+                                buckets_.gradients(b));
+  if (last && status_apart_.defined())
+    status_work_ = group_->all_reduce(status_apart_, distributed::ReduceOp::AVG, name_ + ": what the ranks used");
 }
-
-void Reducer::finish() {
-  const NoGradGuard guard;
-  const PhaseSpan phase("reduce");
-  const std::lock_guard lock(mutex_);
-  running_ = false;
-  const bool all_arrived = next_ == buckets_.size();
-  if (!all_arrived) {
-    // Some gradients will not come. The others wait for these buckets all the same, and must hear of it.
-    fill_what_did_not_arrive();
-    all_used_.fill_(0);
-    while (next_ < buckets_.size()) launch(next_++);
+CommFuture Reducer::run_hook(size_t b, std::string about) {
+  std::vector<Tensor> gradients, parameters;
+  for (const size_t i : buckets_.plan()[b]) {
+    gradients.push_back(buckets_.slot(i));
+    parameters.push_back(parameters_[i]);
   }
-  wait_for_all();
-  times_.overlapped = all_arrived && first_launch_ < last_gradient_;
-  for (size_t i = 0; i < averaged_.size(); ++i) averaged_[i] = expected_[i] && used_[i];
-  check_used();
-  hand_back();
-  used_.assign(used_.size(), false);
+  return hook_(group_, GradBucket(b, b + 1 == progress_.size(), buckets_.gradients(b), std::move(gradients),
+                                  std::move(parameters), std::move(about)));
 }
-void Reducer::fill_what_did_not_arrive() {
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (arrived_[i] || !expected_[i]) continue;
-    const Tensor& grad = parameters_[i].grad();
-    if (!grad.defined()) {
-      slots_[i].zero_();
-    } else {
-      if (options_.find_unused_parameters && options_.gradient_as_bucket_view && !used_[i])
-        untouched_[i] = grad.clone();
-      to_slot(i);
-    }
-  }
-}
-/// From the buckets to where the gradients are.
-void Reducer::hand_back() {
-  for (auto& [i, grad] : untouched_)
-    if (!averaged_[i]) slots_[i].copy_(grad);
-  untouched_.clear();
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (!averaged_[i]) continue;
-    if (Tensor grad = parameters_[i].grad(); !grad.defined())
-      parameters_[i].set_grad(options_.gradient_as_bucket_view ? slots_[i] : slots_[i].clone());
-    else if (!options_.gradient_as_bucket_view)
-      grad.copy_(slots_[i]);
-  }
-}
-
-void Reducer::wait_for_all() {
-  const PhaseSpan phase("exposed communication");
-  const Device device = all_used_.device();
-  const auto start = std::chrono::steady_clock::now();
-  if (device.is_cuda()) wait_begin_.record(cuda::current_stream(device));
-  for (Bucket& bucket : buckets_) {
-    if (!bucket.work) continue;
-    bucket.work->wait();
-    done_.push_back(std::exchange(bucket.work, nullptr));
-  }
-  if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
-  times_.exposed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-ReduceTimes Reducer::last_times() const {
-  ReduceTimes times = times_;
-  for (const distributed::WorkPtr& work : done_) times.communication += work->seconds();
-  if (!done_.empty() && all_used_.is_cuda()) {
-    wait_end_.synchronize();
-    times.exposed = wait_begin_.elapsed_time(wait_end_) / 1e3;
-  }
-  return times;
-}
-
-// Note [Unused parameters on a GPU]: whether every rank used every parameter is a number on the device, which the host
-// could only wait for, every step. Instead it is copied while the GPU goes on and looked at in the end of the next
-// backward, by all ranks alike: the error comes one step late. With find_unused_parameters, where gradients depend on
-// it, the host does wait.
-void Reducer::check_used() {
-  std::vector<bool> used = used_;
-  for (size_t i = 0; i < used.size(); ++i) used[i] = used[i] || !expected_[i];
-  if (all_used_.is_cpu() || options_.find_unused_parameters) {
-    if (!is_short(all_used_)) return;
-    const std::vector<bool> anywhere = used_on_any_rank(used);
-    for (size_t i = 0; i < used.size(); ++i) averaged_[i] = expected_[i] && anywhere[i];
-    return;
-  }
-  if (std::exchange(used_under_way_, false)) {
-    used_known_.synchronize();
-    if (is_short(all_used_here_)) used_on_any_rank(last_used_);
-  }
-  copy_elements(all_used_, all_used_here_, /*non_blocking=*/true);
-  used_under_way_ = true;
-  used_known_.record(cuda::current_stream(all_used_.device()));
-  last_used_ = std::move(used);
-}
-/// 1 everywhere averages to 1 within rounding; a single 0 takes away 1 / size.
-bool Reducer::is_short(const Tensor& used) const { return used.item<double>() < 1 - 0.5 / group_->size(); }
-
-/// @throws Error naming the parameters that some rank did not use, unless that is allowed
-std::vector<bool> Reducer::used_on_any_rank(const std::vector<bool>& used) const {
-  const auto n = static_cast<int64_t>(names_.size());
-  const Device device = group_->device();
-  Tensor mine = zeros({n}, kBool);
-  for (size_t i = 0; i < names_.size(); ++i) mine.data_ptr<bool>()[i] = used[i];
-  std::vector<Tensor> all;
-  all.reserve(static_cast<size_t>(group_->size()));
-  for (int r = 0; r < group_->size(); ++r) all.push_back(empty({n}, TensorOptions(kBool).device(device)));
-  group_->all_gather(all, mine.to(device), name_ + ": which parameters got a gradient")->synchronize();
-  for (Tensor& flags : all) flags = flags.cpu();
-  std::string unused;
-  std::vector<bool> anywhere(names_.size());
-  for (size_t i = 0; i < names_.size(); ++i) {
-    std::string ranks;
-    for (size_t r = 0; r < all.size(); ++r) {
-      if (all[r].data_ptr<bool>()[i])
-        anywhere[i] = true;
-      else
-        ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
-    }
-    if (!ranks.empty()) unused += (unused.empty() ? "" : "; ") + names_[i] + " on rank " + ranks;
-  }
-  TANDEM_CHECK(unused.empty() || options_.find_unused_parameters,
-               "DistributedDataParallel: these parameters got no gradient",
-               all_used_.is_cuda() ? " in the backward before" : "", ": ", unused,
-               "; use them in the loss on every rank, or pass find_unused_parameters(true)");
-  return anywhere;
+void Reducer::weigh(size_t b) {
+  Tensor gradients = buckets_.gradients(b);
+  if (weight_ == 0)
+    gradients.zero_();  // the mean of no examples is NaN, and so are its gradients
+  else if (weight_ != unit_)
+    gradients.mul_(weight_ / unit_);
 }
 
 }  // namespace tandem::nn::parallel

@@ -7,20 +7,11 @@
 #include "tandem/autograd/node.h"
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/nn/module.h"
+#include "tandem/parallel/bucket_plan.h"
 #include "tandem/parallel/collectives/process_group.h"
+#include "tandem/parallel/comm_hooks.h"
 
 namespace tandem::nn::parallel::detail {
-
-/// Of one parameter, what decides its bucket.
-struct BucketItem {
-  DType dtype;
-  Device device;
-  int64_t bytes;
-};
-/// Groups parameters, in reverse order, into buckets of one dtype and device and at most `cap` bytes (the first:
-/// `first_cap`, so that communication starts early); a larger parameter has its own. The last bucket, whose gradients
-/// come last and which nothing hides, is split so that it too has at most `first_cap`.
-std::vector<std::vector<size_t>> plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap);
 
 struct ReducerOptions {
   int64_t first_bucket_bytes = int64_t{1} << 20, bucket_bytes = int64_t{25} << 20;
@@ -31,10 +22,22 @@ struct ReducerOptions {
   /// Whether grad() lies in a bucket, so that gradients need no memory beside the buckets; one that somebody keeps then
   /// changes with the next backward. Otherwise it is a tensor of its own, copied to the bucket and back.
   bool gradient_as_bucket_view = true;
+  /// Whether a rank's gradients count by the weight of its forwards: then the average is sum(weight * gradient) /
+  /// sum(weight). A rank without weight adds nothing, whatever its gradients are.
+  bool weighted = false;
+  /// Whether every backward brings each parameter as many gradients as the first, on each rank by itself: 0, or several
+  /// where backward runs inside backward. What a rank has no gradient for is averaged as zeros where another has one,
+  /// and left alone where none has. Only the first backward has more to send than usual; a change is an error.
+  bool static_graph = false;
 };
 
-/// By parameter: whether it took part in a forward as one that requires a gradient.
-using Learning = std::shared_ptr<const std::vector<bool>>;
+/// What the backwards through a forward are to know of it.
+struct Forward {
+  std::shared_ptr<const std::vector<bool>> learning;  // by parameter: whether it requires a gradient there
+  double weight = 0;                                  // until a backward through it has counted that
+  bool watched = false;                               // its outputs will say when a backward goes through them
+};
+using ForwardPtr = std::shared_ptr<Forward>;
 
 /// What one synchronized backward spent on communication.
 struct ReduceTimes {
@@ -47,7 +50,8 @@ struct ReduceTimes {
 
 /// Gradients live in buckets, flat tensors whose parts are the parameters' grad(). A hook on each accumulator counts
 /// down its bucket; a full one is all-reduced beside the backward, bucket k never before k - 1, so that all ranks issue
-/// the same sequence. Hooks never wait; the end of backward does.
+/// the same sequence. Hooks never wait; the end of backward does. After the first backward buckets are laid out anew,
+/// as gradients came on rank 0.
 ///
 /// A backward is expected to bring a gradient to the parameters that required one in its forward, and that it adds
 /// gradients to: autograd::grad() does so for none, a backward to `inputs` for those. Gradients have no history, under
@@ -63,30 +67,53 @@ class Reducer {
 
   /// For a forward: whether the backwards to come synchronize, and that none is under way: what one that failed left is
   /// forgotten. @throws Error naming a parameter that went to another device or dtype
-  Learning begin(bool synchronize);
+  ForwardPtr begin(bool synchronize, double weight);
   /// In a backward through that forward: from now on its end waits for all buckets. The first gradient does it too.
-  void start_backward(const Learning& learning);
-  const std::vector<std::vector<size_t>>& buckets() const { return plan_; }
+  void start_backward(const ForwardPtr& forward);
+  /// Takes part in a backward of the other ranks that this one has none for: it adds zeros, or what has come together
+  /// here without synchronization if that has a weight, and its gradients become the average.
+  void shadow_backward();
+  /// Without weights, of the next backward: how many ranks have a gradient; the others add zeros.
+  void divide_by(int ranks) { divisor_ = ranks; }
+  /// How buckets are averaged from now on; on all ranks, between two steps. @throws Error when there is a hook already
+  void register_comm_hook(CommHook hook);
+  const BucketPlan& buckets() const { return buckets_.plan(); }
   /// Of the last backward that synchronized. On a GPU it waits for that to be done.
   ReduceTimes last_times() const;
 
  private:
-  struct Bucket {
-    Tensor flat;          // the gradients of its parameters, one after the other, with zeros between
-    size_t pending = 0;   // gradients that have not arrived in this backward
+  /// A bucket in the backward under way.
+  struct Progress {
+    size_t pending = 0;   // gradients that have not arrived
     bool in_use = false;  // a gradient of it is expected
-    distributed::WorkPtr work;
+    std::optional<CommFuture> future;
   };
   void take_parameters();
+  BucketPlan plan(std::vector<size_t> order) const;
+  void make_buckets(BucketPlan plan);
+  void rebuild_buckets();
+  /// Whether a rank may go without a gradient in this backward; under static_graph in the first.
+  bool allows_unused() const {
+    return options_.static_graph ? used_anywhere_.empty() : options_.find_unused_parameters;
+  }
+  std::vector<bool> as_expected() const;
   void on_gradient(size_t parameter);
-  void expect_locked(const std::vector<bool>& learning);
+  void expect_locked(Forward& forward);
   void expect_one(size_t parameter);
+  void start();
   void to_slot(size_t parameter);
   void launch_full_buckets();
-  void launch(size_t bucket);
+  void launch(size_t bucket, bool all_used);
+  void launch_rest(bool all_used);
+  void agree_on_unit();
+  void weigh(size_t bucket);
+  CommFuture run_hook(size_t bucket, std::string about);
   void finish();
-  void fill_what_did_not_arrive();
+  void complete(bool all_arrived);
+  void fill(size_t parameter);
   void wait_for_all();
+  void take_result(size_t bucket, const Tensor& result);
+  void rescale();
   void hand_back();
   void check_used();
   bool is_short(const Tensor& used) const;
@@ -94,25 +121,37 @@ class Reducer {
 
   const std::string name_;
   std::vector<std::string> names_;
-  std::vector<Tensor> parameters_, slots_;  // slots_: their places in the buckets
+  std::vector<Tensor> parameters_;
   std::vector<std::shared_ptr<autograd::AccumulateGrad>> accumulators_;
   std::vector<unsigned> hooks_;
   const distributed::ProcessGroupPtr group_;
   const ReducerOptions options_;
-  std::vector<std::vector<size_t>> plan_;
-  std::vector<size_t> bucket_of_;
-  std::vector<Bucket> buckets_;
-  Tensor all_used_;  // the last bucket's extra element: 1 where every parameter got a gradient, averaged with the rest
+  CommHook hook_;
+  Buckets buckets_;
+  // What is averaged beside the gradients, in the last bucket if its dtype is exact enough for weights.
+  Tensor status_apart_;  // undefined where it is in the last bucket
+  Tensor all_used_;      // an element: 1 where every parameter got a gradient
+  Tensor rank_weight_;   // another one, if there are weights: that of this rank, then their mean
+  distributed::WorkPtr status_work_;
 
   std::mutex mutex_;  // a graph over several devices has several threads
   bool synchronize_ = true, running_ = false, launched_ = false;
-  Learning learning_;                   // of the last forward
+  ForwardPtr forward_;                  // the last
+  std::vector<Progress> progress_;      // by bucket
   std::vector<bool> expected_;          // of the backward under way
-  std::vector<bool> arrived_;           // in the backward under way
+  std::vector<int> arrivals_;           // of gradients, in the backward under way
+  std::vector<int> known_arrivals_;     // of a static graph, once there was a backward
+  std::vector<bool> used_anywhere_;     // of a static graph: on any rank, once there was a backward
   std::vector<bool> used_;              // since the ranks had the same gradients, so under no_sync() too
   std::vector<bool> averaged_;          // by the backward that ends
   std::map<size_t, Tensor> untouched_;  // gradients as they were, in case that no rank adds to them
-  size_t next_ = 0;                     // bucket to launch
+  double weight_ = 0;                   // of the forwards since the ranks had the same gradients
+  double unit_ = 1;                     // of weights, near their mean: scaled gradients stay in a half type's range
+  bool unit_known_;                     // there is one, or no weights
+  int divisor_;
+  size_t next_ = 0;                        // bucket to launch
+  bool order_wanted_, order_due_ = false;  // until the first backward; from then to the next forward
+  std::vector<size_t> order_;              // in which gradients came
   std::chrono::steady_clock::time_point first_launch_, last_gradient_;
   ReduceTimes times_;
   std::vector<distributed::WorkPtr> done_;  // of the last backward

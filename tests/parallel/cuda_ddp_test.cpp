@@ -79,6 +79,55 @@ TEST_CASE("DDP on GPUs with find_unused_parameters averages what some ranks use"
   CHECK(errors == std::vector<std::string>(2));
 }
 
+TEST_CASE("weighted DDP, a compressing hook and Join on GPUs", "[parallel][cuda][ddp]") {
+  const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
+  const bool view = GENERATE(true, false);
+  const DType dtype = GENERATE(kFloat32, kBFloat16);
+  const int hook = GENERATE(0, 1, 2);
+  if (!test::can_run(backend, 2) || (test::kSlowGpus && view)) return;
+  const auto errors = errors_of(backend, [&](const ProcessGroupPtr& group, Device device) {
+    nn::Linear net(nn::LinearOptions(1, 1).bias(false));
+    net->to(device, dtype);
+    DistributedDataParallel ddp(
+        net,
+        DistributedDataParallelOptions().process_group(group).weighted_average(true).gradient_as_bucket_view(view));
+    if (hook == 1) ddp.register_comm_hook(nn::parallel::fp16_compress_hook);
+    if (hook == 2) ddp.register_comm_hook(nn::parallel::bf16_compress_hook);
+    const int rank = group->rank();
+    nn::parallel::Join join({&ddp});
+    for (int step = 0; step < (rank == 0 ? 2 : 3); ++step) {
+      net->zero_grad();
+      // Rank 0: one row of 8; rank 1: three of 4, in the second step none, in the third alone.
+      const int64_t rows = rank == 0 ? 1 : step == 1 ? 0 : 3;
+      ddp(full({rows, 1}, rank == 0 ? 8.f : 4.f).to(dtype)).mean().backward();
+      const double expected = step == 0 ? (8 + 3 * 4) / 4. : step == 1 ? 8 : 4;  // each exact in 8 bits
+      TANDEM_CHECK(net->weight.grad().item<double>() == expected, "step ", step, ": ", net->weight.grad());
+    }
+    join.finish();
+  });
+  CHECK(errors == std::vector<std::string>(2));
+}
+
+TEST_CASE("static_graph on GPUs: parameters may go unused, and a change is found one step late",
+          "[parallel][cuda][ddp]") {
+  const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
+  if (!test::can_run(backend, 2)) return;
+  const auto errors = errors_of(backend, [&](const ProcessGroupPtr& group, Device device) {
+    Branches net;
+    net->to(device);
+    DistributedDataParallel ddp(
+        net, DistributedDataParallelOptions().process_group(group).static_graph(true).bucket_cap_mb(1e-5));
+    for (int step = 0; step < 5; ++step) {
+      net->zero_grad();
+      ddp(ones({4, 3}), group->rank() == 0 && step < 3).sum().backward();
+      if (step < 3) TANDEM_CHECK(net->b->weight.grad().cpu().equal(full({2, 3}, 2.f)), "b: ", net->b->weight.grad());
+    }
+  });
+  for (const std::string& error : errors)
+    CHECK_THAT(error, Contains("under static_graph these parameters got other gradients in the backward before than in "
+                               "the first backward: b.weight on rank 0; b.bias on rank 0"));
+}
+
 TEST_CASE("DDP on GPUs refuses ranks whose models differ, and a group for another GPU", "[parallel][cuda][ddp]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
   if (!test::can_run(backend, 2)) return;

@@ -7,6 +7,7 @@
 using namespace tandem;
 using distributed::ProcessGroupPtr;
 using nn::parallel::DistributedDataParallel;
+using test::failure_over;
 using Options = nn::parallel::DistributedDataParallelOptions;
 
 namespace {
@@ -25,15 +26,6 @@ TANDEM_MODULE(Two);
 
 void require_gradients(nn::Module& net, bool on) {
   for (Tensor& p : net.parameters()) p.requires_grad_(on);
-}
-/// What the first rank that fails says; "" if none does.
-std::string failure_over(const std::string& backend, int size, const std::function<void(const ProcessGroupPtr&)>& f) {
-  try {
-    test::run_over(backend, size, f);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
 }
 Tensor batch() { return ones({4, 3}); }
 
@@ -160,6 +152,35 @@ TEST_CASE("DDP refuses a module that changed since it was wrapped, by name", "[p
   CHECK_THAT(refused([](Two& net) { net->register_module("c", nn::Linear(1, 1)); }),
              Contains("parameter 4 is c.weight, and was not there when the module was wrapped"));
   set_cpu_device_count(devices);
+}
+
+TEST_CASE("DDP leaves alone what it is told to ignore", "[parallel][ddp]") {
+  const int devices = cpu_device_count();
+  set_cpu_device_count(2);
+  CHECK(failure_over("local", 2, [](const ProcessGroupPtr& group) {
+          const int rank = group->rank();
+          Two net;
+          nn::BatchNorm1d norm(rank + 2);  // of another size on each rank, and on another device
+          norm->to(Device("cpu:1"));
+          net->register_module("own", norm);
+          net->b->weight.set_data(full({2, 3}, 1.f + static_cast<float>(rank)));
+          DistributedDataParallel ddp(
+              net, Options().parameters_to_ignore({"b.weight", "own.weight", "own.bias", "own.running_mean",
+                                                   "own.running_var", "own.num_batches_tracked"}));
+          ddp(batch() * (rank + 1.0), "ab").sum().backward();
+          TANDEM_CHECK(net->a->weight.grad().equal(full({2, 3}, 6.f)), net->a->weight.grad());
+          TANDEM_CHECK(net->b->weight.grad().equal(full({2, 3}, 4.f * static_cast<float>(rank + 1))), "b");
+          TANDEM_CHECK(net->b->weight.equal(full({2, 3}, 1.f + static_cast<float>(rank))), net->b->weight);
+          const Tensor bias = net->b->bias.detach().clone();
+          group->broadcast(bias, 0)->wait();
+          TANDEM_CHECK(bias.equal(net->b->bias), "the other parameters are rank 0's");
+        }) == "");
+  set_cpu_device_count(devices);
+  CHECK_THAT(failure_over("local", 1,
+                          [](const ProcessGroupPtr&) {
+                            DistributedDataParallel(Two(), Options().parameters_to_ignore({"b.weigt"}));
+                          }),
+             Contains("parameters_to_ignore has b.weigt, which is no parameter or buffer"));
 }
 
 TEST_CASE("ranks whose collectives agree in all but what they are about hear of it", "[parallel][ddp][errors]") {

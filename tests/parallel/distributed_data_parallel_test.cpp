@@ -220,6 +220,8 @@ TEST_CASE("buckets are filled from the last parameter, the first one small", "[p
   CHECK(plan({4, 4, 100, 4}, 8, 1000) == Plan{{3}, {2}, {1, 0}});  // what comes last is small as well
   CHECK(plan({100, 4, 4}, 8, 1000) == Plan{{2, 1}, {0}});
   CHECK(plan({100, 4, 100, 4}, 8, 1000) == Plan{{3}, {2, 1, 0}});  // the last gradient is a large one
+  const nn::parallel::BucketItem four{kFloat32, kCPU, 4};
+  CHECK(nn::parallel::plan_buckets({four, four, four, four}, 4, 8, {1, 3, 2, 0}) == Plan{{1}, {3, 2}, {0}});
   CHECK(nn::parallel::plan_buckets({{kFloat32, kCPU, 4}, {kFloat64, kCPU, 8}, {kFloat32, kCPU, 4}}, 100, 100) ==
         Plan{{2, 0}, {1}});
 }

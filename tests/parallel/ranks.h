@@ -84,4 +84,15 @@ inline void run_over(const std::string& backend, int size,
   });
 }
 
+/// What the first rank that fails says; "" if none does.
+inline std::string failure_over(const std::string& backend, int size,
+                                const std::function<void(const distributed::ProcessGroupPtr&)>& f) {
+  try {
+    run_over(backend, size, f, std::chrono::seconds(20));
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
 }  // namespace tandem::test

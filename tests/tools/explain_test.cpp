@@ -111,6 +111,8 @@ TEST_CASE("explain: the batch of every rank, batch norm and dropout are causes o
     CHECK(named(e, false).empty());
     CHECK(named(e, true) == Names{"batch-norm groups", "random stream", "rounding"});
     CHECK(cause(e, "random stream").left < 1e-5);  // only rounding is left
+    CHECK_THAT(cause(e, "batch-norm groups").remedy,
+               Contains(mode == "ddp" ? "nn::convert_sync_batchnorm(net);" : "nn::GroupNorm(8, channels)"));
     if (mode == "dp" || TANDEM_TEST_SANITIZED) continue;
     s.rank_seeds = true;
     CHECK(named(explained(s), false) == Names{"seeds of the ranks"});
@@ -132,7 +134,10 @@ TEST_CASE("explain: three parts, any tail, accumulation, Adam, gloo and a sample
   Settings s = nothing_planted("ddp");
   s.ranks = 3, s.batch = s.global_batch = 12, s.examples = 24, s.uneven = true,
   s.tail = GENERATE("pad", "drop", "keep");
-  CHECK(named(explained(s), false) == Names{"uneven rows"});
+  const Explanation uneven = explained(s);
+  CHECK(named(uneven, false) == Names{"uneven rows"});
+  // What these remedies do is in uneven_batches_test.cpp.
+  CHECK_THAT(cause(uneven, "uneven rows").remedy, Contains("DistributedDataParallelOptions().weighted_average(true)"));
   s.accumulate = 2, s.divide_loss = true;
   CHECK(named(explained(s), false) == Names{"uneven rows"});
   s.optimizer = "adam", s.lr_scale = 3;

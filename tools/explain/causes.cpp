@@ -45,7 +45,8 @@ std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours,
       {"uneven rows",
        [](Script& to, const Script& from) { to.tail = from.tail, to.mean_in_replicas = from.mean_in_replicas; },
        tail_in_words(yours),
-       ddp ? "options.pad = false; ... loss * (x.size(0) * world_size / rows_of_all_ranks)  // the batch's true mean"
+       ddp ? "options.pad = false; ... DistributedDataParallelOptions().weighted_average(true)  // the batch's true "
+             "mean"
            : "dp.loss(nn::CrossEntropyLoss(), x, y).backward();  // the batch's true mean"},
       {"accumulation", [](Script& to, const Script& from) { to.divide = from.divide; },
        cat(yours.accumulate, " gradients add up"), "(loss / accumulate).backward();"},

@@ -122,7 +122,9 @@ void explain_mode(Runs& runs, const Script& right, Explanation& e) {
                 whole_random = random ? run_in_groups(job, right, true, false) : groups;
   add("batch-norm groups", norm, "statistics of " + rows + " rows, not " + std::to_string(right.global_batch),
       whole_norm, groups, whole_random,
-      "nn::GroupNorm(8, channels)  // in place of BatchNorm2d(channels): it looks at one example alone");
+      job.ddp
+          ? "nn::convert_sync_batchnorm(net);  // before net is wrapped: the statistics are those of all ranks' rows"
+          : "nn::GroupNorm(8, channels)  // in place of BatchNorm2d(channels): it looks at one example alone");
   add("random stream", random, std::string(job.ddp ? "rank" : "shard") + " r draws from stream r", whole_random, groups,
       groups, "const GeneratorGuard guard(default_generator(device, r));  // on one device, for the rows of shard r");
   add("rounding", true, "sums in another order", groups, in_order, in_order,

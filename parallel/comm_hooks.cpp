@@ -1,0 +1,38 @@
+#include "tandem/parallel/comm_hooks.h"
+
+#include "tandem/core/internal.h"
+#include "tandem/ops/elementwise.h"
+
+namespace tandem::nn::parallel {
+
+CommFuture CommFuture::then(std::function<Tensor(const Tensor&)> f) && {
+  then_.push_back(std::move(f));
+  return std::move(*this);
+}
+Tensor CommFuture::wait() {
+  const NoGradGuard guard;
+  if (work_) work_->wait();
+  for (const auto& f : std::exchange(then_, {})) tensor_ = f(tensor_);
+  return tensor_;
+}
+
+namespace {
+/// Divided before it is narrowed and added up, so that a sum of many ranks stays in range where its average does.
+CommFuture average_in(DType dtype, const distributed::ProcessGroupPtr& group, const GradBucket& bucket) {
+  const NoGradGuard guard;
+  const Tensor narrow = Tensor(bucket.buffer()).mul_(1.0 / group->size()).to(dtype);
+  return {group->all_reduce(narrow, distributed::ReduceOp::SUM, bucket.about()), narrow};
+}
+}  // namespace
+
+CommFuture allreduce_hook(const distributed::ProcessGroupPtr& group, const GradBucket& bucket) {
+  return {group->all_reduce(bucket.buffer(), distributed::ReduceOp::AVG, bucket.about()), bucket.buffer()};
+}
+CommFuture fp16_compress_hook(const distributed::ProcessGroupPtr& group, const GradBucket& bucket) {
+  return average_in(kFloat16, group, bucket);
+}
+CommFuture bf16_compress_hook(const distributed::ProcessGroupPtr& group, const GradBucket& bucket) {
+  return average_in(kBFloat16, group, bucket);
+}
+
+}  // namespace tandem::nn::parallel

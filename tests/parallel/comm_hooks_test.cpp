@@ -1,0 +1,207 @@
+// Communication hooks of DistributedDataParallel: compression, hooks of one's own, and what must not be lost to them.
+#include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/ranks.h"
+#include "tandem/tests/parallel/small_net.h"
+
+using namespace tandem;
+using distributed::ProcessGroupPtr;
+using distributed::ReduceOp;
+using nn::parallel::CommFuture;
+using nn::parallel::CommHook;
+using nn::parallel::DistributedDataParallel;
+using nn::parallel::GradBucket;
+using nn::parallel::Join;
+using test::failure_over;
+using Options = nn::parallel::DistributedDataParallelOptions;
+
+namespace {
+
+nn::Sequential make_net() { return nn::Sequential(nn::Linear(3, 40), nn::Tanh(), nn::Linear(40, 2)); }
+Tensor batch_of(int rank) {
+  const Tensor x = arange(12, TensorOptions(kFloat32)).view({4, 3});
+  return (x * (0.37 + 0.11 * rank) - 1.3 * rank).sin();
+}
+/// The gradients of a backward under such a hook, and those of each rank before they are averaged.
+struct Gradients {
+  std::vector<Tensor> averaged;
+  std::vector<std::vector<Tensor>> by_rank;
+  int64_t bytes = 0;  // that rank 0 sent
+};
+Gradients gradients_under(const CommHook& hook, const std::string& backend, int ranks, const Options& options = {}) {
+  Gradients out;
+  out.by_rank.resize(static_cast<size_t>(ranks));
+  std::vector<nn::Sequential> nets;
+  manual_seed(2);
+  const nn::Sequential first = make_net();
+  for (int r = 0; r < ranks; ++r) {
+    nets.push_back(make_net());
+    nets.back()->load_state_dict(first->state_dict());
+  }
+  test::run_over(backend, ranks, [&](const ProcessGroupPtr& group) {
+    const auto rank = static_cast<size_t>(group->rank());
+    nn::Sequential& net = nets[rank];
+    net->forward(batch_of(group->rank())).square().sum().backward();
+    for (const Tensor& p : net->parameters()) out.by_rank[rank].push_back(p.grad().clone());
+    net->zero_grad();
+    DistributedDataParallel ddp(net, Options(options).process_group(group));
+    if (hook) ddp.register_comm_hook(hook);
+    const int64_t before = group->bytes_sent();
+    ddp(batch_of(group->rank())).square().sum().backward();
+    if (rank != 0) return;
+    out.bytes = group->bytes_sent() - before;
+    for (const Tensor& p : net->parameters()) out.averaged.push_back(p.grad().clone());
+  });
+  return out;
+}
+
+/// Each rank's vote counts as much: the sign of the sum of signs. It waits for nothing before backward's end.
+CommFuture majority_hook(const ProcessGroupPtr& group, const GradBucket& bucket) {
+  const Tensor votes = bucket.buffer().sign();
+  return CommFuture(group->all_reduce(votes, ReduceOp::SUM, bucket.about()), votes).then([](const Tensor& sum) {
+    return sum.sign();
+  });
+}
+CommFuture nothing_hook(const ProcessGroupPtr&, const GradBucket& bucket) {
+  return {nullptr, zeros_like(bucket.buffer())};
+}
+
+}  // namespace
+
+TEST_CASE("compressing hooks average within the rounding of their type, in half of the bytes",
+          "[parallel][ddp][hooks]") {
+  const std::string backend = GENERATE(from_range(test::backends()));
+  const int ranks = GENERATE(2, 3);
+  const bool half = GENERATE(true, false), view = GENERATE(true, false), find = GENERATE(true, false);
+  if (backend == "gloo" && (ranks == 2 || view != find)) return;  // the same above what it sends
+  INFO(backend << ", " << ranks << " ranks, " << (half ? "float16" : "bfloat16") << ", views " << view);
+  const Options options = Options().gradient_as_bucket_view(view).find_unused_parameters(find).bucket_cap_mb(1e-4);
+  const Gradients got = gradients_under(half ? nn::parallel::fp16_compress_hook : nn::parallel::bf16_compress_hook,
+                                        backend, ranks, options);
+  const Gradients exact = gradients_under(nullptr, backend, ranks, options);
+  // Each rank's share is rounded once, and so is each sum: to 11 bits or 8; float16's least step is 2^-24.
+  const double epsilon = half ? 0x1p-11 : 0x1p-8;
+  double largest = 0;
+  for (size_t i = 0; i < got.averaged.size(); ++i) {
+    Tensor average = zeros_like(got.averaged[i], TensorOptions(kFloat64)), size = average.clone();
+    for (const auto& of_rank : got.by_rank) {
+      average.add_(of_rank[i].to(kFloat64) * (1.0 / ranks));
+      size.add_(of_rank[i].to(kFloat64).abs() * (1.0 / ranks));
+    }
+    const Tensor error = (got.averaged[i].to(kFloat64) - average).abs();
+    const Tensor bound = size * (epsilon * ranks) + ranks * 0x1p-24;
+    CHECK((error - bound).max().item<double>() <= 0);
+    CHECK(exact.averaged[i].to(kFloat64).allclose(average, 1e-5, 1e-6));
+    largest = std::max(largest, error.max().item<double>());
+  }
+  CHECK(largest > epsilon * 1e-3);                             // it was compressed
+  CHECK(got.bytes < 0.65 * static_cast<double>(exact.bytes));  // half, and what the ranks used by itself
+}
+
+TEST_CASE("allreduce_hook does what is done without a hook, bit for bit", "[parallel][ddp][hooks]") {
+  const std::string backend = GENERATE(from_range(test::backends()));
+  const bool view = GENERATE(true, false);
+  const Options options = Options().gradient_as_bucket_view(view).bucket_cap_mb(1e-4);
+  const Gradients with = gradients_under(nn::parallel::allreduce_hook, backend, 3, options),
+                  without = gradients_under(nullptr, backend, 3, options);
+  for (size_t i = 0; i < with.averaged.size(); ++i) CHECK(with.averaged[i].equal(without.averaged[i]));
+}
+
+TEST_CASE("a hook of one's own: the majority of signs, against what the ranks had", "[parallel][ddp][hooks]") {
+  const std::string backend = GENERATE(from_range(test::backends()));
+  const bool view = GENERATE(true, false);
+  const Gradients got = gradients_under(majority_hook, backend, 3, Options().gradient_as_bucket_view(view));
+  for (size_t i = 0; i < got.averaged.size(); ++i) {
+    Tensor votes = zeros_like(got.averaged[i]);
+    for (const auto& of_rank : got.by_rank) votes.add_(of_rank[i].sign());
+    CHECK(got.averaged[i].equal(votes.sign()));
+  }
+}
+
+TEST_CASE("a hook is given each bucket in order, with its gradients and parameters", "[parallel][ddp][hooks]") {
+  CHECK(
+      failure_over("local", 2, [](const ProcessGroupPtr&) {
+        nn::Sequential net = make_net();
+        DistributedDataParallel ddp(net, Options().bucket_cap_mb(1e-5));
+        std::vector<size_t> order;
+        size_t parameters = 0, last = 0;
+        ddp.register_comm_hook([&](const ProcessGroupPtr& group, const GradBucket& bucket) {
+          order.push_back(bucket.index());
+          parameters += bucket.parameters().size();
+          last += bucket.is_last();
+          const std::string about = "DDP 1: gradients, bucket " + std::to_string(order.size() - 1) + " of 4";
+          TANDEM_CHECK(bucket.about() == about, bucket.about());
+          for (size_t i = 0; i < bucket.parameters().size(); ++i) {
+            TANDEM_CHECK(bucket.gradients()[i].sizes() == bucket.parameters()[i].sizes(), "sizes");
+            TANDEM_CHECK(bucket.gradients()[i].storage() == bucket.buffer().storage(), "not in the buffer");
+          }
+          return nn::parallel::allreduce_hook(group, bucket);
+        });
+        ddp(batch_of(0)).sum().backward();
+        TANDEM_CHECK(order == (std::vector<size_t>{0, 1, 2, 3}) && parameters == 4 && last == 1, parameters, " ", last);
+      }) == "");
+}
+
+TEST_CASE("what the ranks used is not lost to a hook", "[parallel][ddp][hooks]") {
+  const std::string backend = GENERATE(from_range(test::backends()));
+  const CommHook hook = GENERATE(CommHook(nothing_hook), CommHook(nn::parallel::fp16_compress_hook));
+  const bool find = GENERATE(true, false);
+  const std::string failure = failure_over(backend, 2, [&](const ProcessGroupPtr& group) {
+    nn::Linear a(3, 2), b(3, 2);
+    nn::ModuleList list(a, b);
+    struct NetImpl : nn::Module {
+      explicit NetImpl(nn::ModuleList all) : list(register_module("list", std::move(all))) {}
+      Tensor forward(const Tensor& x, bool second) {
+        const Tensor y = list->at<nn::LinearImpl>(0).forward(x);
+        return second ? y + list->at<nn::LinearImpl>(1).forward(x) : y;
+      }
+      nn::ModuleList list;
+    };
+    DistributedDataParallel ddp(std::make_shared<NetImpl>(list),
+                                Options().process_group(group).find_unused_parameters(find));
+    ddp.register_comm_hook(hook);
+    ddp(ones({4, 3}), group->rank() == 0).sum().backward();
+    const double sum = b->weight.grad().sum().item<double>();
+    TANDEM_CHECK(sum == 12 || sum == 0,
+                 "b: ", sum);  // 4 on one of two ranks, six times; or what nothing_hook makes of it
+  });
+  if (find)
+    CHECK(failure == "");
+  else
+    CHECK_THAT(failure, Contains("got no gradient: list.1.weight on rank 1; list.1.bias on rank 1; use them"));
+}
+
+TEST_CASE("hooks under weights and Join see zeros of ranks that have no batch", "[parallel][ddp][hooks]") {
+  std::vector<double> gradients(3);
+  CHECK(failure_over("local", 3, [&](const ProcessGroupPtr& group) {
+          nn::Linear net(nn::LinearOptions(1, 1).bias(false));
+          DistributedDataParallel ddp(net, Options().weighted_average(true));
+          ddp.register_comm_hook(nn::parallel::bf16_compress_hook);
+          Join join({&ddp});
+          for (int step = 0; step <= group->rank(); ++step) {
+            net->zero_grad();
+            // In the last step rank 2 alone; in the one before, rank 1 has one row of 4, and rank 2 three of 8.
+            ddp(full({group->rank() == 2 ? 3 : 1, 1}, 4.f * static_cast<float>(group->rank()))).mean().backward();
+            const double g = net->weight.grad().item<double>();
+            const double expected = step == 0 ? (0 + 4 + 3 * 8) / 5. : step == 1 ? (4 + 3 * 8) / 4. : 8;
+            TANDEM_CHECK(std::abs(g - expected) <= expected * 0x1p-7, "step ", step, ": ", g, ", not ", expected);
+          }
+          join.finish();
+        }) == "");
+}
+
+TEST_CASE("DDP refuses a second hook, and what is no bucket", "[parallel][ddp][hooks][errors]") {
+  const std::string failure = failure_over("local", 2, [](const ProcessGroupPtr& group) {
+    nn::Sequential net = make_net();
+    DistributedDataParallel ddp(net);
+    ddp.register_comm_hook([](const ProcessGroupPtr&, const GradBucket&) { return CommFuture(nullptr, zeros({2})); });
+    try {
+      ddp.register_comm_hook(majority_hook);
+    } catch (const Error& error) {
+      const std::string what = error.what();
+      TANDEM_CHECK(what.find("it has a communication hook already") != std::string::npos, what);
+      group->barrier()->wait();
+      ddp(batch_of(0)).sum().backward();
+    }
+  });
+  CHECK_THAT(failure, Contains("the hook of bucket 0 gave 2 elements; accepted: 244"));
+}
