@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include <sstream>
 
 #include "tandem/benchmarks/program.h"
+#include "tandem/benchmarks/scratch_folder.h"
 
 extern char** environ;
 
@@ -52,19 +52,6 @@ Ended run(const std::vector<std::string>& arguments) {
   return ended;
 }
 
-/// A folder that goes when it goes out of scope.
-struct TemporaryFolder {
-  std::string path = (std::filesystem::temp_directory_path() / "tandem-bench-XXXXXX").string();
-  TemporaryFolder() {
-    TANDEM_CHECK(mkdtemp(path.data()), "bench: cannot make a folder ", path, ": ", std::strerror(errno));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-};
-
 }  // namespace
 
 BuildProgram::BuildProgram(std::string name, const std::string& build, double seconds, std::vector<std::string> options)
@@ -90,8 +77,8 @@ std::optional<double> BuildProgram::prepare(const Case& c) {
   return time(c, 0);
 }
 double BuildProgram::time(const Case& c, int64_t) {
-  const TemporaryFolder folder;
-  const std::string file = folder.path + "/sample.json";
+  const ScratchFolder folder("bench");
+  const std::string file = folder.path() + "/sample.json";
   std::vector<std::string> arguments = {program_, "bench", "--case", c.key(), "--json", file};
   arguments.insert(arguments.end(), options_.begin(), options_.end());
   const Ended ended = run(arguments);

@@ -1,8 +1,8 @@
 #include "tandem/benchmarks/runner.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <sstream>
 #include <thread>
 
@@ -48,12 +48,15 @@ std::vector<Case> select(const std::vector<Benchmark>& table, const std::vector<
       std::istringstream sizes(input);
       shapes.emplace_back();
       for (std::string size; std::getline(sizes, size, 'x');) {
-        char* end = nullptr;
-        shapes.back().push_back(std::strtoll(size.c_str(), &end, 10));
-        TANDEM_CHECK(!size.empty() && *end == '\0' && shapes.back().back() > 0, "bench: '", size, "' in '", key,
-                     "' is not a size");
+        int64_t& number = shapes.back().emplace_back(0);
+        const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), number);
+        TANDEM_CHECK(error == std::errc() && end == size.data() + size.size() && number > 0, "bench: '", size, "' in '",
+                     key, "' is not a size");
       }
     }
+    const size_t inputs_wanted = found->cases.at(0).size();
+    TANDEM_CHECK(shapes.size() == inputs_wanted, "bench: '", key, "' has sizes of ", shapes.size(),
+                 " input(s); accepted: ", inputs_wanted, ", as in '", Case{&*found, found->cases[0]}.key(), "'");
     cases.push_back({&*found, std::move(shapes)});
   }
   return cases;

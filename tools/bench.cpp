@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "tandem/benchmarks/report.h"
 #include "tandem/core/algorithms.h"
@@ -10,6 +11,7 @@
 #include "tandem/core/thread_pool.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/usage.h"
+#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 namespace {
@@ -50,6 +52,10 @@ void list_benchmarks() {
 
 int bench(const Settings& settings, const std::vector<std::string>& command_line) {
   const std::vector<Benchmark> all = all_benchmarks();
+  const std::filesystem::path folder = std::filesystem::path(settings.json).parent_path();
+  std::error_code ignored;  // what cannot be made cannot be written to either
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  check_can_write("--json", settings.json);
   if (settings.threads > 0) set_num_threads(usable_threads(settings.threads));
   std::vector<Case> cases;
   std::vector<std::unique_ptr<Program>> programs;
@@ -61,7 +67,8 @@ int bench(const Settings& settings, const std::vector<std::string>& command_line
     set_float32_matmul_precision(settings.precision);
     programs = programs_of(settings);
   });
-  const std::vector<Row> rows = run(cases, programs, settings, show_progress);
+  const auto timed = [&] { return run(cases, programs, settings, show_progress); };
+  const std::vector<Row> rows = settings.cases.empty() ? timed() : as_usage(timed);  // sizes that an operation refuses
   for (const auto& program : programs)
     std::printf("%s %s%s", program->name().c_str(), program->version().c_str(), program == programs.back() ? "" : ", ");
   std::printf("; %d thread(s), %d samples of %g s\n", get_num_threads(), settings.repeats, settings.seconds);

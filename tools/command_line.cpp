@@ -76,9 +76,10 @@ const CLI::App& called(const CLI::App& app) {
   return subcommands.empty() ? app : called(*subcommands.back());
 }
 
-/// Words that are no options, subcommands or arguments.
+/// Words that are no options, subcommands or arguments of the app; or else of the one that it is a subcommand of.
 std::string explain_extras(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining();
+  if (words.empty() && app.get_parent()) return explain_extras(*app.get_parent());
   const std::string word = words.empty() ? "" : words[0];
   if (word.starts_with("-")) {
     std::vector<std::string> known;

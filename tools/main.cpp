@@ -2,6 +2,7 @@
 // file, command_line.cpp, compare/options.cpp and explain/options.cpp have it.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -19,6 +20,7 @@
 #include "tandem/tools/compare/options.h"
 #include "tandem/tools/explain/options.h"
 #include "tandem/tools/ranks.h"
+#include "tandem/tools/simulate/data_path.h"
 #include "tandem/tools/trace/trace.h"
 #include "tandem/tools/usage.h"
 #if TANDEM_HAS_BENCHMARKS
@@ -163,7 +165,7 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   c->add_option("--rdzv-timeout", o->rdzv_seconds, "Seconds until all launchers must have come")
       ->type_name("SECONDS")
       ->check(whole_number(1, int64_t(1) << 31));
-  c->add_option("program", o->command, "The program to run and its arguments, after --")
+  c->add_option("PROGRAM", o->command, "The program to run and its arguments, after --")
       ->type_name("-- PROGRAM [ARGS...]")
       ->required();
   c->footer("example: tandem launch -n 2 -- ./train --epochs 3");
@@ -182,7 +184,7 @@ void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
       app.add_subcommand("trace", "Run a program that uses Tandem, and show how long its operations took");
   c->add_option("--out", s->out, "Write the trace, which Perfetto and chrome://tracing show")->type_name("FILE");
   c->add_option("--json", s->json, "Write the table")->type_name("FILE")->default_str("not written");
-  c->add_option("program", s->command, "The program to run and its arguments, after --")
+  c->add_option("PROGRAM", s->command, "The program to run and its arguments, after --")
       ->type_name("-- PROGRAM [ARGS...]")
       ->required();
   c->footer("example: tandem trace -- build/release/examples/simple_model");
@@ -198,19 +200,19 @@ void add_simulate(CLI::App& app) {
       "simulate",
       "Predict training steps of DataParallel and DistributedDataParallel on a cluster that a file describes");
   CLI::Option* const file =
-      c->add_option("cluster", s->cluster, "A JSON file as docs/simulate.md describes it")->type_name("CLUSTER");
+      c->add_option("CLUSTER", s->cluster, "A JSON file as docs/simulate.md describes it")->type_name("CLUSTER");
   c->add_option("--json", s->json, "Write the predictions")->type_name("FILE")->default_str("not written")->needs(file);
   CLI::Option* const check =
       c->add_option("--check-skill", s->check_skill,
                     "Predict nothing; show how well the model predicts times that were measured: those in this folder, "
-                    "or in benchmarks/data/ddp_times if none is named")
+                    "or the sources' benchmarks/data/ddp_times if none is named")
           ->type_name("[FOLDER]")
           ->expected(0, 1)
           ->excludes(file);
   CLI::Option* const published =
       c->add_option("--published", s->published,
                     "Predict nothing for a cluster; show predictions beside times that others published: those in this "
-                    "file, or in benchmarks/data/published_points.json if none is named")
+                    "file, or in the published_points.json that comes with the command if none is named")
           ->type_name("[FILE]")
           ->expected(0, 1)
           ->excludes(file)
@@ -220,8 +222,8 @@ void add_simulate(CLI::App& app) {
     check_usage(file->count() + check->count() + published->count() > 0,
                 "what is to be predicted? Name a JSON file that describes the cluster, or give --check-skill or "
                 "--published");
-    if (published->count() > 0 && s->published.empty()) s->published = "benchmarks/data/published_points.json";
-    if (check->count() > 0 && s->check_skill.empty()) s->check_skill = "benchmarks/data/ddp_times";
+    if (published->count() > 0 && s->published.empty()) s->published = simulate::data_path("published_points.json");
+    if (check->count() > 0 && s->check_skill.empty()) s->check_skill = simulate::data_path("ddp_times");
     simulate(*s);
   });
 }
@@ -280,7 +282,7 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
   c->callback([s, peers, command_line = std::move(command_line)] {
     if (s->list) return list_benchmarks();
     if (!s->markdown.empty()) {
-      std::printf("%s", benchmarks::markdown(s->markdown, s->filter).c_str());
+      std::printf("%s", as_usage([&] { return benchmarks::markdown(s->markdown, s->filter); }).c_str());
       return;
     }
     end_on_interrupt();
@@ -300,6 +302,12 @@ int usage_error(const CLI::App& app, std::string message) {
 }
 
 int run(int argc, char** argv) {
+  // "tandem help demo" is "tandem demo --help".
+  std::string help = "--help";
+  if (argc > 1 && argv[1] == std::string("help")) {
+    std::rotate(argv + 1, argv + 2, argv + argc);
+    argv[argc - 1] = help.data();
+  }
   CLI::App app("Tandem: tensors, automatic gradients and data-parallel training in C++", "tandem");
   set_help(app);
   app.set_version_flag("--version", "tandem " TANDEM_VERSION, "Print the version");

@@ -4,7 +4,10 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <sstream>
+
+#include "tandem/tools/usage.h"
 
 namespace tandem::tools {
 
@@ -34,12 +37,13 @@ Attempt::End end_of(const std::string& text) {
 Nodes::Nodes(Options options, std::function<void()> check) : options_(std::move(options)), check_(std::move(check)) {
   const size_t colon = options_.rdzv.rfind(':');
   host_ = options_.rdzv.substr(0, colon);
-  port_ = colon == std::string::npos ? 0 : std::atoi(options_.rdzv.c_str() + colon + 1);
-  TANDEM_CHECK(!host_.empty() && port_ > 0 && port_ < 65536, "launch: --rdzv is '", options_.rdzv,
-               "'; accepted: HOST:PORT, a host of the job and a free port there");
-  TANDEM_CHECK(!options_.token.empty(),
-               "launch: the launchers of several nodes need a word that strangers do not know; ",
-               "set TANDEM_JOB_TOKEN to the same on all nodes, to what `openssl rand -hex 16` prints, for example");
+  const std::string port = colon == std::string::npos ? "" : options_.rdzv.substr(colon + 1);
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), port_);
+  const bool is_port = error == std::errc() && end == port.data() + port.size() && port_ > 0 && port_ < 65536;
+  check_usage(is_port && !host_.empty(), "--rdzv is '", options_.rdzv,
+              "'; accepted: HOST:PORT, a host of the job and a free port there");
+  check_usage(!options_.token.empty(), "the launchers of several nodes need a word that strangers do not know; ",
+              "set TANDEM_JOB_TOKEN to the same on all nodes, to what `openssl rand -hex 16` prints, for example");
   try {
     server_ = std::make_unique<StoreServer>(options_.token, host_, port_);
   } catch (const DistributedError&) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "tandem/core/error.h"
+#include "tandem/tools/usage.h"
 
 namespace tandem::tools {
 
@@ -74,7 +75,7 @@ Sinks::Sinks(const std::string& folder, int first_rank, int ranks)
   if (!to_files_) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  TANDEM_CHECK(!error, "launch: the folder ", folder, " cannot be made: ", error.message());
+  check_usage(!error, "--output ", folder, " cannot be made: ", error.message());
   for (int r = first_rank; r < first_rank + ranks; ++r)
     for (const char* end : {".out", ".err"})
       sinks_.push_back(std::make_unique<Sink>(folder + "/rank_" + std::to_string(r) + end));

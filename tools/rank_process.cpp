@@ -15,6 +15,7 @@
 #include <map>
 
 #include "tandem/core/cpu_info.h"
+#include "tandem/tools/usage.h"
 
 namespace tandem::tools {
 namespace {
@@ -167,7 +168,7 @@ RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& c
   do n = ::read(report.read.get(), &why, sizeof why);
   while (n < 0 && errno == EINTR);
   if (n > 0) ::waitpid(pid, nullptr, 0);
-  TANDEM_CHECK(n == 0, "launch: cannot run '", command[0], "': ", std::strerror(why));
+  check_usage(n == 0, "cannot run '", command[0], "': ", std::strerror(why));
   return {pid, std::move(out.read), std::move(error.read)};
 }
 

@@ -47,7 +47,7 @@ struct RankPlace {
   int threads = 0;             // to compute with; 0: what the environment says, or an equal share of the cores
   std::vector<int> cpus = {};  // where it may run; empty: wherever the launcher may
 };
-/// @throws Error when the command cannot be run
+/// @throws UsageError when the command cannot be run
 RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& command, pid_t group);
 
 /// An equal part of the processors that the launcher may use, side by side; with fewer of them than parts, one each,

@@ -1,12 +1,16 @@
 // Results that a command writes: the whole file, or none of it.
 #include "tandem/tools/whole_file.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "tandem/core/error.h"
+#include "tandem/tools/usage.h"
 
 namespace tandem::tools {
 
@@ -20,6 +24,15 @@ void write_whole_file(const std::string& command, const std::string& path, const
     std::remove(temporary.c_str());
     TANDEM_FAIL(command, ": cannot write ", path, ": ", reason);
   }
+}
+
+void check_can_write(const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  check_usage(!std::filesystem::is_directory(path), option, " ", path, " cannot be written: it is a folder");
+  const std::string folder = std::filesystem::absolute(path).parent_path().string();
+  int error = ::access(folder.c_str(), W_OK) == 0 ? 0 : errno;
+  if (error == 0 && !std::filesystem::is_directory(folder)) error = ENOTDIR;
+  check_usage(error == 0, option, " ", path, " cannot be written: ", folder, ": ", std::strerror(error));
 }
 
 }  // namespace tandem::tools

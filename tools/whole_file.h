@@ -9,4 +9,7 @@ namespace tandem::tools {
 /// @throws Error with the system's reason
 void write_whole_file(const std::string& command, const std::string& path, const std::string& bytes);
 
+/// For before the work that a file is to hold: @throws UsageError unless one can be written at `path`; nothing for "".
+void check_can_write(const std::string& option, const std::string& path);
+
 }  // namespace tandem::tools

@@ -3,11 +3,12 @@
 # `cmake --install` of a static and of a shared library; programs that use them by find_package and pkg-config, with g++ and
 # with clang++; the tandem command where it is installed; a project that takes the sources in; and the .deb, installed by
 # apt on another bare Debian and removed. Needs root, debootstrap, and a mirror as the machine's apt knows it.
-# CCACHE_DIR, where it is set, is lent to the build.
+# CCACHE_DIR, where it is set, is lent to the build. TANDEM_JOBS says how many compilers run at once.
 set -euo pipefail
 sources=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$1
 mkdir -p "$folder"
+export CMAKE_BUILD_PARALLEL_LEVEL=${TANDEM_JOBS:-$(nproc)}
 for tool in debootstrap chroot mount; do
   command -v "$tool" >/dev/null && [ "$(id -u)" = 0 ] || {
     echo "SKIPPED: $tool and root are needed"
@@ -27,6 +28,8 @@ debian() {
   : >"$folder/$1/etc/apt/sources.list"
   mount -t proc proc "$folder/$1/proc"
   mounted+=("$folder/$1/proc")
+  mount -t devpts devpts "$folder/$1/dev/pts"
+  mounted+=("$folder/$1/dev/pts")
   inside "$1" apt-get update -qq
 }
 # inside NAME COMMAND...: runs it there.
@@ -60,7 +63,7 @@ for kind in static shared; do
   for compiler in g++ clang++; do
     step "$kind: cmake --install, then programs by find_package and pkg-config, $compiler"
     inside build cmake -D BUILD=/tandem/build/$kind -D WORK=/use/$kind-$compiler -D GENERATOR=Ninja -D COMPILER=$compiler \
-      -D FLAGS= -P /tandem/tests/install/run.cmake 2>&1 | grep -v '^-- '
+      -D FLAGS= -P /tandem/tests/install/run.cmake
   done
   step "$kind: the .deb"
   inside build cmake -D BUILD=/tandem/build/$kind -D WORK=/package/$kind -P /tandem/tests/install/package.cmake

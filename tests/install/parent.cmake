@@ -1,13 +1,8 @@
 # Takes Tandem into a project of another standard, by add_subdirectory and by FetchContent. Configures, and compiles the
 # project's own file; with -D WHOLE=subdirectory or fetch that one is built with the library, and run.
 # cmake -D SOURCE=folder -D WORK=folder -D COMPILER=path -P parent.cmake
+include(${CMAKE_CURRENT_LIST_DIR}/run_command.cmake)
 file(REMOVE_RECURSE ${WORK})
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE says ERROR_VARIABLE says)
-  if(NOT status EQUAL 0)
-    message(FATAL_ERROR "failed with ${status}: ${ARGN}\n${says}")
-  endif()
-endfunction()
 foreach(case "subdirectory 17" "fetch 23")
   string(REPLACE " " ";" case ${case})
   list(POP_FRONT case how)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # by_launcher.sh torchrun|mpirun PROGRAM: two ranks of launch_program, started by a launcher that is not ours, find each
-# other. It exits with 77, "skipped" for ctest, where the launcher is not there: torchrun of a known Python with torch
-# (TANDEM_PEERS_PYTHON, .peers/python of the checkout, python3); mpirun of Open MPI.
+# other. It exits with 77, "skipped" for ctest, where the launcher is not there: torchrun of a known Python with torch;
+# mpirun of Open MPI.
 set -u
 launcher=$1 program=$2
 out=$(mktemp)
@@ -16,10 +16,7 @@ check() { # WORDS COMMAND...: both ranks have the sum, and rank 0 says that WORD
 }
 case $launcher in
   torchrun)
-    for candidate in "${TANDEM_PEERS_PYTHON:-}" ../.peers/python python3; do
-      [ -n "$candidate" ] && "$candidate" -c 'import torch' 2>/dev/null && python=$candidate && break
-    done
-    [ -n "${python:-}" ] || { echo "skipped: no known Python has torch (benchmarks/peers/setup.sh makes one)"; exit 77; }
+    python=$(./python_with.sh torch) || exit
     port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     torchrun="timeout -k 5 100 $python -m torch.distributed.run --nproc-per-node 2 --no-python"
     check torchrun $torchrun --standalone "$program"

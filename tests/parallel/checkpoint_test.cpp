@@ -5,73 +5,19 @@
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
+#include "tandem/tests/parallel/resumable.h"
 #include "tandem/tests/temporary.h"
 
 using namespace tandem;
-using nn::parallel::DistributedDataParallel;
+using test::Points;
+using test::train;
+using test::Training;
 using State = std::vector<Tensor>;
 namespace samplers = data::samplers;
 namespace fs = std::filesystem;
 
 namespace {
 
-struct Points : data::datasets::Dataset<Points> {
-  explicit Points(DType dtype) : dtype(dtype) {}
-  data::Example<> get(size_t index) override {
-    const double i = static_cast<double>(index);
-    std::vector<double> x;
-    for (int k = 0; k < 6; ++k) x.push_back(std::sin(i * (k + 1)));
-    return {tensor(x, dtype), tensor({std::cos(i)}, dtype)};
-  }
-  std::optional<size_t> size() const override { return 50; }
-  DType dtype;
-};
-
-struct Training {
-  std::string folder;
-  int64_t epochs = 3, save_every = 4;
-  int64_t cut_after = -1;  // step
-  bool dropout = true;
-  size_t batch = 8, workers = 2;  // the batch over all ranks
-  DType dtype = kFloat32;
-  int64_t keep = 3;
-};
-
-/// Trains on from the last checkpoint, as this rank of its group if there is one. The parameters at the end.
-template <class Sampler> State train(const Training& t, Sampler sampler, int ranks = 1) {
-  manual_seed(7);
-  nn::Sequential net(nn::Linear(6, 16), nn::ReLU(), nn::Dropout(t.dropout ? 0.3 : 0.0), nn::Linear(16, 1));
-  net->to(t.dtype);
-  optim::Adam optimizer(net->parameters(), optim::AdamOptions(0.02));
-  optim::StepLR schedule(optimizer, 5, 0.7);
-  const auto options = data::DataLoaderOptions(t.batch / static_cast<size_t>(ranks)).workers(t.workers).drop_last(true);
-  auto loader = data::make_data_loader(Points(t.dtype).map(data::transforms::Stack<>()), std::move(sampler), options);
-  CheckpointManager checkpoints(t.folder, {.keep = t.keep});
-  int64_t epoch = 0;
-  checkpoints.add("model", net);
-  checkpoints.add("optimizer", optimizer);
-  checkpoints.add("schedule", schedule);
-  checkpoints.add("loader", *loader);
-  checkpoints.add("epoch", epoch);
-  std::optional<DistributedDataParallel<nn::Sequential>> ddp;
-  if (ranks > 1) ddp.emplace(net);
-  int64_t step = checkpoints.restore().value_or(0);
-  for (; epoch < t.epochs; ++epoch) {
-    if constexpr (requires { loader->sampler().set_epoch(0); }) loader->sampler().set_epoch(static_cast<size_t>(epoch));
-    for (auto& batch : *loader) {
-      optimizer.zero_grad();
-      const Tensor y = ddp ? (*ddp)(batch.data) : net->forward(batch.data);
-      mse_loss(y, batch.target).backward();
-      optimizer.step();
-      schedule.step();
-      if (++step % t.save_every == 0) checkpoints.save(step);
-      if (step == t.cut_after) return {};
-    }
-  }
-  State out;
-  for (const Tensor& p : net->parameters()) out.push_back(p.detach().clone());
-  return out;
-}
 State train_ranks(const Training& t, int ranks, const std::string& backend) {
   State out;
   distributed::run_ranks(ranks, [&](int rank) {
@@ -107,10 +53,10 @@ TEST_CASE("a training that goes on ends as one that was never cut short, bit for
   const State expected = train(t, samplers::RandomSampler(50));
   t.folder = parts.path();
   for (const int64_t cut : {5, 10, 13}) {  // within an epoch of 6 steps: from steps 4, 8 and 12
-    t.cut_after = cut;
+    t.steps = cut;
     train(t, samplers::RandomSampler(50));
   }
-  t.cut_after = -1;
+  t.steps = 18;
   CHECK(same(train(t, samplers::RandomSampler(50)), expected));
   CHECK(CheckpointManager(parts.path()).steps() == numbers({8, 12, 16}));
 }
@@ -121,9 +67,9 @@ TEST_CASE("so do the ranks of a DistributedDataParallel", "[checkpoint][ddp]") {
     const test::TemporaryFolder whole, parts;
     Training t{.folder = whole.path()};
     const State expected = train_ranks(t, 2, backend);
-    t.folder = parts.path(), t.cut_after = 10;
+    t.folder = parts.path(), t.steps = 10;
     train_ranks(t, 2, backend);
-    t.cut_after = -1;
+    t.steps = 18;
     CHECK(same(train_ranks(t, 2, backend), expected));
   }
 }
@@ -136,9 +82,9 @@ TEST_CASE("another number of ranks goes on with the same batches", "[checkpoint]
   for (const int ranks : {1, 4}) {
     const test::TemporaryFolder parts;
     Training cut = t;
-    cut.folder = parts.path(), cut.cut_after = 10;
+    cut.folder = parts.path(), cut.steps = 10;
     train_ranks(cut, 2, "local");
-    cut.cut_after = -1;
+    cut.steps = t.steps;
     const State got = train_ranks(cut, ranks, "local");
     REQUIRE(got.size() == expected.size());
     for (size_t i = 0; i < got.size(); ++i) CHECK(got[i].allclose(expected[i], 1e-10, 1e-10));

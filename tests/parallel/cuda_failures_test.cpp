@@ -160,40 +160,15 @@ TEST_CASE("nccl: an asynchronous error names rank and collective, on every rank,
 
 TEST_CASE("nccl: a rank that the store has lost ends what the others have under way", "[parallel][nccl]") {
   if (!test::fake_nccl()) return;
-  const StoreServer server("");
-  const auto connect = [&] { return std::make_unique<StoreClient>("127.0.0.1", server.port(), "", seconds(20)); };
-  auto third = connect();
-  third->report("0", 2, -1, milliseconds(0));
-  std::atomic<int> joined{0};
-  std::atomic<bool> done{false};
-  std::string error;
-  std::vector<std::thread> threads;
-  for (const int rank : {0, 1})
-    threads.emplace_back([&, rank] {
-      Rendezvous job{rank, 2, connect()};
-      job.watch = connect();
-      const Device device(kCUDA, rank);
-      const ProcessGroupPtr group = make_nccl_group(std::move(job), device, seconds(60));
-      ++joined;
-      while (joined < 2) std::this_thread::sleep_for(milliseconds(1));
-      if (rank == 1) {
-        while (!done) std::this_thread::sleep_for(milliseconds(1));
-        return;
-      }
-      try {
-        const WorkPtr work = group->all_reduce(ones({3}, device), ReduceOp::SUM, "bucket 7");
-        while (group->bytes_sent() == 0) std::this_thread::sleep_for(milliseconds(1));  // until it was called
-        third.reset();
+  const std::string error = test::error_when_rank_2_is_lost(
+      [](Rendezvous job, int rank) { return make_nccl_group(std::move(job), Device(kCUDA, rank), seconds(60)); },
+      [](ProcessGroup& group, const auto& lose) {
+        const WorkPtr work = group.all_reduce(ones({3}, Device(kCUDA, 0)), ReduceOp::SUM, "bucket 7");
+        while (group.bytes_sent() == 0) std::this_thread::sleep_for(milliseconds(1));  // until it was called
+        lose();
         work->synchronize();
-      } catch (const DistributedError& e) {
-        error = e.what();
-      }
-      done = true;
-    });
-  const auto start = Clock::now();
-  for (std::thread& thread : threads) thread.join();
+      });
   CHECK_THAT(error, Contains("rank 2 is gone") && Contains("rank 0 called last: all_reduce #1 (bucket 7)"));
-  CHECK(Clock::now() - start < seconds(30));  // of the 60 that it has
 }
 
 TEST_CASE("nccl: a rank whose GPU has failed is waited for no longer than the timeout", "[parallel][nccl]") {

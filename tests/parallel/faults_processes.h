@@ -2,19 +2,28 @@
 #pragma once
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <random>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tandem/core/error.h"
+#include "tandem/parallel/collectives/store/socket.h"
 
 namespace tandem::test {
+
+using distributed::after;
+using distributed::Clock;
+using distributed::Deadline;
+using std::chrono::milliseconds;
 
 inline std::string contents(const std::string& path) {
   std::ifstream file(path);
@@ -70,5 +79,30 @@ inline std::map<int, pid_t> ranks_of(pid_t launcher, int restarts = 0) {
   }
   return ranks;
 }
+
+/// Waits so long for this process's children to end, and kills those that are left. How many these were.
+inline int end_children(milliseconds patience) {
+  for (const Deadline deadline = after(patience); Clock::now() < deadline;) {
+    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
+    if (pid < 0) return 0;
+    if (pid == 0) std::this_thread::sleep_for(milliseconds(2));
+  }
+  const std::string me = std::to_string(::getpid());
+  std::istringstream children(contents("/proc/" + me + "/task/" + me + "/children"));
+  int left = 0;
+  for (pid_t pid = 0; children >> pid; ++left) ::kill(pid, SIGKILL);
+  while (::waitpid(-1, nullptr, 0) > 0) {}
+  return left;
+}
+
+/// Numbers for a trial, which follow from the seed and the trial's own number.
+class TrialDraws {
+ public:
+  TrialDraws(uint64_t seed, int64_t number) : random_(seed * 1000003 + static_cast<uint64_t>(number)) {}
+  int below(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
+
+ private:
+  std::mt19937_64 random_;
+};
 
 }  // namespace tandem::test

@@ -3,7 +3,7 @@
 // Rank 0 writes FOLDER/checkpoint.safetensors every few steps. The rank COMPUTES (-1: none) computes from its fourth
 // step on, and meets nobody any more.
 // usage: faults_program FOLDER TIMEOUT_MS STEPS resumes
-// It goes on from the last checkpoint in FOLDER, and writes FOLDER/end.safetensors.
+// It goes on from the last checkpoint in FOLDER, and writes FOLDER/end.pt.
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tandem/tandem.h"
+#include "tandem/tests/parallel/resumable.h"
 
 using namespace tandem;
 
@@ -19,41 +20,17 @@ void say(const char* what) {
   std::printf("%s %d\n", what, static_cast<int>(::getpid()));
   std::fflush(stdout);
 }
-/// With all that a checkpoint must hold: dropout, moments, a schedule, a shuffled order.
 void train_from_checkpoint(const std::string& folder, int64_t steps) {
-  const auto rank = static_cast<size_t>(distributed::get_rank()),
-             ranks = static_cast<size_t>(distributed::get_world_size());
-  manual_seed(3);
-  nn::Sequential net(nn::Linear(8, 32), nn::ReLU(), nn::Dropout(0.2), nn::Linear(32, 1));
-  nn::parallel::DistributedDataParallel ddp(net);
-  optim::Adam optimizer(net->parameters(), optim::AdamOptions(0.01));
-  optim::StepLR schedule(optimizer, 50, 0.8);
-  const Tensor x = rand({120, 8});
-  auto loader = data::make_data_loader(
-      data::datasets::TensorPairDataset(x, x.sum(1, /*keepdim=*/true).sin()).map(data::transforms::Stack<>()),
-      data::samplers::ShardSampler(120, ranks, rank), data::DataLoaderOptions(4).workers(1));
-  CheckpointManager checkpoints(folder + "/checkpoints");
-  int64_t epoch = 0;
-  checkpoints.add("model", net);
-  checkpoints.add("optimizer", optimizer);
-  checkpoints.add("schedule", schedule);
-  checkpoints.add("loader", *loader);
-  checkpoints.add("epoch", epoch);
-  int64_t step = checkpoints.restore().value_or(0);
-  std::printf("begins after step %lld\n", static_cast<long long>(step));
-  say("trains");
-  for (; step < steps; ++epoch) {
-    loader->sampler().set_epoch(static_cast<size_t>(epoch));
-    for (auto& batch : *loader) {
-      optimizer.zero_grad();
-      mse_loss(ddp(batch.data), batch.target).backward();
-      optimizer.step();
-      schedule.step();
-      if (++step % 20 == 0) checkpoints.save(step);
-      if (step >= steps) break;
-    }
-  }
-  if (rank == 0) save(net, folder + "/end.safetensors");
+  const int rank = distributed::get_rank(), ranks = distributed::get_world_size();
+  test::Training training{.folder = folder + "/checkpoints", .steps = steps, .save_every = 20, .workers = 1};
+  training.batch = static_cast<size_t>(4 * ranks);
+  training.begin = [](int64_t step) {
+    std::printf("begins after step %lld\n", static_cast<long long>(step));
+    say("trains");
+  };
+  const auto sampler = data::samplers::ShardSampler(50, static_cast<size_t>(ranks), static_cast<size_t>(rank));
+  const std::vector<Tensor> end = test::train(training, sampler, ranks);
+  if (rank == 0) save(end, folder + "/end.pt");
 }
 }  // namespace
 

@@ -1,12 +1,5 @@
 #include "tandem/tests/parallel/faults_restarts.h"
 
-#include <sys/wait.h>
-
-#include <algorithm>
-#include <random>
-#include <thread>
-
-#include "tandem/parallel/collectives/store/socket.h"
 #include "tandem/tests/parallel/faults_processes.h"
 #include "tandem/tests/paths.h"
 #include "tandem/tests/temporary.h"
@@ -14,10 +7,6 @@
 namespace tandem::test {
 namespace {
 
-using distributed::after;
-using distributed::Clock;
-using distributed::Deadline;
-using std::chrono::milliseconds;
 constexpr auto kLongest = std::chrono::minutes(3);  // of a job with all its restarts, on a busy machine
 constexpr int kSteps = 400;
 
@@ -32,7 +21,7 @@ struct RestartJob {
   }
   ~RestartJob() {
     if (!has_ended()) ::kill(launcher, SIGKILL);
-    while (::waitpid(-1, nullptr, 0) > 0) {}
+    end_children(milliseconds(1000));
   }
   bool has_ended() {
     int status = 0;
@@ -46,7 +35,7 @@ struct RestartJob {
     while (!has_ended() && Clock::now() < deadline) std::this_thread::sleep_for(milliseconds(2));
     return ended;
   }
-  std::string end() const { return contents(folder / "end.safetensors"); }
+  std::string end() const { return contents(folder / "end.pt"); }
   TemporaryFolder folder;
   pid_t launcher = -1;
   bool ended = false;
@@ -74,12 +63,11 @@ int count_of(const std::string& text, const std::string& words) {
 }  // namespace
 
 RestartTrial RestartTrial::from_seed(uint64_t seed, int64_t number, int max_restarts) {
-  std::mt19937_64 random(seed * 1000003 + static_cast<uint64_t>(number));
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
+  TrialDraws draws(seed, number);
   RestartTrial t;
-  t.ranks = 2 + below(3);
-  const int kills = 1 + below(max_restarts);
-  for (int i = 0; i < kills; ++i) t.kills.emplace_back(below(t.ranks), milliseconds(below(900)));
+  t.ranks = 2 + draws.below(3);
+  const int kills = 1 + draws.below(max_restarts);
+  for (int i = 0; i < kills; ++i) t.kills.emplace_back(draws.below(t.ranks), milliseconds(draws.below(900)));
   return t;
 }
 std::string RestartTrial::str() const {
@@ -121,13 +109,7 @@ RestartResult run_restarts(const RestartTrial& t, int max_restarts) {
       wrong("tandem launch does not name " + name + ": " + said);
   }
   result.resumed = count_of(out, "[0] begins after step ") - count_of(out, "[0] begins after step 0\n");
-  int left = 0;
-  for (const Deadline patience = after(std::chrono::seconds(20)); Clock::now() < patience;) {
-    left = ::waitpid(-1, nullptr, WNOHANG);
-    if (left < 0) break;
-    if (left == 0) std::this_thread::sleep_for(milliseconds(2));
-  }
-  if (left >= 0) wrong("processes are left");
+  if (const int left = end_children(std::chrono::seconds(20))) wrong(std::to_string(left) + " processes are left");
   return result;
 }
 

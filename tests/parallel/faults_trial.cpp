@@ -1,18 +1,13 @@
 #include "tandem/tests/parallel/faults_trial.h"
 
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <map>
-#include <random>
 #include <regex>
 #include <set>
 #include <sstream>
-#include <thread>
 
 #include "tandem/parallel/collectives/store/store.h"
 #include "tandem/parallel/collectives/store/watchdog.h"
@@ -24,10 +19,6 @@
 namespace tandem::test {
 namespace {
 
-using distributed::after;
-using distributed::Clock;
-using distributed::Deadline;
-using std::chrono::milliseconds;
 constexpr milliseconds kStartTime(60000);  // for a job to come so far that it can be struck
 
 /// Whether the rank has reported to the store.
@@ -48,7 +39,7 @@ class FaultJob {
     const distributed::StoreServer free_now("");
     port_ = free_now.port();
   }
-  ~FaultJob() { end_all(); }
+  ~FaultJob() { end_children(milliseconds(1000)); }
   void start_launcher() {
     std::vector<std::string> words = {kCommand, "launch", "-n", std::to_string(ranks_), "--"};
     words.insert(words.end(), command_.begin(), command_.end());
@@ -101,20 +92,6 @@ class FaultJob {
     return false;
   }
   std::string checkpoint() const { return folder_ / "checkpoint.safetensors"; }
-  /// Kills what is left. How many processes that was.
-  int end_all() {
-    int left = 0;
-    for (const Deadline deadline = after(milliseconds(1000)); Clock::now() < deadline;) {
-      const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
-      if (pid < 0) return 0;
-      if (pid == 0) std::this_thread::sleep_for(milliseconds(2));
-    }
-    const std::string me = std::to_string(::getpid());
-    std::istringstream children(contents("/proc/" + me + "/task/" + me + "/children"));
-    for (pid_t pid = 0; children >> pid; ++left) ::kill(pid, SIGKILL);
-    while (::waitpid(-1, nullptr, 0) > 0) {}
-    return left;
-  }
 
  private:
   TemporaryFolder folder_;
@@ -140,18 +117,17 @@ std::set<int> blamed_in(const std::string& text) {
 }  // namespace
 
 FaultTrial FaultTrial::from_seed(uint64_t seed, int64_t number, milliseconds timeout, milliseconds bound) {
-  std::mt19937_64 random(seed * 1000003 + static_cast<uint64_t>(number));
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
+  TrialDraws draws(seed, number);
   FaultTrial t;
   t.timeout = timeout, t.bound = bound;
   t.launcher = number % 2 == 1;
   t.stop = number % 8 >= 6;
-  t.phase = t.stop ? (below(2) == 0 ? Phase::start_up : Phase::training) : static_cast<Phase>(number / 2 % 3);
-  t.ranks = 2 + below(3);
-  t.victim = below(t.ranks);
+  t.phase = t.stop ? (draws.below(2) == 0 ? Phase::start_up : Phase::training) : static_cast<Phase>(number / 2 % 3);
+  t.ranks = 2 + draws.below(3);
+  t.victim = draws.below(t.ranks);
   t.starts.resize(static_cast<size_t>(t.ranks));
-  for (milliseconds& start : t.starts) start = milliseconds(below(100));
-  t.delay = milliseconds(below(t.phase == Phase::start_up ? 250 : 150));
+  for (milliseconds& start : t.starts) start = milliseconds(draws.below(100));
+  t.delay = milliseconds(draws.below(t.phase == Phase::start_up ? 250 : 150));
   return t;
 }
 std::string FaultTrial::kind() const {
@@ -260,7 +236,7 @@ FaultResult run_trial(const FaultTrial& t) {
     while (!job.ended(victim) && Clock::now() < last) std::this_thread::sleep_for(milliseconds(1));
     if (!job.ended(victim)) wrong("the stopped rank goes on for ever: " + job.said(t.victim, "error"));
   }
-  if (const int left = job.end_all()) wrong(std::to_string(left) + " processes are left");
+  if (const int left = end_children(milliseconds(1000))) wrong(std::to_string(left) + " processes are left");
   try {
     NamedTensors tensors;
     if (std::filesystem::exists(job.checkpoint())) tensors = load_safetensors(job.checkpoint());

@@ -43,6 +43,44 @@ inline std::vector<std::string> run_gloo_ranks(int size, std::chrono::millisecon
   return errors;
 }
 
+/// What rank 0 is told when rank 2, which only the store knows of, is lost during a call. make(job, rank) is a group of
+/// ranks 0 and 1; call(group, lose) is what rank 0 does, and `lose` loses rank 2. All within half of the minute that a
+/// group is to be given.
+template <class Make, class Call> std::string error_when_rank_2_is_lost(const Make& make, const Call& call) {
+  using namespace distributed;
+  using std::chrono::milliseconds, std::chrono::seconds;
+  const StoreServer server("");
+  const auto connect = [&] { return std::make_unique<StoreClient>("127.0.0.1", server.port(), "", seconds(20)); };
+  auto third = connect();
+  third->report("0", 2, -1, milliseconds(0));
+  std::atomic<int> joined{0};
+  std::atomic<bool> done{false};
+  std::string error;
+  std::vector<std::thread> threads;
+  for (const int rank : {0, 1})
+    threads.emplace_back([&, rank] {
+      Rendezvous job{rank, 2, connect()};
+      job.watch = connect();
+      const ProcessGroupPtr group = make(std::move(job), rank);
+      ++joined;
+      while (joined < 2) std::this_thread::sleep_for(milliseconds(1));
+      if (rank == 1) {
+        while (!done) std::this_thread::sleep_for(milliseconds(1));
+        return;
+      }
+      try {
+        call(*group, [&] { third.reset(); });
+      } catch (const DistributedError& e) {
+        error = e.what();
+      }
+      done = true;
+    });
+  const auto start = Clock::now();
+  for (std::thread& thread : threads) thread.join();
+  CHECK(Clock::now() - start < seconds(30));
+  return error;
+}
+
 /// Says so where there is no Gloo to test.
 inline bool without_gloo() {
   if (TANDEM_HAS_GLOO) return false;

@@ -135,6 +135,8 @@ TEST_CASE("tandem compare refuses what it cannot measure, and leaves no file", "
   refused({"--devices", "0"}, "--devices names 0; accepted: 2 to");
   refused({"--devices", "3"}, "a batch of 128 cannot be cut into 3 equal parts");
   refused({"--mode", "dpp"}, "mode 'dpp'; accepted: single, dp,");
+  refused({"--plant", "compute:4:0.1"}, "--plant compute:4:0.1: there is no device or rank 4; accepted: 0 to 3");
+  refused({"--backend", "nccl"}, "--backend nccl cannot run here: NCCL needs GPUs");
   refused({"--plant", "heat:1"}, "accepted: none, compute:RANK:SECONDS");
   refused({"--model", "vgg"}, "vgg");
   refused({"--profile", "/no/such/file.json"}, "/no/such/file.json");

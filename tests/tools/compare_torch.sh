@@ -1,13 +1,9 @@
 #!/usr/bin/env bash
 # PyTorch's report is one that `tandem compare` reads, and its runs enter a report of Tandem's. Exits with 77, "skipped"
-# for ctest, where no known Python has torch: TANDEM_PEERS_PYTHON, .peers/python of the checkout, python3.
+# for ctest, where no known Python has torch.
 # usage: compare_torch.sh TANDEM_COMMAND
 set -euo pipefail
-python=
-for candidate in "${TANDEM_PEERS_PYTHON:-}" ../.peers/python python3; do
-  if [ -n "$candidate" ] && "$candidate" -c 'import torch' 2>/dev/null; then python=$candidate && break; fi
-done
-[ -n "$python" ] || { echo "skipped: no known Python has torch (benchmarks/peers/setup.sh makes one)"; exit 77; }
+python=$(./python_with.sh torch)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 exporter="$python ../benchmarks/peers/compare_torch.py --model mlp --batch-size 16 --repeats 2 --steps 2"

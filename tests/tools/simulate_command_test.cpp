@@ -133,8 +133,9 @@ TEST_CASE("tandem simulate fails with a reason and leaves nothing half-written",
   write_file(folder / "cluster.json", kJob);
   const Result unwritable =
       run_program(kCommand, {"simulate", folder / "cluster.json", "--json", folder / "none/out.json"});
-  CHECK(unwritable.status == 1);
-  CHECK_THAT(unwritable.output, Contains("cannot write") && Contains("No such file or directory"));
+  CHECK(unwritable.status == 2);
+  CHECK_THAT(unwritable.output, Contains("cannot be written") && Contains("No such file or directory"));
+  CHECK_THAT(run_program(kCommand, {"simulate", "--published", folder.path()}).output, Contains("is a folder"));
   CHECK(folder.count() == 1);
 }
 

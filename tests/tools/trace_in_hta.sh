@@ -1,14 +1,10 @@
 #!/usr/bin/env bash
 # HolisticTraceAnalysis loads a trace of an emulated GPU, and finds the same idle, compute and non-compute time as
-# `tandem trace` does, within 1 %. Exits with 77, "skipped" for ctest, where no known Python has it:
-# TANDEM_PEERS_PYTHON, .peers/python of the checkout, python3.
+# `tandem trace` does, within 1 %. Exits with 77, "skipped" for ctest, where no known Python has it (pip install
+# HolisticTraceAnalysis).
 # usage: trace_in_hta.sh TANDEM_COMMAND
 set -euo pipefail
-python=
-for candidate in "${TANDEM_PEERS_PYTHON:-}" ../.peers/python python3; do
-  if [ -n "$candidate" ] && "$candidate" -c 'import hta' 2>/dev/null; then python=$candidate && break; fi
-done
-[ -n "$python" ] || { echo "skipped: no known Python has HolisticTraceAnalysis (pip install HolisticTraceAnalysis)"; exit 77; }
+python=$(./python_with.sh hta)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$python" - "$folder" <<'PYTHON'

@@ -163,7 +163,7 @@ TEST_CASE("tandem trace passes the program's end on, and says what it cannot tra
   CHECK_THAT(missing.output, Contains("cannot start /no/such/program: No such file"));
   for (const std::string& place : {folder / "no/such/trace.json", folder.path()}) {
     const Result result = trace_program(place, {"--", "/bin/sh", "-c", "echo ran"});
-    CHECK(result.status == 1);
+    CHECK(result.status == 2);
     CHECK_THAT(result.output, Contains("--out " + place + " cannot be written") && !Contains("ran\n"));
   }
   CHECK(trace_program(out, {}).status != 0);

@@ -34,7 +34,7 @@ TEST_CASE("a wrong call says what is accepted, names no place in the sources, an
     std::vector<std::string> arguments;
     std::vector<std::string> words;
   };
-  const std::vector<Case> cases = {
+  std::vector<Case> cases = {
       {{}, {"usage: tandem [OPTIONS] COMMAND", "demo", "compare", "launch", "doctor"}},
       {{"frobnicate"}, {"tandem: there is no command 'frobnicate'; accepted: demo, compare,", "tandem --help"}},
       {{"demmo"}, {"accepted: demo, ", "did you mean 'demo'?"}},
@@ -66,12 +66,41 @@ TEST_CASE("a wrong call says what is accepted, names no place in the sources, an
       {{"compare", "--mode", "dpp", "--device", "cpu"}, {"tandem compare: mode 'dpp'; accepted: single, dp,"}},
       {{"compare", "--device", "cpu", "--data", "/no/such/folder"},
        {"there is no such folder", "dataset-fashion-mnist"}},
-      {{"launch"}, {"program is required", "example: tandem launch -n 2 -- "}},
+      {{"launch"}, {"PROGRAM is required", "example: tandem launch -n 2 -- "}},
       {{"launch", "-n", "none", "--", "true"}, {"--ranks: 'none' is not a whole number"}},
       {{"launch", "true", "--epochs", "3"}, {"there is no option --epochs", "options of the program come after --"}},
       {{"simulate"}, {"what is to be predicted?", "--check-skill"}},
       {{"simulate", "/no/such/file"}, {"/no/such/file", "No such file"}},
+      {{"simulate", "--json", "x.json"}, {"--json requires CLUSTER"}},
+      {{"frobnicate", "demo"}, {"there is no command 'frobnicate'"}},
+      {{"demo", "--data", data, "--json", "/no/such/folder/x"},
+       {"--json /no/such/folder/x cannot be written: /no/such/"}},
+      {{"demo", "--data", data, "--report", data}, {"--report " + data + " cannot be written: it is a folder"}},
+      {{"compare", "diff", "before.json"}, {"tandem compare diff: AFTER is required"}},
+      {{"compare", "page", kSource + "/docs/compare_example/report.json", "--out", "/no/such/folder/x"},
+       {"--out /no/such/folder/x cannot be written"}},
+      {{"explain", "--json", "/no/such/folder/x"}, {"--json /no/such/folder/x cannot be written"}},
+      {{"explain", "--mode", "dp", "--rank-seeds"}, {"--rank-seeds is about DDP, and --mode is dp"}},
+      {{"explain", "--divide-loss"}, {"--divide-loss requires --accumulate"}},
+      {{"launch", "--", "/no/such/program"}, {"tandem launch: cannot run '/no/such/program': No such file"}},
+      {{"launch", "--output", "/dev/null/x", "--", "true"}, {"--output /dev/null/x cannot be made"}},
+      {{"trace"}, {"PROGRAM is required", "example: tandem trace -- "}},
+      {{"trace", "--json", "/no/such/folder/x", "--", "true"}, {"--json /no/such/folder/x cannot be written"}},
+      {{"doctor", "now"}, {"'now' is one word too many"}},
   };
+  const std::vector<Case> of_bench = {
+      {{"bench", "--filter", "nothing"}, {"no benchmark's name contains 'nothing'"}},
+      {{"bench", "--case", "add/forward 3"},
+       {"'add/forward 3' has sizes of 1 input(s); accepted: 2, as in 'add/forward "}},
+      {{"bench", "--case", "add/forward 3,99999999999999999999"}, {"'99999999999999999999' in 'add/forward 3,"}},
+      {{"bench", "--case", "matmul/forward 3x4,5x6"}, {"matmul: a is (3, 4) and b is (5, 6)"}},
+      {{"bench", "--filter", "add/overhead", "--json", "/dev/null/folder/x"}, {"--json /dev/null/folder/x cannot be"}},
+      {{"bench", "--filter", "add/overhead", "--json", "/dev/null/x"}, {"/dev/null: Not a directory"}},
+      {{"bench", "--markdown", kSource + "/README.md"}, {"README.md is not a file that `tandem bench --json` wrote"}},
+      {{"bench", "--baseline", "/no/such/build"}, {"/no/such/build is not a build of Tandem"}},
+  };
+  const bool has_bench = run_program(kCommand, {"--help"}).output.find("  bench ") != std::string::npos;
+  if (has_bench) cases.insert(cases.end(), of_bench.begin(), of_bench.end());
   for (const Case& c : cases) {
     const Result result = run_program(kCommand, c.arguments);
     INFO(result.output);
@@ -101,6 +130,8 @@ TEST_CASE("more threads than cores are not used, which the command says", "[comm
 }
 
 TEST_CASE("help and version succeed, and every option of demo shows its default", "[command][usage]") {
+  CHECK(run_program(kCommand, {"help"}).output == run_program(kCommand, {"--help"}).output);
+  CHECK(run_program(kCommand, {"help", "demo"}).output == run_program(kCommand, {"demo", "--help"}).output);
   const Result version = run_program(kCommand, {"--version"});
   CHECK(version.status == 0);
   CHECK_THAT(version.output, Catch::Matchers::Matches("tandem [0-9]+\\.[0-9]+\\.[0-9]+\n"));

@@ -62,9 +62,17 @@ void choose(Settings& s) {
   }
   as_usage([&] {  // all throw for what there is not
     for (const std::string& mode : s.modes) mode_of(mode);
-    parse_planted(s.planted);
+    const Planted planted = parse_planted(s.planted);
+    const int most = *std::max_element(s.devices.begin(), s.devices.end());
+    check_usage(planted.where < most, "--plant ", s.planted, ": there is no device or rank ", planted.where,
+                "; accepted: 0 to ", most - 1);
     if (!s.profile.empty()) projections(s.profile);
   });
+  for (const std::string& backend : s.backends) {
+    check_usage(backend != "nccl" || s.device == "cuda", "--backend nccl cannot run here: NCCL needs GPUs");
+    check_usage(backend != "gloo" || distributed::is_gloo_available(),
+                "--backend gloo cannot run here: this build has no Gloo");
+  }
   if (s.backends.empty()) {
     s.backends = {"local"};
     if (distributed::is_gloo_available() && s.device == "cpu") s.backends.push_back("gloo");

@@ -34,7 +34,7 @@ void add_page(CLI::App& parent) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* const c = parent.add_subcommand("page", "Make the page of a report.json again");
-  c->add_option("report", o->report, "A report.json of `tandem compare`")->type_name("REPORT")->required();
+  c->add_option("REPORT", o->report, "A report.json of `tandem compare`")->type_name("REPORT")->required();
   c->add_option("--out", o->out, "The page to write")
       ->type_name("FILE")
       ->default_str("beside the report, under its name with .html");
@@ -42,6 +42,7 @@ void add_page(CLI::App& parent) {
     with_reports([&] {
       const std::filesystem::path beside = std::filesystem::path(o->report).replace_extension(".html");
       const std::string out = o->out.empty() ? beside.string() : o->out;
+      check_can_write("--out", out);
       write_whole_file("compare", out, compare::html(compare::read_report(o->report)));
       std::printf("%s\n", out.c_str());
     });
@@ -57,8 +58,8 @@ void add_diff(CLI::App& parent) {
       "diff",
       "Compare two reports run by run; fails if the second is slower, moves more bytes, needs more memory or "
       "disagrees with its reference");
-  c->add_option("before", o->before, "A report.json of `tandem compare`")->type_name("BEFORE")->required();
-  c->add_option("after", o->after, "A later one, in which regressions are looked for")->type_name("AFTER")->required();
+  c->add_option("BEFORE", o->before, "A report.json of `tandem compare`")->type_name("BEFORE")->required();
+  c->add_option("AFTER", o->after, "A later one, in which regressions are looked for")->type_name("AFTER")->required();
   c->callback([o] {
     with_reports([&] {
       const compare::Difference difference = diff(compare::read_report(o->before), compare::read_report(o->after));

@@ -5,6 +5,7 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/tools/compare/format.h"
+#include "tandem/tools/simulate/data_path.h"
 #include "tandem/tools/simulate/job.h"
 #include "tandem/tools/simulate/skill.h"
 
@@ -124,11 +125,7 @@ std::vector<Projection> projections(const std::string& profile_file) {
 }
 
 std::vector<Published> published() {
-  std::error_code unknown;
-  const std::filesystem::path command = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  // Where the command is installed; else in the sources that it was built from.
-  std::string path = (command.parent_path() / TANDEM_DATA_FROM_COMMAND / "published_points.json").string();
-  if (!std::filesystem::exists(path)) path = TANDEM_SOURCE_FOLDER "/benchmarks/data/published_points.json";
+  const std::string path = simulate::data_path("published_points.json");
   std::vector<Published> out;
   if (!std::filesystem::exists(path)) return out;
   for (const simulate::Published& p : simulate::read_published(path)) {
@@ -143,7 +140,7 @@ std::vector<Published> published() {
 }
 
 std::vector<std::string> recorded_skill() {
-  const std::string folder = TANDEM_SOURCE_FOLDER "/benchmarks/data/ddp_times";
+  const std::string folder = simulate::data_path("ddp_times");
   if (!std::filesystem::exists(folder)) return {};
   std::vector<std::string> out;
   const simulate::Skill skill = simulate::check_skill(folder);

@@ -6,13 +6,13 @@
 #include <functional>
 #include <optional>
 
+#include "tandem/benchmarks/scratch_folder.h"
 #include "tandem/core/internal.h"
 #include "tandem/core/tracer.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/links.h"
 #include "tandem/tools/compare/rank_file.h"
 #include "tandem/tools/ranks.h"
-#include "tandem/tools/scratch_folder.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -265,7 +265,7 @@ std::vector<RankSample> with_memory(const Job& job, const std::function<std::vec
 
 /// The ranks are this program again, with the hidden option --rank-result.
 std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
-  const ScratchFolder folder("compare");
+  const benchmarks::ScratchFolder folder("compare");
   std::vector<std::string> arguments = {"--rank-result", folder.path()};
   for (const std::string& argument : arguments_of(mode, job)) arguments.push_back(argument);
   try {

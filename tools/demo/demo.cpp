@@ -1,13 +1,10 @@
 // `tandem demo`: trains a model on FashionMNIST on one device, under DataParallel and under DistributedDataParallel,
 // and shows what came of each.
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <mutex>
 
+#include "tandem/benchmarks/scratch_folder.h"
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/commands.h"
@@ -15,20 +12,11 @@
 #include "tandem/tools/demo/report.h"
 #include "tandem/tools/demo/show.h"
 #include "tandem/tools/ranks.h"
-#include "tandem/tools/scratch_folder.h"
 #include "tandem/tools/usage.h"
+#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 namespace {
-
-/// Told before the training rather than after it.
-void check_place(const char* option, const std::string& path) {
-  if (path.empty()) return;
-  check_usage(!std::filesystem::is_directory(path), option, " ", path, " is a folder; accepted: a file");
-  const std::string folder = std::filesystem::absolute(path).parent_path().string();
-  const int error = ::access(folder.c_str(), W_OK) == 0 ? 0 : errno;
-  check_usage(error == 0, option, " ", path, " cannot be written: ", folder, ": ", std::strerror(error));
-}
 
 bool is_emulated() { return gpu::implementation() == std::string("emulated"); }
 
@@ -55,16 +43,16 @@ void print_device(const DemoSettings& s) {
 void check_settings(DemoSettings& s) {
   s.data = find_fashion_mnist(s.data);
   check_usage(!s.data.empty(), "FashionMNIST was not found; ", kDataRemedy);
-  check_place("--save", s.save);
-  check_place("--json", s.json);
-  check_place("--report", s.report);
+  check_can_write("--save", s.save);
+  check_can_write("--json", s.json);
+  check_can_write("--report", s.report);
   check_usage(s.batch_size >= std::max(s.devices, s.ranks), "--batch-size: a batch of ", s.batch_size, " images for ",
               std::max(s.devices, s.ranks), " devices or ranks; accepted: at least one image for each");
 }
 
 /// The ranks are this program again, each with the hidden option --rank-result.
 DemoRun train_in_processes(const DemoSettings& s, const std::string& mode) {
-  const ScratchFolder folder("demo");
+  const benchmarks::ScratchFolder folder("demo");
   const std::string result = folder.path() + "/rank0.json";
   std::vector<std::string> arguments = {"--mode", mode, "--rank-result", result};
   const auto add = [&](const char* option, const std::string& value) {
@@ -114,7 +102,7 @@ std::vector<std::string> chosen_modes(const DemoSettings& s) {
       if (ddp && !s.backend.empty() && each != "ddp_" + s.backend) continue;
       if (const std::string why = obstacle(each, s); !why.empty()) {
         check_usage(mode != each, "--mode ", mode, " cannot run here: ", why);
-        if (s.device == "cuda" || std::string(each) != "ddp_nccl")
+        if (s.device == "cuda" || std::string(each) != "ddp_nccl" || s.backend == "nccl")
           std::printf("%s is left out: %s\n", each, why.c_str());
         continue;
       }

@@ -191,6 +191,7 @@ std::vector<Explanation> explain_all(const Settings& s) {
 }
 
 int explain(const Settings& s) {
+  check_can_write("--json", s.json);
   const std::vector<Explanation> all = explain_all(s);
   std::printf("%s", text_of(s, all).c_str());
   if (!s.json.empty()) write_whole_file("explain", s.json, json_of(s, all));

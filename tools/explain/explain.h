@@ -1,5 +1,5 @@
-// `tandem explain`: by how much a script on one device and its parallel form part, and why. It turns one cause off
-// after the other, until the two agree to the last bit.
+// `tandem explain`: by how much the results of a script on one device and of its parallel form differ, and why. It
+// turns one cause off after the other, until the two agree to the last bit.
 #pragma once
 #include <optional>
 #include <string>

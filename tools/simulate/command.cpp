@@ -21,6 +21,7 @@ void simulate(const SimulateSettings& settings) {
     std::printf("%s", simulate::as_text(published).c_str());
     return;
   }
+  check_can_write("--json", settings.json);
   const simulate::Job job = as_usage([&] { return simulate::read_job(settings.cluster); });
   const simulate::Predictions predictions = simulate::predict(job);
   if (!settings.json.empty()) write_whole_file("simulate", settings.json, simulate::as_json(job, predictions));

@@ -51,6 +51,7 @@ Published read_entry(const Json& json, const std::string& place) {
 }  // namespace
 
 std::vector<Published> read_published(const std::string& path) {
+  TANDEM_CHECK(!std::filesystem::is_directory(path), "simulate: ", path, " is a folder; accepted: a JSON file");
   std::ifstream in(path);
   TANDEM_CHECK(in, "simulate: cannot read ", path, ": ", std::strerror(errno));
   std::vector<Published> all;

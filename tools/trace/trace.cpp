@@ -15,8 +15,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tandem/benchmarks/scratch_folder.h"
 #include "tandem/core/error.h"
-#include "tandem/tools/scratch_folder.h"
 #include "tandem/tools/whole_file.h"
 
 extern char** environ;
@@ -135,13 +135,9 @@ void read_trace(const std::string& path, int process, OpTable& table, std::vecto
 }
 
 int trace(const Settings& settings) {
-  // Told before the program runs rather than after it.
-  const std::filesystem::path out = settings.out;
-  const std::string folder_of_out = out.has_parent_path() ? out.parent_path().string() : ".";
-  TANDEM_CHECK(::access(folder_of_out.c_str(), W_OK) == 0 && !std::filesystem::is_directory(out), "trace: --out ",
-               settings.out,
-               " cannot be written: ", std::filesystem::is_directory(out) ? "it is a folder" : std::strerror(errno));
-  const ScratchFolder folder("trace");
+  check_can_write("--out", settings.out);
+  check_can_write("--json", settings.json);
+  const benchmarks::ScratchFolder folder("trace");
   const int status = run(settings.command, folder.path());
   OpTable table;
   std::vector<std::string> lines;

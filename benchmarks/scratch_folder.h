@@ -1,4 +1,4 @@
-// A folder for what lives no longer than a command.
+// A folder for what lives no longer than a command of `tandem`: bench here, others in tools/.
 #pragma once
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 #include "tandem/core/error.h"
 
-namespace tandem::tools {
+namespace tandem::benchmarks {
 
 /// A new folder among those for temporary files, for this user alone; removed with all that is in it.
 class ScratchFolder {
@@ -35,4 +35,4 @@ class ScratchFolder {
   std::string path_;  // mkdtemp puts other letters in place of the six X
 };
 
-}  // namespace tandem::tools
+}  // namespace tandem::benchmarks
