@@ -1,5 +1,5 @@
 // Rows that move: casts (one row per written type, by the read one), where, fill, arange.
-#include "tandem/kernels/cpu/loops/elementwise.h"
+#include "tandem/kernels/cpu/loops/transpose.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
@@ -18,6 +18,14 @@ template <class T> void copy_row(char* to, const char* from, int64_t sy, int64_t
   else
     for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * sy) = *as<T>(from + i * sx);
 }
+// A block of vectors that are one cache line, or as wide as there are registers for.
+#if defined(__AVX512F__)
+template <class T> constexpr int kBlockBytes = sizeof(T) >= 4 ? 64 : 16;
+#elif defined(__AVX__)
+template <class T> constexpr int kBlockBytes = sizeof(T) >= 4 ? 32 : 16;
+#else
+template <class T> constexpr int kBlockBytes = 16;
+#endif
 /// Copies within one dtype. Where x is better walked across rows than along them (a transposition), rows are copied in
 /// squares that stay in the nearest cache; row by row, each element would cost a cache line.
 template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) {
@@ -29,6 +37,8 @@ template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) 
   const int64_t across = inner > 0 ? loop.operands[1].strides[inner - 1] : 0;
   if (inner == 0 || across == 0 || across >= sx || width < 4) return for_rows<2>(loop, begin, end, row);
   const int64_t height = loop.extents.size[inner - 1], down = loop.operands[0].strides[inner - 1];
+  constexpr int64_t kSize = sizeof(T);
+  const bool plain = sy == kSize && across == kSize && down % kSize == 0 && sx % kSize == 0;
   for (int64_t at = begin, count; at < end; at += count) {
     const int64_t column = at % width, below = height - at / width % height, whole = (end - at) / width;
     const int64_t rows = column != 0 ? 0 : below < whole ? below : whole;
@@ -40,10 +50,14 @@ template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) 
     count = rows * width;
     for_rows<2>(loop, at, at + 1, [&](int64_t, char** p) {  // only for the pointers
       for (int64_t r = 0; r < rows; r += kEdge)
-        for (int64_t c = 0; c < width; c += kEdge)
-          for (int64_t i = r; i < rows && i < r + kEdge; ++i)
-            copy_row<T>(p[0] + i * down + c * sy, p[1] + i * across + c * sx, sy, sx,
-                        width - c < kEdge ? width - c : kEdge);
+        for (int64_t c = 0; c < width; c += kEdge) {
+          const int64_t high = rows - r < kEdge ? rows - r : kEdge, wide = width - c < kEdge ? width - c : kEdge;
+          char *const to = p[0] + r * down + c * sy, *const from = p[1] + r * across + c * sx;
+          if (plain)
+            transpose<T, kBlockBytes<T>>(as<T>(from), sx / kSize, reinterpret_cast<T*>(to), down / kSize, wide, high);
+          else
+            for (int64_t i = 0; i < high; ++i) copy_row<T>(to + i * down, from + i * across, sy, sx, wide);
+        }
     });
   }
 }
