@@ -39,17 +39,20 @@ Cut cut_of(int64_t m, int64_t n, int64_t k) {
 
 TANDEM_DECLARE_LOOP(dot)
 namespace {
-/// Of each row of a with the column of b, both dense: a sum, which a product of matrices would leave to one thread.
+/// Each row of a with the column of b, both dense: sums, which a product of matrices would leave to one thread or pack
+/// first. There is one row in each matrix, or one matrix.
 void dot(const Tensor& a, const Tensor& b, Tensor& c) {
   constexpr int64_t kBlock = 32768;
-  const int64_t batch = c.size(0), k = a.size(2), blocks = (k + kBlock - 1) / kBlock;
+  const bool one_matrix = c.size(0) == 1;
+  const int64_t rows = c.numel(), k = a.size(2), blocks = (k + kBlock - 1) / kBlock;
   const bool half = is_half(c.dtype());  // whose sums are kept in float
-  Tensor partial = blocks == 1 && !half ? c : core::empty({batch, blocks, 1}, half ? kFloat32 : c.dtype(), c.device());
+  Tensor partial = blocks == 1 && !half ? c : core::empty({rows, blocks, 1}, half ? kFloat32 : c.dtype(), c.device());
   run(plan_raw("dot", pick(loops::dot, c.dtype(), "dot"), c.dtype(), {partial}, {a, b},
-               {integer(k), integer(blocks), integer(kBlock), integer(a.stride(0)), integer(b.stride(0))},
-               batch * blocks, std::max<int64_t>(kBlock / k, 1)));
+               {integer(k), integer(blocks), integer(kBlock), integer(a.stride(one_matrix ? 1 : 0)),
+                integer(one_matrix ? 0 : b.stride(0))},
+               rows * blocks, std::max<int64_t>(kBlock / k, 1)));
   if (blocks == 1 && !half) return;
-  Tensor to = core::try_view(c, {batch, 1}), total = half ? core::empty({batch, 1}, kFloat32, c.device()) : to;
+  Tensor to = core::try_view(c, {rows, 1}), total = half ? core::empty({rows, 1}, kFloat32, c.device()) : to;
   sum(partial, total);
   if (half) copy(total, to);
 }
@@ -83,7 +86,8 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   const bool accumulate = bias.defined();
   if (accumulate) copy(core::expand(bias, c.sizes()), c);
   if (k == 0) return accumulate ? void() : fill(0, c);
-  if (m == 1 && n == 1 && !accumulate && (k == 1 || (a.stride(2) == 1 && b.stride(1) == 1))) return dot(a, b, c);
+  if (n == 1 && (m == 1 || batch == 1) && !accumulate && (k == 1 || (a.stride(2) == 1 && b.stride(1) == 1)))
+    return dot(a, b, c);
   Gemm g{ta, tb, accumulate, m, n, k, ta ? a.stride(2) : a.stride(1), tb ? b.stride(2) : b.stride(1), n};
   if (!ta && m == 1) g.lda = k;
   if (!tb && k == 1) g.ldb = n;

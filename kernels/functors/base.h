@@ -49,8 +49,23 @@ template <class T> TANDEM_HD bool isnan(T x) { return x != x; }
 template <class T> TANDEM_HD T abs(T x) { return x < T(0) ? neg(x) : x; }
 TANDEM_HD float abs(float x) { return __builtin_fabsf(x); }
 TANDEM_HD double abs(double x) { return __builtin_fabs(x); }
+/// a b + c, rounded once where there is an instruction for it: of two products that are added the compiler would fuse
+/// one or the other, as the code around them goes.
+TANDEM_HD float multiply_add(float a, float b, float c) {
+#if defined(__FMA__) && !defined(TANDEM_NO_FMA)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
 /// The larger one; a NaN wins.
-template <class T> TANDEM_HD T max(T a, T b) { return a != a ? a : (a < b || b != b) ? b : a; }
-template <class T> TANDEM_HD T min(T a, T b) { return a != a ? a : (b < a || b != b) ? b : a; }
+template <class T> TANDEM_HD T max(T a, T b) {
+  const T larger = b > a ? b : a;  // one instruction, which leaves a NaN in a
+  return b != b ? b : larger;
+}
+template <class T> TANDEM_HD T min(T a, T b) {
+  const T smaller = b < a ? b : a;
+  return b != b ? b : smaller;
+}
 
 }  // namespace tandem::math

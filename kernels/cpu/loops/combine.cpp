@@ -31,22 +31,22 @@ TANDEM_ONE_COPY void combine_as(const Loop& loop, int64_t begin, int64_t end, co
     const int64_t n = end - from < kTile ? end - from : kTile;
     C total[kTile], room[kTile];
     uint16_t rounded[kTile];  // elements of a half type
-    in.move(total, at(1) + from * size, size, n);
+    in.move(total, at(1) + from * size, n);
     for (int k = 2; k < loop.operand_count; ++k) {
       const C* x = room;
       if (in.direct)
         x = as<C>(at(k)) + from;
       else
-        in.move(room, at(k) + from * size, size, n);
+        in.move(room, at(k) + from * size, n);
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) total[i] = Op::join(total[i], x[i]);
       if (!is_half) continue;
-      out.move(total, reinterpret_cast<char*>(rounded), size, n);
-      in.move(total, reinterpret_cast<char*>(rounded), size, n);
+      out.move(total, reinterpret_cast<char*>(rounded), n);
+      in.move(total, reinterpret_cast<char*>(rounded), n);
     }
     if (math::kFloating<C> && scaled)
       for (int64_t i = 0; i < n; ++i) total[i] = total[i] * scale;
-    out.move(total, at(0) + from * size, size, n);
+    out.move(total, at(0) + from * size, n);
   }
 }
 template <class Op, class T> void combine(const Loop& loop, int64_t begin, int64_t end) {

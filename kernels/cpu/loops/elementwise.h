@@ -20,6 +20,21 @@ namespace {  // internal linkage: what leaves the object is the rows alone
 
 constexpr int64_t kTile = 256;
 
+/// Joins lanes in pairs that are half of them apart, until one is left.
+template <class Op, int kLanes, class A> TANDEM_HD A fold_lanes(A* lane) {
+  if constexpr (kLanes == 1) {
+    return lane[0];
+  } else if constexpr (math::kFloating<A>) {  // constant widths: the lanes stay in registers
+    constexpr int kHalf = kLanes / 2;
+    for (int k = 0; k < kHalf; ++k) lane[k] = Op::join(lane[k], lane[k + kHalf]);
+    return fold_lanes<Op, kHalf>(lane);
+  } else {  // constant widths would be scalar code
+    for (int width = kLanes / 2; width > 0; width /= 2)
+      for (int k = 0; k < width; ++k) lane[k] = Op::join(lane[k], lane[k + width]);
+    return lane[0];
+  }
+}
+
 /// The functor from the loop's scalars: as many as it has members, all of the type it computes in.
 template <class C> C scalar_as(const LoopScalar& s) {
   if constexpr (math::kFloating<C>)
@@ -68,36 +83,62 @@ template <int Count, class Row> void for_rows(const Loop& loop, int64_t begin, i
 
 template <class T> const T* as(const char* p) { return reinterpret_cast<const T*>(p); }
 
-/// A few elements on their way, in the type that they are computed in.
+/// A few elements on their way, in the type that they are computed in, or as they lie in memory.
 union alignas(64) Tile {
   float float32[kTile];
   double float64[kTile];
   int64_t int64[kTile];
+  char bytes[kTile * 8];
 };
 
-/// Between an operand in memory and a tile. Direct: both are of one type, so that a contiguous run needs no tile.
+/// n elements between memory, where they are `stride` apart, and a tile, where they lie side by side. Of the types only
+/// the size matters here: what converts them has one loop, over elements side by side.
+template <class T> TANDEM_HD void gather_bits(const char* memory, int64_t stride, char* tile, int64_t n) {
+  typedef T Bits __attribute__((may_alias));
+  Bits* const to = reinterpret_cast<Bits*>(tile);
+  if (stride == 0) {
+    const Bits value = *reinterpret_cast<const Bits*>(memory);
+    for (int64_t i = 0; i < n; ++i) to[i] = value;
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      TANDEM_ONE_BY_ONE
+      to[i] = *reinterpret_cast<const Bits*>(memory + i * stride);
+    }
+  }
+}
+template <class T> TANDEM_HD void scatter_bits(const char* tile, char* memory, int64_t stride, int64_t n) {
+  typedef T Bits __attribute__((may_alias));
+  for (int64_t i = 0; i < n; ++i) {
+    TANDEM_ONE_BY_ONE
+    *reinterpret_cast<Bits*>(memory + i * stride) = reinterpret_cast<const Bits*>(tile)[i];
+  }
+}
+[[maybe_unused]] TANDEM_ONE_COPY void gather(int64_t size, const char* memory, int64_t stride, char* tile, int64_t n) {
+  size == 1   ? gather_bits<uint8_t>(memory, stride, tile, n)
+  : size == 2 ? gather_bits<uint16_t>(memory, stride, tile, n)
+  : size == 4 ? gather_bits<uint32_t>(memory, stride, tile, n)
+              : gather_bits<uint64_t>(memory, stride, tile, n);
+}
+[[maybe_unused]] TANDEM_ONE_COPY void scatter(int64_t size, const char* tile, char* memory, int64_t stride, int64_t n) {
+  size == 1   ? scatter_bits<uint8_t>(tile, memory, stride, n)
+  : size == 2 ? scatter_bits<uint16_t>(tile, memory, stride, n)
+  : size == 4 ? scatter_bits<uint32_t>(tile, memory, stride, n)
+              : scatter_bits<uint64_t>(tile, memory, stride, n);
+}
+
+/// Between elements side by side in memory and a tile. Direct: both are of one type, so that no tile is needed.
 struct Port {
   int64_t size;
   bool direct;
-  void (*move)(void* tile, char* memory, int64_t stride, int64_t n);
+  void (*move)(void* tile, char* memory, int64_t n);
 };
-template <class T, class C> void load(void* tile, char* memory, int64_t stride, int64_t n) {
+template <class T, class C> void load(void* tile, char* memory, int64_t n) {
   C* const to = static_cast<C*>(tile);
-  if (stride == 0) {
-    const C value = C(*as<T>(memory));
-    for (int64_t i = 0; i < n; ++i) to[i] = value;
-  } else if (stride == int64_t(sizeof(T))) {
-    for (int64_t i = 0; i < n; ++i) to[i] = C(as<T>(memory)[i]);
-  } else {
-    for (int64_t i = 0; i < n; ++i) to[i] = C(*as<T>(memory + i * stride));
-  }
+  for (int64_t i = 0; i < n; ++i) to[i] = C(as<T>(memory)[i]);
 }
-template <class T, class C> void store(void* tile, char* memory, int64_t stride, int64_t n) {
+template <class T, class C> void store(void* tile, char* memory, int64_t n) {
   const C* const from = static_cast<const C*>(tile);
-  if (stride == int64_t(sizeof(T)))
-    for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(memory)[i] = T(from[i]);
-  else
-    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(memory + i * stride) = T(from[i]);
+  for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(memory)[i] = T(from[i]);
 }
 template <class T, class C> constexpr Port input() { return {sizeof(T), __is_same(T, C), load<T, C>}; }
 template <class T, class C> constexpr Port output() { return {sizeof(T), __is_same(T, C), store<T, C>}; }
@@ -118,19 +159,28 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
     all_direct = all_direct && direct[k];
   }
   for_rows<kCount>(loop, begin, end, [&](int64_t n, char** p) {
-    Tile tile[kCount];
+    Tile tile[kCount], strided[kCount];
     const void* x[Inputs];
     const int64_t step = all_direct ? n : kTile;
     for (int64_t done = 0; done < n; done += step) {
       const int64_t m = n - done < step ? n - done : step;
       for (int k = 1; k < kCount; ++k) {
-        char* const at = p[k] + done * stride[k];
-        if (!direct[k] && (stride[k] != 0 || done == 0)) ports[k].move(&tile[k], at, stride[k], m);
-        x[k - 1] = direct[k] ? at : static_cast<const void*>(&tile[k]);
+        char* at = p[k] + done * stride[k];
+        x[k - 1] = direct[k] ? at : static_cast<const void*>(ports[k].direct ? &strided[k] : &tile[k]);
+        if (direct[k] || (stride[k] == 0 && done > 0)) continue;
+        if (stride[k] != ports[k].size) {
+          gather(ports[k].size, at, stride[k], strided[k].bytes, m);
+          at = strided[k].bytes;
+        }
+        if (!ports[k].direct) ports[k].move(&tile[k], at, m);
       }
       char* const to = p[0] + done * stride[0];
       strip(loop.scalars, direct[0] ? to : static_cast<void*>(&tile[0]), x, m);
-      if (!direct[0]) ports[0].move(&tile[0], to, stride[0], m);
+      if (direct[0]) continue;
+      const bool apart = stride[0] != ports[0].size;
+      char* const made = !apart ? to : ports[0].direct ? tile[0].bytes : strided[0].bytes;
+      if (!ports[0].direct) ports[0].move(&tile[0], made, m);
+      if (apart) scatter(ports[0].size, made, to, stride[0], m);
     }
   });
 }

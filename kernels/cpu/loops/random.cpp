@@ -89,7 +89,7 @@ void fill_any(const Loop& loop, int64_t begin, int64_t end, const Port& type, F 
   for_words<kEach>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
     C made[kWords];
     for (int64_t i = 0; i < count; ++i) made[i] = f(words + kEach * i);
-    type.move(made, y + first * type.size, type.size, count);
+    type.move(made, y + first * type.size, count);
   });
 }
 template <class C> TANDEM_ONE_COPY void bernoulli_as(const Loop& loop, int64_t begin, int64_t end, const Port& type) {

@@ -65,9 +65,7 @@ template <class Op, class A, class Read, class F> A reduce_run(int64_t n, Read r
       TANDEM_ONE_BY_ONE
       lane[k] = Op::join(lane[k], f(i));
     }
-    for (int width = kLanes / 2; width > 0; width /= 2)
-      for (int k = 0; k < width; ++k) lane[k] = Op::join(lane[k], lane[k + width]);
-    total = Op::join(total, lane[0]);
+    total = Op::join(total, fold_lanes<Op, kLanes>(lane));
   }
   return total;
 }
@@ -82,7 +80,7 @@ template <class T> using KeptAs = typename KeptAsOf<T>::type;
 /// Elements in memory: where they lie or, where they are of another type, a copy in `room`.
 template <bool kDirect = false, class T> const T* elements(const Port& type, char* memory, int64_t n, T* room) {
   if (kDirect || type.direct) return reinterpret_cast<const T*>(memory);
-  type.move(room, memory, type.size, n);
+  type.move(room, memory, n);
   return room;
 }
 /// Of map(element, its result's place), as A. Ports: of y, and of x, whose elements are read as T, and are T if
@@ -107,7 +105,7 @@ void reduce_mapped(const Loop& loop, int64_t begin, int64_t end, const Port* por
       if (out.direct)
         reinterpret_cast<A*>(y)[unit] = total;
       else
-        out.move(&total, y + unit * out.size, out.size, 1);
+        out.move(&total, y + unit * out.size, 1);
       continue;
     }
     for (int64_t c = 0; c < inner; c += kTile) {  // columns side by side, row after row
@@ -120,8 +118,7 @@ void reduce_mapped(const Loop& loop, int64_t begin, int64_t end, const Port* por
       for (int64_t r = 0; r < count; r += together) {
         const int64_t rows = count - r < together ? count - r : together, stride = direct ? inner : width;
         char* const at = top + r * inner * in.size;
-        for (int64_t j = 0; !direct && j < rows; ++j)
-          in.move(room + j * width, at + j * inner * in.size, in.size, width);
+        for (int64_t j = 0; !direct && j < rows; ++j) in.move(room + j * width, at + j * inner * in.size, width);
         const T* row = direct ? reinterpret_cast<const T*>(at) : room;
         const auto at_column = [&](const T* from, int64_t i) { return map(A(from[i]), outer * inner + c + i); };
         int64_t j = 0;
@@ -133,7 +130,7 @@ void reduce_mapped(const Loop& loop, int64_t begin, int64_t end, const Port* por
       }
       A made[kTile];
       for (int64_t i = 0; i < width; ++i) made[i] = acc[i];  // nobody else sees acc, which may be in registers
-      out.move(made, y + (unit * inner + c) * out.size, out.size, width);
+      out.move(made, y + (unit * inner + c) * out.size, width);
     }
   }
 }
@@ -176,26 +173,19 @@ template <class T> void powers_body(const Loop& loop, int64_t begin, int64_t end
 
 /// Operands: y (float beside half types), a, b. Scalars: n, blocks, block length, and the distances of the vectors of a
 /// and of b.
-template <class C> TANDEM_ONE_COPY void dot_as(const Loop& loop, int64_t begin, int64_t end, const Port& type) {
+template <class T> void dot_body(const Loop& loop, int64_t begin, int64_t end) {
+  using C = Upcast<T>;
   const auto number = [&](int i) { return loop.scalars[i].integer; };
-  const auto at = [&](int k, int64_t element) {
-    return loop.operands[k].buffer->data + loop.operands[k].offset + element * type.size;
-  };
+  const auto at = [&](int k) { return loop.operands[k].buffer->data + loop.operands[k].offset; };
   const int64_t n = number(0), blocks = number(1), length = number(2);
-  C* const y = reinterpret_cast<C*>(loop.operands[0].buffer->data + loop.operands[0].offset);
-  C room[2][kRun];
-  const C *a, *b;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t vector = unit / blocks, first = unit % blocks * length;
-    const auto read = [&](int64_t i, int64_t m) {
-      a = elements(type, at(1, vector * number(3) + first + i), m, room[0]);
-      b = elements(type, at(2, vector * number(4) + first + i), m, room[1]);
-    };
-    y[unit] = reduce_run<Sum, C>(n - first < length ? n - first : length, read, [&](int64_t i) { return a[i] * b[i]; });
+    const T *const a = as<T>(at(1)) + vector * number(3) + first, *const b = as<T>(at(2)) + vector * number(4) + first;
+    const T *x, *y;
+    const auto read = [&](int64_t i, int64_t) { x = a + i, y = b + i; };
+    reinterpret_cast<C*>(at(0))[unit] =
+        reduce_run<Sum, C>(n - first < length ? n - first : length, read, [&](int64_t i) { return C(x[i]) * C(y[i]); });
   }
-}
-template <class T> void dot_body(const Loop& loop, int64_t begin, int64_t end) {
-  dot_as<Upcast<T>>(loop, begin, end, input<T, Upcast<T>>());
 }
 
 template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int64_t end) {
