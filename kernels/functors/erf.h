@@ -29,14 +29,15 @@ TANDEM_HD float erf(float x) {
   return a < 0.9f ? x + x * p : copysign(t, x);
 }
 
-/// e^(-c a^2), c a power of two: the square in two parts, of which the first is exact.
+/// e^(-c a^2), c a power of two: the square in two parts, of which the first is exact. Scaled as in exp_of_negative; of
+/// a NaN it is any number.
 TANDEM_HD float exp_of_square(float a, float c) {
   const float high = __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, a) & 0xfffff000u);
   const float square = -c * (high * high), rest = -c * ((a - high) * (a + high));
-  const float shifted = (square + rest) * 1.44269504f + 12582912.0f;  // as exp_argument
-  const float n = shifted - 12582912.0f;
+  const float shifted = (square + rest) * 1.44269504f + 12582976.0f;
+  const float n = shifted - 12582976.0f;
   const float r = ((square - n * 0.693359375f) + n * 2.12194440e-4f) + rest;
-  return scaled(exp_fraction(r) + 1.0f, __builtin_bit_cast(int32_t, shifted) - 0x4b400000);
+  return scale_below_one(exp_fraction(r) + 1.0f, shifted);
 }
 /// e^(t^2) erfc(t) for 0.49 <= t <= 10.26, as a polynomial of u = (t - 3) / (t + 3)
 TANDEM_HD float scaled_erfc(float u) {

@@ -44,6 +44,29 @@ TANDEM_HD float exp(float x) {
   return scaled(exp_fraction(a.r) + 1.0f, a.k);
 }
 
+/// Whether exp(x) is easy_exp(x), bit for bit: neither 2^k nor the result leaves the range of normal floats.
+TANDEM_HD bool has_easy_exp(float x) { return abs(x) <= 87.0f; }
+TANDEM_HD float easy_exp(float x) {
+  const ExpArgument a = exp_argument(x);
+  return (exp_fraction(a.r) + 1.0f) * power_of_two(a.k);
+}
+
+TANDEM_HD double exp_of_negative(double x) { return ::exp(x); }
+/// 2^k p for -150 <= k <= 60, where `shifted` is 1.5 * 2^23 + 64 + k: 2^(k + 64) p is far from all limits, so that the
+/// product with 2^-64 alone rounds, where the result is below 2^-126.
+TANDEM_HD float scale_below_one(float p, float shifted) {
+  const uint32_t large = __builtin_bit_cast(uint32_t, p) + (__builtin_bit_cast(uint32_t, shifted) << 23);
+  return __builtin_bit_cast(float, large) * 0x1p-64f;
+}
+/// exp(x), bit for bit, of x <= 0 or a NaN, for two thirds of the work
+TANDEM_HD float exp_of_negative(float x) {
+  const float clamped = x < -104.0f ? -104.0f : x;
+  const float shifted = clamped * 1.44269504f + 12582976.0f;  // as in exp_argument
+  const float n = shifted - 12582976.0f;
+  const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
+  return scale_below_one(exp_fraction(r) + 1.0f, shifted) + (clamped - clamped);  // a NaN, whose bits were added to
+}
+
 /// 2^k q + (2^k - 1), which loses nothing near zero, where k = 0. Within 1.6 ulp.
 TANDEM_HD float expm1(float x) {
   const float clamped = x < -20.0f ? -20.0f : x > 89.0f ? 89.0f : x;

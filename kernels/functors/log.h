@@ -14,14 +14,19 @@ TANDEM_HD double pow(double x, double y) { return ::pow(x, y); }
 struct LogParts {
   float n, f;
 };
-TANDEM_HD LogParts log_parts(float x) {
-  const bool tiny = x < 1.17549435e-38f;
-  const float normal = tiny ? x * 8388608.0f : x;
-  const uint32_t shifted = __builtin_bit_cast(uint32_t, normal) - 0x3f3504f3u;
+TANDEM_HD LogParts easy_log_parts(float x) {
+  const uint32_t shifted = __builtin_bit_cast(uint32_t, x) - 0x3f3504f3u;
   const int32_t e = int32_t(shifted) >> 23;
   const float f = __builtin_bit_cast(float, (shifted & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
-  return {float(e) - (tiny ? 23.0f : 0.0f), f};
+  return {float(e), f};
 }
+TANDEM_HD LogParts log_parts(float x) {
+  const bool tiny = x < 1.17549435e-38f;
+  const auto [n, f] = easy_log_parts(tiny ? x * 8388608.0f : x);
+  return {n - (tiny ? 23.0f : 0.0f), f};
+}
+/// Whether log, log2 and log10 are easy_log(x) and so on: 2^-126 <= x < infinity.
+TANDEM_HD bool has_easy_log(float x) { return __builtin_bit_cast(uint32_t, x) - 0x00800000u < 0x7f000000u; }
 /// What a logarithm of x is: `finite`, or x = infinity itself, or -infinity of 0, or NaN below it.
 TANDEM_HD float log_limits(float x, float finite) {
   const float limit = x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
@@ -29,8 +34,8 @@ TANDEM_HD float log_limits(float x, float finite) {
 }
 
 /// Within 0.9 ulp; ln 0 = -inf, ln of less is NaN. So are log2 and log10.
-TANDEM_HD float log(float x) {
-  const auto [n, f] = log_parts(x);
+TANDEM_HD float log_of(LogParts parts) {
+  const auto [n, f] = parts;
   const float z = f * f;
   float p = 6.746642292e-2f;
   p = p * f - 1.167565212e-1f;
@@ -41,12 +46,14 @@ TANDEM_HD float log(float x) {
   p = p * f + 2.000211924e-1f;
   p = p * f - 2.500000894e-1f;
   p = p * f + 3.333331347e-1f;
-  const float y = (f * z * p + n * -2.12194440e-4f) - 0.5f * z;
-  return log_limits(x, f + y + n * 0.693359375f);
+  const float y = multiply_add(n, -2.12194440e-4f, f * z * p) - 0.5f * z;
+  return f + y + n * 0.693359375f;
 }
+TANDEM_HD float log(float x) { return log_limits(x, log_of(log_parts(x))); }
+TANDEM_HD float easy_log(float x) { return log_of(easy_log_parts(x)); }
 /// log2(1 + f) = f + f p(f). Within 1.4 ulp.
-TANDEM_HD float log2(float x) {
-  const auto [n, f] = log_parts(x);
+TANDEM_HD float log2_of(LogParts parts) {
+  const auto [n, f] = parts;
   float p = -1.163941175e-1f;
   p = p * f + 1.868651509e-1f;
   p = p * f - 1.882544607e-1f;
@@ -57,11 +64,13 @@ TANDEM_HD float log2(float x) {
   p = p * f + 4.808965027e-1f;
   p = p * f - 7.213475108e-1f;
   p = p * f + 4.426950514e-1f;
-  return log_limits(x, n + (f + f * p));
+  return n + (f + f * p);
 }
+TANDEM_HD float log2(float x) { return log_limits(x, log2_of(log_parts(x))); }
+TANDEM_HD float easy_log2(float x) { return log2_of(easy_log_parts(x)); }
 /// log10(1 + f) = 7/16 f + f p(f), and log10(2) in two parts, of which the first is short. Within 2 ulp.
-TANDEM_HD float log10(float x) {
-  const auto [n, f] = log_parts(x);
+TANDEM_HD float log10_of(LogParts parts) {
+  const auto [n, f] = parts;
   float p = -3.366225585e-2f;
   p = p * f + 5.648017675e-2f;
   p = p * f - 5.751060694e-2f;
@@ -72,8 +81,10 @@ TANDEM_HD float log10(float x) {
   p = p * f + 1.447647512e-1f;
   p = p * f - 2.171471864e-1f;
   p = p * f - 3.205518005e-3f;
-  return log_limits(x, n * 0.3010253906f + (0.4375f * f + (f * p + n * 4.60503898e-6f)));
+  return n * 0.3010253906f + (0.4375f * f + multiply_add(n, 4.60503898e-6f, f * p));
 }
+TANDEM_HD float log10(float x) { return log_limits(x, log10_of(log_parts(x))); }
+TANDEM_HD float easy_log10(float x) { return log10_of(easy_log_parts(x)); }
 
 /// ln(1 + x): the logarithm of the rounded sum, scaled by what the rounding took away. Within 2.4 ulp.
 TANDEM_HD float log1p(float x) {

@@ -1,5 +1,6 @@
 // The scalar math against the C library in double, the half types over all their patterns, and Philox against its
 // published vectors. Nothing of Tensor.
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -172,6 +173,19 @@ TEST_CASE("float fmod is exact", "[functors][one_thread]") {
   for (const float a : {0.0f, 1.0f, 5.5f, 1e-45f, 3e38f, kInf, kNaN})
     for (const float b : {0.0f, 1.0f, 2.0f, 1e-45f, 3e38f, kInf, kNaN})
       CHECK((agrees(a, b) && agrees(-a, b) && agrees(a, -b) && agrees(-a, -b)));
+}
+
+TEST_CASE("the exponential of numbers below zero is that of all numbers, bit for bit", "[functors][one_thread]") {
+  int64_t differ = 0;
+  for (uint64_t bits = 0x80000000; bits <= 0xff800000; bits += 997) {  // -0 to -infinity
+    const float x = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    differ += std::bit_cast<uint32_t>(math::exp(x)) != std::bit_cast<uint32_t>(math::exp_of_negative(x));
+  }
+  CHECK(differ == 0);
+  CHECK(math::exp_of_negative(0.0f) == 1);
+  CHECK(math::exp_of_negative(-kInf) == 0);
+  for (const uint32_t nan : {0x7fc00000u, 0xffc00001u, 0x7fc001ffu})
+    CHECK(std::isnan(math::exp_of_negative(std::bit_cast<float>(nan))));
 }
 
 TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of their range", "[functors][one_thread]") {
