@@ -1,8 +1,6 @@
 // Planners of softmax and its logarithm.
 #include "tandem/kernels/softmax.h"
 
-#include <algorithm>
-
 #include "tandem/kernels/cpu/planner.h"
 
 namespace tandem::kernels::cpu {
@@ -17,7 +15,7 @@ Loop plan_softmax(const char* name, const LoopTables& rows, TensorRefs writes, T
   const int64_t n = y.size(1), inner = y.dim() == 3 ? y.size(2) : 1;
   Loop loop =
       plan_rows(name, rows, y.dtype(), writes, reads, {integer(n), integer(inner)}, y.size(0) * inner, n * cost);
-  if (inner > 1) loop.grain = std::max<int64_t>(loop.grain, 64);  // columns are worked on side by side
+  if (inner > 1 || n <= 32) loop.grain = (loop.grain + 31) / 32 * 32;  // columns, or short rows, go side by side
   return loop;
 }
 }  // namespace

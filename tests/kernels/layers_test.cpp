@@ -153,3 +153,54 @@ TEST_CASE("pooling and batch norm give the same bits with 1, 2 and 3 threads", "
   }
   set_num_threads(before);
 }
+
+TEST_CASE("softmax, cross entropy and their gradients are right for rows and columns of any length", "[softmax]") {
+  manual_seed(11);
+  for (const DType dtype : {kFloat32, kFloat64})
+    for (const int64_t n : {1, 2, 5, 10, 16, 17, 31, 32, 33, 40, 65})
+      for (const int64_t rows : {1, 3, 31, 32, 33, 100}) {  // short rows are worked on 32 at a time
+        CAPTURE(name(dtype), n, rows);
+        const Tensor x = (randn({rows, n}) * 3).to(dtype), dy = randn({rows, n}).to(dtype);
+        if (rows > 2 && n > 1) set(x, n + 1, -std::numeric_limits<double>::infinity());
+        const Tensor target = arange(rows, TensorOptions().dtype(kInt64)).remainder(n);
+        const auto gradient = [&](const Tensor& y, const Tensor& in) { return autograd::grad({y}, {in}, {dy})[0]; };
+        const Tensor in = x.detach().requires_grad_();
+        const Tensor p = softmax(in, 1), log_p = log_softmax(in, 1), dp = gradient(p, in), dlog = gradient(log_p, in);
+        const Tensor loss = cross_entropy(in, target), dloss = autograd::grad({loss}, {in})[0];
+        double worst = 0, total = 0;
+        for (int64_t r = 0; r < rows; ++r) {
+          double sum = 0, dot = 0, dsum = 0;
+          for (int64_t i = r * n; i < (r + 1) * n; ++i) sum += std::exp(at(x, i)), dsum += at(dy, i);
+          for (int64_t i = r * n; i < (r + 1) * n; ++i) dot += std::exp(at(x, i)) / sum * at(dy, i);
+          for (int64_t i = r * n; i < (r + 1) * n; ++i) {
+            const double expected = std::exp(at(x, i)) / sum, chosen = i == r * n + r % n;
+            if (chosen != 0) total += std::log(sum) - at(x, i);
+            worst = std::max(worst, std::abs(at(p, i) - expected));
+            worst = std::max(worst, std::abs(at(dp, i) - expected * (at(dy, i) - dot)));
+            worst = std::max(worst, std::abs(at(dlog, i) - (at(dy, i) - expected * dsum)) / (1 + std::abs(dsum)));
+            worst = std::max(worst, std::abs(at(dloss, i) - (expected - chosen) / double(rows)));
+            if (std::isfinite(at(x, i)))
+              worst = std::max(worst, std::abs(at(log_p, i) - (at(x, i) - std::log(sum))) / 20);
+            else
+              REQUIRE(at(log_p, i) == at(x, i));
+          }
+        }
+        if (std::isfinite(total))
+          worst = std::max(worst, std::abs(at(loss, 0) - total / double(rows)) / 20);
+        else
+          REQUIRE(at(loss, 0) == total);
+        REQUIRE(worst <=
+                (dtype == kFloat32 ? 1e-6 : 1e-14));  // a few units in the last place of numbers around 1 to 20
+        // Columns are summed in the order of rows.
+        const Tensor columns = x.t().contiguous();
+        REQUIRE(same_bits(softmax(columns, 0), softmax(x, 1).t().contiguous()));
+        REQUIRE(same_bits(log_softmax(columns, 0), log_softmax(x, 1).t().contiguous()));
+      }
+}
+
+TEST_CASE("a NaN stays in its row, whatever rows are worked on beside it", "[softmax]") {
+  const Tensor x = randn({40, 10});
+  x[7][3].fill_(std::numeric_limits<float>::quiet_NaN());
+  for (const Tensor& y : {softmax(x, 1), log_softmax(x, 1)})
+    for (int64_t i = 0; i < 400; ++i) REQUIRE(std::isnan(at(y, i)) == (i / 10 == 7));
+}

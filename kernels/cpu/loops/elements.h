@@ -40,7 +40,11 @@ template <class C, class F> void visit_type(DType dtype, F f) {
 /// floats, for which the caller has room.
 template <class C> class Elements {
  public:
-  Elements(const Loop& loop, int k) : data_(data<char>(loop, k)), dtype_(loop.dtype) {}
+  Elements(const Loop& loop, int k) : Elements(loop, k, loop.dtype) {}
+  Elements(const Loop& loop, int k, DType dtype) : data_(data<char>(loop, k)), dtype_(dtype) {}
+  /// Elements that lie elsewhere, as C.
+  explicit Elements(C* elements)
+      : data_(reinterpret_cast<char*>(elements)), dtype_(__is_same(C, float) ? DType::float32 : DType::float64) {}
   explicit operator bool() const { return data_; }
   bool is_half() const { return __is_same(C, float) && dtype_ != DType::float32; }
 

@@ -1,11 +1,15 @@
 // What loops over whole rows share: sums in a fixed order, columns side by side, and bands.
 #pragma once
 #include "tandem/kernels/cpu/loops/elements.h"
+#include "tandem/kernels/cpu/loops/transpose.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 constexpr int kLanes = 16;
+struct Add {
+  template <class T> static T join(T a, T b) { return a + b; }
+};
 
 /// Sums in 16 lanes, which are folded in pairs: an order that depends on their number alone.
 template <class T> struct Lanes {
@@ -20,11 +24,7 @@ template <class T> struct Lanes {
       for (int k = 0; k < kLanes; ++k) lane[k] += f(i + k);
     for (int k = 0; i < n; ++i, ++k) lane[k] += f(i);
   }
-  T fold() {
-    for (int width = kLanes / 2; width > 0; width /= 2)
-      for (int k = 0; k < width; ++k) lane[k] += lane[k + width];
-    return lane[0];
-  }
+  T fold() { return fold_lanes<Add, kLanes>(lane); }
 };
 template <class T, class F> T lane_sum(int64_t n, F f) {
   Lanes<T> lanes = {};
@@ -34,16 +34,27 @@ template <class T, class F> T lane_sum(int64_t n, F f) {
 
 constexpr int64_t kColumns = 32;  // that are worked on side by side
 
+/// Calls f(c) for c < width; the usual width is a constant, so that such rows are a few vectors without a remainder.
+template <class F> TANDEM_HD void for_each_column(int64_t width, F f) {
+  if (width == kColumns) {
+    TANDEM_IVDEP
+    for (int64_t c = 0; c < kColumns; ++c) f(c);
+  } else {
+    TANDEM_IVDEP
+    for (int64_t c = 0; c < width; ++c) f(c);
+  }
+}
+
 /// Sums of columns, of each in the order of lane_sum.
 template <class T> struct ColumnLanes {
   T lane[kLanes][kColumns];
   ColumnLanes() : lane{} {}
+  T* of(int64_t row) { return lane[row % kLanes]; }
   /// f(i, c) of row first + i, for i < n.
   template <class F> void add(int64_t first, int64_t n, int64_t width, F f) {
     for (int64_t i = 0; i < n; ++i) {
-      T* const to = lane[(first + i) % kLanes];
-      TANDEM_IVDEP
-      for (int64_t c = 0; c < width; ++c) to[c] += f(i, c);
+      T* const to = of(first + i);
+      for_each_column(width, [&](int64_t c) { to[c] += f(i, c); });
     }
   }
   /// The sums over n rows.
@@ -62,7 +73,8 @@ template <class C> class Bands {
  public:
   Bands(const Elements<C>& all, int64_t at, int64_t n, int64_t stride = 1, int64_t width = 1)
       : all_(all), at_(at), n_(n), memory_stride_(stride), width_(width) {
-    step_ = !all.is_half() ? n : stride == 1 ? kBand : kBand / kColumns;
+    const int64_t most = stride == 1 ? kBand : kBand / kColumns;
+    step_ = !all.is_half() || n <= most ? n : most / 4;  // what is read several times stays in the nearest cache
   }
   int64_t size() const { return n_; }
   /// Whether all is read once: what a pass leaves in place of the elements, the next one finds.
@@ -95,6 +107,34 @@ template <class C> class Bands {
   int64_t step_, held_ = -1;
   C* elements_ = nullptr;
   Room<C> room_;
+};
+constexpr int64_t kShortRow = 32;
+/// Rows of at most kShortRow elements, `width` of them, which would leave lanes empty, as columns of a copy: sums of
+/// columns are taken in the order of sums of rows.
+template <class C> class ShortRows {
+ public:
+  ShortRows(int64_t n, int64_t width) : n_(n), width_(width) {}
+  static bool are(int64_t n, int64_t inner) { return inner == 1 && n <= kShortRow; }
+  /// Calls f(first row, how many) for the rows [begin, end).
+  template <class F> static void each(int64_t begin, int64_t end, F f) {
+    for (int64_t r = begin; r < end; r += kColumns) f(r, end - r < kColumns ? end - r : kColumns);
+  }
+  void read(const Elements<C>& from, int64_t row) {
+    if (width_ < kColumns)
+      for (C& each : columns_) each = C(0);
+    transpose(from.read(row * n_, width_ * n_, room_), n_, columns_, kColumns, width_, n_);
+  }
+  void write(const Elements<C>& to, int64_t row) {
+    C* const y = to.place(row * n_, room_);
+    transpose(columns_, kColumns, y, n_, n_, width_);
+    to.write(row * n_, width_ * n_, y);
+  }
+  Elements<C> elements() { return Elements<C>(columns_); }
+
+ private:
+  int64_t n_, width_;
+  alignas(64) C columns_[kShortRow * kColumns];
+  C room_[kShortRow * kColumns];
 };
 /// Columns [begin, end) of the outer * inner ones of (outer, n, inner), in groups that lie beside each other: calls
 /// f(offset of the first, how many).

@@ -5,6 +5,9 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
+struct Larger {
+  template <class C> static C join(C a, C b) { return b > a ? b : a; }
+};
 template <class C> C row_max(const C* x, int64_t n) {
   C lane[kLanes];
   for (int k = 0; k < kLanes; ++k) lane[k] = -C(__builtin_inf());
@@ -12,9 +15,7 @@ template <class C> C row_max(const C* x, int64_t n) {
   for (; i + kLanes <= n; i += kLanes)
     for (int k = 0; k < kLanes; ++k) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
   for (int k = 0; i < n; ++i, ++k) lane[k] = x[i] > lane[k] ? x[i] : lane[k];
-  C best = lane[0];
-  for (int k = 1; k < kLanes; ++k) best = lane[k] > best ? lane[k] : best;
-  return best;
+  return fold_lanes<Larger, kLanes>(lane);
 }
 template <class C> C row_max(Bands<C>& x) {
   C best = -C(__builtin_inf());
@@ -28,15 +29,16 @@ template <class C> C row_max(Bands<C>& x) {
 template <class C> C log_of_sum(Bands<C>& x) {
   const C peak = row_max(x);
   Lanes<C> lanes = {};
-  x.each(
-      [&](int64_t, int64_t count, const C* v) { lanes.add(count, [=](int64_t i) { return math::exp(v[i] - peak); }); });
+  x.each([&](int64_t, int64_t count, const C* v) {
+    lanes.add(count, [=](int64_t i) { return math::exp_of_negative(v[i] - peak); });
+  });
   return peak + math::log(lanes.fold());
 }
 
 /// y = e^(x - peak); it may be x. Here and below one copy, which takes a kilobyte.
 template <class C> TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, C peak) {
   TANDEM_IVDEP
-  for (int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - peak);
+  for (int64_t i = 0; i < n; ++i) y[i] = math::exp_of_negative(x[i] - peak);
 }
 // One row each; y may lie where x does, and dx where dy does.
 template <class C> void softmax_row(Bands<C>& x, const Elements<C>& result) {
@@ -89,9 +91,20 @@ template <class C> void log_softmax_backward_row(Bands<C>& dy, Bands<C>& y, cons
     const C* const v = y.read(first, count);
     C* const dx = dy.place(result, first, g);
     TANDEM_IVDEP
-    for (int64_t i = 0; i < count; ++i) dx[i] = g[i] - math::exp(v[i]) * total;
+    for (int64_t i = 0; i < count; ++i) dx[i] = g[i] - math::exp_of_negative(v[i]) * total;
     dy.write(result, first, count, dx);
   });
+}
+// The same of bfloat16 as it lies in memory: it is converted in less time than a copy takes.
+void softmax_backward_row(const BFloat16* dy, const BFloat16* y, BFloat16* dx, int64_t n) {
+  const float dot = lane_sum<float>(n, [=](int64_t i) { return float(dy[i]) * float(y[i]); });
+  TANDEM_IVDEP
+  for (int64_t i = 0; i < n; ++i) dx[i] = BFloat16(float(y[i]) * (float(dy[i]) - dot));
+}
+void log_softmax_backward_row(const BFloat16* dy, const BFloat16* y, BFloat16* dx, int64_t n) {
+  const float total = lane_sum<float>(n, [=](int64_t i) { return float(dy[i]); });
+  TANDEM_IVDEP
+  for (int64_t i = 0; i < n; ++i) dx[i] = BFloat16(float(dy[i]) - math::exp_of_negative(float(y[i])) * total);
 }
 
 // The same of `width` columns side by side.
@@ -99,15 +112,26 @@ template <class C> void column_max(Bands<C>& x, int64_t width, C* peak) {
   for (int64_t c = 0; c < width; ++c) peak[c] = -C(__builtin_inf());
   x.each([&](int64_t, int64_t count, const C* v) {
     for (int64_t i = 0; i < count; ++i, v += x.stride())
-      for (int64_t c = 0; c < width; ++c) peak[c] = v[c] > peak[c] ? v[c] : peak[c];
+      for_each_column(width, [&](int64_t c) { peak[c] = v[c] > peak[c] ? v[c] : peak[c]; });
   });
 }
-/// y = e^(x - peak[column])
+/// n rows of columns, `stride` apart.
+template <class C> struct Columns {
+  C* data;
+  int64_t stride, width;
+};
+/// y = e^(x - peak[column]), whose sums `lanes` takes. y may be x, or rows may lie on top of each other.
 template <class C>
-TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, int64_t stride, int64_t width, const C* peak) {
+TANDEM_ONE_COPY void column_powers(const Columns<const C>& x, C* y, int64_t y_stride, int64_t first, int64_t n,
+                                   const C* peak, ColumnLanes<C>& lanes) {
   for (int64_t i = 0; i < n; ++i) {
-    TANDEM_IVDEP
-    for (int64_t c = 0; c < width; ++c) y[i * stride + c] = math::exp(x[i * stride + c] - peak[c]);
+    const C* const from = x.data + i * x.stride;
+    C *const to = y + i * y_stride, *const sum = lanes.of(first + i);
+    for_each_column(x.width, [&](int64_t c) {
+      const C power = math::exp_of_negative(from[c] - peak[c]);
+      to[c] = power;
+      sum[c] += power;
+    });
   }
 }
 template <class C> void softmax_columns(Bands<C>& x, int64_t width, const Elements<C>& result) {
@@ -115,37 +139,40 @@ template <class C> void softmax_columns(Bands<C>& x, int64_t width, const Elemen
   C peak[kColumns], scale[kColumns];
   column_max(x, width, peak);
   ColumnLanes<C> lanes;
-  x.each([&](int64_t first, int64_t count, C* v) {
+  const auto powers = [&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
-    powers(v, y, count, stride, width, peak);
-    lanes.add(first, count, width, [=](int64_t i, int64_t c) { return y[i * stride + c]; });
-  });
+    column_powers<C>({v, stride, width}, y, stride, first, count, peak, lanes);
+    return y;
+  };
+  x.each(powers);
   lanes.fold(x.size(), width, scale);
   for (int64_t c = 0; c < width; ++c) scale[c] = C(1) / scale[c];
   x.each([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.place(result, first, v);
-    if (!x.is_one()) powers(v, y, count, stride, width, peak);
+    C* const y = x.is_one() ? x.place(result, first, v) : powers(first, count, v);
     for (int64_t i = 0; i < count; ++i)
-      for (int64_t c = 0; c < width; ++c) y[i * stride + c] *= scale[c];
+      for_each_column(width, [row = y + i * stride, &scale](int64_t c) { row[c] *= scale[c]; });
     x.write(result, first, count, y);
   });
 }
-template <class C> void log_softmax_columns(Bands<C>& x, int64_t width, const Elements<C>& result) {
-  const int64_t stride = x.stride();
-  C peak[kColumns], log_norm[kColumns];
+/// ln sum e^x
+template <class C> void column_log_of_sum(Bands<C>& x, int64_t width, C* log_sum) {
+  C peak[kColumns], unused[kColumns];
   column_max(x, width, peak);
   ColumnLanes<C> lanes;
   x.each([&](int64_t first, int64_t count, const C* v) {
-    lanes.add(first, count, width, [&](int64_t i, int64_t c) { return math::exp(v[i * stride + c] - peak[c]); });
+    column_powers<C>({v, x.stride(), width}, unused, 0, first, count, peak, lanes);
   });
-  lanes.fold(x.size(), width, log_norm);
-  for (int64_t c = 0; c < width; ++c) log_norm[c] = peak[c] + math::log(log_norm[c]);
+  lanes.fold(x.size(), width, log_sum);
+  for (int64_t c = 0; c < width; ++c) log_sum[c] = peak[c] + math::log(log_sum[c]);
+}
+template <class C> void log_softmax_columns(Bands<C>& x, int64_t width, const Elements<C>& result) {
+  const int64_t stride = x.stride();
+  C log_norm[kColumns];
+  column_log_of_sum(x, width, log_norm);
   x.each([&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
-    for (int64_t i = 0; i < count; ++i) {
-      TANDEM_IVDEP
-      for (int64_t c = 0; c < width; ++c) y[i * stride + c] = v[i * stride + c] - log_norm[c];
-    }
+    for (int64_t i = 0; i < count; ++i)
+      for_each_column(width, [&, at = i * stride](int64_t c) { y[at + c] = v[at + c] - log_norm[c]; });
     x.write(result, first, count, y);
   });
 }
@@ -161,10 +188,8 @@ template <class C> void softmax_backward_columns(Bands<C>& dy, Bands<C>& y, int6
   dy.each([&](int64_t first, int64_t count, C* g) {
     const C* const v = y.read(first, count);
     C* const dx = dy.place(result, first, g);
-    for (int64_t i = 0; i < count; ++i) {
-      TANDEM_IVDEP
-      for (int64_t c = 0; c < width; ++c) dx[i * stride + c] = v[i * stride + c] * (g[i * stride + c] - dot[c]);
-    }
+    for (int64_t i = 0; i < count; ++i)
+      for_each_column(width, [&, at = i * stride](int64_t c) { dx[at + c] = v[at + c] * (g[at + c] - dot[c]); });
     dy.write(result, first, count, dx);
   });
 }
@@ -180,11 +205,10 @@ void log_softmax_backward_columns(Bands<C>& dy, Bands<C>& y, int64_t width, cons
   dy.each([&](int64_t first, int64_t count, C* g) {
     const C* const v = y.read(first, count);
     C* const dx = dy.place(result, first, g);
-    for (int64_t i = 0; i < count; ++i) {
-      TANDEM_IVDEP
-      for (int64_t c = 0; c < width; ++c)
-        dx[i * stride + c] = g[i * stride + c] - math::exp(v[i * stride + c]) * total[c];
-    }
+    for (int64_t i = 0; i < count; ++i)
+      for_each_column(width, [&, at = i * stride](int64_t c) {
+        dx[at + c] = g[at + c] - math::exp_of_negative(v[at + c]) * total[c];
+      });
     dy.write(result, first, count, dx);
   });
 }
@@ -195,6 +219,15 @@ void forward(const Loop& loop, int64_t begin, int64_t end, void (*row)(Bands<C>&
              void (*columns)(Bands<C>& x, int64_t width, const Elements<C>& result)) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), elements(loop, 1);
+  if (ShortRows<C>::are(n, inner))
+    return ShortRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
+      ShortRows<C> rows(n, width);
+      rows.read(elements, first);
+      const Elements<C> own = rows.elements();
+      Bands<C> x(own, 0, n, kColumns, kColumns);
+      columns(x, kColumns, own);
+      rows.write(result, first);
+    });
   for (int64_t r = begin; inner == 1 && r < end; ++r) {
     Bands<C> x(elements, r * n, n);
     row(x, result);
@@ -209,10 +242,25 @@ void forward(const Loop& loop, int64_t begin, int64_t end, void (*row)(Bands<C>&
 template <class C>
 void backward(const Loop& loop, int64_t begin, int64_t end,
               void (*row)(Bands<C>& dy, Bands<C>& y, const Elements<C>& result),
+              void (*bfloat16_row)(const BFloat16* dy, const BFloat16* y, BFloat16* dx, int64_t n),
               void (*columns)(Bands<C>& dy, Bands<C>& y, int64_t width, const Elements<C>& result)) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), gradient(loop, 1), output(loop, 2);
+  if (ShortRows<C>::are(n, inner))
+    return ShortRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
+      ShortRows<C> gradients(n, width), outputs(n, width);
+      gradients.read(gradient, first), outputs.read(output, first);
+      const Elements<C> own_gradients = gradients.elements(), own_outputs = outputs.elements();
+      Bands<C> dy(own_gradients, 0, n, kColumns, kColumns), y(own_outputs, 0, n, kColumns, kColumns);
+      columns(dy, y, kColumns, own_gradients);
+      gradients.write(result, first);
+    });
   for (int64_t r = begin; inner == 1 && r < end; ++r) {
+    if (loop.dtype == DType::bfloat16) {
+      bfloat16_row(data<const BFloat16>(loop, 1) + r * n, data<const BFloat16>(loop, 2) + r * n,
+                   data<BFloat16>(loop, 0) + r * n, n);
+      continue;
+    }
     Bands<C> dy(gradient, r * n, n), y(output, r * n, n);
     row(dy, y, result);
   }
@@ -229,10 +277,10 @@ template <class C> void log_softmax_body(const Loop& loop, int64_t begin, int64_
   forward<C>(loop, begin, end, log_softmax_row<C>, log_softmax_columns<C>);
 }
 template <class C> void softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  backward<C>(loop, begin, end, softmax_backward_row<C>, softmax_backward_columns<C>);
+  backward<C>(loop, begin, end, softmax_backward_row<C>, softmax_backward_row, softmax_backward_columns<C>);
 }
 template <class C> void log_softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  backward<C>(loop, begin, end, log_softmax_backward_row<C>, log_softmax_backward_columns<C>);
+  backward<C>(loop, begin, end, log_softmax_backward_row<C>, log_softmax_backward_row, log_softmax_backward_columns<C>);
 }
 
 /// Operands: losses, weights, log_prob, target, class weight or none. Scalars: n, ignore_index.
@@ -252,14 +300,28 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> elements(loop, 3);
   const C* const class_weight = data<const C>(loop, 5);
-  for (int64_t r = begin; r < end; ++r) {
-    Bands<C> x(elements, r * n, n);
-    const int64_t t = data<const int64_t>(loop, 4)[r];
-    const C log_sum = log_of_sum(x), weight = t == ignore ? C(0) : class_weight ? class_weight[t] : C(1);
-    data<C>(loop, 0)[r] = t == ignore ? C(0) : weight * (log_sum - elements.get(r * n + t));
-    data<C>(loop, 1)[r] = weight;
-    data<C>(loop, 2)[r] = log_sum;
-  }
+  ShortRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
+    C sums[kColumns];
+    if (ShortRows<C>::are(n, 1)) {
+      ShortRows<C> rows(n, width);
+      rows.read(elements, first);
+      const Elements<C> own = rows.elements();
+      Bands<C> x(own, 0, n, kColumns, kColumns);
+      column_log_of_sum(x, kColumns, sums);
+    } else {
+      for (int64_t i = 0; i < width; ++i) {
+        Bands<C> x(elements, (first + i) * n, n);
+        sums[i] = log_of_sum(x);
+      }
+    }
+    for (int64_t i = 0; i < width; ++i) {
+      const int64_t r = first + i, t = data<const int64_t>(loop, 4)[r];
+      const C weight = t == ignore ? C(0) : class_weight ? class_weight[t] : C(1);
+      data<C>(loop, 0)[r] = t == ignore ? C(0) : weight * (sums[i] - elements.get(r * n + t));
+      data<C>(loop, 1)[r] = weight;
+      data<C>(loop, 2)[r] = sums[i];
+    }
+  });
 }
 /// Operands: dx, dloss, x, target, weights, log_sum. Scalars: n, ignore_index.
 template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t begin, int64_t end) {
@@ -276,7 +338,7 @@ template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t be
     x.each([&](int64_t first, int64_t count, C* v) {
       C* const dx = x.place(result, first, v);
       TANDEM_IVDEP
-      for (int64_t i = 0; i < count; ++i) dx[i] = slope * math::exp(v[i] - log_sum);
+      for (int64_t i = 0; i < count; ++i) dx[i] = slope * math::exp_of_negative(v[i] - log_sum);
       if (t >= first && t < first + count) dx[t - first] -= slope;
       x.write(result, first, count, dx);
     });
