@@ -219,7 +219,13 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   }
   const DType statistic = accumulate_type(input.dtype());
   const Tensor rows = input.reshape({n ? input.numel() / n : 0, n});
-  const Tensor x = contiguous_detached(rows), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
+  const Tensor x = contiguous_detached(rows);
+  // Beside many rows a float copy of a weight is small, and widened once; beside few it could be as large as x's.
+  const bool few = x.device().is_cpu() && x.size(0) < 8;
+  const auto prepare = [&](const Tensor& part) {
+    return few && part.defined() ? contiguous_detached(part.detach()) : prepare_part(part, x.dtype());
+  };
+  const Tensor w = prepare(weight), b = prepare(bias);
   Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mean = core::empty({x.size(0)}, statistic, x.device()),
          rstd = core::empty({x.size(0)}, statistic, x.device());
   TANDEM_DISPATCH(x.device(), layer_norm, x, w, b, eps, y, mean, rstd);

@@ -12,8 +12,11 @@ TANDEM_DECLARE_LOOP(layer_norm)
 TANDEM_DECLARE_LOOP(layer_norm_backward)
 void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y, Tensor& mean,
                 Tensor& rstd) {
+  const auto dtype_of_part = [](const Tensor& part) {
+    return integer(static_cast<int64_t>(part.defined() ? part.dtype() : kFloat32));
+  };
   run(plan_rows("layer_norm", loops::layer_norm, x.dtype(), {y, mean, rstd}, {x, weight, bias},
-                {integer(x.size(1)), real(eps)}, x.size(0), x.size(1) * 3));
+                {integer(x.size(1)), real(eps), dtype_of_part(weight), dtype_of_part(bias)}, x.size(0), x.size(1) * 3));
 }
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {

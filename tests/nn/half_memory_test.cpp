@@ -196,6 +196,22 @@ TEST_CASE("no layer makes or keeps a float32 copy of a half input", "[nn][half]"
       for (const Case& op : cases(device)) check(op, dtype, device);
 }
 
+TEST_CASE("layer norm makes no float copy of a half weight and bias that are as long as its input", "[nn][half]") {
+  const OneThread guard;
+  constexpr int64_t kMany = 1 << 18;
+  const NoGradGuard no_grad;
+  for (const DType dtype : {kFloat16, kBFloat16}) {
+    const Tensor x = randn({1, kMany}).to(dtype), w = randn({kMany}).to(dtype), b = randn({kMany}).to(dtype);
+    reset_peak_memory_stats(kCPU);
+    const int64_t before = memory_stats(kCPU).current;
+    const Tensor y = layer_norm(x, {kMany}, w, b);
+    CHECK(memory_stats(kCPU).peak - before <= y.nbytes() + kKiB);
+    const Tensor off = x.to(kFloat64) - x.to(kFloat64).mean();
+    const Tensor expected = off / (off.square().mean() + 1e-5).sqrt() * w.to(kFloat64) + b.to(kFloat64);
+    CHECK(y.to(kFloat64).allclose(expected, dtype == kFloat16 ? 1e-3 : 8e-3, 1e-4));  // rounded once; sums of 2^18
+  }
+}
+
 TEST_CASE("no row, column or plane of a half input is copied as floats, however large it is", "[nn][half]") {
   const OneThread guard;
   for (const DType dtype : {kFloat16, kBFloat16})

@@ -139,10 +139,14 @@ TANDEM_ONE_COPY void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& a
     }
   }
 }
-/// A row of a half type that is longer than a band.
+/// What each element of a row is multiplied by, or has added to it, or none: float, or beside a half type of that type.
+Elements<float> part_of_row(const Loop& loop, int operand, int scalar) {
+  return {loop, operand, DType(loop.scalars[scalar].integer)};
+}
+/// A row of a half type that is longer than a band, or beside weights of a half type.
 void layer_norm_long_row(const Loop& loop, Bands<float>& x, const Elements<float>& result, float& mean, float& rstd) {
   const float n = float(x.size());
-  const float *const weight = data<const float>(loop, 4), *const bias = data<const float>(loop, 5);
+  const Elements<float> weight = part_of_row(loop, 4, 2), bias = part_of_row(loop, 5, 3);
   Lanes<float> sum = {}, squares = {};
   x.each([&](int64_t, int64_t count, const float* v) { sum.add(count, [=](int64_t i) { return v[i]; }); });
   const float m = sum.fold() / n;
@@ -151,15 +155,22 @@ void layer_norm_long_row(const Loop& loop, Bands<float>& x, const Elements<float
   });
   const float r = 1.0f / math::sqrt(squares.fold() / n + float(loop.scalars[1].real));
   mean = m, rstd = r;
+  float room[2][kTile];
+  for (int64_t i = 0; i < kTile; ++i) room[0][i] = 1.0f, room[1][i] = 0.0f;
   x.each([&](int64_t first, int64_t count, float* v) {
-    TANDEM_IVDEP
-    for (int64_t i = 0; i < count; ++i) v[i] = (v[i] - m) * r;
-    for (int64_t i = 0; weight && i < count; ++i) v[i] *= weight[first + i];
-    for (int64_t i = 0; i < count; ++i) v[i] += bias ? bias[first + i] : 0.0f;
+    for (int64_t from = 0; from < count; from += kTile) {
+      const int64_t piece = count - from < kTile ? count - from : kTile;
+      float* const y = v + from;
+      const float* const w = weight ? weight.read(first + from, piece, room[0]) : room[0];
+      const float* const b = bias ? bias.read(first + from, piece, room[1]) : room[1];
+      TANDEM_IVDEP
+      for (int64_t i = 0; i < piece; ++i) y[i] = (y[i] - m) * r * w[i] + b[i];
+    }
     x.write(result, first, count, v);
   });
 }
-/// Operands: y, mean, rstd, x, weight or none, bias or none. Scalars: n, eps. A unit is one row.
+/// Operands: y, mean, rstd, x, weight or none, bias or none. Scalars: n, eps, and the dtypes of weight and bias. A unit
+/// is one row.
 template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   const Elements<C> result(loop, 0), elements(loop, 3);
@@ -168,7 +179,7 @@ template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
   for (int64_t r = begin; r < end; r += step) {
     C *const mean = data<C>(loop, 1) + r, *const rstd = data<C>(loop, 2) + r;
     if constexpr (__is_same(C, float))
-      if (result.is_half() && n > kBand) {
+      if (result.is_half() && (n > kBand || part_of_row(loop, 4, 2).is_half() || part_of_row(loop, 5, 3).is_half())) {
         Bands<float> x(elements, r * n, n);
         layer_norm_long_row(loop, x, result, *mean, *rstd);
         continue;
