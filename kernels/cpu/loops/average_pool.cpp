@@ -96,13 +96,46 @@ template <class F> void for_windows(int64_t oh, Span across, F f) {
   for (int64_t first = across.first; first < across.last; first += kChunk)
     f(Windows{oh, first, lesser(kChunk, across.last - first)});
 }
+/// Whether windows lie side by side without a gap, and end within the plane.
+bool is_tiled(const Window& v) {
+  bool yes = v.oh * v.k[0] <= v.h && v.ow * v.k[1] <= v.w;
+  for (int i = 0; i < 2; ++i) yes = yes && v.k[i] == v.s[i] && v.p[i] == 0;
+  return yes;
+}
+/// Gradients of such windows: one row of pixels is made, and copied to the others of the same windows. dx holds zeros.
+template <class C> void spread_windows(const Window& v, int64_t plane, const Elements<C>& given, const Part<C>& dx) {
+  const C scale = scale_of<C>(v, 0, 0);
+  const int64_t last = lesser(dx.rows.last, v.oh * v.k[0]);
+  for (int64_t h = dx.rows.first; h < last; ++h) {
+    C* const to = dx.row(h);
+    if (h > dx.rows.first && h % v.k[0] != 0) {
+      __builtin_memcpy(to, to - dx.stride, uint64_t(v.ow * v.k[1]) * sizeof(C));
+      continue;
+    }
+    for (int64_t first = 0; first < v.ow; first += kChunk) {
+      C room[kChunk];
+      const int64_t count = lesser(kChunk, v.ow - first);
+      const C* const dy = given.read((plane * v.oh + h / v.k[0]) * v.ow + first, count, room);
+      C* pixel = to + first * v.k[1];
+      for (int64_t i = 0; i < count; ++i) {
+        const C g = dy[i] * scale;
+        for (int64_t k = 0; k < v.k[1]; ++k) {
+          TANDEM_ONE_BY_ONE
+          *pixel++ += g;
+        }
+      }
+    }
+  }
+}
 /// Operands: y, x. Or in backward: dx, dy, whose gradients of a half type are summed up in float, and rounded once.
 template <class C, bool kBackward> void average_planes(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   const Elements<C> result(loop, 0), given(loop, 1);
+  [[maybe_unused]] const bool tiled = is_tiled(v);
   for (int64_t plane = begin; plane < end; ++plane) {
     const auto place = [&](const Windows& row) { return (plane * v.oh + row.oh) * v.ow + row.first; };
     if constexpr (kBackward) {
       make_plane(result, v, plane, [&](const Part<C>& dx) {
+        if (tiled && dx.stride == v.w) return spread_windows(v, plane, given, dx);
         const Span down = covering(v, 0, dx.rows.first, dx.rows.last, v.oh);
         const Span across = covering(v, 1, dx.columns.first, dx.columns.last, v.ow);
         for (int64_t oh = down.first; oh < down.last; ++oh)
@@ -145,15 +178,21 @@ template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const 
   const auto scale = [](Span rows, Span columns) {
     return C(1) / C((rows.last - rows.first) * (columns.last - columns.first));
   };
+  constexpr int64_t kHeld = 64;  // windows whose columns are divided for once, not in each row of each plane
+  Span held[kHeld];
+  for (int64_t j = 0; j < lesser(v.ow, kHeld); ++j) held[j] = adaptive_window(j, v.w, v.ow);
+  const auto columns_of = [&](int64_t j) { return j < kHeld ? held[j] : adaptive_window(j, v.w, v.ow); };
   for (int64_t plane = begin; plane < end; ++plane) {
     if constexpr (kBackward) {
       make_plane(result, v, plane, [&](const Part<C>& dx) {
         // The windows that reach the part: the same rule the other way round.
         const int64_t last_row = adaptive_window(dx.rows.last - 1, v.oh, v.h).last;
         const int64_t last_column = adaptive_window(dx.columns.last - 1, v.ow, v.w).last;
-        for (int64_t i = adaptive_window(dx.rows.first, v.oh, v.h).first; i < last_row; ++i)
-          for (int64_t j = adaptive_window(dx.columns.first, v.ow, v.w).first; j < last_column; ++j) {
-            const Span rows = adaptive_window(i, v.h, v.oh), columns = adaptive_window(j, v.w, v.ow);
+        const int64_t first_column = adaptive_window(dx.columns.first, v.ow, v.w).first;
+        for (int64_t i = adaptive_window(dx.rows.first, v.oh, v.h).first; i < last_row; ++i) {
+          const Span rows = adaptive_window(i, v.h, v.oh);
+          for (int64_t j = first_column; j < last_column; ++j) {
+            const Span columns = columns_of(j);
             const C g = given.get((plane * v.oh + i) * v.ow + j) * scale(rows, columns);
             const int64_t left = greater(columns.first, dx.columns.first);
             const int64_t width = lesser(columns.last, dx.columns.last) - left;
@@ -163,13 +202,15 @@ template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const 
               for (int64_t k = 0; k < width; ++k) row[k] += g;
             }
           }
+        }
       });
     } else {
       Plane<C> x(given, v);
       x.choose(plane);
-      for (int64_t i = 0; i < v.oh; ++i)
+      for (int64_t i = 0; i < v.oh; ++i) {
+        const Span rows = adaptive_window(i, v.h, v.oh);
         for (int64_t j = 0; j < v.ow; ++j) {
-          const Span rows = adaptive_window(i, v.h, v.oh), columns = adaptive_window(j, v.w, v.ow);
+          const Span columns = columns_of(j);
           C sum = C(0);
           x.parts(rows, columns, [&](const Part<const C>& part) {
             for (int64_t h = part.rows.first; h < part.rows.last; ++h) {
@@ -179,6 +220,7 @@ template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const 
           });
           result.set((plane * v.oh + i) * v.ow + j, sum * scale(rows, columns));
         }
+      }
     }
   }
 }

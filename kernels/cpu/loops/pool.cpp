@@ -107,8 +107,11 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
         gradient.template in_pieces<kBand>(run, [&](int64_t first, int64_t n) {
           const C* const dy = gradient.read(from + first, n, room.data());
           const int64_t* const index = data<const int64_t>(loop, 2) + from + first;
-          for (int64_t i = 0; i < n; ++i)
-            if (uint64_t(index[i] - start) < uint64_t(count)) part.data[index[i] - start] += dy[i];
+          C* const dx = part.data;
+          for (int64_t i = 0; i < n; ++i) {
+            const int64_t at = index[i] - start;
+            if (uint64_t(at) < uint64_t(count)) dx[at] += dy[i];
+          }
         });
       }
     });

@@ -37,6 +37,7 @@ template <class T> T scale_of(const Window& v, int64_t oh, int64_t ow) {
 }
 /// The windows, `out` of them, that pixels [from, to) of dimension d have a part in.
 inline Span covering(const Window& v, int d, int64_t from, int64_t to, int64_t out) {
+  if (from == 0 && to == (d ? v.w : v.h)) return {0, out};  // without divisions, which a small plane would feel
   const int64_t reach = from + v.p[d] - v.k[d] + 1;
   return {reach > 0 ? (reach + v.s[d] - 1) / v.s[d] : 0, lesser((to - 1 + v.p[d]) / v.s[d] + 1, out)};
 }
