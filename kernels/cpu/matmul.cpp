@@ -39,8 +39,8 @@ Cut cut_of(int64_t m, int64_t n, int64_t k) {
 
 TANDEM_DECLARE_LOOP(dot)
 namespace {
-/// Each row of a with the column of b, both dense: sums, which a product of matrices would leave to one thread or pack
-/// first. There is one row in each matrix, or one matrix.
+/// Each row of a with the column of b, both dense: sums, which a product of matrices would leave to one thread, or of a
+/// half type pack as floats first. There is one row in each matrix, or one matrix.
 void dot(const Tensor& a, const Tensor& b, Tensor& c) {
   constexpr int64_t kBlock = 32768;
   const bool one_matrix = c.size(0) == 1;
@@ -86,8 +86,8 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   const bool accumulate = bias.defined();
   if (accumulate) copy(core::expand(bias, c.sizes()), c);
   if (k == 0) return accumulate ? void() : fill(0, c);
-  if (n == 1 && (m == 1 || batch == 1) && !accumulate && (k == 1 || (a.stride(2) == 1 && b.stride(1) == 1)))
-    return dot(a, b, c);
+  const bool sums = m == 1 || (batch == 1 && is_half(c.dtype()));
+  if (n == 1 && sums && !accumulate && (k == 1 || (a.stride(2) == 1 && b.stride(1) == 1))) return dot(a, b, c);
   Gemm g{ta, tb, accumulate, m, n, k, ta ? a.stride(2) : a.stride(1), tb ? b.stride(2) : b.stride(1), n};
   if (!ta && m == 1) g.lda = k;
   if (!tb && k == 1) g.ldb = n;

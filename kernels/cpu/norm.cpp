@@ -12,6 +12,7 @@ TANDEM_DECLARE_LOOP(layer_norm)
 TANDEM_DECLARE_LOOP(layer_norm_backward)
 void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y, Tensor& mean,
                 Tensor& rstd) {
+  // Of x's half type, or float32.
   const auto dtype_of_part = [](const Tensor& part) {
     return integer(static_cast<int64_t>(part.defined() ? part.dtype() : kFloat32));
   };

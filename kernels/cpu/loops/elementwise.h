@@ -24,11 +24,11 @@ constexpr int64_t kTile = 256;
 template <class Op, int kLanes, class A> TANDEM_HD A fold_lanes(A* lane) {
   if constexpr (kLanes == 1) {
     return lane[0];
-  } else if constexpr (math::kFloating<A>) {  // constant widths: the lanes stay in registers
+  } else if constexpr (__is_same(A, float)) {  // constant widths: the lanes stay in registers
     constexpr int kHalf = kLanes / 2;
     for (int k = 0; k < kHalf; ++k) lane[k] = Op::join(lane[k], lane[k + kHalf]);
     return fold_lanes<Op, kHalf>(lane);
-  } else {  // constant widths would be scalar code
+  } else {  // of other types constant widths are slower: gcc takes the lanes apart
     for (int width = kLanes / 2; width > 0; width /= 2)
       for (int k = 0; k < width; ++k) lane[k] = Op::join(lane[k], lane[k + width]);
     return lane[0];
