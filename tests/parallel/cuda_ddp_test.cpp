@@ -3,6 +3,7 @@
 
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/devices.h"
 #include "tandem/tests/parallel/ranks.h"
 
 using namespace tandem;

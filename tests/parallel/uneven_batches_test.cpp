@@ -251,7 +251,8 @@ TEST_CASE("weighted DDP: a gradient that is NaN for want of examples adds nothin
             const int64_t rows = group->rank() == 1 || step == 2 ? 0 : 1 + group->rank();
             ddp(full({rows}, 2.f + static_cast<float>(group->rank()))).backward();
             const float expected = step == 2 ? 0 : (1 * 2 + 3 * 4) / 4.f;  // nobody has examples: no gradient at all
-            TANDEM_CHECK(net->scale.grad().item<float>() == expected, "step ", step, ": ", net->scale.grad());
+            const float g = net->scale.grad().item<float>();
+            TANDEM_CHECK(std::abs(g - expected) < 1e-5, "step ", step, ": ", g);  // a few float32 roundings
           }
         }) == "");
 }
@@ -334,6 +335,7 @@ TEST_CASE("Join: under no_sync and in evaluation the others follow too, of sever
             second(first(x).detach()).sum().backward();
             first(x).sum().backward();
           }
+          join.finish();
         }).find("the ranks do different things") != std::string::npos);  // two forwards of the first, then the second
   CHECK(failure_over("local", 3, [](const ProcessGroupPtr& group) {
           nn::Sequential one(nn::Linear(2, 2), nn::BatchNorm1d(2)), two(nn::Linear(2, 1));
