@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tandem/core/tracer.h"
+#include "tandem/nn/same_parameters.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
@@ -58,12 +59,16 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
   for (const Tensor& buffer : buffers.values()) all.push_back(buffer);
   broadcast(all, "the model of rank 0");
   if (options.broadcast_buffers()) buffers_to_follow_ = buffers.values();
+  const int64_t every = options.check_parameters_every();
+  TANDEM_CHECK(every >= 0, "DistributedDataParallel: check_parameters_every is ", every,
+               "; accepted: a number of forwards, or 0 for never");
   ReducerOptions reducer;
-  reducer.bucket_bytes = static_cast<int64_t>(options.bucket_cap_mb() * (1 << 20));
+  reducer.bucket_bytes = bucket_bytes();
   reducer.first_bucket_bytes = std::min(reducer.first_bucket_bytes, reducer.bucket_bytes);
   reducer.find_unused_parameters = options.find_unused_parameters();
   reducer.gradient_as_bucket_view = options.gradient_as_bucket_view();
   reducer_ = std::make_unique<Reducer>(number_, parameters, group_, reducer);
+  logging_.bucket_cap_bytes = reducer.bucket_bytes, logging_.first_bucket_bytes = reducer.first_bucket_bytes;
   watched_ = std::make_shared<Reducer*>(reducer_.get());
 }
 DistributedDataParallelBase::~DistributedDataParallelBase() { *watched_ = nullptr; }
@@ -101,6 +106,7 @@ void DistributedDataParallelBase::check_same_model(const Module& module) const {
 }
 
 void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, const std::string& about) const {
+  if (group_->size() == 1) return;
   const NoGradGuard guard;
   std::map<DType, std::vector<Tensor>> by_dtype;
   for (const Tensor& t : tensors) by_dtype[t.dtype()].push_back(t.detach());
@@ -130,8 +136,10 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
 }
 
 void DistributedDataParallelBase::check_unchanged() const {
-  const NamedParameters now = wrapped_->named_parameters();
   const auto& then = parameters_when_wrapped_;
+  const bool is_same = has_parameters(*wrapped_, then);
+  const NamedParameters others = is_same ? NamedParameters() : wrapped_->named_parameters();
+  const NamedParameters& now = is_same ? then : others;
   for (size_t i = 0; i < std::max(now.size(), then.size()); ++i) {
     TANDEM_CHECK(i < now.size() && i < then.size() && now[i].value().is_same(then[i].value()),
                  "DistributedDataParallel: the module's parameter ", i, " is ",
@@ -148,9 +156,13 @@ void DistributedDataParallelBase::check_unchanged() const {
 }
 
 detail::Learning DistributedDataParallelBase::before_forward() {
+  forward_start_ = std::chrono::steady_clock::now();
   check_unchanged();
   Learning learning;
-  if (is_grad_enabled()) learning = reducer_->begin(synchronize_);
+  if (is_grad_enabled()) {
+    check_parameters();
+    learning = reducer_->begin(synchronize_);
+  }
   if (buffers_may_differ_ && !buffers_to_follow_.empty()) {
     const PhaseSpan phase("exposed communication");
     broadcast(buffers_to_follow_, "buffers of rank 0");

@@ -6,11 +6,16 @@
 #include "tandem/core/generator.h"
 #include "tandem/core/option.h"
 #include "tandem/parallel/collectives/distributed.h"
+#include "tandem/parallel/ddp_logging.h"
 #include "tandem/parallel/reducer.h"
 #include "tandem/parallel/tensor_parts.h"
 #include "tandem/parallel/wrapper_module.h"
 
 namespace tandem::nn::parallel {
+
+/// Of bucket_cap_mb: the size of buckets follows from how fast the ranks' link is, which is measured when the module is
+/// wrapped. get_ddp_logging_data() says what was found.
+constexpr double kBucketCapFromLink = -1;
 
 /// As the arguments of PyTorch's torch.nn.parallel.DistributedDataParallel.
 struct DistributedDataParallelOptions {
@@ -19,12 +24,17 @@ struct DistributedDataParallelOptions {
   /// Whether the buffers of rank 0 replace the others' before each forward that follows one that synchronizes, the
   /// first in evaluation among them; so all ranks must evaluate, or one alone the module itself. As in PyTorch.
   TANDEM_ARG(bool, broadcast_buffers) = true;
+  /// MiB of gradients that travel together, or kBucketCapFromLink.
   TANDEM_ARG(double, bucket_cap_mb) = 25;
   /// Whether a parameter may go without a gradient (see ReducerOptions).
   TANDEM_ARG(bool, find_unused_parameters) = false;
   /// Whether grad() lies in the buckets (see ReducerOptions). Unlike PyTorch's, the default is true: it saves the
   /// memory and the copies of a second set of gradients. Say false if you keep a p.grad() over the next backward.
   TANDEM_ARG(bool, gradient_as_bucket_view) = true;
+  /// Where this is n > 0, every n-th forward that may lead to a backward compares the ranks' parameters by checksums,
+  /// bit by bit, and their buffers too where these are not broadcast. It throws on every rank if they have drifted
+  /// apart, naming the first that did and the ranks. It reads all parameters, those on a GPU through the host.
+  TANDEM_ARG(int64_t, check_parameters_every) = 0;
 };
 
 /// What does not depend on the module's class.
@@ -47,6 +57,8 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   [[nodiscard]] NoSync no_sync() { return NoSync(*this); }
   /// What brings the gradients together: its plan of buckets.
   const detail::Reducer& reducer() const { return *reducer_; }
+  /// Settings, buckets, and the times of the last step. On a GPU it waits for that step's communication to be done.
+  [[gnu::cold]] DDPLoggingData get_ddp_logging_data() const;
   /// The ranks that train together.
   const distributed::ProcessGroupPtr& process_group() const { return group_; }
   /// Where the module is, and inputs go.
@@ -58,6 +70,7 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   DistributedDataParallelBase(const std::shared_ptr<Module>& module, const DistributedDataParallelOptions& options);
   /// Returns what the backward of this forward is to know.
   detail::Learning before_forward();
+  void after_forward();
   /// What this rank's forward draws from: rank r has stream r, so that dropout differs between ranks seeded alike.
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
@@ -75,6 +88,9 @@ class DistributedDataParallelBase : public detail::WrapperModule {
 
  private:
   void check_unchanged() const;
+  void check_parameters();
+  /// Those of a bucket, by the options.
+  [[gnu::cold]] int64_t bucket_bytes();
   void check_same_model(const Module& module) const;
   /// Copies of rank 0's values, in as few messages as there are dtypes.
   void broadcast(const std::vector<Tensor>& tensors, const std::string& about) const;
@@ -82,7 +98,10 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   distributed::ProcessGroupPtr group_;
   DistributedDataParallelOptions options_;
   Device device_;
-  std::string number_;  // "DDP 1", the first of its group
+  std::string number_;      // "DDP 1", the first of its group
+  DDPLoggingData logging_;  // what does not change, and the time of the last forward
+  int64_t forwards_ = 0;    // that may lead to a backward
+  std::chrono::steady_clock::time_point forward_start_;
   std::shared_ptr<Module> wrapped_;
   NamedParameters parameters_when_wrapped_;
   std::vector<bool> frozen_when_wrapped_;
@@ -114,6 +133,7 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
     const GeneratorGuard guard(generator());
     auto output = module_->forward(moved(std::forward<Args>(args))...);
     detail::TensorParts<decltype(output)>::visit(output, [&](const Tensor& t) { watch(t, learning); });
+    after_forward();
     return output;
   }
   /// forward(args...).

@@ -175,6 +175,7 @@ void Reducer::expect_one(size_t i) {
     running_ = true;
     next_ = 0;
     times_ = {};
+    backward_start_ = std::chrono::steady_clock::now();
     done_.clear();
     launched_ = false;
     untouched_.clear();
@@ -237,9 +238,11 @@ static std::string ranges_without(const std::vector<bool>& expected) {
 void Reducer::launch(size_t b) {
   if (!buckets_[b].in_use && b + 1 < buckets_.size()) return;  // all of it is frozen
   if (!std::exchange(launched_, true)) first_launch_ = std::chrono::steady_clock::now();
-  buckets_[b].work = group_->all_reduce(buckets_[b].flat, distributed::ReduceOp::AVG,
-                                        name_ + ": gradients, bucket " + std::to_string(b) + " of " +
-                                            std::to_string(buckets_.size()) + ranges_without(expected_));
+  if (group_->size() == 1) return;  // its gradients are the average already
+  buckets_[b].work =
+      group_->all_reduce(buckets_[b].flat, distributed::ReduceOp::AVG,
+                         name_ + ": gradients, bucket " + std::to_string(b) + " of " + std::to_string(buckets_.size()) +
+                             ranges_without(expected_) + ", from " + names_[plan_[b][0]]);
 }
 
 void Reducer::finish() {
@@ -256,9 +259,14 @@ void Reducer::finish() {
   }
   wait_for_all();
   times_.overlapped = all_arrived && first_launch_ < last_gradient_;
-  for (size_t i = 0; i < averaged_.size(); ++i) averaged_[i] = expected_[i] && used_[i];
+  for (size_t i = 0; i < averaged_.size(); ++i) {
+    averaged_[i] = expected_[i] && used_[i];
+    times_.unused += expected_[i] && !used_[i];
+  }
   check_used();
   hand_back();
+  times_.backward = std::chrono::duration<double>(std::chrono::steady_clock::now() - backward_start_).count();
+  ++iterations_;
   used_.assign(used_.size(), false);
 }
 void Reducer::fill_what_did_not_arrive() {
@@ -309,6 +317,15 @@ ReduceTimes Reducer::last_times() const {
     times.exposed = wait_begin_.elapsed_time(wait_end_) / 1e3;
   }
   return times;
+}
+
+std::vector<int64_t> Reducer::bucket_sizes() const {
+  std::vector<int64_t> sizes;
+  for (const std::vector<size_t>& bucket : plan_) {
+    sizes.push_back(0);
+    for (const size_t i : bucket) sizes.back() += parameters_[i].nbytes();
+  }
+  return sizes;
 }
 
 // Note [Unused parameters on a GPU]: whether every rank used every parameter is a number on the device, which the host

@@ -40,7 +40,9 @@ using Learning = std::shared_ptr<const std::vector<bool>>;
 struct ReduceTimes {
   double communication = 0;  // seconds that the all-reduces took, one after the other
   double exposed = 0;        // seconds that backward waited for them at its end
+  double backward = 0;       // seconds from its beginning to its end, that waiting included
   bool overlapped = false;   // the first all-reduce began before the last gradient existed
+  int64_t unused = 0;        // parameters that were expected to get a gradient, and got none on this rank
   /// The part of the communication that backward hid, 0 to 1.
   double hidden_share() const { return communication > 0 ? std::max(0.0, 1 - exposed / communication) : 0; }
 };
@@ -69,6 +71,10 @@ class Reducer {
   const std::vector<std::vector<size_t>>& buckets() const { return plan_; }
   /// Of the last backward that synchronized. On a GPU it waits for that to be done.
   ReduceTimes last_times() const;
+  /// Backwards that synchronized so far.
+  int64_t iterations() const { return iterations_; }
+  /// Of each bucket, the bytes of its gradients.
+  std::vector<int64_t> bucket_sizes() const;
 
  private:
   struct Bucket {
@@ -113,7 +119,8 @@ class Reducer {
   std::vector<bool> averaged_;          // by the backward that ends
   std::map<size_t, Tensor> untouched_;  // gradients as they were, in case that no rank adds to them
   size_t next_ = 0;                     // bucket to launch
-  std::chrono::steady_clock::time_point first_launch_, last_gradient_;
+  int64_t iterations_ = 0;
+  std::chrono::steady_clock::time_point backward_start_, first_launch_, last_gradient_;
   ReduceTimes times_;
   std::vector<distributed::WorkPtr> done_;  // of the last backward
   // On a GPU, of the last backward; see Note [Unused parameters on a GPU].
