@@ -64,10 +64,7 @@ const char* state_of(const cuda::Event& begin, const cuda::Event& end) try {
 int64_t FlightRecorder::queued(const Call& call, int tag) {
   const Time now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
-  if (calls_ < kCalls) {
-    if (ring_.empty()) ring_.reserve(kCalls);
-    ring_.emplace_back();
-  }
+  if (!ring_) ring_ = std::make_unique<Entry[]>(kCalls);
   Entry& e = ring_[static_cast<size_t>(calls_ % kCalls)];
   e.number = calls_;
   e.sequence = call.sequence, e.numel = call.numel, e.shape = call.shape;

@@ -52,7 +52,7 @@ class FlightRecorder {
   const Group group_;
   mutable std::mutex mutex_;
   int64_t calls_ = 0;
-  std::vector<Entry> ring_;  // call n is at n % kCalls
+  std::unique_ptr<Entry[]> ring_;  // from the first call on; call n is at n % kCalls
 };
 
 /// What one rank records of all its groups, from init_process_group on.
