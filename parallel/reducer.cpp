@@ -76,6 +76,8 @@ Reducer::Reducer(std::string name, const NamedParameters& parameters, distribute
   }
   plan_ = plan_buckets(items, options_.first_bucket_bytes, options_.bucket_bytes);
   const size_t n = parameters_.size();
+  // Where there is nobody else, gradients stay where backward puts them: a bucket is one element, which slots repeat.
+  const bool is_alone = group_->size() == 1;
   slots_.resize(n), bucket_of_.resize(n), accumulators_.resize(n), hooks_.resize(n);
   expected_.resize(n), arrived_.resize(n), used_.resize(n), averaged_.resize(n);
   for (size_t b = 0; b < plan_.size(); ++b) {
@@ -83,14 +85,15 @@ Reducer::Reducer(std::string name, const NamedParameters& parameters, distribute
     const Tensor& like = parameters_[plan_[b][0]];
     // Each gradient begins at a multiple of 16 bytes, as the optimizers' kernels like it; the zeros between stay zeros.
     const int64_t vector = 16 / like.itemsize();
-    const auto room = [&](size_t i) { return (parameters_[i].numel() + vector - 1) / vector * vector; };
+    const auto room = [&](size_t i) { return is_alone ? 0 : (parameters_[i].numel() + vector - 1) / vector * vector; };
     int64_t total = last, at = 0;
     for (const size_t i : plan_[b]) total += room(i);
     Bucket bucket;
-    bucket.flat = zeros({total}, TensorOptions(like.dtype()).device(like.device()));
+    bucket.flat = zeros({is_alone ? 1 : total}, TensorOptions(like.dtype()).device(like.device()));
     for (const size_t i : plan_[b]) {
       const Tensor& p = parameters_[i];  // whose strides its gradient has
-      slots_[i] = core::as_strided(bucket.flat, p.sizes(), core::preserved_strides(*p.impl()), at).data();
+      const auto strides = is_alone ? tandem::detail::Shape(p.sizes().size(), 0) : core::preserved_strides(*p.impl());
+      slots_[i] = core::as_strided(bucket.flat, p.sizes(), strides, at).data();
       bucket_of_[i] = b;
       at += room(i);
     }
@@ -102,7 +105,7 @@ Reducer::Reducer(std::string name, const NamedParameters& parameters, distribute
   take_parameters();
   learning_ = std::make_shared<const std::vector<bool>>(n, true);
   for (size_t i = 0; i < n; ++i) {
-    if (options_.gradient_as_bucket_view) {
+    if (options_.gradient_as_bucket_view && !is_alone) {
       if (parameters_[i].grad().defined()) to_slot(i);
       accumulators_[i]->set_slot(slots_[i]);
     }
@@ -139,7 +142,7 @@ void Reducer::take_parameters() {
 /// Brings the gradient into the bucket, where it lives from now on if gradients are views of it.
 void Reducer::to_slot(size_t i) {
   const Tensor& grad = parameters_[i].grad();
-  if (grad.is_same(slots_[i])) return;
+  if (grad.is_same(slots_[i]) || group_->size() == 1) return;
   slots_[i].copy_(grad.detach());
   if (options_.gradient_as_bucket_view) parameters_[i].set_grad(slots_[i]);
 }
@@ -203,7 +206,7 @@ void Reducer::on_gradient(size_t i) {
     tracer->add(std::move(event));
   }
   used_[i] = true;
-  if (options_.gradient_as_bucket_view)
+  if (options_.gradient_as_bucket_view && group_->size() > 1)
     to_slot(i);  // somebody may have given the parameter another gradient
   else if (parameters_[i].grad().requires_grad())
     parameters_[i].set_grad(parameters_[i].grad().detach());
@@ -270,6 +273,7 @@ void Reducer::finish() {
   used_.assign(used_.size(), false);
 }
 void Reducer::fill_what_did_not_arrive() {
+  if (group_->size() == 1) return;
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (arrived_[i] || !expected_[i]) continue;
     const Tensor& grad = parameters_[i].grad();
@@ -284,6 +288,7 @@ void Reducer::fill_what_did_not_arrive() {
 }
 /// From the buckets to where the gradients are.
 void Reducer::hand_back() {
+  if (group_->size() == 1) return;
   for (auto& [i, grad] : untouched_)
     if (!averaged_[i]) slots_[i].copy_(grad);
   untouched_.clear();

@@ -1,5 +1,6 @@
 // Planted failures, the ranks' records of them, and what `tandem flight` says.
 #include <filesystem>
+#include <map>
 
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
@@ -19,6 +20,7 @@ namespace {
 /// What `tandem flight` says about a job of flight_program.
 struct Verdict {
   std::string text, launch_error;
+  std::map<int, std::string> records;
   json findings;
   std::vector<int> culprits() const { return findings.at("culprits").get<std::vector<int>>(); }
   std::vector<int> missing() const { return findings.at("missing").get<std::vector<int>>(); }
@@ -29,7 +31,11 @@ Verdict verdict_on(const std::string& folder) {
   const ChildResult said = Child({kCommand, "flight", folder, "--json", file}).finish();
   INFO(said.error);
   REQUIRE(said.status == 0);
-  return {said.out, "", parse_json(read_file(file))};
+  Verdict verdict{said.out, "", {}, parse_json(read_file(file))};
+  for (int r = 0; r < verdict.findings.at("world_size").get<int>(); ++r)
+    if (const std::string path = folder + "/flight_rank_" + std::to_string(r) + ".json"; std::filesystem::exists(path))
+      verdict.records[r] = read_file(path);
+  return verdict;
 }
 Verdict launched(int ranks, const std::string& what, int status) {
   const TemporaryFolder folder;
@@ -73,6 +79,9 @@ TEST_CASE("flight: a rank that is stopped, or does something else until the time
   INFO(late.text);
   CHECK(late.culprits() == std::vector<int>{1});
   CHECK(late.missing().empty());  // it lives, and hears of the failure
+  const std::string host = parse_json(late.records.at(1)).at("host").get<std::string>();
+  CHECK_THAT(late.launch_error, Contains("did not come within 1500 ms") && Contains("(rank 1 is process ") &&
+                                    Contains(" on " + host + ")"));
   CHECK_THAT(late.why(), Contains("rank 1 was missing in all_reduce #5 (the loss)") &&
                              Contains("did not begin it: its last call was all_reduce #4 (sum 2)") &&
                              Contains("which it finished"));
