@@ -140,7 +140,7 @@ std::string NcclWatch::compare_with_rank_0() {
 void NcclWatch::fail(const std::string& what, milliseconds patience) {
   const std::lock_guard one_at_a_time(failing_);
   if (!failure_->what().empty()) return;
-  std::string cause = rank_text(rank_, members_) + " on " + host_name() + ": " + what;
+  std::string cause = rank_text(rank_, members_) + ": " + what;
   try {
     cause = store_->set_once(failure_key(group_), cause);
     cause += where_the_ranks_are(patience);
