@@ -9,11 +9,11 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/core/trace.h"
+#include "tandem/core/tracer.h"
 
 namespace tandem {
-namespace {
 
-std::string quoted(const std::string& text) {
+std::string detail::json_string(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -21,11 +21,15 @@ std::string quoted(const std::string& text) {
   }
   return out + '"';
 }
+
+namespace {
+using detail::json_string;
+
 std::string list(const std::vector<TraceTensor>& tensors) {
   std::ostringstream out;
   for (size_t i = 0; i < tensors.size(); ++i)
     out << (i ? " " : "") << tensors[i].dtype << IntArrayRef(tensors[i].sizes);
-  return quoted(out.str());
+  return json_string(out.str());
 }
 /// The row of a rank that an event is shown in: of a thread, or beyond those of a GPU's stream.
 int row_of(const TraceEvent& e) {
@@ -44,10 +48,11 @@ const char* category(const TraceEvent& e) {
 }
 void write_event(std::ostream& out, const TraceEvent& e) {
   const double microseconds = 1e6;
-  out << "{\"ph\": \"X\", \"cat\": \"" << category(e) << "\", \"name\": " << quoted(e.name) << ", \"pid\": " << e.rank
-      << ", \"tid\": " << row_of(e) << ", \"ts\": " << e.start * microseconds
-      << ", \"dur\": " << (e.end - e.start) * microseconds << ", \"args\": {\"device\": " << quoted(e.device.str());
-  if (e.kind == TraceEvent::Kind::transfer) out << ", \"to\": " << quoted(e.to.str());
+  out << "{\"ph\": \"X\", \"cat\": \"" << category(e) << "\", \"name\": " << json_string(e.name)
+      << ", \"pid\": " << e.rank << ", \"tid\": " << row_of(e) << ", \"ts\": " << e.start * microseconds
+      << ", \"dur\": " << (e.end - e.start) * microseconds
+      << ", \"args\": {\"device\": " << json_string(e.device.str());
+  if (e.kind == TraceEvent::Kind::transfer) out << ", \"to\": " << json_string(e.to.str());
   if (e.kind == TraceEvent::Kind::communication) out << ", \"queued\": " << e.queued * microseconds;
   if (e.kind == TraceEvent::Kind::kernel) out << ", \"reads\": " << list(e.reads) << ", \"writes\": " << list(e.writes);
   if (e.kind == TraceEvent::Kind::gpu) out << ", \"stream\": " << e.stream;
@@ -58,7 +63,7 @@ void write_event(std::ostream& out, const TraceEvent& e) {
 /// A line that names a process or a thread of the trace.
 void write_name(std::ostream& out, const char* what, int rank, int thread, const std::string& name) {
   out << "{\"ph\": \"M\", \"name\": \"" << what << "\", \"pid\": " << rank << ", \"tid\": " << thread
-      << ", \"args\": {\"name\": " << quoted(name) << "}}";
+      << ", \"args\": {\"name\": " << json_string(name) << "}}";
 }
 
 }  // namespace

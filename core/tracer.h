@@ -11,6 +11,8 @@
 
 namespace tandem::detail {
 
+/// A text as JSON writes it, with blanks in the place of control characters.
+std::string json_string(const std::string& text);
 /// Seconds of the steady clock.
 double trace_clock();
 /// Seconds for which this thread has had a processor.

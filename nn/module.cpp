@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include "tandem/core/generator.h"
 #include "tandem/core/print_style.h"
 #include "tandem/nn/print_libtorch.h"
+#include "tandem/nn/same_parameters.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
 
@@ -50,6 +52,21 @@ class ModuleVisitor {
     });
     return out;
   }
+  /// `known`: how many of the expected ones were met; one that was met before is a shared one.
+  static bool has(const Module& m, const NamedParameters& expected, size_t& known) {
+    for (const auto& item : m.parameters_) {
+      if (!item->defined()) continue;
+      if (known < expected.size() && expected[known]->is_same(item.value())) {
+        ++known;
+        continue;
+      }
+      const auto end = expected.begin() + static_cast<std::ptrdiff_t>(known);
+      if (std::none_of(expected.begin(), end, [&](const auto& met) { return met->is_same(item.value()); }))
+        return false;
+    }
+    return std::all_of(m.children_.begin(), m.children_.end(),
+                       [&](const auto& child) { return has(*child.value(), expected, known); });
+  }
   static NamedParameters parameters(const Module& m, bool recurse) {
     return collect(m, recurse, true, {&Module::parameters_});
   }
@@ -61,6 +78,10 @@ class ModuleVisitor {
   }
 };
 
+bool has_parameters(const Module& module, const NamedParameters& expected) {
+  size_t known = 0;
+  return ModuleVisitor::has(module, expected, known) && known == expected.size();
+}
 NamedParameters Module::named_parameters(bool recurse) const { return ModuleVisitor::parameters(*this, recurse); }
 NamedParameters Module::named_buffers(bool recurse) const { return ModuleVisitor::buffers(*this, recurse); }
 

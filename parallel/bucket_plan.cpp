@@ -48,20 +48,21 @@ BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap,
   return plan;
 }
 
-Buckets::Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t status_elements)
+Buckets::Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t status_elements, bool is_alone)
     : plan_(std::move(plan)), bucket_of_(parameters.size()), slots_(parameters.size()) {
   for (size_t b = 0; b < plan_.size(); ++b) {
     const Tensor& like = parameters[plan_[b][0]];
     // Each gradient begins at a multiple of 16 bytes, as the optimizers' kernels like it; the zeros between stay zeros.
     const int64_t vector = 16 / like.itemsize();
-    const auto room = [&](size_t i) { return (parameters[i].numel() + vector - 1) / vector * vector; };
+    const auto room = [&](size_t i) { return is_alone ? 0 : (parameters[i].numel() + vector - 1) / vector * vector; };
     const int64_t status = b + 1 == plan_.size() ? status_elements : 0;
-    int64_t total = status, at = 0;
+    int64_t total = status + is_alone, at = is_alone;
     for (const size_t i : plan_[b]) total += room(i);
     const Tensor flat = zeros({total}, TensorOptions(like.dtype()).device(like.device()));
     for (const size_t i : plan_[b]) {
       const Tensor& p = parameters[i];  // whose strides its gradient has
-      slots_[i] = core::as_strided(flat, p.sizes(), core::preserved_strides(*p.impl()), at).data();
+      const auto strides = is_alone ? tandem::detail::Shape(p.sizes().size(), 0) : core::preserved_strides(*p.impl());
+      slots_[i] = core::as_strided(flat, p.sizes(), strides, is_alone ? 0 : at).data();
       bucket_of_[i] = b;
       at += room(i);
     }

@@ -21,11 +21,13 @@ BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap,
                         std::vector<size_t> order = {});
 
 /// A flat tensor per bucket, in which the gradients of its parameters lie one after the other, with zeros between. The
-/// last has elements behind its gradients, which are averaged with them: the status.
+/// last has elements behind its gradients, which are averaged with them: the status. Where there is nobody to average
+/// with
+/// (`is_alone`) they hold no gradients, which stay where backward puts them: a bucket is one element and the status.
 class Buckets {
  public:
   Buckets() = default;
-  Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t status_elements);
+  Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t status_elements, bool is_alone);
   const BucketPlan& plan() const { return plan_; }
   size_t size() const { return plan_.size(); }
   /// The bucket of a parameter.

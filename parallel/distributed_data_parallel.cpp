@@ -7,6 +7,7 @@
 
 #include "tandem/core/tracer.h"
 #include "tandem/nn/batch_norm.h"
+#include "tandem/nn/same_parameters.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
@@ -68,14 +69,18 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
   check_same_model();
   broadcast(model(), "the model of rank 0");
   if (options.broadcast_buffers()) buffers_to_follow_ = buffers.values();
+  const int64_t every = options.check_parameters_every();
+  TANDEM_CHECK(every >= 0, "DistributedDataParallel: check_parameters_every is ", every,
+               "; accepted: a number of forwards, or 0 for never");
   ReducerOptions reducer;
-  reducer.bucket_bytes = static_cast<int64_t>(options.bucket_cap_mb() * (1 << 20));
+  reducer.bucket_bytes = bucket_bytes();
   reducer.first_bucket_bytes = std::min(reducer.first_bucket_bytes, reducer.bucket_bytes);
   reducer.find_unused_parameters = options.find_unused_parameters();
   reducer.gradient_as_bucket_view = options.gradient_as_bucket_view();
   reducer.weighted = options.weighted_average();
   reducer.static_graph = options.static_graph();
   reducer_ = std::make_unique<Reducer>(number_, parameters, group_, reducer);
+  logging_.bucket_cap_bytes = reducer.bucket_bytes, logging_.first_bucket_bytes = reducer.first_bucket_bytes;
   watched_ = std::make_shared<Reducer*>(reducer_.get());
 }
 DistributedDataParallelBase::~DistributedDataParallelBase() { *watched_ = nullptr; }
@@ -136,6 +141,7 @@ void DistributedDataParallelBase::check_same_model() const {
 
 void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, const std::string& about,
                                             int source) const {
+  if (group_->size() == 1) return;
   const NoGradGuard guard;
   std::map<DType, std::vector<Tensor>> by_dtype;
   for (const Tensor& t : tensors) by_dtype[t.dtype()].push_back(t.detach());
@@ -165,8 +171,10 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
 }
 
 void DistributedDataParallelBase::check_unchanged() const {
-  const NamedParameters now = kept(wrapped_->named_parameters());
   const auto& then = parameters_when_wrapped_;
+  const bool is_same = options_.parameters_to_ignore().empty() && has_parameters(*wrapped_, then);
+  const NamedParameters others = is_same ? NamedParameters() : kept(wrapped_->named_parameters());
+  const NamedParameters& now = is_same ? then : others;
   for (size_t i = 0; i < std::max(now.size(), then.size()); ++i) {
     TANDEM_CHECK(i < now.size() && i < then.size() && now[i].value().is_same(then[i].value()),
                  "DistributedDataParallel: the module's parameter ", i, " is ",
@@ -190,8 +198,10 @@ void DistributedDataParallelBase::set_weight(double weight) {
 }
 
 detail::ForwardPtr DistributedDataParallelBase::before_forward(int64_t examples) {
+  forward_start_ = std::chrono::steady_clock::now();
   check_unchanged();
   const bool learns = is_grad_enabled();
+  if (learns) check_parameters();
   const double weight = std::exchange(next_weight_, {}).value_or(static_cast<double>(examples));
   const int source = join_ ? join_->tell_others(*this, learns && synchronize_) : 0;
   send_buffers(source);

@@ -6,11 +6,16 @@
 #include "tandem/core/generator.h"
 #include "tandem/core/option.h"
 #include "tandem/parallel/collectives/distributed.h"
+#include "tandem/parallel/ddp_logging.h"
 #include "tandem/parallel/reducer.h"
 #include "tandem/parallel/tensor_parts.h"
 #include "tandem/parallel/wrapper_module.h"
 
 namespace tandem::nn::parallel {
+
+/// Of bucket_cap_mb: the size of buckets follows from how fast the ranks' link is, which is measured when the module is
+/// wrapped. get_ddp_logging_data() says what was found.
+constexpr double kBucketCapFromLink = -1;
 
 /// As the arguments of PyTorch's torch.nn.parallel.DistributedDataParallel.
 struct DistributedDataParallelOptions {
@@ -19,6 +24,7 @@ struct DistributedDataParallelOptions {
   /// Whether the buffers of rank 0 replace the others' before each forward that follows one that synchronizes, the
   /// first in evaluation among them; so all ranks must evaluate, or one alone the module itself. As in PyTorch.
   TANDEM_ARG(bool, broadcast_buffers) = true;
+  /// MiB of gradients that travel together, or kBucketCapFromLink.
   TANDEM_ARG(double, bucket_cap_mb) = 25;
   /// Whether a parameter may go without a gradient (see ReducerOptions).
   TANDEM_ARG(bool, find_unused_parameters) = false;
@@ -38,6 +44,11 @@ struct DistributedDataParallelOptions {
   /// Names, as in the module, of parameters and buffers that are each rank's own affair: neither compared, nor sent,
   /// nor averaged; they may be on another device. PyTorch's _set_params_and_buffers_to_ignore_for_model.
   TANDEM_ARG(std::vector<std::string>, parameters_to_ignore);
+  /// Where this is n > 0, every n-th forward that may lead to a backward compares the ranks' parameters by checksums,
+  /// bit by bit, and their buffers too where these are not broadcast. It throws on every rank if they have drifted
+  /// apart, naming the first that did and the ranks. It reads all parameters, those on a GPU through the host. Not in a
+  /// Join, where some ranks have no forward.
+  TANDEM_ARG(int64_t, check_parameters_every) = 0;
 };
 
 class Join;
@@ -71,6 +82,8 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   void register_comm_hook(CommHook hook) { reducer_->register_comm_hook(std::move(hook)); }
   /// What brings the gradients together: its plan of buckets.
   const detail::Reducer& reducer() const { return *reducer_; }
+  /// Settings, buckets, and the times of the last step. On a GPU it waits for that step's communication to be done.
+  [[gnu::cold]] DDPLoggingData get_ddp_logging_data() const;
   /// The ranks that train together.
   const distributed::ProcessGroupPtr& process_group() const { return group_; }
   /// Where the module is, and inputs go.
@@ -82,6 +95,7 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   DistributedDataParallelBase(const std::shared_ptr<Module>& module, const DistributedDataParallelOptions& options);
   /// Returns what the backward of this forward is to know. @param examples  that it is given
   detail::ForwardPtr before_forward(int64_t examples);
+  void after_forward();
   /// What this rank's forward draws from: rank r has stream r, so that dropout differs between ranks seeded alike.
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
@@ -103,6 +117,9 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   NamedParameters kept(const NamedParameters& all) const;
   void check_ignored() const;
   void check_unchanged() const;
+  void check_parameters();
+  /// Those of a bucket, by the options.
+  [[gnu::cold]] int64_t bucket_bytes();
   void check_same_model() const;
   /// Parameters and buffers, for all that is sent of them.
   std::vector<Tensor> model() const;
@@ -113,7 +130,10 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   distributed::ProcessGroupPtr group_;
   DistributedDataParallelOptions options_;
   Device device_;
-  std::string number_;  // "DDP 1", the first of its group
+  std::string number_;      // "DDP 1", the first of its group
+  DDPLoggingData logging_;  // what does not change, and the time of the last forward
+  int64_t forwards_ = 0;    // that may lead to a backward
+  std::chrono::steady_clock::time_point forward_start_;
   std::shared_ptr<Module> wrapped_;
   NamedParameters parameters_when_wrapped_;
   std::vector<bool> frozen_when_wrapped_;
@@ -160,6 +180,7 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
     const GeneratorGuard guard(generator());
     auto output = module_->forward(std::forward<Args>(args)...);
     detail::TensorParts<decltype(output)>::visit(output, [&](const Tensor& t) { watch(t, forward); });
+    after_forward();
     return output;
   }
   static std::shared_ptr<Module> pointer(const M& module) {

@@ -33,7 +33,7 @@ Reducer::Reducer(std::string name, const NamedParameters& parameters, distribute
       options_(options),
       unit_known_(!options.weighted),
       divisor_(group_->size()),
-      order_wanted_(!options.find_unused_parameters || options.static_graph) {
+      order_wanted_((!options.find_unused_parameters || options.static_graph) && group_->size() > 1) {
   for (const auto& item : parameters) {
     if (!item.value().requires_grad()) continue;
     names_.push_back(item.key());
@@ -90,14 +90,15 @@ void Reducer::make_buckets(BucketPlan plan) {
   const int64_t elements = options_.weighted ? 2 : 1;
   progress_ = std::vector<Progress>(plan.size());
   done_.clear();
-  buckets_ = Buckets(std::move(plan), parameters_, together ? elements : 0);
+  is_alone_ = group_->size() == 1 && !hook_ && !options_.weighted && !options_.static_graph;
+  buckets_ = Buckets(std::move(plan), parameters_, together ? elements : 0, is_alone_);
   status_apart_ = together ? Tensor() : zeros({elements}, TensorOptions(exact).device(parameters_[0].device()));
   const Tensor& status = together ? buckets_.status() : status_apart_;
   all_used_ = status.narrow(0, 0, 1);
   if (options_.weighted) rank_weight_ = status.narrow(0, 1, 1);
   // Made here, before there are collectives: to lock pages the driver may wait for what is under way on the GPU.
   if (all_used_.is_cuda()) all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
-  if (!options_.gradient_as_bucket_view) return;
+  if (!are_views()) return;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (parameters_[i].requires_grad() && parameters_[i].grad().defined()) to_slot(i);
     accumulators_[i]->set_slot(buckets_.slot(i));
@@ -130,7 +131,7 @@ void Reducer::register_comm_hook(CommHook hook) {
 void Reducer::to_slot(size_t i) {
   const Tensor& grad = parameters_[i].grad();
   Tensor slot = buckets_.slot(i);
-  if (grad.is_same(slot)) return;
+  if (grad.is_same(slot) || is_alone_) return;
   slot.copy_(grad.detach());
   if (options_.gradient_as_bucket_view) parameters_[i].set_grad(slot);
 }
@@ -192,6 +193,7 @@ void Reducer::start() {
   running_ = true;
   next_ = 0;
   times_ = {};
+  backward_start_ = std::chrono::steady_clock::now();
   done_.clear();
   launched_ = false;
   untouched_.clear();
@@ -211,7 +213,7 @@ void Reducer::on_gradient(size_t i) {
     tracer->add(std::move(event));
   }
   used_[i] = true;
-  if (options_.gradient_as_bucket_view)
+  if (are_views())
     to_slot(i);  // somebody may have given the parameter another gradient
   else if (parameters_[i].grad().requires_grad())
     parameters_[i].set_grad(parameters_[i].grad().detach());
@@ -261,8 +263,9 @@ void Reducer::launch(size_t b, bool all_used) {
     all_used_.fill_(all_used);
     if (options_.weighted) rank_weight_.fill_(weight_);
   }
+  if (is_alone_) return;
   std::string about = name_ + ": gradients, bucket " + std::to_string(b) + " of " + std::to_string(progress_.size()) +
-                      ranges_without(expected_);
+                      ranges_without(expected_) + ", from " + names_[buckets_.plan()[b][0]];
   if (hook_)
     progress_[b].future = run_hook(b, std::move(about));
   else

@@ -43,7 +43,9 @@ using ForwardPtr = std::shared_ptr<Forward>;
 struct ReduceTimes {
   double communication = 0;  // seconds that the all-reduces took, one after the other
   double exposed = 0;        // seconds that backward waited for them at its end
+  double backward = 0;       // seconds from its beginning to its end, that waiting included
   bool overlapped = false;   // the first all-reduce began before the last gradient existed
+  int64_t unused = 0;        // parameters that were expected to get a gradient, and got none on this rank
   /// The part of the communication that backward hid, 0 to 1.
   double hidden_share() const { return communication > 0 ? std::max(0.0, 1 - exposed / communication) : 0; }
 };
@@ -80,6 +82,10 @@ class Reducer {
   const BucketPlan& buckets() const { return buckets_.plan(); }
   /// Of the last backward that synchronized. On a GPU it waits for that to be done.
   ReduceTimes last_times() const;
+  /// Backwards that synchronized so far.
+  int64_t iterations() const { return iterations_; }
+  /// Of each bucket, the bytes of its gradients.
+  std::vector<int64_t> bucket_sizes() const;
 
  private:
   /// A bucket in the backward under way.
@@ -97,6 +103,8 @@ class Reducer {
     return options_.static_graph ? used_anywhere_.empty() : options_.find_unused_parameters;
   }
   std::vector<bool> as_expected() const;
+  /// Whether gradients live in the buckets.
+  bool are_views() const { return options_.gradient_as_bucket_view && !is_alone_; }
   void on_gradient(size_t parameter);
   void expect_locked(Forward& forward);
   void expect_one(size_t parameter);
@@ -128,6 +136,7 @@ class Reducer {
   const ReducerOptions options_;
   CommHook hook_;
   Buckets buckets_;
+  bool is_alone_ = false;  // one rank, whose gradients are the average as they are
   // What is averaged beside the gradients, in the last bucket if its dtype is exact enough for weights.
   Tensor status_apart_;  // undefined where it is in the last bucket
   Tensor all_used_;      // an element: 1 where every parameter got a gradient
@@ -152,7 +161,8 @@ class Reducer {
   size_t next_ = 0;                        // bucket to launch
   bool order_wanted_, order_due_ = false;  // until the first backward; from then to the next forward
   std::vector<size_t> order_;              // in which gradients came
-  std::chrono::steady_clock::time_point first_launch_, last_gradient_;
+  int64_t iterations_ = 0;
+  std::chrono::steady_clock::time_point backward_start_, first_launch_, last_gradient_;
   ReduceTimes times_;
   std::vector<distributed::WorkPtr> done_;  // of the last backward
   // On a GPU, of the last backward; see Note [Unused parameters on a GPU].

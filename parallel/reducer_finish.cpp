@@ -61,14 +61,18 @@ void Reducer::complete(bool all_arrived) {
   times_.overlapped = all_arrived && first_launch_ < last_gradient_;
   for (size_t i = 0; i < averaged_.size(); ++i)
     averaged_[i] = expected_[i] && (used_anywhere_.empty() ? used_ : used_anywhere_)[i];
+  for (size_t i = 0; i < used_.size(); ++i) times_.unused += expected_[i] && !used_[i];
   check_used();
   hand_back();
+  times_.backward = std::chrono::duration<double>(std::chrono::steady_clock::now() - backward_start_).count();
+  ++iterations_;
   used_.assign(used_.size(), false);
   weight_ = 0;
   order_due_ = std::exchange(order_wanted_, false) && progress_.size() > 1;
 }
 /// What is averaged of a parameter that gets no gradient: the one that it has.
 void Reducer::fill(size_t i) {
+  if (is_alone_) return;
   const Tensor& grad = parameters_[i].grad();
   if (!grad.defined()) {
     Tensor(buckets_.slot(i)).zero_();
@@ -80,6 +84,7 @@ void Reducer::fill(size_t i) {
 }
 /// From the buckets to where the gradients are.
 void Reducer::hand_back() {
+  if (is_alone_) return;
   for (auto& [i, grad] : untouched_)
     if (!averaged_[i]) Tensor(buckets_.slot(i)).copy_(grad);
   untouched_.clear();
@@ -148,6 +153,15 @@ ReduceTimes Reducer::last_times() const {
     times.exposed = wait_begin_.elapsed_time(wait_end_) / 1e3;
   }
   return times;
+}
+
+std::vector<int64_t> Reducer::bucket_sizes() const {
+  std::vector<int64_t> sizes;
+  for (const std::vector<size_t>& bucket : buckets_.plan()) {
+    sizes.push_back(0);
+    for (const size_t i : bucket) sizes.back() += parameters_[i].nbytes();
+  }
+  return sizes;
 }
 
 // Note [Unused parameters on a GPU]: whether every rank used every parameter is a number on the device, which the host

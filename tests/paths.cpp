@@ -8,6 +8,7 @@ const char* const kExamples = TANDEM_EXAMPLES;
 const char* const kBenchmarkData = TANDEM_BENCHMARK_DATA;
 const char* const kLaunchProgram = TANDEM_LAUNCH_PROGRAM;
 const char* const kFaultsProgram = TANDEM_FAULTS_PROGRAM;
+const char* const kFlightProgram = TANDEM_FLIGHT_PROGRAM;
 const char* const kRelayPreload = TANDEM_RELAY_PRELOAD;
 const char* const kFakeNccl = TANDEM_FAKE_NCCL;
 

@@ -10,6 +10,7 @@ extern const char* const kExamples;       // the folder of the examples
 extern const char* const kBenchmarkData;  // benchmarks/data
 extern const char* const kLaunchProgram;  // what the launcher's tests start
 extern const char* const kFaultsProgram;  // what `faults` starts and strikes
+extern const char* const kFlightProgram;  // whose ranks fail as they are told
 extern const char* const kRelayPreload;   // which leads a rank's connections through a relay; null where it cannot
 extern const char* const kFakeNccl;       // the library that stands for NCCL; null where there is none
 

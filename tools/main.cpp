@@ -19,6 +19,7 @@
 #include "tandem/tools/commands.h"
 #include "tandem/tools/compare/options.h"
 #include "tandem/tools/explain/options.h"
+#include "tandem/tools/flight/flight.h"
 #include "tandem/tools/ranks.h"
 #include "tandem/tools/simulate/data_path.h"
 #include "tandem/tools/trace/trace.h"
@@ -149,6 +150,11 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   c->add_option("--output", o->output, "Write each rank's output to FOLDER/rank_0.out and rank_0.err")
       ->type_name("FOLDER")
       ->default_str("here, with the rank in front of each line");
+  c->add_option("--flight", o->flight,
+                "Where each rank writes what it called last when the job fails, which `tandem flight` reads; after "
+                "restart N: FOLDER/restart_N")
+      ->type_name("FOLDER")
+      ->default_str("that of --output, else not written");
   CLI::Option* const rdzv =
       c->add_option(
            "--rdzv", o->rdzv,
@@ -176,6 +182,18 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
     const int status = run_processes(o->count, o->command, *o);
     if (status != 0) throw CLI::RuntimeError(status);
   });
+}
+
+void add_flight(CLI::App& app) {
+  auto s = std::make_shared<flight::Settings>();
+  CLI::App* const c = app.add_subcommand(
+      "flight", "Say which rank was missing where, from what the ranks of a failed job have recorded");
+  c->add_option("folder", s->folder, "Where the ranks have written flight_rank_0.json and so on")
+      ->type_name("FOLDER")
+      ->required();
+  c->add_option("--json", s->json, "Write the findings")->type_name("FILE")->default_str("not written");
+  c->footer("example: tandem flight logs");
+  c->callback([s] { flight::flight(*s); });
 }
 
 void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
@@ -326,6 +344,7 @@ int run(int argc, char** argv) {
       argc = i + 2;
     }
   add_launch(app, arguments);
+  add_flight(app);
   add_trace(app, arguments);
   add_simulate(app);
   add_doctor(app);

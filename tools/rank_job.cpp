@@ -3,8 +3,10 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace tandem::tools {
 
@@ -12,9 +14,24 @@ using distributed::after;
 using distributed::Deadline;
 using distributed::left_until;
 
+namespace {
+/// Where the ranks of an attempt write their flight records: an absolute path of a folder that is there; "": nowhere.
+std::string flight_folder(const RankOptions& options, int restarts) {
+  const std::string& named = options.flight.empty() ? options.output : options.flight;
+  if (named.empty()) return {};
+  std::error_code problem;
+  std::filesystem::path folder = std::filesystem::absolute(named, problem);
+  if (restarts > 0) folder /= "restart_" + std::to_string(restarts);
+  if (!problem) std::filesystem::create_directories(folder, problem);
+  TANDEM_CHECK(!problem, "launch: the folder ", folder.string(), " cannot be made: ", problem.message());
+  return folder.string();
+}
+}  // namespace
+
 Job::Job(const Launch& launch, Attempt& attempt, int restarts)
     : launch_(launch), attempt_(attempt), timeout_(launch.timeout) {
   ranks_.reserve(static_cast<size_t>(launch.count));
+  const std::string flight = flight_folder(launch.options, restarts);
   for (int r = 0; r < launch.count; ++r) {
     RankPlace place{.rank = first_rank() + r,
                     .world_size = launch.nodes ? launch.nodes->world_size() : launch.count,
@@ -22,7 +39,10 @@ Job::Job(const Launch& launch, Attempt& attempt, int restarts)
                     .local_world_size = launch.count,
                     .node = launch.nodes ? launch.nodes->node() : 0,
                     .restarts = restarts,
-                    .threads = launch.options.threads};
+                    .threads = launch.options.threads,
+                    .flight = flight};
+    if (!flight.empty())  // an earlier job's
+      ::unlink((flight + "/flight_rank_" + std::to_string(place.rank) + ".json").c_str());
     if (launch.options.pin) place.cpus = cpus_of_part(r, launch.count);
     attempt.tell(place);
     RankProcess process = start_rank(place, launch.command, keeper_.group());

@@ -39,6 +39,7 @@ std::vector<std::string> environment_of(const RankPlace& place) {
   all["MASTER_ADDR"] = place.store_address;
   all["TANDEM_STORE"] = "launcher";  // or else rank 0 would host it
   all["TANDEM_JOB_TOKEN"] = place.token;
+  if (!place.flight.empty()) all["TANDEM_FLIGHT_DIR"] = place.flight;
   const int share = place.cpus.empty() ? usable_cores() / place.local_world_size : static_cast<int>(place.cpus.size());
   all.try_emplace("TANDEM_NUM_THREADS", std::to_string(std::max(1, share)));
   if (place.threads > 0) all["TANDEM_NUM_THREADS"] = std::to_string(place.threads);

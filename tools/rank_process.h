@@ -45,6 +45,7 @@ struct RankPlace {
   int store_port = 0;
   std::string token = {};
   int threads = 0;             // to compute with; 0: what the environment says, or an equal share of the cores
+  std::string flight = {};     // where its record of a failure goes; "": what the environment says
   std::vector<int> cpus = {};  // where it may run; empty: wherever the launcher may
 };
 /// @throws UsageError when the command cannot be run

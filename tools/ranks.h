@@ -16,6 +16,7 @@ struct RankOptions {
   int threads = 0;                           // of each rank; 0: what TANDEM_NUM_THREADS says, or a share of the cores
   bool pin = false;                          // each rank to its part of the processors
   std::string output = {};                   // a folder for the ranks' output; "": here
+  std::string flight = {};                   // a folder for their records of failures; "": `output`
   int nodes = 1;                             // launchers of the job, which meet at `rdzv`, HOST:PORT
   std::string rdzv = {};
   std::chrono::seconds rdzv_timeout{300};  // until all have come

@@ -35,7 +35,7 @@ const cuda::Stream& CallQueue::Lane::stream(Device device) {
 WorkPtr CallQueue::collective(Job job) {
   const std::lock_guard lock(mutex_);
   job.call.sequence = ++sequence_;
-  return start_on(lane_, std::move(job));
+  return start_on(lane_, std::move(job), 0);
 }
 WorkPtr CallQueue::transfer(Job job, int tag, bool sends) {
   Lane* lane = nullptr;
@@ -43,7 +43,7 @@ WorkPtr CallQueue::transfer(Job job, int tag, bool sends) {
     const std::lock_guard lock(mutex_);
     lane = &transfers_.try_emplace({job.call.other, tag, sends}).first->second;
   }
-  return start_on(*lane, std::move(job));
+  return start_on(*lane, std::move(job), tag);
 }
 void CallQueue::start_coalescing() {
   const std::lock_guard lock(mutex_);
@@ -56,10 +56,11 @@ void CallQueue::end_coalescing() {
   if (!held_.empty()) post(lane_, std::exchange(held_, {}));
 }
 
-WorkPtr CallQueue::start_on(Lane& lane, Job job) {
+WorkPtr CallQueue::start_on(Lane& lane, Job job, int tag) {
   check_not_recorded(job.call.name, "other ranks take part in a collective");
   RankContext::current().state().collectives.fetch_add(1, std::memory_order_relaxed);
-  job.work = std::make_shared<QueuedWork>(job.call, communicator_.failure(), communicator_.told());
+  job.work = std::make_shared<QueuedWork>(job.call, communicator_.failure(), communicator_.told(), record_,
+                                          record_->queued(job.call, tag));
   if (job.call.device.is_cuda()) job.ready.record(cuda::current_stream(job.call.device));
   if (current_tracer()) job.called = trace_clock();
   WorkPtr work = job.work;
@@ -107,9 +108,11 @@ void CallQueue::serve(Lane& lane, const std::vector<Job>& jobs) {
       if (!error) error = std::current_exception();
     }
   // The other ranks wait for what will not come. An error of the group's own it has already.
-  if (error)
-    communicator_.abort(rank_text(rank_, at->call.group) + " failed in " + at->call.str() + ": " +
-                        detail::what_of(error));
+  if (error) {
+    const std::string why = detail::what_of(error);
+    communicator_.abort(rank_text(rank_, at->call.group) + " failed in " + at->call.str() + ": " + why);
+    flight_->failed(why);  // before the error reaches the program, which it may end
+  }
   for (const Job& job : jobs) trace(job, start);
   for (const Job& job : jobs) job.work->finish(error);
   while (!guards.empty()) guards.pop_back();  // each restores what was before it

@@ -22,7 +22,10 @@ struct Job {
 
 class CallQueue {
  public:
-  CallQueue(Communicator& communicator, int rank) : communicator_(communicator), rank_(rank) {}
+  /// @param flight  hears of failures; `record`, a part of it, of all calls
+  CallQueue(Communicator& communicator, int rank, std::shared_ptr<FlightLog> flight,
+            std::shared_ptr<FlightRecorder> record)
+      : communicator_(communicator), rank_(rank), flight_(std::move(flight)), record_(std::move(record)) {}
 
   /// A collective whose arguments are accepted: one that was refused leaves this rank in step with the others.
   WorkPtr collective(Job job);
@@ -49,12 +52,14 @@ class CallQueue {
     std::map<int, cuda::Stream> streams_;
     detail::WorkerThread thread_;  // last: its jobs use the streams
   };
-  WorkPtr start_on(Lane& lane, Job job);
+  WorkPtr start_on(Lane& lane, Job job, int tag);
   void post(Lane& lane, std::vector<Job> jobs);
   void serve(Lane& lane, const std::vector<Job>& jobs);
 
   Communicator& communicator_;
   const int rank_;
+  const std::shared_ptr<FlightLog> flight_;
+  const std::shared_ptr<FlightRecorder> record_;
   std::mutex mutex_;  // guards what follows, and the order of collectives
   int64_t sequence_ = 0;
   bool coalescing_ = false;

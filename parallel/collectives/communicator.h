@@ -34,6 +34,9 @@ struct Call {
   bool reduces = false;  // `op` counts
   ReduceOp op = ReduceOp::SUM;
   MembersPtr group = nullptr;
+  detail::Shape shape = {};  // of the tensor that `numel` counts
+  const char* file = "";     // where it was called
+  int line = 0;
   std::vector<int64_t> sends = {}, receives = {};  // of an exchange: elements to and from each rank
   int64_t sends_to(int rank) const { return sends.empty() ? 0 : sends[static_cast<size_t>(rank)]; }
   int64_t receives_from(int rank) const { return receives.empty() ? 0 : receives[static_cast<size_t>(rank)]; }
@@ -123,9 +126,14 @@ void reduce_in_order(const std::vector<Tensor>& parts, ReduceOp op, Tensor& y);
 /// What AVG does to a SUM over `ranks`.
 void average(Tensor& sum, int ranks);
 
-/// A group whose collectives run one after the other on a thread of its own. @param device  as ProcessGroup::device()
+class FlightLog;
+/// A group whose collectives run one after the other on a thread of its own.
+/// @param device  as ProcessGroup::device()
+/// @param flight  where this rank's calls are recorded; null: in a log of the group's own
+/// @param id      the group's name in that record
 ProcessGroupPtr make_queued_group(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
                                   std::unique_ptr<Communicator> communicator, Device device = kCPU,
-                                  MembersPtr members = nullptr);
+                                  MembersPtr members = nullptr, std::shared_ptr<FlightLog> flight = nullptr,
+                                  std::string id = "0");
 
 }  // namespace tandem::distributed

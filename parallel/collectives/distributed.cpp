@@ -11,6 +11,7 @@
 #include "tandem/core/rank_context.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/core/tracer.h"
+#include "tandem/parallel/collectives/flight_recorder.h"
 #include "tandem/parallel/collectives/gloo/gloo.h"
 #include "tandem/parallel/collectives/job_environment.h"
 #include "tandem/parallel/collectives/local.h"
@@ -35,6 +36,7 @@ struct LaunchContext {
   std::map<size_t, std::shared_ptr<LocalHub>> hubs;  // by the group's number
   std::vector<size_t> inits;                         // by rank, how many groups it has made
   std::string failure;
+  std::vector<std::shared_ptr<FlightLog>> flights;
   std::unique_ptr<StoreServer> store;
   std::string token;
 
@@ -62,11 +64,16 @@ struct LaunchContext {
     return job;
   }
   void abort(const std::string& reason) {
-    const std::lock_guard lock(mutex);
-    if (!failure.empty()) return;
-    failure = reason;
-    for (const auto& each : hubs) abort_local(*each.second, failure);
-    if (store) store->set(kFailureKey, failure);
+    std::vector<std::shared_ptr<FlightLog>> all;
+    {
+      const std::lock_guard lock(mutex);
+      if (!failure.empty()) return;
+      failure = reason;
+      for (const auto& each : hubs) abort_local(*each.second, failure);
+      if (store) store->set(kFailureKey, failure);
+      all = flights;
+    }
+    for (const auto& flight : all) flight->failed(reason);  // of ranks too that call nothing any more
   }
 };
 
@@ -76,17 +83,32 @@ void check_launched(const InitOptions& o) {
                o.world_size.value_or(launched.size), " was asked for, but this thread is rank ", launched.rank, " of ",
                launched.size, "; ranks of the backend local are threads that run_ranks starts");
 }
+/// This rank's, from now on.
+std::shared_ptr<FlightLog> start_flight(int rank, int size, const InitOptions& o) {
+  auto flight = std::make_shared<FlightLog>(rank, size, o.flight_folder);
+  rank_groups().flight = flight;
+  if (!launched.meeting) return flight;
+  const std::lock_guard lock(launched.meeting->mutex);
+  std::erase_if(launched.meeting->flights, [](const auto& each) { return each.use_count() == 1; });  // who has left
+  launched.meeting->flights.push_back(flight);
+  return flight;
+}
 ProcessGroupPtr make_local_group(const InitOptions& o) {
   check_launched(o);
   std::shared_ptr<LocalHub> hub =
       launched.meeting ? launched.meeting->next_hub(launched, o.timeout) : make_local_hub(1, o.timeout);
   return make_queued_group(launched.rank, launched.size, "local", o.timeout,
-                           make_local_communicator(std::move(hub), launched.rank));
+                           make_local_communicator(std::move(hub), launched.rank), kCPU, nullptr,
+                           start_flight(launched.rank, launched.size, o));
 }
 ProcessGroupPtr make_group_by_store(const InitOptions& o, const std::function<ProcessGroupPtr(Rendezvous)>& make) {
-  if (!launched.meeting) return meet_by_environment(o, make);
+  const auto recorded = [&](Rendezvous job) {
+    job.flight = start_flight(job.rank, job.size, o);
+    return make(std::move(job));
+  };
+  if (!launched.meeting) return meet_by_environment(o, recorded);
   check_launched(o);
-  return make(launched.meeting->next_rendezvous(launched, o.timeout));
+  return recorded(launched.meeting->next_rendezvous(launched, o.timeout));
 }
 
 // What is missing is said before anybody waits for other ranks.
@@ -160,11 +182,16 @@ void destroy_process_group(const ProcessGroupPtr& group) {
   RankContext::current().state().world_size = 1;
   RankContext::current().state().gpu = -1;
   groups.group.reset();
+  groups.flight.reset();
 }
 ProcessGroupPtr default_group() {
   const ProcessGroupPtr& group = rank_groups().group;
   TANDEM_CHECK(group, "there is no process group; call init_process_group first");
   return group;
+}
+std::string write_flight_record(const std::string& folder) {
+  default_group();
+  return rank_groups().flight->write(folder, "on request");
 }
 int get_rank(const ProcessGroupPtr& group) {
   return group ? group->rank() : is_initialized() ? default_group()->rank() : 0;

@@ -65,68 +65,71 @@ bool completes(const Work& work, Deadline deadline) {
 
 }  // namespace
 
-WorkPtr all_reduce(const Tensor& x, ReduceOp op, const ProcessGroupPtr& group, bool async_op) {
-  return complete(chosen(group)->all_reduce(x, op), async_op);
+WorkPtr all_reduce(const Tensor& x, ReduceOp op, const ProcessGroupPtr& group, bool async_op, const About& about) {
+  return complete(chosen(group)->all_reduce(x, op, about), async_op);
 }
-WorkPtr broadcast(const Tensor& x, int src, const ProcessGroupPtr& group, bool async_op) {
-  return complete(chosen(group)->broadcast(x, rank_in("broadcast", group, src)), async_op);
+WorkPtr broadcast(const Tensor& x, int src, const ProcessGroupPtr& group, bool async_op, const About& about) {
+  return complete(chosen(group)->broadcast(x, rank_in("broadcast", group, src), about), async_op);
 }
-WorkPtr reduce(const Tensor& x, int dst, ReduceOp op, const ProcessGroupPtr& group, bool async_op) {
-  return complete(chosen(group)->reduce(x, rank_in("reduce", group, dst), op), async_op);
+WorkPtr reduce(const Tensor& x, int dst, ReduceOp op, const ProcessGroupPtr& group, bool async_op, const About& about) {
+  return complete(chosen(group)->reduce(x, rank_in("reduce", group, dst), op, about), async_op);
 }
-WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const ProcessGroupPtr& group,
-                   bool async_op) {
-  return complete(chosen(group)->all_gather(outputs, input), async_op);
+WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const ProcessGroupPtr& group, bool async_op,
+                   const About& about) {
+  return complete(chosen(group)->all_gather(outputs, input, about), async_op);
 }
-WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, const ProcessGroupPtr& group, bool async_op) {
-  return complete(chosen(group)->all_gather_into_tensor(output, input), async_op);
+WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, const ProcessGroupPtr& group, bool async_op,
+                               const About& about) {
+  return complete(chosen(group)->all_gather_into_tensor(output, input, about), async_op);
 }
 WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
-                       const ProcessGroupPtr& group, bool async_op) {
-  return complete(chosen(group)->reduce_scatter(output, inputs, op), async_op);
+                       const ProcessGroupPtr& group, bool async_op, const About& about) {
+  return complete(chosen(group)->reduce_scatter(output, inputs, op, about), async_op);
 }
 WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op, const ProcessGroupPtr& group,
-                              bool async_op) {
-  return complete(chosen(group)->reduce_scatter_tensor(output, input, op), async_op);
+                              bool async_op, const About& about) {
+  return complete(chosen(group)->reduce_scatter_tensor(output, input, op, about), async_op);
 }
 WorkPtr gather(const Tensor& input, const std::vector<Tensor>& outputs, int dst, const ProcessGroupPtr& group,
-               bool async_op) {
-  return complete(chosen(group)->gather(outputs, input, rank_in("gather", group, dst)), async_op);
+               bool async_op, const About& about) {
+  return complete(chosen(group)->gather(outputs, input, rank_in("gather", group, dst), about), async_op);
 }
 WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src, const ProcessGroupPtr& group,
-                bool async_op) {
-  return complete(chosen(group)->scatter(output, inputs, rank_in("scatter", group, src)), async_op);
+                bool async_op, const About& about) {
+  return complete(chosen(group)->scatter(output, inputs, rank_in("scatter", group, src), about), async_op);
 }
 WorkPtr all_to_all(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs, const ProcessGroupPtr& group,
-                   bool async_op) {
-  return complete(chosen(group)->all_to_all(outputs, inputs), async_op);
+                   bool async_op, const About& about) {
+  return complete(chosen(group)->all_to_all(outputs, inputs, about), async_op);
 }
 WorkPtr all_to_all_single(const Tensor& output, const Tensor& input, const std::vector<int64_t>& output_split_sizes,
-                          const std::vector<int64_t>& input_split_sizes, const ProcessGroupPtr& group, bool async_op) {
-  return complete(chosen(group)->all_to_all_single(output, input, output_split_sizes, input_split_sizes), async_op);
+                          const std::vector<int64_t>& input_split_sizes, const ProcessGroupPtr& group, bool async_op,
+                          const About& about) {
+  return complete(chosen(group)->all_to_all_single(output, input, output_split_sizes, input_split_sizes, about),
+                  async_op);
 }
 
 WorkPtr all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOp op, const ProcessGroupPtr& group,
-                             bool async_op) {
+                             bool async_op, const About& about) {
   const ProcessGroupPtr g = chosen(group);
   return coalesced("all_reduce_coalesced", *g, tensors.size(), async_op,
-                   [&](size_t i) { return g->all_reduce(tensors[i], op); });
+                   [&](size_t i) { return g->all_reduce(tensors[i], op, about); });
 }
 WorkPtr all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                                         const ProcessGroupPtr& group, bool async_op) {
+                                         const ProcessGroupPtr& group, bool async_op, const About& about) {
   constexpr char kName[] = "all_gather_into_tensor_coalesced";
   check_pairs(kName, outputs, inputs);
   const ProcessGroupPtr g = chosen(group);
   return coalesced(kName, *g, inputs.size(), async_op,
-                   [&](size_t i) { return g->all_gather_into_tensor(outputs[i], inputs[i]); });
+                   [&](size_t i) { return g->all_gather_into_tensor(outputs[i], inputs[i], about); });
 }
 WorkPtr reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                                        ReduceOp op, const ProcessGroupPtr& group, bool async_op) {
+                                        ReduceOp op, const ProcessGroupPtr& group, bool async_op, const About& about) {
   constexpr char kName[] = "reduce_scatter_tensor_coalesced";
   check_pairs(kName, outputs, inputs);
   const ProcessGroupPtr g = chosen(group);
   return coalesced(kName, *g, inputs.size(), async_op,
-                   [&](size_t i) { return g->reduce_scatter_tensor(outputs[i], inputs[i], op); });
+                   [&](size_t i) { return g->reduce_scatter_tensor(outputs[i], inputs[i], op, about); });
 }
 
 void broadcast_bytes(std::string& bytes, int src, const ProcessGroupPtr& group) {
@@ -154,21 +157,23 @@ std::vector<std::string> all_gather_bytes(const std::string& bytes, const Proces
   return all;
 }
 
-WorkPtr isend(const Tensor& x, int dst, const ProcessGroupPtr& group, int tag) {
-  return chosen(group)->send(x, rank_in("send", group, dst), tag);
+WorkPtr isend(const Tensor& x, int dst, const ProcessGroupPtr& group, int tag, const About& about) {
+  return chosen(group)->send(x, rank_in("send", group, dst), tag, about);
 }
-WorkPtr irecv(const Tensor& x, std::optional<int> src, const ProcessGroupPtr& group, int tag) {
+WorkPtr irecv(const Tensor& x, std::optional<int> src, const ProcessGroupPtr& group, int tag, const About& about) {
   const ProcessGroupPtr g = chosen(group);
-  return src ? g->recv(x, rank_in("recv", group, *src), tag) : g->recv_anysource(x, tag);
+  return src ? g->recv(x, rank_in("recv", group, *src), tag, about) : g->recv_anysource(x, tag, about);
 }
-void send(const Tensor& x, int dst, const ProcessGroupPtr& group, int tag) { isend(x, dst, group, tag)->wait(); }
-int recv(const Tensor& x, std::optional<int> src, const ProcessGroupPtr& group, int tag) {
-  const WorkPtr work = irecv(x, src, group, tag);
+void send(const Tensor& x, int dst, const ProcessGroupPtr& group, int tag, const About& about) {
+  isend(x, dst, group, tag, about)->wait();
+}
+int recv(const Tensor& x, std::optional<int> src, const ProcessGroupPtr& group, int tag, const About& about) {
+  const WorkPtr work = irecv(x, src, group, tag, about);
   work->wait();
   if (src) return *src;
   return get_global_rank(chosen(group), work->source_rank());
 }
-void barrier(const ProcessGroupPtr& group) { chosen(group)->barrier()->wait(); }
+void barrier(const ProcessGroupPtr& group, const About& about) { chosen(group)->barrier(about)->wait(); }
 
 void monitored_barrier(const ProcessGroupPtr& group, std::chrono::milliseconds timeout, bool wait_all_ranks) {
   constexpr int kTag = std::numeric_limits<int>::min();

@@ -51,7 +51,11 @@ std::string Call::str() const {
   out << name;
   if (sequence > 0) out << " #" << sequence;
   if (!about.empty()) out << " (" << about << ")";
-  if (numel >= 0) out << " of " << dtype << ", " << numel << " elements";
+  if (numel >= 0) {
+    out << " of " << dtype;
+    if (shape.size() > 1) out << " " << IntArrayRef(shape);
+    out << ", " << numel << " elements";
+  }
   if (reduces) out << ", " << to_string(op);
   if (other >= 0) out << ", " << rank_text(other, group);
   if (device.is_cuda()) out << ", on " << device;

@@ -15,6 +15,21 @@ enum class ReduceOp { SUM, AVG, PRODUCT, MIN, MAX };
 /// "SUM", "AVG", "PRODUCT", "MIN" or "MAX".
 const char* to_string(ReduceOp op);
 
+/// What a call is for, and where it is in the program: made of a text, or of nothing.
+struct About {
+  /// file and line are those of the call of which this is an argument.
+  About(std::string text = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+      : text(std::move(text)), file(file), line(line) {}
+  About(const char* text, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+      : About(std::string(text), file, line) {}
+  /// What for; "" where that was not said.
+  std::string text;
+  /// The source, and the line there.
+  const char* file;
+  /// Counted from 1.
+  int line;
+};
+
 /// An error of the group itself: a rank that is gone, late, or does something else than the others. A group stays
 /// failed with its first one.
 class DistributedError : public Error {
@@ -66,7 +81,8 @@ struct GroupOptions {
 /// and MAX carry NaN on. SUM, AVG and PRODUCT go in rank order, so that all ranks get the same bits in every run: ((x0
 /// + x1) + x2) + ..., AVG then times 1 / size (of integers SUM alone; of bool none). Gloo beyond 8 ranks adds round a
 /// ring, NCCL beyond 2 in an order of its own. `about` says what the collective is for: errors show it, and ranks that
-/// give different ones (over gloo, in the first 127 bytes) fail, even where dtype and size agree.
+/// give different ones (over gloo, in the first 127 bytes) fail, even where dtype and size agree. (Those of sends and
+/// receives are not compared.)
 ///
 /// Ranks that call different things fail with an error that names both calls: before anything moves, with `local` and
 /// `gloo`. NCCL does not compare; there the ranks' collectives are compared beside it, some ten times a second, so that
@@ -99,45 +115,46 @@ class ProcessGroup {
   const std::string& name() const { return name_; }
 
   /// x = the reduction over all ranks' x
-  virtual WorkPtr all_reduce(const Tensor& x, ReduceOp op = ReduceOp::SUM, std::string about = {}) = 0;
+  virtual WorkPtr all_reduce(const Tensor& x, ReduceOp op = ReduceOp::SUM, const About& about = {}) = 0;
   /// x = the x of rank src
-  virtual WorkPtr broadcast(const Tensor& x, int src, std::string about = {}) = 0;
+  virtual WorkPtr broadcast(const Tensor& x, int src, const About& about = {}) = 0;
   /// On rank dst, x = the reduction; elsewhere x is left as it was.
-  virtual WorkPtr reduce(const Tensor& x, int dst, ReduceOp op = ReduceOp::SUM, std::string about = {}) = 0;
+  virtual WorkPtr reduce(const Tensor& x, int dst, ReduceOp op = ReduceOp::SUM, const About& about = {}) = 0;
   /// outputs[r] = the input of rank r; one output per rank. Either all are like input, or each has its rank's own size,
   /// and then all ranks must say the same sizes.
-  virtual WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, std::string about = {}) = 0;
+  virtual WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const About& about = {}) = 0;
   /// output = the reduction over all ranks' inputs[rank()]; one input per rank, each like output
   virtual WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op = ReduceOp::SUM,
-                                 std::string about = {}) = 0;
+                                 const About& about = {}) = 0;
   /// output = all ranks' inputs, one behind the other along the first dimension, or stacked along a new one
-  virtual WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, std::string about = {}) = 0;
+  virtual WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, const About& about = {}) = 0;
   /// output = the reduction of all ranks' parts of input for this rank; input is laid out as the output above
   virtual WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM,
-                                        std::string about = {}) = 0;
+                                        const About& about = {}) = 0;
   /// On rank dst, outputs[r] = the input of rank r, one output like input per rank; elsewhere there are no outputs.
-  virtual WorkPtr gather(const std::vector<Tensor>& outputs, const Tensor& input, int dst, std::string about = {}) = 0;
+  virtual WorkPtr gather(const std::vector<Tensor>& outputs, const Tensor& input, int dst, const About& about = {}) = 0;
   /// output = the inputs[rank()] of rank src, where there is one input like output per rank; elsewhere there are none.
-  virtual WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src, std::string about = {}) = 0;
+  virtual WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src,
+                          const About& about = {}) = 0;
   /// outputs[r] = the inputs[rank()] of rank r; sizes may differ from pair to pair
   virtual WorkPtr all_to_all(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                             std::string about = {}) = 0;
+                             const About& about = {}) = 0;
   /// The same with rows of one tensor: input_split_sizes[r] of them go to rank r, in order, and output_split_sizes[r]
   /// come from it. Without sizes each rank has an equal part.
   virtual WorkPtr all_to_all_single(const Tensor& output, const Tensor& input,
                                     const std::vector<int64_t>& output_split_sizes = {},
-                                    const std::vector<int64_t>& input_split_sizes = {}, std::string about = {}) = 0;
+                                    const std::vector<int64_t>& input_split_sizes = {}, const About& about = {}) = 0;
   /// To and from one other rank; a send is matched by the receives of that rank with the same tag, in order. These do
   /// not count among the collectives: a send between two ranks needs nothing of a third. With `nccl`, whose kernels may
   /// wait for each other on a GPU, two ranks must issue the sends between them and the collectives in one order.
-  virtual WorkPtr send(const Tensor& x, int dst, int tag = 0) = 0;
+  virtual WorkPtr send(const Tensor& x, int dst, int tag = 0, const About& about = {}) = 0;
   /// x becomes what rank src sends with the same tag.
-  virtual WorkPtr recv(const Tensor& x, int src, int tag = 0) = 0;
+  virtual WorkPtr recv(const Tensor& x, int src, int tag = 0, const About& about = {}) = 0;
   /// From whichever rank sends with that tag, which Work::source_rank() then says. Not beside a receive from a named
   /// rank with the same tag. NCCL cannot. @throws NotImplementedError for nccl
-  virtual WorkPtr recv_anysource(const Tensor& x, int tag = 0) = 0;
+  virtual WorkPtr recv_anysource(const Tensor& x, int tag = 0, const About& about = {}) = 0;
   /// Complete when every rank has come; wait() returns no earlier, whatever the backend.
-  virtual WorkPtr barrier(std::string about = {}) = 0;
+  virtual WorkPtr barrier(const About& about = {}) = 0;
   /// The collectives between the two start together, at the end: one launch of NCCL's. On all ranks alike. What is
   /// waited for in between never comes.
   virtual void start_coalescing() = 0;

@@ -43,68 +43,82 @@ class QueuedGroup final : public ProcessGroup {
  public:
   /// Without a communicator, and with -1 as the rank, the group of a rank that is not in it.
   QueuedGroup(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
-              std::unique_ptr<Communicator> communicator, Device device, MembersPtr members)
+              std::unique_ptr<Communicator> communicator, Device device, MembersPtr members,
+              std::shared_ptr<FlightLog> flight, std::string id)
       : ProcessGroup(rank, size, std::move(backend), timeout, device, members ? members->ranks : std::vector<int>(),
                      members ? members->name : std::string()),
         members_(std::move(members)),
-        communicator_(std::move(communicator)) {
-    if (communicator_) queue_.emplace(*communicator_, rank);
+        communicator_(std::move(communicator)),
+        flight_(flight ? std::move(flight) : std::make_shared<FlightLog>(rank, size)),
+        id_(std::move(id)) {
+    if (!communicator_) return;
+    record_ = flight_->add({id_, name(), this->backend(), ranks(), rank, this->timeout()});
+    queue_.emplace(*communicator_, rank, flight_, record_);
+  }
+  ~QueuedGroup() override {
+    queue_.reset();  // with what is under way
+    if (communicator_ && !members_) flight_->left();
   }
 
   // ---- what a communicator does itself
 
-  WorkPtr all_reduce(const Tensor& x, ReduceOp op, std::string about) override {
-    Call call = collective("all_reduce", x, std::move(about));
+  WorkPtr all_reduce(const Tensor& x, ReduceOp op, const About& about) override {
+    Call call = collective("all_reduce", x, about);
     set_op(call, op);
     return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->all_reduce(c, y); });
   }
-  WorkPtr broadcast(const Tensor& x, int src, std::string about) override {
-    Call call = collective("broadcast", x, std::move(about));
+  WorkPtr broadcast(const Tensor& x, int src, const About& about) override {
+    Call call = collective("broadcast", x, about);
     set_other(call, src);
     return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->broadcast(c, y); });
   }
-  WorkPtr reduce(const Tensor& x, int dst, ReduceOp op, std::string about) override {
-    Call call = collective("reduce", x, std::move(about));
+  WorkPtr reduce(const Tensor& x, int dst, ReduceOp op, const About& about) override {
+    Call call = collective("reduce", x, about);
     set_op(call, op);
     set_other(call, dst);
     return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->reduce(c, y); });
   }
-  WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, std::string about) override {
-    return gather_all("all_gather", outputs, input, std::move(about));
+  WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const About& about) override {
+    return gather_all("all_gather", outputs, input, about);
   }
-  WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, std::string about) override {
+  WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, const About& about) override {
     const Call call = collective("all_gather_into_tensor", input, {});
     check_tensor(call.name, output);
-    return gather_all(call.name, parts("output", call, output, input), input, std::move(about));
+    return gather_all(call.name, parts("output", call, output, input), input, about);
   }
   WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
-                         std::string about) override {
-    return scatter_reduced("reduce_scatter", output, inputs, op, std::move(about));
+                         const About& about) override {
+    return scatter_reduced("reduce_scatter", output, inputs, op, about);
   }
-  WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op, std::string about) override {
+  WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op, const About& about) override {
     const Call call = collective("reduce_scatter_tensor", output, {});
     check_tensor(call.name, input);
-    return scatter_reduced(call.name, output, parts("input", call, input, output), op, std::move(about));
+    return scatter_reduced(call.name, output, parts("input", call, input, output), op, about);
   }
-  WorkPtr barrier(std::string about) override {
+  WorkPtr barrier(const About& about) override {
     check_member("barrier");
     TANDEM_CHECK(!queue_->coalescing(), "barrier: start_coalescing was called; call end_coalescing first");
-    Call call{.name = "barrier", .about = std::move(about), .device = device(), .group = members_};
+    Call call{.name = "barrier",
+              .about = about.text,
+              .device = device(),
+              .group = members_,
+              .file = about.file,
+              .line = about.line};
     return queue_->collective({std::move(call), {}, [this](const Call& c, QueuedWork&) { communicator_->barrier(c); }});
   }
 
   // ---- what is an exchange
 
-  WorkPtr gather(const std::vector<Tensor>& outputs, const Tensor& input, int dst, std::string about) override {
-    Call call = collective("gather", input, std::move(about));
+  WorkPtr gather(const std::vector<Tensor>& outputs, const Tensor& input, int dst, const About& about) override {
+    Call call = collective("gather", input, about);
     set_other(call, dst);
     check_list_at_root(call, "outputs", outputs, input);
     std::vector<Tensor> sends(static_cast<size_t>(size()));
     sends[static_cast<size_t>(dst)] = input;
     return exchange(std::move(call), outputs, std::move(sends));
   }
-  WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src, std::string about) override {
-    Call call = collective("scatter", output, std::move(about));
+  WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src, const About& about) override {
+    Call call = collective("scatter", output, about);
     set_other(call, src);
     check_list_at_root(call, "inputs", inputs, output);
     std::vector<Tensor> receives(static_cast<size_t>(size()));
@@ -112,12 +126,12 @@ class QueuedGroup final : public ProcessGroup {
     return exchange(std::move(call), std::move(receives), inputs);
   }
   WorkPtr all_to_all(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                     std::string about) override {
+                     const About& about) override {
     check_member("all_to_all");
     for (const auto* list : {&outputs, &inputs})
       TANDEM_CHECK(list->size() == static_cast<size_t>(size()), "all_to_all: there are ", list->size(),
                    list == &outputs ? " outputs for " : " inputs for ", size(), " ranks; accepted: one for each");
-    Call call = collective("all_to_all", inputs[0], std::move(about));
+    Call call = collective("all_to_all", inputs[0], about);
     call.numel = -1;
     for (const auto* list : {&outputs, &inputs})
       for (const Tensor& t : *list) check_like(call, list == &outputs ? "outputs" : "inputs", t, inputs[0]);
@@ -125,8 +139,8 @@ class QueuedGroup final : public ProcessGroup {
     return exchange(std::move(call), outputs, inputs);
   }
   WorkPtr all_to_all_single(const Tensor& output, const Tensor& input, const std::vector<int64_t>& output_split_sizes,
-                            const std::vector<int64_t>& input_split_sizes, std::string about) override {
-    Call call = collective("all_to_all_single", input, std::move(about));
+                            const std::vector<int64_t>& input_split_sizes, const About& about) override {
+    Call call = collective("all_to_all_single", input, about);
     call.numel = -1;
     check_tensor(call.name, output);
     check_like(call, "tensors", output, input);
@@ -138,16 +152,18 @@ class QueuedGroup final : public ProcessGroup {
 
   // ---- between two ranks
 
-  WorkPtr send(const Tensor& x, int dst, int tag) override {
-    Call call = peer_call("send", x, dst);
+  WorkPtr send(const Tensor& x, int dst, int tag, const About& about) override {
+    Call call = peer_call("send", x, dst, about);
     const auto run = [this, x, tag](const Call& c, QueuedWork&) { communicator_->send(c, x.contiguous(), tag); };
     return queue_->transfer({std::move(call), {x}, run}, tag, /*sends=*/true);
   }
-  WorkPtr recv(const Tensor& x, int src, int tag) override { return receive(peer_call("recv", x, src), x, tag); }
-  WorkPtr recv_anysource(const Tensor& x, int tag) override {
+  WorkPtr recv(const Tensor& x, int src, int tag, const About& about) override {
+    return receive(peer_call("recv", x, src, about), x, tag);
+  }
+  WorkPtr recv_anysource(const Tensor& x, int tag, const About& about) override {
     TANDEM_CHECK_AS(NotImplementedError, backend() != "nccl",
                     "recv_anysource: NCCL receives from a rank that is named; accepted: recv, or a group over gloo");
-    return receive(collective("recv_anysource", x, {}), x, tag);
+    return receive(collective("recv_anysource", x, about), x, tag);
   }
 
   // ---- the group itself
@@ -181,7 +197,8 @@ class QueuedGroup final : public ProcessGroup {
     const auto timeout = options.timeout == kNoTimeout ? this->timeout() : options.timeout;
     std::unique_ptr<Communicator> communicator;
     if (rank_there >= 0) communicator = communicator_->split(number, rank_there, members, timeout);
-    return make_queued_group(rank_there, count, backend(), timeout, std::move(communicator), device(), members);
+    return make_queued_group(rank_there, count, backend(), timeout, std::move(communicator), device(), members, flight_,
+                             id_ + "/" + number);
   }
 
  private:
@@ -196,17 +213,20 @@ class QueuedGroup final : public ProcessGroup {
     TANDEM_CHECK(!x.requires_grad() || !is_grad_enabled() || x.is_leaf(), name,
                  ": the tensor has a gradient history, which a collective would lose; detach it first");
   }
-  Call collective(const char* name, const Tensor& x, std::string about) const {
+  Call collective(const char* name, const Tensor& x, const About& about) const {
     check_tensor(name, x);
     return {.name = name,
-            .about = std::move(about),
+            .about = about.text,
             .dtype = x.dtype(),
             .device = x.device(),
             .numel = x.numel(),
-            .group = members_};
+            .group = members_,
+            .shape = x.sizes(),
+            .file = about.file,
+            .line = about.line};
   }
-  Call peer_call(const char* name, const Tensor& x, int other) const {
-    Call call = collective(name, x, {});
+  Call peer_call(const char* name, const Tensor& x, int other, const About& about) const {
+    Call call = collective(name, x, about);
     set_other(call, other);
     TANDEM_CHECK(other != rank(), name, ": rank ", other, " is this rank itself; accepted: another rank");
     return call;
@@ -309,8 +329,8 @@ class QueuedGroup final : public ProcessGroup {
         if (outputs[r].defined()) hand_over(there[r], outputs[r]);
     });
   }
-  WorkPtr gather_all(const char* name, const std::vector<Tensor>& outputs, const Tensor& input, std::string about) {
-    Call call = collective(name, input, std::move(about));
+  WorkPtr gather_all(const char* name, const std::vector<Tensor>& outputs, const Tensor& input, const About& about) {
+    Call call = collective(name, input, about);
     check_count(call, "outputs", outputs);
     for (const Tensor& y : outputs) check_like(call, "outputs", y, input);
     const auto alike = [&](const Tensor& y) { return y.sizes() == input.sizes(); };
@@ -331,8 +351,8 @@ class QueuedGroup final : public ProcessGroup {
     return exchange(std::move(call), outputs, std::vector<Tensor>(outputs.size(), input));
   }
   WorkPtr scatter_reduced(const char* name, const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
-                          std::string about) {
-    Call call = collective(name, output, std::move(about));
+                          const About& about) {
+    Call call = collective(name, output, about);
     set_op(call, op);
     check_list(call, "inputs", inputs, output);
     const auto run = [this, output, inputs](const Call& c, QueuedWork&) {
@@ -371,6 +391,9 @@ class QueuedGroup final : public ProcessGroup {
 
   const MembersPtr members_;
   const std::unique_ptr<Communicator> communicator_;
+  const std::shared_ptr<FlightLog> flight_;
+  const std::string id_;
+  std::shared_ptr<FlightRecorder> record_;
   int subgroups_ = 0;
   std::optional<CallQueue> queue_;  // last: its thread uses the communicator
 };
@@ -378,9 +401,10 @@ class QueuedGroup final : public ProcessGroup {
 }  // namespace
 
 ProcessGroupPtr make_queued_group(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
-                                  std::unique_ptr<Communicator> communicator, Device device, MembersPtr members) {
+                                  std::unique_ptr<Communicator> communicator, Device device, MembersPtr members,
+                                  std::shared_ptr<FlightLog> flight, std::string id) {
   return std::make_shared<QueuedGroup>(rank, size, std::move(backend), timeout, std::move(communicator), device,
-                                       std::move(members));
+                                       std::move(members), std::move(flight), std::move(id));
 }
 
 }  // namespace tandem::distributed

@@ -45,6 +45,7 @@ void QueuedWork::synchronize() {
 }
 void QueuedWork::begin() {
   start_ = std::chrono::steady_clock::now();
+  record_->started(number_, start_);
   if (device_.is_cuda()) begin_.record(cuda::current_stream(device_));
 }
 void QueuedWork::finish(const std::exception_ptr& error) {
@@ -55,7 +56,9 @@ void QueuedWork::finish(const std::exception_ptr& error) {
     } catch (...) {
       error_ = std::current_exception();
     }
-  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const auto end = std::chrono::steady_clock::now();
+  seconds_ = std::chrono::duration<double>(end - start_).count();
+  record_->done(number_, end, error_ != nullptr, begin_, end_);
   done_ = true;
   changed_.notify_all();
 }

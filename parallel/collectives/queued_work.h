@@ -3,7 +3,7 @@
 #include <condition_variable>
 
 #include "tandem/core/cuda/cuda.h"
-#include "tandem/parallel/collectives/communicator.h"
+#include "tandem/parallel/collectives/flight_recorder.h"
 
 namespace tandem::distributed {
 
@@ -13,8 +13,15 @@ class QueuedWork final : public Work {
  public:
   /// @param failure  what the GPU part may fail with later; null where it cannot
   /// @param told     as Communicator::told()
-  QueuedWork(Call call, std::shared_ptr<const FirstFailure> failure, std::shared_ptr<std::atomic<bool>> told)
-      : call_(std::move(call)), device_(call_.device), failure_(std::move(failure)), told_(std::move(told)) {}
+  /// @param record   where this is call `number`
+  QueuedWork(Call call, std::shared_ptr<const FirstFailure> failure, std::shared_ptr<std::atomic<bool>> told,
+             std::shared_ptr<FlightRecorder> record, int64_t number)
+      : call_(std::move(call)),
+        device_(call_.device),
+        failure_(std::move(failure)),
+        told_(std::move(told)),
+        record_(std::move(record)),
+        number_(number) {}
 
   bool is_completed() const override {
     const std::lock_guard lock(mutex_);
@@ -39,6 +46,8 @@ class QueuedWork final : public Work {
   const Device device_;
   const std::shared_ptr<const FirstFailure> failure_;
   const std::shared_ptr<std::atomic<bool>> told_;
+  const std::shared_ptr<FlightRecorder> record_;
+  const int64_t number_;
   std::atomic<int> source_{-1};
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

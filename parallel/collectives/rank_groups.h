@@ -5,11 +5,14 @@
 
 namespace tandem::distributed {
 
+class FlightLog;
+
 /// Kept until destroy_process_group: a rank that throws has left none of them by then, and the others hear why it
 /// failed.
 struct RankGroups : detail::RankPart {
   ProcessGroupPtr group;  // the default one
   std::vector<ProcessGroupPtr> subgroups;
+  std::shared_ptr<FlightLog> flight;  // of all these
 };
 inline RankGroups& rank_groups() { return detail::RankContext::current().state().part<RankGroups>(); }
 

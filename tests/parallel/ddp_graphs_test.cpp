@@ -119,15 +119,16 @@ TEST_CASE("DDP does not exchange what is frozen, and ranks that freeze different
           ddp(x, "ab").sum().backward();
           TANDEM_CHECK(group->bytes_sent() == between, "a frozen module exchanged something");
         }) == "");
-  CHECK_THAT(failure_over("local", 2,
-                          [](const ProcessGroupPtr& group) {
-                            Two net;
-                            DistributedDataParallel ddp(net);
-                            if (group->rank() == 1) net->a->bias.requires_grad_(false);
-                            ddp(batch(), "ab").sum().backward();
-                          }),
-             Contains("the ranks do different things") &&
-                 Contains("rank 1 calls all_reduce #5 (DDP 1: gradients, bucket 0 of 1, without parameters 1)"));
+  CHECK_THAT(
+      failure_over("local", 2,
+                   [](const ProcessGroupPtr& group) {
+                     Two net;
+                     DistributedDataParallel ddp(net);
+                     if (group->rank() == 1) net->a->bias.requires_grad_(false);
+                     ddp(batch(), "ab").sum().backward();
+                   }),
+      Contains("the ranks do different things") &&
+          Contains("rank 1 calls all_reduce #5 (DDP 1: gradients, bucket 0 of 1, without parameters 1, from b.bias)"));
 }
 
 TEST_CASE("DDP refuses a module that changed since it was wrapped, by name", "[parallel][ddp][errors]") {
@@ -201,5 +202,6 @@ TEST_CASE("ranks whose collectives agree in all but what they are about hear of 
                             (group->rank() == 0 ? y : z).backward();
                             (group->rank() == 0 ? z : y).backward();
                           }),
-             Contains("(DDP 1: gradients, bucket 0 of 1)") && Contains("(DDP 2: gradients, bucket 0 of 1)"));
+             Contains("(DDP 1: gradients, bucket 0 of 1, from b.bias)") &&
+                 Contains("(DDP 2: gradients, bucket 0 of 1, from b.bias)"));
 }

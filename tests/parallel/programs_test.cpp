@@ -294,7 +294,7 @@ const Program kPrograms[] = {
     {TANDEM_PROGRAM(layer_added_after_wrapping), "wrong numbers", "PyTorch averages a part of the gradients",
      "parameter 2 is 1.weight, and was not there when the module was wrapped"},
     {TANDEM_PROGRAM(collectives_in_another_order), "wrong numbers", "PyTorch adds the metric to the gradients",
-     "rank 1 calls all_reduce #5 (DDP 1: gradients, bucket 0 of 1)"},
+     "rank 1 calls all_reduce #5 (DDP 1: gradients, bucket 0 of 1, from bias)"},
 };
 
 struct Outcome {

@@ -136,7 +136,7 @@ TEST_CASE("help and version succeed, and every option of demo shows its default"
   CHECK(version.status == 0);
   CHECK_THAT(version.output, Catch::Matchers::Matches("tandem [0-9]+\\.[0-9]+\\.[0-9]+\n"));
   for (const std::string& command :
-       std::vector<std::string>{"", "demo", "compare", "explain", "launch", "trace", "simulate", "doctor"}) {
+       std::vector<std::string>{"", "demo", "compare", "explain", "flight", "launch", "trace", "simulate", "doctor"}) {
     const Result help = run_program(
         kCommand, command.empty() ? std::vector<std::string>{"--help"} : std::vector<std::string>{command, "--help"});
     CHECK(help.status == 0);

@@ -5,4 +5,4 @@ set -eu
 cd "$(dirname "$0")/../.."
 tandem=${1:-build/release}/tools/tandem
 "$tandem" --help >tools/help/tandem.txt
-for command in demo compare explain bench launch trace simulate doctor; do "$tandem" "$command" --help >"tools/help/$command.txt"; done
+for command in demo compare explain bench launch flight trace simulate doctor; do "$tandem" "$command" --help >"tools/help/$command.txt"; done

@@ -9,6 +9,7 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/ops/elementwise.h"
+#include "tandem/parallel/collectives/flight_recorder.h"
 #include "tandem/parallel/collectives/gloo/channel.h"
 #include "tandem/parallel/collectives/store/watchdog.h"
 
@@ -55,7 +56,11 @@ class GlooCommunicator final : public Communicator {
     if (job_.watch) {
       Watchdog::Options options{.group = job_.name, .rank = job_.global(), .interval = report_interval(timeout)};
       options.waits_for = [this] { return link_.waits_for(); };
-      options.failed = [this](const std::string& cause) { return link_.fail_here(cause); };
+      options.failed = [this](const std::string& cause) {
+        const std::string error = link_.fail_here(cause);
+        job_.flight->failed(error);
+        return error;
+      };
       if (job_.is_process) options.told = job_.told;
       watchdog_ = std::make_unique<Watchdog>(std::move(job_.watch), std::move(options));
     }

@@ -1,5 +1,6 @@
 #include "tandem/parallel/collectives/gloo/gloo.h"
 
+#include "tandem/parallel/collectives/flight_recorder.h"
 #include "tandem/parallel/collectives/staged.h"
 
 namespace tandem::distributed {
@@ -8,8 +9,10 @@ bool is_gloo_available() { return TANDEM_HAS_GLOO; }
 
 ProcessGroupPtr make_gloo_group(Rendezvous job, std::chrono::milliseconds timeout) {
   const int rank = job.rank, size = job.size;
-  return make_queued_group(rank, size, "gloo", timeout,
-                           make_staged_communicator(rank, make_gloo_communicator(std::move(job), timeout)));
+  if (!job.flight) job.flight = std::make_shared<FlightLog>(rank, size);
+  const std::shared_ptr<FlightLog> flight = job.flight;
+  auto communicator = make_staged_communicator(rank, make_gloo_communicator(std::move(job), timeout));
+  return make_queued_group(rank, size, "gloo", timeout, std::move(communicator), kCPU, nullptr, flight);
 }
 
 }  // namespace tandem::distributed

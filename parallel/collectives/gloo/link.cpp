@@ -30,7 +30,8 @@ std::string without_place(const std::string& message) {
 /// A call as it travels.
 struct GlooLink::Header {
   int64_t sequence, numel, to_you, from_you;  // the last two: elements of an exchange
-  int32_t dtype, other, reduces, op;
+  int64_t shape[detail::kMaxDims];
+  int32_t dtype, other, reduces, op, dims;
   char name[32], about[128];
 
   /// As `peer` gets it.
@@ -41,6 +42,8 @@ struct GlooLink::Header {
     h.numel = call.numel;
     h.to_you = call.sends_to(peer);
     h.from_you = call.receives_from(peer);
+    std::copy(call.shape.begin(), call.shape.end(), h.shape);
+    h.dims = static_cast<int32_t>(call.shape.size());
     h.dtype = static_cast<int32_t>(call.dtype);
     h.other = call.other;
     h.reduces = call.reduces ? 1 : 0;
@@ -51,8 +54,17 @@ struct GlooLink::Header {
   }
   /// Valid as long as this header.
   Call call(const MembersPtr& members) const {
-    return {name,  sequence, about,        static_cast<DType>(dtype), {},
-            numel, other,    reduces != 0, static_cast<ReduceOp>(op), members};
+    return {name,
+            sequence,
+            about,
+            static_cast<DType>(dtype),
+            {},
+            numel,
+            other,
+            reduces != 0,
+            static_cast<ReduceOp>(op),
+            members,
+            IntArrayRef(shape, static_cast<size_t>(dims))};
   }
   bool leaves() const { return std::strcmp(name, kLeaving) == 0; }
 };
@@ -325,10 +337,22 @@ void GlooLink::lost(const Call& call, int peer, const std::string& why) {
     }
     fail(call,
          what + ": " + rank_text(rank_of(blame.rank), members_) + " did not come within " +
-             std::to_string(timeout_.count()) + " ms" + (blame.silence.empty() ? "" : ", and " + blame.silence),
+             std::to_string(timeout_.count()) + " ms" + (blame.silence.empty() ? "" : ", and " + blame.silence) +
+             where_is(blame.rank),
          milliseconds(0));
   }
-  fail(call, what + ": " + rank_text(peer, members_) + " is gone: " + without_place(why), kPatience);
+  fail(call,
+       what + ": " + rank_text(peer, members_) + " is gone: " + without_place(why) +
+           where_is(global_rank(peer, members_)),
+       kPatience);
+}
+std::string GlooLink::where_is(int global) const {
+  try {
+    const std::string outermost = name_.substr(0, name_.find('/'));
+    return whereabouts(global, store_->find(came_key(outermost, global), milliseconds(0), StoreClient::kHasty));
+  } catch (const DistributedError&) {
+    return {};  // rank 0 has left, or is the one that is lost
+  }
 }
 void GlooLink::fail(const Call& call, const std::string& own, milliseconds patience) {
   const std::string cause = fail_here(first_cause(own, patience));

@@ -92,6 +92,8 @@ class GlooLink {
   void compare(const Call& mine, const std::vector<Header>& headers);
   /// Waits for the header of whoever sends. Returns its rank.
   int hear(const Operation& op, uint64_t slot, Header& header);
+  /// For the end of an error: where one of the store's ranks runs.
+  std::string where_is(int global) const;
   /// The error of a peer that did not do its part.
   [[noreturn]] void lost(const Call& call, int peer, const std::string& why);
   /// Fails the group with the first cause that any rank published; with `own` if there is none within `patience`.

@@ -367,8 +367,10 @@ ProcessGroupPtr make_nccl_group(Rendezvous job, Device device, milliseconds time
   TANDEM_CHECK(device.is_cuda(), "init_process_group: nccl was asked for on ", device, "; accepted: a CUDA device");
   check_device_exists(device);
   const int rank = job.rank, size = job.size;
+  if (!job.flight) job.flight = std::make_shared<FlightLog>(rank, size);
+  const std::shared_ptr<FlightLog> flight = job.flight;
   auto communicator = std::make_unique<NcclCommunicator>(std::move(job), device, timeout);
-  return make_queued_group(rank, size, "nccl", timeout, std::move(communicator), device);
+  return make_queued_group(rank, size, "nccl", timeout, std::move(communicator), device, nullptr, flight);
 }
 
 }  // namespace tandem::distributed

@@ -31,6 +31,7 @@ NcclWatch::NcclWatch(const Rendezvous& job, Device device, milliseconds timeout,
       members_(job.members),
       timeout_(timeout),
       failure_(std::move(failure)),
+      flight_(job.flight),
       thread_(detail::start_thread("the watch over NCCL", [this] { run(); })) {}
 NcclWatch::~NcclWatch() {
   {
@@ -147,6 +148,7 @@ void NcclWatch::fail(const std::string& what, milliseconds patience) {
     // The store is gone as well.
   }
   failure_->set(cause);
+  flight_->failed(cause);
   cuda::report_failure(device_, std::make_exception_ptr(DistributedError(cause)));
   NcclComms comms;
   {
@@ -162,7 +164,7 @@ std::string NcclWatch::where_the_ranks_are(milliseconds patience) {
   std::string mine;
   {
     const std::lock_guard lock(mutex_);
-    mine = last_ ? last_->str() : "nothing yet";
+    mine = (last_ ? last_->str() : "nothing yet") + ", on " + host_name();
   }
   store_->set(key(rank_), mine);
   const Deadline deadline = after(patience);

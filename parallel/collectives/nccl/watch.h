@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/parallel/collectives/flight_recorder.h"
 #include "tandem/parallel/collectives/nccl/comm.h"
 #include "tandem/parallel/collectives/store/rendezvous.h"
 
@@ -58,6 +59,7 @@ class NcclWatch {
   const MembersPtr members_;
   const std::chrono::milliseconds timeout_;
   const std::shared_ptr<FirstFailure> failure_;
+  const std::shared_ptr<FlightLog> flight_;
   std::mutex mutex_;                       // guards what follows
   std::optional<Call> last_;               // what was called last
   uint64_t hash_ = 0;                      // of all collectives so far

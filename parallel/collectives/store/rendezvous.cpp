@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -90,6 +91,7 @@ Rendezvous Rendezvous::subgroup(const std::string& number, int its_rank, Members
   job.is_process = is_process;
   job.members = std::move(its_members);
   job.told = told;
+  job.flight = flight;
   return job;
 }
 
@@ -105,24 +107,34 @@ std::optional<std::string> find_unless_failed(StoreClient& store, const std::str
   }
 }
 
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "localhost";
+}
+std::string came_key(const std::string& group, int rank) { return group + "/rank " + std::to_string(rank); }
+std::string whereabouts(int rank, const std::optional<std::string>& came) {
+  char process[32], host[256];
+  if (!came || std::sscanf(came->c_str(), "%*s %31s %*s %255s", process, host) != 2) return {};
+  return std::string(" (rank ").append(std::to_string(rank)) + " is process " + process + " on " + host + ")";
+}
+
 std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
                                             std::chrono::milliseconds timeout, const std::string& contact,
                                             const MembersPtr& members) {
   const Deadline deadline = after(timeout);
   const auto rank_text = [&](int r) { return distributed::rank_text(r, members); };
-  const auto key_of = [&](int r) { return group + "/rank " + std::to_string(r); };
   std::random_device random;
-  const std::string mine =
-      std::to_string(size) + " " + std::to_string(::getpid()) + " " + std::to_string(random()) + "\n" + contact;
+  const std::string mine = std::to_string(size) + " " + std::to_string(::getpid()) + " " + std::to_string(random()) +
+                           " " + host_name() + "\n" + contact;
   const auto refuse = [&](const std::string& why) {
     throw DistributedError(store.set_once(
         failure_key(group), (members ? members->str() : "init_process_group") + ": " + why, StoreClient::kHasty));
   };
-  if (store.set_once(key_of(rank), mine) != mine)
+  if (store.set_once(came_key(group, rank), mine) != mine)
     refuse("there are two processes of " + rank_text(rank) + "; each needs a RANK of its own");
   std::vector<std::string> contacts;
   for (int r = 0; r < size; ++r) {
-    const auto theirs = find_unless_failed(store, group, key_of(r), deadline);
+    const auto theirs = find_unless_failed(store, group, came_key(group, r), deadline);
     if (!theirs)
       refuse(rank_text(r) + " of " + std::to_string(size) + " did not come within " + std::to_string(timeout.count()) +
              " ms");

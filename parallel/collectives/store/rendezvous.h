@@ -24,6 +24,7 @@ struct Rendezvous {
   MembersPtr members = nullptr;
   /// As Communicator::told(); whoever hears of the failure of one group has heard of those that it was made from.
   std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<FlightLog> flight = nullptr;  // this rank's; made with the group where there is none yet
 
   /// This rank among all of the store's.
   int global() const { return global_rank(rank, members); }
@@ -46,6 +47,14 @@ std::optional<std::string> find_unless_failed(StoreClient& store, const std::str
 std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
                                             std::chrono::milliseconds timeout, const std::string& contact = {},
                                             const MembersPtr& members = nullptr);
+
+/// The name of this machine.
+std::string host_name();
+/// Under which a rank of a group says that it has come.
+std::string came_key(const std::string& group, int rank);
+/// For the end of an error: " (rank 1 is process 4711 on node-b)", from what it said when it came; "" if that is not
+/// known.
+[[gnu::cold]] std::string whereabouts(int rank, const std::optional<std::string>& came);
 
 /// Says that the rank, one of all the store's, leaves the group in order, if the store is there to hear it.
 void leave_in_order(StoreClient& store, const std::string& group, int rank) noexcept;

@@ -14,6 +14,7 @@
 
 #include "tandem/core/start_thread.h"
 #include "tandem/parallel/collectives/store/key_values.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
 #include "tandem/parallel/collectives/store/store.h"
 
 namespace tandem::distributed {
@@ -284,9 +285,11 @@ class StoreServer::Loop {
         if (values_.find(key)) return true;
       if (Clock::now() < each.published) return false;
       const std::string outermost = each.group.substr(0, each.group.find('/'));
-      values_.set_once(failure_key(outermost), "rank " + std::to_string(each.rank) +
-                                                   " is gone: its connection to the store ended before it had "
-                                                   "left the group");
+      values_.set_once(failure_key(outermost),
+                       "rank " + std::to_string(each.rank) +
+                           " is gone: its connection to the store ended before it had "
+                           "left the group" +
+                           whereabouts(each.rank, values_.find(came_key(outermost, each.rank))));
       return true;
     });
   }

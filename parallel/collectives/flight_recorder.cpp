@@ -1,0 +1,237 @@
+#include "tandem/parallel/collectives/flight_recorder.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+
+#include "tandem/core/start_thread.h"
+#include "tandem/core/tracer.h"
+#include "tandem/parallel/collectives/job_environment.h"
+#include "tandem/parallel/collectives/store/rendezvous.h"
+#include "tandem/serialize/file.h"
+
+namespace tandem::distributed {
+namespace {
+
+using Time = FlightRecorder::Time;
+using detail::json_string;
+
+/// Seconds since 1970, by which records of several machines compare; "null" where there is none.
+std::string seconds(Time at) {
+  if (at == Time()) return "null";
+  const auto age = std::chrono::steady_clock::now() - at;
+  const auto then = std::chrono::system_clock::now().time_since_epoch() -
+                    std::chrono::duration_cast<std::chrono::system_clock::duration>(age);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6f", std::chrono::duration<double>(then).count());
+  return text;
+}
+/// What fits, without a part of a letter at the end.
+void copy_text(const std::string& from, std::array<char, 128>& to) {
+  size_t n = std::min(from.size(), to.size() - 1);
+  if (n < from.size())
+    while (n > 0 && (static_cast<unsigned char>(from[n]) & 0xc0) == 0x80) --n;
+  std::memcpy(to.data(), from.data(), n);
+  to[n] = 0;
+}
+void field(std::string& out, const char* name, const std::string& value) {
+  if (out.back() != '{') out += ", ";
+  out.append("\"").append(name).append("\": ").append(value);
+}
+template <class List> std::string list(const List& numbers) {
+  std::string out = "[";
+  for (const auto n : numbers) out.append(out.size() > 1 ? ", " : "").append(std::to_string(n));
+  return out + "]";
+}
+/// The last two parts of the path of a source.
+std::string short_path(const std::string& path) {
+  const size_t last = path.rfind('/');
+  const size_t before = last == std::string::npos || last == 0 ? last : path.rfind('/', last - 1);
+  return before == std::string::npos ? path : path.substr(before + 1);
+}
+/// How far the GPU is, as far as it says so without being waited for.
+const char* state_of(const cuda::Event& begin, const cuda::Event& end) try {
+  return end.query() ? "done" : begin.query() ? "running" : "not begun";
+} catch (const std::exception&) {
+  return "lost";
+}
+
+}  // namespace
+
+int64_t FlightRecorder::queued(const Call& call, int tag) {
+  const Time now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  if (!ring_) ring_ = std::make_unique<Entry[]>(kCalls);
+  Entry& e = ring_[static_cast<size_t>(calls_ % kCalls)];
+  e.number = calls_;
+  e.sequence = call.sequence, e.numel = call.numel, e.shape = call.shape;
+  e.name = call.name, e.file = call.file, e.line = call.line;
+  e.queued = now, e.started = e.done = Time();
+  e.other = call.other, e.tag = tag;
+  e.dtype = call.dtype, e.op = call.op, e.reduces = call.reduces;
+  e.failed = false, e.cuda = call.device.is_cuda();
+  copy_text(call.about, e.about);
+  if (e.cuda) e.begin = e.end = cuda::Event(/*enable_timing=*/true);
+  return calls_++;
+}
+FlightRecorder::Entry* FlightRecorder::find(int64_t call) {
+  Entry& entry = ring_[static_cast<size_t>(call % kCalls)];
+  return entry.number == call ? &entry : nullptr;  // or else a thousand calls have come since
+}
+void FlightRecorder::started(int64_t call, Time at) {
+  const std::lock_guard lock(mutex_);
+  if (Entry* const entry = find(call)) entry->started = at;
+}
+void FlightRecorder::done(int64_t call, Time at, bool failed, const cuda::Event& begin, const cuda::Event& end) {
+  const std::lock_guard lock(mutex_);
+  Entry* const entry = find(call);
+  if (!entry) return;
+  entry->done = at;
+  entry->failed = failed;
+  if (entry->cuda) entry->begin = begin, entry->end = end;
+}
+
+void FlightRecorder::append_entry(std::string& out, const Entry& e) {
+  out += "{";
+  field(out, "op", json_string(e.name));
+  if (e.sequence > 0) field(out, "sequence", std::to_string(e.sequence));
+  if (e.about[0]) field(out, "about", json_string(e.about.data()));
+  if (e.numel >= 0) {
+    field(out, "dtype", json_string(name(e.dtype)));
+    field(out, "numel", std::to_string(e.numel));
+    field(out, "shape", list(e.shape));
+  }
+  if (e.reduces) field(out, "reduce_op", json_string(to_string(e.op)));
+  if (e.other >= 0) field(out, "peer", std::to_string(e.other));
+  if (e.sequence == 0) field(out, "tag", std::to_string(e.tag));
+  field(out, "from", json_string(short_path(e.file) + ":" + std::to_string(e.line)));
+  field(out, "queued", seconds(e.queued));
+  field(out, "started", seconds(e.started));
+  field(out, "done", seconds(e.done));
+  const bool host_done = e.done != Time();
+  const std::string gpu = !e.cuda ? "" : host_done && !e.failed ? state_of(e.begin, e.end) : "not begun";
+  if (e.cuda) field(out, "gpu", json_string(gpu));
+  if (gpu == "done") field(out, "gpu_ms", std::to_string(e.begin.elapsed_time(e.end)));
+  const bool is_done = host_done && (!e.cuda || gpu == "done");
+  field(out, "state", json_string(e.failed ? "failed" : is_done ? "done" : e.started != Time() ? "started" : "queued"));
+  out += "}";
+}
+void FlightRecorder::append_json(std::string& out, int64_t most) const {
+  const std::lock_guard lock(mutex_);
+  out += "{";
+  field(out, "id", json_string(group_.id));
+  field(out, "name", json_string(group_.name));
+  field(out, "backend", json_string(group_.backend));
+  field(out, "ranks", list(group_.ranks));
+  field(out, "rank", std::to_string(group_.rank));
+  field(out, "timeout_ms", std::to_string(group_.timeout.count()));
+  field(out, "calls_made", std::to_string(calls_));
+  field(out, "calls", "[");
+  for (int64_t i = std::max<int64_t>(0, calls_ - std::min(most, kCalls)); i < calls_; ++i) {
+    out += out.back() == '[' ? "\n  " : ",\n  ";
+    append_entry(out, ring_[static_cast<size_t>(i % kCalls)]);
+  }
+  out += "]}";
+}
+
+FlightLog::FlightLog(int rank, int size, const std::string& folder)
+    : rank_(rank), size_(size), folder_(folder.empty() ? process_variable("TANDEM_FLIGHT_DIR") : folder) {
+  if (folder_.empty()) return;
+  ::mkdir(folder_.c_str(), 0777);
+  ::unlink(path_in(folder_).c_str());
+}
+std::shared_ptr<FlightRecorder> FlightLog::add(FlightRecorder::Group group) {
+  auto recorder = std::make_shared<FlightRecorder>(std::move(group));
+  const std::lock_guard lock(mutex_);
+  std::erase_if(groups_, [](const auto& each) { return each.expired(); });
+  groups_.push_back(recorder);
+  return recorder;
+}
+std::string FlightLog::path_in(const std::string& folder) const {
+  return folder + "/flight_rank_" + std::to_string(rank_) + ".json";
+}
+std::string FlightLog::json(const std::string& why, bool has_left) const {
+  std::vector<std::shared_ptr<FlightRecorder>> groups;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : groups_)
+      if (auto group = each.lock()) groups.push_back(std::move(group));
+  }
+  std::string out = "{";
+  field(out, "format", json_string("tandem flight 1"));
+  field(out, "rank", std::to_string(rank_));
+  field(out, "world_size", std::to_string(size_));
+  field(out, "host", json_string(host_name()));
+  field(out, "pid", std::to_string(::getpid()));
+  field(out, "written", seconds(std::chrono::steady_clock::now()));
+  field(out, "has_left", has_left ? "true" : "false");
+  field(out, "reason", json_string(why));
+  field(out, "groups", "[");
+  constexpr int64_t kAtTheEnd = 10;
+  for (const auto& group : groups) {
+    if (out.back() != '[') out += ",\n";
+    group->append_json(out, has_left ? kAtTheEnd : FlightRecorder::kCalls);
+  }
+  return out + "]}\n";
+}
+
+namespace {
+void write_file(const std::string& path, const std::string& text) {
+  detail::FileSink file("flight record", path);
+  file.write(text.data(), text.size());
+  file.commit();
+}
+/// By a thread of its own, which a disk that hangs does not give back. What went wrong; "" if nothing did.
+std::string write_in_time(const std::string& path, std::string text) {
+  constexpr std::chrono::seconds kMost(2);
+  struct Writing {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+    std::string problem = {};
+  };
+  const auto writing = std::make_shared<Writing>();
+  detail::start_thread("the flight record", [writing, path, text = std::move(text)] {
+    std::string problem;
+    try {
+      write_file(path, text);
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
+    const std::lock_guard lock(writing->mutex);
+    writing->problem = problem;
+    writing->done = true;
+    writing->changed.notify_all();
+  }).detach();
+  std::unique_lock lock(writing->mutex);
+  const bool in_time = writing->changed.wait_for(lock, kMost, [&] { return writing->done; });
+  return in_time ? writing->problem : path + " is not written within " + std::to_string(kMost.count()) + " s";
+}
+}  // namespace
+
+std::string FlightLog::write(const std::string& folder, const std::string& why) {
+  const std::string& where = folder.empty() ? folder_ : folder;
+  TANDEM_CHECK(!where.empty(), "write_flight_record: no folder is known; accepted: one that is named here, by ",
+               "InitOptions::flight_folder or by TANDEM_FLIGHT_DIR");
+  const std::lock_guard one_at_a_time(writing_);
+  write_file(path_in(where), json(why, /*has_left=*/false));
+  was_asked_for_ = true;
+  return path_in(where);
+}
+void FlightLog::failed(const std::string& why) noexcept { write_once(why, /*has_left=*/false); }
+void FlightLog::left() noexcept { write_once("", /*has_left=*/true); }
+void FlightLog::write_once(const std::string& why, bool has_left) noexcept try {
+  if (folder_.empty()) return;
+  const std::lock_guard one_at_a_time(writing_);
+  if (is_written_ || (has_left && was_asked_for_)) return;
+  is_written_ = true;
+  if (const std::string problem = write_in_time(path_in(folder_), json(why, has_left)); !problem.empty())
+    std::fprintf(stderr, "tandem: the flight record of rank %d: %s\n", rank_, problem.c_str());
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "tandem: the flight record of rank %d: %s\n", rank_, error.what());
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,55 @@
+// The parts of DistributedDataParallel that measure, choose and check rather than average.
+#include "tandem/parallel/ddp_logging.h"
+
+#include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/parallel/link_probe.h"
+#include "tandem/parallel/parameter_checksum.h"
+
+namespace tandem::nn::parallel {
+
+int64_t DistributedDataParallelBase::bucket_bytes() {
+  for (const Tensor& p : parameters_when_wrapped_.values()) {
+    if (!p.requires_grad()) continue;
+    ++logging_.num_parameter_tensors;
+    logging_.total_parameter_size_bytes += p.nbytes();
+  }
+  if (options_.bucket_cap_mb() != kBucketCapFromLink) return static_cast<int64_t>(options_.bucket_cap_mb() * (1 << 20));
+  const detail::LinkEstimate link = detail::probe_link(number_, *group_);
+  logging_.link_latency = link.latency, logging_.link_bandwidth = link.bandwidth;
+  return detail::bucket_bytes_for(link, logging_.total_parameter_size_bytes);
+}
+
+DDPLoggingData DistributedDataParallelBase::get_ddp_logging_data() const {
+  DDPLoggingData data = logging_;
+  data.world_size = group_->size(), data.rank = group_->rank();
+  data.backend = group_->backend(), data.device = device_.str();
+  data.iteration = reducer_->iterations();
+  data.bucket_sizes = reducer_->bucket_sizes();
+  data.find_unused_parameters = options_.find_unused_parameters();
+  data.gradient_as_bucket_view = options_.gradient_as_bucket_view();
+  data.broadcast_buffers = options_.broadcast_buffers();
+  data.check_parameters_every = options_.check_parameters_every();
+  const detail::ReduceTimes times = reducer_->last_times();
+  data.unused_parameters = times.unused;
+  data.backward_time = times.backward;
+  data.backward_comm_time = times.communication;
+  data.backward_exposed_time = times.exposed;
+  data.backward_compute_comm_overlap_time = std::max(0.0, times.communication - times.exposed);
+  return data;
+}
+
+void DistributedDataParallelBase::check_parameters() {
+  const int64_t every = options_.check_parameters_every();
+  if (every == 0 || join_ || ++forwards_ % every != 0) return;
+  NamedParameters all = parameters_when_wrapped_;
+  if (!options_.broadcast_buffers())
+    for (const auto& item : kept(wrapped_->named_buffers())) all.insert(item.key(), item.value());
+  detail::check_same_values(number_, all, *group_);
+}
+
+void DistributedDataParallelBase::after_forward() {
+  if (synchronize_ && is_grad_enabled())
+    logging_.forward_time = std::chrono::duration<double>(std::chrono::steady_clock::now() - forward_start_).count();
+}
+
+}  // namespace tandem::nn::parallel

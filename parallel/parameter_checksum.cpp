@@ -1,0 +1,86 @@
+#include "tandem/parallel/parameter_checksum.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+
+#include "tandem/ops/copy.h"
+#include "tandem/ops/factory.h"
+
+namespace tandem::nn::parallel {
+namespace {
+
+constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;  // to multiply by it loses nothing, as it is odd
+
+uint64_t mixed(uint64_t hash, uint64_t word) { return std::rotl((hash ^ word) * kOdd, 29); }
+
+/// values[i] of rank r is at [r][i].
+[[gnu::cold]] std::vector<std::vector<int64_t>> of_all_ranks(const std::vector<int64_t>& values,
+                                                             distributed::ProcessGroup& group,
+                                                             const std::string& about) {
+  const auto n = static_cast<int64_t>(values.size());
+  const Tensor mine = tensor(values, kInt64).to(group.device());
+  const Tensor all = empty({group.size() * n}, TensorOptions(kInt64).device(group.device()));
+  group.all_gather_into_tensor(all, mine, about)->synchronize();
+  const Tensor here = all.cpu();
+  const int64_t* const at = here.data_ptr<int64_t>();
+  std::vector<std::vector<int64_t>> out;
+  for (int64_t r = 0; r < group.size(); ++r) out.emplace_back(at + r * n, at + (r + 1) * n);
+  return out;
+}
+
+}  // namespace
+
+uint64_t detail::checksum(const Tensor& x) {
+  const Tensor here = x.detach().cpu().contiguous();
+  const char* const bytes = static_cast<const char*>(here.raw_data());
+  const auto n = static_cast<size_t>(here.nbytes());
+  constexpr size_t kLanes = 4;  // which do not wait for each other's products
+  uint64_t lanes[kLanes] = {1, 2, 3, 4};
+  size_t at = 0;
+  for (; at + sizeof lanes <= n; at += sizeof lanes) {
+    uint64_t words[kLanes];
+    std::memcpy(words, bytes + at, sizeof words);
+    for (size_t i = 0; i < kLanes; ++i) lanes[i] = mixed(lanes[i], words[i]);
+  }
+  uint64_t hash = n;
+  for (const uint64_t lane : lanes) hash = mixed(hash, lane);
+  for (; at < n; at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes + at, std::min(n - at, sizeof word));
+    hash = mixed(hash, word);
+  }
+  return hash;
+}
+
+void detail::check_same_values(const std::string& who, const NamedParameters& tensors,
+                               distributed::ProcessGroup& group) {
+  std::vector<int64_t> mine;
+  uint64_t whole = 0;
+  for (const auto& item : tensors) {
+    mine.push_back(static_cast<int64_t>(checksum(item.value())));
+    whole = mixed(whole, static_cast<uint64_t>(mine.back()));
+  }
+  const auto sums = of_all_ranks({static_cast<int64_t>(whole)}, group, who + ": the checksum of the parameters");
+  if (std::all_of(sums.begin(), sums.end(), [&](const auto& sum) { return sum == sums[0]; })) return;
+  const auto all = of_all_ranks(mine, group, who + ": the checksums of the parameters");
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    std::map<int64_t, int> ranks_with;
+    for (const auto& values : all) ++ranks_with[values[i]];
+    if (ranks_with.size() == 1) continue;
+    int64_t reference = all[0][i];
+    for (const auto& [value, ranks] : ranks_with)
+      if (ranks > ranks_with[reference]) reference = value;
+    std::string drifted;
+    for (size_t r = 0; r < all.size(); ++r)
+      if (all[r][i] != reference) drifted.append(drifted.empty() ? "" : ", ").append(std::to_string(r));
+    const int count = ranks_with[reference];
+    TANDEM_FAIL(
+        who, ": the ranks' models have drifted apart: ", tensors[i].key(), " of rank ", drifted, " is not what ",
+        2 * count > group.size() ? "most ranks have" : "rank 0 has",
+        "; accepted: parameters that only optimizers change, with the same gradients and settings on all ranks");
+  }
+}
+
+}  // namespace tandem::nn::parallel

@@ -1,0 +1,240 @@
+// Planted failures, the ranks' records of them, and what `tandem flight` says.
+#include <filesystem>
+#include <map>
+
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/json.h"
+#include "tandem/tests/parallel/child.h"
+#include "tandem/tests/parallel/ranks.h"
+#include "tandem/tests/temporary.h"
+#include "tandem/tools/flight/flight.h"
+
+using namespace tandem;
+using namespace tandem::test;
+using Catch::Matchers::Contains;
+using nlohmann::json;
+
+namespace {
+
+/// What `tandem flight` says about a job of flight_program.
+struct Verdict {
+  std::string text, launch_error;
+  std::map<int, std::string> records;
+  json findings;
+  std::vector<int> culprits() const { return findings.at("culprits").get<std::vector<int>>(); }
+  std::vector<int> missing() const { return findings.at("missing").get<std::vector<int>>(); }
+  std::string why() const { return findings.at("why").at(0).get<std::string>(); }
+};
+Verdict verdict_on(const std::string& folder) {
+  const std::string file = folder + "/findings.json";
+  const ChildResult said = Child({kCommand, "flight", folder, "--json", file}).finish();
+  INFO(said.error);
+  REQUIRE(said.status == 0);
+  Verdict verdict{said.out, "", {}, parse_json(read_file(file))};
+  for (int r = 0; r < verdict.findings.at("world_size").get<int>(); ++r)
+    if (const std::string path = folder + "/flight_rank_" + std::to_string(r) + ".json"; std::filesystem::exists(path))
+      verdict.records[r] = read_file(path);
+  return verdict;
+}
+Verdict launched(int ranks, const std::string& what, int status) {
+  const TemporaryFolder folder;
+  const ChildResult job =
+      Child(launch({"-n", std::to_string(ranks), "--flight", folder.path(), "--", kFlightProgram, what})).finish();
+  INFO(job.error);
+  CHECK(job.status == status);
+  Verdict verdict = verdict_on(folder.path());
+  verdict.launch_error = job.error;
+  return verdict;
+}
+
+}  // namespace
+
+TEST_CASE("flight: a rank that was killed is named, with the call that it was missing in", "[flight]") {
+  if (skipped()) return;
+  const Verdict v = launched(3, "killed", 128 + SIGKILL);
+  INFO(v.text);
+  CHECK(v.culprits() == std::vector<int>{1});
+  CHECK(v.missing() == std::vector<int>{1});
+  const json& group = v.findings["groups"][0];
+  CHECK_THAT(group["last_common"].get<std::string>(), Contains("all_reduce #4 (sum 2) of float32 (2, 3), SUM"));
+  CHECK_THAT(group["last_common"].get<std::string>(), Contains("flight_program.cpp:"));
+  CHECK_THAT(group["call"].get<std::string>(), Contains("all_reduce #5 (the loss)"));
+  CHECK(group["ranks"][0]["state"] == "unfinished");
+  CHECK(group["ranks"][1]["state"] == "no file");
+  CHECK(group["ranks"][2]["state"] == "unfinished");
+  CHECK_THAT(v.why(), Contains("rank 1 was missing in all_reduce #5") && Contains("wrote no record"));
+  CHECK_THAT(v.text, Contains("rank 1 wrote none"));
+  CHECK_THAT(v.findings["reasons"]["0"].get<std::string>(), Contains("rank 1 was ended by signal 9"));
+}
+
+TEST_CASE("flight: a rank that is stopped, or does something else until the timeout, is named", "[flight]") {
+  if (skipped()) return;
+  const Verdict stopped = launched(3, "stopped", 3);
+  INFO(stopped.text);
+  CHECK(stopped.culprits() == std::vector<int>{1});
+  CHECK(stopped.missing() == std::vector<int>{1});
+  CHECK_THAT(stopped.why(), Contains("all_reduce #5 (the loss)"));
+  const Verdict late = launched(3, "late", 3);
+  INFO(late.text);
+  CHECK(late.culprits() == std::vector<int>{1});
+  CHECK(late.missing().empty());  // it lives, and hears of the failure
+  const std::string host = parse_json(late.records.at(1)).at("host").get<std::string>();
+  CHECK_THAT(late.launch_error, Contains("did not come within 1500 ms") && Contains("(rank 1 is process ") &&
+                                    Contains(" on " + host + ")"));
+  CHECK_THAT(late.why(), Contains("rank 1 was missing in all_reduce #5 (the loss)") &&
+                             Contains("did not begin it: its last call was all_reduce #4 (sum 2)") &&
+                             Contains("which it finished"));
+}
+
+TEST_CASE("flight: a rank that calls another collective, or of another shape, is named", "[flight]") {
+  if (skipped()) return;
+  const Verdict other = launched(3, "other", 3);
+  INFO(other.text);
+  CHECK(other.culprits() == std::vector<int>{2});
+  CHECK_THAT(other.why(), Contains("rank 2 was missing in all_reduce #5 (the loss)") &&
+                              Contains("it called in its place broadcast #5 (weights)"));
+  const Verdict shape = launched(3, "shape", 3);
+  INFO(shape.text);
+  CHECK(shape.culprits() == std::vector<int>{2});
+  CHECK_THAT(shape.why(), Contains("float32 (2, 3)") && Contains("float32 (4,)"));
+}
+
+TEST_CASE("flight: a rank that calls a collective more than the others is named", "[flight]") {
+  if (skipped()) return;
+  const Verdict v = launched(3, "more", 3);
+  INFO(v.text);
+  CHECK(v.culprits() == std::vector<int>{0});
+  CHECK(v.missing().empty());
+  CHECK_THAT(v.why(), Contains("rank 0 called all_reduce #5 (one more)") && Contains("one call more"));
+}
+
+TEST_CASE("flight: of ranks that wait in different groups, the one for whom all wait is named", "[flight]") {
+  if (skipped()) return;
+  const Verdict v = launched(4, "groups", 3);
+  INFO(v.text);
+  CHECK(v.culprits() == std::vector<int>{3});
+  CHECK_THAT(v.why(), Contains("rank 3 was missing in"));
+  CHECK_THAT(v.text, Contains("(the last of the pair)") && Contains("In group right of ranks 2, 3"));
+  const Verdict circle = launched(4, "circle", 3);
+  INFO(circle.text);
+  CHECK(circle.culprits().empty());
+  CHECK_THAT(circle.why(), Contains("ranks 2, 3 wait for each other in different groups"));
+}
+
+TEST_CASE("flight: a receive that nobody answers is named", "[flight]") {
+  if (skipped()) return;
+  const Verdict v = launched(3, "pair", 3);
+  INFO(v.text);
+  CHECK(v.culprits() == std::vector<int>{2});
+  CHECK_THAT(v.text, Contains("recv of float32 (2, 3), from rank 2, tag 5") && Contains("did not call send for it"));
+}
+
+TEST_CASE("flight: ranks that are threads write records too, and so does whoever asks for it", "[flight]") {
+  const TemporaryFolder folder;
+  const std::string environment = "TANDEM_FLIGHT_DIR=" + folder.path();
+  ChildResult job = Child({kFlightProgram, "local other"}, {environment}).finish();
+  INFO(job.error);
+  CHECK(job.status == 3);
+  CHECK(verdict_on(folder.path()).culprits() == std::vector<int>{2});
+  job = Child({kFlightProgram, "local request"}, {environment}).finish();
+  CHECK(job.status == 0);
+  CHECK(Child::count(job.out, "/flight_rank_") == 3);
+  const json record = parse_json(read_file(folder / "flight_rank_1.json"));
+  CHECK(record["reason"] == "on request");
+  CHECK(record["has_left"] == false);
+  const Verdict v = verdict_on(folder.path());
+  CHECK(v.culprits().empty());
+  CHECK_THAT(v.why(), Contains("came to its end on all ranks"));
+}
+
+TEST_CASE("flight: a record holds what a call was, for as many calls as there is room for", "[flight]") {
+  const TemporaryFolder folder;
+  distributed::run_ranks(2, [&](int rank) {
+    distributed::init_process_group("local");
+    const auto group = distributed::default_group();
+    const Tensor x = ones({4});
+    for (int i = 0; i < 1500; ++i)
+      group->all_reduce(x, distributed::ReduceOp::MAX, "call " + std::to_string(i))->wait();
+    const std::string letter = "\xc3\xa4";  // an a with two dots, of two bytes
+    std::string name = "a \"name\" \\ of many letters: ";
+    while (name.size() < 200) name += letter;
+    group->broadcast(ones({2, 5}, kInt64), 1, name)->wait();
+    if (rank == 0) distributed::write_flight_record(folder.path());
+    distributed::barrier();
+  });
+  const json record = parse_json(read_file(folder / "flight_rank_0.json"));
+  const json& group = record["groups"][0];
+  const json& calls = group["calls"];
+  CHECK(group["calls_made"] == 1502);  // with the barrier of init_process_group
+  REQUIRE(calls.size() == 1000);
+  CHECK(calls[0]["sequence"] == 503);
+  const json& reduce = calls[998];
+  CHECK(reduce["op"] == "all_reduce");
+  CHECK(reduce["about"] == "call 1499");
+  CHECK(reduce["reduce_op"] == "MAX");
+  CHECK(reduce["dtype"] == "float32");
+  CHECK(reduce["shape"] == json({4}));
+  CHECK_THAT(reduce["from"].get<std::string>(), Contains("flight_test.cpp:"));
+  const json& last = calls[999];
+  CHECK(last["peer"] == 1);
+  CHECK(last["shape"] == json({2, 5}));
+  CHECK(last["state"] == "done");
+  CHECK(last["queued"].get<double>() <= last["started"].get<double>());
+  CHECK(last["started"].get<double>() <= last["done"].get<double>());
+  CHECK_THAT(last["about"].get<std::string>(), Contains("a \"name\" \\ of many"));
+  CHECK(last["about"].get<std::string>().size() == 126);  // no half letter at the end
+}
+
+TEST_CASE("flight: a record that cannot be written is a warning, and the first error is what it was", "[flight]") {
+  for (const std::string folder : {"/proc/none", "/dev/full"}) {
+    const ChildResult job = Child({kFlightProgram, "local other"}, {"TANDEM_FLIGHT_DIR=" + folder}).finish();
+    INFO(job.error);
+    CHECK(job.status == 3);
+    CHECK_THAT(job.error, Contains("tandem: the flight record of rank 0: ") && Contains(folder));
+    CHECK_THAT(job.error, Contains("error: ") && Contains("the ranks do different things"));
+  }
+}
+
+TEST_CASE("flight: files that are cut short, foreign, or of another job are errors that name them", "[flight]") {
+  const TemporaryFolder folder;
+  const auto error_of = [&] {
+    try {
+      const tools::flight::Records records = tools::flight::read_records(folder.path());
+      tools::flight::report_json(records, tools::flight::find_trouble(records));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(error_of(), Contains(folder.path()) && Contains("has no file flight_rank_R.json"));
+  distributed::run_ranks(2, [&](int) {
+    distributed::init_process_group("local", {.flight_folder = folder.path()});
+    distributed::all_reduce(ones({4}));
+    distributed::write_flight_record();
+    distributed::barrier();
+  });
+  CHECK(error_of().empty());
+  const std::string path = folder / "flight_rank_1.json", whole = read_file(path);
+  for (size_t length = 0; length + 2 < whole.size(); length += whole.size() / 50 + 1) {
+    write_file(path, whole.substr(0, length));
+    CHECK_THAT(error_of(), Contains(path) && Contains("cut short"));
+  }
+  for (const char* const foreign : {"{}", "[]", "null", "{\"format\": \"tandem flight 2\"}", "{\"format\": 3}",
+                                    "{\"format\": \"tandem flight 1\"}"}) {
+    write_file(path, foreign);
+    CHECK_THAT(error_of(), Contains(path));
+  }
+  write_file(path, read_file(folder / "flight_rank_0.json"));
+  CHECK_THAT(error_of(), Contains(path) && Contains("is the record of rank 0"));
+  std::string larger = whole;
+  const std::string two = "\"world_size\": 2";
+  larger.replace(larger.find(two), two.size(), "\"world_size\": 3");
+  write_file(path, larger);
+  CHECK_THAT(error_of(), Contains(path) && Contains("of a job of 3 ranks"));
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 200; ++i) {  // whatever a damaged file says, it is read, or refused by name
+    write_file(path, mutate(whole, random));
+    if (const std::string error = error_of(); !error.empty()) CHECK_THAT(error, Contains(folder.path()));
+  }
+}

@@ -1,0 +1,287 @@
+// Compares what the ranks have called.
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <sstream>
+
+#include "tandem/core/array_ref.h"
+#include "tandem/tools/flight/flight.h"
+
+namespace tandem::tools::flight {
+namespace {
+
+using Kind = Place::Kind;
+
+std::string before(double time, const Record& record) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.3f s before its record was written", std::max(0.0, record.written - time));
+  return text;
+}
+/// What a rank did last, over all its groups.
+std::string last_of(const Record& record) {
+  const Call* last = nullptr;
+  const Group* where = nullptr;
+  for (const Group& group : record.groups)
+    for (const Call& call : group.calls)
+      if (!last || call.queued >= last->queued) last = &call, where = &group;
+  if (!last) return record.has_left ? "it had left the job" : "it had called nothing";
+  const std::string left = record.has_left ? "it had left the job; " : "";
+  return left + "its last call was " + last->str() + ", in " + where->str() + ", " + before(last->queued, record) +
+         (last->is_done() ? ", which it finished" : ", which it did not finish");
+}
+
+/// A group, as all ranks recorded it.
+class Comparison {
+ public:
+  Comparison(const Records& records, const Group& group) : records_(records), group_(group) {}
+
+  /// The first collective that went wrong, if one did.
+  bool find(Trouble& trouble) const {
+    int64_t done = -1, oldest = 0;  // done: the last that all whose record is here have finished
+    int64_t last = 0;
+    for (const int rank : group_.ranks) {
+      const Group* const mine = group_of(rank);
+      if (!mine) continue;
+      const auto [from, to, end] = range(*mine);
+      oldest = std::max(oldest, from);
+      done = done < 0 ? to : std::min(done, to);
+      last = std::max(last, end);
+    }
+    done = std::max<int64_t>(done, 0);
+    for (int64_t n = std::max<int64_t>(oldest, 1); n <= done; ++n)
+      if (differs(n)) done = n - 1;                    // over NCCL ranks may finish what they call differently
+    if (done == last || !any(done + 1)) return false;  // all that was called came to its end
+    trouble.group = group_.str();
+    if (const Call* const common = any(done)) trouble.last_common = common->str();
+    place_ranks(done + 1, trouble);
+    return true;
+  }
+
+ private:
+  const Group* group_of(int rank) const {
+    const auto at = records_.find(rank);
+    return at == records_.end() ? nullptr : at->second.find(group_.id);
+  }
+  static const Call* call_of(const Group& group, int64_t sequence) {
+    for (const Call& call : group.calls)
+      if (call.sequence == sequence) return &call;
+    return nullptr;
+  }
+  const Call* any(int64_t sequence) const {
+    for (const int rank : group_.ranks)
+      if (const Group* const group = group_of(rank))
+        if (const Call* const call = call_of(*group, sequence)) return call;
+    return nullptr;
+  }
+  struct Range {
+    int64_t oldest, done, last;
+  };
+  /// Of the collectives: the oldest that is recorded, the last that is done with all before it, the last.
+  static Range range(const Group& group) {
+    Range r{0, 0, 0};
+    bool all_done = true;
+    for (const Call& call : group.calls) {
+      if (call.sequence == 0) continue;
+      if (r.oldest == 0) r.oldest = call.sequence, r.done = call.sequence - 1;
+      all_done = all_done && call.is_done();
+      if (all_done) r.done = call.sequence;
+      r.last = call.sequence;
+    }
+    return r;
+  }
+  bool differs(int64_t sequence) const {
+    std::set<std::string> signatures;
+    for (const int rank : group_.ranks)
+      if (const Group* const group = group_of(rank))
+        if (const Call* const call = call_of(*group, sequence)) signatures.insert(call->signature());
+    return signatures.size() > 1;
+  }
+  void place_ranks(int64_t sequence, Trouble& trouble) const {
+    std::map<std::string, std::vector<int>> callers;  // by what they call
+    for (const int rank : group_.ranks)
+      if (const Group* const group = group_of(rank))
+        if (const Call* const call = call_of(*group, sequence)) callers[call->signature()].push_back(rank);
+    const std::vector<int>* most = nullptr;  // who calls what most do; of as many, whom the lowest rank is among
+    for (const auto& each : callers)
+      if (!most || each.second.size() > most->size() ||
+          (each.second.size() == most->size() && each.second[0] < (*most)[0]))
+        most = &each.second;
+    for (const auto& each : callers)
+      if (most != &each.second && most->size() == each.second.size()) trouble.is_divided = true;
+    trouble.call = call_of(*group_of((*most)[0]), sequence)->str();
+    for (const int rank : group_.ranks) {
+      trouble.places.push_back(place(rank, sequence, *most));
+      const Place& at = trouble.places.back();
+      if (at.kind == Kind::unfinished || at.kind == Kind::otherwise) trouble.waits_there.push_back(rank);
+    }
+    // A rank without a record is the likeliest: who is killed writes none.
+    for (const Kind kind : {Kind::otherwise, Kind::no_file, Kind::left, Kind::not_begun}) {
+      for (const Place& at : trouble.places)
+        if (at.kind == kind) trouble.culprits.push_back(at.rank);
+      if (!trouble.culprits.empty()) break;
+    }
+    // Where most have left without it, who calls it calls one more than the others.
+    const size_t callers_count = trouble.waits_there.size(), rest = group_.ranks.size() - callers_count;
+    const bool all_left = std::all_of(trouble.places.begin(), trouble.places.end(), [&](const Place& at) {
+      return at.kind == Kind::unfinished || (at.kind == Kind::not_begun && records_.at(at.rank).has_left);
+    });
+    if (all_left && rest > callers_count) {
+      trouble.culprits = trouble.waits_there;
+      trouble.waits_there.clear();
+    }
+    if (all_left && rest == callers_count) trouble.is_divided = true;
+  }
+  Place place(int rank, int64_t sequence, const std::vector<int>& most) const {
+    const auto at = records_.find(rank);
+    if (at == records_.end()) return {rank, Kind::no_file, "wrote no record"};
+    const Record& record = at->second;
+    const Group* const group = record.find(group_.id);
+    if (!group) return {rank, Kind::left, "had left the group, or never had it"};
+    const Call* const call = call_of(*group, sequence);
+    if (!call && sequence < range(*group).oldest) return {rank, Kind::finished, "finished it long before"};
+    if (!call) return {rank, Kind::not_begun, "did not begin it: " + last_of(record)};
+    if (std::find(most.begin(), most.end(), rank) == most.end())
+      return {rank, Kind::otherwise, "called in its place " + call->str()};
+    if (call->is_done()) return {rank, Kind::finished, "finished it"};
+    return {rank, Kind::unfinished,
+            "called it " + before(call->queued, record) +
+                (call->state == "queued" ? ", behind calls that it had not finished" : ", and did not finish it")};
+  }
+  const Records& records_;
+  const Group& group_;
+};
+
+/// Sends and receives that did not end.
+void find_transfers(const Records& records, const Record& record, const Group& group, std::vector<Trouble>& troubles) {
+  const auto count = [](const Group& g, const std::string& op, int64_t peer, int64_t tag) {
+    return std::count_if(g.calls.begin(), g.calls.end(), [&](const Call& call) {
+      return call.op == op && (call.peer == peer || peer < 0) && call.tag == tag;
+    });
+  };
+  for (const Call& call : group.calls) {
+    if (call.sequence > 0 || call.is_done()) continue;
+    Trouble trouble;
+    trouble.group = group.str();
+    trouble.call = call.str();
+    trouble.waits_there = {record.rank};
+    trouble.places.push_back(
+        {record.rank, Kind::unfinished, "called it " + before(call.queued, record) + ", and did not finish it"});
+    if (call.peer >= 0 && call.peer < static_cast<int64_t>(group.ranks.size())) {
+      const int peer = group.ranks[static_cast<size_t>(call.peer)];
+      const auto other = records.find(peer);
+      const Group* const there = other == records.end() ? nullptr : other->second.find(group.id);
+      const char* const answer = call.op == "send" ? "recv" : "send";
+      if (other == records.end())
+        trouble.places.push_back({peer, Kind::no_file, "wrote no record"});
+      else if (!there)
+        trouble.places.push_back({peer, Kind::left, "had left the group, or never had it"});
+      else if (count(*there, answer, group.rank, call.tag) + count(*there, "recv_anysource", -1, call.tag) <
+               count(group, call.op, call.peer, call.tag))
+        trouble.places.push_back(
+            {peer, Kind::not_begun, std::string("did not call ") + answer + " for it: " + last_of(other->second)});
+      if (trouble.places.size() > 1) trouble.culprits = {peer};
+    }
+    troubles.push_back(std::move(trouble));
+    return;  // the first; those behind it wait for it
+  }
+}
+
+std::string rank_list(const std::vector<int>& ranks) {
+  std::string out = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < ranks.size(); ++i) out.append(i ? ", " : "").append(std::to_string(ranks[i]));
+  return out;
+}
+
+}  // namespace
+
+std::string Call::str() const {
+  std::ostringstream out;
+  out << op;
+  if (sequence > 0) out << " #" << sequence;
+  if (!about.empty()) out << " (" << about << ")";
+  if (numel >= 0) out << " of " << dtype << " " << IntArrayRef(shape);
+  if (!reduce_op.empty()) out << ", " << reduce_op;
+  if (peer >= 0) out << ", " << (op == "send" ? "to" : op == "recv" ? "from" : "root") << " rank " << peer;
+  if (sequence == 0 && tag != 0) out << ", tag " << tag;
+  out << ", from " << from;
+  return out.str();
+}
+std::string Call::signature() const {
+  std::ostringstream out;
+  out << op << '\n' << about << '\n' << dtype << '\n' << numel << '\n' << reduce_op << '\n' << peer;
+  return out.str();
+}
+std::string Group::str() const {
+  if (id == "0") return "the default group";
+  std::string out = "group " + name + (name.empty() ? "of " : " of ");
+  return out + rank_list(ranks);
+}
+const Group* Record::find(const std::string& id) const {
+  for (const Group& group : groups)
+    if (group.id == id) return &group;
+  return nullptr;
+}
+const char* to_string(Kind kind) {
+  switch (kind) {
+    case Kind::finished: return "finished";
+    case Kind::unfinished: return "unfinished";
+    case Kind::otherwise: return "otherwise";
+    case Kind::not_begun: return "not begun";
+    case Kind::left: return "left";
+    case Kind::no_file: return "no file";
+  }
+  return "?";
+}
+
+Findings find_trouble(const Records& records) {
+  Findings found;
+  found.world_size = records.begin()->second.world_size;
+  for (int r = 0; r < found.world_size; ++r)
+    if (!records.contains(r)) found.missing.push_back(r);
+  std::map<std::string, const Group*> groups;  // by id: one rank's record of it
+  for (const auto& each : records)
+    for (const Group& group : each.second.groups) groups.emplace(group.id, &group);
+  for (const auto& each : groups)
+    if (Trouble trouble; Comparison(records, *each.second).find(trouble)) found.troubles.push_back(std::move(trouble));
+  for (const auto& each : records)
+    for (const Group& group : each.second.groups) find_transfers(records, each.second, group, found.troubles);
+
+  // Whoever waits in one group is not to blame that another waits for it.
+  std::set<int> all, held_up;
+  for (const Trouble& trouble : found.troubles) {
+    all.insert(trouble.culprits.begin(), trouble.culprits.end());
+    for (const int rank : trouble.waits_there)
+      if (std::count(trouble.culprits.begin(), trouble.culprits.end(), rank) == 0) held_up.insert(rank);
+  }
+  for (const int rank : all)
+    if (!held_up.contains(rank)) found.culprits.push_back(rank);
+  for (const int rank : found.culprits)
+    for (const Trouble& trouble : found.troubles) {
+      const auto at = std::find_if(trouble.places.begin(), trouble.places.end(), [&](const Place& p) {
+        return p.rank == rank && std::count(trouble.culprits.begin(), trouble.culprits.end(), rank) > 0;
+      });
+      if (at == trouble.places.end()) continue;
+      const std::string who = "rank " + std::to_string(rank), what = trouble.call + ", in " + trouble.group;
+      std::string why = at->kind == Kind::unfinished
+                            ? who + " called " + what + ", which is one call more than most ranks made"
+                            : who + " was missing in " + what + ": it " + at->text;
+      if (trouble.is_divided) why += "; as many ranks do the one as the other, so that either may be wrong";
+      found.why.push_back(std::move(why));
+      break;
+    }
+  if (!found.culprits.empty()) return found;
+  if (!all.empty())
+    found.why.push_back(rank_list({all.begin(), all.end()}) +
+                        " wait for each other in different groups: the ranks call them in different orders");
+  else if (!found.troubles.empty())
+    found.why.push_back("all ranks came to " + found.troubles[0].call + " and called the same, and it did not end: " +
+                        "what lies between them (network, GPU) is to blame");
+  else if (!found.missing.empty()) {
+    found.culprits = found.missing;
+    found.why.push_back(rank_list(found.missing) + " wrote no record; all that the others called came to its end");
+  } else
+    found.why.push_back("all that was called came to its end on all ranks");
+  return found;
+}
+
+}  // namespace tandem::tools::flight

@@ -1,0 +1,87 @@
+// The files of the ranks, as flight_recorder.cpp writes them.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tandem/core/error.h"
+#include "tandem/tools/flight/flight.h"
+
+namespace tandem::tools::flight {
+namespace {
+
+using nlohmann::json;
+constexpr char kFormat[] = "tandem flight 1", kPrefix[] = "flight_rank_", kSuffix[] = ".json";
+
+double time_of(const json& call, const char* name) { return call.at(name).is_null() ? 0 : call.at(name).get<double>(); }
+Call read_call(const json& j) {
+  Call call;
+  call.op = j.at("op"), call.state = j.at("state"), call.from = j.at("from");
+  call.about = j.value("about", ""), call.dtype = j.value("dtype", ""), call.reduce_op = j.value("reduce_op", "");
+  call.sequence = j.value("sequence", int64_t{0}), call.numel = j.value("numel", int64_t{-1});
+  call.peer = j.value("peer", int64_t{-1}), call.tag = j.value("tag", int64_t{0});
+  call.shape = j.value("shape", std::vector<int64_t>());
+  call.queued = time_of(j, "queued"), call.started = time_of(j, "started"), call.done = time_of(j, "done");
+  return call;
+}
+Group read_group(const json& j) {
+  Group group;
+  group.id = j.at("id"), group.name = j.at("name"), group.backend = j.at("backend");
+  group.ranks = j.at("ranks").get<std::vector<int>>();
+  group.rank = j.at("rank"), group.calls_made = j.at("calls_made");
+  for (const json& call : j.at("calls")) group.calls.push_back(read_call(call));
+  return group;
+}
+Record read_record(const std::string& path, int rank) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  TANDEM_CHECK(in, "flight: cannot read ", path);
+  try {
+    const json j = json::parse(text.str());
+    TANDEM_CHECK(j.is_object() && j.value("format", "") == kFormat, "flight: ", path,
+                 " is no flight record; accepted: files whose \"format\" is \"", kFormat, "\"");
+    Record record;
+    record.path = path;
+    record.host = j.at("host"), record.reason = j.at("reason");
+    record.rank = j.at("rank"), record.world_size = j.at("world_size");
+    record.written = j.at("written"), record.has_left = j.at("has_left");
+    for (const json& group : j.at("groups")) record.groups.push_back(read_group(group));
+    TANDEM_CHECK(record.world_size > 0 && record.world_size <= 1000000, "flight: ", path, " says that the job has ",
+                 record.world_size, " ranks; accepted: 1 to 1000000");
+    TANDEM_CHECK(record.rank == rank, "flight: ", path, " is the record of rank ", record.rank,
+                 "; a file has its rank's name");
+    return record;
+  } catch (const json::exception& error) {
+    TANDEM_FAIL("flight: ", path, " is cut short, or no flight record: ", error.what());
+  }
+}
+
+}  // namespace
+
+Records read_records(const std::string& folder) {
+  Records records;
+  std::error_code problem;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, problem)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    const size_t begin = sizeof kPrefix - 1, digits = name.size() - begin - (sizeof kSuffix - 1);
+    const std::string number = name.substr(begin, digits);
+    if (number.empty() || number.size() > 6 || number.find_first_not_of("0123456789") != std::string::npos) continue;
+    const int rank = std::stoi(number);
+    records[rank] = read_record(entry.path().string(), rank);
+  }
+  TANDEM_CHECK(!problem, "flight: cannot read the folder ", folder, ": ", problem.message());
+  TANDEM_CHECK(
+      !records.empty(), "flight: ", folder, " has no file ", kPrefix, "R", kSuffix,
+      "; ranks write them when their job fails and TANDEM_FLIGHT_DIR or `tandem launch --flight` names a folder");
+  const Record& first = records.begin()->second;
+  for (const auto& [rank, record] : records)
+    TANDEM_CHECK(record.world_size == first.world_size && rank < first.world_size, "flight: ", record.path,
+                 " is of a job of ", record.world_size, " ranks, and ", first.path, " of one of ", first.world_size,
+                 "; accepted: the files of one job");
+  return records;
+}
+
+}  // namespace tandem::tools::flight
