@@ -10,15 +10,15 @@
 
 using namespace tandem;
 using test::Points;
+using test::ResumableTraining;
 using test::train;
-using test::Training;
 using State = std::vector<Tensor>;
 namespace samplers = data::samplers;
 namespace fs = std::filesystem;
 
 namespace {
 
-State train_ranks(const Training& t, int ranks, const std::string& backend) {
+State train_ranks(const ResumableTraining& t, int ranks, const std::string& backend) {
   State out;
   distributed::run_ranks(ranks, [&](int rank) {
     distributed::init_process_group(backend);
@@ -49,7 +49,7 @@ std::vector<int64_t> numbers(std::initializer_list<int64_t> list) { return list;
 TEST_CASE("a training that goes on ends as one that was never cut short, bit for bit", "[checkpoint]") {
   const size_t workers = GENERATE(0, 2);
   const test::TemporaryFolder whole, parts;
-  Training t{.folder = whole.path(), .workers = workers};
+  ResumableTraining t{.folder = whole.path(), .workers = workers};
   const State expected = train(t, samplers::RandomSampler(50));
   t.folder = parts.path();
   for (const int64_t cut : {5, 10, 13}) {  // within an epoch of 6 steps: from steps 4, 8 and 12
@@ -65,7 +65,7 @@ TEST_CASE("so do the ranks of a DistributedDataParallel", "[checkpoint][ddp]") {
   for (const std::string& backend : test::backends()) {
     INFO(backend);
     const test::TemporaryFolder whole, parts;
-    Training t{.folder = whole.path()};
+    ResumableTraining t{.folder = whole.path()};
     const State expected = train_ranks(t, 2, backend);
     t.folder = parts.path(), t.steps = 10;
     train_ranks(t, 2, backend);
@@ -77,11 +77,11 @@ TEST_CASE("so do the ranks of a DistributedDataParallel", "[checkpoint][ddp]") {
 TEST_CASE("another number of ranks goes on with the same batches", "[checkpoint][ddp]") {
   // float64: rounding of 18 steps' sums in another order, where a wrong example would show in the second digit.
   const test::TemporaryFolder whole;
-  Training t{.folder = whole.path(), .dropout = false, .dtype = kFloat64};
+  ResumableTraining t{.folder = whole.path(), .dropout = false, .dtype = kFloat64};
   const State expected = train_ranks(t, 2, "local");
   for (const int ranks : {1, 4}) {
     const test::TemporaryFolder parts;
-    Training cut = t;
+    ResumableTraining cut = t;
     cut.folder = parts.path(), cut.steps = 10;
     train_ranks(cut, 2, "local");
     cut.steps = t.steps;

@@ -22,7 +22,7 @@ void say(const char* what) {
 }
 void train_from_checkpoint(const std::string& folder, int64_t steps) {
   const int rank = distributed::get_rank(), ranks = distributed::get_world_size();
-  test::Training training{.folder = folder + "/checkpoints", .steps = steps, .save_every = 20, .workers = 1};
+  test::ResumableTraining training{.folder = folder + "/checkpoints", .steps = steps, .save_every = 20, .workers = 1};
   training.batch = static_cast<size_t>(4 * ranks);
   training.begin = [](int64_t step) {
     std::printf("begins after step %lld\n", static_cast<long long>(step));

@@ -17,7 +17,7 @@ struct Points : data::datasets::Dataset<Points> {
   DType dtype;
 };
 
-struct Training {
+struct ResumableTraining {
   std::string folder;
   int64_t steps = 18, save_every = 4;
   bool dropout = true;
@@ -28,7 +28,7 @@ struct Training {
 };
 
 /// Trains on from the last checkpoint, as this rank of its group if there is one. The parameters at the end.
-template <class Sampler> std::vector<Tensor> train(const Training& t, Sampler sampler, int ranks = 1) {
+template <class Sampler> std::vector<Tensor> train(const ResumableTraining& t, Sampler sampler, int ranks = 1) {
   manual_seed(7);
   nn::Sequential net(nn::Linear(6, 16), nn::ReLU(), nn::Dropout(t.dropout ? 0.3 : 0.0), nn::Linear(16, 1));
   net->to(t.dtype);
