@@ -31,7 +31,7 @@ class GradBucket {
   const std::vector<Tensor>& gradients() const { return gradients_; }
   /// Whose gradients they are.
   const std::vector<Tensor>& parameters() const { return parameters_; }
-  /// What its collectives are about, for errors: "DDP 1: gradients, bucket 0 of 2".
+  /// What its collectives are about, for errors: "DDP 1: gradients, bucket 0 of 2, from fc.bias".
   const std::string& about() const { return about_; }
 
  private:
