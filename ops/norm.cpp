@@ -104,11 +104,10 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
   const std::shared_ptr<const BatchParts> parts = training && all_parts && !all_parts->is_whole() ? all_parts : nullptr;
   const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
   const Tensor x = rows_or_planes(input, last), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
-  const auto [mean, rstd, count] =
-      statistics_of(input, x, running_mean, running_var, training, momentum, eps, parts.get());
+  const Statistics of = statistics_of(input, x, running_mean, running_var, training, momentum, eps, parts.get());
   Tensor y = make_like(input, last), y_rows = rows_or_planes(y, last);
-  TANDEM_DISPATCH(x.device(), batch_norm_apply, x, mean, rstd, w, b, y_rows);
-  const auto backward = [training, eps, last, parts, count = count](const Context& ctx, const Tensor& dy) -> Grads {
+  TANDEM_DISPATCH(x.device(), batch_norm_apply, x, of.mean, of.rstd, w, b, y_rows);
+  const auto backward = [training, eps, last, parts, count = of.count](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
       TANDEM_CHECK_AS(NotImplementedError, !parts,
@@ -143,7 +142,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     }
     return {dx, sum_xhat, sum_dy};
   };
-  return record("batch_norm", y, {input, weight, bias}, {input, mean, rstd, weight}, backward);
+  return record("batch_norm", y, {input, weight, bias}, {input, of.mean, of.rstd, weight}, backward);
 }
 
 bool detail::is_one_pass(const Tensor& x, Pair kernel, Pair stride, Pair padding, Pair dilation, bool ceil_mode) {
@@ -166,7 +165,7 @@ Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& wei
     return core::alias(t.contiguous(MemoryFormat::ChannelsLast));
   };
   const Tensor x = images(input), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
-  const auto [mean, rstd, count] =
+  const Statistics of =
       statistics_of(input, rows_or_planes(input, true), running_mean, running_var, training, momentum, eps, nullptr);
   const Shape sizes{x.size(0), x.size(1), x.size(2) / kh, x.size(3) / kw};
   const auto make = [&](DType dtype) {
@@ -174,7 +173,7 @@ Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& wei
                              x.device());
   };
   Tensor y = make(x.dtype()), chosen = make(kUInt8);
-  TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool, x, mean, rstd, w, b, kh, kw, y, chosen);
+  TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool, x, of.mean, of.rstd, w, b, kh, kw, y, chosen);
   const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
                  chosen = ctx.saved(5);
@@ -202,7 +201,7 @@ Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& wei
     return {dx, sum_xhat, sum_dy};
   };
   return record(kh * kw == 1 ? "batch_norm_relu" : "batch_norm_relu_max_pool2d", y, {input, weight, bias},
-                {input, mean, rstd, weight, bias, chosen}, backward);
+                {input, of.mean, of.rstd, weight, bias, chosen}, backward);
 }
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
