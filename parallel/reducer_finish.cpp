@@ -231,8 +231,8 @@ std::vector<bool> Reducer::used_on_any_rank(const std::vector<bool>& used) const
   TANDEM_CHECK(!options_.static_graph,
                "DistributedDataParallel: under static_graph these parameters got other gradients", late,
                " than in the first backward: ", unused, "; the graph must be the same in each step");
-  TANDEM_CHECK(false, "DistributedDataParallel: these parameters got no gradient", late, ": ", unused,
-               "; use them in the loss on every rank, or pass find_unused_parameters(true)");
+  TANDEM_FAIL("DistributedDataParallel: these parameters got no gradient", late, ": ", unused,
+              "; use them in the loss on every rank, or pass find_unused_parameters(true)");
 }
 
 }  // namespace tandem::nn::parallel
