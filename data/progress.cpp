@@ -47,9 +47,9 @@ std::string detail::progress_line(const std::string& label, size_t done, std::op
   const std::string prefix = label.empty() ? "" : label + ": ";
   std::string count = std::to_string(done), times = clock_text(seconds);
   if (total) {
-    count += "/" + std::to_string(*total);
+    count.append("/").append(std::to_string(*total));
     const double left = static_cast<double>(*total - std::min(done, *total));
-    times += "<" + (done > 0 ? clock_text(seconds / static_cast<double>(done) * left) : "?");
+    times.append("<").append(done > 0 ? clock_text(seconds / static_cast<double>(done) * left) : "?");
   } else {
     count += "it";
   }
