@@ -60,7 +60,7 @@ Reducer::~Reducer() {
   if (!used_under_way_) return;
   try {
     used_known_.synchronize();
-    if (is_short(all_used_here_))
+    if (is_short(last_all_used_))
       std::fprintf(stderr, "DistributedDataParallel: parameters got no gradient in the last backward, on some rank\n");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "DistributedDataParallel: %s\n", error.what());
@@ -96,8 +96,10 @@ void Reducer::make_buckets(BucketPlan plan) {
   const Tensor& status = together ? buckets_.status() : status_apart_;
   all_used_ = status.narrow(0, 0, 1);
   if (options_.weighted) rank_weight_ = status.narrow(0, 1, 1);
-  // Made here, before there are collectives: to lock pages the driver may wait for what is under way on the GPU.
-  if (all_used_.is_cuda()) all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
+  // Made here, before there are collectives: to lock pages the driver may wait for what is under way on the GPU. Later,
+  // when buckets are laid out anew, what the last backward has copied there is still to be looked at.
+  if (all_used_.is_cuda() && (!all_used_here_.defined() || all_used_here_.dtype() != all_used_.dtype()))
+    all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
   if (!are_views()) return;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (parameters_[i].requires_grad() && parameters_[i].grad().defined()) to_slot(i);

@@ -168,6 +168,7 @@ class Reducer {
   // On a GPU, of the last backward; see Note [Unused parameters on a GPU].
   cuda::Event wait_begin_{/*enable_timing=*/true}, wait_end_{/*enable_timing=*/true}, used_known_;
   Tensor all_used_here_;         // page-locked, where all_used_ is copied
+  Tensor last_all_used_;         // where it was copied last
   bool used_under_way_ = false;  // until that is looked at
   std::vector<bool> last_used_;
 };

@@ -180,9 +180,10 @@ void Reducer::check_used() {
   }
   if (std::exchange(used_under_way_, false)) {
     used_known_.synchronize();
-    if (is_short(all_used_here_)) used_on_any_rank(last_used_);
+    if (is_short(last_all_used_)) used_on_any_rank(last_used_);
   }
   copy_elements(all_used_, all_used_here_, /*non_blocking=*/true);
+  last_all_used_ = all_used_here_;
   used_under_way_ = true;
   used_known_.record(cuda::current_stream(all_used_.device()));
   last_used_ = std::move(used);
