@@ -5,10 +5,12 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/capture.h"
+#include "tandem/core/loop_chain.h"
 #include "tandem/core/run_loop.h"
 #include "tandem/core/storage.h"
 #include "tandem/core/tensor.h"
@@ -16,25 +18,11 @@
 namespace tandem {
 namespace {
 
-/// A copy of a loop for as long as it lives, with the operands that there are and the context.
-class RecordedLoop {
- public:
-  explicit RecordedLoop(const Loop& loop) : memory_(new char[size_of(loop)]) {
-    std::memcpy(memory_.get(), &loop, size_of(loop));
-    if (loop.context.data) mine().context.data = loop.context.copy(loop.context.data);
-  }
-  RecordedLoop(RecordedLoop&&) = default;
-  ~RecordedLoop() {
-    if (memory_ && mine().context.data) mine().context.destroy(const_cast<void*>(mine().context.data));
-  }
-  const Loop& get() const { return *reinterpret_cast<const Loop*>(memory_.get()); }
-
- private:
-  static size_t size_of(const Loop& loop) {
-    return offsetof(Loop, operands) + static_cast<size_t>(loop.operand_count) * sizeof(Operand);
-  }
-  Loop& mine() { return *reinterpret_cast<Loop*>(memory_.get()); }
-  std::unique_ptr<char[]> memory_;
+/// What a replay runs at once: loops that do not depend on each other, or a chain.
+struct Group {
+  std::vector<RecordedLoop> loops;
+  std::unique_ptr<LoopChain> chain;
+  const std::vector<RecordedLoop>& all() const { return chain ? chain->loops() : loops; }
 };
 
 /// When groups of loops use a storage.
@@ -42,10 +30,12 @@ struct Use {
   Storage storage;
   int64_t bytes;
   size_t order;     // among the storages of the record, by first use
-  int first, last;  // groups
+  int first, last;  // groups; the last is -1 where none uses it
   bool filled;      // with something that the record does not make
   bool written;
   std::vector<char> start;  // what is to be there before each replay
+  /// Whether nobody needs it after a replay, nor before.
+  bool is_temporary() const { return storage->use_count() == 1 && !filled; }
 };
 
 /// Lays out what is alive at different times in the same memory: the largest first, of two alike the one used first,
@@ -83,11 +73,11 @@ class Graph::Record {
   }
   void add(ArrayRef<Loop> loops) {
     const int group = static_cast<int>(groups_.size());
+    Group& kept = groups_.emplace_back();
     for (const Loop& loop : loops)
       for (int k = loop.operand_count - 1; k >= 0; --k)  // what is read first: it may be written as well
         if (loop.operands[k].buffer) note(loop.operands[k], group, k < loop.write_count);
-    for (const Loop& loop : loops) loops_.emplace_back(loop);
-    groups_.push_back(loops_.size());
+    for (const Loop& loop : loops) kept.loops.emplace_back(loop);
     release_temporaries();
   }
   void add(std::function<void()> update) { updates_.push_back(std::move(update)); }
@@ -103,7 +93,7 @@ class Graph::Record {
   }
 
   /// When all is recorded.
-  void finish(std::unique_ptr<cuda::CapturedWork> work) {
+  void finish(std::unique_ptr<cuda::CapturedWork> work, bool optimize) {
     release_gpu_temporaries();
     for (auto& [impl, use] : gpu_uses_) {
       impl->recorded = false;
@@ -114,14 +104,20 @@ class Graph::Record {
     gpu_live_.clear();
     work_ = std::move(work);
     release_temporaries();
+    if (optimize) {
+      drop_unused_loops();
+      chain_elementwise_loops();
+    }
+    set_lifetimes();
     std::map<int, std::vector<std::pair<Use*, int64_t>>> by_device;
     for (auto& [impl, use] : uses_) {
       impl->recorded = false;
       if (impl->use_count() > 1) {
         if (use.written) written_.push_back(use.storage);
       } else if (!use.filled) {
-        by_device[impl->device.index()].push_back({&use, 0});
+        if (use.last < 0) continue;
         summary_.unshared_bytes += use.bytes;
+        if (!is_of_chain(use)) by_device[impl->device.index()].push_back({&use, 0});
       } else if (use.written && use.bytes > 0) {
         use.start.assign(impl->data, impl->data + use.bytes);
         restored_.push_back(&use);
@@ -133,18 +129,26 @@ class Graph::Record {
       memory_.push_back(Storage(new StorageImpl(Device(kCPU, device), bytes)));
       for (auto& [use, at] : uses) use->storage->move_to(memory_.back()->data + at);
     }
-    for (const RecordedLoop& loop : loops_) pointers_.push_back(&loop.get());
-    summary_.loops = static_cast<int64_t>(loops_.size());
+    for (const Group& group : groups_) {
+      const auto count = static_cast<int64_t>(group.all().size());
+      summary_.loops += count;
+      if (count > 1 && group.chain) summary_.chained_loops += count;
+      if (group.chain)
+        pointers_.push_back(&group.chain->loop());
+      else
+        for (const RecordedLoop& loop : group.loops) pointers_.push_back(&loop.get());
+      ends_.push_back(pointers_.size());
+    }
   }
 
   void replay() {
-    if (work_ && !loops_.empty()) work_->synchronize();  // as the last launch may read what the loops write
+    if (work_ && !pointers_.empty()) work_->synchronize();  // as the last launch may read what the loops write
     if (work_) work_->wait();
     for (const auto& update : updates_) update();
     for (const Use* use : restored_) std::memcpy(use->storage->data, use->start.data(), use->start.size());
     for (const Storage& storage : written_) storage->version.fetch_add(1, std::memory_order_relaxed);
     size_t first = 0;
-    for (const size_t end : groups_) {
+    for (const size_t end : ends_) {
       run_unobserved(ArrayRef<const Loop*>(pointers_.data() + first, end - first));
       first = end;
     }
@@ -161,7 +165,7 @@ class Graph::Record {
 
  private:
   void note(const Operand& operand, int group, bool write) {
-    auto* const impl = static_cast<StorageImpl*>(const_cast<Buffer*>(operand.buffer));
+    StorageImpl* const impl = key(operand.buffer);
     const auto [at, added] = uses_.try_emplace(impl);
     Use& use = at->second;
     if (added) {
@@ -184,6 +188,62 @@ class Graph::Record {
     });
   }
 
+  /// Without what nothing reads: a gradient of an input, a copy whose reader was left out.
+  void drop_unused_loops() {
+    std::unordered_set<const Buffer*> read;
+    const auto is_unused = [&](const RecordedLoop& recorded) {
+      const Loop& loop = recorded.get();
+      if (!is_pure_elementwise(loop)) return false;
+      for (int k = 0; k < loop.write_count; ++k)
+        if (read.contains(loop.operands[k].buffer) || !use_of(loop.operands[k]).is_temporary()) return false;
+      return true;
+    };
+    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
+      std::erase_if(group->loops, is_unused);
+      for (const RecordedLoop& loop : group->loops)
+        for (int k = loop.get().write_count; k < loop.get().operand_count; ++k)
+          read.insert(loop.get().operands[k].buffer);
+    }
+  }
+  void chain_elementwise_loops() {
+    std::vector<Group> groups;
+    auto chain = std::make_unique<LoopChain>();
+    const auto end_chain = [&] {
+      if (!chain->empty()) groups.push_back({{}, std::exchange(chain, std::make_unique<LoopChain>())});
+    };
+    for (Group& group : groups_) {
+      if (group.loops.empty()) continue;
+      const bool is_one = group.loops.size() == 1;
+      if (is_one && chain->add(group.loops[0])) continue;
+      end_chain();
+      if (!is_one || !chain->add(group.loops[0])) groups.push_back(std::move(group));
+    }
+    end_chain();
+    groups_ = std::move(groups);
+  }
+  /// Of all storages, by the groups as they are now; a chain's own need no place in memory then.
+  void set_lifetimes() {
+    for (auto& [impl, use] : uses_) use.last = -1;
+    for (size_t g = 0; g < groups_.size(); ++g)
+      for (const RecordedLoop& loop : groups_[g].all())
+        for (int k = 0; k < loop.get().operand_count; ++k) {
+          if (!loop.get().operands[k].buffer) continue;
+          Use& use = use_of(loop.get().operands[k]);
+          if (use.last < 0) use.first = static_cast<int>(g);
+          use.last = static_cast<int>(g);
+        }
+    for (Group& group : groups_)
+      if (group.chain)
+        group.chain->finish([&](const StorageImpl* storage) { return is_of_chain(uses_.at(key(storage))); });
+  }
+  /// Whether only the loops of one chain use it.
+  bool is_of_chain(const Use& use) const {
+    const Group& group = groups_[static_cast<size_t>(use.first)];
+    return use.is_temporary() && use.first == use.last && group.chain && group.chain->loops().size() > 1;
+  }
+  static StorageImpl* key(const Buffer* buffer) { return static_cast<StorageImpl*>(const_cast<Buffer*>(buffer)); }
+  Use& use_of(const Operand& operand) { return uses_.at(key(operand.buffer)); }
+
   /// What the pool has made is left to it once nobody else refers to it. All other memory is kept, as launches use it.
   void note_gpu(const Storage& storage, uint64_t pool, bool write) {
     StorageImpl* const impl = storage.get();
@@ -203,9 +263,9 @@ class Graph::Record {
     bool pooled = false, written = false;
   };
 
-  std::vector<RecordedLoop> loops_;
-  std::vector<size_t> groups_;  // the end of each: loops that do not depend on each other
-  std::vector<const Loop*> pointers_;
+  std::vector<Group> groups_;
+  std::vector<const Loop*> pointers_;  // what a replay runs,
+  std::vector<size_t> ends_;           // and where each group of these ends
   std::vector<std::function<void()>> updates_;
   std::unordered_map<StorageImpl*, Use> uses_;
   std::vector<StorageImpl*> live_;
@@ -283,7 +343,7 @@ std::unique_ptr<Graph::Record> Graph::stop(bool keep) {
   try {
     std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end();  // before memory of the record goes
     if (!keep) return nullptr;
-    record->finish(std::move(work));
+    record->finish(std::move(work), optimize_);
   } catch (const std::exception&) {  // of a capture that the runtime has invalidated
     if (keep) throw;
     return nullptr;

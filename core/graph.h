@@ -49,12 +49,17 @@ class Graph {
   /// Of the record's memory on GPUs. @throws Error before a capture, and where it used no GPU
   cuda::MempoolId_t pool() const;
 
-  /// Kernels' loops that a replay runs, bytes of the memory that its temporaries share, and what they would take side
-  /// by side; kernels' calls for GPUs, and the bytes that their pool holds.
+  /// Whether the CPU's part of what is captured from now on is rearranged, which changes no result; true at first.
+  /// Elementwise kernels that follow each other over the same elements then run together, a few thousand elements at a
+  /// time, so that what they hand on stays in the cache; those whose results nothing reads are left out.
+  void set_optimize(bool optimize) { optimize_ = optimize; }
+
   /// What a replay does, and the memory that it keeps.
   struct Summary {
     /// Kernels' loops of CPU devices; bytes that its temporaries share; bytes that these would take side by side.
     int64_t loops = 0, bytes = 0, unshared_bytes = 0;
+    /// Those of the loops that run together with others, tile by tile.
+    int64_t chained_loops = 0;
     /// Kernels' calls for GPUs; bytes that their pool holds.
     int64_t gpu_calls = 0, gpu_bytes = 0;
   };
@@ -67,6 +72,7 @@ class Graph {
   std::unique_ptr<Record> stop(bool keep);
   std::shared_ptr<Recorder> recorder_;
   std::unique_ptr<Record> record_;
+  bool optimize_ = true;
 };
 
 namespace cuda {

@@ -49,6 +49,7 @@ struct Loop {
   LoopBody body;
   const char* name;
   DType dtype;                     // of the row that was picked
+  bool elementwise;                // what stands at a place depends on what is read at that place alone
   int operand_count, write_count;  // what is written first; what is changed is among the others too
   Extents extents;
   LoopScalar scalars[kMaxScalars];

@@ -16,6 +16,7 @@ Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, Tens
   loop.body = body;
   loop.name = name;
   loop.dtype = dtype;
+  loop.elementwise = false;
   loop.operand_count = static_cast<int>(count);
   loop.write_count = static_cast<int>(writes.size());
   loop.context = {};
@@ -49,6 +50,7 @@ Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs write
   bool as_one;
   Loop loop = start(name, pick(rows, type, name), type, writes, reads, scalars, as_one);
   const int count = loop.operand_count;
+  loop.elementwise = true;
   loop.range = y.numel();
   loop.grain = std::max<int64_t>(kElementwiseGrain / cost, 256);
   if (as_one) {

@@ -158,6 +158,15 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
     direct[k] = ports[k].direct && stride[k] == ports[k].size;
     all_direct = all_direct && direct[k];
   }
+  if (all_direct && loop.extents.rank == 1) {  // the usual case, and that of a LoopChain's small tiles
+    const auto at = [&](int k) {
+      const Operand& o = loop.operands[k];
+      return o.buffer->data + o.offset + begin * stride[k];
+    };
+    const void* x[Inputs];
+    for (int k = 0; k < Inputs; ++k) x[k] = at(k + 1);
+    return strip(loop.scalars, at(0), x, end - begin);
+  }
   for_rows<kCount>(loop, begin, end, [&](int64_t n, char** p) {
     Tile tile[kCount], strided[kCount];
     const void* x[Inputs];
