@@ -1,5 +1,5 @@
-// One matrix product in the calling thread: OpenBLAS where it is built in, else our own blocked loop, which half types
-// always take.
+// One matrix product in the calling thread: through oneDNN or OpenBLAS, whichever is the faster for its sizes of those
+// that are built in, else our own blocked loop, which half types always take.
 #pragma once
 #include <cstdint>
 

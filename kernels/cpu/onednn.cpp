@@ -1,9 +1,8 @@
 // Convolutions through oneDNN, versions 2 and 3: each primitive works for one thread, the one that calls it.
 #include "tandem/kernels/cpu/convolution.h"
+#include "tandem/kernels/cpu/one_openmp_thread.h"
 
 #if TANDEM_HAS_ONEDNN
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -17,33 +16,6 @@ namespace tandem::kernels::cpu {
 namespace {
 
 using dnnl::memory;
-
-/// The runtime of OpenMP that oneDNN brings, whichever it is: its functions are looked up by name, and not linked.
-struct OpenMp {
-  int (*get_max_threads)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-  void (*set_num_threads)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-};
-const OpenMp& openmp() {
-  static const OpenMp found;
-  return found;
-}
-
-/// The library asks OpenMP how many threads to use, when a primitive is made and when it runs. One: its own threads
-/// would fight ours for the cores. The setting is this thread's alone, and it gets its own back. A oneDNN that was
-/// built without OpenMP has no threads to keep back.
-class OneThread {
- public:
-  OneThread() : saved_(openmp().get_max_threads ? openmp().get_max_threads() : 1) {
-    if (saved_ != 1) openmp().set_num_threads(1);
-  }
-  ~OneThread() {
-    if (saved_ != 1) openmp().set_num_threads(saved_);
-  }
-  OneThread(const OneThread&) = delete;
-
- private:
-  int saved_;
-};
 
 const dnnl::engine& engine() {
   static const auto* const made = new dnnl::engine(dnnl::engine::kind::cpu, 0);  // for ever, as the primitives
@@ -161,7 +133,7 @@ class OnednnBlock final : public ConvBlock<float> {
   }
 
   void run(float* x, float* packed, const float* bias, float* y, char* scratch) const override {
-    const OneThread guard;
+    const OneOpenMpThread guard;
     dnnl::stream stream(engine());
     const memory library(scratchpad_, engine(), scratch);
     scratch += round_up(library_bytes_);
@@ -229,7 +201,7 @@ class OnednnBlock final : public ConvBlock<float> {
       std::copy(from, from + port.plain.get_size() / sizeof(float), to);
       return;
     }
-    const OneThread guard;
+    const OneOpenMpThread guard;
     dnnl::stream stream(engine());
     execute(*way, stream,
             {{DNNL_ARG_FROM, memory(from_desc, engine(), const_cast<float*>(from))},
@@ -257,7 +229,7 @@ class Cache {
         entries_.erase(std::min_element(entries_.begin(), entries_.end(),
                                         [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
       try {
-        const OneThread guard;
+        const OneOpenMpThread guard;
         at->second.block = std::make_shared<OnednnBlock>(problem);
       } catch (const dnnl::error&) {
         // It has no implementation of this problem: the null pointer stays, and says so.
