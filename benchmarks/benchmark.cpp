@@ -1,8 +1,10 @@
 #include "tandem/benchmarks/benchmark.h"
 
+#include <memory>
 #include <numeric>
 
 #include "tandem/autograd/engine.h"
+#include "tandem/core/graph.h"
 #include "tandem/ops/factory.h"
 
 namespace tandem::benchmarks {
@@ -48,6 +50,15 @@ Inputs make_inputs(const Shapes& shapes, bool positive) {
 }
 std::function<Run(const Shapes&)> forward(Op op, bool positive) {
   return [=](const Shapes& shapes) -> Run { return [op, in = make_inputs(shapes, positive)] { op(in); }; };
+}
+std::function<Run(const Shapes&)> captured(Op op) {
+  return [=](const Shapes& shapes) -> Run {
+    const auto graph = std::make_shared<Graph>();
+    const Inputs in = make_inputs(shapes);
+    Tensor y;
+    graph->capture([&] { y = op(in); });
+    return [graph, in, y] { graph->replay(); };
+  };
 }
 std::function<Run(const Shapes&)> backward(std::function<Inputs(const Shapes&)> make, Op op) {
   return [=](const Shapes& shapes) -> Run {

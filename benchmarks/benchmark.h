@@ -56,6 +56,8 @@ Tensor integers(int64_t high, IntArrayRef sizes);
 Inputs make_inputs(const Shapes& shapes, bool positive = false);
 /// The op alone, on inputs that take no gradient.
 std::function<Run(const Shapes&)> forward(Op op, bool positive = false);
+/// A replay of a Graph of it.
+std::function<Run(const Shapes&)> captured(Op op);
 /// The op's backward alone, for every input, on a graph that is kept.
 std::function<Run(const Shapes&)> backward(Op op, bool positive = false);
 /// The same, for inputs of any kind that `make` returns; those that require a gradient get one.

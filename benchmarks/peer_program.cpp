@@ -102,19 +102,25 @@ double PeerProgram::number(const std::string& asked, const std::string& answer) 
                "' and said '", answer, "'; accepted: seconds");
   return value;
 }
+std::string Case::peer_key() const {
+  const std::string captured = "/captured_";
+  std::string asked = key();
+  if (const size_t at = asked.find(captured); at != std::string::npos) asked.replace(at, captured.size(), "/");
+  return asked;
+}
 std::optional<double> PeerProgram::prepare(const Case& c) {
-  const std::string line = "prepare " + c.key(), answer = ask(line);
+  const std::string line = "prepare " + c.peer_key(), answer = ask(line);
   if (answer == "unknown") return {};
   return number(line, answer);
 }
 double PeerProgram::time(const Case& c, int64_t iterations) {
-  const std::string line = "time " + std::to_string(iterations) + " " + c.key();
+  const std::string line = "time " + std::to_string(iterations) + " " + c.peer_key();
   return number(line, ask(line));
 }
 
 std::vector<std::string> peer_names(const std::string& device) {
   if (device != "cpu") return {"pytorch", "pytorch-compiled", "pytorch-graphs"};
-  return {"pytorch", "pytorch-tuned", "libtorch", "libtorch-tuned"};
+  return {"pytorch", "pytorch-tuned", "pytorch-compiled", "libtorch", "libtorch-tuned"};
 }
 
 PeerProgram::Command peer_command(const std::string& name, int threads, const std::string& device,
@@ -145,8 +151,10 @@ PeerProgram::Command peer_command(const std::string& name, int threads, const st
   if (device != "cpu") {
     const std::string mode = name == "pytorch-compiled" ? "compiled" : name == "pytorch-graphs" ? "graphs" : "eager";
     command.arguments.insert(command.arguments.end(), {"--device", device, "--mode", mode, "--precision", precision});
+  } else if (name == "pytorch-compiled") {
+    command.arguments.insert(command.arguments.end(), {"--mode", "compiled"});
   }
-  if (name.ends_with("-tuned")) {
+  if (name.ends_with("-tuned") || (device == "cpu" && name.ends_with("-compiled"))) {
     command.arguments.emplace_back("--channels-last");
     command.environment = {"GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184"};
   }

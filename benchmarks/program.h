@@ -16,7 +16,9 @@ namespace tandem::benchmarks {
 struct Case {
   const Benchmark* benchmark;
   Shapes shapes;
-  std::string key() const { return benchmark->name + " " + str(shapes); }  // how peers are asked for it
+  std::string key() const { return benchmark->name + " " + str(shapes); }
+  /// How peers are asked for it: for the same work as it comes where Tandem replays a Graph ("captured_").
+  std::string peer_key() const;
 };
 
 class Program {

@@ -278,7 +278,8 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
       ->default_str("the sizes of the table");
   CLI::Option* const peers =
       c->add_option("--peers", s->peers,
-                    "Programs to time beside Tandem, with commas between; all that are known if none is named")
+                    "Programs to time beside Tandem, with commas between; all that are known if none is named, but for "
+                    "pytorch-compiled on the CPU, which compiles for seconds per case")
           ->type_name("[NAMES]")
           ->default_str("Tandem alone")
           ->delimiter(',')
@@ -304,7 +305,10 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
       return;
     }
     end_on_interrupt();
-    if (peers->count() > 0 && (s->peers.empty() || s->peers[0].empty())) s->peers = benchmarks::peer_names(s->device);
+    if (peers->count() > 0 && (s->peers.empty() || s->peers[0].empty())) {
+      s->peers = benchmarks::peer_names(s->device);
+      if (s->device == "cpu") std::erase(s->peers, "pytorch-compiled");
+    }
     if (bench(*s, command_line) > 0) throw CLI::RuntimeError(1);
   });
 }

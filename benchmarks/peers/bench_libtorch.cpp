@@ -92,6 +92,7 @@ void add_elementwise(Table& table) {
   binary("maximum", torch::maximum), binary("minimum", torch::minimum);
   binary("eq", [](const Tensor& a, const Tensor& b) { return a == b; });
   binary("lt", [](const Tensor& a, const Tensor& b) { return a < b; });
+  table["multiply_add_relu/forward"] = forward([](const Inputs& in) { return (in[0] * in[1] + in[2]).relu(); });
   table["where/forward"] = [](const Shapes& s) -> Run {
     return [a = values(s[0]), b = values(s[1]), c = values(s[0]) > 0] { torch::where(c, a, b); };
   };

@@ -98,6 +98,7 @@ ELEMENTWISE = {
     "clamp/forward": forward(lambda x: torch.clamp(x, -0.5, 0.5)),
     "dropout/forward": forward(lambda x: F.dropout(x, 0.5)),
     "where/forward": where,
+    "multiply_add_relu/forward": forward(lambda a, b, c: torch.relu(a * b + c)),
     "exp/backward": backward(torch.exp),
     "relu/backward": backward(torch.relu),
     "gelu/backward": backward(F.gelu),
