@@ -2,27 +2,16 @@
 // bring, what it leaves alone, where gradients live, and what is compared between ranks.
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
-#include "tandem/tests/parallel/small_net.h"
+#include "tandem/tests/parallel/side_by_side.h"
 
 using namespace tandem;
 using distributed::ProcessGroupPtr;
 using nn::parallel::DistributedDataParallel;
 using test::failure_over;
+using test::SideBySide;
 using Options = nn::parallel::DistributedDataParallelOptions;
 
 namespace {
-
-/// Two layers side by side; `use` says which.
-struct TwoImpl : nn::Module {
-  Tensor forward(const Tensor& x, const std::string& use) {
-    Tensor y = x.narrow(1, 0, 2) * 0;
-    if (use.find('a') != std::string::npos) y = y + a(x);
-    if (use.find('b') != std::string::npos) y = y + b(x);
-    return y;
-  }
-  nn::Linear a = register_module("a", nn::Linear(3, 2)), b = register_module("b", nn::Linear(3, 2));
-};
-TANDEM_MODULE(Two);
 
 void require_gradients(nn::Module& net, bool on) {
   for (Tensor& p : net.parameters()) p.requires_grad_(on);
@@ -50,20 +39,20 @@ TEST_CASE("DDP: a gradient under create_graph has no history, and keeps no graph
 TEST_CASE("DDP leaves a gradient that no rank adds to as it is, to the last bit", "[parallel][ddp]") {
   const bool view = GENERATE(true, false);
   CHECK(failure_over("local", 3, [view](const ProcessGroupPtr&) {  // of three, an average of equal numbers is rounded
-          Two net;
+          SideBySide net(2);
           DistributedDataParallel ddp(net, Options().find_unused_parameters(true).gradient_as_bucket_view(view));
           const Tensor before = full({2, 3}, 0.1f) + arange(6).view({2, 3}) * 0.7f;
-          net->b->weight.set_grad(before.clone());
+          (*net)['b']->weight.set_grad(before.clone());
           ddp(batch(), "b").sum().backward();  // it lies in a bucket, if views do
-          const Tensor averaged = net->b->weight.grad().clone();
+          const Tensor averaged = (*net)['b']->weight.grad().clone();
           for (int step = 0; step < 2; ++step) ddp(batch(), "a").sum().backward();
-          TANDEM_CHECK(net->b->weight.grad().equal(averaged), net->b->weight.grad(), averaged);
-          require_gradients(*net->b, false);
+          TANDEM_CHECK((*net)['b']->weight.grad().equal(averaged), (*net)['b']->weight.grad(), averaged);
+          require_gradients(*(*net)['b'], false);
           for (int step = 0; step < 2; ++step) ddp(batch(), "ab").sum().backward();
-          TANDEM_CHECK(net->b->weight.grad().equal(averaged), net->b->weight.grad(), averaged);
-          require_gradients(*net->b, true);
+          TANDEM_CHECK((*net)['b']->weight.grad().equal(averaged), (*net)['b']->weight.grad(), averaged);
+          require_gradients(*(*net)['b'], true);
           ddp(batch(), "ab").sum().backward();
-          TANDEM_CHECK(net->b->weight.grad().allclose(averaged + 4), net->b->weight.grad(), averaged);
+          TANDEM_CHECK((*net)['b']->weight.grad().allclose(averaged + 4), (*net)['b']->weight.grad(), averaged);
         }) == "");
 }
 
@@ -73,7 +62,7 @@ TEST_CASE("DDP: gradients of their own equal those in buckets, and stay when the
     std::vector<Tensor> result;
     test::run_over("local", 2, [&](const ProcessGroupPtr& group) {
       manual_seed(5);
-      Two net;
+      SideBySide net(2);
       DistributedDataParallel ddp(
           net, Options().find_unused_parameters(true).gradient_as_bucket_view(view).bucket_cap_mb(1e-5));
       optim::SGD optimizer(net->parameters(), 0.1);
@@ -91,7 +80,7 @@ TEST_CASE("DDP: gradients of their own equal those in buckets, and stay when the
         backward(step + 1);
         optimizer.step();
         if (kept.defined() && !view) TANDEM_CHECK(kept.equal(copy), "a kept gradient changed");
-        kept = net->a->weight.grad(), copy = kept.clone();
+        kept = (*net)['a']->weight.grad(), copy = kept.clone();
       }
       if (group->rank() == 0)
         for (const Tensor& p : net->parameters()) result.push_back(p.detach().clone());
@@ -105,9 +94,9 @@ TEST_CASE("DDP: gradients of their own equal those in buckets, and stay when the
 TEST_CASE("DDP does not exchange what is frozen, and ranks that freeze different things hear of it",
           "[parallel][ddp]") {
   CHECK(failure_over("local", 2, [](const ProcessGroupPtr& group) {
-          Two net;
+          SideBySide net(2);
           DistributedDataParallel ddp(net, Options().bucket_cap_mb(1e-5));  // a bucket each
-          require_gradients(*net->b, false);
+          require_gradients(*(*net)['b'], false);
           const int64_t before = group->bytes_sent();
           ddp(batch(), "ab").sum().backward();
           // Each of two ranks moves a's 6 and 2 elements, and the one that says whether all were used; chunks are cut
@@ -122,9 +111,9 @@ TEST_CASE("DDP does not exchange what is frozen, and ranks that freeze different
   CHECK_THAT(
       failure_over("local", 2,
                    [](const ProcessGroupPtr& group) {
-                     Two net;
+                     SideBySide net(2);
                      DistributedDataParallel ddp(net);
-                     if (group->rank() == 1) net->a->bias.requires_grad_(false);
+                     if (group->rank() == 1) (*net)['a']->bias.requires_grad_(false);
                      ddp(batch(), "ab").sum().backward();
                    }),
       Contains("the ranks do different things") &&
@@ -134,23 +123,23 @@ TEST_CASE("DDP does not exchange what is frozen, and ranks that freeze different
 TEST_CASE("DDP refuses a module that changed since it was wrapped, by name", "[parallel][ddp][errors]") {
   const int devices = cpu_device_count();
   set_cpu_device_count(2);
-  const auto refused = [](const std::function<void(Two&)>& change) {
+  const auto refused = [](const std::function<void(SideBySide&)>& change) {
     return failure_over("local", 1, [&](const ProcessGroupPtr&) {
-      Two net;
-      net->b->weight.requires_grad_(false);
+      SideBySide net(2);
+      (*net)['b']->weight.requires_grad_(false);
       DistributedDataParallel ddp(net);
       change(net);
       ddp(batch(), "ab");
     });
   };
-  CHECK_THAT(refused([](Two& net) { net->to(Device("cpu:1")); }),
+  CHECK_THAT(refused([](SideBySide& net) { net->to(Device("cpu:1")); }),
              Contains("a.weight is on cpu:1, and was on cpu when the module was wrapped; move a module before"));
   CHECK_THAT(
-      refused([](Two& net) { net->to(kFloat64); }),
+      refused([](SideBySide& net) { net->to(kFloat64); }),
       Contains("a.weight was float32(2, 3) on cpu when the module was wrapped, and is float64(2, 3) on cpu now"));
-  CHECK_THAT(refused([](Two& net) { net->b->weight.requires_grad_(true); }),
+  CHECK_THAT(refused([](SideBySide& net) { (*net)['b']->weight.requires_grad_(true); }),
              Contains("b.weight requires a gradient now, and was frozen when the module was wrapped"));
-  CHECK_THAT(refused([](Two& net) { net->register_module("c", nn::Linear(1, 1)); }),
+  CHECK_THAT(refused([](SideBySide& net) { net->register_module("c", nn::Linear(1, 1)); }),
              Contains("parameter 4 is c.weight, and was not there when the module was wrapped"));
   set_cpu_device_count(devices);
 }
@@ -160,26 +149,26 @@ TEST_CASE("DDP leaves alone what it is told to ignore", "[parallel][ddp]") {
   set_cpu_device_count(2);
   CHECK(failure_over("local", 2, [](const ProcessGroupPtr& group) {
           const int rank = group->rank();
-          Two net;
+          SideBySide net(2);
           nn::BatchNorm1d norm(rank + 2);  // of another size on each rank, and on another device
           norm->to(Device("cpu:1"));
           net->register_module("own", norm);
-          net->b->weight.set_data(full({2, 3}, 1.f + static_cast<float>(rank)));
+          (*net)['b']->weight.set_data(full({2, 3}, 1.f + static_cast<float>(rank)));
           DistributedDataParallel ddp(
               net, Options().parameters_to_ignore({"b.weight", "own.weight", "own.bias", "own.running_mean",
                                                    "own.running_var", "own.num_batches_tracked"}));
           ddp(batch() * (rank + 1.0), "ab").sum().backward();
-          TANDEM_CHECK(net->a->weight.grad().equal(full({2, 3}, 6.f)), net->a->weight.grad());
-          TANDEM_CHECK(net->b->weight.grad().equal(full({2, 3}, 4.f * static_cast<float>(rank + 1))), "b");
-          TANDEM_CHECK(net->b->weight.equal(full({2, 3}, 1.f + static_cast<float>(rank))), net->b->weight);
-          const Tensor bias = net->b->bias.detach().clone();
+          TANDEM_CHECK((*net)['a']->weight.grad().equal(full({2, 3}, 6.f)), (*net)['a']->weight.grad());
+          TANDEM_CHECK((*net)['b']->weight.grad().equal(full({2, 3}, 4.f * static_cast<float>(rank + 1))), "b");
+          TANDEM_CHECK((*net)['b']->weight.equal(full({2, 3}, 1.f + static_cast<float>(rank))), (*net)['b']->weight);
+          const Tensor bias = (*net)['b']->bias.detach().clone();
           group->broadcast(bias, 0)->wait();
-          TANDEM_CHECK(bias.equal(net->b->bias), "the other parameters are rank 0's");
+          TANDEM_CHECK(bias.equal((*net)['b']->bias), "the other parameters are rank 0's");
         }) == "");
   set_cpu_device_count(devices);
   CHECK_THAT(failure_over("local", 1,
                           [](const ProcessGroupPtr&) {
-                            DistributedDataParallel(Two(), Options().parameters_to_ignore({"b.weigt"}));
+                            DistributedDataParallel(SideBySide(2), Options().parameters_to_ignore({"b.weigt"}));
                           }),
              Contains("parameters_to_ignore has b.weigt, which is no parameter or buffer"));
 }
@@ -196,7 +185,7 @@ TEST_CASE("ranks whose collectives agree in all but what they are about hear of 
                  Contains("rank 1 calls all_reduce #2 (the accuracy)"));
   CHECK_THAT(failure_over(backend, 2,
                           [](const ProcessGroupPtr& group) {
-                            Two one, two;
+                            SideBySide one(2), two(2);
                             DistributedDataParallel first(one), second(two);
                             const Tensor y = first(batch(), "ab").sum(), z = second(batch(), "ab").sum();
                             (group->rank() == 0 ? y : z).backward();

@@ -3,30 +3,16 @@
 #include "tandem/autograd/function.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
-#include "tandem/tests/parallel/small_net.h"
+#include "tandem/tests/parallel/side_by_side.h"
 
 using namespace tandem;
 using distributed::ProcessGroupPtr;
 using nn::parallel::DistributedDataParallel;
 using test::failure_over;
+using test::SideBySide;
 using Options = nn::parallel::DistributedDataParallelOptions;
 
 namespace {
-
-/// Three layers side by side; `use` says which, in what order.
-struct ThreeImpl : nn::Module {
-  Tensor forward(const Tensor& x, const std::string& use) {
-    Tensor y = x.narrow(1, 0, 2);
-    for (const char which : use) {
-      nn::Linear& layer = which == 'a' ? a : which == 'b' ? b : c;
-      y = y.tanh() + layer(x);  // so that the gradients of the last one come first
-    }
-    return y;
-  }
-  nn::Linear a = register_module("a", nn::Linear(3, 2)), b = register_module("b", nn::Linear(3, 2)),
-             c = register_module("c", nn::Linear(3, 2));
-};
-TANDEM_MODULE(Three);
 
 /// Runs a layer without a graph, and again in backward, in a backward of its own.
 struct Reentrant : autograd::Function<Reentrant> {
@@ -65,7 +51,7 @@ TEST_CASE("static_graph: parameters may go unused, and only the first backward h
   INFO(backend << ", views " << view);
   CHECK(failure_over(backend, 3, [&](const ProcessGroupPtr& group) {
           manual_seed(1);
-          Three net;
+          SideBySide net(3);
           const auto use = [](int rank) { return std::string(rank == 1 ? "ab" : "a"); };
           DistributedDataParallel ddp(
               net, Options().process_group(group).static_graph(true).gradient_as_bucket_view(view).bucket_cap_mb(1e-5));
@@ -102,12 +88,12 @@ TEST_CASE("static_graph: parameters may go unused, and only the first backward h
 TEST_CASE("static_graph: what no rank uses keeps its gradient", "[parallel][ddp][static]") {
   const bool view = GENERATE(true, false);
   CHECK(failure_over("local", 3, [&](const ProcessGroupPtr&) {
-          Three net;
+          SideBySide net(3);
           const Tensor before = full({2, 3}, 0.1f) + arange(6).view({2, 3}) * 0.7f;
-          net->c->weight.set_grad(before.clone());
+          (*net)['c']->weight.set_grad(before.clone());
           DistributedDataParallel ddp(net, Options().static_graph(true).gradient_as_bucket_view(view));
           for (int step = 0; step < 3; ++step) ddp(input(0), "ab").sum().backward();
-          TANDEM_CHECK(net->c->weight.grad().equal(before), net->c->weight.grad());
+          TANDEM_CHECK((*net)['c']->weight.grad().equal(before), (*net)['c']->weight.grad());
         }) == "");
 }
 
@@ -116,7 +102,7 @@ TEST_CASE("static_graph: a change of the graph is an error that names the parame
   const auto changed = [](const std::string& first, const std::string& later, int who) {
     std::vector<std::string> errors(2);
     const std::string thrown = failure_over("local", 2, [&](const ProcessGroupPtr& group) {
-      Three net;
+      SideBySide net(3);
       DistributedDataParallel ddp(net, Options().static_graph(true));
       for (int step = 0; step < 3; ++step) try {
           ddp(input(0), step == 2 && (who < 0 || who == group->rank()) ? later : first).sum().backward();
@@ -168,7 +154,7 @@ TEST_CASE("static_graph: a rank without a batch in the first step learns what th
           "[parallel][ddp][static]") {
   CHECK(failure_over("local", 2, [](const ProcessGroupPtr& group) {
           manual_seed(1);
-          Three net;
+          SideBySide net(3);
           DistributedDataParallel ddp(net, Options().static_graph(true).weighted_average(true).bucket_cap_mb(1e-5));
           for (int step = 0; step < 3; ++step) {
             net->zero_grad();
@@ -177,8 +163,9 @@ TEST_CASE("static_graph: a rank without a batch in the first step learns what th
             else
               ddp(ones({4, 3}), "ab").sum().backward();
             const float rows = 4;
-            TANDEM_CHECK(net->b->bias.grad().equal(full({2}, rows)), "step ", step, ": ", net->b->bias.grad());
-            TANDEM_CHECK(!net->c->bias.grad().defined(), "c");
+            TANDEM_CHECK((*net)['b']->bias.grad().equal(full({2}, rows)), "step ", step, ": ",
+                         (*net)['b']->bias.grad());
+            TANDEM_CHECK(!(*net)['c']->bias.grad().defined(), "c");
           }
         }) == "");
 }
@@ -191,7 +178,7 @@ TEST_CASE("buckets are rebuilt in the order in which gradients came on rank 0", 
     std::vector<Plan> before(2), after(2);
     CHECK(failure_over(backend, 2, [&](const ProcessGroupPtr& group) {
             const auto rank = static_cast<size_t>(group->rank());
-            Three net;
+            SideBySide net(3);
             DistributedDataParallel ddp(
                 net,
                 Options().process_group(group).find_unused_parameters(find).gradient_as_bucket_view(view).bucket_cap_mb(
@@ -199,9 +186,9 @@ TEST_CASE("buckets are rebuilt in the order in which gradients came on rank 0", 
             before[rank] = ddp.reducer().buckets();
             const std::string use = rank == 0 ? use_0 : use_1;
             ddp(ones({4, 3}), use).sum().backward();
-            const Tensor once = net->a->bias.grad().clone();
+            const Tensor once = (*net)['a']->bias.grad().clone();
             ddp(ones({4, 3}), use).sum().backward();  // adds to what was there when the buckets changed
-            TANDEM_CHECK(net->a->bias.grad().allclose(2 * once), net->a->bias.grad(), once);
+            TANDEM_CHECK((*net)['a']->bias.grad().allclose(2 * once), (*net)['a']->bias.grad(), once);
             for (const Tensor& p : net->parameters())
               TANDEM_CHECK(reinterpret_cast<uintptr_t>(p.grad().raw_data()) % 16 == 0 || !view, "not in a bucket");
             after[rank] = ddp.reducer().buckets();
