@@ -205,3 +205,30 @@ TEST_CASE("DDP refuses a second hook, and what is no bucket", "[parallel][ddp][h
   });
   CHECK_THAT(failure, Contains("the hook of bucket 0 gave 2 elements; accepted: 244"));
 }
+
+TEST_CASE("a hook that comes later is called in a group of one rank too", "[parallel][ddp][hooks]") {
+  const bool view = GENERATE(true, false);
+  test::run_over("local", 1, [&](const ProcessGroupPtr&) {
+    nn::Sequential net = make_net();
+    DistributedDataParallel ddp(net, Options().gradient_as_bucket_view(view).bucket_cap_mb(1e-4));
+    const auto gradients = [&] {
+      ddp(batch_of(0)).square().sum().backward();
+      std::vector<Tensor> all;
+      for (const Tensor& p : net->parameters()) all.push_back(p.grad().clone());
+      return all;
+    };
+    const std::vector<Tensor> once = gradients();  // where backward puts them: there is nothing to average
+    size_t called = 0;
+    ddp.register_comm_hook([&](const ProcessGroupPtr&, const GradBucket& bucket) {
+      ++called;
+      return CommFuture(nullptr, bucket.buffer() * 3.0);
+    });
+    const std::vector<Tensor> added = gradients();  // to what was there
+    CHECK(called == ddp.reducer().buckets().size());
+    CHECK(called > 1);
+    for (size_t i = 0; i < once.size(); ++i) CHECK(added[i].equal((once[i] + once[i]) * 3.0));
+    net->zero_grad();
+    const std::vector<Tensor> alone = gradients();
+    for (size_t i = 0; i < once.size(); ++i) CHECK(alone[i].equal(once[i] * 3.0));
+  });
+}
