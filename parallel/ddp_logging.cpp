@@ -2,6 +2,7 @@
 #include "tandem/parallel/ddp_logging.h"
 
 #include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/parallel/join.h"
 #include "tandem/parallel/link_probe.h"
 #include "tandem/parallel/parameter_checksum.h"
 
@@ -40,11 +41,8 @@ DDPLoggingData DistributedDataParallelBase::get_ddp_logging_data() const {
 
 void DistributedDataParallelBase::check_parameters() {
   const int64_t every = options_.check_parameters_every();
-  if (every == 0 || join_ || ++forwards_ % every != 0) return;
-  NamedParameters all = parameters_when_wrapped_;
-  if (!options_.broadcast_buffers())
-    for (const auto& item : kept(wrapped_->named_buffers())) all.insert(item.key(), item.value());
-  detail::check_same_values(number_, all, *group_);
+  if (every == 0 || (join_ && !join_->all_go_on()) || ++forwards_ % every != 0) return;
+  detail::check_same_values(number_, parameters_when_wrapped_, *group_);
 }
 
 void DistributedDataParallelBase::after_forward() {

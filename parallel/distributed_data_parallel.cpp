@@ -201,9 +201,9 @@ detail::ForwardPtr DistributedDataParallelBase::before_forward(int64_t examples)
   forward_start_ = std::chrono::steady_clock::now();
   check_unchanged();
   const bool learns = is_grad_enabled();
-  if (learns) check_parameters();
   const double weight = std::exchange(next_weight_, {}).value_or(static_cast<double>(examples));
   const int source = join_ ? join_->tell_others(*this, learns && synchronize_) : 0;
+  if (learns) check_parameters();
   send_buffers(source);
   buffers_may_differ_ = learns && synchronize_;
   return learns ? reducer_->begin(synchronize_, options_.weighted_average() ? weight : 0) : nullptr;

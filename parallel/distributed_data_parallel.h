@@ -45,9 +45,10 @@ struct DistributedDataParallelOptions {
   /// nor averaged; they may be on another device. PyTorch's _set_params_and_buffers_to_ignore_for_model.
   TANDEM_ARG(std::vector<std::string>, parameters_to_ignore);
   /// Where this is n > 0, every n-th forward that may lead to a backward compares the ranks' parameters by checksums,
-  /// bit by bit, and their buffers too where these are not broadcast. It throws on every rank if they have drifted
-  /// apart, naming the first that did and the ranks. It reads all parameters, those on a GPU through the host. Not in a
-  /// Join, where some ranks have no forward.
+  /// bit by bit. It throws on every rank if they have drifted apart, naming the first that did and the ranks. It reads
+  /// all parameters, those on a GPU through the host. Buffers it leaves alone: broadcast, they follow rank 0; otherwise
+  /// they are each rank's own, as the running statistics of its batches. In a Join it neither compares nor counts
+  /// forwards that some ranks have no batch for.
   TANDEM_ARG(int64_t, check_parameters_every) = 0;
 };
 

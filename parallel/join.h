@@ -50,6 +50,8 @@ class Join {
   /// Of a forward of this rank. Returns whose buffers count: of a rank that went on until the last forward, so that
   /// running statistics go on where it left them.
   int tell_others(DistributedDataParallelBase& module, bool synchronizes);
+  /// In a forward: whether all ranks run it.
+  bool all_go_on() const { return last_.size() == static_cast<size_t>(modules_[0]->group_->size()); }
   Told tell(DistributedDataParallelBase& module, bool going_on, bool synchronizes);
   void shadow(DistributedDataParallelBase& module, const Told& told);
   void shadow_all();

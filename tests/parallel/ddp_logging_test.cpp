@@ -145,22 +145,29 @@ TEST_CASE("DDP names the parameter and the rank that have drifted away, at the s
     CHECK_THAT(error, Contains("a.bias of rank 1 is not what rank 0 has"));
 }
 
-TEST_CASE("DDP looks at buffers where they are not broadcast, and costs nothing where it does not look",
+TEST_CASE("DDP does not look at buffers, which may be each rank's own, and costs nothing where it does not look",
           "[parallel][ddp]") {
-  for (const bool broadcast : {true, false}) {
-    const auto errors = errors_of(2, [&](int rank) {
-      TwoLayers net;
-      DistributedDataParallel ddp(net, Options().check_parameters_every(2).broadcast_buffers(broadcast));
-      for (int step = 0; step < 4; ++step) {
-        if (rank == 1 && step == 1) add_to_first(net->seen, 1);
-        ddp(ones({4, 3})).sum().backward();
+  for (const bool broadcast : {true, false})
+    for (const bool drifts : {true, false}) {
+      const auto errors = errors_of(2, [&](int rank) {
+        TwoLayers net;
+        const nn::BatchNorm1d norm(3);  // whose running statistics are those of the rank's batches
+        const nn::Sequential all(norm, net);
+        DistributedDataParallel ddp(all, Options().check_parameters_every(2).broadcast_buffers(broadcast));
+        for (int step = 0; step < 4; ++step) {
+          if (rank == 1 && step == 1) add_to_first(net->seen, 1);
+          if (drifts && rank == 1 && step == 2) add_to_first(norm->bias, 1);
+          ddp(arange(12).to(kFloat32).view({4, 3}) * (rank + 1.0)).sum().backward();
+        }
+        const Tensor mean = norm->running_mean.clone();
+        distributed::default_group()->broadcast(mean, 0)->wait();
+        TANDEM_CHECK(rank == 0 || !mean.equal(norm->running_mean), "the statistics are alike");
+      });
+      for (const std::string& error : errors) {
+        if (drifts) CHECK_THAT(error, Contains("0.bias of rank 1 is not what rank 0 has"));
+        if (!drifts) CHECK(error.empty());
       }
-    });
-    for (const std::string& error : errors) {
-      if (broadcast) CHECK(error.empty());
-      if (!broadcast) CHECK_THAT(error, Contains("seen of rank 1 is not what rank 0 has"));
     }
-  }
   test::run_over("local", 2, [](const distributed::ProcessGroupPtr& group) {
     const auto sent = [&](int64_t every) {
       TwoLayers net;
@@ -178,6 +185,27 @@ TEST_CASE("DDP looks at buffers where they are not broadcast, and costs nothing 
                                      DistributedDataParallel(TwoLayers(), Options().check_parameters_every(-1));
                                    }),
                     Contains("check_parameters_every is -1; accepted"));
+}
+
+TEST_CASE("DDP in a Join looks at the parameters while all ranks have batches", "[parallel][ddp][uneven]") {
+  const auto errors = [](int drift_at) {
+    return errors_of(3, [=](int rank) {
+      TwoLayers net;
+      DistributedDataParallel ddp(net, Options().check_parameters_every(2));
+      const auto train = [&](int steps, int drift) {
+        nn::parallel::Join join({&ddp});
+        for (int step = 0; step < steps; ++step) {
+          if (rank == 2 && step == drift) add_to_first(net->b->weight, 1);
+          ddp(ones({4, 3})).sum().backward();
+        }
+        join.finish();
+      };
+      train(3 + rank, drift_at);  // from the fourth step on rank 0 has none; in the end all get rank 2's parameters
+      train(4, -1);               // in which the first step is the fourth of all
+    });
+  };
+  for (const std::string& error : errors(1)) CHECK_THAT(error, Contains("b.weight of rank 2 is not what most ranks"));
+  for (const std::string& error : errors(3)) CHECK(error.empty());
 }
 
 TEST_CASE("DDP: the size of buckets follows from the link, alike on all ranks", "[parallel][ddp]") {
