@@ -61,6 +61,7 @@
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/parallel/functional.h"
 #include "tandem/parallel/join.h"
+#include "tandem/parallel/step_in_backward.h"
 #include "tandem/parallel/sync_batch_norm.h"
 #include "tandem/serialize/archive.h"
 #include "tandem/serialize/module.h"

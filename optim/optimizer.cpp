@@ -16,6 +16,12 @@ OptimizerOptions& OptimizerParamGroup::options() {
   TANDEM_CHECK(options_, "a parameter group has no options before an optimizer takes it");
   return *options_;
 }
+OptimizerParamGroup OptimizerParamGroup::part(size_t begin, size_t count) const {
+  const auto first = params_.begin() + static_cast<std::ptrdiff_t>(begin);
+  OptimizerParamGroup out(std::vector<Tensor>(first, first + static_cast<std::ptrdiff_t>(count)));
+  out.options_ = options_;
+  return out;
+}
 double OptimizerParamGroup::initial_lr() {
   if (!initial_lr_) initial_lr_ = options().get_lr();
   return *initial_lr_;
@@ -96,6 +102,8 @@ void detail::warn_of_ranks_that_never_talk() {
 }
 
 Tensor Optimizer::step(const LossClosure& closure) {
+  TANDEM_CHECK(who_steps_.empty(), "Optimizer::step: ", who_steps_,
+               " makes the steps of this optimizer; accepted: no step() beside them");
   Tensor loss;
   if (closure) {
     const EnableGradGuard guard;
@@ -109,6 +117,22 @@ Tensor Optimizer::step(const LossClosure& closure) {
     first += group.params().size();
   }
   return loss;
+}
+void Optimizer::step_some(std::vector<size_t> numbers) {
+  const NoGradGuard guard;
+  std::sort(numbers.begin(), numbers.end());
+  TANDEM_CHECK(numbers.empty() || numbers.back() < parameters_.size(), "Optimizer::step_some: there is no parameter ",
+               numbers.back(), "; accepted: 0 to ", parameters_.size() - 1);
+  size_t first = 0, at = 0;
+  for (const OptimizerParamGroup& group : groups_) {
+    const size_t end = first + group.params().size();
+    while (at < numbers.size() && numbers[at] < end) {  // those in a row together
+      const size_t from = at++;
+      while (at < numbers.size() && numbers[at] < end && numbers[at] == numbers[at - 1] + 1) ++at;
+      update(group.part(numbers[from] - first, at - from), numbers[from]);
+    }
+    first = end;
+  }
 }
 void Optimizer::zero_grad(bool set_to_none) {
   for (const Tensor& p : parameters_) p.zero_grad(set_to_none);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <variant>
 
@@ -78,6 +79,8 @@ class OptimizerParamGroup {
   std::shared_ptr<const OptimizerOptions> shared_options() const { return options_; }
   /// Takes the place of the group's options.
   void set_options(std::unique_ptr<OptimizerOptions> options) { options_ = std::move(options); }
+  /// The parameters from number `begin` on, under the same options: what is changed of these changes both.
+  OptimizerParamGroup part(size_t begin, size_t count) const;
   /// What schedules are relative to: the rate when the first of them was made.
   double initial_lr();
   /// Whether a schedule was made.
@@ -100,7 +103,14 @@ class Optimizer {
   Optimizer(Optimizer&&) noexcept;
 
   /// Updates the parameters that have a gradient, after calling the closure, if any, whose loss it returns.
+  /// @throws Error when something else makes this optimizer's steps: leave_steps_to()
   virtual Tensor step(const LossClosure& closure = nullptr);
+  /// step() for some of parameters(), given by their numbers: updates those that have a gradient, to the same bits.
+  void step_some(std::vector<size_t> numbers);
+  /// From now on step() throws, as `who` makes the steps by step_some(): "DDP 1". An empty text ends that.
+  void leave_steps_to(std::string who) { who_steps_ = std::move(who); }
+  /// Who makes the steps; empty where it is the program, by step().
+  const std::string& who_steps() const { return who_steps_; }
   /// Drops the gradients of all parameters, or (set_to_none = false) fills them with zeros.
   void zero_grad(bool set_to_none = true);
   /// @throws Error for options of another optimizer, values that make no sense, and parameters that are undefined, not
@@ -170,6 +180,7 @@ class Optimizer {
   std::unique_ptr<OptimizerOptions> defaults_;
   std::vector<OptimizerParamGroup> groups_;
   std::vector<Tensor> parameters_;
+  std::string who_steps_;
   std::map<std::tuple<size_t, Device, int>, std::shared_ptr<detail::StepValues>> step_values_;
 };
 

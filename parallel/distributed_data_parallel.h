@@ -114,6 +114,7 @@ class DistributedDataParallelBase : public detail::WrapperModule {
 
  private:
   friend class Join;
+  friend class StepInBackward;
   /// Without those to ignore.
   NamedParameters kept(const NamedParameters& all) const;
   void check_ignored() const;

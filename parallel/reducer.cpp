@@ -129,6 +129,11 @@ void Reducer::register_comm_hook(CommHook hook) {
   make_buckets(BucketPlan(buckets_.plan()));
 }
 
+void Reducer::set_after_bucket(std::function<void(size_t)> f) {
+  const std::lock_guard lock(mutex_);
+  after_bucket_ = std::move(f);
+}
+
 /// Brings the gradient into the bucket, where it lives from now on if gradients are views of it.
 void Reducer::to_slot(size_t i) {
   const Tensor& grad = parameters_[i].grad();

@@ -42,7 +42,7 @@ using ForwardPtr = std::shared_ptr<Forward>;
 /// What one synchronized backward spent on communication.
 struct ReduceTimes {
   double communication = 0;  // seconds that the all-reduces took, one after the other
-  double exposed = 0;        // seconds that backward waited for them at its end
+  double exposed = 0;        // seconds that backward waited for them at its end; on a GPU, with steps made meanwhile
   double backward = 0;       // seconds from its beginning to its end, that waiting included
   bool overlapped = false;   // the first all-reduce began before the last gradient existed
   int64_t unused = 0;        // parameters that were expected to get a gradient, and got none on this rank
@@ -79,6 +79,14 @@ class Reducer {
   void divide_by(int ranks) { divisor_ = ranks; }
   /// How buckets are averaged from now on; on all ranks, between two steps. @throws Error when there is a hook already
   void register_comm_hook(CommHook hook);
+  /// Called in the end of each backward that synchronizes: with 0, 1, ... as soon as the gradients of that bucket are
+  /// the average, while later ones are under way, then with the number of buckets. Where the last bucket decides what
+  /// an average is (weights, who uses what), only the latter. Null ends it.
+  void set_after_bucket(std::function<void(size_t bucket)> f);
+  /// Whether there is somebody to call.
+  bool has_after_bucket() const { return after_bucket_ != nullptr; }
+  /// Those that it averages, by the numbers that it has for them.
+  const std::vector<Tensor>& parameters() const { return parameters_; }
   const BucketPlan& buckets() const { return buckets_.plan(); }
   /// Of the last backward that synchronized. On a GPU it waits for that to be done.
   ReduceTimes last_times() const;
@@ -119,10 +127,11 @@ class Reducer {
   void finish();
   void complete(bool all_arrived);
   void fill(size_t parameter);
-  void wait_for_all();
+  void wait_for_all(bool in_order);
+  void wait_for(size_t bucket);
   void take_result(size_t bucket, const Tensor& result);
   void rescale();
-  void hand_back();
+  void hand_back(size_t bucket);
   void check_used();
   bool is_short(const Tensor& used) const;
   std::vector<bool> used_on_any_rank(const std::vector<bool>& used) const;
@@ -135,6 +144,7 @@ class Reducer {
   const distributed::ProcessGroupPtr group_;
   const ReducerOptions options_;
   CommHook hook_;
+  std::function<void(size_t)> after_bucket_;
   Buckets buckets_;
   bool is_alone_ = false;  // one rank, whose gradients are the average as they are
   // What is averaged beside the gradients, in the last bucket if its dtype is exact enough for weights.

@@ -56,14 +56,18 @@ void Reducer::shadow_backward() {
 }
 void Reducer::complete(bool all_arrived) {
   running_ = false;
-  wait_for_all();
-  rescale();
-  times_.overlapped = all_arrived && first_launch_ < last_gradient_;
   for (size_t i = 0; i < averaged_.size(); ++i)
     averaged_[i] = expected_[i] && (used_anywhere_.empty() ? used_ : used_anywhere_)[i];
+  const bool in_order =
+      after_bucket_ && all_arrived && !options_.weighted && divisor_ == group_->size() && !allows_unused();
+  wait_for_all(in_order);
+  rescale();
+  times_.overlapped = all_arrived && first_launch_ < last_gradient_;
   for (size_t i = 0; i < used_.size(); ++i) times_.unused += expected_[i] && !used_[i];
   check_used();
-  hand_back();
+  for (size_t b = 0; b < progress_.size() && !in_order; ++b) hand_back(b);
+  untouched_.clear();
+  if (after_bucket_) after_bucket_(progress_.size());
   times_.backward = std::chrono::duration<double>(std::chrono::steady_clock::now() - backward_start_).count();
   ++iterations_;
   used_.assign(used_.size(), false);
@@ -82,15 +86,15 @@ void Reducer::fill(size_t i) {
     untouched_[i] = grad.clone();
   to_slot(i);
 }
-/// From the buckets to where the gradients are.
-void Reducer::hand_back() {
+/// From the bucket to where the gradients are.
+void Reducer::hand_back(size_t b) {
   if (is_alone_) return;
-  for (auto& [i, grad] : untouched_)
-    if (!averaged_[i]) Tensor(buckets_.slot(i)).copy_(grad);
-  untouched_.clear();
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (!averaged_[i]) continue;
-    const Tensor& slot = buckets_.slot(i);
+  for (const size_t i : buckets_.plan()[b]) {
+    Tensor slot = buckets_.slot(i);
+    if (!averaged_[i]) {
+      if (const auto kept = untouched_.find(i); kept != untouched_.end()) slot.copy_(kept->second);
+      continue;
+    }
     if (Tensor grad = parameters_[i].grad(); !grad.defined())
       parameters_[i].set_grad(options_.gradient_as_bucket_view ? slot : slot.clone());
     else if (!options_.gradient_as_bucket_view)
@@ -98,23 +102,32 @@ void Reducer::hand_back() {
   }
 }
 
-void Reducer::wait_for_all() {
-  const PhaseSpan phase("exposed communication");
+/// @param in_order  whether a bucket that is there is handed back at once
+void Reducer::wait_for_all(bool in_order) {
   const Device device = all_used_.device();
-  const auto start = std::chrono::steady_clock::now();
   if (device.is_cuda()) wait_begin_.record(cuda::current_stream(device));
   for (size_t b = 0; b < progress_.size(); ++b) {
-    if (!progress_[b].future) continue;
+    wait_for(b);
+    if (!in_order) continue;
+    hand_back(b);
+    after_bucket_(b);
+  }
+  if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
+}
+/// For the last one, and what is averaged beside it.
+void Reducer::wait_for(size_t b) {
+  const PhaseSpan phase("exposed communication");
+  const auto start = std::chrono::steady_clock::now();
+  if (progress_[b].future) {
     const Tensor result = progress_[b].future->wait();
     if (hook_) take_result(b, result);
     if (progress_[b].future->work()) done_.push_back(progress_[b].future->work());
   }
-  if (status_work_) {
+  if (b + 1 == progress_.size() && status_work_) {
     status_work_->wait();
     done_.push_back(std::exchange(status_work_, nullptr));
   }
-  if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
-  times_.exposed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  times_.exposed += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 void Reducer::take_result(size_t b, const Tensor& result) {
   Tensor gradients = buckets_.gradients(b);

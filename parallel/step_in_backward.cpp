@@ -1,0 +1,62 @@
+#include "tandem/parallel/step_in_backward.h"
+
+#include <map>
+#include <set>
+
+#include "tandem/core/tracer.h"
+#include "tandem/optim/lbfgs.h"
+
+namespace tandem::nn::parallel {
+
+StepInBackward::StepInBackward(DistributedDataParallelBase& ddp, optim::Optimizer& optimizer,
+                               const StepInBackwardOptions& options)
+    : reducer_(ddp.watched_), optimizer_(optimizer), options_(options) {
+  TANDEM_CHECK(!dynamic_cast<optim::LBFGS*>(&optimizer),
+               "StepInBackward: a step of LBFGS runs backward several times; accepted: other optimizers");
+  TANDEM_CHECK(optimizer.who_steps().empty(), "StepInBackward: ", optimizer.who_steps(),
+               " makes the steps of this optimizer already");
+  TANDEM_CHECK(!(*reducer_)->has_after_bucket(), "StepInBackward: ", ddp.number_,
+               " makes the steps of an optimizer already; accepted: one, which may have several groups of parameters");
+  std::set<const TensorImpl*> of_module;
+  for (const Tensor& p : ddp.wrapped_->parameters()) of_module.insert(p.impl());
+  std::map<const TensorImpl*, size_t> numbers;
+  for (const Tensor& p : optimizer.parameters()) {
+    TANDEM_CHECK(of_module.count(p.impl()), "StepInBackward: parameter ", numbers.size(), " of the optimizer, of ",
+                 p.sizes(), ", is none of the module of ", ddp.number_,
+                 "; accepted: an optimizer of that module's parameters alone");
+    numbers.emplace(p.impl(), numbers.size());
+  }
+  for (const Tensor& p : (*reducer_)->parameters()) {
+    const auto found = numbers.find(p.impl());
+    numbers_.push_back(found == numbers.end() ? std::nullopt : std::optional(found->second));
+  }
+  optimizer.leave_steps_to(ddp.number_);
+  (*reducer_)->set_after_bucket([this](size_t bucket) { after_bucket(bucket); });
+}
+StepInBackward::~StepInBackward() {
+  if (*reducer_) (*reducer_)->set_after_bucket(nullptr);
+  optimizer_.leave_steps_to("");
+}
+
+void StepInBackward::after_bucket(size_t bucket) {
+  const PhaseSpan phase("optimizer");
+  const detail::BucketPlan& buckets = (*reducer_)->buckets();
+  if (bucket == 0) stepped_.clear();  // what a backward that threw has left
+  stepped_.resize(optimizer_.size());
+  std::vector<size_t> now;
+  if (bucket < buckets.size()) {
+    for (const size_t i : buckets[bucket])
+      if (numbers_[i]) now.push_back(*numbers_[i]);
+  } else {  // also what no bucket has: parameters that are each rank's own affair
+    for (size_t i = 0; i < stepped_.size(); ++i)
+      if (!stepped_[i]) now.push_back(i);
+  }
+  optimizer_.step_some(now);
+  for (const size_t i : now) {
+    stepped_[i] = true;
+    if (!options_.keep_gradients()) optimizer_.parameters()[i].zero_grad(/*set_to_none=*/true);
+  }
+  if (bucket == buckets.size()) stepped_.clear();
+}
+
+}  // namespace tandem::nn::parallel
