@@ -1,5 +1,5 @@
-// A network between ranks that is worse than loopback: it delays what it passes on, passes it on in small pieces, and
-// resets a connection. relay_preload.cpp leads the ranks' connections through it.
+// A network between ranks that is worse than loopback: it delays what it passes on, passes on so many bytes a second,
+// in small pieces, and resets a connection. relay_preload.cpp leads the ranks' connections through it.
 #pragma once
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -26,9 +26,11 @@ namespace tandem::test {
 class Relay {
  public:
   struct Options {
-    int delay_us = 0;          // each piece waits for up to so long
-    size_t piece = 1 << 16;    // bytes that are passed on at once
-    int64_t reset_after = -1;  // bytes in all, when the connection that carries the next is reset, once; -1: never
+    int delay_us = 0;              // each piece waits for up to so long
+    size_t piece = 1 << 16;        // bytes that are passed on at once
+    int64_t bytes_per_second = 0;  // all connections together; 0: as many as there are
+    int64_t slow_after = 0;        // bytes in all, when that begins
+    int64_t reset_after = -1;      // bytes in all, when the connection that carries the next is reset, once; -1: never
   };
   explicit Relay(const Options& options)
       : options_(options),
@@ -118,7 +120,7 @@ class Relay {
       d.pending = piece.substr(0, static_cast<size_t>(n));
       d.due = Clock::now() + std::chrono::microseconds(options_.delay_us > 0 ? random_() % options_.delay_us : 0);
     }
-    if (Clock::now() < d.due) return false;
+    if (Clock::now() < std::max(d.due, free_at_)) return false;
     bytes_ += static_cast<int64_t>(d.pending.size());
     if (options_.reset_after >= 0 && bytes_ > options_.reset_after && !reset_.exchange(true)) {
       const linger at_once{1, 0};
@@ -127,6 +129,8 @@ class Relay {
     }
     const ssize_t n = ::send(d.to, d.pending.data(), d.pending.size(), MSG_NOSIGNAL);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (n > 0 && options_.bytes_per_second > 0 && bytes_ > options_.slow_after)
+      free_at_ = Clock::now() + std::chrono::microseconds(1000000 * n / options_.bytes_per_second);
     n < 0 ? d.pending.clear() : void(d.pending.erase(0, static_cast<size_t>(n)));
     return true;
   }
@@ -137,6 +141,7 @@ class Relay {
   std::map<int, int> meant_;
   std::list<Connection> connections_now_;
   std::mt19937 random_{7};
+  distributed::Deadline free_at_ = {};  // when the next byte may go
   std::atomic<int64_t> bytes_{0};
   std::atomic<int> connections_{0};
   std::atomic<bool> stop_{false}, reset_{false};
