@@ -111,6 +111,24 @@ TEST_CASE("a shell in an allocation of Slurm is told so, and waits for nobody", 
   CHECK(read(kAllocation, options).size == 1);
 }
 
+TEST_CASE("rank 0 of a step of Slurm is on the first node of its list", "[launch][environment]") {
+  const auto address = [](const char* list) {
+    return read(kStep + Environment{{"SLURM_STEP_NODELIST", list}}).address;
+  };
+  CHECK(address("gpu-a[07-08]b,n[1-2]") == "gpu-a07b");
+  CHECK(address("n[08]") == "127.0.0.1");
+  CHECK(address("rack[0]n[7]") == "127.0.0.1");
+  CHECK(address("n08,n09") == "n08");
+  CHECK_THROWS_WITH(address("n[08"), Contains("'n[08' is no list of Slurm's nodes: a bracket is not closed"));
+  // Older versions say SLURM_NODELIST alone.
+  Environment old = kStep + Environment{{"SLURM_NODELIST", "m[1-2]"}};
+  old.erase("SLURM_STEP_NODELIST"), old.erase("SLURM_JOB_NODELIST");
+  CHECK(read(old).address == "m1");
+  old.erase("SLURM_NODELIST");
+  CHECK_THROWS_WITH(read(old),
+                    Contains("Slurm has started 4 ranks, some of them on this machine") && Contains("set MASTER_ADDR"));
+}
+
 TEST_CASE("what an environment lacks or has wrong is named", "[launch][environment][errors]") {
   CHECK_THROWS_WITH(read({}), Contains("WORLD_SIZE is not set; tandem launch sets it"));
   CHECK_THROWS_WITH(read({{"WORLD_SIZE", "2"}}), Contains("RANK is not set"));
@@ -132,7 +150,13 @@ TEST_CASE("lists of Slurm's nodes are read", "[launch][environment]") {
   CHECK(hosts_of_node_list("rack[0-1]n[7,9]") == Hosts{"rack0n7", "rack0n9", "rack1n7", "rack1n9"});
   CHECK(hosts_of_node_list("n[099-101]") == Hosts{"n099", "n100", "n101"});
   CHECK(hosts_of_node_list("a-b-[3]") == Hosts{"a-b-3"});
+  CHECK(hosts_of_node_list("node[01-03,07],gpu-a[1-2]b") ==
+        Hosts{"node01", "node02", "node03", "node07", "gpu-a1b", "gpu-a2b"});
+  CHECK(hosts_of_node_list("n[8-11]") == Hosts{"n8", "n9", "n10", "n11"});
+  CHECK(hosts_of_node_list("n[098-102,5]-[1-2]", 3) == Hosts{"n098-1", "n098-2", "n099-1"});
+  CHECK(hosts_of_node_list("login.site-1.example.org") == Hosts{"login.site-1.example.org"});
   CHECK(hosts_of_node_list("n[1-999999999]", 2) == Hosts{"n1", "n2"});
-  for (const char* list : {"", "n[1", "n1]", "n[2-1]", "n[a]", "n[]", "a,,b", "n[1-]"})
+  for (const char* list :
+       {"", "n[1", "n1]", "n[2-1]", "n[a]", "n[]", "a,,b", "n[1-]", "n[-1]", "n[1,]", "n[1-2-3]", "n[[1]]", "n1,"})
     CHECK_THROWS_WITH(hosts_of_node_list(list), Contains("is no list of Slurm's nodes"));
 }
