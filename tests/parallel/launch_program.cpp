@@ -34,6 +34,16 @@ int main(int argc, char** argv) try {
       distributed::all_reduce(x, distributed::ReduceOp::SUM, pair);
     }
   }
+  if (what == "die in a Join") {
+    nn::Linear net(3, 2);
+    nn::parallel::DistributedDataParallel ddp(net);
+    nn::parallel::Join join({&ddp});
+    for (int step = 0; step < 2 * rank + 1; ++step) {  // rank 0 has run out when rank 1 dies, rank 2 goes on
+      if (rank == 1 && step == 2) std::raise(SIGKILL);
+      ddp(x.view({1, 3})).sum().backward();
+    }
+    join.finish();
+  }
   if (rank == 1 && what == "throw") throw std::runtime_error("no data here");
   if (rank == 1 && what == "memory")
     for (std::vector<Tensor> kept;;) kept.push_back(empty({1 << 26}));

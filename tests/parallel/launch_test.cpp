@@ -156,13 +156,16 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
       {"die", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9", "rank 1 was ended by signal 9 (Killed)"},
       {"die in a group", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9",
        "[2] error: all_reduce #2 of float32, 3 elements, SUM, in group of ranks 1, 2: rank 1 was ended by signal 9"},
+      {"die in a Join", 128 + SIGKILL, "(DDP 1: who goes on, of a Join)", "rank 1 was ended by signal 9 (Killed)"},
       {"uncaught", 128 + SIGABRT, "tandem launch: rank 1 was ended by signal 6", "[0] error: all_reduce #3"},
       {"hang", 3, "rank 1 did not come within 1500 ms", "[0] error: all_reduce #3"},
       {"wrong token", 3, "TANDEM_JOB_TOKEN must be that of the job", "[0] error: "},
   };
   for (const Case& c : cases) {
+    const auto start = Clock::now();
     const ChildResult r = Child(launch_program(3, c.what)).finish();
     INFO(c.what << ":\n" << r.out << r.error);
+    CHECK(Clock::now() - start < std::chrono::seconds(30));  // half of what the group has
     CHECK(r.status == c.status);
     CHECK_THAT(r.error, Contains(c.cause) && Contains(c.others));
     CHECK(nothing_left());
@@ -180,13 +183,14 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
     return Child({kLaunchProgram, what}, {"RANK=" + std::to_string(rank), "WORLD_SIZE=2", "MASTER_ADDR=localhost",
                                           "MASTER_PORT=" + std::to_string(port)});
   };
-  for (const char* what : {"sum", "throw", "die"}) {
+  for (const char* what : {"sum", "throw", "die", "die in a Join"}) {
     Child first = start(1, what), second = start(0, what);
     const ChildResult one = first.finish(), two = second.finish();
     INFO(what << ":\n" << one.error << two.error);
     CHECK(Child::count(one.out + two.out, "the sum is 3\n") == 2);
     CHECK((one.status == 0) == (std::string(what) == "sum"));
-    if (std::string(what) != "sum") CHECK_THAT(two.error, Contains("all_reduce #3") && Contains("rank 1 is gone"));
+    const char* const call = what == std::string("die in a Join") ? "(DDP 1: who goes on, of a Join)" : "all_reduce #3";
+    if (std::string(what) != "sum") CHECK_THAT(two.error, Contains(call) && Contains("rank 1 is gone"));
   }
   // Who waits for nobody is ended by its watchdog.
   for (const int victim : {0, 1}) {
@@ -206,6 +210,32 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
   CHECK(taken.status == 3);
   CHECK_THAT(taken.error, Contains("port " + std::to_string(port)) && Contains("in use"));
   CHECK(nothing_left());
+}
+
+TEST_CASE("launch: tasks of a step of Slurm find each other, and a batch script is told that it is alone",
+          "[launch][gloo]") {
+  if (skipped()) return;
+  const std::vector<std::string> job = {"SLURM_JOB_ID=" + std::to_string(::getpid()), "SLURM_NTASKS=2",
+                                        "SLURM_JOB_NUM_NODES=1", "SLURM_JOB_NODELIST=n[07]"};
+  const auto start = [&](std::vector<std::string> environment) {
+    environment.insert(environment.end(), job.begin(), job.end());
+    return Child({kLaunchProgram, "sum"}, environment);
+  };
+  const auto task = [&](const char* rank) {
+    return start({"SLURM_STEP_ID=3", "SLURM_STEP_NUM_TASKS=2", "SLURM_STEP_NODELIST=n[07]",
+                  std::string("SLURM_PROCID=") + rank, std::string("SLURM_LOCALID=") + rank});
+  };
+  Child first = task("1"), second = task("0");
+  const ChildResult one = first.finish(), two = second.finish();
+  INFO(one.error << two.error);
+  CHECK((one.status == 0 && two.status == 0));
+  CHECK(Child::count(one.out + two.out, "the sum is 3\n") == 2);
+  CHECK_THAT(two.error, Contains("tandem: 2 ranks, found by Slurm (SLURM_PROCID and SLURM_STEP_NUM_TASKS; address: "
+                                 "SLURM_STEP_NODELIST, one machine; port: from SLURM_JOB_ID and SLURM_STEP_ID)"));
+  const ChildResult batch = start({"SLURM_PROCID=0", "SLURM_LOCALID=0"}).finish();  // as sbatch runs it, once
+  CHECK(batch.status == 3);
+  CHECK_THAT(batch.error,
+             Contains("of 2 tasks, but no task of a step") && Contains("start the ranks by `srun PROGRAM`"));
 }
 
 TEST_CASE("launch: ranks that torchrun started meet at its agent's store, whose port is taken", "[launch][gloo]") {
