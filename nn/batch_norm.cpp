@@ -58,33 +58,27 @@ void detail::print_norm(std::ostream& out, const std::string& name, const nn::In
   print(out, name, o, nn::printed(o.momentum()));
 }
 
+bool detail::begin_batch(const nn::Module& module, NormTensors& t) {
+  if (module.is_training() && t.num_batches_tracked.defined()) t.num_batches_tracked.add_(1);
+  return module.is_training() || !t.running_mean.defined();
+}
 Tensor detail::normalize_batch(const nn::Module& module, NormTensors& t, const nn::BatchNormOptions& o, size_t dims,
                                const Tensor& x) {
   const auto most = static_cast<int64_t>(dims) + 2, least = dims == 1 ? 2 : most;
   TANDEM_CHECK(x.dim() >= least && x.dim() <= most, module.name(), ": x is ", x.sizes(), "; it must have ", least,
                least == most ? "" : " or 3", " dimensions");
-  const bool training = module.is_training() || !t.running_mean.defined();
-  if (module.is_training() && t.num_batches_tracked.defined()) {
-    t.num_batches_tracked.add_(1);
-    if (!o.momentum() && t.running_mean.defined()) {
-      // The statistics become the mean of all batches' own. Their number stays on the device, as a Graph needs it.
-      const Tensor mean = zeros_like(t.running_mean), var = zeros_like(t.running_var);
-      const Tensor y = batch_norm(x, t.weight, t.bias, mean, var, training, /*momentum=*/1, o.eps(), t.parts);
-      const Tensor share = t.num_batches_tracked.to(kFloat64).reciprocal();
-      t.running_mean.mul_(1 - share).add_(mean * share);
-      t.running_var.mul_(1 - share).add_(var * share);
-      return y;
-    }
+  const bool training = begin_batch(module, t);
+  if (module.is_training() && t.num_batches_tracked.defined() && !o.momentum() && t.running_mean.defined()) {
+    // The statistics become the mean of all batches' own. Their number stays on the device, as a Graph needs it.
+    const Tensor mean = zeros_like(t.running_mean), var = zeros_like(t.running_var);
+    const Tensor y = batch_norm(x, t.weight, t.bias, mean, var, training, /*momentum=*/1, o.eps(), t.parts);
+    const Tensor share = t.num_batches_tracked.to(kFloat64).reciprocal();
+    t.running_mean.mul_(1 - share).add_(mean * share);
+    t.running_var.mul_(1 - share).add_(var * share);
+    return y;
   }
   return batch_norm(x, t.weight, t.bias, t.running_mean, t.running_var, training, o.momentum().value_or(0), o.eps(),
                     module.is_training() ? t.parts : nullptr);
-}
-Tensor detail::normalize_relu_pool(const nn::Module& module, NormTensors& t, const nn::BatchNormOptions& o,
-                                   const Tensor& x, Pair kernel) {
-  if (module.is_training() && t.num_batches_tracked.defined()) t.num_batches_tracked.add_(1);
-  return batch_norm_relu_max_pool2d(x, t.weight, t.bias, t.running_mean, t.running_var,
-                                    module.is_training() || !t.running_mean.defined(), o.momentum().value_or(0),
-                                    o.eps(), kernel);
 }
 Tensor detail::normalize_instances(const nn::Module& module, const NormTensors& t, const nn::InstanceNormOptions& o,
                                    size_t dims, const Tensor& x) {

@@ -25,12 +25,11 @@ struct NormTensors {
 };
 void print_norm(std::ostream& out, const std::string& name, const nn::BatchNormOptions& options);
 void print_norm(std::ostream& out, const std::string& name, const nn::InstanceNormOptions& options);
+/// Of a forward: in training it counts the batch. Returns whether the batch's own statistics are used.
+bool begin_batch(const nn::Module& module, NormTensors& tensors);
 /// @param dims  of x without its batch and its channels. @throws Error unless x has as many
 Tensor normalize_batch(const nn::Module& module, NormTensors& tensors, const nn::BatchNormOptions& options, size_t dims,
                        const Tensor& x);
-/// The same of 2-d images, and ReLU and max pooling behind it, where is_one_pass(x, ...).
-Tensor normalize_relu_pool(const nn::Module& module, NormTensors& tensors, const nn::BatchNormOptions& options,
-                           const Tensor& x, ExpandingArray<2> kernel_size);
 Tensor normalize_instances(const nn::Module& module, const NormTensors& tensors, const nn::InstanceNormOptions& options,
                            size_t dims, const Tensor& x);
 

@@ -25,19 +25,19 @@ bool nn::layer_fusion() { return enabled; }
 size_t detail::forward_as_one(const std::vector<nn::AnyModule>& modules, size_t first, nn::AnyValue& value) {
   if (first + 2 > modules.size() || !enabled.load(std::memory_order_relaxed)) return 0;
   const Tensor* const x = value.try_get<Tensor>();
-  if (!x || x->dim() != 4) return 0;
+  if (!x || !can_norm_relu_pool(*x)) return 0;
   auto* const norm = plain<nn::BatchNorm2dImpl>(modules[first]);
   if (!norm || norm->parts || !norm->options.momentum() || !plain<nn::ReLUImpl>(modules[first + 1])) return 0;
   ExpandingArray<2> kernel = 1;
   size_t count = 2;
-  if (first + 3 <= modules.size())
-    if (const auto* const pool = plain<nn::MaxPool2dImpl>(modules[first + 2])) {
-      const nn::MaxPool2dOptions& o = pool->options;
-      if (is_one_pass(*x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode()))
-        kernel = o.kernel_size(), count = 3;
-    }
-  if (count == 2 && !is_one_pass(*x, kernel, 1, 0, 1, false)) return 0;
-  value = nn::AnyValue(normalize_relu_pool(*norm, *norm, norm->options, *x, kernel));
+  if (const auto* const pool = first + 2 < modules.size() ? plain<nn::MaxPool2dImpl>(modules[first + 2]) : nullptr) {
+    const nn::MaxPool2dOptions& o = pool->options;
+    if (can_norm_relu_pool(*x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode()))
+      kernel = o.kernel_size(), count = 3;
+  }
+  const bool training = begin_batch(*norm, *norm);
+  value = nn::AnyValue(norm_relu_pool(*x, norm->weight, norm->bias, norm->running_mean, norm->running_var, training,
+                                      *norm->options.momentum(), norm->options.eps(), kernel));
   return count;
 }
 

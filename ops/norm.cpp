@@ -104,10 +104,12 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
   const std::shared_ptr<const BatchParts> parts = training && all_parts && !all_parts->is_whole() ? all_parts : nullptr;
   const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
   const Tensor x = rows_or_planes(input, last), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
-  const Statistics of = statistics_of(input, x, running_mean, running_var, training, momentum, eps, parts.get());
+  const Statistics statistics =
+      statistics_of(input, x, running_mean, running_var, training, momentum, eps, parts.get());
   Tensor y = make_like(input, last), y_rows = rows_or_planes(y, last);
-  TANDEM_DISPATCH(x.device(), batch_norm_apply, x, of.mean, of.rstd, w, b, y_rows);
-  const auto backward = [training, eps, last, parts, count = of.count](const Context& ctx, const Tensor& dy) -> Grads {
+  TANDEM_DISPATCH(x.device(), batch_norm_apply, x, statistics.mean, statistics.rstd, w, b, y_rows);
+  const auto backward = [training, eps, last, parts, count = statistics.count](const Context& ctx,
+                                                                               const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
       TANDEM_CHECK_AS(NotImplementedError, !parts,
@@ -142,22 +144,24 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     }
     return {dx, sum_xhat, sum_dy};
   };
-  return record("batch_norm", y, {input, weight, bias}, {input, of.mean, of.rstd, weight}, backward);
+  return record("batch_norm", y, {input, weight, bias}, {input, statistics.mean, statistics.rstd, weight}, backward);
 }
 
-bool detail::is_one_pass(const Tensor& x, Pair kernel, Pair stride, Pair padding, Pair dilation, bool ceil_mode) {
+bool detail::can_norm_relu_pool(const Tensor& x) {
+  return x.dim() == 4 && x.is_cpu() && x.dtype() == kFloat32 && x.numel() > 0 && !x.is_contiguous() &&
+         x.suggest_memory_format() == MemoryFormat::ChannelsLast;
+}
+bool detail::can_norm_relu_pool(const Tensor& x, Pair kernel, Pair stride, Pair padding, Pair dilation,
+                                bool ceil_mode) {
   const auto side_by_side = [&](size_t d) {
     return kernel[d] == stride[d] && padding[d] == 0 && dilation[d] == 1 && kernel[d] > 0 &&
            x.size(static_cast<int64_t>(d) + 2) >= kernel[d] &&
            (!ceil_mode || x.size(static_cast<int64_t>(d) + 2) % kernel[d] == 0);
   };
-  return x.dim() == 4 && x.is_cpu() && x.dtype() == kFloat32 && x.numel() > 0 && !x.is_contiguous() &&
-         x.suggest_memory_format() == MemoryFormat::ChannelsLast && side_by_side(0) && side_by_side(1) &&
-         kernel[0] * kernel[1] <= 250;
+  return side_by_side(0) && side_by_side(1) && kernel[0] * kernel[1] <= 250;
 }
-Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                                          const Tensor& running_mean, const Tensor& running_var, Flag training,
-                                          double momentum, double eps, Pair kernel) {
+Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                              const Tensor& running_var, Flag training, double momentum, double eps, Pair kernel) {
   check_batch_norm(input, weight, bias, running_mean, running_var, training);
   const int64_t kh = kernel[0], kw = kernel[1];
   const auto images = [](const Tensor& t) {
@@ -165,7 +169,7 @@ Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& wei
     return core::alias(t.contiguous(MemoryFormat::ChannelsLast));
   };
   const Tensor x = images(input), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
-  const Statistics of =
+  const Statistics statistics =
       statistics_of(input, rows_or_planes(input, true), running_mean, running_var, training, momentum, eps, nullptr);
   const Shape sizes{x.size(0), x.size(1), x.size(2) / kh, x.size(3) / kw};
   const auto make = [&](DType dtype) {
@@ -173,7 +177,7 @@ Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& wei
                              x.device());
   };
   Tensor y = make(x.dtype()), chosen = make(kUInt8);
-  TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool, x, of.mean, of.rstd, w, b, kh, kw, y, chosen);
+  TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool, x, statistics.mean, statistics.rstd, w, b, kh, kw, y, chosen);
   const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
                  chosen = ctx.saved(5);
@@ -181,15 +185,14 @@ Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& wei
       const Tensor variance = training ? Tensor() : rstd.pow(-2) - eps, center = training ? Tensor() : mean;
       const Tensor y = max_pool2d(
           relu(tandem::batch_norm(x, weight, bias, center, variance, training, /*momentum=*/0, eps)), kernel);
-      std::vector<Tensor> inputs;
-      for (const Tensor* t : {&x, &weight, &bias})
-        if (t->defined() && t->requires_grad()) inputs.push_back(*t);
-      const auto grads = autograd::grad({y}, inputs, {dy}, /*retain_graph=*/true, /*create_graph=*/true);
+      const Tensor* const inputs[] = {&x, &weight, &bias};
+      std::vector<Tensor> wanted;
+      std::vector<size_t> places;
+      for (size_t i = 0; i < 3; ++i)
+        if (inputs[i]->defined() && inputs[i]->requires_grad()) wanted.push_back(*inputs[i]), places.push_back(i);
+      const auto grads = autograd::grad({y}, wanted, {dy}, /*retain_graph=*/true, /*create_graph=*/true);
       Grads all(3);
-      size_t next = 0;
-      for (const size_t i : {0, 1, 2})
-        if (const Tensor* const t = i == 0 ? &x : i == 1 ? &weight : &bias; t->defined() && t->requires_grad())
-          all[i] = grads[next++];
+      for (size_t i = 0; i < grads.size(); ++i) all[places[i]] = grads[i];
       return all;
     }
     Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), x.device()),
@@ -201,7 +204,7 @@ Tensor detail::batch_norm_relu_max_pool2d(const Tensor& input, const Tensor& wei
     return {dx, sum_xhat, sum_dy};
   };
   return record(kh * kw == 1 ? "batch_norm_relu" : "batch_norm_relu_max_pool2d", y, {input, weight, bias},
-                {input, of.mean, of.rstd, weight, bias, chosen}, backward);
+                {input, statistics.mean, statistics.rstd, weight, bias, chosen}, backward);
 }
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,

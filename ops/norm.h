@@ -28,13 +28,14 @@ struct BatchParts {
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, Flag training, double momentum, double eps,
                   const std::shared_ptr<const BatchParts>& parts);
-/// Whether max_pool2d(relu(batch_norm(x))) can be one pass over x, as batch_norm_relu_max_pool2d makes it: of float32
-/// on the CPU, channels-last, by windows that lie side by side.
-bool is_one_pass(const Tensor& x, Pair kernel_size, Pair stride, Pair padding, Pair dilation, bool ceil_mode);
-/// max_pool2d(relu(batch_norm(...)), kernel_size), to the last bit, without what lies between them.
-Tensor batch_norm_relu_max_pool2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                                  const Tensor& running_var, Flag training, double momentum, double eps,
-                                  Pair kernel_size);
+/// Whether norm_relu_pool takes x: float32 on the CPU, channels-last, not empty.
+bool can_norm_relu_pool(const Tensor& x);
+/// Whether it pools so, of an x that it takes: by windows that lie side by side.
+bool can_norm_relu_pool(const Tensor& x, Pair kernel_size, Pair stride, Pair padding, Pair dilation, bool ceil_mode);
+/// max_pool2d(relu(batch_norm(...)), kernel_size), to the last bit, in one pass without what lies between them. Graphs
+/// and traces call it batch_norm_relu_max_pool2d, or batch_norm_relu where the windows are of one element.
+Tensor norm_relu_pool(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                      const Tensor& running_var, Flag training, double momentum, double eps, Pair kernel_size);
 }  // namespace detail
 /// Normalises over the last dimensions, whose sizes are normalized_shape
 Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight = {}, const Tensor& bias = {},

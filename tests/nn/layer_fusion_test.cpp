@@ -187,4 +187,49 @@ TEST_CASE("Layers run one by one where somebody could see between them, or they 
   CHECK_THROWS_WITH(Layers(nn::BatchNorm2dOptions(4), nn::MaxPool2dOptions(2)).all(x), Contains("batch_norm"));
 }
 
+TEST_CASE("Layers as one and one by one say the same of parameters on another device", "[nn][fusion][errors]") {
+  const int devices = cpu_device_count();
+  set_cpu_device_count(2);
+  const Tensor x = randn({2, 3, 4, 4}).contiguous(MemoryFormat::ChannelsLast);
+  std::vector<std::string> errors;
+  for (const bool fused : {true, false}) {
+    const Fusion fusion(fused);
+    Layers layers(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2));
+    layers.norm->to(Device("cpu:1"));
+    try {
+      layers.all(x);
+    } catch (const Error& error) {
+      errors.emplace_back(error.what());
+    }
+  }
+  set_cpu_device_count(devices);
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0] == errors[1]);
+  CHECK_THAT(errors[0], Contains("batch_norm") && Contains("cpu:1"));
+}
+
+TEST_CASE("Layers run one by one on a batch without images", "[nn][fusion]") {
+  const Fusion fusion(true);
+  Layers layers(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2));
+  const Tensor x = empty({0, 3, 4, 4}).contiguous(MemoryFormat::ChannelsLast).requires_grad_();
+  const Tensor y = layers.all(x);
+  CHECK_FALSE(is_fused(y));
+  CHECK(y.sizes() == IntArrayRef({0, 3, 2, 2}));
+  y.sum().backward();
+  CHECK(x.grad().sizes() == x.sizes());
+  CHECK(layers.norm->weight.grad().equal(zeros({3})));
+  CHECK(layers.norm->running_var.equal(ones({3})));
+}
+
+TEST_CASE("Layers as one in anomaly mode: a gradient of NaN is theirs, by name", "[nn][fusion]") {
+  const Fusion fusion(true);
+  const autograd::DetectAnomalyGuard guard;
+  Layers layers(nn::BatchNorm2dOptions(2).eps(0), nn::MaxPool2dOptions(2));
+  const Tensor x = ones({1, 2, 2, 2}).contiguous(MemoryFormat::ChannelsLast).requires_grad_();  // of no variance
+  const Tensor y = layers.all(x);
+  CHECK(is_fused(y));
+  CHECK_THROWS_WITH(y.backward(ones({1, 2, 1, 1})),
+                    Contains("backward of batch_norm_relu_max_pool2d returned NaN in the gradient of input 0"));
+}
+
 }  // namespace tandem
