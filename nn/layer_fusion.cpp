@@ -1,17 +1,14 @@
 // Layers that a Sequential runs as one.
-#include <atomic>
-
 #include "tandem/nn/batch_norm.h"
 #include "tandem/nn/pooling.h"
 #include "tandem/nn/sequential.h"
 #include "tandem/nn/simple.h"
+#include "tandem/ops/fusion.h"
 #include "tandem/ops/norm.h"
 
 namespace tandem {
 
 namespace {
-std::atomic<bool> enabled = true;
-
 /// The module as an M, unless it is of another class, derived ones included, or has hooks that would not be called.
 template <class M> M* plain(const nn::AnyModule& any) {
   nn::Module& module = *any.ptr();
@@ -19,11 +16,11 @@ template <class M> M* plain(const nn::AnyModule& any) {
 }
 }  // namespace
 
-void nn::set_layer_fusion(bool on) { enabled = on; }
-bool nn::layer_fusion() { return enabled; }
+void nn::set_layer_fusion(bool on) { detail::fusing = on; }
+bool nn::layer_fusion() { return detail::fusing; }
 
 size_t detail::forward_as_one(const std::vector<nn::AnyModule>& modules, size_t first, nn::AnyValue& value) {
-  if (first + 2 > modules.size() || !enabled.load(std::memory_order_relaxed)) return 0;
+  if (first + 2 > modules.size() || !fusing.load(std::memory_order_relaxed)) return 0;
   const Tensor* const x = value.try_get<Tensor>();
   if (!x || !can_norm_relu_pool(*x)) return 0;
   auto* const norm = plain<nn::BatchNorm2dImpl>(modules[first]);

@@ -1,0 +1,24 @@
+// Attention block by block, so that the weights of a block stay in the cache and those of all are never in memory. The
+// CPU alone has it, for float32 and float64.
+//
+// All tensors have the same leading dimensions, in which inputs may be expanded; the elements of a row lie side by
+// side. q (..., L, E), k (..., S, E), v (..., S, V), out (..., L, V), lse (..., L) contiguous; mask undefined or (...,
+// L, S), bool or of q's dtype, with any strides. With `causal` query i sees keys 0 to i.
+#pragma once
+#include "tandem/core/internal.h"
+#include "tandem/core/tensor.h"
+
+namespace tandem::kernels::cpu {
+
+/// Whether the kernels below take t as it lies.
+bool attention_takes(const Tensor& t);
+/// out = softmax(q k^T scale + mask) v, and in lse, for each query, ln sum e^(q k^T scale + mask). A query that the
+/// mask hides all keys from gets zeros, and an lse of infinity.
+void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
+               Tensor& out, Tensor& lse);
+/// The gradients of q, k and v from that of out, which compute the weights anew.
+void attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                        const Tensor& out, const Tensor& lse, bool causal, double scale, Tensor& dq, Tensor& dk,
+                        Tensor& dv);
+
+}  // namespace tandem::kernels::cpu

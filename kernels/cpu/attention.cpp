@@ -1,0 +1,201 @@
+// Planners of attention: blocks of queries times blocks of keys, each a few matrix products in one thread.
+#include "tandem/kernels/attention.h"
+
+#include <algorithm>
+
+#include "tandem/kernels/cpu/gemm.h"
+#include "tandem/kernels/cpu/planner.h"
+#include "tandem/kernels/elementwise.h"
+
+namespace tandem::kernels::cpu {
+
+TANDEM_DECLARE_LOOP(attention_powers)
+TANDEM_DECLARE_LOOP(attention_finish)
+TANDEM_DECLARE_LOOP(attention_slopes)
+namespace {
+
+// Of a block: its scores, and in backward their gradients too, stay in the second cache.
+constexpr int64_t kQueries = 64, kKeys = 512, kBackwardKeys = 256;
+constexpr int64_t kUnits = 16;  // of backward, where there are fewer matrices
+
+struct Attention {
+  int64_t l, s, e, v;
+  bool causal;
+  double scale;
+  bool mask_is_bool;
+  int64_t pieces;  // of a matrix: blocks of queries, or in backward groups of keys
+  int64_t group;   // keys of a group
+  int64_t matrices;
+  /// Keys that some of the queries before `query_end` see.
+  int64_t keys(int64_t query_end) const { return causal ? std::min(s, query_end) : s; }
+};
+
+/// One matrix of operand `k`, by the distance of its rows.
+template <class T> struct Rows {
+  T* data;
+  int64_t row, columns;
+  Rows from(int64_t first) const { return {data + first * row, row, columns}; }
+  /// At least `columns`, which a product asks for: of one row the distance is anything.
+  int64_t lead() const { return std::max(row, columns); }
+  void clear(int64_t rows) const {
+    for (int64_t r = 0; r < rows; ++r) std::fill_n(data + r * row, columns, T(0));
+  }
+};
+/// Matrix `index` of operand k, over the leading dimensions of the loop's extents.
+template <class T> Rows<T> rows_of(const Loop& loop, int k, int64_t index, int64_t columns) {
+  const Operand& o = loop.operands[k];
+  const int leading = loop.extents.rank - 2;
+  const auto size = static_cast<int64_t>(sizeof(T));
+  if (!o.buffer) return {nullptr, 0, columns};
+  int64_t offset = o.offset;
+  for (int d = leading - 1; d >= 0; --d) {
+    offset += index % loop.extents.size[d] * o.strides[d];
+    index /= loop.extents.size[d];
+  }
+  return {reinterpret_cast<T*>(o.buffer->data + offset), o.strides[leading] / size, columns};
+}
+/// The mask of a matrix, or of a block of it.
+struct Mask {
+  char* data;
+  int64_t size, row, column;  // in elements
+  Mask(const Loop& loop, int k, int64_t index, bool is_bool, size_t element)
+      : size(is_bool ? 1 : static_cast<int64_t>(element)) {
+    const Rows<char> bytes = rows_of<char>(loop, k, index, 0);
+    data = bytes.data, row = bytes.row / size,
+    column = data ? loop.operands[k].strides[loop.extents.rank - 1] / size : 0;
+  }
+  char* at(int64_t query, int64_t key) const { return data ? data + (query * row + key * column) * size : nullptr; }
+};
+
+/// Runs a body that is compiled for this processor over `rows` of a block, in this thread.
+template <class T>
+void run_rows(const LoopTables& tables, const char* name, std::initializer_list<const void*> operands,
+              std::initializer_list<LoopScalar> scalars, int64_t rows) {
+  Buffer buffers[kMaxOperands];
+  Loop loop{};
+  loop.dtype = dtype_of<T>();
+  int i = 0;
+  for (const void* p : operands) {
+    buffers[i] = {static_cast<char*>(const_cast<void*>(p))};
+    loop.operands[i].buffer = p ? &buffers[i] : nullptr;
+    ++i;
+  }
+  std::copy(scalars.begin(), scalars.end(), loop.scalars);
+  pick(tables, loop.dtype, name)(loop, 0, rows);
+}
+/// c (+)= a b, a b^T or a^T b.
+template <class T>
+void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const Rows<T>& a, const Rows<T>& b,
+             bool accumulate, const Rows<T>& c) {
+  gemm(Gemm{transpose_a, transpose_b, accumulate, m, n, k, a.lead(), b.lead(), c.lead()}, a.data, b.data, c.data);
+}
+
+/// A unit is a block of queries of a matrix. Operands: out, lse, q, k, v, mask.
+template <class T> void forward_units(const Attention& a, const Loop& loop, int64_t begin, int64_t end) {
+  T *const scores = reinterpret_cast<T*>(loop_scratch()), *const peaks = scores + kQueries * kKeys,
+           *const sums = peaks + kQueries;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t index = unit / a.pieces, query = unit % a.pieces * kQueries, rows = std::min(kQueries, a.l - query);
+    const Rows<T> out = rows_of<T>(loop, 0, index, a.v).from(query), q = rows_of<T>(loop, 2, index, a.e).from(query),
+                  k = rows_of<T>(loop, 3, index, a.e), v = rows_of<T>(loop, 4, index, a.v);
+    const Mask mask(loop, 5, index, a.mask_is_bool, sizeof(T));
+    const LoopScalar is_bool = integer(a.mask_is_bool), row = integer(mask.row), column = integer(mask.column);
+    const int64_t keys = a.keys(query + rows);
+    for (int64_t key = 0; key < keys; key += kKeys) {
+      const int64_t width = std::min(kKeys, keys - key), seen = a.causal ? query + 1 - key : a.s;
+      const Rows<T> block{scores, width, width};
+      product(false, true, rows, width, a.e, q, k.from(key), false, block);
+      run_rows<T>(loops::attention_powers, "attention", {scores, peaks, sums, out.data, mask.at(query, key)},
+                  {integer(width), integer(seen), real(a.scale), is_bool, row, column, integer(key == 0), integer(a.v),
+                   integer(out.row)},
+                  rows);
+      product(false, false, rows, a.v, width, block, v.from(key), key > 0, out);
+    }
+    run_rows<T>(loops::attention_finish, "attention",
+                {peaks, sums, out.data, data<T>(loop, 1) + index * a.l + query, mask.at(query, 0)},
+                {integer(a.s), {}, {}, is_bool, row, column, integer(a.v), integer(out.row)}, rows);
+  }
+}
+
+/// A unit is a group of keys of a matrix: the gradients of these keys and values, and their part of the queries'.
+/// Operands: dq, dk, dv, parts of dq, dout, q, k, v, out, lse, mask.
+template <class T> void backward_units(const Attention& a, const Loop& loop, int64_t begin, int64_t end) {
+  T *const scores = reinterpret_cast<T*>(loop_scratch()), *const slopes = scores + kQueries * kBackwardKeys;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t index = unit / a.pieces, group = unit % a.pieces;
+    const Rows<T> dk = rows_of<T>(loop, 1, index, a.e), dv = rows_of<T>(loop, 2, index, a.v),
+                  dout = rows_of<T>(loop, 4, index, a.v), q = rows_of<T>(loop, 5, index, a.e),
+                  k = rows_of<T>(loop, 6, index, a.e), v = rows_of<T>(loop, 7, index, a.v),
+                  out = rows_of<T>(loop, 8, index, a.v);
+    const Rows<T> dq = group == 0
+                           ? rows_of<T>(loop, 0, index, a.e)
+                           : Rows<T>{data<T>(loop, 3) + ((group - 1) * a.matrices + index) * a.l * a.e, a.e, a.e};
+    const T* const lse = data<T>(loop, 9) + index * a.l;
+    const Mask mask(loop, 10, index, a.mask_is_bool, sizeof(T));
+    const int64_t first = group * a.group, last = std::min(a.s, first + a.group);
+    dq.clear(a.l), dk.from(first).clear(last - first), dv.from(first).clear(last - first);
+    for (int64_t key = first; key < last; key += kBackwardKeys) {
+      for (int64_t query = a.causal ? key / kQueries * kQueries : 0; query < a.l; query += kQueries) {
+        const int64_t rows = std::min(kQueries, a.l - query);
+        const int64_t width = std::min(kBackwardKeys, std::min(last, a.keys(query + rows)) - key);
+        const Rows<T> block{scores, width, width}, slope{slopes, width, width};
+        product(false, true, rows, width, a.e, q.from(query), k.from(key), false, block);
+        product(false, true, rows, width, a.v, dout.from(query), v.from(key), false, slope);
+        run_rows<T>(loops::attention_slopes, "attention_backward",
+                    {scores, slopes, lse + query, out.from(query).data, dout.from(query).data, mask.at(query, key)},
+                    {integer(width), integer(a.causal ? query + 1 - key : a.s), real(a.scale), integer(a.mask_is_bool),
+                     integer(mask.row), integer(mask.column), integer(a.v), integer(out.row), integer(dout.row)},
+                    rows);
+        product(true, false, width, a.v, rows, block, dout.from(query), true, dv.from(key));
+        product(true, false, width, a.e, rows, slope, q.from(query), true, dk.from(key));
+        product(false, false, rows, a.e, width, slope, k.from(key), true, dq.from(query));
+      }
+    }
+  }
+}
+
+Attention attention_of(const Tensor& q, const Tensor& v, const Tensor& mask, bool causal, double scale) {
+  const int64_t l = q.size(-2), e = q.size(-1);
+  return {l, v.size(-2),         e, v.size(-1), causal, scale, mask.defined() && mask.dtype() == kBool, 1,
+          0, q.numel() / (l * e)};
+}
+
+}  // namespace
+
+bool attention_takes(const Tensor& t) {
+  return (t.stride(-1) == 1 || t.size(-1) == 1) && (t.stride(-2) >= t.size(-1) || t.size(-2) == 1);
+}
+
+void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
+               Tensor& out, Tensor& lse) {
+  Attention a = attention_of(q, v, mask, causal, scale);
+  a.pieces = ceil_div(a.l, kQueries);
+  const auto body = [](const Attention& each, const Loop& loop, int64_t begin, int64_t end) {
+    (loop.dtype == kFloat64 ? forward_units<double> : forward_units<float>)(each, loop, begin, end);
+  };
+  run(plan_call("attention", q.dtype(), {out, lse}, {q, k, v, mask}, a, body, a.matrices * a.pieces, 1,
+                kQueries * (kKeys + 2) * q.itemsize()));
+}
+
+void attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                        const Tensor& out, const Tensor& lse, bool causal, double scale, Tensor& dq, Tensor& dk,
+                        Tensor& dv) {
+  Attention a = attention_of(q, v, mask, causal, scale);
+  a.pieces = std::min(ceil_div(kUnits, a.matrices), ceil_div(a.s, kBackwardKeys));
+  a.group = ceil_div(ceil_div(a.s, a.pieces), kBackwardKeys) * kBackwardKeys;
+  a.pieces = ceil_div(a.s, a.group);
+  Tensor parts;
+  if (a.pieces > 1) {
+    Shape sizes{a.pieces - 1};
+    for (const int64_t n : q.sizes()) sizes.push_back(n);
+    parts = core::empty(sizes, q.dtype(), q.device());
+  }
+  const auto body = [](const Attention& each, const Loop& loop, int64_t begin, int64_t end) {
+    (loop.dtype == kFloat64 ? backward_units<double> : backward_units<float>)(each, loop, begin, end);
+  };
+  run(plan_call("attention_backward", q.dtype(), {dq, dk, dv, parts}, {dout, q, k, v, out, lse, mask}, a, body,
+                a.matrices * a.pieces, 1, 2 * kQueries * kBackwardKeys * q.itemsize()));
+  for (int64_t i = 0; i + 1 < a.pieces; ++i) add(dq, core::select(parts, 0, i), 1, dq);
+}
+
+}  // namespace tandem::kernels::cpu

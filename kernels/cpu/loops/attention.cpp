@@ -1,0 +1,144 @@
+// What attention does with a block of scores between its matrix products. The range is the block's rows, which are
+// queries; `stride` is from one to the next. Scalars begin with: columns, keys of the block that row 0 sees (row r sees
+// r more), scale, and the mask's kind and distances of rows and columns.
+#include "tandem/kernels/cpu/loops/rows.h"
+
+namespace tandem::kernels::cpu::TANDEM_ISA {
+namespace {
+
+template <class C> constexpr C kNowhere = -C(__builtin_inf());
+
+/// The mask of a block, or of whole rows.
+template <class C> class Mask {
+ public:
+  Mask(const Loop& loop, int operand, int scalar)
+      : mask_(data<char>(loop, operand)),
+        is_bool_(loop.scalars[scalar].integer),
+        row_(loop.scalars[scalar + 1].integer),
+        column_(loop.scalars[scalar + 2].integer) {}
+  explicit operator bool() const { return mask_; }
+  /// x = x scale + mask, of n scores of row r.
+  TANDEM_ONE_COPY void apply(C* x, int64_t r, int64_t n, C scale) const {
+    if (!mask_) {
+      for (int64_t i = 0; i < n; ++i) x[i] *= scale;
+    } else if (is_bool_) {
+      const bool* const m = reinterpret_cast<const bool*>(mask_) + r * row_;
+      for (int64_t i = 0; i < n; ++i) x[i] = m[i * column_] ? x[i] * scale : kNowhere<C>;
+    } else {
+      const C* const m = reinterpret_cast<const C*>(mask_) + r * row_;
+      for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale + m[i * column_];
+    }
+  }
+  bool hides_all(int64_t r, int64_t n) const {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t at = r * row_ + i * column_;
+      if (is_bool_ ? reinterpret_cast<const bool*>(mask_)[at] : reinterpret_cast<const C*>(mask_)[at] != kNowhere<C>)
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  const char* mask_;
+  bool is_bool_;
+  int64_t row_, column_;
+};
+struct Larger {
+  template <class C> static C join(C a, C b) { return b > a ? b : a; }
+};
+template <class C> C largest(const C* x, int64_t n) {
+  C lane[kLanes];
+  for (C& each : lane) each = kNowhere<C>;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
+  for (int k = 0; i < n; ++i, ++k) lane[k] = x[i] > lane[k] ? x[i] : lane[k];
+  return fold_lanes<Larger, kLanes>(lane);
+}
+/// x = e^(x - peak). @return their sum
+template <class C> TANDEM_ONE_COPY C powers(C* x, int64_t n, C peak) {
+  TANDEM_IVDEP
+  for (int64_t i = 0; i < n; ++i) x[i] = math::exp_of_negative(x[i] - peak);
+  return lane_sum<C>(n, [=](int64_t i) { return x[i]; });
+}
+int64_t seen_by(const Loop& loop, int64_t row) {
+  const int64_t columns = loop.scalars[0].integer, seen = loop.scalars[1].integer + row;
+  return seen < 0 ? 0 : seen < columns ? seen : columns;
+}
+
+/// Operands: scores, which become e^(score - peak); peaks and sums, the largest score of each query and the sum of its
+/// powers so far; what was added up of out, which falls when a peak rises; mask. Further scalars: whether there were no
+/// keys before, out's columns and stride.
+template <class C> void attention_powers_body(const Loop& loop, int64_t begin, int64_t end) {
+  const auto number = [&](int i) { return loop.scalars[i].integer; };
+  const int64_t columns = number(0), width = number(7), out_stride = number(8);
+  const C scale = C(loop.scalars[2].real);
+  const bool first = number(6);
+  const Mask<C> mask(loop, 4, 3);
+  C *const peaks = data<C>(loop, 1), *const sums = data<C>(loop, 2);
+  for (int64_t r = begin; r < end; ++r) {
+    C* const x = data<C>(loop, 0) + r * columns;
+    const int64_t n = seen_by(loop, r);
+    mask.apply(x, r, n, scale);
+    const C found = largest(x, n), before = first ? kNowhere<C> : peaks[r], peak = found > before ? found : before;
+    const C base = peak == kNowhere<C> ? C(0) : peak;  // where all is hidden so far, all powers are 0
+    const C sum = powers(x, n, base);
+    for (int64_t i = n; i < columns; ++i) x[i] = C(0);
+    peaks[r] = peak;
+    if (first) {
+      sums[r] = sum;
+      continue;
+    }
+    const C fall = math::exp_of_negative(before - base);
+    sums[r] = sums[r] * fall + sum;
+    C* const out = data<C>(loop, 3) + r * out_stride;
+    for (int64_t i = 0; i < width; ++i) out[i] *= fall;
+  }
+}
+/// Operands: peaks, sums, out, lse, mask of whole rows. Scalars: keys; 3 to 5: the mask's; out's columns and stride.
+template <class C> void attention_finish_body(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t width = loop.scalars[6].integer, stride = loop.scalars[7].integer;
+  const Mask<C> mask(loop, 4, 3);
+  for (int64_t r = begin; r < end; ++r) {
+    const C sum = data<const C>(loop, 1)[r];
+    C *const out = data<C>(loop, 2) + r * stride, *const lse = data<C>(loop, 3) + r;
+    if (!(sum > C(0)) && mask && mask.hides_all(r, loop.scalars[0].integer)) {
+      for (int64_t i = 0; i < width; ++i) out[i] = C(0);
+      *lse = C(__builtin_inf());
+      continue;
+    }
+    const C factor = C(1) / sum;
+    for (int64_t i = 0; i < width; ++i) out[i] *= factor;
+    *lse = data<const C>(loop, 0)[r] + math::log(sum);
+  }
+}
+/// Operands: scores, which become weights; the weights' gradients, which become those of the products q k^T; lse, out,
+/// dout, mask. Further scalars: columns of out and dout, and the stride of each.
+template <class C> void attention_slopes_body(const Loop& loop, int64_t begin, int64_t end) {
+  const auto number = [&](int i) { return loop.scalars[i].integer; };
+  const int64_t columns = number(0), width = number(6), out_stride = number(7), dout_stride = number(8);
+  const C scale = C(loop.scalars[2].real);
+  const Mask<C> mask(loop, 5, 3);
+  for (int64_t r = begin; r < end; ++r) {
+    C *const x = data<C>(loop, 0) + r * columns, *const dx = data<C>(loop, 1) + r * columns;
+    const C *const out = data<C>(loop, 3) + r * out_stride, *const dout = data<C>(loop, 4) + r * dout_stride;
+    const int64_t n = seen_by(loop, r);
+    const C lse = data<const C>(loop, 2)[r], mean = lane_sum<C>(width, [=](int64_t i) { return out[i] * dout[i]; });
+    mask.apply(x, r, n, scale);
+    TANDEM_IVDEP
+    for (int64_t i = 0; i < n; ++i) {
+      const C below = x[i] - lse;
+      const C weight = math::exp_of_negative(below > C(0) ? C(0) : below);  // above by rounding alone
+      x[i] = weight;
+      dx[i] = weight * (dx[i] - mean) * scale;
+    }
+    for (int64_t i = n; i < columns; ++i) x[i] = dx[i] = C(0);
+  }
+}
+
+}  // namespace
+}  // namespace tandem::kernels::cpu::TANDEM_ISA
+
+TANDEM_ROW(attention_powers, attention_powers_body<float>, attention_powers_body<double>)
+TANDEM_ROW(attention_finish, attention_finish_body<float>, attention_finish_body<double>)
+TANDEM_ROW(attention_slopes, attention_slopes_body<float>, attention_slopes_body<double>)
