@@ -1,5 +1,6 @@
 // Small networks worth sharing. Parameter names are those of the same modules in PyTorch.
 #pragma once
+#include "tandem/models/gpt.h"
 #include "tandem/models/sentence_transformer.h"
 #include "tandem/nn/layers.h"
 #include "tandem/nn/pooling.h"

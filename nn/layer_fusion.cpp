@@ -1,4 +1,4 @@
-// Layers that a Sequential runs as one.
+// Layers that a Sequential runs as one, and the switch for all that is computed as one.
 #include "tandem/nn/batch_norm.h"
 #include "tandem/nn/pooling.h"
 #include "tandem/nn/sequential.h"

@@ -5,6 +5,7 @@
 #include "tandem/models/models.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/loss.h"
+#include "tandem/ops/view.h"
 #include "tandem/optim/adam.h"
 #include "tandem/optim/sgd.h"
 
@@ -43,6 +44,22 @@ Run training_step(bool captured, Module module, Options options, const Tensor& x
     value->item<float>();
   };
 }
+/// Logits (N, L, vocabulary) and the tokens that follow, (N, L).
+Tensor next_token(const Tensor& output, const Tensor& target) {
+  return cross_entropy(output.flatten(0, 1), target.flatten());
+}
+constexpr int64_t kVocabulary = 8192;
+models::GptModel small_gpt(int64_t context) {
+  return models::GptModel(models::GptConfig()
+                              .vocab_size(kVocabulary)
+                              .n_positions(context)
+                              .n_embd(256)
+                              .n_layer(4)
+                              .n_head(8)
+                              .resid_pdrop(0)
+                              .embd_pdrop(0)
+                              .attn_pdrop(0));
+}
 Tensor classes(const Shapes& s) { return integers(10, {s[0][0]}); }
 
 }  // namespace
@@ -68,6 +85,11 @@ std::vector<Benchmark> training_benchmarks() {
                      return training_step<optim::Adam>(
                          captured, models::FashionCnn(), optim::AdamOptions(1e-3), values(s[0]), classes(s), entropy,
                          device().is_cpu() ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous);
+                   }});
+    all.push_back({.name = "gpt" + step, .cases = {{{8, 128}}}, .prepare = [=](const Shapes& s) {
+                     return training_step<optim::AdamW>(captured, small_gpt(s[0][1]), optim::AdamWOptions(3e-4),
+                                                        integers(kVocabulary, s[0]), integers(kVocabulary, s[0]),
+                                                        next_token);
                    }});
   }
   return all;

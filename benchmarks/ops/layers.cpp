@@ -1,4 +1,5 @@
 // Convolution, pooling and normalisation, of the sizes that FashionCNN and LeNet have.
+#include "tandem/ops/attention.h"
 #include "tandem/ops/backward.h"
 #include "tandem/ops/convolution.h"
 #include "tandem/ops/dropout.h"
@@ -78,6 +79,14 @@ std::vector<Benchmark> layer_benchmarks() {
                  .cases = {pooled[0]},
                  .bytes = read_write,
                  .prepare = forward([](const Inputs& in) { return std::get<0>(max_pool2d_with_indices(in[0], 2)); })});
+  const std::vector<Shapes> heads = {{{8, 8, 128, 32}, {8, 8, 128, 32}, {8, 8, 128, 32}},
+                                     {{1, 8, 1024, 64}, {1, 8, 1024, 64}, {1, 8, 1024, 64}}};
+  for (const bool causal : {false, true}) {
+    const std::string variant = causal ? "scaled_dot_product_attention/causal_" : "scaled_dot_product_attention/";
+    const Op op = [=](const Inputs& in) { return scaled_dot_product_attention(in[0], in[1], in[2], {}, 0, causal); };
+    out.push_back({.name = variant + "forward", .cases = heads, .prepare = forward(op)});
+    out.push_back({.name = variant + "backward", .cases = heads, .prepare = backward(op)});
+  }
   // in training, with the batch's statistics; no running ones
   both("batch_norm", normal, [](const Inputs& in) { return batch_norm(in[0], in[1], in[2], {}, {}, true); });
   both("layer_norm", rows, [](const Inputs& in) { return layer_norm(in[0], {in[1].size(0)}, in[1], in[2]); });

@@ -14,7 +14,7 @@ import torch
 import torch._dynamo
 import torch.nn.functional as F
 
-from torch_models import Lenet, fashion_cnn, mlp
+from torch_models import Gpt, Lenet, fashion_cnn, mlp
 
 LAYOUT = torch.contiguous_format
 MODE = "eager"  # on a GPU also compiled (torch.compile) and graphs (CUDA graphs)
@@ -184,6 +184,19 @@ def batch_norm_evaluation(shapes):
     return lambda: F.batch_norm(x, mean, var, w, b, training=False)
 
 
+def attention(variant, causal):
+    """Heads, which are no images: channels-last means nothing here."""
+    def op(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+    def prepare(shapes):
+        x = [values(s) for s in shapes]
+        return lambda: op(*x)
+    name = "scaled_dot_product_attention/" + variant
+    return {name + "forward": prepare,
+            name + "backward": backward(op, lambda shapes: [values(s).requires_grad_() for s in shapes])}
+
+
 LAYERS = {
     **both("conv2d", F.conv2d),
     "conv2d/backward_first": backward(F.conv2d, first_layer),
@@ -194,6 +207,8 @@ LAYERS = {
     **both("adaptive_avg_pool2d", lambda x: F.adaptive_avg_pool2d(x, 1)),
     **both("batch_norm", batch_norm),
     "batch_norm/evaluation": batch_norm_evaluation,
+    **attention("", False),
+    **attention("causal_", True),
     **both("layer_norm", lambda x, w, b: F.layer_norm(x, w.shape, w, b)),
 }
 
@@ -252,6 +267,9 @@ FILLS = {
 
 
 # ---------------------------------------------------------------- optimizers and models
+VOCABULARY = 8192
+
+
 def parameters(shapes):
     made = [values(s).requires_grad_() for s in shapes]
     for p in made:
@@ -272,9 +290,9 @@ def clip(shapes):
     return lambda: torch.nn.utils.clip_grad_norm_(p, 100.0)
 
 
-def train_step(make_model, make_optimizer, loss, make_target):
+def train_step(make_model, make_optimizer, loss, make_target, make_input=lambda shapes: inputs(shapes)[0]):
     def prepare(shapes):
-        model, x = make_model().to(memory_format=LAYOUT), inputs(shapes)[0]
+        model, x = make_model().to(memory_format=LAYOUT), make_input(shapes)
         optimizer, target = make_optimizer(model.parameters()), make_target(shapes[0][0])
         run, update = compiled(lambda x, target: loss(model(x), target)), compiled(optimizer.step)
 
@@ -292,6 +310,15 @@ def train_step(make_model, make_optimizer, loss, make_target):
     return prepare
 
 
+def gpt_step(shapes):
+    """As train_step, on tokens."""
+    def tokens(_):
+        return torch.randint(VOCABULARY, shapes[0])
+    return train_step(lambda: Gpt(VOCABULARY, shapes[0][1]),
+                      lambda p: torch.optim.AdamW(p, lr=3e-4, capturable=MODE == "graphs"),
+                      lambda y, target: F.cross_entropy(y.flatten(0, 1), target.flatten()), tokens, tokens)(shapes)
+
+
 def classes(rows):
     return torch.randint(10, (rows,))
 
@@ -305,6 +332,7 @@ MODELS = {
                                           lambda rows: values((rows, 1))),
     "mlp/train_step": train_step(mlp, sgd(0.9), F.cross_entropy, classes),
     "lenet/train_step": train_step(Lenet, sgd(0.5), F.nll_loss, classes),
+    "gpt/train_step": gpt_step,
     "fashion_cnn/train_step": train_step(fashion_cnn, adam, F.cross_entropy, classes),
 }
 CASES = {**ELEMENTWISE, **REDUCTIONS, **LOSSES, **PRODUCTS, **LAYERS, **INDEXING, **FILLS, **MODELS}

@@ -1,0 +1,122 @@
+#include "tandem/models/gpt.h"
+
+#include <cmath>
+
+#include "tandem/core/internal.h"
+#include "tandem/nn/init.h"
+#include "tandem/ops/attention.h"
+#include "tandem/ops/ops.h"
+#include "tandem/serialize/archive.h"
+#include "tandem/serialize/file.h"
+
+namespace tandem::models {
+namespace {
+
+nn::LayerNorm norm_for(const GptConfig& c) {
+  return nn::LayerNorm(nn::LayerNormOptions({c.n_embd()}).eps(c.layer_norm_epsilon()));
+}
+void check_size(const char* name, int64_t value) {
+  TANDEM_CHECK(value > 0, "GptModel: ", name, " is ", value, "; it must be positive");
+}
+
+}  // namespace
+
+void GptConv1DImpl::reset() {
+  weight = register_parameter("weight", randn({in_features, out_features}) * 0.02);
+  bias = register_parameter("bias", zeros({out_features}));
+}
+
+void GptAttentionImpl::reset() {
+  const int64_t width = config.n_embd(), heads = config.n_head();
+  TANDEM_CHECK(heads > 0 && width > 0 && width % heads == 0, "GptModel: n_embd is ", width, " and n_head ", heads,
+               "; the second must divide the first");
+  c_attn = register_module("c_attn", GptConv1D(width, 3 * width));
+  c_proj = register_module("c_proj", GptConv1D(width, width));
+  resid_dropout = register_module("resid_dropout", nn::Dropout(config.resid_pdrop()));
+}
+Tensor GptAttentionImpl::forward(const Tensor& x) {
+  const int64_t n = x.size(0), length = x.size(1), heads = config.n_head();
+  const std::vector<Tensor> parts = c_attn(x).view({n, length, 3, heads, -1}).unbind(2);
+  const auto by_head = [&](size_t i) { return parts[i].transpose(1, 2); };
+  const Tensor attended =
+      scaled_dot_product_attention(by_head(0), by_head(1), by_head(2), {}, is_training() ? config.attn_pdrop() : 0,
+                                   /*is_causal=*/true);
+  return resid_dropout(c_proj(attended.transpose(1, 2).reshape({n, length, -1})));
+}
+
+void GptMlpImpl::reset() {
+  const std::string& act = config.activation_function();
+  TANDEM_CHECK(act == "gelu" || act == "gelu_new" || act == "relu", "GptModel: activation_function is ", act,
+               "; accepted: gelu, gelu_new, relu");
+  c_fc = register_module("c_fc", GptConv1D(config.n_embd(), 4 * config.n_embd()));
+  c_proj = register_module("c_proj", GptConv1D(4 * config.n_embd(), config.n_embd()));
+  dropout = register_module("dropout", nn::Dropout(config.resid_pdrop()));
+}
+Tensor GptMlpImpl::forward(const Tensor& x) {
+  const Tensor y = c_fc(x);
+  const std::string& act = config.activation_function();
+  return dropout(c_proj(act == "relu" ? y.relu() : gelu(y, act == "gelu" ? "none" : "tanh")));
+}
+
+void GptBlockImpl::reset() {
+  ln_1 = register_module("ln_1", norm_for(config));
+  attn = register_module("attn", GptAttention(config));
+  ln_2 = register_module("ln_2", norm_for(config));
+  mlp = register_module("mlp", GptMlp(config));
+}
+Tensor GptBlockImpl::forward(const Tensor& x) {
+  const Tensor attended = x + attn(ln_1(x));
+  return attended + mlp(ln_2(attended));
+}
+
+void GptModelImpl::reset() {
+  check_size("vocab_size", config.vocab_size());
+  check_size("n_positions", config.n_positions());
+  check_size("n_layer", config.n_layer());
+  wte = register_module("wte", nn::Embedding(config.vocab_size(), config.n_embd()));
+  wpe = register_module("wpe", nn::Embedding(config.n_positions(), config.n_embd()));
+  drop = register_module("drop", nn::Dropout(config.embd_pdrop()));
+  h = register_module("h", nn::ModuleList());
+  for (int64_t i = 0; i < config.n_layer(); ++i) h->push_back(GptBlock(config));
+  ln_f = register_module("ln_f", norm_for(config));
+  if (!config.tie_word_embeddings())
+    lm_head =
+        register_module("lm_head", nn::Linear(nn::LinearOptions(config.n_embd(), config.vocab_size()).bias(false)));
+  const NoGradGuard no_grad;
+  const double deviation = config.initializer_range(),
+               last = deviation / std::sqrt(2 * static_cast<double>(config.n_layer()));
+  for (const auto& item : named_parameters()) {
+    const std::string& name = item.key();
+    if (item->dim() < 2) continue;
+    const bool adds = name.size() > 13 && name.compare(name.size() - 13, 13, "c_proj.weight") == 0;
+    nn::init::normal_(item.value(), 0, adds ? last : deviation);
+  }
+}
+void GptModelImpl::load(serialize::InputArchive& archive) {
+  const nn::NamedParameters mine = state_dict();
+  nn::NamedParameters state;
+  tandem::detail::naming("load: " + archive.name(), [&] {
+    for (auto& [name, tensor] : tandem::detail::flat_tensors(archive.value(), /*skip_others=*/true)) {
+      const std::string own = name.rfind("transformer.", 0) == 0 ? name.substr(12) : name;
+      if (mine.contains(own)) state.insert(own, std::move(tensor));
+    }
+    load_state_dict(state);
+  });
+}
+Tensor GptModelImpl::forward(const Tensor& input_ids) {
+  TANDEM_CHECK(input_ids.dim() == 2, "GptModel: input_ids is ", input_ids.sizes(), "; accepted: (N, L)");
+  TANDEM_CHECK(input_ids.size(1) <= config.n_positions(), "GptModel: input_ids is ", input_ids.sizes(),
+               "; accepted: up to ", config.n_positions(), " tokens a text, n_positions");
+  Tensor hidden = drop(wte(input_ids) + wpe->weight.narrow(0, 0, input_ids.size(1)));
+  for (size_t i = 0; i < h->size(); ++i) hidden = h->at<GptBlockImpl>(i).forward(hidden);
+  return nn::functional::linear(ln_f(hidden), lm_head.is_empty() ? wte->weight : lm_head->weight);
+}
+Tensor GptModelImpl::loss(const Tensor& input_ids, const Tensor& labels) {
+  TANDEM_CHECK(labels.sizes() == input_ids.sizes(), "GptModel: labels is ", labels.sizes(), " and input_ids ",
+               input_ids.sizes(), "; they must be of one size");
+  const int64_t followed = labels.size(1) - 1;
+  return cross_entropy(forward(input_ids).narrow(1, 0, followed).flatten(0, 1),
+                       labels.narrow(1, 1, followed).flatten());
+}
+
+}  // namespace tandem::models

@@ -1,0 +1,88 @@
+// GptModel against Hugging Face's transformers (fixtures/gpt.json), and what it refuses.
+#include "tandem/models/gpt.h"
+
+#include "tandem/tests/nn/module_rows.h"
+#include "tandem/tests/temporary.h"
+
+namespace tandem {
+using models::GptConfig, models::GptModel;
+using test::Tensors;
+
+static GptConfig tiny() {
+  return GptConfig()
+      .vocab_size(11)
+      .n_positions(7)
+      .n_embd(16)
+      .n_layer(2)
+      .n_head(4)
+      .resid_pdrop(0)
+      .embd_pdrop(0)
+      .attn_pdrop(0);
+}
+
+TEST_CASE("GptModel gives Hugging Face's logits, loss and gradients", "[models][gpt]") {
+  const nlohmann::json rows = test::read_json("gpt.json").at("modules");
+  const bool saved = nn::layer_fusion();
+  for (const bool blocks : {true, false}) {
+    nn::set_layer_fusion(blocks);
+    const auto check = [&](const char* name, GptModel model) {
+      test::check_module(rows, name, *model, [&](const Tensors& in) {
+        const Tensor labels = in[0].clone();
+        labels[0][2] = -100;
+        return Tensors{model(in[0]), model->loss(in[0], labels)};
+      });
+    };
+    check("gpt", GptModel(tiny()));
+    check("gpt/untied",
+          GptModel(tiny().tie_word_embeddings(false).activation_function("gelu").layer_norm_epsilon(1e-3)));
+    check("gpt/relu", GptModel(tiny().activation_function("relu")));
+  }
+  nn::set_layer_fusion(saved);
+}
+
+TEST_CASE("GptModel begins as GPT-2 does, copies itself, and names what does not fit", "[models][gpt]") {
+  manual_seed(1);
+  const GptModel model(tiny().vocab_size(400).n_embd(64).n_layer(8).resid_pdrop(0.5));
+  const auto deviation = [&](const Tensor& t) { return t.detach().std().item<double>(); };
+  CHECK(deviation(model->wte->weight) == Approx(0.02).epsilon(0.05));
+  const auto block = model->h->ptr<models::GptBlockImpl>(7);
+  CHECK(deviation(block->attn->c_attn->weight) == Approx(0.02).epsilon(0.05));
+  CHECK(deviation(block->attn->c_proj->weight) == Approx(0.005).epsilon(0.05));
+  CHECK(deviation(block->mlp->c_proj->weight) == Approx(0.005).epsilon(0.05));
+  CHECK(block->mlp->c_fc->bias.equal(zeros({256})));
+  const Tensor ids = tensor({1, 2, 3, 4, 5, 6}).reshape({2, 3});
+  CHECK(!model(ids).equal(model(ids)));  // dropout
+  model->eval();
+  const auto copy = std::dynamic_pointer_cast<models::GptModelImpl>(model->clone());
+  CHECK(copy->forward(ids).equal(model(ids)));
+  // A place says the same whatever follows it.
+  const Tensor longer = cat({ids, tensor({7, 8}).reshape({2, 1})}, 1);
+  CHECK(model(longer).narrow(1, 0, 3).allclose(model(ids), 1e-5, 1e-6));
+
+  CHECK_THROWS_WITH(model(ids[0]), Contains("input_ids is (3,); accepted: (N, L)"));
+  CHECK_THROWS_WITH(model(zeros({1, 8}, kInt64)), Contains("input_ids is (1, 8); accepted: up to 7 tokens"));
+  CHECK_THROWS_WITH(model->loss(ids, ids[0]), Contains("labels is (3,) and input_ids (2, 3)"));
+  CHECK_THROWS_WITH(GptModel(tiny().n_head(5)), Contains("n_embd is 16 and n_head 5"));
+  CHECK_THROWS_WITH(GptModel(tiny().activation_function("swish")), Contains("swish; accepted: gelu, gelu_new, relu"));
+  CHECK_THROWS_WITH(GptModel(tiny().n_layer(0)), Contains("n_layer is 0"));
+}
+
+TEST_CASE("GptModel loads files of GPT2LMHeadModel and of GPT2Model", "[models][gpt]") {
+  manual_seed(2);
+  const GptModel model(tiny());
+  const Tensor ids = tensor({1, 2, 3, 4, 5, 6}).reshape({2, 3});
+  for (const char* const prefix : {"transformer.", ""}) {
+    NamedTensors file = {{"lm_head.weight", zeros({11, 16})}};  // tied: it counts not
+    for (const auto& parameter : model->named_parameters())
+      file.emplace(std::string(prefix).append(parameter.key()), parameter.value().detach());
+    file.emplace(std::string(prefix).append("h.0.attn.bias"), ones({7, 7}));  // the mask that older files have
+    const test::TemporaryFolder folder;
+    const std::string path = folder.path() + "/model.safetensors";
+    save_safetensors(file, path);
+    GptModel loaded(tiny());
+    load(loaded, path);
+    CHECK(loaded(ids).equal(model(ids)));
+  }
+}
+
+}  // namespace tandem
