@@ -20,6 +20,7 @@
 #include "tandem/core/error.h"
 #include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"
+#include "tandem/core/spinner.h"
 
 // Note [How a job finds its helpers]
 // A caller claims a slot, writes the job into it, opens its seats and raises the pool's epoch; then it takes chunks
@@ -37,31 +38,6 @@ namespace {
 constexpr int kMaxThreads = 1024;
 constexpr size_t kSlots = 64;  // jobs at a time that get helpers; a further caller works alone
 constexpr size_t kLine = 128;  // two cache lines: processors fetch them in pairs
-
-/// Waits without sleeping, for a while.
-class Spinner {
- public:
-  /// False when it is time to sleep. The first pauses take about 5 us; then the core is offered to others in between.
-  bool again() {
-    if (++turns_ <= kPauses) {
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#elif defined(__aarch64__)
-      __asm__ __volatile__("isb");
-#endif
-      return true;
-    }
-    const auto now = std::chrono::steady_clock::now();
-    if (turns_ == kPauses + 1) end_ = now + std::chrono::microseconds(50);  // about the gap between two small ops
-    std::this_thread::yield();
-    return now < end_;
-  }
-
- private:
-  static constexpr int kPauses = 128;
-  int turns_ = 0;
-  std::chrono::steady_clock::time_point end_;
-};
 
 thread_local bool inside_chunk = false;
 
@@ -105,7 +81,7 @@ class alignas(kLine) Slot {
   /// The caller's end: waits for the helpers, frees the slot, and returns what was thrown.
   std::exception_ptr close() {
     uint32_t seats = seats_.fetch_and(kFree - 1, std::memory_order_acquire) & (kFree - 1);
-    for (Spinner spinner; seats != 0; seats = seats_.load(std::memory_order_acquire))
+    for (detail::Spinner spinner; seats != 0; seats = seats_.load(std::memory_order_acquire))
       if (!spinner.again()) seats_.wait(seats, std::memory_order_acquire);
     std::exception_ptr error = std::exchange(error_, nullptr);
     claimed_.store(false, std::memory_order_release);
@@ -251,7 +227,7 @@ class Pool {
         slot->leave();
         continue;
       }
-      Spinner spinner;
+      detail::Spinner spinner;
       bool same = true;
       while ((same = epoch_.load(std::memory_order_acquire) == epoch) && spinner.again()) continue;
       if (!same) continue;

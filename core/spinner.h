@@ -1,0 +1,33 @@
+// Waiting without sleeping, for a while. Internal.
+#pragma once
+#include <chrono>
+#include <thread>
+
+namespace tandem::detail {
+
+/// for (Spinner spinner; !done() && spinner.again();) {}
+class Spinner {
+ public:
+  /// False when it is time to sleep. The first pauses take about 5 us; then the core is offered to others in between.
+  bool again() {
+    if (++turns_ <= kPauses) {
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#elif defined(__aarch64__)
+      __asm__ __volatile__("isb");
+#endif
+      return true;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (turns_ == kPauses + 1) end_ = now + std::chrono::microseconds(50);  // about the gap between two small ops
+    std::this_thread::yield();
+    return now < end_;
+  }
+
+ private:
+  static constexpr int kPauses = 128;
+  int turns_ = 0;
+  std::chrono::steady_clock::time_point end_;
+};
+
+}  // namespace tandem::detail
