@@ -6,6 +6,7 @@
 #include "tandem/core/cpu_info.h"
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/thread_pool.h"
+#include "tandem/parallel/collectives/job_environment.h"
 #include "tandem/parallel/collectives/nccl/api.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/demo/data_folder.h"
@@ -75,8 +76,10 @@ int doctor() {
     problem("large matrix products are slower", "apt install libopenblas-dev, then build again");
   std::printf("oneDNN           %s\n", TANDEM_HAS_ONEDNN ? "used" : "not in this build: Tandem convolves itself");
   if (!TANDEM_HAS_ONEDNN) problem("convolutions are slower", "apt install libdnnl-dev, then build again");
-  std::printf("Gloo             %s\n",
-              TANDEM_HAS_GLOO ? "used" : "not in this build: ranks can only be threads of one process");
+  std::printf("Gloo             %s\n", !TANDEM_HAS_GLOO ? "not in this build: ranks can only be threads of one process"
+                                       : distributed::is_shared_memory_wanted()
+                                           ? "used; all_reduce of one machine's ranks goes through shared memory"
+                                           : "used; shared memory is off (TANDEM_SHARED_MEMORY=0)");
   if (!TANDEM_HAS_GLOO) problem("ranks cannot be processes", "apt install libgloo-dev, then build again");
   std::printf("libjpeg          %s\n", TANDEM_HAS_JPEG ? "used" : "not in this build: JPEG files cannot be read");
   if (!TANDEM_HAS_JPEG) problem("JPEG files cannot be read", "apt install libjpeg-dev, then build again");

@@ -27,7 +27,7 @@ struct InitOptions {
 };
 /// Makes this rank part of a group, the default of everything below; returns when all ranks have come.
 ///   local  ranks are threads that run_ranks started, with tensors on the CPU or on GPUs, one rank to a GPU or several
-///   gloo   processes, or threads of run_ranks; over TCP
+///   gloo   processes, or threads of run_ranks; over TCP and, on one machine, shared memory (docs/launch.md)
 ///   nccl   the same, each with a GPU of its own
 /// "" is what PyTorch takes: nccl for GPUs, gloo for the CPU (for threads: local). Options::device says which; without
 /// it nccl counts where there are GPUs, and emulated ones do not.

@@ -108,6 +108,8 @@ std::string process_variable(const char* name) {
   return text ? text : "";
 }
 
+bool is_shared_memory_wanted() { return process_variable("TANDEM_SHARED_MEMORY") != "0"; }
+
 JobEnvironment read_job_environment(const InitOptions& o, const Variables& variable) {
   const Launcher& launcher = launcher_of(variable);
   const bool by_hand = is(launcher, "the environment");

@@ -25,6 +25,9 @@ struct JobEnvironment {
 /// @throws Error naming what is missing or impossible, and what would be accepted
 JobEnvironment read_job_environment(const InitOptions& options, const Variables& variable = process_variable);
 
+/// Whether ranks of one machine may share memory: unless TANDEM_SHARED_MEMORY is 0.
+bool is_shared_memory_wanted();
+
 /// Which of its machine's ranks this is, where the launcher says so.
 std::optional<int> local_rank_of(const Variables& variable = process_variable);
 

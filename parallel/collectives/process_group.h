@@ -79,10 +79,10 @@ struct GroupOptions {
 /// All ranks must call the same collectives in the same order, with tensors of one dtype and size; calls start in that
 /// order and run beside the caller. Tensors of any strides and sizes (empty ones too) and of every dtype are taken; MIN
 /// and MAX carry NaN on. SUM, AVG and PRODUCT go in rank order, so that all ranks get the same bits in every run: ((x0
-/// + x1) + x2) + ..., AVG then times 1 / size (of integers SUM alone; of bool none). Gloo beyond 8 ranks adds round a
-/// ring, NCCL beyond 2 in an order of its own. `about` says what the collective is for: errors show it, and ranks that
-/// give different ones (over gloo, in the first 127 bytes) fail, even where dtype and size agree. (Those of sends and
-/// receives are not compared.)
+/// + x1) + x2) + ..., AVG then times 1 / size (of integers SUM alone; of bool none). Gloo beyond 8 ranks, of
+/// several machines, adds round a ring, NCCL beyond 2 in an order of its own. `about` says what the collective is for:
+/// errors show it, and ranks that give different ones (over gloo, in the first 127 bytes) fail, even where dtype and
+/// size agree. (Those of sends and receives are not compared.)
 ///
 /// Ranks that call different things fail with an error that names both calls: before anything moves, with `local` and
 /// `gloo`. NCCL does not compare; there the ranks' collectives are compared beside it, some ten times a second, so that

@@ -9,6 +9,7 @@
 #include "tandem/tests/catch.h"
 #include "tandem/tests/formula.h"
 #include "tandem/tests/parallel/ranks.h"
+#include "tandem/tests/temporary.h"
 
 using namespace tandem;
 using namespace tandem::distributed;
@@ -19,13 +20,22 @@ using test::kDtypes;
 
 namespace {
 
-std::vector<std::string> run_group(int size, milliseconds timeout, const std::function<void(ProcessGroup&)>& f) {
-  return test::run_gloo_ranks(size, timeout, [&](const ProcessGroupPtr& group) { f(*group); });
+/// How the ranks' data go.
+enum class Way { memory, tcp };
+std::ostream& operator<<(std::ostream& out, Way way) {
+  return out << (way == Way::memory ? "through shared memory" : "over TCP");
+}
+
+std::vector<std::string> run_group(int size, milliseconds timeout, const std::function<void(ProcessGroup&)>& f,
+                                   Way way = Way::memory) {
+  return test::run_gloo_ranks(
+      size, timeout, [&](const ProcessGroupPtr& group) { f(*group); }, [way](int) { return way == Way::memory; });
 }
 /// The same, where each rank counts what is wrong: Catch2's assertions are not for several threads.
-int64_t count_wrong(int size, const std::function<int64_t(ProcessGroup&)>& f) {
+int64_t count_wrong(int size, const std::function<int64_t(ProcessGroup&)>& f, Way way = Way::memory) {
   std::atomic<int64_t> wrong{0};
-  for (const std::string& error : run_group(size, seconds(60), [&](ProcessGroup& group) { wrong += f(group); }))
+  const auto counted = [&](ProcessGroup& group) { wrong += f(group); };
+  for (const std::string& error : run_group(size, seconds(60), counted, way))
     if (!error.empty()) {
       UNSCOPED_INFO(error);
       ++wrong;
@@ -103,90 +113,188 @@ int64_t check_moves(ProcessGroup& group, DType dtype, int64_t n) {
 TEST_CASE("gloo: every collective equals what is written out, to the bit", "[parallel][gloo]") {
   if (test::without_gloo()) return;
   const int size = GENERATE(1, 2, 3, 5, 8);  // the long test has all from one to eight
-  INFO(size << " ranks");
-  CHECK(count_wrong(size, [&](ProcessGroup& group) {
-          int64_t wrong = 0;
-          for (const DType dtype : kDtypes) {
-            if (size != 3 && dtype != kFloat32 && dtype != kBFloat16)
-              continue;  // more ranks show nothing more of others
-            for (const int64_t n : {int64_t(0), int64_t(1), int64_t(7), int64_t(300)}) {
-              wrong += check_moves(group, dtype, n);
-              for (const ReduceOp op : kOps)
-                if (is_floating_point(dtype) || op != ReduceOp::AVG) wrong += check_reductions(group, dtype, n, op);
-            }
-          }
-          return wrong;
-        }) == 0);
+  const Way way = GENERATE(Way::memory, Way::tcp);
+  INFO(size << " ranks, " << way);
+  const auto check = [&](ProcessGroup& group) {
+    int64_t wrong = 0;
+    for (const DType dtype : kDtypes) {
+      if (size != 3 && dtype != kFloat32 && dtype != kBFloat16) continue;  // more ranks show nothing more of others
+      for (const int64_t n : {int64_t(0), int64_t(1), int64_t(7), int64_t(300)}) {
+        wrong += check_moves(group, dtype, n);
+        for (const ReduceOp op : kOps)
+          if (is_floating_point(dtype) || op != ReduceOp::AVG) wrong += check_reductions(group, dtype, n, op);
+      }
+    }
+    return wrong;
+  };
+  CHECK(count_wrong(size, check, way) == 0);
 }
 
 TEST_CASE("gloo: a million elements go in segments", "[parallel][gloo]") {
   if (test::without_gloo()) return;
   const int size = GENERATE(2, 3, 8);
-  INFO(size << " ranks");
+  const Way way = GENERATE(Way::memory, Way::tcp);
+  INFO(size << " ranks, " << way);
   constexpr int64_t kCount = (1 << 20) + 3;
+  const auto check = [&](ProcessGroup& group) {
+    int64_t wrong = 0;
+    for (const DType dtype : {kFloat32, kBFloat16, kInt64}) {
+      const int64_t step = group.rank() + 1;
+      const Tensor x = arange(kCount).remainder(7).mul(step).to(dtype), base = arange(kCount).remainder(7);
+      const int64_t sum = size * (size + 1) / 2;  // below 256: exact in bfloat16
+      std::vector<Tensor> inputs(static_cast<size_t>(size), x.clone());
+      const Tensor y = x.clone(), z = empty_like(x);
+      if (way == Way::tcp) group.reduce(y, size - 1)->wait();
+      if (way == Way::tcp) group.reduce_scatter(z, inputs)->wait();
+      group.all_reduce(x)->wait();
+      const Tensor expected = base.mul(sum).to(dtype);
+      wrong += differs(x, expected);
+      if (way == Way::tcp) wrong += differs(z, expected) + (group.rank() == size - 1 ? differs(y, expected) : 0);
+    }
+    return wrong;
+  };
+  CHECK(count_wrong(size, check, way) == 0);
+}
+
+TEST_CASE("gloo: all_reduce through shared memory gives the bits of TCP", "[parallel][gloo][memory]") {
+  if (test::without_gloo()) return;
+  const int size = GENERATE(2, 3, 4);
+  INFO(size << " ranks");
+  constexpr int64_t kPiece = 128 << 10, kSmall = 16 << 10;  // bytes: of a slot, and that each rank reduces alone
+  const auto results = [&](Way way) {
+    std::vector<std::vector<Tensor>> all(static_cast<size_t>(size));
+    const auto run = [&](ProcessGroup& group) {
+      for (const DType dtype : kDtypes) {
+        const int64_t piece = kPiece / element_size(dtype), small = kSmall / element_size(dtype);
+        const Tensor x = input(dtype, group.rank(), 5 * piece + 17);
+        for (const ReduceOp op : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::MAX})
+          for (const int64_t n : {int64_t(0), int64_t(1), int64_t(7), int64_t(300), small, small + 1, piece - 1, piece,
+                                  piece + 1, 5 * piece + 17}) {
+            if (op == ReduceOp::AVG && !is_floating_point(dtype)) continue;
+            if (n > 300 && op != ReduceOp::AVG && op != ReduceOp::MAX) continue;  // sizes and ops do not meet
+            all[static_cast<size_t>(group.rank())].push_back(x.narrow(0, x.numel() - n, n).clone());
+            group.all_reduce(all[static_cast<size_t>(group.rank())].back(), op)->wait();
+          }
+      }
+      return int64_t(0);
+    };
+    CHECK(count_wrong(
+              size, [&](ProcessGroup& group) { return run(group); }, way) == 0);
+    return all;
+  };
+  const auto by_memory = results(Way::memory), by_tcp = results(Way::tcp);
+  int64_t wrong = 0;
+  REQUIRE(by_memory[0].size() == 260);
+  for (size_t r = 0; r < by_memory.size(); ++r)
+    for (size_t i = 0; i < by_memory[r].size(); ++i) wrong += differs(by_memory[r][i], by_tcp[0][i]);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("gloo: calls of all sizes in a row find their places in shared memory", "[parallel][gloo][memory]") {
+  if (test::without_gloo()) return;
+  const int size = GENERATE(2, 3);
+  INFO(size << " ranks");
   CHECK(count_wrong(size, [&](ProcessGroup& group) {
           int64_t wrong = 0;
-          for (const DType dtype : {kFloat32, kBFloat16, kInt64}) {
-            const int64_t step = group.rank() + 1;
-            const Tensor x = arange(kCount).remainder(7).mul(step).to(dtype), base = arange(kCount).remainder(7);
-            const int64_t sum = size * (size + 1) / 2;  // below 256: exact in bfloat16
-            std::vector<Tensor> inputs(static_cast<size_t>(size), x.clone());
-            const Tensor y = x.clone(), z = empty_like(x);
-            group.reduce(y, size - 1)->wait();
-            group.reduce_scatter(z, inputs)->wait();
-            group.all_reduce(x)->wait();
-            const Tensor expected = base.mul(sum).to(dtype);
+          const int64_t sum = size * (size + 1) / 2;
+          std::vector<Tensor> all;
+          std::vector<WorkPtr> works;
+          for (int64_t i = 0; i < 120; ++i) {
+            const int64_t n = i * i * i % 70001;
+            all.push_back(full({n}, static_cast<double>((group.rank() + 1) * (i % 9)), kInt32));
+            works.push_back(group.all_reduce(all.back()));
+            if (i % 7 == group.rank()) std::this_thread::yield();
+            if (i % 10 == 9) group.barrier()->wait();
+          }
+          for (size_t i = 0; i < all.size(); ++i) {
+            works[i]->wait();
             wrong +=
-                differs(x, expected) + differs(z, expected) + (group.rank() == size - 1 ? differs(y, expected) : 0);
+                differs(all[i], full(all[i].sizes(), static_cast<double>(sum * static_cast<int64_t>(i % 9)), kInt32));
           }
           return wrong;
         }) == 0);
 }
 
+TEST_CASE("gloo: where one rank shares no memory, none does", "[parallel][gloo][memory]") {
+  if (test::without_gloo()) return;
+  const auto mapped = [] {  // segments in this process
+    const std::string maps = test::read_file("/proc/self/maps");
+    int count = 0;
+    for (size_t at = maps.find("/memfd:tandem"); at != std::string::npos; at = maps.find("/memfd:tandem", at + 1))
+      ++count;
+    return count;
+  };
+  for (const bool all : {true, false}) {
+    std::atomic<int> seen{-1};
+    const auto errors = test::run_gloo_ranks(
+        3, seconds(60),
+        [&](const ProcessGroupPtr& group) {
+          const Tensor x = full({40000}, group->rank() + 1.0);
+          group->all_reduce(x)->wait();
+          if (differs(x, full({40000}, 6.0))) throw std::runtime_error("a wrong sum");
+          if (group->rank() == 0) seen = mapped();
+          group->barrier()->wait();
+        },
+        [&](int rank) { return all || rank != 1; });
+    CHECK(errors == std::vector<std::string>(3));
+    CHECK(seen == (all ? 3 : 0));
+    CHECK(mapped() == 0);
+  }
+}
+
 TEST_CASE("gloo: MIN and MAX carry NaN on, from any rank", "[parallel][gloo]") {
   if (test::without_gloo()) return;
-  CHECK(count_wrong(3, [](ProcessGroup& group) {
-          int64_t wrong = 0;
-          for (int from = 0; from < 3; ++from)
-            for (const ReduceOp op : {ReduceOp::MIN, ReduceOp::MAX}) {
-              const Tensor x = full({5}, group.rank() == from ? std::numeric_limits<double>::quiet_NaN() : 1.0);
-              group.all_reduce(x, op)->wait();
-              wrong += 5 - x.isnan().sum().item<int64_t>();
-            }
-          return wrong;
-        }) == 0);
+  const Way way = GENERATE(Way::memory, Way::tcp);
+  const auto check = [](ProcessGroup& group) {
+    int64_t wrong = 0;
+    for (int from = 0; from < 3; ++from)
+      for (const ReduceOp op : {ReduceOp::MIN, ReduceOp::MAX}) {
+        const Tensor x = full({5}, group.rank() == from ? std::numeric_limits<double>::quiet_NaN() : 1.0);
+        group.all_reduce(x, op)->wait();
+        wrong += 5 - x.isnan().sum().item<int64_t>();
+      }
+    return wrong;
+  };
+  CHECK(count_wrong(3, check, way) == 0);
 }
 
 TEST_CASE("gloo: beyond eight ranks the ring gives all the same bits", "[parallel][gloo]") {
   if (test::without_gloo()) return;
   constexpr int kRanks = 9;
+  const Way way = GENERATE(Way::memory, Way::tcp);
+  INFO(way);
   std::vector<Tensor> sums(kRanks);
-  CHECK(count_wrong(kRanks, [&](ProcessGroup& group) {
-          const auto me = static_cast<size_t>(group.rank());
-          sums[me] = input(kFloat32, group.rank(), 1000);
-          group.all_reduce(sums[me], ReduceOp::AVG)->wait();
-          const Tensor n = full({4}, group.rank(), kInt64), low = full({4}, group.rank() + 0.5, kFloat16);
-          group.all_reduce(n)->wait();
-          group.all_reduce(low, ReduceOp::MIN)->wait();
-          return differs(n, full({4}, 36, kInt64)) + differs(low, full({4}, 0.5, kFloat16));
-        }) == 0);
+  const auto check = [&](ProcessGroup& group) {
+    const auto me = static_cast<size_t>(group.rank());
+    sums[me] = input(kFloat32, group.rank(), 1000);
+    group.all_reduce(sums[me], ReduceOp::AVG)->wait();
+    const Tensor n = full({4}, group.rank(), kInt64), low = full({4}, group.rank() + 0.5, kFloat16);
+    group.all_reduce(n)->wait();
+    group.all_reduce(low, ReduceOp::MIN)->wait();
+    return differs(n, full({4}, 36, kInt64)) + differs(low, full({4}, 0.5, kFloat16));
+  };
+  CHECK(count_wrong(kRanks, check, way) == 0);
   for (const Tensor& sum : sums) CHECK(sum.equal(sums[0]));
+  if (way == Way::memory)  // which needs no ring
+    CHECK(sums[0].equal(reduced(ReduceOp::AVG, kRanks, [](int r) { return input(kFloat32, r, 1000); })));
   const Tensor exact = reduced(ReduceOp::AVG, kRanks, [](int r) { return input(kFloat32, r, 1000).to(kFloat64); });
   CHECK(sums[0].to(kFloat64).sub(exact).abs().max().item<double>() < 1e-6);  // float sums of 9 terms below 2
 }
 
 TEST_CASE("gloo: strided tensors, and the bytes that are sent", "[parallel][gloo]") {
   if (test::without_gloo()) return;
+  const Way way = GENERATE(Way::memory, Way::tcp);
   std::atomic<int64_t> sent{0};
   constexpr int64_t kBytes = 1001 * 4;
   for (const int size : {1, 2, 3, 5}) {
     sent = 0;
-    CHECK(count_wrong(size, [&](ProcessGroup& group) {
-            const Tensor wide = full({1001, 2}, 1.0), x = wide.select(1, 0);
-            group.all_reduce(x)->wait();
-            sent += group.bytes_sent();
-            return differs(x, full({1001}, size)) + differs(wide.select(1, 1), full({1001}, 1.0));
-          }) == 0);
+    const auto check = [&](ProcessGroup& group) {
+      const Tensor wide = full({1001, 2}, 1.0), x = wide.select(1, 0);
+      group.all_reduce(x)->wait();
+      sent += group.bytes_sent();
+      return differs(x, full({1001}, size)) + differs(wide.select(1, 1), full({1001}, 1.0));
+    };
+    CHECK(count_wrong(size, check, way) == 0);
     CHECK(sent == 2 * (size - 1) * kBytes);
   }
 }
@@ -212,6 +320,8 @@ TEST_CASE("gloo: sends and receives pair up by rank and tag, in order, beside co
 
 TEST_CASE("gloo: ranks that do different things hear the same error", "[parallel][gloo][errors]") {
   if (test::without_gloo()) return;
+  const Way way = GENERATE(Way::memory, Way::tcp);
+  INFO(way);
   struct Case {
     std::function<void(ProcessGroup&)> call;
     const char *first, *second;
@@ -229,7 +339,7 @@ TEST_CASE("gloo: ranks that do different things hear the same error", "[parallel
        "barrier"},
   };
   for (const Case& c : cases) {
-    const std::vector<std::string> errors = run_group(3, seconds(60), c.call);
+    const std::vector<std::string> errors = run_group(3, seconds(60), c.call, way);
     CHECK_THAT(errors[0], Contains("the ranks do different things") && Contains(c.first) && Contains(c.second));
     CHECK(errors[1] == errors[0]);
     CHECK(errors[2] == errors[0]);
@@ -243,16 +353,19 @@ TEST_CASE("gloo: ranks that do different things hear the same error", "[parallel
 
 TEST_CASE("gloo: a rank that leaves or hangs ends the waits of the others, by name", "[parallel][gloo][errors]") {
   if (test::without_gloo()) return;
-  const auto gone = run_group(3, seconds(60), [](ProcessGroup& g) {
+  const Way way = GENERATE(Way::memory, Way::tcp);
+  INFO(way);
+  const auto leaves = [](ProcessGroup& g) {
     g.all_reduce(ones({3}))->wait();
     if (g.rank() != 2) g.all_reduce(ones({3}), ReduceOp::SUM, "bucket 0")->wait();
-  });
+  };
+  const auto gone = run_group(3, seconds(60), leaves, way);
   CHECK_THAT(gone[0], Contains("all_reduce #2 (bucket 0)") && Contains("rank 2 is gone: it has left the group"));
   CHECK(gone[1] == gone[0]);
   CHECK(gone[2].empty());
 
   std::atomic<int> failed{0};
-  const auto late = run_group(3, milliseconds(300), [&](ProcessGroup& g) {
+  const auto hangs = [&](ProcessGroup& g) {
     if (g.rank() == 1) {
       for (const Deadline deadline = after(seconds(60)); failed < 2 && Clock::now() < deadline;)
         std::this_thread::sleep_for(milliseconds(1));
@@ -264,7 +377,8 @@ TEST_CASE("gloo: a rank that leaves or hangs ends the waits of the others, by na
       ++failed;
       throw;
     }
-  });
+  };
+  const auto late = run_group(3, milliseconds(300), hangs, way);
   CHECK_THAT(late[0],
              Contains("broadcast #1 of float32, 1000 elements") && Contains("rank 1 did not come within 300 ms"));
   CHECK(late[2] == late[0]);
@@ -328,8 +442,10 @@ TEST_CASE("a rank that throws before it joins ends the wait of those who did", "
 
 TEST_CASE("gloo: a group stays failed with its first error; abort tells the others", "[parallel][gloo][errors]") {
   if (test::without_gloo()) return;
+  const Way way = GENERATE(Way::memory, Way::tcp);
+  INFO(way);
   std::vector<std::string> second(2);
-  const auto errors = run_group(2, seconds(60), [&](ProcessGroup& g) {
+  const auto aborts = [&](ProcessGroup& g) {
     const auto me = static_cast<size_t>(g.rank());
     const WorkPtr work = g.rank() == 0 ? g.all_reduce(ones({3})) : nullptr;
     if (g.rank() == 1) {
@@ -343,7 +459,8 @@ TEST_CASE("gloo: a group stays failed with its first error; abort tells the othe
       g.abort("too late");
       g.barrier()->wait();
     }
-  });
+  };
+  const auto errors = run_group(2, seconds(60), aborts, way);
   for (size_t r = 0; r < 2; ++r) {
     CHECK_THAT(errors[r], Contains("the data ran out"));
     CHECK(errors[r] == second[r]);

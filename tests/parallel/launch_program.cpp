@@ -2,19 +2,33 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "tandem/tandem.h"
 
 using namespace tandem;
 
+namespace {
+/// How many ranks' memory this process has mapped.
+size_t shared_segments() {
+  std::ifstream maps("/proc/self/maps");
+  size_t count = 0;
+  for (std::string line; std::getline(maps, line);) count += line.find("/memfd:tandem") != std::string::npos;
+  return count;
+}
+}  // namespace
+
 int main(int argc, char** argv) try {
   const std::string what = argc > 1 ? argv[1] : "sum";
   if (what == "wrong token") ::setenv("TANDEM_JOB_TOKEN", "guessed", 1);
   distributed::InitOptions options;
-  options.timeout = what == "hang" || what == "stop" ? std::chrono::milliseconds(1500) : std::chrono::minutes(1);
+  options.timeout =
+      what == "hang" || what.find("stop") == 0 ? std::chrono::milliseconds(1500) : std::chrono::minutes(1);
   distributed::init_process_group("gloo", options);
   const int rank = distributed::get_rank();
+  if (what == "sum") std::printf("%zu segments are shared\n", shared_segments());
   const Tensor x = full({3}, rank + 1.0);
   distributed::all_reduce(x);
   std::printf("the sum is %g\n", x[0].item<double>());
@@ -49,6 +63,14 @@ int main(int argc, char** argv) try {
     for (std::vector<Tensor> kept;;) kept.push_back(empty({1 << 26}));
   if (rank == 1 && what == "die") std::raise(SIGKILL);
   if (rank == 1 && what == "stop") std::raise(SIGSTOP);
+  if (rank == 1 && what.find("in pieces") != std::string::npos) {  // the others wait for the rest of its tensor
+    std::thread([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      std::raise(what == "die in pieces" ? SIGKILL : SIGSTOP);
+    }).detach();
+  }
+  if (what.find("in pieces") != std::string::npos)
+    for (const Tensor large = zeros({1 << 22});;) distributed::all_reduce(large);
   if (what == "compute") {
     std::printf("computes");
     for (std::fflush(stdout);;) std::this_thread::sleep_for(std::chrono::seconds(1));

@@ -146,6 +146,14 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
   CHECK(sum.status == 0);
   for (const char* line : {"[0] the sum is 6\n", "[1] the sum is 6\n", "[2] the sum is 6\n"})
     CHECK(Child::count(sum.out, line) == 1);
+  CHECK(Child::count(sum.out, "] 3 segments are shared\n") == 3);
+  const ChildResult tcp =  // one rank is enough
+      Child(launch({"-n", "3", "--", "sh", "-c",
+                    "TANDEM_SHARED_MEMORY=$RANK exec " + std::string(kLaunchProgram) + " sum"}))
+          .finish();
+  CHECK(tcp.status == 0);
+  CHECK(Child::count(tcp.out, "] 0 segments are shared\n") == 3);
+  CHECK(Child::count(tcp.out, "the sum is 6\n") == 3);
   struct Case {
     const char* what;
     int status;
@@ -157,6 +165,9 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
       {"die in a group", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9",
        "[2] error: all_reduce #2 of float32, 3 elements, SUM, in group of ranks 1, 2: rank 1 was ended by signal 9"},
       {"die in a Join", 128 + SIGKILL, "(DDP 1: who goes on, of a Join)", "rank 1 was ended by signal 9 (Killed)"},
+      {"die in pieces", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9",
+       "of float32, 4194304 elements, SUM: rank 1 was ended by signal 9 (Killed)"},
+      {"stop in pieces", 3, "rank 1 did not come within 1500 ms", "of float32, 4194304 elements, SUM: rank 1 did not"},
       {"uncaught", 128 + SIGABRT, "tandem launch: rank 1 was ended by signal 6", "[0] error: all_reduce #3"},
       {"hang", 3, "rank 1 did not come within 1500 ms", "[0] error: all_reduce #3"},
       {"wrong token", 3, "TANDEM_JOB_TOKEN must be that of the job", "[0] error: "},

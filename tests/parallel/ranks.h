@@ -20,8 +20,10 @@ inline constexpr DType kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kIn
 inline int64_t differs(const Tensor& x, const Tensor& expected) { return x.equal(expected) ? 0 : 1; }
 
 /// Runs f(group) on `size` threads, each a rank of one group. Returns what each threw, "" for nothing.
+/// @param shares  whether rank r may share memory; without it all
 inline std::vector<std::string> run_gloo_ranks(int size, std::chrono::milliseconds timeout,
-                                               const std::function<void(const distributed::ProcessGroupPtr&)>& f) {
+                                               const std::function<void(const distributed::ProcessGroupPtr&)>& f,
+                                               const std::function<bool(int)>& shares = nullptr) {
   using namespace distributed;
   const StoreServer server("secret");
   std::vector<std::string> errors(static_cast<size_t>(size));
@@ -34,6 +36,7 @@ inline std::vector<std::string> run_gloo_ranks(int size, std::chrono::millisecon
       try {
         Rendezvous job{rank, size, std::make_shared<StoreClient>("127.0.0.1", server.port(), "secret", timeout)};
         job.watch = std::make_unique<StoreClient>("127.0.0.1", server.port(), "secret", timeout);
+        job.shared_memory = !shares || shares(rank);
         f(make_gloo_group(std::move(job), timeout));
       } catch (const std::exception& error) {
         errors[static_cast<size_t>(rank)] = error.what();

@@ -50,7 +50,8 @@ class Relay {
   Relay(const Relay&) = delete;
   /// Of a program that is to go through it.
   std::vector<std::string> environment() const {
-    return {"TANDEM_TEST_RELAY_PORT=" + std::to_string(distributed::port_of(listener_.get())),
+    return {"TANDEM_SHARED_MEMORY=0",  // all is to go over the connections
+            "TANDEM_TEST_RELAY_PORT=" + std::to_string(distributed::port_of(listener_.get())),
             "TANDEM_TEST_RELAY_PATH=" + path()};
   }
   int64_t bytes() const { return bytes_; }

@@ -10,6 +10,7 @@
 #include "tandem/core/internal.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/parallel/collectives/flight_recorder.h"
+#include "tandem/parallel/collectives/gloo/all_reduce_in_memory.h"
 #include "tandem/parallel/collectives/gloo/channel.h"
 #include "tandem/parallel/collectives/store/watchdog.h"
 
@@ -74,8 +75,15 @@ class GlooCommunicator final : public Communicator {
     host_.failed = link_.failed();
   }
 
-  /// Chunk r of the elements belongs to rank r: it gets that of all, reduces it, and sends it round, piece by piece.
+  /// Over TCP, chunk r of the elements belongs to rank r: it gets that of all, reduces it, and sends it round, piece by
+  /// piece.
   void all_reduce(const Call& call, Tensor& x) override {
+    if (link_.shared_memory()) {
+      all_reduce_in_memory(link_, call, x);
+      bytes_sent +=
+          2 * static_cast<int64_t>(size_ - 1) * Piece(x.numel(), link_.rank(), link_.size()).numel * x.itemsize();
+      return;
+    }
     const Collective c(link_, call);
     if (size_ == 1 || x.numel() == 0) return;
     if (size_ > kDirectRanks && (x.itemsize() == 4 || x.itemsize() == 8)) return ring(c.op, x);

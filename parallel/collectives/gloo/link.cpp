@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "tandem/parallel/collectives/gloo/channel.h"
+#include "tandem/parallel/collectives/job_environment.h"
 
 namespace tandem::distributed {
 namespace {
@@ -17,7 +18,6 @@ constexpr auto kPatience = milliseconds(400);  // for the cause of a closed conn
 constexpr auto kGoodbye = milliseconds(5000);  // for the others to be done as well
 constexpr char kLeaving[] = "destroy_process_group";
 const Call kJoining{.name = "init_process_group", .about = {}};
-constexpr char kLate[] = "Timed out waiting";  // as Gloo says
 
 /// Without the place in Gloo's sources that its messages begin with.
 std::string without_place(const std::string& message) {
@@ -89,7 +89,8 @@ class GlooLink::Mesh final : public gloo::Context {
     transportContext_->setTimeout(timeout);
     setTimeout(timeout);
   }
-  /// Where the others reach this rank: for each an address of its own, of one size.
+  static constexpr size_t kEach = 1 + gloo::transport::Address::kMaxByteSize;
+  /// Where the others reach this rank: for each an address of its own, of kEach bytes.
   std::string addresses() {
     std::string all;
     for (int r = 0; r < size; ++r) {
@@ -102,9 +103,6 @@ class GlooLink::Mesh final : public gloo::Context {
   }
   /// Of what another rank's addresses() returned, where this one reaches it.
   std::vector<char> find_address(const std::string& addresses) const {
-    constexpr size_t kEach = 1 + gloo::transport::Address::kMaxByteSize;
-    TANDEM_CHECK_AS(DistributedError, addresses.size() == kEach * static_cast<size_t>(size),
-                    "it is no rank of the backend gloo");
     const std::string one = addresses.substr(kEach * static_cast<size_t>(rank), kEach);
     return {one.begin() + 1, one.begin() + 1 + static_cast<unsigned char>(one[0])};
   }
@@ -130,7 +128,13 @@ class GlooLink::Waiting {
 };
 
 GlooLink::GlooLink(const Rendezvous& job, milliseconds timeout)
-    : rank_(job.rank), size_(job.size), store_(job.store), timeout_(timeout), name_(job.name), members_(job.members) {}
+    : rank_(job.rank),
+      size_(job.size),
+      store_(job.store),
+      timeout_(timeout),
+      name_(job.name),
+      members_(job.members),
+      may_share_(job.shared_memory && is_shared_memory_wanted()) {}
 GlooLink::~GlooLink() {
   const NoPipeSignal no_signal;
   mailbox_.reset();
@@ -142,14 +146,17 @@ void GlooLink::connect() {
   try {
     const Deadline deadline = after(timeout_);
     std::shared_ptr<Mesh> mesh;
-    std::string addresses;
+    std::string contact;
+    std::shared_ptr<SharedMemory> shared;
     if (size_ > 1) {
       gloo::transport::tcp::attr attr(store_->local_address().c_str());
       mesh = std::make_shared<Mesh>(rank_, size_, gloo::transport::tcp::CreateDevice(attr), timeout_);
-      addresses = mesh->addresses();
+      shared = std::make_shared<SharedMemory>(rank_, size_, sizeof(Header), may_share_);
+      contact = mesh->addresses() + shared->contact();
     }
-    const auto all = wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, addresses, members_);
+    const auto all = wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, contact, members_);
     if (size_ > 1) connect_all(std::move(mesh), all, deadline);
+    if (size_ > 1) share(std::move(shared), all);
   } catch (const StoreLost&) {
     throw;
   } catch (const DistributedError& error) {
@@ -162,7 +169,8 @@ void GlooLink::connect() {
          milliseconds(0));
   }
 }
-void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& addresses, Deadline deadline) {
+void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& contacts, Deadline deadline) {
+  const size_t contact_bytes = Mesh::kEach * static_cast<size_t>(size_) + SharedMemory::kContactBytes;
   auto mailbox = std::make_unique<Mailbox>();
   mailbox->in.resize(static_cast<size_t>(size_));
   mailbox->out.resize(mailbox->in.size());
@@ -173,20 +181,32 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
     const auto at = static_cast<size_t>(r);
     std::string why;
     try {
+      TANDEM_CHECK_AS(DistributedError, contacts[at].size() == contact_bytes, "it is no rank of the backend gloo");
       auto& pair = *mesh->getPair(r);
       const Waiting waiting(*this, r, [&pair] { pair.close(); });
-      pair.connect(mesh->find_address(addresses[at]));
+      pair.connect(mesh->find_address(contacts[at]));
       mailbox->receivers[at] = mesh->createUnboundBuffer(&mailbox->in[at], sizeof(Header));
       mailbox->receivers[at]->recv(r, slot(Slot::header));
     } catch (const std::exception& error) {
       why = error.what();
     }
     check(kJoining);
-    if (!why.empty()) lost(kJoining, r, Clock::now() >= deadline ? kLate : why);
+    if (!why.empty()) lost(kJoining, r, Clock::now() >= deadline ? SharedMemory::kLate : why);
   }
   mailbox_ = std::move(mailbox);
   const std::lock_guard lock(mutex_);
   context_ = std::move(mesh);
+}
+
+void GlooLink::share(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts) {
+  for (std::string& contact : contacts) contact.erase(0, contact.size() - SharedMemory::kContactBytes);
+  Call call = kJoining;
+  call.sequence = shared->open(contacts) ? 0 : -1;  // neither of which an error shows
+  for (const Header& header : meet({call, after(timeout_)}))
+    if (header.sequence != 0) return;
+  shared->close_file();
+  const std::lock_guard lock(mutex_);
+  shared_ = std::move(shared);
 }
 
 void GlooLink::leave() {
@@ -198,15 +218,19 @@ void GlooLink::say_goodbye() {
   try {
     const Call call{.name = kLeaving, .sequence = -1, .about = {}};
     const Operation op{call, after(std::min(timeout_, kGoodbye))};
-    for (int r = 0; r < size_; ++r)
+    if (shared_) post_in_memory(call);
+    for (int r = 0; r < size_ && !shared_; ++r)
       if (r != rank_) post(call, r);
     for (int r = 0; r < size_; ++r) {
       if (r == rank_) continue;
       const auto at = static_cast<size_t>(r);
-      if (!wait_once(op, r, *mailbox_->receivers[at], Direction::recv)) return;
-      if (!mailbox_->in[at].leaves()) return;  // it waits for this rank, and is to hear at once
+      if (!(shared_ ? wait_once(op, r, SharedMemory::calls, calls_)
+                    : wait_once(op, r, *mailbox_->receivers[at], Direction::recv)))
+        return;
+      const Header& theirs = shared_ ? header_in_memory(r, rank_) : mailbox_->in[at];
+      if (!theirs.leaves()) return;  // it waits for this rank, and is to hear at once
     }
-    for (int r = 1; r < size_; ++r)
+    for (int r = 1; r < size_ && !shared_; ++r)
       if (!wait_once(op, r, *mailbox_->sender, Direction::send)) return;
   } catch (const std::exception&) {
     return;  // the others are gone, or stay: nothing to be done here
@@ -222,6 +246,15 @@ bool GlooLink::wait_once(const Operation& op, int peer, gloo::transport::Unbound
 void GlooLink::wait(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction) {
   guard(op, peer, [&] { return wait_once(op, peer, buffer, direction); });
 }
+bool GlooLink::wait_once(const Operation& op, int peer, SharedMemory::Count what, uint64_t count) {
+  if (shared_->comes_soon(peer, what, count)) return true;
+  std::atomic<bool> stop{false};
+  const Waiting waiting(*this, peer, [&] { stop = true, shared_->nudge(peer); });
+  return shared_->wait(peer, what, count, op.deadline, stop);
+}
+void GlooLink::wait(const Operation& op, int peer, SharedMemory::Count what, uint64_t count) {
+  guard(op, peer, [&] { return wait_once(op, peer, what, count); });
+}
 int GlooLink::waits_for() const {
   const std::lock_guard lock(mutex_);
   return waits_.empty() ? -1 : global_rank(waits_.front().peer, members_);
@@ -233,28 +266,47 @@ void GlooLink::post(const Call& call, int peer) {
   mailbox_->sender->send(peer, slot(Slot::header), at * sizeof(Header), sizeof(Header));
 }
 
-void GlooLink::begin(const Operation& op) {
+void GlooLink::post_in_memory(const Call& call) {
+  ++calls_;
+  for (int r = 0; r < size_; ++r)
+    if (r != rank_) header_in_memory(rank_, r) = Header::of(call, r);
+  shared_->raise(SharedMemory::calls, calls_);
+}
+GlooLink::Header& GlooLink::header_in_memory(int rank, int for_rank) const {
+  return *static_cast<Header*>(shared_->call(rank, for_rank, calls_));
+}
+
+void GlooLink::enter(const Call& call) {
   {
     const std::lock_guard lock(mutex_);
-    current_ = &op.call;
+    current_ = &call;
   }
-  check(op.call);
-  if (!context_) return;
+  check(call);
+}
+void GlooLink::begin(const Operation& op) {
+  enter(op.call);
+  if (context_) compare(op.call, meet(op));
+}
+std::vector<GlooLink::Header> GlooLink::meet(const Operation& op) {
   std::vector<Header> headers(static_cast<size_t>(size_));
   headers[static_cast<size_t>(rank_)] = Header::of(op.call, rank_);
-  for (int r = 0; r < size_; ++r)
+  if (shared_) post_in_memory(op.call);
+  for (int r = 0; r < size_ && !shared_; ++r)
     if (r != rank_) guard(op, r, [&] { return post(op.call, r), true; });
   for (int r = 0; r < size_; ++r) {
     if (r == rank_) continue;
     const auto at = static_cast<size_t>(r);
-    wait(op, r, *mailbox_->receivers[at], Direction::recv);
-    headers[at] = mailbox_->in[at];
+    if (shared_)
+      wait(op, r, SharedMemory::calls, calls_);
+    else
+      wait(op, r, *mailbox_->receivers[at], Direction::recv);
+    headers[at] = shared_ ? header_in_memory(r, rank_) : mailbox_->in[at];
     if (headers[at].leaves()) lost(op.call, r, "it has left the group");
-    guard(op, r, [&] { return mailbox_->receivers[at]->recv(r, slot(Slot::header)), true; });
+    if (!shared_) guard(op, r, [&] { return mailbox_->receivers[at]->recv(r, slot(Slot::header)), true; });
   }
-  for (int r = 0; r < size_; ++r)
+  for (int r = 0; r < size_ && !shared_; ++r)
     if (r != rank_) wait(op, r, *mailbox_->sender, Direction::send);
-  compare(op.call, headers);
+  return headers;
 }
 void GlooLink::end() {
   const std::lock_guard lock(mutex_);
@@ -326,7 +378,7 @@ void GlooLink::lost(const Call& call, int peer, const std::string& why) {
   if (peer < 0)
     fail(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kPatience);
   // Our own wait timed out, where a peer's ends with a closed connection.
-  if (why.find(kLate) != std::string::npos) {
+  if (why.find(SharedMemory::kLate) != std::string::npos) {
     StoreClient::Blame blame{.rank = global_rank(peer, members_)};
     try {
       blame = store_->blame(name_, blame.rank);
@@ -401,10 +453,12 @@ void GlooLink::abort(const std::string& reason) {
 }
 void GlooLink::cut() {
   std::shared_ptr<gloo::Context> context;
+  std::shared_ptr<SharedMemory> shared;
   {
     const std::lock_guard lock(mutex_);
-    context = context_;
+    context = context_, shared = shared_;
   }
+  if (shared) shared->close();
   if (!context) return;
   const NoPipeSignal no_signal;
   char nothing = 0;

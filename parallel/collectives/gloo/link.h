@@ -1,5 +1,5 @@
-// One rank's connections to all others, over Gloo's transport: bounded transfers, the comparison of calls, and one
-// first failure for all. Internal; part of builds with Gloo only.
+// One rank's connections to all others, over Gloo's transport and shared memory: bounded transfers, the comparison of
+// calls, and one first failure for all. Internal; part of builds with Gloo only.
 #pragma once
 #include <gloo/context.h>
 #include <gloo/transport/unbound_buffer.h>
@@ -7,6 +7,7 @@
 #include <list>
 
 #include "tandem/parallel/collectives/communicator.h"
+#include "tandem/parallel/collectives/gloo/shared_memory.h"
 #include "tandem/parallel/collectives/store/rendezvous.h"
 
 namespace tandem::distributed {
@@ -33,9 +34,13 @@ class GlooLink {
   int rank() const { return rank_; }
   int size() const { return size_; }
   const std::shared_ptr<gloo::Context>& context() const { return context_; }
+  /// Null where the ranks do not share any.
+  SharedMemory* shared_memory() const { return shared_.get(); }
   Operation operation(const Call& call) const { return {call, after(timeout_)}; }
-  /// Of a collective: returns when all ranks have come to it; throws the same on every rank when they do different
-  /// things. Until end(), abort() names the call.
+  /// Until end(), abort() names the call. @throws as check()
+  void enter(const Call& call);
+  /// Of a collective, which it enters: returns when all ranks have come to it; throws the same on every rank when they
+  /// do different things.
   void begin(const Operation& op);
   void end();
   /// Of a send or receive: the same with one peer, which is returned: of a receive from any rank, who sends.
@@ -58,6 +63,8 @@ class GlooLink {
   /// Waits for what is under way with a peer through a buffer of Gloo's, until abort(): that of another thread, or of
   /// the watchdog. Gloo itself does not wake all who wait for a connection that is closed.
   void wait(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
+  /// The same for a count in a peer's shared memory.
+  void wait(const Operation& op, int peer, SharedMemory::Count what, uint64_t count);
   /// Runs a part of Gloo's and turns what it throws into the group's failure. `done` returns false when it was given
   /// up. @param peer whom it is about
   template <class F> void guard(const Operation& op, int peer, F&& done) {
@@ -84,11 +91,20 @@ class GlooLink {
   void say_goodbye();
   /// Sends a call's header.
   void post(const Call& call, int peer);
+  /// Writes the next call's headers for all others.
+  void post_in_memory(const Call& call);
+  /// Where a rank writes for another one what it calls: of the last call posted.
+  Header& header_in_memory(int rank, int for_rank) const;
+  /// Returns the headers of all ranks, when all have come.
+  std::vector<Header> meet(const Operation& op);
+  /// Takes the memory, if all ranks can have all others'.
+  void share(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts);
   /// In this group, of one of the store's ranks.
   int rank_of(int global) const;
   /// False when it was given up.
   bool wait_once(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
-  void connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& addresses, Deadline deadline);
+  bool wait_once(const Operation& op, int peer, SharedMemory::Count what, uint64_t count);
+  void connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& contacts, Deadline deadline);
   void compare(const Call& mine, const std::vector<Header>& headers);
   /// Waits for the header of whoever sends. Returns its rank.
   int hear(const Operation& op, uint64_t slot, Header& header);
@@ -109,13 +125,16 @@ class GlooLink {
   std::chrono::milliseconds timeout_;
   std::string name_;  // of the group in the store
   const MembersPtr members_;
-  mutable std::mutex mutex_;  // guards the next four
+  const bool may_share_;
+  mutable std::mutex mutex_;  // guards the next five
   std::string failure_;
   bool names_call_ = false;
   const Call* current_ = nullptr;
   std::list<Wait> waits_;                   // the oldest first
   std::shared_ptr<gloo::Context> context_;  // none for one rank
+  std::shared_ptr<SharedMemory> shared_;
   std::unique_ptr<Mailbox> mailbox_;
+  uint64_t calls_ = 0;  // so many headers were written into shared memory
 };
 
 /// Gloo matches sends and receives of two ranks by slot. Its own collectives use the first bytes 1 to 8.

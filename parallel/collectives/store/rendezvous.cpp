@@ -92,6 +92,7 @@ Rendezvous Rendezvous::subgroup(const std::string& number, int its_rank, Members
   job.members = std::move(its_members);
   job.told = told;
   job.flight = flight;
+  job.shared_memory = shared_memory;
   return job;
 }
 

@@ -25,6 +25,7 @@ struct Rendezvous {
   /// As Communicator::told(); whoever hears of the failure of one group has heard of those that it was made from.
   std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<FlightLog> flight = nullptr;  // this rank's; made with the group where there is none yet
+  bool shared_memory = true;                    // where all ranks are on one machine; gloo alone takes it
 
   /// This rank among all of the store's.
   int global() const { return global_rank(rank, members); }
