@@ -128,6 +128,13 @@ TEST_CASE("a peer is a process that is asked line by line", "[bench]") {
   CHECK_THAT(table(rows), Contains("a/forward  2x3,4") && Contains("500 ms"));
 }
 
+TEST_CASE("a peer does what a Graph replays as it comes", "[bench]") {
+  const Benchmark captured{.name = "mlp/captured_train_step", .cases = {}, .prepare = {}},
+      eager{.name = "mlp/train_step", .cases = {}, .prepare = {}};
+  CHECK(Case{&captured, {{64, 784}}}.peer_key() == "mlp/train_step 64x784");
+  CHECK(Case{&eager, {{64, 784}}}.peer_key() == "mlp/train_step 64x784");
+}
+
 TEST_CASE("a peer that misbehaves is an error that names it", "[bench]") {
   const Case c = select(two_benchmarks(), "a/")[0];
   REQUIRE_THROWS_WITH(PeerProgram({.name = "peer", .arguments = {"/nonexistent/peer"}, .environment = {}}),
