@@ -8,7 +8,7 @@ namespace tandem {
 using models::GptConfig, models::GptModel;
 using test::Tensors;
 
-static GptConfig tiny() {
+static GptConfig tiny_gpt() {
   return GptConfig()
       .vocab_size(11)
       .n_positions(7)
@@ -32,17 +32,17 @@ TEST_CASE("GptModel gives Hugging Face's logits, loss and gradients", "[models][
         return Tensors{model(in[0]), model->loss(in[0], labels)};
       });
     };
-    check("gpt", GptModel(tiny()));
+    check("gpt", GptModel(tiny_gpt()));
     check("gpt/untied",
-          GptModel(tiny().tie_word_embeddings(false).activation_function("gelu").layer_norm_epsilon(1e-3)));
-    check("gpt/relu", GptModel(tiny().activation_function("relu")));
+          GptModel(tiny_gpt().tie_word_embeddings(false).activation_function("gelu").layer_norm_epsilon(1e-3)));
+    check("gpt/relu", GptModel(tiny_gpt().activation_function("relu")));
   }
   nn::set_layer_fusion(saved);
 }
 
 TEST_CASE("GptModel begins as GPT-2 does, copies itself, and names what does not fit", "[models][gpt]") {
   manual_seed(1);
-  const GptModel model(tiny().vocab_size(400).n_embd(64).n_layer(8).resid_pdrop(0.5));
+  const GptModel model(tiny_gpt().vocab_size(400).n_embd(64).n_layer(8).resid_pdrop(0.5));
   const auto deviation = [&](const Tensor& t) { return t.detach().std().item<double>(); };
   CHECK(deviation(model->wte->weight) == Approx(0.02).epsilon(0.05));
   const auto block = model->h->ptr<models::GptBlockImpl>(7);
@@ -62,14 +62,15 @@ TEST_CASE("GptModel begins as GPT-2 does, copies itself, and names what does not
   CHECK_THROWS_WITH(model(ids[0]), Contains("input_ids is (3,); accepted: (N, L)"));
   CHECK_THROWS_WITH(model(zeros({1, 8}, kInt64)), Contains("input_ids is (1, 8); accepted: up to 7 tokens"));
   CHECK_THROWS_WITH(model->loss(ids, ids[0]), Contains("labels is (3,) and input_ids (2, 3)"));
-  CHECK_THROWS_WITH(GptModel(tiny().n_head(5)), Contains("n_embd is 16 and n_head 5"));
-  CHECK_THROWS_WITH(GptModel(tiny().activation_function("swish")), Contains("swish; accepted: gelu, gelu_new, relu"));
-  CHECK_THROWS_WITH(GptModel(tiny().n_layer(0)), Contains("n_layer is 0"));
+  CHECK_THROWS_WITH(GptModel(tiny_gpt().n_head(5)), Contains("n_embd is 16 and n_head 5"));
+  CHECK_THROWS_WITH(GptModel(tiny_gpt().activation_function("swish")),
+                    Contains("swish; accepted: gelu, gelu_new, relu"));
+  CHECK_THROWS_WITH(GptModel(tiny_gpt().n_layer(0)), Contains("n_layer is 0"));
 }
 
 TEST_CASE("GptModel loads files of GPT2LMHeadModel and of GPT2Model", "[models][gpt]") {
   manual_seed(2);
-  const GptModel model(tiny());
+  const GptModel model(tiny_gpt());
   const Tensor ids = tensor({1, 2, 3, 4, 5, 6}).reshape({2, 3});
   for (const char* const prefix : {"transformer.", ""}) {
     NamedTensors file = {{"lm_head.weight", zeros({11, 16})}};  // tied: it counts not
@@ -79,7 +80,7 @@ TEST_CASE("GptModel loads files of GPT2LMHeadModel and of GPT2Model", "[models][
     const test::TemporaryFolder folder;
     const std::string path = folder.path() + "/model.safetensors";
     save_safetensors(file, path);
-    GptModel loaded(tiny());
+    GptModel loaded(tiny_gpt());
     load(loaded, path);
     CHECK(loaded(ids).equal(model(ids)));
   }
