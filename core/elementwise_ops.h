@@ -137,6 +137,7 @@
   X(sigmoid_backward, SigmoidBackward)                                                                                 \
   X(tanh_backward,    TanhBackward)                                                                                    \
   X(gelu_backward,    GeluBackward)                                                                                    \
+  X(gelu_tanh_backward, GeluTanhBackward)                                                                              \
   X(silu_backward,    SiluBackward)
 
 #define TANDEM_ALL_UNARY_OPS(X) TANDEM_UNARY_OPS(X) TANDEM_NOT_OPS(X)

@@ -6,7 +6,8 @@
 #include "tandem/core/tensor.h"
 
 // What has no arguments but tensors. The planners and the tests go through these lists.
-#define TANDEM_PLAIN_UNARY_KERNELS(X) TANDEM_ALL_UNARY_OPS(X) TANDEM_SPECIAL_OPS(X) TANDEM_PREDICATE_OPS(X)
+#define TANDEM_PLAIN_UNARY_KERNELS(X) \
+  TANDEM_ALL_UNARY_OPS(X) TANDEM_SPECIAL_OPS(X) TANDEM_PREDICATE_OPS(X) X(gelu_tanh, GeluTanh)
 #define TANDEM_PLAIN_BINARY_KERNELS(X) \
   TANDEM_ALL_BINARY_OPS(X)             \
   TANDEM_SPECIAL_BINARY_OPS(X) TANDEM_GRADIENT_OPS(X) X(squared_difference, SquaredDifference)

@@ -39,6 +39,7 @@ TANDEM_FUNCTOR1(Frac, x - math::trunc(x))
 TANDEM_FUNCTOR1(Relu, x < T(0) ? T(0) : x)  // -0 and NaN stay, as in PyTorch
 TANDEM_FUNCTOR1(Silu, x* math::sigmoid(x))
 TANDEM_FUNCTOR1(Gelu, math::gelu(x))
+TANDEM_FUNCTOR1(GeluTanh, math::gelu_tanh(x))
 TANDEM_FUNCTOR1(Softsign, x / (T(1) + math::abs(x)))
 TANDEM_FUNCTOR1(BitwiseNot, T(~x))
 TANDEM_FUNCTOR1(Exp2, math::exp2(x))
@@ -128,6 +129,7 @@ TANDEM_FUNCTOR2(LeftShift, math::left_shift(a, b))
 TANDEM_FUNCTOR2(RightShift, math::right_shift(a, b))
 // Backwards, as (gradient of the output, saved): y stands for the output, x for the input.
 TANDEM_FUNCTOR2(GeluBackward, a* math::gelu_slope(b))
+TANDEM_FUNCTOR2(GeluTanhBackward, a* math::gelu_tanh_slope(b))
 TANDEM_FUNCTOR2(SiluBackward, math::silu_slope(b) * a)
 TANDEM_FUNCTOR2(ReluBackward, b <= T(0) ? T(0) : a)  // saved y; a NaN lets the gradient through
 TANDEM_FUNCTOR2(SigmoidBackward, a* b*(T(1) - b))    // saved y

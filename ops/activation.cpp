@@ -83,6 +83,12 @@ Tensor gelu_curvature(const Tensor& x) {
   const Tensor square = x.square();
   return (2 - square) * (square * -0.5).exp() * (0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
 }
+/// of x s, s the sigmoid of x (a + b x^2): s' (2 p + x p') + x p^2 s (1 - s) (1 - 2 s), p = a + 3 b x^2
+Tensor gelu_tanh_curvature(const Tensor& x) {
+  const double a = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, b = 0.044715 * a;
+  const Tensor square = x.square(), s = (x * (square * b + a)).sigmoid(), p = square * (3 * b) + a;
+  return s * (1 - s) * (p * 2 + square * (6 * b) + x * p.square() * (1 - s * 2));
+}
 Tensor silu_curvature(const Tensor& x) {
   const Tensor s = x.sigmoid();
   return s * (1 - s) * (x * (1 - s * 2) + 2);
@@ -90,6 +96,7 @@ Tensor silu_curvature(const Tensor& x) {
 }  // namespace
 // clang-format off
 TANDEM_GRADIENT_OP(gelu_backward, false, ctx.needs_grad(1) ? ddx * dy * gelu_curvature(y) : Tensor())
+TANDEM_GRADIENT_OP(gelu_tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * gelu_tanh_curvature(y) : Tensor())
 TANDEM_GRADIENT_OP(silu_backward, false, ctx.needs_grad(1) ? ddx * dy * silu_curvature(y) : Tensor())
 TANDEM_GRADIENT_OP(relu_backward, true, ctx.needs_grad(1) ? zeros_like(y) : Tensor())
 TANDEM_GRADIENT_OP(sigmoid_backward, false, ctx.needs_grad(1) ? ddx * dy * (1 - y * 2) : Tensor())

@@ -53,9 +53,10 @@ Tensor gelu(const Tensor& x, std::string_view approximate) {
   if (approximate == "none") return x.gelu();
   TANDEM_CHECK(approximate == "tanh", "gelu: approximate is \"", approximate, "\"; accepted: \"none\" and \"tanh\"");
   check_accepted("gelu", Accepts::real, x.dtype());
-  const Tensor wide = x.to(is_half(x.dtype()) ? kFloat32 : x.dtype());
-  const double slope = std::sqrt(2 / std::numbers::pi);
-  return (wide * 0.5 * (((wide + wide.pow(3) * 0.044715) * slope).tanh() + 1)).to(x.dtype());
+  Tensor y = core::empty_for(x.sizes(), x.dtype(), x.device(), x);
+  TANDEM_DISPATCH(x.device(), gelu_tanh, x, y);
+  return record("gelu", y, {x}, {x},
+                [](const Context& ctx, const Tensor& dy) -> Grads { return {gelu_tanh_backward(dy, ctx.saved(0))}; });
 }
 Tensor& gelu_(Tensor& x, std::string_view approximate) {
   return formula_inplace("gelu_", x, {}, [&](const Tensor& old) { return gelu(old, approximate); });

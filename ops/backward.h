@@ -9,6 +9,8 @@ Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double negative_sl
 Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha);
 Tensor silu_backward(const Tensor& dy, const Tensor& x);
 Tensor gelu_backward(const Tensor& dy, const Tensor& x);
+/// Of gelu(x, "tanh").
+Tensor gelu_tanh_backward(const Tensor& dy, const Tensor& x);
 Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold);
 Tensor relu_backward(const Tensor& dy, const Tensor& y);
 Tensor sigmoid_backward(const Tensor& dy, const Tensor& y);

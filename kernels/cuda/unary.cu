@@ -14,6 +14,7 @@ TANDEM_ELEMENT_ROW(logical_not, any_row<LogicalNot, 1>())
 TANDEM_ELEMENT_ROW(bitwise_not,
                    {nullptr, nullptr, integral_row<BitwiseNot, 1>().int64, any_row<LogicalNot, 1>().boolean})
 
+TANDEM_ELEMENT_ROW(gelu_tanh, real_row<GeluTanh, 1>())
 TANDEM_ELEMENT_ROW(clamp, numbers_row<Clamp, 1>())
 TANDEM_ELEMENT_ROW(leaky_relu, real_row<LeakyRelu, 1>())
 TANDEM_ELEMENT_ROW(elu, real_row<Elu, 1>())

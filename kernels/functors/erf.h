@@ -85,6 +85,15 @@ TANDEM_HD float gelu_slope(float x) {
   const Normal n = normal(x);
   return n.phi + x * n.density;
 }
+/// The form with tanh, 0.5 x (1 + tanh(u)) where u is sqrt(2 / pi) (x + 0.044715 x^3): x sigmoid(2 u); and its
+/// derivative
+template <class T> TANDEM_HD T gelu_tanh(T x) {
+  return x * sigmoid(x * (T(1.5957691216057308) + T(0.071354816272600254) * (x * x)));
+}
+template <class T> TANDEM_HD T gelu_tanh_slope(T x) {
+  const T square = x * x, s = sigmoid(x * (T(1.5957691216057308) + T(0.071354816272600254) * square));
+  return s + x * s * (T(1) - s) * (T(1.5957691216057308) + T(0.21406444881780076) * square);
+}
 TANDEM_HD double gelu(double x) { return 0.5 * x * ::erfc(x * -0.70710678118654752440); }
 TANDEM_HD double gelu_slope(double x) {
   return 0.5 * ::erfc(x * -0.70710678118654752440) + x * (::exp(-0.5 * x * x) * 0.39894228040143267794);

@@ -16,6 +16,7 @@ TANDEM_ROW(bitwise_not, nullptr, nullptr, nullptr, nullptr, TANDEM_UNARY_BODY(Bi
            TANDEM_UNARY_BODY(BitwiseNot, int8_t), TANDEM_UNARY_BODY(BitwiseNot, uint8_t),
            TANDEM_PREDICATE_BODY(LogicalNot, bool))
 
+TANDEM_FLOATING_ROW(gelu_tanh, TANDEM_UNARY_BODY, GeluTanh)
 TANDEM_ARITHMETIC_ROW(clamp, TANDEM_UNARY_BODY, Clamp)
 TANDEM_FLOATING_ROW(leaky_relu, TANDEM_UNARY_BODY, LeakyRelu)
 TANDEM_FLOATING_ROW(elu, TANDEM_UNARY_BODY, Elu)
