@@ -14,14 +14,14 @@ constexpr size_t kLongest = 32;        // loops of a chain
 /// Where an operand's elements lie. A storage without memory has none of its bytes in common with another.
 struct Place {
   const StorageImpl* storage;
-  const char* begin;
-  int64_t stride, bytes;
+  int64_t begin, stride, bytes;
 };
 Place place_of(const Loop& loop, const Operand& operand) {
   const auto* const storage = static_cast<const StorageImpl*>(operand.buffer);
   const int64_t stride = operand.strides[0];
   const int64_t last = std::min<int64_t>(stride > 0 ? stride : 8, 8);  // no element is larger
-  return {storage->data ? nullptr : storage, storage->data + operand.offset, stride, (loop.range - 1) * stride + last};
+  const auto begin = reinterpret_cast<intptr_t>(storage->data) + operand.offset;
+  return {storage->data ? nullptr : storage, begin, stride, (loop.range - 1) * stride + last};
 }
 bool is_same(const Place& a, const Place& b) {
   return a.storage == b.storage && a.begin == b.begin && a.stride == b.stride && a.stride > 0;
