@@ -6,6 +6,7 @@
 
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
+#include "tandem/ops/backward.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/formula_inplace.h"
 #include "tandem/ops/operands.h"
