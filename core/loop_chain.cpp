@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tandem/core/dtype.h"
+
 namespace tandem::detail {
 namespace {
 

@@ -40,6 +40,7 @@ class Pieces {
     const Range mine = share(k, link_.rank());
     Tensor y = tensor_of(here(mine), mine);
     std::vector<Tensor> parts;
+    parts.reserve(static_cast<size_t>(link_.size()));
     for (int r = 0; r < link_.size(); ++r) parts.push_back(r == link_.rank() ? y : tensor_of(there(r, k, mine), mine));
     reduce_in_order(parts, op_.call.op, y);
     if (!by_all_) copy(here(mine), there(link_.rank(), k, mine), mine);
