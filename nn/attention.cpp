@@ -143,7 +143,9 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
     weights = weights.unflatten(0, {batch, heads});
     if (o.average_attn_weights()) weights = weights.mean(1);
   } else {
-    output = tandem::scaled_dot_product_attention(q, k, v, mask, dropout_p);
+    // of four dimensions, which can go block by block
+    const auto one = [](const Tensor& x) { return x.unsqueeze(0); };
+    output = tandem::scaled_dot_product_attention(one(q), one(k), one(v), mask, dropout_p).squeeze(0);
   }
   output = linear(output.transpose(0, 1).reshape({length, batch, features}), o.out_proj_weight(), o.out_proj_bias());
   return {output, weights};

@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 
-#include "tandem/autograd/engine.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/attention.h"
@@ -69,12 +68,13 @@ bool expands_to(IntArrayRef from, IntArrayRef to) {
     if (from[from.size() - i] != to[to.size() - i] && from[from.size() - i] != 1) return false;
   return true;
 }
-/// Whether blocks() does it: what the composition would refuse is left to that.
+/// Whether by_blocks() does it: of four dimensions, as in PyTorch, since it saves other tensors for backward, which
+/// then must not be changed in place. What the composition would refuse is left to that.
 bool goes_by_blocks(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p) {
-  return detail::fusing.load(std::memory_order_relaxed) && query.is_cpu() && dropout_p == 0 &&
-         (query.dtype() == kFloat32 || query.dtype() == kFloat64) && query.numel() > 0 && key.numel() > 0 &&
-         value.numel() > 0 && expands_to(leading(key), leading(query)) && expands_to(leading(value), leading(query)) &&
-         !(mask.defined() && autograd::any_wants_grad({mask}));
+  return detail::fusing.load(std::memory_order_relaxed) && query.is_cpu() && dropout_p == 0 && query.dim() == 4 &&
+         key.dim() == 4 && value.dim() == 4 && (query.dtype() == kFloat32 || query.dtype() == kFloat64) &&
+         query.numel() > 0 && key.numel() > 0 && value.numel() > 0 && expands_to(leading(key), leading(query)) &&
+         expands_to(leading(value), leading(query)) && !(mask.defined() && autograd::any_wants_grad({mask}));
 }
 /// x with these leading dimensions, as the kernels take it.
 Tensor rows_of(const Tensor& x, IntArrayRef lead) {
@@ -110,16 +110,10 @@ Tensor by_blocks(const Tensor& query, const Tensor& key, const Tensor& value, co
     const Tensor q = ctx.saved(0), k = ctx.saved(1), v = ctx.saved(2), mask = ctx.saved(3), out = ctx.saved(4),
                  lse = ctx.saved(5);
     if (is_grad_enabled()) {  // second derivatives: the other operations anew
-      Grads all(3);
-      std::vector<Tensor> inputs;
-      for (const Tensor* t : {&q, &k, &v})
-        if (t->requires_grad()) inputs.push_back(*t);
-      const auto grads = autograd::grad({composed(q, k, v, mask, 0, causal, scale)}, inputs, {dy},
-                                        /*retain_graph=*/true, /*create_graph=*/true);
-      size_t next = 0;
-      for (size_t i = 0; i < 3; ++i)
-        if ((i == 0 ? q : i == 1 ? k : v).requires_grad()) all[i] = grads[next++];
-      return all;
+      const auto compose = [&](const std::vector<Tensor>& in) {
+        return composed(in[0], in[1], in[2], mask, 0, causal, scale);
+      };
+      return detail::recorded_gradients(compose, {q, k, v}, dy);
     }
     const Tensor dout = kernels::cpu::attention_takes(dy) ? dy : dy.contiguous();
     Tensor dq = empty_rows(q, q.size(-1)), dk = empty_rows(k, k.size(-1)), dv = empty_rows(v, v.size(-1));

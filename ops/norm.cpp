@@ -1,6 +1,6 @@
 #include "tandem/ops/norm.h"
+#include "tandem/ops/fusion.h"
 
-#include "tandem/autograd/engine.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/norm.h"
@@ -183,17 +183,12 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
                  chosen = ctx.saved(5);
     if (is_grad_enabled()) {  // second derivatives: the three operations anew
       const Tensor variance = training ? Tensor() : rstd.pow(-2) - eps, center = training ? Tensor() : mean;
-      const Tensor y = max_pool2d(
-          relu(tandem::batch_norm(x, weight, bias, center, variance, training, /*momentum=*/0, eps)), kernel);
-      const Tensor* const inputs[] = {&x, &weight, &bias};
-      std::vector<Tensor> wanted;
-      std::vector<size_t> places;
-      for (size_t i = 0; i < 3; ++i)
-        if (inputs[i]->defined() && inputs[i]->requires_grad()) wanted.push_back(*inputs[i]), places.push_back(i);
-      const auto grads = autograd::grad({y}, wanted, {dy}, /*retain_graph=*/true, /*create_graph=*/true);
-      Grads all(3);
-      for (size_t i = 0; i < grads.size(); ++i) all[places[i]] = grads[i];
-      return all;
+      return recorded_gradients(
+          [&](const std::vector<Tensor>& in) {
+            return max_pool2d(
+                relu(tandem::batch_norm(in[0], in[1], in[2], center, variance, training, /*momentum=*/0, eps)), kernel);
+          },
+          {x, weight, bias}, dy);
     }
     Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), x.device()),
            sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());

@@ -32,6 +32,11 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return x.sizes() == y.sizes() && std::memcmp(x.raw_data(), y.raw_data(), x.nbytes()) == 0;
 }
 
+/// With ones in front: only what has four dimensions goes by blocks.
+Tensor four(Tensor x) {
+  while (x.dim() < 4) x = x.unsqueeze(0);
+  return x;
+}
 struct Case {
   Shape q, k, v;
   bool causal = false;
@@ -45,7 +50,8 @@ bool goes_by_blocks(const Tensor& y) {
 std::vector<Tensor> run(bool blocks, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
                         std::optional<double> scale = {}) {
   const Fusion fusion(blocks);
-  std::vector<Tensor> in{q.detach().requires_grad_(), k.detach().requires_grad_(), v.detach().requires_grad_()};
+  std::vector<Tensor> in{four(q).detach().requires_grad_(), four(k).detach().requires_grad_(),
+                         four(v).detach().requires_grad_()};
   const Tensor y = scaled_dot_product_attention(in[0], in[1], in[2], mask, 0, causal, scale);
   CHECK(goes_by_blocks(y) == blocks);
   manual_seed(11);
@@ -108,13 +114,13 @@ TEST_CASE("Attention by blocks takes masks as the composition does", "[nn][atten
     for (const Tensor& mask : {front, end}) check({{2, 70, 6}, {2, 1100, 6}, {2, 1100, 6}, false, mask, dtype});
   }
   // A mask that takes a gradient itself goes the other way.
-  const Tensor q = randn({3, 4}), mask = randn({3, 3}).requires_grad_();
+  const Tensor q = randn({1, 1, 3, 4}).requires_grad_(), mask = randn({3, 3}).requires_grad_();
   CHECK_FALSE(goes_by_blocks(scaled_dot_product_attention(q, q, q, mask)));
 }
 
 TEST_CASE("Attention by blocks treats NaN and infinity as the composition does", "[nn][attention][blocks]") {
   manual_seed(4);
-  const Tensor k = randn({6, 3}), v = randn({6, 3}), mask = rand({5, 6}) < 0.7;
+  const Tensor k = randn({1, 1, 6, 3}), v = randn({1, 1, 6, 3}), mask = rand({5, 6}) < 0.7;
   mask[2].fill_(0);
   for (const double value : {std::nan(""), HUGE_VAL, -HUGE_VAL})
     for (const bool masked : {false, true})
@@ -125,7 +131,7 @@ TEST_CASE("Attention by blocks treats NaN and infinity as the composition does",
         q[1][0] = value, q[2][1] = value;
         const auto given = [&](bool blocks) {
           const Fusion fusion(blocks);
-          return scaled_dot_product_attention(q, k, v, masked ? mask : Tensor(), 0, causal);
+          return scaled_dot_product_attention(four(q), k, v, masked ? mask : Tensor(), 0, causal);
         };
         CHECK(given(true).allclose(given(false), 1e-5, 1e-6, /*equal_nan=*/true));
       }
@@ -160,11 +166,11 @@ TEST_CASE("Attention by blocks has the gradients that differences give, first an
       const auto f = [&](const std::vector<Tensor>& in) -> std::vector<Tensor> {
         return {scaled_dot_product_attention(in[0], in[1], in[2], masked ? mask : Tensor(), 0, causal)};
       };
-      const std::vector<Tensor> in{leaf({2, 4, 3}), leaf({2, 5, 3}), leaf({2, 5, 2})};
+      const std::vector<Tensor> in{leaf({1, 2, 4, 3}), leaf({1, 2, 5, 3}), leaf({1, 2, 5, 2})};
       CHECK(autograd::gradcheck(f, in));
       CHECK(autograd::gradgradcheck(f, in));
     }
-  const Tensor q = leaf({3, 2}), k = randn({3, 2}, kFloat64), v = leaf({3, 2});  // k takes none
+  const Tensor q = leaf({1, 1, 3, 2}), k = randn({1, 1, 3, 2}, kFloat64), v = leaf({1, 1, 3, 2});  // k takes none
   const Tensor y = scaled_dot_product_attention(q, k, v);
   const auto first = autograd::grad({y.square().sum()}, {q, v}, {}, std::nullopt, /*create_graph=*/true);
   const auto second = autograd::grad({first[0].square().sum()}, {q, v});
@@ -175,11 +181,30 @@ TEST_CASE("Attention by blocks has the gradients that differences give, first an
   for (size_t i = 0; i < 2; ++i) CHECK(second[i].allclose(second_of_it[i], 1e-10, 1e-12));
 }
 
+TEST_CASE("Attention by blocks: one tensor as query and key, and hooks", "[nn][attention][blocks]") {
+  manual_seed(8);
+  const Tensor x = randn({1, 1, 4, 3}, kFloat64), v = randn({1, 1, 4, 2}, kFloat64);
+  int calls[2] = {0, 0};
+  std::vector<Tensor> second;
+  for (const bool blocks : {false, true}) {
+    const Fusion fusion(blocks);
+    const Tensor q = x.detach().requires_grad_();
+    q.register_hook([&](const Tensor&) { ++calls[blocks]; });
+    const auto first = autograd::grad({scaled_dot_product_attention(q, q, v, {}, 0, true).square().sum()}, {q}, {},
+                                      std::nullopt, /*create_graph=*/true);
+    second.push_back(first[0]);
+    second.push_back(autograd::grad({first[0].square().sum()}, {q})[0]);
+  }
+  CHECK(second[2].allclose(second[0], 1e-10, 1e-12));
+  CHECK(second[3].allclose(second[1], 1e-10, 1e-12));
+  CHECK(calls[1] == calls[0]);
+}
+
 TEST_CASE("Attention by blocks does not depend on the number of threads, nor on being recorded",
           "[nn][attention][blocks]") {
   manual_seed(7);
   for (const bool causal : {false, true})
-    for (const Shape& sizes : {Shape{2, 3, 130, 8}, Shape{1100, 8}}) {
+    for (const Shape& sizes : {Shape{2, 3, 130, 8}, Shape{1, 1, 1100, 8}}) {
       CAPTURE(sizes, causal);
       const Tensor q = randn(sizes), k = randn(sizes), v = randn(sizes);
       std::vector<Tensor> one;
@@ -212,17 +237,18 @@ TEST_CASE("Attention by blocks does not depend on the number of threads, nor on 
 
 TEST_CASE("Attention goes another way where it is not made for blocks", "[nn][attention][blocks]") {
   const auto leaf = [](const Shape& sizes, DType dtype = kFloat32) { return randn(sizes).to(dtype).requires_grad_(); };
-  const Tensor x = leaf({2, 3, 4});
+  const Tensor x = leaf({1, 2, 3, 4});
   CHECK(goes_by_blocks(scaled_dot_product_attention(x, x, x)));
+  CHECK_FALSE(goes_by_blocks(scaled_dot_product_attention(x[0], x[0], x[0])));
   CHECK_FALSE(goes_by_blocks(scaled_dot_product_attention(x, x, x, {}, 0.5)));
   CHECK_FALSE(goes_by_blocks(scaled_dot_product_attention(leaf({3, 4}), x, x)));
-  CHECK(scaled_dot_product_attention(x, leaf({2, 0, 4}), leaf({2, 0, 4})).equal(zeros({2, 3, 4})));
-  const Tensor half = leaf({3, 4}, kBFloat16);
+  CHECK(scaled_dot_product_attention(x, leaf({1, 2, 0, 4}), leaf({1, 2, 0, 4})).equal(zeros({1, 2, 3, 4})));
+  const Tensor half = leaf({1, 1, 3, 4}, kBFloat16);
   CHECK_FALSE(goes_by_blocks(scaled_dot_product_attention(half, half, half)));
-  CHECK_THROWS_WITH(scaled_dot_product_attention(x, leaf({3, 3, 4}), leaf({3, 3, 4})), Contains("(3"));
+  CHECK_THROWS_WITH(scaled_dot_product_attention(x, leaf({1, 3, 3, 4}), leaf({1, 3, 3, 4})), Contains("(1, 3)"));
   nn::MultiheadAttention attention(4, 2);
-  const auto [y, weights] = attention(x, x, x, Tensor(), /*need_weights=*/false);
-  const auto [expected, with_weights] = attention(x, x, x);
+  const auto [y, weights] = attention(x[0], x[0], x[0], Tensor(), /*need_weights=*/false);
+  const auto [expected, with_weights] = attention(x[0], x[0], x[0]);
   CHECK(y.allclose(expected, 1e-5, 1e-6));
 }
 
