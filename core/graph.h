@@ -50,7 +50,7 @@ class Graph {
   cuda::MempoolId_t pool() const;
 
   /// Whether the CPU's part of what is captured from now on is rearranged, which changes no result; true at first.
-  /// Elementwise kernels that follow each other over the same elements then run together, a few thousand elements at a
+  /// Elementwise kernels that follow each other over the same elements then run together, a few hundred elements at a
   /// time, so that what they hand on stays in the cache; those whose results nothing reads are left out.
   void set_optimize(bool optimize) { optimize_ = optimize; }
 
