@@ -12,9 +12,9 @@ namespace tandem {
 /// @param is_causal   query i looks at keys 0 to i; not together with attn_mask
 /// @param enable_gqa  key and value may have fewer heads (dimension -3), each of which serves several of the query's
 ///                    (Ainslie et al. 2023, arXiv:2305.13245)
-/// On the CPU float32 and float64 of four dimensions without dropout go block by block, in memory that grows with L, not with L S
-/// (nn::set_layer_fusion turns that off); a key that is_causal hides from all queries of a block is not looked at, so
-/// that a NaN in its value stays away from their results.
+/// On the CPU float32 and float64 of four dimensions without dropout go block by block, in memory that grows with L,
+/// not with L S (nn::set_layer_fusion turns that off); a key that is_causal hides from all queries of a block is not
+/// looked at, so that a NaN in its value stays away from their results.
 /// @throws Error unless all are of one floating dtype and their sizes fit
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& attn_mask = {}, double dropout_p = 0, detail::Flag is_causal = false,
