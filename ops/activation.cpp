@@ -9,6 +9,12 @@
 #include "tandem/ops/operands.h"
 
 namespace tandem {
+/// At the head of a gradient op, which may be called by its own name: both in the dtype that they promote to.
+#define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                        \
+  if (dy.dtype() != x.dtype()) {                                     \
+    const DType type = result_type(dy, x);                           \
+    return name(dy.to(type), x.to(type) __VA_OPT__(, ) __VA_ARGS__); \
+  }
 
 Tensor leaky_relu(const Tensor& x, double slope) {
   TANDEM_CHECK(x.is_floating_point(), "leaky_relu: x must be floating point, got ", x.dtype());
@@ -19,6 +25,7 @@ Tensor leaky_relu(const Tensor& x, double slope) {
   });
 }
 Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
+  TANDEM_AS_ONE_DTYPE(leaky_relu_backward, dy, x, slope)
   Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);  // whose strides decide, as in PyTorch
   TANDEM_DISPATCH(x.device(), leaky_relu_backward, dy, x, slope, dx);
   return record("leaky_relu_backward", dx, {dy, x}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
@@ -35,6 +42,7 @@ Tensor elu(const Tensor& x, double alpha) {
   });
 }
 Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha) {
+  TANDEM_AS_ONE_DTYPE(elu_backward, dy, x, alpha)
   Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), dy, x);
   TANDEM_DISPATCH(x.device(), elu_backward, dy, x, alpha, dx);
   return record("elu_backward", dx, {dy, x}, {dy, x}, [alpha](const Context& ctx, const Tensor& ddx) -> Grads {
@@ -52,23 +60,25 @@ Tensor softplus(const Tensor& x, double beta, double threshold) {
   });
 }
 Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold) {
+  TANDEM_AS_ONE_DTYPE(softplus_backward, dy, x, beta, threshold)
   Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), dy, x);
   TANDEM_DISPATCH(x.device(), softplus_backward, dy, x, beta, threshold, dx);
-  return record("softplus_backward", dx, {dy, x}, {dy, x},
-                [beta, threshold](const Context& ctx, const Tensor& ddx) -> Grads {
-                  const Tensor dy = ctx.saved(0), x = ctx.saved(1);
-                  Tensor second;
-                  if (ctx.needs_grad(1)) {
-                    const Tensor scaled = x * beta, s = scaled.sigmoid();
-                    second = where(scaled > threshold, 0, ddx * dy * s * (1 - s) * beta);
-                  }
-                  return {softplus_backward(ddx, x, beta, threshold), second};
-                });
+  return record(
+      "softplus_backward", dx, {dy, x}, {dy, x}, [beta, threshold](const Context& ctx, const Tensor& ddx) -> Grads {
+        const Tensor dy = ctx.saved(0), x = ctx.saved(1);
+        Tensor second;
+        if (ctx.needs_grad(1)) {
+          const Tensor scaled = x * beta, s = scaled.sigmoid();
+          second = where(scaled < threshold, ddx * dy * s * (1 - s) * beta, Scalar(0));  // as in PyTorch: 0 there
+        }
+        return {softplus_backward(ddx, x, beta, threshold), second};
+      });
 }
 
 /// `leads`: y's strides come before dy's where they differ, as in PyTorch.
 #define TANDEM_GRADIENT_OP(name, leads, second)                                                     \
   Tensor name(const Tensor& dy, const Tensor& y) {                                                  \
+    TANDEM_AS_ONE_DTYPE(name, dy, y)                                                                \
     const Tensor &first = leads ? y : dy, &other = leads ? dy : y;                                  \
     Tensor dx = core::empty_for(y.sizes(), y.dtype(), y.device(), first, other);                    \
     TANDEM_DISPATCH(y.device(), name, dy, y, dx);                                                   \

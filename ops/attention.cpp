@@ -42,20 +42,30 @@ void check_mask(const Tensor& mask, const Tensor& query, IntArrayRef scores) {
   TANDEM_CHECK(broadcast_shapes("scaled_dot_product_attention", mask.sizes(), scores) == scores,
                "scaled_dot_product_attention: attn_mask is ", mask.sizes(), "; it must broadcast to ", scores);
 }
-/// By other operations.
+/// By other operations, of half types in float32; the scale is shared between query and key: all as in PyTorch.
 Tensor composed(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p,
                 bool is_causal, double scale) {
-  Tensor scores = matmul(query * scale, key.transpose(-2, -1));
+  if (is_half(query.dtype())) {
+    const Tensor wide = mask.defined() && mask.dtype() != kBool ? mask.to(kFloat32) : mask;
+    return composed(query.to(kFloat32), key.to(kFloat32), value.to(kFloat32), wide, dropout_p, is_causal, scale)
+        .to(query.dtype());
+  }
+  const double root = std::sqrt(std::abs(scale));
+  Tensor scores = matmul(query * (scale < 0 ? -root : root), (key * root).transpose(-2, -1));
+  // What is hidden gets -infinity added, not in place of its score: a NaN stays one.
+  const auto added = [&](const Tensor& hidden) {
+    return zeros(hidden.sizes(), query.options()).masked_fill(hidden, kNowhere);
+  };
   Tensor nowhere;  // (..., L, 1): whether a query may look at no key; its scores are left as they are, its result is 0
   if (is_causal) {
-    const Tensor later = ones({query.size(-2), key.size(-2)}, TensorOptions(kBool).device(query.device())).triu(1);
-    scores = scores.masked_fill(later, kNowhere);
+    const TensorOptions options = TensorOptions(kBool).device(query.device());
+    scores = scores + added(ones({query.size(-2), key.size(-2)}, options).triu(1));
   } else if (mask.defined()) {
     check_mask(mask, query, scores.sizes());
     const Tensor hidden = mask.dtype() == kBool ? mask.logical_not() : mask.detach().eq(kNowhere);
     nowhere = hidden.dim() == 0 ? hidden : hidden.all(-1, /*keepdim=*/true);
-    scores = mask.dtype() == kBool ? scores.masked_fill(hidden.logical_and(nowhere.logical_not()), kNowhere)
-                                   : scores + mask.masked_fill(nowhere, 0);
+    scores = scores +
+             (mask.dtype() == kBool ? added(hidden.logical_and(nowhere.logical_not())) : mask.masked_fill(nowhere, 0));
   }
   const Tensor out = matmul(dropout(scores.softmax(-1), dropout_p, true), value);
   return nowhere.defined() ? out.masked_fill(nowhere, 0) : out;

@@ -30,17 +30,6 @@ void check_lerp(const Tensor& start, const Tensor& end) {
   TANDEM_CHECK(start.dtype() == end.dtype(), "lerp: start is ", start.dtype(), " and end ", end.dtype(),
                "; both must be of one dtype");
 }
-/// The common dtype of three, of which those with dimensions decide unless another's kind is higher.
-DType result_type(const Tensor& x, const Tensor& a, const Tensor& b) {
-  std::optional<DType> ranked, plain;
-  for (const Tensor* t : {&x, &a, &b}) {
-    std::optional<DType>& type = t->dim() ? ranked : plain;
-    type = type ? promote_types(*type, t->dtype()) : t->dtype();
-  }
-  if (!ranked || !plain) return ranked.value_or(plain.value_or(x.dtype()));
-  return category(*plain) > category(*ranked) ? promote_types(*ranked, *plain) : *ranked;
-}
-
 }  // namespace
 
 Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {

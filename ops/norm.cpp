@@ -84,10 +84,13 @@ Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& run
   TANDEM_CHECK(values != 1, "batch_norm: x is ", input.sizes(), "; in training each channel needs more than one value");
   if (running_mean.defined() && count > 0) {
     const NoGradGuard guard;
-    const Tensor &m = running_mean, &v = running_var;
-    m.mul_(1 - momentum).add_(mean.to(m.dtype()), momentum);
-    v.mul_(1 - momentum)
-        .add_(var.to(v.dtype()), momentum * static_cast<double>(count) / static_cast<double>(count - 1));
+    const auto move = [&](const Tensor& running, const Tensor& batch, double part) {
+      const Tensor wide = is_half(running.dtype()) ? running.to(batch.dtype()) : running;  // rounded once, at the end
+      wide.mul_(1 - momentum).add_(batch.to(wide.dtype()), part);
+      if (!wide.is_same(running)) running.copy_(wide);
+    };
+    move(running_mean, mean, momentum);
+    move(running_var, var, momentum * static_cast<double>(count) / static_cast<double>(count - 1));
   }
   return {mean, rstd, count};
 }

@@ -1,5 +1,7 @@
 #include "tandem/ops/operands.h"
 
+#include <optional>
+
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 
@@ -20,6 +22,15 @@ void check_inplace_result(const char* op, const Tensor& x, const Tensor& other, 
 void check_number_held(const char* op, const Tensor& x, const Scalar& s) {
   const bool holds = x.is_floating_point() || (x.dtype() == kBool ? s.is_boolean() : !s.is_floating_point());
   TANDEM_CHECK(holds, op, ": x of ", x.dtype(), " cannot hold ", s);
+}
+DType result_type(const Tensor& x, const Tensor& a, const Tensor& b) {
+  std::optional<DType> ranked, plain;
+  for (const Tensor* t : {&x, &a, &b}) {
+    std::optional<DType>& type = t->dim() ? ranked : plain;
+    type = type ? promote_types(*type, t->dtype()) : t->dtype();
+  }
+  if (!ranked || !plain) return ranked.value_or(plain.value_or(x.dtype()));
+  return category(*plain) > category(*ranked) ? promote_types(*ranked, *plain) : *ranked;
 }
 
 }  // namespace detail

@@ -15,6 +15,8 @@ void check_subtraction(const char* op, bool either_is_bool);
 
 namespace detail {
 
+/// The common dtype of three, of which those with dimensions decide unless another's kind is higher.
+DType result_type(const Tensor& x, const Tensor& a, const Tensor& b);
 /// By which dtypes promote: floating point before integers before bool.
 inline int category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
 /// An operation on floating types: integers and bool become the default floating dtype first.

@@ -232,11 +232,7 @@ bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_
   TANDEM_CHECK(dtype() == other.dtype(), "allclose: x is ", dtype(), " and other is ", other.dtype(),
                "; both must be of one dtype");
   broadcast_shapes("allclose", sizes(), other.sizes());
-  const NoGradGuard guard;
-  const Tensor a = to(kFloat64), b = other.to(kFloat64);
-  Tensor close = (a == b) | ((a - b).abs() <= b.abs() * rtol + atol);
-  if (equal_nan) close = close | (a.isnan() & b.isnan());
-  return close.all().item<bool>();
+  return isclose(other, rtol, atol, equal_nan).all().item<bool>();
 }
 
 }  // namespace tandem

@@ -43,7 +43,7 @@ Tensor sum_from_end(const Tensor& x, int64_t d) { return x.flip({d}).cumsum(d).f
 /// with y made of the others; those behind it 0.
 Tensor cumprod_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
   const Tensor zero = x == 0, count = zero.cumsum(d), first = zero & (count == 1);
-  const Tensor before = sum_from_end(dy * y, d) / x.masked_fill(zero, 1);
+  const Tensor before = sum_from_end((dy * y).masked_fill(count != 0, 0), d) / x.masked_fill(zero, 1);
   const Tensor at = sum_from_end(dy * x.masked_fill(first, 1).cumprod(d), d);
   return where(count == 0, before, at.masked_fill(first.logical_not(), 0));
 }

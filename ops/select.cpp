@@ -108,7 +108,7 @@ Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
   Tensor y;
   {
     const NoGradGuard guard;
-    y = maximum(min).minimum(max);
+    y = to(detail::result_type(*this, min, max)).maximum(min).minimum(max);
   }
   // At a bound x shares the gradient with it, half to each, unless the bounds are equal. A NaN is passed on by x.
   return record("clamp", y, {*this, min, max}, {*this, min, max}, [](const Context& ctx, const Tensor& dy) -> Grads {

@@ -186,7 +186,7 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
   const auto direct = [&] {
     if (flat.storage() != x.storage() || !flat.is_contiguous()) return copy_elements(put(), x);
     const NoGradGuard guard;
-    const Tensor from = around(clear_of(flat, rows), p.dim), places = p.at.reshape({-1});
+    const Tensor from = around(clear_of(flat, rows), p.dim), places = p.at.reshape({-1}).contiguous();
     const Tensor at = places.storage() == flat.storage() ? places.clone() : places;  // x.index_put_({x}, ...)
     Tensor to = around(flat, p.dim);
     if (accumulate)

@@ -176,4 +176,15 @@ TEST_CASE("index_put_ by its own elements reads them before it writes, and posit
   CHECK_THROWS_WITH(y.index({whole({1, -4})}), Contains("index: positions from -4 to 1"));
 }
 
+TEST_CASE("index_put_ and its like take positions that do not lie side by side", "[indexing]") {
+  const Tensor at = tensor({1, 0, 2, 0}, kInt64).slice(0, 0, 4, 2);  // 1 and 2
+  const Tensor expected = tensor({{0, 0}, {4, 4}, {4, 4}}, kInt64);
+  CHECK(zeros({3, 2}, kInt64).index_put_({at}, tensor(4, kInt64)).equal(expected));
+  CHECK(zeros({3, 2}, kInt64).index_put_({at}, tensor(4, kInt64), /*accumulate=*/true).equal(expected));
+  CHECK(zeros({3, 2}, kInt64).index_copy(0, at, full({2, 2}, 4, kInt64)).equal(expected));
+  CHECK(zeros({3, 2}, kInt64).index_add(0, at, full({2, 2}, 4, kInt64)).equal(expected));
+  CHECK(zeros({3, 2}, kInt64).index_fill(0, at, 4).equal(expected));
+  CHECK(expected.index({at}).equal(full({2, 2}, 4, kInt64)));
+}
+
 }  // namespace tandem

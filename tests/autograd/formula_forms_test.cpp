@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tandem/ops/backward.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -299,4 +300,30 @@ TEST_CASE("namespace special has the functions under their names there", "[forms
   CHECK(same_elements(special::xlog1py(x, y), special_xlog1py(x, y)));
   CHECK(same_elements(special::softmax(x.to(kFloat32), 1, kFloat64), x.to(kFloat32).to(kFloat64).softmax(1)));
   CHECK(same_elements(special::logsumexp(x, {0}), x.logsumexp({0})));
+}
+
+// Numbers are PyTorch's.
+TEST_CASE("values and derivatives where a formula has its edge", "[forms][edges]") {
+  CHECK_FALSE(tensor(1.0).allclose(tensor(INFINITY)));
+  CHECK(tensor(INFINITY).allclose(tensor(INFINITY)));
+  CHECK(tensor({1}, kInt64).clamp(tensor(1.0, kFloat32), tensor(1.0, kFloat64)).dtype() == kFloat64);
+
+  const Tensor slope = gelu_backward(tensor(1.0, kFloat32), tensor(1.0, kFloat64));  // of two dtypes
+  CHECK(slope.dtype() == kFloat64);
+  CHECK(slope.item<double>() == Approx(1.0833154705876864).epsilon(1e-15));
+
+  const float inf = INFINITY;
+  Tensor x = tensor({{1.f, 1.f, -inf, 0.f}, {1.f, 1.f, 1.f, -inf}, {0.f, 1.f, 1.f, 1.f}}).requires_grad_();
+  x.cumprod(1).backward(ones({3, 4}));  // an element before a 0 has nothing to do with the products from there on
+  CHECK(same_elements(x.grad(), tensor({{-inf, -inf, NAN, -inf}, {-inf, -inf, -inf, NAN}, {4.f, 0.f, 0.f, 0.f}})));
+
+  Tensor at = tensor({0.5, 0.25}, kFloat64).requires_grad_();  // at the threshold the second derivative is 0
+  const Tensor first = autograd::grad({softplus(at, 2.0, 1.0).sum()}, {at}, {}, true, true)[0];
+  first.sum().backward();
+  const double s = 1 / (1 + std::exp(-0.5));
+  CHECK(at.grad().allclose(tensor({0.0, 2 * s * (1 - s)}, kFloat64), 1e-14, 0));
+
+  Tensor mean = ones({2}, kFloat16), var = ones({2}, kFloat16);  // whose batch variance float16 does not hold
+  batch_norm(tensor({{1, 1}, {1, 1000}}).to(kFloat16), {}, {}, mean, var, true, 0.1, 1e-3);
+  CHECK(same_elements(var, tensor({0.89990234375, 49888.0}).to(kFloat16)));
 }

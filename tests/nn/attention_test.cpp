@@ -82,6 +82,31 @@ TEST_CASE("scaled_dot_product_attention gives PyTorch's values and gradients", "
       Contains("must be a multiple"));
 }
 
+TEST_CASE("scaled_dot_product_attention of three dimensions: NaN, half types and a key that changes",
+          "[nn][attention]") {
+  // A NaN makes all of its query's weights one, those of the keys that is_causal hides too, as adding -infinity does.
+  Tensor q = ones({5, 2}), k = ones({3, 2}).requires_grad_();
+  q[1][0] = NAN;
+  scaled_dot_product_attention(q, k, ones({3, 1}), {}, 0, /*is_causal=*/true).backward(ones({5, 1}));
+  CHECK(k.grad().isnan().all().item<bool>());
+
+  manual_seed(7);
+  const Tensor x = randn({2, 6, 8}) * 3, y = randn({2, 6, 8}) * 3;
+  for (const DType half : {kFloat16, kBFloat16}) {  // computed in float32 and rounded once
+    const Tensor a = x.to(half), b = y.to(half);
+    const Tensor exact = scaled_dot_product_attention(a.to(kFloat32), b.to(kFloat32), a.to(kFloat32));
+    CHECK(scaled_dot_product_attention(a, b, a).equal(exact.to(half)));
+  }
+
+  Tensor query = x.clone().requires_grad_(), key = y.clone();
+  const Tensor out = scaled_dot_product_attention(query, key, y);
+  key.add_(1);  // a scaled copy of which was saved
+  out.sum().backward();
+  Tensor again = x.clone().requires_grad_();
+  scaled_dot_product_attention(again, y, y).sum().backward();
+  CHECK(query.grad().equal(again.grad()));
+}
+
 TEST_CASE("MultiheadAttention: static keys, dropout, initial values, refusals", "[nn][attention]") {
   manual_seed(6);
   nn::MultiheadAttention m(nn::MultiheadAttentionOptions(4, 2).add_bias_kv(true).dropout(0.5));

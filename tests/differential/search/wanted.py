@@ -158,7 +158,7 @@ def _(difference, steps, ours, theirs):
 def _(difference, steps, ours, theirs):
     made = {s[0].removeprefix(NO_GRAD).split("/")[0] for s in steps if s}
     left = made & {"mean", "var", "std", "adaptive_avg_pool2d", "matmul", "mm", "bmm", "mv", "linear", "nll_loss",
-                   "cross_entropy", "mse_loss"}
+                   "cross_entropy", "mse_loss", "scaled_dot_product_attention"}
     return bool(left) and difference.kind == "strides" and op_of(difference, steps) == "grad"
 
 
@@ -280,7 +280,8 @@ def _(difference, steps, ours, theirs):
 def _(difference, steps, ours, theirs):
     written = {at: {int(name.split(".")[0]) for name in names_in(steps[at][1:])} for at, error in enumerate(ours["errors"])
                if error and steps[at][0].endswith(("_", "_/scalar", "/out", "batch_norm"))}
-    return difference.kind in ("values", "finite", "sizes") and any(sources(difference.step, steps) & some for some in written.values())
+    return difference.kind in ("values", "finite", "sizes", "throws", "does not throw") and any(
+        sources(difference.step, steps) & some for some in written.values())
 
 
 @wanted("softsign far out", "PyTorch composes softsign: its gradient is NaN at an infinity, and |x| of the smallest integer is that itself")
@@ -290,12 +291,14 @@ def _(difference, steps, ours, theirs):
 
 
 @wanted("attention to nothing", "PyTorch gives zeros where all scores are -inf; in Tandem that is so where a mask says that a "
-        "query may look nowhere, and NaN where infinite keys or queries do. PyTorch takes values of other sizes where there are none")
+        "query may look nowhere, and NaN where infinite keys or queries do. PyTorch takes values of other sizes where there are "
+        "none, and what has no elements has no history")
 def _(difference, steps, ours, theirs):
     attention = any(steps[at] and steps[at][0].removeprefix(NO_GRAD) == "scaled_dot_product_attention"
                     for at in sources(difference.step, steps))
     refused = difference.kind == "throws" and "scaled_dot_product_attention" in ours["errors"][difference.step]
-    return attention and (difference.kind.endswith("finite") or refused and ", 0" in difference.detail.replace("(0", "(, 0"))
+    empty = difference.kind == "flags" and 0 in theirs["values"][difference.detail[1:].split(":")[0]][1]
+    return attention and (difference.kind.endswith("finite") or empty or refused and ", 0" in difference.detail.replace("(0", "(, 0"))
 
 
 @wanted("history of what logic replaced", "logical_and_ and its like leave in PyTorch the history of the values that they replace, even of "
@@ -327,6 +330,12 @@ def _(difference, steps, ours, theirs):
 
     drawn = [at for at, step in enumerate(steps) if step and step[0].removeprefix(NO_GRAD) == "topk" and takes_others(at)]
     return difference.kind in ("values", "grad values") and bool(drawn)
+
+
+@wanted("PyTorch's own failures", "An assertion of PyTorch, or a kernel of its own that another one of it did not prepare for")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and any(
+        text in theirs["errors"][difference.step] for text in ("INTERNAL ASSERT FAILED", "grad_input must be contiguous"))
 
 
 @wanted("what backward saves", "PyTorch saved the result or the input that an in-place step then changed; Tandem saved the other, and "
@@ -376,7 +385,10 @@ def _(difference, steps, ours, theirs):
 @wanted("gelu of infinity", "It is infinity; PyTorch's is that or NaN, by the place of the element in its vectors")
 def _(difference, steps, ours, theirs):
     tandem, _, pytorch = difference.detail.partition(", PyTorch ")
-    return difference.kind == "finite" and op_of(difference, steps).split("/")[0].rstrip("_") == "gelu" and "inf" in tandem and "nan" in pytorch
+    name = "$" + difference.detail[1:].split(":")[0]
+    gelus = [(at, step) for at, step in enumerate(steps) if step and step[0].removeprefix(NO_GRAD).split("/")[0].rstrip("_") == "gelu"]
+    return difference.kind == "finite" and "inf" in tandem and "nan" in pytorch and any(
+        at == difference.step or name in step[1:] for at, step in gelus)  # in place, or with an output, it wrote to its argument
 
 
 EPSILON = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
@@ -387,7 +399,7 @@ def moved(steps, draw):
     rng = random.Random(draw)
 
     def perturb(name, t):
-        if t.dtype in EPSILON and not name.endswith("_") and name not in RANDOM and not t._is_view():
+        if t.dtype in EPSILON and name not in RANDOM and not t._is_view():
             with torch.no_grad():
                 t.data.mul_(1 + EPSILON[t.dtype] * rng.uniform(-1, 1))
 
