@@ -1,5 +1,6 @@
 // Training steps of whole models: zero_grad, forward, loss, backward, the optimizer's step, and the loss read as a
 // number. train_step does all of it anew in each step; captured_train_step replays a Graph of it, but for the reading.
+// inference is the forward pass alone, in evaluation.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/core/graph.h"
 #include "tandem/models/models.h"
@@ -44,6 +45,16 @@ Run training_step(bool captured, Module module, Options options, const Tensor& x
     value->item<float>();
   };
 }
+template <class Module> Run inference(Module module, const Tensor& x, MemoryFormat format = MemoryFormat::Contiguous) {
+  module->to(device());
+  module->to(format);
+  module->eval();
+  return [=]() mutable {
+    const InferenceMode guard;
+    module->forward(x);
+  };
+}
+MemoryFormat format_of_images() { return device().is_cpu() ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous; }
 /// Logits (N, L, vocabulary) and the tokens that follow, (N, L).
 Tensor next_token(const Tensor& output, const Tensor& target) {
   return cross_entropy(output.flatten(0, 1), target.flatten());
@@ -81,10 +92,11 @@ std::vector<Benchmark> training_benchmarks() {
                      return training_step<optim::SGD>(captured, models::Lenet(), optim::SGDOptions(0.01).momentum(0.5),
                                                       values(s[0]), classes(s), likelihood);
                    }});
-    all.push_back({.name = "fashion_cnn" + step, .cases = images, .prepare = [=](const Shapes& s) {
-                     return training_step<optim::Adam>(
-                         captured, models::FashionCnn(), optim::AdamOptions(1e-3), values(s[0]), classes(s), entropy,
-                         device().is_cpu() ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous);
+    all.push_back({.name = "fashion_cnn" + step,
+                   .cases = {{{64, 1, 28, 28}}, {{128, 1, 28, 28}}, {{512, 1, 28, 28}}},
+                   .prepare = [=](const Shapes& s) {
+                     return training_step<optim::Adam>(captured, models::FashionCnn(), optim::AdamOptions(1e-3),
+                                                       values(s[0]), classes(s), entropy, format_of_images());
                    }});
     all.push_back({.name = "gpt" + step, .cases = {{{8, 128}}}, .prepare = [=](const Shapes& s) {
                      return training_step<optim::AdamW>(captured, small_gpt(s[0][1]), optim::AdamWOptions(3e-4),
@@ -92,6 +104,16 @@ std::vector<Benchmark> training_benchmarks() {
                                                         next_token);
                    }});
   }
+  const std::vector<Shapes> many = {{{512, 1, 28, 28}}};
+  all.push_back({.name = "mlp/inference", .cases = {{{512, 784}}}, .prepare = [](const Shapes& s) {
+                   return inference(models::Mlp(), values(s[0]));
+                 }});
+  all.push_back({.name = "lenet/inference", .cases = many, .prepare = [](const Shapes& s) {
+                   return inference(models::Lenet(), values(s[0]));
+                 }});
+  all.push_back({.name = "fashion_cnn/inference", .cases = many, .prepare = [](const Shapes& s) {
+                   return inference(models::FashionCnn(), values(s[0]), format_of_images());
+                 }});
   return all;
 }
 

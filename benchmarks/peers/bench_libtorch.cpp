@@ -262,6 +262,17 @@ Prepare train_step(Options options, Loss loss, Target make_target) {
     };
   };
 }
+template <class Model> Prepare inference() {
+  return [](const Shapes& s) -> Run {
+    const auto model = std::make_shared<Model>();
+    for (Tensor& p : model->parameters()) p.set_data(laid_out(p.data()));
+    model->eval();
+    return [model, x = laid_out(values(s[0]))] {
+      const torch::InferenceMode guard;
+      model->forward(x);
+    };
+  };
+}
 void add_models(Table& table) {
   namespace op = torch::optim;
   table["sgd/step"] = step<op::SGD>(op::SGDOptions(0.01).momentum(0.9));
@@ -279,6 +290,9 @@ void add_models(Table& table) {
   table["mlp/train_step"] = train_step<Mlp, op::SGD>(op::SGDOptions(0.01).momentum(0.9), entropy, classes);
   table["lenet/train_step"] = train_step<MnistNet, op::SGD>(op::SGDOptions(0.01).momentum(0.5), likelihood, classes);
   table["fashion_cnn/train_step"] = train_step<FashionCnn, op::Adam>(op::AdamOptions(1e-3), entropy, classes);
+  table["mlp/inference"] = inference<Mlp>();
+  table["lenet/inference"] = inference<MnistNet>();
+  table["fashion_cnn/inference"] = inference<FashionCnn>();
 }
 
 // ---------------------------------------------------------------- protocol

@@ -310,6 +310,17 @@ def train_step(make_model, make_optimizer, loss, make_target, make_input=lambda 
     return prepare
 
 
+def inference(make_model):
+    def prepare(shapes):
+        model, x = make_model().to(memory_format=LAYOUT).eval(), inputs(shapes)[0]
+
+        def call():
+            with torch.inference_mode():
+                return model(x)
+        return call
+    return prepare
+
+
 def gpt_step(shapes):
     """As train_step, on tokens."""
     def tokens(_):
@@ -334,6 +345,9 @@ MODELS = {
     "lenet/train_step": train_step(Lenet, sgd(0.5), F.nll_loss, classes),
     "gpt/train_step": gpt_step,
     "fashion_cnn/train_step": train_step(fashion_cnn, adam, F.cross_entropy, classes),
+    "mlp/inference": inference(mlp),
+    "lenet/inference": inference(Lenet),
+    "fashion_cnn/inference": inference(fashion_cnn),
 }
 CASES = {**ELEMENTWISE, **REDUCTIONS, **LOSSES, **PRODUCTS, **LAYERS, **INDEXING, **FILLS, **MODELS}
 
