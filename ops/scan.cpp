@@ -39,12 +39,12 @@ template <class Join> Tensor scan(const Tensor& x, int64_t d, Join join) {
   return y.storage() == x.storage() ? x.clone(MemoryFormat::Contiguous) : y;
 }
 Tensor sum_from_end(const Tensor& x, int64_t d) { return x.flip({d}).cumsum(d).flip({d}); }
-/// The gradient of y = cumprod(x). An element x_k that is not 0 gets sum_{i >= k} dy_i y_i / x_k; the first 0 the same
-/// with y made of the others; those behind it 0.
+/// The gradient of y = cumprod(x). An element x_k before the first 0 gets sum_{i >= k} dy_i y_i / x_k, i before that 0;
+/// the first 0 the same with y made of the others, up to the second; those behind it 0.
 Tensor cumprod_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
   const Tensor zero = x == 0, count = zero.cumsum(d), first = zero & (count == 1);
   const Tensor before = sum_from_end((dy * y).masked_fill(count != 0, 0), d) / x.masked_fill(zero, 1);
-  const Tensor at = sum_from_end(dy * x.masked_fill(first, 1).cumprod(d), d);
+  const Tensor at = sum_from_end((dy * x.masked_fill(first, 1).cumprod(d)).masked_fill(count != 1, 0), d);
   return where(count == 0, before, at.masked_fill(first.logical_not(), 0));
 }
 /// The same in size^2 steps, and right in its own derivative too: that for an element behind a 0 is not 0.

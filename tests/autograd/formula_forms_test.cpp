@@ -314,6 +314,9 @@ TEST_CASE("values and derivatives where a formula has its edge", "[forms][edges]
 
   const float inf = INFINITY;
   Tensor x = tensor({{1.f, 1.f, -inf, 0.f}, {1.f, 1.f, 1.f, -inf}, {0.f, 1.f, 1.f, 1.f}}).requires_grad_();
+  Tensor z = tensor({1.f, 0.f, -0.f, inf}).requires_grad_();
+  z.cumprod(0).backward(ones({4}));
+  CHECK(same_elements(z.grad(), tensor({1.f, 1.f, 0.f, 0.f})));
   x.cumprod(1).backward(ones({3, 4}));  // an element before a 0 has nothing to do with the products from there on
   CHECK(same_elements(x.grad(), tensor({{-inf, -inf, NAN, -inf}, {-inf, -inf, -inf, NAN}, {4.f, 0.f, 0.f, 0.f}})));
 
