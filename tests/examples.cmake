@@ -11,6 +11,8 @@ tandem_example_test("example simple_model finds the bias" COMMAND example_simple
 tandem_example_test("example mnist learns" COMMAND example_mnist ${TANDEM_TEST_DIGITS} 2 EXPECT "epoch 2: (100|9[5-9])")
 tandem_example_test("example mnist says what is missing" COMMAND example_mnist ${TANDEM_TEST_DIGITS}/none
                     EXPECT "mnist: find_idx: there is neither .*none/train-images")
+tandem_example_test("example mnist_99 learns" COMMAND example_mnist_99 ${TANDEM_TEST_DIGITS} 2
+                    EXPECT "mean of 2: (100|9[0-9])")
 tandem_example_test("example fashion_mnist learns" COMMAND example_fashion_mnist ${TANDEM_TEST_DIGITS} 2 cpu
                     EXPECT "epoch 2: loss 0.*, (100|9[5-9])")
 tandem_example_test("example model_parallel trains over two devices" COMMAND example_model_parallel
