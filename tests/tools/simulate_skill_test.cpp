@@ -19,7 +19,7 @@ const std::string kTimes = std::string(kBenchmarkData) + "/ddp_times";
 
 }  // namespace
 
-TEST_CASE("held-out depths, widths and batch sizes are predicted within the stated bounds", "[simulate]") {
+TEST_CASE("held-out depths, widths and batch sizes are predicted within the stated bounds", "[simulate][figures]") {
   const sim::Skill skill = sim::check_skill(kTimes);
   REQUIRE(skill.held_out.size() == 8);
   for (const sim::HeldOut& held : skill.held_out) {
@@ -46,7 +46,8 @@ TEST_CASE("held-out depths, widths and batch sizes are predicted within the stat
   CHECK((skill.model.link.bandwidth > 150e9 && skill.model.link.bandwidth < 350e9));
 }
 
-TEST_CASE("the check says where the model has no skill, and that the rows repeat to the nanosecond", "[simulate]") {
+TEST_CASE("the check says where the model has no skill, and that the rows repeat to the nanosecond",
+          "[simulate][figures]") {
   const sim::Skill skill = sim::check_skill(kTimes);
   CHECK(skill.additivity < 1e-9);
   size_t negative = 0;
@@ -64,7 +65,7 @@ TEST_CASE("the check says where the model has no skill, and that the rows repeat
                        Contains("No skill at hidden 2048") && Contains("Skill at hidden 1024"));
 }
 
-TEST_CASE("rows that a model makes give that model back, and noise on them is seen", "[simulate]") {
+TEST_CASE("rows that a model makes give that model back, and noise on them is seen", "[simulate][figures]") {
   sim::GptModel truth;
   truth.launch = 20e-6;
   truth.rate = 150e12;

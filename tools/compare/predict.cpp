@@ -143,7 +143,7 @@ std::vector<std::string> recorded_skill() {
   const std::string folder = simulate::data_path("ddp_times");
   if (!std::filesystem::exists(folder)) return {};
   std::vector<std::string> out;
-  const simulate::Skill skill = simulate::check_skill(folder);
+  const simulate::Skill skill = simulate::check_skill(folder, /*intervals=*/false);
   for (const simulate::HeldOut& part : skill.held_out) {
     std::string text =
         cat("Recorded steps of GPTs on A100s, held out: ", part.what, ". Off by ", percent(part.model.median),

@@ -1,9 +1,13 @@
 #include "tandem/tools/simulate/minimize.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tandem::simulate {
 namespace {
+
+/// A simplex whose values differ by less, relative to the least of them, finds nothing better any more.
+constexpr double kFlat = 1e-12;
 
 struct Corner {
   std::vector<double> at;
@@ -29,6 +33,7 @@ std::vector<double> descend(const std::function<double(const std::vector<double>
   const auto better = [](const Corner& a, const Corner& b) { return a.value < b.value; };
   for (int k = 0; k < iterations; ++k) {
     std::stable_sort(corners.begin(), corners.end(), better);
+    if (corners[n].value - corners[0].value <= kFlat * std::abs(corners[0].value)) break;
     std::vector<double> middle(n, 0.0);
     for (size_t c = 0; c < n; ++c)
       for (size_t i = 0; i < n; ++i) middle[i] += corners[c].at[i] / static_cast<double>(n);

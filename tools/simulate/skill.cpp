@@ -91,7 +91,7 @@ std::vector<double> left_out_ratios(const Rows& rows, const Link& link) {
 }
 
 /// Errors on `rest` of the model and of baselines that saw `fitted`, and one row of another shape if there is one.
-HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted, const Rows& rest,
+HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted, const Rows& rest, bool interval,
               const GptRow* calibration = nullptr) {
   HeldOut found;
   found.what = what;
@@ -109,6 +109,7 @@ HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted
   found.flops = errors([&](const GptRow& row) { return second_per_flop * all_flops(row); });
   found.nearest = errors([&](const GptRow& row) { return nearest_seconds(fitted, row); });
   found.constant = errors([&](const GptRow&) { return middle; });
+  if (!interval) return found;
   // The interval: the model's errors on each depth and each micro-batch of the fitted rows when that one is left out.
   const std::vector<double> known = left_out_ratios(fitted, model.link);
   const double low = quantile(known, 0.05), high = quantile(known, 0.95), factor = scale(by_model);
@@ -205,7 +206,7 @@ void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Ski
 
 }  // namespace
 
-Skill check_skill(const std::string& folder) {
+Skill check_skill(const std::string& folder, bool intervals) {
   const Rows rows = read_gpt_rows(folder + "/a100_data_parallel.csv");
   const std::vector<LinkPoint> points = read_all_reduces(folder + "/a100_all_reduce.csv");
   std::vector<LinkPoint> large;
@@ -221,7 +222,7 @@ Skill check_skill(const std::string& folder) {
     const Rows fitted = rows_where(base, [&](const GptRow&r) { return !held(r); }), rest = rows_where(base, held);
     TANDEM_CHECK(fitted.size() >= 5 && !rest.empty(), "simulate: ", folder, " has ", rest.size(), " rows of ", what,
                  " and ", fitted.size(), " others; accepted: at least one, and five others");
-    skill.held_out.push_back(judge(what, fit_gpt(fitted, link), fitted, rest));
+    skill.held_out.push_back(judge(what, fit_gpt(fitted, link), fitted, rest, intervals));
   };
   std::set<int> depths;
   for (const GptRow& row : base) depths.insert(row.layers);
@@ -234,7 +235,7 @@ Skill check_skill(const std::string& folder) {
   skill.model = fit_gpt(base, link);
   TANDEM_CHECK(!wide.empty(), "simulate: ", folder, " has rows of one width only; accepted: rows of two");
   const std::string width = "hidden " + std::to_string(wide[0].hidden);
-  skill.held_out.push_back(judge(width + ", not calibrated", skill.model, base, wide));
+  skill.held_out.push_back(judge(width + ", not calibrated", skill.model, base, wide, intervals));
   // Every row may be the one that calibrates; rows of its micro-batch, which it nearly is the same as, are not judged.
   std::vector<double> medians;
   const GptRow* cheapest = &wide[0];
@@ -247,7 +248,7 @@ Skill check_skill(const std::string& folder) {
       cheapest = &row;
   }
   const Rows rest = rows_where(wide, [&](const GptRow& r) { return r.micro_batch != cheapest->micro_batch; });
-  skill.held_out.push_back(judge(width + ", calibrated by one row", skill.model, base, rest, cheapest));
+  skill.held_out.push_back(judge(width + ", calibrated by one row", skill.model, base, rest, intervals, cheapest));
   skill.calibrated_least = quantile(medians, 0);
   skill.calibrated_most = quantile(medians, 1);
   check_all_reduces(points, skill);

@@ -16,7 +16,7 @@ struct Errors {
 struct HeldOut {
   std::string what;
   Errors model, flops, nearest, constant;
-  double inside_interval = 0;  ///< the part of these rows in the model's 90 % interval
+  double inside_interval = 0;  ///< the part of these rows in the model's 90 % interval, if it was asked for
 };
 /// Errors of one way to predict all-reduces; `large`: of those from 64 MiB on.
 struct AllReduceErrors {
@@ -43,8 +43,9 @@ struct Skill {
   size_t distinct = 0;  ///< figures that all rows are sums of, where additivity is zero
   GptModel model;       ///< fitted to the rows of the least width
 };
-/// @param folder  has a100_data_parallel.csv and a100_all_reduce.csv. @throws Error where it does not
-Skill check_skill(const std::string& folder);
+/// @param folder     has a100_data_parallel.csv and a100_all_reduce.csv. @throws Error where it does not
+/// @param intervals  whether to find `inside_interval` too, for which the model is fitted five times as often
+Skill check_skill(const std::string& folder, bool intervals = true);
 /// Tables and what they mean, in words.
 std::string as_text(const Skill& skill);
 
