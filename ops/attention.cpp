@@ -42,6 +42,7 @@ void check_mask(const Tensor& mask, const Tensor& query, IntArrayRef scores) {
   TANDEM_CHECK(broadcast_shapes("scaled_dot_product_attention", mask.sizes(), scores) == scores,
                "scaled_dot_product_attention: attn_mask is ", mask.sizes(), "; it must broadcast to ", scores);
 }
+IntArrayRef leading(const Tensor& x) { return x.sizes().slice(0, x.sizes().size() - 2); }
 /// By other operations, of half types in float32; the scale is shared between query and key: all as in PyTorch.
 Tensor composed(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p,
                 bool is_causal, double scale) {
@@ -50,6 +51,9 @@ Tensor composed(const Tensor& query, const Tensor& key, const Tensor& value, con
     return composed(query.to(kFloat32), key.to(kFloat32), value.to(kFloat32), wide, dropout_p, is_causal, scale)
         .to(query.dtype());
   }
+  const char* const of_keys = "scaled_dot_product_attention: the leading dimensions of query and key";
+  const char* const of_values = "scaled_dot_product_attention: the leading dimensions of query, key and value";
+  broadcast_shapes(of_values, broadcast_shapes(of_keys, leading(query), leading(key)), leading(value));
   const double root = std::sqrt(std::abs(scale));
   Tensor scores = matmul(query * (scale < 0 ? -root : root), (key * root).transpose(-2, -1));
   // What is hidden gets -infinity added, not in place of its score: a NaN stays one.
@@ -71,7 +75,6 @@ Tensor composed(const Tensor& query, const Tensor& key, const Tensor& value, con
   return nowhere.defined() ? out.masked_fill(nowhere, 0) : out;
 }
 
-IntArrayRef leading(const Tensor& x) { return x.sizes().slice(0, x.sizes().size() - 2); }
 bool expands_to(IntArrayRef from, IntArrayRef to) {
   if (from.size() > to.size()) return false;
   for (size_t i = 1; i <= from.size(); ++i)

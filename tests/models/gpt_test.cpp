@@ -1,6 +1,7 @@
 // GptModel against Hugging Face's transformers (fixtures/gpt.json), and what it refuses.
 #include "tandem/models/gpt.h"
 
+#include "tandem/tests/nn/fusion_guard.h"
 #include "tandem/tests/nn/module_rows.h"
 #include "tandem/tests/temporary.h"
 
@@ -22,9 +23,8 @@ static GptConfig tiny_gpt() {
 
 TEST_CASE("GptModel gives Hugging Face's logits, loss and gradients", "[models][gpt]") {
   const nlohmann::json rows = test::read_json("gpt.json").at("modules");
-  const bool saved = nn::layer_fusion();
   for (const bool blocks : {true, false}) {
-    nn::set_layer_fusion(blocks);
+    const test::FusionGuard fusion(blocks);
     const auto check = [&](const char* name, GptModel model) {
       test::check_module(rows, name, *model, [&](const Tensors& in) {
         const Tensor labels = in[0].clone();
@@ -37,7 +37,6 @@ TEST_CASE("GptModel gives Hugging Face's logits, loss and gradients", "[models][
           GptModel(tiny_gpt().tie_word_embeddings(false).activation_function("gelu").layer_norm_epsilon(1e-3)));
     check("gpt/relu", GptModel(tiny_gpt().activation_function("relu")));
   }
-  nn::set_layer_fusion(saved);
 }
 
 TEST_CASE("GptModel begins as GPT-2 does, copies itself, and names what does not fit", "[models][gpt]") {

@@ -7,18 +7,13 @@
 #include "tandem/ops/gradcheck.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/nn/fusion_guard.h"
 
 namespace tandem {
 namespace {
 
-class Fusion {
- public:
-  explicit Fusion(bool on) : saved_(nn::layer_fusion()) { nn::set_layer_fusion(on); }
-  ~Fusion() { nn::set_layer_fusion(saved_); }
+using test::FusionGuard;
 
- private:
-  bool saved_;
-};
 class Threads {
  public:
   explicit Threads(int count) : saved_(get_num_threads()) { set_num_threads(count); }
@@ -49,7 +44,7 @@ bool goes_by_blocks(const Tensor& y) {
 /// The result and the gradients of q, k and v.
 std::vector<Tensor> run(bool blocks, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
                         std::optional<double> scale = {}) {
-  const Fusion fusion(blocks);
+  const FusionGuard fusion(blocks);
   std::vector<Tensor> in{four(q).detach().requires_grad_(), four(k).detach().requires_grad_(),
                          four(v).detach().requires_grad_()};
   const Tensor y = scaled_dot_product_attention(in[0], in[1], in[2], mask, 0, causal, scale);
@@ -130,7 +125,7 @@ TEST_CASE("Attention by blocks treats NaN and infinity as the composition does",
         const Tensor q = randn({5, 3});
         q[1][0] = value, q[2][1] = value;
         const auto given = [&](bool blocks) {
-          const Fusion fusion(blocks);
+          const FusionGuard fusion(blocks);
           return scaled_dot_product_attention(four(q), k, v, masked ? mask : Tensor(), 0, causal);
         };
         CHECK(given(true).allclose(given(false), 1e-5, 1e-6, /*equal_nan=*/true));
@@ -174,7 +169,7 @@ TEST_CASE("Attention by blocks has the gradients that differences give, first an
   const Tensor y = scaled_dot_product_attention(q, k, v);
   const auto first = autograd::grad({y.square().sum()}, {q, v}, {}, std::nullopt, /*create_graph=*/true);
   const auto second = autograd::grad({first[0].square().sum()}, {q, v});
-  const Fusion off(false);
+  const FusionGuard off(false);
   const Tensor composed = scaled_dot_product_attention(q, k, v);
   const auto first_of_it = autograd::grad({composed.square().sum()}, {q, v}, {}, std::nullopt, true);
   const auto second_of_it = autograd::grad({first_of_it[0].square().sum()}, {q, v});
@@ -187,7 +182,7 @@ TEST_CASE("Attention by blocks: one tensor as query and key, and hooks", "[nn][a
   int calls[2] = {0, 0};
   std::vector<Tensor> second;
   for (const bool blocks : {false, true}) {
-    const Fusion fusion(blocks);
+    const FusionGuard fusion(blocks);
     const Tensor q = x.detach().requires_grad_();
     q.register_hook([&](const Tensor&) { ++calls[blocks]; });
     const auto first = autograd::grad({scaled_dot_product_attention(q, q, v, {}, 0, true).square().sum()}, {q}, {},
@@ -245,7 +240,8 @@ TEST_CASE("Attention goes another way where it is not made for blocks", "[nn][at
   CHECK(scaled_dot_product_attention(x, leaf({1, 2, 0, 4}), leaf({1, 2, 0, 4})).equal(zeros({1, 2, 3, 4})));
   const Tensor half = leaf({1, 1, 3, 4}, kBFloat16);
   CHECK_FALSE(goes_by_blocks(scaled_dot_product_attention(half, half, half)));
-  CHECK_THROWS_WITH(scaled_dot_product_attention(x, leaf({1, 3, 3, 4}), leaf({1, 3, 3, 4})), Contains("(1, 3)"));
+  CHECK_THROWS_WITH(scaled_dot_product_attention(x, leaf({1, 3, 3, 4}), leaf({1, 3, 3, 4})),
+                    Contains("scaled_dot_product_attention: ") && Contains("(1, 2) and (1, 3)"));
   nn::MultiheadAttention attention(4, 2);
   const auto [y, weights] = attention(x[0], x[0], x[0], Tensor(), /*need_weights=*/false);
   const auto [expected, with_weights] = attention(x[0], x[0], x[0]);

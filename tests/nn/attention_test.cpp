@@ -78,6 +78,11 @@ TEST_CASE("scaled_dot_product_attention gives PyTorch's values and gradients", "
   CHECK_THROWS_WITH(scaled_dot_product_attention(q, randn({4, 2}), v), Contains("key (4, 2)"));
   CHECK_THROWS_WITH(scaled_dot_product_attention(q, k.to(kFloat64), v), Contains("float64"));
   CHECK_THROWS_WITH(
+      scaled_dot_product_attention(ones({2, 2, 3}), ones({3, 4, 3}), ones({3, 4, 2})),
+      Contains("scaled_dot_product_attention: the leading dimensions of query and key: shapes (2,) and (3,)"));
+  CHECK_THROWS_WITH(scaled_dot_product_attention(ones({5, 2, 2, 3}), ones({2, 4, 3}), ones({3, 4, 2})),
+                    Contains("dimensions of query, key and value: shapes (5, 2) and (3,) do not broadcast"));
+  CHECK_THROWS_WITH(
       scaled_dot_product_attention(ones({3, 2, 3}), ones({2, 4, 3}), ones({2, 4, 3}), {}, 0, false, {}, true),
       Contains("must be a multiple"));
 }

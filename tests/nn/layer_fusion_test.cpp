@@ -5,19 +5,13 @@
 #include "tandem/core/graph.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/nn/fusion_guard.h"
 
 namespace tandem {
 namespace {
 
-/// Switches layer fusion while it lives.
-class Fusion {
- public:
-  explicit Fusion(bool on) : saved_(nn::layer_fusion()) { nn::set_layer_fusion(on); }
-  ~Fusion() { nn::set_layer_fusion(saved_); }
+using test::FusionGuard;
 
- private:
-  bool saved_;
-};
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.defined() != b.defined()) return false;
   if (!a.defined()) return true;
@@ -36,7 +30,7 @@ struct Layers {
 };
 /// One step: the result, the gradients of x, weight and bias, and the buffers afterwards.
 std::vector<Tensor> step(bool fused, Layers layers, const Tensor& from, const Tensor& slope) {
-  const Fusion fusion(fused);
+  const FusionGuard fusion(fused);
   const Tensor x = from.clone().requires_grad_();
   const Tensor y = layers.all(x);
   CHECK(is_fused(y) == fused);
@@ -115,7 +109,7 @@ TEST_CASE("Layers as one have second derivatives, and can be recorded", "[nn][fu
   for (const bool training : {true, false}) {
     std::vector<std::vector<Tensor>> found;
     for (const bool fused : {true, false}) {
-      const Fusion fusion(fused);
+      const FusionGuard fusion(fused);
       Layers layers(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2));
       layers.all->train(training);
       const Tensor x = from.clone().requires_grad_();
@@ -152,8 +146,32 @@ TEST_CASE("Layers as one have second derivatives, and can be recorded", "[nn][fu
   }
 }
 
+TEST_CASE("Layers as one: hooks on their inputs run once, also where second derivatives are wanted", "[nn][fusion]") {
+  manual_seed(10);
+  const Tensor from = randn({2, 3, 4, 4}).contiguous(MemoryFormat::ChannelsLast);
+  for (const bool create_graph : {false, true}) {
+    std::vector<std::vector<int>> calls;
+    std::vector<std::vector<Tensor>> seen;
+    for (const bool fused : {false, true}) {
+      const FusionGuard fusion(fused);
+      Layers layers(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2));
+      const std::vector<Tensor> inputs{from.clone().requires_grad_(), layers.norm->weight, layers.norm->bias};
+      std::vector<int>& count = calls.emplace_back(inputs.size());
+      std::vector<Tensor>& grads = seen.emplace_back(inputs.size());
+      for (size_t i = 0; i < inputs.size(); ++i)
+        inputs[i].register_hook([&count, &grads, i](const Tensor& grad) { ++count[i], grads[i] = grad.detach(); });
+      const Tensor y = layers.all(inputs[0]);
+      CHECK(is_fused(y) == fused);
+      autograd::grad({y.square().sum()}, inputs, {}, std::nullopt, create_graph);
+    }
+    CHECK(calls[0] == std::vector<int>{1, 1, 1});
+    CHECK(calls[1] == calls[0]);
+    for (size_t i = 0; i < seen[0].size(); ++i) CHECK(seen[1][i].allclose(seen[0][i], 1e-5, 1e-6));
+  }
+}
+
 TEST_CASE("Layers run one by one where somebody could see between them, or they do not fit", "[nn][fusion]") {
-  const Fusion fusion(true);
+  const FusionGuard fusion(true);
   const Tensor x = randn({2, 3, 6, 6}).contiguous(MemoryFormat::ChannelsLast).requires_grad_();
   const auto given = [&](const nn::MaxPool2dOptions& o) {
     return is_fused(Layers(nn::BatchNorm2dOptions(3), o).all(x));
@@ -193,7 +211,7 @@ TEST_CASE("Layers as one and one by one say the same of parameters on another de
   const Tensor x = randn({2, 3, 4, 4}).contiguous(MemoryFormat::ChannelsLast);
   std::vector<std::string> errors;
   for (const bool fused : {true, false}) {
-    const Fusion fusion(fused);
+    const FusionGuard fusion(fused);
     Layers layers(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2));
     layers.norm->to(Device("cpu:1"));
     try {
@@ -209,7 +227,7 @@ TEST_CASE("Layers as one and one by one say the same of parameters on another de
 }
 
 TEST_CASE("Layers run one by one on a batch without images", "[nn][fusion]") {
-  const Fusion fusion(true);
+  const FusionGuard fusion(true);
   Layers layers(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2));
   const Tensor x = empty({0, 3, 4, 4}).contiguous(MemoryFormat::ChannelsLast).requires_grad_();
   const Tensor y = layers.all(x);
@@ -222,7 +240,7 @@ TEST_CASE("Layers run one by one on a batch without images", "[nn][fusion]") {
 }
 
 TEST_CASE("Layers as one in anomaly mode: a gradient of NaN is theirs, by name", "[nn][fusion]") {
-  const Fusion fusion(true);
+  const FusionGuard fusion(true);
   const autograd::DetectAnomalyGuard guard;
   Layers layers(nn::BatchNorm2dOptions(2).eps(0), nn::MaxPool2dOptions(2));
   const Tensor x = ones({1, 2, 2, 2}).contiguous(MemoryFormat::ChannelsLast).requires_grad_();  // of no variance
