@@ -5,7 +5,6 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "tandem/core/cuda/allocator.h"
@@ -17,13 +16,6 @@
 
 namespace tandem {
 namespace {
-
-/// What a replay runs at once: loops that do not depend on each other, or a chain.
-struct Group {
-  std::vector<RecordedLoop> loops;
-  std::unique_ptr<LoopChain> chain;
-  const std::vector<RecordedLoop>& all() const { return chain ? chain->loops() : loops; }
-};
 
 /// When groups of loops use a storage.
 struct Use {
@@ -73,7 +65,7 @@ class Graph::Record {
   }
   void add(ArrayRef<Loop> loops) {
     const int group = static_cast<int>(groups_.size());
-    Group& kept = groups_.emplace_back();
+    LoopGroup& kept = groups_.emplace_back();
     for (const Loop& loop : loops)
       for (int k = loop.operand_count - 1; k >= 0; --k)  // what is read first: it may be written as well
         if (loop.operands[k].buffer) note(loop.operands[k], group, k < loop.write_count);
@@ -105,8 +97,8 @@ class Graph::Record {
     work_ = std::move(work);
     release_temporaries();
     if (optimize) {
-      drop_unused_loops();
-      chain_elementwise_loops();
+      drop_unused_loops(groups_, [this](const Operand& written) { return use_of(written).is_temporary(); });
+      chain_elementwise_loops(groups_);
     }
     set_lifetimes();
     std::map<int, std::vector<std::pair<Use*, int64_t>>> by_device;
@@ -129,7 +121,7 @@ class Graph::Record {
       memory_.push_back(Storage(new StorageImpl(Device(kCPU, device), bytes)));
       for (auto& [use, at] : uses) use->storage->move_to(memory_.back()->data + at);
     }
-    for (const Group& group : groups_) {
+    for (const LoopGroup& group : groups_) {
       const auto count = static_cast<int64_t>(group.all().size());
       summary_.loops += count;
       if (count > 1 && group.chain) summary_.chained_loops += count;
@@ -188,39 +180,6 @@ class Graph::Record {
     });
   }
 
-  /// Without what nothing reads: a gradient of an input, a copy whose reader was left out.
-  void drop_unused_loops() {
-    std::unordered_set<const Buffer*> read;
-    const auto is_unused = [&](const RecordedLoop& recorded) {
-      const Loop& loop = recorded.get();
-      if (!is_pure_elementwise(loop)) return false;
-      for (int k = 0; k < loop.write_count; ++k)
-        if (read.contains(loop.operands[k].buffer) || !use_of(loop.operands[k]).is_temporary()) return false;
-      return true;
-    };
-    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
-      std::erase_if(group->loops, is_unused);
-      for (const RecordedLoop& loop : group->loops)
-        for (int k = loop.get().write_count; k < loop.get().operand_count; ++k)
-          read.insert(loop.get().operands[k].buffer);
-    }
-  }
-  void chain_elementwise_loops() {
-    std::vector<Group> groups;
-    auto chain = std::make_unique<LoopChain>();
-    const auto end_chain = [&] {
-      if (!chain->empty()) groups.push_back({{}, std::exchange(chain, std::make_unique<LoopChain>())});
-    };
-    for (Group& group : groups_) {
-      if (group.loops.empty()) continue;
-      const bool is_one = group.loops.size() == 1;
-      if (is_one && chain->add(group.loops[0])) continue;
-      end_chain();
-      if (!is_one || !chain->add(group.loops[0])) groups.push_back(std::move(group));
-    }
-    end_chain();
-    groups_ = std::move(groups);
-  }
   /// Of all storages, by the groups as they are now; a chain's own need no place in memory then.
   void set_lifetimes() {
     for (auto& [impl, use] : uses_) use.last = -1;
@@ -232,13 +191,13 @@ class Graph::Record {
           if (use.last < 0) use.first = static_cast<int>(g);
           use.last = static_cast<int>(g);
         }
-    for (Group& group : groups_)
+    for (LoopGroup& group : groups_)
       if (group.chain)
         group.chain->finish([&](const StorageImpl* storage) { return is_of_chain(uses_.at(key(storage))); });
   }
   /// Whether only the loops of one chain use it.
   bool is_of_chain(const Use& use) const {
-    const Group& group = groups_[static_cast<size_t>(use.first)];
+    const LoopGroup& group = groups_[static_cast<size_t>(use.first)];
     return use.is_temporary() && use.first == use.last && group.chain && group.chain->loops().size() > 1;
   }
   static StorageImpl* key(const Buffer* buffer) { return static_cast<StorageImpl*>(const_cast<Buffer*>(buffer)); }
@@ -263,7 +222,7 @@ class Graph::Record {
     bool pooled = false, written = false;
   };
 
-  std::vector<Group> groups_;
+  std::vector<LoopGroup> groups_;
   std::vector<const Loop*> pointers_;  // what a replay runs,
   std::vector<size_t> ends_;           // and where each group of these ends
   std::vector<std::function<void()>> updates_;

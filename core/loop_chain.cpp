@@ -1,6 +1,8 @@
 #include "tandem/core/loop_chain.h"
 
 #include <algorithm>
+#include <unordered_set>
+#include <utility>
 
 #include "tandem/core/dtype.h"
 
@@ -137,6 +139,40 @@ void LoopChain::run(const Loop& whole, int64_t begin, int64_t end) {
     }
     for (size_t i = 0; i < count; ++i) copy(i)->body(*copy(i), from, to);
   }
+}
+
+void drop_unused_loops(std::vector<LoopGroup>& groups, const std::function<bool(const Operand&)>& is_temporary) {
+  std::unordered_set<const Buffer*> read;
+  const auto is_unused = [&](const RecordedLoop& recorded) {
+    const Loop& loop = recorded.get();
+    if (!is_pure_elementwise(loop)) return false;
+    for (int k = 0; k < loop.write_count; ++k)
+      if (read.contains(loop.operands[k].buffer) || !is_temporary(loop.operands[k])) return false;
+    return true;
+  };
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    std::erase_if(group->loops, is_unused);
+    for (const RecordedLoop& loop : group->loops)
+      for (int k = loop.get().write_count; k < loop.get().operand_count; ++k)
+        read.insert(loop.get().operands[k].buffer);
+  }
+}
+
+void chain_elementwise_loops(std::vector<LoopGroup>& groups) {
+  std::vector<LoopGroup> chained;
+  auto chain = std::make_unique<LoopChain>();
+  const auto end_chain = [&] {
+    if (!chain->empty()) chained.push_back({{}, std::exchange(chain, std::make_unique<LoopChain>())});
+  };
+  for (LoopGroup& group : groups) {
+    if (group.loops.empty()) continue;
+    const bool is_one = group.loops.size() == 1;
+    if (is_one && chain->add(group.loops[0])) continue;
+    end_chain();
+    if (!is_one || !chain->add(group.loops[0])) chained.push_back(std::move(group));
+  }
+  end_chain();
+  groups = std::move(chained);
 }
 
 }  // namespace tandem::detail

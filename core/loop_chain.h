@@ -2,6 +2,7 @@
 // the next reads it, and what only they use needs no memory but the cache.
 #pragma once
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "tandem/core/recorded_loop.h"
@@ -44,5 +45,18 @@ class LoopChain {
   std::vector<const Operand*> streams_;  // of memory: one of each storage
   Loop whole_{};
 };
+
+/// What a replay runs at once: loops that do not depend on each other, or a chain.
+struct LoopGroup {
+  std::vector<RecordedLoop> loops;
+  std::unique_ptr<LoopChain> chain;
+  const std::vector<RecordedLoop>& all() const { return chain ? chain->loops() : loops; }
+};
+
+/// Without what nothing reads: a gradient of an input, a copy whose reader was left out.
+/// @param is_temporary  whether nobody needs what the loops write there after them
+void drop_unused_loops(std::vector<LoopGroup>& groups, const std::function<bool(const Operand&)>& is_temporary);
+/// Elementwise loops that follow each other become chains where they can. No group is empty then.
+void chain_elementwise_loops(std::vector<LoopGroup>& groups);
 
 }  // namespace tandem::detail

@@ -7,53 +7,16 @@
 
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
-#include "tandem/tests/formula.h"
-#include "tandem/tests/parallel/ranks.h"
-#include "tandem/tests/temporary.h"
+#include "tandem/tests/parallel/gloo_groups.h"
 
 using namespace tandem;
 using namespace tandem::distributed;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using test::differs;
-using test::kDtypes;
+using test::count_wrong, test::differs, test::input, test::kDtypes, test::run_group, test::Way;
 
 namespace {
 
-/// How the ranks' data go.
-enum class Way { memory, tcp };
-std::ostream& operator<<(std::ostream& out, Way way) {
-  return out << (way == Way::memory ? "through shared memory" : "over TCP");
-}
-
-std::vector<std::string> run_group(int size, milliseconds timeout, const std::function<void(ProcessGroup&)>& f,
-                                   Way way = Way::memory) {
-  return test::run_gloo_ranks(
-      size, timeout, [&](const ProcessGroupPtr& group) { f(*group); }, [way](int) { return way == Way::memory; });
-}
-/// The same, where each rank counts what is wrong: Catch2's assertions are not for several threads.
-int64_t count_wrong(int size, const std::function<int64_t(ProcessGroup&)>& f, Way way = Way::memory) {
-  std::atomic<int64_t> wrong{0};
-  const auto counted = [&](ProcessGroup& group) { wrong += f(group); };
-  for (const std::string& error : run_group(size, seconds(60), counted, way))
-    if (!error.empty()) {
-      UNSCOPED_INFO(error);
-      ++wrong;
-    }
-  return wrong;
-}
-/// Rank r's elements: fractions that rounding touches for floating dtypes, small integers otherwise.
-double element(DType dtype, int rank, int64_t i) {
-  const double unit = test::unit(i, static_cast<uint32_t>(rank + 1));
-  if (is_floating_point(dtype)) return 3 * unit - 1;
-  return dtype == kBool ? (unit < 0.4 ? 1 : 0) : std::floor(12 * unit);
-}
-Tensor input(DType dtype, int rank, int64_t n) {
-  std::vector<double> values;
-  values.reserve(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) values.push_back(element(dtype, rank, i));
-  return tensor(values, kFloat64).to(dtype);
-}
 /// The reduction over ranks of inputs that `of` gives, written out: one by one in rank order, each step rounded to the
 /// dtype. A float's sum is exact in double, and so is rounded once.
 Tensor reduced(ReduceOp op, int size, const std::function<Tensor(int)>& of) {
@@ -154,92 +117,6 @@ TEST_CASE("gloo: a million elements go in segments", "[parallel][gloo]") {
     return wrong;
   };
   CHECK(count_wrong(size, check, way) == 0);
-}
-
-TEST_CASE("gloo: all_reduce through shared memory gives the bits of TCP", "[parallel][gloo][memory]") {
-  if (test::without_gloo()) return;
-  const int size = GENERATE(2, 3, 4);
-  INFO(size << " ranks");
-  constexpr int64_t kPiece = 128 << 10, kSmall = 16 << 10;  // bytes: of a slot, and that each rank reduces alone
-  const auto results = [&](Way way) {
-    std::vector<std::vector<Tensor>> all(static_cast<size_t>(size));
-    const auto run = [&](ProcessGroup& group) {
-      for (const DType dtype : kDtypes) {
-        const int64_t piece = kPiece / element_size(dtype), small = kSmall / element_size(dtype);
-        const Tensor x = input(dtype, group.rank(), 5 * piece + 17);
-        for (const ReduceOp op : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::MAX})
-          for (const int64_t n : {int64_t(0), int64_t(1), int64_t(7), int64_t(300), small, small + 1, piece - 1, piece,
-                                  piece + 1, 5 * piece + 17}) {
-            if (op == ReduceOp::AVG && !is_floating_point(dtype)) continue;
-            if (n > 300 && op != ReduceOp::AVG && op != ReduceOp::MAX) continue;  // sizes and ops do not meet
-            all[static_cast<size_t>(group.rank())].push_back(x.narrow(0, x.numel() - n, n).clone());
-            group.all_reduce(all[static_cast<size_t>(group.rank())].back(), op)->wait();
-          }
-      }
-      return int64_t(0);
-    };
-    CHECK(count_wrong(
-              size, [&](ProcessGroup& group) { return run(group); }, way) == 0);
-    return all;
-  };
-  const auto by_memory = results(Way::memory), by_tcp = results(Way::tcp);
-  int64_t wrong = 0;
-  REQUIRE(by_memory[0].size() == 260);
-  for (size_t r = 0; r < by_memory.size(); ++r)
-    for (size_t i = 0; i < by_memory[r].size(); ++i) wrong += differs(by_memory[r][i], by_tcp[0][i]);
-  CHECK(wrong == 0);
-}
-
-TEST_CASE("gloo: calls of all sizes in a row find their places in shared memory", "[parallel][gloo][memory]") {
-  if (test::without_gloo()) return;
-  const int size = GENERATE(2, 3);
-  INFO(size << " ranks");
-  CHECK(count_wrong(size, [&](ProcessGroup& group) {
-          int64_t wrong = 0;
-          const int64_t sum = size * (size + 1) / 2;
-          std::vector<Tensor> all;
-          std::vector<WorkPtr> works;
-          for (int64_t i = 0; i < 120; ++i) {
-            const int64_t n = i * i * i % 70001;
-            all.push_back(full({n}, static_cast<double>((group.rank() + 1) * (i % 9)), kInt32));
-            works.push_back(group.all_reduce(all.back()));
-            if (i % 7 == group.rank()) std::this_thread::yield();
-            if (i % 10 == 9) group.barrier()->wait();
-          }
-          for (size_t i = 0; i < all.size(); ++i) {
-            works[i]->wait();
-            wrong +=
-                differs(all[i], full(all[i].sizes(), static_cast<double>(sum * static_cast<int64_t>(i % 9)), kInt32));
-          }
-          return wrong;
-        }) == 0);
-}
-
-TEST_CASE("gloo: where one rank shares no memory, none does", "[parallel][gloo][memory]") {
-  if (test::without_gloo()) return;
-  const auto mapped = [] {  // segments in this process
-    const std::string maps = test::read_file("/proc/self/maps");
-    int count = 0;
-    for (size_t at = maps.find("/memfd:tandem"); at != std::string::npos; at = maps.find("/memfd:tandem", at + 1))
-      ++count;
-    return count;
-  };
-  for (const bool all : {true, false}) {
-    std::atomic<int> seen{-1};
-    const auto errors = test::run_gloo_ranks(
-        3, seconds(60),
-        [&](const ProcessGroupPtr& group) {
-          const Tensor x = full({40000}, group->rank() + 1.0);
-          group->all_reduce(x)->wait();
-          if (differs(x, full({40000}, 6.0))) throw std::runtime_error("a wrong sum");
-          if (group->rank() == 0) seen = mapped();
-          group->barrier()->wait();
-        },
-        [&](int rank) { return all || rank != 1; });
-    CHECK(errors == std::vector<std::string>(3));
-    CHECK(seen == (all ? 3 : 0));
-    CHECK(mapped() == 0);
-  }
 }
 
 TEST_CASE("gloo: MIN and MAX carry NaN on, from any rank", "[parallel][gloo]") {

@@ -82,6 +82,7 @@ const std::vector<DType> kEveryDtype(std::begin(test::kDtypes), std::end(test::k
 TEST_CASE("every collective equals the oracle", "[parallel][groups]") {
   const std::string backend = GENERATE(from_range(all_backends()));
   const int ranks = GENERATE(range(1, 9));
+  if (TANDEM_TEST_SANITIZED && (ranks == 4 || ranks == 6 || ranks == 7)) return;  // memory and threads as for 5 and 8
   check_oracle(backend, ranks, ranks == 2 ? kEveryDtype : kTwoDtypes, {0, 1, 7, 300});
 }
 TEST_CASE("every collective equals the oracle, of a million elements", "[parallel][groups][.][long]") {

@@ -55,8 +55,8 @@ int64_t compare(nn::BatchNorm2d reference, const std::function<Tensor(const Tens
   return wrong + is_far(sync(x.to(device)), reference(x));
 }
 
-struct Net : nn::Cloneable<Net> {
-  Net() { reset(); }
+struct NormedNet : nn::Cloneable<NormedNet> {
+  NormedNet() { reset(); }
   void reset() override {
     conv = register_module("conv", nn::Conv2d(nn::Conv2dOptions(1, 3, 3)));
     norm = register_module("norm", nn::BatchNorm2d(3));
@@ -95,9 +95,9 @@ TEST_CASE("a converted model under DistributedDataParallel has the gradients of 
   std::atomic<int64_t> wrong{0};
   test::run_over(backend, 2, [&](const distributed::ProcessGroupPtr& group) {
     manual_seed(3);
-    const auto net = std::make_shared<Net>();
+    const auto net = std::make_shared<NormedNet>();
     net->to(kFloat64);
-    const auto reference = std::dynamic_pointer_cast<Net>(net->clone());
+    const auto reference = std::dynamic_pointer_cast<NormedNet>(net->clone());
     nn::parallel::DistributedDataParallel ddp(nn::convert_sync_batchnorm(net));
     const Tensor whole = randn({8, 1, 6, 6}, kFloat64);
     ddp(whole.narrow(0, 4 * group->rank(), 4)).square().mean().backward();

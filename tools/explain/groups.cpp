@@ -38,7 +38,7 @@ Tensor forward_in_groups(nn::Module& layer, const Tensor& x, const std::vector<G
     const std::vector<Tensor> buffers = layer.buffers();
     for (size_t i = 0; group.replica > 0 && i < buffers.size(); ++i) Tensor(buffers[i]).copy_(before[i]);
   }
-  return cat(parts, 0);
+  return tandem::cat(parts, 0);
 }
 
 }  // namespace

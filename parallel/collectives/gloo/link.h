@@ -108,6 +108,8 @@ class GlooLink {
   void compare(const Call& mine, const std::vector<Header>& headers);
   /// Waits for the header of whoever sends. Returns its rank.
   int hear(const Operation& op, uint64_t slot, Header& header);
+  /// Without the place in Gloo's sources that its messages begin with.
+  static std::string without_place(const std::string& message);
   /// For the end of an error: where one of the store's ranks runs.
   std::string where_is(int global) const;
   /// The error of a peer that did not do its part.

@@ -1,0 +1,128 @@
+// A GlooLink's first failure: who is to blame, how all ranks hear of it, and the end of their waits.
+#include <gloo/transport/unbound_buffer.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "tandem/parallel/collectives/gloo/link.h"
+#include "tandem/parallel/collectives/job_environment.h"
+
+namespace tandem::distributed {
+
+using std::chrono::milliseconds;
+static constexpr auto kPatience = milliseconds(400);  // for the cause of a closed connection to be published
+
+std::string GlooLink::without_place(const std::string& message) {
+  const size_t end = message.find("] ");
+  return message[0] == '[' && end != std::string::npos ? message.substr(end + 2) : message;
+}
+
+void GlooLink::check(const Call& call) {
+  const std::lock_guard lock(mutex_);
+  name_call(call);
+  if (!failure_.empty()) throw DistributedError(failure_);
+}
+int GlooLink::rank_of(int global) const {
+  if (!members_) return global;
+  const auto at = std::find(members_->ranks.begin(), members_->ranks.end(), global);
+  return static_cast<int>(at - members_->ranks.begin());
+}
+void GlooLink::lost(const Call& call, int peer, const std::string& why) {
+  check(call);
+  const std::string what = call.str();
+  if (peer < 0)
+    fail(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kPatience);
+  // Our own wait timed out, where a peer's ends with a closed connection.
+  if (why.find(SharedMemory::kLate) != std::string::npos) {
+    StoreClient::Blame blame{.rank = global_rank(peer, members_)};
+    try {
+      blame = store_->blame(name_, blame.rank);
+    } catch (const StoreClosed&) {
+      // rank 0 has left: what is known here must do
+    } catch (const StoreLost& error) {
+      fail(call, what + ": " + error.what(), milliseconds(0));  // who hosts the store is it
+    }
+    fail(call,
+         what + ": " + rank_text(rank_of(blame.rank), members_) + " did not come within " +
+             std::to_string(timeout_.count()) + " ms" + (blame.silence.empty() ? "" : ", and " + blame.silence) +
+             where_is(blame.rank),
+         milliseconds(0));
+  }
+  fail(call,
+       what + ": " + rank_text(peer, members_) + " is gone: " + without_place(why) +
+           where_is(global_rank(peer, members_)),
+       kPatience);
+}
+std::string GlooLink::where_is(int global) const {
+  try {
+    const std::string outermost = name_.substr(0, name_.find('/'));
+    return whereabouts(global, store_->find(came_key(outermost, global), milliseconds(0), StoreClient::kHasty));
+  } catch (const DistributedError&) {
+    return {};  // rank 0 has left, or is the one that is lost
+  }
+}
+void GlooLink::fail(const Call& call, const std::string& own, milliseconds patience) {
+  const std::string cause = fail_here(first_cause(own, patience));
+  check(call);
+  throw DistributedError(cause);
+}
+/// What the watchdog hears within the patience, or what is published by then.
+std::string GlooLink::first_cause(const std::string& own, milliseconds patience) {
+  for (const Deadline deadline = after(patience); Clock::now() < deadline;) {
+    if (failed()) return own;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  try {
+    return store_->set_once(failure_key(name_), own, StoreClient::kHasty);
+  } catch (const StoreClosed&) {
+    return own;  // rank 0 has left, and the store with it
+  } catch (const StoreLost& error) {
+    return error.what();  // its host is the cause
+  }
+}
+std::string GlooLink::fail_here(const std::string& cause) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_.empty()) return failure_;
+    failure_ = cause;
+    if (current_) name_call(*current_);
+    for (const Wait& wait : waits_) wait.wake();
+  }
+  cut();
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+void GlooLink::name_call(const Call& call) {
+  if (failure_.empty() || names_call_) return;
+  if (failure_.find(call.str()) == std::string::npos) failure_ = call.str() + ": " + failure_;
+  names_call_ = true;
+}
+void GlooLink::abort(const std::string& reason) {
+  if (failed()) return;
+  std::string cause;
+  {
+    const std::lock_guard lock(mutex_);
+    cause = current_ ? current_->str() + ": " + reason : reason;
+  }
+  fail_here(first_cause(cause, milliseconds(0)));
+}
+void GlooLink::cut() {
+  std::shared_ptr<gloo::Context> context;
+  std::shared_ptr<SharedMemory> shared;
+  {
+    const std::lock_guard lock(mutex_);
+    context = context_, shared = shared_;
+  }
+  if (shared) shared->close();
+  if (!context) return;
+  const NoPipeSignal no_signal;
+  char nothing = 0;
+  try {
+    // A wait that is late closes every connection of the context.
+    context->createUnboundBuffer(&nothing, 1)->waitRecv(milliseconds(1));
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+}  // namespace tandem::distributed
