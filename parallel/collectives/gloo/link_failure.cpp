@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "tandem/parallel/collectives/gloo/link.h"
+#include "tandem/parallel/collectives/gloo/channel.h"
 #include "tandem/parallel/collectives/job_environment.h"
 
 namespace tandem::distributed {
