@@ -1,17 +1,20 @@
 // Rows of reductions over the middle of (outer, n, inner). Scalars: n, inner, blocks, block length. A unit of the range
 // is one (outer, block), so that a long sum is cut by shape into partial results that a second pass reduces.
-#include "tandem/kernels/cpu/loops/elementwise.h"
+#include "tandem/kernels/cpu/loops/lanes.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
+// Of elements, or of vectors of them; integers are unsigned in sums and products, which wrap.
 struct Sum {
+  static constexpr bool kInOrder = true;
   template <class A> static A start() { return A(0); }
-  template <class A> static A join(A a, A b) { return math::add(a, b); }
+  template <class A> TANDEM_HD static A join(A a, A b) { return a + b; }
 };
 struct Prod {
+  static constexpr bool kInOrder = true;
   template <class A> static A start() { return A(1); }
-  template <class A> static A join(A a, A b) { return math::mul(a, b); }
+  template <class A> TANDEM_HD static A join(A a, A b) { return a * b; }
 };
 template <class A> A lowest() {
   if constexpr (math::kFloating<A>)
@@ -35,39 +38,41 @@ template <class A> A highest() {
   else
     return A((int64_t(1) << (8 * sizeof(A) - 1)) - 1);
 }
+/// chosen, or b where that is a NaN
+template <class A> TANDEM_HD A or_nan(A chosen, A b) {
+  if constexpr (requires { b[0]; })
+    return b == b ? as_made(chosen) : b;
+  else
+    return b != b ? b : chosen;
+}
 struct Max {
+  static constexpr bool kInOrder = false;
   template <class A> static A start() { return lowest<A>(); }
-  template <class A> static A join(A a, A b) { return math::max(a, b); }
+  template <class A> TANDEM_HD static A join(A a, A b) { return or_nan(b > a ? b : a, b); }
 };
 struct Min {
+  static constexpr bool kInOrder = false;
   template <class A> static A start() { return highest<A>(); }
-  template <class A> static A join(A a, A b) { return math::min(a, b); }
+  template <class A> TANDEM_HD static A join(A a, A b) { return or_nan(b < a ? b : a, b); }
 };
 
 constexpr int kLanes = 32;
 
 constexpr int64_t kRun = kLanes * 128;
 
-/// The elements i < n that read(first, count) brings, where f(i) is the i-th of these: 32 lanes side by side, then the
-/// lanes in pairs. Lane sums of at most 128 elements are folded at a time, which keeps the error of a float sum near
-/// that of pairwise summation.
-template <class Op, class A, class Read, class F> A reduce_run(int64_t n, Read read, F f) {
-  A total = Op::template start<A>();
-  for (int64_t from = 0; from < n; from += kRun) {
-    const int64_t m = n - from < kRun ? n - from : kRun;
-    read(from, m);
-    A lane[kLanes];
-    for (int k = 0; k < kLanes; ++k) lane[k] = Op::template start<A>();
-    int64_t i = 0;
-    for (; i + kLanes <= m; i += kLanes)
-      for (int k = 0; k < kLanes; ++k) lane[k] = Op::join(lane[k], f(i + k));
-    for (int k = 0; i < m; ++i, ++k) {
-      TANDEM_ONE_BY_ONE
-      lane[k] = Op::join(lane[k], f(i));
-    }
-    total = Op::join(total, fold_lanes<Op, kLanes>(lane));
+/// f(i) for i < n: 32 lanes side by side, then the lanes in pairs. n is at most kRun, and lane sums so of at most 128
+/// elements, which keeps the error of a float sum near that of pairwise summation.
+template <class Op, class A, class F> A reduce_run(int64_t n, F f) {
+  A lane[kLanes];
+  for (int k = 0; k < kLanes; ++k) lane[k] = Op::template start<A>();
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) lane[k] = Op::join(lane[k], f(i + k));
+  for (int k = 0; i < n; ++i, ++k) {
+    TANDEM_ONE_BY_ONE
+    lane[k] = Op::join(lane[k], f(i));
   }
-  return total;
+  return fold_lanes<Op, kLanes>(lane);
 }
 
 /// What the largest and the smallest element are looked for in. Integers keep their own type: the narrower it is, the
@@ -75,97 +80,119 @@ template <class Op, class A, class Read, class F> A reduce_run(int64_t n, Read r
 template <class T> struct KeptAsOf { using type = T; };
 template <> struct KeptAsOf<Half> { using type = float; };
 template <> struct KeptAsOf<BFloat16> { using type = float; };
+template <> struct KeptAsOf<bool> { using type = uint8_t; };
 template <class T> using KeptAs = typename KeptAsOf<T>::type;
 
-/// Elements in memory: where they lie or, where they are of another type, a copy in `room`.
-template <bool kDirect = false, class T> const T* elements(const Port& type, char* memory, int64_t n, T* room) {
-  if (kDirect || type.direct) return reinterpret_cast<const T*>(memory);
-  type.move(room, memory, n);
-  return room;
+template <class T> struct InMemoryOf { using type = T; };
+template <> struct InMemoryOf<bool> { using type = uint8_t; };  // 0 or 1
+template <> struct InMemoryOf<int64_t> { using type = uint64_t; };
+
+/// Of x[0, n), n at most kRun, and of columns: of another type than A, gcc's loops convert faster than its vectors do.
+template <class Op, class A, class T> A reduce_row(const T* x, int64_t n) {
+  if constexpr (__is_same(T, A))
+    return reduce_lanes<Op, A>(x, n);
+  else
+    return reduce_run<Op, A>(n, [=](int64_t i) { return A(x[i]); });
 }
-/// Of map(element, its result's place), as A. Ports: of y, and of x, whose elements are read as T, and are T if
-/// kDirect.
-template <class Op, class A, class T, bool kDirect, class Map>
-void reduce_mapped(const Loop& loop, int64_t begin, int64_t end, const Port* ports, Map map) {
+template <class Op, class A, class T>
+void reduce_columns_of(const T* x, int64_t rows, int64_t stride, int64_t width, A* made) {
+  if constexpr (__is_same(T, A)) {
+    reduce_columns<Op, A>(x, rows, stride, width, made);
+  } else {
+    A column[kTile];
+    for (int64_t i = 0; i < width; ++i) column[i] = Op::template start<A>();
+    for (; rows >= 2; rows -= 2, x += 2 * stride)  // loaded and stored half as often
+      for (int64_t i = 0; i < width; ++i) column[i] = Op::join(Op::join(column[i], A(x[i])), A(x[stride + i]));
+    for (; rows > 0; --rows, x += stride)
+      for (int64_t i = 0; i < width; ++i) column[i] = Op::join(column[i], A(x[i]));
+    for (int64_t i = 0; i < width; ++i) made[i] = column[i];
+  }
+}
+
+/// Ports: of y, and of x, which is read as T: where it lies, or, if kMoved allows that it is of another type, from a
+/// copy. prepare(x, n, result, step) changes the copy: element i goes into the result of that number + i * step.
+template <class Op, class A, class T, bool kMoved, class Prepare>
+void reduce_prepared(const Loop& loop, int64_t begin, int64_t end, const Port* ports, Prepare prepare) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
                 length = loop.scalars[3].integer;
   const Port out = ports[0], in = ports[1];  // copies, which no store can change
+  const bool direct = !kMoved || in.direct;
   char* const y = loop.operands[0].buffer->data + loop.operands[0].offset;
-  char* const from_first = loop.operands[1].buffer->data + loop.operands[1].offset;
-  T room[kRun];
-  const T* x;
+  char* const x = loop.operands[1].buffer->data + loop.operands[1].offset;
+  [[maybe_unused]] T room[kMoved ? kRun : 1];
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t outer = unit / blocks, first = unit % blocks * length;
-    const int64_t count = n - first < length ? n - first : length, from = (outer * n + first) * inner;
+    const int64_t count = n - first < length ? n - first : length;
+    char* const top = x + (outer * n + first) * inner * in.size;
     if (inner == 1) {
-      const auto read = [&](int64_t i, int64_t m) {
-        x = elements<kDirect>(in, from_first + (from + i) * in.size, m, room);
-      };
-      A total = reduce_run<Op, A>(count, read, [&](int64_t i) { return map(A(x[i]), outer); });
+      A total = Op::template start<A>();
+      for (int64_t from = 0; from < count; from += kRun) {
+        const int64_t m = count - from < kRun ? count - from : kRun;
+        char* const at = top + from * in.size;
+        if constexpr (kMoved)
+          if (!direct) in.move(room, at, m), prepare(room, m, outer, 0);
+        total = Op::join(total, reduce_row<Op, A>(direct ? reinterpret_cast<const T*>(at) : room, m));
+      }
       if (out.direct)
         reinterpret_cast<A*>(y)[unit] = total;
       else
         out.move(&total, y + unit * out.size, 1);
       continue;
     }
-    for (int64_t c = 0; c < inner; c += kTile) {  // columns side by side, row after row
+    for (int64_t c = 0; c < inner; c += kTile) {  // columns side by side
       const int64_t width = inner - c < kTile ? inner - c : kTile;
-      A acc[kTile];
-      for (int64_t i = 0; i < width; ++i) acc[i] = Op::template start<A>();
-      char* const top = from_first + (from + c) * in.size;
-      const bool direct = kDirect || in.direct;
-      const int64_t together = direct ? count : kRun / width;
-      for (int64_t r = 0; r < count; r += together) {
-        const int64_t rows = count - r < together ? count - r : together, stride = direct ? inner : width;
-        char* const at = top + r * inner * in.size;
-        for (int64_t j = 0; !direct && j < rows; ++j) in.move(room + j * width, at + j * inner * in.size, width);
-        const T* row = direct ? reinterpret_cast<const T*>(at) : room;
-        const auto at_column = [&](const T* from, int64_t i) { return map(A(from[i]), outer * inner + c + i); };
-        int64_t j = 0;
-        for (; kDirect && j + 2 <= rows; j += 2, row += 2 * stride)  // acc is loaded and stored half as often
-          for (int64_t i = 0; i < width; ++i)
-            acc[i] = Op::join(Op::join(acc[i], at_column(row, i)), at_column(row + stride, i));
-        for (; j < rows; ++j, row += stride)
-          for (int64_t i = 0; i < width; ++i) acc[i] = Op::join(acc[i], at_column(row, i));
-      }
+      char* const at = top + c * in.size;
       A made[kTile];
-      for (int64_t i = 0; i < width; ++i) made[i] = acc[i];  // nobody else sees acc, which may be in registers
+      if (direct) reduce_columns_of<Op, A>(reinterpret_cast<const T*>(at), count, inner, width, made);
+      if constexpr (kMoved) {
+        const int64_t together = kRun / width;
+        for (int64_t i = 0; !direct && i < width; ++i) made[i] = Op::template start<A>();
+        for (int64_t r = 0; !direct && r < count; r += together) {
+          const int64_t rows = count - r < together ? count - r : together;
+          for (int64_t j = 0; j < rows; ++j) {
+            in.move(room + j * width, at + (r + j) * inner * in.size, width);
+            prepare(room + j * width, width, outer * inner + c, 1);
+          }
+          A part[kTile];
+          reduce_columns_of<Op, A>(room, rows, width, width, part);
+          for (int64_t i = 0; i < width; ++i) made[i] = Op::join(made[i], part[i]);
+        }
+      }
       out.move(made, y + (unit * inner + c) * out.size, width);
     }
   }
 }
 
-/// One copy for all types that are read as T.
+template <bool kFirst, class A, class B> struct ChooseOf { using type = A; };
+template <class A, class B> struct ChooseOf<false, A, B> { using type = B; };
+template <bool kFirst, class A, class B> using Choose = typename ChooseOf<kFirst, A, B>::type;
+/// One copy for all types that are reduced as A.
 template <class Op, class A, class T>
 TANDEM_ONE_COPY void reduce_as(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
-  reduce_mapped<Op, A, T, __is_same(Op, Sum)>(loop, begin, end, ports, [](A x, int64_t) { return x; });
+  constexpr bool kMoved = !__is_same(Op, Sum) && (__is_same(A, float) || (__is_same(Op, Prod) && !math::kFloating<A>));
+  reduce_prepared<Op, A, T, kMoved>(loop, begin, end, ports, [](T*, int64_t, int64_t, int64_t) {});
 }
-template <class T> struct InMemoryOf { using type = T; };
-template <> struct InMemoryOf<bool> { using type = uint8_t; };  // 0 or 1
-template <class T> using InMemory = typename InMemoryOf<T>::type;
-/// A sum is so little work that a copy of the elements would show; other operations have one copy for all types that
-/// are reduced as A.
+/// A sum is so little work that a copy of the elements would show.
 template <class Op, class T, class A, class Out> void reduce(const Loop& loop, int64_t begin, int64_t end) {
-  if constexpr (__is_same(Op, Sum)) {
-    using Read = InMemory<T>;
-    constexpr Port ports[] = {output<Out, A>(), input<Read, Read>()};
-    reduce_as<Op, A, Read>(loop, begin, end, ports);
-  } else {
-    reduce_as<Op, A, A>(loop, begin, end, kPorts<Out, A, T, A>);
-  }
+  using Memory = typename InMemoryOf<T>::type;
+  using Read = Choose<__is_same(Op, Sum), Memory, A>;
+  constexpr Port ports[] = {output<Out, A>(), input<Memory, Read>()};
+  reduce_as<Op, A, Read>(loop, begin, end, ports);
 }
 /// Operands: y, x, center or none. Scalar 4: the power.
 TANDEM_ONE_COPY void powers_as_float(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
   const Operand& given = loop.operands[2];
   const float* const center = given.buffer ? as<float>(given.buffer->data + given.offset) : nullptr;
   const float p = float(loop.scalars[4].real);
-  const auto run = [&](auto map) { reduce_mapped<Sum, float, float, false>(loop, begin, end, ports, map); };
-  if (p == 2 && center)
-    run([=](float x, int64_t result) { return (x - center[result]) * (x - center[result]); });
-  else if (p == 2)
-    run([](float x, int64_t) { return x * x; });
-  else
-    run([=](float x, int64_t result) { return math::pow(math::abs(center ? x - center[result] : x), p); });
+  reduce_prepared<Sum, float, float, true>(loop, begin, end, ports,
+                                           [=](float* x, int64_t n, int64_t result, int64_t step) {
+                                             if (center && step)
+                                               for (int64_t i = 0; i < n; ++i) x[i] -= center[result + i];
+                                             else if (center)
+                                               for (int64_t i = 0; i < n; ++i) x[i] -= center[result];
+                                             for (int64_t i = 0; i < n; ++i)
+                                               x[i] = p == 2 ? x[i] * x[i] : math::pow(math::abs(x[i]), p);
+                                           });
 }
 template <class T> void powers_body(const Loop& loop, int64_t begin, int64_t end) {
   powers_as_float(loop, begin, end, kPorts<float, float, T, float>);
@@ -181,10 +208,14 @@ template <class T> void dot_body(const Loop& loop, int64_t begin, int64_t end) {
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t vector = unit / blocks, first = unit % blocks * length;
     const T *const a = as<T>(at(1)) + vector * number(3) + first, *const b = as<T>(at(2)) + vector * number(4) + first;
-    const T *x, *y;
-    const auto read = [&](int64_t i, int64_t) { x = a + i, y = b + i; };
-    reinterpret_cast<C*>(at(0))[unit] =
-        reduce_run<Sum, C>(n - first < length ? n - first : length, read, [&](int64_t i) { return C(x[i]) * C(y[i]); });
+    const int64_t count = n - first < length ? n - first : length;
+    C total = C(0);
+    for (int64_t from = 0; from < count; from += kRun) {
+      const T *const x = a + from, *const y = b + from;
+      total +=
+          reduce_run<Sum, C>(count - from < kRun ? count - from : kRun, [=](int64_t i) { return C(x[i]) * C(y[i]); });
+    }
+    reinterpret_cast<C*>(at(0))[unit] = total;
   }
 }
 
@@ -233,10 +264,10 @@ template <class T> void cumsum_body(const Loop& loop, int64_t begin, int64_t end
 // Sums of floating types stay in their type; of integers and bool they become int64.
 #define TANDEM_SUM_ROW(op, Op)                                                                                       \
   TANDEM_ROW(op, reduce<Op, float, float, float>, reduce<Op, double, double, double>, reduce<Op, Half, float, Half>, \
-             reduce<Op, BFloat16, float, BFloat16>, reduce<Op, int64_t, int64_t, int64_t>,                           \
-             reduce<Op, int32_t, int64_t, int64_t>, reduce<Op, int16_t, int64_t, int64_t>,                           \
-             reduce<Op, int8_t, int64_t, int64_t>, reduce<Op, uint8_t, int64_t, int64_t>,                            \
-             reduce<Op, bool, int64_t, int64_t>)
+             reduce<Op, BFloat16, float, BFloat16>, reduce<Op, int64_t, uint64_t, int64_t>,                          \
+             reduce<Op, int32_t, uint64_t, int64_t>, reduce<Op, int16_t, uint64_t, int64_t>,                         \
+             reduce<Op, int8_t, uint64_t, int64_t>, reduce<Op, uint8_t, uint64_t, int64_t>,                          \
+             reduce<Op, bool, uint64_t, int64_t>)
 TANDEM_SUM_ROW(sum, Sum)
 TANDEM_SUM_ROW(prod, Prod)
 // The first pass over half types keeps its partial sums in float.
@@ -248,9 +279,9 @@ TANDEM_FLOATING_ROW(dot, TANDEM_BY_TYPE, dot_body)
 TANDEM_ALL_ROW(amax, TANDEM_KEEP_BODY, Max)
 TANDEM_ALL_ROW(amin, TANDEM_KEEP_BODY, Min)
 TANDEM_ROW(any, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-           reduce<Max, bool, bool, bool>)
+           reduce<Max, bool, uint8_t, bool>)
 TANDEM_ROW(all, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-           reduce<Min, bool, bool, bool>)
+           reduce<Min, bool, uint8_t, bool>)
 #define TANDEM_EXTREMUM_BODY(kMax, T) extremum<kMax, T>
 TANDEM_ALL_ROW(max_with_index, TANDEM_EXTREMUM_BODY, true)
 TANDEM_ALL_ROW(min_with_index, TANDEM_EXTREMUM_BODY, false)

@@ -1,0 +1,148 @@
+// Reductions of elements side by side in vectors that stay in registers: gcc makes loops over memory of arrays of
+// lanes. An operation has start<A>(), join(a, b) of elements or of vectors, and kInOrder: whether rounding depends on
+// the order.
+#pragma once
+#include "tandem/kernels/cpu/loops/elementwise.h"
+
+namespace tandem::kernels::cpu::TANDEM_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kLaneBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kLaneBytes = 32;
+#else
+constexpr int kLaneBytes = 16;
+#endif
+template <class A, int kBytes> struct LanesOf {
+  typedef A type __attribute__((vector_size(kBytes), aligned(alignof(A)), may_alias));
+};
+template <class A, int kBytes> using LaneVector = typename LanesOf<A, kBytes>::type;
+template <class Op, class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> start_lanes() {
+  return LaneVector<A, kBytes>{} + Op::template start<A>();
+}
+template <class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> load_lanes(const A* x) {
+  return *reinterpret_cast<const LaneVector<A, kBytes>*>(x);
+}
+/// v, which gcc takes as it is: it would make one condition of `b != b ? b : b > a ? b : a`, for which there is no
+/// instruction.
+template <class V> TANDEM_HD V as_made(V v) {
+#if defined(__x86_64__)
+  asm("" : "+x"(v));
+#endif
+  return v;
+}
+/// Zeros, then ones: from the right place on, a vector of zeros and ones, which chooses the last bytes of another.
+struct Choice {
+  uint8_t zeros[64], ones[64];
+  constexpr Choice() : zeros{}, ones{} {
+    for (uint8_t& each : ones) each = 255;
+  }
+};
+constexpr Choice kChoice;
+/// v, but for its first `count` bytes, which are those of `other`.
+template <class A, int kBytes>
+TANDEM_HD LaneVector<A, kBytes> with_first(LaneVector<A, kBytes> v, LaneVector<A, kBytes> other, int64_t count) {
+  using Bits = LaneVector<uint8_t, kBytes>;
+  const Bits chosen = load_lanes<uint8_t, kBytes>(kChoice.zeros + 64 - count);
+  return LaneVector<A, kBytes>((Bits(v) & chosen) | (Bits(other) & ~chosen));
+}
+
+/// Joins lanes in pairs that are half of them apart, until one is left.
+template <class Op, class A, int kBytes> TANDEM_HD A fold_vector(LaneVector<A, kBytes> v) {
+  using V = LaneVector<A, kBytes>;
+  if constexpr (kBytes > 16) {
+    LaneVector<A, kBytes / 2> half[2];
+    __builtin_memcpy(half, &v, kBytes);
+    return fold_vector<Op, A, kBytes / 2>(Op::join(half[0], half[1]));
+  } else {
+    using Twos = LaneVector<uint64_t, 16>;
+    using Fours = LaneVector<uint32_t, 16>;
+    using Eights = LaneVector<uint16_t, 16>;
+    v = Op::join(v, V(__builtin_shufflevector(Twos(v), Twos(v), 1, 0)));
+    if constexpr (sizeof(A) <= 4) v = Op::join(v, V(__builtin_shufflevector(Fours(v), Fours(v), 1, 0, 3, 2)));
+    if constexpr (sizeof(A) <= 2) v = Op::join(v, V(Fours(v) >> 16));
+    if constexpr (sizeof(A) == 1) v = Op::join(v, V(Eights(v) >> 8));
+    return v[0];
+  }
+}
+/// Of x[0, n): 32 lanes side by side on every instruction set, or as many as are quick where their order is all one. Of
+/// what is left over, the last vector is read together with elements before it, in whose place the lanes find what
+/// changes nothing.
+template <class Op, class A, int kBytes = kLaneBytes> TANDEM_HD A reduce_lanes(const A* x, int64_t n) {
+  using V = LaneVector<A, kBytes>;
+  constexpr int kWidth = kBytes / int(sizeof(A)), kVectors = kBytes < kLaneBytes ? 1 : Op::kInOrder ? 32 / kWidth : 4;
+  if constexpr (kBytes > 16) {
+    if (n < kWidth) return reduce_lanes<Op, A, 16>(x, n);
+  } else if (n < kWidth) {
+    A total = Op::template start<A>();
+    for (int64_t i = 0; i < n; ++i) {
+      TANDEM_ONE_BY_ONE
+      total = Op::join(total, x[i]);
+    }
+    return total;
+  }
+  const auto load = [=](int64_t at) { return load_lanes<A, kBytes>(x + at); };
+  const V none = start_lanes<Op, A, kBytes>();
+  V lanes[kVectors];
+#pragma GCC unroll 16
+  for (int v = 0; v < kVectors; ++v) lanes[v] = none;
+  int64_t i = 0;
+  for (; i + kVectors * kWidth <= n; i += kVectors * kWidth)
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) lanes[v] = Op::join(lanes[v], load(i + v * kWidth));
+#pragma GCC unroll 16
+  for (int v = 0; v < kVectors - 1; ++v)
+    if (i + kWidth <= n) lanes[v] = Op::join(lanes[v], load(i)), i += kWidth;
+  if (i < n) {
+    const V last = with_first<A, kBytes>(load(n - kWidth), none, (kWidth - (n - i)) * int64_t(sizeof(A)));
+    lanes[kVectors - 1] = Op::join(lanes[kVectors - 1], last);
+  }
+#pragma GCC unroll 16
+  for (int apart = kVectors / 2; apart > 0; apart /= 2)
+#pragma GCC unroll 16
+    for (int v = 0; v < apart; ++v) lanes[v] = Op::join(lanes[v], lanes[v + apart]);
+  return fold_vector<Op, A, kBytes>(lanes[0]);
+}
+
+/// made[c] = of column c < kVectors * kWidth, over `rows` of x, `stride` apart.
+template <class Op, class A, int kBytes, int kVectors>
+TANDEM_HD void reduce_block(const A* x, int64_t rows, int64_t stride, A* made) {
+  using V = LaneVector<A, kBytes>;
+  constexpr int kWidth = kBytes / int(sizeof(A));
+  V column[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) column[v] = start_lanes<Op, A, kBytes>();
+  for (int64_t r = 0; r < rows; ++r, x += stride)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) column[v] = Op::join(column[v], load_lanes<A, kBytes>(x + v * kWidth));
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) *reinterpret_cast<V*>(made + v * kWidth) = column[v];
+}
+/// The same of `width` columns. The last block takes some columns a second time rather than be narrower.
+template <class Op, class A, int kBytes = kLaneBytes, int kVectors = 4>
+void reduce_columns(const A* x, int64_t rows, int64_t stride, int64_t width, A* made) {
+  constexpr int64_t kBlock = kVectors * kBytes / int64_t(sizeof(A));
+  if (width >= kBlock) {
+    for (int64_t c = 0; c < width; c += kBlock) {
+      if (c > width - kBlock) c = width - kBlock;
+      reduce_block<Op, A, kBytes, kVectors>(x + c, rows, stride, made + c);
+    }
+  } else if constexpr (kVectors > 1) {
+    reduce_columns<Op, A, kBytes, 1>(x, rows, stride, width, made);
+  } else if constexpr (kBytes > 16) {
+    reduce_columns<Op, A, 16, 1>(x, rows, stride, width, made);
+  } else {
+    for (int64_t c = 0; c < width; ++c) {
+      A total = Op::template start<A>();
+      for (int64_t r = 0; r < rows; ++r) {
+        TANDEM_ONE_BY_ONE
+        total = Op::join(total, x[r * stride + c]);
+      }
+      made[c] = total;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tandem::kernels::cpu::TANDEM_ISA
