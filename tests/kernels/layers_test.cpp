@@ -43,6 +43,12 @@ const PoolCase kPools[] = {
     {2, 8, 8, {{2, 2}, {2, 2}, {1, 1}, {1, 1}, true}},
     {2, 8, 8, {{2, 2}, {1, 1}, {0, 0}, {1, 1}, true}},  // windows that overlap
     {0, 8, 8, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},
+    {3, 11, 29, {{3, 3}, {1, 1}, {1, 1}, {1, 1}, true}},       // a vector of windows or two, and some
+    {2, 5, 700, {{2, 3}, {1, 1}, {0, 1}, {1, 2}, true}},       // more windows than lie side by side at a time
+    {2, 6, 300, {{3, 9}, {2, 5}, {1, 4}, {1, 1}, true}},       // apart
+    {1, 3, 20000, {{2, 3}, {1, 3}, {1, 1}, {2, 6000}, true}},  // a window's row in pieces
+    {1, 2, 20000, {{2, 3}, {1, 9000}, {0, 0}, {1, 2}, true}},
+    {2, 3, 2, {{2, 2}, {1, 1}, {1, 1}, {1, 3}, true}},  // padding alone
 };
 
 /// Small whole numbers, so that many are equal, and here and there a NaN.
@@ -78,9 +84,9 @@ TEST_CASE("max pooling takes the first of the largest, or the last NaN, and hand
           const double value = at(x, plane + h * c.width + w);
           if (best < 0 || std::isnan(value) || value > at(x, plane + best)) best = h * c.width + w;
         }
-        const double want = at(x, plane + best), got = at(y, i);
+        const double want = best < 0 ? -std::numeric_limits<double>::infinity() : at(x, plane + best), got = at(y, i);
         wrong += index.data<int64_t>()[i] != best || !(got == want || (std::isnan(got) && std::isnan(want)));
-        gradient[static_cast<size_t>(plane + best)] += at(dy, i);
+        if (best >= 0) gradient[static_cast<size_t>(plane + best)] += at(dy, i);
       }
       REQUIRE(wrong == 0);
       for (int64_t i = 0; i < dx.numel(); ++i)  // at most nine gradients meet; one rounding each

@@ -6,7 +6,7 @@ namespace {
 
 /// See Note [Halving]. Equal elements and NaNs win as in the order of memory: the first of the largest, the last NaN.
 /// Operands: y, index, x.
-template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+template <class C> TANDEM_ONE_COPY void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   using Place = typename PlaceOf<C>::type;
   const int64_t steps = (v.ow + kStep - 1) / kStep;
   const Elements<C> result(loop, 0), elements(loop, 2);
@@ -41,57 +41,88 @@ template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, 
     for (int64_t i = 0; i < rows * v.ow; ++i) index[i] = place[i];
   });
 }
-/// The places k of a window at `first` whose pixels first + k d lie among `those`.
-Span places(int64_t first, int64_t d, int64_t k, Span those) {
-  const int64_t low = those.first - first, high = those.last - first;
-  return {low > 0 ? (low + d - 1) / d : 0, high > 0 ? lesser(k, (high - 1) / d + 1) : 0};
+/// The places k of a window at `first` whose pixels first + k d lie among [0, size).
+Span places(int64_t first, int64_t d, int64_t k, int64_t size) {
+  return {first < 0 ? (-first + d - 1) / d : 0, first < size ? lesser(k, (size - 1 - first) / d + 1) : 0};
 }
-/// Operands: y, index, x.
+/// at[i] = where the first pixel of window i lies, in its row of pixels; -1 if all of them are padding.
+template <class Place> void first_pixels(const Window& v, int64_t left, int64_t count, Place* at) {
+  const int64_t s = v.s[1];
+  for (int64_t i = 0; i < count; ++i) at[i] = Place(left + i * s);
+  const auto look = [&](int64_t i) {
+    const Span k = places(left + i * s, v.d[1], v.k[1], v.w);
+    at[i] = k.first < k.last ? Place(left + i * s + k.first * v.d[1]) : Place(-1);
+  };
+  for (int64_t i = 0; i < count && left + i * s < 0; ++i) look(i);
+  for (int64_t i = count - 1; i >= 0 && left + i * s >= v.w; --i) look(i);
+}
+/// Of windows side by side, a vector of them after another: those whose pixels win, and where these are.
+template <class C, class Place>
+TANDEM_HD void let_win(const PixelRow<C>& row, int64_t windows, Place beside, Place step, C* best, Place* at) {
+  constexpr int kBytes = kLaneBytes < 32 ? kLaneBytes : 32, kWidth = kBytes / int(sizeof(C));
+  using V = LaneVector<C, kBytes>;
+  using Places = LaneVector<Place, kBytes>;
+  Places order;
+  for (int i = 0; i < kWidth; ++i) order[i] = Place(i) * step;
+  for (int64_t i = 0; i < windows; i += kWidth) {
+    V high = load_lanes<C, kBytes>(best + i);
+    Places where = load_lanes<Place, kBytes>(at + i);
+    for (int64_t k = 0; k < row.many(); ++k) {
+      const V x = load_lanes<C, kBytes>(row.pixels(k) + i);
+      const auto wins = (x > high) | (x != x);
+      high = wins ? x : high;
+      where = wins ? order + Place(beside + row.offset(k) + i * step) : where;
+    }
+    *reinterpret_cast<V*>(best + i) = high;
+    *reinterpret_cast<Places*>(at + i) = where;
+  }
+}
+/// Operands: y, index, x. What lies beside the plane never wins.
 template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t end) {
+  using Place = typename PlaceOf<C>::type;
   const Window v(loop);
   if (is_halving(v)) return halve<C>(loop, v, begin, end);
   const Elements<C> result(loop, 0), elements(loop, 2);
-  const int64_t last_h = (v.k[0] - 1) * v.d[0] + 1, last_w = (v.k[1] - 1) * v.d[1] + 1;
-  Plane<C> x(elements, v);
-  for (int64_t plane = begin; plane < end; ++plane) {
-    x.choose(plane);
-    for (int64_t oh = 0; oh < v.oh; ++oh)
-      for (int64_t ow = 0; ow < v.ow; ow += kTile) {  // windows side by side
-        const int64_t count = lesser(kTile, v.ow - ow), made = (plane * v.oh + oh) * v.ow + ow;
-        const int64_t top = oh * v.s[0] - v.p[0], left = ow * v.s[1] - v.p[1];
+  PixelRow<C> row(v, elements, -C(__builtin_inf()));
+  for (int64_t plane = begin; plane < end; ++plane)
+    for (int64_t oh = 0; oh < v.oh; ++oh) {
+      const int64_t top = oh * v.s[0] - v.p[0];
+      const Span down = places(top, v.d[0], v.k[0], v.h);
+      for (int64_t ow = 0; ow < v.ow; ow += row.windows()) {
+        const int64_t count = lesser(row.windows(), v.ow - ow), left = ow * v.s[1] - v.p[1];
+        C best[kTile + kStep];
+        Place at[kTile + kStep];  // from the first row of these windows that lies in the plane
+        for (int64_t i = 0; i < count + kStep; ++i) best[i] = -C(__builtin_inf()), at[i] = -1;
+        if (down.first < down.last) first_pixels(v, left, count, at);
+        for (int64_t kh = down.first; kh < down.last; ++kh)
+          for (int64_t from = 0; from < v.k[1]; from += row.many()) {
+            row.read(plane * v.h + top + kh * v.d[0], left, count, from);
+            let_win(row, count, Place((kh - down.first) * v.d[0] * v.w + left), Place(v.s[1]), best, at);
+          }
+        const int64_t made = (plane * v.oh + oh) * v.ow + ow, start = (top + down.first * v.d[0]) * v.w;
         int64_t* const index = data<int64_t>(loop, 1) + made;
-        C best[kTile];
-        for (int64_t i = 0; i < count; ++i) best[i] = -C(__builtin_inf()), index[i] = -1;
-        x.parts({greater(top, 0), lesser(top + last_h, v.h)},
-                {greater(left, 0), lesser(left + (count - 1) * v.s[1] + last_w, v.w)}, [&](const Part<const C>& part) {
-                  const Span down = places(top, v.d[0], v.k[0], part.rows);
-                  for (int64_t i = 0; i < count; ++i) {
-                    const int64_t first = left + i * v.s[1];
-                    const Span across = places(first, v.d[1], v.k[1], part.columns);
-                    C value = best[i];
-                    int64_t at = index[i];
-                    for (int64_t kh = down.first; kh < down.last; ++kh) {
-                      const int64_t h = top + kh * v.d[0];
-                      const C* const row = part.row(h) - part.columns.first;
-                      for (int64_t w = first + across.first * v.d[1], k = across.first; k < across.last;
-                           ++k, w += v.d[1]) {
-                        const bool wins = at < 0 || row[w] > value || row[w] != row[w];
-                        value = wins ? row[w] : value;
-                        at = wins ? h * v.w + w : at;
-                      }
-                    }
-                    best[i] = value, index[i] = at;
-                  }
-                });
+        for (int64_t i = 0; i < count; ++i) index[i] = at[i] < 0 ? -1 : start + at[i];
         result.put(made, count, best);
       }
-  }
+    }
 }
 /// Operands: dx, dy, index. A window of padding alone, whose index is -1, has no gradient to give. A gradient of a half
 /// type is summed up in float, and rounded once.
 template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   Window v(loop);
   const Elements<C> result(loop, 0), gradient(loop, 1);
+  if (!result.is_half()) {
+    const int64_t to = v.h * v.w, from = v.oh * v.ow;
+    for (int64_t plane = begin; plane < end; ++plane) {
+      C* const dx = data<C>(loop, 0) + plane * to;
+      const C* const dy = data<const C>(loop, 1) + plane * from;
+      const int64_t* const index = data<const int64_t>(loop, 2) + plane * from;
+      for (int64_t i = 0; i < to; ++i) dx[i] = C(0);
+      for (int64_t i = 0; i < from; ++i)
+        if (uint64_t(index[i]) < uint64_t(to)) dx[index[i]] += dy[i];
+    }
+    return;
+  }
   for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // all that a window reaches over
   Room<C> room;
   for (int64_t plane = begin; plane < end; ++plane)

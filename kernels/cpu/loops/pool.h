@@ -1,6 +1,7 @@
 // What rows of pooling share. Scalars: H, W, OH, OW, then kernel, stride, padding, dilation as pairs; a unit is one
 // plane.
 #pragma once
+#include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -89,6 +90,51 @@ template <class C> class Plane {
   const C* held_data_ = nullptr;
   Room<C> room_;
 };
+// See Note [Halving].
+constexpr int64_t kTileWindows = 1024, kStep = 8;
+/// Rows of pixels for windows side by side: a row goes through a room, as C and with what lies beside the plane, so
+/// that the pixels that these windows have at one of their places are read one behind the other.
+template <class C> class PixelRow {
+  static constexpr int64_t kHeld = kBand * int64_t(sizeof(float)) / int64_t(sizeof(C));  // 32 KiB, as in a Room
+
+ public:
+  PixelRow(const Window& v, const Elements<C>& all, C beside)
+      : v_(v), all_(all), beside_(beside), windows_(greater(1, lesser(kTile, kHeld / 2 / v.s[1]))) {
+    apart_ = v.s[1] == 1 ? 0 : lesser(windows_, v.ow) + kStep;
+    most_ = greater(1, lesser(v.k[1], kHeld / 2 / greater(v.d[1], apart_)));
+  }
+  /// How many windows are side by side at most.
+  int64_t windows() const { return windows_; }
+  /// Reads what `count` windows, the first of them at `left`, have of a row at their places from `from` on.
+  void read(int64_t row, int64_t left, int64_t count, int64_t from) {
+    from_ = from, many_ = lesser(most_, v_.k[1] - from);
+    const int64_t s = v_.s[1], d = v_.d[1], first = left + from * d;
+    const int64_t last = first + (count - 1) * s + (many_ - 1) * d + 1;
+    const Span there{lesser(greater(first, 0), last), lesser(last, v_.w)};
+    for (int64_t w = first; w < there.first; ++w) room_[w - first] = beside_;
+    for (int64_t w = greater(there.last, there.first); w < last; ++w) room_[w - first] = beside_;
+    if (there.first < there.last) {
+      C* const to = room_ + (there.first - first);
+      const C* const x = all_.read(row * v_.w + there.first, there.last - there.first, to);
+      for (int64_t i = 0; x != to && i < there.last - there.first; ++i) to[i] = x[i];
+    }
+    for (int64_t k = 0; apart_ && k < many_; ++k)
+      for (int64_t i = 0; i < count; ++i) rooms_apart_[k * apart_ + i] = room_[k * d + i * s];
+  }
+  /// Of how many places, what windows have at the k-th of them, and how far this is from their first one. Up to kStep
+  /// more pixels than there are windows may be read, which mean nothing.
+  int64_t many() const { return many_; }
+  const C* pixels(int64_t k) const { return apart_ ? rooms_apart_ + k * apart_ : room_ + k * v_.d[1]; }
+  int64_t offset(int64_t k) const { return (from_ + k) * v_.d[1]; }
+
+ private:
+  const Window& v_;
+  const Elements<C>& all_;
+  const C beside_;
+  const int64_t windows_;
+  int64_t apart_, most_, from_ = 0, many_ = 0;
+  C room_[kHeld + kTile], rooms_apart_[kHeld + kTile];
+};
 /// Makes a plane of `result`, whose gradients f(part) adds to parts that were zeroed: all of it or, of a half type, as
 /// much as there is room for.
 template <class C, class F> void make_plane(const Elements<C>& result, const Window& v, int64_t plane, F f) {
@@ -111,7 +157,6 @@ template <class C, class F> void make_plane(const Elements<C>& result, const Win
 // elements would leave vectors half empty, so a tile of many rows of windows is treated as one run where memory allows:
 // across (two columns become one) all rows of all planes are one run. Down (two rows become one) goes row by row in
 // steps of eight that reach into the next row, whose elements are written later.
-constexpr int64_t kTileWindows = 1024, kStep = 8;
 inline bool is_halving(const Window& v) {
   bool yes = v.h == 2 * v.oh && v.w == 2 * v.ow && v.ow <= kTileWindows && v.h * v.w < (int64_t(1) << 31);
   for (int i = 0; i < 2; ++i) yes = yes && v.k[i] == 2 && v.s[i] == 2 && v.p[i] == 0 && v.d[i] == 1;
