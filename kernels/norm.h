@@ -1,5 +1,6 @@
 // Normalisation of floating dtypes, contiguous. What there is one of for each row or channel (statistics, weight, bias
-// and their gradients) is float32 beside half types; on the CPU layer_norm takes weight and bias of the half type too.
+// and their gradients) is float32 beside half types; on the CPU layer_norm takes weight and bias of the half type too,
+// and its backward the weight.
 #pragma once
 #include "tandem/kernels/declare.h"
 

@@ -240,7 +240,9 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
               wants_weight ? ctx.flat_in({1}, (dy * xhat).sum({0}).reshape(weight.sizes())) : Tensor(),
               wants_bias ? ctx.flat_in({0, 1}, dy.sum({0}).reshape(bias_sizes)) : Tensor()};
     }
-    const Tensor g = contiguous_detached(dy), from = contiguous_detached(x), w = prepare_part(weight, x.dtype());
+    const Tensor g = contiguous_detached(dy), from = contiguous_detached(x);
+    const Tensor w =
+        x.device().is_cpu() && weight.defined() ? contiguous_detached(weight) : prepare_part(weight, x.dtype());
     Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
     Tensor dw = wants_weight ? core::empty(weight.sizes(), mean.dtype(), x.device()) : Tensor(),
            db = wants_bias ? core::empty(bias_sizes, mean.dtype(), x.device()) : Tensor();

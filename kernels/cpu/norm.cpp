@@ -8,16 +8,20 @@
 
 namespace tandem::kernels::cpu {
 
+namespace {
+/// Of a weight or a bias: x's half type, or what is computed in.
+LoopScalar dtype_of_part(const Tensor& part, DType x) {
+  return integer(static_cast<int64_t>(part.defined() ? part.dtype() : x == kFloat64 ? kFloat64 : kFloat32));
+}
+}  // namespace
+
 TANDEM_DECLARE_LOOP(layer_norm)
 TANDEM_DECLARE_LOOP(layer_norm_backward)
 void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y, Tensor& mean,
                 Tensor& rstd) {
-  // Of x's half type, or float32.
-  const auto dtype_of_part = [](const Tensor& part) {
-    return integer(static_cast<int64_t>(part.defined() ? part.dtype() : kFloat32));
-  };
   run(plan_rows("layer_norm", loops::layer_norm, x.dtype(), {y, mean, rstd}, {x, weight, bias},
-                {integer(x.size(1)), real(eps), dtype_of_part(weight), dtype_of_part(bias)}, x.size(0), x.size(1) * 3));
+                {integer(x.size(1)), real(eps), dtype_of_part(weight, x.dtype()), dtype_of_part(bias, x.dtype())},
+                x.size(0), x.size(1) * 3));
 }
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
@@ -29,8 +33,9 @@ void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
     return sum.defined() && blocks != 1 ? core::empty({1, blocks, n}, sum.dtype(), x.device()) : sum;
   };
   const Tensor weights = partial(dweight), biases = partial(dbias);
-  run(plan_rows("layer_norm_backward", loops::layer_norm_backward, x.dtype(), {dx, weights, biases},
-                {dy, x, mean, rstd, weight}, {integer(n), integer(rows), integer(length)}, blocks, length * n * 3));
+  run(plan_rows(
+      "layer_norm_backward", loops::layer_norm_backward, x.dtype(), {dx, weights, biases}, {dy, x, mean, rstd, weight},
+      {integer(n), integer(rows), integer(length), dtype_of_part(weight, x.dtype())}, blocks, length * n * 3));
   const auto finish = [&](const Tensor& parts, const Tensor& total) {
     if (!total.defined() || blocks == 1) return;
     Tensor y = core::try_view(total, {1, n});

@@ -191,15 +191,16 @@ template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
     result.write(r * n, n, y);
   }
 }
-/// One row of layer norm's gradient: what it adds to sum dy (x - mean) rstd and to sum dy, or null, and dx. g(dy, i,
-/// first) is dy times the weight of element first + i.
-template <class C, class G>
-void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, C mean, C rstd, const Elements<C>& result, C* weights,
-                             C* biases, G g) {
+/// One row of layer norm's gradient: what it adds to sum dy (x - mean) rstd and to sum dy, or null, and dx. Weighted:
+/// dy counts times the row's weights.
+template <bool kWeighted, class C>
+void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, Bands<C>& weight, C mean, C rstd, const Elements<C>& result,
+                             C* weights, C* biases) {
   const C n = C(x.size());
   Lanes<C> sum = {}, slope = {};
   dy.each([&](int64_t first, int64_t count, const C* d) {
     const C* const v = x.read(first, count);
+    const C* const w = kWeighted ? weight.read(first, count) : nullptr;
     if (weights) {
       C* const to = weights + first;
       TANDEM_IVDEP
@@ -210,24 +211,26 @@ void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, C mean, C rstd, const El
       TANDEM_IVDEP
       for (int64_t i = 0; i < count; ++i) to[i] += d[i];
     }
-    sum.add(count, [=](int64_t i) { return g(d, i, first); });
-    slope.add(count, [=](int64_t i) { return g(d, i, first) * (v[i] - mean); });
+    sum.add(count, [=](int64_t i) { return kWeighted ? d[i] * w[i] : d[i]; });
+    slope.add(count, [=](int64_t i) { return (kWeighted ? d[i] * w[i] : d[i]) * (v[i] - mean); });
   });
   const C a = sum.fold() / n, b = slope.fold() * rstd * rstd / n;
   dy.each([&](int64_t first, int64_t count, C* d) {
     const C* const v = x.read(first, count);
+    const C* const w = kWeighted ? weight.read(first, count) : nullptr;
     C* const dx = dy.place(result, first, d);
     TANDEM_IVDEP
-    for (int64_t i = 0; i < count; ++i) dx[i] = rstd * (g(d, i, first) - a - (v[i] - mean) * b);
+    for (int64_t i = 0; i < count; ++i) dx[i] = rstd * ((kWeighted ? d[i] * w[i] : d[i]) - a - (v[i] - mean) * b);
     dy.write(result, first, count, dx);
   });
 }
 /// Operands: dx, then of each block of rows sum dy (x - mean) rstd or none, and sum dy or none; dy, x, mean, rstd,
-/// weight or none. Scalars: n, rows, rows of a block. A unit is one block.
+/// weight or none. Scalars: n, rows, rows of a block, and the dtype of weight. A unit is one block.
 template <class C> void layer_norm_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, rows = loop.scalars[1].integer, length = loop.scalars[2].integer;
   const Elements<C> result(loop, 0), gradient(loop, 3), elements(loop, 4);
-  const C* const weight = data<const C>(loop, 7);
+  const Elements<C> weight(loop, 7, DType(loop.scalars[3].integer));
+  Bands<C> w(weight, 0, n);  // one is widened once for a block
   for (int64_t block = begin; block < end; ++block) {
     C* const weights = data<C>(loop, 1) ? data<C>(loop, 1) + block * n : nullptr;
     C* const biases = data<C>(loop, 2) ? data<C>(loop, 2) + block * n : nullptr;
@@ -236,14 +239,11 @@ template <class C> void layer_norm_backward_body(const Loop& loop, int64_t begin
     const int64_t last = rows - block * length < length ? rows : (block + 1) * length;
     for (int64_t r = block * length; r < last; ++r) {
       Bands<C> dy(gradient, r * n, n), x(elements, r * n, n);
-      const auto row = [&](auto g) {
-        layer_norm_backward_row(dy, x, data<const C>(loop, 5)[r], data<const C>(loop, 6)[r], result, weights, biases,
-                                g);
-      };
+      const C mean = data<const C>(loop, 5)[r], rstd = data<const C>(loop, 6)[r];
       if (weight)
-        row([=](const C* d, int64_t i, int64_t first) { return d[i] * weight[first + i]; });
+        layer_norm_backward_row<true>(dy, x, w, mean, rstd, result, weights, biases);
       else
-        row([](const C* d, int64_t i, int64_t) { return d[i]; });
+        layer_norm_backward_row<false>(dy, x, w, mean, rstd, result, weights, biases);
     }
   }
 }
