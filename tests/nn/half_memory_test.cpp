@@ -212,6 +212,24 @@ TEST_CASE("layer norm makes no float copy of a half weight and bias that are as 
   }
 }
 
+TEST_CASE("layer norm's gradient makes no float copy of a half weight either", "[nn][half]") {
+  const OneThread guard;
+  constexpr int64_t kMany = 1 << 18;
+  for (const DType dtype : {kFloat16, kBFloat16}) {
+    const Tensor x = randn({1, kMany}).to(dtype).requires_grad_(), w = randn({kMany}).to(dtype);
+    const Tensor dy = randn({1, kMany}).to(dtype), y = layer_norm(x, {kMany}, w);
+    reset_peak_memory_stats(kCPU);
+    const int64_t before = memory_stats(kCPU).current;
+    y.backward(dy);
+    CHECK(memory_stats(kCPU).peak - before <= x.nbytes() + kKiB);
+    const NoGradGuard no_grad;
+    const Tensor off = x.to(kFloat64) - x.to(kFloat64).mean(), r = (off.square().mean() + 1e-5).rsqrt();
+    const Tensor g = dy.to(kFloat64) * w.to(kFloat64), xhat = off * r;
+    const Tensor expected = (g - g.mean() - xhat * (g * xhat).mean()) * r;
+    CHECK(x.grad().to(kFloat64).allclose(expected, dtype == kFloat16 ? 1e-3 : 8e-3, 1e-4));  // as above
+  }
+}
+
 TEST_CASE("no row, column or plane of a half input is copied as floats, however large it is", "[nn][half]") {
   const OneThread guard;
   for (const DType dtype : {kFloat16, kBFloat16})
