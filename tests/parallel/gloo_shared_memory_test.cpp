@@ -1,4 +1,5 @@
-// all_reduce over Gloo through memory that the ranks share: the same bits as over TCP, at every edge of its pieces.
+// all_reduce and broadcast over Gloo through memory that the ranks share: the same bits as over TCP, at every edge of
+// its pieces.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/gloo_groups.h"
@@ -45,26 +46,30 @@ TEST_CASE("gloo: all_reduce through shared memory gives the bits of TCP", "[para
   CHECK(wrong == 0);
 }
 
-TEST_CASE("gloo: calls of all sizes in a row find their places in shared memory", "[parallel][gloo][memory]") {
+TEST_CASE("gloo: calls of all sizes in a row, sums and broadcasts, find their places in shared memory",
+          "[parallel][gloo][memory]") {
   if (test::without_gloo()) return;
   const int size = GENERATE(2, 3);
   INFO(size << " ranks");
   CHECK(count_wrong(size, [&](ProcessGroup& group) {
           int64_t wrong = 0;
-          const int64_t sum = size * (size + 1) / 2;
+          const int sum = size * (size + 1) / 2;
           std::vector<Tensor> all;
           std::vector<WorkPtr> works;
           for (int64_t i = 0; i < 120; ++i) {
             const int64_t n = i * i * i % 70001;
-            all.push_back(full({n}, static_cast<double>((group.rank() + 1) * (i % 9)), kInt32));
-            works.push_back(group.all_reduce(all.back()));
+            const bool sums = i % 3 != 1;  // or a rank of those gives its own
+            const int root = static_cast<int>(i / 3 % size);
+            const double factor = sums ? group.rank() + 1 : group.rank() == root ? sum : -1;
+            all.push_back(full({n}, factor * static_cast<double>(i % 9), kInt32));
+            works.push_back(sums ? group.all_reduce(all.back()) : group.broadcast(all.back(), root));
             if (i % 7 == group.rank()) std::this_thread::yield();
             if (i % 10 == 9) group.barrier()->wait();
           }
           for (size_t i = 0; i < all.size(); ++i) {
             works[i]->wait();
             wrong +=
-                differs(all[i], full(all[i].sizes(), static_cast<double>(sum * static_cast<int64_t>(i % 9)), kInt32));
+                differs(all[i], full(all[i].sizes(), static_cast<double>(sum) * static_cast<double>(i % 9), kInt32));
           }
           return wrong;
         }) == 0);

@@ -10,8 +10,8 @@
 #include "tandem/core/internal.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/parallel/collectives/flight_recorder.h"
-#include "tandem/parallel/collectives/gloo/all_reduce_in_memory.h"
 #include "tandem/parallel/collectives/gloo/channel.h"
+#include "tandem/parallel/collectives/gloo/in_memory.h"
 #include "tandem/parallel/collectives/store/watchdog.h"
 
 namespace tandem::distributed {
@@ -123,8 +123,13 @@ class GlooCommunicator final : public Communicator {
                  [](int64_t, const Channels&) {});
   }
   void broadcast(const Call& call, Tensor& x) override {
-    const Collective c(link_, call);
     const auto root = static_cast<size_t>(call.other);
+    if (link_.shared_memory()) {
+      broadcast_in_memory(link_, call, x);
+      if (me_ == root) bytes_sent += static_cast<int64_t>((size_ - 1) * x.nbytes());
+      return;
+    }
+    const Collective c(link_, call);
     std::vector<Tensor> peers(size_);
     for (size_t r = 0; r < size_; ++r)
       if (me_ == root || r == root) peers[r] = flat(x);

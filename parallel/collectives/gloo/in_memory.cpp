@@ -1,4 +1,4 @@
-#include "tandem/parallel/collectives/gloo/all_reduce_in_memory.h"
+#include "tandem/parallel/collectives/gloo/in_memory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,8 +10,9 @@ namespace {
 
 constexpr int64_t kSmall = 16 << 10;  // bytes that are sooner reduced by every rank than by one and handed on
 
-/// Piece after piece of x, each rank lays its elements out in its slot, reduces its share of all ranks', lays the
-/// result out, and takes the others' shares. Of two ranks, and where x is small, every rank's share is all of it.
+/// Piece after piece of x goes through the ranks' slots. In an all_reduce each rank lays its elements out in its slot,
+/// reduces its share of all ranks', lays the result out, and takes the others' shares. Of two ranks, and where x is
+/// small, every rank's share is all of it. In a broadcast one rank lays its elements out, and the others take them.
 class Pieces {
  public:
   Pieces(GlooLink& link, const Operation& op, Tensor& x)
@@ -53,6 +54,14 @@ class Pieces {
       if (r != link_.rank()) copy(there(r, k, share(k, r)), here(share(k, r)), share(k, r));
     memory_.raise(SharedMemory::done, number(k));
   }
+  /// What `root` has laid out.
+  void take_from(int root, int64_t k) {
+    if (root != link_.rank()) {
+      link_.wait(op_, root, SharedMemory::filled, number(k));
+      copy(there(root, k, piece(k)), here(piece(k)), piece(k));
+    }
+    memory_.raise(SharedMemory::done, number(k));
+  }
 
  private:
   struct Range {  // of x's elements
@@ -90,14 +99,16 @@ class Pieces {
   const bool by_all_;
 };
 
+struct Leaving {
+  GlooLink& link;
+  ~Leaving() { link.end(); }
+};
+
 }  // namespace
 
 void all_reduce_in_memory(GlooLink& link, const Call& call, Tensor& x) {
   const Operation op = link.operation(call);
-  const struct Entered {
-    GlooLink& link;
-    ~Entered() { link.end(); }
-  } entered{link};
+  const Leaving leaving{link};
   link.enter(call);
   Pieces pieces(link, op, x);
   pieces.fill(0);  // which is there when the call is
@@ -106,6 +117,20 @@ void all_reduce_in_memory(GlooLink& link, const Call& call, Tensor& x) {
     pieces.fill(k + 1);
     pieces.reduce(k);
     pieces.take(k - 1);
+  }
+}
+
+void broadcast_in_memory(GlooLink& link, const Call& call, Tensor& x) {
+  const Operation op = link.operation(call);
+  const Leaving leaving{link};
+  link.enter(call);
+  Pieces pieces(link, op, x);
+  const bool sends = call.other == link.rank();
+  if (sends) pieces.fill(0);
+  link.begin(op);
+  for (int64_t k = 0; k < pieces.count(); ++k) {
+    if (sends) pieces.fill(k + 1);
+    pieces.take_from(call.other, k);
   }
 }
 
