@@ -15,9 +15,11 @@ HERE = Path(__file__).resolve().parent
 
 
 def run(command):
-    out = subprocess.run(command, check=True, capture_output=True, text=True,
-                         env=dict(os.environ, TANDEM_NUM_THREADS="1", OMP_NUM_THREADS="1")).stdout
-    line = next(line for line in out.splitlines() if "{" in line)  # the launcher puts the rank before it
+    done = subprocess.run(command, capture_output=True, text=True,
+                          env=dict(os.environ, TANDEM_NUM_THREADS="1", OMP_NUM_THREADS="1"))
+    line = next((line for line in done.stdout.splitlines() if "{" in line), None)  # the launcher puts the rank before it
+    if line is None:  # PyTorch's ranks may abort once they have printed it, as their threads end
+        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stderr[-2000:]}")
     return json.loads(line[line.index("{"):])
 
 
