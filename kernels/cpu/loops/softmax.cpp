@@ -1,26 +1,21 @@
 // Softmax and log-softmax along n of (outer, n, inner), and the negative log likelihood. Scalars: n, inner; a unit is
 // one row or column. What there is one of for each row or class (losses, weights, log_sum) is float beside half types.
+#include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
+/// Of elements, or of vectors of them. NaNs are passed over.
 struct Larger {
-  template <class C> static C join(C a, C b) { return b > a ? b : a; }
+  static constexpr bool kInOrder = false;
+  template <class A> static A start() { return -A(__builtin_inf()); }
+  template <class A> TANDEM_HD static A join(A a, A b) { return b > a ? b : a; }
 };
-template <class C> C row_max(const C* x, int64_t n) {
-  C lane[kLanes];
-  for (int k = 0; k < kLanes; ++k) lane[k] = -C(__builtin_inf());
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
-  for (int k = 0; i < n; ++i, ++k) lane[k] = x[i] > lane[k] ? x[i] : lane[k];
-  return fold_lanes<Larger, kLanes>(lane);
-}
 template <class C> C row_max(Bands<C>& x) {
   C best = -C(__builtin_inf());
   x.each([&](int64_t, int64_t count, const C* v) {
-    const C found = row_max(v, count);
+    const C found = reduce_lanes<Larger>(v, count);
     best = found > best ? found : best;
   });
   return best;
@@ -35,10 +30,16 @@ template <class C> C log_of_sum(Bands<C>& x) {
   return peak + math::log(lanes.fold());
 }
 
-/// y = e^(x - peak); it may be x. Here and below one copy, which takes a kilobyte.
+/// y = e^(x - peak); it may be x. Here and below one copy, which takes a kilobyte. The next row comes from memory
+/// meanwhile: it may begin a page, before which the processor's own prefetching ends.
 template <class C> TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, C peak) {
-  TANDEM_IVDEP
-  for (int64_t i = 0; i < n; ++i) y[i] = math::exp_of_negative(x[i] - peak);
+  constexpr int64_t kPiece = 128, kLine = 64 / int64_t(sizeof(C));
+  for (int64_t first = 0; first < n; first += kPiece) {
+    const int64_t last = n - first < kPiece ? n : first + kPiece;
+    for (int64_t i = first; i < last; i += kLine) __builtin_prefetch(x + n + i);
+    TANDEM_IVDEP
+    for (int64_t i = first; i < last; ++i) y[i] = math::exp_of_negative(x[i] - peak);
+  }
 }
 // One row each; y may lie where x does, and dx where dy does.
 template <class C> void softmax_row(Bands<C>& x, const Elements<C>& result) {
