@@ -1,6 +1,7 @@
 // How long until a network tells 99 % of MNIST's test images? Trains one for three passes over the training images,
-// once per seed, and says what share of the test images it gets right, and how long reading and training took. usage:
-// mnist_99 FOLDER [SEEDS]    FOLDER: MNIST's four files, unpacked or as .gz; SEEDS: 1
+// once per seed, and says what share of the test images it gets right, and how long reading and training took.
+//
+// usage: mnist_99 FOLDER [SEEDS]    FOLDER: MNIST's four files, unpacked or as .gz; SEEDS: 1
 #include <tandem/tandem.h>
 
 #include <algorithm>
