@@ -99,6 +99,7 @@ class Pieces {
   const bool by_all_;
 };
 
+/// Ends the link's call with its scope, whether it failed or not.
 struct Leaving {
   GlooLink& link;
   ~Leaving() { link.end(); }

@@ -376,20 +376,18 @@ def nearly_equal(name, difference, ours, theirs):
     return bool(pairs) and max(abs(x - y) for x, y in pairs) <= 1e-8 * max(1, *(abs(y) for _, y in pairs))
 
 
-@wanted("trigamma of float64", "PyTorch's is a series that is right to 5e-10 only: the gradient of digamma, and the second one of "
-        "lgamma. Tandem's is right to the last places")
-def _(difference, steps, ours, theirs):
-    name = difference.detail[1:].split(":")[0]
-    return (difference.kind in ("values", "grad values") and calls(steps, "digamma", "lgamma")
-            and nearly_equal(name, difference, ours, theirs))
+def wanted_of_series(name, reason, *ops):
+    """Adds a class: these operations, or their gradients, come from a series that is less exact in PyTorch."""
+    @wanted(name, reason + ". Tandem's is right to the last places")
+    def _(difference, steps, ours, theirs):
+        of = difference.detail[1:].split(":")[0]
+        return difference.kind in ("values", "grad values") and calls(steps, *ops) and nearly_equal(of, difference, ours, theirs)
 
 
-@wanted("incomplete gamma functions of float64", "PyTorch's series where both arguments are large and alike is right to 1e-9 only, and so is "
-        "what is made of it. Tandem's is right to the last places")
-def _(difference, steps, ours, theirs):
-    name = difference.detail[1:].split(":")[0]
-    return (difference.kind in ("values", "grad values") and calls(steps, "igamma", "igammac")
-            and nearly_equal(name, difference, ours, theirs))
+wanted_of_series("trigamma of float64", "PyTorch's is a series that is right to 5e-10 only: the gradient of digamma, and the second "
+                 "one of lgamma", "digamma", "lgamma")
+wanted_of_series("incomplete gamma functions of float64", "PyTorch's series where both arguments are large and alike is right to "
+                 "1e-9 only, and so is what is made of it", "igamma", "igammac")
 
 
 @wanted("gelu of infinity", "It is infinity; PyTorch's is that or NaN, by the place of the element in its vectors")
