@@ -63,7 +63,7 @@ once() {
     *) note "$name" "failed with status $status" ;;
   esac
 }
-has_gpu() { timeout 30 nvidia-smi -L 2>/dev/null | grep -q GPU; }
+has_gpu() { grep -q GPU <<<"$(timeout 30 nvidia-smi -L 2>/dev/null)"; }
 nvcc_path() { sed -n 's/^CMAKE_CUDA_COMPILER:[A-Z]*=//p' $build/CMakeCache.txt; }
 commit() { git rev-parse HEAD 2>/dev/null || cat benchmarks/commit 2>/dev/null || echo unknown; }
 # Facts of the machine as the inside of a JSON object.
@@ -98,7 +98,7 @@ build() {
   if [ $status != 0 ]; then
     grep -E '^FAILED| error:' "$report/build.log" | head -n 20
     for program in $(programs); do  # what could not be built anew must not run as it was
-      cmake --build $build --target "${program#"$build/"}" -- -n | grep -q 'no work to do' && continue
+      grep -q 'no work to do' <<<"$(cmake --build $build --target "${program#"$build/"}" -- -n)" && continue
       rm "$program"
       touch $stamp
     done

@@ -78,9 +78,9 @@ void CallQueue::post(Lane& lane, std::vector<Job> jobs) {
   context.thread_share = RankContext::current().thread_share;
   context.observer = RankContext::current().observer;
   context.tracer = RankContext::current().tracer;
-  lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)] { serve(lane, jobs); });
+  lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)]() mutable { serve(lane, jobs); });
 }
-void CallQueue::serve(Lane& lane, const std::vector<Job>& jobs) {
+void CallQueue::serve(Lane& lane, std::vector<Job>& jobs) {
   std::optional<gpu::DeviceGuard> device;  // a thread without one takes up memory of the first GPU
   std::list<cuda::StreamGuard> guards;
   std::exception_ptr error;
@@ -114,6 +114,7 @@ void CallQueue::serve(Lane& lane, const std::vector<Job>& jobs) {
     flight_->failed(why);  // before the error reaches the program, which it may end
   }
   for (const Job& job : jobs) trace(job, start);
+  for (Job& job : jobs) job.tensors.clear(), job.run = nullptr;  // who waits may count on the memory
   for (const Job& job : jobs) job.work->finish(error);
   while (!guards.empty()) guards.pop_back();  // each restores what was before it
 }

@@ -54,7 +54,7 @@ class CallQueue {
   };
   WorkPtr start_on(Lane& lane, Job job, int tag);
   void post(Lane& lane, std::vector<Job> jobs);
-  void serve(Lane& lane, const std::vector<Job>& jobs);
+  void serve(Lane& lane, std::vector<Job>& jobs);  // leaves no tensor in them
 
   Communicator& communicator_;
   const int rank_;

@@ -25,7 +25,7 @@ case $launcher in
     check torchrun env TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 $torchrun --standalone "$program"
     ;;
   mpirun)
-    mpirun --version 2>/dev/null | grep -q 'Open MPI' || { echo "skipped: there is no mpirun of Open MPI"; exit 77; }
+    grep -q 'Open MPI' <<<"$(mpirun --version 2>/dev/null)" || { echo "skipped: there is no mpirun of Open MPI"; exit 77; }
     as_root=
     [ "$(id -u)" != 0 ] || as_root=--allow-run-as-root
     mpirun="timeout -k 5 100 mpirun $as_root --oversubscribe -n 2"

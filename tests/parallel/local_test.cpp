@@ -30,6 +30,18 @@ int64_t total(int size, const std::function<int64_t(int)>& f, milliseconds timeo
 
 }  // namespace
 
+TEST_CASE("a collective that is done holds no tensor", "[parallel][local]") {
+  for (const std::string& backend : test::backends())
+    test::run_over(backend, 2, [](const ProcessGroupPtr& group) {
+      for (int i = 0; i < 1000; ++i) {
+        const Tensor x = ones({4});
+        const WorkPtr work = group->all_reduce(x);
+        work->wait();
+        TANDEM_CHECK(x.use_count() == 1, "after ", i, " more, ", x.use_count(), " hold it");
+      }
+    });
+}
+
 TEST_CASE("local: a million elements, in several collectives at once", "[parallel][local]") {
   CHECK(total(3, [&](int rank) {
           const int64_t n = 1 << 20;

@@ -20,13 +20,15 @@ END
 }
 result aaaa 5,5,5 5,5,5 5,4,6 >"$folder/old.json"
 result bbbb 5,5,5 8,8,8 6,5,7 >"$folder/new.json"
-"$folder/history.py" add "$folder/old.json" "$folder/new.json" | grep -q 'old.json: 3 rows of aaaa'
+"$folder/history.py" add "$folder/old.json" "$folder/new.json" >"$folder/said"
+grep -q 'old.json: 3 rows of aaaa' "$folder/said"
 grep -q '"b 1":\["fast",1.25,1.25,1.38\]' "$folder/history.jsonl"
 ! "$folder/history.py" compare aaaa bbbb >"$folder/said" || exit 1
 grep -q '^slower: b 1, 2 threads: 2 to 1.25 of fast (0.62)$' "$folder/said"
 grep -q '^doubtful: c 1' "$folder/said"
 ! grep -q ': a 1' "$folder/said" || exit 1
 grep -q '^3 rows, .* 1 slower$' "$folder/said"
-"$folder/history.py" compare aaaa aaaa | grep -q ' 0 slower'
+"$folder/history.py" compare aaaa aaaa >"$folder/said"
+grep -q ' 0 slower' "$folder/said"
 ! "$folder/history.py" compare aaaa cccc 2>"$folder/said" || exit 1
 grep -q 'has aaaa, bbbb' "$folder/said"
