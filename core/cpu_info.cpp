@@ -164,6 +164,14 @@ CpuIsa cpu_isa() {
   static const CpuIsa chosen = detail::choose_isa(std::getenv("TANDEM_CPU_ISA"));
   return chosen;
 }
+bool cpu_multiplies_bfloat16() {
+#if defined(__x86_64__)
+  static const bool has = cpu_isa() == CpuIsa::v4 && __builtin_cpu_supports("avx512bf16");
+  return has;
+#else
+  return false;
+#endif
+}
 int cpu_isa_level() {
   const auto all = compiled_isas();
   return static_cast<int>(std::find(all.begin(), all.end(), cpu_isa()) - all.begin());

@@ -29,6 +29,8 @@ bool cpu_supports(CpuIsa isa);
 /// The level in use, chosen once: the highest of this build that the processor has, or the one that TANDEM_CPU_ISA
 /// names. @throws Error when the processor has none of them or not the one named, or the name is unknown
 CpuIsa cpu_isa();
+/// Whether the processor multiplies bfloat16 itself (AVX-512 BF16, or AMX beside it), and cpu_isa() is v4.
+bool cpu_multiplies_bfloat16();
 /// The index of cpu_isa() in compiled_isas(), and so in the rows of kernels/cpu/isa.h.
 int cpu_isa_level();
 /// "x86-64-v3" and the like, of the level in use.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tandem/kernels/cpu/gemm.h"
 #include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/fill.h"
@@ -30,8 +31,12 @@ int64_t images_per_block(const ConvProblem& p) {
 }
 
 template <class T> std::shared_ptr<const ConvBlock<T>> block_of(const ConvProblem& problem) {
-  if constexpr (std::is_same_v<T, float>)
-    if (auto block = onednn_block(problem)) return block;
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>)
+    if (auto block = onednn_block<T>(problem)) return block;
+  if constexpr (std::is_same_v<T, BFloat16>)
+    if (problem.pass == ConvPass::backward_weight && problem.shape.channels_last && onednn_multiplies_bfloat16() &&
+        problem.channels / problem.shape.groups >= 16)  // fewer are gathered in more time than floats take
+      return im2row_block<T>(problem);
   if constexpr (std::is_same_v<T, Upcast<T>>)
     return problem.shape.channels_last ? im2row_block<T>(problem) : im2col_block<T>(problem);
   else

@@ -43,11 +43,13 @@ template <class T> class ConvBlock {
   virtual void run(T* x, Packed* packed, const T* bias, T* y, char* scratch) const = 0;
 };
 
-/// By patches laid out as columns and a matrix product; of channels-last images as rows.
+/// By patches laid out as columns and a matrix product; of channels-last images as rows. Of bfloat16 as rows alone, for
+/// gradients of weights where onednn_multiplies_bfloat16().
 template <class T> std::shared_ptr<const ConvBlock<T>> im2col_block(const ConvProblem& problem);
 template <class T> std::shared_ptr<const ConvBlock<T>> im2row_block(const ConvProblem& problem);
-/// By oneDNN; null when this build has none, or none for such a problem.
-std::shared_ptr<const ConvBlock<float>> onednn_block(const ConvProblem& problem);
+/// By oneDNN, of float32, or of bfloat16 where the processor multiplies it itself, but for gradients of weights; null
+/// when this build has none, or none for such a problem.
+template <class T> std::shared_ptr<const ConvBlock<T>> onednn_block(const ConvProblem& problem);
 /// Of a half type by `block` of floats: its images are widened into scratch memory, a block at a time.
 template <class T>
 std::shared_ptr<const ConvBlock<T>> widening_block(const ConvProblem& problem,

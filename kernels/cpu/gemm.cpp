@@ -9,9 +9,7 @@
 #include <cblas.h>
 #endif
 #if TANDEM_HAS_ONEDNN
-#include <oneapi/dnnl/dnnl.h>
-
-#include "tandem/kernels/cpu/one_openmp_thread.h"
+#include "tandem/kernels/cpu/onednn.h"
 #endif
 
 namespace tandem::kernels::cpu {
@@ -43,7 +41,10 @@ template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c)
 template void native_gemm(const Gemm& g, const float* a, const float* b, float* c);
 template void native_gemm(const Gemm& g, const double* a, const double* b, double* c);
 void gemm(const Gemm& g, const Half* a, const Half* b, Half* c) { native_gemm(g, a, b, c); }
-void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) { native_gemm(g, a, b, c); }
+void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
+  // Small products are done before oneDNN has begun.
+  onednn_multiplies_bfloat16() && g.m* g.n* g.k >= 200'000 ? onednn_gemm(g, a, b, c) : native_gemm(g, a, b, c);
+}
 
 namespace {
 /// oneDNN's product where it was measured to be the faster, with AVX2 and AVX-512 alike: beyond sizes that OpenBLAS has

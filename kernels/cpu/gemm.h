@@ -1,6 +1,7 @@
 // One matrix product in the calling thread: through oneDNN or OpenBLAS, whichever is the faster for its sizes of those
-// that are built in, else our own blocked loop, which half types always take.
+// that are built in, else our own blocked loop, as half types do where the processor has no instructions for them.
 #pragma once
+#include <compare>
 #include <cstdint>
 
 #include "tandem/core/half.h"
@@ -14,11 +15,16 @@ inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 struct Gemm {
   bool transpose_a, transpose_b, accumulate;
   int64_t m, n, k, lda, ldb, ldc;
+  auto operator<=>(const Gemm&) const = default;
 };
 void gemm(const Gemm& g, const float* a, const float* b, float* c);
 void gemm(const Gemm& g, const double* a, const double* b, double* c);
 void gemm(const Gemm& g, const Half* a, const Half* b, Half* c);
 void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
+/// Whether oneDNN is built in and the processor multiplies bfloat16 itself, which those of above then leave to it.
+bool onednn_multiplies_bfloat16();
+/// Where that is so. @throws Error where oneDNN has no such product
+template <class C> void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, C* c);
 /// Our own, whatever is built in: an element of c does not depend on how a larger product is cut into rows and columns.
 template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c);
 

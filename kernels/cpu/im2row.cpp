@@ -11,6 +11,8 @@ namespace {
 
 template <class T> class Im2rowBlock final : public ConvBlock<T> {
  public:
+  using Packed = typename ConvBlock<T>::Packed;
+
   explicit Im2rowBlock(const ConvProblem& p)
       : p_(p),
         channels_(p.channels / p.shape.groups),
@@ -21,12 +23,42 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
     itself_ = p.kernel[0] * p.kernel[1] == 1 && s.stride[0] == 1 && s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
   }
   int64_t packed_weights() const override { return p_.weights(); }
-  int64_t scratch_bytes() const override { return itself_ ? 0 : pixels_ * taps_ * static_cast<int64_t>(sizeof(T)); }
+  int64_t scratch_bytes() const override {
+    const int64_t images = p_.pass == ConvPass::backward_weight ? p_.images : 1;
+    return itself_ ? 0 : images * pixels_ * taps_ * static_cast<int64_t>(sizeof(T));
+  }
   // Channels-last weights are such a matrix already.
-  void pack(const T* w, T* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
-  void unpack(const T* packed, T* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
+  void pack(const T* w, Packed* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
+  void unpack(const Packed* packed, T* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
 
-  void run(T* x, T* packed, const T* bias, T* y, char* scratch) const override {
+  void run(T* x, Packed* packed, const T* bias, T* y, char* scratch) const override {
+    if (p_.pass == ConvPass::backward_weight)
+      add_weights(x, packed, y, reinterpret_cast<T*>(scratch));
+    else if constexpr (std::is_same_v<T, Packed>)
+      run_images(x, packed, bias, y, scratch);
+  }
+
+ private:
+  /// One product of all the block's patches with the gradients of all its pixels.
+  void add_weights(const T* x, Packed* dw, const T* dy, T* scratch) const {
+    for (int64_t g = 0; g < p_.shape.groups; ++g) {
+      if (!itself_)
+        for (int64_t i = 0; i < p_.images; ++i)
+          gather(x + i * p_.x_plane() + g * channels_, scratch + i * pixels_ * taps_);
+      const Gemm product{
+          true, false, false, filters_, taps_, p_.images * pixels_, p_.out_channels, itself_ ? p_.channels : taps_,
+          taps_};
+      const T* const patches = itself_ ? x + g * channels_ : scratch;
+      multiply(product, dy + g * filters_, patches, dw + g * filters_ * taps_);
+    }
+  }
+  static void multiply(const Gemm& g, const T* a, const T* b, Packed* c) {
+    if constexpr (std::is_same_v<T, Packed>)
+      gemm(g, a, b, c);
+    else
+      onednn_gemm(g, a, b, c);
+  }
+  void run_images(T* x, T* packed, const T* bias, T* y, char* scratch) const {
     for (int64_t i = 0; i < p_.images; ++i, x += p_.x_plane(), y += p_.y_plane()) {
       if (p_.pass == ConvPass::backward_input && !itself_) std::fill(x, x + p_.x_plane(), T(0));
       for (int64_t g = 0; g < p_.shape.groups; ++g) {
@@ -41,10 +73,6 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
           continue;
         }
         if (!itself_) gather(image, patches);
-        if (p_.pass == ConvPass::backward_weight) {
-          gemm({true, false, i > 0, filters_, taps_, pixels_, p_.out_channels, row, taps_}, to, patches, w);
-          continue;
-        }
         if (bias)
           for (int64_t k = 0; k < pixels_; ++k)
             std::copy(bias + g * filters_, bias + (g + 1) * filters_, to + k * p_.out_channels);
@@ -52,8 +80,6 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
       }
     }
   }
-
- private:
   void gather(const T* image, T* patches) const {
     walk([&](int64_t pixel) {
       if (pixel < 0)
@@ -97,5 +123,6 @@ template <class T> std::shared_ptr<const ConvBlock<T>> im2row_block(const ConvPr
 }
 template std::shared_ptr<const ConvBlock<float>> im2row_block(const ConvProblem& problem);
 template std::shared_ptr<const ConvBlock<double>> im2row_block(const ConvProblem& problem);
+template std::shared_ptr<const ConvBlock<BFloat16>> im2row_block(const ConvProblem& problem);
 
 }  // namespace tandem::kernels::cpu

@@ -1,6 +1,6 @@
 // Convolutions of half types: a block of images at a time is widened into scratch memory for a block of floats, which a
 // library or our own multiplies, and what it writes is rounded. No library that this build knows takes half types on
-// processors without instructions for them.
+// processors without instructions for them, nor float16 on those with.
 #include "tandem/kernels/cpu/casts.h"
 #include "tandem/kernels/cpu/convolution.h"
 

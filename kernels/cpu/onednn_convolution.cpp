@@ -1,13 +1,12 @@
-// Convolutions through oneDNN, versions 2 and 3: each primitive works for one thread, the one that calls it.
+// Convolutions through oneDNN, versions 2 and 3: of float32, and of bfloat16 where the processor multiplies it itself.
+#include "tandem/core/cpu_info.h"
 #include "tandem/kernels/cpu/convolution.h"
-#include "tandem/kernels/cpu/one_openmp_thread.h"
 
 #if TANDEM_HAS_ONEDNN
-#include <algorithm>
-#include <map>
-#include <mutex>
-#include <oneapi/dnnl/dnnl.hpp>
+#include <cstring>
 #include <optional>
+
+#include "tandem/kernels/cpu/onednn.h"
 #endif
 
 namespace tandem::kernels::cpu {
@@ -17,10 +16,6 @@ namespace {
 
 using dnnl::memory;
 
-const dnnl::engine& engine() {
-  static const auto* const made = new dnnl::engine(dnnl::engine::kind::cpu, 0);  // for ever, as the primitives
-  return *made;
-}
 int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 int64_t bytes_of(const memory::desc& desc) { return static_cast<int64_t>(desc.get_size()); }
 
@@ -50,13 +45,13 @@ struct Reorder {
   Reorder(memory::desc ours, memory::desc theirs, const dnnl::primitive_attr& attr)
       : plain(std::move(ours)), wanted(std::move(theirs)) {
     if (plain == wanted) return;
-    in.emplace(dnnl::reorder::primitive_desc(engine(), plain, engine(), wanted, attr));
-    out.emplace(dnnl::reorder::primitive_desc(engine(), wanted, engine(), plain, attr));
+    in.emplace(dnnl::reorder::primitive_desc(onednn_engine(), plain, onednn_engine(), wanted, attr));
+    out.emplace(dnnl::reorder::primitive_desc(onednn_engine(), wanted, onednn_engine(), plain, attr));
   }
   bool differs() const { return in.has_value(); }
 };
 
-class OnednnBlock final : public ConvBlock<float> {
+template <class T> class OnednnBlock final : public ConvBlock<T> {
  public:
   explicit OnednnBlock(const ConvProblem& p) : p_(p) {
     attr_.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's own crashes when threads change
@@ -68,11 +63,9 @@ class OnednnBlock final : public ConvBlock<float> {
     memory::dims w{p.out_channels, p.channels / s.groups, p.kernel[0], p.kernel[1]};
     if (s.groups > 1) w = {s.groups, p.out_channels / s.groups, p.channels / s.groups, p.kernel[0], p.kernel[1]};
     using Tag = memory::format_tag;
-    const auto any = [](const memory::dims& d) { return memory::desc(d, memory::data_type::f32, Tag::any); };
-    const auto image = [tag = layout_of(p)](const memory::dims& d) {
-      return memory::desc(d, memory::data_type::f32, tag);
-    };
-    const auto plain = [](const memory::dims& d, Tag tag) { return memory::desc(d, memory::data_type::f32, tag); };
+    const auto any = [](const memory::dims& d) { return memory::desc(d, kType, Tag::any); };
+    const auto image = [tag = layout_of(p)](const memory::dims& d) { return memory::desc(d, kType, tag); };
+    const auto plain = [](const memory::dims& d, Tag tag) { return memory::desc(d, kType, tag); };
     const bool last = s.channels_last;
     const Tag images = last ? Tag::nhwc : Tag::nchw;
     const Tag weights = s.groups > 1 ? (last ? Tag::gohwi : Tag::goihw) : (last ? Tag::ohwi : Tag::oihw);
@@ -80,11 +73,12 @@ class OnednnBlock final : public ConvBlock<float> {
     const auto kind = dnnl::prop_kind::forward_training;
     const auto direct = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
-    const dnnl::convolution_forward::primitive_desc forward(engine(), kind, direct, image(x), any(w), plain_bias,
+    const dnnl::convolution_forward::primitive_desc forward(onednn_engine(), kind, direct, image(x), any(w), plain_bias,
                                                             image(y), stride, dilation, padding, padding, attr_);
 #else
     const dnnl::convolution_forward::primitive_desc forward(
-        {kind, direct, image(x), any(w), plain_bias, image(y), stride, dilation, padding, padding}, attr_, engine());
+        {kind, direct, image(x), any(w), plain_bias, image(y), stride, dilation, padding, padding}, attr_,
+        onednn_engine());
 #endif
     const auto adopt = [&](auto desc, const memory::desc& x_desc, const memory::desc& w_desc,
                            const memory::desc& y_desc) {
@@ -99,21 +93,21 @@ class OnednnBlock final : public ConvBlock<float> {
       adopt(forward, forward.src_desc(), forward.weights_desc(), forward.dst_desc());
     } else if (p.pass == ConvPass::backward_input) {
 #if DNNL_VERSION_MAJOR >= 3
-      const dnnl::convolution_backward_data::primitive_desc desc(engine(), direct, image(x), any(w), image(y), stride,
-                                                                 dilation, padding, padding, forward, attr_);
+      const dnnl::convolution_backward_data::primitive_desc desc(onednn_engine(), direct, image(x), any(w), image(y),
+                                                                 stride, dilation, padding, padding, forward, attr_);
 #else
       const dnnl::convolution_backward_data::primitive_desc desc(
-          {direct, image(x), any(w), image(y), stride, dilation, padding, padding}, attr_, engine(), forward);
+          {direct, image(x), any(w), image(y), stride, dilation, padding, padding}, attr_, onednn_engine(), forward);
 #endif
       convolution_ = dnnl::convolution_backward_data(desc);
       adopt(desc, desc.diff_src_desc(), desc.weights_desc(), desc.diff_dst_desc());
     } else {
 #if DNNL_VERSION_MAJOR >= 3
-      const dnnl::convolution_backward_weights::primitive_desc desc(engine(), direct, image(x), any(w), image(y),
+      const dnnl::convolution_backward_weights::primitive_desc desc(onednn_engine(), direct, image(x), any(w), image(y),
                                                                     stride, dilation, padding, padding, forward, attr_);
 #else
       const dnnl::convolution_backward_weights::primitive_desc desc(
-          {direct, image(x), any(w), image(y), stride, dilation, padding, padding}, attr_, engine(), forward);
+          {direct, image(x), any(w), image(y), stride, dilation, padding, padding}, attr_, onednn_engine(), forward);
 #endif
       convolution_ = dnnl::convolution_backward_weights(desc);
       adopt(desc, desc.src_desc(), desc.diff_weights_desc(), desc.diff_dst_desc());
@@ -125,26 +119,24 @@ class OnednnBlock final : public ConvBlock<float> {
     return round_up(library_bytes_) + (x_->differs() ? round_up(bytes_of(x_->wanted)) : 0) +
            (y_->differs() ? round_up(bytes_of(y_->wanted)) : 0);
   }
-  void pack(const float* w, float* packed, char*) const override {
-    move(*w_, w_->in, w, w_->plain, packed, w_->wanted);
-  }
-  void unpack(const float* packed, float* dw, char*) const override {
+  void pack(const T* w, float* packed, char*) const override { move(*w_, w_->in, w, w_->plain, packed, w_->wanted); }
+  void unpack(const float* packed, T* dw, char*) const override {
     move(*w_, w_->out, packed, w_->wanted, dw, w_->plain);
   }
 
-  void run(float* x, float* packed, const float* bias, float* y, char* scratch) const override {
+  void run(T* x, float* packed, const T* bias, T* y, char* scratch) const override {
     const OneOpenMpThread guard;
-    dnnl::stream stream(engine());
-    const memory library(scratchpad_, engine(), scratch);
+    dnnl::stream stream(onednn_engine());
+    const memory library(scratchpad_, onednn_engine(), scratch);
     scratch += round_up(library_bytes_);
-    const memory weight(w_->wanted, engine(), packed);
-    const memory x_ours(x_->plain, engine(), x), y_ours(y_->plain, engine(), y);
+    const memory weight(w_->wanted, onednn_engine(), packed);
+    const memory x_ours(x_->plain, onednn_engine(), x), y_ours(y_->plain, onednn_engine(), y);
     memory x_theirs = x_ours, y_theirs = y_ours;
     if (x_->differs()) {
-      x_theirs = memory(x_->wanted, engine(), scratch);
+      x_theirs = memory(x_->wanted, onednn_engine(), scratch);
       scratch += round_up(bytes_of(x_->wanted));
     }
-    if (y_->differs()) y_theirs = memory(y_->wanted, engine(), scratch);
+    if (y_->differs()) y_theirs = memory(y_->wanted, onednn_engine(), scratch);
     const bool reads_x = p_.pass != ConvPass::backward_input, reads_y = p_.pass != ConvPass::forward;
     if (reads_x && x_->differs()) execute(*x_->in, stream, {{DNNL_ARG_FROM, x_ours}, {DNNL_ARG_TO, x_theirs}});
     if (reads_y && y_->differs()) execute(*y_->in, stream, {{DNNL_ARG_FROM, y_ours}, {DNNL_ARG_TO, y_theirs}});
@@ -153,8 +145,8 @@ class OnednnBlock final : public ConvBlock<float> {
         execute(convolution_, stream,
                 {{DNNL_ARG_SRC, x_theirs},
                  {DNNL_ARG_WEIGHTS, weight},
-                 {DNNL_ARG_BIAS, memory({{p_.out_channels}, memory::data_type::f32, memory::format_tag::a}, engine(),
-                                        const_cast<float*>(bias))},
+                 {DNNL_ARG_BIAS,
+                  memory({{p_.out_channels}, kType, memory::format_tag::a}, onednn_engine(), const_cast<T*>(bias))},
                  {DNNL_ARG_DST, y_theirs},
                  {DNNL_ARG_SCRATCHPAD, library}});
       else
@@ -182,30 +174,20 @@ class OnednnBlock final : public ConvBlock<float> {
   }
 
  private:
-  struct Argument {
-    int index;
-    memory value;
-  };
-  /// Without the map of arguments that the C++ interface would build each time.
-  static void execute(const dnnl::primitive& primitive, dnnl::stream& stream,
-                      std::initializer_list<Argument> arguments) {
-    dnnl_exec_arg_t list[8];
-    int count = 0;
-    for (const Argument& a : arguments) list[count++] = {a.index, a.value.get()};
-    dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive.get(), stream.get(), count, list),
-                            "oneDNN could not run a primitive");
-  }
-  static void move(const Reorder& port, const std::optional<dnnl::reorder>& way, const float* from,
-                   const memory::desc& from_desc, float* to, const memory::desc& to_desc) {
+  static constexpr memory::data_type kType =
+      std::is_same_v<T, BFloat16> ? memory::data_type::bf16 : memory::data_type::f32;
+
+  static void move(const Reorder& port, const std::optional<dnnl::reorder>& way, const void* from,
+                   const memory::desc& from_desc, void* to, const memory::desc& to_desc) {
     if (!port.differs()) {
-      std::copy(from, from + port.plain.get_size() / sizeof(float), to);
+      std::memcpy(to, from, port.plain.get_size());
       return;
     }
     const OneOpenMpThread guard;
-    dnnl::stream stream(engine());
+    dnnl::stream stream(onednn_engine());
     execute(*way, stream,
-            {{DNNL_ARG_FROM, memory(from_desc, engine(), const_cast<float*>(from))},
-             {DNNL_ARG_TO, memory(to_desc, engine(), to)}});
+            {{DNNL_ARG_FROM, memory(from_desc, onednn_engine(), const_cast<void*>(from))},
+             {DNNL_ARG_TO, memory(to_desc, onednn_engine(), to)}});
     stream.wait();
   }
 
@@ -217,49 +199,23 @@ class OnednnBlock final : public ConvBlock<float> {
   int64_t library_bytes_ = 0;
 };
 
-/// The latest primitives: making one takes about a millisecond.
-class Cache {
- public:
-  std::shared_ptr<const ConvBlock<float>> get(const ConvProblem& problem) {
-    const std::lock_guard lock(mutex_);
-    const auto [at, added] = entries_.try_emplace(problem);
-    at->second.used = ++clock_;
-    if (added) {
-      if (entries_.size() > kEntries)
-        entries_.erase(std::min_element(entries_.begin(), entries_.end(),
-                                        [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
-      try {
-        const OneOpenMpThread guard;
-        at->second.block = std::make_shared<OnednnBlock>(problem);
-      } catch (const dnnl::error&) {
-        // It has no implementation of this problem: the null pointer stays, and says so.
-      }
-    }
-    return at->second.block;
-  }
-
- private:
-  static constexpr size_t kEntries = 128;
-  struct Entry {
-    std::shared_ptr<const ConvBlock<float>> block;
-    uint64_t used = 0;
-  };
-  std::mutex mutex_;
-  std::map<ConvProblem, Entry> entries_;
-  uint64_t clock_ = 0;
-};
-
 }  // namespace
 
-std::shared_ptr<const ConvBlock<float>> onednn_block(const ConvProblem& problem) {
-  static Cache* const cache = new Cache;
+template <class T> std::shared_ptr<const ConvBlock<T>> onednn_block(const ConvProblem& problem) {
+  // Its gradient of bfloat16 weights takes as long as that of floats, and is rounded after each block of images.
+  if (std::is_same_v<T, BFloat16> && (!cpu_multiplies_bfloat16() || problem.pass == ConvPass::backward_weight))
+    return nullptr;
+  static auto* const cache = new OnednnCache<ConvProblem, OnednnBlock<T>>;  // for ever
   return cache->get(problem);
 }
 
 #else
 
-std::shared_ptr<const ConvBlock<float>> onednn_block(const ConvProblem&) { return nullptr; }
+template <class T> std::shared_ptr<const ConvBlock<T>> onednn_block(const ConvProblem&) { return nullptr; }
 
 #endif
+
+template std::shared_ptr<const ConvBlock<float>> onednn_block(const ConvProblem& problem);
+template std::shared_ptr<const ConvBlock<BFloat16>> onednn_block(const ConvProblem& problem);
 
 }  // namespace tandem::kernels::cpu

@@ -1,0 +1,91 @@
+// Products of bfloat16 matrices through oneDNN, versions 2 and 3, where the processor has instructions for them.
+#include "tandem/core/cpu_info.h"
+#include "tandem/core/error.h"
+#include "tandem/kernels/cpu/gemm.h"
+#if TANDEM_HAS_ONEDNN
+#include "tandem/kernels/cpu/onednn.h"
+#endif
+
+namespace tandem::kernels::cpu {
+
+#if TANDEM_HAS_ONEDNN
+namespace {
+
+using dnnl::memory;
+
+template <class T>
+constexpr memory::data_type kTypeOf = std::is_same_v<T, float> ? memory::data_type::f32 : memory::data_type::bf16;
+
+/// A product of such sizes. Any number of threads may run it at once.
+template <class C> class OnednnProduct {
+ public:
+  explicit OnednnProduct(const Gemm& g) {
+    const auto matrix = [](int64_t rows, int64_t columns, bool transposed, int64_t lead) {
+      return memory::desc({rows, columns}, kTypeOf<BFloat16>,
+                          transposed ? memory::dims{1, lead} : memory::dims{lead, 1});
+    };
+    a_ = matrix(g.m, g.k, g.transpose_a, g.lda);
+    b_ = matrix(g.k, g.n, g.transpose_b, g.ldb);
+    c_ = memory::desc({g.m, g.n}, kTypeOf<C>, memory::dims{g.ldc, 1});
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (g.accumulate) {
+      dnnl::post_ops sum;
+      sum.append_sum();
+      attr.set_post_ops(sum);
+    }
+#if DNNL_VERSION_MAJOR >= 3
+    const dnnl::matmul::primitive_desc desc(onednn_engine(), a_, b_, c_, attr);
+#else
+    const dnnl::matmul::primitive_desc desc({a_, b_, c_}, attr, onednn_engine());
+#endif
+    scratchpad_ = desc.scratchpad_desc();
+    product_ = dnnl::matmul(desc);
+  }
+  void run(const BFloat16* a, const BFloat16* b, C* c) const {
+    thread_local std::unique_ptr<char[]> room;
+    thread_local size_t size = 0;
+    const size_t wanted = scratchpad_.get_size() + 64;
+    if (wanted > size) room.reset(new char[wanted]), size = wanted;
+    char* const aligned = room.get() + -reinterpret_cast<uintptr_t>(room.get()) % 64;
+    const auto at = [](const memory::desc& desc, const void* p) {
+      return memory(desc, onednn_engine(), const_cast<void*>(p));
+    };
+    const dnnl::stream stream(onednn_engine());
+    execute(product_, stream,
+            {{DNNL_ARG_SRC, at(a_, a)},
+             {DNNL_ARG_WEIGHTS, at(b_, b)},
+             {DNNL_ARG_DST, at(c_, c)},
+             {DNNL_ARG_SCRATCHPAD, at(scratchpad_, aligned)}});
+  }
+
+ private:
+  memory::desc a_, b_, c_, scratchpad_;
+  dnnl::matmul product_;
+};
+
+}  // namespace
+
+bool onednn_multiplies_bfloat16() { return cpu_multiplies_bfloat16(); }
+template <class C> void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, C* c) {
+  static auto* const cache = new OnednnCache<Gemm, OnednnProduct<C>>;  // for ever
+  const auto product = cache->get(g);
+  TANDEM_CHECK(product, "matmul: oneDNN has no product of bfloat16 matrices of ", g.m, " x ", g.k, " and ", g.k, " x ",
+               g.n, "; accepted with TANDEM_CPU_ISA=v3");
+  const OneOpenMpThread guard;
+  product->run(a, b, c);
+}
+
+#else
+
+bool onednn_multiplies_bfloat16() { return false; }
+template <class C> void onednn_gemm(const Gemm&, const BFloat16*, const BFloat16*, C*) {
+  TANDEM_CHECK(false, "onednn_gemm: this build has no oneDNN");
+}
+
+#endif
+
+template void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
+template void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c);
+
+}  // namespace tandem::kernels::cpu
