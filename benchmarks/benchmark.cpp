@@ -26,8 +26,8 @@ double numel(const std::vector<int64_t>& sizes) {
 std::vector<Benchmark> all_benchmarks() {
   std::vector<Benchmark> all;
   for (const auto& table : {training_benchmarks, overhead_benchmarks, elementwise_benchmarks, inplace_benchmarks,
-                            reduce_benchmarks, loss_benchmarks, matmul_benchmarks, layer_benchmarks, index_benchmarks,
-                            view_benchmarks, fill_benchmarks, optim_benchmarks})
+                            reduce_benchmarks, loss_benchmarks, matmul_benchmarks, bfloat16_benchmarks,
+                            layer_benchmarks, index_benchmarks, view_benchmarks, fill_benchmarks, optim_benchmarks})
     for (Benchmark& entry : table()) all.push_back(std::move(entry));
   return all;
 }
@@ -66,7 +66,7 @@ std::function<Run(const Shapes&)> backward(std::function<Inputs(const Shapes&)> 
     Inputs wanted;
     for (const Tensor& x : in)
       if (x.requires_grad()) wanted.push_back(x);
-    const Tensor y = op(in), dy = values(y.sizes());
+    const Tensor y = op(in), dy = values(y.sizes()).to(y.dtype());
     return [=] { autograd::grad({y}, wanted, {dy}, /*retain_graph=*/true); };
   };
 }
@@ -84,5 +84,12 @@ double read_one(const Shapes& s) { return 4 * numel(s[0]); }
 double read_write(const Shapes& s) { return 8 * numel(s[0]); }
 double read_two_write_one(const Shapes& s) { return 12 * numel(s[0]); }
 double write_one(const Shapes& s) { return 4 * numel(s[0]); }
+double linear_flops(const Shapes& s) { return 2 * numel(s[0]) * static_cast<double>(s[1].front()); }
+double linear_backward_flops(const Shapes& s) { return 2 * linear_flops(s); }
+double conv_flops(const Shapes& s) {
+  const auto height = static_cast<double>(s[0][2] - s[1][2] + 1), width = static_cast<double>(s[0][3] - s[1][3] + 1);
+  return 2 * static_cast<double>(s[0][0]) * height * width * numel(s[1]);
+}
+double conv_backward_flops(const Shapes& s) { return 2 * conv_flops(s); }
 
 }  // namespace tandem::benchmarks

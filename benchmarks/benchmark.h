@@ -34,6 +34,7 @@ std::vector<Benchmark> inplace_benchmarks();
 std::vector<Benchmark> reduce_benchmarks();
 std::vector<Benchmark> loss_benchmarks();
 std::vector<Benchmark> matmul_benchmarks();
+std::vector<Benchmark> bfloat16_benchmarks();
 std::vector<Benchmark> layer_benchmarks();
 std::vector<Benchmark> index_benchmarks();
 std::vector<Benchmark> view_benchmarks();
@@ -68,5 +69,12 @@ double read_one(const Shapes& s);
 double read_write(const Shapes& s);
 double read_two_write_one(const Shapes& s);
 double write_one(const Shapes& s);
+
+// the arithmetic of x (rows, in) with a weight (out, in), and of x (N, C, H, W) with one of (O, C, K, K) and no
+// padding; of backward that of both gradients
+double linear_flops(const Shapes& s);
+double linear_backward_flops(const Shapes& s);
+double conv_flops(const Shapes& s);
+double conv_backward_flops(const Shapes& s);
 
 }  // namespace tandem::benchmarks

@@ -7,6 +7,7 @@
 
 #include "tandem/benchmarks/report.h"
 #include "tandem/core/algorithms.h"
+#include "tandem/core/cpu_info.h"
 #include "tandem/core/internal.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/tools/commands.h"
@@ -23,6 +24,21 @@ void show_progress(double part) {
   if (!isatty(STDERR_FILENO)) return;
   std::fprintf(stderr, part < 1 ? "\r%3.0f %%" : "\r      \r", 100 * part);
   std::fflush(stderr);
+}
+
+/// Without those of bfloat16 where the processor does not multiply it, which are named. What was asked for by its sizes
+/// stays.
+std::vector<Case> selected(const std::vector<Benchmark>& all, const Settings& settings) {
+  if (!settings.cases.empty()) return select(all, settings.cases);
+  std::vector<Case> cases = select(all, settings.filter);
+  if (!device().is_cpu() || cpu_multiplies_bfloat16()) return cases;
+  std::erase_if(cases, [](const Case& c) {
+    const bool skipped = c.benchmark->name.find("/bfloat16") != std::string::npos;
+    if (skipped)
+      std::printf("skipped: %s (this processor, or this TANDEM_CPU_ISA, multiplies no bfloat16)\n", c.key().c_str());
+    return skipped;
+  });
+  return cases;
 }
 
 /// What is timed: this process and the peers; or two builds, each asked in the same way.
@@ -60,10 +76,10 @@ int bench(const Settings& settings, const std::vector<std::string>& command_line
   std::vector<Case> cases;
   std::vector<std::unique_ptr<Program>> programs;
   as_usage([&] {
-    cases = settings.cases.empty() ? select(all, settings.filter) : select(all, settings.cases);
     const Device device(settings.device);
     check_device_exists(device);
     set_device(device);
+    cases = selected(all, settings);
     set_float32_matmul_precision(settings.precision);
     programs = programs_of(settings);
   });

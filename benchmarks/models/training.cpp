@@ -21,7 +21,7 @@ Tensor squares(const Tensor& output, const Tensor& target) { return mse_loss(out
 template <class Optimizer, class Module, class Options>
 Run training_step(bool captured, Module module, Options options, const Tensor& x, const Tensor& target, Loss loss,
                   MemoryFormat format = MemoryFormat::Contiguous) {
-  module->to(device());
+  module->to(device(), x.is_floating_point() ? x.dtype() : kFloat32);
   module->to(format);
   const auto optimizer = std::make_shared<Optimizer>(module->parameters(), options);
   const auto value = std::make_shared<Tensor>();
@@ -104,6 +104,11 @@ std::vector<Benchmark> training_benchmarks() {
                                                         next_token);
                    }});
   }
+  all.push_back(
+      {.name = "fashion_cnn/bfloat16_train_step", .cases = {{{128, 1, 28, 28}}}, .prepare = [](const Shapes& s) {
+         return training_step<optim::Adam>(false, models::FashionCnn(), optim::AdamOptions(1e-3),
+                                           values(s[0]).to(kBFloat16), classes(s), entropy, format_of_images());
+       }});
   const std::vector<Shapes> many = {{{512, 1, 28, 28}}};
   all.push_back({.name = "mlp/inference", .cases = {{{512, 784}}}, .prepare = [](const Shapes& s) {
                    return inference(models::Mlp(), values(s[0]));

@@ -12,15 +12,7 @@
 namespace tandem::benchmarks {
 namespace {
 
-/// x (N, C, H, W) and weight (O, C, K, K) with padding that depends on `same`: K / 2, or none.
-double conv_flops(const Shapes& s, bool same) {
-  const double height = static_cast<double>(s[0][2] - (same ? 0 : s[1][2] - 1));
-  const double width = static_cast<double>(s[0][3] - (same ? 0 : s[1][3] - 1));
-  return 2 * static_cast<double>(s[0][0]) * height * width * numel(s[1]);
-}
-double plain_flops(const Shapes& s) { return conv_flops(s, false); }
-double same_flops(const Shapes& s) { return conv_flops(s, true); }
-double twice_plain_flops(const Shapes& s) { return 2 * conv_flops(s, false); }
+double same_flops(const Shapes& s) { return 2 * numel(s[0]) * numel(s[1]) / static_cast<double>(s[0][1]); }
 
 Tensor conv(const Inputs& in) { return conv2d(in[0], in[1], in[2]); }
 Tensor conv_same(const Inputs& in) { return conv2d(in[0], in[1], in[2], 1, in[1].size(2) / 2); }
@@ -33,12 +25,9 @@ std::vector<Benchmark> convolutions() {
   const Shapes fashion1 = {{64, 1, 28, 28}, {32, 1, 3, 3}, {32}}, fashion2 = {{64, 32, 14, 14}, {64, 32, 3, 3}, {64}};
   const Shapes lenet1 = {{64, 1, 28, 28}, {10, 1, 5, 5}, {10}}, lenet2 = {{64, 10, 12, 12}, {20, 10, 5, 5}, {20}};
   return {
-      {.name = "conv2d/forward", .cases = {lenet1, lenet2, fashion2}, .flops = plain_flops, .prepare = forward(conv)},
-      {.name = "conv2d/backward", .cases = {lenet2, fashion2}, .flops = twice_plain_flops, .prepare = backward(conv)},
-      {.name = "conv2d/backward_first",
-       .cases = {lenet1},
-       .flops = plain_flops,
-       .prepare = backward(first_layer, conv)},
+      {.name = "conv2d/forward", .cases = {lenet1, lenet2, fashion2}, .flops = conv_flops, .prepare = forward(conv)},
+      {.name = "conv2d/backward", .cases = {lenet2, fashion2}, .flops = conv_backward_flops, .prepare = backward(conv)},
+      {.name = "conv2d/backward_first", .cases = {lenet1}, .flops = conv_flops, .prepare = backward(first_layer, conv)},
       {.name = "conv2d/same_forward", .cases = {fashion1}, .flops = same_flops, .prepare = forward(conv_same)},
       {.name = "conv2d/same_backward_first",
        .cases = {fashion1},
@@ -46,14 +35,14 @@ std::vector<Benchmark> convolutions() {
        .prepare = backward(first_layer, conv_same)},
       {.name = "conv2d_backward_input/forward",
        .cases = {fashion2},
-       .flops = plain_flops,
+       .flops = conv_flops,
        .prepare = [](const Shapes& s) -> Run {
          const Tensor w = values(s[1]), dy = values(conv2d(values(s[0]), w).sizes());
          return [=] { conv2d_backward_input(dy, w, s[0], 1, 0, 1, 1); };
        }},
       {.name = "conv2d_backward_weight/forward",
        .cases = {fashion2},
-       .flops = plain_flops,
+       .flops = conv_flops,
        .prepare = [](const Shapes& s) -> Run {
          const Tensor x = values(s[0]), dy = values(conv2d(x, values(s[1])).sizes());
          return [=] { conv2d_backward_weight(dy, x, s[1], 1, 0, 1, 1); };

@@ -9,9 +9,6 @@ namespace {
 
 /// Two operations per multiply-add: every element of the first input, times the columns of the second.
 double product_flops(const Shapes& s) { return 2 * numel(s[0]) * static_cast<double>(s[1].back()); }
-/// linear's weight is (out, in).
-double linear_flops(const Shapes& s) { return 2 * numel(s[0]) * static_cast<double>(s[1].front()); }
-double linear_backward_flops(const Shapes& s) { return 2 * linear_flops(s); }
 
 }  // namespace
 

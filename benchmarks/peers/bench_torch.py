@@ -45,13 +45,25 @@ def forward(op, positive=False):
     return prepare
 
 
+def narrow(shapes):
+    """Of bfloat16, and that require a gradient."""
+    return [x.to(torch.bfloat16).requires_grad_() for x in inputs(shapes)]
+
+
+def bfloat16(op):
+    def prepare(shapes):
+        x = [a.detach() for a in narrow(shapes)]
+        return lambda: op(*x)
+    return prepare
+
+
 def backward(op, make=None, positive=False):
     """The op's backward alone, on a graph that is kept."""
     def prepare(shapes):
         x = make(shapes) if make else [a.requires_grad_() for a in inputs(shapes, positive)]
         wanted = [a for a in x if a.requires_grad]
         y = compiled(lambda *a: op(*a))(*x)
-        dy = values(y.shape)
+        dy = values(y.shape).to(y.dtype)
         return lambda: torch.autograd.grad(y, wanted, dy, retain_graph=True)
     return prepare
 
@@ -161,6 +173,8 @@ PRODUCTS = {
     "mv/forward": forward(torch.mv),
     "dot/forward": forward(torch.dot),
     **both("linear", F.linear),
+    "linear/bfloat16": bfloat16(F.linear),
+    "linear/bfloat16_backward": backward(F.linear, narrow),
 }
 
 
@@ -199,6 +213,8 @@ def attention(variant, causal):
 
 LAYERS = {
     **both("conv2d", F.conv2d),
+    "conv2d/bfloat16": bfloat16(F.conv2d),
+    "conv2d/bfloat16_backward": backward(F.conv2d, narrow),
     "conv2d/backward_first": backward(F.conv2d, first_layer),
     "conv2d/same_forward": forward(conv_same),
     "conv2d/same_backward_first": backward(conv_same, first_layer),
@@ -345,6 +361,8 @@ MODELS = {
     "lenet/train_step": train_step(Lenet, sgd(0.5), F.nll_loss, classes),
     "gpt/train_step": gpt_step,
     "fashion_cnn/train_step": train_step(fashion_cnn, adam, F.cross_entropy, classes),
+    "fashion_cnn/bfloat16_train_step": train_step(lambda: fashion_cnn().to(torch.bfloat16), adam, F.cross_entropy, classes,
+                                                  lambda shapes: inputs(shapes)[0].to(torch.bfloat16)),
     "mlp/inference": inference(mlp),
     "lenet/inference": inference(Lenet),
     "fashion_cnn/inference": inference(fashion_cnn),

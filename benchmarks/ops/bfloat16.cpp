@@ -1,0 +1,46 @@
+// Products and convolutions of bfloat16, which only some processors multiply: images channels-last.
+#include "tandem/benchmarks/benchmark.h"
+#include "tandem/ops/convolution.h"
+#include "tandem/ops/matmul.h"
+
+namespace tandem::benchmarks {
+namespace {
+
+Inputs narrow(const Shapes& shapes) {
+  Inputs inputs;
+  for (const Tensor& x : make_inputs(shapes))
+    inputs.push_back(x.to(kBFloat16).contiguous(x.dim() == 4 ? kChannelsLast : kContiguous));
+  return inputs;
+}
+std::function<Run(const Shapes&)> forward_of(Op op) {
+  return [op = std::move(op)](const Shapes& shapes) -> Run { return [op, in = narrow(shapes)] { op(in); }; };
+}
+std::function<Run(const Shapes&)> backward_of(Op op) {
+  return backward(
+      [](const Shapes& shapes) {
+        Inputs in = narrow(shapes);
+        for (Tensor& x : in) x.requires_grad_();
+        return in;
+      },
+      std::move(op));
+}
+
+}  // namespace
+
+std::vector<Benchmark> bfloat16_benchmarks() {
+  const std::vector<Shapes> layers = {{{64, 2304}, {600, 2304}, {600}}, {{1024, 1024}, {1024, 1024}, {1024}}};
+  const std::vector<Shapes> images = {{{64, 32, 14, 14}, {64, 32, 3, 3}, {64}}};
+  const Op dense = [](const Inputs& in) { return linear(in[0], in[1], in[2]); };
+  const Op conv = [](const Inputs& in) { return conv2d(in[0], in[1], in[2]); };
+  return {
+      {.name = "linear/bfloat16", .cases = layers, .flops = linear_flops, .prepare = forward_of(dense)},
+      {.name = "linear/bfloat16_backward",
+       .cases = layers,
+       .flops = linear_backward_flops,
+       .prepare = backward_of(dense)},
+      {.name = "conv2d/bfloat16", .cases = images, .flops = conv_flops, .prepare = forward_of(conv)},
+      {.name = "conv2d/bfloat16_backward", .cases = images, .flops = conv_backward_flops, .prepare = backward_of(conv)},
+  };
+}
+
+}  // namespace tandem::benchmarks
