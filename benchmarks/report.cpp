@@ -84,11 +84,12 @@ std::string now() {
   return text;
 }
 
-Json to_json(const Row& row) {
+Json to_json(const Row& row, MachineLimits* limits) {
   const Benchmark& b = *row.c.benchmark;
   Json out = {{"name", b.name}, {"shapes", str(row.c.shapes)}};
   if (b.bytes) out["bytes"] = b.bytes(row.c.shapes);
   if (b.flops) out["flops"] = b.flops(row.c.shapes);
+  const double fewest = limits ? limits->fewest_seconds(row.c) : 0;
   for (const Samples& s : row.programs) {
     Json& result = out["results"][s.program];
     result = {{"median_ms", median(s) * 1e3},
@@ -97,6 +98,7 @@ Json to_json(const Row& row) {
               {"iterations", s.iterations}};
     if (b.bytes) result["gb_per_s"] = b.bytes(row.c.shapes) / median(s) * 1e-9;
     if (b.flops) result["gflop_per_s"] = b.flops(row.c.shapes) / median(s) * 1e-9;
+    if (fewest > 0) result["share_of_limit"] = fewest / median(s);
     for (double sample : s.seconds) result["samples_ms"].push_back(sample * 1e3);
     if (&s != &row.programs[0]) out["time_over_tandem"][s.program] = median(s) / median(row.programs[0]);
   }
@@ -132,13 +134,14 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines) {
 
 }  // namespace
 
-std::string table(const std::vector<Row>& rows) {
+std::string table(const std::vector<Row>& rows, MachineLimits* limits) {
   std::vector<std::string> peers;
   for (const Row& row : rows)
     for (size_t i = 1; i < row.programs.size(); ++i)
       if (std::find(peers.begin(), peers.end(), row.programs[i].program) == peers.end())
         peers.push_back(row.programs[i].program);
   std::vector<std::vector<std::string>> lines = {{"benchmark", "median", "10 %", "90 %", "figure"}};
+  if (limits) lines[0].emplace_back("of limit");
   for (const std::string& peer : peers) lines[0].insert(lines[0].end(), {peer, "x"});
   for (const Row& row : rows) {
     const Benchmark& b = *row.c.benchmark;
@@ -149,6 +152,10 @@ std::string table(const std::vector<Row>& rows) {
     if (b.bytes) figure = format("%.3g GB/s", b.bytes(row.c.shapes) / ours * 1e-9);
     lines.push_back({b.name + "  " + str(row.c.shapes), duration(ours), duration(percentile(own.seconds, 0.1)),
                      duration(percentile(own.seconds, 0.9)), figure});
+    if (limits) {
+      const double fewest = limits->fewest_seconds(row.c);
+      lines.back().push_back(fewest > 0 ? format("%.0f %%", 100 * fewest / ours) : "");
+    }
     for (const std::string& peer : peers) {
       const auto found =
           std::find_if(row.programs.begin(), row.programs.end(), [&](const Samples& s) { return s.program == peer; });
@@ -158,6 +165,13 @@ std::string table(const std::vector<Row>& rows) {
     }
   }
   std::string out = aligned(lines);
+  if (limits)
+    out +=
+        "of limit: what this machine needs at least for the same arithmetic or bytes, as a part of Tandem's median: " +
+        format("%.3g", limits->products(kFloat32) * 1e-9) + " GFLOP/s in products of float32 (" +
+        format("%.3g", limits->multiply_adds() * 1e-9) + " in registers), " +
+        format("%.3g", limits->bandwidth(MachineLimits::Traffic::copy, 1 << 29) * 1e-9) +
+        " GB/s in copies of 512 MiB\n";
   if (!peers.empty()) out += "x: the peer's median over Tandem's; above 1, Tandem is faster\n";
   return out;
 }
@@ -179,7 +193,7 @@ std::string baseline_table(const std::vector<Row>& rows) {
 
 void write_json(const std::string& path, const std::vector<Row>& rows,
                 const std::vector<std::unique_ptr<Program>>& programs, const Settings& settings,
-                const std::vector<std::string>& command_line) {
+                const std::vector<std::string>& command_line, MachineLimits* limits) {
   Json json = {
       {"machine",
        {{"cpu", cpu_model()},
@@ -205,9 +219,14 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
                               {"driver", output_of("nvidia-smi --query-gpu=driver_version --format=csv,noheader")},
                               {"precision", settings.precision}};
   }
+  if (limits)
+    json["machine"]["limits"] = {
+        {"multiply_adds_gflop_per_s", limits->multiply_adds() * 1e-9},
+        {"products_gflop_per_s", limits->products(kFloat32) * 1e-9},
+        {"copy_512_mib_gb_per_s", limits->bandwidth(MachineLimits::Traffic::copy, 1 << 29) * 1e-9}};
   for (const auto& program : programs)
     json["programs"].push_back({{"name", program->name()}, {"version", program->version()}});
-  for (const Row& row : rows) json["benchmarks"].push_back(to_json(row));
+  for (const Row& row : rows) json["benchmarks"].push_back(to_json(row, limits));
   if (!settings.baseline.empty()) {
     json["baseline"]["build"] = settings.baseline;
     if (const auto mean = compare(rows)) json["baseline"]["geometric_mean"] = to_json(*mean);

@@ -88,8 +88,10 @@ int bench(const Settings& settings, const std::vector<std::string>& command_line
   for (const auto& program : programs)
     std::printf("%s %s%s", program->name().c_str(), program->version().c_str(), program == programs.back() ? "" : ", ");
   std::printf("; %d thread(s), %d samples of %g s\n", get_num_threads(), settings.repeats, settings.seconds);
-  std::printf("%s", (settings.baseline.empty() ? table(rows) : baseline_table(rows)).c_str());
-  if (!settings.json.empty()) write_json(settings.json, rows, programs, settings, command_line);
+  MachineLimits measured;
+  MachineLimits* const limits = device().is_cpu() && !settings.peers.empty() ? &measured : nullptr;
+  std::printf("%s", (settings.baseline.empty() ? table(rows, limits) : baseline_table(rows)).c_str());
+  if (!settings.json.empty()) write_json(settings.json, rows, programs, settings, command_line, limits);
   if (settings.baseline.empty()) return 0;
   const auto slower = std::count_if(rows.begin(), rows.end(), [](const Row& row) {
     const std::optional<Comparison> compared = compare(row);

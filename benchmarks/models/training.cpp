@@ -73,6 +73,23 @@ models::GptModel small_gpt(int64_t context) {
 }
 Tensor classes(const Shapes& s) { return integers(10, {s[0][0]}); }
 
+/// What products and convolutions compute for a row of a batch: multiply-adds of the first layer, which has no gradient
+/// of its input in training, and of the others.
+struct MultiplyAdds {
+  double first, others;
+  double training(const Shapes& s) const { return 2 * static_cast<double>(s[0][0]) * (2 * first + 3 * others); }
+  double inference(const Shapes& s) const { return 2 * static_cast<double>(s[0][0]) * (first + others); }
+};
+constexpr MultiplyAdds kMlp{784 * 128, 128 * 64 + 64 * 10};
+constexpr MultiplyAdds kLenet{24 * 24 * 10 * 25, 8 * 8 * 20 * 250 + 320 * 50 + 50 * 10};
+constexpr MultiplyAdds kFashionCnn{28 * 28 * 32 * 9, 12 * 12 * 64 * 288 + 2304 * 600 + 600 * 120 + 120 * 10};
+double gpt_flops(const Shapes& s) {  // of attention the half that is not masked, twice: scores and sums of values
+  const auto length = static_cast<double>(s[0][1]);
+  return MultiplyAdds{0, length * (4 * (12 * 256 * 256 + length * 256) + 256 * kVocabulary)}.training(s);
+}
+template <const MultiplyAdds& Of> double training_flops(const Shapes& s) { return Of.training(s); }
+template <const MultiplyAdds& Of> double inference_flops(const Shapes& s) { return Of.inference(s); }
+
 }  // namespace
 
 std::vector<Benchmark> training_benchmarks() {
@@ -84,41 +101,53 @@ std::vector<Benchmark> training_benchmarks() {
                      return training_step<optim::Adam>(captured, nn::Linear(10, 1), optim::AdamOptions(1e-3),
                                                        values(s[0]), values({s[0][0], 1}), squares);
                    }});
-    all.push_back({.name = "mlp" + step, .cases = {{{64, 784}}, {{128, 784}}}, .prepare = [=](const Shapes& s) {
+    all.push_back({.name = "mlp" + step,
+                   .cases = {{{64, 784}}, {{128, 784}}},
+                   .flops = training_flops<kMlp>,
+                   .prepare = [=](const Shapes& s) {
                      return training_step<optim::SGD>(captured, models::Mlp(), optim::SGDOptions(0.01).momentum(0.9),
                                                       values(s[0]), classes(s), entropy);
                    }});
-    all.push_back({.name = "lenet" + step, .cases = images, .prepare = [=](const Shapes& s) {
-                     return training_step<optim::SGD>(captured, models::Lenet(), optim::SGDOptions(0.01).momentum(0.5),
-                                                      values(s[0]), classes(s), likelihood);
-                   }});
+    all.push_back(
+        {.name = "lenet" + step, .cases = images, .flops = training_flops<kLenet>, .prepare = [=](const Shapes& s) {
+           return training_step<optim::SGD>(captured, models::Lenet(), optim::SGDOptions(0.01).momentum(0.5),
+                                            values(s[0]), classes(s), likelihood);
+         }});
     all.push_back({.name = "fashion_cnn" + step,
                    .cases = {{{64, 1, 28, 28}}, {{128, 1, 28, 28}}, {{512, 1, 28, 28}}},
+                   .flops = training_flops<kFashionCnn>,
                    .prepare = [=](const Shapes& s) {
                      return training_step<optim::Adam>(captured, models::FashionCnn(), optim::AdamOptions(1e-3),
                                                        values(s[0]), classes(s), entropy, format_of_images());
                    }});
-    all.push_back({.name = "gpt" + step, .cases = {{{8, 128}}}, .prepare = [=](const Shapes& s) {
+    all.push_back({.name = "gpt" + step, .cases = {{{8, 128}}}, .flops = gpt_flops, .prepare = [=](const Shapes& s) {
                      return training_step<optim::AdamW>(captured, small_gpt(s[0][1]), optim::AdamWOptions(3e-4),
                                                         integers(kVocabulary, s[0]), integers(kVocabulary, s[0]),
                                                         next_token);
                    }});
   }
-  all.push_back(
-      {.name = "fashion_cnn/bfloat16_train_step", .cases = {{{128, 1, 28, 28}}}, .prepare = [](const Shapes& s) {
-         return training_step<optim::Adam>(false, models::FashionCnn(), optim::AdamOptions(1e-3),
-                                           values(s[0]).to(kBFloat16), classes(s), entropy, format_of_images());
-       }});
+  all.push_back({.name = "fashion_cnn/bfloat16_train_step",
+                 .cases = {{{128, 1, 28, 28}}},
+                 .flops = training_flops<kFashionCnn>,
+                 .prepare = [](const Shapes& s) {
+                   return training_step<optim::Adam>(false, models::FashionCnn(), optim::AdamOptions(1e-3),
+                                                     values(s[0]).to(kBFloat16), classes(s), entropy,
+                                                     format_of_images());
+                 }});
   const std::vector<Shapes> many = {{{512, 1, 28, 28}}};
-  all.push_back({.name = "mlp/inference", .cases = {{{512, 784}}}, .prepare = [](const Shapes& s) {
-                   return inference(models::Mlp(), values(s[0]));
-                 }});
-  all.push_back({.name = "lenet/inference", .cases = many, .prepare = [](const Shapes& s) {
-                   return inference(models::Lenet(), values(s[0]));
-                 }});
-  all.push_back({.name = "fashion_cnn/inference", .cases = many, .prepare = [](const Shapes& s) {
-                   return inference(models::FashionCnn(), values(s[0]), format_of_images());
-                 }});
+  all.push_back({.name = "mlp/inference",
+                 .cases = {{{512, 784}}},
+                 .flops = inference_flops<kMlp>,
+                 .prepare = [](const Shapes& s) { return inference(models::Mlp(), values(s[0])); }});
+  all.push_back(
+      {.name = "lenet/inference", .cases = many, .flops = inference_flops<kLenet>, .prepare = [](const Shapes& s) {
+         return inference(models::Lenet(), values(s[0]));
+       }});
+  all.push_back(
+      {.name = "fashion_cnn/inference",
+       .cases = many,
+       .flops = inference_flops<kFashionCnn>,
+       .prepare = [](const Shapes& s) { return inference(models::FashionCnn(), values(s[0]), format_of_images()); }});
   return all;
 }
 

@@ -11,8 +11,8 @@
 namespace tandem::benchmarks {
 namespace {
 
-// In the cache of one core, of the machine, and in neither.
-const std::vector<int64_t> kSmall = {16 << 10}, kMiddle = {1 << 20}, kLarge = {16 << 20};
+// In the cache of one core, of the machine, in neither, and so large that no part stays from one call to the next.
+const std::vector<int64_t> kSmall = {16 << 10}, kMiddle = {1 << 20}, kLarge = {16 << 20}, kHuge = {64 << 20};
 
 std::vector<Shapes> cases(const std::string& name, size_t inputs) {
   static const std::set<std::string> two = {"mul", "relu", "sigmoid", "tanh", "gelu", "div"};
@@ -21,6 +21,7 @@ std::vector<Shapes> cases(const std::string& name, size_t inputs) {
   if (all || two.count(name)) out.push_back(Shapes(inputs, kSmall));
   out.push_back(Shapes(inputs, kMiddle));
   if (all) out.push_back(Shapes(inputs, kLarge));
+  if (name == "add") out.push_back(Shapes(inputs, kHuge));
   return out;
 }
 // Those of the others that are defined for positive numbers only, or would leave the range of floats.

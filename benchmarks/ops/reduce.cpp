@@ -13,7 +13,8 @@ std::vector<Benchmark> reduce_benchmarks() {
   const auto add = [&](const char* name, const std::vector<Shapes>& cases, Op op) {
     out.push_back({.name = name, .cases = cases, .bytes = read_one, .prepare = forward(std::move(op))});
   };
-  add("sum/forward", {{{16 << 10}}, {{1 << 20}}, {{16 << 20}}}, [](const Inputs& in) { return in[0].sum(); });
+  add("sum/forward", {{{16 << 10}}, {{1 << 20}}, {{16 << 20}}, {{128 << 20}}},
+      [](const Inputs& in) { return in[0].sum(); });
   add("sum/rows", rows, [](const Inputs& in) { return in[0].sum({-1}); });
   add("sum/columns", rows, [](const Inputs& in) { return in[0].sum({0}); });
   add("mean/forward", flat, [](const Inputs& in) { return in[0].mean(); });

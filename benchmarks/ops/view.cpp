@@ -35,6 +35,7 @@ std::vector<Benchmark> view_benchmarks() {
     out.push_back({.name = name, .cases = {{{1024, 1024}}}, .bytes = bytes, .prepare = forward(std::move(op))});
   };
   copy("clone/forward", read_write, [](const Inputs& in) { return in[0].clone(); });
+  out.back().cases.push_back({{8192, 8192}});  // 512 MiB in all
   copy("contiguous/transposed", read_write, [](const Inputs& in) { return in[0].t().contiguous(); });
   copy("to/double", read_two_write_one, [](const Inputs& in) { return in[0].to(DType::float64); });
   copy("repeat/forward", read_two_write_one, [](const Inputs& in) { return in[0].repeat({2, 1}); });

@@ -173,6 +173,33 @@ TEST_CASE("what was measured can be read back, and becomes a Markdown table", "[
   REQUIRE_THROWS_WITH(markdown(folder / "missing.json", ""), Contains("cannot read"));
 }
 
+TEST_CASE("rows are held against what the machine does at best", "[bench]") {
+  const Benchmark copies{.name = "copies/forward", .cases = {}, .bytes = read_write, .prepare = {}},
+      reads{.name = "reads/forward", .cases = {}, .bytes = read_one, .prepare = {}},
+      products{
+          .name = "products/forward", .cases = {}, .flops = [](const Shapes&s) { return numel(s[0]); }, .prepare = {}},
+      neither{.name = "neither/forward", .cases = {}, .prepare = {}};
+  MachineLimits limits;
+  const auto fewest = [&](const Benchmark& b) { return limits.fewest_seconds({&b, {{1 << 16}}}); };
+  const double copy = limits.bandwidth(MachineLimits::Traffic::copy, 1 << 19);
+  CHECK(copy > 0);
+  CHECK(copy == limits.bandwidth(MachineLimits::Traffic::copy, (1 << 19) + 1));  // measured once
+  CHECK(fewest(copies) == Approx((1 << 19) / copy));
+  CHECK(fewest(reads) == Approx((1 << 18) / limits.bandwidth(MachineLimits::Traffic::read, 1 << 18)));
+  CHECK(fewest(products) == Approx((1 << 16) / limits.products(kFloat32)));
+  CHECK(fewest(neither) == 0);
+
+  // Twice as long as it takes at best.
+  const Row row{.c = {&copies, {{1 << 16}}}, .programs = {{"tandem", 1, {2 * fewest(copies)}}}};
+  CHECK_THAT(table({row}, &limits), Contains("of limit") && Contains(" 50 %") && Contains("GB/s in copies of 512 MiB"));
+  CHECK_THAT(table({row}), !Contains("of limit"));
+  const TemporaryFolder folder;
+  write_json(folder / "run.json", {row}, {}, Settings(), {}, &limits);
+  const auto json = nlohmann::json::parse(test::read_file(folder / "run.json"));
+  CHECK(json["benchmarks"][0]["results"]["tandem"]["share_of_limit"] == Approx(0.5));
+  CHECK(json["machine"]["limits"]["products_gflop_per_s"] > 0);
+}
+
 namespace {
 
 /// A build folder whose program is a script: `sample` makes the JSON that a sample writes.
