@@ -51,9 +51,18 @@ struct Reorder {
   bool differs() const { return in.has_value(); }
 };
 
-template <class T> class OnednnBlock final : public ConvBlock<T> {
+/// A problem of one type of elements.
+struct TypedProblem {
+  ConvProblem problem;
+  memory::data_type type;
+  auto operator<=>(const TypedProblem& other) const = default;
+};
+
+/// What OnednnBlock does, once for all types.
+class OnednnConvolution {
  public:
-  explicit OnednnBlock(const ConvProblem& p) : p_(p) {
+  explicit OnednnConvolution(const TypedProblem& typed) : p_(typed.problem), type_(typed.type) {
+    const ConvProblem& p = p_;
     attr_.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's own crashes when threads change
     const ConvShape& s = p.shape;
     const memory::dims stride{s.stride[0], s.stride[1]}, padding{s.padding[0], s.padding[1]},
@@ -63,9 +72,9 @@ template <class T> class OnednnBlock final : public ConvBlock<T> {
     memory::dims w{p.out_channels, p.channels / s.groups, p.kernel[0], p.kernel[1]};
     if (s.groups > 1) w = {s.groups, p.out_channels / s.groups, p.channels / s.groups, p.kernel[0], p.kernel[1]};
     using Tag = memory::format_tag;
-    const auto any = [](const memory::dims& d) { return memory::desc(d, kType, Tag::any); };
-    const auto image = [tag = layout_of(p)](const memory::dims& d) { return memory::desc(d, kType, tag); };
-    const auto plain = [](const memory::dims& d, Tag tag) { return memory::desc(d, kType, tag); };
+    const auto any = [this](const memory::dims& d) { return memory::desc(d, type_, Tag::any); };
+    const auto image = [this, tag = layout_of(p)](const memory::dims& d) { return memory::desc(d, type_, tag); };
+    const auto plain = [this](const memory::dims& d, Tag tag) { return memory::desc(d, type_, tag); };
     const bool last = s.channels_last;
     const Tag images = last ? Tag::nhwc : Tag::nchw;
     const Tag weights = s.groups > 1 ? (last ? Tag::gohwi : Tag::goihw) : (last ? Tag::ohwi : Tag::oihw);
@@ -114,17 +123,15 @@ template <class T> class OnednnBlock final : public ConvBlock<T> {
     }
   }
 
-  int64_t packed_weights() const override { return round_up(bytes_of(w_->wanted)) / int64_t(sizeof(float)); }
-  int64_t scratch_bytes() const override {
+  int64_t packed_weights() const { return round_up(bytes_of(w_->wanted)) / int64_t(sizeof(float)); }
+  int64_t scratch_bytes() const {
     return round_up(library_bytes_) + (x_->differs() ? round_up(bytes_of(x_->wanted)) : 0) +
            (y_->differs() ? round_up(bytes_of(y_->wanted)) : 0);
   }
-  void pack(const T* w, float* packed, char*) const override { move(*w_, w_->in, w, w_->plain, packed, w_->wanted); }
-  void unpack(const float* packed, T* dw, char*) const override {
-    move(*w_, w_->out, packed, w_->wanted, dw, w_->plain);
-  }
+  void pack(const void* w, void* packed) const { move(*w_, w_->in, w, w_->plain, packed, w_->wanted); }
+  void unpack(const void* packed, void* dw) const { move(*w_, w_->out, packed, w_->wanted, dw, w_->plain); }
 
-  void run(T* x, float* packed, const T* bias, T* y, char* scratch) const override {
+  void run(void* x, void* packed, const void* bias, void* y, char* scratch) const {
     const OneOpenMpThread guard;
     dnnl::stream stream(onednn_engine());
     const memory library(scratchpad_, onednn_engine(), scratch);
@@ -146,7 +153,7 @@ template <class T> class OnednnBlock final : public ConvBlock<T> {
                 {{DNNL_ARG_SRC, x_theirs},
                  {DNNL_ARG_WEIGHTS, weight},
                  {DNNL_ARG_BIAS,
-                  memory({{p_.out_channels}, kType, memory::format_tag::a}, onednn_engine(), const_cast<T*>(bias))},
+                  memory({{p_.out_channels}, type_, memory::format_tag::a}, onednn_engine(), const_cast<void*>(bias))},
                  {DNNL_ARG_DST, y_theirs},
                  {DNNL_ARG_SCRATCHPAD, library}});
       else
@@ -174,9 +181,6 @@ template <class T> class OnednnBlock final : public ConvBlock<T> {
   }
 
  private:
-  static constexpr memory::data_type kType =
-      std::is_same_v<T, BFloat16> ? memory::data_type::bf16 : memory::data_type::f32;
-
   static void move(const Reorder& port, const std::optional<dnnl::reorder>& way, const void* from,
                    const memory::desc& from_desc, void* to, const memory::desc& to_desc) {
     if (!port.differs()) {
@@ -192,6 +196,7 @@ template <class T> class OnednnBlock final : public ConvBlock<T> {
   }
 
   ConvProblem p_;
+  memory::data_type type_;
   dnnl::primitive_attr attr_;
   dnnl::primitive convolution_;
   std::optional<Reorder> x_, w_, y_;
@@ -199,14 +204,30 @@ template <class T> class OnednnBlock final : public ConvBlock<T> {
   int64_t library_bytes_ = 0;
 };
 
+template <class T> class OnednnBlock final : public ConvBlock<T> {
+ public:
+  explicit OnednnBlock(std::shared_ptr<const OnednnConvolution> convolution) : convolution_(std::move(convolution)) {}
+  int64_t packed_weights() const override { return convolution_->packed_weights(); }
+  int64_t scratch_bytes() const override { return convolution_->scratch_bytes(); }
+  void pack(const T* w, float* packed, char*) const override { convolution_->pack(w, packed); }
+  void unpack(const float* packed, T* dw, char*) const override { convolution_->unpack(packed, dw); }
+  void run(T* x, float* packed, const T* bias, T* y, char* scratch) const override {
+    convolution_->run(x, packed, bias, y, scratch);
+  }
+
+ private:
+  std::shared_ptr<const OnednnConvolution> convolution_;
+};
+
 }  // namespace
 
 template <class T> std::shared_ptr<const ConvBlock<T>> onednn_block(const ConvProblem& problem) {
+  constexpr bool narrow = std::is_same_v<T, BFloat16>;
   // Its gradient of bfloat16 weights takes as long as that of floats, and is rounded after each block of images.
-  if (std::is_same_v<T, BFloat16> && (!cpu_multiplies_bfloat16() || problem.pass == ConvPass::backward_weight))
-    return nullptr;
-  static auto* const cache = new OnednnCache<ConvProblem, OnednnBlock<T>>;  // for ever
-  return cache->get(problem);
+  if (narrow && (!cpu_multiplies_bfloat16() || problem.pass == ConvPass::backward_weight)) return nullptr;
+  static auto* const cache = new OnednnCache<TypedProblem, OnednnConvolution>;  // for ever
+  auto convolution = cache->get({problem, narrow ? memory::data_type::bf16 : memory::data_type::f32});
+  return convolution ? std::make_shared<OnednnBlock<T>>(std::move(convolution)) : nullptr;
 }
 
 #else

@@ -13,20 +13,24 @@ namespace {
 
 using dnnl::memory;
 
-template <class T>
-constexpr memory::data_type kTypeOf = std::is_same_v<T, float> ? memory::data_type::f32 : memory::data_type::bf16;
+struct TypedGemm {
+  Gemm gemm;
+  memory::data_type c;
+  auto operator<=>(const TypedGemm&) const = default;
+};
 
 /// A product of such sizes. Any number of threads may run it at once.
-template <class C> class OnednnProduct {
+class OnednnProduct {
  public:
-  explicit OnednnProduct(const Gemm& g) {
+  explicit OnednnProduct(const TypedGemm& typed) {
+    const Gemm& g = typed.gemm;
     const auto matrix = [](int64_t rows, int64_t columns, bool transposed, int64_t lead) {
-      return memory::desc({rows, columns}, kTypeOf<BFloat16>,
+      return memory::desc({rows, columns}, memory::data_type::bf16,
                           transposed ? memory::dims{1, lead} : memory::dims{lead, 1});
     };
     a_ = matrix(g.m, g.k, g.transpose_a, g.lda);
     b_ = matrix(g.k, g.n, g.transpose_b, g.ldb);
-    c_ = memory::desc({g.m, g.n}, kTypeOf<C>, memory::dims{g.ldc, 1});
+    c_ = memory::desc({g.m, g.n}, typed.c, memory::dims{g.ldc, 1});
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     if (g.accumulate) {
@@ -42,7 +46,7 @@ template <class C> class OnednnProduct {
     scratchpad_ = desc.scratchpad_desc();
     product_ = dnnl::matmul(desc);
   }
-  void run(const BFloat16* a, const BFloat16* b, C* c) const {
+  void run(const BFloat16* a, const BFloat16* b, void* c) const {
     thread_local std::unique_ptr<char[]> room;
     thread_local size_t size = 0;
     const size_t wanted = scratchpad_.get_size() + 64;
@@ -64,28 +68,35 @@ template <class C> class OnednnProduct {
   dnnl::matmul product_;
 };
 
+void run(const TypedGemm& g, const BFloat16* a, const BFloat16* b, void* c) {
+  static auto* const cache = new OnednnCache<TypedGemm, OnednnProduct>;  // for ever
+  const auto product = cache->get(g);
+  TANDEM_CHECK(product, "matmul: oneDNN has no product of bfloat16 matrices of ", g.gemm.m, " x ", g.gemm.k, " and ",
+               g.gemm.k, " x ", g.gemm.n, "; accepted with TANDEM_CPU_ISA=v3");
+  const OneOpenMpThread guard;
+  product->run(a, b, c);
+}
+
 }  // namespace
 
 bool onednn_multiplies_bfloat16() { return cpu_multiplies_bfloat16(); }
-template <class C> void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, C* c) {
-  static auto* const cache = new OnednnCache<Gemm, OnednnProduct<C>>;  // for ever
-  const auto product = cache->get(g);
-  TANDEM_CHECK(product, "matmul: oneDNN has no product of bfloat16 matrices of ", g.m, " x ", g.k, " and ", g.k, " x ",
-               g.n, "; accepted with TANDEM_CPU_ISA=v3");
-  const OneOpenMpThread guard;
-  product->run(a, b, c);
+void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
+  run({g, memory::data_type::bf16}, a, b, c);
+}
+void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c) {
+  run({g, memory::data_type::f32}, a, b, c);
 }
 
 #else
 
 bool onednn_multiplies_bfloat16() { return false; }
-template <class C> void onednn_gemm(const Gemm&, const BFloat16*, const BFloat16*, C*) {
-  TANDEM_CHECK(false, "onednn_gemm: this build has no oneDNN");
+void onednn_gemm(const Gemm&, const BFloat16*, const BFloat16*, BFloat16*) {
+  TANDEM_FAIL("onednn_gemm: this build has no oneDNN");
+}
+void onednn_gemm(const Gemm&, const BFloat16*, const BFloat16*, float*) {
+  TANDEM_FAIL("onednn_gemm: this build has no oneDNN");
 }
 
 #endif
-
-template void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
-template void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c);
 
 }  // namespace tandem::kernels::cpu
