@@ -37,15 +37,15 @@ const NodePtr& grad_fn(const Tensor& t) {
   return m->node;
 }
 
-void detail::set_history(const Tensor& t, const NodePtr& node) {
+static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
   Meta& m = meta(t);
-  m.slot = node->add_output(t);
   if (m.retained) {  // the gradient to keep is that of what the tensor is now
     if (m.node) m.node->forget(m.retained);
-    node->retain(m.slot, m.retained);
+    node->retain(slot, m.retained);
   }
-  m.node = node;
+  m.node = node, m.slot = slot;
 }
+void detail::set_history(const Tensor& t, const NodePtr& node) { autograd::set_history(t, node, node->add_output(t)); }
 
 void set_view_of(const Tensor& view, const Tensor& x) {
   if (x.is_inference()) return;  // an in-place change of it is refused where histories are
@@ -171,6 +171,13 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
   {
     const NoGradGuard guard;
     copy_elements(y.detach(), x);
+  }
+  const Meta* const made = find_meta(y);
+  if (!is_view && before == Old::used && made && made->node && !made->base.defined()) {
+    // x is that output itself: its hooks see the gradients that reach it through what backward saved, too.
+    x.bump_version();
+    set_history(x, made->node, made->slot);
+    return;
   }
   if (!is_view) {
     auto backward = [before](const Context& ctx, const Tensor& dy) -> Grads {

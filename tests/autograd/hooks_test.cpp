@@ -37,6 +37,21 @@ TEST_CASE("a hook that only looks needs to return nothing", "[hooks]") {
   CHECK(seen == 8);
 }
 
+TEST_CASE("a hook sees what reaches the tensor through results that backward saved, made in place or not", "[hooks]") {
+  for (const bool in_place : {false, true}) {
+    const Tensor x = tensor({1.0}).requires_grad_();
+    Tensor y = x * 1;
+    y = in_place ? y.tanh_() : y.tanh();
+    int calls = 0;
+    y.register_hook([&calls](const Tensor& grad) { return ++calls, grad * 2; });
+    const Tensor dx = autograd::grad({y}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true)[0];  // 2 (1 - y^2)
+    dx.backward();  // 2 (-4 y) (1 - y^2)
+    const double value = std::tanh(1.0);
+    CHECK(calls == 2);
+    CHECK(x.grad().item<double>() == Approx(-8 * value * (1 - value * value)));
+  }
+}
+
 TEST_CASE("a hook of an accumulator may run a backward that reaches it, and add and remove hooks", "[hooks]") {
   Tensor x = ones({2}).requires_grad_();
   const auto accumulator = autograd::grad_accumulator(x);
