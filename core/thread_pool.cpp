@@ -24,13 +24,17 @@
 
 // Note [How a job finds its helpers]
 // A caller claims a slot, writes the job into it, opens its seats and raises the pool's epoch; then it takes chunks
-// from the slot's counter until none is left, closes the seats and waits for those who sat down. A worker looks through
-// the slots for a free seat; where there is none it watches the epoch, at first awake, later asleep. No lock is taken.
+// from the slot's counters until none is left, closes the seats and waits for those who sat down. A worker looks
+// through the slots for a free seat; where there is none it watches the epoch, at first awake, later asleep. No lock is
+// taken.
 // - Slots are never freed, so a worker may look at one whose job is over. Only who got a seat reads the job: the
 //   exchange that got it saw the store that opened it, and the caller cannot end before the seat is given back.
 // - No wakeup is lost: the caller raises the epoch and then counts sleepers, a worker counts itself and then compares
 //   the epoch (all sequentially consistent), so at least one of the two sees the other.
 // - Nothing depends on a worker coming: the caller alone finishes any job. So threads may be stopped at any time.
+// The chunks lie in parts, one for each thread: a thread begins with its own and then helps with the others'. So it is
+// the same thread that comes to the same memory in job after job, and neighbours' chunks are not fetched ahead by one
+// core while another writes them: in chunks handed out in turn, a pass over 4 MiB took two cores twice the time.
 
 namespace tandem {
 namespace {
@@ -38,6 +42,7 @@ namespace {
 constexpr int kMaxThreads = 1024;
 constexpr size_t kSlots = 64;  // jobs at a time that get helpers; a further caller works alone
 constexpr size_t kLine = 128;  // two cache lines: processors fetch them in pairs
+constexpr int kParts = kLine / sizeof(int64_t);
 
 thread_local bool inside_chunk = false;
 
@@ -49,8 +54,9 @@ class alignas(kLine) Slot {
   }
   void open(int64_t range, int64_t grain, int64_t chunks, ChunkFunction* f, uint32_t helpers) {
     range_ = range, grain_ = grain, chunks_ = chunks, f_ = f;
-    failed_chunk_ = chunks;
-    next_.store(0, std::memory_order_relaxed);
+    failed_chunk_.store(chunks, std::memory_order_relaxed);
+    parts_ = std::min(static_cast<int>(helpers) + 1, kParts);
+    for (int part = 0; part < parts_; ++part) next_[part].store(first_of(part), std::memory_order_relaxed);
     seats_.store(helpers * kFree, std::memory_order_release);
   }
   /// The seats still free; 0 once all chunks are taken.
@@ -64,19 +70,19 @@ class alignas(kLine) Slot {
   void leave() {
     if (seats_.fetch_sub(kTaken, std::memory_order_acq_rel) == kTaken) seats_.notify_one();
   }
-  bool run_chunk() {
-    const int64_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
-    if (chunk >= chunks_) return false;
-    const int64_t begin = chunk * grain_, end = range_ - begin > grain_ ? begin + grain_ : range_;
-    try {
-      (*f_)(begin, end);
-    } catch (...) {
-      // Chunks are taken in order and those that are taken run, so the lowest that throws is always among them.
-      next_.store(chunks_, std::memory_order_relaxed);
-      const std::lock_guard lock(error_mutex_);
-      if (chunk < failed_chunk_) failed_chunk_ = chunk, error_ = std::current_exception();
+  /// Where thread i begins.
+  int part_of(size_t i) const { return static_cast<int>(i % static_cast<size_t>(parts_)); }
+  /// One of `part`, or of the next one that has any left, which `part` then is; false if none has.
+  bool run_chunk(int& part) {
+    for (int tried = 0; tried < parts_; ++tried, part = part + 1 < parts_ ? part + 1 : 0) {
+      const int64_t last = first_of(part + 1);
+      if (next_[part].load(std::memory_order_relaxed) >= last) continue;
+      const int64_t chunk = next_[part].fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= last) continue;
+      if (chunk < failed_chunk_.load(std::memory_order_relaxed)) return run(chunk), true;
+      next_[part].store(last, std::memory_order_relaxed);
     }
-    return true;
+    return false;
   }
   /// The caller's end: waits for the helpers, frees the slot, and returns what was thrown.
   std::exception_ptr close() {
@@ -91,14 +97,27 @@ class alignas(kLine) Slot {
  private:
   static constexpr uint32_t kTaken = 1, kFree = 1 << 16;  // seats_ counts both
 
+  int64_t first_of(int part) const { return chunks_ / parts_ * part + std::min<int64_t>(chunks_ % parts_, part); }
+  void run(int64_t chunk) {
+    const int64_t begin = chunk * grain_, end = range_ - begin > grain_ ? begin + grain_ : range_;
+    try {
+      (*f_)(begin, end);
+    } catch (...) {
+      // Only chunks behind one that threw are left out, so the lowest that throws has its turn.
+      const std::lock_guard lock(error_mutex_);
+      if (chunk < failed_chunk_) failed_chunk_ = chunk, error_ = std::current_exception();
+    }
+  }
+
   std::atomic<uint32_t> seats_{0};
   std::atomic<bool> claimed_{false};
   int64_t range_, grain_, chunks_;
   ChunkFunction* f_;
   std::mutex error_mutex_;
-  int64_t failed_chunk_;
+  std::atomic<int64_t> failed_chunk_;
   std::exception_ptr error_;
-  alignas(kLine) std::atomic<int64_t> next_{0};
+  int parts_;
+  alignas(kLine) std::atomic<int64_t> next_[kParts];  // of each part
 };
 
 class Pool {
@@ -127,10 +146,11 @@ class Pool {
     slot->open(range, grain, chunks, &f, static_cast<uint32_t>(helpers));
     const int called = call(helpers - awake());
     inside_chunk = true;
-    if (slot->run_chunk()) {  // those who were awake may be at other jobs
+    int part = 0;
+    if (slot->run_chunk(part)) {  // those who were awake may be at other jobs
       if (const int missing = slot->free_seats() - called; missing > 0) call(missing);
     }
-    while (slot->run_chunk()) continue;
+    while (slot->run_chunk(part)) continue;
     inside_chunk = false;
     if (const std::exception_ptr error = slot->close()) std::rethrow_exception(error);
   }
@@ -223,7 +243,8 @@ class Pool {
       const uint32_t epoch = epoch_.load();
       if (stopping_.load()) return;
       if (Slot* const slot = find_seat(first)) {
-        while (!stopping_.load(std::memory_order_relaxed) && slot->run_chunk()) continue;
+        int part = slot->part_of(first + 1);  // the caller is thread 0
+        while (!stopping_.load(std::memory_order_relaxed) && slot->run_chunk(part)) continue;
         slot->leave();
         continue;
       }

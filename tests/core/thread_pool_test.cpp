@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -82,7 +83,7 @@ TEST_CASE("a grain below one is refused", "[core][thread_pool]") {
 }
 
 TEST_CASE("every element is visited once, in loops of all sizes", "[core][thread_pool]") {
-  const ThreadCount threads(GENERATE(1, 2, 3, 8));
+  const ThreadCount threads(GENERATE(1, 2, 3, 8, 20));  // 20: more than there are parts of a job
   for (const int64_t range : {1, 2, 7, 64, 1000})
     for (const int64_t grain : {1, 3, 64}) {
       std::vector<int> visits(static_cast<size_t>(range), 0);  // chunks do not overlap, so plain ints will do
@@ -125,6 +126,25 @@ TEST_CASE("helpers take part, as many as there are threads, chunks or a share", 
   }
   REQUIRE(get_thread_share() == 0);
   REQUIRE_THROWS_WITH(ThreadShareGuard(-1), Contains("ThreadShareGuard") && Contains("-1"));
+}
+
+TEST_CASE("each thread begins at a part of its own, the caller at the first", "[core][thread_pool]") {
+  const ThreadCount threads(3);
+  std::mutex mutex;
+  std::map<std::thread::id, int64_t> first;  // chunk of each thread
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  parallel_for(32, 1, [&](int64_t begin, int64_t) {
+    for (size_t here = 0; here < 3 && std::chrono::steady_clock::now() < deadline;) {
+      const std::lock_guard lock(mutex);
+      first.emplace(std::this_thread::get_id(), begin);
+      here = first.size();
+    }
+  });
+  REQUIRE(first.size() == 3);
+  REQUIRE(first[std::this_thread::get_id()] == 0);
+  std::set<int64_t> starts;
+  for (const auto& [thread, chunk] : first) starts.insert(chunk);
+  REQUIRE(starts == std::set<int64_t>{0, 11, 22});  // of 11, 11 and 10 chunks
 }
 
 TEST_CASE("of several chunks that throw, the lowest one's exception arrives", "[core][thread_pool]") {
