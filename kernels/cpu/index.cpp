@@ -89,24 +89,40 @@ void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& 
 }
 
 namespace {
+struct Put {
+  Indexed shape;
+  int64_t parts;  // of y's rows; 0: of its columns
+};
 /// join(run of y, run of x, elements, bytes of one) for runs of y (outer, n, inner)[index[i]] and x (outer, m,
-/// inner)[i]. Cut by columns, so that rows that meet follow the order of the index.
+/// inner)[i]. Cut so that rows that meet follow the order of the index: by columns, or, where rows are long, by the
+/// rows of y, of which each part looks through the whole index for its own.
 template <class Join> void put_rows(const char* op, const Tensor& x, const Tensor& index, Tensor& y, Join) {
   check_indices(op, index, y.size(1));
   const Indexed shape{op, y.size(0), y.size(1), index.numel(), y.size(2), y.itemsize()};
-  const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
-    char *const to = data<char>(loop, 0), *const from = data<char>(loop, 1);
+  const auto body = [](const Put& put, const Loop& loop, int64_t begin, int64_t end) {
+    const Indexed& s = put.shape;
     const int64_t* const at = data<int64_t>(loop, 2);
+    const auto join = [&](int64_t o, int64_t i, int64_t column, int64_t width) {
+      Join()(data<char>(loop, 0) + ((o * s.n + at[i]) * s.inner + column) * s.bytes,
+             data<char>(loop, 1) + ((o * s.m + i) * s.inner + column) * s.bytes, width, s.bytes);
+    };
+    for (; put.parts > 0 && begin < end; ++begin) {
+      const int64_t o = begin / put.parts, part = begin % put.parts, low = s.n * part / put.parts,
+                    count = s.n * (part + 1) / put.parts - low;
+      for (int64_t i = 0; i < s.m; ++i)
+        if (!outside(at[i] - low, count)) join(o, i, 0, s.inner);
+    }
     for (int64_t first = begin; first < end;) {
       const int64_t o = first / s.inner, column = first % s.inner, width = std::min(s.inner - column, end - first);
-      for (int64_t i = 0; i < s.m; ++i)
-        Join()(to + ((o * s.n + at[i]) * s.inner + column) * s.bytes,
-               from + ((o * s.m + i) * s.inner + column) * s.bytes, width, s.bytes);
+      for (int64_t i = 0; i < s.m; ++i) join(o, i, column, width);
       first += width;
     }
   };
-  run(plan_call(op, y.dtype(), {y}, {x, index, y}, shape, body, shape.outer * shape.inner,
-                std::max<int64_t>(32768 / std::max<int64_t>(shape.m, 1), 16)));
+  const int64_t parts = std::min({shape.inner / 32, shape.m * shape.inner / 32768, shape.n, int64_t(16)});
+  const bool by_rows = parts > 1;
+  run(plan_call(op, y.dtype(), {y}, {x, index, y}, Put{shape, by_rows ? parts : 0}, body,
+                shape.outer * (by_rows ? parts : shape.inner),
+                by_rows ? 1 : std::max<int64_t>(32768 / std::max<int64_t>(shape.m, 1), 16)));
 }
 }  // namespace
 

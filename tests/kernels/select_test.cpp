@@ -1,5 +1,5 @@
 // Sorting, selection and positions by mask against plain code, at sizes where the kernels go digit by digit, select by
-// a limit, or cut a mask into blocks.
+// a limit, or cut a mask into blocks; rows that are added and copied by index, at sizes where threads share them.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -75,4 +75,23 @@ TEST_CASE("nonzero gives every position of a large mask in order", "[select]") {
   }
   REQUIRE(places.numel() == static_cast<int64_t>(want.size()));
   CHECK(std::equal(want.begin(), want.end(), places.data<int64_t>()));
+}
+
+TEST_CASE("rows that meet are added and copied in the index's order, however they are cut", "[select]") {
+  const int64_t inner = GENERATE(7, 96, 300), outer = GENERATE(1, 2), n = 43, m = 1501;
+  CAPTURE(inner, outer);
+  Tensor index = core::empty({m}, kInt64, kCPU), x = core::empty({outer, m, inner}, kFloat32, kCPU);
+  for (int64_t i = 0; i < m; ++i) index.data<int64_t>()[i] = i < 500 ? 11 : i * i % n;  // one row very often
+  for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] = 1.0f / static_cast<float>(i % 1999 + 3);
+  const Tensor y = zeros({outer, n, inner});
+  Tensor added = y.clone(), copied = y.clone();
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t c = 0; c < inner; ++c) {
+        const int64_t to = (o * n + index.data<int64_t>()[i]) * inner + c;
+        added.data<float>()[to] += x.data<float>()[(o * m + i) * inner + c];
+        copied.data<float>()[to] = x.data<float>()[(o * m + i) * inner + c];
+      }
+  CHECK(y.index_add(1, index, x).equal(added));
+  CHECK(y.index_copy(1, index, x).equal(copied));
 }
