@@ -38,7 +38,6 @@ TANDEM_FUNCTOR1(Round, math::rint(x))  // half to even
 TANDEM_FUNCTOR1(Frac, x - math::trunc(x))
 TANDEM_FUNCTOR1(Relu, x < T(0) ? T(0) : x)  // -0 and NaN stay, as in PyTorch
 TANDEM_FUNCTOR1(Silu, x* math::sigmoid(x))
-TANDEM_FUNCTOR1(Gelu, math::gelu(x))
 TANDEM_FUNCTOR1(GeluTanh, math::gelu_tanh(x))
 TANDEM_FUNCTOR1(Softsign, x / (T(1) + math::abs(x)))
 TANDEM_FUNCTOR1(BitwiseNot, T(~x))
@@ -76,6 +75,7 @@ TANDEM_EASY_FUNCTOR1(Log10, log10, math::has_easy_log(x))
 TANDEM_EASY_FUNCTOR1(Sin, sin, math::is_easy_angle(x))
 TANDEM_EASY_FUNCTOR1(Cos, cos, math::is_easy_angle(x))
 TANDEM_EASY_FUNCTOR1(Tan, tan, math::is_easy_angle(x))
+TANDEM_EASY_FUNCTOR1(Gelu, gelu, math::has_easy_gelu(x))
 
 /// y = x > 0 ? x : slope * x
 template <class T> struct LeakyRelu {

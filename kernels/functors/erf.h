@@ -79,8 +79,27 @@ TANDEM_HD Normal normal(float x) {
   const float e = exp_of_square(t, 0.5f), tail = 0.5f * (e * scaled_erfc((t - pole) / (t + pole)));
   return {a < 0.75f ? (0.5f + 0.375f * x) + x * p : x < 0.0f ? tail : 1.0f - tail, e * 0.398942280f};
 }
+/// x Phi(x) for x >= -5.5 or a NaN, within 6.5 ulp and without a division: Phi(-t) = e^(-t^2 / 2 + t q) / 2, where q is
+/// a polynomial of t - 2.75. Polynomials in pairs, since what follows from each other is what takes time here.
+TANDEM_HD bool has_easy_gelu(float x) { return !(x < -5.5f); }
+TANDEM_HD float easy_gelu(float x) {
+  const float a = abs(x), t = a > 5.5f ? 5.5f : a, u = t - 2.75f, u2 = u * u, u4 = u2 * u2;
+  const float low = (6.765449047e-2f * u - 4.878233671e-1f) + (1.497637131e-3f * u - 1.022795215e-2f) * u2;
+  const float middle = (2.296142520e-5f * u - 2.008365700e-4f) + (-2.407377186e-9f * u - 1.886461860e-6f) * u2;
+  const float top = (-1.728039756e-8f * u + 5.821292604e-8f) + 1.930559934e-9f * u2;
+  const float q = low + (middle + top * u4) * u4;
+  const float high = __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, t) & 0xfffff000u);  // its square is exact
+  const float square = -0.5f * (high * high), rest = t * q - 0.5f * ((t - high) * (t + high));
+  const float shifted = (square + rest) * 1.44269504f + 12582911.0f;  // as in exp_argument, but for 2^(k - 1)
+  const float n = shifted - 12582911.0f;
+  const float r = ((square - n * 0.693359375f) + rest) + n * 2.12194440e-4f, r2 = r * r;
+  const float p = (1.666654199e-1f * r + 0.5f) + ((8.366691880e-3f * r + 4.166720435e-2f) + 1.388248987e-3f * r2) * r2;
+  const uint32_t power = __builtin_bit_cast(uint32_t, (p * r2 + r) + 1.0f);
+  const float tail = __builtin_bit_cast(float, power + (__builtin_bit_cast(uint32_t, shifted) << 23));
+  return (x < 0.0f ? 0.0f : x) - t * tail;
+}
 /// x Phi(x) and its derivative
-TANDEM_HD float gelu(float x) { return x * normal(x).phi; }
+TANDEM_HD float gelu(float x) { return has_easy_gelu(x) ? easy_gelu(x) : x * normal(x).phi; }
 TANDEM_HD float gelu_slope(float x) {
   const Normal n = normal(x);
   return n.phi + x * n.density;

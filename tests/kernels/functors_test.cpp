@@ -82,6 +82,9 @@ TEST_CASE("float functions of one number are within a few units in the last plac
            row(TANDEM_ROW_OF(erfc), -20, 20, fine, 5),
            row(
                "phi", [](float x) { return math::normal(x).phi; }, phi, -14.5f, 20, fine, 5.5),
+           row(
+               "gelu", [](float x) { return math::gelu(x); },
+               [](double x) { return 0.5 * x * std::erfc(x * -std::sqrt(0.5)); }, -12, 20, fine, 6.5),
            row(TANDEM_ROW_OF(exp2), -151, 129, step, 1.3),
            row(TANDEM_ROW_OF(sinh), -91, 91, step, 2.5),
            row(TANDEM_ROW_OF(cosh), -91, 91, step, 2),

@@ -244,6 +244,7 @@ TEST_CASE("an element's sine or remainder does not depend on a huge neighbour, i
   check(kernel::sin, [](float x, float) { return std::sin(double(x)); });
   check(kernel::cos, [](float x, float) { return std::cos(double(x)); });
   check(kernel::tan, [](float x, float) { return std::tan(double(x)); });
+  check(kernel::gelu, [](float x, float) { return 0.5 * double(x) * std::erfc(double(x) * -std::sqrt(0.5)); });
   check(divide(kernel::fmod), [](float x, float b) { return std::fmod(double(x), double(b)); });
   check(divide(kernel::remainder), [](float x, float b) {
     const double r = std::fmod(double(x), double(b));
@@ -251,6 +252,26 @@ TEST_CASE("an element's sine or remainder does not depend on a huge neighbour, i
   });
   CHECK(differ == 0);
   CHECK(wrong == 0);
+}
+
+TEST_CASE("the last elements of a block are computed as the others are, and nothing behind them is written",
+          "[loops]") {
+  const int64_t n = GENERATE(1, 15, 16, 17, 255, 257, 271);
+  const Tensor x = make({300}, DType::float32), b = make({300}, DType::float32);
+  for (int64_t i = 0; i < 300; ++i) put(x, i, 0.1 * double(i + 1)), put(b, i, 0.7);
+  const auto whole = [](const Tensor& t, int64_t count) { return core::as_strided(t, {count}, {1}, 0); };
+  const auto check = [&](auto op) {
+    Tensor all = make({300}, DType::float32), y = make({300}, DType::float32), part = whole(y, n);
+    for (int64_t i = 0; i < 300; ++i) put(y, i, -7);
+    op(x, b, all);
+    op(whole(x, n), whole(b, n), part);
+    int wrong = 0;
+    for (int64_t i = 0; i < 300; ++i) wrong += get(y, i) != (i < n ? get(all, i) : -7);
+    CHECK(wrong == 0);
+  };
+  check([](const Tensor& a, const Tensor&, Tensor& y) { kernel::exp(a, y); });
+  check([](const Tensor& a, const Tensor&, Tensor& y) { kernel::gelu(a, y); });
+  check([](const Tensor& a, const Tensor& c, Tensor& y) { kernel::fmod(a, c, y); });
 }
 
 TEST_CASE("relu keeps -0 and NaN, as PyTorch does, in whole vectors too", "[loops]") {

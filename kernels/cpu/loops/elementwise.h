@@ -6,9 +6,11 @@
 
 #if defined(__clang__)
 #define TANDEM_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#define TANDEM_NO_UNROLL _Pragma("clang loop unroll(disable)")
 #define TANDEM_ONE_COPY __attribute__((noinline))
 #else
 #define TANDEM_IVDEP _Pragma("GCC ivdep")
+#define TANDEM_NO_UNROLL _Pragma("GCC unroll 1")
 #define TANDEM_ONE_COPY __attribute__((noinline, noclone))  // not one for each strip that it is called with
 #endif
 // In a loop that is a small part of the work: it is not vectorised, which takes kilobytes where many operands may
@@ -194,36 +196,66 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
   });
 }
 
+constexpr int64_t kWhole = 16;  // elements: whole vectors of every instruction set
+
 /// y = f(x) where f is quick for all but a few floats: in blocks, of which all elements go through one loop, so that it
-/// does not matter to an element which others are beside it. y may be x, so the block's inputs are kept.
+/// does not matter to an element which others are beside it. y may be x, so the block's inputs are kept. Blocks are
+/// whole vectors, which halves the code; for the last few elements one is filled up with ones.
 template <class F> void easy_strip(float* y, const float* x, int64_t n) {
-  float kept[kTile];
-  for (int64_t done = 0; done < n; done += kTile, y += kTile, x += kTile) {
-    const int64_t m = n - done < kTile ? n - done : kTile;
+  float kept[kTile], last[kWhole];
+  for (int64_t done = 0, m; done < n; done += m) {
+    const int64_t left = n - done;
+    m = (left < kTile ? left : kTile) & -kWhole;
+    float* to = y + done;
+    const float* from = x + done;
+    const bool few = m == 0;
+    if (few) {
+      for (int64_t i = 0; i < kWhole; ++i) last[i] = i < left ? from[i] : 1.0f;
+      from = to = last, m = kWhole;
+    }
     int32_t hard = 0;
-    for (int64_t i = 0; i < m; ++i) hard |= !F::is_easy(x[i]);
+    TANDEM_NO_UNROLL
+    for (int64_t i = 0; i < m; ++i) hard |= !F::is_easy(from[i]);
     if (hard)
-      for (int64_t i = 0; i < m; ++i) kept[i] = x[i];
+      for (int64_t i = 0; i < m; ++i) kept[i] = from[i];
     TANDEM_IVDEP
-    for (int64_t i = 0; i < m; ++i) y[i] = F::easy(x[i]);
+    for (int64_t i = 0; i < m; ++i) to[i] = F::easy(from[i]);
     if (hard)
       for (int64_t i = 0; i < m; ++i)
-        if (!F::is_easy(kept[i])) y[i] = F()(kept[i]);
+        if (!F::is_easy(kept[i])) to[i] = F()(kept[i]);
+    for (int64_t i = 0; few && i < left; ++i) {
+      TANDEM_ONE_BY_ONE
+      y[done + i] = to[i];
+    }
   }
 }
 template <class F> void easy_strip(float* y, const float* a, const float* b, int64_t n) {
-  float kept[2][kTile];
-  for (int64_t done = 0; done < n; done += kTile, y += kTile, a += kTile, b += kTile) {
-    const int64_t m = n - done < kTile ? n - done : kTile;
+  float kept[2][kTile], last[3][kWhole];
+  for (int64_t done = 0, m; done < n; done += m) {
+    const int64_t left = n - done;
+    m = (left < kTile ? left : kTile) & -kWhole;
+    float* to = y + done;
+    const float *from = a + done, *other = b + done;
+    const bool few = m == 0;
+    if (few) {
+      for (int64_t i = 0; i < kWhole; ++i) last[0][i] = i < left ? from[i] : 1.0f;
+      for (int64_t i = 0; i < kWhole; ++i) last[1][i] = i < left ? other[i] : 1.0f;
+      from = last[0], other = last[1], to = last[2], m = kWhole;
+    }
     int32_t hard = 0;
-    for (int64_t i = 0; i < m; ++i) hard |= !F::is_easy(a[i], b[i]);
+    TANDEM_NO_UNROLL
+    for (int64_t i = 0; i < m; ++i) hard |= !F::is_easy(from[i], other[i]);
     if (hard)
-      for (int64_t i = 0; i < m; ++i) kept[0][i] = a[i], kept[1][i] = b[i];
+      for (int64_t i = 0; i < m; ++i) kept[0][i] = from[i], kept[1][i] = other[i];
     TANDEM_IVDEP
-    for (int64_t i = 0; i < m; ++i) y[i] = F::easy(a[i], b[i]);
+    for (int64_t i = 0; i < m; ++i) to[i] = F::easy(from[i], other[i]);
     if (hard)
       for (int64_t i = 0; i < m; ++i)
-        if (!F::is_easy(kept[0][i], kept[1][i])) y[i] = F()(kept[0][i], kept[1][i]);
+        if (!F::is_easy(kept[0][i], kept[1][i])) to[i] = F()(kept[0][i], kept[1][i]);
+    for (int64_t i = 0; few && i < left; ++i) {
+      TANDEM_ONE_BY_ONE
+      y[done + i] = to[i];
+    }
   }
 }
 
