@@ -10,7 +10,7 @@ struct PoolShape {
 };
 }  // namespace tandem::kernels
 
-/// index holds h * W + w of the maximum, -1 where a window holds only padding
+/// index, which may be undefined, holds h * W + w of the maximum, -1 where a window holds only padding
 TANDEM_KERNEL(void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& index))
 /// dx[p, index[p, i]] += dy[p, i] over the last two dimensions, nowhere for an index of -1; index and shape as
 /// max_pool2d had them

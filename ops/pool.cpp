@@ -85,6 +85,17 @@ Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::P
                   return {where(none, Scalar(0), ddy).reshape(sizes)};
                 });
 }
+/// The indices are undefined unless they are asked for.
+std::tuple<Tensor, Tensor> max_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool indices) {
+  const Planes p("max_pool2d", input, s, ceil, is_channels_last(input));
+  Tensor y = p.make(p.x.dtype()), index = indices ? p.make(kInt64) : Tensor();
+  TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
+  return {record("max_pool2d", of_sizes(y, p.out), {input}, {index},
+                 [s, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                   return {ctx.flat_in(0, max_pool_backward(dy, ctx.saved(0), s, sizes))};
+                 }),
+          indices ? of_sizes(index, p.out) : index};
+}
 /// A linear op and its transpose, each the other's derivative.
 Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil, bool last);
 Tensor avg_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool last) {
@@ -106,20 +117,13 @@ Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArray
 Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last);
 }  // namespace
 
-std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, Pair kernel, IntArrayRef stride, Pair padding,
+std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding,
                                                    Pair dilation, Flag ceil_mode) {
-  const kernels::PoolShape s = pool_shape(kernel, stride, padding, dilation, true);
-  const Planes p("max_pool2d", input, s, ceil_mode, is_channels_last(input));
-  Tensor y = p.make(p.x.dtype()), index = p.make(kInt64);
-  TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
-  return {record("max_pool2d", of_sizes(y, p.out), {input}, {index},
-                 [s, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                   return {ctx.flat_in(0, max_pool_backward(dy, ctx.saved(0), s, sizes))};
-                 }),
-          of_sizes(index, p.out)};
+  return max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, true);
 }
 Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Pair dilation, Flag ceil_mode) {
-  return std::get<0>(max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
+  const bool indices = autograd::any_wants_grad({x});  // which its gradient alone needs
+  return std::get<0>(max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, indices));
 }
 Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Flag ceil_mode,
                   Flag count_include_pad, std::optional<int64_t> divisor) {

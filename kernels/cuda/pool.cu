@@ -113,7 +113,8 @@ __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, i
       if (from < 0 || value > best || value != value) best = value, from = h * columns.in + w;
     }
   }
-  y[i] = T(best), index[i] = from;
+  y[i] = T(best);
+  if (index) index[i] = from;
 }
 
 /// A thread for each pixel. The index says whether a window chose it, so dilation does not matter here.
@@ -231,8 +232,8 @@ void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& inde
   if (y.numel() == 0) return;
   visit_layouts("max_pool2d", x, [&]<class T, bool kLast>() {
     launch("max_pool2d", max_pool2d_windows<T, kLast>, threads_for(y.numel()), x.device(), x.data<T>(), y.data<T>(),
-           index.data<int64_t>(), Windows(x.size(-2), y.size(-2), shape, 0), Windows(x.size(-1), y.size(-1), shape, 1),
-           Places<kLast>(y));
+           index.defined() ? index.data<int64_t>() : nullptr, Windows(x.size(-2), y.size(-2), shape, 0),
+           Windows(x.size(-1), y.size(-1), shape, 1), Places<kLast>(y));
   });
 }
 void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape& shape, Tensor& dx) {

@@ -95,6 +95,31 @@ TEST_CASE("max pooling takes the first of the largest, or the last NaN, and hand
     }
 }
 
+TEST_CASE("max pooling without indices gives the same values, and writes nothing beside them", "[pool]") {
+  manual_seed(4);
+  for (const PoolCase& c : kPools)
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16})
+      for (const bool channels_last : {false, true}) {
+        CAPTURE(&c - kPools, dtype, channels_last);
+        const auto shaped = [&](const Tensor& elements, int64_t h, int64_t w) {
+          const Tensor dense = elements.narrow(0, 0, c.planes * h * w);
+          return channels_last ? dense.view({1, h, w, c.planes}).permute({0, 3, 1, 2}) : dense.view({c.planes, h, w});
+        };
+        const Tensor x = values({c.planes * c.height * c.width}, kFloat64).to(dtype);
+        const int64_t windows = c.planes * c.out(0) * c.out(1), beside = 16;
+        const auto pool = [&](Tensor index) {
+          const Tensor made = full({windows + beside}, 7, dtype);
+          Tensor y = shaped(made, c.out(0), c.out(1));
+          kernels::cpu::max_pool2d(shaped(x, c.height, c.width), c.shape, y, index);
+          return made;
+        };
+        const Tensor index = full({windows + beside}, 7, kInt64), with = pool(shaped(index, c.out(0), c.out(1)));
+        REQUIRE(same_bits(with, pool(Tensor())));
+        REQUIRE(with.narrow(0, windows, beside).eq(7).all().item<bool>());
+        REQUIRE(index.narrow(0, windows, beside).eq(7).all().item<bool>());
+      }
+}
+
 TEST_CASE("batch norm's statistics and gradients are the sums that define them", "[batch_norm]") {
   struct Case {
     int64_t n, c, l;

@@ -4,42 +4,73 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
+/// The elements of two vectors that lie at even places, or at odd ones.
+template <class V> TANDEM_HD V every_second(V a, V b, bool odd) {
+  constexpr int kWidth = int(sizeof(V) / sizeof(a[0]));
+  if constexpr (kWidth == 2)
+    return odd ? __builtin_shufflevector(a, b, 1, 3) : __builtin_shufflevector(a, b, 0, 2);
+  else if constexpr (kWidth == 4)
+    return odd ? __builtin_shufflevector(a, b, 1, 3, 5, 7) : __builtin_shufflevector(a, b, 0, 2, 4, 6);
+  else
+    return odd ? __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
+               : __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+}
 /// See Note [Halving]. Equal elements and NaNs win as in the order of memory: the first of the largest, the last NaN.
-/// Operands: y, index, x.
-template <class C> TANDEM_ONE_COPY void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+/// x, y and index, which may be null, are those of row `first` of all planes' windows.
+template <class C>
+TANDEM_ONE_COPY void halve_rows(const Window& v, int64_t first, int64_t rows, const C* x, C* y, int64_t* index) {
   using Place = typename PlaceOf<C>::type;
-  const int64_t steps = (v.ow + kStep - 1) / kStep;
+  constexpr int kBytes = kStep * int(sizeof(C)) < kLaneBytes ? kStep * int(sizeof(C)) : kLaneBytes;
+  constexpr int kWidth = kBytes / int(sizeof(C));
+  using V = LaneVector<C, kBytes>;
+  using Places = LaneVector<Place, kBytes>;
+  Places order;
+  for (int i = 0; i < kWidth; ++i) order[i] = Place(2 * i);
+  const int64_t oh = v.oh, ow = v.ow, last = ow > kWidth ? ow - kWidth : 0;
+  const Place below = Place(2 * ow);
+  const auto load = [](const C* from, bool odd) {
+    return every_second<V>(load_lanes<C, kBytes>(from), load_lanes<C, kBytes>(from + kWidth), odd);
+  };
+  int64_t corner = first % oh * 4 * ow;
+  for (int64_t r = 0; r < rows; ++r, x += 4 * ow, y += ow) {
+    for (int64_t i = 0; i < ow; i += kWidth) {
+      if (i > last) i = last;
+      const C *const top = x + 2 * i, *const bottom = top + 2 * ow;
+      const V a = load(top, false), b = load(top, true), c = load(bottom, false), d = load(bottom, true);
+      const auto right = (b > a) | (b != b), lower_right = (d > c) | (d != d);
+      const V high = right ? b : a, low = lower_right ? d : c;
+      const auto lower = (low > high) | (low != low);
+      *reinterpret_cast<V*>(y + i) = lower ? low : high;
+      if (!index) continue;
+      const Places at = (lower ? below - lower_right : -right) + (order + Place(corner + 2 * i));
+      for (int k = 0; k < kWidth; ++k) index[i + k] = at[k];
+    }
+    corner = corner + 4 * ow < oh * 4 * ow ? corner + 4 * ow : 0;
+    if (index) index += ow;
+  }
+}
+/// Operands: y, index or none, x.
+template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   const Elements<C> result(loop, 0), elements(loop, 2);
-  C room[4 * kTileWindows], high[2 * kTileWindows + kStep], best[kTileWindows + kStep];
-  Place column[2 * kTileWindows + kStep], place[kTileWindows + kStep];
-  for_tiles(v, begin, end, [&](int64_t row, int64_t rows) {
-    const C* const x = elements.read(2 * row * v.w, 4 * rows * v.ow, room);
-    TANDEM_IVDEP
-    for (int64_t i = 0; i < 2 * rows * v.ow; ++i) {
-      const C a = x[2 * i], b = x[2 * i + 1];
-      const bool right = (b > a) | (b != b);
-      high[i] = right ? b : a;
-      column[i] = right ? Place(1) : Place(0);
-    }
-    for (int64_t r = 0; r < rows; ++r) {
-      const C *const top = high + 2 * r * v.ow, *const bottom = top + v.ow;
-      const Place *const top_column = column + 2 * r * v.ow, *const bottom_column = top_column + v.ow;
-      C* const to = best + r * v.ow;
-      Place* const at = place + r * v.ow;
-      const Place corner = Place((row + r) % v.oh * 2 * v.w), below = Place(corner + v.w);
-      TANDEM_IVDEP
-      for (int64_t i = 0; i < steps * kStep; ++i) {
-        const bool lower = (bottom[i] > top[i]) | (bottom[i] != bottom[i]);
-        to[i] = lower ? bottom[i] : top[i];
-        at[i] = Place(2 * i) + (lower ? bottom_column[i] + below : top_column[i] + corner);
-      }
-    }
-    C* const y = result.place(row * v.ow, room);
-    int64_t* const index = data<int64_t>(loop, 1) + row * v.ow;
-    for (int64_t i = 0; i < rows * v.ow; ++i) y[i] = best[i];
-    result.write(row * v.ow, rows * v.ow, y);
-    for (int64_t i = 0; i < rows * v.ow; ++i) index[i] = place[i];
-  });
+  int64_t* const index = data<int64_t>(loop, 1);
+  const int64_t first = begin * v.oh, count = end * v.oh - first;
+  // The last rows that are shorter than a step go elsewhere, as what lies behind them is not ours.
+  const int64_t tail = result.is_half() ? count : v.ow < kStep ? lesser(kStep / v.ow, count) : 0;
+  if (tail < count) {
+    const int64_t at = first * v.ow;
+    halve_rows(v, first, count - tail, elements.read(4 * at, 1, nullptr), result.place(at, nullptr),
+               index ? index + at : nullptr);
+  }
+  C room[4 * kTileWindows + 2 * kStep], best[kTileWindows + kStep];
+  int64_t place[kTileWindows + kStep];
+  for (int64_t done = count - tail, step = kTileWindows / v.ow; done < count; done += step) {
+    const int64_t rows = lesser(step, count - done), at = (first + done) * v.ow, windows = rows * v.ow;
+    const C* const x = elements.read(4 * at, 4 * windows, room);
+    for (int64_t i = 0; x != room && i < 4 * windows; ++i) room[i] = x[i];
+    halve_rows(v, first + done, rows, room, best, index ? place : nullptr);
+    result.put(at, windows, best);
+    for (int64_t i = 0; index && i < windows; ++i) index[at + i] = place[i];
+  }
 }
 /// The places k of a window at `first` whose pixels first + k d lie among [0, size).
 Span places(int64_t first, int64_t d, int64_t k, int64_t size) {
@@ -77,12 +108,13 @@ TANDEM_HD void let_win(const PixelRow<C>& row, int64_t windows, Place beside, Pl
     *reinterpret_cast<Places*>(at + i) = where;
   }
 }
-/// Operands: y, index, x. What lies beside the plane never wins.
+/// Operands: y, index or none, x. What lies beside the plane never wins.
 template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t end) {
   using Place = typename PlaceOf<C>::type;
   const Window v(loop);
   if (is_halving(v)) return halve<C>(loop, v, begin, end);
   const Elements<C> result(loop, 0), elements(loop, 2);
+  int64_t* const index = data<int64_t>(loop, 1);
   PixelRow<C> row(v, elements, -C(__builtin_inf()));
   for (int64_t plane = begin; plane < end; ++plane)
     for (int64_t oh = 0; oh < v.oh; ++oh) {
@@ -100,8 +132,7 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
             let_win(row, count, Place((kh - down.first) * v.d[0] * v.w + left), Place(v.s[1]), best, at);
           }
         const int64_t made = (plane * v.oh + oh) * v.ow + ow, start = (top + down.first * v.d[0]) * v.w;
-        int64_t* const index = data<int64_t>(loop, 1) + made;
-        for (int64_t i = 0; i < count; ++i) index[i] = at[i] < 0 ? -1 : start + at[i];
+        for (int64_t i = 0; index && i < count; ++i) index[made + i] = at[i] < 0 ? -1 : start + at[i];
         result.put(made, count, best);
       }
     }

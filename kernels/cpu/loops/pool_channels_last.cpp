@@ -108,7 +108,7 @@ TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down
       }
     }
   for (int64_t c = 0; c < p.width; ++c) y[c] = T(best[c]);
-  for (int64_t c = 0; c < p.width; ++c) index[c] = at[c];
+  for (int64_t c = 0; index && c < p.width; ++c) index[c] = at[c];
 }
 /// The gradients of the windows that chose a pixel.
 template <class T> TANDEM_HD void add_chosen(const T* dy, const int64_t* index, const Pixels& p, int64_t pixel, T* dx) {
@@ -124,9 +124,10 @@ template <class T> TANDEM_HD void average(const T* x, const Pixels& p, Upcast<T>
   sum_pixels(p, y, term, [=](C sum) { return sum * scale; });
 }
 
-/// Operands: y, index, x.
+/// Operands: y, index or none, x.
 template <class C, class Place> void max_rows(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   const int64_t channels = loop.extents.size[1];
+  int64_t* const index = data<int64_t>(loop, 1);
   const auto down = [&](int64_t oh) { return places(v, 0, oh); };
   const auto across = [&](int64_t ow) { return places(v, 1, ow); };
   for_groups(loop, begin, end, v.oh, v.ow, down, across,
@@ -137,7 +138,7 @@ template <class C, class Place> void max_rows(const Loop& loop, const Window& v,
                const Pixels window(reach, v.d[0] * v.w * channels, v.d[1] * channels, width);
                visit_type<C>(loop.dtype, [&]<class T>() {
                  find_largest(data<const T>(loop, 2) + at, window, Place(place), Place(v.d[0] * v.w), Place(v.d[1]),
-                              data<T>(loop, 0) + to, data<int64_t>(loop, 1) + to);
+                              data<T>(loop, 0) + to, index ? index + to : nullptr);
                });
              });
 }
