@@ -31,6 +31,8 @@ int64_t images_per_block(const ConvProblem& p) {
 }
 
 template <class T> std::shared_ptr<const ConvBlock<T>> block_of(const ConvProblem& problem) {
+  if constexpr (std::is_same_v<T, float>)
+    if (auto block = conv_taps_block(problem)) return block;
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>)
     if (auto block = onednn_block<T>(problem)) return block;
   if constexpr (std::is_same_v<T, BFloat16>)

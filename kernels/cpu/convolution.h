@@ -47,6 +47,8 @@ template <class T> class ConvBlock {
 /// gradients of weights where onednn_multiplies_bfloat16().
 template <class T> std::shared_ptr<const ConvBlock<T>> im2col_block(const ConvProblem& problem);
 template <class T> std::shared_ptr<const ConvBlock<T>> im2row_block(const ConvProblem& problem);
+/// The weights' gradients of a plain convolution of few channels, row-major, by kernels 3 or 5 wide; null of any other.
+std::shared_ptr<const ConvBlock<float>> conv_taps_block(const ConvProblem& problem);
 /// By oneDNN, of float32, or of bfloat16 where the processor multiplies it itself, but for gradients of weights; null
 /// when this build has none, or none for such a problem.
 template <class T> std::shared_ptr<const ConvBlock<T>> onednn_block(const ConvProblem& problem);
