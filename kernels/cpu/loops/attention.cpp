@@ -1,6 +1,7 @@
 // What attention does with a block of scores between its matrix products. The range is the block's rows, which are
 // queries; `stride` is from one to the next. Scalars begin with: columns, keys of the block that row 0 sees (row r sees
 // r more), scale, and the mask's kind and distances of rows and columns.
+#include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -43,18 +44,6 @@ template <class C> class Mask {
   bool is_bool_;
   int64_t row_, column_;
 };
-struct Larger {
-  template <class C> static C join(C a, C b) { return b > a ? b : a; }
-};
-template <class C> C largest(const C* x, int64_t n) {
-  C lane[kLanes];
-  for (C& each : lane) each = kNowhere<C>;
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
-  for (int k = 0; i < n; ++i, ++k) lane[k] = x[i] > lane[k] ? x[i] : lane[k];
-  return fold_lanes<Larger, kLanes>(lane);
-}
 /// x = e^(x - peak). @return their sum
 template <class C> TANDEM_ONE_COPY C powers(C* x, int64_t n, C peak) {
   TANDEM_IVDEP
@@ -80,7 +69,8 @@ template <class C> void attention_powers_body(const Loop& loop, int64_t begin, i
     C* const x = data<C>(loop, 0) + r * columns;
     const int64_t n = seen_by(loop, r);
     mask.apply(x, r, n, scale);
-    const C found = largest(x, n), before = first ? kNowhere<C> : peaks[r], peak = found > before ? found : before;
+    const C found = reduce_lanes<Larger>(x, n), before = first ? kNowhere<C> : peaks[r],
+            peak = found > before ? found : before;
     const C base = peak == kNowhere<C> ? C(0) : peak;  // where all is hidden so far, all powers are 0
     const C sum = powers(x, n, base);
     for (int64_t i = n; i < columns; ++i) x[i] = C(0);

@@ -105,6 +105,13 @@ template <class Op, class A, int kBytes = kLaneBytes> TANDEM_HD A reduce_lanes(c
   return fold_vector<Op, A, kBytes>(lanes[0]);
 }
 
+/// The largest, NaNs passed over.
+struct Larger {
+  static constexpr bool kInOrder = false;
+  template <class A> static A start() { return -A(__builtin_inf()); }
+  template <class A> TANDEM_HD static A join(A a, A b) { return b > a ? b : a; }
+};
+
 /// made[c] = of column c < kVectors * kWidth, over `rows` of x, `stride` apart.
 template <class Op, class A, int kBytes, int kVectors>
 TANDEM_HD void reduce_block(const A* x, int64_t rows, int64_t stride, A* made) {

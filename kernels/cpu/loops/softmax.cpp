@@ -6,12 +6,6 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Of elements, or of vectors of them. NaNs are passed over.
-struct Larger {
-  static constexpr bool kInOrder = false;
-  template <class A> static A start() { return -A(__builtin_inf()); }
-  template <class A> TANDEM_HD static A join(A a, A b) { return b > a ? b : a; }
-};
 template <class C> C row_max(Bands<C>& x) {
   C best = -C(__builtin_inf());
   x.each([&](int64_t, int64_t count, const C* v) {
