@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tandem/parallel/collectives/store/socket.h"
+#include "tandem/parallel/collectives/store/store.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/paths.h"
 
@@ -135,6 +136,14 @@ inline bool nothing_left() {
     if (pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return false;
+}
+/// One below those that systems give away by themselves, of which another process may get one at any moment.
+inline int free_port() {
+  for (int port = 20000 + ::getpid() % 10000;; ++port) try {
+      const distributed::StoreServer free_now("", "127.0.0.1", port);
+      return port;
+    } catch (const Error&) {  // it is taken
+    }
 }
 inline bool skipped() {
   if (TANDEM_HAS_GLOO) return false;

@@ -185,11 +185,7 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
 
 TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the store", "[launch][gloo]") {
   if (skipped()) return;
-  int port = 0;
-  {
-    const StoreServer free_now("");
-    port = free_now.port();
-  }
+  int port = free_port();
   const auto start = [&](int rank, const char* what) {
     return Child({kLaunchProgram, what}, {"RANK=" + std::to_string(rank), "WORLD_SIZE=2", "MASTER_ADDR=localhost",
                                           "MASTER_PORT=" + std::to_string(port)});

@@ -30,7 +30,6 @@ Child node(int port, int ranks, std::vector<std::string> options, const std::vec
   options.insert(options.end(), command.begin(), command.end());
   return Child(launch(options), {"TANDEM_JOB_TOKEN=" + token});
 }
-int free_port() { return StoreServer("").port(); }
 
 }  // namespace
 
