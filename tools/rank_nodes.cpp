@@ -44,13 +44,16 @@ Nodes::Nodes(Options options, std::function<void()> check) : options_(std::move(
               "'; accepted: HOST:PORT, a host of the job and a free port there");
   check_usage(!options_.token.empty(), "the launchers of several nodes need a word that strangers do not know; ",
               "set TANDEM_JOB_TOKEN to the same on all nodes, to what `openssl rand -hex 16` prints, for example");
-  try {
-    server_ = std::make_unique<StoreServer>(options_.token, host_, port_);
-  } catch (const DistributedError&) {
-    // Another launcher of this machine has it, or it is another machine's.
-  }
+  const auto host_if_free = [this] {
+    if (!server_) try {
+        server_ = std::make_unique<StoreServer>(options_.token, host_, port_);
+      } catch (const DistributedError&) {
+        // Another launcher of this machine has it, or it is another machine's.
+      }
+  };
   const Deadline deadline = after(options_.timeout);
   for (;;) try {
+      host_if_free();  // again and again: of two that ask for the port at the same moment, Linux may give it to neither
       distributed::connect_to(host_, port_, after(kLook), "the launcher of node 0");
       break;
     } catch (const DistributedError&) {

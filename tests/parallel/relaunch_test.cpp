@@ -1,5 +1,8 @@
 // `tandem launch`: restarts, several launchers of one job, the ranks' share of the machine, and where their output
 // goes.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
 #include <csignal>
 #include <filesystem>
 
@@ -169,6 +172,22 @@ TEST_CASE("launch: the launchers of two nodes meet, and their ranks are of one j
   INFO(three.error << four.error);
   CHECK((three.status == 0 && four.status == 0));
   CHECK(Child::count(three.out + four.out, "the sum is 6\n") == 3);
+}
+
+TEST_CASE("launch: launchers of one machine meet at a port that is free a moment later", "[launch][nodes]") {
+  const int port = free_port(), taken = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET, address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  REQUIRE(::bind(taken, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  Child first = node(port, 1, {}, {"true"}), second = node(port, 1, {}, {"true"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // so that both have found it taken
+  ::close(taken);
+  for (Child* each : {&first, &second}) {
+    const ChildResult r = each->finish();
+    INFO(r.error);
+    CHECK(r.status == 0);
+  }
 }
 
 TEST_CASE("launch: what ends a rank of one node is said on all, and all start again", "[launch][nodes][restart]") {
