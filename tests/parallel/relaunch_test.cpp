@@ -175,7 +175,7 @@ TEST_CASE("launch: the launchers of two nodes meet, and their ranks are of one j
 }
 
 TEST_CASE("launch: launchers of one machine meet at a port that is free a moment later", "[launch][nodes]") {
-  const int port = free_port(), taken = ::socket(AF_INET, SOCK_STREAM, 0);
+  const int port = free_port(), taken = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET, address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
