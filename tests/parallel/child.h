@@ -139,7 +139,8 @@ inline bool nothing_left() {
 }
 /// One below those that systems give away by themselves, of which another process may get one at any moment.
 inline int free_port() {
-  for (int port = 20000 + ::getpid() % 10000;; ++port) try {
+  static int port = 20000 + ::getpid() % 10000;
+  for (++port;; ++port) try {  // another each time, as connections of the last may linger
       const distributed::StoreServer free_now("", "127.0.0.1", port);
       return port;
     } catch (const Error&) {  // it is taken
