@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An epoch of FashionMNIST from its files, FashionCNN in batches of 128: `tandem demo`, the same captured, and PyTorch at
-its best (channels-last, kept heap, the images in memory as floats), one after the other. Medians over the rounds of the
-seconds of the epoch, of the whole program (start, reading the files, the epoch, the test images), and of its peak memory.
-Run it with a Python that has torch.
+its best (channels-last, kept heap, the images as floats in the device's memory), one after the other. Medians over the
+rounds of the seconds of the epoch, of the whole program (start, reading the files, the epoch, the test images), and of its
+peak memory on the host. Run it with a Python that has torch.
 """
 import argparse
 import importlib.util
@@ -37,23 +37,27 @@ def timed(command, environment):
 def tandem(asked, *options):
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "demo.json"
-        _, whole, memory = timed([asked.build / "tools/tandem", "demo", "--mode", "single", "--threads", str(asked.threads),
-                                  "--data", asked.data, "--json", result, *options], {})
+        _, whole, memory = timed([asked.build / "tools/tandem", "demo", "--mode", "single", "--device", asked.device,
+                                  "--threads", str(asked.threads), "--data", asked.data, "--epochs", str(asked.epochs),
+                                  "--json", result, *options], {})
         run = json.loads(result.read_text())["runs"][0]
-    return {"epoch_s": run["seconds"], "program_s": whole, "peak_mib": memory, "accuracy": 100 * run["test_accuracy"]}
+    return {"epoch_s": run["seconds"] / asked.epochs, "program_s": whole, "peak_mib": memory, "accuracy": 100 * run["test_accuracy"]}
 
 
 def pytorch(asked):
-    text, whole, memory = timed([sys.executable, HERE / "peers/accuracy_torch.py", asked.data, "1"],
-                                dict(KEPT_HEAP, OMP_NUM_THREADS=str(asked.threads)))
+    text, whole, memory = timed([sys.executable, HERE / "peers/accuracy_torch.py", asked.data, "1",
+                              str(asked.epochs), asked.device],
+                             dict(KEPT_HEAP, OMP_NUM_THREADS=str(asked.threads)))
     accuracy, seconds = re.search(r"([\d.]+) % in ([\d.]+) s", text).groups()
-    return {"epoch_s": float(seconds), "program_s": whole, "peak_mib": memory, "accuracy": float(accuracy)}
+    return {"epoch_s": float(seconds) / asked.epochs, "program_s": whole, "peak_mib": memory, "accuracy": float(accuracy)}
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=Path, help="a build folder of Tandem, such as build/release")
     parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist", help="the folder of the four .gz files")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where to compute (default: cpu)")
+    parser.add_argument("--epochs", type=int, default=1, help="that a program runs; their mean counts (default: 1)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (default: 3)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of each program (default: one per core)")
     parser.add_argument("--json", type=Path, help="write every sample to this file")
@@ -77,15 +81,17 @@ def main():
     medians = {name: {key: statistics.median(s[key] for s in all) for key in all[0]} for name, all in samples.items()}
     print(f"{'':18}{'epoch, s':>10}{'program, s':>12}{'peak, MiB':>11}{'accuracy':>10}{'epoch, PyTorch / this':>24}")
     for name, m in medians.items():
-        print(f"{name:18}{m['epoch_s']:10.1f}{m['program_s']:12.1f}{m['peak_mib']:11.0f}{m['accuracy']:10.1f}"
+        print(f"{name:18}{m['epoch_s']:10.2f}{m['program_s']:12.1f}{m['peak_mib']:11.0f}{m['accuracy']:10.1f}"
               f"{medians['pytorch']['epoch_s'] / m['epoch_s']:24.2f}")
     if asked.json:
         import torch
-        commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+        commit = subprocess.run("git rev-parse --short HEAD 2>/dev/null || cat commit", shell=True, cwd=HERE,
+                                capture_output=True, text=True)
         cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
                    platform.machine())
+        gpu = torch.cuda.get_device_name() if asked.device == "cuda" else None
         asked.json.write_text(json.dumps({
-            "cpu": cpu, "threads": asked.threads, "rounds": asked.rounds, "pytorch": torch.__version__,
+            "cpu": cpu, "gpu": gpu, "threads": asked.threads, "rounds": asked.rounds, "pytorch": torch.__version__,
             "commit": commit.stdout.strip(), "command": "benchmarks/epoch.py " + " ".join(sys.argv[1:]),
             "samples": samples, "medians": medians}, indent=2) + "\n")
 

@@ -13,6 +13,9 @@
 #   TANDEM_CMAKE_OPTIONS  more options for CMake
 #   TANDEM_CALL_SECONDS   how long a call may take (520)
 #   TANDEM_TEST_SECONDS   how long a test may take, below a sanitizer's tool as well, before it counts as failed (150)
+#   TANDEM_DATA           folder of FashionMNIST's files (/usr/share/datasets/fashion-mnist)
+#   TANDEM_TEST_JOBS      how many tests run at the same time (half as many as there are cores)
+#   TANDEM_BUILT          not empty: build/gpu was built elsewhere, for a checkout at this path; it is taken as it is
 # Results are benchmarks/results/gpu_*.json with GPU, driver, commit and command, and gpu_ops.txt for `./run ops`. Exit
 # status: 0 all is well; 1 something failed, in this call or before; 3 no GPU: what can be built without one was built;
 # 4 time was up: call again.
@@ -23,8 +26,13 @@ build=build/gpu
 stamp=$build/gpu_report.stamp  # when what is tested last changed; older notes do not count
 call_seconds=${TANDEM_CALL_SECONDS:-520}
 test_seconds=${TANDEM_TEST_SECONDS:-150}
-parts=(build tests memcheck racecheck initcheck synccheck bench bandwidth nccl)
-families=(activation backward edges elementwise index loss matmul norm reduce view)
+test_jobs=${TANDEM_TEST_JOBS:-$((($(nproc) + 1) / 2))}
+parts=(build tests memcheck racecheck initcheck synccheck bench bandwidth epoch nccl)
+families=()  # of the op tests: each is a file of theirs
+for file in tests/op_cases/*.cpp; do
+  file=${file##*/}
+  [ "$file" = large.cpp ] || families+=("${file%.cpp}")
+done
 mkdir -p "$report/notes" "$report/ops" benchmarks/results
 
 say() { echo "gpu_report: $*"; }
@@ -63,6 +71,19 @@ once() {
     *) note "$name" "failed with status $status" ;;
   esac
 }
+# beside SECONDS NAME COMMAND...: the same, beside up to $test_jobs others; `all_done` waits for them.
+beside() {
+  while [ "$(jobs -rp | wc -l)" -ge "$test_jobs" ]; do sleep 0.1; done
+  once "$@" &
+  started+=($!)
+}
+all_done() {
+  local job result=0
+  for job in "${started[@]}"; do wait "$job" || result=4; done
+  started=()
+  return $result
+}
+started=()
 has_gpu() { grep -q GPU <<<"$(timeout 30 nvidia-smi -L 2>/dev/null)"; }
 nvcc_path() { sed -n 's/^CMAKE_CUDA_COMPILER:[A-Z]*=//p' $build/CMakeCache.txt; }
 commit() { git rev-parse HEAD 2>/dev/null || cat benchmarks/commit 2>/dev/null || echo unknown; }
@@ -80,6 +101,10 @@ programs() {
 }
 # Libraries for the CPU are left out where they are missing: what is reported is the GPU.
 build() {
+  [ -z "${TANDEM_BUILT:-}" ] || {
+    note build "passed elsewhere"
+    return
+  }
   local options=(-G Ninja -DCMAKE_BUILD_TYPE=Release -DTANDEM_WITH_CUDA=ON -DTANDEM_BUILD_EXAMPLES=OFF) status program
   has_gpu || options+=(-DCMAKE_CUDA_ARCHITECTURES=90)
   # shellcheck disable=SC2206
@@ -110,16 +135,17 @@ build() {
 # Programs of the tests that use a GPU, with the tag of those that do; and every row of the op tests.
 part_tests() {
   local test program tag family
-  for test in cuda_core_test cuda_kernels_test cuda_parallel_test 'core_test [gpu]' 'graph_test [cuda]' training_test \
-    'data_parallel_test [equality]' 'distributed_test [ddp]'; do
+  for test in cuda_core_test cuda_kernels_test cuda_parallel_test 'core_test [gpu]' 'graph_test [cuda]' \
+    'nn_test [cuda]' 'optim_test [cuda]' training_test 'data_parallel_test [equality]' 'distributed_test [ddp]'; do
     read -r program tag <<<"$test"
-    once "$test_seconds" "tests-$program" env TANDEM_TEST_DEVICE=cuda "$build/tests/$program" ${tag:+"$tag"} || return
+    beside "$test_seconds" "tests-$program" env TANDEM_TEST_DEVICE=cuda "$build/tests/$program" ${tag:+"$tag"}
   done
   for family in "${families[@]}"; do
     fresh "tests-ops-$family" || rm -f "$report/ops/$family"
-    once "$test_seconds" "tests-ops-$family" env TANDEM_TEST_DEVICE=cuda TANDEM_OP_FAMILY="$family" \
-      TANDEM_OP_REPORT="$report/ops/$family" $build/tests/op_cases/ops_test '[values]' || return
+    beside "$test_seconds" "tests-ops-$family" env TANDEM_TEST_DEVICE=cuda TANDEM_OP_FAMILY="$family" \
+      TANDEM_OP_REPORT="$report/ops/$family" $build/tests/op_cases/ops_test '[values]'
   done
+  all_done
 }
 
 # use_sanitizer TOOL OPTIONS...: makes it what `sanitizer` names. Notes where there is none.
@@ -139,14 +165,16 @@ use_sanitizer() {
 kernels() {
   local tool=$1 tag family
   for tag in $2; do
-    once "$test_seconds" "$tool-kernels-$tag" env "${@:4}" \
-      "${sanitizer[@]}" $build/tests/cuda_kernels_test "[$tag]" || return
+    beside "$test_seconds" "$tool-kernels-$tag" env "${@:4}" \
+      "${sanitizer[@]}" $build/tests/cuda_kernels_test "[$tag]"
   done
   for family in $3; do
-    once "$test_seconds" "$tool-ops-$family" env "${@:4}" TANDEM_TEST_DEVICE=cuda TANDEM_OP_FAMILY="$family" \
-      "${sanitizer[@]}" $build/tests/op_cases/ops_test '[values]' || return
+    beside "$test_seconds" "$tool-ops-$family" env "${@:4}" TANDEM_TEST_DEVICE=cuda TANDEM_OP_FAMILY="$family" \
+      "${sanitizer[@]}" $build/tests/op_cases/ops_test '[values]'
   done
+  all_done
 }
+kernel_families='activation backward edges elementwise index loss matmul norm reduce view'  # the others are made of these
 all_tags='convolution elementwise index matmul norm optim combine pool random reduce sort'
 shared_tags='convolution elementwise index matmul norm optim reduce sort'  # kernels whose threads share memory
 shared_families='activation matmul norm reduce'
@@ -156,13 +184,13 @@ part_memcheck() {
   use_sanitizer memcheck --report-api-errors no || return 0  # tests ask for calls that fail
   local program
   for program in cuda_core_test cuda_parallel_test; do  # the first tests the cache
-    once "$test_seconds" "memcheck-$program" "${sanitizer[@]}" "$build/tests/$program" || return
+    beside "$test_seconds" "memcheck-$program" "${sanitizer[@]}" "$build/tests/$program"
   done
-  kernels memcheck "$all_tags" "${families[*]}" $each_its_own
+  kernels memcheck "$all_tags" "$kernel_families" $each_its_own
 }
 part_initcheck() {
   use_sanitizer initcheck || return 0
-  kernels initcheck "$all_tags" "${families[*]}" $each_its_own
+  kernels initcheck "$all_tags" "$kernel_families" $each_its_own
 }
 part_racecheck() {
   use_sanitizer racecheck || return 0
@@ -215,6 +243,18 @@ part_bandwidth() {
   awk '/^clone\/forward/ { copy = $(NF - 1) }
        / GB\/s/ { printf "%-44s %8.0f GB/s  %5.1f %% of the copy\n", $1 " " $2, $(NF - 1), 100 * $(NF - 1) / copy }' \
     "$report/bench-bandwidth.log" | tee "$report/bandwidth.txt"
+}
+# FashionMNIST from its files, beside PyTorch.
+part_epoch() {
+  local python data=${TANDEM_DATA:-/usr/share/datasets/fashion-mnist}
+  python=$(python_with_torch)
+  [ -n "$python" ] && [ -e "$data/train-images-idx3-ubyte.gz" ] || {
+    note epoch "skipped: it needs a Python with PyTorch, and FashionMNIST's files in $data (TANDEM_DATA names another)"
+    return
+  }
+  once 240 epoch "$python" benchmarks/epoch.py $build --device cuda --epochs 5 --data "$data" --threads 8 \
+    --json benchmarks/results/gpu_epoch.json || return
+  ! has epoch passed || cat "$report/epoch.log"
 }
 # Two ranks on one GPU, which NCCL refuses unless they seem to be two machines: for correctness alone, never for speed.
 part_nccl() {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """FashionCNN's test accuracy after one epoch of FashionMNIST in PyTorch, as `tandem demo` trains it: batch 128, Adam
 1e-3, shuffled, pixels from 0 to 1, channels-last. One line for each seed, with the seconds of its training, then mean and
-standard deviation: what accuracy.sh and epoch.py compare Tandem with.
+standard deviation: what accuracy.sh and epoch.py compare Tandem with. On a GPU (DEVICE cuda) the images lie in its memory,
+and convolutions compute in float32, as Tandem's do.
 
-  python accuracy_torch.py DATA [SEEDS] [EPOCHS]      DATA: the folder of the four IDX files (.gz)
+  python accuracy_torch.py DATA [SEEDS] [EPOCHS] [DEVICE]      DATA: the folder of the four IDX files (.gz)
 """
 import gzip
 import statistics
@@ -27,18 +28,22 @@ def read(kind):
 def main():
     seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 10
     epochs = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    (images, labels), (test_images, test_labels) = read("train"), read("t10k")
+    device = torch.device(sys.argv[4] if len(sys.argv) > 4 else "cpu")
+    torch.backends.cudnn.allow_tf32 = False
+    (images, labels), (test_images, test_labels) = [[x.to(device) for x in read(kind)] for kind in ("train", "t10k")]
     accuracies = []
     for seed in range(1, seeds + 1):
         torch.manual_seed(seed)
-        model = fashion_cnn().to(memory_format=torch.channels_last)
+        model = fashion_cnn().to(device, memory_format=torch.channels_last)
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
         start = time.perf_counter()
         for _ in range(epochs):
-            for rows in torch.randperm(len(images)).split(128):
+            for rows in torch.randperm(len(images), device=device).split(128):
                 optimizer.zero_grad()
                 F.cross_entropy(model(images[rows]), labels[rows]).backward()
                 optimizer.step()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
         seconds = time.perf_counter() - start
         model.eval()
         with torch.no_grad():

@@ -94,6 +94,7 @@ class PageLockedMemory {
         first = std::exchange(block->next, std::exchange(unused, block));
       }
     lock.unlock();  // Note [No lock while the driver may wait]
+    if (!unused) return;  // there may be no driver to ask
     const gpu::DeviceGuard current(gpu_of_rank());
     while (unused) {
       const std::unique_ptr<Block> block(std::exchange(unused, unused->next));

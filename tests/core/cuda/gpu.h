@@ -2,6 +2,7 @@
 // stays undone until the test says so.
 #pragma once
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/tests/catch.h"
 #if TANDEM_TEST_EMULATED
 #include "tandem/emulation/emulation.h"
