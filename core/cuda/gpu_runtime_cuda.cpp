@@ -28,11 +28,16 @@ std::string words(cudaError_t status) {
 }
 std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
 std::string name_of(int device) { return "cuda:" + std::to_string(device); }
-/// Of a stream, for messages; the thread's device where the runtime cannot tell.
+/// Of a stream, for messages; the thread's device where the runtime cannot tell. A capture would be spoilt by the
+/// question.
 int device_of(StreamHandle stream) {
   int device = 0;
 #if CUDART_VERSION >= 12080
-  if (cudaStreamGetDevice(reinterpret_cast<cudaStream_t>(stream), &device) == cudaSuccess) return device;
+  const auto asked = reinterpret_cast<cudaStream_t>(stream);
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(asked, &capture) == cudaSuccess && capture == cudaStreamCaptureStatusNone &&
+      cudaStreamGetDevice(asked, &device) == cudaSuccess)
+    return device;
 #else
   (void)stream;
 #endif
@@ -324,13 +329,12 @@ void begin_capture(StreamHandle stream) {
   check(cudaStreamBeginCapture(raw(stream), cudaStreamCaptureModeThreadLocal), "begin_capture", stream);
 }
 GraphHandle end_capture(StreamHandle stream) {
-  const int device = device_of(stream);
   cudaGraph_t graph = nullptr;
-  check(cudaStreamEndCapture(raw(stream), &graph), "end_capture", device);
+  check(cudaStreamEndCapture(raw(stream), &graph), "end_capture", stream);
   cudaGraphExec_t ready = nullptr;
   const cudaError_t status = cudaGraphInstantiateWithFlags(&ready, graph, 0);
   note(cudaGraphDestroy(graph), "end_capture");
-  check(status, "end_capture: cudaGraphInstantiate", device);
+  check(status, "end_capture: cudaGraphInstantiate", stream);
   return reinterpret_cast<GraphHandle>(ready);
 }
 bool is_capturing(StreamHandle stream) {

@@ -93,7 +93,7 @@ class PageLockedMemory {
         stats_.reserved -= int64_t(1) << block->log;
         first = std::exchange(block->next, std::exchange(unused, block));
       }
-    lock.unlock();  // Note [No lock while the driver may wait]
+    lock.unlock();        // Note [No lock while the driver may wait]
     if (!unused) return;  // there may be no driver to ask
     const gpu::DeviceGuard current(gpu_of_rank());
     while (unused) {

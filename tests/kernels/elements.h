@@ -15,6 +15,12 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
   return a.nbytes() == 0 || std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
 }
 
+/// The same bits, but for those of NaNs: a GPU has a NaN of its own for what it rounds to a half type.
+inline bool same_but_nan(const Tensor& a, const Tensor& b) {
+  const Tensor nan = a.isnan();
+  return nan.equal(b.isnan()) && same_bits(a.masked_fill(nan, 0), b.masked_fill(nan, 0));
+}
+
 /// Half a unit in the last place of 1: what one rounding may change, relatively.
 inline double unit_of(DType dtype) {
   return dtype == kFloat16 ? 0x1p-11 : dtype == kBFloat16 ? 0x1p-8 : dtype == kFloat32 ? 6e-8 : 1.2e-16;
