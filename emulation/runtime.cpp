@@ -93,6 +93,7 @@ std::string unavailable_reason() {
   return state().settings.wrong.empty() ? "the emulation is set to no devices" : state().settings.wrong;
 }
 const char* implementation() { return "emulated"; }
+bool loads_kernels_at_start() { return true; }
 const DeviceProperties& properties(int device) {
   enter("properties");
   const std::lock_guard lock(state().mutex);

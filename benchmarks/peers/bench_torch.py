@@ -378,12 +378,10 @@ def captured(call):
         step()
     with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
         result = step()
-    if step is call:
-        return graph.replay
 
-    def replay():
+    def replay(held=call):  # by the call lie the tensors that the graph reads
         graph.replay()
-        return result.item()
+        return result if step is held else result.item()
     return replay
 
 

@@ -22,6 +22,9 @@ int device_count() noexcept;
 std::string unavailable_reason();
 /// "cuda", "emulated" or "none".
 const char* implementation();
+/// Whether all kernels are loaded when a context starts, so that no launch waits for what runs on the GPU: what NCCL
+/// needs between threads of a process.
+bool loads_kernels_at_start();
 
 const DeviceProperties& properties(int device);
 struct MemoryInfo {

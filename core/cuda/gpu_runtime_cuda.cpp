@@ -8,6 +8,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <mutex>
 
@@ -87,13 +90,24 @@ void note(cudaError_t status, const char* call) noexcept {
     std::fprintf(stderr, "tandem: %s failed: %s (%s)\n", call, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 
+/// Whether kernels may be loaded at their first launch. Loading may wait for what runs on the GPU: a collective of
+/// NCCL, say, whose other rank is a thread of this process and waits in turn for the driver. Such ranks need a GPU
+/// each, and are no processes of a launched job. Else it saves seconds at the start: NVIDIA's libraries have thousands
+/// of kernels.
+bool may_load_lazily() {
+  if (std::getenv("LOCAL_RANK") || std::getenv("RANK")) return true;
+  if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES")) return !std::strchr(visible, ',');
+  std::error_code failure;  // where the driver does not show them, there may be several
+  const std::filesystem::directory_iterator gpus("/proc/driver/nvidia/gpus", failure);
+  return !failure && std::distance(gpus, std::filesystem::directory_iterator()) == 1;
+}
+
 /// What there is, asked once. Without a driver the runtime refuses and leaves its count at -1.
 struct Devices {
   Devices() {
-    // By default a kernel is loaded at its first launch, and loading may wait for what runs on the GPU: a collective,
-    // say, whose other rank is a thread of this process and waits in turn for the driver. So all are loaded when a
-    // context starts, unless the environment says otherwise.
-    setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
+    setenv("CUDA_MODULE_LOADING", may_load_lazily() ? "LAZY" : "EAGER", /*overwrite=*/0);
+    const char* const loading = std::getenv("CUDA_MODULE_LOADING");
+    loads_at_start = loading && std::strcmp(loading, "EAGER") == 0;
     const cudaError_t status = cudaGetDeviceCount(&count);
     if (status == cudaSuccess && count > 0) {
       count = std::min(count, kMaxDevices);
@@ -107,6 +121,7 @@ struct Devices {
              (driver ? version(driver) : "none") + ", this build's " + version(CUDART_VERSION);
   }
   int count = -1;
+  bool loads_at_start = false;
   std::string reason;
   std::array<std::once_flag, kMaxDevices> asked;
   std::array<DeviceProperties, kMaxDevices> properties;
@@ -154,6 +169,7 @@ int device_count() noexcept try { return devices().count; } catch (...) {
 }
 std::string unavailable_reason() { return devices().reason; }
 const char* implementation() { return "cuda"; }
+bool loads_kernels_at_start() { return devices().loads_at_start; }
 
 const DeviceProperties& properties(int device) {
   Devices& all = devices();

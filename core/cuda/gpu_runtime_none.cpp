@@ -14,6 +14,7 @@ namespace {
 int device_count() noexcept { return 0; }
 std::string unavailable_reason() { return "this build is without CUDA"; }
 const char* implementation() { return "none"; }
+bool loads_kernels_at_start() { return true; }
 const DeviceProperties& properties(int) { refuse("properties"); }
 MemoryInfo memory_info(int) { refuse("memory_info"); }
 int driver_version() { return 0; }

@@ -17,14 +17,23 @@ class Reporter {
   Reporter(const char* op, Device device) : op_(op), fault_(tandem::cuda::fault_word(device)) {}
   /// Element `place` of an index tensor is `index`, which is not in [0, limit). The first report stays.
   __device__ void operator()(int64_t place, int64_t index, int64_t limit) const {
-    if (atomicCAS_system(&fault_->state, 0, 1) != 0) return;  // of the system, as the host clears the word
+    if (exchange(0, 1) != 0) return;
     fault_->op = op_, fault_->place = place, fault_->index = index, fault_->limit = limit;
     __threadfence_system();  // the host may look while the kernel runs
-    atomicCAS_system(&fault_->state, 1, 2);
+    exchange(1, 2);
   }
   const char* op() const { return op_; }
 
  private:
+  /// Compares and exchanges the state. The host changes it too, but only what no thread writes any more, a 2: the
+  /// device's own operation will do. One of the whole system needs a bus that has it (memcheck refuses it on others).
+  __device__ int exchange(int expected, int state) const {
+#if defined(__CUDACC__)
+    return atomicCAS(&fault_->state, expected, state);
+#else
+    return atomicCAS_system(&fault_->state, expected, state);
+#endif
+  }
   const char* op_;
   tandem::cuda::Fault* fault_;
 };

@@ -121,6 +121,10 @@ const InitOptions& checked_nccl(const InitOptions& o) {
   TANDEM_CHECK_AS(NotImplementedError, cuda::is_available(),
                   "init_process_group: nccl needs a GPU, and there is none: ", gpu::unavailable_reason());
   nccl::library();
+  TANDEM_CHECK_AS(DistributedError, !launched.meeting || launched.size == 1 || gpu::loads_kernels_at_start(),
+                  "init_process_group: nccl between threads of a process may wait for ever where kernels are loaded at "
+                  "their first launch; accepted: CUDA_MODULE_LOADING=EAGER in the environment, the backend local, or "
+                  "ranks that are processes (tandem launch)");
   return o;
 }
 

@@ -48,11 +48,12 @@ TEST_CASE("a failed call names itself, its bytes and its device", "[gpu]") {
 }
 
 #if !TANDEM_TEST_EMULATED
-TEST_CASE("kernels are loaded at the start unless the environment says otherwise", "[gpu]") {
+TEST_CASE("when kernels are loaded is what the environment says, or chosen", "[gpu]") {
   gpu::device_count();  // the first call
   const char* const mode = std::getenv("CUDA_MODULE_LOADING");
   REQUIRE(mode);
   CHECK((mode == std::string("EAGER") || mode == std::string("LAZY")));
+  CHECK(gpu::loads_kernels_at_start() == (mode == std::string("EAGER")));
 }
 #endif
 
