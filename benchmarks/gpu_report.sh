@@ -27,7 +27,7 @@ stamp=$build/gpu_report.stamp  # when what is tested last changed; older notes d
 call_seconds=${TANDEM_CALL_SECONDS:-520}
 test_seconds=${TANDEM_TEST_SECONDS:-150}
 test_jobs=${TANDEM_TEST_JOBS:-$((($(nproc) + 1) / 2))}
-parts=(build tests memcheck racecheck initcheck synccheck bench bandwidth epoch nccl)
+parts=(build tests memcheck racecheck initcheck synccheck bench bandwidth convolutions epoch nccl)
 families=()  # of the op tests: each is a file of theirs
 for file in tests/op_cases/*.cpp; do
   file=${file##*/}
@@ -243,6 +243,18 @@ part_bandwidth() {
   awk '/^clone\/forward/ { copy = $(NF - 1) }
        / GB\/s/ { printf "%-44s %8.0f GB/s  %5.1f %% of the copy\n", $1 " " $2, $(NF - 1), 100 * $(NF - 1) / copy }' \
     "$report/bench-bandwidth.log" | tee "$report/bandwidth.txt"
+}
+# What the rule in kernels/cuda/cudnn.cpp follows.
+part_convolutions() {
+  [ -x $build/benchmarks/benchmark_convolutions ] || {
+    note convolutions "skipped: this build is without cuDNN or the benchmarks"
+    return
+  }
+  once 60 convolutions $build/benchmarks/benchmark_convolutions || return
+  ! has convolutions passed || {
+    echo "# {$(facts)} benchmark_convolutions: microseconds, by cuDNN's algorithms"
+    cat "$report/convolutions.log"
+  } >benchmarks/results/gpu_convolutions.txt
 }
 # FashionMNIST from its files, beside PyTorch.
 part_epoch() {

@@ -71,14 +71,28 @@ cudnnMathType_t math_type(const Problem& p) {
   if (is_half(p.dtype)) return CUDNN_TENSOR_OP_MATH;
   return p.precision == Float32Precision::highest ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
-/// Algorithms by pass, the best first. All sum in a fixed order: of cuDNN's, backward-data's number 0 and
-/// backward-filter's 0 and 3 do not, and those by transforms (FFT, Winograd) round more than a sum of products does.
-std::vector<int> rule(Pass pass) {
-  switch (pass) {
+/// Algorithms, the best first; none where our own kernel is faster. All sum in a fixed order: of cuDNN's,
+/// backward-data's number 0 and backward-filter's 0 and 3 do not, and those by transforms (FFT, Winograd) round more
+/// than a sum of products does. The limits lie between what an H200 was faster at with each
+/// (benchmarks/results/gpu_convolutions.txt).
+std::vector<int> rule(const Problem& p) {
+  const double taps = double(p.w[1]) * p.w[2] * p.w[3];
+  const double products = taps * p.y[0] * p.y[1] * p.y[2] * p.y[3];
+  const bool half = is_half(p.dtype), full = p.dtype == kFloat32 && p.precision == Float32Precision::highest;
+  const bool measured = p.shape.groups == 1 && (half || full);
+  const std::vector<int> precomputed = {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                                        CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM},
+                         plain = {precomputed[1], precomputed[0]};
+  switch (p.pass) {
     case Pass::forward:
-      return {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
+      if (!measured) return precomputed;
+      if (products < (half ? 16e6 : 25e6)) return {};
+      if (half) return p.w[1] % 8 == 0 ? precomputed : plain;
+      return taps >= 64 && products < 1e9 ? plain : precomputed;
     case Pass::backward_input: return {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
-    default: return {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
+    default:
+      if (measured && products < (half ? 25e6 : 1.5e9)) return {};
+      return {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
   }
 }
 
@@ -150,10 +164,11 @@ cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, Pass pass, i
   }
 }
 
-/// By the rule: the first that cuDNN has for this within the limit. @throws CudaError when it has none and one failed
+/// By the rule: the first that cuDNN has for this within the limit, or none. @throws CudaError when it has none and one
+/// failed
 void choose(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call) {
   cudnnStatus_t failed = CUDNN_STATUS_SUCCESS;
-  for (int algorithm : rule(p.pass)) {
+  for (int algorithm : rule(p)) {
     size_t bytes = 0;
     const cudnnStatus_t status = ask_workspace(handle, plan, p.pass, algorithm, bytes);
     if (status != CUDNN_STATUS_SUCCESS) {

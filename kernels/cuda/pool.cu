@@ -5,6 +5,7 @@
 // come out the same every time.
 #include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/launch.h"
+#include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors/base.h"
 #include "tandem/kernels/pool.h"
 #include "tandem/kernels/types.h"
@@ -136,6 +137,31 @@ __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __
   dx[i] = T(sum);
 }
 
+/// The same where windows lie side by side: a thread for each window writes its pixels, and those that are left over
+/// behind the last ones. kPairs: rows of two pixels and nothing behind them.
+template <class T, bool kLast, bool kPairs>
+__global__ void max_pool2d_gradients_apart(const T* __restrict__ dy, const int64_t* __restrict__ index,
+                                           T* __restrict__ dx, Windows rows, Windows columns, Places<kLast> windows) {
+  const int64_t i = this_thread();
+  if (i >= windows.elements) return;
+  const Place at = windows(i);
+  const int64_t top = at.row * rows.stride, left = at.column * columns.stride, chosen = index[i];
+  const int64_t bottom = at.row + 1 == rows.out ? rows.in : top + rows.stride;
+  const int64_t right = at.column + 1 == columns.out ? columns.in : left + columns.stride;
+  using C = Upcast<T>;
+  const T gradient = T(C(0) + C(dy[i]));  // a sum of one, so that -0 becomes 0
+  dx += windows.start(at, rows.in * columns.in);
+  for (int64_t h = top; h < bottom; ++h) {
+    const int64_t row = h * columns.in;
+    if constexpr (kPairs) {
+      const int64_t pixel = row + left;
+      word_at<Packet<T, 2>>(dx + pixel) = {{chosen == pixel ? gradient : T(0), chosen == pixel + 1 ? gradient : T(0)}};
+    } else {
+      for (int64_t w = left; w < right; ++w) dx[(row + w) * windows.step()] = chosen == row + w ? gradient : T(0);
+    }
+  }
+}
+
 template <class T, class Axis, bool kLast>
 __global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
                                    Places<kLast> places, bool include_padding) {
@@ -238,10 +264,20 @@ void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& inde
 }
 void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape& shape, Tensor& dx) {
   if (dx.numel() == 0) return;
+  bool apart = dy.numel() > 0;
+  for (int d = 0; d < 2; ++d)
+    apart &= shape.kernel[d] == shape.stride[d] && shape.padding[d] == 0 && shape.dilation[d] == 1;
+  const Windows rows(dx.size(-2), dy.size(-2), shape, 0), columns(dx.size(-1), dy.size(-1), shape, 1);
   visit_layouts("max_pool2d_backward", dx, [&]<class T, bool kLast>() {
-    launch("max_pool2d_backward", max_pool2d_gradients<T, kLast>, threads_for(dx.numel()), dx.device(), dy.data<T>(),
-           index.data<int64_t>(), dx.data<T>(), Windows(dx.size(-2), dy.size(-2), shape, 0),
-           Windows(dx.size(-1), dy.size(-1), shape, 1), Places<kLast>(dx));
+    const auto start = [&](auto kernel, const Tensor& results) {
+      launch("max_pool2d_backward", kernel, threads_for(results.numel()), dx.device(), dy.data<T>(),
+             index.data<int64_t>(), dx.data<T>(), rows, columns, Places<kLast>(results));
+    };
+    if (!apart) return start(max_pool2d_gradients<T, kLast>, dx);
+    if constexpr (!kLast)
+      if (columns.stride == 2 && columns.in == 2 * columns.out && is_aligned(dx.raw_data(), 2 * sizeof(T)))
+        return start(max_pool2d_gradients_apart<T, kLast, true>, dy);
+    start(max_pool2d_gradients_apart<T, kLast, false>, dy);
   });
 }
 
