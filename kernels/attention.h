@@ -3,7 +3,8 @@
 //
 // All tensors have the same leading dimensions, in which inputs may be expanded; the elements of a row lie side by
 // side. q (..., L, E), k (..., S, E), v (..., S, V), out (..., L, V), lse (..., L) contiguous; mask undefined or (...,
-// L, S), bool or of q's dtype, with any strides. With `causal` query i sees keys 0 to i. None of the sizes is 0.
+// L, S), bool or of q's dtype, with any strides; dq, dk and dv have no gaps. With `causal` query i sees keys 0 to i.
+// None of the sizes is 0.
 #pragma once
 #include "tandem/kernels/declare.h"
 

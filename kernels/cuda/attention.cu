@@ -43,11 +43,12 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
   const int part = block % parts.count;
   block /= parts.count;
   const int matrix = block % shape.matrices, b = matrix / shape.heads, h = matrix % shape.heads;
-  // With `causal` late tiles are long and early ones short. The first half of the blocks takes the late ones, from the
-  // last on, and the second half the early ones, from the first on: a multiprocessor that gets one of each has as much
-  // to do as the others.
+  // With `causal` late tiles are long and early ones short. Where all blocks run at a time, the first half of them
+  // takes the late ones, from the last on, and the second half the early ones, from the first on: a multiprocessor that
+  // gets one of each has as much to do as the others. Of more blocks the longest come first.
   const int tiles = (shape.l + Tile::kRows - 1) / Tile::kRows, order = block / shape.matrices;
-  const int tile = !shape.causal ? order : 2 * order < tiles ? tiles - 1 - order : order - (tiles + 1) / 2;
+  const bool late = gridDim.x > kAttentionBusy || 2 * order < tiles;
+  const int tile = !shape.causal ? order : late ? tiles - 1 - order : order - (tiles + 1) / 2;
   const int first = tile * Tile::kRows, key_end = shape.end(first + Tile::kRows - 1);
   const int64_t mask_at = b * mask.batch + h * mask.head;
 
@@ -153,9 +154,8 @@ void attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tenso
   const Device device = q.device();
   visit_attention_width(shape, [&]<int D>() {
     using Tile = AttentionTile<T, D>;
-    constexpr int64_t kBusy = 256, kWorth = 4 * Tile::kColumns;  // blocks that fill a GPU; keys that are worth a block
     const int64_t blocks = shape.matrices * ceil_div(shape.l, Tile::kRows);
-    KeyParts<T> parts{nullptr, static_cast<int>(std::clamp<int64_t>(kBusy / blocks, 1, ceil_div(shape.s, kWorth)))};
+    KeyParts<T> parts{nullptr, attention_parts(blocks, kAttentionBusy, shape.s)};
     Tensor scratch;
     if (parts.count > 1) {
       scratch = core::empty({parts.count, shape.matrices, shape.l, shape.v + 3}, q.dtype(), device);

@@ -17,6 +17,7 @@
 namespace tandem::kernels::cuda {
 
 constexpr int kAttentionThreads = 128;
+constexpr int kAttentionBusy = 256;  // blocks that fill a GPU, two for a multiprocessor
 
 /// Heads of a tensor (batch, heads, rows, columns), whose columns lie side by side.
 template <class T> struct HeadRows {
@@ -62,6 +63,12 @@ struct AttentionShape {
 inline AttentionShape attention_shape(const Tensor& q, const Tensor& v, bool causal) {
   const auto size = [](const Tensor& x, int d) { return static_cast<int>(x.size(d)); };
   return {size(q, 0) * size(q, 1), size(q, 1), size(q, 2), size(v, 2), size(q, 3), size(v, 3), causal};
+}
+
+/// Into how many parts a sum over `length` queries or keys is cut, where there are so many blocks with such a sum and
+/// `busy` are wanted. A part is worth a block from 256 on.
+inline int attention_parts(int64_t blocks, int64_t busy, int64_t length) {
+  return static_cast<int>(std::clamp<int64_t>(busy / blocks, 1, ceil_div(length, 256)));
 }
 
 /// e^x for x <= 0: off by a few units of e^x |x| in the last place, which is less than one of the largest weight's, 1.

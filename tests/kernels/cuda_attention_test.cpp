@@ -139,12 +139,13 @@ TEST_CASE("attention on the GPU is what defines it, at every size of head and ti
   const Sizes all[] = {
       {1, 1, 1, 1, 1, 1},    {2, 3, 7, 5, 3, 3},      {1, 2, 65, 64, 32, 32},  {1, 1, 1, 600, 64, 64},
       {1, 2, 33, 131, 3, 8}, {1, 1, 130, 70, 64, 64}, {1, 1, 70, 300, 96, 20}, {1, 1, 40, 70, 128, 128},
-      {1, 1, 70, 1, 64, 1},  {1, 2, 64, 530, 5, 33},
+      {1, 1, 70, 1, 64, 1},  {1, 2, 64, 530, 5, 33},  {1, 1, 300, 40, 8, 8},
   };
   int turn = 0;
   for (const Sizes& z : all)
     for (const DType dtype : {kFloat32, kFloat64})
       for (int i = 0; i < 2; ++i) check(problem(z, dtype, static_cast<MaskKind>(turn++ % 4)));
+  check(problem({1, 130, 65, 65, 2, 2}, kFloat32, MaskKind::causal));  // more blocks than run at a time
 }
 
 TEST_CASE("attention on the GPU gives 0 where a mask hides all keys", "[cuda][attention]") {
