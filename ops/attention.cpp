@@ -84,10 +84,11 @@ bool expands_to(IntArrayRef from, IntArrayRef to) {
 /// Whether by_blocks() does it: of four dimensions, as in PyTorch, since it saves other tensors for backward, which
 /// then must not be changed in place. What the composition would refuse is left to that.
 bool goes_by_blocks(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p) {
-  return detail::fusing.load(std::memory_order_relaxed) && query.is_cpu() && dropout_p == 0 && query.dim() == 4 &&
-         key.dim() == 4 && value.dim() == 4 && (query.dtype() == kFloat32 || query.dtype() == kFloat64) &&
-         query.numel() > 0 && key.numel() > 0 && value.numel() > 0 && expands_to(leading(key), leading(query)) &&
-         expands_to(leading(value), leading(query)) && !(mask.defined() && autograd::any_wants_grad({mask}));
+  return detail::fusing.load(std::memory_order_relaxed) && dropout_p == 0 && query.dim() == 4 && key.dim() == 4 &&
+         value.dim() == 4 && (query.dtype() == kFloat32 || query.dtype() == kFloat64) && query.numel() > 0 &&
+         key.numel() > 0 && value.numel() > 0 && expands_to(leading(key), leading(query)) &&
+         expands_to(leading(value), leading(query)) && !(mask.defined() && autograd::any_wants_grad({mask})) &&
+         (query.is_cpu() || kernels::cuda::attention_serves(query, key, value));
 }
 /// x with these leading dimensions, as the kernels take it.
 Tensor rows_of(const Tensor& x, IntArrayRef lead) {
@@ -118,7 +119,7 @@ Tensor by_blocks(const Tensor& query, const Tensor& key, const Tensor& value, co
   if (mask.defined()) check_mask(mask, query, scores);
   const auto expanded = [scores](const Tensor& m) { return m.defined() ? core::expand(m, scores) : m; };
   Tensor out = empty_rows(q, v.size(-1)), lse = core::empty(rows, q.dtype(), q.device());
-  TANDEM_DISPATCH_CPU(q.device(), attention, q, k, v, expanded(mask), causal, scale, out, lse);
+  TANDEM_DISPATCH(q.device(), attention, q, k, v, expanded(mask), causal, scale, out, lse);
   const auto backward = [=](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor q = ctx.saved(0), k = ctx.saved(1), v = ctx.saved(2), mask = ctx.saved(3), out = ctx.saved(4),
                  lse = ctx.saved(5);
@@ -130,8 +131,7 @@ Tensor by_blocks(const Tensor& query, const Tensor& key, const Tensor& value, co
     }
     const Tensor dout = kernels::cpu::attention_takes(dy) ? dy : dy.contiguous();
     Tensor dq = empty_rows(q, q.size(-1)), dk = empty_rows(k, k.size(-1)), dv = empty_rows(v, v.size(-1));
-    TANDEM_DISPATCH_CPU(q.device(), attention_backward, dout, q, k, v, expanded(mask), out, lse, causal, scale, dq, dk,
-                        dv);
+    TANDEM_DISPATCH(q.device(), attention_backward, dout, q, k, v, expanded(mask), out, lse, causal, scale, dq, dk, dv);
     return {dq, dk, dv};
   };
   return record("scaled_dot_product_attention", out, {q, k, v}, {q, k, v, mask, out, lse}, backward);

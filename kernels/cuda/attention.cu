@@ -1,0 +1,193 @@
+// Attention in one pass over the keys, with maximum and sum of the weights as they come (Milakov & Gimelshein 2018,
+// arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135): a block for each tile of queries, which walks over tiles of 64
+// keys. attention.cuh says what bounds it. Where there are fewer tiles of queries than would fill a GPU, several blocks
+// take each its part of the keys, and a second kernel joins them; how many depends on the shapes alone.
+#include "tandem/kernels/attention.h"
+
+#include "tandem/kernels/cuda/attention.cuh"
+#include "tandem/kernels/cuda/reduce.cuh"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+/// What a query's weights come to: its result is the sum of weighted values times `factor`.
+template <class T> struct Ending {
+  T factor, lse;
+  bool hidden;
+  /// @param seen whether a key was visible
+  __device__ Ending(T peak, T sum, bool seen)
+      : factor(T(1) / sum), lse(peak + math::log(sum)), hidden(!(sum > T(0)) && !seen) {
+    if (hidden) lse = T(__builtin_inf());
+  }
+};
+
+/// The part of the keys that a block takes: every `count`-th tile. What it finds for a query goes to `data` (count,
+/// queries of all heads, v + 3), unless there is one part: weighted values, peak, sum, and whether a key was visible.
+template <class T> struct KeyParts {
+  T* data;
+  int count;
+};
+
+template <class T, int D>
+__global__ void __launch_bounds__(kAttentionThreads, 2)
+    attention_tiles(HeadRows<const T> q, HeadRows<const T> k, HeadRows<const T> v, AttentionMask<T> mask,
+                    HeadRows<T> out, T* lse, KeyParts<T> parts, AttentionShape shape, T scale) {
+  using Tile = AttentionTile<T, D>;
+  constexpr int kOwn = Tile::kOwn;
+  constexpr T kNowhere = -T(__builtin_inf());
+  TANDEM_DYNAMIC_SHARED(T, queries);
+  T *const keys = queries + Tile::kRowTile, *const values = keys + Tile::kColumnTile,
+           *const scores = values + Tile::kColumnTile;
+
+  int block = static_cast<int>(blockIdx.x);
+  const int part = block % parts.count;
+  block /= parts.count;
+  const int matrix = block % shape.matrices, b = matrix / shape.heads, h = matrix % shape.heads;
+  // With `causal` late tiles are long and early ones short. Where all blocks run at a time, the first half of them
+  // takes the late ones, from the last on, and the second half the early ones, from the first on: a multiprocessor that
+  // gets one of each has as much to do as the others. Of more blocks the longest come first.
+  const int tiles = (shape.l + Tile::kRows - 1) / Tile::kRows, order = block / shape.matrices;
+  const bool late = gridDim.x > kAttentionBusy || 2 * order < tiles;
+  const int tile = !shape.causal ? order : late ? tiles - 1 - order : order - (tiles + 1) / 2;
+  const int first = tile * Tile::kRows, key_end = shape.end(first + Tile::kRows - 1);
+  const int64_t mask_at = b * mask.batch + h * mask.head;
+
+  T peak[kOwn], sum[kOwn];
+  typename Tile::Sums sums;
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) peak[i] = kNowhere, sum[i] = T(0);
+  Tile::clear(sums);
+  unsigned seen = 0;  // a bit for each of the thread's rows
+  Tile::template load<ScoreSide::rows>(q, b, h, shape.e, first, shape.l, queries);
+  for (int from = part * Tile::kColumns; from < key_end; from += parts.count * Tile::kColumns) {
+    __syncthreads();
+    Tile::template load<ScoreSide::columns>(k, b, h, shape.e, from, shape.s, keys);
+    Tile::template load<ScoreSide::columns>(v, b, h, shape.v, from, shape.s, values);
+    __syncthreads();
+    T x[kOwn][4];
+    Tile::multiply(queries, keys, shape.e, x);
+    const int query = first + Tile::row(), key = from + 4 * Tile::column();
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i)
+#pragma unroll
+      for (int j = 0; j < 4; ++j) x[i][j] = key + j < shape.end(query + 2 * i) ? x[i][j] * scale : kNowhere;
+    if (mask.data) {
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          if (query + 2 * i < shape.l && key + j < shape.s)
+            seen |= unsigned(mask.apply(mask_at + (query + 2 * i) * mask.query + (key + j) * mask.key, x[i][j])) << i;
+    }
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      T found = peak[i];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) found = ::max(found, x[i][j]);  // passes over a NaN, which the sum will have
+      Tile::for_lanes_of_row([&](int bit) { found = ::max(found, __shfl_xor_sync(kFullWarp, found, bit)); });
+      const T base = found == kNowhere ? T(0) : found;  // where all is hidden so far, all weights are 0
+      const T fall = attention_power(peak[i] - base);
+      peak[i] = found;
+      sum[i] *= fall;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) x[i][j] = attention_power(x[i][j] - base), sum[i] += x[i][j];
+#pragma unroll
+      for (auto& group : sums[i])
+#pragma unroll
+        for (T& value : group.v) value *= fall;
+    }
+    Tile::put(x, scores);
+    __syncwarp();
+    Tile::add_product(scores, values, ::min(key_end - from, Tile::kColumns), sums);
+  }
+
+  Tile::for_lanes_of_row([&](int bit) { seen |= __shfl_xor_sync(kFullWarp, seen, bit); });
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+    Tile::for_lanes_of_row([&](int bit) { sum[i] += __shfl_xor_sync(kFullWarp, sum[i], bit); });
+    const int query = first + Tile::row() + 2 * i;
+    if (query >= shape.l) continue;
+    const bool visible = !mask.data || (seen >> i & 1);
+    const int64_t row = int64_t(matrix) * shape.l + query;
+    if (parts.count > 1) {
+      T* const to = parts.data + (int64_t(part) * shape.matrices * shape.l + row) * (shape.v + 3);
+      Tile::store(sums[i], T(1), to, shape.v, false);
+      if (Tile::column() == 0) to[shape.v] = peak[i], to[shape.v + 1] = sum[i], to[shape.v + 2] = T(visible);
+      continue;
+    }
+    const Ending<T> ending(peak[i], sum[i], visible);
+    if (ending.hidden) {  // zeros, whatever the values are
+#pragma unroll
+      for (auto& group : sums[i]) group = {};
+    }
+    Tile::store(sums[i], ending.hidden ? T(0) : ending.factor, out.of(b, h) + query * out.line, shape.v, out.aligned);
+    if (Tile::column() == 0) lse[row] = ending.lse;
+  }
+}
+
+/// A thread for each number of the result.
+template <class T> __global__ void attention_join(KeyParts<T> parts, HeadRows<T> out, T* lse, AttentionShape shape) {
+  const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, rows = int64_t(shape.matrices) * shape.l;
+  const int64_t row = quotient(i, shape.v), column = rest(i, shape.v), width = shape.v + 3;
+  if (row >= rows) return;
+  const T* const first = parts.data + row * width;
+  T peak = -T(__builtin_inf()), sum = T(0), value = T(0);
+  for (int p = 0; p < parts.count; ++p) peak = ::max(peak, first[p * rows * width + shape.v]);
+  const T base = peak == -T(__builtin_inf()) ? T(0) : peak;
+  bool seen = false;
+  for (int p = 0; p < parts.count; ++p) {
+    const T *const part = first + p * rows * width, fall = attention_power(part[shape.v] - base);
+    value += part[column] * fall, sum += part[shape.v + 1] * fall;
+    seen = seen || part[shape.v + 2] != T(0);
+  }
+  const Ending<T> ending(peak, sum, seen);
+  const int64_t matrix = quotient(row, shape.l), query = rest(row, shape.l);
+  out.of(quotient(matrix, shape.heads), rest(matrix, shape.heads))[query * out.line + column] =
+      ending.hidden ? T(0) : value * ending.factor;
+  if (column == 0) lse[row] = ending.lse;
+}
+
+template <class T>
+void attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
+                  Tensor& out, Tensor& lse) {
+  const AttentionShape shape = attention_shape(q, v, causal);
+  const Device device = q.device();
+  visit_attention_width(shape, [&]<int D>() {
+    using Tile = AttentionTile<T, D>;
+    const int64_t blocks = shape.matrices * ceil_div(shape.l, Tile::kRows);
+    KeyParts<T> parts{nullptr, attention_parts(blocks, kAttentionBusy, shape.s)};
+    Tensor scratch;
+    if (parts.count > 1) {
+      scratch = core::empty({parts.count, shape.matrices, shape.l, shape.v + 3}, q.dtype(), device);
+      parts.data = scratch.data<T>();
+    }
+    launch("attention", attention_tiles<T, D>,
+           {checked_grid(blocks * parts.count), kAttentionThreads, Tile::kForwardBytes}, device, head_rows<const T>(q),
+           head_rows<const T>(k), head_rows<const T>(v), attention_mask<T>(mask), head_rows<T>(out), lse.data<T>(),
+           parts, shape, T(scale));
+    if (parts.count > 1)
+      launch("attention_join", attention_join<T>, {checked_grid(ceil_div(out.numel(), 256)), 256}, device, parts,
+             head_rows<T>(out), lse.data<T>(), shape);
+  });
+}
+
+}  // namespace
+
+bool attention_serves(const Tensor& q, const Tensor& k, const Tensor& v) {
+  constexpr int64_t kMost = 1 << 30;
+  if (q.dim() != 4 || std::max(q.size(3), v.size(3)) > 128 || q.size(0) * q.size(1) > kMost || q.size(2) > kMost ||
+      k.size(2) > kMost)
+    return false;
+  size_t bytes = 0;
+  visit_attention_width(attention_shape(q, v, false), [&]<int D>() {
+    bytes = q.dtype() == kFloat64 ? AttentionTile<double, D>::kBackwardBytes : AttentionTile<float, D>::kBackwardBytes;
+  });
+  return static_cast<int64_t>(bytes) <= gpu::properties(q.device().index()).shared_per_block;
+}
+
+void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
+               Tensor& out, Tensor& lse) {
+  (q.dtype() == kFloat64 ? attention_of<double> : attention_of<float>)(q, k, v, mask, causal, scale, out, lse);
+}
+
+}  // namespace tandem::kernels::cuda

@@ -1,0 +1,210 @@
+// What attention's kernels share: tiles of scores, which are products of rows with rows, and products of scores with
+// rows. A block of four warps has a tile of kRows x 64 scores. What bounds it is arithmetic, where shared memory keeps
+// up: a warp reads a number for kOwn or four multiply-adds, by 16 bytes a lane. It reads 16 bytes for 32 lanes in two
+// passes rather than four if lanes that differ in bit 0, or those that differ in bit 1, read the same, and their
+// addresses fill all banks. Hence which lane has which row and columns, and how far apart rows lie.
+//
+// The rows of a tile of scores belong to one warp each, so that maxima, sums and the scores' way through shared memory
+// need no barrier of the block. Every order of summation follows from the shapes.
+#pragma once
+#include <algorithm>
+
+#include "tandem/core/tensor.h"
+#include "tandem/kernels/cuda/launch.h"
+#include "tandem/kernels/cuda/packet.cuh"
+#include "tandem/kernels/functors/base.h"
+
+namespace tandem::kernels::cuda {
+
+constexpr int kAttentionThreads = 128;
+constexpr int kAttentionBusy = 256;  // blocks that fill a GPU, two for a multiprocessor
+
+/// Heads of a tensor (batch, heads, rows, columns), whose columns lie side by side.
+template <class T> struct HeadRows {
+  T* data;
+  int64_t batch, head, line;  // strides
+  bool aligned;               // whether each row begins at a multiple of 16 bytes
+  __device__ T* of(int64_t b, int64_t h) const { return data + b * batch + h * head; }
+};
+template <class T> HeadRows<T> head_rows(const Tensor& x) {
+  bool aligned = is_aligned(x.raw_data(), 16);
+  for (int d = 0; d < 3; ++d) aligned = aligned && x.stride(d) * sizeof(T) % 16 == 0;
+  return {x.data<std::remove_const_t<T>>(), x.stride(0), x.stride(1), x.stride(2), aligned};
+}
+
+/// Which keys a query sees, or what is added to its scores. Without data: nothing.
+template <class T> struct AttentionMask {
+  const void* data;
+  bool is_bool;
+  int64_t batch, head, query, key;  // strides
+  /// @return whether the key is visible: when no key is, the query's result is 0
+  __device__ bool apply(int64_t at, T& score) const {
+    if (is_bool) {
+      const bool visible = static_cast<const bool*>(data)[at];
+      if (!visible) score = -T(__builtin_inf());
+      return visible;
+    }
+    const T added = static_cast<const T*>(data)[at];
+    score += added;
+    return added != -T(__builtin_inf());
+  }
+};
+template <class T> AttentionMask<T> attention_mask(const Tensor& mask) {
+  if (!mask.defined()) return {};
+  return {mask.raw_data(), mask.dtype() == kBool, mask.stride(0), mask.stride(1), mask.stride(2), mask.stride(3)};
+}
+
+struct AttentionShape {
+  int matrices, heads, l, s, e, v;
+  bool causal;
+  /// One behind the last key that a query sees.
+  __device__ int end(int query) const { return ::min(causal ? query + 1 : s, s); }
+};
+inline AttentionShape attention_shape(const Tensor& q, const Tensor& v, bool causal) {
+  const auto size = [](const Tensor& x, int d) { return static_cast<int>(x.size(d)); };
+  return {size(q, 0) * size(q, 1), size(q, 1), size(q, 2), size(v, 2), size(q, 3), size(v, 3), causal};
+}
+
+/// Into how many parts a sum over `length` queries or keys is cut, where there are so many blocks with such a sum and
+/// `busy` are wanted. A part is worth a block from 256 on.
+inline int attention_parts(int64_t blocks, int64_t busy, int64_t length) {
+  return static_cast<int>(std::clamp<int64_t>(busy / blocks, 1, ceil_div(length, 256)));
+}
+
+/// e^x for x <= 0: off by a few units of e^x |x| in the last place, which is less than one of the largest weight's, 1.
+__device__ __forceinline__ float attention_power(float x) { return __expf(x); }
+__device__ __forceinline__ double attention_power(double x) { return ::exp(x); }
+
+/// Whether the rows of a tile are those of the scores, or their columns.
+enum class ScoreSide { rows, columns };
+
+/// Tiles for rows of up to D columns: 32, 64 or 128.
+template <class T, int D> struct AttentionTile {
+  using Four = Packet<T, 4>;
+  /// Rows of a thread: what its registers can take in backward, where it also has as many rows of two results.
+  static constexpr int kOwn = (D > 64 ? 16 : 32) / static_cast<int>(sizeof(T));
+  static constexpr int kRows = kAttentionThreads / 16 * kOwn, kColumns = 64;
+  static constexpr int kLine = D + 4, kScoreLine = kColumns + 16;  // from row to row, in elements
+  static constexpr int kRowTile = kRows * kLine, kColumnTile = kColumns * kLine, kScores = kRows * kScoreLine;
+  static constexpr size_t kForwardBytes = (kRowTile + 2 * kColumnTile + kScores) * sizeof(T);
+  static constexpr size_t kBackwardBytes = kForwardBytes + kRowTile * sizeof(T);
+  // Of a result with D columns a thread has kGroups times kWidth neighbours.
+  static constexpr int kWidth = D < 64 ? D / 16 : 4, kGroups = D / 16 / kWidth;
+  using Sums = Packet<T, kWidth>[kOwn][kGroups];
+
+  /// A thread has rows row() + 2 i of a tile, and columns 4 column() to 4 column() + 3 of the scores.
+  __device__ static int row() { return threadIdx.x / kWarpSize * 2 * kOwn + (threadIdx.x >> 1 & 1); }
+  __device__ static int column() { return (threadIdx.x & 1) | (threadIdx.x >> 1 & 14); }
+  /// f(lane's number differs in this bit): the bits in which the lanes of a row differ.
+  template <class F> __device__ static void for_lanes_of_row(F f) { f(1), f(4), f(8), f(16); }
+
+  /// Rows `first` and on of a head, a tile of them, into shared memory: those from `end` on, and columns from `columns`
+  /// on, are zeros. Columns of scores change places, so that the four of a thread are 16 apart.
+  template <ScoreSide kSide>
+  __device__ static void load(const HeadRows<const T>& x, int64_t b, int64_t h, int columns, int first, int end,
+                              T* to) {
+    constexpr int kPackets = D / 4,
+                  kLoads = (kSide == ScoreSide::rows ? kRows : kColumns) * kPackets / kAttentionThreads,
+                  kStep = kAttentionThreads / kPackets;
+    const int c = static_cast<int>(threadIdx.x) % kPackets * 4, r = static_cast<int>(threadIdx.x) / kPackets;
+    const T* const from = x.of(b, h) + (first + r) * x.line + c;
+    const auto place = [&](int i) {
+      const int at = r + i * kStep;
+      return to + (kSide == ScoreSide::rows ? at : at % 4 * 16 + at / 4) * kLine + c;
+    };
+    if (x.aligned && columns % 4 == 0) {  // all loads are on their way before the first is waited for
+      Four held[kLoads];
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        held[i] = Four{};
+        if (first + r + i * kStep < end && c < columns) held[i] = word_at<Four>(from + i * kStep * x.line);
+      }
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) word_at<Four>(place(i)) = held[i];
+      return;
+    }
+#pragma unroll 1
+    for (int i = 0; i < kLoads; ++i)
+      for (int j = 0; j < 4; ++j)
+        place(i)[j] = first + r + i * kStep < end && c + j < columns ? from[i * kStep * x.line + j] : T(0);
+  }
+
+  /// This thread's scores: its rows of the one tile by its rows of the other, over `depth` columns.
+  __device__ static void multiply(const T* rows, const T* columns, int depth, T (&scores)[kOwn][4]) {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i)
+#pragma unroll
+      for (int j = 0; j < 4; ++j) scores[i][j] = T(0);
+    rows += row() * kLine, columns += column() * kLine;
+#pragma unroll 2
+    for (int d = 0; d < depth; d += 4) {
+      Four a[kOwn], b[4];
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i) a[i] = word_at<Four>(rows + 2 * i * kLine + d);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) b[j] = word_at<Four>(columns + 16 * j * kLine + d);
+#pragma unroll
+      for (int n = 0; n < 4; ++n)
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i)
+#pragma unroll
+          for (int j = 0; j < 4; ++j) scores[i][j] += a[i][n] * b[j][n];
+    }
+  }
+  /// Puts this thread's scores where its warp finds them.
+  __device__ static void put(const T (&mine)[kOwn][4], T* scores) {
+    scores += row() * kScoreLine + 4 * column();
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i)
+      word_at<Four>(scores + 2 * i * kScoreLine) = Four{mine[i][0], mine[i][1], mine[i][2], mine[i][3]};
+  }
+  /// sums += scores times the tile of columns, of which the first `count` are there.
+  __device__ static void add_product(const T* scores, const T* columns, int count, Sums& sums) {
+    using Some = Packet<T, kWidth>;
+    scores += row() * kScoreLine, columns += column() * kWidth;
+#pragma unroll 2
+    for (int k = 0; k < count; k += 4) {
+      Four a[kOwn];
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i) a[i] = word_at<Four>(scores + 2 * i * kScoreLine + k);
+#pragma unroll
+      for (int n = 0; n < 4; ++n) {
+        Some b[kGroups];
+#pragma unroll
+        for (int g = 0; g < kGroups; ++g) b[g] = word_at<Some>(columns + (16 * n + k / 4) * kLine + g * 16 * kWidth);
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i)
+#pragma unroll
+          for (int g = 0; g < kGroups; ++g)
+#pragma unroll
+            for (int w = 0; w < kWidth; ++w) sums[i][g][w] += a[i][n] * b[g][w];
+      }
+    }
+  }
+  __device__ static void clear(Sums& sums) {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i)
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g) sums[i][g] = {};
+  }
+  /// One of this thread's rows of a result, times `factor`.
+  __device__ static void store(const Packet<T, kWidth> (&sums)[kGroups], T factor, T* to, int columns, bool aligned) {
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+      Packet<T, kWidth> x;
+#pragma unroll
+      for (int w = 0; w < kWidth; ++w) x[w] = sums[g][w] * factor;
+      store_packet<kWidth>(x, to, (g * 16 + column()) * kWidth, columns, aligned);
+    }
+  }
+};
+
+/// Calls f<D>() with the narrowest tile.
+template <class F> void visit_attention_width(const AttentionShape& shape, F f) {
+  const int columns = std::max(shape.e, shape.v);
+  if (columns <= 32) return f.template operator()<32>();
+  if (columns <= 64) return f.template operator()<64>();
+  f.template operator()<128>();
+}
+
+}  // namespace tandem::kernels::cuda

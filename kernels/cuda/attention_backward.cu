@@ -1,0 +1,216 @@
+// The gradients of attention, from weights that are computed anew. With P the weights, dP = dout v^T and
+// dS = P (dP - mean) scale, where a query's mean is the sum of out dout: dv = P^T dout, dk = dS^T q and dq = dS k. A
+// block for each tile of keys adds up dk and dv over the queries, one for each tile of queries dq over the keys: P and
+// dS are computed twice, for which every sum has one block and one order, and nothing is added in memory. Both kinds
+// run in one launch, since either alone would leave much of a GPU idle. Where there still are few blocks, several take
+// each its part of a sum, and another kernel adds the parts in their order. attention.cuh says what bounds it.
+#include <vector>
+
+#include "tandem/kernels/attention.h"
+#include "tandem/kernels/cuda/attention.cuh"
+#include "tandem/kernels/cuda/reduce.cuh"
+
+namespace tandem::kernels::cuda {
+namespace {
+
+/// A gradient, or the part of one that a block adds up. Part 0 goes to the gradient itself, the others lie behind each
+/// other in `parts`, each as the gradient lies.
+template <class T> struct Gradient {
+  HeadRows<T> rows;
+  T* parts;
+  int64_t numel;
+  __device__ T* of(int part, int64_t b, int64_t h) const {
+    return part == 0 ? rows.of(b, h) : parts + (part - 1) * numel + (rows.of(b, h) - rows.data);
+  }
+};
+
+template <class T> struct AttentionSlopes {
+  HeadRows<const T> dout, q, k, v, out;
+  AttentionMask<T> mask;
+  const T* lse;
+  T* mean;
+  Gradient<T> dq, dk, dv;
+  AttentionShape shape;
+  T scale;
+  int key_parts, query_parts;  // of the sums over keys, of which dq is one, and over queries
+};
+
+/// A warp for each query.
+template <class T> __global__ void attention_means(AttentionSlopes<T> a) {
+  const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (row >= int64_t(a.shape.matrices) * a.shape.l) return;
+  const int64_t matrix = quotient(row, a.shape.l), query = rest(row, a.shape.l);
+  const int64_t b = quotient(matrix, a.shape.heads), h = rest(matrix, a.shape.heads);
+  const T *const out = a.out.of(b, h) + query * a.out.line, *const dout = a.dout.of(b, h) + query * a.dout.line;
+  T sum = T(0);
+  for (int i = static_cast<int>(threadIdx.x); i < a.shape.v; i += kWarpSize) sum += out[i] * dout[i];
+  sum = warp_sum(sum);
+  if (threadIdx.x == 0) a.mean[row] = sum;
+}
+
+/// Of a tile of keys dk and dv, of one of queries dq, or one part of them: every `parts`-th tile of what is summed
+/// over. Rows of the tiles of scores are keys, or queries; columns are the others.
+template <class T, int D, bool kOfKeys>
+__device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int block, T* shared) {
+  using Tile = AttentionTile<T, D>;
+  constexpr int kOwn = Tile::kOwn, kQueries = kOfKeys ? 4 : kOwn;  // the queries of a thread
+  const AttentionShape& shape = a.shape;
+  const int parts = kOfKeys ? a.query_parts : a.key_parts, part = block % parts;
+  const int matrix = block / parts % shape.matrices, b = matrix / shape.heads, h = matrix % shape.heads;
+  const int order = block / parts / shape.matrices, tiles = (shape.l + Tile::kRows - 1) / Tile::kRows;
+  // With `causal` early tiles of keys and late ones of queries are long. Where all blocks run at a time, both go from
+  // the first on: a multiprocessor that gets one of each has as much to do as the others. Else the longest come first.
+  const bool reversed = !kOfKeys && shape.causal && gridDim.x > kAttentionBusy;
+  const int first = (reversed ? tiles - 1 - order : order) * Tile::kRows;
+  const int64_t mask_at = b * a.mask.batch + h * a.mask.head;
+  const int row_end = kOfKeys ? shape.s : shape.l;
+  const int begin = kOfKeys && shape.causal ? first / Tile::kColumns * Tile::kColumns : 0;
+  const int end = kOfKeys ? shape.l : shape.end(first + Tile::kRows - 1);
+  T *const rows = shared, *const value_rows = rows + Tile::kRowTile, *const columns = value_rows + Tile::kRowTile,
+           *const value_columns = columns + Tile::kColumnTile, *const scores = value_columns + Tile::kColumnTile;
+  Tile::template load<ScoreSide::rows>(kOfKeys ? a.k : a.q, b, h, shape.e, first, row_end, rows);
+  Tile::template load<ScoreSide::rows>(kOfKeys ? a.v : a.dout, b, h, shape.v, first, row_end, value_rows);
+
+  typename Tile::Sums sums, value_sums;
+  Tile::clear(sums), Tile::clear(value_sums);
+  T lse[kQueries], mean[kQueries];
+  const auto load_query = [&](int i, int query) {
+    const int64_t at = int64_t(matrix) * shape.l + query;
+    lse[i] = query < shape.l ? a.lse[at] : T(0), mean[i] = query < shape.l ? a.mean[at] : T(0);
+  };
+  const int row = first + Tile::row();
+  if (!kOfKeys) {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) load_query(i % kQueries, row + 2 * i);
+  }
+  for (int from = begin + part * Tile::kColumns; from < end; from += parts * Tile::kColumns) {
+    __syncthreads();
+    Tile::template load<ScoreSide::columns>(kOfKeys ? a.q : a.k, b, h, shape.e, from, kOfKeys ? shape.l : shape.s,
+                                            columns);
+    Tile::template load<ScoreSide::columns>(kOfKeys ? a.dout : a.v, b, h, shape.v, from, kOfKeys ? shape.l : shape.s,
+                                            value_columns);
+    __syncthreads();
+    const int column = from + 4 * Tile::column(), count = ::min(end - from, Tile::kColumns);
+    if (kOfKeys) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) load_query(j % kQueries, column + j);
+    }
+    T weight[kOwn][4], slope[kOwn][4];
+    Tile::multiply(rows, columns, shape.e, weight);
+    Tile::multiply(value_rows, value_columns, shape.v, slope);
+    const auto for_pairs = [&](auto f) {  // f(i, j, query, key, whether there is such a pair)
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const int query = kOfKeys ? column + j : row + 2 * i, key = kOfKeys ? row + 2 * i : column + j;
+          f(i, j, query, key, query < shape.l && key < shape.end(query));
+        }
+    };
+    for_pairs([&](int i, int j, int, int, bool) { weight[i][j] *= a.scale; });
+    if (a.mask.data)
+      for_pairs([&](int i, int j, int query, int key, bool there) {
+        if (there) a.mask.apply(mask_at + query * a.mask.query + key * a.mask.key, weight[i][j]);
+      });
+    for_pairs([&](int i, int j, int, int, bool there) {
+      const int own = (kOfKeys ? j : i) % kQueries;
+      const T below = weight[i][j] - lse[own];  // above 0 by rounding alone
+      weight[i][j] = attention_power(!there ? -T(__builtin_inf()) : below > T(0) ? T(0) : below);
+      slope[i][j] = there ? weight[i][j] * (slope[i][j] - mean[own]) * a.scale : T(0);
+    });
+    if (kOfKeys) {
+      Tile::put(weight, scores);
+      __syncwarp();
+      Tile::add_product(scores, value_columns, count, value_sums);
+      __syncwarp();
+    }
+    Tile::put(slope, scores);
+    __syncwarp();
+    Tile::add_product(scores, columns, count, sums);
+  }
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+    if (row + 2 * i >= row_end) continue;
+    const auto store = [&](const auto& from, const Gradient<T>& to, int width) {
+      Tile::store(from[i], T(1), to.of(part, b, h) + (row + 2 * i) * to.rows.line, width, to.rows.aligned);
+    };
+    store(sums, kOfKeys ? a.dk : a.dq, shape.e);
+    if (kOfKeys) store(value_sums, a.dv, shape.v);
+  }
+}
+
+/// The first `key_blocks` blocks are of keys.
+template <class T, int D>
+__global__ void __launch_bounds__(kAttentionThreads, 2) attention_slopes(AttentionSlopes<T> a, int key_blocks) {
+  TANDEM_DYNAMIC_SHARED(T, shared);
+  const int block = static_cast<int>(blockIdx.x), other = block - key_blocks;
+  if (other < 0)
+    slopes_of_tile<T, D, true>(a, block, shared);
+  else
+    slopes_of_tile<T, D, false>(a, other, shared);
+}
+
+/// gradient += parts, in their order.
+template <class T> __global__ void attention_add_parts(Gradient<T> gradient, int parts) {
+  const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= gradient.numel) return;
+  T sum = gradient.rows.data[i];
+  for (int p = 1; p < parts; ++p) sum += gradient.parts[(p - 1) * gradient.numel + i];
+  gradient.rows.data[i] = sum;
+}
+
+template <class T>
+void slopes_of(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+               const Tensor& out, const Tensor& lse, bool causal, double scale, Tensor& dq, Tensor& dk, Tensor& dv) {
+  const AttentionShape shape = attention_shape(q, v, causal);
+  const Device device = q.device();
+  visit_attention_width(shape, [&]<int D>() {
+    using Tile = AttentionTile<T, D>;
+    const int64_t key_tiles = shape.matrices * ceil_div(shape.s, Tile::kRows),
+                  query_tiles = shape.matrices * ceil_div(shape.l, Tile::kRows);
+    const int query_parts = attention_parts(key_tiles, kAttentionBusy / 2, shape.l),
+              key_parts = attention_parts(query_tiles, kAttentionBusy / 2, shape.s);
+    std::vector<Tensor> scratch;  // lives until all is launched
+    const auto gradient = [&](const Tensor& to, int parts) {
+      if (parts > 1) scratch.push_back(core::empty({parts - 1, to.numel()}, to.dtype(), device));
+      return Gradient<T>{head_rows<T>(to), parts > 1 ? scratch.back().template data<T>() : nullptr, to.numel()};
+    };
+    const Tensor mean = core::empty(lse.sizes(), lse.dtype(), device);
+    const AttentionSlopes<T> a{head_rows<const T>(dout),
+                               head_rows<const T>(q),
+                               head_rows<const T>(k),
+                               head_rows<const T>(v),
+                               head_rows<const T>(out),
+                               attention_mask<T>(mask),
+                               lse.data<T>(),
+                               mean.data<T>(),
+                               gradient(dq, key_parts),
+                               gradient(dk, query_parts),
+                               gradient(dv, query_parts),
+                               shape,
+                               T(scale),
+                               key_parts,
+                               query_parts};
+    launch("attention_means", attention_means<T>, {checked_grid(ceil_div(lse.numel(), 4)), {kWarpSize, 4}}, device, a);
+    const int64_t key_blocks = key_tiles * query_parts, query_blocks = query_tiles * key_parts;
+    launch("attention_backward", attention_slopes<T, D>,
+           {checked_grid(key_blocks + query_blocks), kAttentionThreads, Tile::kBackwardBytes}, device, a, key_blocks);
+    const auto add_parts = [&](const Gradient<T>& to, int parts) {
+      if (parts > 1)
+        launch("attention_add_parts", attention_add_parts<T>, {checked_grid(ceil_div(to.numel, 256)), 256}, device, to,
+               parts);
+    };
+    add_parts(a.dq, key_parts), add_parts(a.dk, query_parts), add_parts(a.dv, query_parts);
+  });
+}
+
+}  // namespace
+
+void attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                        const Tensor& out, const Tensor& lse, bool causal, double scale, Tensor& dq, Tensor& dk,
+                        Tensor& dv) {
+  (q.dtype() == kFloat64 ? slopes_of<double> : slopes_of<float>)(dout, q, k, v, mask, out, lse, causal, scale, dq, dk,
+                                                                 dv);
+}
+
+}  // namespace tandem::kernels::cuda
