@@ -57,6 +57,11 @@ void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P.
           TANDEM_CUDA_CALL(op, __VA_ARGS__);       \
       },                                           \
       std::type_identity<decltype(::tandem::kernels::cpu::op)>(), __VA_ARGS__)
+/// The same of a kernel that CUDA alone has.
+#define TANDEM_DISPATCH_CUDA(on, op, ...)                    \
+  ::tandem::detail::dispatch(                                \
+      #op, (on), [&] { TANDEM_CUDA_CALL(op, __VA_ARGS__); }, \
+      std::type_identity<decltype(::tandem::kernels::cuda::op)>(), __VA_ARGS__)
 /// The same of a kernel that the CPU alone has.
 #define TANDEM_DISPATCH_CPU(on, op, ...)                           \
   ::tandem::detail::dispatch(                                      \

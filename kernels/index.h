@@ -14,3 +14,7 @@ TANDEM_KERNEL(void gather(const Tensor& x, const Tensor& index, Tensor& y))
 TANDEM_KERNEL(void scatter(const char* op, const Tensor& index, const Tensor& source, bool add, Tensor& y))
 /// places (hits, rank) int64, made here: where mask (contiguous, bool) is true, in its order
 TANDEM_KERNEL(void nonzero(const Tensor& mask, Tensor& places))
+namespace tandem::kernels::cuda {
+/// y (rows, n) = the parts (rows, m...), contiguous and of its dtype, side by side. y has less than 2^31 bytes
+void cat(const std::vector<Tensor>& parts, Tensor& y);
+}  // namespace tandem::kernels::cuda

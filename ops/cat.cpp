@@ -2,6 +2,7 @@
 #include "tandem/ops/index.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
@@ -14,6 +15,19 @@
 #include "tandem/ops/view.h"
 
 namespace tandem {
+namespace {
+/// On CUDA, in one launch: contiguous tensors of y's dtype.
+void join_rows(TensorList tensors, int64_t dim, const Tensor& y) {
+  int64_t rows = 1;
+  for (int64_t d = 0; d < dim; ++d) rows *= y.size(d);
+  if (y.numel() == 0) return;
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors)
+    if (t.numel() > 0) parts.push_back(core::try_view(t, {rows, t.numel() / rows}));
+  Tensor whole = core::try_view(y, {rows, y.numel() / rows});
+  TANDEM_DISPATCH_CUDA(y.device(), cat, parts, whole);
+}
+}  // namespace
 
 Tensor cat(TensorList tensors, int64_t dim) {
   TANDEM_CHECK(!tensors.empty(), "cat: the list is empty");
@@ -46,9 +60,15 @@ Tensor cat(TensorList tensors, int64_t dim) {
   for (const Tensor& t : tensors)
     if (!adds_nothing(t) && t.suggest_memory_format() != format) format = MemoryFormat::Contiguous;
   Tensor y = core::empty_dense(sizes, core::strides_of("cat", sizes, format), type, first->device());
-  int64_t offset = 0;
-  for (size_t i = 0; i < tensors.size(); offset += parts[i++])
-    if (!adds_nothing(tensors[i])) copy_elements(tensors[i], core::narrow(y, dim, offset, parts[i]));
+  if (y.is_cuda() && format == MemoryFormat::Contiguous && y.nbytes() <= std::numeric_limits<int32_t>::max() &&
+      std::all_of(tensors.begin(), tensors.end(),
+                  [&](const Tensor& t) { return adds_nothing(t) || (t.dtype() == type && t.is_contiguous()); })) {
+    join_rows(tensors, dim, y);
+  } else {
+    int64_t offset = 0;
+    for (size_t i = 0; i < tensors.size(); offset += parts[i++])
+      if (!adds_nothing(tensors[i])) copy_elements(tensors[i], core::narrow(y, dim, offset, parts[i]));
+  }
   std::vector<bool> flat;  // of shape (0,), whatever y's is
   for (const Tensor& t : tensors) flat.push_back(adds_nothing(t));
   return record_list("cat", y, tensors, {}, [dim, parts, flat](const Context& ctx, const Tensor& dy) -> Grads {

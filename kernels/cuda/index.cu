@@ -4,6 +4,7 @@
 // - few rows, or many columns beside each other: a thread takes a column and goes through the index in order;
 // - otherwise the places are sorted, stably, and a thread takes all that is put into one place.
 // An index out of range is reported (fault.h) and its element passed over.
+#include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/fault.h"
 #include "tandem/kernels/cuda/reduce.cuh"
 #include "tandem/kernels/functors/base.h"
@@ -14,6 +15,7 @@ namespace tandem::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 128, kPerThread = 4;  // of a block at most; items of a thread, to have several loads under way
+constexpr int64_t kFewWords = 262144;
 
 /// Sixteen bytes that move at once.
 struct alignas(16) Words {
@@ -44,20 +46,57 @@ struct Places {
 
 // ---- reading
 
-/// y (outer, m, inner) = x (outer, n, inner) at the places, in words
-template <class Word>
-__global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __restrict__ y, Geometry g) {
-  const int64_t first = int64_t(blockIdx.x) * blockDim.x * kPerThread + threadIdx.x, count = g.outer * g.m * g.inner;
+/// y (outer, m, inner) = x (outer, n, inner) at the places, in words. A thread takes kEach.
+template <class Word, int kEach>
+__global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __restrict__ y, Geometry g, Divider by_m,
+                            Divider by_inner) {
+  const int64_t first = int64_t(blockIdx.x) * blockDim.x * kEach + threadIdx.x, count = g.outer * g.m * g.inner;
 #pragma unroll
-  for (int u = 0; u < kPerThread; ++u) {
+  for (int u = 0; u < kEach; ++u) {
     const int64_t item = first + u * int64_t(blockDim.x);
     if (item >= count) return;
-    const Split row = split(item, g.inner), at = split(row.quotient, g.m);
-    const int64_t number = places.each_element ? item : at.rest, place = __ldg(places.index + number);
+    uint64_t column = uint64_t(item), i = by_inner.split(column);
+    const uint64_t outer = by_m.split(i);
+    const int64_t number = places.each_element ? item : int64_t(i), place = __ldg(places.index + number);
     if (outside(place, g.n))
       places.report(number, place, g.n);
     else
-      word_at<Word>(y + item) = word_at<Word>(x + (at.quotient * g.n + place) * g.inner + row.rest);
+      word_at<Word>(y + item) = word_at<Word>(x + (int64_t(outer) * g.n + place) * g.inner + int64_t(column));
+  }
+}
+
+// ---- joining rows
+
+constexpr int kMostParts = 32;  // of one launch
+/// What is joined: rows of words side by side, of which the parts' blocks copy one after another. 32-bit arithmetic.
+struct Joined {
+  struct Part {
+    const void* data;
+    uint32_t items, length, column;  // words in all, of one row, and before it in y's
+    uint32_t last_block;             // of all parts up to this one
+    Divider32 by_length;
+  };
+  Part parts[kMostParts];
+  int count;
+  uint32_t pitch;  // words of one row of y
+};
+template <class Word> __global__ void join_kernel(Joined joined, Word* __restrict__ y) {
+  int p = 0;
+  while (blockIdx.x >= joined.parts[p].last_block) ++p;
+  const Joined::Part& part = joined.parts[p];
+  const Word* const from = static_cast<const Word*>(part.data);
+  const uint32_t block = blockIdx.x - (p > 0 ? joined.parts[p - 1].last_block : 0);
+  const uint32_t first = block * blockDim.x * kPerThread + threadIdx.x;
+  Word words[kPerThread];
+#pragma unroll
+  for (int u = 0; u < kPerThread; ++u)
+    if (first + u * blockDim.x < part.items) words[u] = word_at<Word>(from + first + u * blockDim.x);
+#pragma unroll
+  for (int u = 0; u < kPerThread; ++u) {
+    const uint32_t item = first + u * blockDim.x;
+    if (item >= part.items) return;
+    const uint32_t row = part.by_length.divide(item), column = item - row * part.length;
+    word_at<Word>(y + row * joined.pitch + part.column + column) = words[u];
   }
 }
 
@@ -180,16 +219,49 @@ template <class Visitor> void visit_bytes(int64_t bytes, Visitor&& visitor) {
   }
 }
 /// The largest power of two up to 16 that divides all of them.
-int64_t common_word(std::initializer_list<uintptr_t> numbers) {
+int64_t common_word(ArrayRef<uintptr_t> numbers) {
   uintptr_t bits = 16;
   for (const uintptr_t n : numbers) bits |= n;
   return static_cast<int64_t>(bits & (~bits + 1));
 }
 
+void join(const std::vector<Tensor>& parts, const Tensor& y, int64_t word) {
+  Joined joined{};
+  joined.pitch = static_cast<uint32_t>(y.size(1) * y.itemsize() / word);
+  int64_t column = 0, blocks = 0;
+  const auto flush = [&] {
+    if (joined.count == 0) return;
+    visit_bytes(word, [&]<class Word>() {
+      launch("cat", join_kernel<Word>, {checked_grid(blocks), kThreads}, y.device(), joined,
+             static_cast<Word*>(y.raw_data()));
+    });
+    joined.count = 0, blocks = 0;
+  };
+  for (const Tensor& part : parts) {
+    const int64_t length = part.size(1) * part.itemsize() / word, items = part.size(0) * length;
+    if (items == 0) continue;
+    blocks += ceil_div(items, kThreads * kPerThread);
+    joined.parts[joined.count++] = {part.raw_data(),
+                                    static_cast<uint32_t>(items),
+                                    static_cast<uint32_t>(length),
+                                    static_cast<uint32_t>(column),
+                                    static_cast<uint32_t>(blocks),
+                                    Divider32(length)};
+    column += length;
+    if (joined.count == kMostParts) flush();
+  }
+  flush();
+}
 void take(const Places& places, const Tensor& x, Tensor& y, const Geometry& g, int64_t word) {
+  const int64_t count = g.outer * g.m * g.inner;
   visit_bytes(word, [&]<class Word>() {
-    launch(places.report.op(), take_kernel<Word>, shape_for(g.outer * g.m * g.inner, kPerThread), y.device(), places,
-           static_cast<const Word*>(x.raw_data()), static_cast<Word*>(y.raw_data()), g);
+    const auto run = [&](auto kernel, int each) {
+      launch(places.report.op(), kernel, shape_for(count, each), y.device(), places,
+             static_cast<const Word*>(x.raw_data()), static_cast<Word*>(y.raw_data()), g, Divider(g.m),
+             Divider(g.inner));
+    };
+    // Of few words a thread takes one, so that there are threads for all multiprocessors.
+    count > kFewWords ? run(take_kernel<Word, kPerThread>, kPerThread) : run(take_kernel<Word, 1>, 1);
   });
 }
 void put_added(const Places& places, const Tensor& x, Tensor& y, int64_t m) {
@@ -215,6 +287,15 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
   if (y.numel() == 0) return;
   take({index.data<int64_t>(), true, {"gather", y.device()}}, x, y, {x.size(0), x.size(1), y.size(1), x.size(2)},
        y.itemsize());
+}
+void cat(const std::vector<Tensor>& parts, Tensor& y) {
+  std::vector<uintptr_t> numbers{reinterpret_cast<uintptr_t>(y.raw_data())};
+  for (const Tensor& part : parts) {
+    if (part.numel() == 0) continue;
+    numbers.push_back(reinterpret_cast<uintptr_t>(part.raw_data()));
+    numbers.push_back(static_cast<uintptr_t>(part.size(1) * part.itemsize()));
+  }
+  join(parts, y, common_word(numbers));
 }
 void index_add(const Tensor& x, const Tensor& index, Tensor& y) {
   put_added({index.data<int64_t>(), false, {"index_add", y.device()}}, x, y, index.numel());
