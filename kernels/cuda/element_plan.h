@@ -23,6 +23,7 @@ struct ElementOperand {
 struct ElementPlan {
   int rank;                      // of the collapsed dimensions, at least 1
   bool vector;                   // items are vectors, of which the last may have fewer elements; otherwise elements
+  bool plain;                    // whole vectors, of float32 without gaps or of one number that travels with the launch
   uint32_t items, count;         // items, elements: a launch has below 2^31 of them
   Divider32 dividers[kMaxDims];  // their divisors are the sizes, innermost first, in items
   int operand_count;

@@ -209,12 +209,50 @@ TANDEM_HD void store_items(const ElementPlan& plan, uint32_t first, const int64_
   }
 }
 
+/// As elementwise_kernel, of a plan that is plain. Many calls are, and so small that the way through all branches takes
+/// as long as the elements.
+template <class F, int N> TANDEM_HD void plain_elements(const ElementPlan& plan, const F& f) {
+  using Vector = Packet<float, kVectorWidth<float>>;
+  const uint32_t first = blockIdx.x * blockDim.x * kVectors + threadIdx.x;
+  Vector x[kVectors][N] = {};
+#pragma unroll
+  for (int u = 0; u < kVectors; ++u) {
+    const uint32_t item = first + u * blockDim.x;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const ElementOperand& from = plan.operands[1 + k];
+      if (!from.data) {
+#pragma unroll
+        for (int v = 0; v < kVectorWidth<float>; ++v) x[u][k][v] = __builtin_bit_cast(float, uint32_t(from.value));
+      } else if (item < plan.items) {
+        x[u][k] = word_at<Vector>(from.data + size_t(item) * sizeof(Vector));
+      }
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < kVectors; ++u) {
+    const uint32_t item = first + u * blockDim.x;
+    if (item >= plan.items) return;
+    Vector y;
+#pragma unroll
+    for (int v = 0; v < kVectorWidth<float>; ++v) {
+      float each[N];
+#pragma unroll
+      for (int k = 0; k < N; ++k) each[k] = x[u][k][v];
+      y[v] = apply<N>(f, each);
+    }
+    word_at<Vector>(plan.operands[0].data + size_t(item) * sizeof(Vector)) = y;
+  }
+}
+
 /// y = f(x...) of N inputs, each converted to C.
 template <class F, class C, int N>
 __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPlan plan) {
   constexpr int W = kVectorWidth<C>;
   const F f = make<F, C>(plan.scalars);
   using Made = decltype(apply<N>(f, *static_cast<const C(*)[N]>(nullptr)));
+  if constexpr (math::kSame<C, float> && math::kSame<Made, float>)
+    if (plan.plain) return plain_elements<F, N>(plan, f);
   const uint32_t first = blockIdx.x * blockDim.x * (plan.vector ? kVectors : kSingles) + threadIdx.x;
   Word<C> bits[N][kVectors * W] = {};
   int64_t to[kSingles];

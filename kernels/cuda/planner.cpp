@@ -26,6 +26,16 @@ bool fits_vectors(const PlannedElements& elements, int width) {
   return true;
 }
 
+/// Of what fits vectors.
+bool is_plain(const ElementPlan& plan, int width) {
+  bool plain = plan.rank == 1 && plan.count % static_cast<uint32_t>(width) == 0;
+  for (int k = 0; k < plan.operand_count; ++k) {
+    const ElementOperand& o = plan.operands[k];
+    plain = plain && o.dtype == kFloat32 && (!o.data || o.strides[0] == o.size);
+  }
+  return plain;
+}
+
 /// The part [begin, begin + size) of dimension d.
 PlannedElements part_of(PlannedElements elements, int d, int64_t begin, int64_t size) {
   for (ElementOperand& o : elements.plan.operands)
@@ -97,6 +107,7 @@ void run_elements(const char* op, ElementKernel kernel, int width, const Planned
   ElementPlan plan = elements.plan;
   plan.count = plan.items = static_cast<uint32_t>(elements.count);
   plan.vector = fits_vectors(elements, width);
+  plan.plain = plan.vector && is_plain(plan, width);
   int64_t inner = elements.sizes[0];
   if (plan.vector) {
     for (int k = 0; k < plan.operand_count; ++k) plan.operands[k].strides[0] *= width;
