@@ -14,6 +14,15 @@ TANDEM_KERNEL(void batch_norm_apply(const Tensor& x, const Tensor& mean, const T
 TANDEM_KERNEL(void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                                        const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat,
                                        Tensor& dx))
+namespace tandem::kernels::cuda {
+/// batch_norm_stats, which moves the running statistics too: (1 - momentum) of what they were plus momentum times the
+/// batch's mean, or its unbiased variance. They are of mean's dtype.
+void batch_norm_update_stats(const Tensor& x, double eps, double momentum, Tensor& running_mean, Tensor& running_var,
+                             Tensor& mean, Tensor& var, Tensor& rstd);
+/// batch_norm_apply with rstd = 1 / sqrt(var + eps)
+void batch_norm_evaluate(const Tensor& x, const Tensor& mean, const Tensor& var, double eps, const Tensor& weight,
+                         const Tensor& bias, Tensor& y);
+}  // namespace tandem::kernels::cuda
 namespace tandem::kernels::cpu {
 /// y = max_pool2d(relu(batch_norm_apply(x))) by windows of (kernel_h, kernel_w) that lie side by side; chosen: of which
 /// pixel of its window an element is, row by row, or 255 where it is not above 0. float32 and uint8, all (N, C, H, W)

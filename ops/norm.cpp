@@ -52,6 +52,17 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
   TANDEM_CHECK(training || (running_mean.defined() && running_var.defined()),
                "batch_norm: evaluation needs running_mean and running_var");
 }
+/// Whether a kernel can move running statistics by batch statistics of `dtype`.
+bool can_move(const Tensor& running, DType dtype) {
+  return running.defined() && running.dtype() == dtype && running.is_contiguous();
+}
+/// running = (1 - momentum) running + part batch
+void move(const Tensor& running, const Tensor& batch, double momentum, double part) {
+  const NoGradGuard guard;
+  const Tensor wide = is_half(running.dtype()) ? running.to(batch.dtype()) : running;  // rounded once, at the end
+  wide.mul_(1 - momentum).add_(batch.to(wide.dtype()), part);
+  if (!wide.is_same(running)) running.copy_(wide);
+}
 /// What the channels are normalised by, and how many values each has, of all parts.
 struct Statistics {
   Tensor mean, rstd;
@@ -70,27 +81,30 @@ Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& run
   }
   Tensor mean = core::empty({channels}, statistic, x.device()), rstd = core::empty({channels}, statistic, x.device()),
          var = core::empty({channels}, statistic, x.device());
-  if (count > 0) {
-    TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
-  } else {  // nothing to average: any finite numbers, so that the weight's gradient is zero
-    mean.zero_(), rstd.zero_(), var.zero_();
-  }
+  const auto check_count = [&](int64_t values) {
+    TANDEM_CHECK(values != 1, "batch_norm: x is ", input.sizes(),
+                 "; in training each channel needs more than one value");
+  };
   // For each channel, where there are none too.
-  int64_t values = input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2));
-  if (parts) {
-    values = count = parts->join(mean, var, count);
-    rstd = (var + eps).rsqrt();
+  if (!parts) check_count(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)));
+  if (count == 0) {  // nothing to average: any finite numbers, so that the weight's gradient is zero
+    mean.zero_(), rstd.zero_(), var.zero_();
+  } else if (!parts && x.is_cuda() && can_move(running_mean, statistic) && can_move(running_var, statistic)) {
+    Tensor moved_mean = running_mean, moved_var = running_var;  // in the same launch: a small one costs as much there
+    moved_mean.bump_version(), moved_var.bump_version();
+    TANDEM_DISPATCH_CUDA(x.device(), batch_norm_update_stats, x, eps, momentum, moved_mean, moved_var, mean, var, rstd);
+    return {mean, rstd, count};
+  } else {
+    TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
   }
-  TANDEM_CHECK(values != 1, "batch_norm: x is ", input.sizes(), "; in training each channel needs more than one value");
+  if (parts) {
+    count = parts->join(mean, var, count);
+    rstd = (var + eps).rsqrt();
+    check_count(count);
+  }
   if (running_mean.defined() && count > 0) {
-    const NoGradGuard guard;
-    const auto move = [&](const Tensor& running, const Tensor& batch, double part) {
-      const Tensor wide = is_half(running.dtype()) ? running.to(batch.dtype()) : running;  // rounded once, at the end
-      wide.mul_(1 - momentum).add_(batch.to(wide.dtype()), part);
-      if (!wide.is_same(running)) running.copy_(wide);
-    };
-    move(running_mean, mean, momentum);
-    move(running_var, var, momentum * static_cast<double>(count) / static_cast<double>(count - 1));
+    move(running_mean, mean, momentum, momentum);
+    move(running_var, var, momentum, momentum * static_cast<double>(count) / static_cast<double>(count - 1));
   }
   return {mean, rstd, count};
 }
@@ -107,9 +121,14 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
   const std::shared_ptr<const BatchParts> parts = training && all_parts && !all_parts->is_whole() ? all_parts : nullptr;
   const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
   const Tensor x = rows_or_planes(input, last), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
+  Tensor y = make_like(input, last), y_rows = rows_or_planes(y, last);
+  if (!training && x.is_cuda() && !autograd::any_wants_grad({input, weight, bias})) {  // nothing is kept: one launch
+    const Tensor mean = prepare_part(running_mean, x.dtype()), var = prepare_part(running_var, x.dtype());
+    TANDEM_DISPATCH_CUDA(x.device(), batch_norm_evaluate, x, mean, var, eps, w, b, y_rows);
+    return y;
+  }
   const Statistics statistics =
       statistics_of(input, x, running_mean, running_var, training, momentum, eps, parts.get());
-  Tensor y = make_like(input, last), y_rows = rows_or_planes(y, last);
   TANDEM_DISPATCH(x.device(), batch_norm_apply, x, statistics.mean, statistics.rstd, w, b, y_rows);
   const auto backward = [training, eps, last, parts, count = statistics.count](const Context& ctx,
                                                                                const Tensor& dy) -> Grads {

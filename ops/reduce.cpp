@@ -41,6 +41,33 @@ Tensor sum_in_turn(const Tensor& x, IntArrayRef dims, bool keepdim) {
   const Tensor total = core::alias(x).sum(run, true).sum(others, true);
   return keepdim ? total : core::try_view(total, dropped_sizes(x.sizes(), mask));
 }
+/// y as the sum of x over the dims of `mask`, divided by a number.
+Tensor record_sum(const char* op, const Tensor& y, const Tensor& x, unsigned mask, double divisor) {
+  return record(op, y, {x}, {},
+                [kept = kept_sizes(x.sizes(), mask), sizes = Shape(x.sizes()), divisor](const Context&,
+                                                                                        const Tensor& dy) -> Grads {
+                  const Tensor each = divisor == 1 ? dy : dy / divisor;
+                  return {with_dims(each, kept).expand(sizes)};
+                });
+}
+/// On CUDA, where launches are what small sums cost: the sum over the channels' elements, divided by a number, in one
+/// pass. Undefined elsewhere, and where the dims lie otherwise.
+Tensor sum_around(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, double divisor) {
+  if (!x.is_cuda() || dims.size() < 2) return {};
+  const ChannelDims c(op, x, dims);
+  if (!c.x.defined() || c.x.size(0) == 1 || c.x.size(2) == 1) return {};  // dims that lie together
+  Tensor flat = core::empty({c.x.size(1)}, detail::accumulate_type(x.dtype()), x.device());
+  TANDEM_DISPATCH_CUDA(x.device(), channel_mean, c.x, divisor, flat);
+  const NoGradGuard guard;
+  return c.restore(flat, keepdim).to(x.dtype());
+}
+/// The same of dims that lie together.
+Tensor mean_together(const Tensor& x, IntArrayRef dims, bool keepdim, double count) {
+  const ReducedDims r("mean", x, dims);
+  Tensor flat = r.flat_output(x.dtype());
+  TANDEM_DISPATCH_CUDA(x.device(), mean, r.x, count, flat);
+  return r.restore(flat, keepdim);
+}
 }  // namespace
 
 Tensor sum_as(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype) {
@@ -53,11 +80,9 @@ Tensor sum_as(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype) {
                 });
 }
 Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
-  if (const Tensor y = sum_in_turn(*this, dims, keepdim); y.defined()) {
-    return record("sum", y, {*this}, {},
-                  [kept = kept_sizes(this->sizes(), dim_mask("sum", dims, dim())), sizes = Shape(sizes())](
-                      const Context&, const Tensor& dy) -> Grads { return {with_dims(dy, kept).expand(sizes)}; });
-  }
+  Tensor y = sum_around("sum", *this, dims, keepdim, 1);
+  if (!y.defined()) y = sum_in_turn(*this, dims, keepdim);
+  if (y.defined()) return record_sum("sum", y, *this, dim_mask("sum", dims, dim()), 1);
   return sum_as(*this, dims, keepdim, is_floating_point() ? dtype() : kInt64);
 }
 
@@ -68,6 +93,16 @@ void check_average(const char* op, const Tensor& x, IntArrayRef dims) {
 }
 Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
   check_average("mean", *this, dims);
+  if (is_cuda() && numel() > 0) {
+    const unsigned mask = dim_mask("mean", dims, dim());
+    const double each = static_cast<double>(reduced_count(sizes(), mask));
+    Tensor y = sum_around("mean", *this, dims, keepdim, each);
+    if (!y.defined()) {
+      const Tensor total = sum_in_turn(core::alias(*this), dims, keepdim);
+      y = total.defined() ? total / each : mean_together(*this, dims, keepdim, each);
+    }
+    return record_sum("mean", y, *this, mask, each);
+  }
   const Tensor total = is_half(dtype()) ? sum_as(*this, dims, keepdim, kFloat32) : sum(dims, keepdim);
   const double count = numel() == 0 ? static_cast<double>(reduced_count(sizes(), dim_mask("mean", dims, dim())))
                                     : static_cast<double>(numel()) / static_cast<double>(total.numel());

@@ -1,5 +1,7 @@
 #include "tandem/ops/reduced_dims.h"
 
+#include <utility>
+
 namespace tandem {
 
 Shape memory_order(const Tensor& x) {
@@ -81,6 +83,35 @@ Tensor ReducedDims::restore(const Tensor& flat, bool keepdim) const {
   Shape lying;
   for (const int64_t d : order) lying.push_back(kept[static_cast<size_t>(d)]);
   return core::try_view(in_logical_order(core::try_view(flat, lying), order), keepdim ? kept : dropped);
+}
+
+ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dims) : order(memory_order(original)) {
+  const unsigned logical = dim_mask(op, dims, original.dim());
+  kept = kept_sizes(original.sizes(), logical), dropped = dropped_sizes(original.sizes(), logical);
+  unsigned mask = logical;
+  Tensor there = original;
+  if (!order.empty()) {
+    there = core::permute(there, order);
+    mask = 0;
+    for (size_t i = 0; i < order.size(); ++i) mask |= (logical >> order[i] & 1) << i;
+  }
+  lying = kept_sizes(there.sizes(), mask);
+  if (!there.is_contiguous() || there.numel() == 0 || !there.is_floating_point()) return;
+  int64_t sizes[3] = {1, 1, 1};
+  int part = 0;  // the one that is being gathered
+  for (int64_t d = 0; d < there.dim(); ++d) {
+    if (there.size(d) == 1) continue;
+    const int wanted = !(mask >> d & 1) ? 1 : part == 0 ? 0 : 2;
+    if (wanted < part) return;  // what stays lies on both sides of what is reduced
+    part = wanted;
+    sizes[part] *= there.size(d);
+  }
+  if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);  // all of it is one row
+  x = core::try_view(there, {sizes[0], sizes[1], sizes[2]});
+}
+Tensor ChannelDims::restore(const Tensor& flat, bool keepdim) const {
+  const Tensor y = core::try_view(flat, lying);
+  return core::try_view(order.empty() ? y : in_logical_order(y, order), keepdim ? kept : dropped);
 }
 
 }  // namespace tandem

@@ -32,6 +32,20 @@ struct ReducedDims {
   int64_t count = 1;
 };
 
+/// What lies around the dimensions that stay, as the pixels of all images lie around the channels: a floating x as
+/// (N, C, L), to be reduced over N and L without a copy of it.
+struct ChannelDims {
+  ChannelDims(const char* op, const Tensor& original, IntArrayRef dims);
+  /// A kernel's result of C numbers in the shape that the user gets.
+  Tensor restore(const Tensor& flat, bool keepdim) const;
+
+  Tensor x;       // (N, C, L), recorded nowhere; undefined where the dimensions do not lie so
+  Shape lying;    // kept sizes, as they lie in memory
+  Shape kept;     // sizes with 1 in the reduced places
+  Shape dropped;  // without them
+  Shape order;    // of x's dimensions in memory, where it is channels-last; else empty
+};
+
 /// A gradient of the reduced shape, with its 1s back, so that it broadcasts against the input.
 inline Tensor with_dims(const Tensor& dy, const Shape& kept) { return dy.reshape(kept); }
 /// The sum as `dtype`: float32 of a half type is for what would not fit it before it is divided.

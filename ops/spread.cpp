@@ -37,10 +37,29 @@ Tensor sum_of_squares(const char* op, const Tensor& x, IntArrayRef dims, bool ke
         return {off * (with_dims(dy, kept) * 2).to(x.dtype())};
       });
 }
+/// On CUDA, in one read of x. Undefined where the dims do not lie as the kernel needs it.
+Tensor variance_at_once(const char* op, const Tensor& x, IntArrayRef dims, int64_t count, double divisor,
+                        bool keepdim) {
+  const ChannelDims c(op, x, dims);
+  if (!c.x.defined()) return {};
+  Tensor flat = core::empty({c.x.size(1)}, is_half(x.dtype()) ? kFloat32 : x.dtype(), x.device());
+  TANDEM_DISPATCH_CUDA(x.device(), channel_var, c.x, divisor, flat);
+  return record(op, c.restore(flat, keepdim), {x}, {x},
+                [dims = Shape(dims), kept = c.kept, count, divisor](const Context& ctx, const Tensor& dy) -> Grads {
+                  const Tensor x = ctx.saved(0);
+                  const Tensor off = is_half(x.dtype()) ? deviations(x, dims, count) : x - x.mean(dims, true);
+                  return {off * (with_dims(dy, kept) * (2 / divisor)).to(x.dtype())};
+                });
+}
 /// Of a half type as float32, which the caller rounds.
 Tensor variance(const char* op, const Tensor& x, IntArrayRef dims, double correction, bool keepdim) {
   check_average(op, x, dims);
-  const double count = static_cast<double>(reduced_count(x.sizes(), dim_mask(op, dims, x.dim())));
+  const int64_t reduced = reduced_count(x.sizes(), dim_mask(op, dims, x.dim()));
+  const double count = static_cast<double>(reduced);
+  if (x.is_cuda()) {
+    const Tensor y = variance_at_once(op, x, dims, reduced, std::max(count - correction, 0.0), keepdim);
+    if (y.defined()) return y;
+  }
   const Tensor squares = is_half(x.dtype()) ? sum_of_squares(op, x, dims, keepdim, true)
                                             : (x - x.mean(dims, true)).square().sum(dims, keepdim);
   return squares / std::max(count - correction, 0.0);

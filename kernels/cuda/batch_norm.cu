@@ -6,6 +6,7 @@
 #include "tandem/kernels/cuda/moments.cuh"
 #include "tandem/kernels/cuda/rows.cuh"
 #include "tandem/kernels/norm.h"
+#include "tandem/kernels/reduce.h"
 
 namespace tandem::kernels::cuda {
 namespace {
@@ -29,27 +30,65 @@ struct PlacedPack {
   }
 };
 
-/// What a pass over channels adds up: mean and variance.
+/// Running statistics that a pass moves, or null: running = old running + added batch.
+template <class C> struct Running {
+  C *mean = nullptr, *var = nullptr;
+  C old = C(1), added_mean = C(0), added_var = C(0);
+};
+
+// What a pass over channels adds up. kMostThreads: of a block that has all of a channel, which saves the launch that
+// joins pieces; as many as have registers enough.
+
+/// Mean and variance.
 template <class T, int V> struct Statistics : Moments {
+  static constexpr int kMostThreads = 1024;
   using C = Upcast<T>;
   using Loaded = Pack<T, V>;
   using Local = ShiftedSums<C>;
   const T* x;
-  C *mean, *var, *rstd;
+  C *mean, *var, *rstd;  // mean: null where only var is wanted, the squares over divisor
   double eps;
   bool aligned;
+  Running<C> running;
+  double divisor = 1;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
   __device__ void take(Local& local, const Loaded& pack, int64_t) const { local.take(widen(pack)); }
   __device__ static State state_of(const Local& local) { return local.state(); }
   __device__ void give(int64_t c, const State& s, int64_t count) const {
+    if (!mean) {
+      var[c] = C(s.squares / divisor);
+      return;
+    }
     const double variance = s.squares / double(count);
     mean[c] = C(count > 0 ? s.mean : variance);  // of nothing: NaN
     var[c] = C(variance);
     rstd[c] = C(1.0 / math::sqrt(variance + eps));
+    if (running.mean) running.mean[c] = running.mean[c] * running.old + mean[c] * running.added_mean;
+    if (running.var) running.var[c] = running.var[c] * running.old + var[c] * running.added_var;
   }
+};
+/// The sum over a divisor.
+template <class T, int V> struct Mean : Adding<double> {
+  static constexpr int kMostThreads = 1024;
+  using C = Upcast<T>;
+  using Loaded = Pack<T, V>;
+  using Local = C;
+  const T* x;
+  C* mean;
+  double divisor;
+  bool aligned;
+  __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
+  __device__ void take(Local& local, const Loaded& pack, int64_t) const {
+    const Pack<C, V> values = widen(pack);
+#pragma unroll
+    for (int v = 0; v < V; ++v) local += values.at[v];
+  }
+  __device__ static State state_of(const Local& local) { return double(local); }
+  __device__ void give(int64_t c, const State& sum, int64_t) const { mean[c] = C(sum / divisor); }
 };
 /// Sums of dy and of dy (x - mean).
 template <class T, int V> struct SlopeSums : AddingTwo<double> {
+  static constexpr int kMostThreads = sizeof(T) == 2 ? 256 : 512;
   struct Loaded {
     Pack<T, V> dy, x;
   };
@@ -77,9 +116,10 @@ template <class T, int V> struct SlopeSums : AddingTwo<double> {
 
 /// Threads along x have neighbouring channels, those along y take packs of them in turn.
 template <class T, int V, class Sums>
-__global__ void channel_sums(Sums sums, Channels shape, typename Sums::State* parts) {
+__global__ void __launch_bounds__(Sums::kMostThreads)
+    channel_sums(Sums sums, Channels shape, typename Sums::State* parts) {
   using State = typename Sums::State;
-  TANDEM_SHARED(State, states, [kThreads]);
+  TANDEM_SHARED(State, states, [Sums::kMostThreads]);
   const int64_t piece = quotient(blockIdx.x, shape.blocks), team = blockDim.y;
   const int64_t c = (blockIdx.x - piece * shape.blocks) * blockDim.x + threadIdx.x;
   const int64_t end = math::min((piece + 1) * shape.length, shape.images * shape.packs);
@@ -131,10 +171,13 @@ template <class T, int V> struct Apply {
   const C *mean, *rstd, *weight, *bias;  // weight and bias: or null
   T* y;
   bool aligned;
+  const C* var;  // or null; where it is given, rstd = 1 / sqrt(var + eps)
+  C eps;
   using Loaded = Pack<T, V>;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
   __device__ void put(int64_t i, const Loaded& loaded, int64_t c) const {
-    const C scale = rstd[c] * (weight ? weight[c] : C(1)), shift = (bias ? bias[c] : C(0)) - mean[c] * scale;
+    const C deviations = var ? Rsqrt<C>()(var[c] + eps) : rstd[c];
+    const C scale = deviations * (weight ? weight[c] : C(1)), shift = (bias ? bias[c] : C(0)) - mean[c] * scale;
     Pack<C, V> pack = widen(loaded);
 #pragma unroll
     for (int v = 0; v < V; ++v) pack.at[v] = pack.at[v] * scale + shift;
@@ -213,10 +256,11 @@ void launch_sums(const char* name, const Sums& sums, Channels shape, Device devi
   using State = typename Sums::State;
   const int64_t all = shape.images * shape.packs;
   const int64_t wide = shape.packs < 8 ? power_of_two(shape.channels, 1, 32) : 1;
-  const int64_t tall = power_of_two(ceil_div(all, kLoads), 1, kThreads / wide);
+  int64_t tall = power_of_two(ceil_div(all, kLoads), 1, Sums::kMostThreads / wide);
   shape.blocks = ceil_div(shape.channels, wide);
   shape.length = all;
-  if (all > 2 * kLoads * tall) {
+  if (all > 4 * kLoads * tall) {
+    tall = kThreads / wide;
     shape.length = std::clamp(ceil_div(all * shape.blocks, 1024), kLoads * tall, 32 * tall);
     shape.pieces = ceil_div(all, shape.length);
   }
@@ -241,24 +285,65 @@ void launch_map(const char* name, const Map& map, int width, const Channels& sha
 
 }  // namespace
 
-void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
+void batch_norm_update_stats(const Tensor& x, double eps, double momentum, Tensor& running_mean, Tensor& running_var,
+                             Tensor& mean, Tensor& var, Tensor& rstd) {
   if (x.size(1) == 0) return;
   visit_planes("batch_norm", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
     Statistics<T, V> sums;
     sums.x = x.data<T>(), sums.aligned = aligned, sums.eps = eps;
     using C = Upcast<T>;
     sums.mean = mean.data<C>(), sums.var = var.data<C>(), sums.rstd = rstd.data<C>();
+    const double count = static_cast<double>(shape.count);
+    sums.running = {data_or_null<C>(running_mean), data_or_null<C>(running_var), C(1 - momentum), C(momentum),
+                    C(momentum * count / (count - 1))};
     launch_sums<T, V>("batch_norm_stats", sums, shape, x.device());
   });
 }
+void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
+  Tensor none;
+  batch_norm_update_stats(x, eps, 0, none, none, mean, var, rstd);
+}
 
-void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
-                      Tensor& y) {
+namespace {
+/// By rstd, or by var and eps.
+void apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& var, double eps, const Tensor& weight,
+           const Tensor& bias, Tensor& y) {
   visit_planes("batch_norm", x, {&x, &y}, [&]<class T, int V>(const Channels& shape, bool aligned) {
     using C = Upcast<T>;
-    const Apply<T, V> map{x.data<T>(),           mean.data<C>(), rstd.data<C>(), data_or_null<C>(weight),
-                          data_or_null<C>(bias), y.data<T>(),    aligned};
+    const Apply<T, V> map{x.data<T>(),
+                          mean.data<C>(),
+                          data_or_null<C>(rstd),
+                          data_or_null<C>(weight),
+                          data_or_null<C>(bias),
+                          y.data<T>(),
+                          aligned,
+                          data_or_null<C>(var),
+                          C(eps)};
     launch_map("batch_norm_apply", map, V, shape, x.device());
+  });
+}
+}  // namespace
+void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
+                      Tensor& y) {
+  apply(x, mean, rstd, {}, 0, weight, bias, y);
+}
+void batch_norm_evaluate(const Tensor& x, const Tensor& mean, const Tensor& var, double eps, const Tensor& weight,
+                         const Tensor& bias, Tensor& y) {
+  apply(x, mean, {}, var, eps, weight, bias, y);
+}
+
+void channel_mean(const Tensor& x, double divisor, Tensor& y) {
+  visit_planes("mean", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
+    Mean<T, V> sums;
+    sums.x = x.data<T>(), sums.mean = y.data<Upcast<T>>(), sums.divisor = divisor, sums.aligned = aligned;
+    launch_sums<T, V>(divisor == 1 ? "sum" : "mean", sums, shape, x.device());
+  });
+}
+void channel_var(const Tensor& x, double divisor, Tensor& y) {
+  visit_planes("var", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
+    Statistics<T, V> sums{};
+    sums.x = x.data<T>(), sums.var = y.data<Upcast<T>>(), sums.divisor = divisor, sums.aligned = aligned;
+    launch_sums<T, V>("var", sums, shape, x.device());
   });
 }
 

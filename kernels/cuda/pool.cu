@@ -8,6 +8,7 @@
 #include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors/base.h"
 #include "tandem/kernels/pool.h"
+#include "tandem/kernels/reduce.h"
 #include "tandem/kernels/types.h"
 #include "tandem/kernels/visit_floating.h"
 
@@ -291,6 +292,14 @@ void avg_pool2d_backward(const Tensor& dy, const PoolShape& shape, Tensor& dx) {
 }
 
 void adaptive_avg_pool2d(const Tensor& x, Tensor& y) {
+  const int64_t pixels = x.size(-2) * x.size(-1);
+  if (y.size(-2) * y.size(-1) == 1 && x.numel() > 0) {  // the mean of each plane, whose pixels lie together
+    const bool last = x.dim() == 4;
+    const int64_t images = x.size(0), channels = last ? x.size(1) : 1;
+    const Tensor planes = core::try_view(last ? core::permute(x, {0, 2, 3, 1}) : x, {images, pixels, channels});
+    Tensor means = core::try_view(last ? core::permute(y, {0, 2, 3, 1}) : y, {images, channels});
+    return mean(planes, static_cast<double>(pixels), means);
+  }
   average("adaptive_avg_pool2d", x, AdaptiveWindows(x.size(-2), y.size(-2)), AdaptiveWindows(x.size(-1), y.size(-1)),
           ceil_div(x.size(-2), y.size(-2)) * ceil_div(x.size(-1), y.size(-1)), false, y);
 }

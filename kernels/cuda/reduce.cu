@@ -69,6 +69,22 @@ template <> struct Source<SmallInt> {
     for (int k = 0; k < N; ++k) to.at[k] = {int32_t(from.at[k])};
   }
 };
+/// Elements of two tensors that lie alike.
+template <class T> struct Two { T x, target; };
+template <class T> struct Source<Two<T>> {
+  static constexpr int kRun = kPack<T>;
+  Source<T> x, target;
+  Source(const Tensor& x, const Tensor& target) : x(x), target(target) {}
+  bool is_aligned(int run) const { return x.is_aligned(run) && target.is_aligned(run); }
+  template <int N> __device__ Pack<Two<T>, N> pack(int64_t i, bool aligned) const {
+    const Pack<T, N> left = x.template pack<N>(i, aligned), right = target.template pack<N>(i, aligned);
+    Pack<Two<T>, N> both;
+#pragma unroll
+    for (int k = 0; k < N; ++k) both.at[k] = {left.at[k], right.at[k]};
+    return both;
+  }
+  __device__ Two<T> operator[](int64_t i) const { return {x[i], target[i]}; }
+};
 /// Where results of one dtype go.
 template <class T> struct Target {
   T* y;
@@ -95,16 +111,36 @@ template <> struct Target<SmallInt> {
   }
 };
 
-/// Elements folded into one by Way (Adding or Multiplying), given as Out.
+/// Elements folded into one by Way (Adding or Multiplying), given as Out. Of floating states divided first, unless
+/// by 1.
 template <class Way, class Out> struct Fold : Way {
   using State = typename Way::State;
   Target<Out> y;
-  explicit Fold(const Tensor& y) : y(y) {}
+  State divisor;
+  Fold(const Tensor& y, double divisor) : y(y), divisor(State(divisor)) {}
   template <class T> __device__ void take(State& state, const T& x, int64_t, int64_t) const {
     state = Way::join(state, State(x));
   }
-  __device__ void give(int64_t i, const State& state) const { y.put(i, state); }
+  __device__ void give(int64_t i, const State& state) const {
+    if constexpr (math::kFloating<State>)
+      y.put(i, divisor == State(1) ? state : state / divisor);
+    else
+      y.put(i, state);
+  }
   const Fold& finishing() const { return *this; }
+};
+/// The squares of how far two elements lie apart, added up and divided.
+template <class T> struct SquaredError : Adding<T> {
+  Target<T> y;
+  T divisor;
+  SquaredError(const Tensor& y, double divisor) : y(y), divisor(T(divisor)) {}
+  __device__ void take(T& state, const Two<T>& pair, int64_t, int64_t) const {
+    const T off = pair.x - pair.target;
+    state += off * off;
+  }
+  __device__ void take(T& state, const T& sum, int64_t, int64_t) const { state += sum; }
+  __device__ void give(int64_t i, const T& state) const { y.put(i, state / divisor); }
+  const SquaredError& finishing() const { return *this; }
 };
 /// Powers of what elements of a half type differ from the center of their result; what is finished are sums of them.
 template <class T> struct Powers : Adding<Upcast<T>> {
@@ -339,12 +375,13 @@ template <class F> void visit_source(DType dtype, F f) {
   }
 }
 /// Sums and products of floating types stay in their type; of integers and bool they become int64.
-template <template <class> class Way> void reduce_sums(const char* name, const Tensor& x, const Tensor& y) {
+template <template <class> class Way>
+void reduce_sums(const char* name, const Tensor& x, const Tensor& y, double divisor = 1) {
   visit_source(x.dtype(), [&]<class T>() {
     if constexpr (!math::kSame<T, Upcast<T>> && !math::kSame<T, SmallInt>)
-      if (y.dtype() != x.dtype()) return reduce<T>(name, Fold<Way<Upcast<T>>, Upcast<T>>(y), x);
+      if (y.dtype() != x.dtype()) return reduce<T>(name, Fold<Way<Upcast<T>>, Upcast<T>>(y, divisor), x);
     using Out = std::conditional_t<math::kSame<T, SmallInt>, int64_t, T>;
-    reduce<T>(name, Fold<Way<Accumulate<T>>, Out>(y), x);
+    reduce<T>(name, Fold<Way<Accumulate<T>>, Out>(y, divisor), x);
   });
 }
 void reduce_values(const char* name, const Tensor& x, bool smallest, const Tensor& y) {
@@ -359,6 +396,13 @@ void reduce_places(const char* name, const Tensor& x, bool smallest, const Tenso
 }  // namespace
 
 void sum(const Tensor& x, Tensor& y) { reduce_sums<Adding>("sum", x, y); }
+void mean(const Tensor& x, double divisor, Tensor& y) { reduce_sums<Adding>("mean", x, y, divisor); }
+void squared_error(const Tensor& x, const Tensor& target, double divisor, Tensor& y) {
+  const auto launched = [&]<class T>() {
+    launch_rows<SquaredError<T>, Two<T>>("mse_loss", {y, divisor}, {x, target}, 1, x.numel(), x.device());
+  };
+  x.dtype() == kFloat64 ? launched.operator()<double>() : launched.operator()<float>();
+}
 void sum_of_powers(const Tensor& x, const Tensor& center, double p, Tensor& y) {
   const auto launched = [&]<class T>() { reduce<T>("sum_of_powers", Powers<T>(y, center, p), x); };
   x.dtype() == kFloat16 ? launched.operator()<Half>() : launched.operator()<BFloat16>();
