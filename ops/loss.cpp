@@ -5,6 +5,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/nll.h"
+#include "tandem/kernels/reduce.h"
 #include "tandem/kernels/softmax.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise.h"
@@ -97,22 +98,28 @@ Tensor at_targets(const Tensor& x, const Tensor& target) {
   const Tensor safe = where(target < 0, zeros_like(target), where(target >= x.size(1), zeros_like(target), target));
   return x.gather(1, safe.unsqueeze(1)).squeeze(1);
 }
-/// dx[i, target[i]] = -dloss[i] weights[i]: linear in dloss.
-Tensor nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, int64_t ignore_index,
-                    IntArrayRef sizes, DType dtype) {
+/// dx[i, target[i]] = -dloss[i] weights[i]: linear in dloss. total: of the weights, if dloss is that of the mean, else
+/// undefined.
+Tensor nll_backward(const Tensor& dloss, const Tensor& total, const Tensor& target, const Tensor& weights,
+                    int64_t ignore_index, IntArrayRef sizes, DType dtype) {
+  if (total.defined() && is_grad_enabled())  // second derivatives go through the division too
+    return nll_backward((dloss / total).expand({sizes[0]}), {}, target, weights, ignore_index, sizes, dtype);
   const Tensor g = contiguous_detached(dloss);
   Tensor dx = core::empty(sizes, dtype, dloss.device());
-  TANDEM_DISPATCH(dx.device(), nll_backward, g, target, weights, ignore_index, dx);
+  TANDEM_DISPATCH(dx.device(), nll_backward, g, total, target, weights, ignore_index, dx);
   return record("nll_backward", dx, {dloss}, {target, weights}, [](const Context& ctx, const Tensor& ddx) -> Grads {
     return {(at_targets(ddx, ctx.saved(0)) * ctx.saved(1)).neg()};
   });
 }
 /// dx[i, j] = dloss[i] weights[i] (p[i, j] - [j = target[i]]) with p = softmax(x), which the kernel gets from log_sum.
-Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,
-                              const Tensor& log_sum, int64_t ignore_index) {
+/// total: as above.
+Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Tensor& x, const Tensor& target,
+                              const Tensor& weights, const Tensor& log_sum, int64_t ignore_index) {
+  if (total.defined() && is_grad_enabled())
+    return cross_entropy_backward((dloss / total).expand({x.size(0)}), {}, x, target, weights, log_sum, ignore_index);
   const Tensor g = contiguous_detached(dloss);
   Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
-  TANDEM_DISPATCH(dx.device(), cross_entropy_backward, g, x, target, weights, log_sum, ignore_index, dx);
+  TANDEM_DISPATCH(dx.device(), cross_entropy_backward, g, total, x, target, weights, log_sum, ignore_index, dx);
   return record("cross_entropy_backward", dx, {dloss, x}, {dloss, x, target, weights},
                 [](const Context& ctx, const Tensor& ddx) -> Grads {
                   const Tensor p = softmax_of(ctx.saved(1), 1), weights = ctx.saved(3);
@@ -141,10 +148,6 @@ Averaged averaged(const Tensor& losses, const Tensor& weights, bool mean) {
   TANDEM_DISPATCH(losses.device(), nll_mean, losses, weights, y.loss, y.total);
   return y;
 }
-/// The gradient for each of `count` rows.
-Tensor spread(const Tensor& dy, const Tensor& total, int64_t count) {
-  return total.defined() ? (dy / total).expand({count}) : dy;
-}
 Tensor nll_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean, int64_t ignore_index) {
   Tensor losses = one_each(x), weights = one_each(x);
   TANDEM_DISPATCH(x.device(), nll, x, target, weight, ignore_index, losses, weights);
@@ -152,8 +155,8 @@ Tensor nll_rows(const Tensor& x, const Tensor& target, const Tensor& weight, boo
   return record(
       "nll_loss", loss, {x}, {target, weights, total},
       [sizes = Shape(x.sizes()), dtype = x.dtype(), ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
-        const Tensor each = spread(dy, ctx.saved(2), sizes[0]);
-        return {ctx.flat_in(0, nll_backward(each, ctx.saved(0), ctx.saved(1), ignore_index, sizes, dtype))};
+        const Tensor dx = nll_backward(dy, ctx.saved(2), ctx.saved(0), ctx.saved(1), ignore_index, sizes, dtype);
+        return {ctx.flat_in(0, dx)};
       });
 }
 Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean,
@@ -163,8 +166,8 @@ Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& w
   const auto [loss, total] = averaged(losses, weights, mean);
   return record("cross_entropy", loss, {x}, {x, target, weights, log_sum, total},
                 [ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
-                  const Tensor x = ctx.saved(0), each = spread(dy, ctx.saved(4), x.size(0));
-                  return {cross_entropy_backward(each, x, ctx.saved(1), ctx.saved(2), ctx.saved(3), ignore_index)};
+                  return {cross_entropy_backward(dy, ctx.saved(4), ctx.saved(0), ctx.saved(1), ctx.saved(2),
+                                                 ctx.saved(3), ignore_index)};
                 });
 }
 
@@ -273,9 +276,22 @@ namespace {
 Tensor difference(const Tensor& x, const Tensor& target) {
   return x - (target.dtype() == kBool ? target.to(x.dtype()) : target);
 }
+/// The sum or mean of (x - target)^2 on CUDA, in one pass.
+Tensor squared_error(const Tensor& x, const Tensor& target, bool mean) {
+  const double count = mean ? static_cast<double>(x.numel()) : 1;
+  Tensor y = core::empty({}, x.dtype(), x.device());
+  TANDEM_DISPATCH_CUDA(x.device(), squared_error, x, target, count, y);
+  return record("mse_loss", y, {x, target}, {x, target}, [count](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor slope = (ctx.saved(0) - ctx.saved(1)) * (dy * (2 / count));
+    return {slope, ctx.needs_grad(1) ? slope.neg() : Tensor()};
+  });
+}
 }  // namespace
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_pair("mse_loss", x, target);
+  if (x.is_cuda() && reduction != Reduction::none && x.dtype() == target.dtype() && !is_half(x.dtype()) &&
+      x.is_contiguous() && target.is_contiguous() && x.numel() > 0)
+    return squared_error(x, target, reduction == Reduction::mean);
   return reduced(difference(x, target).square(), reduction);
 }
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {

@@ -38,8 +38,9 @@ void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor&
   run(plan_rows("nll_mean", loops::nll_mean, loss.dtype(), {loss, total}, {losses, weights}, {integer(losses.numel())},
                 1, 1));
 }
-void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, int64_t ignore_index, Tensor& dx) {
-  run(plan_rows("nll_backward", loops::nll_backward, dx.dtype(), {dx}, {dloss, target, weights},
+void nll_backward(const Tensor& dloss, const Tensor& total, const Tensor& target, const Tensor& weights,
+                  int64_t ignore_index, Tensor& dx) {
+  run(plan_rows("nll_backward", loops::nll_backward, dx.dtype(), {dx}, {dloss, target, weights, total},
                 {integer(dx.size(1)), integer(ignore_index)}, dx.size(0), dx.size(1)));
 }
 
@@ -51,10 +52,10 @@ void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, 
   run(plan_rows("cross_entropy", loops::cross_entropy, x.dtype(), {losses, weights, log_sum}, {x, target, weight},
                 {integer(x.size(1)), integer(ignore_index)}, x.size(0), x.size(1) * 8));
 }
-void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,
-                            const Tensor& log_sum, int64_t ignore_index, Tensor& dx) {
+void cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Tensor& x, const Tensor& target,
+                            const Tensor& weights, const Tensor& log_sum, int64_t ignore_index, Tensor& dx) {
   run(plan_rows("cross_entropy_backward", loops::cross_entropy_backward, x.dtype(), {dx},
-                {dloss, x, target, weights, log_sum}, {integer(x.size(1)), integer(ignore_index)}, x.size(0),
+                {dloss, x, target, weights, log_sum, total}, {integer(x.size(1)), integer(ignore_index)}, x.size(0),
                 x.size(1) * 8));
 }
 

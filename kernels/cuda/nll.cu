@@ -54,14 +54,14 @@ __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict
 
 /// A team to a row, which reads the row's target once.
 template <class T>
-__global__ void nll_backward_rows(const Upcast<T>* __restrict__ dloss, const int64_t* __restrict__ target,
-                                  const Upcast<T>* __restrict__ weights, T* __restrict__ dx, int64_t rows, int64_t n,
-                                  int64_t ignore_index, bool aligned) {
+__global__ void nll_backward_rows(const Upcast<T>* __restrict__ dloss, const Upcast<T>* __restrict__ total,
+                                  const int64_t* __restrict__ target, const Upcast<T>* __restrict__ weights,
+                                  T* __restrict__ dx, int64_t rows, int64_t n, int64_t ignore_index, bool aligned) {
   constexpr int kWidth = kPack<T>;
   const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= rows) return;
   const int64_t t = target[row];
-  const T slope = T(t == ignore_index ? Upcast<T>(0) : -dloss[row] * weights[row]);
+  const T slope = T(t == ignore_index ? Upcast<T>(0) : -loss_slope(dloss, total, row) * weights[row]);
   T* const to = dx + row * n;
   if (aligned)
     for (int64_t i = int64_t(threadIdx.x) * kWidth; i < n; i += int64_t(blockDim.x) * kWidth) {
@@ -110,14 +110,15 @@ void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor&
   losses.dtype() == kFloat64 ? average.operator()<double>() : average.operator()<float>();
 }
 
-void nll_backward(const Tensor& dloss, const Tensor& target, const Tensor& weights, int64_t ignore_index, Tensor& dx) {
+void nll_backward(const Tensor& dloss, const Tensor& total, const Tensor& target, const Tensor& weights,
+                  int64_t ignore_index, Tensor& dx) {
   if (dx.numel() == 0) return;
   const int64_t rows = dx.size(0), n = dx.size(1);
   visit_floating("nll_backward", dx.dtype(), [&]<class T>() {
     const dim3 block = team_block(power_of_two(ceil_div(n, kPack<T>), 1, 256), rows);
     launch("nll_backward", nll_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block}, dx.device(),
-           dloss.data<Upcast<T>>(), target.data<int64_t>(), weights.data<Upcast<T>>(), dx.data<T>(), rows, n,
-           ignore_index, n % kPack<T> == 0 && is_aligned(dx.raw_data(), 16));
+           dloss.data<Upcast<T>>(), data_or_null<Upcast<T>>(total), target.data<int64_t>(), weights.data<Upcast<T>>(),
+           dx.data<T>(), rows, n, ignore_index, n % kPack<T> == 0 && is_aligned(dx.raw_data(), 16));
   });
 }
 

@@ -167,6 +167,11 @@ template <class Op> __device__ typename Op::State row_total(const PieceShape& sh
   return team_reduce(Op(), state);
 }
 
+/// The gradient of a row's loss: of the rows' mean where there is their total weight.
+template <class C> __device__ C loss_slope(const C* dloss, const C* total, int64_t row) {
+  return total ? *dloss / *total : dloss[row];
+}
+
 /// The elements of a tensor that may be undefined.
 template <class T> T* data_or_null(const Tensor& t) { return t.defined() ? t.data<T>() : nullptr; }
 

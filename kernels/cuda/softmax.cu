@@ -238,8 +238,9 @@ __global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<Upcast<
 
 /// A team to a row; needs no sum.
 template <class T>
-__global__ void cross_entropy_backward_rows(const Upcast<T>* __restrict__ dloss, const T* __restrict__ x,
-                                            const int64_t* __restrict__ target, const Upcast<T>* __restrict__ weights,
+__global__ void cross_entropy_backward_rows(const Upcast<T>* __restrict__ dloss, const Upcast<T>* __restrict__ total,
+                                            const T* __restrict__ x, const int64_t* __restrict__ target,
+                                            const Upcast<T>* __restrict__ weights,
                                             const Upcast<T>* __restrict__ log_sum, T* __restrict__ dx,
                                             int64_t ignore_index, RowShape shape) {
   using C = Upcast<T>;
@@ -248,7 +249,7 @@ __global__ void cross_entropy_backward_rows(const Upcast<T>* __restrict__ dloss,
   if (row >= shape.rows) return;
   const int64_t t = target[row];
   const bool ignored = t == ignore_index;  // its gradient is not 0 times a slope, which may be infinite
-  const C slope = dloss[row] * weights[row], log_norm = log_sum[row];
+  const C slope = loss_slope(dloss, total, row) * weights[row], log_norm = log_sum[row];
   const auto gradient = [&](C v, int64_t i) {
     const C here = slope * math::exp(v - log_norm);
     return T(ignored ? C(0) : i == t ? here - slope : here);
@@ -346,16 +347,16 @@ void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, 
   });
 }
 
-void cross_entropy_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weights,
-                            const Tensor& log_sum, int64_t ignore_index, Tensor& dx) {
+void cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Tensor& x, const Tensor& target,
+                            const Tensor& weights, const Tensor& log_sum, int64_t ignore_index, Tensor& dx) {
   if (dx.numel() == 0) return;
   const int64_t rows = x.size(0), n = x.size(1);
   visit_floating("cross_entropy_backward", x.dtype(), [&]<class T>() {
     using C = Upcast<T>;
     const dim3 block = team_block(power_of_two(ceil_div(n, 4 * kPack<T>), 1, 256), rows);
     launch("cross_entropy_backward", cross_entropy_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block},
-           x.device(), dloss.data<C>(), x.data<T>(), target.data<int64_t>(), weights.data<C>(), log_sum.data<C>(),
-           dx.data<T>(), ignore_index, row_shape<T>(rows, n, {x.data<T>(), dx.data<T>()}));
+           x.device(), dloss.data<C>(), data_or_null<C>(total), x.data<T>(), target.data<int64_t>(), weights.data<C>(),
+           log_sum.data<C>(), dx.data<T>(), ignore_index, row_shape<T>(rows, n, {x.data<T>(), dx.data<T>()}));
   });
 }
 

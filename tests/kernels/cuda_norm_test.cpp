@@ -106,8 +106,8 @@ TEST_CASE("nll on CUDA weighs, ignores and averages as the CPU does", "[cuda][no
         CHECK(differing(total2, total, 1e-7) == 0);
         const Tensor dloss = reals({rows}, wide(dtype), 6);
         Tensor dx = room({rows, n}, dtype, kCPU), dx2 = room({rows, n}, dtype, kGpu);
-        kernels::cpu::nll_backward(dloss, target, weights, -100, dx);
-        kernels::cuda::nll_backward(on_gpu(dloss), on_gpu(target), weights2, -100, dx2);
+        kernels::cpu::nll_backward(dloss, Tensor(), target, weights, -100, dx);
+        kernels::cuda::nll_backward(on_gpu(dloss), Tensor(), on_gpu(target), weights2, -100, dx2);
         CHECK(differing(dx2, dx) == 0);
       }
 }
@@ -128,15 +128,16 @@ TEST_CASE("cross-entropy in one read is nll of log-softmax, on the CPU and on CU
         Tensor losses = room({rows}, wide(dtype), kCPU), weights = losses.clone();
         kernels::cpu::log_softmax(x.to(wide(dtype)), log_prob);
         kernels::cpu::nll(log_prob, target, weight, -100, losses, weights);
-        kernels::cpu::nll_backward(dloss, target, weights, -100, slope);
+        kernels::cpu::nll_backward(dloss, Tensor(), target, weights, -100, slope);
         kernels::cpu::log_softmax_backward(slope, log_prob, dx);
         Tensor losses1 = room({rows}, wide(dtype), kCPU), weights1 = losses1.clone(), log_sum1 = losses1.clone();
         Tensor losses2 = on_gpu(losses1), weights2 = on_gpu(losses1), log_sum2 = on_gpu(losses1);
         Tensor dx1 = room(sizes, dtype, kCPU), dx2 = room(sizes, dtype, kGpu);
         kernels::cpu::cross_entropy(x, target, weight, -100, losses1, weights1, log_sum1);
-        kernels::cpu::cross_entropy_backward(dloss, x, target, weights1, log_sum1, -100, dx1);
+        kernels::cpu::cross_entropy_backward(dloss, Tensor(), x, target, weights1, log_sum1, -100, dx1);
         kernels::cuda::cross_entropy(on_gpu(x), on_gpu(target), on_gpu(weight), -100, losses2, weights2, log_sum2);
-        kernels::cuda::cross_entropy_backward(on_gpu(dloss), on_gpu(x), on_gpu(target), weights2, log_sum2, -100, dx2);
+        kernels::cuda::cross_entropy_backward(on_gpu(dloss), Tensor(), on_gpu(x), on_gpu(target), weights2, log_sum2,
+                                              -100, dx2);
         const double exact = bound(wide(dtype));
         for (const Tensor& got : {losses1, losses2}) CHECK(differing(got, losses, exact, exact) == 0);
         for (const Tensor& got : {weights1, weights2}) CHECK(differing(got, weights) == 0);

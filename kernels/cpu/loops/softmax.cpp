@@ -318,7 +318,12 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
     }
   });
 }
-/// Operands: dx, dloss, x, target, weights, log_sum. Scalars: n, ignore_index.
+/// The gradient of row r's loss, whose operand is number 1: of the rows' mean where operand k is their total weight.
+template <class C> C loss_slope(const Loop& loop, int k, int64_t r) {
+  const C *const dloss = data<const C>(loop, 1), *const total = data<const C>(loop, k);
+  return total ? *dloss / *total : dloss[r];
+}
+/// Operands: dx, dloss, x, target, weights, log_sum, total or none. Scalars: n, ignore_index.
 template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), elements(loop, 2);
@@ -328,7 +333,7 @@ template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t be
       result.set_zero(r * n, n);
       continue;
     }
-    const C slope = data<const C>(loop, 1)[r] * data<const C>(loop, 4)[r], log_sum = data<const C>(loop, 5)[r];
+    const C slope = loss_slope<C>(loop, 6, r) * data<const C>(loop, 4)[r], log_sum = data<const C>(loop, 5)[r];
     Bands<C> x(elements, r * n, n);
     x.each([&](int64_t first, int64_t count, C* v) {
       C* const dx = x.place(result, first, v);
@@ -348,14 +353,14 @@ template <class T> void nll_mean_body(const Loop& loop, int64_t, int64_t) {
   *data<T>(loop, 0) = T(sum / total);
   *data<T>(loop, 1) = T(total);
 }
-/// Operands: dx, dloss, target, weights. Scalars: n, ignore_index.
+/// Operands: dx, dloss, target, weights, total or none. Scalars: n, ignore_index.
 template <class C> void nll_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> result(loop, 0);
   result.set_zero(begin * n, (end - begin) * n);
   for (int64_t r = begin; r < end; ++r) {
     const int64_t t = data<const int64_t>(loop, 2)[r];
-    if (t >= 0 && t < n && t != ignore) result.set(r * n + t, -data<const C>(loop, 1)[r] * data<const C>(loop, 3)[r]);
+    if (t >= 0 && t < n && t != ignore) result.set(r * n + t, -loss_slope<C>(loop, 4, r) * data<const C>(loop, 3)[r]);
   }
 }
 
