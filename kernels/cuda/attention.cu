@@ -158,7 +158,7 @@ void attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tenso
     KeyParts<T> parts{nullptr, attention_parts(blocks, kAttentionBusy, shape.s)};
     Tensor scratch;
     if (parts.count > 1) {
-      scratch = core::empty({parts.count, shape.matrices, shape.l, shape.v + 3}, q.dtype(), device);
+      scratch = core::empty(Shape{parts.count, shape.matrices, shape.l, shape.v + 3}, q.dtype(), device);
       parts.data = scratch.data<T>();
     }
     launch("attention", attention_tiles<T, D>,

@@ -172,7 +172,7 @@ void slopes_of(const Tensor& dout, const Tensor& q, const Tensor& k, const Tenso
               key_parts = attention_parts(query_tiles, kAttentionBusy / 2, shape.s);
     std::vector<Tensor> scratch;  // lives until all is launched
     const auto gradient = [&](const Tensor& to, int parts) {
-      if (parts > 1) scratch.push_back(core::empty({parts - 1, to.numel()}, to.dtype(), device));
+      if (parts > 1) scratch.push_back(core::empty(Shape{parts - 1, to.numel()}, to.dtype(), device));
       return Gradient<T>{head_rows<T>(to), parts > 1 ? scratch.back().template data<T>() : nullptr, to.numel()};
     };
     const Tensor mean = core::empty(lse.sizes(), lse.dtype(), device);
