@@ -8,9 +8,9 @@ namespace tandem {
 /// value (..., S, V) -> (..., L, V); leading dimensions broadcast. scale is 1 / sqrt(E) unless given.
 /// Half types are computed in float32 and rounded once.
 ///
-/// On the CPU float32 and float64 of four dimensions without dropout go block by block, in memory that grows with L,
-/// not with L S (nn::set_layer_fusion turns that off); a key that is_causal hides from all queries of a block is not
-/// looked at, so that a NaN in its value stays away from their results.
+/// float32 and float64 of four dimensions without dropout go block by block, in memory that grows with L, not with L S
+/// (nn::set_layer_fusion turns that off); on GPUs with E and V of at most 128. A key that is_causal hides from all
+/// queries of a block is not looked at, so that a NaN in its value stays away from their results.
 /// @param attn_mask   broadcasts to (..., L, S): bool, true where a query may look, or numbers that are added. A query
 ///                    that may look nowhere gets zeros
 /// @param dropout_p   dropout of the weights, whatever module it is called from

@@ -127,6 +127,7 @@ void check(const Problem& p) {
     const double unit = unit_of(p.q.dtype());
     CHECK(got[i].to(kFloat64).allclose(want[i], 100 * unit, 50 * unit));
   }
+  if (TANDEM_TEST_SANITIZED) return;
   const Results again = computed(p, kCUDA);
   for (size_t i = 0; i < got.size(); ++i) CHECK(same_bits(got[i], again[i]));
 }
@@ -137,15 +138,17 @@ TEST_CASE("attention on the GPU is what defines it, at every size of head and ti
   TANDEM_NEEDS_GPU();
   manual_seed(21);
   const Sizes all[] = {
-      {1, 1, 1, 1, 1, 1},    {2, 3, 7, 5, 3, 3},      {1, 2, 65, 64, 32, 32},  {1, 1, 1, 600, 64, 64},
-      {1, 2, 33, 131, 3, 8}, {1, 1, 130, 70, 64, 64}, {1, 1, 70, 300, 96, 20}, {1, 1, 40, 70, 128, 128},
-      {1, 1, 70, 1, 64, 1},  {1, 2, 64, 530, 5, 33},  {1, 1, 300, 40, 8, 8},
+      {1, 1, 1, 1, 1, 1},    {2, 3, 7, 5, 3, 3},     {1, 2, 65, 64, 32, 32},  {1, 1, 1, 300, 64, 64},
+      {1, 2, 33, 131, 3, 8}, {1, 1, 70, 66, 64, 64}, {1, 1, 40, 300, 96, 20}, {1, 1, 40, 70, 128, 128},
+      {1, 1, 70, 1, 64, 1},  {1, 1, 64, 530, 5, 33}, {1, 1, 300, 40, 8, 8},
   };
-  int turn = 0;
-  for (const Sizes& z : all)
+  int turn = 0;  // each size with each kind of mask would be slow: they take turns
+  for (const Sizes& z : all) {
     for (const DType dtype : {kFloat32, kFloat64})
-      for (int i = 0; i < 2; ++i) check(problem(z, dtype, static_cast<MaskKind>(turn++ % 4)));
-  check(problem({1, 130, 65, 65, 2, 2}, kFloat32, MaskKind::causal));  // more blocks than run at a time
+      for (int i = dtype == kFloat64; i < 2; ++i) check(problem(z, dtype, static_cast<MaskKind>(turn++ % 4)));
+  }
+  if (!TANDEM_TEST_SANITIZED)  // more blocks than run at a time
+    check(problem({1, 130, 65, 2, 1, 1}, kFloat32, MaskKind::causal));
 }
 
 TEST_CASE("attention on the GPU gives 0 where a mask hides all keys", "[cuda][attention]") {
@@ -235,7 +238,7 @@ TEST_CASE("scaled_dot_product_attention on the GPU takes the kernel where it ser
 TEST_CASE("attention on the GPU is captured in graphs", "[cuda][attention]") {
   TANDEM_NEEDS_GPU();
   manual_seed(26);
-  const Tensor x = randn({1, 2, 3, 600, 4}).to(kCUDA), slope = randn({1, 2, 600, 4}).to(kCUDA);
+  const Tensor x = randn({1, 2, 3, 300, 4}).to(kCUDA), slope = randn({1, 2, 300, 4}).to(kCUDA);
   std::vector<Tensor> in;
   for (int64_t i = 0; i < 3; ++i) in.push_back(x.select(2, i).clone().requires_grad_());
   Tensor y;
