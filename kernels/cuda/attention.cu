@@ -10,12 +10,13 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// What a query's weights come to: its result is the sum of weighted values times `factor`.
-template <class T> struct Ending {
+/// Of a query, from the largest score and the sum of e^(score - peak): its result is the sum of weighted values times
+/// `factor`, or 0.
+template <class T> struct Normalizer {
   T factor, lse;
   bool hidden;
   /// @param seen whether a key was visible
-  __device__ Ending(T peak, T sum, bool seen)
+  __device__ Normalizer(T peak, T sum, bool seen)
       : factor(T(1) / sum), lse(peak + math::log(sum)), hidden(!(sum > T(0)) && !seen) {
     if (hidden) lse = T(__builtin_inf());
   }
@@ -101,10 +102,13 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     Tile::add_product(scores, values, ::min(key_end - from, Tile::kColumns), sums);
   }
 
-  Tile::for_lanes_of_row([&](int bit) { seen |= __shfl_xor_sync(kFullWarp, seen, bit); });
+  Tile::for_lanes_of_row([&](int bit) {
+    seen |= __shfl_xor_sync(kFullWarp, seen, bit);
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) sum[i] += __shfl_xor_sync(kFullWarp, sum[i], bit);
+  });
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
-    Tile::for_lanes_of_row([&](int bit) { sum[i] += __shfl_xor_sync(kFullWarp, sum[i], bit); });
     const int query = first + Tile::row() + 2 * i;
     if (query >= shape.l) continue;
     const bool visible = !mask.data || (seen >> i & 1);
@@ -115,13 +119,13 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
       if (Tile::column() == 0) to[shape.v] = peak[i], to[shape.v + 1] = sum[i], to[shape.v + 2] = T(visible);
       continue;
     }
-    const Ending<T> ending(peak[i], sum[i], visible);
-    if (ending.hidden) {  // zeros, whatever the values are
+    const Normalizer<T> norm(peak[i], sum[i], visible);
+    if (norm.hidden) {  // zeros, whatever the values are
 #pragma unroll
       for (auto& group : sums[i]) group = {};
     }
-    Tile::store(sums[i], ending.hidden ? T(0) : ending.factor, out.of(b, h) + query * out.line, shape.v, out.aligned);
-    if (Tile::column() == 0) lse[row] = ending.lse;
+    Tile::store(sums[i], norm.hidden ? T(0) : norm.factor, out.of(b, h) + query * out.line, shape.v, out.aligned);
+    if (Tile::column() == 0) lse[row] = norm.lse;
   }
 }
 
@@ -140,11 +144,11 @@ template <class T> __global__ void attention_join(KeyParts<T> parts, HeadRows<T>
     value += part[column] * fall, sum += part[shape.v + 1] * fall;
     seen = seen || part[shape.v + 2] != T(0);
   }
-  const Ending<T> ending(peak, sum, seen);
+  const Normalizer<T> norm(peak, sum, seen);
   const int64_t matrix = quotient(row, shape.l), query = rest(row, shape.l);
   out.of(quotient(matrix, shape.heads), rest(matrix, shape.heads))[query * out.line + column] =
-      ending.hidden ? T(0) : value * ending.factor;
-  if (column == 0) lse[row] = ending.lse;
+      norm.hidden ? T(0) : value * norm.factor;
+  if (column == 0) lse[row] = norm.lse;
 }
 
 template <class T>
