@@ -14,6 +14,10 @@ TANDEM_KERNEL(void randint(int64_t low, int64_t high, const Tensor& state, uint6
 /// mask[i] = uniform < keep; y = mask ? x * scale : 0
 TANDEM_KERNEL(void dropout(const Tensor& x, double keep, double scale, const Tensor& state, uint64_t offset, Tensor& y,
                            Tensor& mask))
+namespace tandem::kernels::cuda {
+/// dx = mask ? dy * scale : 0, contiguous
+void dropout_backward(const Tensor& dy, const Tensor& mask, double scale, Tensor& dx);
+}  // namespace tandem::kernels::cuda
 /// `y`, contiguous elements of 64 bits, becomes the words, which are part of the call: small and without a copy from
 /// the host, in the order of a GPU's current stream
 TANDEM_KERNEL(void store_words(ArrayRef<uint64_t> words, Tensor& y))

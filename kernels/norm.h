@@ -16,9 +16,9 @@ TANDEM_KERNEL(void batch_norm_backward(const Tensor& dy, const Tensor& x, const 
                                        Tensor& dx))
 namespace tandem::kernels::cuda {
 /// batch_norm_stats, which moves the running statistics too: (1 - momentum) of what they were plus momentum times the
-/// batch's mean, or its unbiased variance. They are of mean's dtype.
+/// batch's mean, or its unbiased variance. They are of mean's dtype. batches, an int64 or undefined, becomes one more.
 void batch_norm_update_stats(const Tensor& x, double eps, double momentum, Tensor& running_mean, Tensor& running_var,
-                             Tensor& mean, Tensor& var, Tensor& rstd);
+                             Tensor& batches, Tensor& mean, Tensor& var, Tensor& rstd);
 /// batch_norm_apply with rstd = 1 / sqrt(var + eps)
 void batch_norm_evaluate(const Tensor& x, const Tensor& mean, const Tensor& var, double eps, const Tensor& weight,
                          const Tensor& bias, Tensor& y);

@@ -67,8 +67,9 @@ Tensor detail::normalize_batch(const nn::Module& module, NormTensors& t, const n
   const auto most = static_cast<int64_t>(dims) + 2, least = dims == 1 ? 2 : most;
   TANDEM_CHECK(x.dim() >= least && x.dim() <= most, module.name(), ": x is ", x.sizes(), "; it must have ", least,
                least == most ? "" : " or 3", " dimensions");
-  const bool training = begin_batch(module, t);
+  const bool training = module.is_training() || !t.running_mean.defined();
   if (module.is_training() && t.num_batches_tracked.defined() && !o.momentum() && t.running_mean.defined()) {
+    begin_batch(module, t);
     // The statistics become the mean of all batches' own. Their number stays on the device, as a Graph needs it.
     const Tensor mean = zeros_like(t.running_mean), var = zeros_like(t.running_var);
     const Tensor y = batch_norm(x, t.weight, t.bias, mean, var, training, /*momentum=*/1, o.eps(), t.parts);
@@ -78,7 +79,7 @@ Tensor detail::normalize_batch(const nn::Module& module, NormTensors& t, const n
     return y;
   }
   return batch_norm(x, t.weight, t.bias, t.running_mean, t.running_var, training, o.momentum().value_or(0), o.eps(),
-                    module.is_training() ? t.parts : nullptr);
+                    module.is_training() ? t.parts : nullptr, module.is_training() ? t.num_batches_tracked : Tensor());
 }
 Tensor detail::normalize_instances(const nn::Module& module, const NormTensors& t, const nn::InstanceNormOptions& o,
                                    size_t dims, const Tensor& x) {

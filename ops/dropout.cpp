@@ -32,7 +32,12 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
     y = where(mask, x * scale, Scalar(0));
   }
   return record("dropout", y, {x}, {mask}, [scale](const Context& ctx, const Tensor& dy) -> Grads {
-    return {where(ctx.saved(0), dy * scale, Scalar(0))};
+    const Tensor mask = ctx.saved(0);
+    if (!dy.is_cuda() || is_grad_enabled() || !dy.is_contiguous() || !mask.is_contiguous())
+      return {where(mask, dy * scale, Scalar(0))};
+    Tensor dx = core::empty(dy.sizes(), dy.dtype(), dy.device());
+    TANDEM_DISPATCH_CUDA(dy.device(), dropout_backward, dy, mask, scale, dx);
+    return {dx};
   });
 }
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optional<bool> train) {

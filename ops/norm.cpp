@@ -71,7 +71,8 @@ struct Statistics {
 /// @param x  the input as the kernels take it
 /// In training those of x, of which the running ones take a part; else the running ones.
 Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
-                         bool training, double momentum, double eps, const detail::BatchParts* parts) {
+                         const Tensor& batches, bool training, double momentum, double eps,
+                         const detail::BatchParts* parts) {
   const int64_t channels = input.size(1);
   const DType statistic = accumulate_type(input.dtype());
   int64_t count = channels ? x.numel() / channels : 0;
@@ -87,12 +88,17 @@ Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& run
   };
   // For each channel, where there are none too.
   if (!parts) check_count(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)));
+  const bool at_once = count > 0 && !parts && x.is_cuda() && can_move(running_mean, statistic) &&
+                       can_move(running_var, statistic) && (!batches.defined() || batches.device() == x.device());
+  if (batches.defined() && !at_once) batches.add_(1);
   if (count == 0) {  // nothing to average: any finite numbers, so that the weight's gradient is zero
     mean.zero_(), rstd.zero_(), var.zero_();
-  } else if (!parts && x.is_cuda() && can_move(running_mean, statistic) && can_move(running_var, statistic)) {
-    Tensor moved_mean = running_mean, moved_var = running_var;  // in the same launch: a small one costs as much there
+  } else if (at_once) {  // in the launch that makes the batch's, as one of its own would take as long
+    Tensor moved_mean = running_mean, moved_var = running_var, counted = batches;
     moved_mean.bump_version(), moved_var.bump_version();
-    TANDEM_DISPATCH_CUDA(x.device(), batch_norm_update_stats, x, eps, momentum, moved_mean, moved_var, mean, var, rstd);
+    if (counted.defined()) counted.bump_version();
+    TANDEM_DISPATCH_CUDA(x.device(), batch_norm_update_stats, x, eps, momentum, moved_mean, moved_var, counted, mean,
+                         var, rstd);
     return {mean, rstd, count};
   } else {
     TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
@@ -116,7 +122,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
 }
 Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                           const Tensor& running_var, Flag training, double momentum, double eps,
-                          const std::shared_ptr<const BatchParts>& all_parts) {
+                          const std::shared_ptr<const BatchParts>& all_parts, const Tensor& batches) {
   check_batch_norm(input, weight, bias, running_mean, running_var, training);
   const std::shared_ptr<const BatchParts> parts = training && all_parts && !all_parts->is_whole() ? all_parts : nullptr;
   const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
@@ -128,7 +134,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     return y;
   }
   const Statistics statistics =
-      statistics_of(input, x, running_mean, running_var, training, momentum, eps, parts.get());
+      statistics_of(input, x, running_mean, running_var, batches, training, momentum, eps, parts.get());
   TANDEM_DISPATCH(x.device(), batch_norm_apply, x, statistics.mean, statistics.rstd, w, b, y_rows);
   const auto backward = [training, eps, last, parts, count = statistics.count](const Context& ctx,
                                                                                const Tensor& dy) -> Grads {
@@ -191,8 +197,8 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
     return core::alias(t.contiguous(MemoryFormat::ChannelsLast));
   };
   const Tensor x = images(input), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
-  const Statistics statistics =
-      statistics_of(input, rows_or_planes(input, true), running_mean, running_var, training, momentum, eps, nullptr);
+  const Statistics statistics = statistics_of(input, rows_or_planes(input, true), running_mean, running_var, {},
+                                              training, momentum, eps, nullptr);
   const Shape sizes{x.size(0), x.size(1), x.size(2) / kh, x.size(3) / kw};
   const auto make = [&](DType dtype) {
     return core::empty_dense(sizes, core::strides_of("max_pool2d", sizes, MemoryFormat::ChannelsLast), dtype,

@@ -24,10 +24,11 @@ struct BatchParts {
   /// sums = those of all parts, added up
   virtual void add(const Tensor& sums) const = 0;
 };
-/// As below; in training over all parts, if there are some.
+/// As below; in training over all parts, if there are some. batches: an int64 that counts this one in training, or
+/// undefined.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, Flag training, double momentum, double eps,
-                  const std::shared_ptr<const BatchParts>& parts);
+                  const std::shared_ptr<const BatchParts>& parts, const Tensor& batches = {});
 /// Whether norm_relu_pool takes x: float32 on the CPU, channels-last, not empty.
 bool can_norm_relu_pool(const Tensor& x);
 /// Whether it pools so, of an x that it takes: by windows that lie side by side.

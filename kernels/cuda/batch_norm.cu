@@ -30,10 +30,11 @@ struct PlacedPack {
   }
 };
 
-/// Running statistics that a pass moves, or null: running = old running + added batch.
+/// Running statistics that a pass moves, or null: running = old running + added batch; and a count of batches.
 template <class C> struct Running {
   C *mean = nullptr, *var = nullptr;
   C old = C(1), added_mean = C(0), added_var = C(0);
+  int64_t* batches = nullptr;
 };
 
 // What a pass over channels adds up. kMostThreads: of a block that has all of a channel, which saves the launch that
@@ -41,7 +42,7 @@ template <class C> struct Running {
 
 /// Mean and variance.
 template <class T, int V> struct Statistics : Moments {
-  static constexpr int kMostThreads = 1024;
+  static constexpr int kMostThreads = sizeof(T) == 2 ? 512 : 1024;
   using C = Upcast<T>;
   using Loaded = Pack<T, V>;
   using Local = ShiftedSums<C>;
@@ -65,6 +66,7 @@ template <class T, int V> struct Statistics : Moments {
     rstd[c] = C(1.0 / math::sqrt(variance + eps));
     if (running.mean) running.mean[c] = running.mean[c] * running.old + mean[c] * running.added_mean;
     if (running.var) running.var[c] = running.var[c] * running.old + var[c] * running.added_var;
+    if (running.batches && c == 0) ++*running.batches;
   }
 };
 /// The sum over a divisor.
@@ -208,16 +210,15 @@ template <class T, int V> struct Slopes {
   }
 };
 
-constexpr int kMapped = 8;  // packs of one thread, so that it divides once for all
-
-template <class Map> __global__ void map_channels(Map map, int width, Channels shape) {
+/// A thread maps so many packs, `mapped`, after one division for all of them.
+template <class Map> __global__ void map_channels(Map map, int width, int mapped, Channels shape) {
   const int64_t total = shape.images * shape.channels * shape.packs, team = blockDim.x;
-  const int64_t first = int64_t(blockIdx.x) * team * kMapped + threadIdx.x;
+  const int64_t first = int64_t(blockIdx.x) * team * mapped + threadIdx.x;
   PlacedPack place(first, shape.packs);
   const PlacedPack by(team, shape.packs);
   int64_t c = rest(place.plane, shape.channels);
   const int64_t by_channels = rest(by.plane, shape.channels);
-  for (int64_t i = first; i < total && i < first + team * kMapped; i += kLoads * team) {
+  for (int64_t i = first; i < total && i < first + team * mapped; i += kLoads * team) {
     typename Map::Loaded loaded[kLoads];
     int64_t channel[kLoads];
 #pragma unroll
@@ -277,16 +278,19 @@ template <class Map>
 void launch_map(const char* name, const Map& map, int width, const Channels& shape, Device device) {
   const int64_t total = shape.images * shape.channels * shape.packs;
   if (total == 0) return;
-  const int64_t threads = power_of_two(ceil_div(total, kMapped), 32, kThreads);
+  // Of few packs threads map half as many, and blocks are half as large, so that no multiprocessor goes without.
+  const bool many = total > (1 << 20);
+  const int mapped = many ? 2 * kLoads : kLoads;
+  const int64_t threads = power_of_two(ceil_div(total, mapped), 32, many ? kThreads : kThreads / 2);
   launch(name, map_channels<Map>,
-         {checked_grid(ceil_div(total, threads * kMapped)), dim3(static_cast<unsigned>(threads))}, device, map, width,
-         shape);
+         {checked_grid(ceil_div(total, threads * mapped)), dim3(static_cast<unsigned>(threads))}, device, map, width,
+         mapped, shape);
 }
 
 }  // namespace
 
 void batch_norm_update_stats(const Tensor& x, double eps, double momentum, Tensor& running_mean, Tensor& running_var,
-                             Tensor& mean, Tensor& var, Tensor& rstd) {
+                             Tensor& batches, Tensor& mean, Tensor& var, Tensor& rstd) {
   if (x.size(1) == 0) return;
   visit_planes("batch_norm", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
     Statistics<T, V> sums;
@@ -294,14 +298,14 @@ void batch_norm_update_stats(const Tensor& x, double eps, double momentum, Tenso
     using C = Upcast<T>;
     sums.mean = mean.data<C>(), sums.var = var.data<C>(), sums.rstd = rstd.data<C>();
     const double count = static_cast<double>(shape.count);
-    sums.running = {data_or_null<C>(running_mean), data_or_null<C>(running_var), C(1 - momentum), C(momentum),
-                    C(momentum * count / (count - 1))};
+    sums.running = {data_or_null<C>(running_mean),     data_or_null<C>(running_var),  C(1 - momentum), C(momentum),
+                    C(momentum * count / (count - 1)), data_or_null<int64_t>(batches)};
     launch_sums<T, V>("batch_norm_stats", sums, shape, x.device());
   });
 }
 void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
   Tensor none;
-  batch_norm_update_stats(x, eps, 0, none, none, mean, var, rstd);
+  batch_norm_update_stats(x, eps, 0, none, none, none, mean, var, rstd);
 }
 
 namespace {

@@ -150,6 +150,31 @@ __global__ void __launch_bounds__(kThreads) dropout_kernel(ElementOperand x, flo
   store_numbers<bool>(mask, first, kept);
 }
 
+template <class C>
+__global__ void __launch_bounds__(kThreads)
+    dropout_backward_kernel(ElementOperand dy, const uint8_t* __restrict__ mask, C scale, Target dx) {
+  const int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kNumbers;
+  if (first >= dx.count) return;
+  const int64_t left = dx.count - first;
+  const uint32_t count = left < kNumbers ? uint32_t(left) : kNumbers;
+  Word<C> bits[kNumbers] = {};
+  if (dx.aligned) {
+    load_vector<C, kNumbers>(dy, first * dy.size, count, bits);
+    spread<C, kNumbers>(dy, count, bits);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kNumbers; ++i)
+      if (i < left) bits[i] = load<C>(dy.data + (first + i) * dy.size, dy.size);
+  }
+#pragma unroll
+  for (int i = 0; i < kNumbers; ++i) {
+    C value;
+    from_bits(bits[i], dy.dtype, value);
+    bits[i] = to_bits(i < left && mask[first + i] ? value * scale : C(0), dx.y.dtype);
+  }
+  store_numbers<C>(dx, first, bits);
+}
+
 template <class C> __global__ void __launch_bounds__(kThreads) arange_kernel(C start, C step, Target y) {
   const int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kNumbers;
   if (first >= y.count) return;
@@ -252,6 +277,22 @@ void dropout(const Tensor& x, double keep, double scale, const Tensor& state, ui
     run(dropout_kernel<double>);
   else
     run(dropout_kernel<float>);
+}
+
+void dropout_backward(const Tensor& dy, const Tensor& mask, double scale, Tensor& dx) {
+  if (dy.numel() == 0) return;
+  Target to = target_of(dx);
+  Target from = target_of(dy);
+  from.y.strides[0] = dy.itemsize();
+  to.aligned = to.aligned && from.aligned;
+  const auto run = [&]<class C>(void (*kernel)(ElementOperand, const uint8_t*, C, Target)) {
+    launch("dropout_backward", kernel, shape_for(dy.numel()), dy.device(), from.y,
+           static_cast<const uint8_t*>(mask.raw_data()), static_cast<C>(scale), to);
+  };
+  if (dy.dtype() == kFloat64)
+    run(dropout_backward_kernel<double>);
+  else
+    run(dropout_backward_kernel<float>);
 }
 
 void store_words(ArrayRef<uint64_t> words, Tensor& y) {

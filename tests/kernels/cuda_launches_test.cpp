@@ -82,6 +82,24 @@ const Row kRows[] = {
        return mean + var;
      },
      {{6, 5, 4, 4}, {5}, {5}}},
+    {"BatchNorm2d in training, twice, and the number of batches",
+     4,
+     [](const Inputs& in) {
+       nn::BatchNorm2d norm(5);
+       norm->to(in[0].device(), in[0].dtype());
+       norm(in[0]), norm(in[0]);
+       return norm->num_batches_tracked;
+     },
+     {{6, 5, 4, 4}}},
+    {"the gradient of dropout",
+     4,  // x, its elements, the seed, and the gradient
+     [](const Inputs& in) {
+       manual_seed(5);
+       const Tensor x = (in[0] * 2).requires_grad_();
+       dropout(x, 0.5, true).backward(in[0] * 3);
+       return x.grad();
+     },
+     {{6, 5, 3}}},
     {"cross_entropy and its gradient",
      6,  // x, the target, the losses, their mean, the seed and the gradient
      [](const Inputs& in) {
