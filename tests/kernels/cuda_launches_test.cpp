@@ -20,7 +20,7 @@ struct Row {
   std::vector<std::vector<int64_t>> sizes;
 };
 
-const Row kRows[] = {
+const Row kLaunchRows[] = {
     {"mean of all", 1, [](const Inputs& in) { return in[0].mean(); }, {{40, 30}}},
     {"mean of all, in two passes", 2, [](const Inputs& in) { return in[0].mean(); }, {{70, 1000}}},
     {"mean of rows", 1, [](const Inputs& in) { return in[0].mean({1}); }, {{40, 30}}},
@@ -151,7 +151,7 @@ template <class F> int launches(F f) {
 
 TEST_CASE("calls on a GPU start as few kernels as they need, and give what they give on the CPU", "[cuda][launches]") {
   TANDEM_NEEDS_GPU();
-  for (const Row& row : kRows)
+  for (const Row& row : kLaunchRows)
     for (const DType dtype : {kFloat32, kFloat64}) {
       CAPTURE(row.name, dtype);
       Inputs here, there;
@@ -164,7 +164,7 @@ TEST_CASE("calls on a GPU start as few kernels as they need, and give what they 
 }
 #if TANDEM_TEST_EMULATED
 TEST_CASE("calls on a GPU start as many kernels as the table says", "[cuda][launches]") {
-  for (const Row& row : kRows) {
+  for (const Row& row : kLaunchRows) {
     CAPTURE(row.name);
     Inputs in;
     for (size_t i = 0; i < row.sizes.size(); ++i)
