@@ -89,7 +89,8 @@ Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& run
   // For each channel, where there are none too.
   if (!parts) check_count(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)));
   const bool at_once = count > 0 && !parts && x.is_cuda() && can_move(running_mean, statistic) &&
-                       can_move(running_var, statistic) && (!batches.defined() || batches.device() == x.device());
+                       can_move(running_var, statistic) &&
+                       (!batches.defined() || (batches.dtype() == kInt64 && batches.device() == x.device()));
   if (batches.defined() && !at_once) batches.add_(1);
   if (count == 0) {  // nothing to average: any finite numbers, so that the weight's gradient is zero
     mean.zero_(), rstd.zero_(), var.zero_();
