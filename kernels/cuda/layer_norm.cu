@@ -195,9 +195,9 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
   const int64_t rows = x.size(0), n = x.size(1);
-  // Rows that a team takes one after the other cost time, and teams memory for their sums: little where all is in the
-  // cache.
-  const int64_t least = rows * n <= 1 << 21 ? 2 : 8;
+  // Rows that a team takes one after the other cost time, and teams memory for their sums: little where all of x is in
+  // the cache, but more than x where that is of half types.
+  const int64_t least = rows * n <= 1 << 21 && !is_half(x.dtype()) ? 2 : 8;
   const int64_t each = std::clamp<int64_t>(ceil_div(rows * n, 1 << 22), least, 1024), groups = ceil_div(rows, each);
   const auto room = [&](const Tensor& sum) {
     return sum.defined() ? core::empty({1, groups, n}, sum.dtype(), x.device()) : Tensor();
