@@ -21,7 +21,7 @@ struct PoolCase {
 // planes, H, W, kernel, stride, padding, dilation
 const PoolCase kPools[] = {
     {3, 8, 6, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},
-    {2, 9, 7, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},         // a row and a column are left over
+    {2, 9, 7, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},  // a row and a column are left over
     {2, 10, 8, {{3, 2}, {3, 2}, {0, 0}, {1, 1}, true}},
     {2, 9, 7, {{3, 3}, {2, 2}, {1, 1}, {1, 1}, false}, true},  // windows that reach over the edge
     {3, 9, 11, {{3, 2}, {2, 1}, {1, 1}, {1, 2}, true}},        // dilation
