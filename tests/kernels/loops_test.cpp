@@ -1,6 +1,8 @@
 // The walk that all elementwise loops share: every layout and dtype against elements computed one by one.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -135,6 +137,24 @@ TEST_CASE("a transposed copy of three dimensions is right wherever the threads c
     for (int64_t j = 0; j < b; ++j)
       for (int64_t k = 0; k < c; ++k) same = same && get(y, (i * b + j) * c + k) == double((i * c + k) * b + j);
   CHECK(same);
+}
+
+TEST_CASE("a copy past the cache writes all of its bytes and no others, wherever they lie", "[loops]") {
+  constexpr int64_t n = (int64_t(64) << 20) + 13, kRoom = 64;
+  Tensor from = make({n + kRoom}, DType::uint8), to = make({n + kRoom}, DType::uint8);
+  char *const x = static_cast<char*>(from.raw_data()), *const y = static_cast<char*>(to.raw_data());
+  for (int64_t i = 0; i + 8 <= n + kRoom; i += 8) {
+    const uint64_t word = uint64_t(i) * 0x9e3779b97f4a7c15;
+    std::memcpy(x + i, &word, 8);
+  }
+  for (const int64_t at : {0, 5}) {
+    std::memset(y, 0x5a, static_cast<size_t>(n + kRoom));
+    Tensor part = core::narrow(to, 0, at, n);
+    kernel::copy(core::narrow(from, 0, 3, n), part);
+    CHECK(std::memcmp(y + at, x + 3, static_cast<size_t>(n)) == 0);
+    CHECK(std::all_of(y, y + at, [](char c) { return c == 0x5a; }));
+    CHECK(std::all_of(y + at + n, y + n + kRoom, [](char c) { return c == 0x5a; }));
+  }
 }
 
 TEST_CASE("integers are exact, wrap as PyTorch's do, and floats become integers by truncation", "[loops]") {

@@ -1,6 +1,10 @@
 // Rows that move: casts (one row per written type, by the read one), where, fill, arange.
 #include "tandem/kernels/cpu/loops/transpose.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
@@ -18,6 +22,24 @@ template <class T> void copy_row(char* to, const char* from, int64_t sy, int64_t
   else
     for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * sy) = *as<T>(from + i * sx);
 }
+/// A copy so large that no cache keeps it until it is read goes past the cache: of a line that is written whole,
+/// nothing is read from memory first.
+constexpr int64_t kStreamed = int64_t(64) << 20;
+TANDEM_ONE_COPY void copy_past_cache(char* to, const char* from, int64_t bytes) {
+#if defined(__SSE2__)
+  constexpr int64_t kLine = 64;
+  int64_t head = -reinterpret_cast<intptr_t>(to) & (kLine - 1);
+  if (head > bytes) head = bytes;
+  __builtin_memcpy(to, from, uint64_t(head));
+  to += head, from += head, bytes -= head;
+  for (; bytes >= kLine; to += kLine, from += kLine, bytes -= kLine)
+    for (int i = 0; i < kLine; i += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+  _mm_sfence();
+#endif
+  __builtin_memcpy(to, from, uint64_t(bytes));
+}
+
 // A block of vectors that are one cache line, or as wide as there are registers for.
 #if defined(__AVX512F__)
 template <class T> constexpr int kBlockBytes = sizeof(T) >= 4 ? 64 : 16;
@@ -33,7 +55,13 @@ template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) 
   const int inner = loop.extents.rank - 1;
   const int64_t width = loop.extents.size[inner], sy = loop.operands[0].strides[inner],
                 sx = loop.operands[1].strides[inner];
-  const auto row = [&](int64_t n, char** p) { copy_row<T>(p[0], p[1], sy, sx, n); };
+  const bool streamed = loop.operands[0].bytes >= kStreamed && sy == int64_t(sizeof(T)) && sx == sy;
+  const auto row = [&](int64_t n, char** p) {
+    if (streamed && n >= 1024)
+      copy_past_cache(p[0], p[1], n * sy);
+    else
+      copy_row<T>(p[0], p[1], sy, sx, n);
+  };
   const int64_t across = inner > 0 ? loop.operands[1].strides[inner - 1] : 0;
   if (inner == 0 || across == 0 || across >= sx || width < 4) return for_rows<2>(loop, begin, end, row);
   const int64_t height = loop.extents.size[inner - 1], down = loop.operands[0].strides[inner - 1];
