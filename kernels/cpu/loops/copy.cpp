@@ -1,10 +1,6 @@
 // Rows that move: casts (one row per written type, by the read one), where, fill, arange.
 #include "tandem/kernels/cpu/loops/transpose.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
@@ -27,15 +23,23 @@ template <class T> void copy_row(char* to, const char* from, int64_t sy, int64_t
 constexpr int64_t kStreamed = int64_t(64) << 20;
 TANDEM_ONE_COPY void copy_past_cache(char* to, const char* from, int64_t bytes) {
 #if defined(__SSE2__)
+  typedef long long Word __attribute__((vector_size(16), may_alias));
+  typedef Word LooseWord __attribute__((aligned(1)));
   constexpr int64_t kLine = 64;
   int64_t head = -reinterpret_cast<intptr_t>(to) & (kLine - 1);
   if (head > bytes) head = bytes;
   __builtin_memcpy(to, from, uint64_t(head));
   to += head, from += head, bytes -= head;
   for (; bytes >= kLine; to += kLine, from += kLine, bytes -= kLine)
-    for (int i = 0; i < kLine; i += 16)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-  _mm_sfence();
+    for (int i = 0; i < kLine; i += 16) {
+      const Word word = *reinterpret_cast<const LooseWord*>(from + i);
+#if defined(__clang__)
+      __builtin_nontemporal_store(word, reinterpret_cast<Word*>(to + i));
+#else
+      __builtin_ia32_movntdq(reinterpret_cast<Word*>(to + i), word);
+#endif
+    }
+  __builtin_ia32_sfence();
 #endif
   __builtin_memcpy(to, from, uint64_t(bytes));
 }
