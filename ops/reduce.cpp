@@ -41,12 +41,13 @@ Tensor sum_in_turn(const Tensor& x, IntArrayRef dims, bool keepdim) {
   const Tensor total = core::alias(x).sum(run, true).sum(others, true);
   return keepdim ? total : core::try_view(total, dropped_sizes(x.sizes(), mask));
 }
-/// y as the sum of x over the dims of `mask`, divided by a number.
-Tensor record_sum(const char* op, const Tensor& y, const Tensor& x, unsigned mask, double divisor) {
+/// y as the sum of x over the dims of `mask`, divided by a number if there is one. Its gradient is then a new tensor,
+/// also by 1, as PyTorch's is.
+Tensor record_sum(const char* op, const Tensor& y, const Tensor& x, unsigned mask, std::optional<double> divisor = {}) {
   return record(op, y, {x}, {},
                 [kept = kept_sizes(x.sizes(), mask), sizes = Shape(x.sizes()), divisor](const Context&,
                                                                                         const Tensor& dy) -> Grads {
-                  const Tensor each = divisor == 1 ? dy : dy / divisor;
+                  const Tensor each = divisor ? dy / *divisor : dy;
                   return {with_dims(each, kept).expand(sizes)};
                 });
 }
@@ -82,7 +83,7 @@ Tensor sum_as(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype) {
 Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
   Tensor y = sum_around("sum", *this, dims, keepdim, 1);
   if (!y.defined()) y = sum_in_turn(*this, dims, keepdim);
-  if (y.defined()) return record_sum("sum", y, *this, dim_mask("sum", dims, dim()), 1);
+  if (y.defined()) return record_sum("sum", y, *this, dim_mask("sum", dims, dim()));
   return sum_as(*this, dims, keepdim, is_floating_point() ? dtype() : kInt64);
 }
 
