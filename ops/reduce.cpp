@@ -1,6 +1,7 @@
 #include "tandem/ops/reduce.h"
 
 #include <bit>
+#include <optional>
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
