@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tandem/kernels/cpu/planner.h"
+#include "tandem/kernels/functors/block_stats.h"
 #include "tandem/kernels/norm.h"
 #include "tandem/kernels/visit_floating.h"
 
@@ -11,7 +12,7 @@ namespace tandem::kernels::cpu {
 TANDEM_DECLARE_LOOP(batch_norm_stats)
 TANDEM_DECLARE_LOOP(batch_norm_apply)
 TANDEM_DECLARE_LOOP(batch_norm_backward)
-TANDEM_DECLARE_LOOP(batch_norm_row_sums)
+TANDEM_DECLARE_LOOP(batch_norm_row_stats)
 TANDEM_DECLARE_LOOP(batch_norm_row_slope_sums)
 TANDEM_DECLARE_LOOP(batch_norm_apply_rows)
 TANDEM_DECLARE_LOOP(batch_norm_backward_rows)
@@ -46,27 +47,28 @@ template <class Body> void run_finish(const Finish& finish, TensorRefs writes, T
   run(plan_call("batch_norm_finish", kFloat64, writes, reads, finish, body, finish.channels, 4096));
 }
 
+/// In one pass over memory: a variance is that within the blocks and that of their means.
 void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
   const Finish finish{blocks_of(x.size(0)), x.size(1), static_cast<double>(x.size(0)), eps};
-  const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, x.device()), no_center;
-  const auto add_up = [&](const Tensor& center) {
-    run_blocks("batch_norm_stats", loops::batch_norm_row_sums, {sums}, {x, center}, x.dtype(),
-               {integer(x.size(0)), integer(x.size(1))});
-  };
-  add_up(no_center);
+  const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, x.device()),
+               squares = core::empty(sums.sizes(), kFloat64, x.device());
+  run_blocks("batch_norm_stats", loops::batch_norm_row_stats, {sums, squares}, {x}, x.dtype(),
+             {integer(x.size(0)), integer(x.size(1))});
   visit_floating("batch_norm", mean.dtype(), [&]<class C>() {
-    run_finish(finish, {mean}, {sums}, [](const Finish& f, const Loop& loop, int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c)
-        data<C>(loop, 0)[c] = static_cast<C>(f.total(data<const double>(loop, 1), c) / f.count);
-    });
-    add_up(mean);
-    run_finish(finish, {var, rstd}, {sums}, [](const Finish& f, const Loop& loop, int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) {
-        const double variance = f.total(data<const double>(loop, 2), c) / f.count;
-        data<C>(loop, 0)[c] = static_cast<C>(variance);
-        data<C>(loop, 1)[c] = static_cast<C>(1.0 / std::sqrt(variance + f.eps));
-      }
-    });
+    run_finish(finish, {mean, var, rstd}, {sums, squares},
+               [](const Finish& f, const Loop& loop, int64_t begin, int64_t end) {
+                 const double* const sums = data<const double>(loop, 3);
+                 for (int64_t c = begin; c < end; ++c) {
+                   math::BlockStats stats;
+                   for (int64_t k = 0; k < f.blocks; ++k)
+                     stats.add(std::min<double>(kFold, f.count - static_cast<double>(k * kFold)),
+                               sums[k * f.channels + c], data<const double>(loop, 4)[k * f.channels + c]);
+                   const double variance = stats.squares / f.count;
+                   data<C>(loop, 0)[c] = static_cast<C>(f.total(sums, c) / f.count);
+                   data<C>(loop, 1)[c] = static_cast<C>(variance);
+                   data<C>(loop, 2)[c] = static_cast<C>(1.0 / std::sqrt(variance + f.eps));
+                 }
+               });
   });
 }
 /// slope_sums(sums, slopes) adds up blocks of dy and of dy (x - mean); apply(totals) makes dx of what they come to.

@@ -79,6 +79,18 @@ TEST_CASE("Batch norm, ReLU and max pooling as one give what they give one by on
   }
 }
 
+TEST_CASE("Layers as one write gradients past the cache where they are large", "[nn][fusion]") {
+  if (TANDEM_TEST_SANITIZED) return;  // 13 million elements
+  manual_seed(8);
+  const Tensor some = randn({3, 48, 30, 30}).contiguous(MemoryFormat::ChannelsLast);
+  const Tensor x = some.repeat({102, 1, 1, 1}).contiguous(MemoryFormat::ChannelsLast);
+  REQUIRE(x.nbytes() >= size_t(48) << 20);
+  const Tensor slope = randn({3, 48, 15, 15}).repeat({102, 1, 1, 1});
+  const auto layers = [] { return Layers(nn::BatchNorm2dOptions(48), nn::MaxPool2dOptions(2)); };
+  const auto one = step(true, layers(), x, slope), by_one = step(false, layers(), x, slope);
+  for (size_t i = 0; i < one.size(); ++i) CHECK(same_bits(one[i], by_one[i]));
+}
+
 TEST_CASE("Layers as one treat NaN, infinity, equal and negative zeros alike", "[nn][fusion]") {
   const float nan = std::nanf(""), inf = INFINITY;
   const auto layers = [](bool training) {

@@ -1,4 +1,5 @@
 // Rows that move: casts (one row per written type, by the read one), where, fill, arange.
+#include "tandem/kernels/cpu/loops/past_cache.h"
 #include "tandem/kernels/cpu/loops/transpose.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -18,13 +19,7 @@ template <class T> void copy_row(char* to, const char* from, int64_t sy, int64_t
   else
     for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * sy) = *as<T>(from + i * sx);
 }
-/// A copy so large that no cache keeps it until it is read goes past the cache: of a line that is written whole,
-/// nothing is read from memory first.
-constexpr int64_t kStreamed = int64_t(64) << 20;
 TANDEM_ONE_COPY void copy_past_cache(char* to, const char* from, int64_t bytes) {
-#if defined(__SSE2__)
-  typedef long long Word __attribute__((vector_size(16), may_alias));
-  typedef Word LooseWord __attribute__((aligned(1)));
   constexpr int64_t kLine = 64;
   int64_t head = -reinterpret_cast<intptr_t>(to) & (kLine - 1);
   if (head > bytes) head = bytes;
@@ -32,15 +27,11 @@ TANDEM_ONE_COPY void copy_past_cache(char* to, const char* from, int64_t bytes) 
   to += head, from += head, bytes -= head;
   for (; bytes >= kLine; to += kLine, from += kLine, bytes -= kLine)
     for (int i = 0; i < kLine; i += 16) {
-      const Word word = *reinterpret_cast<const LooseWord*>(from + i);
-#if defined(__clang__)
-      __builtin_nontemporal_store(word, reinterpret_cast<Word*>(to + i));
-#else
-      __builtin_ia32_movntdq(reinterpret_cast<Word*>(to + i), word);
-#endif
+      Word word;
+      __builtin_memcpy(&word, from + i, sizeof word);
+      store_past_cache(to + i, word);
     }
-  __builtin_ia32_sfence();
-#endif
+  end_past_cache();
   __builtin_memcpy(to, from, uint64_t(bytes));
 }
 
@@ -59,7 +50,7 @@ template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) 
   const int inner = loop.extents.rank - 1;
   const int64_t width = loop.extents.size[inner], sy = loop.operands[0].strides[inner],
                 sx = loop.operands[1].strides[inner];
-  const bool streamed = loop.operands[0].bytes >= kStreamed && sy == int64_t(sizeof(T)) && sx == sy;
+  const bool streamed = loop.operands[0].bytes >= kPastCache && sy == int64_t(sizeof(T)) && sx == sy;
   const auto row = [&](int64_t n, char** p) {
     if (streamed && n >= 1024)
       copy_past_cache(p[0], p[1], n * sy);

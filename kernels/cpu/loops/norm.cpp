@@ -1,52 +1,80 @@
 // Rows of batch and layer normalisation. Batch norm's scalars: N, C, L > 1 (batch_norm_rows.cpp has 1); a unit is one
 // channel. Statistics, weights and biases, and sums over rows, are float beside half types.
 #include "tandem/kernels/cpu/loops/rows.h"
+#include "tandem/kernels/functors/block_stats.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 constexpr int64_t kFold = 2048;
 
+/// Walks the elements of channel c, plane by plane, in blocks of kFold or some more: what is added up in floats before
+/// it goes to a double. It depends on the shape alone.
+class ChannelBlocks {
+ public:
+  ChannelBlocks(const Loop& loop, int64_t c)
+      : images_(loop.scalars[0].integer), channels_(loop.scalars[1].integer), length_(loop.scalars[2].integer), c_(c) {}
+  /// Calls f(offset, how many) for the pieces of the next block, each of which lies side by side.
+  /// @return how many in all; 0 after the last block
+  template <class F> int64_t next(F f) {
+    int64_t held = 0;
+    while (n_ < images_ && held < kFold) {
+      const int64_t count = length_ - from_ < kFold ? length_ - from_ : kFold;
+      f((n_ * channels_ + c_) * length_ + from_, count);
+      held += count, from_ += count;
+      if (from_ == length_) from_ = 0, ++n_;
+    }
+    return held;
+  }
+
+ private:
+  int64_t images_, channels_, length_, c_, n_ = 0, from_ = 0;
+};
 /// totals[s] = the sum of f_s over the elements of channel c, which read(offset, how many) brings: f_s(i) is of the
-/// i-th of these. Sixteen lanes, folded into a double after every 2048 elements or so, planes in order: an order that
-/// depends on the shape alone.
+/// i-th of these. Sixteen lanes, folded into a double after each block.
 template <class C, class Read, class... F>
 void channel_sums(const Loop& loop, int64_t c, double* totals, Read read, F... f) {
-  const int64_t images = loop.scalars[0].integer, channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
-  Lanes<C> lanes[sizeof...(F)] = {};
+  ChannelBlocks blocks(loop, c);
   for (int s = 0; s < int(sizeof...(F)); ++s) totals[s] = 0;
-  const auto fold = [&] {
+  Lanes<C> lanes[sizeof...(F)] = {};
+  const auto add = [&](int64_t at, int64_t count) {
+    read(at, count);
+    int s = 0;
+    (lanes[s++].add(count, f), ...);
+  };
+  while (blocks.next(add) > 0) {
     double* total = totals;
     for (Lanes<C>& each : lanes) *total++ += double(each.fold()), each.clear();
-  };
-  int64_t held = 0;
-  for (int64_t n = 0; n < images; ++n)
-    for (int64_t from = 0; from < length; from += kFold) {
-      const int64_t count = length - from < kFold ? length - from : kFold;
-      read((n * channels + c) * length + from, count);
-      int s = 0;
-      (lanes[s++].add(count, f), ...);
-      if ((held += count) < kFold) continue;
-      held = 0;
-      fold();
-    }
-  fold();
+  }
 }
 
-/// Operands: mean, var, rstd, x. Scalar 3: eps. Two passes: the variance of large means would cancel in one.
+/// Operands: mean, var, rstd, x. Scalar 3: eps. A block is looked at twice while it is in the cache.
 template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end) {
   const double count = double(loop.scalars[0].integer * loop.scalars[2].integer);
   const Elements<C> elements(loop, 3);
   C room[kFold];
-  const C* x;
-  const auto read = [&](int64_t at, int64_t n) { x = elements.read(at, n, room); };
   for (int64_t c = begin; c < end; ++c) {
-    double sum, squares;
-    channel_sums<C>(loop, c, &sum, read, [&](int64_t i) { return x[i]; });
-    const C mean = C(sum / count);
-    channel_sums<C>(loop, c, &squares, read, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); });
-    const double var = squares / count;
-    data<C>(loop, 0)[c] = mean;
+    ChannelBlocks blocks(loop, c), again = blocks;
+    Lanes<C> lanes = {};
+    const auto sum_of = [&](ChannelBlocks& of, auto f) {
+      lanes.clear();
+      const int64_t n = of.next([&](int64_t at, int64_t piece) {
+        const C* const x = elements.read(at, piece, room);
+        lanes.add(piece, [&](int64_t i) { return f(x[i]); });
+      });
+      return n;
+    };
+    double sum = 0;
+    math::BlockStats stats;
+    while (const int64_t n = sum_of(blocks, [](C x) { return x; })) {
+      const double total = double(lanes.fold());
+      const C center = C(total / double(n));
+      sum_of(again, [=](C x) { return (x - center) * (x - center); });
+      sum += total;
+      stats.add(double(n), total, double(lanes.fold()));
+    }
+    const double var = stats.squares / count;
+    data<C>(loop, 0)[c] = C(sum / count);
     data<C>(loop, 1)[c] = C(var);
     data<C>(loop, 2)[c] = C(1.0 / ::sqrt(var + loop.scalars[3].real));
   }

@@ -1,0 +1,63 @@
+// What loops over rows of batch normalisation share: blocks of rows, and the numbers of channels.
+#pragma once
+#include "tandem/kernels/cpu/loops/lanes.h"
+#include "tandem/kernels/cpu/loops/rows.h"
+
+namespace tandem::kernels::cpu::TANDEM_ISA {
+namespace {
+
+constexpr int64_t kFold = 2048;
+
+/// Scalars 0 and 1: rows and channels. Calls f(offset of the first element, rows, first channel, channels) for each
+/// unit: a block of rows and kColumns channels of it.
+template <class F> void for_blocks(const Loop& loop, int64_t begin, int64_t end, F f) {
+  const int64_t rows = loop.scalars[0].integer, channels = loop.scalars[1].integer;
+  const int64_t groups = (channels + kColumns - 1) / kColumns;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t row = unit / groups * kFold, c = unit % groups * kColumns;
+    f(row * channels + c, rows - row < kFold ? rows - row : kFold, c,
+      channels - c < kColumns ? channels - c : kColumns);
+  }
+}
+constexpr int64_t kChannels = 256;  // whose factors are kept beside the processor
+
+/// What the gradient of a channel's element is made of. Operands from k on: mean, rstd, weight or none, double sums (2,
+/// channels) of dy and of dy (x - mean).
+template <class C> struct Slopes {
+  C scale[kChannels], mean[kChannels], from_mean[kChannels], from_var[kChannels];
+  Slopes(const Loop& loop, int k, int64_t first, int64_t width) {
+    const int64_t channels = loop.scalars[1].integer;
+    const double all_rows = double(loop.scalars[0].integer);
+    const C* const weight = data<const C>(loop, k + 2);
+    for (int64_t c = 0; c < width; ++c) {
+      TANDEM_ONE_BY_ONE
+      const C rstd = data<const C>(loop, k + 1)[first + c];
+      const double* const sums = data<const double>(loop, k + 3) + first + c;
+      scale[c] = rstd * (weight ? weight[first + c] : C(1));
+      mean[c] = data<const C>(loop, k)[first + c];
+      from_mean[c] = C(sums[0] / all_rows);
+      from_var[c] = C(sums[channels] * double(rstd) / all_rows) * rstd;
+    }
+  }
+};
+/// Calls f(first channel, channels) for groups of kChannels.
+template <class F> void for_channels(const Loop& loop, F f) {
+  const int64_t channels = loop.scalars[1].integer;
+  for (int64_t c = 0; c < channels; c += kChannels) f(c, channels - c < kChannels ? channels - c : kChannels);
+}
+/// What an element of a channel is multiplied by, and what is added. Operands from k on: mean, rstd, weight or none,
+/// bias or none.
+template <class C> struct Factors {
+  C scale[kChannels], shift[kChannels];
+  Factors(const Loop& loop, int k, int64_t first, int64_t width) {
+    const C *const weight = data<const C>(loop, k + 2), *const bias = data<const C>(loop, k + 3);
+    for (int64_t c = 0; c < width; ++c) {
+      TANDEM_ONE_BY_ONE
+      scale[c] = data<const C>(loop, k + 1)[first + c] * (weight ? weight[first + c] : C(1));
+      shift[c] = (bias ? bias[first + c] : C(0)) - data<const C>(loop, k)[first + c] * scale[c];
+    }
+  }
+};
+
+}  // namespace
+}  // namespace tandem::kernels::cpu::TANDEM_ISA

@@ -1,0 +1,279 @@
+// Batch norm, ReLU and max pooling by windows that lie side by side, as one: of what lies between them nothing is
+// written, but of which pixel of its window each pooled element is, or kNone where ReLU made it 0. In backward the
+// gradient of a normalised pixel is taken from its window where it is needed. Values are those of the three loops one
+// after the other, to the last bit. Scalars 3 to 8: H, W, OH, OW, and the window's size.
+#include "tandem/kernels/cpu/loops/batch_norm_rows.h"
+#include "tandem/kernels/cpu/loops/past_cache.h"
+
+namespace tandem::kernels::cpu::TANDEM_ISA {
+namespace {
+
+constexpr uint8_t kNone = 255;
+struct PoolWindows {
+  int64_t h, w, oh, ow, kh, kw;
+  explicit PoolWindows(const Loop& loop) {
+    const LoopScalar* const v = loop.scalars + 3;
+    h = v[0].integer, w = v[1].integer, oh = v[2].integer, ow = v[3].integer, kh = v[4].integer, kw = v[5].integer;
+  }
+};
+
+// kColumns channels at a time go in vectors that stay in registers, what is left of them in loops.
+constexpr int kWidth = kLaneBytes / int(sizeof(float)), kVectors = int(kColumns) / kWidth;
+using Floats = LaneVector<float, kLaneBytes>;
+using Ints = LaneVector<int32_t, kLaneBytes>;
+using Bytes = LaneVector<uint8_t, kWidth>;
+// gcc takes vectors apart that become more than twice as wide, or, without AVX-512, less than half.
+using Shorts = LaneVector<uint16_t, 2 * kWidth>;
+TANDEM_HD Ints widened(Bytes v) { return __builtin_convertvector(__builtin_convertvector(v, Shorts), Ints); }
+TANDEM_HD Bytes narrowed(Ints v) {
+  if constexpr (kLaneBytes == 64)
+    return __builtin_convertvector(v, Bytes);
+  else
+    return __builtin_convertvector(__builtin_convertvector(v, Shorts), Bytes);
+}
+TANDEM_HD Floats load(const float* x) { return load_lanes<float, kLaneBytes>(x); }
+
+/// A row of windows of x, whose rows are `row` elements apart and pixels `pixel`.
+struct WindowRow {
+  const float* x;
+  int64_t row, pixel, kh, kw, windows;
+  float* y;
+  uint8_t* chosen;
+};
+template <bool kTwoByTwo> TANDEM_ONE_COPY void largest_columns(WindowRow r, const float* scale, const float* shift) {
+  if (kTwoByTwo) r.kh = r.kw = 2;
+  for (int64_t o = 0; o < r.windows; ++o, r.x += r.kw * r.pixel, r.y += r.pixel, r.chosen += r.pixel)
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      const Floats times = load(scale + v * kWidth), plus = load(shift + v * kWidth);
+      Floats best = Floats{} - __builtin_inff();
+      Ints at = {};
+      for (int64_t k = 0; k < r.kh; ++k)
+        for (int64_t l = 0; l < r.kw; ++l) {
+          const float* const from = r.x + k * r.row + l * r.pixel + v * kWidth;
+          __builtin_prefetch(from + r.kh * r.row);  // of the next row of windows: the processor would guess too late
+          const Floats normal = load(from) * times + plus;
+          const Floats value = normal < 0 ? Floats{} : normal;
+          const Ints wins = Ints(value > best) | Ints(value != value);
+          best = wins ? value : best;
+          at = wins ? Ints{} + int32_t(k * r.kw + l) : at;
+        }
+      at = best <= 0 ? Ints{} + int32_t(kNone) : at;
+      *reinterpret_cast<Floats*>(r.y + v * kWidth) = best;
+      *reinterpret_cast<Bytes*>(r.chosen + v * kWidth) = narrowed(at);
+    }
+}
+/// Of `width` channels, at most kColumns.
+TANDEM_ONE_COPY void largest(WindowRow r, int64_t width, const float* scale, const float* shift) {
+  for (int64_t o = 0; o < r.windows; ++o, r.x += r.kw * r.pixel, r.y += r.pixel, r.chosen += r.pixel) {
+    float best[kColumns], value[kColumns];  // in one loop the compiler would make branches of both choices
+    int32_t at[kColumns];
+    for (int64_t c = 0; c < kColumns; ++c) best[c] = -__builtin_inff(), at[c] = -1;
+    for (int64_t k = 0; k < r.kh; ++k)
+      for (int64_t l = 0; l < r.kw; ++l) {
+        const float* const from = r.x + k * r.row + l * r.pixel;
+        const int32_t here = int32_t(k * r.kw + l);
+        TANDEM_IVDEP
+        for (int64_t c = 0; c < width; ++c) {
+          const float normal = from[c] * scale[c] + shift[c];
+          value[c] = normal < 0 ? 0 : normal;
+        }
+        TANDEM_IVDEP
+        for (int64_t c = 0; c < width; ++c) {
+          const bool wins = (at[c] < 0) | (value[c] > best[c]) | (value[c] != value[c]);
+          best[c] = wins ? value[c] : best[c];
+          at[c] = wins ? here : at[c];
+        }
+      }
+    for (int64_t c = 0; c < width; ++c) r.y[c] = best[c];
+    for (int64_t c = 0; c < width; ++c) r.chosen[c] = uint8_t(best[c] <= 0 ? int32_t(kNone) : at[c]);
+  }
+}
+/// Operands: y, chosen, x, mean, rstd, weight or none, bias or none. A unit is one row of windows.
+void norm_relu_pool_body(const Loop& loop, int64_t begin, int64_t end) {
+  const PoolWindows v(loop);
+  const int64_t channels = loop.scalars[1].integer;
+  for_channels(loop, [&](int64_t first, int64_t all) {
+    const Factors<float> f(loop, 3, first, all);
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t image = unit / v.oh, top = image * v.h + (unit - image * v.oh) * v.kh;
+      for (int64_t c = 0; c < all; c += kColumns) {
+        const int64_t to = unit * v.ow * channels + first + c;
+        const WindowRow row{data<const float>(loop, 2) + top * v.w * channels + first + c,
+                            v.w * channels,
+                            channels,
+                            v.kh,
+                            v.kw,
+                            v.ow,
+                            data<float>(loop, 0) + to,
+                            data<uint8_t>(loop, 1) + to};
+        if (all - c < kColumns)
+          largest(row, all - c, f.scale + c, f.shift + c);
+        else if (v.kh == 2 && v.kw == 2)
+          largest_columns<true>(row, f.scale + c, f.shift + c);
+        else
+          largest_columns<false>(row, f.scale + c, f.shift + c);
+      }
+    }
+  });
+}
+
+constexpr int64_t kPixels = 128;  // that are looked at together: some 16 KiB of kColumns channels
+static_assert(kPixels % kLanes == 0);
+/// Of at most kPixels pixels, the offset of the windows that they lie in, and which of the window's pixels they are.
+struct Places {
+  int64_t window[kPixels];
+  uint8_t place[kPixels];
+  Places(const PoolWindows& v, int64_t channels, int64_t first, int64_t n) {
+    int64_t line = first / v.w, column = first - line * v.w;
+    for (int64_t i = 0; i < n; ++line, column = 0) {
+      const int64_t image = line / v.h, row = line - image * v.h, down = row / v.kh;
+      int64_t across = column / v.kw, left = column - across * v.kw;
+      for (; column < v.w && i < n; ++column, ++i) {
+        const bool inside = down < v.oh && across < v.ow;
+        window[i] = inside ? ((image * v.oh + down) * v.ow + across) * channels : 0;
+        place[i] = uint8_t(inside ? (row - down * v.kh) * v.kw + left : kNone - 1);
+        if (++left == v.kw) left = 0, ++across;
+      }
+    }
+  }
+};
+/// The gradient of normalised pixels.
+struct PoolGradient {
+  const Places& places;
+  const float* dy;
+  const uint8_t* chosen;
+  /// Of pixel i.
+  void read(int64_t i, int64_t width, float* gradient) const {
+    const float* const slope = dy + places.window[i];
+    const uint8_t* const from = chosen + places.window[i];
+    const uint8_t here = places.place[i];
+    TANDEM_IVDEP
+    for (int64_t c = 0; c < width; ++c) {
+      const float all = 0 + slope[c];  // as sums have it, which begin with 0
+      gradient[c] = from[c] == here ? all : 0;
+    }
+  }
+  /// Of its channels from c on.
+  TANDEM_HD Floats read(int64_t i, int64_t c) const {
+    const Bytes from = *reinterpret_cast<const Bytes*>(chosen + places.window[i] + c);
+    const Ints is_here = widened(from) == int32_t(places.place[i]);
+    return is_here ? Floats{} + load(dy + places.window[i] + c) : Floats{};
+  }
+};
+/// Sums in the order of slope_sums (batch_norm_rows.cpp) of at most kColumns channels.
+struct SlopeSums {
+  ColumnLanes<float> all, sloped;
+  TANDEM_ONE_COPY void add_columns(const PoolGradient& g, const float* x, int64_t n, int64_t stride,
+                                   const float* mean) {
+    for (int64_t i = 0; i < n; ++i, x += stride) {
+      float *const to = all.of(i), *const to_sloped = sloped.of(i);
+#pragma GCC unroll 8
+      for (int c = 0; c < kColumns; c += kWidth) {
+        const Floats gradient = g.read(i, c);
+        *reinterpret_cast<Floats*>(to + c) += gradient;
+        *reinterpret_cast<Floats*>(to_sloped + c) += gradient * (load(x + c) - load(mean + c));
+      }
+    }
+  }
+  TANDEM_ONE_COPY void add(const PoolGradient& g, const float* x, int64_t n, int64_t stride, int64_t width,
+                           const float* mean) {
+    if (width == kColumns) return add_columns(g, x, n, stride, mean);
+    float gradient[kColumns];
+    for (int64_t i = 0; i < n; ++i, x += stride) {
+      g.read(i, width, gradient);
+      all.add(i, 1, width, [&](int64_t, int64_t c) { return gradient[c]; });
+      sloped.add(i, 1, width, [&](int64_t, int64_t c) { return gradient[c] * (x[c] - mean[c]); });
+    }
+  }
+  void store(int64_t width, double* totals, double* slopes) {
+    float sums[kColumns];
+    all.fold(kLanes, width, sums);
+    for (int64_t c = 0; c < width; ++c) totals[c] = double(sums[c]);
+    sloped.fold(kLanes, width, sums);
+    for (int64_t c = 0; c < width; ++c) slopes[c] = double(sums[c]);
+  }
+};
+/// Operands: double sums (blocks, channels) as of slope_sums_body; dy, chosen, x, mean.
+void norm_relu_pool_slope_sums_body(const Loop& loop, int64_t begin, int64_t end) {
+  const PoolWindows v(loop);
+  const int64_t channels = loop.scalars[1].integer;
+  for_blocks(loop, begin, end, [&](int64_t at, int64_t n, int64_t c, int64_t width) {
+    SlopeSums sums;
+    const int64_t first = at / channels;
+    for (int64_t i = 0; i < n; i += kPixels) {
+      const int64_t count = n - i < kPixels ? n - i : kPixels;
+      const Places places(v, channels, first + i, count);
+      const PoolGradient g{places, data<const float>(loop, 2) + c, data<const uint8_t>(loop, 3) + c};
+      sums.add(g, data<const float>(loop, 4) + at + i * channels, count, channels, width,
+               data<const float>(loop, 5) + c);
+    }
+    const int64_t to = first / kFold * channels + c;
+    sums.store(width, data<double>(loop, 0) + to, data<double>(loop, 1) + to);
+  });
+}
+
+/// dx of n pixels, of `width` channels, a multiple of kColumns. It is written in the order of memory.
+template <bool kPast>
+TANDEM_ONE_COPY void pool_backward_columns(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
+                                           int64_t width, const Slopes<float>& s, bool training) {
+  for (int64_t i = 0; i < n; ++i, x += stride, dx += stride)
+    for (int64_t c = 0; c < width; c += kWidth) {
+      const Floats scale = load(s.scale + c), gradient = g.read(i, c);
+      const Floats change = gradient - load(s.from_mean + c) - (load(x + c) - load(s.mean + c)) * load(s.from_var + c);
+      const Floats made = scale * (training ? change : gradient);
+      if constexpr (kPast) {
+        Word words[kLaneBytes / 16];
+        __builtin_memcpy(words, &made, sizeof made);
+        for (int k = 0; k < kLaneBytes / 16; ++k) store_past_cache(dx + c + 4 * k, words[k]);
+      } else {
+        *reinterpret_cast<Floats*>(dx + c) = made;
+      }
+    }
+}
+/// Of less than kColumns channels, whose gradients, x and dx begin with the first of them.
+TANDEM_ONE_COPY void pool_backward(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
+                                   int64_t width, const Slopes<float>& s, int64_t first, bool training) {
+  const float *const scale = s.scale + first, *const mean = s.mean + first, *const from_mean = s.from_mean + first,
+                     *const from_var = s.from_var + first;
+  float gradient[kColumns];
+  for (int64_t i = 0; i < n; ++i, dx += stride, x += stride) {
+    g.read(i, width, gradient);
+    TANDEM_IVDEP
+    for (int64_t c = 0; c < width; ++c)
+      dx[c] = training ? scale[c] * (gradient[c] - from_mean[c] - (x[c] - mean[c]) * from_var[c])
+                       : scale[c] * gradient[c];  // x has no part in it, nor has a NaN in x
+  }
+}
+/// Operands: dx, dy, chosen, x, mean, rstd, weight or none, double sums as of backward_body. A unit is one pixel.
+void norm_relu_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
+  const PoolWindows v(loop);
+  const int64_t channels = loop.scalars[1].integer;
+  const bool training = loop.scalars[2].integer != 0;
+  for_channels(loop, [&](int64_t first, int64_t width) {
+    const Slopes<float> s(loop, 4, first, width);
+    const float* const all = data<float>(loop, 0);
+    const bool past = loop.operands[0].bytes >= kPastCache && reinterpret_cast<intptr_t>(all) % 16 == 0 &&
+                      channels * int64_t(sizeof(float)) % 16 == 0;
+    for (int64_t i = begin; i < end; i += kPixels) {
+      const int64_t n = end - i < kPixels ? end - i : kPixels, at = i * channels + first;
+      const Places places(v, channels, i, n);
+      const PoolGradient g{places, data<const float>(loop, 1) + first, data<const uint8_t>(loop, 2) + first};
+      const float* const x = data<const float>(loop, 3) + at;
+      float* const dx = data<float>(loop, 0) + at;
+      const int64_t whole = width / kColumns * kColumns;
+      (past ? pool_backward_columns<true> : pool_backward_columns<false>)(g, x, dx, n, channels, whole, s, training);
+      if (whole == width) continue;
+      const PoolGradient rest{places, g.dy + whole, g.chosen + whole};
+      pool_backward(rest, x + whole, dx + whole, n, channels, width - whole, s, whole, training);
+    }
+    if (past) end_past_cache();
+  });
+}
+
+}  // namespace
+}  // namespace tandem::kernels::cpu::TANDEM_ISA
+
+TANDEM_ROW(norm_relu_pool, norm_relu_pool_body)
+TANDEM_ROW(norm_relu_pool_slope_sums, norm_relu_pool_slope_sums_body)
+TANDEM_ROW(norm_relu_pool_backward, norm_relu_pool_backward_body)

@@ -1,0 +1,29 @@
+// Writes past the cache, of what is so large that no cache keeps it until it is read: of a line that is written whole,
+// nothing is read from memory first.
+#pragma once
+#include "tandem/kernels/cpu/loops/elementwise.h"
+
+namespace tandem::kernels::cpu::TANDEM_ISA {
+namespace {
+
+constexpr int64_t kPastCache = int64_t(48) << 20;  // bytes from which on it is the faster way
+#if defined(__SSE2__)
+typedef long long Word __attribute__((vector_size(16), may_alias));
+/// To an address that is a multiple of 16.
+TANDEM_HD void store_past_cache(void* to, Word word) {
+#if defined(__clang__)
+  __builtin_nontemporal_store(word, reinterpret_cast<Word*>(to));
+#else
+  __builtin_ia32_movntdq(reinterpret_cast<Word*>(to), word);
+#endif
+}
+/// Before another thread may be told that they are there.
+TANDEM_HD void end_past_cache() { __builtin_ia32_sfence(); }
+#else
+typedef long long Word __attribute__((vector_size(16)));
+TANDEM_HD void store_past_cache(void* to, Word word) { __builtin_memcpy(to, &word, sizeof word); }
+TANDEM_HD void end_past_cache() {}
+#endif
+
+}  // namespace
+}  // namespace tandem::kernels::cpu::TANDEM_ISA
