@@ -7,6 +7,7 @@
 #include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/fill.h"
+#include "tandem/kernels/reduce.h"
 #include "tandem/kernels/visit_floating.h"
 
 namespace tandem::kernels::cpu {
@@ -32,7 +33,8 @@ int64_t images_per_block(const ConvProblem& p) {
 
 template <class T> std::shared_ptr<const ConvBlock<T>> block_of(const ConvProblem& problem) {
   if constexpr (std::is_same_v<T, float>)
-    if (auto block = conv_taps_block(problem)) return block;
+    for (const auto make : {conv_taps_block, conv_few_block})
+      if (auto block = make(problem)) return block;
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>)
     if (auto block = onednn_block<T>(problem)) return block;
   if constexpr (std::is_same_v<T, BFloat16>)
@@ -104,9 +106,20 @@ void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& s
 }
 
 void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& s, Tensor& dw) {
-  if (dw.numel() == 0) return;
-  if (x.numel() == 0 || dy.numel() == 0) return fill(0, dw);
-  ConvProblem p = problem_of(ConvPass::backward_weight, x, dw, dy, s, false);
+  Tensor no_bias;
+  conv2d_backward_weight_and_bias(dy, x, s, dw, no_bias);
+}
+void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const ConvShape& s, Tensor& dw, Tensor& db) {
+  const auto sum_pixels = [&] {  // of channels-last gradients
+    const int64_t filters = dy.size(1), pixels = filters == 0 ? 0 : dy.numel() / filters;
+    Tensor to = core::try_view(db, {1, filters});
+    sum(core::as_strided(dy, {1, pixels, filters}, {0, filters, 1}, dy.storage_offset()), to);
+  };
+  if (dw.numel() == 0 || x.numel() == 0 || dy.numel() == 0) {
+    if (dw.numel() > 0) fill(0, dw);
+    return db.defined() ? sum_pixels() : void();
+  }
+  ConvProblem p = problem_of(ConvPass::backward_weight, x, dw, dy, s, db.defined());
   const int64_t images = p.images;
   p.images = images_per_block(p);
   visit_floating("conv2d_backward_weight", x.dtype(), [&]<class T>() {
@@ -143,6 +156,13 @@ void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& 
       b->unpack(data<C>(loop, 1), data<T>(loop, 0), loop_scratch());
     };
     run(plan_call("conv2d_unpack", dw.dtype(), {dw}, {partial}, block, unpack, 1, 1, block->pack_scratch_bytes()));
+    if (!db.defined()) return;
+    if (!block->sums_bias()) return sum_pixels();
+    const auto last = [](const int64_t& size, const Loop& loop, int64_t begin, int64_t end) {
+      const C* const from = data<C>(loop, 1) + size;
+      for (int64_t i = begin; i < end; ++i) data<T>(loop, 0)[i] = static_cast<T>(from[i]);
+    };
+    run(plan_call("conv2d_unpack", db.dtype(), {db}, {partial}, size - db.numel(), last, db.numel(), 4096));
   });
 }
 

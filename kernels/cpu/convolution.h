@@ -32,6 +32,9 @@ template <class T> class ConvBlock {
  public:
   using Packed = kernels::Upcast<T>;
   virtual ~ConvBlock() = default;
+  /// Whether a pass to the weights adds up the bias's gradient too, if the problem has one. It lies behind the
+  /// weights', as the last of packed_weights().
+  virtual bool sums_bias() const { return false; }
   /// Elements of the weights in that layout, and bytes of memory that a run and that packing need for themselves,
   /// aligned to 64.
   virtual int64_t packed_weights() const = 0;
@@ -49,6 +52,8 @@ template <class T> std::shared_ptr<const ConvBlock<T>> im2col_block(const ConvPr
 template <class T> std::shared_ptr<const ConvBlock<T>> im2row_block(const ConvProblem& problem);
 /// The weights' gradients of a plain convolution of few channels, row-major, by kernels 3 or 5 wide; null of any other.
 std::shared_ptr<const ConvBlock<float>> conv_taps_block(const ConvProblem& problem);
+/// Forward and to the weights, of a channels-last convolution of few channels without dilation; null of any other.
+std::shared_ptr<const ConvBlock<float>> conv_few_block(const ConvProblem& problem);
 /// By oneDNN, of float32, or of bfloat16 where the processor multiplies it itself, but for gradients of weights; null
 /// when this build has none, or none for such a problem.
 template <class T> std::shared_ptr<const ConvBlock<T>> onednn_block(const ConvProblem& problem);

@@ -31,6 +31,11 @@ const ConvCase kCases[] = {
     {0, 3, 8, 8, 4, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},
     {3, 2, 9, 28, 11, {2, 5}, {{1, 1}, {1, 0}, {1, 1}, 1}},  // few channels: filters and windows that are left over
     {2, 3, 6, 17, 9, {4, 3}, {{1, 1}, {0, 2}, {1, 1}, 1}},
+    {3, 1, 9, 13, 16, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // few channels and filters that fill vectors
+    {2, 3, 11, 10, 48, {5, 3}, {{2, 1}, {2, 0}, {1, 1}, 1}},
+    {2, 4, 8, 9, 24, {2, 4}, {{1, 2}, {0, 3}, {1, 1}, 1}},
+    {5, 2, 7, 6, 32, {1, 1}, {{1, 1}, {0, 0}, {1, 1}, 1}},
+    {2, 3, 9, 9, 16, {7, 7}, {{1, 1}, {3, 3}, {1, 1}, 1}},
     {2, 0, 4, 4, 3, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // no channels: the bias alone
 };
 
@@ -78,6 +83,22 @@ TEST_CASE("a convolution and its two gradients are the sums that define them", "
         t.run(c, with_bias);
         check(c, t, with_bias);
       }
+}
+
+TEST_CASE("the bias's gradient in the pass to the weights is the sum over images and pixels", "[convolution]") {
+  for (ConvCase c : kCases)
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
+      c.shape.channels_last = true;
+      CAPTURE(c.x_sizes(), c.w_sizes(), static_cast<int>(dtype));
+      Tensors t(c, dtype);
+      t.run(c, true);
+      Tensor dw = full_like(t.dw, 99), db = full({c.filters}, 99, dtype);
+      kernels::cpu::conv2d_backward_weight_and_bias(t.dy, t.x, c.shape, dw, db);
+      CHECK(same_bits(dw, t.dw));
+      // Every addition rounds a sum that grows like the square root of the number of terms.
+      const Tensor dy = t.dy.to(kFloat64), most = dy.abs().sum({0, 2, 3}) * (5 * test::unit_of(dtype));
+      CHECK(((db.to(kFloat64) - dy.sum({0, 2, 3})).abs() <= most).all().item<bool>());
+    }
 }
 
 TEST_CASE("our own convolution agrees where a library does the work", "[convolution][one_thread]") {
