@@ -46,6 +46,35 @@ void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
   onednn_multiplies_bfloat16() && g.m* g.n* g.k >= 200'000 ? onednn_gemm(g, a, b, c) : native_gemm(g, a, b, c);
 }
 
+#if TANDEM_HAS_ONEDNN
+namespace {
+/// c = or += the transpose of `from`, whose rows are as long as c has rows.
+void take_transposed(const float* from, const Gemm& g, float* c) {
+  constexpr int64_t kBlock = 16;  // of both, so that their lines stay in the nearest cache
+  for (int64_t row = 0; row < g.m; row += kBlock)
+    for (int64_t column = 0; column < g.n; column += kBlock) {
+      const int64_t rows = std::min(kBlock, g.m - row), columns = std::min(kBlock, g.n - column);
+      for (int64_t i = row; i < row + rows; ++i)
+        for (int64_t j = column; j < column + columns; ++j)
+          c[i * g.ldc + j] = from[j * g.m + i] + (g.accumulate ? c[i * g.ldc + j] : 0);
+    }
+}
+/// b is so large that it comes from memory, not from a cache, and lies as a linear layer's weights do, beside few rows:
+/// oneDNN reads it faster as its other operand, for the transpose of c.
+bool is_faster_transposed(const Gemm& g) {
+  return g.transpose_b && !g.transpose_a && 2 * g.m <= g.n && g.n * g.k >= 250'000;
+}
+bool multiply_transposed(const Gemm& g, const float* a, const float* b, float* c) {
+  thread_local std::unique_ptr<float[]> room;
+  thread_local int64_t held = 0;
+  if (held < g.m * g.n) room.reset(new float[static_cast<size_t>(g.m * g.n)]), held = g.m * g.n;
+  if (dnnl_sgemm('N', 'T', g.n, g.m, g.k, 1, b, g.ldb, a, g.lda, 0, room.get(), g.m) != dnnl_success) return false;
+  take_transposed(room.get(), g, c);
+  return true;
+}
+}  // namespace
+#endif
+
 namespace {
 /// oneDNN's product where it was measured to be the faster, with AVX2 and AVX-512 alike: beyond sizes that OpenBLAS has
 /// small kernels for, unless c is narrow. @return whether it was done
@@ -54,6 +83,7 @@ bool through_onednn([[maybe_unused]] const Gemm& g, [[maybe_unused]] const float
 #if TANDEM_HAS_ONEDNN
   if (g.m * g.n * g.k < 500'000 || (g.n < 96 && g.m < 512)) return false;
   const OneOpenMpThread one;
+  if (is_faster_transposed(g)) return multiply_transposed(g, a, b, c);
   return dnnl_sgemm(g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N', g.m, g.n, g.k, 1, a, g.lda, b, g.ldb,
                     g.accumulate ? 1.F : 0.F, c, g.ldc) == dnnl_success;
 #else
