@@ -20,12 +20,12 @@ ConvProblem problem_of(ConvPass pass, const Tensor& x, const Tensor& w, const Te
 }
 
 /// Images of one block: enough work that a call's own cost is lost in it, and few enough that a block stays in a core's
-/// cache. A divisor of the images, so that one primitive serves all blocks.
+/// cache; of many images a 64th. A divisor of the images, so that one primitive serves all blocks.
 int64_t images_per_block(const ConvProblem& p) {
   // Operations: about 0.1 ms. Of gradients of weights each block makes its own, which are added up.
   const double worth = p.pass == ConvPass::backward_weight ? 2e7 : 1e7;
   constexpr int64_t kCached = int64_t(1) << 18;  // elements: 1 MiB of float32
-  int64_t wanted = static_cast<int64_t>(worth / std::max(p.work(), 1.0)) + 1;
+  int64_t wanted = std::max(static_cast<int64_t>(worth / std::max(p.work(), 1.0)) + 1, p.images / 64);
   wanted = std::min(wanted, std::max<int64_t>(kCached / std::max<int64_t>(p.x_plane() + p.y_plane(), 1), 1));
   wanted = std::clamp<int64_t>(wanted, 1, p.images);
   while (p.images % wanted != 0) --wanted;
