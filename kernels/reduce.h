@@ -9,11 +9,11 @@ TANDEM_KERNEL(void sum(const Tensor& x, Tensor& y))
 /// y = sum |x - center|^p of a half type, in float32: what float16 does not hold. center (outer, inner) float32, or
 /// undefined for 0
 TANDEM_KERNEL(void sum_of_powers(const Tensor& x, const Tensor& center, double p, Tensor& y))
+/// The sum of (x - target)^2 over divisor, of n elements of float32 or float64 each: one number
+TANDEM_KERNEL(void squared_error(const Tensor& x, const Tensor& target, double divisor, Tensor& y))
 namespace tandem::kernels::cuda {
 /// The sum over divisor, of floating dtypes: rounded once
 void mean(const Tensor& x, double divisor, Tensor& y);
-/// The sum of (x - target)^2 over divisor, of n elements of float32 or float64 each: one number
-void squared_error(const Tensor& x, const Tensor& target, double divisor, Tensor& y);
 /// x (N, C, L) of a floating dtype, not empty -> y (C), float32 of half types: sum / divisor over N and L
 void channel_mean(const Tensor& x, double divisor, Tensor& y);
 /// The same of the squares of what elements differ from their channel's mean

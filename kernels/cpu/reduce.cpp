@@ -6,6 +6,7 @@
 #include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/fill.h"
+#include "tandem/kernels/visit_floating.h"
 
 namespace tandem::kernels::cpu {
 namespace {
@@ -56,6 +57,25 @@ void sum(const Tensor& x, Tensor& y) {
 TANDEM_DECLARE_LOOP(sum_of_powers)
 void sum_of_powers(const Tensor& x, const Tensor& center, double p, Tensor& y) {
   reduce("sum_of_powers", loops::sum_of_powers, loops::sum_of_powers, loops::sum, kFloat32, x, y, {center, p});
+}
+TANDEM_DECLARE_LOOP(squared_error)
+void squared_error(const Tensor& x, const Tensor& target, double divisor, Tensor& y) {
+  const int64_t n = x.numel(), blocks = (n + kBlock - 1) / kBlock;
+  const Tensor partial = core::empty({blocks}, y.dtype(), y.device());
+  run(plan_raw("squared_error", pick(loops::squared_error, x.dtype(), "squared_error"), x.dtype(), {partial},
+               {x, target}, {integer(n), integer(blocks), integer(kBlock), integer(0), integer(0)}, blocks, 1));
+  struct Finish {
+    int64_t blocks;
+    double divisor;
+  };
+  visit_floating("squared_error", y.dtype(), [&]<class T>() {
+    const auto finish = [](const Finish& f, const Loop& loop, int64_t, int64_t) {
+      double total = 0;
+      for (int64_t k = 0; k < f.blocks; ++k) total += static_cast<double>(data<const T>(loop, 1)[k]);
+      data<T>(loop, 0)[0] = static_cast<T>(total / f.divisor);
+    };
+    run(plan_call("squared_error", y.dtype(), {y}, {partial}, Finish{blocks, divisor}, finish, 1, 1));
+  });
 }
 #define TANDEM_REDUCE_PLANNER(op) \
   TANDEM_DECLARE_LOOP(op)         \

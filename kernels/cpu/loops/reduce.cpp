@@ -198,9 +198,15 @@ template <class T> void powers_body(const Loop& loop, int64_t begin, int64_t end
   powers_as_float(loop, begin, end, kPorts<float, float, T, float>);
 }
 
-/// Operands: y (float beside half types), a, b. Scalars: n, blocks, block length, and the distances of the vectors of a
-/// and of b.
-template <class T> void dot_body(const Loop& loop, int64_t begin, int64_t end) {
+struct Product {
+  template <class C> static C of(C a, C b) { return a * b; }
+};
+struct SquaredDistance {
+  template <class C> static C of(C a, C b) { return (a - b) * (a - b); }
+};
+/// Sums of what F makes of pairs. Operands: y (float beside half types), a, b. Scalars: n, blocks, block length, and
+/// the distances of the vectors of a and of b.
+template <class F, class T> void pairs_body(const Loop& loop, int64_t begin, int64_t end) {
   using C = Upcast<T>;
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const auto at = [&](int k) { return loop.operands[k].buffer->data + loop.operands[k].offset; };
@@ -212,8 +218,8 @@ template <class T> void dot_body(const Loop& loop, int64_t begin, int64_t end) {
     C total = C(0);
     for (int64_t from = 0; from < count; from += kRun) {
       const T *const x = a + from, *const y = b + from;
-      total +=
-          reduce_run<Sum, C>(count - from < kRun ? count - from : kRun, [=](int64_t i) { return C(x[i]) * C(y[i]); });
+      total += reduce_run<Sum, C>(count - from < kRun ? count - from : kRun,
+                                  [=](int64_t i) { return F::of(C(x[i]), C(y[i])); });
     }
     reinterpret_cast<C*>(at(0))[unit] = total;
   }
@@ -275,7 +281,9 @@ TANDEM_ROW(sum_partial, nullptr, nullptr, reduce<Sum, Half, float, float>, reduc
 TANDEM_ROW(sum_finish_float16, reduce<Sum, float, float, Half>)
 TANDEM_ROW(sum_finish_bfloat16, reduce<Sum, float, float, BFloat16>)
 TANDEM_ROW(sum_of_powers, nullptr, nullptr, powers_body<Half>, powers_body<BFloat16>)
-TANDEM_FLOATING_ROW(dot, TANDEM_BY_TYPE, dot_body)
+#define TANDEM_PAIRS_BODY(F, T) pairs_body<F, T>
+TANDEM_FLOATING_ROW(dot, TANDEM_PAIRS_BODY, Product)
+TANDEM_ROW(squared_error, pairs_body<SquaredDistance, float>, pairs_body<SquaredDistance, double>)
 TANDEM_ALL_ROW(amax, TANDEM_KEEP_BODY, Max)
 TANDEM_ALL_ROW(amin, TANDEM_KEEP_BODY, Min)
 TANDEM_ROW(any, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
