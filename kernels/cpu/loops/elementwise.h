@@ -150,8 +150,10 @@ using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x,
 
 /// Feeds a strip with long contiguous runs where it can, and through tiles elsewhere. One copy serves all functors and
 /// types; the call through a pointer is one for each row or tile.
+/// of_number: the same where the last input is one number, for a column that is spread over rows; or null.
 template <int Inputs>
-TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip strip, const Port* ports) {
+TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip strip, const Port* ports,
+                          Strip of_number = nullptr) {
   constexpr int kCount = Inputs + 1;
   int64_t stride[kCount];
   bool direct[kCount], all_direct = true;
@@ -168,6 +170,18 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
     const void* x[Inputs];
     for (int k = 0; k < Inputs; ++k) x[k] = at(k + 1);
     return strip(loop.scalars, at(0), x, end - begin);
+  }
+  // Rows as they lie, but that the last input may be a number for each.
+  const bool number = of_number && ports[Inputs].direct && stride[Inputs] == 0;
+  bool plain = direct[Inputs] || number;
+  for (int k = 0; k < Inputs; ++k) plain = plain && direct[k];
+  if (plain && loop.extents.rank > 1) {
+    const Strip chosen = number ? of_number : strip;
+    return for_rows<kCount>(loop, begin, end, [&](int64_t n, char** p) {
+      const void* x[Inputs];
+      for (int k = 0; k < Inputs; ++k) x[k] = p[k + 1];
+      chosen(loop.scalars, p[0], x, n);
+    });
   }
   for_rows<kCount>(loop, begin, end, [&](int64_t n, char** p) {
     Tile tile[kCount], strided[kCount];
@@ -283,6 +297,19 @@ void binary_strip(const LoopScalar* scalars, void* to, const void* const* from, 
     for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
   }
 }
+/// Those that are so quick that a tile full of the same number would show.
+template <class F> constexpr bool kTakesNumber = false;
+template <> constexpr bool kTakesNumber<Mul<float>> = true;
+template <> constexpr bool kTakesNumber<Div<float>> = true;
+template <> constexpr bool kTakesNumber<AddScaled<float>> = true;
+template <class F, class C, class Made>
+void number_strip(const LoopScalar* scalars, void* to, const void* const* from, int64_t n) {
+  const F f = make<F, C>(scalars);
+  Made* const y = static_cast<Made*>(to);
+  const C *const a = static_cast<const C*>(from[0]), b = *static_cast<const C*>(from[1]);
+  TANDEM_IVDEP
+  for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b);
+}
 
 /// Of loops of one operand and of two: the result's, of what is made as Made, and those of what is read as C.
 template <class Out, class Made, class In, class C>
@@ -297,7 +324,9 @@ template <class F, class In, class Out> void unary(const Loop& loop, int64_t beg
 template <class F, class In, class Out> void binary(const Loop& loop, int64_t begin, int64_t end) {
   using C = Accumulate<In>;
   using Made = decltype(make<F, C>(nullptr)(C(), C()));
-  walk<2>(loop, begin, end, binary_strip<F, C, Made>, kPorts<Out, Made, In, C>);
+  Strip of_number = nullptr;
+  if constexpr (kTakesNumber<F>) of_number = number_strip<F, C, Made>;
+  walk<2>(loop, begin, end, binary_strip<F, C, Made>, kPorts<Out, Made, In, C>, of_number);
 }
 
 // The rows' macros name bodies as Functor<type computed in>.
