@@ -123,6 +123,7 @@ void LoopChain::run(const Loop& whole, int64_t begin, int64_t end) {
   for (size_t i = 0; i < count; ++i) {
     const Loop& loop = chain.loops_[i].get();
     std::memcpy(static_cast<void*>(copy(i)), &loop, RecordedLoop::size_of(loop));
+    copy(i)->operands[0].bytes = 0;  // a tile's results stay in the cache, however large the whole is
   }
   for (const Redirected& each : chain.redirected_)
     copy(each.loop)->operands[each.operand].buffer = &buffers[each.temporary];

@@ -304,3 +304,33 @@ TEST_CASE("relu keeps -0 and NaN, as PyTorch does, in whole vectors too", "[loop
     kept = kept && (i % 3 ? get(y, i) == 0 && std::signbit(get(y, i)) : std::isnan(get(y, i)));
   CHECK(kept);
 }
+
+TEST_CASE("results so large that they go past the cache are those of small parts", "[loops]") {
+  if (TANDEM_TEST_SANITIZED) return;  // 13 million elements
+  constexpr int64_t kPart = int64_t(1) << 18, n = 48 * kPart + 37;
+  Tensor x = make({n}, DType::float32), b = make({n}, DType::float32), room = make({n + 1}, DType::float32);
+  for (int64_t i = 0; i < n; ++i) x.data<float>()[i] = float(i % 1013 - 500) / 64, b.data<float>()[i] = float(i % 7);
+  const auto check = [&](Tensor y, const Tensor& from, auto op) {
+    const Tensor kept = from.clone();
+    op(from, b, y);
+    Tensor want = make({kPart}, DType::float32);
+    int wrong = 0;
+    for (int64_t i = 0; i < n; i += kPart) {
+      const int64_t count = std::min(kPart, n - i);
+      const auto part = [&](const Tensor& t) { return core::as_strided(t, {count}, {1}, i); };
+      Tensor to = core::as_strided(want, {count}, {1}, 0);
+      op(part(kept), part(b), to);
+      wrong += std::memcmp(want.raw_data(), y.data<float>() + i, static_cast<size_t>(count) * sizeof(float)) != 0;
+    }
+    CHECK(wrong == 0);
+  };
+  const auto relu = [](const Tensor& a, const Tensor&, Tensor& y) { kernel::relu(a, y); };
+  const auto exp = [](const Tensor& a, const Tensor&, Tensor& y) { kernel::exp(a, y); };
+  const auto add = [](const Tensor& a, const Tensor& c, Tensor& y) { kernel::add(a, c, 0.5, y); };
+  const auto mul = [](const Tensor& a, const Tensor& c, Tensor& y) { kernel::mul(a, c, y); };
+  check(make({n}, DType::float32), x, relu);
+  check(make({n}, DType::float32), x, exp);
+  check(make({n}, DType::float32), x, add);
+  check(core::as_strided(room, {n}, {1}, 1), x, mul);  // no multiple of 16
+  check(x, x, add);
+}

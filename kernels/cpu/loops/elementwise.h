@@ -1,6 +1,7 @@
 // The bodies of elementwise loops and the macros that file them by dtype. Only files of loops/ include it.
 #pragma once
 #include "tandem/core/loop.h"
+#include "tandem/kernels/cpu/loops/past_cache.h"
 #include "tandem/kernels/functors.h"
 #include "tandem/kernels/types.h"
 
@@ -148,6 +149,23 @@ template <class T, class C> constexpr Port output() { return {sizeof(T), __is_sa
 /// The work on n elements side by side: y may be an x, exactly, never shifted against it: the planner sees to that.
 using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x, int64_t n);
 
+/// A large y, past the cache unless it is an x. In small pieces, so that the results of one are on their way while the
+/// next is read: in pieces of 1 KiB and more, nothing is gained. `stride`: bytes of elements of y and of each x.
+[[maybe_unused]] TANDEM_ONE_COPY void walk_past_cache(const Loop& loop, Strip strip, int inputs, char* y,
+                                                      const void** x, const int64_t* stride, int64_t n) {
+  constexpr int64_t kPiece = 64;
+  bool apart = reinterpret_cast<intptr_t>(y) % 16 == 0;
+  for (int k = 0; k < inputs; ++k) apart = apart && x[k] != y;
+  int64_t done = 0;
+  for (alignas(64) char made[kPiece * 8]; apart && done + kPiece <= n; done += kPiece) {
+    strip(loop.scalars, made, x, kPiece);
+    store_past_cache(y + done * stride[0], made, kPiece * stride[0]);
+    for (int k = 0; k < inputs; ++k) x[k] = static_cast<const char*>(x[k]) + kPiece * stride[k + 1];
+  }
+  end_past_cache();
+  strip(loop.scalars, y + done * stride[0], x, n - done);
+}
+
 /// Feeds a strip with long contiguous runs where it can, and through tiles elsewhere. One copy serves all functors and
 /// types; the call through a pointer is one for each row or tile.
 /// of_number: the same where the last input is one number, for a column that is spread over rows; or null.
@@ -169,6 +187,8 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
     };
     const void* x[Inputs];
     for (int k = 0; k < Inputs; ++k) x[k] = at(k + 1);
+    if (loop.operands[0].bytes >= kPastCache)
+      return walk_past_cache(loop, strip, Inputs, at(0), x, stride, end - begin);
     return strip(loop.scalars, at(0), x, end - begin);
   }
   // Rows as they lie, but that the last input may be a number for each.

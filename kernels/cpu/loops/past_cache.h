@@ -1,7 +1,7 @@
 // Writes past the cache, of what is so large that no cache keeps it until it is read: of a line that is written whole,
 // nothing is read from memory first.
 #pragma once
-#include "tandem/kernels/cpu/loops/elementwise.h"
+#include "tandem/kernels/functors/base.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
@@ -24,6 +24,15 @@ typedef long long Word __attribute__((vector_size(16)));
 TANDEM_HD void store_past_cache(void* to, Word word) { __builtin_memcpy(to, &word, sizeof word); }
 TANDEM_HD void end_past_cache() {}
 #endif
+
+/// 16 bytes at a time; the address and `bytes` are multiples of 16.
+[[maybe_unused]] TANDEM_HD void store_past_cache(void* to, const void* from, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += int64_t(sizeof(Word))) {
+    Word word;
+    __builtin_memcpy(&word, static_cast<const char*>(from) + i, sizeof word);
+    store_past_cache(static_cast<char*>(to) + i, word);
+  }
+}
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
