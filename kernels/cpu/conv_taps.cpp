@@ -1,5 +1,5 @@
-// The weights' gradients of convolutions with few channels, as those of a network's first layer, which libraries fill
-// up to blocks of eight or sixteen.
+// Row-major convolutions with few channels, as a network's first, which libraries fill up to blocks of eight or
+// sixteen: forward, and the gradients of weights.
 #include <algorithm>
 
 #include "tandem/kernels/cpu/convolution.h"
@@ -8,6 +8,7 @@
 
 namespace tandem::kernels::cpu {
 TANDEM_DECLARE_LOOP(conv_taps)
+TANDEM_DECLARE_LOOP(conv_taps_forward)
 namespace {
 
 constexpr int64_t kLanes = 8;  // windows side by side
@@ -18,15 +19,20 @@ class ConvTapsBlock final : public ConvBlock<float> {
   int64_t packed_weights() const override { return p_.weights(); }
   int64_t scratch_bytes() const override {
     const int64_t plane = (p_.size[0] + 2 * p_.shape.padding[0]) * (p_.size[1] + 2 * p_.shape.padding[1]);
-    return (p_.weights() / p_.channels * kLanes + plane) * static_cast<int64_t>(sizeof(float));
+    const int64_t sums = p_.weights() / p_.channels * kLanes;
+    return (is_forward() ? p_.channels * plane : sums + p_.images * plane) * static_cast<int64_t>(sizeof(float));
   }
   void pack(const float* w, float* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
   void unpack(const float* packed, float* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
-  void run(float* x, float* packed, const float*, float* y, char* scratch) const override {
-    const auto bytes = [](float* p) { return reinterpret_cast<char*>(p); };
-    const Buffer buffers[] = {{bytes(packed)}, {bytes(x)}, {bytes(y)}, {scratch}};
+  void run(float* x, float* packed, const float* bias, float* y, char* scratch) const override {
+    const auto bytes = [](const float* p) { return reinterpret_cast<char*>(const_cast<float*>(p)); };
+    const Buffer buffers[] = {{bytes(is_forward() ? y : packed)},
+                              {bytes(x)},
+                              {bytes(is_forward() ? packed : y)},
+                              {is_forward() ? bytes(bias) : scratch},
+                              {scratch}};
     Loop loop{};
-    for (int i = 0; i < 4; ++i) loop.operands[i].buffer = &buffers[i];
+    for (int i = 0; i < 5; ++i) loop.operands[i].buffer = &buffers[i];
     const int64_t numbers[] = {p_.channels,  p_.size[0],   p_.size[1],          p_.out_channels,
                                p_.kernel[0], p_.kernel[1], p_.shape.padding[0], p_.shape.padding[1]};
     for (int i = 0; i < 8; ++i) loop.scalars[i] = integer(numbers[i]);
@@ -34,6 +40,7 @@ class ConvTapsBlock final : public ConvBlock<float> {
   }
 
  private:
+  bool is_forward() const { return p_.pass == ConvPass::forward; }
   ConvProblem p_;
   LoopBody body_;
 };
@@ -41,12 +48,17 @@ class ConvTapsBlock final : public ConvBlock<float> {
 }  // namespace
 
 std::shared_ptr<const ConvBlock<float>> conv_taps_block(const ConvProblem& p) {
-  const LoopBody body = loops::conv_taps.by_isa[cpu_isa_level()]->by_dtype[static_cast<int>(kFloat32)];
+  const bool forward = p.pass == ConvPass::forward;
+  const LoopTables& tables = forward ? loops::conv_taps_forward : loops::conv_taps;
+  const LoopBody body = tables.by_isa[cpu_isa_level()]->by_dtype[static_cast<int>(kFloat32)];
   const ConvShape& s = p.shape;
   const bool plain = s.groups * s.stride[0] * s.stride[1] * s.dilation[0] * s.dilation[1] == 1 && !s.channels_last;
-  if (!body || p.pass != ConvPass::backward_weight || !plain || p.channels > 4) return nullptr;
+  // Blocks of channels that are filled are the library's.
+  const bool few = p.channels < 16 || (forward && p.channels < 32 && p.channels % 8 != 0);
+  if (!body || p.pass == ConvPass::backward_input || !plain || !few) return nullptr;
   const int64_t width = p.out_size[1], filled = ceil_div(width, kLanes) * kLanes;  // a narrow plane leaves lanes empty
-  if (width < kLanes || width * 4 < filled * 3 || (p.kernel[1] != 3 && p.kernel[1] != 5)) return nullptr;
+  if (width < kLanes || width * 4 < filled * 3) return nullptr;
+  if (!forward && p.kernel[1] != 3 && p.kernel[1] != 5) return nullptr;
   return std::make_shared<ConvTapsBlock>(p, body);
 }
 

@@ -50,7 +50,7 @@ template <class T> class ConvBlock {
 /// gradients of weights where onednn_multiplies_bfloat16().
 template <class T> std::shared_ptr<const ConvBlock<T>> im2col_block(const ConvProblem& problem);
 template <class T> std::shared_ptr<const ConvBlock<T>> im2row_block(const ConvProblem& problem);
-/// The weights' gradients of a plain convolution of few channels, row-major, by kernels 3 or 5 wide; null of any other.
+/// Forward and to the weights, of a plain row-major convolution of few channels; null of any other.
 std::shared_ptr<const ConvBlock<float>> conv_taps_block(const ConvProblem& problem);
 /// Forward and to the weights, of a channels-last convolution of few channels without dilation; null of any other.
 std::shared_ptr<const ConvBlock<float>> conv_few_block(const ConvProblem& problem);

@@ -1,5 +1,5 @@
-// The weights' gradients of convolutions with few channels. The sum of a weight goes over all windows, so windows lie
-// side by side in a vector, and what a weight of a row of the kernel meets is one pixel from what the next one meets.
+// Row-major convolutions with few channels, forward and to the weights. Windows lie side by side in a vector: of all
+// windows a weight meets pixels that lie side by side too, one pixel from those that the next weight of a row meets.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 
@@ -21,67 +21,166 @@ struct Sum {
 struct Sizes {
   int64_t width, out_height, out_width, kernel_height;
 };
+/// Images of x and dy, so many elements apart.
+struct Images {
+  int64_t count, x, dy;
+};
 /// For `kFilters` filters, whose planes of dy and whose sums lie one behind the other: sums += what the kernel's row
-/// meets, of which the first pixel is x's.
+/// meets in all images, of which the first pixel is x's.
 template <int kFilters, int kTaps>
-TANDEM_ONE_COPY void add_row(const Sizes& s, const float* x, const float* dy, float* sums) {
+TANDEM_ONE_COPY void add_row(const Sizes& s, const Images& images, const float* x, const float* dy, float* sums) {
   const int64_t plane = s.out_height * s.out_width, filter = s.kernel_height * kTaps * kWidth;
+  const int64_t rest = s.out_width % kWidth, again = (kWidth - rest) * int64_t(sizeof(float));  // added before
   V sum[kFilters][kTaps];
   for (int f = 0; f < kFilters; ++f)
     for (int k = 0; k < kTaps; ++k) sum[f][k] = load_lanes<float, kBytes>(sums + f * filter + k * kWidth);
-  for (int64_t r = 0; r < s.out_height; ++r, x += s.width, dy += s.out_width) {
-    const auto add = [&](int64_t at, auto clear) {
-      V pixels[kTaps];
+  for (int64_t n = 0; n < images.count; ++n) {
+    const float *from = x + n * images.x, *slopes = dy + n * images.dy;
+    for (int64_t r = 0; r < s.out_height; ++r, from += s.width, slopes += s.out_width) {
+      const auto add = [&](int64_t at, auto clear) {
+        V pixels[kTaps];
 #pragma GCC unroll 8
-      for (int k = 0; k < kTaps; ++k) pixels[k] = clear(load_lanes<float, kBytes>(x + at + k));
+        for (int k = 0; k < kTaps; ++k) pixels[k] = clear(load_lanes<float, kBytes>(from + at + k));
 #pragma GCC unroll 8
-      for (int f = 0; f < kFilters; ++f) {
-        const V slope = clear(load_lanes<float, kBytes>(dy + f * plane + at));
+        for (int f = 0; f < kFilters; ++f) {
+          const V slope = clear(load_lanes<float, kBytes>(slopes + f * plane + at));
 #pragma GCC unroll 8
-        for (int k = 0; k < kTaps; ++k) sum[f][k] += slope * pixels[k];
-      }
-    };
-    int64_t i = 0;
-    for (; i + kWidth <= s.out_width; i += kWidth) add(i, [](V v) { return v; });
-    const int64_t again = (i + kWidth - s.out_width) * int64_t(sizeof(float));  // bytes that were added before
-    if (i < s.out_width) add(s.out_width - kWidth, [=](V v) { return with_first<float, kBytes>(v, V{}, again); });
+          for (int k = 0; k < kTaps; ++k) sum[f][k] += slope * pixels[k];
+        }
+      };
+      for (int64_t i = 0; i + kWidth <= s.out_width; i += kWidth) add(i, [](V v) { return v; });
+      if (rest > 0) add(s.out_width - kWidth, [=](V v) { return with_first<float, kBytes>(v, V{}, again); });
+    }
   }
   for (int f = 0; f < kFilters; ++f)
     for (int k = 0; k < kTaps; ++k) *reinterpret_cast<V*>(sums + f * filter + k * kWidth) = sum[f][k];
 }
-/// Operands: dw, x, dy, and room for a plane of x with its padding and for kWidth sums of each weight of a channel.
-/// Scalars: channels, height and width of x, filters, height and width of the kernel, padding as a pair. The range is
-/// images, all of them one part.
-void conv_taps_body(const Loop& loop, int64_t, int64_t images) {
-  const auto number = [&](int i) { return loop.scalars[i].integer; };
-  const int64_t channels = number(0), h = number(1), w = number(2), filters = number(3), taps = number(5);
-  const int64_t top = number(6), left = number(7), wide = w + 2 * left, high = h + 2 * top;
-  const Sizes s{wide, high - number(4) + 1, wide - taps + 1, number(4)};
-  const bool padded = top > 0 || left > 0;
-  const int64_t plane = s.out_height * s.out_width, weights = s.kernel_height * taps, held = filters * weights * kWidth;
-  const int64_t together = taps == 3 ? filters_of(3) : filters_of(5);
-  const auto add_many = taps == 3 ? add_row<filters_of(3), 3> : add_row<filters_of(5), 5>;
-  const auto add_one = taps == 3 ? add_row<1, 3> : add_row<1, 5>;
-  float *const dw = data<float>(loop, 0), *const sums = data<float>(loop, 3), *const room = sums + held;
-  __builtin_memset(room, 0, uint64_t(high * wide) * sizeof(float));
-  for (int64_t c = 0; c < channels; ++c) {
-    __builtin_memset(sums, 0, uint64_t(held) * sizeof(float));
-    for (int64_t n = 0; n < images; ++n) {
-      const float* x = data<const float>(loop, 1) + (n * channels + c) * h * w;
-      for (int64_t r = 0; padded && r < h; ++r)
-        __builtin_memcpy(room + (r + top) * wide + left, x + r * w, uint64_t(w) * sizeof(float));
-      if (padded) x = room;
-      const float* const dy = data<const float>(loop, 2) + n * filters * plane;
-      for (int64_t row = 0; row < s.kernel_height; ++row)
-        for (int64_t f = 0; f < filters;) {
-          const bool many = filters - f >= together;
-          (many ? add_many : add_one)(s, x + row * wide, dy + f * plane, sums + (f * weights + row * taps) * kWidth);
-          f += many ? together : 1;
-        }
+
+/// What both bodies are told. Scalars: channels, height and width of x, filters, height and width of the kernel,
+/// padding as a pair.
+struct FewPlanes {
+  int64_t channels, h, w, filters, taps, top, left, wide, high;
+  Sizes sizes;
+  explicit FewPlanes(const Loop& loop) {
+    const auto number = [&](int i) { return loop.scalars[i].integer; };
+    channels = number(0), h = number(1), w = number(2), filters = number(3), taps = number(5);
+    top = number(6), left = number(7), wide = w + 2 * left, high = h + 2 * top;
+    sizes = {wide, high - number(4) + 1, wide - taps + 1, number(4)};
+  }
+  bool padded() const { return top > 0 || left > 0; }
+  int64_t plane() const { return sizes.out_height * sizes.out_width; }
+  /// A plane of x into the middle of one that has room for its padding.
+  void pad(const float* x, float* room) const {
+    for (int64_t r = 0; r < h; ++r)
+      __builtin_memcpy(room + (r + top) * wide + left, x + r * w, uint64_t(w) * sizeof(float));
+  }
+};
+/// Where vectors of a plane of y lie in it, and the first pixel of their windows in a plane of x.
+struct Places {
+  int64_t x[4], y[4];
+};
+/// kVectors vectors of kFilters planes of y. `weights` and `bias`: of the first of these filters.
+template <int kFilters, int kVectors>
+TANDEM_ONE_COPY void make_vectors(const FewPlanes& p, const Places& at, const float* x, int64_t x_plane,
+                                  const float* weights, const float* bias, float* y) {
+  const int64_t filter = p.channels * p.sizes.kernel_height * p.taps;
+  V sum[kFilters][kVectors];
+#pragma GCC unroll 8
+  for (int f = 0; f < kFilters; ++f)
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) sum[f][v] = V{} + (bias ? bias[f] : 0.0F);
+  for (int64_t c = 0; c < p.channels; ++c)
+    for (int64_t row = 0; row < p.sizes.kernel_height; ++row)
+      for (int64_t k = 0; k < p.taps; ++k, ++weights) {
+        const float* const from = x + c * x_plane + row * p.wide + k;
+        V pixels[kVectors];
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) pixels[v] = load_lanes<float, kBytes>(from + at.x[v]);
+#pragma GCC unroll 8
+        for (int f = 0; f < kFilters; ++f)
+#pragma GCC unroll 8
+          for (int v = 0; v < kVectors; ++v) sum[f][v] += weights[f * filter] * pixels[v];
+      }
+#pragma GCC unroll 8
+  for (int f = 0; f < kFilters; ++f)
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) *reinterpret_cast<V*>(y + f * p.plane() + at.y[v]) = sum[f][v];
+}
+/// Planes of kFilters filters. The last vector of a row begins before the one before it has ended.
+template <int kFilters>
+void make_planes(const FewPlanes& p, const float* x, int64_t x_plane, const float* weights, const float* bias,
+                 float* y) {
+  const int64_t width = p.sizes.out_width, in_row = (width + kWidth - 1) / kWidth;
+  int64_t row = 0, column = 0;
+  for (int64_t left = p.sizes.out_height * in_row; left > 0; left -= 4) {
+    Places at;
+    for (int v = 0; v < 4 && v < left; ++v) {
+      const int64_t first = column * kWidth < width - kWidth ? column * kWidth : width - kWidth;
+      at.x[v] = row * p.wide + first, at.y[v] = row * width + first;
+      if (++column == in_row) column = 0, ++row;
     }
-    for (int64_t f = 0; f < filters; ++f)
+    const auto make = left >= 4   ? make_vectors<kFilters, 4>
+                      : left == 3 ? make_vectors<kFilters, 3>
+                      : left == 2 ? make_vectors<kFilters, 2>
+                                  : make_vectors<kFilters, 1>;
+    make(p, at, x, x_plane, weights, bias, y);
+  }
+}
+/// Operands: y, x, weights, bias or none, and room for the planes of an image with their padding. The range is images.
+void conv_taps_forward_body(const Loop& loop, int64_t begin, int64_t end) {
+#if defined(__AVX512F__)
+  constexpr int kMost = 4;  // filters whose sums the registers hold
+#else
+  constexpr int kMost = 2;
+#endif
+  const FewPlanes p(loop);
+  const int64_t filter = p.channels * p.sizes.kernel_height * p.taps;
+  const int64_t x_plane = p.padded() ? p.high * p.wide : p.h * p.w;
+  const float *const weights = data<const float>(loop, 2), *const bias = data<const float>(loop, 3);
+  float* const room = data<float>(loop, 4);
+  if (p.padded()) __builtin_memset(room, 0, uint64_t(p.channels * x_plane) * sizeof(float));
+  for (int64_t n = begin; n < end; ++n) {
+    const float* x = data<const float>(loop, 1) + n * p.channels * p.h * p.w;
+    for (int64_t c = 0; p.padded() && c < p.channels; ++c) p.pad(x + c * p.h * p.w, room + c * x_plane);
+    if (p.padded()) x = room;
+    for (int64_t f = 0; f < p.filters;) {
+      const int64_t left = p.filters - f, count = left >= kMost ? kMost : left >= 2 ? 2 : 1;
+      const auto make = count == kMost ? make_planes<kMost> : count == 2 ? make_planes<2> : make_planes<1>;
+      make(p, x, x_plane, weights + f * filter, bias ? bias + f : bias,
+           data<float>(loop, 0) + (n * p.filters + f) * p.plane());
+      f += count;
+    }
+  }
+}
+
+/// Operands: dw, x, dy, and room for kWidth sums of each weight of a channel and for a channel's planes of x with their
+/// padding. The range is images, all of them one part.
+void conv_taps_body(const Loop& loop, int64_t, int64_t count) {
+  const FewPlanes p(loop);
+  const Sizes& s = p.sizes;
+  const int64_t plane = p.plane(), weights = s.kernel_height * p.taps, held = p.filters * weights * kWidth;
+  const int64_t together = p.taps == 3 ? filters_of(3) : filters_of(5), padded = p.high * p.wide;
+  const auto add_many = p.taps == 3 ? add_row<filters_of(3), 3> : add_row<filters_of(5), 5>;
+  const auto add_one = p.taps == 3 ? add_row<1, 3> : add_row<1, 5>;
+  const Images images{count, p.padded() ? padded : p.channels * p.h * p.w, p.filters * plane};
+  const float* const dy = data<const float>(loop, 2);
+  float *const dw = data<float>(loop, 0), *const sums = data<float>(loop, 3), *const room = sums + held;
+  if (p.padded()) __builtin_memset(room, 0, uint64_t(count * padded) * sizeof(float));
+  for (int64_t c = 0; c < p.channels; ++c) {
+    const float* x = data<const float>(loop, 1) + c * p.h * p.w;
+    for (int64_t n = 0; p.padded() && n < count; ++n) p.pad(x + n * p.channels * p.h * p.w, room + n * padded);
+    if (p.padded()) x = room;
+    __builtin_memset(sums, 0, uint64_t(held) * sizeof(float));
+    for (int64_t row = 0; row < s.kernel_height; ++row)
+      for (int64_t f = 0; f < p.filters;) {
+        const bool many = p.filters - f >= together;
+        (many ? add_many : add_one)(s, images, x + row * p.wide, dy + f * plane,
+                                    sums + (f * weights + row * p.taps) * kWidth);
+        f += many ? together : 1;
+      }
+    for (int64_t f = 0; f < p.filters; ++f)
       for (int64_t k = 0; k < weights; ++k)
-        dw[(f * channels + c) * weights + k] =
+        dw[(f * p.channels + c) * weights + k] =
             fold_vector<Sum, float, kBytes>(load_lanes<float, kBytes>(sums + (f * weights + k) * kWidth));
   }
 }
@@ -92,6 +191,8 @@ void conv_taps_body(const Loop& loop, int64_t, int64_t images) {
 
 #if defined(__AVX2__)
 TANDEM_ROW(conv_taps, conv_taps_body)
+TANDEM_ROW(conv_taps_forward, conv_taps_forward_body)
 #else
 TANDEM_ROW(conv_taps, nullptr)  // shorter vectors would be slower than the library
+TANDEM_ROW(conv_taps_forward, nullptr)
 #endif
