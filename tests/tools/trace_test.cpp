@@ -58,7 +58,10 @@ TEST_CASE("the table of a trace has the counts, bytes and operations that were r
   const OpTable table = table_of([&] {
     bmm(a, b);
     bmm(a, b);
-    nn::functional::conv2d(x, w, nn::functional::Conv2dFuncOptions().bias(bias).groups(2)).sum().backward();
+    const auto options = nn::functional::Conv2dFuncOptions().groups(2);
+    nn::functional::conv2d(x, w, nn::functional::Conv2dFuncOptions(options).bias(bias)).sum().backward();
+    const Tensor last = x.contiguous(MemoryFormat::ChannelsLast), learned = bias.clone().requires_grad_();
+    nn::functional::conv2d(last, w, nn::functional::Conv2dFuncOptions(options).bias(learned)).sum().backward();
   });
   INFO(table.str());
   const OpRow products = row_of(table, "matmul");
@@ -67,8 +70,9 @@ TEST_CASE("the table of a trace has the counts, bytes and operations that were r
   CHECK(products.bytes == 2 * 4 * (2 * 8 * 16 + 2 * 16 * 4 + 2 * 8 * 4));
   CHECK(products.seconds > 0);
   const double convolution = 2.0 * (3 * 4 * 8 * 8) * (3 * 3 * 3);  // for each output the products that make it
-  CHECK(row_of(table, "conv2d").flops == convolution);
+  CHECK(row_of(table, "conv2d").flops == 2 * convolution);
   CHECK(row_of(table, "conv2d_backward_weight").flops == convolution);
+  CHECK(row_of(table, "conv2d_backward_weight_and_bias").flops == convolution);
   CHECK(row_of(table, "sum").flops == 0);
   CHECK_THAT(table.str(),
              Contains("operation              device   count    total share     mean   bytes     B/s  FLOP/s"));
