@@ -1,6 +1,6 @@
 // Variances of numbers that come in blocks.
 #pragma once
-#include "tandem/kernels/functors/base.h"
+#include "tandem/core/half.h"
 
 namespace tandem::math {
 
