@@ -84,7 +84,7 @@ TEST_CASE("Layers as one write gradients past the cache where they are large", "
   manual_seed(8);
   const Tensor some = randn({3, 48, 30, 30}).contiguous(MemoryFormat::ChannelsLast);
   const Tensor x = some.repeat({102, 1, 1, 1}).contiguous(MemoryFormat::ChannelsLast);
-  REQUIRE(x.nbytes() >= size_t(48) << 20);
+  REQUIRE(x.nbytes() >= int64_t(48) << 20);
   const Tensor slope = randn({3, 48, 15, 15}).repeat({102, 1, 1, 1});
   const auto layers = [] { return Layers(nn::BatchNorm2dOptions(48), nn::MaxPool2dOptions(2)); };
   const auto one = step(true, layers(), x, slope), by_one = step(false, layers(), x, slope);
