@@ -95,3 +95,30 @@ TEST_CASE("rows that meet are added and copied in the index's order, however the
   CHECK(y.index_add(1, index, x).equal(added));
   CHECK(y.index_copy(1, index, x).equal(copied));
 }
+
+TEST_CASE("extrema of rows and columns and their places are those of one pass, NaN first", "[select]") {
+  const DType dtype = GENERATE(DType::float32, DType::float64, DType::float16, DType::int32);
+  for (const bool specials : {false, true}) {
+    if (specials && dtype == DType::int32) continue;
+    for (const int64_t n : {1, 2, 15, 16, 63, 64, 65, 130, 1000}) {
+      CAPTURE(dtype, specials, n);
+      const Tensor x = many({7, n}, dtype, specials && n != 16), plain = x.to(kFloat64);
+      for (const bool largest : {true, false}) {
+        const auto along = [&](const Tensor& t, int64_t dim) { return largest ? t.max(dim) : t.min(dim); };
+        const auto [value, place] = along(x, 1);
+        const auto [column_value, column_place] = along(x.t().contiguous(), 0);
+        for (int64_t row = 0; row < 7; ++row) {
+          const double* const from = plain.data<double>() + row * n;
+          int64_t wanted = 0;
+          for (int64_t i = 1; i < n && !std::isnan(from[wanted]); ++i)
+            if (std::isnan(from[i]) || (largest ? from[i] > from[wanted] : from[i] < from[wanted])) wanted = i;
+          CHECK(place[row].item<int64_t>() == wanted);
+          CHECK(column_place[row].item<int64_t>() == wanted);
+          const double got = value[row].to(kFloat64).item<double>();
+          CHECK((std::isnan(from[wanted]) ? std::isnan(got)
+                                          : got == from[wanted] && std::signbit(got) == std::signbit(from[wanted])));
+        }
+      }
+    }
+  }
+}

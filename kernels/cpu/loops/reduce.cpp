@@ -225,12 +225,45 @@ template <class F, class T> void pairs_body(const Loop& loop, int64_t begin, int
   }
 }
 
+/// The smallest, NaNs passed over.
+struct Smaller {
+  static constexpr bool kInOrder = false;
+  template <class A> static A start() { return A(__builtin_inf()); }
+  template <class A> TANDEM_HD static A join(A a, A b) { return b < a ? b : a; }
+};
+/// The first i for which is_it(x[i]), of which there is one.
+template <class T, class F> TANDEM_HD int64_t first_of(const T* x, int64_t n, F is_it) {
+  int64_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    int32_t found = 0;
+    for (int64_t k = 0; k < 64; ++k) found |= is_it(x[i + k]);
+    if (found) break;
+  }
+  while (!is_it(x[i])) ++i;
+  return i;
+}
+/// Of floats side by side: vectors find the extremum, and then where it is.
+template <bool kMax, class T> TANDEM_ONE_COPY int64_t place_of_extremum(const T* x, int64_t n) {
+  const T best = reduce_lanes<Choose<kMax, Larger, Smaller>, T>(x, n);
+  int32_t nans = 0;
+  for (int64_t i = 0; i < n; ++i) nans |= x[i] != x[i];
+  if (nans) return first_of(x, n, [](T v) { return v != v; });
+  return first_of(x, n, [=](T v) { return v == best; });
+}
 template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int64_t end) {
   using C = Upcast<T>;
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   T* const y = reinterpret_cast<T*>(loop.operands[0].buffer->data + loop.operands[0].offset);
   int64_t* const index = reinterpret_cast<int64_t*>(loop.operands[1].buffer->data + loop.operands[1].offset);
   const T* const x = as<T>(loop.operands[2].buffer->data + loop.operands[2].offset);
+  if constexpr (__is_same(T, float) || __is_same(T, double)) {
+    for (int64_t unit = begin; inner == 1 && unit < end; ++unit) {
+      const T* const from = x + unit * n;
+      index[unit] = place_of_extremum<kMax>(from, n);
+      y[unit] = from[index[unit]];
+    }
+    if (inner == 1) return;
+  }
   for (int64_t unit = begin; unit < end; ++unit) {
     const T* const from = x + unit / inner * n * inner + unit % inner;
     C best = C(from[0]);
