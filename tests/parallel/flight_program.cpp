@@ -1,6 +1,9 @@
 // What flight_test.cpp launches: ranks that sum a few times, until one of them does what the argument says.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tandem/tandem.h"
@@ -11,6 +14,18 @@ namespace {
 
 /// So long that whoever waits for this rank has given up.
 void sleep_long() { std::this_thread::sleep_for(std::chrono::minutes(1)); }
+
+/// Says that this rank has all its sums, and of rank 1 waits for the others: who is at the last one yet when a rank
+/// dies fails in that.
+void say_passed(int rank) {
+  const auto file = [](int of) {
+    return std::string(std::getenv("TANDEM_FLIGHT_DIR")) + "/passed_" + std::to_string(of);
+  };
+  std::ofstream(file(rank)).put('1');
+  for (int other = 0; rank == 1 && other < distributed::get_world_size(); ++other)
+    for (int tries = 0; tries < 6000 && !std::filesystem::exists(file(other)); ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
 
 void run(const std::string& what) {
   const int rank = distributed::get_rank();
@@ -38,7 +53,10 @@ void run(const std::string& what) {
     if (rank == 2) sleep_long();
     return distributed::barrier();
   }
-  if (rank == 1 && what == "killed") std::raise(SIGKILL);
+  if (what == "killed") {
+    say_passed(rank);
+    if (rank == 1) std::raise(SIGKILL);
+  }
   if (rank == 1 && what == "stopped") std::raise(SIGSTOP);
   if (rank == 1 && what == "late") sleep_long();
   if (rank == 2 && what == "other") distributed::broadcast(x, 0, nullptr, false, "weights");
