@@ -172,7 +172,8 @@ struct SlopeSums {
       for (int c = 0; c < kColumns; c += kWidth) {
         const Floats gradient = g.read(i, c);
         *reinterpret_cast<Floats*>(to + c) += gradient;
-        *reinterpret_cast<Floats*>(to_sloped + c) += gradient * (load(x + c) - load(mean + c));
+        const Floats product = gradient * (load(x + c) - load(mean + c));  // clang joins only what is one expression
+        *reinterpret_cast<Floats*>(to_sloped + c) += product;
       }
     }
   }
