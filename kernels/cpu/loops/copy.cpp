@@ -25,12 +25,7 @@ TANDEM_ONE_COPY void copy_past_cache(char* to, const char* from, int64_t bytes) 
   if (head > bytes) head = bytes;
   __builtin_memcpy(to, from, uint64_t(head));
   to += head, from += head, bytes -= head;
-  for (; bytes >= kLine; to += kLine, from += kLine, bytes -= kLine)
-    for (int i = 0; i < kLine; i += 16) {
-      Word word;
-      __builtin_memcpy(&word, from + i, sizeof word);
-      store_past_cache(to + i, word);
-    }
+  for (; bytes >= kLine; to += kLine, from += kLine, bytes -= kLine) store_past_cache(to, from, kLine);
   end_past_cache();
   __builtin_memcpy(to, from, uint64_t(bytes));
 }

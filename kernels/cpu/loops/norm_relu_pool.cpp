@@ -224,9 +224,7 @@ TANDEM_ONE_COPY void pool_backward_columns(const PoolGradient& g, const float* x
       const Floats change = gradient - load(s.from_mean + c) - (load(x + c) - load(s.mean + c)) * load(s.from_var + c);
       const Floats made = scale * (training ? change : gradient);
       if constexpr (kPast) {
-        Word words[kLaneBytes / 16];
-        __builtin_memcpy(words, &made, sizeof made);
-        for (int k = 0; k < kLaneBytes / 16; ++k) store_past_cache(dx + c + 4 * k, words[k]);
+        store_past_cache(dx + c, &made, sizeof made);
       } else {
         *reinterpret_cast<Floats*>(dx + c) = made;
       }
