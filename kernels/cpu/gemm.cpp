@@ -17,9 +17,9 @@ namespace tandem::kernels::cpu {
 TANDEM_DECLARE_LOOP(gemm_rows)
 
 template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c) {
-  // One block of a and one of b, as the loop cuts them, for as long as the thread lives. Of floats there is room for
-  // one of c too.
-  constexpr size_t kRoom = (128 + 480) * 192 * sizeof(double) + 64;
+  // A block of a and a panel of b, as the loop cuts them, for as long as the thread lives. Of floats there is room for
+  // a block of c too.
+  constexpr size_t kRoom = (512 + 48) * 256 * sizeof(double) + 64;
   thread_local const std::unique_ptr<char[]> room(new char[kRoom]);
   char* const aligned = room.get() + -reinterpret_cast<uintptr_t>(room.get()) % 64;
   const auto bytes = [](const T* p) { return reinterpret_cast<char*>(const_cast<T*>(p)); };
@@ -46,36 +46,44 @@ void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
   onednn_multiplies_bfloat16() && g.m* g.n* g.k >= 200'000 ? onednn_gemm(g, a, b, c) : native_gemm(g, a, b, c);
 }
 
-#if TANDEM_HAS_ONEDNN
 namespace {
-/// c = or += the transpose of `from`, whose rows are as long as c has rows.
-void take_transposed(const float* from, const Gemm& g, float* c) {
+/// Columns [first, first + columns) of c = or += the transpose of `from`, whose rows are as long as c has rows.
+void take_transposed(const float* from, const Gemm& g, int64_t first, int64_t columns, float* c) {
   constexpr int64_t kBlock = 16;  // of both, so that their lines stay in the nearest cache
   for (int64_t row = 0; row < g.m; row += kBlock)
-    for (int64_t column = 0; column < g.n; column += kBlock) {
-      const int64_t rows = std::min(kBlock, g.m - row), columns = std::min(kBlock, g.n - column);
+    for (int64_t column = 0; column < columns; column += kBlock) {
+      const int64_t rows = std::min(kBlock, g.m - row), count = std::min(kBlock, columns - column);
       for (int64_t i = row; i < row + rows; ++i)
-        for (int64_t j = column; j < column + columns; ++j)
-          c[i * g.ldc + j] = from[j * g.m + i] + (g.accumulate ? c[i * g.ldc + j] : 0);
+        for (int64_t j = column; j < column + count; ++j) {
+          float& to = c[i * g.ldc + first + j];
+          to = from[j * g.m + i] + (g.accumulate ? to : 0);
+        }
     }
 }
-/// b is so large that it comes from memory, not from a cache, and lies as a linear layer's weights do, beside few rows:
-/// oneDNN reads it faster as its other operand, for the transpose of c.
-bool is_faster_transposed(const Gemm& g) {
-  return g.transpose_b && !g.transpose_a && 2 * g.m <= g.n && g.n * g.k >= 250'000;
-}
-bool multiply_transposed(const Gemm& g, const float* a, const float* b, float* c) {
+/// Products of rows with rows, as those of a linear layer's inputs and weights: a library packs both operands, ours
+/// reads one where it lies. @return whether it was done
+bool through_rows(const Gemm& g, const float* a, const float* b, float* c) {
+  const CpuIsa isa = cpu_isa();
+  if (!g.transpose_b || g.transpose_a || g.m * g.n * g.k < 2'000'000) return false;
+  if (isa != CpuIsa::v4 && isa != CpuIsa::v3) return false;
+  if (2 * g.m > g.n) {
+    if (isa != CpuIsa::v4) return false;  // with AVX2 libraries are as fast
+    native_gemm(g, a, b, c);
+    return true;
+  }
+  // Of the two, that with more rows is not packed: the transpose of c, strip by strip.
+  constexpr int64_t kStrip = 512;
   thread_local std::unique_ptr<float[]> room;
   thread_local int64_t held = 0;
-  if (held < g.m * g.n) room.reset(new float[static_cast<size_t>(g.m * g.n)]), held = g.m * g.n;
-  if (dnnl_sgemm('N', 'T', g.n, g.m, g.k, 1, b, g.ldb, a, g.lda, 0, room.get(), g.m) != dnnl_success) return false;
-  take_transposed(room.get(), g, c);
+  if (held < g.m * kStrip) room.reset(new float[static_cast<size_t>(g.m * kStrip)]), held = g.m * kStrip;
+  for (int64_t first = 0; first < g.n; first += kStrip) {
+    const int64_t columns = std::min(kStrip, g.n - first);
+    native_gemm(Gemm{false, true, false, columns, g.m, g.k, g.ldb, g.lda, g.m}, b + first * g.ldb, a, room.get());
+    take_transposed(room.get(), g, first, columns, c);
+  }
   return true;
 }
-}  // namespace
-#endif
 
-namespace {
 /// oneDNN's product where it was measured to be the faster, with AVX2 and AVX-512 alike: beyond sizes that OpenBLAS has
 /// small kernels for, unless c is narrow. @return whether it was done
 bool through_onednn([[maybe_unused]] const Gemm& g, [[maybe_unused]] const float* a, [[maybe_unused]] const float* b,
@@ -83,7 +91,6 @@ bool through_onednn([[maybe_unused]] const Gemm& g, [[maybe_unused]] const float
 #if TANDEM_HAS_ONEDNN
   if (g.m * g.n * g.k < 500'000 || (g.n < 96 && g.m < 512)) return false;
   const OneOpenMpThread one;
-  if (is_faster_transposed(g)) return multiply_transposed(g, a, b, c);
   return dnnl_sgemm(g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N', g.m, g.n, g.k, 1, a, g.lda, b, g.ldb,
                     g.accumulate ? 1.F : 0.F, c, g.ldc) == dnnl_success;
 #else
@@ -109,7 +116,7 @@ bool native_is_faster(const Gemm& g) {
 template <class T, class Call> void through_blas(const Gemm& g, const T* a, const T* b, T* c, Call call) {
   if (g.m == 0 || g.n == 0) return;
   if constexpr (std::is_same_v<T, float>) {
-    if (through_onednn(g, a, b, c)) return;
+    if (through_rows(g, a, b, c) || through_onednn(g, a, b, c)) return;
     if (native_is_faster(g)) return native_gemm(g, a, b, c);
   }
   const auto order = [](bool transposed) { return transposed ? CblasTrans : CblasNoTrans; };
@@ -126,7 +133,7 @@ void gemm(const Gemm& g, const double* a, const double* b, double* c) { through_
 #else
 
 void gemm(const Gemm& g, const float* a, const float* b, float* c) {
-  if (!through_onednn(g, a, b, c)) native_gemm(g, a, b, c);
+  if (!through_rows(g, a, b, c) && !through_onednn(g, a, b, c)) native_gemm(g, a, b, c);
 }
 void gemm(const Gemm& g, const double* a, const double* b, double* c) { native_gemm(g, a, b, c); }
 

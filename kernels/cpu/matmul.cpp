@@ -15,11 +15,14 @@ namespace {
 struct Cut {
   int64_t rows, columns;
 };
-/// By its sizes alone, so that the calls are the same whoever runs them. Of all ways to as many pieces, the squarest:
-/// a piece reads as many lines of a and b as it has rows and columns.
-Cut cut_of(int64_t m, int64_t n, int64_t k) {
+/// By its sizes alone, so that the calls are the same whoever runs them. Of all ways to as many pieces, the squarest: a
+/// piece reads as many lines of a and b as it has rows and columns. But where rows of b lie one behind the other
+/// (`b_in_rows`) and are short, bands of a's rows: b is then read where it lies.
+Cut cut_of(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
   const double work = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const int64_t wanted = work < 1e6 ? 1 : work < 64e6 ? 2 : work < 1e9 ? 4 : 16;
+  constexpr int64_t kBand = 16, kShort = 640;
+  if (b_in_rows && n <= kShort && m >= wanted * kBand) return {ceil_div(ceil_div(m, wanted), kBand) * kBand, n};
   const auto step = [](int64_t size, int64_t cuts) {
     cuts = std::min(cuts, std::max<int64_t>(size / 32, 1));
     return std::max<int64_t>(ceil_div(ceil_div(size, cuts), 16) * 16, 1);
@@ -91,7 +94,7 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   Gemm g{ta, tb, accumulate, m, n, k, ta ? a.stride(2) : a.stride(1), tb ? b.stride(2) : b.stride(1), n};
   if (!ta && m == 1) g.lda = k;
   if (!tb && k == 1) g.ldb = n;
-  const Cut cut = cut_of(m, n, k);
+  const Cut cut = cut_of(m, n, k, !tb);
   const int64_t across = ceil_div(n, cut.columns), pieces = ceil_div(m, cut.rows) * across;
   const Pieces p{g, cut, m, n, across, pieces, a.stride(0), a.stride(1), b.stride(0), b.stride(2)};
   visit_floating("matmul", c.dtype(), [&]<class T>() {
