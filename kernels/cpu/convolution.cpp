@@ -34,7 +34,7 @@ int64_t images_per_block(const ConvProblem& p) {
 
 template <class T> std::shared_ptr<const ConvBlock<T>> block_of(const ConvProblem& problem) {
   if constexpr (std::is_same_v<T, float>)
-    for (const auto make : {conv_taps_block, conv_few_block})
+    for (const auto make : {conv_taps_block, conv_few_block, conv_many_block})
       if (auto block = make(problem)) return block;
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>)
     if (auto block = onednn_block<T>(problem)) return block;

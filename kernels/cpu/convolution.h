@@ -54,6 +54,9 @@ template <class T> std::shared_ptr<const ConvBlock<T>> im2row_block(const ConvPr
 std::shared_ptr<const ConvBlock<float>> conv_taps_block(const ConvProblem& problem);
 /// Forward and to the weights, of a channels-last convolution of few channels without dilation; null of any other.
 std::shared_ptr<const ConvBlock<float>> conv_few_block(const ConvProblem& problem);
+/// All passes, of a channels-last convolution of 16, 32 ... channels without dilation or padding; of a padded one with
+/// larger strides its gradients; null of any other.
+std::shared_ptr<const ConvBlock<float>> conv_many_block(const ConvProblem& problem);
 /// By oneDNN, of float32, or of bfloat16 where the processor multiplies it itself, but for gradients of weights; null
 /// when this build has none, or none for such a problem.
 template <class T> std::shared_ptr<const ConvBlock<T>> onednn_block(const ConvProblem& problem);

@@ -86,9 +86,10 @@ inline void require_sums(const ConvCase& c, const Tensor& x, const Tensor& w, co
     y_value[o] += xw, dx_value[i] += dyw, dw_value[k] += dyx;
     y_size[o] += xw < 0 ? -xw : xw, dx_size[i] += dyw < 0 ? -dyw : dyw, dw_size[k] += dyx < 0 ? -dyx : dyx;
   });
-  // Every addition rounds a sum that grows like the square root of the number of terms. Transforms multiply by numbers
-  // that undo each other: 2139 units were seen of a gradient of weights (cuDNN on an H200).
-  const double units = transformed ? 5000 : 5;
+  // Every addition rounds a sum that grows like the square root of the number of terms: 5.3 units were the most of
+  // 37,000 sums of 288 products, one after the other. Transforms multiply by numbers that undo each other: 2139 units
+  // were seen of a gradient of weights (cuDNN on an H200).
+  const double units = transformed ? 5000 : 6;
   REQUIRE(y.worst(got_y, transformed) <= units);
   REQUIRE(dx.worst(got_dx, transformed) <= units);
   REQUIRE(dw.worst(got_dw, transformed) <= units);

@@ -39,6 +39,9 @@ const ConvCase kCases[] = {
     {2, 20, 9, 13, 7, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // channels that fill no block, rows with a vector left
                                                              // over
     {3, 12, 7, 15, 9, {2, 3}, {{1, 1}, {0, 1}, {1, 1}, 1}},
+    {3, 16, 7, 8, 80, {4, 4}, {{1, 1}, {0, 0}, {1, 1}, 1}},  // channels and filters that fill vectors: parts of tiles
+    {5, 48, 6, 5, 112, {2, 3}, {{2, 1}, {0, 0}, {1, 1}, 1}},
+    {3, 32, 9, 8, 16, {3, 5}, {{2, 3}, {1, 2}, {1, 1}, 1}},
     {2, 0, 4, 4, 3, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // no channels: the bias alone
 };
 

@@ -1,46 +1,15 @@
 // Convolutions of channels-last images with few channels, as a network's first: forward, and the gradients of weights
 // and bias. Neighbours in a vector are neighbouring filters. What a pixel of y is made of lies in rows: of each row of
 // the kernel its columns, and of each column its channels, which lie side by side in x as well.
-#include "tandem/kernels/cpu/loops/lanes.h"
-#include "tandem/kernels/cpu/loops/rows.h"
+#include "tandem/kernels/cpu/loops/conv_image.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 #if defined(__AVX2__)
-constexpr int kWidth = kLaneBytes / int(sizeof(float));
-using V = LaneVector<float, kLaneBytes>;
-TANDEM_HD V load(const float* x) { return load_lanes<float, kLaneBytes>(x); }
-TANDEM_HD void store(float* to, V v) { *reinterpret_cast<V*>(to) = v; }
-
-/// Scalars 0 to 9, in this order, and what follows from them.
-struct FewChannels {
-  int64_t channels, h, w, filters, kernel_h, kernel_w, top, left, stride_h, stride_w;
-  int64_t high, wide, oh, ow, taps;  // x with its padding, y, and taps in a row of the kernel
-  explicit FewChannels(const Loop& loop) {
-    const LoopScalar* const v = loop.scalars;
-    channels = v[0].integer, h = v[1].integer, w = v[2].integer, filters = v[3].integer, kernel_h = v[4].integer;
-    kernel_w = v[5].integer, top = v[6].integer, left = v[7].integer, stride_h = v[8].integer, stride_w = v[9].integer;
-    high = h + 2 * top, wide = w + 2 * left;
-    oh = (high - kernel_h) / stride_h + 1, ow = (wide - kernel_w) / stride_w + 1, taps = kernel_w * channels;
-  }
-  /// Elements of x from a pixel of y to the next, and from a row of x to the next.
-  int64_t step() const { return stride_w * channels; }
-  int64_t line() const { return wide * channels; }
-  /// Image n with its padding: itself if it has none, else in `room`, which holds zeros around it.
-  const float* image(const float* x, int64_t n, float* room) const {
-    x += n * h * w * channels;
-    if (top == 0 && left == 0) return x;
-    for (int64_t r = 0; r < h; ++r)
-      __builtin_memcpy(room + (r + top) * line() + left * channels, x + r * w * channels,
-                       uint64_t(w * channels) * sizeof(float));
-    return room;
-  }
-};
-
 /// kPixels pixels of y side by side, kVectors vectors of their filters. `weights`: (kernel_h, taps, filters).
 template <int kPixels, int kVectors>
-TANDEM_HD void make_pixels(const FewChannels& s, const float* x, const float* weights, const float* bias, float* y) {
+TANDEM_HD void make_pixels(const ConvImage& s, const float* x, const float* weights, const float* bias, float* y) {
   V sum[kPixels][kVectors];
 #pragma GCC unroll 8
   for (int p = 0; p < kPixels; ++p)
@@ -63,7 +32,7 @@ TANDEM_HD void make_pixels(const FewChannels& s, const float* x, const float* we
 }
 /// A row of y, of which x is the first pixel that it is made of.
 template <int kVectors>
-TANDEM_ONE_COPY void make_row(const FewChannels& s, const float* x, const float* weights, const float* bias, float* y) {
+TANDEM_ONE_COPY void make_row(const ConvImage& s, const float* x, const float* weights, const float* bias, float* y) {
   constexpr int kPixels = 4;
   int64_t i = 0;
   for (; i + kPixels <= s.ow; i += kPixels)
@@ -72,10 +41,10 @@ TANDEM_ONE_COPY void make_row(const FewChannels& s, const float* x, const float*
 }
 /// Operands: y, x, weights, bias or none, room for a padded image. The range is images.
 void conv_few_body(const Loop& loop, int64_t begin, int64_t end) {
-  const FewChannels s(loop);
+  const ConvImage s(loop);
   const float *const weights = data<const float>(loop, 2), *const bias = data<const float>(loop, 3);
   float* const room = data<float>(loop, 4);
-  if (s.top > 0 || s.left > 0) __builtin_memset(room, 0, uint64_t(s.high * s.line()) * sizeof(float));
+  if (s.is_padded()) __builtin_memset(room, 0, uint64_t(s.padded_plane()) * sizeof(float));
   for (int64_t n = begin; n < end; ++n) {
     const float* const x = s.image(data<const float>(loop, 1), n, room);
     for (int64_t row = 0; row < s.oh; ++row) {
@@ -92,7 +61,7 @@ void conv_few_body(const Loop& loop, int64_t begin, int64_t end) {
 /// A row of y's gradient with kTaps taps: to the sums of each tap, `filters` apart, goes what it meets. Without taps:
 /// the row itself to the one sum.
 template <int kTaps, int kVectors>
-TANDEM_ONE_COPY void add_row(const FewChannels& s, const float* x, const float* dy, float* sums) {
+TANDEM_ONE_COPY void add_row(const ConvImage& s, const float* x, const float* dy, float* sums) {
   constexpr int kSums = kTaps > 0 ? kTaps : 1;
   V sum[kSums][kVectors];
 #pragma GCC unroll 8
@@ -112,8 +81,7 @@ TANDEM_ONE_COPY void add_row(const FewChannels& s, const float* x, const float* 
     for (int v = 0; v < kVectors; ++v) store(sums + t * s.filters + v * kWidth, sum[t][v]);
 }
 constexpr int64_t kMostTaps = 6;  // whose sums the registers hold
-template <int kVectors>
-void add_taps(int64_t taps, const FewChannels& s, const float* x, const float* dy, float* sums) {
+template <int kVectors> void add_taps(int64_t taps, const ConvImage& s, const float* x, const float* dy, float* sums) {
   constexpr decltype(&add_row<0, kVectors>) kAdd[] = {add_row<0, kVectors>, add_row<1, kVectors>, add_row<2, kVectors>,
                                                       add_row<3, kVectors>, add_row<4, kVectors>, add_row<5, kVectors>,
                                                       add_row<6, kVectors>};
@@ -122,12 +90,12 @@ void add_taps(int64_t taps, const FewChannels& s, const float* x, const float* d
 /// Operands: sums of weights (kernel_h, taps, filters) and then, if scalar 10 says so, of dy; x, dy, room for a padded
 /// image. The range is images, all of them one part.
 void conv_few_weights_body(const Loop& loop, int64_t, int64_t images) {
-  const FewChannels s(loop);
+  const ConvImage s(loop);
   const int64_t weights = s.kernel_h * s.taps * s.filters;
   const bool has_bias = loop.scalars[10].integer != 0;
   float *const sums = data<float>(loop, 0), *const room = data<float>(loop, 3);
   __builtin_memset(sums, 0, uint64_t(weights + (has_bias ? s.filters : 0)) * sizeof(float));
-  if (s.top > 0 || s.left > 0) __builtin_memset(room, 0, uint64_t(s.high * s.line()) * sizeof(float));
+  if (s.is_padded()) __builtin_memset(room, 0, uint64_t(s.padded_plane()) * sizeof(float));
   const int64_t parts = (s.taps + kMostTaps - 1) / kMostTaps;
   for (int64_t n = 0; n < images; ++n) {
     const float* const x = s.image(data<const float>(loop, 1), n, room);

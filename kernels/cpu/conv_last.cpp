@@ -1,0 +1,104 @@
+// Convolutions of channels-last images by our own tiles: of few channels, as a network's first, which libraries fill up
+// to blocks of eight or sixteen; and of many, whose images have no padding.
+#include <cstring>
+
+#include "tandem/kernels/cpu/convolution.h"
+#include "tandem/kernels/cpu/planner.h"
+
+namespace tandem::kernels::cpu {
+TANDEM_DECLARE_LOOP(conv_few)
+TANDEM_DECLARE_LOOP(conv_few_weights)
+TANDEM_DECLARE_LOOP(conv_many)
+TANDEM_DECLARE_LOOP(conv_many_input)
+TANDEM_DECLARE_LOOP(conv_many_weights)
+namespace {
+
+class ConvLastBlock final : public ConvBlock<float> {
+ public:
+  /// `transposed`: the loop wants a weight's filters side by side, not a filter's weights.
+  ConvLastBlock(const ConvProblem& p, LoopBody body, bool transposed) : p_(p), body_(body), transposed_(transposed) {}
+  bool sums_bias() const override { return p_.has_bias; }
+  int64_t packed_weights() const override {
+    return p_.weights() + (p_.pass == ConvPass::backward_weight && p_.has_bias ? p_.out_channels : 0);
+  }
+  int64_t scratch_bytes() const override {
+    const int64_t* const padding = p_.shape.padding;
+    return (p_.size[0] + 2 * padding[0]) * (p_.size[1] + 2 * padding[1]) * p_.channels *
+           static_cast<int64_t>(sizeof(float));
+  }
+  void pack(const float* w, float* packed, char*) const override {
+    if (!transposed_) return copy(w, packed);
+    for (int64_t f = 0; f < p_.out_channels; ++f)
+      for (int64_t k = 0; k < taps(); ++k) packed[k * p_.out_channels + f] = w[f * taps() + k];
+  }
+  void unpack(const float* packed, float* dw, char*) const override {
+    if (!transposed_) return copy(packed, dw);
+    for (int64_t f = 0; f < p_.out_channels; ++f)
+      for (int64_t k = 0; k < taps(); ++k) dw[f * taps() + k] = packed[k * p_.out_channels + f];
+  }
+  void run(float* x, float* packed, const float* bias, float* y, char* scratch) const override {
+    const auto bytes = [](const float* p) { return reinterpret_cast<char*>(const_cast<float*>(p)); };
+    const bool forward = p_.pass == ConvPass::forward, to_input = p_.pass == ConvPass::backward_input;
+    const Buffer buffers[] = {{bytes(forward    ? y
+                                     : to_input ? x
+                                                : packed)},
+                              {bytes(to_input ? y : x)},
+                              {bytes(forward || to_input ? packed : y)},
+                              {forward ? bytes(bias) : scratch},
+                              {scratch}};
+    Loop loop{};
+    for (int i = 0; i < 5; ++i) loop.operands[i].buffer = &buffers[i];
+    const ConvShape& s = p_.shape;
+    const int64_t numbers[] = {p_.channels,  p_.size[0],   p_.size[1],  p_.out_channels, p_.kernel[0], p_.kernel[1],
+                               s.padding[0], s.padding[1], s.stride[0], s.stride[1],     p_.has_bias};
+    for (int i = 0; i < 11; ++i) loop.scalars[i] = integer(numbers[i]);
+    body_(loop, 0, p_.images);
+  }
+
+ private:
+  int64_t taps() const { return p_.weights() / p_.out_channels; }
+  void copy(const float* from, float* to) const {
+    std::memcpy(to, from, static_cast<size_t>(p_.weights()) * sizeof(float));
+  }
+  ConvProblem p_;
+  LoopBody body_;
+  bool transposed_;
+};
+
+std::shared_ptr<const ConvBlock<float>> make_block(const ConvProblem& p, const LoopTables& tables, bool transposed) {
+  const LoopBody body = tables.by_isa[cpu_isa_level()]->by_dtype[static_cast<int>(kFloat32)];
+  return body ? std::make_shared<ConvLastBlock>(p, body, transposed) : nullptr;
+}
+bool is_plain(const ConvShape& s) {
+  return s.channels_last && s.groups == 1 && s.dilation[0] == 1 && s.dilation[1] == 1;
+}
+
+}  // namespace
+
+std::shared_ptr<const ConvBlock<float>> conv_few_block(const ConvProblem& p) {
+  const int64_t width = cpu_isa() == CpuIsa::v4 ? 16 : 8;  // filters in a vector
+  const bool forward = p.pass == ConvPass::forward;
+  // Forward beyond that, the library's blocks of channels are as full as registers can be.
+  const bool many = forward && p.channels * p.kernel[0] * p.kernel[1] > 48;
+  if (many || p.pass == ConvPass::backward_input || !is_plain(p.shape) || p.channels > 4 || p.out_channels % width != 0)
+    return nullptr;
+  return make_block(p, forward ? loops::conv_few : loops::conv_few_weights, true);
+}
+
+std::shared_ptr<const ConvBlock<float>> conv_many_block(const ConvProblem& p) {
+  constexpr int64_t kCached = 150'000;  // weights that stay in the second cache
+  const ConvShape& s = p.shape;
+  const bool forward = p.pass == ConvPass::forward, to_input = p.pass == ConvPass::backward_input;
+  // oneDNN leaves out what meets padding, ours adds zeros; but where strides are larger its gradients are slower.
+  const bool padded = s.padding[0] > 0 || s.padding[1] > 0, strided = s.stride[0] * s.stride[1] > 1;
+  if (!is_plain(s) || p.channels % 16 != 0 || p.out_channels % 16 != 0 || p.kernel[0] * p.kernel[1] == 1 ||
+      p.weights() > kCached || (padded && (forward || !strided)))
+    return nullptr;
+  return make_block(p,
+                    forward    ? loops::conv_many
+                    : to_input ? loops::conv_many_input
+                               : loops::conv_many_weights,
+                    forward);
+}
+
+}  // namespace tandem::kernels::cpu

@@ -1,0 +1,47 @@
+// What convolutions of channels-last images have in common: their geometry, and images with their padding. Only files
+// of loops/ include it.
+#pragma once
+#include "tandem/kernels/cpu/loops/lanes.h"
+#include "tandem/kernels/cpu/loops/rows.h"
+
+namespace tandem::kernels::cpu::TANDEM_ISA {
+namespace {
+
+#if defined(__AVX2__)  // shorter vectors would be slower than a library
+constexpr int kWidth = kLaneBytes / int(sizeof(float));
+using V = LaneVector<float, kLaneBytes>;
+TANDEM_HD V load(const float* x) { return load_lanes<float, kLaneBytes>(x); }
+TANDEM_HD void store(float* to, V v) { *reinterpret_cast<V*>(to) = v; }
+
+/// Scalars 0 to 9, in this order, and what follows from them.
+struct ConvImage {
+  int64_t channels, h, w, filters, kernel_h, kernel_w, top, left, stride_h, stride_w;
+  int64_t high, wide, oh, ow, taps;  // x with its padding, y, and taps in a row of the kernel
+  explicit ConvImage(const Loop& loop) {
+    const LoopScalar* const v = loop.scalars;
+    channels = v[0].integer, h = v[1].integer, w = v[2].integer, filters = v[3].integer, kernel_h = v[4].integer;
+    kernel_w = v[5].integer, top = v[6].integer, left = v[7].integer, stride_h = v[8].integer, stride_w = v[9].integer;
+    high = h + 2 * top, wide = w + 2 * left;
+    oh = (high - kernel_h) / stride_h + 1, ow = (wide - kernel_w) / stride_w + 1, taps = kernel_w * channels;
+  }
+  bool is_padded() const { return top > 0 || left > 0; }
+  /// Elements of x from a pixel of y to the next, and from a row of x to the next.
+  int64_t step() const { return stride_w * channels; }
+  int64_t line() const { return wide * channels; }
+  /// Elements of one image of x, and of x with its padding.
+  int64_t plane() const { return h * w * channels; }
+  int64_t padded_plane() const { return high * line(); }
+  /// Image n with its padding: itself if it has none, else in `room`, which holds zeros around it.
+  const float* image(const float* x, int64_t n, float* room) const {
+    x += n * plane();
+    if (!is_padded()) return x;
+    for (int64_t r = 0; r < h; ++r)
+      __builtin_memcpy(room + (r + top) * line() + left * channels, x + r * w * channels,
+                       uint64_t(w * channels) * sizeof(float));
+    return room;
+  }
+};
+#endif
+
+}  // namespace
+}  // namespace tandem::kernels::cpu::TANDEM_ISA

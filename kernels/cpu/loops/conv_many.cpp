@@ -1,0 +1,215 @@
+// Convolutions of channels-last images with many channels: forward, and the gradients of input and weights. What a
+// pixel of y is made of lies in rows of x, one for each row of the kernel: its columns, and of each column its
+// channels. So all three are products of matrices whose rows lie in x, overlapping, and in y, and none is packed but
+// the weights.
+#include "tandem/kernels/cpu/loops/conv_image.h"
+
+namespace tandem::kernels::cpu::TANDEM_ISA {
+namespace {
+
+#if defined(__AVX2__)
+#if defined(__AVX512F__)
+// Tiles that fill the registers. Forward: pixels and vectors of filters. To the input: pixels and vectors of taps. To
+// the weights: filters and vectors of taps.
+constexpr int kPixels = 6, kMost = 4, kSpread = 4, kMostSpread = 6, kFilters = 8, kMostTaps = 3;
+#else
+constexpr int kPixels = 6, kMost = 2, kSpread = 4, kMostSpread = 3, kFilters = 4, kMostTaps = 3;
+#endif
+
+/// Where the pixels of y are made from, one after the other, over rows and images.
+class PixelWalk {
+ public:
+  PixelWalk(const ConvImage& s, int64_t plane) : s_(s), plane_(plane) {}
+  /// Where the next one's begins. Beyond the last image, the last one's again.
+  int64_t next(int64_t pixels) {
+    const int64_t at = image_ * plane_ + row_ * s_.stride_h * s_.line() + column_ * s_.step();
+    if (++done_ >= pixels) return at;
+    if (++column_ == s_.ow) column_ = 0, ++row_;
+    if (row_ == s_.oh) row_ = 0, ++image_;
+    return at;
+  }
+
+ private:
+  const ConvImage& s_;
+  int64_t plane_, image_ = 0, row_ = 0, column_ = 0, done_ = 0;
+};
+
+/// kPixels pixels of y, `count` of which are stored, kVectors vectors of their filters. `weights`: (kernel_h, taps,
+/// filters).
+template <int kVectors>
+TANDEM_ONE_COPY void make_tile(const ConvImage& s, const float* const* from, const float* weights, const float* bias,
+                               float* y, int64_t count) {
+  const float* x[kPixels];
+  V sum[kPixels][kVectors];
+#pragma GCC unroll 8
+  for (int p = 0; p < kPixels; ++p) {
+    x[p] = from[p];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = bias ? load(bias + v * kWidth) : V{};
+  }
+  for (int64_t r = 0; r < s.kernel_h; ++r) {
+    for (int64_t t = 0; t < s.taps; ++t, weights += s.filters) {
+      V weight[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) weight[v] = load(weights + v * kWidth);
+#pragma GCC unroll 8
+      for (int p = 0; p < kPixels; ++p)
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sum[p][v] += x[p][t] * weight[v];
+    }
+#pragma GCC unroll 8
+    for (int p = 0; p < kPixels; ++p) x[p] += s.line();
+  }
+#pragma GCC unroll 8
+  for (int p = 0; p < kPixels; ++p)
+    if (p < count)
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) store(y + p * s.filters + v * kWidth, sum[p][v]);
+}
+/// How many of `left` vectors come next: as even parts as there are code for.
+int64_t next_vectors(int64_t left, int64_t most) { return left >= most ? most : left > 3 ? (left + 1) / 2 : left; }
+/// Operands: y, x, weights (kernel_h, taps, filters), bias or none. The range is images, which have no padding.
+void conv_many_body(const Loop& loop, int64_t, int64_t images) {
+  const ConvImage s(loop);
+  const float *const x = data<const float>(loop, 1), *const weights = data<const float>(loop, 2),
+                     *const bias = data<const float>(loop, 3);
+  const int64_t pixels = images * s.oh * s.ow;
+  for (int64_t f = 0, vectors; f < s.filters; f += vectors * kWidth) {
+    vectors = next_vectors((s.filters - f) / kWidth, kMost);
+    const auto make = vectors == kMost ? make_tile<kMost>
+                      : vectors == 3   ? make_tile < kMost < 3 ? kMost : 3 >
+                      : vectors == 2   ? make_tile<2>
+                                       : make_tile<1>;
+    PixelWalk walk(s, s.plane());
+    for (int64_t q = 0; q < pixels; q += kPixels) {
+      const float* from[kPixels];
+      for (int p = 0; p < kPixels; ++p) from[p] = x + walk.next(pixels);
+      make(s, from, weights + f, bias ? bias + f : nullptr, data<float>(loop, 0) + q * s.filters + f, pixels - q);
+    }
+  }
+}
+
+/// What kSpread pixels of dy add to dx, `count` of them: kVectors vectors of a row of the kernel. `weights`: (filters,
+/// kernel_h, taps).
+template <int kVectors>
+TANDEM_ONE_COPY void spread_tile(const ConvImage& s, const float* const* from, const float* weights, float* const* to,
+                                 int64_t count) {
+  const float* dy[kSpread];
+#pragma GCC unroll 4
+  for (int p = 0; p < kSpread; ++p) dy[p] = from[p];
+  V sum[kSpread][kVectors] = {};
+  for (int64_t f = 0; f < s.filters; ++f, weights += s.kernel_h * s.taps) {
+    V weight[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) weight[v] = load(weights + v * kWidth);
+#pragma GCC unroll 4
+    for (int p = 0; p < kSpread; ++p)
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sum[p][v] += dy[p][f] * weight[v];
+  }
+#pragma GCC unroll 4
+  for (int p = 0; p < kSpread; ++p)
+    if (p < count)
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) store(to[p] + v * kWidth, load(to[p] + v * kWidth) + sum[p][v]);
+}
+/// Operands: dx, dy, weights (filters, kernel_h, taps), room for a padded image. The range is images.
+void conv_many_input_body(const Loop& loop, int64_t, int64_t images) {
+  const ConvImage s(loop);
+  float *const dx = data<float>(loop, 0), *const room = data<float>(loop, 3);
+  const float *const dy = data<const float>(loop, 1), *const weights = data<const float>(loop, 2);
+  const int64_t plane = s.padded_plane(), pixels = s.oh * s.ow;
+  for (int64_t n = 0; n < images; ++n) {
+    float* const made = s.is_padded() ? room : dx + n * plane;
+    __builtin_memset(made, 0, uint64_t(plane) * sizeof(float));
+    for (int64_t r = 0; r < s.kernel_h; ++r)
+      for (int64_t t = 0, vectors; t < s.taps; t += vectors * kWidth) {
+        vectors = next_vectors((s.taps - t) / kWidth, kMostSpread);
+        const auto spread = vectors == kMostSpread ? spread_tile<kMostSpread>
+                            : vectors == 3         ? spread_tile<3>
+                            : vectors == 2         ? spread_tile<2>
+                                                   : spread_tile<1>;
+        PixelWalk walk(s, plane);
+        for (int64_t q = 0; q < pixels; q += kSpread) {
+          const float* from[kSpread];
+          float* to[kSpread];
+          for (int p = 0; p < kSpread; ++p) {
+            from[p] = dy + (n * pixels + (q + p < pixels ? q + p : pixels - 1)) * s.filters;
+            to[p] = made + r * s.line() + t + walk.next(pixels);
+          }
+          spread(s, from, weights + r * s.taps + t, to, pixels - q);
+        }
+      }
+    for (int64_t row = 0; s.is_padded() && row < s.h; ++row)
+      __builtin_memcpy(dx + n * s.plane() + row * s.w * s.channels,
+                       room + (row + s.top) * s.line() + s.left * s.channels,
+                       uint64_t(s.w * s.channels) * sizeof(float));
+  }
+}
+
+/// To the sums of kFilters filters, which are `apart`, and kVectors vectors of taps: what an image adds.
+template <int kVectors>
+TANDEM_ONE_COPY void add_tile(const ConvImage& s, const float* x, const float* dy, float* sums, int64_t apart) {
+  V sum[kFilters][kVectors];
+#pragma GCC unroll 8
+  for (int f = 0; f < kFilters; ++f)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[f][v] = load(sums + f * apart + v * kWidth);
+  const int64_t step = s.step();
+  for (int64_t r = 0; r < s.oh; ++r, x += s.stride_h * s.line()) {
+    const float* from = x;
+    for (int64_t c = 0; c < s.ow; ++c, from += step, dy += s.filters) {
+      V tap[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) tap[v] = load(from + v * kWidth);
+#pragma GCC unroll 8
+      for (int f = 0; f < kFilters; ++f)
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sum[f][v] += dy[f] * tap[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int f = 0; f < kFilters; ++f)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) store(sums + f * apart + v * kWidth, sum[f][v]);
+}
+/// Operands: sums of weights (filters, kernel_h, taps) and then, if scalar 10 says so, of dy; x, dy, room for a padded
+/// image. The range is images, all of them one part.
+void conv_many_weights_body(const Loop& loop, int64_t, int64_t images) {
+  const ConvImage s(loop);
+  const int64_t apart = s.kernel_h * s.taps, pixels = s.oh * s.ow;
+  const bool has_bias = loop.scalars[10].integer != 0;
+  float *const sums = data<float>(loop, 0), *const room = data<float>(loop, 3), *const bias = sums + apart * s.filters;
+  __builtin_memset(sums, 0, uint64_t(apart * s.filters + (has_bias ? s.filters : 0)) * sizeof(float));
+  if (s.is_padded()) __builtin_memset(room, 0, uint64_t(s.padded_plane()) * sizeof(float));
+  for (int64_t n = 0; n < images; ++n) {
+    const float* const x = s.image(data<const float>(loop, 1), n, room);
+    const float* const dy = data<const float>(loop, 2) + n * pixels * s.filters;
+    for (int64_t f = 0; f < s.filters; f += kFilters)
+      for (int64_t r = 0; r < s.kernel_h; ++r)
+        for (int64_t t = 0, vectors; t < s.taps; t += vectors * kWidth) {
+          vectors = next_vectors((s.taps - t) / kWidth, kMostTaps);
+          const auto add = vectors == 3 ? add_tile<3> : vectors == 2 ? add_tile<2> : add_tile<1>;
+          add(s, x + r * s.line() + t, dy + f, sums + f * apart + r * s.taps + t, apart);
+        }
+    for (int64_t f = 0; has_bias && f < s.filters; f += kWidth) {
+      V sum = load(bias + f);
+      for (int64_t q = 0; q < pixels; ++q) sum += load(dy + q * s.filters + f);
+      store(bias + f, sum);
+    }
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace tandem::kernels::cpu::TANDEM_ISA
+
+#if defined(__AVX2__)
+TANDEM_ROW(conv_many, conv_many_body)
+TANDEM_ROW(conv_many_input, conv_many_input_body)
+TANDEM_ROW(conv_many_weights, conv_many_weights_body)
+#else
+TANDEM_ROW(conv_many, nullptr)
+TANDEM_ROW(conv_many_input, nullptr)
+TANDEM_ROW(conv_many_weights, nullptr)
+#endif
