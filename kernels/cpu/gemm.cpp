@@ -16,10 +16,11 @@ namespace tandem::kernels::cpu {
 
 TANDEM_DECLARE_LOOP(gemm_rows)
 
-template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c) {
-  // A block of a and a panel of b, as the loop cuts them, for as long as the thread lives. Of floats there is room for
-  // a block of c too.
-  constexpr size_t kRoom = (512 + 48) * 256 * sizeof(double) + 64;
+namespace {
+/// c = a b by our own loop; `turned`: c is written as its transpose.
+template <class T> void run_native(const Gemm& g, const T* a, const T* b, T* c, bool turned) {
+  // A block of a, a panel of b and a block of c, as the loop cuts them, for as long as the thread lives.
+  constexpr size_t kRoom = ((512 + 48) * 256 + 512 * 480) * sizeof(Upcast<T>) + 64;
   thread_local const std::unique_ptr<char[]> room(new char[kRoom]);
   char* const aligned = room.get() + -reinterpret_cast<uintptr_t>(room.get()) % 64;
   const auto bytes = [](const T* p) { return reinterpret_cast<char*>(const_cast<T*>(p)); };
@@ -34,12 +35,17 @@ template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c)
                              g.transpose_b ? 1 : g.ldb,
                              g.transpose_b ? g.ldb : 1,
                              g.ldc,
-                             g.accumulate};
-  for (int i = 0; i < 8; ++i) loop.scalars[i].integer = numbers[i];
+                             g.accumulate,
+                             turned};
+  for (int i = 0; i < 9; ++i) loop.scalars[i].integer = numbers[i];
   pick(loops::gemm_rows, dtype_of<T>(), "gemm")(loop, 0, g.m);
 }
+}  // namespace
+template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c) { run_native(g, a, b, c, false); }
 template void native_gemm(const Gemm& g, const float* a, const float* b, float* c);
 template void native_gemm(const Gemm& g, const double* a, const double* b, double* c);
+template void native_gemm(const Gemm& g, const Half* a, const Half* b, Half* c);
+template void native_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
 void gemm(const Gemm& g, const Half* a, const Half* b, Half* c) { native_gemm(g, a, b, c); }
 void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
   // Small products are done before oneDNN has begun.
@@ -47,40 +53,18 @@ void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
 }
 
 namespace {
-/// Columns [first, first + columns) of c = or += the transpose of `from`, whose rows are as long as c has rows.
-void take_transposed(const float* from, const Gemm& g, int64_t first, int64_t columns, float* c) {
-  constexpr int64_t kBlock = 16;  // of both, so that their lines stay in the nearest cache
-  for (int64_t row = 0; row < g.m; row += kBlock)
-    for (int64_t column = 0; column < columns; column += kBlock) {
-      const int64_t rows = std::min(kBlock, g.m - row), count = std::min(kBlock, columns - column);
-      for (int64_t i = row; i < row + rows; ++i)
-        for (int64_t j = column; j < column + count; ++j) {
-          float& to = c[i * g.ldc + first + j];
-          to = from[j * g.m + i] + (g.accumulate ? to : 0);
-        }
-    }
-}
 /// Products of rows with rows, as those of a linear layer's inputs and weights: a library packs both operands, ours
 /// reads one where it lies. @return whether it was done
 bool through_rows(const Gemm& g, const float* a, const float* b, float* c) {
   const CpuIsa isa = cpu_isa();
-  if (!g.transpose_b || g.transpose_a || g.m * g.n * g.k < 2'000'000) return false;
+  if (!g.transpose_b || g.transpose_a || std::min(g.m, g.n) < 16 || g.m * g.n * g.k < 200'000) return false;
   if (isa != CpuIsa::v4 && isa != CpuIsa::v3) return false;
-  if (2 * g.m > g.n) {
-    if (isa != CpuIsa::v4) return false;  // with AVX2 libraries are as fast
+  if (2 * g.m <= g.n)  // of the two, that with more rows is not packed
+    run_native(Gemm{false, true, g.accumulate, g.n, g.m, g.k, g.ldb, g.lda, g.ldc}, b, a, c, true);
+  else if (isa == CpuIsa::v4)
     native_gemm(g, a, b, c);
-    return true;
-  }
-  // Of the two, that with more rows is not packed: the transpose of c, strip by strip.
-  constexpr int64_t kStrip = 512;
-  thread_local std::unique_ptr<float[]> room;
-  thread_local int64_t held = 0;
-  if (held < g.m * kStrip) room.reset(new float[static_cast<size_t>(g.m * kStrip)]), held = g.m * kStrip;
-  for (int64_t first = 0; first < g.n; first += kStrip) {
-    const int64_t columns = std::min(kStrip, g.n - first);
-    native_gemm(Gemm{false, true, false, columns, g.m, g.k, g.ldb, g.lda, g.m}, b + first * g.ldb, a, room.get());
-    take_transposed(room.get(), g, first, columns, c);
-  }
+  else
+    return false;  // with AVX2 libraries are as fast
   return true;
 }
 

@@ -30,8 +30,8 @@ template <class T> constexpr int64_t kWidth = kColumns* kLane<T>;  // columns of
 // Blocks: a panel of b is packed and stays in the first cache while the rows of a go by, a block of a in the second.
 // The sum along k runs in order, in blocks of kDepth: no element of c depends on how rows and columns are cut.
 constexpr int64_t kDepth = 256, kBlockRows = 512;
-// What is summed up of c before it is rounded to a half type.
-constexpr int64_t kHalfRows = 128, kHalfColumns = 480;
+// What is summed up of c before it is rounded to a half type, or written as its transpose.
+constexpr int64_t kHalfRows = 128, kColumnsHeld = 480;
 
 /// A tile of c (Rows rows, Columns vectors) = or += rows of a, which are `row` apart, times a panel of b.
 template <class T, int Rows, int Columns>
@@ -186,25 +186,49 @@ void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t begin, int64_t end
   }
 }
 
-/// Operands: c, a, b, and room for packing, and for half types for a block of c. Scalars: n, k, then the distances of
-/// rows and columns of a and of b, the distance of rows of c, and whether to add to c. The range is c's rows.
+/// Of c's transpose, rows of which are ldc apart, = or += a block of c: `rows` at most kBlockRows, and columns.
+template <class C> void put_turned(const C* block, int64_t rows, int64_t columns, C* to, int64_t ldc, bool accumulate) {
+  if (!accumulate) return transpose<C, kVectorBytes>(block, columns, to, ldc, rows, columns);
+  constexpr int64_t kFew = kLane<C>;  // of which the nearest cache holds a copy
+  C turned[kFew * kBlockRows];
+  for (int64_t column = 0; column < columns; column += kFew) {
+    const int64_t count = columns - column < kFew ? columns - column : kFew;
+    transpose<C, kVectorBytes>(block + column, columns, turned, rows, rows, count);
+    for (int64_t j = 0; j < count; ++j)
+      for (int64_t i = 0; i < rows; ++i) to[(column + j) * ldc + i] += turned[j * rows + i];
+  }
+}
+
+/// Operands: c, a, b, and room for packing and for a block of c. Scalars: n, k, then the distances of rows and columns
+/// of a and of b, the distance of rows of c, whether to add to c, and whether c is written as its transpose, which is
+/// not done of half types. The range is c's rows.
 template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t n = number(0), k = number(1), ldc = number(6);
-  const bool accumulate = number(7);
+  const bool accumulate = number(7), turned = number(8);
   const Elements<C> c(loop, 0);
   const Matrix<C> a{{loop, 1}, number(2), number(3)}, b{{loop, 2}, number(4), number(5)};
   C *const room = data<C>(loop, 3), *const block = room + (kBlockRows + kWidth<C>)*kDepth;
+  if (turned) {
+    for (int64_t jc = 0; jc < n; jc += kColumnsHeld)
+      for (int64_t ic = begin; ic < end; ic += kBlockRows) {
+        const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows,
+                      nc = n - jc < kColumnsHeld ? n - jc : kColumnsHeld;
+        multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, room);
+        put_turned(block, mc, nc, c.place(jc * ldc + ic, nullptr), ldc, accumulate);
+      }
+    return;
+  }
   if (!c.is_half()) return multiply(a, b, begin, end, 0, n, k, c.place(begin * ldc, nullptr), ldc, accumulate, room);
   for (int64_t ic = begin; ic < end; ic += kHalfRows) {
     const int64_t mc = end - ic < kHalfRows ? end - ic : kHalfRows;
-    for (int64_t jc = 0; jc < n; jc += kHalfColumns) {
-      const int64_t nc = n - jc < kHalfColumns ? n - jc : kHalfColumns;
+    for (int64_t jc = 0; jc < n; jc += kColumnsHeld) {
+      const int64_t nc = n - jc < kColumnsHeld ? n - jc : kColumnsHeld;
       multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, room);
       for (int64_t r = 0; r < mc; ++r) {
         C* const made = block + r * nc;
         if (accumulate) {
-          C old[kHalfColumns];
+          C old[kColumnsHeld];
           c.read((ic + r) * ldc + jc, nc, old);
           for (int64_t q = 0; q < nc; ++q) made[q] += old[q];
         }
