@@ -79,14 +79,18 @@ template <class T> void check(int64_t m, int64_t n, int64_t k) {
 }  // namespace
 
 TEST_CASE("a matrix product is the sum that defines it, at every edge of a tile and of a block", "[gemm][one_thread]") {
-  const int64_t sizes[][3] = {{1, 1, 1},    {1, 50, 3},   {7, 5, 9},     {8, 48, 16},   {9, 49, 17},    {13, 17, 191},
-                              {2, 33, 192}, {3, 97, 193}, {64, 10, 128}, {129, 16, 40}, {130, 481, 20}, {20, 31, 400}};
+  const int64_t sizes[][3] = {{1, 1, 1},      {1, 50, 3},    {7, 5, 9},    {8, 48, 16},   {9, 49, 17},
+                              {13, 17, 255},  {2, 33, 256},  {3, 97, 257}, {64, 10, 128}, {129, 16, 40},
+                              {130, 481, 20}, {20, 31, 400}, {513, 18, 5}};
   for (const auto& s : sizes) {
     check<float>(s[0], s[1], s[2]);
     check<double>(s[0], s[1], s[2]);
     check<Half>(s[0], s[1], s[2]);
     check<BFloat16>(s[0], s[1], s[2]);
   }
+  // Few rows beside many, of which the transpose is made, at the edges of its blocks.
+  for (const auto& s : {std::array<int64_t, 3>{16, 40, 400}, {17, 600, 30}, {481, 970, 2}})
+    check<float>(s[0], s[1], s[2]);
   for (const auto& s : {std::array<int64_t, 3>{71, 130, 77}, {33, 601, 65}, {5, 30, 2049}})
     check<BFloat16>(s[0], s[1], s[2]);  // which oneDNN does, where the processor multiplies bfloat16
 }
