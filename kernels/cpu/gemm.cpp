@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tandem/kernels/cpu/isa.h"
+#include "tandem/kernels/types.h"
 
 #if TANDEM_HAS_OPENBLAS
 #include <cblas.h>
