@@ -10,6 +10,7 @@
 
 #include "tandem/core/generator.h"
 #include "tandem/core/print_style.h"
+#include "tandem/nn/hook_lists.h"
 #include "tandem/nn/print_libtorch.h"
 #include "tandem/nn/same_parameters.h"
 #include "tandem/ops/copy.h"
@@ -23,9 +24,16 @@ namespace tandem::detail {
 void used_empty_handle() {
   TANDEM_FAIL("an empty module handle was used; it was made with nullptr and never assigned");
 }
+std::shared_ptr<nn::Module> own(nn::Module* module) { return std::shared_ptr<nn::Module>(module); }
 }  // namespace tandem::detail
 
 namespace tandem::nn {
+
+Module::Module() = default;
+Module::Module(std::string name) : name_(std::move(name)) {}
+Module::Module(const Module& other) = default;
+Module& Module::operator=(const Module& other) = default;
+Module::~Module() = default;
 
 /// Reaches into modules that are not its own.
 class ModuleVisitor {

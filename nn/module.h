@@ -22,6 +22,8 @@ struct Contained<M> {
   using type = typename M::ContainedType;
 };
 [[noreturn]] void used_empty_handle();
+/// In one place: a make_shared for each kind of module takes users' files long to compile.
+std::shared_ptr<nn::Module> own(nn::Module* module);
 }  // namespace tandem::detail
 
 namespace tandem::serialize {
@@ -46,9 +48,11 @@ template <class M> class ModuleHolder;
 /// Cloneable<M>, registers what it has in reset(), and has a forward().
 class Module : public std::enable_shared_from_this<Module> {
  public:
-  Module() = default;
-  explicit Module(std::string name) : name_(std::move(name)) {}
-  virtual ~Module() = default;
+  Module();
+  explicit Module(std::string name);
+  Module(const Module& other);
+  Module& operator=(const Module& other);
+  virtual ~Module();
 
   /// Tensors to train, of this module and (if `recurse`) of its children; a shared one is listed once.
   std::vector<Tensor> parameters(bool recurse = true) const;
@@ -154,12 +158,12 @@ class Module : public std::enable_shared_from_this<Module> {
   /// Before forward: hook(Module&, const std::vector<Tensor>& inputs).
   template <class Hook> RemovableHandle register_forward_pre_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
-    return hooks_.get().forward_pre.add(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
+    return hooks_.add_forward_pre(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
   }
   /// After it: hook(Module&, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs).
   template <class Hook> RemovableHandle register_forward_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
-    return hooks_.get().forward.add(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
+    return hooks_.add_forward(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
   }
   /// When backward knows the gradients of all inputs: hook(Module&, const std::vector<Tensor>& grad_inputs,
   /// const std::vector<Tensor>& grad_outputs). Tensors that require no gradient have undefined ones; where no input
@@ -167,12 +171,12 @@ class Module : public std::enable_shared_from_this<Module> {
   /// outputs of the module must not be changed in place then.
   template <class Hook> RemovableHandle register_full_backward_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
-    return hooks_.get().backward.add(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
+    return hooks_.add_backward(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
   }
   /// When backward knows the gradients of the outputs: hook(Module&, const std::vector<Tensor>& grad_outputs).
   template <class Hook> RemovableHandle register_full_backward_pre_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
-    return hooks_.get().backward_pre.add(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
+    return hooks_.add_backward_pre(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
   }
 
  protected:
@@ -211,13 +215,13 @@ template <class Derived> class Cloneable : public Module {
 template <class M> class ModuleHolder {
  public:
   using ContainedType = M;
-  ModuleHolder() requires std::is_default_constructible_v<M> : impl_(std::make_shared<M>()) {}
+  ModuleHolder() requires std::is_default_constructible_v<M> : impl_(detail::own(new M)) {}
   ModuleHolder(std::nullptr_t) {}
   ModuleHolder(std::shared_ptr<M> module) : impl_(std::move(module)) {}
   template <class First, class... Rest>
   requires((sizeof...(Rest) > 0 || !std::is_base_of_v<ModuleHolder, std::decay_t<First>>)&&std::is_constructible_v<
            M, First, Rest...>) explicit ModuleHolder(First&& first, Rest&&... rest)
-      : impl_(std::make_shared<M>(std::forward<First>(first), std::forward<Rest>(rest)...)) {}
+      : impl_(detail::own(new M(std::forward<First>(first), std::forward<Rest>(rest)...))) {}
   /// The module. @throws Error for an empty handle; so do the others
   M* operator->() const { return get(); }
   /// The module.

@@ -1,7 +1,15 @@
 #include "tandem/nn/module_hooks.h"
 
 #include "tandem/autograd/record.h"
+#include "tandem/nn/hook_lists.h"
 #include "tandem/nn/module.h"
+
+namespace tandem::nn {
+RemovableHandle::RemovableHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
+void RemovableHandle::remove() {
+  if (remove_) std::exchange(remove_, nullptr)();
+}
+}  // namespace tandem::nn
 
 namespace tandem::detail {
 namespace {
@@ -70,6 +78,22 @@ void run(const char* kind, const List& hooks, nn::Module& module, HookTensors& t
 
 }  // namespace
 
+HookOwner::HookOwner() = default;
+HookOwner::HookOwner(const HookOwner& other) { *this = other; }
+HookOwner& HookOwner::operator=(const HookOwner& other) {
+  hooks_ = other.hooks_ ? std::make_unique<ModuleHooks>(*other.hooks_) : nullptr;
+  return *this;
+}
+HookOwner::~HookOwner() = default;
+ModuleHooks& HookOwner::get() {
+  if (!hooks_) hooks_ = std::make_unique<ModuleHooks>();
+  return *hooks_;
+}
+nn::RemovableHandle HookOwner::add_forward_pre(PreHook hook) { return get().forward_pre.add(std::move(hook)); }
+nn::RemovableHandle HookOwner::add_forward(Hook hook) { return get().forward.add(std::move(hook)); }
+nn::RemovableHandle HookOwner::add_backward_pre(PreHook hook) { return get().backward_pre.add(std::move(hook)); }
+nn::RemovableHandle HookOwner::add_backward(Hook hook) { return get().backward.add(std::move(hook)); }
+
 ModuleHooks* ModuleAccess::find_hooks(nn::Module& module) { return module.hooks_.find(); }
 ModuleHooks& ModuleAccess::hooks(nn::Module& module) { return module.hooks_.get(); }
 Tensor ModuleAccess::take_parameter(nn::Module& module, const char* op, const std::string& name) {
@@ -119,8 +143,25 @@ struct HookedCall::Backward {
 
 HookedCall::HookedCall(nn::Module& module, ModuleHooks& hooks) : module_(module), hooks_(hooks) {}
 
-HookTensors HookedCall::before(HookTensors inputs) {
+HookedCall::~HookedCall() = default;
+
+namespace {
+HookTensors tensors_at(ArrayRef<Tensor*> places) {
+  HookTensors out;
+  for (const Tensor* const each : places)
+    if (each) out.push_back(*each);
+  return out;
+}
+void put(HookTensors&& tensors, ArrayRef<Tensor*> places) {
+  size_t next = 0;
+  for (Tensor* const each : places)
+    if (each) *each = std::move(tensors[next++]);
+}
+}  // namespace
+
+void HookedCall::before(ArrayRef<Tensor*> places) {
   for (const Parametrization& each : hooks_.parametrizations) each.update(module_);
+  HookTensors inputs = tensors_at(places);
   run("forward pre-hook", hooks_.forward_pre.list(), module_, inputs);
   if (is_grad_enabled() && !(hooks_.backward.is_empty() && hooks_.backward_pre.is_empty())) {
     backward_ = std::make_shared<Backward>();
@@ -134,14 +175,15 @@ HookTensors HookedCall::before(HookTensors inputs) {
     });
   }
   inputs_ = inputs;
-  return inputs;
+  put(std::move(inputs), places);
 }
-HookTensors HookedCall::after(HookTensors outputs) {
+void HookedCall::after(ArrayRef<Tensor*> places) {
+  HookTensors outputs = tensors_at(places);
   run("forward hook", hooks_.forward.list(), module_, outputs, inputs_);
   if (backward_)
     pass_through("full_backward_hook", outputs,
                  [call = backward_](HookTensors grads) { return call->of_outputs(std::move(grads)); });
-  return outputs;
+  put(std::move(outputs), places);
 }
 
 }  // namespace tandem::detail

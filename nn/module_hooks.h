@@ -3,7 +3,6 @@
 #pragma once
 #include <concepts>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,11 +20,9 @@ class Module;
 class RemovableHandle {
  public:
   RemovableHandle() = default;
-  explicit RemovableHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
+  explicit RemovableHandle(std::function<void()> remove);
   /// The hook is called no more. A second call, and one when the module is gone, does nothing.
-  void remove() {
-    if (remove_) std::exchange(remove_, nullptr)();
-  }
+  void remove();
 
  private:
   std::function<void()> remove_;
@@ -38,64 +35,38 @@ namespace tandem::detail {
 using HookTensors = std::vector<Tensor>;
 /// What a hook puts in the place of the tensors that it was given; nullopt: nothing.
 using HookResult = std::optional<HookTensors>;
+using PreHook = std::function<HookResult(nn::Module&, const HookTensors&)>;
+using Hook = std::function<HookResult(nn::Module&, const HookTensors&, const HookTensors&)>;
 
-/// The hooks of one kind, in the order in which they were registered.
-template <class... Args> class HookList {
- public:
-  using Hook = std::function<HookResult(nn::Module&, Args...)>;
-  nn::RemovableHandle add(Hook hook) {
-    const uint64_t key = next_++;
-    hooks_->emplace(key, std::move(hook));
-    return nn::RemovableHandle([weak = std::weak_ptr(hooks_), key] {
-      if (const auto hooks = weak.lock()) hooks->erase(key);
-    });
-  }
-  /// A copy: a hook may add and remove hooks.
-  std::map<uint64_t, Hook> list() const { return *hooks_; }
-  bool is_empty() const { return hooks_->empty(); }
-  HookList() = default;
-  HookList(const HookList& other) : hooks_(std::make_shared<std::map<uint64_t, Hook>>(*other.hooks_)) {}
-  HookList& operator=(const HookList&) = delete;
-  ~HookList() = default;
-
- private:
-  std::shared_ptr<std::map<uint64_t, Hook>> hooks_ = std::make_shared<std::map<uint64_t, Hook>>();
-  uint64_t next_ = 0;
-};
-
-/// A parameter that is made of others before each forward: weight_norm, spectral_norm.
-struct Parametrization {
-  std::string kind, name;                    // "weight_norm" of "weight"
-  std::function<void(nn::Module&)> install;  // registers the others in the place of the parameter
-  std::function<void(nn::Module&)> update;   // makes it anew
-  std::function<void(nn::Module&)> remove;   // registers it again, as it is
-};
-
-/// All hooks of a module. A copy of it, as of a module that is cloned, has lists of its own.
-struct ModuleHooks {
-  std::vector<Parametrization> parametrizations;
-  HookList<const HookTensors&> forward_pre, backward_pre;
-  HookList<const HookTensors&, const HookTensors&> forward, backward;
-};
-/// What a module holds: no list until there is a hook.
+struct ModuleHooks;
+/// What a module holds: no lists until there is a hook. A copy has lists of its own.
 class HookOwner {
  public:
-  HookOwner() = default;
-  HookOwner(const HookOwner& other) : hooks_(other.hooks_ ? std::make_unique<ModuleHooks>(*other.hooks_) : nullptr) {}
-  HookOwner& operator=(const HookOwner& other) {
-    hooks_ = other.hooks_ ? std::make_unique<ModuleHooks>(*other.hooks_) : nullptr;
-    return *this;
-  }
-  ~HookOwner() = default;
+  HookOwner();
+  HookOwner(const HookOwner& other);
+  HookOwner& operator=(const HookOwner& other);
+  ~HookOwner();
   /// Null where there never was a hook.
   ModuleHooks* find() const { return hooks_.get(); }
-  ModuleHooks& get() {
-    if (!hooks_) hooks_ = std::make_unique<ModuleHooks>();
-    return *hooks_;
-  }
+  ModuleHooks& get();
+  nn::RemovableHandle add_forward_pre(PreHook hook);
+  nn::RemovableHandle add_forward(Hook hook);
+  nn::RemovableHandle add_backward_pre(PreHook hook);
+  nn::RemovableHandle add_backward(Hook hook);
 
  private:
   std::unique_ptr<ModuleHooks> hooks_;
+};
+/// Reaches what a module keeps to itself.
+struct ModuleAccess {
+  /// Null where there never was a hook.
+  static ModuleHooks* find_hooks(nn::Module& module);
+  static ModuleHooks& hooks(nn::Module& module);
+  /// Lets go of a parameter, and returns it. @throws Error when there is none of this name
+  static Tensor take_parameter(nn::Module& module, const char* op, const std::string& name);
+  /// A parameter or buffer of the module itself. @throws Error when there is none of this name
+  static Tensor& tensor(nn::Module& module, const std::string& name);
+  static void erase_buffer(nn::Module& module, const std::string& name);
 };
 
 /// A hook of the user's, which may return nothing, a tensor for a single one, or a list of tensors.
@@ -127,36 +98,19 @@ template <class T, class F> void visit_tensors(T& value, const F& f) {
     if (value) f(*value);
   }
 }
-template <class T> HookTensors list_tensors(T& value) {
-  HookTensors out;
-  visit_tensors(value, [&](Tensor& t) { out.push_back(t); });
-  return out;
-}
-template <class T> void put_tensors(T& value, const HookTensors& tensors) {
-  size_t next = 0;
-  visit_tensors(value, [&](Tensor& t) { t = tensors[next++]; });
-}
-
-/// Reaches what a module keeps to itself.
-struct ModuleAccess {
-  /// Null where there never was a hook.
-  static ModuleHooks* find_hooks(nn::Module& module);
-  static ModuleHooks& hooks(nn::Module& module);
-  /// Lets go of a parameter, and returns it. @throws Error when there is none of this name
-  static Tensor take_parameter(nn::Module& module, const char* op, const std::string& name);
-  /// A parameter or buffer of the module itself. @throws Error when there is none of this name
-  static Tensor& tensor(nn::Module& module, const std::string& name);
-  static void erase_buffer(nn::Module& module, const std::string& name);
-};
 
 /// One call of a module that has hooks.
 class HookedCall {
  public:
   HookedCall(nn::Module& module, ModuleHooks& hooks);
-  /// What forward is called with in the place of these. @throws Error when a hook returns another number of tensors
-  HookTensors before(HookTensors inputs);
-  /// What the module gives in the place of what forward gave. @throws Error likewise
-  HookTensors after(HookTensors outputs);
+  HookedCall(const HookedCall&) = delete;
+  HookedCall& operator=(const HookedCall&) = delete;
+  ~HookedCall();
+  /// Puts what forward is called with in the place of these; nulls are passed over. @throws Error when a hook returns
+  /// another number of tensors
+  void before(ArrayRef<Tensor*> inputs);
+  /// Puts what the module gives in the place of what forward gave. @throws Error likewise
+  void after(ArrayRef<Tensor*> outputs);
 
  private:
   struct Backward;
@@ -168,47 +122,36 @@ class HookedCall {
 
 /// An argument on its way to forward: a tensor is held, as a hook may replace it, others are passed on as they are.
 template <class T> using HookArgument = std::conditional_t<std::is_same_v<std::decay_t<T>, Tensor>, Tensor, T&&>;
+/// What forward gets of it.
+template <class T>
+using HookPassed = std::conditional_t<std::is_lvalue_reference_v<T>, std::remove_reference_t<HookArgument<T>>&,
+                                      std::remove_reference_t<HookArgument<T>>&&>;
+inline Tensor* hooked_tensor(Tensor& argument) { return &argument; }
+template <class T> Tensor* hooked_tensor(const T&) { return nullptr; }
+
 /// module.forward(args...), with the hooks around it.
-template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& hooks, Args&&... args) {
-  std::tuple<HookArgument<Args>...> held(std::forward<Args>(args)...);
+template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& hooks, HookArgument<Args>... held) {
   HookedCall call(module, hooks);
-  HookTensors inputs;
-  const auto each_tensor = [&](const auto& f) {
-    std::apply(
-        [&](auto&... each) {
-          const auto visit = [&]<class T>(T& argument) {
-            if constexpr (std::is_same_v<T, Tensor>) f(argument);
-          };
-          (visit(each), ...);
-        },
-        held);
-  };
-  each_tensor([&](Tensor& t) { inputs.push_back(t); });
-  inputs = call.before(std::move(inputs));
-  size_t next = 0;
-  each_tensor([&](Tensor& t) { t = inputs[next++]; });
-  return [&]<size_t... I>(std::index_sequence<I...>) {
-    using Passed =
-        std::tuple<std::conditional_t<std::is_lvalue_reference_v<Args>, std::remove_reference_t<HookArgument<Args>>&,
-                                      std::remove_reference_t<HookArgument<Args>>&&>...>;
-    const auto forward = [&] {
-      return module.forward(static_cast<std::tuple_element_t<I, Passed>>(std::get<I>(held))...);
-    };
-    if constexpr (std::is_void_v<decltype(forward())>) {
-      forward();
+  call.before({hooked_tensor(held)...});
+  if constexpr (std::is_void_v<decltype(module.forward(static_cast<HookPassed<Args>>(held)...))>) {
+    module.forward(static_cast<HookPassed<Args>>(held)...);
+  } else {
+    auto result = module.forward(static_cast<HookPassed<Args>>(held)...);
+    if constexpr (std::is_same_v<decltype(result), Tensor>) {
+      call.after(&result);
     } else {
-      auto result = forward();
-      put_tensors(result, call.after(list_tensors(result)));
-      return result;
+      std::vector<Tensor*> tensors;
+      visit_tensors(result, [&](Tensor& t) { tensors.push_back(&t); });
+      call.after(tensors);
     }
+    return result;
   }
-  (std::index_sequence_for<Args...>());
 }
 
 /// module.forward(args...), with its hooks if it has any.
 template <class M, class... Args> auto call_module(M& module, Args&&... args) {
   if (ModuleHooks* const hooks = ModuleAccess::find_hooks(module)) [[unlikely]]
-    return call_with_hooks(module, *hooks, std::forward<Args>(args)...);
+    return call_with_hooks<M, Args...>(module, *hooks, std::forward<Args>(args)...);
   return module.forward(std::forward<Args>(args)...);
 }
 

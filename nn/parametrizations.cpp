@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tandem/core/internal.h"
+#include "tandem/nn/hook_lists.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem {

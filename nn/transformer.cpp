@@ -13,6 +13,52 @@ template class Cloneable<TransformerEncoderImpl>;
 template class Cloneable<TransformerDecoderImpl>;
 template class Cloneable<TransformerImpl>;
 
+TransformerEncoderLayerOptions::TransformerEncoderLayerOptions(int64_t d_model, int64_t nhead)
+    : d_model_(d_model), nhead_(nhead) {}
+TANDEM_ARG_SETTER(TransformerEncoderLayerOptions, activation_t, activation);
+TransformerEncoderLayerImpl::TransformerEncoderLayerImpl(int64_t d_model, int64_t nhead)
+    : TransformerEncoderLayerImpl(TransformerEncoderLayerOptions(d_model, nhead)) {}
+TransformerEncoderLayerImpl::TransformerEncoderLayerImpl(const TransformerEncoderLayerOptions& o) : options(o) {
+  reset();
+}
+TransformerEncoderOptions::TransformerEncoderOptions(TransformerEncoderLayer encoder_layer, int64_t num_layers)
+    : encoder_layer_(std::move(encoder_layer)), num_layers_(num_layers) {}
+TransformerEncoderOptions::TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer,
+                                                     int64_t num_layers)
+    : TransformerEncoderOptions(TransformerEncoderLayer(encoder_layer), num_layers) {}
+TANDEM_ARG_SETTER(TransformerEncoderOptions, TransformerEncoderLayer, encoder_layer);
+TANDEM_ARG_SETTER(TransformerEncoderOptions, AnyModule, norm);
+TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderLayer encoder_layer, int64_t num_layers)
+    : TransformerEncoderImpl(TransformerEncoderOptions(std::move(encoder_layer), num_layers)) {}
+TransformerEncoderImpl::TransformerEncoderImpl(const TransformerEncoderOptions& o) : options(o) { reset(); }
+TransformerDecoderLayerImpl::TransformerDecoderLayerImpl(int64_t d_model, int64_t nhead)
+    : TransformerDecoderLayerImpl(TransformerDecoderLayerOptions(d_model, nhead)) {}
+TransformerDecoderLayerImpl::TransformerDecoderLayerImpl(const TransformerDecoderLayerOptions& o) : options(o) {
+  reset();
+}
+TransformerDecoderOptions::TransformerDecoderOptions(TransformerDecoderLayer decoder_layer, int64_t num_layers)
+    : decoder_layer_(std::move(decoder_layer)), num_layers_(num_layers) {}
+TransformerDecoderOptions::TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer,
+                                                     int64_t num_layers)
+    : TransformerDecoderOptions(TransformerDecoderLayer(decoder_layer), num_layers) {}
+TANDEM_ARG_SETTER(TransformerDecoderOptions, TransformerDecoderLayer, decoder_layer);
+TANDEM_ARG_SETTER(TransformerDecoderOptions, AnyModule, norm);
+TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderLayer decoder_layer, int64_t num_layers)
+    : TransformerDecoderImpl(TransformerDecoderOptions(std::move(decoder_layer), num_layers)) {}
+TransformerDecoderImpl::TransformerDecoderImpl(const TransformerDecoderOptions& o) : options(o) { reset(); }
+TransformerOptions::TransformerOptions() = default;
+TransformerOptions::TransformerOptions(int64_t d_model, int64_t nhead) : d_model_(d_model), nhead_(nhead) {}
+TransformerOptions::TransformerOptions(int64_t d_model, int64_t nhead, int64_t num_encoder_layers,
+                                       int64_t num_decoder_layers)
+    : d_model_(d_model),
+      nhead_(nhead),
+      num_encoder_layers_(num_encoder_layers),
+      num_decoder_layers_(num_decoder_layers) {}
+TANDEM_ARG_SETTER(TransformerOptions, activation_t, activation);
+TANDEM_ARG_SETTER(TransformerOptions, AnyModule, custom_encoder);
+TANDEM_ARG_SETTER(TransformerOptions, AnyModule, custom_decoder);
+TransformerImpl::TransformerImpl(const TransformerOptions& o) : options(o) { reset(); }
+
 namespace {
 Tensor activated(const Tensor& x, const activation_t& activation) {
   if (std::holds_alternative<GeluTag>(activation)) return gelu(x);

@@ -24,12 +24,12 @@ using activation_t = std::variant<init::Nonlinearity, detail::GeluTag, std::func
 /// Masks of all that follows: bool, true where a place is to be ignored, or numbers that are added to the scores.
 /// Sequences are (L, N, E), or (L, E) of one; with batch_first (N, L, E).
 struct TransformerEncoderLayerOptions {
-  TransformerEncoderLayerOptions(int64_t d_model, int64_t nhead) : d_model_(d_model), nhead_(nhead) {}
-  TANDEM_ARG(int64_t, d_model);                  // E
-  TANDEM_ARG(int64_t, nhead);                    // heads of each attention
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;   // length between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;             // behind each part, in training
-  TANDEM_ARG(activation_t, activation) = kReLU;  // between the two linear layers: kReLU, kGELU or a function
+  TransformerEncoderLayerOptions(int64_t d_model, int64_t nhead);
+  TANDEM_ARG(int64_t, d_model);                           // E
+  TANDEM_ARG(int64_t, nhead);                             // heads of each attention
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // length between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;                      // behind each part, in training
+  TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the two linear layers: kReLU, kGELU or a function
   // LibTorch has none of these; Python's PyTorch has:
   TANDEM_ARG(bool, norm_first) = false;   // normalises what goes into each part in place of each sum
   TANDEM_ARG(bool, batch_first) = false;  // whether the batch is dimension 0
@@ -39,9 +39,8 @@ using TransformerDecoderLayerOptions = TransformerEncoderLayerOptions;
 /// x = norm1(x + self_attn(x)), then norm2(x + linear2(activation(linear1(x)))), with dropout behind each part.
 class TransformerEncoderLayerImpl : public Cloneable<TransformerEncoderLayerImpl> {
  public:
-  TransformerEncoderLayerImpl(int64_t d_model, int64_t nhead)
-      : TransformerEncoderLayerImpl(TransformerEncoderLayerOptions(d_model, nhead)) {}
-  explicit TransformerEncoderLayerImpl(const TransformerEncoderLayerOptions& o) : options(o) { reset(); }
+  TransformerEncoderLayerImpl(int64_t d_model, int64_t nhead);
+  explicit TransformerEncoderLayerImpl(const TransformerEncoderLayerOptions& o);
   void reset() override;
   /// Those of all that it consists of, again.
   void reset_parameters();
@@ -66,9 +65,8 @@ TANDEM_LIBRARY_MODULE(TransformerEncoderLayer);
 /// As the encoder's layer, with an attention to the encoder's output in between.
 class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl> {
  public:
-  TransformerDecoderLayerImpl(int64_t d_model, int64_t nhead)
-      : TransformerDecoderLayerImpl(TransformerDecoderLayerOptions(d_model, nhead)) {}
-  explicit TransformerDecoderLayerImpl(const TransformerDecoderLayerOptions& o) : options(o) { reset(); }
+  TransformerDecoderLayerImpl(int64_t d_model, int64_t nhead);
+  explicit TransformerDecoderLayerImpl(const TransformerDecoderLayerOptions& o);
   void reset() override;
   /// As the encoder's.
   void reset_parameters();
@@ -94,30 +92,25 @@ TANDEM_LIBRARY_MODULE(TransformerDecoderLayer);
 
 /// num_layers copies of one layer; norm, where it is given, comes last.
 struct TransformerEncoderOptions {
-  TransformerEncoderOptions(TransformerEncoderLayer encoder_layer, int64_t num_layers)
-      : encoder_layer_(std::move(encoder_layer)), num_layers_(num_layers) {}
-  TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer, int64_t num_layers)
-      : TransformerEncoderOptions(TransformerEncoderLayer(encoder_layer), num_layers) {}
-  TANDEM_ARG(TransformerEncoderLayer, encoder_layer){nullptr};  // the layer that is copied
-  TANDEM_ARG(int64_t, num_layers);                              // layers one above the other
-  TANDEM_ARG(AnyModule, norm);                                  // a module that comes last
+  TransformerEncoderOptions(TransformerEncoderLayer encoder_layer, int64_t num_layers);
+  TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer, int64_t num_layers);
+  TANDEM_ARG_DECLARED(TransformerEncoderLayer, encoder_layer){nullptr};  // the layer that is copied
+  TANDEM_ARG(int64_t, num_layers);                                       // layers one above the other
+  TANDEM_ARG_DECLARED(AnyModule, norm);                                  // a module that comes last
 };
 struct TransformerDecoderOptions {
-  TransformerDecoderOptions(TransformerDecoderLayer decoder_layer, int64_t num_layers)
-      : decoder_layer_(std::move(decoder_layer)), num_layers_(num_layers) {}
-  TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer, int64_t num_layers)
-      : TransformerDecoderOptions(TransformerDecoderLayer(decoder_layer), num_layers) {}
-  TANDEM_ARG(TransformerDecoderLayer, decoder_layer){nullptr};  // the layer that is copied
-  TANDEM_ARG(int64_t, num_layers);                              // layers one above the other
-  TANDEM_ARG(AnyModule, norm);                                  // a module that comes last
+  TransformerDecoderOptions(TransformerDecoderLayer decoder_layer, int64_t num_layers);
+  TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer, int64_t num_layers);
+  TANDEM_ARG_DECLARED(TransformerDecoderLayer, decoder_layer){nullptr};  // the layer that is copied
+  TANDEM_ARG(int64_t, num_layers);                                       // layers one above the other
+  TANDEM_ARG_DECLARED(AnyModule, norm);                                  // a module that comes last
 };
 
 /// Layers one after the other.
 class TransformerEncoderImpl : public Cloneable<TransformerEncoderImpl> {
  public:
-  TransformerEncoderImpl(TransformerEncoderLayer encoder_layer, int64_t num_layers)
-      : TransformerEncoderImpl(TransformerEncoderOptions(std::move(encoder_layer), num_layers)) {}
-  explicit TransformerEncoderImpl(const TransformerEncoderOptions& o) : options(o) { reset(); }
+  TransformerEncoderImpl(TransformerEncoderLayer encoder_layer, int64_t num_layers);
+  explicit TransformerEncoderImpl(const TransformerEncoderOptions& o);
   void reset() override;
   /// Those of the layers, again.
   void reset_parameters();
@@ -132,9 +125,8 @@ class TransformerEncoderImpl : public Cloneable<TransformerEncoderImpl> {
 TANDEM_LIBRARY_MODULE(TransformerEncoder);
 class TransformerDecoderImpl : public Cloneable<TransformerDecoderImpl> {
  public:
-  TransformerDecoderImpl(TransformerDecoderLayer decoder_layer, int64_t num_layers)
-      : TransformerDecoderImpl(TransformerDecoderOptions(std::move(decoder_layer), num_layers)) {}
-  explicit TransformerDecoderImpl(const TransformerDecoderOptions& o) : options(o) { reset(); }
+  TransformerDecoderImpl(TransformerDecoderLayer decoder_layer, int64_t num_layers);
+  explicit TransformerDecoderImpl(const TransformerDecoderOptions& o);
   void reset() override;
   /// As the encoder's.
   void reset_parameters();
@@ -150,29 +142,26 @@ class TransformerDecoderImpl : public Cloneable<TransformerDecoderImpl> {
 TANDEM_LIBRARY_MODULE(TransformerDecoder);
 
 struct TransformerOptions {
-  TransformerOptions() = default;
-  TransformerOptions(int64_t d_model, int64_t nhead) : d_model_(d_model), nhead_(nhead) {}
-  TransformerOptions(int64_t d_model, int64_t nhead, int64_t num_encoder_layers, int64_t num_decoder_layers)
-      : d_model_(d_model),
-        nhead_(nhead),
-        num_encoder_layers_(num_encoder_layers),
-        num_decoder_layers_(num_decoder_layers) {}
-  TANDEM_ARG(int64_t, d_model) = 512;            // length of a vector of the sequences
-  TANDEM_ARG(int64_t, nhead) = 8;                // heads of each attention
-  TANDEM_ARG(int64_t, num_encoder_layers) = 6;   // layers of the encoder
-  TANDEM_ARG(int64_t, num_decoder_layers) = 6;   // layers of the decoder
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;   // length between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;             // behind each part, in training
-  TANDEM_ARG(activation_t, activation) = kReLU;  // between the two linear layers: kReLU, kGELU or a function
-  TANDEM_ARG(AnyModule, custom_encoder);  // in the place of a TransformerEncoder, called with its three arguments
-  TANDEM_ARG(AnyModule, custom_decoder);  // in the place of a TransformerDecoder, called with its six
-  TANDEM_ARG(bool, norm_first) = false;   // normalises what goes into each part in place of each sum
-  TANDEM_ARG(bool, batch_first) = false;  // whether the batch is dimension 0
+  TransformerOptions();
+  TransformerOptions(int64_t d_model, int64_t nhead);
+  TransformerOptions(int64_t d_model, int64_t nhead, int64_t num_encoder_layers, int64_t num_decoder_layers);
+  TANDEM_ARG(int64_t, d_model) = 512;                     // length of a vector of the sequences
+  TANDEM_ARG(int64_t, nhead) = 8;                         // heads of each attention
+  TANDEM_ARG(int64_t, num_encoder_layers) = 6;            // layers of the encoder
+  TANDEM_ARG(int64_t, num_decoder_layers) = 6;            // layers of the decoder
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // length between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;                      // behind each part, in training
+  TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the two linear layers: kReLU, kGELU or a function
+  TANDEM_ARG_DECLARED(AnyModule,
+                      custom_encoder);  // in the place of a TransformerEncoder, called with its three arguments
+  TANDEM_ARG_DECLARED(AnyModule, custom_decoder);  // in the place of a TransformerDecoder, called with its six
+  TANDEM_ARG(bool, norm_first) = false;            // normalises what goes into each part in place of each sum
+  TANDEM_ARG(bool, batch_first) = false;           // whether the batch is dimension 0
 };
 /// An encoder of the source and a decoder of the target, each ended by a LayerNorm.
 class TransformerImpl : public Cloneable<TransformerImpl> {
  public:
-  explicit TransformerImpl(const TransformerOptions& o = {}) : options(o) { reset(); }
+  explicit TransformerImpl(const TransformerOptions& o = {});
   void reset() override;
   /// Xavier's uniform values for all parameters of two dimensions or more.
   void reset_parameters();
