@@ -1,15 +1,15 @@
 // ChunkBuffer: between the threads that read chunks and the consumers that want batches of them.
 #pragma once
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tandem/data/worker_exception.h"
+#include "tandem/data/worker_threads.h"
 
 namespace tandem::data::detail {
 
@@ -32,12 +32,12 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
     });
     if (!errors_.empty()) {
       const auto [error, chunk] = std::move(errors_.front());
-      errors_.pop_front();
+      errors_.erase(errors_.begin());
       throw WorkerException(error, chunk);
     }
     if (stopped_ || batches_.empty()) return {};
     Batch batch = std::move(batches_.front());
-    batches_.pop_front();
+    batches_.erase(batches_.begin());
     examples_ -= batch.size();
     can_write_.notify_all();
     return batch;
@@ -86,11 +86,11 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
   const size_t batch_size_, capacity_;
   size_t writers_, examples_ = 0;  // examples in all batches_
   bool stopped_ = false;
-  ExampleSampler& sampler_;    // used under the mutex
-  std::deque<Batch> batches_;  // all but the last are whole
-  std::deque<std::pair<std::exception_ptr, std::string>> errors_;
+  ExampleSampler& sampler_;     // used under the mutex
+  std::vector<Batch> batches_;  // all but the last are whole
+  std::vector<std::pair<std::exception_ptr, std::string>> errors_;
   std::mutex mutex_;
-  std::condition_variable can_read_, can_write_;
+  Condition can_read_, can_write_;
 };
 
 }  // namespace tandem::data::detail

@@ -7,13 +7,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "tandem/core/option.h"
-#include "tandem/core/rank_context.h"
-#include "tandem/core/start_thread.h"
 #include "tandem/data/chunk_buffer.h"
 #include "tandem/data/samplers.h"
 #include "tandem/data/stateful_dataset.h"
@@ -99,11 +96,9 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     buffer_ = std::make_unique<Buffer>(options_.batch_size(), options_.cache_size(), options_.preloader_count(),
                                        example_sampler_);
     stopping_ = false;
-    tandem::detail::RankContext::current().state();  // so that the copies share it
     try {
       for (size_t i = 0; i < options_.preloader_count(); ++i)
-        preloaders_.push_back(tandem::detail::start_thread(
-            "a chunk dataset", [this, context = tandem::detail::RankContext::current()] { preload(context); }));
+        preloaders_.start("a chunk dataset", [this] { preload(); });
     } catch (...) {  // no more threads to be had: end those there are
       stop();
       throw;
@@ -129,9 +124,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
  private:
   using Buffer = data::detail::ChunkBuffer<UnwrappedBatchType, ExampleSampler>;
 
-  void preload(tandem::detail::RankContext context) {
-    context.generator = nullptr;  // a guard's, which may be gone before this thread is
-    const tandem::detail::RankContextGuard guard(std::move(context));
+  void preload() {
     while (!stopping_) {
       std::string what = "the next chunk's number";
       std::exception_ptr error;
@@ -166,8 +159,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   void stop() {
     stopping_ = true;
     if (buffer_) buffer_->stop();
-    for (std::thread& preloader : preloaders_) preloader.join();
-    preloaders_.clear();
+    preloaders_.join();
   }
 
   ChunkReader chunk_reader_;
@@ -179,7 +171,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   bool loaded_ = false;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<Buffer> buffer_;
-  std::vector<std::thread> preloaders_;
+  data::detail::WorkerThreads preloaders_;
 };
 
 }  // namespace tandem::data::datasets

@@ -1,19 +1,15 @@
 // Prefetcher: worker threads that turn requests into batches, ahead of the consumer.
 #pragma once
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "tandem/core/rank_context.h"
-#include "tandem/core/start_thread.h"
+#include "tandem/data/worker_threads.h"
 
 namespace tandem::data::detail {
 
@@ -30,12 +26,8 @@ template <class Request, class Batch> class Prefetcher {
 
   /// One thread for each `work`. They take over the RankContext of the thread that calls this.
   Prefetcher(std::vector<Work> work, bool ordered) : ordered_(ordered) {
-    tandem::detail::RankContext::current().state();  // so that the copies share it
     try {
-      for (Work& w : work)
-        threads_.push_back(tandem::detail::start_thread(
-            "a data loader",
-            [this, w = std::move(w), context = tandem::detail::RankContext::current()] { serve(w, context); }));
+      for (Work& w : work) threads_.start("a data loader", [this, w = std::move(w)] { serve(w); });
     } catch (...) {  // no more threads to be had: end those there are
       stop();
       throw;
@@ -47,7 +39,7 @@ template <class Request, class Batch> class Prefetcher {
   void submit(Request request) {
     {
       const std::lock_guard lock(mutex_);
-      waiting_.push_back({next_submitted_++, std::move(request)});
+      waiting_.emplace(next_submitted_++, std::move(request));
     }
     job_came_.notify_one();
   }
@@ -87,23 +79,15 @@ template <class Request, class Batch> class Prefetcher {
   }
 
  private:
-  struct Job {
-    size_t number;
-    Request request;
-  };
-
-  void serve(const Work& work, tandem::detail::RankContext context) {
-    context.generator = nullptr;  // a guard's, which may be gone before this thread is
-    const tandem::detail::RankContextGuard guard(std::move(context));
+  void serve(const Work& work) {
     std::unique_lock lock(mutex_);
     while (true) {
       job_came_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
       if (stopping_) return;
-      Job job = std::move(waiting_.front());
-      waiting_.pop_front();
+      auto job = waiting_.extract(waiting_.begin());
       ++at_work_;
       lock.unlock();
-      Result result{std::move(job.request), {}, {}};
+      Result result{std::move(job.mapped()), {}, {}};
       try {
         result.batch.emplace(work(result.request));
       } catch (...) {
@@ -111,7 +95,7 @@ template <class Request, class Batch> class Prefetcher {
       }
       lock.lock();
       --at_work_;
-      if (job.number >= first_valid_) done_.emplace(job.number, std::move(result));
+      if (job.key() >= first_valid_) done_.emplace(job.key(), std::move(result));
       result_came_.notify_one();  // there is one consumer, which waits for a result or for all workers to be idle
     }
   }
@@ -121,18 +105,18 @@ template <class Request, class Batch> class Prefetcher {
       stopping_ = true;
     }
     job_came_.notify_all();
-    for (std::thread& t : threads_) t.join();
+    threads_.join();
   }
 
   const bool ordered_;
   std::mutex mutex_;
-  std::condition_variable job_came_, result_came_;
-  std::deque<Job> waiting_;
-  std::map<size_t, Result> done_;  // by number
+  Condition job_came_, result_came_;
+  std::map<size_t, Request> waiting_;  // by number
+  std::map<size_t, Result> done_;      // by number
   size_t next_submitted_ = 0, next_ordered_ = 0, popped_ = 0, first_valid_ = 0;
   size_t at_work_ = 0;  // workers that are making a batch
   bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  WorkerThreads threads_;
 };
 
 }  // namespace tandem::data::detail
