@@ -51,13 +51,16 @@ class Dataset : public BatchDataset<Self, std::vector<SingleExample>> {
   using ExampleType = SingleExample;
   /// The example at `index`, which is less than size().
   virtual SingleExample get(size_t index) = 0;
-  std::vector<SingleExample> get_batch(ArrayRef<size_t> indices) override {
-    std::vector<SingleExample> batch;
-    batch.reserve(indices.size());
-    for (const size_t i : indices) batch.push_back(get(i));
-    return batch;
-  }
+  std::vector<SingleExample> get_batch(ArrayRef<size_t> indices) override;
 };
+// Not in the class: the library's own datasets have it compiled in one place.
+template <class Self, class SingleExample>
+std::vector<SingleExample> Dataset<Self, SingleExample>::get_batch(ArrayRef<size_t> indices) {
+  std::vector<SingleExample> batch;
+  batch.reserve(indices.size());
+  for (const size_t i : indices) batch.push_back(get(i));
+  return batch;
+}
 
 /// A dataset that hands out its examples as they come: a request is how many are wanted (samplers::StreamSampler).
 template <class Self, class Batch = std::vector<Example<>>>

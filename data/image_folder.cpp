@@ -9,6 +9,9 @@
 #include "tandem/ops/elementwise.h"
 
 namespace tandem::data::datasets {
+
+template class Dataset<ImageFolder>;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,6 +62,8 @@ std::vector<fs::path> images_below(const fs::path& folder) {
 }
 
 }  // namespace
+
+std::optional<size_t> ImageFolder::size() const { return files_->samples.size(); }
 
 ImageFolder::ImageFolder(const std::string& root) {
   auto files = std::make_shared<Files>();

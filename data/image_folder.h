@@ -10,6 +10,9 @@
 
 namespace tandem::data::datasets {
 
+class ImageFolder;
+extern template class Dataset<ImageFolder>;
+
 /// The images root/CLASS/....jpg, .jpeg or .png (in any case), also in folders below those: data (3, height, width)
 /// float32 in [0, 1], target the class's number, a scalar int64. The classes are the folders in root, sorted by name;
 /// examples come by class, then by folder and name. Other files are left out. An image is read when it is asked for, as
@@ -21,7 +24,7 @@ class ImageFolder final : public Dataset<ImageFolder> {
   explicit ImageFolder(const std::string& root);
   /// @throws Error naming the file when it cannot be read; IndexError for an index that is too large
   Example<> get(size_t index) override;
-  std::optional<size_t> size() const override { return files_->samples.size(); }
+  std::optional<size_t> size() const override;
   /// The classes' names, by number.
   const std::vector<std::string>& classes() const noexcept { return files_->classes; }
   /// The classes' numbers, by name.

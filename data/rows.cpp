@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tandem/core/internal.h"
+#include "tandem/data/transforms.h"
 #include "tandem/ops/index.h"
 
 namespace tandem::data::detail {
@@ -56,4 +57,27 @@ Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices) {
   return out;
 }
 
+Tensor by_channel(ArrayRef<double> values) {
+  Tensor out = core::empty({static_cast<int64_t>(values.size()), 1, 1}, kFloat32, kCPU);
+  for (size_t i = 0; i < values.size(); ++i) out.data<float>()[i] = static_cast<float>(values[i]);
+  return out;
+}
+
 }  // namespace tandem::data::detail
+
+namespace tandem::data::transforms {
+
+Example<> Stack<Example<>>::apply_batch(std::vector<Example<>> examples) {
+  std::vector<Tensor> data, targets;
+  data.reserve(examples.size()), targets.reserve(examples.size());
+  for (Example<>& e : examples) data.push_back(std::move(e.data)), targets.push_back(std::move(e.target));
+  return {stack_rows(data), stack_rows(targets)};
+}
+TensorExample Stack<TensorExample>::apply_batch(std::vector<TensorExample> examples) {
+  std::vector<Tensor> data;
+  data.reserve(examples.size());
+  for (TensorExample& e : examples) data.push_back(std::move(e.data));
+  return stack_rows(data);
+}
+
+}  // namespace tandem::data::transforms

@@ -13,5 +13,7 @@ Tensor stack_rows(TensorList rows);
 /// source's rows at `indices`, in their order. Plain copying where nothing is to be recorded.
 /// @throws IndexError  for an index outside [0, source.size(0))
 Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices);
+/// One number for each channel, to work with images (C, H, W): (C, 1, 1) float32.
+Tensor by_channel(ArrayRef<double> values);
 
 }  // namespace tandem::data::detail

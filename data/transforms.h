@@ -87,40 +87,24 @@ template <class Target = Tensor> class TensorLambda : public TensorTransform<Tar
 
 /// (x - mean) / stddev, by channel: x is (C, H, W), and mean and stddev hold C values, or one for all.
 template <class Target = Tensor> struct Normalize : public TensorTransform<Target> {
-  Normalize(ArrayRef<double> mean, ArrayRef<double> stddev) : mean(by_channel(mean)), stddev(by_channel(stddev)) {}
+  Normalize(ArrayRef<double> mean, ArrayRef<double> stddev)
+      : mean(data::detail::by_channel(mean)), stddev(data::detail::by_channel(stddev)) {}
   Tensor operator()(Tensor input) override { return input.sub(mean).div(stddev); }
   /// Examples already stacked, (N, C, H, W), take the same arithmetic in one go.
   Example<Tensor, Target> apply_stacked(Example<Tensor, Target> batch) { return this->apply(std::move(batch)); }
 
   Tensor mean, stddev;  // (C, 1, 1) float32
-
- private:
-  static Tensor by_channel(ArrayRef<double> values) {
-    Tensor out = tandem::detail::core::empty({static_cast<int64_t>(values.size()), 1, 1}, kFloat32, kCPU);
-    for (size_t i = 0; i < values.size(); ++i) out.data<float>()[i] = static_cast<float>(values[i]);
-    return out;
-  }
 };
 
 /// Makes one example of many by stacking their tensors.
 template <class T = Example<>> struct Stack;
 
 template <> struct Stack<Example<>> : public Collation<Example<>> {
-  Example<> apply_batch(std::vector<Example<>> examples) override {
-    std::vector<Tensor> data, targets;
-    data.reserve(examples.size()), targets.reserve(examples.size());
-    for (Example<>& e : examples) data.push_back(std::move(e.data)), targets.push_back(std::move(e.target));
-    return {data::detail::stack_rows(data), data::detail::stack_rows(targets)};
-  }
+  Example<> apply_batch(std::vector<Example<>> examples) override;
 };
 
 template <> struct Stack<TensorExample> : public Collation<TensorExample> {
-  TensorExample apply_batch(std::vector<TensorExample> examples) override {
-    std::vector<Tensor> data;
-    data.reserve(examples.size());
-    for (TensorExample& e : examples) data.push_back(std::move(e.data));
-    return data::detail::stack_rows(data);
-  }
+  TensorExample apply_batch(std::vector<TensorExample> examples) override;
 };
 
 }  // namespace tandem::data::transforms
