@@ -93,11 +93,7 @@ class AnyModule {
     return call_(*module_, values);
   }
   /// A deep copy, on another device where one is given.
-  AnyModule clone(std::optional<Device> device = {}) const {
-    AnyModule copy = *this;
-    if (module_) copy.module_ = module_->clone(device);
-    return copy;
-  }
+  AnyModule clone(std::optional<Device> device = {}) const;
   /// The module itself, shared; as what it is. @throws Error when it is something else
   const std::shared_ptr<Module>& ptr() const { return module_; }
   template <class M>
@@ -113,11 +109,7 @@ class AnyModule {
   requires std::is_base_of_v<Module, M> M& get() const { return *ptr<M>(); }
   template <class Holder, class M = typename Holder::ContainedType> Holder get() const { return Holder(ptr<M>()); }
   /// The class of the module. @throws Error when there is none
-  const std::type_info& type_info() const {
-    TANDEM_CHECK(!is_empty(), "AnyModule: type_info of an AnyModule that holds no module");
-    const Module& module = *module_;
-    return typeid(module);
-  }
+  const std::type_info& type_info() const;
   /// Whether it holds no module.
   bool is_empty() const noexcept { return !module_; }
 

@@ -1,4 +1,4 @@
-#include "tandem/nn/any_value.h"
+#include "tandem/nn/any_module.h"
 
 #include <cxxabi.h>
 
@@ -15,3 +15,17 @@ std::string name_of(const std::type_info& type) {
 }
 
 }  // namespace tandem::detail
+
+namespace tandem::nn {
+AnyModule AnyModule::clone(std::optional<Device> device) const {
+  AnyModule copy = *this;
+  if (module_) copy.module_ = module_->clone(device);
+  return copy;
+}
+const std::type_info& AnyModule::type_info() const {
+  TANDEM_CHECK(!is_empty(), "AnyModule: type_info of an AnyModule that holds no module");
+  const Module& module = *module_;
+  return typeid(module);
+}
+
+}  // namespace tandem::nn

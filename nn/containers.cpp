@@ -12,6 +12,31 @@ void throw_other_module(const char* container, const std::string& key, const nn:
 
 namespace tandem::nn {
 
+SequentialImpl::SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
+  for (const NamedAnyModule& m : modules) push_back(m.name(), m.module());
+}
+SequentialImpl::SequentialImpl(OrderedDict<std::string, AnyModule>&& modules) {
+  for (auto& item : modules) push_back(item.key(), std::move(item.value()));
+}
+void SequentialImpl::push_back(AnyModule module) { push_back(std::to_string(size()), std::move(module)); }
+void SequentialImpl::push_back(std::string name, AnyModule module) {
+  register_module(std::move(name), module.ptr());
+  modules_.push_back(std::move(module));
+}
+std::shared_ptr<Module> SequentialImpl::clone(std::optional<Device> device) const {
+  const auto copy = std::make_shared<SequentialImpl>();
+  for (size_t i = 0; i < size(); ++i) copy->push_back(children_[i].key(), modules_[i].clone(device));
+  copy->training_ = training_;
+  copy->hooks_ = hooks_;
+  return copy;
+}
+const AnyModule& SequentialImpl::module_at(size_t i) const {
+  TANDEM_CHECK_AS(IndexError, i < size(), "Sequential: index is ", i, "; there are ", size(), " modules");
+  return modules_[i];
+}
+Sequential::Sequential(std::initializer_list<NamedAnyModule> modules)
+    : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
+
 void ModuleListImpl::insert(size_t i, std::shared_ptr<Module> module) {
   TANDEM_CHECK_AS(IndexError, i <= size(), "ModuleList: insert at ", i, "; accepted: 0 to ", size());
   TANDEM_CHECK(module, "ModuleList: insert at ", i,
@@ -20,6 +45,56 @@ void ModuleListImpl::insert(size_t i, std::shared_ptr<Module> module) {
   for (size_t k = i; k + 1 < size(); ++k) replace_module(std::to_string(k), modules_[k]);
   register_module(std::to_string(size() - 1), modules_.back());
 }
+
+std::shared_ptr<Module> ModuleListImpl::ptr(size_t i) const {
+  TANDEM_CHECK_AS(IndexError, i < size(), "ModuleList: index is ", i, "; there are ", size(), " modules");
+  return modules_[i];
+}
+ModuleDictImpl::ModuleDictImpl(const Named& modules) { update(modules); }
+ModuleDictImpl::ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
+  update(modules);
+}
+void ModuleDictImpl::update(const Named& modules) {
+  for (const auto& item : modules) put(item.key(), item.value());
+}
+void ModuleDictImpl::update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
+  for (const auto& [name, module] : modules) put(name, module);
+}
+void ModuleDictImpl::update(const ModuleDictImpl& modules) { update(modules.children_); }
+std::shared_ptr<Module> ModuleDictImpl::pop(const std::string& name) { return children_.pop(name); }
+void ModuleDictImpl::clear() { children_.clear(); }
+bool ModuleDictImpl::contains(const std::string& name) const { return children_.contains(name); }
+std::vector<std::string> ModuleDictImpl::keys() const { return children_.keys(); }
+std::vector<std::shared_ptr<Module>> ModuleDictImpl::values() const { return children_.values(); }
+std::vector<std::pair<std::string, std::shared_ptr<Module>>> ModuleDictImpl::items() const { return children_.pairs(); }
+std::shared_ptr<Module> ModuleDictImpl::ptr(const std::string& name) const { return children_[name]; }
+void ModuleDictImpl::put(const std::string& name, const std::shared_ptr<Module>& module) {
+  if (contains(name))
+    replace_module(name, module);
+  else
+    register_module(name, module);
+}
+void ParameterListImpl::append(const Tensor& parameter) {
+  register_parameter(std::to_string(size()), parameter, parameter.requires_grad());
+}
+void ParameterListImpl::append(const NamedParameters::Item& item) { append(item.value()); }
+ParameterDictImpl::ParameterDictImpl(const NamedParameters& parameters) { update(parameters); }
+Tensor& ParameterDictImpl::insert(const std::string& name, const Tensor& parameter) {
+  return register_parameter(name, parameter, parameter.requires_grad());
+}
+void ParameterDictImpl::update(const NamedParameters& parameters) {
+  for (const auto& item : parameters)
+    if (contains(item.key()))
+      parameters_[item.key()] = item.value();
+    else
+      insert(item.key(), item.value());
+}
+void ParameterDictImpl::update(const ParameterDictImpl& parameters) { update(parameters.parameters_); }
+Tensor ParameterDictImpl::pop(const std::string& name) { return parameters_.pop(name); }
+void ParameterDictImpl::clear() { parameters_.clear(); }
+bool ParameterDictImpl::contains(const std::string& name) const { return parameters_.contains(name); }
+std::vector<std::string> ParameterDictImpl::keys() const { return parameters_.keys(); }
+std::vector<Tensor> ParameterDictImpl::values() const { return parameters_.values(); }
 
 std::shared_ptr<Module> ModuleListImpl::clone(std::optional<Device> device) const {
   const auto copy = std::make_shared<ModuleListImpl>();

@@ -50,10 +50,7 @@ class ModuleListImpl : public Module {
   /// Whether it holds no module.
   bool is_empty() const { return modules_.empty(); }
   /// @throws IndexError unless i < size()
-  std::shared_ptr<Module> ptr(size_t i) const {
-    TANDEM_CHECK_AS(IndexError, i < size(), "ModuleList: index is ", i, "; there are ", size(), " modules");
-    return modules_[i];
-  }
+  std::shared_ptr<Module> ptr(size_t i) const;
   std::shared_ptr<Module> operator[](size_t i) const { return ptr(i); }
   /// Module i as what it is; null when it is something else, as in LibTorch. @throws IndexError unless i < size()
   template <class M> std::shared_ptr<M> ptr(size_t i) const {
@@ -89,38 +86,32 @@ class ModuleDictImpl : public Module {
   using Iterator = decltype(std::declval<Named&>().begin());
   using ConstIterator = decltype(std::declval<const Named&>().begin());
   ModuleDictImpl() = default;
-  explicit ModuleDictImpl(const Named& modules) { update(modules); }
-  explicit ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
-    update(modules);
-  }
+  explicit ModuleDictImpl(const Named& modules);
+  explicit ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
   /// Inserts all modules; one whose name is taken replaces what was there.
-  void update(const Named& modules) {
-    for (const auto& item : modules) put(item.key(), item.value());
-  }
-  void update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
-    for (const auto& [name, module] : modules) put(name, module);
-  }
-  void update(const ModuleDictImpl& modules) { update(modules.children_); }
+  void update(const Named& modules);
+  void update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
+  void update(const ModuleDictImpl& modules);
   /// Removes a module and gives it. @throws Error when there is none of this name
-  std::shared_ptr<Module> pop(const std::string& name) { return children_.pop(name); }
+  std::shared_ptr<Module> pop(const std::string& name);
   /// Removes all modules.
-  void clear() { children_.clear(); }
+  void clear();
   /// A deep copy; so have the other three.
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
   /// Whether there is a module of this name.
-  bool contains(const std::string& name) const { return children_.contains(name); }
+  bool contains(const std::string& name) const;
   /// How many modules there are.
   size_t size() const { return children_.size(); }
   /// Whether there is none.
   bool empty() const { return children_.is_empty(); }
   /// The names, in the order of insertion.
-  std::vector<std::string> keys() const { return children_.keys(); }
+  std::vector<std::string> keys() const;
   /// The modules, in the order of insertion.
-  std::vector<std::shared_ptr<Module>> values() const { return children_.values(); }
+  std::vector<std::shared_ptr<Module>> values() const;
   /// Names and modules, in the order of insertion.
-  std::vector<std::pair<std::string, std::shared_ptr<Module>>> items() const { return children_.pairs(); }
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> items() const;
   /// @throws Error when there is none of this name
-  std::shared_ptr<Module> ptr(const std::string& name) const { return children_[name]; }
+  std::shared_ptr<Module> ptr(const std::string& name) const;
   std::shared_ptr<Module> operator[](const std::string& name) const { return ptr(name); }
   /// The module as what it is. @throws Error when it is something else, or there is none of this name
   template <class M> M& at(const std::string& name) { return *checked<M>(name); }
@@ -141,12 +132,7 @@ class ModuleDictImpl : public Module {
     if (!found) detail::throw_other_module("ModuleDict", name, *ptr(name), typeid(M));
     return found;
   }
-  void put(const std::string& name, const std::shared_ptr<Module>& module) {
-    if (contains(name))
-      replace_module(name, module);
-    else
-      register_module(name, module);
-  }
+  void put(const std::string& name, const std::shared_ptr<Module>& module);
 };
 TANDEM_MODULE(ModuleDict);
 
@@ -160,11 +146,9 @@ class ParameterListImpl : public Module {
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
   /// Appends a parameter, whose name is its position.
-  void append(const Tensor& parameter) {
-    register_parameter(std::to_string(size()), parameter, parameter.requires_grad());
-  }
+  void append(const Tensor& parameter);
   /// The value of a named one; the name is not kept.
-  void append(const NamedParameters::Item& item) { append(item.value()); }
+  void append(const NamedParameters::Item& item);
   /// Appends all parameters of a container.
   template <class Container> void extend(const Container& parameters) {
     for (const auto& p : parameters) append(p);
@@ -188,35 +172,27 @@ TANDEM_MODULE(ParameterList);
 class ParameterDictImpl : public Module {
  public:
   ParameterDictImpl() = default;
-  explicit ParameterDictImpl(const NamedParameters& parameters) { update(parameters); }
+  explicit ParameterDictImpl(const NamedParameters& parameters);
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
   /// @throws Error when there is one of this name already
-  Tensor& insert(const std::string& name, const Tensor& parameter) {
-    return register_parameter(name, parameter, parameter.requires_grad());
-  }
+  Tensor& insert(const std::string& name, const Tensor& parameter);
   /// Inserts all parameters; one whose name is taken replaces what was there.
-  void update(const NamedParameters& parameters) {
-    for (const auto& item : parameters)
-      if (contains(item.key()))
-        parameters_[item.key()] = item.value();
-      else
-        insert(item.key(), item.value());
-  }
-  void update(const ParameterDictImpl& parameters) { update(parameters.parameters_); }
+  void update(const NamedParameters& parameters);
+  void update(const ParameterDictImpl& parameters);
   /// Removes a parameter and gives it. @throws Error when there is none of this name
-  Tensor pop(const std::string& name) { return parameters_.pop(name); }
+  Tensor pop(const std::string& name);
   /// Removes all parameters.
-  void clear() { parameters_.clear(); }
+  void clear();
   /// Whether there is a parameter of this name.
-  bool contains(const std::string& name) const { return parameters_.contains(name); }
+  bool contains(const std::string& name) const;
   /// How many parameters there are.
   size_t size() const { return parameters_.size(); }
   /// Whether there is none.
   bool empty() const { return parameters_.is_empty(); }
   /// The names, in the order of insertion.
-  std::vector<std::string> keys() const { return parameters_.keys(); }
+  std::vector<std::string> keys() const;
   /// The parameters, in the order of insertion.
-  std::vector<Tensor> values() const { return parameters_.values(); }
+  std::vector<Tensor> values() const;
   /// @throws Error when there is none of this name
   Tensor& get(const std::string& name) { return parameters_[name]; }
   const Tensor& get(const std::string& name) const { return parameters_[name]; }

@@ -41,18 +41,11 @@ class SequentialImpl : public Module {
            (std::is_constructible_v<AnyModule, Modules> && ...)) explicit SequentialImpl(Modules&&... modules) {
     (push_back(AnyModule(std::forward<Modules>(modules))), ...);
   }
-  SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
-    for (const NamedAnyModule& m : modules) push_back(m.name(), m.module());
-  }
-  explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules) {
-    for (auto& item : modules) push_back(item.key(), std::move(item.value()));
-  }
+  SequentialImpl(std::initializer_list<NamedAnyModule> modules);
+  explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules);
   /// Appends a module under a name, or its position. @throws Error where the name is taken
-  void push_back(AnyModule module) { push_back(std::to_string(size()), std::move(module)); }
-  void push_back(std::string name, AnyModule module) {
-    register_module(std::move(name), module.ptr());
-    modules_.push_back(std::move(module));
-  }
+  void push_back(AnyModule module);
+  void push_back(std::string name, AnyModule module);
   /// The same of a module that is moved, or copied, into this.
   template <class M>
   requires std::is_base_of_v<Module, std::decay_t<M>>
@@ -79,13 +72,7 @@ class SequentialImpl : public Module {
     }
     return value.template get<Return>();
   }
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override {
-    const auto copy = std::make_shared<SequentialImpl>();
-    for (size_t i = 0; i < size(); ++i) copy->push_back(children_[i].key(), modules_[i].clone(device));
-    copy->training_ = training_;
-    copy->hooks_ = hooks_;
-    return copy;
-  }
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
   /// How many modules it holds.
   size_t size() const { return modules_.size(); }
   /// Whether it holds no module.
@@ -114,10 +101,7 @@ class SequentialImpl : public Module {
   ConstIterator end() const { return modules_.end(); }
 
  private:
-  const AnyModule& module_at(size_t i) const {
-    TANDEM_CHECK_AS(IndexError, i < size(), "Sequential: index is ", i, "; there are ", size(), " modules");
-    return modules_[i];
-  }
+  const AnyModule& module_at(size_t i) const;
   std::vector<AnyModule> modules_;
 };
 /// A shared handle of a SequentialImpl: Sequential(Linear(2, 3), ReLU()), or with names Sequential({{"fc", Linear(2,
@@ -125,7 +109,7 @@ class SequentialImpl : public Module {
 class Sequential : public ModuleHolder<SequentialImpl> {
  public:
   using ModuleHolder<SequentialImpl>::ModuleHolder;
-  Sequential(std::initializer_list<NamedAnyModule> modules) : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
+  Sequential(std::initializer_list<NamedAnyModule> modules);
   /// forward() with the modules' hooks.
   template <class... Inputs> Tensor operator()(Inputs&&... inputs) const {
     return detail::call_module(*get(), std::forward<Inputs>(inputs)...);
