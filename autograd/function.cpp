@@ -13,6 +13,11 @@ bool holds(const variable_list& list, const Tensor& t) {
 
 }  // namespace
 
+AutogradContext::AutogradContext() = default;
+AutogradContext::~AutogradContext() = default;
+void AutogradContext::save_for_backward(variable_list tensors) { to_save_ = std::move(tensors); }
+void AutogradContext::mark_dirty(const variable_list& inputs) { dirty_ = inputs; }
+void AutogradContext::mark_non_differentiable(const variable_list& outputs) { non_differentiable_ = outputs; }
 variable_list AutogradContext::get_saved_variables() const {
   variable_list out;
   out.reserve(saved_count_);
@@ -28,6 +33,9 @@ bool AutogradContext::needs_input_grad(std::initializer_list<IndexRange> ranges)
   });
 }
 
+CustomNode::CustomNode() : Node("CustomFunction") { context.node_ = this; }
+void CustomNode::add_other_argument() { is_tensor_.push_back(false); }
+CustomNode::~CustomNode() = default;
 void CustomNode::add_argument(const Tensor& argument) {
   is_tensor_.push_back(true);
   add_input(argument);

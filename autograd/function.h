@@ -18,19 +18,20 @@ template <class T> class FunctionNode;
 /// Carries what forward saves to backward.
 class AutogradContext {
  public:
-  AutogradContext() = default;
+  AutogradContext();
+  ~AutogradContext();
   AutogradContext(const AutogradContext&) = delete;
   AutogradContext& operator=(const AutogradContext&) = delete;
   /// Tensors that backward needs, inputs and outputs alike, undefined ones too; changing them in place before backward
   /// is an error. For forward, once.
-  void save_for_backward(variable_list tensors) { to_save_ = std::move(tensors); }
+  void save_for_backward(variable_list tensors);
   /// The tensors that save_for_backward() kept, in that order. @throws Error when one was changed in place since
   variable_list get_saved_variables() const;
   /// Says that forward changes these inputs in place. It returns each of them, and from then on they are what it made
   /// of them. apply() @throws Error when one is not returned, or is a leaf that requires a gradient
-  void mark_dirty(const variable_list& inputs) { dirty_ = inputs; }
+  void mark_dirty(const variable_list& inputs);
   /// Says that these outputs have no gradient: they require none, and backward gets zeros for theirs.
-  void mark_non_differentiable(const variable_list& outputs) { non_differentiable_ = outputs; }
+  void mark_non_differentiable(const variable_list& outputs);
   /// Whether backward gets zeros for the gradient of an output that took no part, as it does unless told otherwise, or
   /// an undefined tensor.
   void set_materialize_grads(bool value) { materialize_grads_ = value; }
@@ -54,12 +55,13 @@ namespace detail {
 /// What the nodes of all custom functions have in common.
 class CustomNode : public Node {
  public:
-  CustomNode() : Node("CustomFunction") { context.node_ = this; }
+  CustomNode();
+  ~CustomNode() override;
   /// Notes an argument of forward.
   void add_argument(const Tensor& argument);
   void add_argument(const std::optional<Tensor>& argument);
   void add_argument(TensorList arguments);
-  void add_other_argument() { is_tensor_.push_back(false); }
+  void add_other_argument();
   /// Gives what forward returned its history, and saves what it asked for, if a gradient is wanted.
   /// @return  what apply() returns
   variable_list finish(variable_list outputs);

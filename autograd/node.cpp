@@ -134,6 +134,9 @@ uint32_t Node::add_output(const Tensor& output) {
   return static_cast<uint32_t>(slots_.size() - 1);
 }
 
+void Node::set_edges(std::vector<Edge> edges) { edges_ = std::move(edges); }
+void Node::save(const Tensor& tensor, bool is_output) { saved_.emplace_back(tensor, is_output); }
+void Node::retain(uint32_t slot, std::shared_ptr<Tensor> cell) { retained_.emplace_back(slot, std::move(cell)); }
 unsigned Node::add_hook(uint32_t slot, TensorHook hook) {
   hooks_.emplace_back(slot, std::move(hook));
   return static_cast<unsigned>(hooks_.size() - 1);

@@ -147,18 +147,18 @@ class Node : public std::enable_shared_from_this<Node> {
   /// Appends an edge to where `input` gets its gradient, or an empty one.
   void add_input(const Tensor& input);
   /// Takes the place of all edges.
-  void set_edges(std::vector<Edge> edges) { edges_ = std::move(edges); }
+  void set_edges(std::vector<Edge> edges);
   /// Adds an output: shape, dtype and device of the gradient that slot expects. Returns the slot.
   uint32_t add_output(const Tensor& output);
   /// Keeps a tensor for backward, an argument or (is_output) a result.
-  void save(const Tensor& tensor, bool is_output) { saved_.emplace_back(tensor, is_output); }
+  void save(const Tensor& tensor, bool is_output);
 
   /// Called in order on the gradient of a slot once it is complete. Returns a position for remove_hook.
   unsigned add_hook(uint32_t slot, detail::TensorHook hook);
   /// Removes the hook that add_hook() gave this position for.
   void remove_hook(unsigned position);
   /// Adds the gradient of a slot, as the hooks leave it, to `cell`; until it is told to forget that.
-  void retain(uint32_t slot, std::shared_ptr<Tensor> cell) { retained_.emplace_back(slot, std::move(cell)); }
+  void retain(uint32_t slot, std::shared_ptr<Tensor> cell);
   /// Ends what retain() began for this cell.
   void forget(const std::shared_ptr<Tensor>& cell);
   /// The slots and cells of retain().

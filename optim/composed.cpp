@@ -21,6 +21,10 @@ Tensor working(const Tensor& t) {
 
 }  // namespace
 
+ComposedOptimizer::ComposedOptimizer(const char* name, std::vector<StateEntry> entries, ReadNumbers numbers,
+                                     std::unique_ptr<OptimizerOptions> defaults)
+    : Optimizer(std::move(defaults)), name_(name), entries_(std::move(entries)), numbers_(numbers) {}
+
 bool ComposedOptimizer::wants(const OptimizerOptions&, size_t) const { return true; }
 double ComposedOptimizer::initial_value(const OptimizerOptions&, size_t) const { return 0; }
 

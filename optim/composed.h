@@ -39,8 +39,7 @@ class ComposedOptimizer : public Optimizer {
   /// @param name  for messages
   /// @param numbers  reads the settings; it is called before each replay of a recorded step too
   ComposedOptimizer(const char* name, std::vector<StateEntry> entries, ReadNumbers numbers,
-                    std::unique_ptr<OptimizerOptions> defaults)
-      : Optimizer(std::move(defaults)), name_(name), entries_(std::move(entries)), numbers_(numbers) {}
+                    std::unique_ptr<OptimizerOptions> defaults);
 
   /// Whether a parameter with such options needs that entry of its state.
   virtual bool wants(const OptimizerOptions& options, size_t entry) const;

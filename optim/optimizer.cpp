@@ -12,6 +12,18 @@
 
 namespace tandem::optim {
 
+OptimizerParamGroup::OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}
+OptimizerParamGroup::OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options)
+    : params_(std::move(params)), options_(std::move(options)) {}
+OptimizerParamGroup::OptimizerParamGroup(const OptimizerParamGroup& other)
+    : params_(other.params_),
+      options_(other.options_ ? other.options_->clone() : nullptr),
+      initial_lr_(other.initial_lr_) {}
+std::shared_ptr<const OptimizerOptions> OptimizerParamGroup::shared_options() const { return options_; }
+void OptimizerParamGroup::set_options(std::unique_ptr<OptimizerOptions> options) { options_ = std::move(options); }
+OptimizerParamGroup::OptimizerParamGroup(OptimizerParamGroup&&) noexcept = default;
+OptimizerParamGroup& OptimizerParamGroup::operator=(OptimizerParamGroup&&) noexcept = default;
+OptimizerParamGroup::~OptimizerParamGroup() = default;
 OptimizerOptions& OptimizerParamGroup::options() {
   TANDEM_CHECK(options_, "a parameter group has no options before an optimizer takes it");
   return *options_;
@@ -30,6 +42,7 @@ double OptimizerParamGroup::initial_lr() {
 Optimizer::Optimizer(std::unique_ptr<OptimizerOptions> defaults) : defaults_(std::move(defaults)) {}
 Optimizer::Optimizer(Optimizer&&) noexcept = default;
 Optimizer::~Optimizer() = default;
+void Optimizer::leave_steps_to(std::string who) { who_steps_ = std::move(who); }
 
 std::shared_ptr<detail::StepValues> Optimizer::step_values(size_t first, Device device, int part) {
   std::shared_ptr<detail::StepValues>& mine = step_values_[{first, device, part}];

@@ -59,15 +59,12 @@ template <class Derived> class OptimizerCloneableOptions : public OptimizerOptio
 /// the constructor gives it is taken as not set, and is the optimizer's too, as in LibTorch.
 class OptimizerParamGroup {
  public:
-  OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}
-  OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options)
-      : params_(std::move(params)), options_(std::move(options)) {}
-  OptimizerParamGroup(const OptimizerParamGroup& other)
-      : params_(other.params_),
-        options_(other.options_ ? other.options_->clone() : nullptr),
-        initial_lr_(other.initial_lr_) {}
-  OptimizerParamGroup(OptimizerParamGroup&&) = default;
-  OptimizerParamGroup& operator=(OptimizerParamGroup&&) = default;
+  OptimizerParamGroup(std::vector<Tensor> params);
+  OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options);
+  OptimizerParamGroup(const OptimizerParamGroup& other);
+  OptimizerParamGroup(OptimizerParamGroup&&) noexcept;
+  OptimizerParamGroup& operator=(OptimizerParamGroup&&) noexcept;
+  ~OptimizerParamGroup();
 
   /// The tensors of the group, and whether it was given options.
   const std::vector<Tensor>& params() const { return params_; }
@@ -76,9 +73,9 @@ class OptimizerParamGroup {
   OptimizerOptions& options();
   const OptimizerOptions& options() const { return const_cast<OptimizerParamGroup*>(this)->options(); }
   /// The same, for what may outlive the group: a recorded step reads them before each replay.
-  std::shared_ptr<const OptimizerOptions> shared_options() const { return options_; }
+  std::shared_ptr<const OptimizerOptions> shared_options() const;
   /// Takes the place of the group's options.
-  void set_options(std::unique_ptr<OptimizerOptions> options) { options_ = std::move(options); }
+  void set_options(std::unique_ptr<OptimizerOptions> options);
   /// The parameters from number `begin` on, under the same options: what is changed of these changes both.
   OptimizerParamGroup part(size_t begin, size_t count) const;
   /// What schedules are relative to: the rate when the first of them was made.
@@ -108,7 +105,7 @@ class Optimizer {
   /// step() for some of parameters(), given by their numbers: updates those that have a gradient, to the same bits.
   void step_some(std::vector<size_t> numbers);
   /// From now on step() throws, as `who` makes the steps by step_some(): "DDP 1". An empty text ends that.
-  void leave_steps_to(std::string who) { who_steps_ = std::move(who); }
+  void leave_steps_to(std::string who);
   /// Who makes the steps; empty where it is the program, by step().
   const std::string& who_steps() const { return who_steps_; }
   /// Drops the gradients of all parameters, or (set_to_none = false) fills them with zeros.
