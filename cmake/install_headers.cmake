@@ -1,9 +1,10 @@
 # Run by `cmake --install`, and with -P for the list alone. The public headers are what tandem.h, models/models.h and
-# LibTorch's torch.h include, and what those do; the others stay here.
+# LibTorch's torch.h include, and what those do, and what few programs name; the others stay here.
 # SOURCE: this project's folder; DESTINATION: where they go; without it the list is printed
 cmake_minimum_required(VERSION 3.22)
 set(found)
-set(left tandem.h models/models.h core/print_libtorch.h)  # the last is for libtorch/torch/torch.h
+set(left tandem.h models/models.h core/print_libtorch.h  # for libtorch/torch/torch.h
+         parallel/reducer.h)  # for DistributedDataParallel::reducer()
 while(left)
   list(POP_FRONT left header)
   list(APPEND found ${header})

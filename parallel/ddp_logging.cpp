@@ -5,6 +5,7 @@
 #include "tandem/parallel/join.h"
 #include "tandem/parallel/link_probe.h"
 #include "tandem/parallel/parameter_checksum.h"
+#include "tandem/parallel/reducer.h"
 
 namespace tandem::nn::parallel {
 

@@ -12,6 +12,7 @@
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
 #include "tandem/parallel/join.h"
+#include "tandem/parallel/reducer.h"
 
 namespace tandem::nn::parallel {
 namespace {
@@ -84,6 +85,7 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
   watched_ = std::make_shared<Reducer*>(reducer_.get());
 }
 DistributedDataParallelBase::~DistributedDataParallelBase() { *watched_ = nullptr; }
+void DistributedDataParallelBase::register_comm_hook(CommHook hook) { reducer_->register_comm_hook(std::move(hook)); }
 
 NamedParameters DistributedDataParallelBase::kept(const NamedParameters& all) const {
   const std::vector<std::string>& ignored = options_.parameters_to_ignore();

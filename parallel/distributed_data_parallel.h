@@ -6,12 +6,18 @@
 #include "tandem/core/generator.h"
 #include "tandem/core/option.h"
 #include "tandem/parallel/collectives/distributed.h"
+#include "tandem/parallel/comm_hooks.h"
 #include "tandem/parallel/ddp_logging.h"
-#include "tandem/parallel/reducer.h"
 #include "tandem/parallel/tensor_parts.h"
 #include "tandem/parallel/wrapper_module.h"
 
 namespace tandem::nn::parallel {
+
+namespace detail {
+class Reducer;
+struct Forward;
+using ForwardPtr = std::shared_ptr<Forward>;
+}  // namespace detail
 
 /// Of bucket_cap_mb: the size of buckets follows from how fast the ranks' link is, which is measured when the module is
 /// wrapped. get_ddp_logging_data() says what was found.
@@ -80,7 +86,7 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   void skip_batch();
   /// How buckets of gradients are averaged from now on: in fewer bits (fp16_compress_hook, bf16_compress_hook), or as
   /// the program does it. On all ranks alike, between two steps. @throws Error when there is one already
-  void register_comm_hook(CommHook hook) { reducer_->register_comm_hook(std::move(hook)); }
+  void register_comm_hook(CommHook hook);
   /// What brings the gradients together: its plan of buckets.
   const detail::Reducer& reducer() const { return *reducer_; }
   /// Settings, buckets, and the times of the last step. On a GPU it waits for that step's communication to be done.

@@ -6,6 +6,7 @@
 
 #include "tandem/core/tracer.h"
 #include "tandem/ops/factory.h"
+#include "tandem/parallel/reducer.h"
 
 namespace tandem::nn::parallel {
 

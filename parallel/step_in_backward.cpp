@@ -5,6 +5,7 @@
 
 #include "tandem/core/tracer.h"
 #include "tandem/optim/lbfgs.h"
+#include "tandem/parallel/reducer.h"
 
 namespace tandem::nn::parallel {
 

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "tandem/models/models.h"
+#include "tandem/parallel/reducer.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

@@ -1,4 +1,5 @@
 // Communication hooks of DistributedDataParallel: compression, hooks of one's own, and what must not be lost to them.
+#include "tandem/parallel/reducer.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
 #include "tandem/tests/parallel/small_net.h"

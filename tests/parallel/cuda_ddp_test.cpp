@@ -1,6 +1,7 @@
 // DistributedDataParallel on GPUs: what differs from the CPU.
 #include <mutex>
 
+#include "tandem/parallel/reducer.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/devices.h"

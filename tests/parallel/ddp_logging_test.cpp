@@ -6,6 +6,7 @@
 #include "tandem/models/models.h"
 #include "tandem/parallel/link_probe.h"
 #include "tandem/parallel/parameter_checksum.h"
+#include "tandem/parallel/reducer.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"

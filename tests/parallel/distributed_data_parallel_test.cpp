@@ -11,6 +11,7 @@
 #include "tandem/models/models.h"
 #include "tandem/parallel/collectives/communicator.h"
 #include "tandem/parallel/collectives/local.h"
+#include "tandem/parallel/reducer.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/devices.h"
 #include "tandem/tests/parallel/small_net.h"

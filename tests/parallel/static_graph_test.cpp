@@ -1,6 +1,7 @@
 // DistributedDataParallel on graphs that are the same in each step: static_graph, and buckets in the order in which
 // gradients come.
 #include "tandem/autograd/function.h"
+#include "tandem/parallel/reducer.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
 #include "tandem/tests/parallel/side_by_side.h"
