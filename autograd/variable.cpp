@@ -10,7 +10,8 @@ namespace autograd {
 
 Meta& meta(const Tensor& t) {
   auto& record = t.impl()->autograd;
-  if (!record) record.reset(new Meta);  // make_unique would fill it with zeros before its members are constructed
+  // `new Meta()` would fill it with zeros before its members are constructed.
+  if (!record) record = Owned<AutogradRecord>(new Meta);
   return static_cast<Meta&>(*record);
 }
 

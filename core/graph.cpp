@@ -270,7 +270,7 @@ class Graph::Recorder : public Observer {
   }
   bool records() const override { return on_ || Observer::records(); }
   /// @return what was recorded, of the loops
-  std::unique_ptr<Record> stop() {
+  Owned<Record> stop() {
     const std::lock_guard lock(mutex_);
     on_ = false;
     return std::move(record_);
@@ -284,7 +284,7 @@ class Graph::Recorder : public Observer {
   }
   std::atomic<bool> on_{true};
   std::mutex mutex_;
-  std::unique_ptr<Record> record_ = std::make_unique<Record>();
+  Owned<Record> record_{new Record};
   const std::shared_ptr<cuda::Capture> capture_;
 };
 
@@ -292,20 +292,20 @@ Graph::Graph() = default;
 Graph::~Graph() { stop(/*keep=*/false); }
 
 /// Ends a capture, if there is one. @return what it recorded, unless that is not to be kept. It throws only to keep it
-std::unique_ptr<Graph::Record> Graph::stop(bool keep) {
-  if (!recorder_) return nullptr;
+Owned<Graph::Record> Graph::stop(bool keep) {
+  if (!recorder_) return {};
   const std::shared_ptr<Recorder> recorder = std::move(recorder_);
   RankContext& context = RankContext::current();
   if (context.observer == recorder) context.observer = std::shared_ptr(recorder->outer());
   if (context.capture == recorder->capture()) context.capture = nullptr;
-  std::unique_ptr<Record> record = recorder->stop();
+  Owned<Record> record = recorder->stop();
   try {
     std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end();  // before memory of the record goes
-    if (!keep) return nullptr;
+    if (!keep) return {};
     record->finish(std::move(work), optimize_);
   } catch (const std::exception&) {  // of a capture that the runtime has invalidated
     if (keep) throw;
-    return nullptr;
+    return {};
   }
   return record;
 }
@@ -338,7 +338,7 @@ void Graph::replay() {
   TANDEM_CHECK(record_, "Graph::replay: nothing has been captured");
   record_->replay();
 }
-void Graph::reset() { record_.reset(); }
+void Graph::reset() { record_ = {}; }
 cuda::MempoolId_t Graph::pool() const {
   TANDEM_CHECK(record_ && record_->work(), "Graph::pool: nothing of a GPU has been captured");
   return record_->work()->pool().id();

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/owned.h"
 
 namespace tandem {
 
@@ -69,9 +70,9 @@ class Graph {
  private:
   class Record;
   class Recorder;
-  std::unique_ptr<Record> stop(bool keep);
+  detail::Owned<Record> stop(bool keep);
   std::shared_ptr<Recorder> recorder_;
-  std::unique_ptr<Record> record_;
+  detail::Owned<Record> record_;
   bool optimize_ = true;
 };
 

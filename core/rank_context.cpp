@@ -16,7 +16,7 @@ struct RankState::Members {
   std::map<std::type_index, std::unique_ptr<RankPart>> parts;
 };
 
-RankState::RankState() : members_(std::make_unique<Members>()) {}
+RankState::RankState() : members_(new Members) {}
 RankState::~RankState() = default;
 
 Generator& RankState::generator(Device device, uint64_t stream) {
@@ -29,6 +29,16 @@ RankPart& RankState::part(std::type_index type, std::unique_ptr<RankPart> (*make
   if (!mine) mine = make();
   return *mine;
 }
+
+RankContext::RankContext() = default;
+RankContext::RankContext(const RankContext&) = default;
+RankContext::RankContext(RankContext&&) noexcept = default;
+RankContext& RankContext::operator=(const RankContext&) = default;
+RankContext& RankContext::operator=(RankContext&&) noexcept = default;
+RankContext::~RankContext() = default;
+RankContextGuard::RankContextGuard(RankContext context)
+    : mine_(std::move(context)), saved_(std::exchange(rank_context, &mine_)) {}
+RankContextGuard::~RankContextGuard() { rank_context = saved_; }
 
 RankContext& detail::first_rank_context() {
   struct Owner {

@@ -10,6 +10,7 @@
 
 #include "tandem/core/device.h"
 #include "tandem/core/dtype.h"
+#include "tandem/core/owned.h"
 
 namespace tandem {
 
@@ -53,7 +54,7 @@ struct RankState {
  private:
   struct Members;
   RankPart& part(std::type_index type, std::unique_ptr<RankPart> (*make)());
-  std::unique_ptr<Members> members_;
+  Owned<Members> members_;
 };
 
 enum class Float32Precision : int8_t { highest, high, medium };
@@ -77,6 +78,12 @@ struct RankContext {
   std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;  // the innermost; null: none
   uint64_t next_sequence = 0;  // of autograd nodes: a node comes after every node that it consumes
 
+  RankContext();
+  RankContext(const RankContext&);
+  RankContext(RankContext&&) noexcept;
+  RankContext& operator=(const RankContext&);
+  RankContext& operator=(RankContext&&) noexcept;
+  ~RankContext();
   /// This thread's.
   static RankContext& current();
   RankState& state();
@@ -91,9 +98,8 @@ inline RankContext& RankContext::current() { return rank_context ? *rank_context
 /// Makes a context this thread's until it goes out of scope. Worker threads wrap their creator's context in it.
 class RankContextGuard {
  public:
-  explicit RankContextGuard(RankContext context)
-      : mine_(std::move(context)), saved_(std::exchange(rank_context, &mine_)) {}
-  ~RankContextGuard() { rank_context = saved_; }
+  explicit RankContextGuard(RankContext context);
+  ~RankContextGuard();
   RankContextGuard(const RankContextGuard&) = delete;
 
  private:

@@ -6,6 +6,7 @@
 
 #include "tandem/core/array_ref.h"
 #include "tandem/core/dtype.h"
+#include "tandem/core/owned.h"
 #include "tandem/core/storage.h"
 
 namespace tandem::detail {
@@ -28,7 +29,7 @@ struct TensorImpl : RefCounted {
   bool inference = false;  // made under an InferenceMode, or a view of such a tensor: its version is not counted
   bool row_major = true;   // with those too: what core::empty_for asks first
   Ref<VersionCounter> own_version;  // null: the storage's counts
-  std::unique_ptr<AutogradRecord> autograd;
+  Owned<AutogradRecord> autograd;
 
   TensorImpl(Storage storage, const Shape& sizes, const Shape& strides, int64_t offset, DType dtype);
   /// With row-major strides.

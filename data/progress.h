@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "tandem/core/owned.h"
+
 namespace tandem::data {
 
 namespace detail {
@@ -68,7 +70,7 @@ template <class Range> class Progress {
  public:
   Progress(Range&& range, std::string label, std::optional<size_t> total)
       : range_(std::forward<Range>(range)),
-        bar_(std::make_unique<detail::ProgressBar>(std::move(label), total ? total : size_of(range_))) {}
+        bar_(new detail::ProgressBar(std::move(label), total ? total : size_of(range_))) {}
   /// The first element; the bar appears.
   auto begin() {
     using std::begin, std::end;
@@ -92,7 +94,7 @@ template <class Range> class Progress {
       return {};
   }
   Range range_;  // a reference, where progress() was given something that stays
-  std::unique_ptr<detail::ProgressBar> bar_;
+  tandem::detail::Owned<detail::ProgressBar> bar_;
 };
 
 /// A bar for a loop: how far it has come, its rate, and the time left.

@@ -14,7 +14,7 @@ namespace tandem::data::detail {
 struct WorkerThreads::Threads {
   std::vector<std::thread> all;
 };
-WorkerThreads::WorkerThreads() : threads_(std::make_unique<Threads>()) {}
+WorkerThreads::WorkerThreads() : threads_(new Threads) {}
 WorkerThreads::~WorkerThreads() { join(); }
 void WorkerThreads::start(const char* what, std::function<void()> run) {
   RankContext context = RankContext::current();
@@ -33,7 +33,7 @@ void WorkerThreads::join() {
 struct Condition::Variable {
   std::condition_variable it;
 };
-Condition::Condition() : variable_(std::make_unique<Variable>()) {}
+Condition::Condition() : variable_(new Variable) {}
 Condition::~Condition() = default;
 void Condition::notify_one() { variable_->it.notify_one(); }
 void Condition::notify_all() { variable_->it.notify_all(); }

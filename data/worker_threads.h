@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 
+#include "tandem/core/owned.h"
+
 namespace tandem::data::detail {
 
 /// Threads that end with this, or at join().
@@ -22,7 +24,7 @@ class WorkerThreads {
 
  private:
   struct Threads;
-  std::unique_ptr<Threads> threads_;
+  tandem::detail::Owned<Threads> threads_;
 };
 
 /// A std::condition_variable.
@@ -40,7 +42,7 @@ class Condition {
 
  private:
   struct Variable;
-  std::unique_ptr<Variable> variable_;
+  tandem::detail::Owned<Variable> variable_;
 };
 
 }  // namespace tandem::data::detail

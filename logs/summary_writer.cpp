@@ -39,8 +39,7 @@ struct SummaryWriter::State {
   }
 };
 
-SummaryWriter::SummaryWriter(std::string log_dir, const SummaryWriterOptions& options)
-    : state_(std::make_unique<State>()) {
+SummaryWriter::SummaryWriter(std::string log_dir, const SummaryWriterOptions& options) : state_(new State()) {
   TANDEM_CHECK(options.max_queue() >= 1, "SummaryWriter: max_queue is ", options.max_queue(), "; accepted: 1 or more");
   TANDEM_CHECK(options.flush_secs() >= 0, "SummaryWriter: flush_secs is ", options.flush_secs(),
                "; accepted: 0 or more");

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tandem/core/option.h"
+#include "tandem/core/owned.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::logs {
@@ -80,7 +81,7 @@ class SummaryWriter {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  tandem::detail::Owned<State> state_;
 };
 
 }  // namespace tandem::logs

@@ -91,7 +91,7 @@ struct RecomputeGuard : graph::saved_tensors_hooks {
 }  // namespace
 
 CheckpointFrame::CheckpointFrame(const variable_list& inputs, bool preserve_rng_state, Run run)
-    : members_(std::make_unique<Members>()) {
+    : members_(new Members) {
   for (const Tensor& input : inputs) {
     members_->inputs.emplace_back(input, /*is_output=*/false);
     members_->requires_grad.push_back(wants_grad(input));

@@ -8,6 +8,7 @@
 
 #include "tandem/autograd/saved_tensors_hooks.h"
 #include "tandem/core/option.h"
+#include "tandem/core/owned.h"
 
 namespace tandem {
 
@@ -28,7 +29,7 @@ class CheckpointFrame {
 
  private:
   struct Members;
-  std::unique_ptr<Members> members_;
+  tandem::detail::Owned<Members> members_;
 };
 struct CheckpointGuard : graph::saved_tensors_hooks {
   explicit CheckpointGuard(const std::shared_ptr<CheckpointFrame>& frame) { enter(CheckpointFrame::hooks(frame)); }

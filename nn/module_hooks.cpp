@@ -81,12 +81,12 @@ void run(const char* kind, const List& hooks, nn::Module& module, HookTensors& t
 HookOwner::HookOwner() = default;
 HookOwner::HookOwner(const HookOwner& other) { *this = other; }
 HookOwner& HookOwner::operator=(const HookOwner& other) {
-  hooks_ = other.hooks_ ? std::make_unique<ModuleHooks>(*other.hooks_) : nullptr;
+  hooks_ = other.hooks_ ? Owned(new ModuleHooks(*other.hooks_)) : Owned<ModuleHooks>();
   return *this;
 }
 HookOwner::~HookOwner() = default;
 ModuleHooks& HookOwner::get() {
-  if (!hooks_) hooks_ = std::make_unique<ModuleHooks>();
+  if (!hooks_) hooks_ = Owned(new ModuleHooks);
   return *hooks_;
 }
 nn::RemovableHandle HookOwner::add_forward_pre(PreHook hook) { return get().forward_pre.add(std::move(hook)); }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/owned.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::nn {
@@ -55,7 +56,7 @@ class HookOwner {
   nn::RemovableHandle add_backward(Hook hook);
 
  private:
-  std::unique_ptr<ModuleHooks> hooks_;
+  Owned<ModuleHooks> hooks_;
 };
 /// Reaches what a module keeps to itself.
 struct ModuleAccess {

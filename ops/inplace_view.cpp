@@ -92,7 +92,7 @@ Tensor& Tensor::set_(const Tensor& source) const {
   TANDEM_CHECK(source.dtype() == dtype() && source.device() == device(), "set_: source is ", source.dtype(), " on ",
                source.device(), "; accepted: ", dtype(), " on ", device());
   if (source.is_same(self())) return self();
-  impl()->autograd.reset();  // it may have been a view of something else
+  impl()->autograd = {};  // it may have been a view of something else
   impl()->take_layout(*source.impl());
   bump_version();
   return self();

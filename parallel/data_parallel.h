@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "tandem/core/generator.h"
+#include "tandem/core/owned.h"
 #include "tandem/nn/options.h"
 #include "tandem/parallel/device_threads.h"
 #include "tandem/parallel/parallel_loss.h"
@@ -160,7 +161,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
   void refresh() {
     replicas_ = make_({devices_.begin() + 1, devices_.end()});
     replicas_.insert(replicas_.begin(), module_);
-    contents_ = std::make_unique<detail::Replicas>(*module_, detail::as_modules(replicas_), devices_);
+    contents_ = tandem::detail::Owned(new detail::Replicas(*module_, detail::as_modules(replicas_), devices_));
   }
 
   /// module(inputs...), shard by shard. Tensors among the inputs, also in vectors, pairs, tuples, optionals, maps and
@@ -280,7 +281,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
   DataParallelOptions options_;
   Make make_;
   std::vector<std::shared_ptr<ModuleType>> replicas_;  // the module itself, and those of the other devices
-  std::unique_ptr<detail::Replicas> contents_;
+  tandem::detail::Owned<detail::Replicas> contents_;
   detail::DeviceThreads threads_;
 };
 

@@ -16,7 +16,7 @@ namespace tandem::nn::parallel {
 
 DeviceThreads::DeviceThreads(std::vector<Device> devices) : devices_(std::move(devices)) {
   threads_.reserve(devices_.size());
-  for (size_t r = 1; r < devices_.size(); ++r) threads_.push_back(std::make_unique<tandem::detail::WorkerThread>());
+  for (size_t r = 1; r < devices_.size(); ++r) threads_.emplace_back(new tandem::detail::WorkerThread);
 }
 DeviceThreads::~DeviceThreads() = default;
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tandem/core/device.h"
+#include "tandem/core/owned.h"
 
 namespace tandem::detail {
 class WorkerThread;
@@ -26,7 +27,7 @@ class DeviceThreads {
 
  private:
   std::vector<Device> devices_;
-  std::vector<std::unique_ptr<tandem::detail::WorkerThread>> threads_;
+  std::vector<tandem::detail::Owned<tandem::detail::WorkerThread>> threads_;
 };
 
 }  // namespace tandem::nn::parallel::detail

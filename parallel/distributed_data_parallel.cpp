@@ -80,7 +80,7 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
   reducer.gradient_as_bucket_view = options.gradient_as_bucket_view();
   reducer.weighted = options.weighted_average();
   reducer.static_graph = options.static_graph();
-  reducer_ = std::make_unique<Reducer>(number_, parameters, group_, reducer);
+  reducer_ = Owned(new Reducer(number_, parameters, group_, reducer));
   logging_.bucket_cap_bytes = reducer.bucket_bytes, logging_.first_bucket_bytes = reducer.first_bucket_bytes;
   watched_ = std::make_shared<Reducer*>(reducer_.get());
 }

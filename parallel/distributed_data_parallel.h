@@ -5,6 +5,7 @@
 
 #include "tandem/core/generator.h"
 #include "tandem/core/option.h"
+#include "tandem/core/owned.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/comm_hooks.h"
 #include "tandem/parallel/ddp_logging.h"
@@ -146,7 +147,7 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   NamedParameters parameters_when_wrapped_;
   std::vector<bool> frozen_when_wrapped_;
   std::vector<Tensor> buffers_to_follow_;
-  std::unique_ptr<detail::Reducer> reducer_;
+  tandem::detail::Owned<detail::Reducer> reducer_;
   std::shared_ptr<detail::Reducer*> watched_;  // for hooks that may outlive this
   bool synchronize_ = true, buffers_may_differ_ = true;
   std::optional<double> next_weight_;

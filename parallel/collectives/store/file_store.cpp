@@ -115,7 +115,7 @@ struct FileStore::State {
   }
 };
 
-FileStore::FileStore(const std::string& path, int numWorkers) : state_(std::make_unique<State>(path, numWorkers)) {}
+FileStore::FileStore(const std::string& path, int numWorkers) : state_(new State(path, numWorkers)) {}
 FileStore::~FileStore() {
   if (state_->workers == 0) return;
   try {

@@ -37,7 +37,7 @@ struct HashStore::State {
     return f(values);
   }
 };
-HashStore::HashStore() : state_(std::make_unique<State>()) {}
+HashStore::HashStore() : state_(new State()) {}
 HashStore::~HashStore() = default;
 void HashStore::set(const std::string& key, const std::string& value) {
   state_->change([&](KeyValues& v) { v.set(key, value); });

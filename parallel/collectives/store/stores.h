@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/owned.h"
+
 namespace tandem::distributed {
 
 /// Values are bytes, of any length unless a store says otherwise. Several processes and threads may use one at the same
@@ -72,7 +74,7 @@ class HashStore final : public Store {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  tandem::detail::Owned<State> state_;
 };
 
 /// In a file that all processes reach, to which changes are appended under a lock; a change that a killed process left
@@ -93,7 +95,7 @@ class FileStore final : public Store {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  tandem::detail::Owned<State> state_;
 };
 
 struct TCPStoreOptions {
@@ -133,7 +135,7 @@ class TCPStore final : public Store {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  tandem::detail::Owned<State> state_;
 };
 
 /// Another store's, whose keys here begin with "prefix/". num_keys() counts all of that store's.

@@ -38,7 +38,7 @@ struct TCPStore::State {
 TCPStore::TCPStore(const std::string& host, const TCPStoreOptions& options) : Store(options.timeout) {
   TANDEM_CHECK(options.port >= 0 && options.port <= 65535 && (options.port > 0 || options.isServer),
                "TCPStore: the port is ", options.port, "; accepted: 1 to 65535, and 0 where isServer");
-  state_ = std::make_unique<State>(host, options);
+  state_ = tandem::detail::Owned(new State(host, options));
   if (options.waitWorkers) waitForWorkers();
 }
 TCPStore::~TCPStore() = default;
