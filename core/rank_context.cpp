@@ -23,10 +23,10 @@ Generator& RankState::generator(Device device, uint64_t stream) {
   const std::lock_guard lock(members_->mutex);
   return members_->generators.try_emplace({device, stream}, members_->seed, stream).first->second;
 }
-RankPart& RankState::part(std::type_index type, std::unique_ptr<RankPart> (*make)()) {
+RankPart& RankState::part(std::type_index type, RankPart* (*make)()) {
   const std::lock_guard lock(members_->mutex);
   std::unique_ptr<RankPart>& mine = members_->parts[type];
-  if (!mine) mine = make();
+  if (!mine) mine.reset(make());
   return *mine;
 }
 

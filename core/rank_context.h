@@ -43,7 +43,7 @@ struct RankState {
   void seed_all(uint64_t seed);
   /// This rank's T, made at the first call; T derives from RankPart. It lives as long as the rank.
   template <class T> T& part() {
-    return static_cast<T&>(part(typeid(T), []() -> std::unique_ptr<RankPart> { return std::make_unique<T>(); }));
+    return static_cast<T&>(part(typeid(T), []() -> RankPart* { return new T; }));
   }
 
   int world_size = 1;                   // of the default process group
@@ -53,7 +53,7 @@ struct RankState {
 
  private:
   struct Members;
-  RankPart& part(std::type_index type, std::unique_ptr<RankPart> (*make)());
+  RankPart& part(std::type_index type, RankPart* (*make)());
   Owned<Members> members_;
 };
 

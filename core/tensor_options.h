@@ -26,31 +26,43 @@ class TensorOptions {
   TensorOptions(MemoryFormat format) : memory_format_(format) {}
   /// Copies with one of them set.
   TensorOptions dtype(DType dtype) const {
-    return with([&](auto& o) { o.dtype_ = dtype; });
+    TensorOptions copy = *this;
+    copy.dtype_ = dtype;
+    return copy;
   }
   /// A copy with this device.
   TensorOptions device(Device device) const {
-    return with([&](auto& o) { o.device_ = device; });
+    TensorOptions copy = *this;
+    copy.device_ = device;
+    return copy;
   }
   TensorOptions device(DeviceType type, int index) const { return device(Device(type, index)); }
   /// A copy that says kStrided.
   TensorOptions layout(Layout) const {
-    return with([&](auto& o) { o.has_layout_ = true; });
+    TensorOptions copy = *this;
+    copy.has_layout_ = true;
+    return copy;
   }
   /// A copy of which factories make leaves that require a gradient.
   TensorOptions requires_grad(bool wanted) const {
-    return with([&](auto& o) { o.requires_grad_ = wanted; });
+    TensorOptions copy = *this;
+    copy.requires_grad_ = wanted;
+    return copy;
   }
 
   /// Whether the host's memory is to be page-locked, so that GPUs copy from and to it while the host goes on.
   TensorOptions pinned_memory(bool wanted) const {
-    return with([&](auto& o) { o.pinned_memory_ = wanted; });
+    TensorOptions copy = *this;
+    copy.pinned_memory_ = wanted;
+    return copy;
   }
 
   /// In which order the dimensions lie in memory. Unless it is set: row-major, or of functions named _like and of
   /// to() as in the tensor that they are given.
   TensorOptions memory_format(MemoryFormat format) const {
-    return with([&](auto& o) { o.memory_format_ = format; });
+    TensorOptions copy = *this;
+    copy.memory_format_ = format;
+    return copy;
   }
 
   /// What is set, or the default dtype, the CPU, false; `..._or`: what is set, or what is given.
@@ -86,11 +98,6 @@ class TensorOptions {
   std::optional<MemoryFormat> memory_format_opt() const { return memory_format_; }
 
  private:
-  template <class F> TensorOptions with(F change) const {
-    TensorOptions copy = *this;
-    change(copy);
-    return copy;
-  }
   std::optional<DType> dtype_;
   std::optional<Device> device_;
   std::optional<MemoryFormat> memory_format_;

@@ -12,6 +12,7 @@
 #include "tandem/ops/ops.h"
 
 namespace tandem::data {
+TANDEM_ARG_SETTER(MakeGridOptions, std::optional<Range>, value_range);
 namespace {
 
 /// Shifts and scales `images` in place, so that `low` becomes 0 and `high` becomes 1.

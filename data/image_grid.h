@@ -21,7 +21,7 @@ struct MakeGridOptions {
   TANDEM_ARG(bool, normalize) = false;
   /// Of normalize: which values become 0 and 1; beyond them values are cut off. The smallest and the largest unless
   /// given.
-  TANDEM_ARG(std::optional<Range>, value_range) = {};
+  TANDEM_ARG_DECLARED(std::optional<Range>, value_range) = {};
   /// Of normalize: whether the smallest and the largest are those of each image, in place of all images.
   TANDEM_ARG(bool, scale_each) = false;
   /// The value of the pixels of the padding.

@@ -59,3 +59,8 @@ Tensor ImageSet::images() const {
 }
 
 }  // namespace tandem::data::datasets::detail
+
+namespace tandem::data::datasets {
+MNIST::MNIST(const std::string& root, Mode mode) : ImageDataset("MNIST", root, mode) {}
+FashionMNIST::FashionMNIST(const std::string& root, Mode mode) : ImageDataset("FashionMNIST", root, mode) {}
+}  // namespace tandem::data::datasets

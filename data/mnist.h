@@ -49,13 +49,13 @@ template <class Self> class ImageDataset : public Dataset<Self> {
 /// @throws Error naming file and values when one is missing, damaged, or does not match the other
 class MNIST final : public detail::ImageDataset<MNIST> {
  public:
-  explicit MNIST(const std::string& root, Mode mode = Mode::kTrain) : ImageDataset("MNIST", root, mode) {}
+  explicit MNIST(const std::string& root, Mode mode = Mode::kTrain);
 };
 
 /// Articles of clothing, in MNIST's format.
 class FashionMNIST final : public detail::ImageDataset<FashionMNIST> {
  public:
-  explicit FashionMNIST(const std::string& root, Mode mode = Mode::kTrain) : ImageDataset("FashionMNIST", root, mode) {}
+  explicit FashionMNIST(const std::string& root, Mode mode = Mode::kTrain);
 };
 
 }  // namespace tandem::data::datasets

@@ -96,6 +96,10 @@ bool ParameterDictImpl::contains(const std::string& name) const { return paramet
 std::vector<std::string> ParameterDictImpl::keys() const { return parameters_.keys(); }
 std::vector<Tensor> ParameterDictImpl::values() const { return parameters_.values(); }
 
+Tensor& ParameterListImpl::at(size_t i) { return parameters_[i].value(); }
+Tensor& ParameterDictImpl::get(const std::string& name) { return parameters_[name]; }
+const Tensor& ParameterDictImpl::get(const std::string& name) const { return parameters_[name]; }
+
 std::shared_ptr<Module> ModuleListImpl::clone(std::optional<Device> device) const {
   const auto copy = std::make_shared<ModuleListImpl>();
   for (const auto& m : modules_) copy->push_back(m->clone(device));

@@ -158,7 +158,7 @@ class ParameterListImpl : public Module {
   /// Whether there is none.
   bool is_empty() const { return parameters_.is_empty(); }
   /// @throws IndexError unless i < size()
-  Tensor& at(size_t i) { return parameters_[i].value(); }
+  Tensor& at(size_t i);
   Tensor& operator[](size_t i) { return at(i); }
   /// Names and parameters in order.
   auto begin() { return parameters_.begin(); }
@@ -194,8 +194,8 @@ class ParameterDictImpl : public Module {
   /// The parameters, in the order of insertion.
   std::vector<Tensor> values() const;
   /// @throws Error when there is none of this name
-  Tensor& get(const std::string& name) { return parameters_[name]; }
-  const Tensor& get(const std::string& name) const { return parameters_[name]; }
+  Tensor& get(const std::string& name);
+  const Tensor& get(const std::string& name) const;
   Tensor& operator[](const std::string& name) { return get(name); }
   const Tensor& operator[](const std::string& name) const { return get(name); }
   /// Names and parameters in order.

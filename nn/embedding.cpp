@@ -11,6 +11,8 @@
 #include "tandem/ops/ops.h"
 
 namespace tandem::nn {
+TANDEM_ARG_SETTER(EmbeddingBagOptions, EmbeddingBagMode, mode);
+TANDEM_ARG_SETTER(EmbeddingBagFromPretrainedOptions, EmbeddingBagMode, mode);
 namespace functional {
 namespace {
 

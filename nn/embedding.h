@@ -50,19 +50,19 @@ struct EmbeddingBagOptions {
   TANDEM_ARG(std::optional<double>, max_norm);   // rows that are used and longer are made this long
   TANDEM_ARG(double, norm_type) = 2;             // the p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
-  TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // how the rows of a bag become one
-  TANDEM_ARG(Tensor, _weight);                           // the table; drawn unless given
-  TANDEM_ARG(bool, include_last_offset) = false;         // offsets end with the number of indices
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // a row that its bag leaves out; it gets no gradient
+  TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how the rows of a bag become one
+  TANDEM_ARG(Tensor, _weight);                                    // the table; drawn unless given
+  TANDEM_ARG(bool, include_last_offset) = false;                  // offsets end with the number of indices
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);                // a row that its bag leaves out; it gets no gradient
 };
 struct EmbeddingBagFromPretrainedOptions {
   TANDEM_ARG(bool, freeze) = true;               // whether the table stays as it is
   TANDEM_ARG(std::optional<double>, max_norm);   // rows that are used and longer are made this long
   TANDEM_ARG(double, norm_type) = 2;             // the p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
-  TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // how the rows of a bag become one
-  TANDEM_ARG(bool, include_last_offset) = false;         // whether offsets end with the number of indices
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // a row that its bag leaves out; it gets no gradient
+  TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how the rows of a bag become one
+  TANDEM_ARG(bool, include_last_offset) = false;                  // whether offsets end with the number of indices
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);                // a row that its bag leaves out; it gets no gradient
 };
 
 namespace functional {

@@ -25,6 +25,9 @@ template <class Options> std::string triplet_text(const Options& o) {
 }
 }  // namespace
 
+TANDEM_ARG_SETTER(KLDivLossOptions, reduction_t, reduction);
+TANDEM_ARG_SETTER(TripletMarginWithDistanceLossOptions, std::optional<distance_function_t>, distance_function);
+
 TANDEM_MODULE_TEXT(CrossEntropyLoss, "")
 TANDEM_MODULE_TEXT(NLLLoss, "")
 TANDEM_MODULE_TEXT(MSELoss, "")

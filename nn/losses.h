@@ -63,8 +63,8 @@ struct KLDivLossOptions {
   KLDivLossOptions(reduction_t reduction = Reduction::mean) : reduction_(reduction) {}
   KLDivLossOptions(Reduction reduction) : reduction_(reduction) {}
   KLDivLossOptions(BatchMean reduction) : reduction_(reduction) {}
-  TANDEM_ARG(reduction_t, reduction);    // what becomes of the losses of single elements
-  TANDEM_ARG(bool, log_target) = false;  // whether the target is a logarithm too
+  TANDEM_ARG_DECLARED(reduction_t, reduction);  // what becomes of the losses of single elements
+  TANDEM_ARG(bool, log_target) = false;         // whether the target is a logarithm too
 };
 struct PoissonNLLLossOptions {
   TANDEM_ARG(bool, log_input) = true;                  // whether the input is the logarithm of the mean
@@ -109,8 +109,8 @@ struct TripletMarginLossOptions {
 };
 struct TripletMarginWithDistanceLossOptions {
   using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
-  TANDEM_ARG(std::optional<distance_function_t>, distance_function);  // pairwise_distance unless set
-  TANDEM_ARG(double, margin) = 1;                                     // how far apart what differs is to be
+  TANDEM_ARG_DECLARED(std::optional<distance_function_t>, distance_function);  // pairwise_distance unless set
+  TANDEM_ARG(double, margin) = 1;                                              // how far apart what differs is to be
   TANDEM_ARG(bool, swap) = false;                      // whether the smaller one of the negative's distances counts
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
 };

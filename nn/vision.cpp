@@ -8,6 +8,8 @@
 #include "tandem/ops/pool.h"
 
 namespace tandem::nn {
+TANDEM_ARG_SETTER(UpsampleOptions, std::optional<std::vector<int64_t>>, size);
+TANDEM_ARG_SETTER(UpsampleOptions, std::optional<std::vector<double>>, scale_factor);
 namespace {
 
 const char* mode_name(InterpolationMode mode) {
@@ -85,6 +87,8 @@ Tensor UpsampleImpl::forward(const Tensor& x) {
 }
 
 namespace functional {
+TANDEM_ARG_SETTER(InterpolateFuncOptions, std::optional<std::vector<int64_t>>, size);
+TANDEM_ARG_SETTER(InterpolateFuncOptions, std::optional<std::vector<double>>, scale_factor);
 namespace {
 /// How many dimensions a mode is for; 0: any.
 int64_t dimensions_of(InterpolationMode mode) {

@@ -36,10 +36,10 @@ struct ModeOption {
 namespace tandem::nn {
 
 struct UpsampleOptions {
-  TANDEM_ARG(std::optional<std::vector<int64_t>>, size);              // the sizes behind the channels
-  TANDEM_ARG(std::optional<std::vector<double>>, scale_factor);       // the sizes as multiples of the old ones
-  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;  // how pixels in between are made
-  TANDEM_ARG(std::optional<bool>, align_corners);                     // whether the outermost pixels keep their places
+  TANDEM_ARG_DECLARED(std::optional<std::vector<int64_t>>, size);         // the sizes behind the channels
+  TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // the sizes as multiples of the old ones
+  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;      // how pixels in between are made
+  TANDEM_ARG(std::optional<bool>, align_corners);  // whether the outermost pixels keep their places
 };
 struct PixelShuffleOptions {
   PixelShuffleOptions(int64_t upscale_factor) : upscale_factor_(upscale_factor) {}
@@ -78,10 +78,10 @@ using PixelUnshuffleFuncOptions = PixelUnshuffleOptions;
 using FoldFuncOptions = FoldOptions;
 using UnfoldFuncOptions = UnfoldOptions;
 struct InterpolateFuncOptions {
-  TANDEM_ARG(std::optional<std::vector<int64_t>>, size);              // the sizes behind the channels
-  TANDEM_ARG(std::optional<std::vector<double>>, scale_factor);       // the sizes as multiples of the old ones
-  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;  // how pixels in between are made
-  TANDEM_ARG(std::optional<bool>, align_corners);                     // whether the outermost pixels keep their places
+  TANDEM_ARG_DECLARED(std::optional<std::vector<int64_t>>, size);         // the sizes behind the channels
+  TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // the sizes as multiples of the old ones
+  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;      // how pixels in between are made
+  TANDEM_ARG(std::optional<bool>, align_corners);           // whether the outermost pixels keep their places
   TANDEM_ARG(std::optional<bool>, recompute_scale_factor);  // whether the factors follow from the sizes, rounded
 };
 struct GridSampleFuncOptions {

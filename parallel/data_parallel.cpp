@@ -7,6 +7,12 @@
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/internal.h"
 
+namespace tandem::nn::parallel {
+TANDEM_ARG_SETTER(DataParallelOptions, std::vector<std::optional<int64_t>>, input_dims);
+TANDEM_ARG_SETTER(DataParallelOptions, std::vector<int64_t>, chunk_sizes);
+TANDEM_ARG_SETTER(DataParallelOptions, std::vector<int>, device_ids);
+}  // namespace tandem::nn::parallel
+
 namespace tandem::nn::parallel::detail {
 
 std::vector<Device> checked_devices(std::vector<Device> devices) {

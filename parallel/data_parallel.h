@@ -95,12 +95,12 @@ struct DataParallelOptions {
   TANDEM_ARG(int64_t, dim) = 0;
   /// The same for single inputs, by position; std::nullopt: it goes to each replica whole. {0, std::nullopt, 1} cuts
   /// the rows of the first, hands the second on, and cuts the columns of the third. Further inputs are cut along `dim`.
-  TANDEM_ARG(std::vector<std::optional<int64_t>>, input_dims);
+  TANDEM_ARG_DECLARED(std::vector<std::optional<int64_t>>, input_dims);
   /// Rows for each device, where devices are unequal; of a batch that is not their sum, in this proportion. None gets
   /// no row as long as there are enough. Empty: as even as can be.
-  TANDEM_ARG(std::vector<int64_t>, chunk_sizes);
+  TANDEM_ARG_DECLARED(std::vector<int64_t>, chunk_sizes);
   /// Numbers of the devices, of the type that the module is on, in place of a list of devices: {0, 2}. Empty: all.
-  TANDEM_ARG(std::vector<int>, device_ids);
+  TANDEM_ARG_DECLARED(std::vector<int>, device_ids);
   /// Whether values go to the other devices only when a version says that they changed: parameters after an
   /// optimizer's step, buffers after a batch. It saves the copies where nothing changes, in evaluation and while
   /// gradients are accumulated. Off by default, as a version does not see every write: one through data() or a raw

@@ -15,6 +15,9 @@
 #include "tandem/parallel/reducer.h"
 
 namespace tandem::nn::parallel {
+
+TANDEM_ARG_SETTER(DistributedDataParallelOptions, std::vector<std::string>, parameters_to_ignore);
+
 namespace {
 
 /// "fc1.weight float32 (128, 784)" for each parameter and buffer, a line each.

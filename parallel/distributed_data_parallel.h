@@ -50,7 +50,7 @@ struct DistributedDataParallelOptions {
   TANDEM_ARG(bool, static_graph) = false;
   /// Names, as in the module, of parameters and buffers that are each rank's own affair: neither compared, nor sent,
   /// nor averaged; they may be on another device. PyTorch's _set_params_and_buffers_to_ignore_for_model.
-  TANDEM_ARG(std::vector<std::string>, parameters_to_ignore);
+  TANDEM_ARG_DECLARED(std::vector<std::string>, parameters_to_ignore);
   /// Where this is n > 0, every n-th forward that may lead to a backward compares the ranks' parameters by checksums,
   /// bit by bit. It throws on every rank if they have drifted apart, naming the first that did and the ranks. It reads
   /// all parameters, those on a GPU through the host. Buffers it leaves alone: broadcast, they follow rank 0; otherwise
