@@ -222,7 +222,7 @@ class Header:
         """Walks through what the macro's use, before `rest`, stands for."""
         parameters, body = self.macros[name]
         doc = d.doc
-        if name in ("TANDEM_ARG", "TANDEM_ARG_OF"):  # a setter and a getter
+        if name in ("TANDEM_ARG", "TANDEM_ARG_DECLARED", "TANDEM_ARG_OF"):  # a setter and a getter
             doc = self.of_field(arguments[-1], d, rest)
             self.emit("public: ")
             body = ("Self" if "OF" in name else "auto") + "& name(const T& value); const T& name() const;"

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -28,7 +29,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
     std::unique_lock lock(mutex_);
     can_read_.wait(lock, [&] {
       return stopped_ || writers_ == 0 || !errors_.empty() ||
-             (!batches_.empty() && batches_.front().size() >= batch_size_);
+             (!batches_.empty() && batches_.begin()->second.size() >= batch_size_);
     });
     if (!errors_.empty()) {
       const auto [error, chunk] = std::move(errors_.front());
@@ -36,7 +37,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
       throw WorkerException(error, chunk);
     }
     if (stopped_ || batches_.empty()) return {};
-    Batch batch = std::move(batches_.front());
+    Batch batch = std::move(batches_.begin()->second);
     batches_.erase(batches_.begin());
     examples_ -= batch.size();
     can_write_.notify_all();
@@ -57,8 +58,8 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
     for (const size_t i : *order)
       TANDEM_CHECK(i < size, "ChunkDataset: the example sampler gave index ", i, " for a chunk of ", size, " examples");
     for (const size_t i : *order) {
-      if (batches_.empty() || batches_.back().size() >= batch_size_) batches_.emplace_back();
-      batches_.back().emplace_back(std::move(chunk[i]));
+      if (batches_.empty() || batches_.rbegin()->second.size() >= batch_size_) batches_[next_batch_++];
+      batches_.rbegin()->second.emplace_back(std::move(chunk[i]));
       ++examples_;
     }
     can_read_.notify_all();
@@ -86,8 +87,9 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
   const size_t batch_size_, capacity_;
   size_t writers_, examples_ = 0;  // examples in all batches_
   bool stopped_ = false;
-  ExampleSampler& sampler_;     // used under the mutex
-  std::vector<Batch> batches_;  // all but the last are whole
+  ExampleSampler& sampler_;          // used under the mutex
+  std::map<size_t, Batch> batches_;  // by number: all but the last are whole
+  size_t next_batch_ = 0;
   std::vector<std::pair<std::exception_ptr, std::string>> errors_;
   std::mutex mutex_;
   Condition can_read_, can_write_;

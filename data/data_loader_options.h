@@ -1,9 +1,9 @@
 // How a DataLoader works.
 #pragma once
-#include <chrono>
 #include <cstddef>
 #include <optional>
 
+#include "tandem/core/durations.h"
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"
 

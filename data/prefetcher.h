@@ -1,6 +1,5 @@
 // Prefetcher: worker threads that turn requests into batches, ahead of the consumer.
 #pragma once
-#include <chrono>
 #include <exception>
 #include <functional>
 #include <map>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/durations.h"
 #include "tandem/data/worker_threads.h"
 
 namespace tandem::data::detail {

@@ -1,12 +1,12 @@
 // progress: a bar on the terminal for a loop over batches, or over anything else, as Python's tqdm draws one.
 #pragma once
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "tandem/core/durations.h"
 #include "tandem/core/owned.h"
 
 namespace tandem::data {

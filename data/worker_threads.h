@@ -1,11 +1,10 @@
 // The threads of loaders, and what they wait with. Both are behind a pointer, as <thread> and <condition_variable>
 // would take each of the users' files long to compile. Internal.
 #pragma once
-#include <chrono>
 #include <functional>
-#include <memory>
 #include <mutex>
 
+#include "tandem/core/durations.h"
 #include "tandem/core/owned.h"
 
 namespace tandem::data::detail {

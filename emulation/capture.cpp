@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "tandem/emulation/state.h"

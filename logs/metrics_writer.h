@@ -1,10 +1,11 @@
 // MetricsWriter: the figures of each step of a training, as a table in a file.
 #pragma once
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tandem/core/durations.h"
 
 namespace tandem::logs {
 

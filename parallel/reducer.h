@@ -1,11 +1,11 @@
 // Reducer: averages gradients over the ranks while backward still runs.
 #pragma once
-#include <chrono>
 #include <map>
 #include <mutex>
 
 #include "tandem/autograd/node.h"
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/durations.h"
 #include "tandem/nn/module.h"
 #include "tandem/parallel/bucket_plan.h"
 #include "tandem/parallel/collectives/process_group.h"

@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <sstream>
+#include <thread>
 
 #include "tandem/tools/usage.h"
 

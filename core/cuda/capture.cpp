@@ -1,5 +1,6 @@
 #include "tandem/core/cuda/capture.h"
 
+#include <thread>
 #include <unordered_map>
 
 #include "tandem/core/cuda/allocator.h"

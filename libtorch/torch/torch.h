@@ -2,15 +2,20 @@
 // written for Tandem includes <tandem/tandem.h> instead.
 #pragma once
 #include <algorithm>
+#include <chrono>
 #include <concepts>
+#include <condition_variable>
+#include <deque>
 #include <iostream>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <ostream>
 #include <ranges>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>

@@ -1,11 +1,11 @@
 // Process groups: ranks that act together. A rank is a process (gloo, nccl) or a thread of one process (local, nccl).
 #pragma once
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tandem/core/durations.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::distributed {

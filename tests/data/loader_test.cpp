@@ -1,5 +1,6 @@
 #include <atomic>
 #include <set>
+#include <thread>
 
 #include "tandem/core/generator.h"
 #include "tandem/data/data.h"

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <thread>
 
 #include "tandem/logs/crc32c.h"
 #include "tandem/logs/event_file.h"

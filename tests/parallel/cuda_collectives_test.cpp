@@ -1,6 +1,7 @@
 // Collectives of CUDA tensors over every backend, against reductions written out on the CPU.
 #include <atomic>
 #include <limits>
+#include <thread>
 
 #include "tandem/core/cuda/page_locked.h"
 #include "tandem/parallel/collectives/communicator.h"

@@ -1,6 +1,7 @@
 // What goes wrong between ranks with GPUs, over the fake NCCL: every rank says which rank, which collective, what for.
 #include <atomic>
 #include <mutex>
+#include <thread>
 
 #include "tandem/emulation/emulation.h"
 #include "tandem/emulation/simt.h"

@@ -1,6 +1,7 @@
 // DataParallel as its users see it: what goes in and comes out, errors, threads, random numbers, the functional forms.
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>

@@ -1,5 +1,7 @@
 #include "tandem/tests/parallel/faults_restarts.h"
 
+#include <thread>
+
 #include "tandem/tests/parallel/faults_processes.h"
 #include "tandem/tests/paths.h"
 #include "tandem/tests/temporary.h"

@@ -8,6 +8,7 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "tandem/parallel/collectives/store/store.h"
 #include "tandem/parallel/collectives/store/watchdog.h"

@@ -1,5 +1,7 @@
 // all_reduce and broadcast over Gloo through memory that the ranks share: the same bits as over TCP, at every edge of
 // its pieces.
+#include <thread>
+
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/gloo_groups.h"

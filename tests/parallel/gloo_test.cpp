@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <limits>
+#include <thread>
 
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"

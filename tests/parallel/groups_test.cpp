@@ -3,6 +3,7 @@
 #include <atomic>
 #include <mutex>
 #include <numeric>
+#include <thread>
 
 #include "tandem/parallel/collectives/device_mesh.h"
 #include "tandem/tandem.h"

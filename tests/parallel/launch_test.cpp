@@ -1,5 +1,6 @@
 // `tandem launch`: what it passes on, how it ends, and that nothing is left behind.
 #include <csignal>
+#include <thread>
 
 #include "tandem/parallel/collectives/store/store.h"
 #include "tandem/tests/catch.h"

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include "tandem/parallel/collectives/store/store.h"
 #include "tandem/tests/catch.h"

@@ -1,11 +1,11 @@
 // Key-value stores by which processes, or threads, find each other: torch.distributed's.
 #pragma once
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tandem/core/durations.h"
 #include "tandem/core/owned.h"
 
 namespace tandem::distributed {
