@@ -47,7 +47,7 @@ def follows_from_form(d, functions):
     if other:
         return f"Another name of `{other.group(2)}`."
     if re.match(r"(template <.*> )?(class|struct) \w+;|(template <class> )?friend (class|struct)|using |static_assert|"
-                r"(extern )?template class", text):
+                r"extern template |template class", text):
         return NOT_LISTED
     handle = re.match(r"class (\w+) : public (?:::)?(?:tandem::)?(?:nn::)?ModuleHolder<(\w+)>", text)
     if handle:

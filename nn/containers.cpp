@@ -61,12 +61,8 @@ void ModuleDictImpl::update(const std::vector<std::pair<std::string, std::shared
   for (const auto& [name, module] : modules) put(name, module);
 }
 void ModuleDictImpl::update(const ModuleDictImpl& modules) { update(modules.children_); }
-std::shared_ptr<Module> ModuleDictImpl::pop(const std::string& name) { return children_.pop(name); }
 void ModuleDictImpl::clear() { children_.clear(); }
 bool ModuleDictImpl::contains(const std::string& name) const { return children_.contains(name); }
-std::vector<std::string> ModuleDictImpl::keys() const { return children_.keys(); }
-std::vector<std::shared_ptr<Module>> ModuleDictImpl::values() const { return children_.values(); }
-std::vector<std::pair<std::string, std::shared_ptr<Module>>> ModuleDictImpl::items() const { return children_.pairs(); }
 std::shared_ptr<Module> ModuleDictImpl::ptr(const std::string& name) const { return children_[name]; }
 void ModuleDictImpl::put(const std::string& name, const std::shared_ptr<Module>& module) {
   if (contains(name))
@@ -77,7 +73,6 @@ void ModuleDictImpl::put(const std::string& name, const std::shared_ptr<Module>&
 void ParameterListImpl::append(const Tensor& parameter) {
   register_parameter(std::to_string(size()), parameter, parameter.requires_grad());
 }
-void ParameterListImpl::append(const NamedParameters::Item& item) { append(item.value()); }
 ParameterDictImpl::ParameterDictImpl(const NamedParameters& parameters) { update(parameters); }
 Tensor& ParameterDictImpl::insert(const std::string& name, const Tensor& parameter) {
   return register_parameter(name, parameter, parameter.requires_grad());
@@ -90,11 +85,8 @@ void ParameterDictImpl::update(const NamedParameters& parameters) {
       insert(item.key(), item.value());
 }
 void ParameterDictImpl::update(const ParameterDictImpl& parameters) { update(parameters.parameters_); }
-Tensor ParameterDictImpl::pop(const std::string& name) { return parameters_.pop(name); }
 void ParameterDictImpl::clear() { parameters_.clear(); }
 bool ParameterDictImpl::contains(const std::string& name) const { return parameters_.contains(name); }
-std::vector<std::string> ParameterDictImpl::keys() const { return parameters_.keys(); }
-std::vector<Tensor> ParameterDictImpl::values() const { return parameters_.values(); }
 
 Tensor& ParameterListImpl::at(size_t i) { return parameters_[i].value(); }
 Tensor& ParameterDictImpl::get(const std::string& name) { return parameters_[name]; }

@@ -93,7 +93,7 @@ class ModuleDictImpl : public Module {
   void update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
   void update(const ModuleDictImpl& modules);
   /// Removes a module and gives it. @throws Error when there is none of this name
-  std::shared_ptr<Module> pop(const std::string& name);
+  std::shared_ptr<Module> pop(const std::string& name) { return children_.pop(name); }
   /// Removes all modules.
   void clear();
   /// A deep copy; so have the other three.
@@ -105,11 +105,11 @@ class ModuleDictImpl : public Module {
   /// Whether there is none.
   bool empty() const { return children_.is_empty(); }
   /// The names, in the order of insertion.
-  std::vector<std::string> keys() const;
+  std::vector<std::string> keys() const { return children_.keys(); }
   /// The modules, in the order of insertion.
-  std::vector<std::shared_ptr<Module>> values() const;
+  std::vector<std::shared_ptr<Module>> values() const { return children_.values(); }
   /// Names and modules, in the order of insertion.
-  std::vector<std::pair<std::string, std::shared_ptr<Module>>> items() const;
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> items() const { return children_.pairs(); }
   /// @throws Error when there is none of this name
   std::shared_ptr<Module> ptr(const std::string& name) const;
   std::shared_ptr<Module> operator[](const std::string& name) const { return ptr(name); }
@@ -148,7 +148,7 @@ class ParameterListImpl : public Module {
   /// Appends a parameter, whose name is its position.
   void append(const Tensor& parameter);
   /// The value of a named one; the name is not kept.
-  void append(const NamedParameters::Item& item);
+  void append(const NamedParameters::Item& item) { append(item.value()); }
   /// Appends all parameters of a container.
   template <class Container> void extend(const Container& parameters) {
     for (const auto& p : parameters) append(p);
@@ -180,7 +180,7 @@ class ParameterDictImpl : public Module {
   void update(const NamedParameters& parameters);
   void update(const ParameterDictImpl& parameters);
   /// Removes a parameter and gives it. @throws Error when there is none of this name
-  Tensor pop(const std::string& name);
+  Tensor pop(const std::string& name) { return parameters_.pop(name); }
   /// Removes all parameters.
   void clear();
   /// Whether there is a parameter of this name.
@@ -190,9 +190,9 @@ class ParameterDictImpl : public Module {
   /// Whether there is none.
   bool empty() const { return parameters_.is_empty(); }
   /// The names, in the order of insertion.
-  std::vector<std::string> keys() const;
+  std::vector<std::string> keys() const { return parameters_.keys(); }
   /// The parameters, in the order of insertion.
-  std::vector<Tensor> values() const;
+  std::vector<Tensor> values() const { return parameters_.values(); }
   /// @throws Error when there is none of this name
   Tensor& get(const std::string& name);
   const Tensor& get(const std::string& name) const;

@@ -17,8 +17,8 @@
 #include "tandem/ops/factory.h"
 
 namespace tandem {
-template class OrderedDict<std::string, Tensor>;
-template class OrderedDict<std::string, std::shared_ptr<nn::Module>>;
+TANDEM_DICT_OF(Tensor, )
+TANDEM_DICT_OF(std::shared_ptr<nn::Module>, )
 }  // namespace tandem
 namespace tandem::detail {
 void used_empty_handle() {

@@ -32,9 +32,16 @@ class InputArchive;
 }  // namespace tandem::serialize
 
 namespace tandem {
-// Compiled with Module, once.
-extern template class OrderedDict<std::string, Tensor>;
-extern template class OrderedDict<std::string, std::shared_ptr<nn::Module>>;
+// What takes long is compiled with Module, once.
+#define TANDEM_DICT_OF(Value, declared)                                                     \
+  declared template Value& OrderedDict<std::string, Value>::insert(std::string, Value);     \
+  declared template void OrderedDict<std::string, Value>::erase(const std::string&);        \
+  declared template Value OrderedDict<std::string, Value>::pop(const std::string&);         \
+  declared template std::vector<std::string> OrderedDict<std::string, Value>::keys() const; \
+  declared template std::vector<Value> OrderedDict<std::string, Value>::values() const;     \
+  declared template std::vector<std::pair<std::string, Value>> OrderedDict<std::string, Value>::pairs() const;
+TANDEM_DICT_OF(Tensor, extern)
+TANDEM_DICT_OF(std::shared_ptr<nn::Module>, extern)
 }  // namespace tandem
 
 namespace tandem::nn {
