@@ -24,7 +24,7 @@ namespace tandem::detail {
 void used_empty_handle() {
   TANDEM_FAIL("an empty module handle was used; it was made with nullptr and never assigned");
 }
-std::shared_ptr<nn::Module> own(nn::Module* module) { return std::shared_ptr<nn::Module>(module); }
+std::shared_ptr<nn::Module> shared_module(nn::Module* module) { return std::shared_ptr<nn::Module>(module); }
 }  // namespace tandem::detail
 
 namespace tandem::nn {

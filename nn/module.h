@@ -23,7 +23,7 @@ struct Contained<M> {
 };
 [[noreturn]] void used_empty_handle();
 /// In one place: a make_shared for each kind of module takes users' files long to compile.
-std::shared_ptr<nn::Module> own(nn::Module* module);
+std::shared_ptr<nn::Module> shared_module(nn::Module* module);
 }  // namespace tandem::detail
 
 namespace tandem::serialize {
@@ -222,13 +222,13 @@ template <class Derived> class Cloneable : public Module {
 template <class M> class ModuleHolder {
  public:
   using ContainedType = M;
-  ModuleHolder() requires std::is_default_constructible_v<M> : impl_(detail::own(new M)) {}
+  ModuleHolder() requires std::is_default_constructible_v<M> : impl_(detail::shared_module(new M)) {}
   ModuleHolder(std::nullptr_t) {}
   ModuleHolder(std::shared_ptr<M> module) : impl_(std::move(module)) {}
   template <class First, class... Rest>
   requires((sizeof...(Rest) > 0 || !std::is_base_of_v<ModuleHolder, std::decay_t<First>>)&&std::is_constructible_v<
            M, First, Rest...>) explicit ModuleHolder(First&& first, Rest&&... rest)
-      : impl_(detail::own(new M(std::forward<First>(first), std::forward<Rest>(rest)...))) {}
+      : impl_(detail::shared_module(new M(std::forward<First>(first), std::forward<Rest>(rest)...))) {}
   /// The module. @throws Error for an empty handle; so do the others
   M* operator->() const { return get(); }
   /// The module.
