@@ -21,7 +21,7 @@ class PixelWalk {
  public:
   PixelWalk(const ConvImage& s, int64_t plane) : s_(s), plane_(plane) {}
   /// Where the next one's begins. Beyond the last image, the last one's again.
-  int64_t next(int64_t pixels) {
+  TANDEM_ONE_COPY int64_t next(int64_t pixels) {
     const int64_t at = image_ * plane_ + row_ * s_.stride_h * s_.line() + column_ * s_.step();
     if (++done_ >= pixels) return at;
     if (++column_ == s_.ow) column_ = 0, ++row_;

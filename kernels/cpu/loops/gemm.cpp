@@ -35,7 +35,7 @@ constexpr int64_t kHalfRows = 128, kColumnsHeld = 480;
 
 /// A tile of c (Rows rows, Columns vectors) = or += rows of a, which are `row` apart, times a panel of b.
 template <class T, int Rows, int Columns>
-void tile(const T* a, int64_t row, const T* b, int64_t depth, T* c, int64_t ldc, bool add) {
+TANDEM_ONE_COPY void tile(const T* a, int64_t row, const T* b, int64_t depth, T* c, int64_t ldc, bool add) {
   using V = Vector<T>;
   V sum[Rows][Columns] = {};
   for (int64_t p = 0; p < depth; ++p) {
@@ -60,10 +60,8 @@ template <class T, int Columns>
 void tile_of_rows(int64_t rows, const T* a, int64_t row, const T* b, int64_t depth, T* c, int64_t ldc, bool add) {
   if (rows > kRows / 2)
     tile<T, kRows, Columns>(a, row, b, depth, c, ldc, add);
-  else if (rows > kRows / 4)
-    tile<T, kRows / 2, Columns>(a, row, b, depth, c, ldc, add);
   else
-    tile<T, kRows / 4, Columns>(a, row, b, depth, c, ldc, add);
+    tile<T, kRows / 2, Columns>(a, row, b, depth, c, ldc, add);
 }
 template <class T>
 void any_tile(int64_t rows, int64_t width, const T* a, int64_t row, const T* b, int64_t depth, T* c, int64_t ldc,
@@ -108,8 +106,8 @@ void widen_lines(const Elements<C>& from, int64_t at, int64_t line, int64_t step
   }
 }
 template <class C>
-void pack(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth, int64_t width,
-          C* to) {
+TANDEM_ONE_COPY void pack(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth,
+                          int64_t width, C* to) {
   if (from.is_half())
     widen_lines(from, at, line, step, count, depth, width, to);
   else
@@ -138,10 +136,19 @@ class Ahead {
   int64_t apart_, bytes_, lines_, each_;
 };
 
+/// What counts of a tile at an edge.
+template <class C>
+TANDEM_ONE_COPY void put_rest(const C* rest, int64_t held, int64_t rows, int64_t columns, C* to, int64_t ldc,
+                              bool add) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t q = 0; q < columns; ++q)
+      to[r * ldc + q] = add ? to[r * ldc + q] + rest[r * held + q] : rest[r * held + q];
+}
+
 /// Columns [jc, jc + nc) of rows [begin, end): c, which is the first of them, = or += a b.
 template <class C>
-void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t begin, int64_t end, int64_t jc, int64_t nc, int64_t k,
-              C* c, int64_t ldc, bool accumulate, C* room) {
+TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t begin, int64_t end, int64_t jc,
+                              int64_t nc, int64_t k, C* c, int64_t ldc, bool accumulate, C* room) {
   constexpr int64_t width = kWidth<C>;
   C *const packed_a = room, *const packed_b = room + kBlockRows * kDepth;
   C rest[kRows * width];
@@ -155,12 +162,18 @@ void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t begin, int64_t end
       const int64_t depth = k - pc < kDepth ? k - pc : kDepth;
       const bool add = accumulate || pc > 0;
       pack(a.elements, place_a(ic + packed, pc), a.column, a.row, depth, mc - packed, depth, packed_a);
-      for (int64_t i = (mc - packed) * depth; i % (kRows * depth) != 0; ++i) packed_a[i] = C(0);
+      for (int64_t i = (mc - packed) * depth; i % (kRows * depth) != 0; ++i) {
+        TANDEM_ONE_BY_ONE
+        packed_a[i] = C(0);
+      }
       for (int64_t j = 0; j < nc; j += width) {
         const int64_t across = nc - j < width ? nc - j : width, held = (across + kLane<C> - 1) / kLane<C> * kLane<C>;
         pack(b.elements, place_b(pc, j), b.column, b.row, across, depth, held, packed_b);
         for (int64_t p = 0; p < depth; ++p)
-          for (int64_t q = across; q < held; ++q) packed_b[p * held + q] = C(0);
+          for (int64_t q = across; q < held; ++q) {
+            TANDEM_ONE_BY_ONE
+            packed_b[p * held + q] = C(0);
+          }
         const bool last = j + width >= nc;
         const int64_t np = last ? pc + depth : pc, nj = last ? 0 : j + width;
         const int64_t nd = b.elements.is_half() || np >= k ? 0 : k - np < kDepth ? k - np : kDepth;
@@ -177,9 +190,7 @@ void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t begin, int64_t end
             continue;
           }
           any_tile(down, held, left, row, packed_b, depth, rest, held, false);
-          for (int64_t r = 0; r < down; ++r)
-            for (int64_t q = 0; q < across; ++q)
-              to[r * ldc + q] = add ? to[r * ldc + q] + rest[r * held + q] : rest[r * held + q];
+          put_rest(rest, held, down, across, to, ldc, add);
         }
       }
     }
@@ -201,24 +212,26 @@ template <class C> void put_turned(const C* block, int64_t rows, int64_t columns
 
 /// Operands: c, a, b, and room for packing and for a block of c. Scalars: n, k, then the distances of rows and columns
 /// of a and of b, the distance of rows of c, whether to add to c, and whether c is written as its transpose, which is
-/// not done of half types. The range is c's rows.
+/// done of float alone. The range is c's rows.
 template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t n = number(0), k = number(1), ldc = number(6);
-  const bool accumulate = number(7), turned = number(8);
+  const bool accumulate = number(7);
+  [[maybe_unused]] const bool turned = number(8);
   const Elements<C> c(loop, 0);
   const Matrix<C> a{{loop, 1}, number(2), number(3)}, b{{loop, 2}, number(4), number(5)};
   C *const room = data<C>(loop, 3), *const block = room + (kBlockRows + kWidth<C>)*kDepth;
-  if (turned) {
-    for (int64_t jc = 0; jc < n; jc += kColumnsHeld)
-      for (int64_t ic = begin; ic < end; ic += kBlockRows) {
-        const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows,
-                      nc = n - jc < kColumnsHeld ? n - jc : kColumnsHeld;
-        multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, room);
-        put_turned(block, mc, nc, c.place(jc * ldc + ic, nullptr), ldc, accumulate);
-      }
-    return;
-  }
+  if constexpr (__is_same(C, float))
+    if (turned) {
+      for (int64_t jc = 0; jc < n; jc += kColumnsHeld)
+        for (int64_t ic = begin; ic < end; ic += kBlockRows) {
+          const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows,
+                        nc = n - jc < kColumnsHeld ? n - jc : kColumnsHeld;
+          multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, room);
+          put_turned(block, mc, nc, c.place(jc * ldc + ic, nullptr), ldc, accumulate);
+        }
+      return;
+    }
   if (!c.is_half()) return multiply(a, b, begin, end, 0, n, k, c.place(begin * ldc, nullptr), ldc, accumulate, room);
   for (int64_t ic = begin; ic < end; ic += kHalfRows) {
     const int64_t mc = end - ic < kHalfRows ? end - ic : kHalfRows;
