@@ -74,10 +74,11 @@ void conv_many_body(const Loop& loop, int64_t, int64_t images) {
   const float *const x = data<const float>(loop, 1), *const weights = data<const float>(loop, 2),
                      *const bias = data<const float>(loop, 3);
   const int64_t pixels = images * s.oh * s.ow;
+  constexpr int kThree = kMost < 3 ? kMost : 3;
   for (int64_t f = 0, vectors; f < s.filters; f += vectors * kWidth) {
     vectors = next_vectors((s.filters - f) / kWidth, kMost);
     const auto make = vectors == kMost ? make_tile<kMost>
-                      : vectors == 3   ? make_tile < kMost < 3 ? kMost : 3 >
+                      : vectors == 3   ? make_tile<kThree>
                       : vectors == 2   ? make_tile<2>
                                        : make_tile<1>;
     PixelWalk walk(s, s.plane());
