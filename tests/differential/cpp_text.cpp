@@ -29,7 +29,7 @@ struct Names {
     const std::string output = dot == std::string::npos ? "0" : reference.substr(dot + 1);
     const auto found = returns.find(step);
     const Returns kind = found == returns.end() ? Returns::one : found->second;
-    if (kind == Returns::pair) return "std::get<" + output + ">(t" + step + ")";
+    if (kind == Returns::tuple) return "std::get<" + output + ">(t" + step + ")";
     return "t" + step + (kind == Returns::list ? "[" + output + "]" : "");
   }
 };
@@ -54,6 +54,7 @@ std::string argument_text(const Json& v, const std::string& type, const Names& n
     if (text == "nan") return "NAN";
     if (text == "inf" || text == "-inf") return text == "inf" ? "INFINITY" : "-INFINITY";
     if (text == "...") return "indexing::Ellipsis";
+    if (type == "string") return '"' + text + '"';
     return type == "Reduction" ? "Reduction::" + text : dtype_text(text);
   }
   return v.dump();

@@ -18,7 +18,7 @@ struct Missing : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Returns { nothing, one, pair, list };
+enum class Returns { nothing, one, tuple, list };
 struct Op {
   std::function<std::vector<Tensor>(const Values&, const Lookup&)> run;
   const char* parameters;  // "(Tensor x, Ints dims)"
@@ -53,6 +53,8 @@ template <class T> T read(const Value& v, const Lookup& find) {
     return v.integer;
   else if constexpr (std::is_same_v<T, DType>)
     return dtype_named(v.text);
+  else if constexpr (std::is_same_v<T, std::string>)
+    return v.text;
   else if constexpr (std::is_same_v<T, Reduction>)
     return v.text == "mean" ? Reduction::mean : v.text == "sum" ? Reduction::sum : Reduction::none;
   else if constexpr (std::is_same_v<T, Pair>)
@@ -78,6 +80,9 @@ inline std::vector<Tensor> outputs(std::vector<Tensor> list) { return list; }
 inline std::vector<Tensor> outputs(const std::tuple<Tensor, Tensor>& pair) {
   return {std::get<0>(pair), std::get<1>(pair)};
 }
+inline std::vector<Tensor> outputs(const std::tuple<Tensor, Tensor, Tensor>& three) {
+  return {std::get<0>(three), std::get<1>(three), std::get<2>(three)};
+}
 inline std::vector<Tensor> outputs(const Scalar& s) { return {full({}, s, TensorOptions(s.dtype()))}; }
 inline std::vector<Tensor> outputs(bool b) { return outputs(Scalar(b)); }
 inline std::vector<Tensor> outputs(DType dtype) { return {empty({0}, dtype)}; }
@@ -85,7 +90,7 @@ inline std::vector<Tensor> outputs(DType dtype) { return {empty({0}, dtype)}; }
 template <class R> constexpr Returns returns() {
   if (std::is_void_v<R>) return Returns::nothing;
   if (std::is_same_v<R, std::vector<Tensor>>) return Returns::list;
-  return std::is_same_v<R, std::tuple<Tensor, Tensor>> ? Returns::pair : Returns::one;
+  return std::is_same_v<R, Tensor> || !requires(R r) { std::get<0>(r); } ? Returns::one : Returns::tuple;
 }
 
 template <class R, class... P>

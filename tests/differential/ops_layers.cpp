@@ -76,6 +76,9 @@ void add_gradients(OpTable& table) {
 
 void add_elementwise_ops(OpTable& table);
 void add_composed_ops(OpTable& table);
+void add_matrices(OpTable& table);
+void add_order(OpTable& table);
+void add_spatial(OpTable& table);
 void add_view_ops(OpTable& table);
 void add_reductions(OpTable& table);
 
@@ -83,7 +86,7 @@ const OpTable& op_table() {
   static const OpTable table = [] {
     OpTable all;
     for (const auto add : {add_elementwise_ops, add_view_ops, add_reductions, add_layers, add_factories, add_gradients,
-                           add_composed_ops})
+                           add_composed_ops, add_matrices, add_order, add_spatial})
       add(all);
     return all;
   }();

@@ -222,6 +222,11 @@ def dims(x):
     return draw
 
 
+def maybe_dims(x):
+    """A list of at least one; or none, which stands for all."""
+    return lambda g, a: None if g.chance(0.4) else dims(x)(g, a) or None
+
+
 def permutation(x):
     def draw(g, a):
         rank = rank_of(g, a, x)

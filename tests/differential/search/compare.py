@@ -27,19 +27,24 @@ def finite(values):
     return [abs(v) for v in values if isinstance(v, (int, float)) and math.isfinite(v)]
 
 
-def bounds(dtype, values):
+def floor_of(steps):
+    """The smallest magnitude that counts: what is left of a program's inputs where they cancel, a hundredth of them."""
+    made = [max(finite(s[4]), default=0) for s in steps if s and s[0] == "make" and s[1] in TOLERANCE]
+    return 1e-2 * min(1, max(made, default=1) or 1)
+
+
+def bounds(dtype, values, floor=1e-2):
     """How far each value may be off."""
     tolerance = TOLERANCE.get(dtype, 0)
     scale = max(finite(values), default=0) if tolerance else 0
-    scale = max(scale, 1e-2)  # what is left of inputs near one where they cancel
-    return [tolerance * scale] * len(values)
+    return [tolerance * max(scale, floor)] * len(values)
 
 
-def values_differ(dtype, ours, theirs):
+def values_differ(dtype, ours, theirs, floor=1e-2):
     if len(ours) != len(theirs):
         return "values", f"{len(ours)} elements, not {len(theirs)}"
     ours = [NUMBERS.get(v, v) if isinstance(v, str) else v for v in ours]
-    for i, (a, b, bound) in enumerate(zip(ours, theirs, bounds(dtype, theirs))):
+    for i, (a, b, bound) in enumerate(zip(ours, theirs, bounds(dtype, theirs, floor))):
         if a == b or (a != a and b != b):
             continue
         if not (math.isfinite(a) and math.isfinite(b)):
@@ -61,7 +66,7 @@ def random_names(steps):
 
 
 def tensors(what, steps, ours, theirs):
-    skipped = random_names(steps)
+    skipped, floor = random_names(steps), floor_of(steps)
     for name in theirs.keys() | ours.keys():
         step = int(name.split(".")[0])
         if (name in ours) != (name in theirs):
@@ -80,7 +85,7 @@ def tensors(what, steps, ours, theirs):
             if x != y and x is not None:  # null: what no program should rely on (machine.h)
                 yield Difference(what + field, step, f"t{name}: Tandem {x}, PyTorch {y}")
         if a[:2] == b[:2] and name not in skipped:
-            differ = values_differ(a[0], a[6], b[6])
+            differ = values_differ(a[0], a[6], b[6], floor)
             if differ:
                 yield Difference(what + differ[0], step, f"t{name}: {differ[1]}")
 

@@ -7,6 +7,8 @@ INVALID = 0.12  # has one argument that should be refused
 BACKWARD = 0.75  # ends with gradients, if anything requires one
 CREATE_GRAPH = 0.3  # of those: with a second derivative
 RETAINED = 0.2  # of those: the graph is kept, and gone through again
+SCALED = 0.05  # all its floating-point tensors are scaled by one of these powers of ten
+SCALES = (-30, -20, -8, 8, 20, 30)
 
 # Of a step.
 REUSE = 0.75  # a tensor argument is an earlier result, if one fits
@@ -19,10 +21,10 @@ FRESH_LEAF_IN_PLACE = 0.1  # an in-place op may hit a leaf that requires a gradi
 
 # Of a new tensor.
 DTYPES = {
-    "float32": 50, "float64": 12, "float16": 4, "bfloat16": 4,
+    "float32": 50, "float64": 12, "float16": 6, "bfloat16": 6,
     "int64": 11, "int32": 3, "int16": 2, "int8": 3, "uint8": 4, "bool": 7,
 }
-RANKS = {0: 8, 1: 22, 2: 38, 3: 20, 4: 10, 5: 2}
+RANKS = {0: 8, 1: 22, 2: 38, 3: 20, 4: 14, 5: 2}
 SIZES = {0: 3, 1: 18, 2: 27, 3: 25, 4: 12, 5: 8, 7: 3, 17: 2, 40: 2}
 MOST_ELEMENTS = 400
 NEEDS_GRAD = 0.6  # of floating-point tensors

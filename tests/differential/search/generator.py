@@ -24,6 +24,7 @@ class Generator:
         self.steps = []
         self.random_values = set()  # names of what is drawn at random: nobody reads it
         self.invalid = self.chance(freq.INVALID)
+        self.scale = 10.0 ** self.choice(freq.SCALES) if self.chance(freq.SCALED) else 1.0
 
     # ---- draws
     def chance(self, p):
@@ -92,9 +93,8 @@ class Generator:
         if dtype in INTEGER:
             return [self.integer(dtype, style or self.weighted(freq.INTEGER_STYLES)) for _ in range(count)]
         style = style or self.weighted(freq.STYLES)
-        if style == "constant":
-            return [self.real("plain")]
-        return [self.real(style) for _ in range(count)]
+        drawn = [self.real("plain")] if style == "constant" else [self.real(style) for _ in range(count)]
+        return drawn if self.scale == 1 else [v if isinstance(v, str) else v * self.scale for v in drawn]
 
     def integer(self, dtype, style):
         if style == "extremes":

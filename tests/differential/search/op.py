@@ -35,4 +35,7 @@ def op(name, expression, *, drawn=True, random=False, **draws):
 import ops_composed  # noqa: E402,F401
 import ops_elementwise  # noqa: E402,F401
 import ops_layers  # noqa: E402,F401
+import ops_matrices  # noqa: E402,F401
+import ops_order  # noqa: E402,F401
 import ops_shape  # noqa: E402,F401
+import ops_spatial  # noqa: E402,F401

@@ -12,7 +12,7 @@ import sys
 import torch
 
 import wanted
-from compare import bounds, random_names
+from compare import bounds, floor_of, random_names
 from generator import program
 from machine import Machine
 from op import OPS
@@ -28,12 +28,12 @@ def weight(projection, i):
     return -positive if projection == 1 and i % 2 == 1 else positive
 
 
-def projected(dtype, values):
+def projected(dtype, values, floor):
     """Two weighted sums, how far they may be off, and where values are not finite."""
     finite = [(i, float(v)) for i, v in enumerate(values) if abs(v) < float("inf")]
     sums = [sum(weight(k, i) * v for i, v in finite) for k in range(2)]
     rounded = 1e-9 * sum(1.5 * abs(v) for _, v in finite)  # ten digits are written
-    record = {"p": [float(f"{s:.10g}") for s in sums], "b": float(f"{sum(1.5 * b for b in bounds(dtype, values)) + rounded:.2g}")}
+    record = {"p": [float(f"{s:.10g}") for s in sums], "b": float(f"{sum(1.5 * b for b in bounds(dtype, values, floor)) + rounded:.2g}")}
     odd = "".join(f"{i}{v}" for i, v in enumerate(values) if not abs(v) < float("inf"))
     return {**record, "odd": odd} if odd else record
 
@@ -49,20 +49,20 @@ def contiguous(sizes, strides):
 
 def expected(steps, result):
     """What replay.cpp compares with (tensor_difference)."""
-    skipped = random_names(steps)
+    skipped, floor = random_names(steps), floor_of(steps)
 
     def tensor(name, t):
         if not isinstance(t, list):
             return t
         strides = None if 0 in t[1] or contiguous(t[1], t[2]) else t[2]
         names = [] if t[4:6] == [name, name] else t[4:6]
-        return [*t[:2], strides, t[3], *names, None if name in skipped else projected(t[0], t[6])]
+        return [*t[:2], strides, t[3], *names, None if name in skipped else projected(t[0], t[6], floor)]
 
     return {
         "errors": [i for i, e in enumerate(result["errors"]) if e],
         "values": {name: tensor(name, t) for name, t in result["values"].items()},
         "grads": {name: tensor(None, t) for name, t in result["grads"].items()},
-        "hooks": {name: [[*call[:2], projected(call[0], call[2])] for call in calls]
+        "hooks": {name: [[*call[:2], projected(call[0], call[2], floor)] for call in calls]
                   for name, calls in result["hooks"].items()},
     }
 
