@@ -121,7 +121,10 @@ TEST_CASE("the checks of derivatives say which tensor they cannot take", "[error
       {"narrow", [&] { autograd::gradcheck(to(kFloat32), {wide}); }, {"gradcheck", "output 0", "float32", "float64"}},
       {"twice", [&] { autograd::gradgradcheck(to(kFloat32), {wide}); }, {"gradgradcheck", "output 0", "float32"}},
   });
-  if (!cuda::is_available()) return;
+  if (!cuda::is_available()) {
+    WARN("SKIPPED: there is no GPU");
+    return;
+  }
   const Tensor there = wide.detach().to(kCUDA).requires_grad_();
   check({
       {"on a GPU", [&] { autograd::gradgradcheck(square, {there}); }, {"gradgradcheck", "cuda:0", "on the CPU"}},
@@ -206,7 +209,10 @@ TEST_CASE("tensors and modules on the wrong device, and devices that are not the
 }
 
 TEST_CASE("CUDA asked of a build without it says so", "[errors]") {
-  if (cuda::is_available()) return;
+  if (cuda::is_available()) {
+    WARN("SKIPPED: there is a GPU");
+    return;
+  }
   nn::Linear layer(3, 1);
   check({
       {"factory", [] { ones({1}, kCUDA); }, {"cuda:0", "no GPU"}},

@@ -59,3 +59,41 @@ TEST_CASE("what an operation gives has the promoted dtype", "[promotion]") {
       CHECK(cat({x, y}).dtype() == expected);
     }
 }
+
+TEST_CASE("cat promotes with empty operands too", "[promotion]") {
+  // torch.cat([...]).dtype
+  const auto dtype = [](const Tensor& a, const Tensor& b) { return cat({a, b}).dtype(); };
+  CHECK(dtype(ones({2}, kInt64), ones({0}, kFloat32)) == kFloat32);
+  CHECK(dtype(ones({0}, kFloat32), ones({2}, kInt64)) == kFloat32);
+  CHECK(dtype(ones({2}, kFloat32), ones({0}, kFloat64)) == kFloat64);
+  CHECK(dtype(ones({2}, kFloat16), ones({0}, kBFloat16)) == kFloat32);
+  CHECK(dtype(ones({0}, kBool), ones({2}, kUInt8)) == kUInt8);
+  CHECK(dtype(ones({0, 2}, kFloat64), ones({1, 2}, kFloat32)) == kFloat64);
+}
+
+TEST_CASE("clamp promotes with bounds of no dimension and of no elements as PyTorch does", "[promotion]") {
+  struct Row {
+    Tensor x, low, high;
+    DType expected;  // torch.clamp(x, low, high).dtype
+    std::vector<double> values;
+  };
+  const auto zero_dim = [](double value, DType dtype) { return full({}, value, dtype); };
+  const Tensor integers = tensor({1, 5}, kInt64);
+  const std::vector<Row> rows = {
+      {integers, zero_dim(2.5, kFloat32), {}, kFloat32, {2.5, 5}},
+      {integers, full({2}, 2.5, kFloat32), {}, kFloat32, {2.5, 5}},
+      {integers, zero_dim(1, kBool), {}, kInt64, {1, 5}},
+      {ones({2}), zero_dim(1, kFloat64), {}, kFloat32, {1, 1}},
+      {ones({2}), ones({2}, kFloat64), {}, kFloat64, {1, 1}},
+      {ones({2}, kFloat16), zero_dim(0.5, kFloat32), zero_dim(0.75, kFloat64), kFloat16, {0.75, 0.75}},
+      {zero_dim(3, kInt64), ones({0}, kFloat64), {}, kFloat64, {}},
+      {ones({0}, kInt32), zero_dim(2.5, kFloat32), {}, kFloat32, {}},
+      {ones({0}, kInt32), zero_dim(2, kInt64), {}, kInt32, {}},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(&row - rows.data());
+    const Tensor y = clamp(row.x, row.low, row.high);
+    CHECK(y.dtype() == row.expected);
+    CHECK(y.equal(tensor(row.values, kFloat64).to(row.expected)));
+  }
+}

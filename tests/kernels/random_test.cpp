@@ -92,3 +92,20 @@ TEST_CASE("normal numbers have the moments of a normal distribution", "[random]"
   CHECK(std::abs(square / kCount - 1) < 0.0159);
   CHECK(std::abs(fourth / kCount - 3) < 0.1096);
 }
+
+TEST_CASE("draws of any count in a row share no number of the stream", "[random]") {
+  // A block of Philox has two 64-bit numbers, so that after an odd count half a block is left over.
+  for (const int64_t first : {1, 2, 3, 4, 5, 7, 8, 255, 257}) {
+    for (const DType dtype : {kFloat64, kFloat32, kInt64}) {
+      manual_seed(3);
+      const auto draw = [&](int64_t n) {
+        const Tensor x = dtype == kInt64 ? randint(0, int64_t{1} << 62, {n}) : rand({n}, dtype);
+        return x.to(kFloat64);
+      };
+      const Tensor a = draw(first), b = draw(9), both = cat({a, b});
+      CAPTURE(first, dtype);
+      CHECK((b.unsqueeze(1) == a.unsqueeze(0)).any().item<bool>() == false);
+      CHECK((b.unsqueeze(1) == b.unsqueeze(0)).sum().item<int64_t>() == 9);
+    }
+  }
+}

@@ -26,7 +26,10 @@ static void check_on_gpu(nn::Module& m,
 }
 
 TEST_CASE("modules on sequences give on a GPU what they give on the CPU", "[nn][recurrent][cuda]") {
-  if (!cuda::is_available()) return;
+  if (!cuda::is_available()) {
+    WARN("SKIPPED: there is no GPU");
+    return;
+  }
   manual_seed(8);
   const Tensor x = randn({5, 3, 3}), source = randn({5, 2, 4}), target = randn({3, 2, 4});
   nn::LSTM lstm(nn::LSTMOptions(3, 4).num_layers(2).bidirectional(true).proj_size(2));

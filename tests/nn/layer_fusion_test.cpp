@@ -80,7 +80,10 @@ TEST_CASE("Batch norm, ReLU and max pooling as one give what they give one by on
 }
 
 TEST_CASE("Layers as one write gradients past the cache where they are large", "[nn][fusion]") {
-  if (TANDEM_TEST_SANITIZED) return;  // 13 million elements
+  if (TANDEM_TEST_SANITIZED) {
+    WARN("SKIPPED: 13 million elements take long under a sanitizer");
+    return;
+  }
   manual_seed(8);
   const Tensor some = randn({3, 48, 30, 30}).contiguous(MemoryFormat::ChannelsLast);
   const Tensor x = some.repeat({102, 1, 1, 1}).contiguous(MemoryFormat::ChannelsLast);

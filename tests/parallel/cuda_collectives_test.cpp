@@ -179,7 +179,7 @@ TEST_CASE("cuda: MIN and MAX carry NaN on", "[parallel][cuda]") {
 
 TEST_CASE("nccl: to lock pages for a copy, a rank waits for its own GPU, not for one whose collective waits for it",
           "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   std::atomic<bool> called{false};
   std::atomic<int64_t> wrong{0};
   run_ranks(2, [&](int rank) {
@@ -203,14 +203,17 @@ TEST_CASE("nccl: to lock pages for a copy, a rank waits for its own GPU, not for
 }
 
 TEST_CASE("nccl: what nccl_program checks over NCCL itself", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   CHECK_NOTHROW(
       run_ranks(2, [](int) { test::run_collective_checks({}, std::chrono::seconds(3), [](const char*) {}); }));
   CHECK(test::fake_nccl()->communicators() == 0);
 }
 
 TEST_CASE("cuda: tensors on other devices than a collective takes are refused", "[parallel][cuda][errors]") {
-  if (cuda::device_count() < 2) return;
+  if (cuda::device_count() < 2) {
+    WARN("SKIPPED: it needs two GPUs");
+    return;
+  }
   const auto message = [](const std::string& backend, const std::function<void(ProcessGroup&)>& f) -> std::string {
     try {
       test::run_over(backend, 2, [&](const ProcessGroupPtr& group) { f(*group); });
@@ -228,7 +231,7 @@ TEST_CASE("cuda: tensors on other devices than a collective takes are refused", 
   CHECK_THAT(message("local",
                      [&](ProcessGroup& g) { g.all_reduce(zeros({2}, g.rank() == 0 ? first : Device("cpu")))->wait(); }),
              Contains("different things") && Contains("on cuda"));
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   CHECK_THAT(message("nccl", [](ProcessGroup& g) { g.all_reduce(zeros({2})); }),
              Contains("the tensor is on cpu; nccl takes tensors on cuda"));
   CHECK_THAT(message("nccl", [&](ProcessGroup& g) { g.all_reduce(zeros({2}, g.rank() == 0 ? second : first)); }),

@@ -51,7 +51,7 @@ void call_again(ProcessGroup& group, Device device) {
 }  // namespace
 
 TEST_CASE("nccl: ranks that call different things are found, and every rank says what was called", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   struct Case {
     std::function<void(ProcessGroup&, Device)> call;
     const char *first, *second;
@@ -97,7 +97,7 @@ TEST_CASE("nccl: ranks that call different things are found, and every rank says
 }
 
 TEST_CASE("nccl: a collective that hangs ends within the timeout, with its name, on every rank", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   test::fake_nccl()->hang(1, 2);  // its third call: the first is that of init_process_group
   const std::vector<std::string> errors = errors_of(2, milliseconds(700), [](ProcessGroup& g, Device d) {
     const Tensor x = ones({3}, d);
@@ -111,7 +111,7 @@ TEST_CASE("nccl: a collective that hangs ends within the timeout, with its name,
 }
 
 TEST_CASE("nccl: what a collective that was ended leaves on the GPU is not taken for a result", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   test::fake_nccl()->hang(1, 1);
   const std::vector<std::string> errors = errors_of(2, milliseconds(300), [](ProcessGroup& g, Device d) {
     const Tensor x = ones({3}, d);
@@ -122,7 +122,7 @@ TEST_CASE("nccl: what a collective that was ended leaves on the GPU is not taken
 }
 
 TEST_CASE("nccl: a rank that does not come is named", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   std::atomic<bool> failed{false};
   const std::vector<std::string> errors = errors_of(2, milliseconds(500), [&](ProcessGroup& g, Device d) {
     if (g.rank() == 1) {
@@ -144,7 +144,7 @@ TEST_CASE("nccl: a rank that does not come is named", "[parallel][nccl]") {
 
 TEST_CASE("nccl: an asynchronous error names rank and collective, on every rank, and the group stays failed",
           "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   test::fake_nccl()->fail(0, 1);
   const std::vector<std::string> errors = errors_of(2, seconds(60), [](ProcessGroup& g, Device d) {
     try {
@@ -160,7 +160,7 @@ TEST_CASE("nccl: an asynchronous error names rank and collective, on every rank,
 }
 
 TEST_CASE("nccl: a rank that the store has lost ends what the others have under way", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   const std::string error = test::error_when_rank_2_is_lost(
       [](Rendezvous job, int rank) { return make_nccl_group(std::move(job), Device(kCUDA, rank), seconds(60)); },
       [](ProcessGroup& group, const auto& lose) {
@@ -173,7 +173,7 @@ TEST_CASE("nccl: a rank that the store has lost ends what the others have under 
 }
 
 TEST_CASE("nccl: a rank whose GPU has failed is waited for no longer than the timeout", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   const std::vector<std::string> errors = errors_of(3, milliseconds(500), [](ProcessGroup& g, Device d) {
     if (g.rank() == 1) {
       const gpu::DeviceGuard guard(d.index());
@@ -194,7 +194,7 @@ TEST_CASE("nccl: a rank whose GPU has failed is waited for no longer than the ti
 }
 
 TEST_CASE("nccl: abort ends what is under way, here and on the others", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   const std::vector<std::string> errors = errors_of(2, seconds(60), [](ProcessGroup& g, Device d) {
     const WorkPtr work = g.rank() == 0 ? g.all_reduce(ones({3}, d)) : nullptr;
     if (g.rank() == 1) g.abort("the data ran out");
@@ -207,7 +207,7 @@ TEST_CASE("nccl: abort ends what is under way, here and on the others", "[parall
 }
 
 TEST_CASE("nccl: a rank that throws ends the others' wait", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   std::string seen;
   CHECK_THROWS_WITH(run_ranks(2,
                               [&](int rank) {
@@ -225,7 +225,7 @@ TEST_CASE("nccl: a rank that throws ends the others' wait", "[parallel][nccl]") 
 }
 
 TEST_CASE("nccl: the communicators of sends both ways and in a ring are left in any order", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   const int size = GENERATE(2, 3);
   const auto errors = errors_of(size, seconds(60), [size](ProcessGroup& g, Device d) {
     constexpr int kTags = 5;
@@ -272,7 +272,7 @@ TEST_CASE("cuda: a collective without memory on one rank fails on all of them, w
 #endif
 
 TEST_CASE("nccl: a kernel's error that a barrier meets is this rank's own", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   std::atomic<int> index_errors{0};
   const auto errors = errors_of(2, seconds(60), [&](ProcessGroup& g, Device d) {
     if (g.rank() == 1) ones({3}, d).index_select(0, tensor({5}, kInt64).to(d));
@@ -288,7 +288,7 @@ TEST_CASE("nccl: a kernel's error that a barrier meets is this rank's own", "[pa
 }
 
 TEST_CASE("nccl: two ranks on one GPU, a missing GPU, a missing rank: said at the start", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   std::mutex mutex;
   std::string all;
   const auto start = [&](int size, const std::function<InitOptions(int)>& options) {
@@ -310,7 +310,7 @@ TEST_CASE("nccl: two ranks on one GPU, a missing GPU, a missing rank: said at th
 }
 
 TEST_CASE("nccl: the default backend follows the device, as PyTorch's", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   run_ranks(1, [](int) {
     init_process_group("", {.device = Device("cuda:2")});
     TANDEM_CHECK(default_group()->backend() == "nccl" && default_group()->device() == Device("cuda:2"), "not nccl");
@@ -322,7 +322,7 @@ TEST_CASE("nccl: the default backend follows the device, as PyTorch's", "[parall
 }
 
 TEST_CASE("nccl: calls that NCCL takes in late, at random", "[parallel][nccl]") {
-  if (!test::fake_nccl()) return;
+  if (test::without_fake_nccl()) return;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     test::fake_nccl()->set_seed(seed);
     const auto errors = errors_of(2, seconds(60), [](ProcessGroup& g, Device d) {

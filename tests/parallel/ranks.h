@@ -109,9 +109,17 @@ inline std::vector<std::string> backends(DeviceType type = kCPU) {
   if (type == kCUDA && (fake_nccl() || distributed::is_nccl_available())) all.push_back("nccl");
   return all;
 }
-/// Whether ranks on GPUs can be had: nccl wants a GPU for each, others share what there is.
+/// True, with a line that says so, if this build has no double of NCCL to run with.
+inline bool without_fake_nccl() {
+  if (fake_nccl()) return false;
+  WARN("SKIPPED: built without the double of NCCL");
+  return true;
+}
+/// Whether ranks on GPUs can be had: nccl wants a GPU for each, others share what there is. Says so if not.
 inline bool can_run(const std::string& backend, int size) {
-  return cuda::device_count() >= (backend == "nccl" ? size : 1);
+  const int needed = backend == "nccl" ? size : 1, present = cuda::device_count();
+  if (present < needed) WARN("SKIPPED " << backend << ": it needs " << needed << " GPUs; there are " << present);
+  return present >= needed;
 }
 /// The GPU of a rank: of its own if there are enough.
 inline Device gpu_of(int rank) { return Device(kCUDA, rank % cuda::device_count()); }

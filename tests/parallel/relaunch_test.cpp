@@ -144,7 +144,10 @@ TEST_CASE("launch: a kill is said to be the kernel's where memory has run out", 
 
 TEST_CASE("launch: a rank that runs out of memory is a named cause", "[launch][gloo][errors]") {
   if (skipped()) return;
-  if (TANDEM_TEST_SANITIZED) return;  // which takes more address space than this leaves
+  if (TANDEM_TEST_SANITIZED) {
+    WARN("SKIPPED: a sanitizer takes more address space than this leaves");
+    return;
+  }
   const std::string limited = "[ $RANK = 0 ] || ulimit -v 3000000; exec " + std::string(kLaunchProgram) + " memory";
   const ChildResult r = Child(launch_shell(2, limited)).finish();
   INFO(r.error);

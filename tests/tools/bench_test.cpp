@@ -230,7 +230,8 @@ Row timed_row(const Benchmark& benchmark, const std::vector<double>& baseline) {
 TEST_CASE("the interval of a median reaches between the ranks that the binomial distribution says", "[bench]") {
   // P(fewer than k of n heads) <= 2.5 %: k = 1 for 6 (1/64 = 1.6 %) to 8, 2 for 9 (10/512 = 2.0 %), 6 for 20 (2.1 %),
   // 40 for 100 (1.8 %).
-  const std::vector<std::pair<int, int>> ranks = {{6, 1}, {8, 1}, {9, 2}, {20, 6}, {100, 40}, {2000, 956}};
+  const std::vector<std::pair<int, int>> ranks = {{6, 1},  {7, 1},  {8, 1},  {9, 2},  {10, 2},   {11, 2},    {12, 3},
+                                                  {13, 3}, {14, 3}, {15, 4}, {20, 6}, {100, 40}, {2000, 956}};
   for (const auto& [n, k] : ranks) {
     std::vector<double> values;
     for (int i = n; i >= 1; --i) values.push_back(i);

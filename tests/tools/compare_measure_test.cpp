@@ -129,6 +129,18 @@ TEST_CASE("intervals hold the median with 95 % by ranks", "[compare]") {
   CHECK(to(9).high == 8);
   CHECK(to(20).low == 6);
   CHECK(to(20).high == 15);
+  // Each n against the binomial coefficients, exactly in integers: at most 2.5 % of 2^n ways have fewer than k heads.
+  for (int n = 6; n <= 40; ++n) {
+    int64_t ways = 1, fewer = 0;  // n over k, and its sum below k
+    int k = 0;
+    for (; 40 * (fewer + ways) <= (int64_t{1} << n); ++k) {
+      fewer += ways;
+      ways = ways * (n - k) / (k + 1);
+    }
+    CAPTURE(n);
+    CHECK(to(n).low == k);
+    CHECK(to(n).high == n + 1 - k);
+  }
   CHECK(to(9).median == 5);
   CHECK(interval_of({}).median == 0);
   CHECK(percentile({4, 1, 3, 2}, 0.5) == 2.5);
