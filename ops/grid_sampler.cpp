@@ -121,7 +121,13 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
       if (!more) chosen[d] = 0;
     }
   }
-  return y.to(x.dtype());
+  y = y.to(x.dtype());
+  if (interpolation_mode != 1) return y;
+  // The nearest pixel does not change with the grid, whose gradient is zero.
+  return record("grid_sampler", y.view(y.sizes()), {y, grid}, {},
+                [sizes = Shape(grid.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
+                });
 }
 
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, Flag align_corners) {

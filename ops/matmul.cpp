@@ -45,14 +45,19 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
   Tensor y = core::empty(sizes, a.dtype(), a.device());
   if (!a.is_floating_point()) return add_products(a, b, y.zero_()), y;
   multiply(a, b, {}, y);
-  return record(op, y, {a, b}, {a, b}, [op](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor a = ctx.saved(0), b = ctx.saved(1);
-    const auto turn = [](const Tensor& x) { return x.transpose(-2, -1); };
-    Tensor da, db;  // each laid out as the operand itself, so that a parameter's needs no copy
-    if (ctx.needs_grad(0)) da = is_turned(a) ? turn(product(op, b, turn(dy))) : product(op, dy, turn(b));
-    if (ctx.needs_grad(1)) db = is_turned(b) ? turn(product(op, turn(dy), a)) : product(op, turn(a), dy);
-    return {da, db};
-  });
+  if (!autograd::any_wants_grad({a, b})) return y;
+  // Each factor is saved for the other's gradient only: one whose partner needs none may be changed in place.
+  const Tensor none;
+  const Tensor &a_kept = autograd::wants_grad(b) ? a : none, &b_kept = autograd::wants_grad(a) ? b : none;
+  return record(op, y, {a, b}, {a_kept, b_kept},
+                [op, a_turned = is_turned(a), b_turned = is_turned(b)](const Context& ctx, const Tensor& dy) -> Grads {
+                  const Tensor a = ctx.saved(0), b = ctx.saved(1);
+                  const auto turn = [](const Tensor& x) { return x.transpose(-2, -1); };
+                  Tensor da, db;  // each laid out as the operand itself, so that a parameter's needs no copy
+                  if (ctx.needs_grad(0)) da = a_turned ? turn(product(op, b, turn(dy))) : product(op, dy, turn(b));
+                  if (ctx.needs_grad(1)) db = b_turned ? turn(product(op, turn(dy), a)) : product(op, turn(a), dy);
+                  return {da, db};
+                });
 }
 
 }  // namespace
@@ -180,10 +185,15 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
     return y;
   }
   multiply(x, core::transpose(weight, 0, 1), bias, y);
-  return record("linear", y, {x, weight, bias}, {x, weight}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    return {ctx.needs_grad(0) ? dy.mm(ctx.saved(1)) : Tensor(), ctx.needs_grad(1) ? dy.t().mm(ctx.saved(0)) : Tensor(),
-            ctx.needs_grad(2) ? dy.sum({0}) : Tensor()};
-  });
+  if (!autograd::any_wants_grad({x, weight, bias})) return y;
+  const Tensor none;
+  const Tensor &x_kept = autograd::wants_grad(weight) ? x : none,
+               &weight_kept = autograd::wants_grad(x) ? weight : none;
+  return record(
+      "linear", y, {x, weight, bias}, {x_kept, weight_kept}, [](const Context& ctx, const Tensor& dy) -> Grads {
+        return {ctx.needs_grad(0) ? dy.mm(ctx.saved(1)) : Tensor(),
+                ctx.needs_grad(1) ? dy.t().mm(ctx.saved(0)) : Tensor(), ctx.needs_grad(2) ? dy.sum({0}) : Tensor()};
+      });
 }
 
 Tensor Tensor::matmul(const Tensor& other) const { return tandem::matmul(*this, other); }

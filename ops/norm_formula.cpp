@@ -49,7 +49,12 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   Shape sizes = x.sizes();
   sizes[0] = 1, sizes[1] = samples * channels;
   const Tensor mean = each(running_mean), var = each(running_var);
-  const Tensor y = batch_norm(x.reshape(sizes), each(weight), each(bias), mean, var, use_input_stats, momentum, eps);
+  const bool single = use_input_stats && x.numel() > 0 && x.numel() == samples * channels;  // each value is its mean
+  const Tensor rows = x.reshape(sizes),
+               y = single ? batch_norm(rows - rows, each(weight), each(bias), zeros({sizes[1]}, x.options()),
+                                       ones({sizes[1]}, x.options()), false, momentum, eps)
+                          : batch_norm(rows, each(weight), each(bias), mean, var, use_input_stats, momentum, eps);
+  if (single && mean.defined()) mean.mul_(1 - momentum).add_(rows.detach().reshape({-1}).to(mean.dtype()), momentum);
   if (use_input_stats) {
     const NoGradGuard guard;
     for (const auto& [running, updated] : {std::pair(running_mean, mean), std::pair(running_var, var)})

@@ -52,24 +52,35 @@ Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool retu
   return {values.transpose(0, d).contiguous(), inverse, counts};
 }
 
+/// The same with values that are known to depend on x, as in PyTorch, and whose backward throws.
+Unique dependent_on(const char* op, const Tensor& x, const Unique& found) {
+  const auto& [values, inverse, counts] = found;
+  return {record(op, values, {x}, {},
+                 [op](const Context&, const Tensor&) -> Grads {
+                   throw NotImplementedError(std::string(op) + " has no derivative; detach its input");
+                 }),
+          inverse, counts};
+}
+
 }  // namespace
 
 Unique unique_dim(const Tensor& x, int64_t dim, Flag, Flag return_inverse, Flag return_counts) {
-  return slices("unique_dim", x, dim, true, return_inverse, return_counts);
+  return dependent_on("unique_dim", x, slices("unique_dim", x, dim, true, return_inverse, return_counts));
 }
 Unique unique_dim_consecutive(const Tensor& x, int64_t dim, Flag return_inverse, Flag return_counts) {
-  return slices("unique_dim_consecutive", x, dim, false, return_inverse, return_counts);
+  constexpr const char* kOp = "unique_dim_consecutive";
+  return dependent_on(kOp, x, slices(kOp, x, dim, false, return_inverse, return_counts));
 }
 Unique unique_consecutive(const Tensor& x, Flag return_inverse, Flag return_counts, std::optional<int64_t> dim) {
-  if (dim) return slices("unique_consecutive", x, *dim, false, return_inverse, return_counts);
-  const auto [values, inverse, counts] =
-      runs("unique_consecutive", x.detach().reshape({-1}), {}, return_inverse, return_counts);
-  return {values, return_inverse ? inverse.reshape(x.sizes()) : inverse, counts};
+  constexpr const char* kOp = "unique_consecutive";
+  if (dim) return dependent_on(kOp, x, slices(kOp, x, *dim, false, return_inverse, return_counts));
+  const auto [values, inverse, counts] = runs(kOp, x.detach().reshape({-1}), {}, return_inverse, return_counts);
+  return dependent_on(kOp, x, {values, return_inverse ? inverse.reshape(x.sizes()) : inverse, counts});
 }
 Unique _unique2(const Tensor& x, Flag, Flag return_inverse, Flag return_counts) {
   const auto [sorted, order] = x.detach().reshape({-1}).sort();
   const auto [values, inverse, counts] = runs("_unique2", sorted, order, return_inverse, return_counts);
-  return {values, return_inverse ? inverse.reshape(x.sizes()) : inverse, counts};
+  return dependent_on("_unique2", x, {values, return_inverse ? inverse.reshape(x.sizes()) : inverse, counts});
 }
 
 }  // namespace tandem

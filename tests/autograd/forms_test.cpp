@@ -199,3 +199,43 @@ TEST_CASE("reductions write into an output, which gets the result's sizes", "[fo
   TANDEM_REDUCE_OPS(X)
 #undef X
 }
+
+TEST_CASE("results that do not depend on a value still require a gradient, as in PyTorch", "[autograd]") {
+  const Tensor x = tensor({{3., 1.}, {3., 1.}}).requires_grad_();
+  for (const Tensor& values : {std::get<0>(_unique2(x)), std::get<0>(unique_dim(x, 0)),
+                               std::get<0>(unique_consecutive(x)), std::get<0>(unique_dim_consecutive(x, 0))}) {
+    CHECK(values.requires_grad());
+    REQUIRE_THROWS_WITH(values.sum().backward(), Contains("has no derivative; detach its input"));
+  }
+  CHECK_FALSE(std::get<0>(_unique2(x.detach())).requires_grad());
+
+  const Tensor image = arange(4, kFloat64).view({1, 1, 2, 2}),
+               grid = full({1, 1, 2, 2}, 0.4, kFloat64).requires_grad_();
+  grid_sampler(image, grid, /*nearest*/ 1, 0, false).sum().backward();
+  CHECK(grid.grad().equal(zeros_like(grid)));
+
+  const Tensor a = tensor({{2., 1.}, {0., 3.}}).requires_grad_();
+  linalg_matrix_power(a, 0).sum().backward();
+  CHECK(a.grad().equal(zeros({2, 2})));
+}
+
+TEST_CASE("a shuffle that moves nothing is no alias of its input", "[autograd]") {
+  const Tensor x = arange(8, kFloat32).view({1, 2, 2, 2});
+  for (const Tensor& y : {pixel_shuffle(x, 1), pixel_unshuffle(x, 1), channel_shuffle(x, 1), channel_shuffle(x, 2)}) {
+    CHECK(y.equal(x));
+    CHECK(y.storage() != x.storage());
+  }
+}
+
+TEST_CASE("instance norm of one value for each channel gives the bias", "[autograd]") {
+  // torch.instance_norm gives it within rounding; running_mean moves, and running_var, which PyTorch makes NaN, stays.
+  const Tensor x = tensor({{{3.f}, {5.f}}}).requires_grad_(), weight = ones({2}).requires_grad_();
+  const Tensor bias = tensor({0.25f, -1.f}), mean = ones({2}), var = ones({2});
+  const Tensor y = instance_norm(x, weight, bias, mean, var, true, 0.1, 1e-5);
+  CHECK(y.equal(bias.view({1, 2, 1})));
+  CHECK(mean.allclose(tensor({1.2f, 1.4f})));
+  CHECK(var.equal(ones({2})));
+  y.sum().backward();
+  CHECK(x.grad().equal(zeros_like(x)));
+  CHECK(weight.grad().equal(zeros({2})));
+}

@@ -318,3 +318,26 @@ TEST_CASE("a part that is assigned to has the gradients of the formula", "[autog
   Tensor leaf = sines({2, 2});
   CHECK_THROWS_WITH(leaf[0] = 1, Catch::Matchers::Contains("leaf"));
 }
+
+TEST_CASE("a factor may be changed in place after a product if the other factor needs no gradient", "[inplace]") {
+  const Tensor w = tensor({{2., 3.}, {5., 7.}}), one = ones({2, 2});
+  const auto gradient = [&](auto product) {  // of the sum of product(w, x) by w, where w was changed in between
+    Tensor kept = w.clone(), x = tensor({{1., 2.}, {3., 4.}}).requires_grad_();
+    const Tensor y = product(x, kept);
+    x.detach().add_(1);
+    y.backward(one);
+    return x.grad();
+  };
+  CHECK(gradient([](const Tensor& x, const Tensor& k) { return x.mm(k); }).equal(one.mm(w.t())));
+  CHECK(gradient([](const Tensor& x, const Tensor& k) { return linear(x, k); }).equal(one.mm(w)));
+  CHECK(gradient([](const Tensor& x, const Tensor& k) { return k.mm(x); }).equal(w.t().mm(one)));
+  const auto product = [&](auto multiply) {
+    Tensor x = tensor({{1., 2.}, {3., 4.}}).requires_grad_(), kept = w.clone();
+    const Tensor y = multiply(x, kept);
+    kept.add_(1);
+    y.backward(one);
+  };
+  REQUIRE_THROWS_WITH(product([](const Tensor& x, const Tensor& k) { return x.mm(k); }), Contains("changed in place"));
+  REQUIRE_THROWS_WITH(product([](const Tensor& x, const Tensor& k) { return linear(x, k); }),
+                      Contains("changed in place"));
+}

@@ -16,7 +16,7 @@ ANY = NUMBER + BOOL
 
 
 # ---- tensors
-def tensor(kinds=ANY, fits=None, sizes=None, style=None, mostly=0.92):
+def tensor(kinds=ANY, fits=None, sizes=None, style=None, mostly=0.97):
     """One of these dtypes; sometimes one of any other."""
     def draw(g, a):
         allowed = kinds if g.chance(mostly) else ANY
@@ -48,7 +48,7 @@ def target(kinds=ANY, history=1.0):
     def draw(g, a):
         leaf_too, history_too = g.chance(freq.FRESH_LEAF_IN_PLACE), g.chance(history)
         fits = lambda t: (leaf_too or not (t.is_leaf and t.requires_grad)) and (history_too or not t.requires_grad)
-        found = g.readable(kinds if g.chance(0.92) else ANY, fits)
+        found = g.readable(kinds if g.chance(0.97) else ANY, fits)
         if found and g.chance(0.85):
             return g.choice(found[-4:])
         return g.make(g.dtype(kinds), g.sizes(), None, False)

@@ -48,7 +48,8 @@ for rank in (1, 2, 3):
        x=grid_of(rank), weight=shaped("x", kernel_of(rank, True)), bias=of_size(lambda g, a: shape(g, a, "weight")[1], "x", optional=0.5),
        stride=integers(1, 3), padding=integers(0, 2), output_padding=one_of(0, 0, 1, 2), groups=one_of(1, 1, 1, 1, 1, 2), dilation=one_of(1, 1, 2, 3))
 for rank in (1, 3):
-    pool = {"x": grid_of(rank), "kernel": integers(1, 3), "stride": integers(1, 3), "padding": one_of(0, 0, 1), "ceil_mode": flag}
+    least = lambda g, a, rank=rank: g.rng.randint(1, max(1, min([3, *shape(g, a)[-rank:]])))
+    pool = {"x": grid_of(rank), "kernel": least, "stride": integers(1, 3), "padding": one_of(0, 0, 1), "ceil_mode": flag}
     op(f"max_pool{rank}d", f"torch.max_pool{rank}d(x, kernel, stride, padding, 1, ceil_mode)", **pool)
     op(f"avg_pool{rank}d", f"F.avg_pool{rank}d(x, kernel, stride, padding, ceil_mode)", **pool)
     op(f"adaptive_avg_pool{rank}d", f"F.adaptive_avg_pool{rank}d(x, size)", x=grid_of(rank), size=integers(1, 4))

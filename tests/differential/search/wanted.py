@@ -7,7 +7,7 @@ import re
 import torch
 
 from compare import differences, random_names, values_differ
-from machine import NO_GRAD, Machine
+from machine import NO_GRAD, NUMBERS, Machine
 from op import OPS, RANDOM
 
 WANTED = []
@@ -126,8 +126,12 @@ def _(difference, steps, ours, theirs):
 
 
 # Ops whose gradient is dy times what does not depend on x, or depends on it in steps.
-LINEAR = {"adaptive_avg_pool2d", "addmm", "avg_pool2d", "batch_norm", "conv2d", "layer_norm", "leaky_relu", "max_pool2d",
-          "max_pool2d_with_indices", "nll_loss", "operator%", "relu", "remainder"}
+CONVOLUTIONS = {"conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}
+LINEAR = CONVOLUTIONS | {
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "addbmm", "addmm", "addmv", "addr", "avg_pool1d", "avg_pool2d", "avg_pool3d", "baddbmm", "batch_norm",
+    "group_norm", "instance_norm", "layer_norm", "leaky_relu", "linalg_det", "max_pool1d", "max_pool2d", "max_pool2d_with_indices",
+    "max_pool3d", "nll_loss", "operator%", "relu", "remainder"}
 
 
 @wanted("history without a slope", "A gradient that is linear in the one above it, as those of relu and of a batch norm by running "
@@ -159,18 +163,26 @@ def _(difference, steps, ours, theirs):
         "both; those of matrix products and of the losses of positions are turned")
 def _(difference, steps, ours, theirs):
     made = {s[0].removeprefix(NO_GRAD).split("/")[0] for s in steps if s}
-    left = made & {"mean", "var", "std", "adaptive_avg_pool2d", "matmul", "mm", "bmm", "mv", "linear", "nll_loss",
-                   "cross_entropy", "mse_loss", "scaled_dot_product_attention"}
+    left = made & {"mean", "var", "std", "var_mean", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "matmul",
+                   "mm", "bmm", "mv", "linear", "nll_loss", "cdist", "cross_entropy", "mse_loss", "soft_margin_loss",
+                   "scaled_dot_product_attention"}
     return bool(left) and difference.kind == "strides" and op_of(difference, steps) == "grad"
 
 
+# Ops whose results Tandem lays out as their first operand, or the other way round.
+OTHER_STRIDES = {"grid_sampler", "im2col", "linalg_lstsq", "masked_scatter", "renorm", "rms_norm", "soft_margin_loss"}
+
+
 @wanted("results of other strides", "Results of nonzero, of indexing and of matrix products, and the gradients of losses of classes, are "
-        "contiguous, where PyTorch leaves them as its kernels made them; their views show that, and whether reshape copies")
+        "contiguous, where PyTorch leaves them as its kernels made them, and some lie as their operands, where PyTorch's are "
+        "contiguous; their views show that, and whether reshape copies")
 def _(difference, steps, ours, theirs):
     def other_strides(name):
         a, b = ours["values"].get(name), theirs["values"][name]
         return isinstance(a, list) and isinstance(b, list) and b[2] != (a[2] or contiguous_strides(b[1]))
 
+    if difference.kind == "strides" and op_of(difference, steps) in OTHER_STRIDES | CONVOLUTIONS:
+        return True
     seen = ("strides", "storage", "same", "flags") + ("values", "finite") * (op_of(difference, steps) == "as_strided")
     return difference.kind in seen and any(
         other_strides(name) for at in sources(difference.step, steps) - {difference.step} if steps[at][0] != "make"
@@ -250,9 +262,9 @@ def _(difference, steps, ours, theirs):
         s and s[0].removeprefix(NO_GRAD) == "batch_norm" and any(strided(name) for name in names_in(s[1:])) for s in steps)
 
 
-@wanted("NaNs in convolutions", "A NaN in the weight reaches the pixels it is multiplied with; in PyTorch, by its algorithm, others too")
+@wanted("NaNs in convolutions", "A NaN or an infinity in the weight reaches the pixels it is multiplied with; in PyTorch, by its algorithm, others too")
 def _(difference, steps, ours, theirs):
-    drawn = any(s and s[0].removeprefix(NO_GRAD) == "conv2d" for s in steps)
+    drawn = any(s and s[0].removeprefix(NO_GRAD) in CONVOLUTIONS for s in steps)
     return drawn and difference.kind.endswith("finite") and "nan" in difference.detail.partition(", PyTorch")[2]
 
 
@@ -399,12 +411,83 @@ def _(difference, steps, ours, theirs):
         at == difference.step or name in step[1:] for at, step in gelus)  # in place, or with an output, it wrote to its argument
 
 
+@wanted("norms of nothing", "Of no samples, channels or pixels nothing is left to do; PyTorch refuses some of them, or fails")
+def _(difference, steps, ours, theirs):
+    return (difference.kind == "does not throw" and op_of(difference, steps) in ("group_norm", "instance_norm")
+            and any(text in theirs["errors"][difference.step] for text in ("to be greater than 0", "select(): index 0 out of range")))
+
+
+@wanted("zero weights of resampling", "A pixel that has no weight does not count; PyTorch multiplies it by 0, which gives NaN for infinities")
+def _(difference, steps, ours, theirs):
+    tandem, _, pytorch = difference.detail.partition(", PyTorch ")
+    return calls(steps, "upsample_bilinear2d", "upsample_bicubic2d", "grid_sampler") and "finite" in difference.kind and "nan" in pytorch
+
+
+@wanted("losses of NaN and of large numbers", "multi_margin_loss of NaN is NaN, where PyTorch's comparison drops it; soft_margin_loss does not overflow")
+def _(difference, steps, ours, theirs):
+    return "finite" in difference.kind and (
+        calls(steps, "multi_margin_loss") and "nan" in difference.detail.partition(", PyTorch")[0]
+        or calls(steps, "soft_margin_loss") and re.search("inf|nan", difference.detail.partition(", PyTorch")[2]))
+
+
+@wanted("products with a factor of 0", "With alpha 0 the product is not computed; PyTorch's addr and baddbmm multiply it by 0, which gives NaN for "
+        "infinities")
+def _(difference, steps, ours, theirs):
+    return "finite" in difference.kind and calls(steps, "addr", "baddbmm", "addbmm", "addmv", "addmm") and (
+        "nan" in difference.detail.partition(", PyTorch")[2])
+
+
+@wanted("operands of two dtypes", "The operands of a product, a solver and a layer must be of one dtype; PyTorch computes some mixed ones, by one "
+        "dtype or the other")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "throws" and any(
+        text in ours["errors"][difference.step] for text in ("accepted: one dtype of numbers for both", "both must be of one dtype",
+                                                             "accepted: float32 and float64", "bool tensors cannot be subtracted"))
+
+
+@wanted("integers that overflow in a gradient", "PyTorch multiplies addcmul's integers by value in their dtype, where the product may wrap")
+def _(difference, steps, ours, theirs):
+    return difference.kind in ("grad values", "hook values", "values") and calls(steps, "addcmul") and any(
+        s and s[0] == "make" and s[1] in ("int64", "int32", "int16", "int8", "uint8") for s in steps)
+
+
+@wanted("inputs without a batch", "A recurrent cell takes (features) too, as LSTMCell does; PyTorch's lstm_cell does not")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and "Expected 2D input" in theirs["errors"][difference.step]
+
+
+@wanted("positions in int32", "Tandem takes indices of any integer dtype where PyTorch takes int64 alone, and an index of no dimension where it has one")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and re.search("should be Long but got|Expected dtype int64 for index", theirs["errors"][difference.step])
+
+
+@wanted("which of several NaNs", "Tandem's adaptive max pools name the first of several NaNs in a window, PyTorch's the last")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "values" and op_of(difference, steps).startswith("adaptive_max_pool") and ".1:" in difference.detail and (
+        "nan" in map(str, theirs["values"][str(difference.step)][6]))
+
+
+@wanted("windows that are larger than the image", "With padding, a window of avg_pool3d may be larger than the image, as those of avg_pool2d")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and "smaller than kernel size" in theirs["errors"][difference.step]
+
+
+@wanted("factors of Poisson's loss", "The approximation of ln(target!) does not count where target is 1 or less; PyTorch's gradient is NaN there")
+def _(difference, steps, ours, theirs):
+    return calls(steps, "poisson_nll_loss") and "finite" in difference.kind and "nan" in difference.detail.partition(", PyTorch")[2]
+
+
 EPSILON = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 
 
 def moved(steps, draw):
     """PyTorch's results where the result of each step is off by a few units in its last place."""
     rng = random.Random(draw)
+
+    singular = calls(steps, *(name for name in OPS if name.startswith(("linalg_", "logdet", "cholesky"))))
+    if singular:  # whether a matrix is singular is decided by the last place of its elements
+        steps = [["make", s[1], s[2], s[3], [v * (1 + 1e-7 * rng.uniform(-1, 1)) if isinstance(v, float) else v for v in s[4]], s[5]]
+                 if s and s[0] == "make" and s[1] in ("float32", "float64") else s for s in steps]
 
     def perturb(name, t):
         if t.dtype in EPSILON and name not in RANDOM and not t._is_view():
@@ -427,7 +510,8 @@ WANTED.append(("rounding that is amplified", "PyTorch's own result differs as mu
 
 def nearer(difference, steps, ours, theirs):
     """Whether Tandem's values are at least as near as PyTorch's to those that PyTorch gives where all is float64."""
-    if difference.kind not in ("values", "grad values") or random_names(steps):
+    if difference.kind not in ("values", "finite", "grad values", "grad finite") or (
+            {int(name.split(".")[0]) for name in random_names(steps)} & sources(difference.step, steps)):
         return False
     wide = [["make", "float64", *s[2:]] if s and s[0] == "make" and "float" in s[1] else s for s in steps]
     exact, name = Machine(OPS).run(wide), difference.detail[1:].split(":")[0]
@@ -435,7 +519,11 @@ def nearer(difference, steps, ours, theirs):
     a, b, e = (side[table].get(name) for side in (ours, theirs, exact))
     if not all(isinstance(t, list) for t in (a, b, e)) or len(e[6]) != len(b[6]) or "float" not in b[0]:
         return False
-    finite = [three for three in zip(a[6], b[6], e[6]) if all(not isinstance(v, str) and math.isfinite(v) for v in three)]
+    numbers = [[NUMBERS.get(v, v) if isinstance(v, str) else v for v in three] for three in zip(a[6], b[6], e[6])]
+    if difference.kind.endswith("finite"):  # Tandem is finite where PyTorch left the range of its dtype on the way
+        bound = 1e-4 if b[0] in ("float32", "float64") else 2e-2
+        return all(x == z or abs(x - z) <= bound * abs(z) or x != x and y != y for x, y, z in numbers)
+    finite = [three for three in numbers if all(math.isfinite(v) for v in three)]
     return bool(finite) and max(abs(x - z) for x, _, z in finite) <= max(abs(y - z) for _, y, z in finite)
 
 
