@@ -33,7 +33,7 @@ tandem=$build/tools/tandem
 
 # Seconds that each part may take. The first group fits into ten minutes.
 session_parts='tests:150 memcheck:80 racecheck:60 steps:60 steps_tf32:55 compiled:75 losers:35 host:20 compare:45'
-more_parts='initcheck:120 synccheck:120 ops:240 bandwidth:40 convolutions:60 epoch:240 nccl:300'
+more_parts='initcheck:120 synccheck:120 kernels:240 bandwidth:40 convolutions:60 epoch:240 nccl:300'
 names() { printf '%s' "$1" | sed 's/:[0-9]*//g'; }
 limit_of() {
   local entry
@@ -227,8 +227,10 @@ part_losers() {
   while read -r row; do cases+=(--case "$row"); done < <(awk '$1 ~ /\// && $NF ~ /^[0-9.]+$/ && $NF < 0.95 { print $1, $2 }' $results/gpu_kernels.txt)
   PEERS=pytorch bench losers "${cases[@]}" --repeats 3 --seconds 0.02
 }
-part_ops() {
-  PEERS=pytorch bench ops --filter /forward,/backward,/rows,/columns,/overhead,/step,/channels,/broadcast,/evaluation,/bfloat16,causal --repeats 3 --seconds 0.01
+# All operations; `losers` takes its rows from the table.
+part_kernels() {
+  PEERS=pytorch bench kernels --filter /forward,/backward,/rows,/columns,/overhead,/step,/channels,/broadcast,/evaluation,/bfloat16,causal --repeats 3 --seconds 0.01
+  [ -n "$plan" ] || [ ${#wrong[@]} -gt 0 ] || { echo "# {$(facts)}" && sed -n '/^benchmark/,$p' $session/logs/kernels-kernels.log; } >$results/gpu_kernels.txt
 }
 # At 512 MiB memory bounds all of these: GB/s beside that of a copy, measured in the same run.
 part_bandwidth() {
