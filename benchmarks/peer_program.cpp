@@ -119,7 +119,8 @@ double PeerProgram::time(const Case& c, int64_t iterations) {
 }
 
 std::vector<std::string> peer_names(const std::string& device) {
-  if (device != "cpu") return {"pytorch", "pytorch-compiled", "pytorch-graphs"};
+  if (device != "cpu")
+    return {"pytorch", "pytorch-compiled", "pytorch-graphs", "pytorch-compiled-tuned", "pytorch-graphs-tuned"};
   return {"pytorch", "pytorch-tuned", "pytorch-compiled", "libtorch", "libtorch-tuned"};
 }
 
@@ -149,12 +150,15 @@ PeerProgram::Command peer_command(const std::string& name, int threads, const st
   TANDEM_CHECK(known, "bench: '", name, "' is not a peer; accepted: ", names);
   command.arguments.insert(command.arguments.end(), {"--threads", std::to_string(threads)});
   if (device != "cpu") {
-    const std::string mode = name == "pytorch-compiled" ? "compiled" : name == "pytorch-graphs" ? "graphs" : "eager";
+    const std::string mode = name.starts_with("pytorch-compiled") ? "compiled"
+                             : name.starts_with("pytorch-graphs") ? "graphs"
+                                                                  : "eager";
     command.arguments.insert(command.arguments.end(), {"--device", device, "--mode", mode, "--precision", precision});
+    if (name.ends_with("-tuned")) command.arguments.emplace_back("--tuned");
   } else if (name == "pytorch-compiled") {
     command.arguments.insert(command.arguments.end(), {"--mode", "compiled"});
   }
-  if (name.ends_with("-tuned") || (device == "cpu" && name.ends_with("-compiled"))) {
+  if (device == "cpu" && (name.ends_with("-tuned") || name.ends_with("-compiled"))) {
     command.arguments.emplace_back("--channels-last");
     command.environment = {"GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184"};
   }

@@ -97,8 +97,9 @@ class BuildProgram final : public Program {
 };
 
 /// The peers that can be named: on the CPU "pytorch", "pytorch-tuned", "libtorch", "libtorch-tuned" (tuned is
-/// channels-last, and glibc told to keep memory that was freed); on a GPU "pytorch", "pytorch-compiled" (torch.compile)
-/// and "pytorch-graphs" (CUDA graphs).
+/// channels-last, and glibc told to keep memory that was freed); on a GPU "pytorch", "pytorch-compiled"
+/// (torch.compile), "pytorch-graphs" (CUDA graphs), and the last two "-tuned" (fused optimizers, the fastest of cuDNN's
+/// algorithms, and torch.compile's max-autotune).
 std::vector<std::string> peer_names(const std::string& device = "cpu");
 /// How to start a peer: with TANDEM_PEERS_PYTHON, or what peers/setup.sh left in .peers of the checkout.
 /// @throws Error on another name, or when the peer is not there: then it says how to get it

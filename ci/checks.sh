@@ -63,6 +63,10 @@ done < <(grep -oE '`[a-z_]+/[A-Za-z0-9_/.]*`' docs/architecture.md | tr -d '`' |
 # What users see says what it does.
 python3 ci/reference.py || failed=1
 
+# A figure that was measured says how, when and where; and what is too long for CI, when it last ran.
+python3 ci/figures.py || failed=1
+tests/soak/soak.py --check || failed=1
+
 # What users see has names that were meant to be seen: what is internal belongs to namespace detail.
 names=$(ci/public_names.sh) && status=0 || status=$?
 if [ "$status" -eq 3 ]; then

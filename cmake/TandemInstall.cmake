@@ -7,7 +7,10 @@ install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake)
 install(TARGETS tandem EXPORT TandemTargets)
 install(TARGETS tandem_libtorch EXPORT TandemTargets)
 install(DIRECTORY ${tandem_libtorch_folder}/ DESTINATION ${tandem_libtorch_installed})
-install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/tandem)
+# The guides, which messages of the command name as docs/NAME.md.
+install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/tandem)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/tandem FILES_MATCHING PATTERN "*.md"
+        PATTERN "compare_example" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/tandem RENAME copyright)
 if(TANDEM_BUILD_TOOLS)
   if(BUILD_SHARED_LIBS)  # which it finds from where it is itself
@@ -15,7 +18,10 @@ if(TANDEM_BUILD_TOOLS)
     set_target_properties(tandem_command PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
   endif()
   install(TARGETS tandem_command)
-  install(FILES ${PROJECT_SOURCE_DIR}/benchmarks/data/published_points.json DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem)
+  set(data ${PROJECT_SOURCE_DIR}/benchmarks/data)
+  install(FILES ${data}/published_points.json ${data}/cluster_example.json DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem)
+  install(DIRECTORY ${data}/ddp_times DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem)
+  install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/fetch_fashion_mnist.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem)
 endif()
 
 # What programs are linked with as well; a shared library brings its own.

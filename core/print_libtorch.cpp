@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <iomanip>
+#include <span>
 #include <sstream>
 
 #include "tandem/core/internal.h"
@@ -28,7 +29,7 @@ struct Notation {
   double scale = 1;
   std::ios_base::fmtflags flags = {};  // none: as many digits as a number needs
 
-  explicit Notation(const std::vector<double>& numbers) {
+  explicit Notation(std::span<const double> numbers) {
     bool whole = true;
     double least = INFINITY, most = 0;  // magnitudes
     for (const double x : numbers) {
@@ -62,7 +63,7 @@ struct Notation {
 /// by one.
 void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t columns, bool deeper, int64_t line_width) {
   const std::string indent(deeper ? 1 : 0, ' ');
-  const Notation notation(std::vector<double>(x, x + rows * columns));
+  const Notation notation({x, static_cast<size_t>(rows * columns)});
   const int64_t fit = std::max<int64_t>((line_width - deeper) / (notation.width + 1), 1);
   const std::string next_line = notation.scale != 1 ? indent + ' ' : indent;
   for (int64_t first = 0; first < columns; first += fit) {
@@ -90,7 +91,7 @@ void put_elements(std::ostream& out, const Tensor& x, int64_t line_width) {
   if (x.dim() == 0) {
     out << shortest(numbers[0]) << '\n';
   } else if (x.dim() == 1) {
-    const Notation notation(std::vector<double>(numbers, numbers + count));
+    const Notation notation({numbers, static_cast<size_t>(count)});
     if (notation.scale != 1) out << notation.scale_line();
     for (int64_t i = 0; i < count; ++i) {
       notation.put(out, numbers[i]);

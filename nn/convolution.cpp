@@ -42,7 +42,8 @@ template <size_t D> struct Padded {
   /// As pad() takes it: the last dimension first.
   std::vector<int64_t> list() const {
     std::vector<int64_t> out;
-    for (size_t d = D; d-- > 0;) out.insert(out.end(), {before[d], behind[d]});
+    out.reserve(2 * D);
+    for (size_t d = D; d-- > 0;) out.push_back(before[d]), out.push_back(behind[d]);
     return out;
   }
 };

@@ -16,10 +16,12 @@ void demo(DemoSettings settings);
 /// The options of `tandem simulate`.
 struct SimulateSettings {
   std::string cluster, json, check_skill, published;
+  bool example = false;
 };
 /// Predicts steps of DDP and DataParallel on the cluster that the file `settings.cluster` describes; or, if
 /// `settings.check_skill` names a folder with recorded times, shows how well the model predicts those; if
-/// `settings.published` names a file with published figures, shows predictions beside them.
+/// `settings.published` names a file with published figures, shows predictions beside them; or prints an example of
+/// such a file.
 void simulate(const SimulateSettings& settings);
 /// Shows what this machine and this build have. @return the number of problems
 int doctor();

@@ -205,7 +205,7 @@ void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
   c->add_option("PROGRAM", s->command, "The program to run and its arguments, after --")
       ->type_name("-- PROGRAM [ARGS...]")
       ->required();
-  c->footer("example: tandem trace -- build/release/examples/simple_model");
+  c->footer("example: tandem trace -- ./my_program --epochs 1");
   c->callback([s, arguments] {
     s->command.insert(s->command.end(), arguments.begin(), arguments.end());
     if (const int status = trace::trace(*s); status != 0) throw CLI::RuntimeError(status);
@@ -218,12 +218,12 @@ void add_simulate(CLI::App& app) {
       "simulate",
       "Predict training steps of DataParallel and DistributedDataParallel on a cluster that a file describes");
   CLI::Option* const file =
-      c->add_option("CLUSTER", s->cluster, "A JSON file as docs/simulate.md describes it")->type_name("CLUSTER");
+      c->add_option("CLUSTER", s->cluster, "A JSON file, such as --example prints")->type_name("CLUSTER");
   c->add_option("--json", s->json, "Write the predictions")->type_name("FILE")->default_str("not written")->needs(file);
   CLI::Option* const check =
       c->add_option("--check-skill", s->check_skill,
                     "Predict nothing; show how well the model predicts times that were measured: those in this folder, "
-                    "or the sources' benchmarks/data/ddp_times if none is named")
+                    "or in the ddp_times that comes with the command if none is named")
           ->type_name("[FOLDER]")
           ->expected(0, 1)
           ->excludes(file);
@@ -235,11 +235,16 @@ void add_simulate(CLI::App& app) {
           ->expected(0, 1)
           ->excludes(file)
           ->excludes(check);
-  c->footer("example: tandem simulate benchmarks/data/cluster_example.json");
-  c->callback([s, file, check, published] {
-    check_usage(file->count() + check->count() + published->count() > 0,
-                "what is to be predicted? Name a JSON file that describes the cluster, or give --check-skill or "
-                "--published");
+  CLI::Option* const example =
+      c->add_flag("--example", s->example, "Print a file that describes a cluster, to start from; predict nothing")
+          ->excludes(file)
+          ->excludes(check)
+          ->excludes(published);
+  c->footer("example: tandem simulate --example > cluster.json && tandem simulate cluster.json");
+  c->callback([s, file, check, published, example] {
+    check_usage(file->count() + check->count() + published->count() + example->count() > 0,
+                "what is to be predicted? Name a JSON file that describes the cluster (--example prints one), or give "
+                "--check-skill or --published");
     if (published->count() > 0 && s->published.empty()) s->published = simulate::data_path("published_points.json");
     if (check->count() > 0 && s->check_skill.empty()) s->check_skill = simulate::data_path("ddp_times");
     simulate(*s);
@@ -279,7 +284,7 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
   CLI::Option* const peers =
       c->add_option("--peers", s->peers,
                     "Programs to time beside Tandem, with commas between; all that are known if none is named, but for "
-                    "pytorch-compiled on the CPU, which compiles for seconds per case")
+                    "those that compile for seconds per case: pytorch-compiled on the CPU, the tuned ones on a GPU")
           ->type_name("[NAMES]")
           ->default_str("Tandem alone")
           ->delimiter(',')
@@ -307,7 +312,9 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
     end_on_interrupt();
     if (peers->count() > 0 && (s->peers.empty() || s->peers[0].empty())) {
       s->peers = benchmarks::peer_names(s->device);
-      if (s->device == "cpu") std::erase(s->peers, "pytorch-compiled");
+      std::erase_if(s->peers, [cpu = s->device == "cpu"](const std::string& peer) {
+        return cpu ? peer == "pytorch-compiled" : peer.ends_with("-tuned");
+      });
     }
     if (bench(*s, command_line) > 0) throw CLI::RuntimeError(1);
   });

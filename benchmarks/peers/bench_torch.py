@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """PyTorch's side of `tandem bench --peers`: the same cases, asked for one at a time (README.md has the protocol).
 
-  python bench_torch.py [--threads N] [--channels-last] [--device cuda [--mode eager|compiled|graphs]]
+  python bench_torch.py [--threads N] [--channels-last] [--mode compiled] [--tuned]
+  python bench_torch.py --device cuda [--mode eager|compiled|graphs] [--precision high] [--tuned]
 
 A case is "name shapes" ("linear/forward 64x784,128x784,128"), and means what benchmarks/ops and benchmarks/models of
 Tandem mean by it: float32, the same sizes, the same work in a call.
 """
 import argparse
+import os
+import signal
 import sys
 import time
 
@@ -18,6 +21,8 @@ from torch_models import Gpt, Lenet, fashion_cnn, mlp
 
 LAYOUT = torch.contiguous_format
 MODE = "eager"  # on a GPU also compiled (torch.compile) and graphs (CUDA graphs)
+TUNED = False  # optimizers fused, cudnn.benchmark, and torch.compile's max-autotune
+COMPILE_SECONDS = 60.0  # that a case may take to be compiled; one that takes longer is unknown
 CLOCKED = ("train_step", "overhead")  # by the clock on a GPU too, as in benchmarks/program.cpp
 
 
@@ -35,7 +40,9 @@ def compiled(work):
     """In mode compiled: for these shapes, and whole, so that what cannot be is an error and not eager in part. Only an
     optimizer's step asks for a break itself, before its update."""
     whole = not isinstance(getattr(work, "__self__", None), torch.optim.Optimizer)
-    return torch.compile(work, dynamic=False, fullgraph=whole) if MODE == "compiled" else work
+    if MODE != "compiled":
+        return work
+    return torch.compile(work, dynamic=False, fullgraph=whole, mode="max-autotune-no-cudagraphs" if TUNED else None)
 
 
 def forward(op, positive=False):
@@ -293,12 +300,16 @@ def parameters(shapes):
     return made
 
 
+def adam_options():
+    return {"capturable": MODE == "graphs", "fused": TUNED or None}
+
+
 def adam(p):
-    return torch.optim.Adam(p, lr=1e-3, capturable=MODE == "graphs")
+    return torch.optim.Adam(p, lr=1e-3, **adam_options())
 
 
 def sgd(momentum):
-    return lambda p: torch.optim.SGD(p, lr=0.01, momentum=momentum)
+    return lambda p: torch.optim.SGD(p, lr=0.01, momentum=momentum, fused=TUNED or None)
 
 
 def clip(shapes):
@@ -342,7 +353,7 @@ def gpt_step(shapes):
     def tokens(_):
         return torch.randint(VOCABULARY, shapes[0])
     return train_step(lambda: Gpt(VOCABULARY, shapes[0][1]),
-                      lambda p: torch.optim.AdamW(p, lr=3e-4, capturable=MODE == "graphs"),
+                      lambda p: torch.optim.AdamW(p, lr=3e-4, **adam_options()),
                       lambda y, target: F.cross_entropy(y.flatten(0, 1), target.flatten()), tokens, tokens)(shapes)
 
 
@@ -353,7 +364,7 @@ def classes(rows):
 MODELS = {
     "sgd/step": lambda shapes: sgd(0.9)(parameters(shapes)).step,
     "adam/step": lambda shapes: adam(parameters(shapes)).step,
-    "adamw/step": lambda shapes: torch.optim.AdamW(parameters(shapes), lr=1e-3, capturable=MODE == "graphs").step,
+    "adamw/step": lambda shapes: torch.optim.AdamW(parameters(shapes), lr=1e-3, **adam_options()).step,
     "clip_grad_norm_/forward": clip,
     "simple_model/train_step": train_step(lambda: torch.nn.Linear(10, 1), adam, F.mse_loss,
                                           lambda rows: values((rows, 1))),
@@ -425,6 +436,8 @@ def answer(words, ready):
         if name not in CASES:
             return "unknown"
         torch.manual_seed(0)
+        if MODE == "compiled":
+            signal.setitimer(signal.ITIMER_REAL, COMPILE_SECONDS)
         try:
             call = CASES[name]([tuple(int(n) for n in sizes.split("x")) for sizes in shapes.split(",")])
             if "backward" not in name and "train_step" not in name:  # those compile what they can, where they are made
@@ -438,6 +451,8 @@ def answer(words, ready):
                 raise
             print(f"{MODE}: {name}: {error}".splitlines()[0], file=sys.stderr)
             return "unknown"
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         ready[name, shapes] = call
         one = seconds_per_call(name, call, 1)
         return repr(seconds_per_call(name, call, max(1, min(10000, int(0.005 / max(one, 1e-9))))))
@@ -449,16 +464,25 @@ def answer(words, ready):
     return f"error: {' '.join(words)}"
 
 
+def too_long(*_):
+    raise TimeoutError(f"not compiled within {COMPILE_SECONDS:g} s")
+
+
 def main():
-    global LAYOUT, MODE
+    global LAYOUT, MODE, TUNED, COMPILE_SECONDS
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--mode", choices=("eager", "compiled", "graphs"), default="eager")
     parser.add_argument("--precision", choices=("highest", "high", "medium"), default="highest")
+    parser.add_argument("--tuned", action="store_true", help="fused optimizers, cudnn.benchmark, max-autotune")
+    parser.add_argument("--compile-seconds", type=float, default=float(os.environ.get("TANDEM_COMPILE_SECONDS", 60)),
+                        help="a case that takes longer to be compiled is unknown (TANDEM_COMPILE_SECONDS)")
     options = parser.parse_args()
-    MODE = options.mode
+    MODE, TUNED, COMPILE_SECONDS = options.mode, options.tuned, options.compile_seconds
+    torch.backends.cudnn.benchmark = TUNED
+    signal.signal(signal.SIGALRM, too_long)
     if MODE == "compiled":  # many cases share a line of this file, and each is compiled for itself
         torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 1 << 20
     torch.set_default_device(options.device)

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# bare_debian.sh FOLDER: on a Debian that has nothing but itself, made in FOLDER: the build's own setup, then
+# bare_debian.sh FOLDER [SUITE]: on a Debian that has nothing but itself (bookworm, or SUITE: trixie has g++ 14), made in
+# FOLDER: the build's own setup, then a build without a warning,
 # `cmake --install` of a static and of a shared library; programs that use them by find_package and pkg-config, with g++ and
 # with clang++; the tandem command where it is installed; a project that takes the sources in; and the .deb, installed by
 # apt on another bare Debian and removed. Needs root, debootstrap, and a mirror as the machine's apt knows it.
 # CCACHE_DIR, where it is set, is lent to the build. TANDEM_JOBS says how many compilers run at once.
 set -euo pipefail
 sources=$(cd "$(dirname "$0")/../.." && pwd)
-folder=$1
+folder=$1 suite=${2:-bookworm}
 mkdir -p "$folder"
 export CMAKE_BUILD_PARALLEL_LEVEL=${TANDEM_JOBS:-$(nproc)}
 for tool in debootstrap chroot mount; do
@@ -20,11 +21,11 @@ mounted=()
 trap 'for ((i = ${#mounted[@]} - 1; i >= 0; i--)); do umount "${mounted[i]}"; done' EXIT
 # debian NAME: a fresh one, in $folder/NAME.
 debian() {
-  [ -d "$folder/base" ] || debootstrap --variant=minbase bookworm "$folder/base" >"$folder/debootstrap.log"
+  [ -d "$folder/base-$suite" ] || debootstrap --variant=minbase "$suite" "$folder/base-$suite" >"$folder/debootstrap.log"
   rm -rf "${folder:?}/$1"
-  cp -a "$folder/base" "$folder/$1"
+  cp -a "$folder/base-$suite" "$folder/$1"
   cp /etc/apt/apt.conf.d/* "$folder/$1/etc/apt/apt.conf.d/"
-  cp /etc/apt/sources.list.d/debian.sources "$folder/$1/etc/apt/sources.list.d/"
+  sed "s/bookworm/$suite/g" /etc/apt/sources.list.d/debian.sources >"$folder/$1/etc/apt/sources.list.d/debian.sources"
   : >"$folder/$1/etc/apt/sources.list"
   mount -t proc proc "$folder/$1/proc"
   mounted+=("$folder/$1/proc")
@@ -57,7 +58,7 @@ for kind in static shared; do
   step "$kind: build"
   shared=OFF
   [ $kind = static ] || shared=ON
-  inside build env CCACHE_BASEDIR=/tandem cmake -S /tandem -B /tandem/build/$kind -G Ninja -D BUILD_SHARED_LIBS=$shared \
+  inside build env CCACHE_BASEDIR=/tandem cmake -S /tandem -B /tandem/build/$kind -G Ninja -D BUILD_SHARED_LIBS=$shared -D TANDEM_WERROR=ON \
     -D TANDEM_BUILD_TESTS=OFF -D TANDEM_BUILD_EXAMPLES=OFF -D TANDEM_BUILD_BENCHMARKS=OFF
   inside build env CCACHE_BASEDIR=/tandem cmake --build /tandem/build/$kind
   for compiler in g++ clang++; do

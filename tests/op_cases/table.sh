@@ -41,7 +41,7 @@ awk -v with_benchmarks="${benchmarks:+1}" -v gpu_date="$gpu_date" '
   function default_reason(col) {
     if (col == "cuda_kernel") return with_cuda ? "made of other ops, no kernel of its own" : "a build without CUDA"
     if (col == "emulated" && !any[col]) return "a build without the emulated device"
-    if (col == "cuda" && !any[col]) return "no results of a GPU yet (benchmarks/gpu_report.sh makes them)"
+    if (col == "cuda" && !any[col]) return "no results of a GPU yet (benchmarks/gpu_session.sh tests makes them)"
     return ""
   }
   function set_reason(op, col, why) { reason[op, col] = why }

@@ -1,4 +1,4 @@
-// Two ranks of NCCL on one GPU, which benchmarks/gpu_report.sh launches where there is one. NCCL refuses ranks that
+// Two ranks of NCCL on one GPU, which benchmarks/gpu_session.sh launches where there is one. NCCL refuses ranks that
 // share a GPU unless they seem to be machines of their own, which then talk by sockets: right or wrong is all that this
 // shows.
 #include <cstdio>

@@ -135,6 +135,21 @@ TEST_CASE("a peer does what a Graph replays as it comes", "[bench]") {
   CHECK(Case{&eager, {{64, 784}}}.peer_key() == "mlp/train_step 64x784");
 }
 
+TEST_CASE("a tuned peer on a GPU is told so, and the others are not", "[bench]") {
+  const auto told = [](const std::string& peer, const std::string& word) {
+    const std::vector<std::string> all = peer_command(peer, 2, "cuda", "high").arguments;
+    return std::find(all.begin(), all.end(), word) != all.end();
+  };
+  if (!std::getenv("TANDEM_PEERS_PYTHON")) setenv("TANDEM_PEERS_PYTHON", "python3", 1);
+  CHECK(told("pytorch-graphs-tuned", "graphs"));
+  CHECK(told("pytorch-graphs-tuned", "--tuned"));
+  CHECK(told("pytorch-compiled-tuned", "compiled"));
+  CHECK(told("pytorch-compiled-tuned", "--tuned"));
+  for (const char* plain : {"pytorch", "pytorch-graphs", "pytorch-compiled"}) CHECK_FALSE(told(plain, "--tuned"));
+  CHECK_FALSE(told("pytorch-graphs-tuned", "--channels-last"));  // of the CPU's
+  REQUIRE_THROWS_WITH(peer_command("pytorch-tuned", 2, "cuda"), Contains("'pytorch-tuned' is not a peer"));
+}
+
 TEST_CASE("a peer that misbehaves is an error that names it", "[bench]") {
   const Case c = select(two_benchmarks(), "a/")[0];
   REQUIRE_THROWS_WITH(PeerProgram({.name = "peer", .arguments = {"/nonexistent/peer"}, .environment = {}}),

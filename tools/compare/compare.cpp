@@ -53,10 +53,11 @@ void choose(Settings& s) {
   check_usage(s.device == "cpu" || cuda::is_available(),
               "--device is cuda, and no GPU can be used: ", gpu::unavailable_reason(), "; accepted here: cpu");
   if (s.quick) s.devices = {2}, s.sample_seconds = std::min(s.sample_seconds, 0.12);
-  const int available = Device(s.device).is_cpu() ? kMaxDevices : cuda::device_count();
+  const int available = Device(s.device).is_cpu() || shares_one_gpu(s) ? kMaxDevices : cuda::device_count();
   for (const int n : s.devices) {
     check_usage(n >= 2 && n <= available, "--devices names ", n, "; accepted: 2 to ", available, " ",
-                s.device == "cpu" ? "virtual devices of the CPU" : "GPUs");
+                s.device == "cpu" ? "virtual devices of the CPU"
+                                  : "GPUs (or more ranks that share one: --backend gloo --mode ddp_gloo)");
     check_usage(s.batch % n == 0, "--batch-size: a batch of ", s.batch, " cannot be cut into ", n,
                 " equal parts; accepted: a multiple of ", n);
   }
@@ -91,6 +92,12 @@ void make_folder(const std::string& path) {
 }
 
 }  // namespace
+
+bool shares_one_gpu(const Settings& s) {
+  return s.device == "cuda" && s.backends == std::vector<std::string>{"gloo"} && !s.modes.empty() &&
+         std::all_of(s.modes.begin(), s.modes.end(),
+                     [](const std::string& mode) { return mode == "single" || mode_of(mode).backend == "gloo"; });
+}
 
 int compare(Settings settings) {
   choose(settings);

@@ -23,6 +23,9 @@ struct Settings {
   std::vector<std::string> command_line;
 };
 
+/// Whether only DDP over gloo is measured beside one device, on GPUs: its ranks are processes, and all of them take the
+/// first GPU. There may be more of them than GPUs, and their speed says nothing.
+bool shares_one_gpu(const Settings& settings);
 /// Measures, prints the table, and writes report.json, report.html and trace.json into the folder `out`.
 /// @return the exit status: 0, or 130 after Ctrl-C, which leaves a report that says so
 int compare(Settings settings);

@@ -17,6 +17,12 @@
 namespace tandem::tools::compare {
 namespace {
 
+/// Stands before the verdict: what such a report is for.
+const std::string kSharedGpu =
+    "The ranks shared one GPU, as virtual devices: what is shown is that they train the same model, and how many "
+    "bytes, "
+    "calls and how much memory they take; no time of it says anything about several GPUs. ";
+
 /// One row of the table while it is measured.
 struct Row {
   Mode mode;
@@ -45,7 +51,7 @@ Links probe_links(const Settings& s, std::vector<LinkProbe>& probes) {
   Links links;
   for (const int devices : s.devices) {
     std::vector<std::string> backends = s.backends;
-    backends.emplace_back();
+    if (!shares_one_gpu(s)) backends.emplace_back();
     for (const std::string& backend : backends) try {
         const Mode mode = mode_of(backend.empty() ? "dp" : "ddp_" + backend);
         const Job job = make_row(s, s.models.at(0), mode, devices).job;
@@ -294,7 +300,8 @@ int steps_for(const Row& single, double seconds) {
 Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* trace) {
   Report report;
   report.provenance = provenance(s);
-  report.virtual_devices = Device(s.device).is_cpu() || gpu::implementation() == std::string("emulated");
+  const bool shared = shares_one_gpu(s);
+  report.virtual_devices = Device(s.device).is_cpu() || gpu::implementation() == std::string("emulated") || shared;
   std::vector<std::vector<Row>> models;
   if (!stop()) {
     constexpr double kSeconds = 3, kQuickSeconds = 0.8;  // that the steps of the measurement may take
@@ -360,7 +367,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
     for (Row& row : of_model)
       if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));
   if (stop()) report.complete = false, report.incomplete_because = "interrupted";
-  report.verdict = verdict_from_runs(report);
+  report.verdict = (shared ? kSharedGpu : "") + verdict_from_runs(report);
   report.turning_points = find_turning_points(report);
   diagnose(report);
   return report;

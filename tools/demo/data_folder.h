@@ -6,7 +6,8 @@ namespace tandem::tools {
 
 /// How to get the files, for messages.
 constexpr char kDataRemedy[] =
-    "apt install dataset-fashion-mnist installs it, tools/fetch_fashion_mnist.sh FOLDER downloads it for --data FOLDER";
+    "apt install dataset-fashion-mnist installs it, fetch_fashion_mnist.sh FOLDER (in tools/ of the sources, in "
+    "share/tandem where the command is installed) downloads it for --data FOLDER";
 
 /// The folder that the user asked for with --data; or, if `asked` is empty, the Debian package's folder, looked for
 /// under TANDEM_DATA_ROOT first; or nothing when there is none.

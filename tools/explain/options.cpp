@@ -47,8 +47,8 @@ void add_common(CLI::App& c, explain::Settings& s) {
 void add_explain(CLI::App& app) {
   auto s = std::make_shared<explain::Settings>();
   CLI::App* const c = app.add_subcommand("explain",
-                                         "Show by how much the results of a script on one device and of its parallel "
-                                         "form differ, and why, cause by cause");
+                                         "Show by how much a training on one device and a parallel script, which the "
+                                         "options describe, differ, and why, cause by cause");
   add_common(*c, *s);
   c->add_option("--mode", s->modes, "The parallel script, several with commas between: dp (DataParallel), ddp")
       ->type_name("NAMES")

@@ -46,7 +46,7 @@ std::string text_of(const Explanation& e) {
     return std::to_string(script.steps) + " steps of " + std::to_string(script.global_batch) + " examples";
   };
   out += "  one device: " + steps(e.one_device) + line(", loss %.6g\n", e.loss_on_one_device);
-  out += "  your script: " + steps(e.yours) + line(", loss %.6g\n", e.your_loss);
+  out += "  parallel script: " + steps(e.yours) + line(", loss %.6g\n", e.your_loss);
   if (e.difference.equal()) {
     out += "  they have the same parameters, to the last bit\n";
   } else {
@@ -61,7 +61,7 @@ std::string text_of(const Explanation& e) {
   };
   out += "\n";
   row("", "", "alone, it", "makes", "", "left when");
-  row("cause", "in your script", "weights", "loss", "first seen in", "off");
+  row("cause", "in the parallel script", "weights", "loss", "first seen in", "off");
   for (const Cause& c : e.causes) {
     const std::string yours = c.yours.empty() ? "no" : c.yours + (c.present ? "" : ": no effect");
     row(c.name, yours, c.present ? number(c.alone.parameters) : "-", c.present ? number(c.alone.loss) : "-",
@@ -69,8 +69,8 @@ std::string text_of(const Explanation& e) {
   }
   const std::vector<std::string> script = present(e, false), mode = present(e, true);
   out += "\n";
-  out += script.empty() ? "  Nothing in your script makes them differ.\n"
-                        : "  Your script differs in: " + list(script) + ".\n";
+  out += script.empty() ? "  Nothing in the parallel script makes them differ.\n"
+                        : "  The parallel script differs in: " + list(script) + ".\n";
   if (!mode.empty()) out += "  What lies in the mode: " + list(mode) + ".\n";
   if (e.equal)
     out += "  With all of these off, the two are equal to the last bit, in every parameter after every step.\n";

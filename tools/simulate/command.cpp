@@ -1,7 +1,11 @@
 // `tandem simulate`: reads a cluster and a step, predicts, and shows what came of it; or checks the model.
 #include <cstdio>
+#include <fstream>
+#include <sstream>
 
+#include "tandem/core/error.h"
 #include "tandem/tools/commands.h"
+#include "tandem/tools/simulate/data_path.h"
 #include "tandem/tools/simulate/published.h"
 #include "tandem/tools/simulate/report.h"
 #include "tandem/tools/simulate/skill.h"
@@ -19,6 +23,15 @@ void simulate(const SimulateSettings& settings) {
   if (!settings.published.empty()) {
     const auto published = as_usage([&] { return simulate::read_published(settings.published); });
     std::printf("%s", simulate::as_text(published).c_str());
+    return;
+  }
+  if (settings.example) {
+    const std::string path = simulate::data_path("cluster_example.json");
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    TANDEM_CHECK(file, "simulate: the example that comes with the command cannot be read: ", path);
+    std::printf("%s", text.str().c_str());
     return;
   }
   check_can_write("--json", settings.json);

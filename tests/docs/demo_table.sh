@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# demo_table.sh SOURCE BUILD DIGITS: the columns of memory and of bytes in the tables of `tandem demo` that README.md and
+# docs/course.md show, against what the command says now. Neither depends on what the images show, on the number of
+# threads, or on how many steps there are; so it trains on the few images in DIGITS and adds what those of FashionMNIST
+# take, which lie on the first device, or on that of each process. There the loader's thread may have a batch or two more or
+# less ready when memory is at its peak: 0.4 MiB each. Seconds and accuracies are not compared.
+set -euo pipefail
+source=$1 build=$2 digits=$3
+"$build/tools/tandem" doctor 2>&1 | grep -q '^oneDNN *used' || {
+  echo "SKIPPED: the tables are of a build with oneDNN, and this one has none" >&2
+  exit 77
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# PLACE <tab> OPTIONS of the command <tab> MODE <tab> PEAKS <tab> MIB, for each row that a page shows.
+awk '
+  /^ *(tandem|\.\/run) demo/ { options = $0; sub(/^ *(tandem|\.\/run) demo */, "", options); sub(/  +#.*/, "", options) }
+  /^    (single|dp|ddp_gloo|ddp_local) +[0-9.]+ +[0-9]+ +[0-9.]+ % / {
+    peaks = $6
+    n = 7
+    if (NF > 8) peaks = peaks " " $(n++)
+    print FILENAME ":" FNR "\t" (options == "" ? "-" : options) "\t" $1 "\t" peaks "\t" $n
+  }' "$source/README.md" "$source/docs/course.md" >"$work/shown"
+[ "$(wc -l <"$work/shown")" -ge 11 ] || {
+  echo "the pages show fewer rows of tandem demo than they did:" && cat "$work/shown"
+  exit 1
+}
+failed=0
+while IFS=$'\t' read -r place options mode peaks moved; do
+  model=fashion_cnn
+  [[ ! $options =~ --model\ ([a-z_]+) ]] || model=${BASH_REMATCH[1]}
+  [ -e "$work/$model" ] || "$build/tools/tandem" demo --model "$model" --data "$digits" --compare-steps 1 --threads 2 >"$work/$model" || {
+    cat "$work/$model"
+    exit 1
+  }
+  # An image has 784 bytes, its label 8; of the 70,000 the data set in DIGITS has 2,300.
+  awk -v place="$place" -v mode="$mode" -v peaks="$peaks" -v moved="$moved" '
+    function differ(a, b, most) { return a - b > most || b - a > most }
+    $1 == mode && / % / {
+      n = split(peaks, shown, " ")
+      images = (70000 - 2300) * (784 + 8) / 1048576
+      for (i = 1; i <= n; ++i) {
+        loads = i == 1 || mode == "ddp_gloo"
+        now = $(5 + i) + (loads ? images : 0)
+        text = text sprintf(" %.1f", now)
+        if (differ(now, shown[i], loads ? 0.9 : 0.11)) wrong = 1
+      }
+      if (differ($(6 + n), moved, 0.011)) wrong = 1
+      found = 1
+      if (wrong) print place ": " mode " shows " peaks " and " moved " MiB; now it is" text " and " $(6 + n)
+      exit
+    }
+    END { if (!found) print place ": tandem demo has no row " mode; exit wrong || !found }' "$work/$model" || failed=1
+done <"$work/shown"
+exit $failed
