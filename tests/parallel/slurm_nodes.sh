@@ -1,25 +1,26 @@
 #!/bin/bash
-# slurm_nodes.sh FOLDER COMMAND...: runs the command on the head of a real Slurm, whose two nodes, tn1 and tn2, are on this
-# machine: each has a network, a host name and processes of its own (namespaces), reaches the others over a bridge only,
-# and shares no memory with them. Returns the command's exit status, or 77 where this machine cannot do that, and says
-# why. Needs root, Debian's packages slurmctld slurmd slurm-client munge iproute2, and neither systemd nor cgroups.
-# FOLDER, which is empty, gets Slurm's state and logs. Nothing outside it changes; all processes and networks end with
-# this one.
+# slurm_nodes.sh FOLDER COMMAND...: runs the command on the head of a real Slurm, whose nodes are on this machine: tn1 and
+# tn2, and tn3 besides in the partition `three`. Each has a network, a host name and processes of its own (namespaces),
+# reaches the others over a bridge only, and shares no memory with them. Returns the command's exit status, or 77 where
+# this machine cannot do that, and says why. Needs root, Debian's packages slurmctld slurmd slurm-client munge iproute2,
+# and neither systemd nor cgroups. FOLDER, which is empty, gets Slurm's state and logs. Nothing outside it changes; all
+# processes and networks end with this one.
 set -euo pipefail
 export PATH=$PATH:/usr/sbin:/sbin
-nodes=(tn1 tn2) cpus=4 net=10.77.0
+nodes=(tn1 tn2 tn3) cpus=4 net=10.77.0
 in_namespaces=(unshare --net --uts --ipc --pid --mount --fork --kill-child --mount-proc)
 skip() { echo "SKIPPED: $*"; exit 77; }
 
 check_machine() {
   local program
   for program in slurmctld slurmd srun sbatch scancel munged ip unshare; do
-    command -v $program > /dev/null || skip "there is no $program; on Debian: apt install slurmctld slurmd slurm-client munge iproute2"
+    command -v $program > /dev/null ||
+      skip "there is no $program; on Debian: apt install slurmctld slurmd slurm-client munge iproute2"
   done
   [[ $(id -u) = 0 ]] || skip "Slurm's daemons and namespaces need root"
   local why
-  why=$("${in_namespaces[@]}" sh -c 'ip link add name probe type bridge && ip link add probe0 type veth peer name probe1' 2>&1) ||
-    skip "this machine gives no namespaces, bridges or pairs of network devices: $why"
+  why=$("${in_namespaces[@]}" sh -c 'ip link add probe type bridge && ip link add probe0 type veth peer name probe1' 2>&1) ||
+    skip "there are no namespaces, bridges or pairs of network devices here: $why"
 }
 
 write_config() {
@@ -53,7 +54,8 @@ InactiveLimit=0
 END
   local i
   for i in "${!nodes[@]}"; do echo "NodeName=${nodes[i]} NodeAddr=$net.$((i + 2)) CPUs=$cpus"; done >> "$folder/slurm.conf"
-  echo "PartitionName=here Nodes=$(IFS=,; echo "${nodes[*]}") Default=YES State=UP" >> "$folder/slurm.conf"
+  printf '%s\n' "PartitionName=two Nodes=tn1,tn2 Default=YES State=UP" "PartitionName=three Nodes=tn1,tn2,tn3 State=UP" \
+    >> "$folder/slurm.conf"
 }
 
 # On a node, in its namespaces: waits for its network device, then becomes its slurmd.
@@ -98,7 +100,7 @@ run_head() { # COMMAND...
     ip link set "wire$i" master wire up
   done
   local deadline=$((SECONDS + 30))
-  until [[ $(sinfo -h -N -o %T 2> /dev/null | sort | uniq -c | xargs) = "${#nodes[@]} idle" ]]; do
+  until [[ $(sinfo -h -p three -N -o %T 2> /dev/null | sort | uniq -c | xargs) = "${#nodes[@]} idle" ]]; do
     ((SECONDS < deadline)) || skip "Slurm's nodes are not idle after 30 s: $(tail -n 5 "$folder"/*.log "$folder"/*.out)"
     sleep 0.1
   done

@@ -1,5 +1,5 @@
 #!/bin/bash
-# slurm_test.sh TANDEM PROGRAM: ranks of launch_program that a real Slurm starts on two nodes (slurm_nodes.sh) find each
+# slurm_test.sh TANDEM PROGRAM: ranks of launch_program that a real Slurm starts on its nodes (slurm_nodes.sh) find each
 # other, get the right local ranks, and are told what is wrong. Exits with 77, "skipped" for ctest, where Slurm cannot be
 # started here, and says why. Ends within 150 s, with all that it started.
 set -uo pipefail
@@ -8,9 +8,12 @@ self=$PWD/slurm_test.sh
 
 if [[ ${1:-} != --on-head ]]; then
   folder=$(mktemp -d)
-  trap 'rm -rf "$folder"' EXIT
-  trap 'exit 1' INT TERM
-  timeout -k 5 150 ./slurm_nodes.sh "$folder" "$self" --on-head "$1" "$2" "$folder"
+  trap 'rm -rf "$folder" 2> /dev/null || { sleep 1; rm -rf "$folder"; }' EXIT
+  trap 'kill -KILL $!; wait $!; exit 1' INT TERM
+  # Each process here ends with the one that started it, killed or not.
+  setpriv --pdeathsig KILL timeout -k 5 150 \
+    setpriv --pdeathsig KILL ./slurm_nodes.sh "$folder" "$self" --on-head "$1" "$2" "$folder" &
+  wait $!
   exit
 fi
 tandem=$2 program=$3 out=$4/test/out
@@ -73,6 +76,12 @@ says 3 "the sum is 6"
 says 1 "address: SLURM_STEP_NODELIST and SLURM_GTIDS"
 starts 0 srun --mpi=pmi2 -N2 -n3 -m arbitrary -w tn2,tn1,tn2 "$program" sum
 says 3 "the sum is 6"
+printf '%s\n' tn3 tn1 tn2 > hosts
+starts 0 env SLURM_HOSTFILE="$PWD/hosts" srun -p three -N3 -n3 -m arbitrary "$program" sum
+says 3 "the sum is 6"
+says 1 "address: SLURM_STEP_NODELIST and SLURM_HOSTFILE"
+starts 3 srun -p three -N3 -n3 -m arbitrary -w tn3,tn1,tn2 "$program" sum  # which Slurm tells nobody
+says 3 "has put rank 0 on one of 3 nodes, and Slurm does not say on which"
 
 # Shells of an allocation are no ranks, and say so.
 starts 3 salloc -N2 -n3 "$program" sum
@@ -107,12 +116,20 @@ starts 0 env TANDEM_JOB_TOKEN=of_this_test srun -N2 -n2 --ntasks-per-node=1 \
   "$tandem" launch --nodes 2 --rdzv tn1:29400 -n 2 -- "$program" sum
 says 4 "the sum is 10"
 
-# MPICH's mpiexec, which starts its helpers by srun.
+# mpiexec of MPICH and mpirun of Open MPI, which start their helpers by srun.
 if command -v mpiexec.hydra > /dev/null; then
   starts 0 salloc -N2 -n3 mpiexec.hydra -n 3 "$program" sum
   says 3 "the sum is 6"
   says 1 "tandem: 3 ranks, found by PMI (PMI_RANK and PMI_SIZE; address: SLURM_JOB_NODELIST; port: from the control port of"
 else
-  echo "SKIPPED in part: there is no mpiexec of MPICH; on Debian: apt install mpich"
+  echo "SKIPPED in part: there is no mpiexec.hydra; on Debian: apt install mpich"
+fi
+if command -v mpirun.openmpi > /dev/null; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  starts 0 salloc -N2 -n3 mpirun.openmpi -n 3 "$program" sum
+  says 3 "the sum is 6"
+  says 1 "found by Open MPI (OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE; address: SLURM_JOB_NODELIST; port: from"
+else
+  echo "SKIPPED in part: there is no mpirun.openmpi; on Debian: apt install openmpi-bin"
 fi
 echo "all ran, in $((SECONDS - begun)) s, by $(srun --version)"
