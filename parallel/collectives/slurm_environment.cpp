@@ -11,7 +11,7 @@
 namespace tandem::distributed {
 namespace {
 
-/// Steps from this number on are Slurm's own: the shell of salloc, the batch script, and what adopts other processes.
+/// Steps from this number on are Slurm's own: shells of salloc, batch scripts, and adopted processes.
 constexpr int64_t kFirstOwnStep = 0xfffffff0, kShellStep = 0xfffffffa;
 int64_t step_of(const Variables& variable) {
   const std::string step = variable("SLURM_STEP_ID");
@@ -57,9 +57,10 @@ void check_started_by_srun(bool sees_task, const Variables& variable) {
 
 std::string host_of_rank_0(const std::vector<std::string>& hosts, const Variables& variable, std::string& found) {
   // Rank 0 is on this node or, of two nodes, on the other, if the tasks of this node are known.
-  const std::string here = variable("SLURMD_NODENAME"), tasks = "," + variable("SLURM_GTIDS") + ",";
-  if (hosts.size() == 2 && tasks != ",," && (here == hosts[0] || here == hosts[1])) {
-    const bool is_here = tasks.find(",0,") != std::string::npos;
+  const std::string here = variable("SLURMD_NODENAME"), tasks = variable("SLURM_GTIDS");
+  const bool is_known = !tasks.empty() && tasks.find_first_not_of("0123456789,") == std::string::npos;
+  if (hosts.size() == 2 && is_known && (here == hosts[0] || here == hosts[1])) {
+    const bool is_here = ("," + tasks + ",").find(",0,") != std::string::npos;
     const std::string& host = is_here == (here == hosts[0]) ? hosts[0] : hosts[1];
     if (host != hosts[0]) found += " and SLURM_GTIDS";
     return host;

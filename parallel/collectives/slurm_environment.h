@@ -1,4 +1,4 @@
-// What Slurm's variables say of this process, as srun, sbatch and salloc set them. Internal.
+// Reads Slurm's variables: those of srun, sbatch and salloc. Internal.
 #pragma once
 #include <functional>
 #include <string>

@@ -217,6 +217,10 @@ TEST_CASE("rank 0 is found where srun -m arbitrary has put it", "[launch][enviro
   CHECK(task("n09", "1,2,3", "n[08-09]").address == "n08");
   CHECK_THAT(task("n08", "1,2,3", "n[08-09]").found, Contains("SLURM_STEP_NODELIST and SLURM_GTIDS"));
   CHECK(task("n08", "1,2,3", "n08").address == "127.0.0.1");
+  // Nodes of another name than the list's, or tasks in another form, say nothing.
+  const Environment usual = {{"SLURM_GTIDS", "0-2"}, {"SLURMD_NODENAME", "n10"}};
+  CHECK(read(kStep + usual).address == "n09");
+  CHECK(read(kStep + Environment{{"SLURMD_NODENAME", "alias"}, {"SLURM_GTIDS", "0"}}).address == "n09");
   // Of more nodes, the host file says it.
   const test::TemporaryFolder folder;
   const auto file = [&](const std::string& text) {
