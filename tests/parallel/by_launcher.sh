@@ -42,7 +42,7 @@ case $launcher in
     check PMI $mpiexec "$program"
     check PMI $mpiexec sh -c '"$1"; exit' sh "$program"  # its helper is then the parent's parent
     # Two jobs at once, first each with a port of its own, then both on the same one.
-    for port in '' 29517; do
+    for port in '' $((30000 + $$ % 2000)); do
       export MASTER_PORT=$port
       rm -f "$folder/end"
       $mpiexec "$program" "go on" "$folder/end" >"$folder/first" 2>&1 </dev/null &

@@ -75,17 +75,23 @@ TEST_CASE("launch: a stranger is refused, and the group that is there goes on", 
   job.finish();
 }
 
-TEST_CASE("launch: jobs whose launchers tell them apart do not disturb each other on one port",
+TEST_CASE("launch: jobs that have tokens are told apart on one port, before a group is complete too",
           "[launch][gloo][errors]") {
   if (skipped()) return;
-  // Without a launcher, with the same ranks: told apart before the group is complete, too.
+  const auto with = [](const char* token, Environment environment) {
+    environment.push_back(std::string("TANDEM_JOB_TOKEN=") + token);
+    return environment;
+  };
   Job job("go on", {"TANDEM_JOB_TOKEN=one"});
-  for (const char* token : {"TANDEM_JOB_TOKEN=two", "TANDEM_JOB_TOKEN="}) {
-    Environment other = rank_of(1, 2, job.port());
-    other.emplace_back(token);
-    CHECK_THAT(refused(other), Contains("refuses this job token: the store of another job is there"));
-  }
+  for (const char* token : {"two", ""})
+    CHECK_THAT(refused(with(token, rank_of(1, 2, job.port()))), Contains("the store of another job is there"));
   job.finish();
+  const int port = free_port();
+  Child zero({kLaunchProgram, "sum"}, with("one", rank_of(0, 2, port)));
+  CHECK_THAT(refused(with("two", rank_of(1, 2, port))), Contains("the store of another job is there"));
+  Child one({kLaunchProgram, "sum"}, with("one", rank_of(1, 2, port)));
+  CHECK((one.finish().status == 0 && zero.finish().status == 0));
+  CHECK(nothing_left());
 }
 
 TEST_CASE("launch: who makes its first group where rank 0 makes its second is told so", "[launch][gloo][errors]") {
