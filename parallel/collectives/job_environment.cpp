@@ -1,10 +1,13 @@
 #include "tandem/parallel/collectives/job_environment.h"
 
+#include <unistd.h>
+
 #include <atomic>
-#include <cctype>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 namespace tandem::distributed {
 namespace {
@@ -16,8 +19,8 @@ constexpr int kUsualPort = 29500;  // PyTorch's
 struct Launcher {
   const char *name, *rank, *size, *local_rank, *local_size;
 };
-// The first whose rank is set counts. mpirun starts its processes by those of Slurm where there is one, so that
-// Slurm's variables, which are then of mpirun's helpers, come last.
+// The first launcher that gives both rank and size counts. Slurm comes last: within an allocation mpirun starts its
+// helpers by srun, and its ranks see the variables of the helpers.
 constexpr Launcher kLaunchers[] = {
     {"the environment", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -25,12 +28,20 @@ constexpr Launcher kLaunchers[] = {
     {"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
     {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr},
 };
-const Launcher& launcher_of(const Variables& variable) {
-  for (const Launcher& each : kLaunchers)
-    if (!variable(each.rank).empty()) return each;
+bool is(const Launcher& launcher, const char* name) { return launcher.name == std::string(name); }
+std::string size_from(const Launcher& launcher, const Variables& variable) {
+  std::string size = variable(launcher.size);
+  return size.empty() && is(launcher, "Slurm") ? variable("SLURM_NTASKS") : size;
+}
+/// @param size_given  whether InitOptions has the number of ranks, so that a launcher's rank is enough
+const Launcher& launcher_of(bool size_given, const Variables& variable) {
+  for (const Launcher& each : kLaunchers) {
+    if (variable(each.rank).empty() || (is(each, "PMI") && is_pmi_of_slurm(variable))) continue;
+    // A batch script has a rank, 0, and may have no size.
+    if (size_given || is(each, "Slurm") || !variable(each.size).empty()) return each;
+  }
   return kLaunchers[0];
 }
-bool is(const Launcher& launcher, const char* name) { return launcher.name == std::string(name); }
 
 int number_in(const std::string& text, const std::string& name, int least, int most) {
   char* end = nullptr;
@@ -48,20 +59,6 @@ int number_from(const Variables& variable, const char* name, const char* option,
   return number_in(text, name, least, most);
 }
 
-/// A shell of an allocation runs its commands once, and would wait for ranks that nobody starts.
-void check_started_by_srun(const Launcher& launcher, const Variables& variable) {
-  const std::string job = variable("SLURM_JOB_ID");
-  const bool is_slurm = is(launcher, "Slurm");
-  if (job.empty() || !variable(kLaunchers[0].rank).empty() || (!is_slurm && !variable(launcher.rank).empty())) return;
-  if (is_slurm && !variable("SLURM_STEP_ID").empty()) return;
-  std::string tasks = variable("SLURM_NTASKS");
-  if (tasks.empty()) tasks = variable("SLURM_JOB_NUM_NODES");
-  if (is_slurm && (tasks.empty() || tasks == "1")) return;  // a batch script of one task, which is this one
-  TANDEM_FAIL("init_process_group: this process is in allocation ", job, " of Slurm, of ",
-              tasks.empty() ? "some" : tasks, " tasks, but no task of a step: srun has not started it",
-              is_slurm ? " (a batch script runs once)" : "",
-              "; start the ranks by `srun PROGRAM`, or by tandem launch");
-}
 /// The list of the nodes that this job runs on, and its variable. mpirun's helpers are steps of their own, of some
 /// nodes.
 std::pair<std::string, std::string> node_list(const Launcher& launcher, const Variables& variable) {
@@ -70,13 +67,20 @@ std::pair<std::string, std::string> node_list(const Launcher& launcher, const Va
       if (std::string list = variable(name); !list.empty()) return {std::move(list), name};
   return {};
 }
-/// What tells this job from others, and from where it comes; nothing where the launcher does not say.
-std::pair<std::string, std::string> identity(const Launcher& launcher, const Variables& variable) {
-  if (is(launcher, "Open MPI")) return {variable("PMIX_NAMESPACE"), "PMIX_NAMESPACE"};
+/// Text that tells this job from others, and its source; empty where the launcher gives none.
+using Identity = std::pair<std::string, std::string>;
+Identity identity(const Launcher& launcher, const Variables& variable,
+                  const std::function<std::string()>& control_port) {
+  const auto from = [&](const char* name) { return Identity(variable(name), name); };
+  if (is(launcher, "the environment")) return from("TORCHELASTIC_RUN_ID");
+  if (is(launcher, "Open MPI"))
+    return variable("PMIX_NAMESPACE").empty() ? from("OMPI_MCA_ess_base_jobid") : from("PMIX_NAMESPACE");
+  if (is(launcher, "PMI") && !variable("PMI_JOBID").empty()) return from("PMI_JOBID");
+  if (is(launcher, "PMI"))
+    if (std::string port = control_port(); !port.empty()) return {std::move(port), "the control port of mpiexec"};
   const std::string job = variable("SLURM_JOB_ID"), step = variable("SLURM_STEP_ID");
   if (job.empty()) return {};
-  return is(launcher, "Slurm") ? std::pair(job + "." + step, "SLURM_JOB_ID and SLURM_STEP_ID")
-                               : std::pair(job, "SLURM_JOB_ID");
+  return is(launcher, "Slurm") ? Identity(job + "." + step, "SLURM_JOB_ID and SLURM_STEP_ID") : from("SLURM_JOB_ID");
 }
 /// Below the ports that systems give out by themselves.
 int port_from(const std::string& identity) {
@@ -96,9 +100,10 @@ std::string find_address(const Launcher& launcher, const Variables& variable, in
   TANDEM_CHECK(!list.empty(), "init_process_group: ", launcher.name, " has started ", size, " ranks, ",
                local_size.empty() ? "some" : local_size,
                " of them on this machine, and does not say where rank 0 is; set MASTER_ADDR to that host on all ranks");
-  const std::vector<std::string> hosts = hosts_of_node_list(list, 2);
+  const std::vector<std::string> hosts = hosts_of_node_list(list);
   found += "; address: " + name + (hosts.size() == 1 ? ", one machine" : "");
-  return hosts.size() == 1 ? "127.0.0.1" : hosts[0];
+  if (hosts.size() == 1) return "127.0.0.1";
+  return is(launcher, "Slurm") ? host_of_rank_0(hosts, variable, found) : hosts[0];
 }
 
 }  // namespace
@@ -110,17 +115,35 @@ std::string process_variable(const char* name) {
 
 bool is_shared_memory_wanted() { return process_variable("TANDEM_SHARED_MEMORY") != "0"; }
 
-JobEnvironment read_job_environment(const InitOptions& o, const Variables& variable) {
-  const Launcher& launcher = launcher_of(variable);
-  const bool by_hand = is(launcher, "the environment");
-  if (!o.rank || !o.world_size) check_started_by_srun(launcher, variable);
-  const bool has_step_size = !is(launcher, "Slurm") || !variable(launcher.size).empty();
-  const char* const size_name = has_step_size ? launcher.size : "SLURM_NTASKS";
+std::string control_port_of_hydra() {
+  int64_t process = ::getppid();
+  for (int generation = 0; process > 1 && generation < 64; ++generation) {
+    const std::string folder = "/proc/" + std::to_string(process);
+    std::ifstream arguments(folder + "/cmdline"), status(folder + "/stat");
+    std::string program, word, stat;
+    std::getline(arguments, program, '\0');
+    if (std::filesystem::path(program).filename().string().rfind("hydra", 0) == 0)
+      while (std::getline(arguments, word, '\0'))
+        if (word == "--control-port" && std::getline(arguments, word, '\0')) return word;
+    std::getline(status, stat);  // "4711 (name) S 4710 ...", where the name may hold anything
+    const size_t name_end = stat.rfind(')');
+    process = name_end != std::string::npos && stat.size() > name_end + 4 ? std::atoll(&stat[name_end + 4]) : 0;
+  }
+  return {};
+}
+
+JobEnvironment read_job_environment(const InitOptions& o, const Variables& variable,
+                                    const std::function<std::string()>& control_port) {
+  const Launcher& launcher = launcher_of(o.world_size.has_value(), variable);
+  const bool by_hand = is(launcher, "the environment"), is_slurm = is(launcher, "Slurm");
+  const bool is_given = o.rank && o.world_size;
+  if (!is_given && (is_slurm || variable(launcher.rank).empty())) check_started_by_srun(is_slurm, variable);
+  const char* const size_name = is_slurm && variable(launcher.size).empty() ? "SLURM_NTASKS" : launcher.size;
   JobEnvironment job{.launcher = launcher.name};
-  const bool is_lone = is(launcher, "Slurm") && !o.world_size && variable(size_name).empty();  // in a batch script
+  const bool is_lone = is_slurm && !o.world_size && variable(size_name).empty();  // in a batch script
   job.size = is_lone ? 1 : number_from(variable, size_name, "InitOptions::world_size", o.world_size, 1, kMostRanks);
   job.rank = number_from(variable, launcher.rank, "InitOptions::rank", o.rank, 0, job.size - 1);
-  job.found = o.rank && o.world_size ? "InitOptions" : std::string(launcher.rank) + " and " + size_name;
+  job.found = is_given ? "InitOptions" : std::string(launcher.rank) + " and " + size_name;
 
   const std::string address = variable("MASTER_ADDR"), port = variable("MASTER_PORT");
   if (o.master_addr || !address.empty()) {
@@ -131,7 +154,7 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
                  "InitOptions::master_addr");
     job.address = find_address(launcher, variable, job.size, job.found);
   }
-  const auto [id, id_name] = by_hand ? std::pair<std::string, std::string>() : identity(launcher, variable);
+  const auto [id, id_name] = identity(launcher, variable, control_port);
   if (o.master_port || !port.empty() || by_hand) {
     job.port = number_from(variable, "MASTER_PORT", "InitOptions::master_port", o.master_port, 1, 65535);
     job.found += o.master_port ? "; port: InitOptions" : "; port: MASTER_PORT";
@@ -141,7 +164,8 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
   }
 
   job.token = variable("TANDEM_JOB_TOKEN");
-  if (job.token.empty() && !id.empty()) job.token = std::string(launcher.name) + " " + id;
+  // Ranks that the program counts itself may come from several jobs of a launcher.
+  if (job.token.empty() && !id.empty() && !is_given) job.token = std::string(launcher.name) + " " + id;
   job.has_launcher_store = variable("TANDEM_STORE") == "launcher";
   const bool torchrun = by_hand && !job.has_launcher_store && !variable("TORCHELASTIC_RUN_ID").empty();
   if (job.has_launcher_store) job.launcher = "tandem launch";
@@ -152,58 +176,16 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
 }
 
 std::optional<int> local_rank_of(const Variables& variable) {
-  const Launcher& launcher = launcher_of(variable);
-  const std::string text = variable(launcher.local_rank);
-  if (text.empty()) return {};
-  return number_in(text, launcher.local_rank, 0, kMostRanks - 1);
-}
-
-std::vector<std::string> hosts_of_node_list(const std::string& list, size_t most) {
-  const auto refuse = [&](const std::string& why) {
-    TANDEM_FAIL("init_process_group: '", list, "' is no list of Slurm's nodes: ", why,
-                "; accepted: as in n[08-10,12],login");
+  const Launcher& launcher = launcher_of(false, variable);
+  // A script may export RANK=$SLURM_PROCID and no LOCAL_RANK: a launcher that counts the same ranks knows it.
+  const auto counts_alike = [&](const Launcher& other) {
+    return variable(other.rank) == variable(launcher.rank) &&
+           size_from(other, variable) == size_from(launcher, variable);
   };
-  const auto is_number = [](const std::string& text) {
-    return !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
-  };
-  std::vector<std::string> hosts;
-  // Adds `before` with each of the rest's possibilities behind it, the innermost brackets last.
-  const std::function<void(const std::string&, const std::string&)> expand = [&](const std::string& before,
-                                                                                 const std::string& rest) {
-    const size_t open = rest.find('[');
-    if (open == std::string::npos) {
-      if (rest.find(']') != std::string::npos) refuse("a bracket is closed that was not opened");
-      if (before.empty() && rest.empty()) refuse("a name is empty");
-      if (hosts.size() < most) hosts.push_back(before + rest);
-      return;
-    }
-    const size_t close = rest.find(']', open);
-    if (close == std::string::npos) refuse("a bracket is not closed");
-    const std::string behind = rest.substr(close + 1);
-    for (size_t at = open + 1; at <= close && hosts.size() < most;) {
-      const size_t end = std::min(rest.find(',', at), close), dash = std::min(rest.find('-', at), end);
-      const std::string first = rest.substr(at, dash - at);
-      const std::string last = dash < end ? rest.substr(dash + 1, end - dash - 1) : first;
-      if (!is_number(first) || !is_number(last) || std::stol(first) > std::stol(last))
-        refuse("'" + rest.substr(at, end - at) + "' is no range of numbers");
-      for (int64_t i = std::stol(first); i <= std::stol(last) && hosts.size() < most; ++i) {
-        std::string number = std::to_string(i);
-        if (number.size() < first.size()) number.insert(0, first.size() - number.size(), '0');
-        expand(before + rest.substr(0, open) + number, behind);
-      }
-      at = end + 1;
-    }
-  };
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t at = 0; at <= list.size() && hosts.size() < most; ++at) {
-    const char c = at < list.size() ? list[at] : ',';
-    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    if (at < list.size() && (c != ',' || depth != 0)) continue;
-    expand("", list.substr(begin, at - begin));
-    begin = at + 1;
-  }
-  return hosts;
+  for (const Launcher& each : kLaunchers)
+    if (const std::string text = variable(each.local_rank); !text.empty() && counts_alike(each))
+      return number_in(text, each.local_rank, 0, kMostRanks - 1);
+  return {};
 }
 
 void show_once(const JobEnvironment& job, const std::string& address, int port) {

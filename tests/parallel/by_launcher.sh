@@ -1,11 +1,12 @@
 #!/bin/sh
-# by_launcher.sh torchrun|mpirun PROGRAM: two ranks of launch_program, started by a launcher that is not ours, find each
-# other. It exits with 77, "skipped" for ctest, where the launcher is not there: torchrun of a known Python with torch;
-# mpirun of Open MPI.
+# by_launcher.sh torchrun|mpirun|mpiexec.hydra PROGRAM: two ranks of launch_program, started by a launcher that is not
+# ours, find each other. It exits with 77, "skipped" for ctest, where the launcher is not there: torchrun of a known Python
+# with torch; mpirun of Open MPI; mpiexec.hydra of MPICH.
 set -u
 launcher=$1 program=$2
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
+folder=$(mktemp -d)
+out=$folder/out
+trap 'rm -rf "$folder"' EXIT
 check() { # WORDS COMMAND...: both ranks have the sum, and rank 0 says that WORDS is where it looked
   words=$1
   shift
@@ -34,5 +35,31 @@ case $launcher in
     mpirun="timeout -k 5 100 mpirun $as_root --oversubscribe -n 2"
     check 'Open MPI' $mpirun "$program"
     check 'Open MPI' $mpirun -x MASTER_ADDR=localhost "$program"
+    ;;
+  mpiexec.hydra)
+    command -v mpiexec.hydra >/dev/null || { echo "SKIPPED: there is no mpiexec.hydra; on Debian: apt install mpich"; exit 77; }
+    mpiexec="timeout -k 5 100 mpiexec.hydra -n 2"
+    check PMI $mpiexec "$program"
+    check PMI $mpiexec sh -c '"$1"; exit' sh "$program"  # its helper is then the parent's parent
+    # Two jobs at once, first each with a port of its own, then both on the same one.
+    for port in '' $((30000 + $$ % 2000)); do
+      export MASTER_PORT=$port
+      rm -f "$folder/end"
+      $mpiexec "$program" "go on" "$folder/end" >"$folder/first" 2>&1 </dev/null &
+      until [ "$(grep -c 'goes on' "$folder/first")" = 2 ]; do
+        kill -0 $! || { cat "$folder/first"; exit 1; }
+        sleep 0.05
+      done
+      if [ -z "$port" ]; then check PMI $mpiexec "$program"
+      else
+        ! $mpiexec "$program" >"$out" 2>&1 </dev/null && grep -q 'the store of another job is there' "$out" || {
+          echo "a second job on one port was not refused"
+          cat "$out"
+          exit 1
+        }
+      fi
+      touch "$folder/end"
+      wait $! || { echo "a job was disturbed by another one, MASTER_PORT=$port"; cat "$folder/first"; exit 1; }
+    done
     ;;
 esac

@@ -2,6 +2,8 @@
 // late, or leave.
 #include "tandem/parallel/collectives/gloo/gloo.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <limits>
 #include <thread>
@@ -358,16 +360,30 @@ TEST_CASE("gloo: ranks that do not come together say who is missing or counts ot
     }
   };
   CHECK_THAT(join(0, 3, "a", milliseconds(200)), Contains("rank 1 of 3 did not come within 200 ms"));
-  std::string other;
-  std::thread thread([&] { other = join(1, 3, "b", seconds(60)); });
-  CHECK_THAT(join(0, 2, "b", seconds(60)), Contains("count differently"));
+  // Who counts otherwise, or comes to a place that is taken, is refused alone: the group comes together without it.
+  std::string first = "not yet";
+  std::thread thread([&] { first = join(0, 2, "b", seconds(60)); });
+  StoreClient store("127.0.0.1", server.port(), "", seconds(60));
+  store.get(came_key("b", 0), seconds(60));
+  const std::string here = "process " + std::to_string(::getpid()) + " on ";
+  CHECK_THAT(join(1, 3, "b", seconds(60)),
+             Contains("the ranks count differently: rank 1 says that there are 3, rank 0 that there are 2 (rank 0 is " +
+                      here) &&
+                 Contains("the group goes on without " + here) && Contains("WORLD_SIZE"));
+  CHECK_THAT(join(0, 2, "b", seconds(60)), Contains("there are two processes of rank 0, one of which has its place "
+                                                    "already (rank 0 is " +
+                                                    here) &&
+                                               Contains("the group goes on") && Contains("MASTER_PORT of its own"));
+  CHECK(join(1, 2, "b", seconds(60)).empty());
   thread.join();
-  CHECK_THAT(other, Contains("count differently"));
-  thread = std::thread([&] { other = join(0, 2, "c", seconds(60)); });
-  const std::string mine = join(0, 2, "c", seconds(60));
+  CHECK(first.empty());
+  // Who waits for a rank in vain hears who was refused.
+  thread = std::thread([&] { first = join(0, 3, "c", milliseconds(2000)); });
+  store.get(came_key("c", 0), seconds(60));
+  CHECK_THAT(join(0, 3, "c", seconds(60)), Contains("two processes of rank 0"));
   thread.join();
-  CHECK_THAT(mine, Contains("two processes of rank 0"));
-  CHECK(other == mine);
+  CHECK_THAT(first, Contains("rank 1 of 3 did not come within 2000 ms; a process that came was refused: there are two "
+                             "processes of rank 0"));
 }
 
 TEST_CASE("gloo: what the environment lacks is named", "[parallel][gloo][errors]") {

@@ -1,10 +1,11 @@
-// What init_process_group reads from the environments of launchers. That of torchrun and of mpirun is read for real in
-// by_launcher.sh; Slurm's is written down here as its manual has it.
+// What init_process_group reads from the environments of launchers, written down as torchrun, Open MPI 4.1, MPICH 4.0
+// and Slurm 22.05 set them. by_launcher.sh and slurm_test.sh read the environments of real ones.
 #include "tandem/parallel/collectives/job_environment.h"
 
 #include <map>
 
 #include "tandem/tests/catch.h"
+#include "tandem/tests/temporary.h"
 
 using namespace tandem;
 using namespace tandem::distributed;
@@ -18,8 +19,9 @@ Variables of(const Environment& environment) {
     return at == environment.end() ? std::string() : at->second;
   };
 }
-JobEnvironment read(const Environment& environment, const InitOptions& options = {}) {
-  return read_job_environment(options, of(environment));
+JobEnvironment read(const Environment& environment, const InitOptions& options = {},
+                    const std::string& control_port = "") {
+  return read_job_environment(options, of(environment), [&] { return control_port; });
 }
 Environment operator+(Environment a, const Environment& b) {
   for (const auto& [name, value] : b) a[name] = value;
@@ -33,11 +35,14 @@ const Environment kOpenMpi = {{"OMPI_COMM_WORLD_RANK", "2"},       {"OMPI_COMM_W
 const Environment kPmi = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
 const Environment kAllocation = {
     {"SLURM_JOB_ID", "77"}, {"SLURM_NTASKS", "6"}, {"SLURM_JOB_NUM_NODES", "3"}, {"SLURM_JOB_NODELIST", "n[08-10]"}};
-const Environment kStep = kAllocation + Environment{{"SLURM_STEP_ID", "0"},
-                                                    {"SLURM_STEP_NUM_TASKS", "4"},
-                                                    {"SLURM_STEP_NODELIST", "n[09-10]"},
-                                                    {"SLURM_PROCID", "3"},
-                                                    {"SLURM_LOCALID", "1"}};
+const Environment kStep =
+    kAllocation +
+    Environment{{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_STEP_NODELIST", "n[09-10]"},
+                {"SLURM_PROCID", "3"},  {"SLURM_LOCALID", "1"},        {"SLURMD_NODENAME", "n10"},
+                {"SLURM_GTIDS", "2,3"}};
+/// What `srun --mpi=pmi2` sets besides.
+const Environment kPmi2 = {
+    {"PMI_FD", "11"}, {"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"PMI_JOBID", "77.0"}, {"SLURM_MPI_TYPE", "pmi2"}};
 
 }  // namespace
 
@@ -52,6 +57,7 @@ TEST_CASE("each launcher's environment says rank, size, and where the store is",
   CHECK(read(kOpenMpi + Environment{{"PMIX_NAMESPACE", "2874408962"}}).port != mpi.port);
   const JobEnvironment pmi = read(kPmi);
   CHECK((pmi.launcher == "PMI" && pmi.rank == 1 && pmi.size == 2 && pmi.address == "127.0.0.1" && pmi.port == 29500));
+  CHECK(pmi.token.empty());
   const JobEnvironment slurm = read(kStep);
   CHECK((slurm.launcher == "Slurm" && slurm.rank == 3 && slurm.size == 4 && slurm.address == "n09"));
   CHECK(slurm.token == "Slurm 77.0");
@@ -81,6 +87,64 @@ TEST_CASE("of several launchers the innermost counts, and what is given counts b
   CHECK(given.found == "InitOptions; address: InitOptions; port: InitOptions");
 }
 
+TEST_CASE("RANK alone is no launcher: the one that gives rank and size counts", "[launch][environment]") {
+  const Environment rank_alone = {{"RANK", "1"}, {"LOCAL_RANK", "7"}};
+  for (const Environment& whole : {kOpenMpi, kPmi, kStep}) {
+    const JobEnvironment with = read(whole + rank_alone), without = read(whole);
+    CHECK((with.launcher == without.launcher && with.rank == without.rank && with.size == without.size));
+    CHECK(local_rank_of(of(whole + rank_alone)) == local_rank_of(of(whole)));
+  }
+  CHECK(read(kStep + Environment{{"OMPI_COMM_WORLD_RANK", "0"}, {"PMI_RANK", "0"}}).launcher == "Slurm");
+  CHECK_THROWS_WITH(read(kAllocation + rank_alone), Contains("WORLD_SIZE is not set"));
+  CHECK_THROWS_WITH(read(kAllocation + rank_alone + Environment{{"SLURM_PROCID", "0"}}),
+                    Contains("a batch script runs once"));
+  InitOptions options;
+  options.world_size = 2;  // then RANK is all that was missing
+  const Environment place = {{"MASTER_ADDR", "here"}, {"MASTER_PORT", "1"}};
+  CHECK(read(kStep + rank_alone + place, options).launcher == "the environment");
+}
+
+TEST_CASE("the rank on the machine comes from whichever launcher counts the same ranks", "[launch][environment]") {
+  Environment script = kStep + kByHand + Environment{{"RANK", "3"}};
+  script.erase("LOCAL_RANK");
+  CHECK(*local_rank_of(of(script)) == 1);  // export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS
+  CHECK(!local_rank_of(of(script + Environment{{"RANK", "2"}})));
+  CHECK(!local_rank_of(of(script + Environment{{"WORLD_SIZE", "8"}})));
+  CHECK(*local_rank_of(of(script + Environment{{"LOCAL_RANK", "0"}})) == 0);
+}
+
+TEST_CASE("the tasks of srun --mpi=pmi2 are Slurm's: address, port and local rank are the step's",
+          "[launch][environment]") {
+  const JobEnvironment plain = read(kStep), pmi2 = read(kStep + kPmi2);
+  CHECK(pmi2.launcher == "Slurm");
+  CHECK((pmi2.rank == 3 && pmi2.size == 4 && pmi2.address == "n09"));
+  CHECK((pmi2.port == plain.port && pmi2.token == plain.token && pmi2.found == plain.found));
+  CHECK(*local_rank_of(of(kStep + kPmi2)) == 1);
+  const JobEnvironment next = read(kStep + kPmi2 + Environment{{"SLURM_STEP_ID", "1"}, {"PMI_JOBID", "77.1"}});
+  CHECK((next.port != pmi2.port && next.token != pmi2.token));
+  // An mpiexec within a step has ranks of its own.
+  CHECK(read(kStep + kPmi2 + kPmi).launcher == "PMI");
+  CHECK(read(kStep + kPmi2 + Environment{{"PMI_JOBID", "78.0"}}).token == "PMI 78.0");
+}
+
+TEST_CASE("each job has a token of its own, where its launcher tells jobs apart", "[launch][environment]") {
+  const JobEnvironment one = read(kPmi, {}, "n1:3001"), other = read(kPmi, {}, "n1:3002");
+  CHECK((one.token == "PMI n1:3001" && one.port >= 10000 && one.port < 30000));
+  CHECK_THAT(one.found, Contains("port: from the control port of mpiexec"));
+  CHECK((other.token != one.token && other.port != one.port));
+  CHECK(read(kAllocation + kPmi, {}, "n1:3001").token == one.token);  // two within one allocation are told apart
+  CHECK(read(kAllocation + kPmi).token == "PMI 77");
+  Environment old = kOpenMpi + Environment{{"OMPI_MCA_ess_base_jobid", "77"}};
+  old.erase("PMIX_NAMESPACE");
+  CHECK(read(old).token == "Open MPI 77");
+  CHECK(read(kByHand + Environment{{"TORCHELASTIC_RUN_ID", "x"}}).token == "the environment x");
+  for (const Environment& each : {kStep, kOpenMpi, kByHand})
+    CHECK(read(each + Environment{{"TANDEM_JOB_TOKEN", "mine"}, {"TORCHELASTIC_RUN_ID", "x"}}).token == "mine");
+  InitOptions options;  // ranks that a program counts itself, over several steps perhaps
+  options.rank = 0, options.world_size = 2;
+  CHECK(read(kStep, options).token.empty());
+}
+
 TEST_CASE("torchrun's agent holds the store unless an address is given", "[launch][environment]") {
   const Environment torchrun =
       kByHand + Environment{{"TORCHELASTIC_RUN_ID", "x"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
@@ -105,6 +169,14 @@ TEST_CASE("a shell in an allocation of Slurm is told so, and waits for nobody", 
   CHECK_THROWS_WITH(read(one), Contains("of 3 tasks"));  // one on each node unless said otherwise
   one["SLURM_JOB_NUM_NODES"] = "1";
   CHECK(read(one).size == 1);
+  // The shell that salloc starts on a node is a step, of one task.
+  const Environment shell =
+      batch +
+      Environment{{"SLURM_STEP_ID", "4294967290"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_NODELIST", "n08"}};
+  CHECK_THROWS_WITH(read(shell), Contains("of 6 tasks") && Contains("a shell of salloc is one process"));
+  CHECK(read(shell + Environment{{"SLURM_NTASKS", "1"}}).size == 1);
+  CHECK(read(shell + kByHand).rank == 1);
+  CHECK_THROWS_WITH(read(batch + Environment{{"SLURM_STEP_ID", "4294967291"}}), Contains("a batch script runs once"));
   CHECK(read(kAllocation + kByHand).rank == 1);  // torchrun in a shell
   InitOptions options;
   options.rank = 0, options.world_size = 1, options.master_addr = "given", options.master_port = 7;
@@ -116,6 +188,7 @@ TEST_CASE("rank 0 of a step of Slurm is on the first node of its list", "[launch
     return read(kStep + Environment{{"SLURM_STEP_NODELIST", list}}).address;
   };
   CHECK(address("gpu-a[07-08]b,n[1-2]") == "gpu-a07b");
+  CHECK(address("n[08-11]") == "n08");
   CHECK(address("n[08]") == "127.0.0.1");
   CHECK(address("rack[0]n[7]") == "127.0.0.1");
   CHECK(address("n08,n09") == "n08");
@@ -127,6 +200,39 @@ TEST_CASE("rank 0 of a step of Slurm is on the first node of its list", "[launch
   old.erase("SLURM_NODELIST");
   CHECK_THROWS_WITH(read(old),
                     Contains("Slurm has started 4 ranks, some of them on this machine") && Contains("set MASTER_ADDR"));
+}
+
+TEST_CASE("rank 0 is found where srun -m arbitrary has put it", "[launch][environment]") {
+  const auto task = [](const char* node, const char* tasks, const char* nodes, const std::string& file = "") {
+    return read(kStep + Environment{{"SLURM_DISTRIBUTION", "arbitrary"},
+                                    {"SLURMD_NODENAME", node},
+                                    {"SLURM_GTIDS", tasks},
+                                    {"SLURM_STEP_NODELIST", nodes},
+                                    {"SLURM_HOSTFILE", file}});
+  };
+  // Of two nodes, each knows.
+  CHECK(task("n08", "1,10", "n[08-09]").address == "n09");
+  CHECK(task("n09", "0,2,3", "n[08-09]").address == "n09");
+  CHECK(task("n08", "0", "n[08-09]").address == "n08");
+  CHECK(task("n09", "1,2,3", "n[08-09]").address == "n08");
+  CHECK_THAT(task("n08", "1,2,3", "n[08-09]").found, Contains("SLURM_STEP_NODELIST and SLURM_GTIDS"));
+  CHECK(task("n08", "1,2,3", "n08").address == "127.0.0.1");
+  // Nodes of another name than the list's, or tasks in another form, say nothing.
+  const Environment usual = {{"SLURM_GTIDS", "0-2"}, {"SLURMD_NODENAME", "n10"}};
+  CHECK(read(kStep + usual).address == "n09");
+  CHECK(read(kStep + Environment{{"SLURMD_NODENAME", "alias"}, {"SLURM_GTIDS", "0"}}).address == "n09");
+  // Of more nodes, the host file says it.
+  const test::TemporaryFolder folder;
+  const auto file = [&](const std::string& text) {
+    const std::string path = folder / "hosts";
+    test::write_file(path, text);
+    return path;
+  };
+  CHECK(task("n08", "1", "n[08-10]", file("# ours\n\nn10*2\nn08\nn09\n")).address == "n10");
+  CHECK(task("n10", "0", "n[08-10]", file("n10 # the first\nn08\n")).address == "n10");
+  for (const std::string& path : {std::string(), folder / "none", file("n11\n"), file("")})
+    CHECK_THROWS_WITH(task("n08", "0", "n[08-10]", path),
+                      Contains("on one of 3 nodes") && Contains("'" + path + "'") && Contains("set MASTER_ADDR"));
 }
 
 TEST_CASE("what an environment lacks or has wrong is named", "[launch][environment][errors]") {

@@ -1,4 +1,6 @@
 // What launch_test.cpp launches: a rank that takes part in collectives, and does what its argument says at the second.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -6,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "tandem/parallel/collectives/job_environment.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;
@@ -18,10 +21,25 @@ size_t shared_segments() {
   for (std::string line; std::getline(maps, line);) count += line.find("/memfd:tandem") != std::string::npos;
   return count;
 }
+/// Collectives until rank 0 sees the file.
+void go_on_until(const char* file) {
+  std::printf("goes on\n");
+  std::fflush(stdout);
+  for (const Tensor end = zeros({1}); end.item<float>() == 0;
+       std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
+    if (distributed::get_rank() == 0 && ::access(file, F_OK) == 0) end.fill_(1);
+    distributed::all_reduce(end);
+  }
+}
 }  // namespace
 
 int main(int argc, char** argv) try {
   const std::string what = argc > 1 ? argv[1] : "sum";
+  if (what == "local rank") {
+    std::printf("rank %d has the local rank %d\n", distributed::read_job_environment({}).rank,
+                distributed::local_rank_of().value_or(-1));
+    return 0;
+  }
   if (what == "wrong token") ::setenv("TANDEM_JOB_TOKEN", "guessed", 1);
   distributed::InitOptions options;
   options.timeout =
@@ -58,6 +76,11 @@ int main(int argc, char** argv) try {
     }
     join.finish();
   }
+  if (what == "go on, second group") {
+    distributed::destroy_process_group();
+    distributed::init_process_group("gloo", options);
+  }
+  if (what.find("go on") == 0) go_on_until(argv[2]);
   if (rank == 1 && what == "throw") throw std::runtime_error("no data here");
   if (rank == 1 && what == "memory")
     for (std::vector<Tensor> kept;;) kept.push_back(empty({1 << 26}));

@@ -54,6 +54,7 @@ class GlooCommunicator final : public Communicator {
         link_(job_, timeout),
         me_(static_cast<size_t>(job_.rank)),
         size_(static_cast<size_t>(job_.size)) {
+    take_place(job_);
     if (job_.watch) {
       Watchdog::Options options{.group = job_.name, .rank = job_.global(), .interval = report_interval(timeout)};
       options.waits_for = [this] { return link_.waits_for(); };

@@ -78,6 +78,7 @@ class NcclCommunicator final : public Communicator {
         name_(job_.name),
         failure_(std::make_shared<FirstFailure>()),
         watch_(job_, device_, timeout_, failure_) {
+    take_place(job_);
     if (job_.watch) {
       Watchdog::Options options{.group = name_, .rank = job_.global(), .interval = report_interval(timeout_)};
       options.failed = [this](const std::string& cause) {

@@ -22,7 +22,48 @@ std::string next_name(int rank) {
   return "group " + std::to_string(made[rank]++);
 }
 
-/// Where a group's store is, and rank 0's server of it.
+/// Key for the name of the group that a store is for, if rank 0 hosts the store.
+constexpr char kHostedKey[] = "hosted";
+int number_of(const std::string& name) { return std::atoi(name.c_str() + sizeof "group"); }
+
+std::string place_key(const std::string& group, int rank) { return group + "/place " + std::to_string(rank); }
+/// Key for the rank that came first, whose number of ranks counts.
+std::string first_key(const std::string& group) { return group + "/first"; }
+std::string refused_key(const std::string& group) { return group + "/refused"; }
+/// Describes this process, as whereabouts() reads it.
+std::string about_me(int size) {
+  std::random_device random;
+  return std::to_string(size) + " " + std::to_string(::getpid()) + " " + std::to_string(random()) + " " + host_name();
+}
+
+/// For the end of an error: names the group whose store is at that address already, if it can be asked.
+std::string whose_store(const JobEnvironment& env) {
+  using std::chrono::milliseconds;
+  try {
+    StoreClient store(env.address, env.port, env.token, milliseconds(500));
+    const auto group = store.find(kHostedKey, milliseconds(0));
+    const auto place = group ? store.find(place_key(*group, 0), milliseconds(0)) : std::nullopt;
+    if (!place) return {};
+    return "; a group of " + place->substr(0, place->find(' ')) + " ranks is there" + whereabouts(0, place);
+  } catch (const StoreDenied&) {
+    return "; the store of another job is there";
+  } catch (const DistributedError&) {
+    return {};
+  }
+}
+std::shared_ptr<StoreServer> host_store(const JobEnvironment& env, const std::string& group) {
+  try {
+    auto server = std::make_shared<StoreServer>(env.token, env.address, env.port);
+    server->set(kHostedKey, group);
+    server->set(first_key(group), "0 " + about_me(env.size));
+    return server;
+  } catch (const DistributedError& error) {
+    throw DistributedError("init_process_group: rank 0 cannot host the job's store (" + env.found +
+                           "): " + error.what_without_backtrace() + whose_store(env));
+  }
+}
+
+/// Address of a group's store, and rank 0's server.
 struct StoreAddress {
   std::string address;
   int port;
@@ -62,7 +103,7 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
       if (env.has_agent_store)
         place = meet_at_torchrun(rank, env.address, env.port, env.token, name, deadline);
       else if (!launched && rank == 0)
-        place.server = std::make_shared<StoreServer>(env.token, env.address, env.port);
+        place.server = host_store(env, name);
       show_once(env, place.address, place.port);
       const auto connect = [&] {
         return std::make_unique<StoreClient>(place.address, place.port, env.token, left_until(deadline), host_name);
@@ -71,7 +112,11 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
       job.watch = connect();
       // Where rank 0 puts a new store in the place of the last group's between the two calls, the new one would hear
       // this rank on `watch` and then miss it, as `store` is closed. An answer shows that both are of one store.
-      job.store->find(name, std::chrono::milliseconds(0));
+      const auto hosted = job.store->find(kHostedKey, std::chrono::milliseconds(0));
+      TANDEM_CHECK_AS(DistributedError, !hosted || number_of(*hosted) <= number_of(name),
+                      "init_process_group: ", rank_text(rank, nullptr), " makes ", name,
+                      ", counted from 0, and the store at ", place.address, ":", place.port, " is that of ", *hosted,
+                      ": this process came too late, or its job is another one");
       job.server = std::move(place.server);
       job.name = name;
       job.is_process = true;
@@ -119,30 +164,46 @@ std::string whereabouts(int rank, const std::optional<std::string>& came) {
   return std::string(" (rank ").append(std::to_string(rank)) + " is process " + process + " on " + host + ")";
 }
 
+void take_place(const Rendezvous& job) {
+  if (job.members) return;  // its ranks have places in the group that it is made from
+  StoreClient& store = *job.store;
+  const std::string me = about_me(job.size);
+  const auto refuse = [&](const std::string& why) {
+    const std::string text = why + "; the group goes on without process " + std::to_string(::getpid()) + " on " +
+                             host_name() +
+                             ". Each process of a job needs a RANK of its own and the same WORLD_SIZE, and each job on "
+                             "a machine a MASTER_PORT of its own";
+    store.set(refused_key(job.name), text);
+    throw DistributedError("init_process_group: " + text);
+  };
+  const std::string first = store.set_once(first_key(job.name), std::to_string(job.rank) + " " + me);
+  const int first_rank = std::atoi(first.c_str());
+  const std::string its = first.substr(first.find(' ') + 1), count = its.substr(0, its.find(' '));
+  if (count != std::to_string(job.size))
+    refuse("the ranks count differently: " + rank_text(job.rank, nullptr) + " says that there are " +
+           std::to_string(job.size) + ", " + rank_text(first_rank, nullptr) + " that there are " + count +
+           whereabouts(first_rank, its));
+  const std::string there = store.set_once(place_key(job.name, job.rank), me);
+  if (there != me)
+    refuse("there are two processes of " + rank_text(job.rank, nullptr) + ", one of which has its place already" +
+           whereabouts(job.rank, there));
+}
+
 std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
                                             std::chrono::milliseconds timeout, const std::string& contact,
                                             const MembersPtr& members) {
   const Deadline deadline = after(timeout);
-  const auto rank_text = [&](int r) { return distributed::rank_text(r, members); };
-  std::random_device random;
-  const std::string mine = std::to_string(size) + " " + std::to_string(::getpid()) + " " + std::to_string(random()) +
-                           " " + host_name() + "\n" + contact;
-  const auto refuse = [&](const std::string& why) {
-    throw DistributedError(store.set_once(
-        failure_key(group), (members ? members->str() : "init_process_group") + ": " + why, StoreClient::kHasty));
-  };
-  if (store.set_once(came_key(group, rank), mine) != mine)
-    refuse("there are two processes of " + rank_text(rank) + "; each needs a RANK of its own");
+  store.set(came_key(group, rank), about_me(size) + "\n" + contact);
   std::vector<std::string> contacts;
   for (int r = 0; r < size; ++r) {
     const auto theirs = find_unless_failed(store, group, came_key(group, r), deadline);
-    if (!theirs)
-      refuse(rank_text(r) + " of " + std::to_string(size) + " did not come within " + std::to_string(timeout.count()) +
-             " ms");
-    const std::string count = theirs->substr(0, theirs->find(' '));
-    if (count != std::to_string(size))
-      refuse("the ranks count differently: " + rank_text(rank) + " says that there are " + std::to_string(size) + ", " +
-             rank_text(r) + " that there are " + count);
+    if (!theirs) {
+      std::string why = (members ? members->str() : "init_process_group") + ": " + rank_text(r, members) + " of " +
+                        std::to_string(size) + " did not come within " + std::to_string(timeout.count()) + " ms";
+      if (const auto refused = store.find(refused_key(group), std::chrono::milliseconds(0), StoreClient::kHasty))
+        why += "; a process that came was refused: " + *refused;
+      throw DistributedError(store.set_once(failure_key(group), why, StoreClient::kHasty));
+    }
     contacts.push_back(theirs->substr(theirs->find('\n') + 1));
   }
   return contacts;

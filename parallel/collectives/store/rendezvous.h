@@ -43,8 +43,13 @@ ProcessGroupPtr meet_by_environment(const InitOptions& options, const std::funct
 std::optional<std::string> find_unless_failed(StoreClient& store, const std::string& group, const std::string& key,
                                               Deadline deadline);
 
-/// Waits for all ranks of the group. Returns by rank what they gave as `contact`.
-/// @throws DistributedError naming who did not come, came twice, or counts other ranks
+/// Takes this rank's place in a group that is made from no other, before anything else tells the store of the rank. A
+/// process that is refused here leaves the group's other ranks as they are, also if it belongs to another job.
+/// @throws DistributedError naming the process that has the place, or a rank that counts other ranks
+void take_place(const Rendezvous& job);
+
+/// Waits for all ranks of the group; all take their places first. Returns the ranks' contacts, by rank.
+/// @throws DistributedError naming the rank that did not come, and a process that was refused meanwhile
 std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
                                             std::chrono::milliseconds timeout, const std::string& contact = {},
                                             const MembersPtr& members = nullptr);

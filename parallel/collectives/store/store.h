@@ -64,13 +64,19 @@ class StoreClosed : public StoreLost {
   using StoreLost::StoreLost;
 };
 
+/// The store belongs to another job, and has another token.
+class StoreDenied : public DistributedError {
+ public:
+  using DistributedError::DistributedError;
+};
+
 /// One connection. Its methods may be called from any thread, one request at a time. All throw StoreLost.
 class StoreClient {
  public:
   /// How long a request may go unanswered, beyond what it asks the store to wait. After a failure nobody has the time.
   static constexpr std::chrono::milliseconds kUsual{20000}, kHasty{300};
 
-  /// Waits for the store to come up, within the timeout. @throws DistributedError for a wrong token too
+  /// Waits for the store to come up, within the timeout. @throws StoreDenied for a wrong token
   /// @param host  who hosts the store, for errors: "rank 0"
   StoreClient(const std::string& address, int port, const std::string& token, std::chrono::milliseconds timeout,
               std::string host = "a rank or a launcher");

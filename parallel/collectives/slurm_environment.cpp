@@ -1,0 +1,127 @@
+// Which node has rank 0, and which processes are ranks at all, by Slurm's variables.
+#include "tandem/parallel/collectives/slurm_environment.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+
+#include "tandem/core/error.h"
+
+namespace tandem::distributed {
+namespace {
+
+/// Steps from this number on are Slurm's own: shells of salloc, batch scripts, and adopted processes.
+constexpr int64_t kFirstOwnStep = 0xfffffff0, kShellStep = 0xfffffffa;
+int64_t step_of(const Variables& variable) {
+  const std::string step = variable("SLURM_STEP_ID");
+  return step.empty() ? -1 : std::strtoll(step.c_str(), nullptr, 10);
+}
+
+/// The first host of the file that `srun -m arbitrary` takes the tasks' nodes from; "" if it cannot be read.
+std::string first_of_host_file(const std::string& path) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    line.erase(std::min(line.find_first_of("#* \t\r"), line.size()));  // "node*4" stands for four lines
+    if (!line.empty()) return hosts_of_node_list(line, 1)[0];
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_slurm_task(const Variables& variable) {
+  const int64_t step = step_of(variable);
+  return step >= 0 && step < kFirstOwnStep;
+}
+
+bool is_pmi_of_slurm(const Variables& variable) {
+  return is_slurm_task(variable) && variable("MPI_LOCALRANKID").empty() &&  // which mpiexec sets, within the step
+         variable("PMI_RANK") == variable("SLURM_PROCID") &&
+         variable("PMI_JOBID") == variable("SLURM_JOB_ID") + "." + variable("SLURM_STEP_ID");
+}
+
+void check_started_by_srun(bool sees_task, const Variables& variable) {
+  const std::string job = variable("SLURM_JOB_ID");
+  if (job.empty() || (sees_task && is_slurm_task(variable))) return;
+  std::string tasks = variable("SLURM_NTASKS");
+  if (tasks.empty()) tasks = variable("SLURM_JOB_NUM_NODES");
+  if (sees_task && (tasks.empty() || tasks == "1")) return;  // a batch script of one task, which is this one
+  TANDEM_FAIL("init_process_group: this process is in allocation ", job, " of Slurm, of ",
+              tasks.empty() ? "some" : tasks, " tasks, but no task of a step: srun has not started it",
+              step_of(variable) == kShellStep ? " (a shell of salloc is one process)"
+              : sees_task                     ? " (a batch script runs once)"
+                                              : "",
+              "; start the ranks by `srun PROGRAM`, or by tandem launch");
+}
+
+std::string host_of_rank_0(const std::vector<std::string>& hosts, const Variables& variable, std::string& found) {
+  // Rank 0 is on this node or, of two nodes, on the other, if the tasks of this node are known.
+  const std::string here = variable("SLURMD_NODENAME"), tasks = variable("SLURM_GTIDS");
+  const bool is_known = !tasks.empty() && tasks.find_first_not_of("0123456789,") == std::string::npos;
+  if (hosts.size() == 2 && is_known && (here == hosts[0] || here == hosts[1])) {
+    const bool is_here = ("," + tasks + ",").find(",0,") != std::string::npos;
+    const std::string& host = is_here == (here == hosts[0]) ? hosts[0] : hosts[1];
+    if (host != hosts[0]) found += " and SLURM_GTIDS";
+    return host;
+  }
+  if (variable("SLURM_DISTRIBUTION").rfind("arbitrary", 0) != 0) return hosts[0];
+  const std::string path = variable("SLURM_HOSTFILE");
+  const std::string host = path.empty() ? path : first_of_host_file(path);
+  TANDEM_CHECK(std::find(hosts.begin(), hosts.end(), host) != hosts.end(),
+               "init_process_group: `srun -m arbitrary` has put rank 0 on one of ", hosts.size(),
+               " nodes, and Slurm does not say on which (SLURM_HOSTFILE is '", path,
+               "', whose first line would); set MASTER_ADDR to that node on all ranks");
+  found += " and SLURM_HOSTFILE";
+  return host;
+}
+
+std::vector<std::string> hosts_of_node_list(const std::string& list, size_t most) {
+  const auto refuse = [&](const std::string& why) {
+    TANDEM_FAIL("init_process_group: '", list, "' is no list of Slurm's nodes: ", why,
+                "; accepted: as in n[08-10,12],login");
+  };
+  const auto is_number = [](const std::string& text) {
+    return !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  std::vector<std::string> hosts;
+  // Adds `before` with each of the rest's possibilities behind it, the innermost brackets last.
+  const std::function<void(const std::string&, const std::string&)> expand = [&](const std::string& before,
+                                                                                 const std::string& rest) {
+    const size_t open = rest.find('[');
+    if (open == std::string::npos) {
+      if (rest.find(']') != std::string::npos) refuse("a bracket is closed that was not opened");
+      if (before.empty() && rest.empty()) refuse("a name is empty");
+      if (hosts.size() < most) hosts.push_back(before + rest);
+      return;
+    }
+    const size_t close = rest.find(']', open);
+    if (close == std::string::npos) refuse("a bracket is not closed");
+    const std::string behind = rest.substr(close + 1);
+    for (size_t at = open + 1; at <= close && hosts.size() < most;) {
+      const size_t end = std::min(rest.find(',', at), close), dash = std::min(rest.find('-', at), end);
+      const std::string first = rest.substr(at, dash - at);
+      const std::string last = dash < end ? rest.substr(dash + 1, end - dash - 1) : first;
+      if (!is_number(first) || !is_number(last) || std::stol(first) > std::stol(last))
+        refuse("'" + rest.substr(at, end - at) + "' is no range of numbers");
+      for (int64_t i = std::stol(first); i <= std::stol(last) && hosts.size() < most; ++i) {
+        std::string number = std::to_string(i);
+        if (number.size() < first.size()) number.insert(0, first.size() - number.size(), '0');
+        expand(before + rest.substr(0, open) + number, behind);
+      }
+      at = end + 1;
+    }
+  };
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t at = 0; at <= list.size() && hosts.size() < most; ++at) {
+    const char c = at < list.size() ? list[at] : ',';
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (at < list.size() && (c != ',' || depth != 0)) continue;
+    expand("", list.substr(begin, at - begin));
+    begin = at + 1;
+  }
+  return hosts;
+}
+
+}  // namespace tandem::distributed
