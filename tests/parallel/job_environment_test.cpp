@@ -2,6 +2,7 @@
 // by_launcher.sh; Slurm's is written down here as its manual has it.
 #include "tandem/parallel/collectives/job_environment.h"
 
+#include <atomic>
 #include <map>
 
 #include "tandem/tests/catch.h"
@@ -40,6 +41,23 @@ const Environment kStep = kAllocation + Environment{{"SLURM_STEP_ID", "0"},
                                                     {"SLURM_LOCALID", "1"}};
 
 }  // namespace
+
+TEST_CASE("every launcher's ranks know that one started them", "[launch][environment]") {
+  for (const Environment& environment : {kByHand, kOpenMpi, kPmi, kStep}) CHECK(is_launched(of(environment)));
+  CHECK_FALSE(is_launched(of({})));
+  CHECK_FALSE(is_launched(of({{"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}})));
+  CHECK_FALSE(is_launched(of(kAllocation)));                                       // a shell in an allocation
+  CHECK_FALSE(is_launched(of(kAllocation + Environment{{"SLURM_PROCID", "0"}})));  // a batch script
+  CHECK(is_launched(of(kAllocation + kOpenMpi)));
+}
+
+TEST_CASE("a rank knows which of its machine's ranks it is", "[launch][environment]") {
+  CHECK_THROWS_WITH(get_node_local_rank(), Contains("get_node_local_rank") && Contains("LOCAL_RANK"));
+  CHECK(get_node_local_rank(3) == 3);
+  std::atomic<int> wrong{0};
+  run_ranks(2, [&](int rank) { wrong += get_node_local_rank() == rank ? 0 : 1; });
+  CHECK(wrong == 0);
+}
 
 TEST_CASE("each launcher's environment says rank, size, and where the store is", "[launch][environment]") {
   const JobEnvironment hand = read(kByHand);
