@@ -1,4 +1,6 @@
 // What launch_test.cpp launches: a rank that takes part in collectives, and does what its argument says at the second.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +20,33 @@ size_t shared_segments() {
   for (std::string line; std::getline(maps, line);) count += line.find("/memfd:tandem") != std::string::npos;
   return count;
 }
+/// "leave R HOW WHEN": rank R ends its process as HOW says, while it holds the group. The others compute on for a
+/// second (WHEN is "alone"), need it in an all_reduce after that ("later"), or wait for it there when it ends ("now"),
+/// or in a recv ("recv").
+int leave(const std::string& words) {
+  int leaver = 0;
+  char how[16] = {}, when[16] = {};
+  TANDEM_CHECK(std::sscanf(words.c_str(), "leave %d %15s %15s", &leaver, how, when) == 3, "launch_program: ", words);
+  const std::string end = how, need = when;
+  const int rank = distributed::get_rank();
+  const Tensor x = ones({3});
+  static auto* const ddp = new nn::parallel::DistributedDataParallel<nn::Linear>(nn::Linear(3, 2));  // never destroyed
+  (*ddp)(x.view({1, 3})).sum().backward();
+  distributed::barrier();
+  if (rank == leaver) {
+    if (need == "now" || need == "recv") std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    if (end == "destroy") distributed::destroy_process_group();
+    if (end == "_exit") ::_exit(0);
+    if (end == "return") return 0;
+    std::exit(end == "status_3" ? 3 : 0);
+  }
+  if (need == "recv") distributed::recv(x, leaver);
+  if (need == "now") distributed::all_reduce(x);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (need == "later") distributed::all_reduce(x);
+  std::printf("goes on\n");
+  return 0;
+}
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -27,6 +56,7 @@ int main(int argc, char** argv) try {
   options.timeout =
       what == "hang" || what.find("stop") == 0 ? std::chrono::milliseconds(1500) : std::chrono::minutes(1);
   distributed::init_process_group("gloo", options);
+  if (what.find("leave ") == 0) return leave(what);
   const int rank = distributed::get_rank();
   if (what == "sum") std::printf("%zu segments are shared\n", shared_segments());
   const Tensor x = full({3}, rank + 1.0);
