@@ -2,10 +2,14 @@
 // usage: faults_program FOLDER TIMEOUT_MS STEPS COMPUTES
 // Rank 0 writes FOLDER/checkpoint.safetensors every few steps. The rank COMPUTES (-1: none) computes from its fourth
 // step on, and meets nobody any more.
+//
 // usage: faults_program FOLDER TIMEOUT_MS STEPS ends=HOW:MS,HOW:MS,...
-// By rank, how the process ends, so long after five steps that all train: exit(0) or a return while it holds its group,
-// or destroy_process_group, and then either; "train": it goes on training. usage: faults_program FOLDER TIMEOUT_MS
-// STEPS resumes It goes on from the last checkpoint in FOLDER, and writes FOLDER/end.pt.
+// By rank, how the process ends MS milliseconds after five steps that all train. "exit" calls exit(0) and "return"
+// returns from main, both while the rank holds its group; "destroy" and "destroy+exit" call destroy_process_group()
+// first; "train" goes on training.
+//
+// usage: faults_program FOLDER TIMEOUT_MS STEPS resumes
+// It goes on from the last checkpoint in FOLDER, and writes FOLDER/end.pt.
 #include <unistd.h>
 
 #include <cstdio>
