@@ -32,9 +32,8 @@ void train(const std::string& folder, int epochs, DeviceType type) {
   const auto rank = static_cast<size_t>(distributed::get_rank()),
              ranks = static_cast<size_t>(distributed::get_world_size());
   // Its GPU: launchers number the processes of each machine.
-  const char* const local_rank = std::getenv("LOCAL_RANK");
   const Device device =
-      type == kCUDA ? Device(kCUDA, local_rank ? std::atoi(local_rank) : static_cast<int>(rank)) : kCPU;
+      type == kCUDA ? Device(kCUDA, distributed::get_node_local_rank(static_cast<int>(rank))) : Device(kCPU);
   manual_seed(1);
 
   using data::datasets::FashionMNIST;
@@ -94,7 +93,7 @@ int main(int argc, char** argv) try {
   const std::string folder = argc > 1 ? argv[1] : "/usr/share/datasets/fashion-mnist";
   const int epochs = argc > 2 ? std::atoi(argv[2]) : 2;
   const DeviceType type = Device(argc > 3 ? argv[3] : cuda::is_available() ? "cuda" : "cpu").type();
-  if (std::getenv("RANK")) {  // a launcher started this process as one of the ranks
+  if (distributed::is_launched()) {  // a launcher started this process as one of the ranks
     distributed::init_process_group(type == kCUDA && distributed::is_nccl_available() ? "nccl" : "gloo");
     train(folder, epochs, type);
     distributed::destroy_process_group();

@@ -51,7 +51,7 @@ void train(int epochs) {
 
 int main(int argc, char** argv) try {
   const int epochs = argc > 1 ? std::atoi(argv[1]) : 20;
-  if (std::getenv("RANK")) {  // a launcher started this process as one of the ranks
+  if (distributed::is_launched()) {  // a launcher started this process as one of the ranks
     distributed::init_process_group("gloo");
     train(epochs);
     distributed::destroy_process_group();

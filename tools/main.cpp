@@ -128,7 +128,7 @@ void add_doctor(CLI::App& app) {
 void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   struct Options : RankOptions {
     int count = 2;
-    int64_t seconds = 0, rdzv_seconds = 300;
+    int64_t seconds = 0, rdzv_seconds = 300, node_seconds = 10;
     std::vector<std::string> command;
   };
   auto o = std::make_shared<Options>();
@@ -171,6 +171,10 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   c->add_option("--rdzv-timeout", o->rdzv_seconds, "Seconds until all launchers must have come")
       ->type_name("SECONDS")
       ->check(whole_number(1, int64_t(1) << 31));
+  c->add_option("--node-timeout", o->node_seconds,
+                "Seconds without a word from a node's launcher, after which the others end the job")
+      ->type_name("SECONDS")
+      ->check(whole_number(1, int64_t(1) << 31));
   c->add_option("PROGRAM", o->command, "The program to run and its arguments, after --")
       ->type_name("-- PROGRAM [ARGS...]")
       ->required();
@@ -178,6 +182,7 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   c->callback([o, arguments] {
     o->timeout = std::chrono::seconds(o->seconds);
     o->rdzv_timeout = std::chrono::seconds(o->rdzv_seconds);
+    o->node_timeout = std::chrono::seconds(o->node_seconds);
     o->command.insert(o->command.end(), arguments.begin(), arguments.end());
     const int status = run_processes(o->count, o->command, *o);
     if (status != 0) throw CLI::RuntimeError(status);

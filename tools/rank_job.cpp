@@ -88,7 +88,9 @@ bool Job::is_hopeless() const {
          std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return !r.running || r.stopped_by != 0; });
 }
 void Job::wait_for_something() {
-  std::vector<pollfd> fds{{launch_.signals.fd(), POLLIN, 0}, {heard_ ? -1 : attempt_.fd(), POLLIN, 0}};
+  std::vector<pollfd> fds{{launch_.signals.fd(), POLLIN, 0},
+                          {heard_ ? -1 : attempt_.fd(), POLLIN, 0},
+                          {!launch_.nodes || launch_.nodes->lost() ? -1 : launch_.nodes->fd(), POLLIN, 0}};
   for (const Rank& rank : ranks_)
     for (const Output* output : {&rank.out, &rank.error})
       if (output->fd() >= 0) fds.push_back({output->fd(), POLLIN, 0});
@@ -106,6 +108,10 @@ void Job::hear_signals() {
   }
 }
 void Job::hear_other_nodes() {
+  if (launch_.nodes)
+    if (const auto lost = launch_.nodes->lost())
+      fail(*lost + "; a node whose launcher is lost does not come back", 1, /*may_restart=*/false,
+           launch_.options.patience);
   const std::optional<Attempt::End> end = attempt_.end();
   heard_ = end.has_value();
   if (end && end->status != 0) fail(end->cause, end->status, end->is_failure, launch_.options.patience);

@@ -46,17 +46,28 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
   if (options.timeout.count() > 0) timeout = after(options.timeout);
   Signals signals;
   std::unique_ptr<Nodes> nodes;
+  std::unique_ptr<Sinks> output;  // which needs to know the first rank
   if (options.nodes > 1) {
     const char* const token = std::getenv("TANDEM_JOB_TOKEN");
+    const auto check = [&] {
+      throw_if_interrupted(signals);
+      if (output) output->write_some();
+    };
+    const auto say = [&](const std::string& text) {
+      const std::string line = options.name + ": " + text + "\n";
+      output ? output->error().add(line) : void(std::fputs(line.c_str(), stderr));
+    };
     nodes = std::make_unique<Nodes>(Nodes::Options{.nodes = options.nodes,
                                                    .ranks = count,
                                                    .max_restarts = options.max_restarts,
                                                    .rdzv = options.rdzv,
                                                    .token = token ? token : "",
-                                                   .timeout = options.rdzv_timeout},
-                                    [&] { throw_if_interrupted(signals); });
+                                                   .timeout = options.rdzv_timeout,
+                                                   .silence = options.node_timeout},
+                                    check, say);
   }
-  Sinks sinks(options.output, nodes ? nodes->first_rank() : 0, count);
+  output = std::make_unique<Sinks>(options.output, nodes ? nodes->first_rank() : 0, count);
+  Sinks& sinks = *output;
   const Launch launch{count, command, options, timeout, signals, nodes.get(), sinks};
   JobEnd end;
   for (int restarts = 0;; ++restarts) {
@@ -73,6 +84,7 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
                         "\n");
     if (!again) break;
   }
+  if (nodes) nodes->leave();
   write_rest(launch, end.status);
   return end;
 }

@@ -20,6 +20,7 @@ struct RankOptions {
   int nodes = 1;                             // launchers of the job, which meet at `rdzv`, HOST:PORT
   std::string rdzv = {};
   std::chrono::seconds rdzv_timeout{300};  // until all have come
+  std::chrono::seconds node_timeout{10};   // without a word from a node's launcher, until that is lost
 };
 
 /// Runs `count` processes of the command (looked for in PATH) as ranks of one job, with a store on loopback, and copies
@@ -28,7 +29,7 @@ struct RankOptions {
 /// theirs outlives the call or, whatever ends it, the caller. SIGINT, SIGTERM and SIGHUP are passed on meanwhile, and
 /// end the job; SIGUSR1 and SIGUSR2 are passed on; one call at a time.
 /// @return the exit status of the first rank that failed, 128 + n for signal n, 124 after the timeout, or 0
-/// @throws Error when the command cannot be started, or the launchers of other nodes do not come
+/// @throws Error when the command cannot be started, or the launchers of other nodes do not come or are lost meanwhile
 int run_processes(int count, const std::vector<std::string>& command, const RankOptions& options = {});
 
 /// A signal ended the command: Ctrl-C, SIGTERM or SIGHUP. No rank is to blame.

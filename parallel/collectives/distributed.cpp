@@ -174,6 +174,14 @@ void init_process_group(const std::string& asked, InitOptions options) {
   state.collectives = 0;
   current = std::move(group);
 }
+int get_node_local_rank(std::optional<int> fallback_rank) {
+  const std::optional<int> known = launched.meeting ? launched.rank : local_rank_of();
+  TANDEM_CHECK(
+      known || fallback_rank,
+      "get_node_local_rank: nothing says which of this machine's ranks this one is; accepted: LOCAL_RANK in the "
+      "environment, a launcher that says so, or a fallback rank");
+  return known ? *known : *fallback_rank;
+}
 bool is_initialized() { return rank_groups().group != nullptr; }
 void destroy_process_group(const ProcessGroupPtr& group) {
   RankGroups& groups = rank_groups();

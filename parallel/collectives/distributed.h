@@ -39,6 +39,14 @@ struct InitOptions {
 /// @throws Error for an unknown backend, missing or impossible settings, or when there is a group already;
 /// DistributedError when the ranks do not come together within the timeout
 void init_process_group(const std::string& backend = "", InitOptions options = {});
+/// Whether a launcher started this process as one rank of a job: `tandem launch`, torchrun, mpirun, another starter
+/// that speaks PMI, or srun (docs/launch.md). A process that none of them started may be the only one: it can have
+/// threads for ranks (run_ranks).
+bool is_launched();
+/// Which of its machine's ranks this one is, where the launcher says so; a rank that run_ranks started: its rank.
+/// @param fallback_rank  returned where nothing says so
+/// @throws Error where nothing says so and there is no fallback
+int get_node_local_rank(std::optional<int> fallback_rank = std::nullopt);
 /// Whether this rank is part of a default group.
 bool is_initialized();
 /// Whether this build has the backend gloo; whether there are GPUs here, and NCCL's library.

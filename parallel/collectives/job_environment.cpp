@@ -175,6 +175,13 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
   return job;
 }
 
+bool is_launched(const Variables& variable) {
+  const Launcher& launcher = launcher_of(variable);
+  if (is(launcher, "Slurm") && variable("SLURM_STEP_ID").empty()) return false;  // a batch script, which runs once
+  return !variable(launcher.rank).empty();
+}
+bool is_launched() { return is_launched(process_variable); }
+
 std::optional<int> local_rank_of(const Variables& variable) {
   const Launcher& launcher = launcher_of(false, variable);
   // A script may export RANK=$SLURM_PROCID and no LOCAL_RANK: a launcher that counts the same ranks knows it.

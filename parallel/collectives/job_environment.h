@@ -32,6 +32,9 @@ JobEnvironment read_job_environment(const InitOptions& options, const Variables&
 /// Whether ranks of one machine may share memory: unless TANDEM_SHARED_MEMORY is 0.
 bool is_shared_memory_wanted();
 
+/// As is_launched().
+bool is_launched(const Variables& variable);
+
 /// Which of its machine's ranks this is, where the launcher says so.
 std::optional<int> local_rank_of(const Variables& variable = process_variable);
 

@@ -85,6 +85,11 @@ class Child {
     return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
   }
   void signal(int number) const { ::kill(pid_, number); }
+  /// Reads until `text` has come on the standard error.
+  void read_error_until(const std::string& text) {
+    while (count(result_.error, text) == 0 && read_some()) {}
+    REQUIRE(count(result_.error, text) > 0);
+  }
   ChildResult finish() {
     while (read_some()) {}
     int status = 0;

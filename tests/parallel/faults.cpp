@@ -1,6 +1,7 @@
 // Kills and stops ranks at random, and looks what the others do: `./run faults`. Each trial follows from the seed and
-// its number. See faults_trial.h for what must hold.
-// usage: faults [--kills N] [--seed S] [--timeout MS] [--bound MS] [--garbage N] [--only NUMBER]
+// its number. See faults_trial.h for what must hold. `--others N` says how many trials of other faults there are:
+// faults_others.h.
+// usage: faults [--kills N] [--others N] [--seed S] [--timeout MS] [--bound MS] [--garbage N] [--only NUMBER]
 // With --max-restarts M the ranks are of jobs that are started again, each up to M times: faults_restarts.h.
 #include <algorithm>
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <map>
 
+#include "tandem/tests/parallel/faults_others.h"
 #include "tandem/tests/parallel/faults_restarts.h"
 #include "tandem/tests/parallel/faults_trial.h"
 
@@ -56,15 +58,16 @@ int kill_and_restart(int64_t kills, uint64_t seed, int max_restarts, int64_t onl
 }  // namespace
 
 int main(int argc, char** argv) try {
-  std::map<std::string, int64_t> options = {{"--kills", 200},     {"--seed", 1},       {"--timeout", 2000},
-                                            {"--bound", 1000},    {"--garbage", 1000}, {"--only", -1},
-                                            {"--max-restarts", 0}};
+  std::map<std::string, int64_t> options = {{"--kills", 200},      {"--others", 28},  {"--seed", 1},
+                                            {"--timeout", 2000},   {"--bound", 1000}, {"--garbage", 1000},
+                                            {"--max-restarts", 0}, {"--only", -1}};
   for (int i = 1; i < argc; i += 2) {
     if (options.count(argv[i]) == 0 || i + 1 == argc) {
       const bool is_help = std::string(argv[i]) == "--help";
-      std::fprintf(is_help ? stdout : stderr,
-                   "usage: faults [--kills N (200)] [--seed S (1)] [--timeout MS (2000)] [--bound MS (1000)] "
-                   "[--garbage N (1000)] [--only NUMBER (all)] [--max-restarts M (0)]\n");
+      std::fprintf(
+          is_help ? stdout : stderr,
+          "usage: faults [--kills N (200)] [--others N (28)] [--seed S (1)] [--timeout MS (2000)] [--bound MS (1000)] "
+          "[--garbage N (1000)] [--only NUMBER (all)] [--max-restarts M (0)]\n");
       return is_help ? 0 : 2;
     }
     options[argv[i]] = std::atoll(argv[i + 1]);
@@ -82,18 +85,30 @@ int main(int argc, char** argv) try {
     std::fflush(stdout);
     violations += static_cast<int>(wrong.size());
   };
-  for (int64_t number = 0; number < options["--kills"]; ++number) {
-    if (options["--only"] >= 0 && number != options["--only"]) continue;
-    const FaultTrial trial = FaultTrial::from_seed(static_cast<uint64_t>(options["--seed"]), number, timeout,
-                                                   milliseconds(options["--bound"]));
-    const FaultResult result = run_trial(trial);
-    Row& row = rows[trial.kind()];
+  const auto count = [&](const std::string& name, int survivors, const FaultResult& result) {
+    Row& row = rows[name];
     ++row.trials;
-    row.survivors += trial.ranks - 1;
+    row.survivors += survivors;
     row.at_timeout += result.at_timeout;
     row.violations += static_cast<int>(result.violations.size());
     for (const milliseconds latency : result.latencies) row.latencies.push_back(latency.count());
+  };
+  const auto is_wanted = [&](int64_t number) { return options["--only"] < 0 || number == options["--only"]; };
+  for (int64_t number = 0; number < options["--kills"]; ++number) {
+    if (!is_wanted(number)) continue;
+    const FaultTrial trial = FaultTrial::from_seed(static_cast<uint64_t>(options["--seed"]), number, timeout,
+                                                   milliseconds(options["--bound"]));
+    const FaultResult result = run_trial(trial);
+    count(trial.kind(), trial.ranks - 1, result);
     report("trial " + std::to_string(number) + " (" + trial.str() + ")", result.violations);
+  }
+  for (int64_t number = 0; number < options["--others"]; ++number) {
+    if (!is_wanted(number)) continue;
+    const OtherTrial trial = OtherTrial::from_seed(static_cast<uint64_t>(options["--seed"]), number, timeout,
+                                                   milliseconds(options["--bound"]));
+    const FaultResult result = run_other(trial);
+    count(trial.name(), static_cast<int>(result.latencies.size()), result);
+    report("other trial " + std::to_string(number) + " (" + trial.str() + ")", result.violations);
   }
   std::printf("%-40s %7s %10s %11s %10s %10s %11s\n", "fault", "trials", "survivors", "median ms", "worst ms",
               "at timeout", "violations");
@@ -106,7 +121,9 @@ int main(int argc, char** argv) try {
     report("garbage connections", result.violations);
   }
   std::printf(
-      "(ms from the fault to a survivor's end; of stops the timeout of %lld ms is part of it. At timeout: the\n"
+      "(ms from the fault to a survivor's end; of stops, and of links between ranks, the timeout of %lld ms is part\n"
+      " of it. Launchers that are stopped or cut off are lost after 1000 ms, and give their ranks 2000 ms. At timeout: "
+      "the\n"
       " rank was struck before it or a survivor had reached the store, and nobody had started them in common)\n",
       static_cast<long long>(timeout.count()));
   std::printf("%d violations\n", violations);

@@ -2,12 +2,19 @@
 // usage: faults_program FOLDER TIMEOUT_MS STEPS COMPUTES
 // Rank 0 writes FOLDER/checkpoint.safetensors every few steps. The rank COMPUTES (-1: none) computes from its fourth
 // step on, and meets nobody any more.
+//
+// usage: faults_program FOLDER TIMEOUT_MS STEPS ends=HOW:MS,HOW:MS,...
+// By rank, how the process ends MS milliseconds after five steps that all train. "exit" calls exit(0) and "return"
+// returns from main, both while the rank holds its group; "destroy" and "destroy+exit" call destroy_process_group()
+// first; "train" goes on training.
+//
 // usage: faults_program FOLDER TIMEOUT_MS STEPS resumes
 // It goes on from the last checkpoint in FOLDER, and writes FOLDER/end.pt.
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 
 #include "tandem/tandem.h"
@@ -32,6 +39,27 @@ void train_from_checkpoint(const std::string& folder, int64_t steps) {
   const std::vector<Tensor> end = test::train(training, sampler, ranks);
   if (rank == 0) save(end, folder + "/end.pt");
 }
+/// What a rank does by what "ends=..." says of it.
+int train_and_end(const std::string& ends, int64_t steps) {
+  std::istringstream list(ends.substr(ends.find('=') + 1));
+  std::string end;
+  for (int r = 0; r <= distributed::get_rank(); ++r) std::getline(list, end, ',');
+  // Never destroyed, as in a program that calls exit() in its depths.
+  static auto* const net = new nn::Linear(16, 4);
+  static auto* const ddp = new nn::parallel::DistributedDataParallel<nn::Linear>(*net);
+  const std::string how = end.substr(0, end.find(':'));
+  for (int64_t step = 0; step < (how == "train" ? steps : 5); ++step) {
+    (*net)->zero_grad();
+    (*ddp)(ones({8, 16})).sum().backward();
+    if (step == 0) say("trains");
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(end.c_str() + how.size() + 1)));
+  say("leaves");
+  if (how.find("destroy") == 0) distributed::destroy_process_group();
+  say("done");
+  if (how.find("exit") != std::string::npos) std::exit(0);
+  return 0;
+}
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -44,6 +72,7 @@ int main(int argc, char** argv) try {
   options.timeout = std::chrono::milliseconds(std::atoll(argv[2]));
   distributed::init_process_group("gloo", options);
   say("joined");
+  if (std::string(argv[4]).find("ends=") == 0) return train_and_end(argv[4], steps);
   if (argv[4] == std::string("resumes")) {
     train_from_checkpoint(folder, steps);
   } else {

@@ -2,6 +2,7 @@
 // and Slurm 22.05 set them. by_launcher.sh and slurm_test.sh read the environments of real ones.
 #include "tandem/parallel/collectives/job_environment.h"
 
+#include <atomic>
 #include <map>
 
 #include "tandem/tests/catch.h"
@@ -45,6 +46,23 @@ const Environment kPmi2 = {
     {"PMI_FD", "11"}, {"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"PMI_JOBID", "77.0"}, {"SLURM_MPI_TYPE", "pmi2"}};
 
 }  // namespace
+
+TEST_CASE("every launcher's ranks know that one started them", "[launch][environment]") {
+  for (const Environment& environment : {kByHand, kOpenMpi, kPmi, kStep}) CHECK(is_launched(of(environment)));
+  CHECK_FALSE(is_launched(of({})));
+  CHECK_FALSE(is_launched(of({{"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}})));
+  CHECK_FALSE(is_launched(of(kAllocation)));                                       // a shell in an allocation
+  CHECK_FALSE(is_launched(of(kAllocation + Environment{{"SLURM_PROCID", "0"}})));  // a batch script
+  CHECK(is_launched(of(kAllocation + kOpenMpi)));
+}
+
+TEST_CASE("a rank knows which of its machine's ranks it is", "[launch][environment]") {
+  CHECK_THROWS_WITH(get_node_local_rank(), Contains("get_node_local_rank") && Contains("LOCAL_RANK"));
+  CHECK(get_node_local_rank(3) == 3);
+  std::atomic<int> wrong{0};
+  run_ranks(2, [&](int rank) { wrong += get_node_local_rank() == rank ? 0 : 1; });
+  CHECK(wrong == 0);
+}
 
 TEST_CASE("each launcher's environment says rank, size, and where the store is", "[launch][environment]") {
   const JobEnvironment hand = read(kByHand);

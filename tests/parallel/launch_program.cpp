@@ -31,6 +31,33 @@ void go_on_until(const char* file) {
     distributed::all_reduce(end);
   }
 }
+/// "leave R HOW WHEN": rank R ends its process as HOW says, while it holds the group. The others compute on for a
+/// second (WHEN is "alone"), need it in an all_reduce after that ("later"), or wait for it there when it ends ("now"),
+/// or in a recv ("recv").
+int leave(const std::string& words) {
+  int leaver = 0;
+  char how[16] = {}, when[16] = {};
+  TANDEM_CHECK(std::sscanf(words.c_str(), "leave %d %15s %15s", &leaver, how, when) == 3, "launch_program: ", words);
+  const std::string end = how, need = when;
+  const int rank = distributed::get_rank();
+  const Tensor x = ones({3});
+  static auto* const ddp = new nn::parallel::DistributedDataParallel<nn::Linear>(nn::Linear(3, 2));  // never destroyed
+  (*ddp)(x.view({1, 3})).sum().backward();
+  distributed::barrier();
+  if (rank == leaver) {
+    if (need == "now" || need == "recv") std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    if (end == "destroy") distributed::destroy_process_group();
+    if (end == "_exit") ::_exit(0);
+    if (end == "return") return 0;
+    std::exit(end == "status_3" ? 3 : 0);
+  }
+  if (need == "recv") distributed::recv(x, leaver);
+  if (need == "now") distributed::all_reduce(x);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (need == "later") distributed::all_reduce(x);
+  std::printf("goes on\n");
+  return 0;
+}
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -45,6 +72,7 @@ int main(int argc, char** argv) try {
   options.timeout =
       what == "hang" || what.find("stop") == 0 ? std::chrono::milliseconds(1500) : std::chrono::minutes(1);
   distributed::init_process_group("gloo", options);
+  if (what.find("leave ") == 0) return leave(what);
   const int rank = distributed::get_rank();
   if (what == "sum") std::printf("%zu segments are shared\n", shared_segments());
   const Tensor x = full({3}, rank + 1.0);

@@ -1,5 +1,5 @@
 // A network between ranks that is worse than loopback: it delays what it passes on, passes on so many bytes a second,
-// in small pieces, and resets a connection. relay_preload.cpp leads the ranks' connections through it.
+// in small pieces, resets a connection, and is cut. relay_preload.cpp leads the ranks' connections through it.
 #pragma once
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -54,6 +54,8 @@ class Relay {
             "TANDEM_TEST_RELAY_PORT=" + std::to_string(distributed::port_of(listener_.get())),
             "TANDEM_TEST_RELAY_PATH=" + path()};
   }
+  /// Passes nothing on any more, and closes nothing: both sides hear no more of each other.
+  void cut() { cut_ = true; }
   int64_t bytes() const { return bytes_; }
   int connections() const { return connections_; }
   bool has_reset() const { return reset_; }
@@ -74,6 +76,10 @@ class Relay {
 
   void serve() {
     while (!stop_) {
+      if (cut_) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        continue;
+      }
       accept_some();
       bool idle = true;
       for (Connection& c : connections_now_)
@@ -145,7 +151,7 @@ class Relay {
   distributed::Deadline free_at_ = {};  // when the next byte may go
   std::atomic<int64_t> bytes_{0};
   std::atomic<int> connections_{0};
-  std::atomic<bool> stop_{false}, reset_{false};
+  std::atomic<bool> stop_{false}, reset_{false}, cut_{false};
   std::thread thread_;
 };
 

@@ -1,10 +1,20 @@
 // The store that ranks meet at: what it keeps, how it waits, and what it refuses.
 #include "tandem/parallel/collectives/store/store.h"
 
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstring>
+#include <fstream>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -119,8 +129,8 @@ TEST_CASE("store: a port in use, or with nothing behind it, is named", "[paralle
   CHECK_THROWS_WITH(StoreServer("secret", "no.such.host.invalid"), Contains("no.such.host.invalid"));
   StoreClient client = client_of(*server);
   server.reset();
-  CHECK_THROWS_WITH(client.get("key", seconds(20)), Contains("closed"));
-  CHECK_THROWS_WITH(client.set("key", ""), Contains("lost"));
+  CHECK_THROWS_WITH(client.get("key", seconds(20)), Contains("closed"));  // in order, also when asked later
+  CHECK_THROWS_WITH(client.set("key", ""), Contains("closed"));
   CHECK_THROWS_WITH(StoreClient("127.0.0.1", port, "secret", milliseconds(50)),
                     Contains(std::to_string(port)) && Contains("MASTER_PORT"));
   const StoreServer again("secret", "127.0.0.1", port);  // free at once
@@ -232,6 +242,107 @@ TEST_CASE("store: who starts ranks may say first why one is lost, or that it end
   const Watched other(silent, "a", 0);
   client_of(silent).report("a", 1, -1, milliseconds(1));
   CHECK_THAT(other.wait_until_heard(), Contains("rank 1 is gone"));
+}
+
+TEST_CASE("store: a rank whose process ends leaves all its groups, and the others hear how", "[parallel][store]") {
+  StoreServer server("secret");
+  StoreClient one = client_of(server), inner = client_of(server), zero = client_of(server), other = client_of(server);
+  one.report("a", 1, -1, milliseconds(0));
+  inner.report("a/b", 1, -1, milliseconds(0));
+  LeftRanks left;
+  CHECK_FALSE(zero.report("a", 0, -1, milliseconds(0), &left));
+  CHECK(left.empty());
+  other.end(1);
+  one.interrupt(), inner.interrupt();
+  for (const char* group : {"a", "a/b"}) CHECK(other.left(group) == LeftRanks{{1, kEndedNormally}});
+  CHECK_FALSE(zero.report("a", 0, -1, milliseconds(50), &left));  // nobody is missed
+  CHECK(left == LeftRanks{{1, kEndedNormally}});
+  server.excuse(2);
+  CHECK(other.left("b") == LeftRanks{{1, kEndedNormally}, {2, kEndedNormally}});
+  other.leave("a", 0);
+  CHECK(other.left("a").count(0) == 1);
+  CHECK(other.left("b").count(0) == 0);
+  StoreClient again = client_of(server);
+  again.report("a", 1, -1, milliseconds(0));  // another process of that number
+  CHECK(other.left("a").count(1) == 0);
+  server.close();
+  for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(other.find("key", milliseconds(0)), StoreClosed);  // not lost, also later
+}
+
+TEST_CASE("store: a member that says how long it may be silent is lost after that", "[parallel][store]") {
+  const StoreServer server("secret");
+  StoreClient silent = client_of(server), other = client_of(server);
+  CHECK_FALSE(silent.report_as("the launcher of node 1", "nodes", 1, milliseconds(0), milliseconds(100)));
+  const Watched watched(server, "nodes", 0);
+  CHECK(watched.wait_until_heard() == "the launcher of node 1 is lost: it has not been heard of for 100 ms");
+  CHECK(silent.report_as("the launcher of node 1", "nodes", 1, milliseconds(0), milliseconds(100)) ==
+        watched.wait_until_heard());
+  {
+    StoreClient ends = client_of(server);
+    ends.report_as("the launcher of node 2", "others", 2, milliseconds(0), seconds(20));
+  }
+  CHECK_THAT(other.get(failure_key("others"), seconds(20)), Contains("the launcher of node 2 is lost: its connection"));
+}
+
+namespace {
+/// Runs f in a child that has a network of its own: loopback alone, from whose ports `range` are given out by
+/// themselves. False where that is not allowed.
+bool in_own_network(const std::string& range, const std::function<bool()>& f) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) ::_exit(77);
+    const Descriptor any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq loopback{};
+    std::strcpy(loopback.ifr_name, "lo");
+    loopback.ifr_flags = IFF_UP;
+    std::ofstream ports("/proc/sys/net/ipv4/ip_local_port_range");
+    if (::ioctl(any.get(), SIOCSIFFLAGS, &loopback) != 0 || !(ports << range << std::flush)) ::_exit(77);
+    ::_exit(f() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) return false;
+  CHECK(status == 0);
+  return true;
+}
+}  // namespace
+
+TEST_CASE("store: a client that waits for its host is not connected to itself", "[parallel][store]") {
+  // Every second connect() to one of two ports would get that port for its own end.
+  const bool ran = in_own_network("40000 40001", [] {
+    try {
+      StoreClient("127.0.0.1", 40000, "secret", milliseconds(500), "rank 0");
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      return std::string(error.what()).find("rank 0 did not come: no connection") != std::string::npos;
+    }
+    return false;
+  });
+  if (!ran) WARN("SKIPPED: no network namespace can be had");
+}
+
+TEST_CASE("store: how long a rank has waited for its host is said as it was", "[parallel][store][errors]") {
+  const int port = [] {
+    const StoreServer gone("");
+    return gone.port();
+  }();
+  const auto start = Clock::now() - seconds(5);
+  CHECK_THROWS_WITH(StoreClient("127.0.0.1", port, "", milliseconds(0), "rank 0", start),
+                    Contains("rank 0 did not come: no connection to 127.0.0.1:" + std::to_string(port) + " within 50"));
+}
+
+TEST_CASE("store: a connection ends when the other machine is gone or the link is cut", "[parallel][store]") {
+  const StoreServer server("secret");
+  const Descriptor socket = connect_to("127.0.0.1", server.port(), after(seconds(20)));
+  const auto option = [&](int level, int name) {
+    int value = 0;
+    socklen_t length = sizeof value;
+    CHECK(::getsockopt(socket.get(), level, name, &value, &length) == 0);
+    return value;
+  };
+  CHECK(option(SOL_SOCKET, SO_KEEPALIVE) == 1);
+  CHECK(option(IPPROTO_TCP, TCP_KEEPIDLE) + 2 * option(IPPROTO_TCP, TCP_KEEPINTVL) == 20);
+  CHECK(option(IPPROTO_TCP, TCP_USER_TIMEOUT) == 20000);
 }
 
 namespace {

@@ -6,12 +6,14 @@
 #if TANDEM_HAS_GLOO
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "tandem/core/internal.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/parallel/collectives/flight_recorder.h"
 #include "tandem/parallel/collectives/gloo/channel.h"
 #include "tandem/parallel/collectives/gloo/in_memory.h"
+#include "tandem/parallel/collectives/store/exit_notice.h"
 #include "tandem/parallel/collectives/store/watchdog.h"
 
 namespace tandem::distributed {
@@ -58,6 +60,7 @@ class GlooCommunicator final : public Communicator {
     if (job_.watch) {
       Watchdog::Options options{.group = job_.name, .rank = job_.global(), .interval = report_interval(timeout)};
       options.waits_for = [this] { return link_.waits_for(); };
+      options.left = [this](const LeftRanks& left) { link_.note_left(left); };
       options.failed = [this](const std::string& cause) {
         const std::string error = link_.fail_here(cause);
         job_.flight->failed(error);
@@ -68,9 +71,15 @@ class GlooCommunicator final : public Communicator {
     }
     link_.connect();
     host_.all_came = true;
+    if (!job_.is_process) return;
+    exit_notice_.emplace(job_, [this](bool well, const std::string& why) {
+      link_.fail_here(why);
+      well ? job_.flight->left() : job_.flight->failed(why);
+    });
   }
 
   ~GlooCommunicator() override {
+    exit_notice_.reset();
     link_.leave();  // while the watchdog still sees whom it waits for in vain
     watchdog_.reset();
     host_.failed = link_.failed();
@@ -302,6 +311,7 @@ class GlooCommunicator final : public Communicator {
   GlooLink link_;
   size_t me_, size_;
   std::unique_ptr<Watchdog> watchdog_;
+  std::optional<ExitNotice> exit_notice_;
 };
 
 }  // namespace

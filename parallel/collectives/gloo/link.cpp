@@ -14,7 +14,8 @@ namespace tandem::distributed {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr auto kGoodbye = milliseconds(5000);  // for the others to be done as well
+constexpr auto kGoodbye = milliseconds(5000);    // for the others to be done as well
+constexpr auto kLastWords = milliseconds(2000);  // for what a rank had sent before it left
 constexpr char kLeaving[] = "destroy_process_group";
 const Call kJoining{.name = "init_process_group", .about = {}};
 
@@ -106,7 +107,7 @@ class GlooLink::Waiting {
  public:
   Waiting(GlooLink& link, int peer, std::function<void()> wake) : link_(link) {
     const std::lock_guard lock(link_.mutex_);
-    at_ = link_.waits_.insert(link_.waits_.end(), {peer, std::move(wake)});
+    at_ = link_.waits_.insert(link_.waits_.end(), {peer, std::move(wake), Clock::now()});
     if (!link_.failure_.empty()) at_->wake();
   }
   ~Waiting() {
@@ -248,6 +249,21 @@ bool GlooLink::wait_once(const Operation& op, int peer, SharedMemory::Count what
 void GlooLink::wait(const Operation& op, int peer, SharedMemory::Count what, uint64_t count) {
   guard(op, peer, [&] { return wait_once(op, peer, what, count); });
 }
+void GlooLink::note_left(const LeftRanks& left) {
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [global, how] : left)
+    if (const int rank = rank_of(global); rank < size_ && rank != rank_) left_.try_emplace(rank, now);
+  if (left_.empty()) return;
+  const auto is_late = [&](const Wait& wait) {
+    const auto at = left_.find(wait.peer);
+    const bool waits_for_left = wait.peer < 0 ? static_cast<int>(left_.size()) == size_ - 1 : at != left_.end();
+    const auto heard = at != left_.end() ? at->second : now;
+    return waits_for_left && now >= (wait.peer < 0 ? wait.begun : std::max(wait.begun, heard)) + kLastWords;
+  };
+  for (const Wait& wait : waits_)
+    if (is_late(wait)) wait.wake();
+}
 int GlooLink::waits_for() const {
   const std::lock_guard lock(mutex_);
   return waits_.empty() ? -1 : global_rank(waits_.front().peer, members_);
@@ -294,7 +310,7 @@ std::vector<GlooLink::Header> GlooLink::meet(const Operation& op) {
     else
       wait(op, r, *mailbox_->receivers[at], Direction::recv);
     headers[at] = shared_ ? header_in_memory(r, rank_) : mailbox_->in[at];
-    if (headers[at].leaves()) lost(op.call, r, "it has left the group");
+    if (headers[at].leaves()) fail(op.call, op.call.str() + ": " + rank_text(r, members_) + kHasLeft, milliseconds(0));
     if (!shared_) guard(op, r, [&] { return mailbox_->receivers[at]->recv(r, slot(Slot::header)), true; });
   }
   for (int r = 0; r < size_ && !shared_; ++r)

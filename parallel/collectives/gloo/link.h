@@ -5,6 +5,7 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <list>
+#include <map>
 
 #include "tandem/parallel/collectives/communicator.h"
 #include "tandem/parallel/collectives/gloo/shared_memory.h"
@@ -58,6 +59,9 @@ class GlooLink {
   std::string fail_here(const std::string& cause);
   /// Whom the oldest wait under way is for, among all of the store's ranks; -1: nobody.
   int waits_for() const;
+  /// From any thread: these of the store's ranks have left the group. A wait for one of them ends some time later, in
+  /// which what it had sent before may still come.
+  void note_left(const LeftRanks& left);
 
   enum class Direction { send, recv };
   /// Waits for what is under way with a peer through a buffer of Gloo's, until abort(): that of another thread, or of
@@ -87,6 +91,7 @@ class GlooLink {
   struct Wait {
     int peer;
     std::function<void()> wake;
+    Clock::time_point begun;
   };
   void say_goodbye();
   /// Sends a call's header.
@@ -112,6 +117,9 @@ class GlooLink {
   static std::string without_place(const std::string& message);
   /// For the end of an error: where one of the store's ranks runs.
   std::string where_is(int global) const;
+  /// How one of the store's ranks has left the group, as the store says; "" if it has not.
+  std::string how_left(int global) const;
+  bool all_others_left() const;
   /// The error of a peer that did not do its part.
   [[noreturn]] void lost(const Call& call, int peer, const std::string& why);
   /// Fails the group with the first cause that any rank published; with `own` if there is none within `patience`.
@@ -128,11 +136,12 @@ class GlooLink {
   std::string name_;  // of the group in the store
   const MembersPtr members_;
   const bool may_share_;
-  mutable std::mutex mutex_;  // guards the next five
+  mutable std::mutex mutex_;  // guards the next six
   std::string failure_;
   bool names_call_ = false;
   const Call* current_ = nullptr;
   std::list<Wait> waits_;                   // the oldest first
+  std::map<int, Clock::time_point> left_;   // by rank here: when this rank heard that it has left
   std::shared_ptr<gloo::Context> context_;  // none for one rank
   std::shared_ptr<SharedMemory> shared_;
   std::unique_ptr<Mailbox> mailbox_;
@@ -141,6 +150,7 @@ class GlooLink {
 
 /// Gloo matches sends and receives of two ranks by slot. Its own collectives use the first bytes 1 to 8.
 enum class Slot : uint64_t { header = 0x40, parts, results, pair_send, pair_recv, pair_data };
+constexpr char kHasLeft[] = " has left the group";  // behind a rank's name
 constexpr uint64_t slot(Slot kind, uint32_t tag = 0) { return static_cast<uint64_t>(kind) << 56 | tag; }
 
 }  // namespace tandem::distributed

@@ -22,6 +22,7 @@ void GlooLink::check(const Call& call) {
   name_call(call);
   if (!failure_.empty()) throw DistributedError(failure_);
 }
+/// The number of ranks, of one that is not in the group.
 int GlooLink::rank_of(int global) const {
   if (!members_) return global;
   const auto at = std::find(members_->ranks.begin(), members_->ranks.end(), global);
@@ -30,11 +31,13 @@ int GlooLink::rank_of(int global) const {
 void GlooLink::lost(const Call& call, int peer, const std::string& why) {
   check(call);
   const std::string what = call.str();
+  if (peer < 0 && all_others_left()) fail(call, what + ": every other rank" + kHasLeft, milliseconds(0));
   if (peer < 0)
     fail(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kPatience);
+  const int global = global_rank(peer, members_);
   // Our own wait timed out, where a peer's ends with a closed connection.
   if (why.find(SharedMemory::kLate) != std::string::npos) {
-    StoreClient::Blame blame{.rank = global_rank(peer, members_)};
+    StoreClient::Blame blame{.rank = global};
     try {
       blame = store_->blame(name_, blame.rank);
     } catch (const StoreClosed&) {
@@ -48,10 +51,25 @@ void GlooLink::lost(const Call& call, int peer, const std::string& why) {
              where_is(blame.rank),
          milliseconds(0));
   }
-  fail(call,
-       what + ": " + rank_text(peer, members_) + " is gone: " + without_place(why) +
-           where_is(global_rank(peer, members_)),
-       kPatience);
+  if (const std::string how = how_left(global); !how.empty())
+    fail(call, what + ": " + rank_text(peer, members_) + kHasLeft + " (" + how + ")" + where_is(global),
+         milliseconds(0));
+  fail(call, what + ": " + rank_text(peer, members_) + " is gone: " + without_place(why) + where_is(global), kPatience);
+}
+bool GlooLink::all_others_left() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(left_.size()) == size_ - 1;
+}
+std::string GlooLink::how_left(int global) const {
+  try {
+    const LeftRanks left = store_->left(name_);
+    const auto at = left.find(global);
+    return at == left.end() ? "" : at->second;
+  } catch (const StoreClosed&) {
+    return global == 0 ? kEndedNormally : "";  // which hosted the store
+  } catch (const DistributedError&) {
+    return {};  // its host is lost
+  }
 }
 std::string GlooLink::where_is(int global) const {
   try {

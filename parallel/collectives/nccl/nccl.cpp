@@ -3,11 +3,13 @@
 
 #include <cstring>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/ops/copy.h"
 #include "tandem/parallel/collectives/nccl/watch.h"
+#include "tandem/parallel/collectives/store/exit_notice.h"
 #include "tandem/parallel/collectives/store/watchdog.h"
 
 namespace tandem::distributed {
@@ -85,14 +87,22 @@ class NcclCommunicator final : public Communicator {
         watch_.fail(cause, milliseconds(300));  // one of them, perhaps, will never say
         return failure_->what();
       };
+      options.left = [this](const LeftRanks& left) { watch_.note_left(left); };
       if (job_.is_process) options.told = job_.told;
       watchdog_ = std::make_unique<Watchdog>(std::move(job_.watch), std::move(options));
     }
     wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, {}, job_.members);
     host_.all_came = true;
     comm_ = &connect(rank_, size_, name_ + "/nccl", "init_process_group");
+    if (!job_.is_process) return;
+    exit_notice_.emplace(job_, [this](bool well, const std::string& why) {
+      if (!well) return watch_.fail(why, milliseconds(0));
+      failure_->set(why);
+      job_.flight->left();
+    });
   }
   ~NcclCommunicator() override {
+    exit_notice_.reset();
     watch_.finish();
     if (failure_->what().empty()) leave_in_order(*store_, name_, job_.global());
     watchdog_.reset();
@@ -360,6 +370,7 @@ class NcclCommunicator final : public Communicator {
   std::vector<Launch> group_;
   std::vector<std::function<void()>> after_;
   std::unique_ptr<Watchdog> watchdog_;
+  std::optional<ExitNotice> exit_notice_;
 };
 
 }  // namespace

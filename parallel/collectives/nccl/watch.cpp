@@ -1,5 +1,6 @@
 #include "tandem/parallel/collectives/nccl/watch.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "tandem/core/cuda/fault.h"
@@ -8,8 +9,9 @@
 namespace tandem::distributed::nccl {
 namespace {
 using std::chrono::milliseconds;
-constexpr milliseconds kTick(100);       // between two looks
-constexpr milliseconds kPatience(1000);  // for what a failure ends
+constexpr milliseconds kTick(100);        // between two looks
+constexpr milliseconds kPatience(1000);   // for what a failure ends
+constexpr milliseconds kLastWords(2000);  // for what ranks had called before one of them left
 /// FNV-1a over what the ranks must agree on.
 uint64_t mixed(uint64_t hash, const Call& call) {
   const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
@@ -62,6 +64,18 @@ void NcclWatch::add(const Call& call, cuda::Event end, Deadline deadline) {
   under_way_.emplace(added_++, UnderWay{call, std::move(end), deadline});
 }
 
+void NcclWatch::note_left(const LeftRanks& left) {
+  const std::lock_guard lock(mutex_);
+  for (int r = 0; r < size_; ++r)
+    if (const auto at = left.find(global_rank(r, members_)); at != left.end() && left_.emplace(r, at->second).second)
+      heard_of_left_ = Clock::now();
+}
+std::string NcclWatch::missing_in(const Call& call, const LeftRanks& left) const {
+  const auto at = call.sequence == 0 ? left.find(call.other) : left.begin();
+  if (at == left.end()) return {};
+  return call.str() + ": " + rank_text(at->first, members_) + " has left the group (" + at->second + ")";
+}
+
 void NcclWatch::run() try {
   const gpu::DeviceGuard guard(device_.index());  // a thread without a device takes up memory of the first one
   std::unique_lock lock(mutex_);
@@ -79,10 +93,13 @@ std::string NcclWatch::look() try {
   if (!failure_->what().empty()) return {};
   std::map<int64_t, UnderWay> calls;
   NcclComms comms;
+  LeftRanks left;
+  Clock::time_point heard_of_left;
   {
     const std::lock_guard lock(mutex_);
     calls = under_way_;
     comms = comms_;
+    left = left_, heard_of_left = heard_of_left_;
   }
   std::vector<int64_t> done;
   std::string oldest;
@@ -92,6 +109,8 @@ std::string NcclWatch::look() try {
       continue;
     }
     if (oldest.empty()) oldest = each.call.str() + ": ";
+    if (Clock::now() >= std::max(heard_of_left, each.begun) + kLastWords)
+      if (const std::string why = missing_in(each.call, left); !why.empty()) return why;
     if (Clock::now() >= each.deadline)
       return each.call.str() + ": it is not done within " + std::to_string(timeout_.count()) + " ms";
   }

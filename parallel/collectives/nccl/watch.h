@@ -33,6 +33,9 @@ class NcclWatch {
   /// for the device, which then has no results worth reading, hears of it.
   /// @param patience  for the other ranks to say where they are
   void fail(const std::string& what, std::chrono::milliseconds patience = std::chrono::seconds(1));
+  /// From any thread: these of the store's ranks have left the group. What is still under way some time later waits for
+  /// them, and fails.
+  void note_left(const LeftRanks& left);
   /// Returns when nothing is under way any more, or when a failure does not end it.
   void finish();
 
@@ -41,6 +44,7 @@ class NcclWatch {
     Call call;
     cuda::Event end;
     Deadline deadline;
+    Clock::time_point begun = Clock::now();
   };
   /// A collective, and what sums up all of them so far.
   struct Called {
@@ -50,6 +54,8 @@ class NcclWatch {
   void run();
   std::string look();
   std::string compare_with_rank_0();
+  /// Why a call will never be done, for one that should be by now; "" if none of the ranks that it needs has left.
+  std::string missing_in(const Call& call, const LeftRanks& left) const;
   std::string where_the_ranks_are(std::chrono::milliseconds patience);
 
   const int rank_, size_;
@@ -65,6 +71,8 @@ class NcclWatch {
   uint64_t hash_ = 0;                      // of all collectives so far
   std::deque<Called> called_;              // those not yet compared with rank 0's
   std::map<int64_t, UnderWay> under_way_;  // by number, the oldest first
+  LeftRanks left_;                         // of this group's ranks, by rank in it
+  Clock::time_point heard_of_left_;        // of the last of them
   int64_t added_ = 0;
   NcclComms comms_;
   bool stop_ = false;

@@ -95,6 +95,7 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
   const bool launched = env.has_launcher_store;
   const int rank = env.rank;
   const std::string name = next_name(rank), host_name = launched ? "tandem launch" : "rank 0";
+  const auto start = Clock::now();
   const Deadline deadline = after(o.timeout);
   const Deadline patience = after(std::min<std::chrono::milliseconds>(o.timeout, std::chrono::seconds(10)));
   for (;;) try {
@@ -106,7 +107,8 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
         place.server = host_store(env, name);
       show_once(env, place.address, place.port);
       const auto connect = [&] {
-        return std::make_unique<StoreClient>(place.address, place.port, env.token, left_until(deadline), host_name);
+        return std::make_unique<StoreClient>(place.address, place.port, env.token, left_until(deadline), host_name,
+                                             start);
       };
       job.store = connect();
       job.watch = connect();
@@ -120,6 +122,7 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
       job.server = std::move(place.server);
       job.name = name;
       job.is_process = true;
+      job.has_launcher = launched;
       return make(std::move(job));
     } catch (const StoreClosed&) {
       // Rank 0's store of the group before, which this rank has left earlier.
@@ -134,6 +137,7 @@ Rendezvous Rendezvous::subgroup(const std::string& number, int its_rank, Members
   job.name = name + "/" + number;
   job.server = server;
   job.is_process = is_process;
+  job.has_launcher = has_launcher;
   job.members = std::move(its_members);
   job.told = told;
   job.flight = flight;
@@ -142,14 +146,14 @@ Rendezvous Rendezvous::subgroup(const std::string& number, int its_rank, Members
 }
 
 std::optional<std::string> find_unless_failed(StoreClient& store, const std::string& group, const std::string& key,
-                                              Deadline deadline) {
+                                              Deadline deadline, const std::function<bool()>& is_hopeless) {
   using std::chrono::milliseconds;
   for (;;) {
     const milliseconds answer = std::max(StoreClient::kHasty, std::min(left_until(deadline), StoreClient::kUsual));
     if (auto value = store.find(key, std::min(left_until(deadline), milliseconds(50)), answer)) return value;
     for (const std::string& failed : failure_keys(group))
       if (const auto failure = store.find(failed, milliseconds(0), answer)) throw DistributedError(*failure);
-    if (Clock::now() >= deadline) return {};
+    if (Clock::now() >= deadline || (is_hopeless && is_hopeless())) return {};
   }
 }
 
@@ -196,10 +200,19 @@ std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::strin
   store.set(came_key(group, rank), about_me(size) + "\n" + contact);
   std::vector<std::string> contacts;
   for (int r = 0; r < size; ++r) {
-    const auto theirs = find_unless_failed(store, group, came_key(group, r), deadline);
+    std::string left;  // how the rank has left
+    const auto has_left = [&] {
+      const LeftRanks all = store.left(group, StoreClient::kUsual);
+      if (const auto at = all.find(global_rank(r, members)); at != all.end()) left = at->second;
+      return !left.empty();
+    };
+    const auto theirs = find_unless_failed(store, group, came_key(group, r), deadline, has_left);
     if (!theirs) {
-      std::string why = (members ? members->str() : "init_process_group") + ": " + rank_text(r, members) + " of " +
-                        std::to_string(size) + " did not come within " + std::to_string(timeout.count()) + " ms";
+      std::string why = (members ? members->str() : "init_process_group") + ": " + rank_text(r, members);
+      if (left.empty())
+        why += " of " + std::to_string(size) + " did not come within " + std::to_string(timeout.count()) + " ms";
+      else
+        why += " has left (" + left + "), and did not come";
       if (const auto refused = store.find(refused_key(group), std::chrono::milliseconds(0), StoreClient::kHasty))
         why += "; a process that came was refused: " + *refused;
       throw DistributedError(store.set_once(failure_key(group), why, StoreClient::kHasty));

@@ -20,7 +20,8 @@ struct Rendezvous {
       nullptr;  // where this rank hosts the store; lives a little longer than the group
   /// A connection of its own for the watchdog.
   std::unique_ptr<StoreClient> watch = nullptr;
-  bool is_process = false;  // the rank, which its watchdog may end
+  bool is_process = false;    // the rank, which its watchdog may end
+  bool has_launcher = false;  // `tandem launch` started it, and says with which status it has ended
   MembersPtr members = nullptr;
   /// As Communicator::told(); whoever hears of the failure of one group has heard of those that it was made from.
   std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);
@@ -38,10 +39,10 @@ struct Rendezvous {
 /// of it.
 ProcessGroupPtr meet_by_environment(const InitOptions& options, const std::function<ProcessGroupPtr(Rendezvous)>& make);
 
-/// Waits for a key of the group's; nothing when it did not come until the deadline. @throws DistributedError with the
-/// failure of the job or of the group when there is one by then
+/// Waits for a key of the group's; nothing when it did not come until the deadline, or once `is_hopeless` says that it
+/// will not. @throws DistributedError with the failure of the job or of the group when there is one by then
 std::optional<std::string> find_unless_failed(StoreClient& store, const std::string& group, const std::string& key,
-                                              Deadline deadline);
+                                              Deadline deadline, const std::function<bool()>& is_hopeless = nullptr);
 
 /// Takes this rank's place in a group that is made from no other, before anything else tells the store of the rank. A
 /// process that is refused here leaves the group's other ranks as they are, also if it belongs to another job.

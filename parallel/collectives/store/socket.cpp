@@ -38,9 +38,14 @@ AddressList look_up(const std::string& address, int port, int flags) {
 Descriptor make_socket(const addrinfo& a) {
   return Descriptor(::socket(a.ai_family, a.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a.ai_protocol));
 }
-void send_at_once(int fd) {
-  const int on = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+/// Whether both ends are one socket: a client that asks again and again for a port where nobody listens may get that
+/// very port for its own end, and Linux then connects it to itself.
+bool is_connected_to_itself(int fd) {
+  sockaddr_storage own{}, peer{};
+  socklen_t own_length = sizeof own, peer_length = sizeof peer;
+  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_length) == 0 &&
+         ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_length) == 0 && own_length == peer_length &&
+         std::memcmp(&own, &peer, own_length) == 0;
 }
 /// 0, or errno.
 int try_connect(int fd, const addrinfo& a, Deadline deadline) {
@@ -96,16 +101,17 @@ Descriptor listen_on(const std::string& address, int port) {
   return {};
 }
 
-Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host) {
+Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host,
+                      Clock::time_point start) {
   const AddressList list = look_up(address, port, 0);
-  const auto start = Clock::now();
   for (;;) {
     int error = EADDRNOTAVAIL;
     for (const addrinfo* a = list.get(); a; a = a->ai_next) {
       Descriptor fd = make_socket(*a);
       error = fd ? try_connect(fd.get(), *a, deadline) : errno;
+      if (error == 0 && is_connected_to_itself(fd.get())) error = ECONNREFUSED;
       if (error == 0) {
-        send_at_once(fd.get());
+        prepare_connection(fd.get());
         return fd;
       }
     }
@@ -118,6 +124,15 @@ Descriptor connect_to(const std::string& address, int port, Deadline deadline, c
   }
 }
 
+void prepare_connection(int fd) {
+  const auto set = [fd](int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, static_cast<int>(kLinkSilence.count() / 2));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, static_cast<int>(kLinkSilence.count() / 4));
+  set(IPPROTO_TCP, TCP_KEEPCNT, 2);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kLinkSilence.count() * 1000));
+}
 int port_of(int fd) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;

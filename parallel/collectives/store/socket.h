@@ -36,8 +36,14 @@ class Descriptor {
 /// @throws DistributedError naming address and port
 Descriptor listen_on(const std::string& address, int port);
 /// Tries until somebody listens there or the deadline is past. Non-blocking.
+/// @param start  when the caller began to wait, for the error
 /// @throws DistributedError naming address, port and `host`, who should listen there
-Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host = "its host");
+Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host = "its host",
+                      Clock::time_point start = Clock::now());
+/// Sets up a connection: small messages go at once, and it fails within kLinkSilence once the other machine is gone or
+/// the link to it is cut. A peer that is merely stopped keeps its connection, as its kernel still answers.
+void prepare_connection(int fd);
+constexpr std::chrono::seconds kLinkSilence(20);
 int port_of(int fd);
 /// The address of this end, in digits: of a connection, the interface that its route leaves by.
 std::string local_address(int fd);

@@ -2,6 +2,7 @@
 // also sees which ranks are lost. Internal.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,6 +30,8 @@ std::vector<std::string> failure_keys(const std::string& group);
 /// It watches over ranks: when the connection on which a rank reports (StoreClient::report) ends before the rank has
 /// left its group, the rank is lost, and that is published as the failure of the outermost group that its group was
 /// made from, unless there is one already. Ranks are those of that outermost group everywhere here.
+///
+/// A rank whose process has ended well has left all its groups, and is not missed (StoreClient::end, excuse).
 class StoreServer {
  public:
   /// @param patience  so long whoever started the ranks has time to say why one is lost (by `set` of kFailureKey) or
@@ -43,8 +46,10 @@ class StoreServer {
   /// As a client's.
   void set(const std::string& key, const std::string& value);
   std::optional<std::string> find(const std::string& key) const;
-  /// The rank has ended well: it is not missed in any group.
+  /// The rank has ended well: it has left all groups. As StoreClient::end().
   void excuse(int rank);
+  /// Ends it in order, now; find() and set() still work.
+  void close();
   /// Returns when there is no connection any more, or after `most`.
   void wait_for_clients_to_leave(std::chrono::milliseconds most) const;
 
@@ -58,11 +63,19 @@ class StoreLost : public DistributedError {
  public:
   using DistributedError::DistributedError;
 };
+/// The store does not answer.
+class StoreSilent : public StoreLost {
+ public:
+  using StoreLost::StoreLost;
+};
 /// The store was closed in order.
 class StoreClosed : public StoreLost {
  public:
   using StoreLost::StoreLost;
 };
+/// By rank, how those have left that are not in a group any more: "it ended normally".
+using LeftRanks = std::map<int, std::string>;
+constexpr char kEndedNormally[] = "it ended normally";
 
 /// The store belongs to another job, and has another token.
 class StoreDenied : public DistributedError {
@@ -77,10 +90,11 @@ class StoreClient {
   static constexpr std::chrono::milliseconds kUsual{20000}, kHasty{300};
 
   /// Waits for the store to come up, within the timeout. @throws StoreDenied for a wrong token
-  /// @param host  who hosts the store, for errors: "rank 0"
+  /// @param host   who hosts the store, for errors: "rank 0"
+  /// @param start  when the caller began to wait, for errors
   StoreClient(const std::string& address, int port, const std::string& token, std::chrono::milliseconds timeout,
-              std::string host = "a rank or a launcher");
-  void set(const std::string& key, const std::string& value);
+              std::string host = "a rank or a launcher", Clock::time_point start = Clock::now());
+  void set(const std::string& key, const std::string& value, std::chrono::milliseconds answer = kUsual);
   /// Sets the key unless it has a value; returns the value that it has then.
   std::string set_once(const std::string& key, const std::string& value, std::chrono::milliseconds answer = kUsual);
   /// As KeyValues', which say what they do.
@@ -99,9 +113,19 @@ class StoreClient {
   /// Says that the rank lives, and whom it waits for (-1: nobody). From then on the group misses it when this
   /// connection ends. Waits for the failure of the job or of the group; nothing when none came within `time`, in which
   /// the next report is expected. @throws StoreClosed too when the rank has left
-  std::optional<std::string> report(const std::string& group, int rank, int waits_for, std::chrono::milliseconds time);
+  /// @param left  set to the ranks that have left the group, when there is no failure
+  std::optional<std::string> report(const std::string& group, int rank, int waits_for, std::chrono::milliseconds time,
+                                    LeftRanks* left = nullptr);
+  /// The same for another member than a rank, which is also lost when it does not report within `silence`. The store,
+  /// in turn, has so long to answer. @param name  of the member, for the failure: "the launcher of node 1"
+  std::optional<std::string> report_as(const std::string& name, const std::string& group, int member,
+                                       std::chrono::milliseconds time, std::chrono::milliseconds silence);
   /// On another connection than that of the reports: the rank leaves, and is not missed.
   void leave(const std::string& group, int rank, std::chrono::milliseconds answer = kHasty);
+  /// The rank's process ends well: it leaves all groups, and is not missed.
+  void end(int rank, std::chrono::milliseconds answer = kHasty);
+  /// Who has left the group.
+  LeftRanks left(const std::string& group, std::chrono::milliseconds answer = kHasty);
   /// Who holds up the ranks that wait for `rank`, by what all of them reported: itself, or whom it waits for in turn.
   /// With "has not been heard of for 1234 ms" where its reports stay away.
   struct Blame {
@@ -118,16 +142,19 @@ class StoreClient {
   void interrupt();
 
  private:
-  void say_hello(const std::string& address, int port, const std::string& token, Deadline deadline);
+  void say_hello(const std::string& address, int port, const std::string& token, Deadline deadline,
+                 Clock::time_point start);
+  /// The answer's value; nothing where the store has none, and then `nothing` gets what it says instead.
   std::optional<std::string> request(char op, const std::string& key, const std::string& value,
-                                     std::chrono::milliseconds wait, std::chrono::milliseconds answer = kUsual);
+                                     std::chrono::milliseconds wait, std::chrono::milliseconds answer = kUsual,
+                                     std::string* nothing = nullptr);
   const std::string address_;
   const int port_;
   const std::string token_, place_, host_;
   Descriptor socket_;
-  std::mutex mutex_;   // one request at a time
-  std::string bytes_;  // that came behind an answer
-  bool broken_ = false;
+  std::mutex mutex_;                                      // one request at a time
+  std::string bytes_;                                     // that came behind an answer
+  bool broken_ = false, closed_ = false, hangs_ = false;  // closed: in order
 };
 
 /// Messages, which server and client share: a length of four bytes, then that many. Numbers in this machine's order,
@@ -135,11 +162,12 @@ class StoreClient {
 namespace store_messages {
 constexpr char kHello = 'H', kSet = 'S', kSetOnce = 'O', kGet = 'G';  // requests
 constexpr char kAdd = '+', kCompareSet = '=', kErase = '-', kCount = '#';
-constexpr char kReport = 'R', kLeave = 'L', kBlame = 'A';                // of ranks: the key is the group
+constexpr char kReport = 'R', kLeave = 'L', kBlame = 'A';  // of ranks: the key is the group
+constexpr char kEnd = 'E', kLeft = 'W';
 constexpr char kValue = 'V', kNothing = 'N', kDenied = 'D', kBad = 'B';  // replies: a kind, then the value
 constexpr char kRefused = 'F';                                           // the value says why
 constexpr char kClosed = 'C';                                            // also unasked
-constexpr char kVersion[] = "tandem store 3";                            // the value of a hello and of its reply
+constexpr char kVersion[] = "tandem store 4";                            // the value of a hello and of its reply
 constexpr size_t kMaxMessage = 64 + kMaxStoreKey + kMaxStoreValue;
 constexpr size_t kMaxHello = 64 + kMaxStoreKey;  // all that a stranger may say
 struct Request {

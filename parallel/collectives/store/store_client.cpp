@@ -27,6 +27,14 @@ bool send_all(int fd, const std::string& bytes, Deadline deadline) {
   }
   return true;
 }
+/// "1 it ended normally\n2 ..." as the store says it.
+LeftRanks left_ranks_in(const std::string& text) {
+  LeftRanks left;
+  std::istringstream lines(text);
+  int rank = 0;
+  for (std::string how; lines >> rank >> std::ws && std::getline(lines, how);) left[rank] = how;
+  return left;
+}
 enum class Received { all, late, ended };
 /// The next message, of which `bytes` may hold a part.
 Received receive_message(int fd, std::string& bytes, Deadline deadline, std::string& body) {
@@ -57,7 +65,7 @@ std::vector<std::string> failure_keys(const std::string& group) {
 }
 
 StoreClient::StoreClient(const std::string& address, int port, const std::string& token, milliseconds timeout,
-                         std::string host)
+                         std::string host, Clock::time_point start)
     : address_(address),
       port_(port),
       token_(token),
@@ -65,7 +73,7 @@ StoreClient::StoreClient(const std::string& address, int port, const std::string
       host_(std::move(host)) {
   const Deadline deadline = after(timeout), patience = after(std::min(timeout, kAnswerTime));
   for (;;) try {
-      say_hello(address, port, token, deadline);
+      say_hello(address, port, token, deadline, start);
       return;
     } catch (const StoreClosed&) {
       // One that closes, perhaps, and another comes in its place.
@@ -76,15 +84,16 @@ StoreClient::StoreClient(const std::string& address, int port, const std::string
 std::unique_ptr<StoreClient> StoreClient::again(milliseconds timeout) const {
   return std::make_unique<StoreClient>(address_, port_, token_, timeout, host_);
 }
-void StoreClient::say_hello(const std::string& address, int port, const std::string& token, Deadline deadline) {
-  socket_ = connect_to(address, port, deadline, host_);
+void StoreClient::say_hello(const std::string& address, int port, const std::string& token, Deadline deadline,
+                            Clock::time_point start) {
+  socket_ = connect_to(address, port, deadline, host_, start);
   bytes_.clear();
   const Deadline answer = std::min(deadline, after(kUsual));
   std::string reply;
   auto received = Received::ended;
   if (send_all(socket_.get(), frame(encode({kHello, 0, token, kVersion})), answer))
     received = receive_message(socket_.get(), bytes_, answer, reply);
-  TANDEM_CHECK_AS(StoreLost, received != Received::late, "store: ", place_, ", where ", host_,
+  TANDEM_CHECK_AS(StoreSilent, received != Received::late, "store: ", place_, ", where ", host_,
                   " hosts the store, accepts the connection, but does not answer; ", host_,
                   " may be stopped, or another program may use the port");
   TANDEM_CHECK_AS(StoreClosed, received == Received::all && (reply.empty() || reply[0] != kClosed), "store: ", place_,
@@ -94,11 +103,12 @@ void StoreClient::say_hello(const std::string& address, int port, const std::str
       " refuses this job token: the store of another job is there; each job on a machine needs a MASTER_PORT "
       "of its own, and TANDEM_JOB_TOKEN must be that of the job whose store it is");
   TANDEM_CHECK_AS(DistributedError, reply == kValue + std::string(kVersion), "store: what answers at ", place_,
-                  " is no store of this version of Tandem; another program may use the port");
+                  ", where ", host_, " should host the store, is no store of this version of Tandem; another program ",
+                  "may use the port");
 }
 
 std::optional<std::string> StoreClient::request(char op, const std::string& key, const std::string& value,
-                                                milliseconds wait, milliseconds answer) {
+                                                milliseconds wait, milliseconds answer, std::string* nothing) {
   TANDEM_CHECK(key.size() <= kMaxStoreKey && value.size() <= kMaxStoreValue, "store: a key of ", key.size(),
                " and a value of ", value.size(), " bytes; accepted: at most ", kMaxStoreKey, " and ", kMaxStoreValue);
   const auto wait_ms = std::clamp<int64_t>(wait.count(), 0, milliseconds(std::chrono::hours(24)).count());
@@ -111,17 +121,22 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
     received = receive_message(socket_.get(), bytes_, deadline, reply);  // the last word of a closed one too
   }
   broken_ = received != Received::all || reply.empty() || reply[0] == kClosed;
-  TANDEM_CHECK_AS(StoreLost, received != Received::late, host_, " does not answer: it hosts the store at ", place_);
-  TANDEM_CHECK_AS(StoreClosed, reply.empty() || reply[0] != kClosed, "store: ", host_, " has closed it at ", place_);
+  hangs_ = hangs_ || received == Received::late;
+  closed_ = closed_ || (!reply.empty() && reply[0] == kClosed);
+  TANDEM_CHECK_AS(StoreSilent, !hangs_, host_, " does not answer: it hosts the store at ", place_);
+  TANDEM_CHECK_AS(StoreClosed, !closed_, "store: ", host_, " has closed it at ", place_);
   TANDEM_CHECK_AS(StoreLost, !broken_, host_, " is gone: it hosted the store at ", place_,
                   ", to which the connection is lost");
   TANDEM_CHECK_AS(DistributedError, reply[0] != kBad, "store: ", place_, " refuses the request");
   TANDEM_CHECK_AS(DistributedError, reply[0] != kRefused, reply.substr(1));
+  if (reply[0] == kNothing && nothing) *nothing = reply.substr(1);
   if (reply[0] == kNothing) return {};
   return reply.substr(1);
 }
 
-void StoreClient::set(const std::string& key, const std::string& value) { request(kSet, key, value, {}); }
+void StoreClient::set(const std::string& key, const std::string& value, milliseconds answer) {
+  request(kSet, key, value, {}, answer);
+}
 std::string StoreClient::set_once(const std::string& key, const std::string& value, milliseconds answer) {
   return request(kSetOnce, key, value, {}, answer).value_or(value);
 }
@@ -151,13 +166,27 @@ void StoreClient::wait(const std::vector<std::string>& keys, milliseconds timeou
                     "' was not set at ", place_, " within ", timeout.count(), " ms");
 }
 
-std::optional<std::string> StoreClient::report(const std::string& group, int rank, int waits_for, milliseconds time) {
+std::optional<std::string> StoreClient::report(const std::string& group, int rank, int waits_for, milliseconds time,
+                                               LeftRanks* left) {
   // A host that hangs is found by those who wait for it in vain: it is no failure while nobody does.
   constexpr auto kAnyTime = std::chrono::hours(24 * 365);
-  return request(kReport, group, std::to_string(rank) + " " + std::to_string(waits_for), time, kAnyTime);
+  std::string nothing;
+  auto failure =
+      request(kReport, group, std::to_string(rank) + " " + std::to_string(waits_for) + " 0", time, kAnyTime, &nothing);
+  if (left) *left = left_ranks_in(nothing);
+  return failure;
+}
+std::optional<std::string> StoreClient::report_as(const std::string& name, const std::string& group, int member,
+                                                  milliseconds time, milliseconds silence) {
+  return request(kReport, group, std::to_string(member) + " -1 " + std::to_string(silence.count()) + " " + name, time,
+                 silence);
 }
 void StoreClient::leave(const std::string& group, int rank, milliseconds answer) {
   request(kLeave, group, std::to_string(rank), {}, answer);
+}
+void StoreClient::end(int rank, milliseconds answer) { request(kEnd, "", std::to_string(rank), {}, answer); }
+LeftRanks StoreClient::left(const std::string& group, milliseconds answer) {
+  return left_ranks_in(request(kLeft, group, "", {}, answer).value_or(""));
 }
 StoreClient::Blame StoreClient::blame(const std::string& group, int rank, milliseconds answer) {
   std::istringstream text(request(kBlame, group, std::to_string(rank), {}, answer).value_or(""));

@@ -37,12 +37,15 @@ bool same_token(const std::string& a, const std::string& b) {
   return difference == 0;
 }
 
-/// A rank that reports.
+/// A rank that reports, or another member of a group, which then has a name.
 struct Member {
   std::string group;
   int rank = 0, waits_for = -1;
   Clock::time_point heard;  // when it reported last
   milliseconds interval;    // until it means to report again
+  milliseconds silence{0};  // without a report for so long it is lost; 0: however long
+  std::string name = {};
+  bool is_lost() const { return silence.count() > 0 && Clock::now() >= heard + silence; }
   /// Not by the time of two reports that never came.
   bool silent() const { return Clock::now() > heard + 2 * interval + milliseconds(150); }
 };
@@ -57,11 +60,12 @@ struct Connection {
   Deadline deadline = {};  // of what it waits for; of a stranger: for the hello
   bool waits() const { return key || reports; }
 };
-/// A rank whose connection has ended.
+/// A rank whose connection has ended, or another member that is lost.
 struct Lost {
   std::string group;
   int rank;
-  Deadline published;  // then, if nobody has said more by then
+  Deadline published;     // then, if nobody has said more by then
+  std::string text = {};  // "": what is said of ranks
 };
 
 }  // namespace
@@ -77,10 +81,11 @@ class StoreServer::Loop {
                     "store: no file descriptor is left; `ulimit -n` shows how many there may be");
     thread_ = detail::start_thread("the store", [this] { serve(); });
   }
-  ~Loop() {
+  ~Loop() { stop(); }
+  void stop() {
     stop_ = true;
     wake();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
   Loop(const Loop&) = delete;
   int port() const { return port_of(listener_.get()); }
@@ -97,11 +102,12 @@ class StoreServer::Loop {
   }
   void excuse(int rank) {
     const std::lock_guard lock(mutex_);
-    excused_.insert(rank);
+    left_[kAllGroups][rank] = kEndedNormally;
   }
   size_t clients() const { return clients_; }
 
  private:
+  static constexpr char kAllGroups[] = "";  // in left_: of a rank whose process has ended
   void wake() {
     const uint64_t one = 1;
     while (::write(wake_.get(), &one, sizeof one) < 0 && errno == EINTR) {}
@@ -121,6 +127,9 @@ class StoreServer::Loop {
       clients_ = connections_.size();
     }
     close();
+    connections_.clear();
+    listener_.close();
+    clients_ = 0;
   }
   void serve_once() {
     std::vector<pollfd> fds{{listener_.get(), short(connections_.size() < kMaxConnections ? POLLIN : 0), 0},
@@ -132,6 +141,7 @@ class StoreServer::Loop {
       const int events = (busy ? POLLRDHUP : POLLIN) | (c.out.empty() ? 0 : POLLOUT);
       fds.push_back({c.socket.get(), static_cast<short>(events), 0});
       if (c.waits() || !c.known) first = std::min(first, c.deadline);
+      if (c.member && c.member->silence.count() > 0) first = std::min(first, c.member->heard + c.member->silence);
     }
     for (const Lost& each : lost_) first = std::min(first, each.published);
     if (::poll(fds.data(), fds.size(), static_cast<int>(left_until(first).count())) < 0) return;  // EINTR
@@ -140,12 +150,21 @@ class StoreServer::Loop {
     size_t i = 2;
     for (auto c = connections_.begin(); c != connections_.end(); ++i)
       if (step(*c, fds[i].revents)) {
+        if (c->member && c->member->is_lost()) lose(*c, "it has not been heard of for", c->member->silence);
         ++c;
       } else {
-        if (c->member) lost_.push_back({c->member->group, c->member->rank, after(patience_)});
+        if (c->member) lose(*c, "its connection has ended", {});
         c = connections_.erase(c);
       }
     if (fds[0].revents) accept_some();
+  }
+
+  void lose(Connection& c, const std::string& how, milliseconds silence) {
+    const Member& m = *c.member;
+    const std::string time = silence.count() > 0 ? " " + std::to_string(silence.count()) + " ms" : "";
+    lost_.push_back({m.group, m.rank, after(patience_), m.name.empty() ? "" : m.name + " is lost: " + how + time});
+    c.member.reset();
+    c.reports = false;
   }
 
   void accept_some() {
@@ -159,6 +178,7 @@ class StoreServer::Loop {
       const auto stranger = [](const Connection& c) { return !c.known; };
       if (std::count_if(connections_.begin(), connections_.end(), stranger) >= static_cast<int64_t>(kMaxStrangers))
         connections_.erase(std::find_if(connections_.begin(), connections_.end(), stranger));
+      prepare_connection(fd);
       connections_.push_back({.socket = Descriptor(fd), .deadline = after(kGreetingTime)});
     }
   }
@@ -201,7 +221,8 @@ class StoreServer::Loop {
       c.closing = !c.known;
       return c.known ? reply(c, kValue, kVersion) : reply(c, kDenied);
     }
-    if (r->op == kReport || r->op == kLeave || r->op == kBlame) return answer_rank(c, *r);
+    if (r->op == kLeft) return reply(c, kValue, left_of(r->key));
+    if (r->op == kReport || r->op == kLeave || r->op == kBlame || r->op == kEnd) return answer_rank(c, *r);
     const std::lock_guard lock(mutex_);
     try {
       answer_about_values(c, *r);
@@ -237,20 +258,28 @@ class StoreServer::Loop {
     int rank = 0, waits_for = -1;
     if (!(text >> rank)) return refuse(c);
     if (r.op == kReport) {
-      text >> waits_for;
+      int64_t silence = 0;
+      std::string name;
+      text >> waits_for >> silence >> std::ws;
+      std::getline(text, name);
       const milliseconds interval(r.wait_ms);  // 0 of the first, which the next follows at once
-      c.member = Member{r.key, rank, waits_for, Clock::now(), interval};
+      c.member = Member{r.key, rank, waits_for, Clock::now(), interval, milliseconds(silence), name};
       c.reports = true;
       c.deadline = after(interval);
       const std::lock_guard lock(mutex_);
-      excused_.erase(rank);
-    } else if (r.op == kLeave) {
-      if (Connection* const its = find_member(r.key, rank)) {
-        its->member.reset();
-        if (its->reports) reply(*its, kClosed);
-        its->reports = false;
-      }
+      for (const std::string& group : {std::string(kAllGroups), r.key})
+        if (const auto at = left_.find(group); at != left_.end()) at->second.erase(rank);
+    } else if (r.op == kLeave || r.op == kEnd) {
+      for (Connection& each : connections_)
+        if (each.member && each.member->rank == rank && (r.op == kEnd || each.member->group == r.key)) {
+          each.member.reset();
+          if (each.reports) reply(each, kClosed), flush(each);
+          each.reports = false;
+        }
       reply(c, kValue);
+      const std::lock_guard lock(mutex_);
+      left_[r.op == kEnd ? kAllGroups : r.key][rank] =
+          r.op == kEnd ? kEndedNormally : "it called destroy_process_group";
     } else {
       reply(c, kValue, blame(r.key, rank));
     }
@@ -260,6 +289,16 @@ class StoreServer::Loop {
       return c.member && c.member->group == group && c.member->rank == rank;
     });
     return at == connections_.end() ? nullptr : &*at;
+  }
+  /// "1 it ended normally\n2 ...": who is not in the group any more.
+  std::string left_of(const std::string& group) const {
+    const std::lock_guard lock(mutex_);
+    std::map<int, std::string> ranks;
+    for (const std::string& name : {std::string(kAllGroups), group})
+      if (const auto at = left_.find(name); at != left_.end()) ranks.insert(at->second.begin(), at->second.end());
+    std::string text;
+    for (const auto& [rank, how] : ranks) text += std::to_string(rank) + " " + how + "\n";
+    return text;
   }
   /// Follows who waits for whom, up to one that waits for nobody or reports no more.
   std::string blame(const std::string& group, int rank) {
@@ -280,16 +319,15 @@ class StoreServer::Loop {
   void publish_lost() {
     const std::lock_guard lock(mutex_);
     std::erase_if(lost_, [this](const Lost& each) {
-      if (excused_.count(each.rank) > 0) return true;
+      if (each.text.empty() && left_[kAllGroups].count(each.rank) > 0) return true;
       for (const std::string& key : failure_keys(each.group))  // a rank need not leave a group that has failed
         if (values_.find(key)) return true;
       if (Clock::now() < each.published) return false;
       const std::string outermost = each.group.substr(0, each.group.find('/'));
-      values_.set_once(failure_key(outermost),
-                       "rank " + std::to_string(each.rank) +
-                           " is gone: its connection to the store ended before it had "
-                           "left the group" +
-                           whereabouts(each.rank, values_.find(came_key(outermost, each.rank))));
+      const std::string rank = "rank " + std::to_string(each.rank) +
+                               " is gone: its connection to the store ended before it had left the group" +
+                               whereabouts(each.rank, values_.find(came_key(outermost, each.rank)));
+      values_.set_once(failure_key(outermost), each.text.empty() ? rank : each.text);
       return true;
     });
   }
@@ -299,7 +337,7 @@ class StoreServer::Loop {
       if (!c.waits()) continue;
       const std::optional<std::string> value = c.key ? find(*c.key) : failure_of(c.member->group);
       if (!value && Clock::now() < c.deadline) continue;
-      value ? reply(c, kValue, *value) : reply(c, kNothing);
+      value ? reply(c, kValue, *value) : reply(c, kNothing, c.member ? left_of(c.member->group) : "");
       c.key.reset();
       c.reports = false;
       flush(c);  // what fails here is seen by the next poll
@@ -328,7 +366,7 @@ class StoreServer::Loop {
   std::vector<Lost> lost_;
   mutable std::mutex mutex_;  // guards the next two
   KeyValues values_;
-  std::set<int> excused_;
+  std::map<std::string, std::map<int, std::string>> left_;  // by group and rank: how it has left
   std::atomic<size_t> clients_{0};
   std::atomic<bool> stop_{false};
   std::thread thread_;
@@ -340,6 +378,7 @@ StoreServer::~StoreServer() = default;
 int StoreServer::port() const { return loop_->port(); }
 void StoreServer::set(const std::string& key, const std::string& value) { loop_->set(key, value); }
 void StoreServer::excuse(int rank) { loop_->excuse(rank); }
+void StoreServer::close() { loop_->stop(); }
 void StoreServer::wait_for_clients_to_leave(milliseconds most) const {
   for (const Deadline deadline = after(most); loop_->clients() > 0 && Clock::now() < deadline;)
     std::this_thread::sleep_for(milliseconds(2));

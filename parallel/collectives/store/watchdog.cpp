@@ -50,7 +50,10 @@ void Watchdog::watch() {
   std::optional<std::string> cause;
   try {
     for (auto time = std::chrono::milliseconds(0); !cause && !stopped(); time = options_.interval) {
-      cause = store_->report(options_.group, options_.rank, options_.waits_for ? options_.waits_for() : -1, time);
+      LeftRanks left;
+      cause =
+          store_->report(options_.group, options_.rank, options_.waits_for ? options_.waits_for() : -1, time, &left);
+      if (!cause && options_.left) options_.left(left);
       if (time.count() == 0) ::pthread_setname_np(::pthread_self(), kThreadName);  // from here on the store knows it
     }
   } catch (const StoreClosed&) {

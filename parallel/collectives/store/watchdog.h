@@ -18,8 +18,9 @@ class Watchdog {
   struct Options {
     std::string group;
     int rank = 0;
-    std::chrono::milliseconds interval{200};  // between two reports
-    std::function<int()> waits_for = {};      // whom the rank waits for now; -1: nobody
+    std::chrono::milliseconds interval{200};          // between two reports
+    std::function<int()> waits_for = {};              // whom the rank waits for now; -1: nobody
+    std::function<void(const LeftRanks&)> left = {};  // called after each report: who has left the group
     /// Wakes what waits. Returns the error that this rank then has.
     std::function<std::string(const std::string& cause)> failed = {};
     /// Set when the error was thrown to the rank's program. If that does not happen within kGrace of a failure, as it
