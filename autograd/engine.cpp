@@ -210,6 +210,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
     }
   } catch (...) {
     current_task = outer;
+    task->callbacks.clear();  // their owners see that this backward has ended
     throw;
   }
   current_task = outer;

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   Tensor loss;
   const auto step = [&] {
     optimizer.zero_grad();
-    loss = mse_loss(model->forward(x), y);
+    loss = mse_loss(model(x), y);
     loss.backward();
     optimizer.step();
   };

@@ -129,7 +129,7 @@ void BertEncoderImpl::reset() {
 }
 Tensor BertEncoderImpl::forward(const Tensor& x, const Tensor& mask) {
   Tensor hidden = x;
-  for (size_t i = 0; i < layer->size(); ++i) hidden = layer->at<BertLayerImpl>(i).forward(hidden, mask);
+  for (size_t i = 0; i < layer->size(); ++i) hidden = call_module(layer->at<BertLayerImpl>(i), hidden, mask);
   return hidden;
 }
 

@@ -108,8 +108,9 @@ Tensor GptModelImpl::forward(const Tensor& input_ids) {
   TANDEM_CHECK(input_ids.size(1) <= config.n_positions(), "GptModel: input_ids is ", input_ids.sizes(),
                "; accepted: up to ", config.n_positions(), " tokens a text, n_positions");
   Tensor hidden = drop(wte(input_ids) + wpe->weight.narrow(0, 0, input_ids.size(1)));
-  for (size_t i = 0; i < h->size(); ++i) hidden = h->at<GptBlockImpl>(i).forward(hidden);
-  return nn::functional::linear(ln_f(hidden), lm_head.is_empty() ? wte->weight : lm_head->weight);
+  for (size_t i = 0; i < h->size(); ++i) hidden = call_module(h->at<GptBlockImpl>(i), hidden);
+  hidden = ln_f(hidden);
+  return lm_head.is_empty() ? nn::functional::linear(hidden, wte->weight) : lm_head(hidden);
 }
 Tensor GptModelImpl::loss(const Tensor& input_ids, const Tensor& labels) {
   TANDEM_CHECK(labels.sizes() == input_ids.sizes(), "GptModel: labels is ", labels.sizes(), " and input_ids ",

@@ -55,7 +55,7 @@ ASMoutput AdaptiveLogSoftmaxWithLossImpl::forward(const Tensor& x, const Tensor&
   const bool known =
       target.numel() == 0 || (target.min().item<int64_t>() >= 0 && target.max().item<int64_t>() < options.n_classes());
   TANDEM_CHECK(known, name(), ": a target is outside of 0 to ", options.n_classes() - 1);
-  const Tensor first = tandem::log_softmax(head->forward(x), 1);
+  const Tensor first = tandem::log_softmax(head(x), 1);
   // A target's entry of the head: its own, or that of its cluster.
   Tensor entry = target.clamp_max(shortlist_size - 1), output;
   Tensor rest = zeros({x.size(0)}, first.options());
@@ -65,7 +65,7 @@ ASMoutput AdaptiveLogSoftmaxWithLossImpl::forward(const Tensor& x, const Tensor&
     const Tensor rows = nonzero(inside).flatten();
     if (rows.numel() == 0) continue;
     entry = entry.masked_fill(inside, shortlist_size + i);
-    const Tensor scores = tail->at<SequentialImpl>(at).forward(x.index_select(0, rows));
+    const Tensor scores = call_module(tail->at<SequentialImpl>(at), x.index_select(0, rows));
     const Tensor own = (target.index_select(0, rows) - cutoffs[at]).unsqueeze(1);
     rest = rest.index_add(0, rows, tandem::log_softmax(scores, 1).gather(1, own).squeeze(1));
   }
@@ -74,10 +74,10 @@ ASMoutput AdaptiveLogSoftmaxWithLossImpl::forward(const Tensor& x, const Tensor&
 }
 
 Tensor AdaptiveLogSoftmaxWithLossImpl::log_prob(const Tensor& x) {
-  const Tensor first = tandem::log_softmax(head->forward(x), 1);
+  const Tensor first = tandem::log_softmax(head(x), 1);
   std::vector<Tensor> parts{first.narrow(1, 0, shortlist_size)};
   for (int64_t i = 0; i < n_clusters; ++i)
-    parts.push_back(tandem::log_softmax(tail->at<SequentialImpl>(static_cast<size_t>(i)).forward(x), 1) +
+    parts.push_back(tandem::log_softmax(call_module(tail->at<SequentialImpl>(static_cast<size_t>(i)), x), 1) +
                     first.narrow(1, shortlist_size + i, 1));
   return cat(parts, 1);
 }

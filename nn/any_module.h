@@ -114,6 +114,9 @@ class AnyModule {
   bool is_empty() const noexcept { return !module_; }
 
  private:
+  friend class SequentialImpl;
+  /// Returns an AnyModule that calls `copy`, a module of the same class.
+  AnyModule of_copy(std::shared_ptr<Module> copy) const;
   template <class T, class... Args>
   static constexpr bool is_one = sizeof...(Args) == 1 && (std::is_same_v<std::decay_t<Args>, T> && ...);
   std::shared_ptr<Module> module_;

@@ -17,10 +17,13 @@ std::string name_of(const std::type_info& type) {
 }  // namespace tandem::detail
 
 namespace tandem::nn {
+AnyModule AnyModule::of_copy(std::shared_ptr<Module> copy) const {
+  AnyModule out = *this;
+  out.module_ = std::move(copy);
+  return out;
+}
 AnyModule AnyModule::clone(std::optional<Device> device) const {
-  AnyModule copy = *this;
-  if (module_) copy.module_ = module_->clone(device);
-  return copy;
+  return module_ ? of_copy(module_->clone(device)) : AnyModule();
 }
 const std::type_info& AnyModule::type_info() const {
   TANDEM_CHECK(!is_empty(), "AnyModule: type_info of an AnyModule that holds no module");

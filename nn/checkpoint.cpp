@@ -85,10 +85,17 @@ struct Ticket {
   std::function<void()> drop;
   ~Ticket() { drop(); }
 };
+thread_local bool second_run = false;
 struct RecomputeGuard : graph::saved_tensors_hooks {
   explicit RecomputeGuard(SavedTensorHooks hooks) { enter(std::move(hooks)); }
+  ~RecomputeGuard() { second_run = outer_; }
+
+ private:
+  const bool outer_ = std::exchange(second_run, true);
 };
 }  // namespace
+
+bool detail::is_second_run() { return second_run; }
 
 CheckpointFrame::CheckpointFrame(const variable_list& inputs, bool preserve_rng_state, Run run)
     : members_(new Members) {

@@ -31,6 +31,8 @@ class CheckpointFrame {
   struct Members;
   tandem::detail::Owned<Members> members_;
 };
+/// Whether this thread is in the second run of a checkpoint's function.
+bool is_second_run();
 struct CheckpointGuard : graph::saved_tensors_hooks {
   explicit CheckpointGuard(const std::shared_ptr<CheckpointFrame>& frame) { enter(CheckpointFrame::hooks(frame)); }
 };

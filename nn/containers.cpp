@@ -1,6 +1,7 @@
 #include "tandem/nn/containers.h"
 
 #include "tandem/core/print_style.h"
+#include "tandem/nn/cloning.h"
 #include "tandem/ops/copy.h"
 
 namespace tandem::detail {
@@ -11,6 +12,14 @@ void throw_other_module(const char* container, const std::string& key, const nn:
 }  // namespace tandem::detail
 
 namespace tandem::nn {
+namespace {
+using Children = OrderedDict<std::string, std::shared_ptr<Module>>;
+Children copies(const Children& modules, tandem::detail::Cloning& cloning) {
+  Children out;
+  for (const auto& child : modules) out.insert(child.key(), cloning.copy(*child.value()));
+  return out;
+}
+}  // namespace
 
 SequentialImpl::SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
   for (const NamedAnyModule& m : modules) push_back(m.name(), m.module());
@@ -23,12 +32,12 @@ void SequentialImpl::push_back(std::string name, AnyModule module) {
   register_module(std::move(name), module.ptr());
   modules_.push_back(std::move(module));
 }
-std::shared_ptr<Module> SequentialImpl::clone(std::optional<Device> device) const {
-  const auto copy = std::make_shared<SequentialImpl>();
-  for (size_t i = 0; i < size(); ++i) copy->push_back(children_[i].key(), modules_[i].clone(device));
-  copy->training_ = training_;
-  copy->hooks_ = hooks_;
-  return copy;
+std::shared_ptr<Module> SequentialImpl::shallow_copy() const { return std::make_shared<SequentialImpl>(); }
+void SequentialImpl::take_contents(const Module& original, detail::Cloning& cloning) {
+  const auto& from = static_cast<const SequentialImpl&>(original);
+  children_ = copies(from.children_, cloning);
+  modules_.clear();
+  for (const AnyModule& m : from.modules_) modules_.push_back(m.of_copy(cloning.copy(*m.ptr())));
 }
 const AnyModule& SequentialImpl::module_at(size_t i) const {
   TANDEM_CHECK_AS(IndexError, i < size(), "Sequential: index is ", i, "; there are ", size(), " modules");
@@ -92,23 +101,28 @@ Tensor& ParameterListImpl::at(size_t i) { return parameters_[i].value(); }
 Tensor& ParameterDictImpl::get(const std::string& name) { return parameters_[name]; }
 const Tensor& ParameterDictImpl::get(const std::string& name) const { return parameters_[name]; }
 
-std::shared_ptr<Module> ModuleListImpl::clone(std::optional<Device> device) const {
-  const auto copy = std::make_shared<ModuleListImpl>();
-  for (const auto& m : modules_) copy->push_back(m->clone(device));
-  copy->training_ = training_;
-  return copy;
+std::shared_ptr<Module> ModuleListImpl::shallow_copy() const { return std::make_shared<ModuleListImpl>(); }
+void ModuleListImpl::take_contents(const Module& original, detail::Cloning& cloning) {
+  const auto& from = static_cast<const ModuleListImpl&>(original);
+  children_ = copies(from.children_, cloning);
+  modules_.clear();
+  for (const auto& m : from.modules_) modules_.push_back(cloning.copy(*m));
 }
-std::shared_ptr<Module> ModuleDictImpl::clone(std::optional<Device> device) const {
-  const auto copy = std::make_shared<ModuleDictImpl>();
-  for (const auto& item : children_) copy->register_module(item.key(), item.value()->clone(device));
-  copy->training_ = training_;
-  return copy;
+std::shared_ptr<Module> ModuleDictImpl::shallow_copy() const { return std::make_shared<ModuleDictImpl>(); }
+void ModuleDictImpl::take_contents(const Module& original, detail::Cloning& cloning) {
+  children_ = copies(static_cast<const ModuleDictImpl&>(original).children_, cloning);
 }
 
 namespace {
-Tensor copy_of(const Tensor& parameter, std::optional<Device> device) {
-  const Tensor copy = parameter.detach().clone().to(device.value_or(parameter.device()));
-  return copy.requires_grad_(parameter.requires_grad());
+/// Names a tensor for each of `original`: the one that is there, or a new one. Values follow later.
+NamedParameters with_names_of(const NamedParameters& original, const NamedParameters& mine) {
+  NamedParameters out;
+  for (const auto& item : original) {
+    const Tensor* const known = mine.find(item.key());
+    const bool fits = known && known->defined() && item->defined() && known->sizes() == item->sizes();
+    out.insert(item.key(), fits ? *known : item->defined() ? item->detach().clone() : Tensor());
+  }
+  return out;
 }
 /// One line for each, in the words of Python's PyTorch, or in LibTorch's.
 void print_parameters(std::ostream& out, const std::string& name, const NamedParameters& parameters) {
@@ -130,17 +144,13 @@ void print_parameters(std::ostream& out, const std::string& name, const NamedPar
 }
 }  // namespace
 
-std::shared_ptr<Module> ParameterListImpl::clone(std::optional<Device> device) const {
-  const auto copy = std::make_shared<ParameterListImpl>();
-  for (const auto& item : parameters_) copy->append(copy_of(item.value(), device));
-  copy->training_ = training_;
-  return copy;
+std::shared_ptr<Module> ParameterListImpl::shallow_copy() const { return std::make_shared<ParameterListImpl>(); }
+void ParameterListImpl::take_contents(const Module& original, detail::Cloning&) {
+  parameters_ = with_names_of(static_cast<const ParameterListImpl&>(original).parameters_, parameters_);
 }
-std::shared_ptr<Module> ParameterDictImpl::clone(std::optional<Device> device) const {
-  const auto copy = std::make_shared<ParameterDictImpl>();
-  for (const auto& item : parameters_) copy->insert(item.key(), copy_of(item.value(), device));
-  copy->training_ = training_;
-  return copy;
+std::shared_ptr<Module> ParameterDictImpl::shallow_copy() const { return std::make_shared<ParameterDictImpl>(); }
+void ParameterDictImpl::take_contents(const Module& original, detail::Cloning&) {
+  parameters_ = with_names_of(static_cast<const ParameterDictImpl&>(original).parameters_, parameters_);
 }
 void ParameterListImpl::pretty_print(std::ostream& out) const { print_parameters(out, name(), parameters_); }
 void ParameterDictImpl::pretty_print(std::ostream& out) const { print_parameters(out, name(), parameters_); }

@@ -44,7 +44,7 @@ class ModuleListImpl : public Module {
   template <class Container> void extend(const Container& modules) {
     for (const auto& m : modules) push_back(m);
   }
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
   /// How many modules it holds.
   size_t size() const { return modules_.size(); }
   /// Whether it holds no module.
@@ -70,6 +70,8 @@ class ModuleListImpl : public Module {
   ConstIterator end() const { return modules_.end(); }
 
  private:
+  std::shared_ptr<Module> shallow_copy() const override;
+  void take_contents(const Module& original, detail::Cloning& cloning) override;
   template <class M> M* checked(size_t i) const {
     M* const found = ptr<M>(i).get();  // this list keeps it alive
     if (!found) detail::throw_other_module("ModuleList", std::to_string(i), *ptr(i), typeid(M));
@@ -97,7 +99,7 @@ class ModuleDictImpl : public Module {
   /// Removes all modules.
   void clear();
   /// A deep copy; so have the other three.
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
   /// Whether there is a module of this name.
   bool contains(const std::string& name) const;
   /// How many modules there are.
@@ -126,6 +128,8 @@ class ModuleDictImpl : public Module {
   ConstIterator end() const { return children_.end(); }
 
  private:
+  std::shared_ptr<Module> shallow_copy() const override;
+  void take_contents(const Module& original, detail::Cloning& cloning) override;
   template <class M> M* checked(const std::string& name) const {
     static_assert(std::is_base_of_v<Module, M>, "ModuleDict::at<M>: M must be a module such as LinearImpl");
     M* const found = ptr(name)->template as<M>();
@@ -144,7 +148,7 @@ class ParameterListImpl : public Module {
   requires(std::is_convertible_v<Tensors, Tensor>&&...) explicit ParameterListImpl(const Tensors&... parameters) {
     (append(parameters), ...);
   }
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
   /// Appends a parameter, whose name is its position.
   void append(const Tensor& parameter);
   /// The value of a named one; the name is not kept.
@@ -165,6 +169,10 @@ class ParameterListImpl : public Module {
   /// Behind the last one.
   auto end() { return parameters_.end(); }
   void pretty_print(std::ostream& out) const override;
+
+ private:
+  std::shared_ptr<Module> shallow_copy() const override;
+  void take_contents(const Module& original, detail::Cloning& cloning) override;
 };
 TANDEM_MODULE(ParameterList);
 
@@ -173,7 +181,7 @@ class ParameterDictImpl : public Module {
  public:
   ParameterDictImpl() = default;
   explicit ParameterDictImpl(const NamedParameters& parameters);
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
   /// @throws Error when there is one of this name already
   Tensor& insert(const std::string& name, const Tensor& parameter);
   /// Inserts all parameters; one whose name is taken replaces what was there.
@@ -203,6 +211,10 @@ class ParameterDictImpl : public Module {
   /// Behind the last one.
   auto end() { return parameters_.end(); }
   void pretty_print(std::ostream& out) const override;
+
+ private:
+  std::shared_ptr<Module> shallow_copy() const override;
+  void take_contents(const Module& original, detail::Cloning& cloning) override;
 };
 TANDEM_MODULE(ParameterDict);
 

@@ -1,5 +1,6 @@
 // What a module keeps of its hooks. Users' files do not include it: they would compile it each.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,6 +25,12 @@ template <class Hook> class HookList {
   /// A copy: a hook may add and remove hooks.
   std::map<uint64_t, Hook> list() const { return *hooks_; }
   bool is_empty() const { return hooks_->empty(); }
+  /// Adds hooks that `original` has and this copy lacks, and removes hooks that `original` no longer has.
+  void follow(const HookList& original) {
+    std::erase_if(*hooks_, [&](const auto& each) { return !original.hooks_->count(each.first); });
+    hooks_->insert(original.hooks_->begin(), original.hooks_->end());
+    next_ = std::max(next_, original.next_);
+  }
   HookList() = default;
   HookList(const HookList& other) : hooks_(std::make_shared<std::map<uint64_t, Hook>>(*other.hooks_)) {}
   HookList& operator=(const HookList&) = delete;

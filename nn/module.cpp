@@ -8,9 +8,8 @@
 #include <sstream>
 #include <typeinfo>
 
-#include "tandem/core/generator.h"
 #include "tandem/core/print_style.h"
-#include "tandem/nn/hook_lists.h"
+#include "tandem/nn/cloning.h"
 #include "tandem/nn/print_libtorch.h"
 #include "tandem/nn/same_parameters.h"
 #include "tandem/ops/copy.h"
@@ -139,10 +138,9 @@ void Module::zero_grad(bool set_to_none) {
   for (const Tensor& p : parameters()) p.zero_grad(set_to_none);
 }
 
-namespace {
-/// Gives a tensor other storage in place, so that every handle on it (an optimizer's, a parent's) sees the move.
-void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = MemoryFormat::Preserve,
-            bool non_blocking = false) {
+}  // namespace tandem::nn
+
+void tandem::detail::rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format, bool non_blocking) {
   const NoGradGuard guard;
   const auto move = [&](const Tensor& x) {
     Tensor moved = x.detach().to(device, x.is_floating_point() ? dtype : x.dtype(), non_blocking,
@@ -159,7 +157,8 @@ void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = M
   move(t);
   if (t.grad().defined()) move(t.grad());
 }
-}  // namespace
+
+namespace tandem::nn {
 
 void Module::to(Device device, DType dtype, bool non_blocking) {
   check_device_exists(device);
@@ -210,45 +209,6 @@ void Module::apply(const NamedModulePointerApplyFunction& function, const std::s
 }
 void Module::apply(const ModulePointerApplyFunction& function) const {
   apply(NamedModulePointerApplyFunction([&](const std::string&, const std::shared_ptr<Module>& m) { function(m); }));
-}
-
-std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
-  TANDEM_FAIL("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(), "> and give it a reset()");
-}
-std::shared_ptr<Module> Module::finish_clone(std::shared_ptr<Module> copy, void (*reset)(Module&),
-                                             std::optional<Device> device) const {
-  Generator scratch;  // the initial values are overwritten: what they draw must not move the caller's random numbers
-  const GeneratorGuard guard(scratch);
-  copy->parameters_.clear();
-  copy->buffers_.clear();
-  copy->children_.clear();
-  copy->hooks_ = {};
-  reset(*copy);
-  copy->copy_state_from(*this, device);
-  return copy;
-}
-
-void Module::copy_state_from(const Module& other, std::optional<Device> device) {
-  const NoGradGuard guard;
-  std::vector<const Module*> originals;
-  ModuleVisitor::walk(other, "", nullptr, [&](const std::string&, const Module& m) { originals.push_back(&m); });
-  ModuleVisitor::walk(*this, "", nullptr, [&, next = size_t{0}](const std::string&, const Module& m) mutable {
-    if (next == originals.size()) return;
-    Module& mine = const_cast<Module&>(m);
-    const Module& from = *originals[next++];
-    mine.training_ = from.training_;
-    if (mine.hooks_.find() || !from.hooks_.find()) return;
-    mine.hooks_ = from.hooks_;
-    for (const auto& each : from.hooks_.find()->parametrizations) each.install(mine);
-  });
-  NamedParameters mine = state_dict();
-  for (const auto& item : other.state_dict()) {
-    Tensor* const to = mine.find(item.key());
-    TANDEM_CHECK(to && to->sizes() == item->sizes(), "clone: '", item.key(), "' of ", item->sizes(),
-                 to ? " has another shape" : " does not exist", " after the reset() of the copy, a ", name());
-    rebind(*to, device.value_or(item->device()), item->dtype(), item->suggest_memory_format());
-    to->copy_(*item).requires_grad_(item->requires_grad());
-  }
 }
 
 namespace {
@@ -311,11 +271,13 @@ void Module::check_new_name(const char* op, const std::string& name) const {
 void Module::add_child(std::string name, std::shared_ptr<Module> module) {
   check_new_name("register_module", name);
   TANDEM_CHECK(module, "register_module: '", name, "' is an empty handle, made with nullptr and never assigned");
-  children_.insert(std::move(name), std::move(module));
+  Module& child = *children_.insert(std::move(name), std::move(module));
+  detail::Cloning::registered(*this, children_.back().key(), child);
 }
 void Module::set_child(const std::string& name, std::shared_ptr<Module> module) {
   TANDEM_CHECK(module, "replace_module: '", name, "' is an empty handle, made with nullptr and never assigned");
   children_[name] = std::move(module);
+  detail::Cloning::registered(*this, name, *children_[name]);
 }
 void Module::unregister_module(const std::string& name) { children_.erase(name); }
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {

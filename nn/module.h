@@ -22,6 +22,7 @@ struct Contained<M> {
   using type = typename M::ContainedType;
 };
 [[noreturn]] void used_empty_handle();
+class Cloning;
 /// In one place: a make_shared for each kind of module takes users' files long to compile.
 std::shared_ptr<nn::Module> shared_module(nn::Module* module);
 }  // namespace tandem::detail
@@ -120,7 +121,12 @@ class Module : public std::enable_shared_from_this<Module> {
   void apply(const ConstNamedModuleApplyFunction& function, const std::string& name_prefix = {}) const;
   void apply(const ModulePointerApplyFunction& function) const;
   void apply(const NamedModulePointerApplyFunction& function, const std::string& name_prefix = {}) const;
-  /// A deep copy, where the original's tensors are or all on `device`. Modules that derive from Cloneable have one.
+  /// Returns a deep copy, on the original's devices or all on `device`. Modules that derive from Cloneable have one,
+  /// and so have the containers. Each module below is a copy too: tensors, plain members, hooks, training flags. A
+  /// module that stands in several places does so in the copy. Tensors that reset() shares are shared; to share them in
+  /// reset(), register the modules first. Modules below that derive from Module alone keep the plain members reset()
+  /// gives them.
+  /// @throws Error for a parameter, buffer or child that reset() does not register, or registers with another class
   virtual std::shared_ptr<Module> clone(std::optional<Device> device = {}) const;
   /// "Linear(in_features=2, out_features=3, bias=True)": one line for this module alone, as Python's PyTorch prints it.
   virtual void pretty_print(std::ostream& out) const;
@@ -157,10 +163,10 @@ class Module : public std::enable_shared_from_this<Module> {
   /// Lets go of a child. @throws Error when there is no child of this name
   void unregister_module(const std::string& name);
 
-  // Hooks, as Python's modules have them. They run where the module is called by its handle, `fc(x)`, or by a
-  // Sequential or an AnyModule; `fc->forward(x)` is a call of forward alone. The lists are of the tensors among the
-  // arguments, and of those that forward returned. A hook may return nothing, the tensor or the tensors that are to
-  // take their place, or an optional list. A copy by clone() has the same hooks.
+  // Hooks, as Python's modules have them. They run where the module is called by its handle, `fc(x)`, by a Sequential
+  // or an AnyModule, or by DataParallel or DistributedDataParallel; `fc->forward(x)` is a call of forward alone. The
+  // lists are of the tensors among the arguments, and of those that forward returned. A hook may return nothing, the
+  // tensor or the tensors that are to take their place, or an optional list. A copy by clone() has the same hooks.
 
   /// Before forward: hook(Module&, const std::vector<Tensor>& inputs).
   template <class Hook> RemovableHandle register_forward_pre_hook(Hook hook) {
@@ -191,31 +197,51 @@ class Module : public std::enable_shared_from_this<Module> {
   friend struct detail::ModuleAccess;
   NamedParameters parameters_, buffers_;
   OrderedDict<std::string, std::shared_ptr<Module>> children_;
-  /// Values, dtypes, devices (unless `device` says another), requires_grad and the training flags of all modules.
-  void copy_state_from(const Module& other, std::optional<Device> device);
+  /// Makes the deep copy for clone(). @throws Error as clone()
+  std::shared_ptr<Module> deep_copy(std::optional<Device> device) const;
   bool training_ = true;
   detail::HookOwner hooks_;
 
  private:
-  template <class> friend class Cloneable;
-  /// Makes a deep copy of a shallow one.
-  std::shared_ptr<Module> finish_clone(std::shared_ptr<Module> copy, void (*reset)(Module&),
-                                       std::optional<Device> device) const;
+  friend class detail::Cloning;
+  // The steps of clone(), for class Cloning (nn/cloning.h).
+  /// Returns a copy of the members, before its tensors and children are copied; null if this class has its own clone().
+  virtual std::shared_ptr<Module> shallow_copy() const;
+  /// Calls reset().
+  virtual void register_again();
+  /// Assigns all members of `original`, a module of the same class. Returns false if the class has no assignment.
+  virtual bool take_members(const Module& original);
+  /// Assigns the members of `original` that are neither tensors nor modules, in a module of the library. Returns false
+  /// if it has no options.
+  virtual bool take_options(const Module& original);
+  /// Makes a container hold copies of the modules or parameters in `original`.
+  virtual void take_contents(const Module& original, detail::Cloning& cloning);
   void check_new_name(const char* op, const std::string& name) const;
   void add_child(std::string name, std::shared_ptr<Module> module);
   void set_child(const std::string& name, std::shared_ptr<Module> module);
   std::string name_;
 };
+}  // namespace tandem::nn
+inline tandem::detail::ModuleHooks* tandem::detail::ModuleAccess::find_hooks(nn::Module& module) {
+  return module.hooks_.find();
+}
+namespace tandem::nn {
 /// The module and its children as an indented tree.
 std::ostream& operator<<(std::ostream& out, const Module& module);
 
-/// Gives a module a deep copy: reset() registers everything afresh, then values are copied.
+/// Gives a module a deep copy: reset() registers everything afresh, then members and values are copied.
 template <class Derived> class Cloneable : public Module {
  public:
   using Module::Module;
   /// Registers parameters, buffers and children anew, with fresh initial values.
   virtual void reset() = 0;
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
+
+ private:
+  std::shared_ptr<Module> shallow_copy() const override;
+  void register_again() override { reset(); }
+  bool take_members(const Module& original) override;
+  bool take_options(const Module& original) override;
 };
 
 /// A shared handle on a module: copies name the same parameters.
@@ -257,9 +283,22 @@ template <class M> class ModuleHolder {
 };
 template <class M> std::ostream& operator<<(std::ostream& out, const ModuleHolder<M>& holder) { return out << *holder; }
 
-template <class Derived> std::shared_ptr<Module> Cloneable<Derived>::clone(std::optional<Device> device) const {
-  const auto reset = [](Module& copy) { static_cast<Derived&>(copy).reset(); };
-  return finish_clone(std::make_shared<Derived>(static_cast<const Derived&>(*this)), reset, device);
+template <class Derived> std::shared_ptr<Module> Cloneable<Derived>::shallow_copy() const {
+  return std::make_shared<Derived>(static_cast<const Derived&>(*this));
+}
+template <class Derived> bool Cloneable<Derived>::take_members(const Module& original) {
+  if constexpr (std::is_copy_assignable_v<Derived>)
+    static_cast<Derived&>(*this) = static_cast<const Derived&>(original);
+  return std::is_copy_assignable_v<Derived>;
+}
+template <class Derived> bool Cloneable<Derived>::take_options(const Module& original) {
+  auto& to = static_cast<Derived&>(*this);
+  const auto& from = static_cast<const Derived&>(original);
+  if constexpr (requires { to.parts = from.parts; }) to.parts = from.parts;
+  if constexpr (requires { to.options_base = from.options_base; }) to.options_base = from.options_base;
+  constexpr bool has_options = requires { to.options = from.options; };
+  if constexpr (has_options) to.options = from.options;
+  return has_options;
 }
 
 }  // namespace tandem::nn

@@ -94,8 +94,16 @@ nn::RemovableHandle HookOwner::add_forward(Hook hook) { return get().forward.add
 nn::RemovableHandle HookOwner::add_backward_pre(PreHook hook) { return get().backward_pre.add(std::move(hook)); }
 nn::RemovableHandle HookOwner::add_backward(Hook hook) { return get().backward.add(std::move(hook)); }
 
-ModuleHooks* ModuleAccess::find_hooks(nn::Module& module) { return module.hooks_.find(); }
 ModuleHooks& ModuleAccess::hooks(nn::Module& module) { return module.hooks_.get(); }
+void ModuleAccess::follow_hooks(nn::Module& copy, const nn::Module& original) {
+  const ModuleHooks* const from = original.hooks_.find();
+  if (!from) return;
+  ModuleHooks& to = copy.hooks_.get();
+  to.forward_pre.follow(from->forward_pre);
+  to.forward.follow(from->forward);
+  to.backward_pre.follow(from->backward_pre);
+  to.backward.follow(from->backward);
+}
 Tensor ModuleAccess::take_parameter(nn::Module& module, const char* op, const std::string& name) {
   const Tensor* const found = module.parameters_.find(name);
   TANDEM_CHECK(found && found->defined(), op, ": ", module.name(), " has no parameter '", name, "'");

@@ -63,6 +63,8 @@ struct ModuleAccess {
   /// Null where there never was a hook.
   static ModuleHooks* find_hooks(nn::Module& module);
   static ModuleHooks& hooks(nn::Module& module);
+  /// Gives `copy` the hooks that `original` has now.
+  static void follow_hooks(nn::Module& copy, const nn::Module& original);
   /// Lets go of a parameter, and returns it. @throws Error when there is none of this name
   static Tensor take_parameter(nn::Module& module, const char* op, const std::string& name);
   /// A parameter or buffer of the module itself. @throws Error when there is none of this name
@@ -130,7 +132,7 @@ using HookPassed = std::conditional_t<std::is_lvalue_reference_v<T>, std::remove
 inline Tensor* hooked_tensor(Tensor& argument) { return &argument; }
 template <class T> Tensor* hooked_tensor(const T&) { return nullptr; }
 
-/// module.forward(args...), with the hooks around it.
+/// Calls module.forward(args...) with the hooks around it.
 template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& hooks, HookArgument<Args>... held) {
   HookedCall call(module, hooks);
   call.before({hooked_tensor(held)...});
@@ -149,7 +151,8 @@ template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& h
   }
 }
 
-/// module.forward(args...), with its hooks if it has any.
+/// Calls module.forward(args...) with the module's hooks. Every call of a module goes through this function: handles,
+/// containers, wrappers and the library's models call it. Programs that call forward() themselves skip the hooks.
 template <class M, class... Args> auto call_module(M& module, Args&&... args) {
   if (ModuleHooks* const hooks = ModuleAccess::find_hooks(module)) [[unlikely]]
     return call_with_hooks<M, Args...>(module, *hooks, std::forward<Args>(args)...);

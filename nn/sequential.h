@@ -72,7 +72,7 @@ class SequentialImpl : public Module {
     }
     return value.template get<Return>();
   }
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override;
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
   /// How many modules it holds.
   size_t size() const { return modules_.size(); }
   /// Whether it holds no module.
@@ -101,6 +101,8 @@ class SequentialImpl : public Module {
   ConstIterator end() const { return modules_.end(); }
 
  private:
+  std::shared_ptr<Module> shallow_copy() const override;
+  void take_contents(const Module& original, detail::Cloning& cloning) override;
   const AnyModule& module_at(size_t i) const;
   std::vector<AnyModule> modules_;
 };

@@ -75,7 +75,7 @@ LayerNorm norm_for(int64_t features) { return LayerNorm(LayerNormOptions({featur
 /// What an attention gives, without its weights.
 Tensor attended(MultiheadAttention& attention, const Tensor& query, const Tensor& memory, const Tensor& mask,
                 const Tensor& padding) {
-  return std::get<0>(attention->forward(query, memory, memory, padding, /*need_weights=*/false, mask));
+  return std::get<0>(attention(query, memory, memory, padding, /*need_weights=*/false, mask));
 }
 /// x + part(x), normalised before the part or behind the sum.
 template <class Part> Tensor residual(bool norm_first, LayerNorm& norm, const Tensor& x, const Part& part) {
@@ -163,7 +163,7 @@ void TransformerEncoderImpl::reset_parameters() {
 Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask, const Tensor& src_key_padding_mask) {
   Tensor x = src;
   for (size_t i = 0; i < layers->size(); ++i)
-    x = layers->at<TransformerEncoderLayerImpl>(i).forward(x, src_mask, src_key_padding_mask);
+    x = call_module(layers->at<TransformerEncoderLayerImpl>(i), x, src_mask, src_key_padding_mask);
   return norm.is_empty() ? x : norm.forward(x);
 }
 
@@ -180,8 +180,8 @@ Tensor TransformerDecoderImpl::forward(const Tensor& tgt, const Tensor& memory, 
                                        const Tensor& memory_key_padding_mask) {
   Tensor x = tgt;
   for (size_t i = 0; i < layers->size(); ++i)
-    x = layers->at<TransformerDecoderLayerImpl>(i).forward(x, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
-                                                           memory_key_padding_mask);
+    x = call_module(layers->at<TransformerDecoderLayerImpl>(i), x, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
+                    memory_key_padding_mask);
   return norm.is_empty() ? x : norm.forward(x);
 }
 

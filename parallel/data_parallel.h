@@ -119,12 +119,12 @@ struct DataParallelOptions {
 ///   dp.loss(nn::CrossEntropyLoss(), x, target).backward();  // the same loss, computed where the outputs are
 ///
 /// On the first device the module itself runs, on shard 0, so that what its forward writes to its members stays. The
-/// replicas on the others are built once, from clone() or a factory; parameters, buffers, requires_grad and train()
-/// follow the module from then on. Plain members, such as a factor or the probability of a dropout, do so when
-/// refresh() is called, or with clone_each_call in every call; what a replica's forward writes to its own is not
-/// brought back. Each works on its shard alone: batch norm uses its statistics, and the module keeps the running ones
-/// of the first device; shard r draws its random numbers from stream r (DeviceThreads::run). One call at a time;
-/// several may come before a backward.
+/// replicas on the others are built once, from clone() or a factory; parameters, buffers, requires_grad, train() and
+/// hooks follow the module from then on. Plain members of all modules, such as a factor or the probability of a
+/// dropout, do so when refresh() is called, or with clone_each_call in every call: only clone() knows them, and it
+/// costs more than most steps. What a replica's forward writes to its own is not brought back. Each works on its shard
+/// alone: batch norm uses its statistics, and the module keeps the running ones of the first device; shard r draws its
+/// random numbers from stream r (DeviceThreads::run). One call at a time; several may come before a backward.
 template <class M> class DataParallel : public detail::WrapperModule {
  public:
   using ModuleType = detail::ModuleOfT<M>;
@@ -157,22 +157,22 @@ template <class M> class DataParallel : public detail::WrapperModule {
                        return replicas;
                      }) {}
 
-  /// Builds the replicas anew, from what the module is now: after a change of plain members.
+  /// Rebuilds the replicas from the module: call it after a change of plain members or child modules.
   void refresh() {
     replicas_ = make_({devices_.begin() + 1, devices_.end()});
     replicas_.insert(replicas_.begin(), module_);
     contents_ = tandem::detail::Owned(new detail::Replicas(*module_, detail::as_modules(replicas_), devices_));
   }
 
-  /// module(inputs...), shard by shard. Tensors among the inputs, also in vectors, pairs, tuples, optionals, maps and
-  /// structs with tensor_parts() (tensor_parts.h), are cut, along one dimension each (options.input_dims()); scalars go
-  /// to each replica whole, and so does what is not a tensor, by const reference.
+  /// Calls module(inputs...), hooks included, shard by shard. Tensors among the inputs, also in vectors, pairs, tuples,
+  /// optionals, maps and structs with tensor_parts() (tensor_parts.h), are cut, along one dimension each
+  /// (options.input_dims()); scalars go to each replica whole, and so does what is not a tensor, by const reference.
   /// @return       the replicas' tensors joined; scalars become a vector; of structs, the rest is the first replica's
   /// @throws Error when no input has rows, or the numbers of rows differ; what a replica throws, with its device, here
   ///               and in backward; when the replicas return maps of other keys
   template <class... Inputs> auto forward(const Inputs&... inputs) {
-    const auto outputs =
-        on_shards([](ModuleType& net, const auto&... shard) { return net.forward(shard...); }, inputs...);
+    const auto outputs = on_shards(
+        [](ModuleType& net, const auto&... shard) { return tandem::detail::call_module(net, shard...); }, inputs...);
     using Output = typename std::decay_t<decltype(outputs)>::value_type;
     static_assert(detail::kOnlyTensors<Output>,
                   "DataParallel gathers what forward() returns: a tensor, or a vector, pair, tuple or map of tensors, "
@@ -187,8 +187,10 @@ template <class M> class DataParallel : public detail::WrapperModule {
     }
     return detail::with_tensors(outputs[0], detail::gather_batch(shards, output_device_, options_.dim()));
   }
-  /// forward(inputs...).
-  template <class... Inputs> auto operator()(const Inputs&... inputs) { return forward(inputs...); }
+  /// Calls forward(inputs...), with the hooks of this wrapper around it.
+  template <class... Inputs> auto operator()(const Inputs&... inputs) {
+    return tandem::detail::call_module(*this, inputs...);
+  }
 
   /// The loss of a batch, computed shard by shard inside the replicas: (total of the sums) / (total of the weights), so
   /// that shards of different sizes, ignored targets and class weights give the batch's true mean.
@@ -200,7 +202,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
     const auto part = [&loss_fn](ModuleType& net, const auto&... shard) -> LossPart {
       const auto all = std::tie(shard...);
       return [&]<size_t... I>(std::index_sequence<I...>) {
-        const auto output = net.forward(std::get<I>(all)...);
+        const auto output = tandem::detail::call_module(net, std::get<I>(all)...);
         const auto& target = std::get<sizeof...(I)>(all);
         static_assert(
             requires { detail::loss_part(loss_fn, output, target); },

@@ -46,9 +46,4 @@ void DistributedDataParallelBase::check_parameters() {
   detail::check_same_values(number_, parameters_when_wrapped_, *group_);
 }
 
-void DistributedDataParallelBase::after_forward() {
-  if (synchronize_ && is_grad_enabled())
-    logging_.forward_time = std::chrono::duration<double>(std::chrono::steady_clock::now() - forward_start_).count();
-}
-
 }  // namespace tandem::nn::parallel

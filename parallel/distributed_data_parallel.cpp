@@ -5,8 +5,10 @@
 #include <cstring>
 #include <map>
 
+#include "tandem/autograd/record.h"
 #include "tandem/core/tracer.h"
 #include "tandem/nn/batch_norm.h"
+#include "tandem/nn/checkpoint.h"
 #include "tandem/nn/same_parameters.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
@@ -203,6 +205,7 @@ void DistributedDataParallelBase::set_weight(double weight) {
 }
 
 detail::ForwardPtr DistributedDataParallelBase::before_forward(int64_t examples) {
+  if (autograd::is_second_run()) return nullptr;  // a checkpoint's: it only computes again what this forward did
   forward_start_ = std::chrono::steady_clock::now();
   check_unchanged();
   const bool learns = is_grad_enabled();
@@ -227,12 +230,53 @@ void DistributedDataParallelBase::skip_batch() {
   reducer_->shadow_backward();
 }
 
-void DistributedDataParallelBase::watch(const Tensor& output, const ForwardPtr& forward) {
-  if (!output.defined() || !is_grad_enabled() || output.is_leaf()) return;
-  forward->watched = true;
-  output.register_hook([watched = watched_, forward](const Tensor&) {
+namespace {
+/// Passes on the gradient of an output. A second derivative comes through this node, but not through the output.
+class GradientOfOutput final : public autograd::Node {
+ public:
+  explicit GradientOfOutput(std::function<void()> start) : Node("DistributedDataParallel"), start_(std::move(start)) {}
+  autograd::Grads apply(autograd::Grads&& grads) override {
+    start_();
+    return std::move(grads);
+  }
+
+ private:
+  std::function<void()> start_;
+};
+}  // namespace
+
+/// Lets a backward through the output start the reduction, so that its end waits for all buckets, even if it reaches no
+/// parameter of the module.
+void DistributedDataParallelBase::watch(const Tensor& output, const ForwardPtr& forward) const {
+  const auto start = [watched = watched_, forward] {
     if (*watched) (*watched)->start_backward(forward);
+  };
+  output.register_hook([start](const Tensor& grad) -> Tensor {
+    start();
+    if (!is_grad_enabled()) return {};
+    Tensor passed = core::alias(grad);
+    autograd::link(std::make_shared<GradientOfOutput>(start), {&passed}, ArrayRef<Tensor>(grad), {});
+    return passed;
   });
+  // An in-place change of a view gives its base a new history, which leads past the view's own node.
+  const Tensor& base = autograd::meta(output).base;
+  if (base.defined() && base.grad_fn() && base.grad_fn()->sequence() >= forward->first_node)
+    base.register_hook([start](const Tensor&) { start(); });
+}
+void DistributedDataParallelBase::after_forward(const ForwardPtr& forward, const std::vector<Tensor>& outputs) {
+  if (!forward) return;
+  bool any = false;
+  for (const Tensor& output : outputs) {
+    if (!output.defined() || !output.requires_grad()) continue;
+    any = true;
+    if (output.is_leaf())
+      forward->unwatched = true;
+    else
+      watch(output, forward);
+  }
+  if (!any) forward->unwatched = true;
+  if (synchronize_)
+    logging_.forward_time = std::chrono::duration<double>(std::chrono::steady_clock::now() - forward_start_).count();
 }
 
 }  // namespace tandem::nn::parallel

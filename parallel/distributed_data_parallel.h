@@ -103,7 +103,8 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   DistributedDataParallelBase(const std::shared_ptr<Module>& module, const DistributedDataParallelOptions& options);
   /// Returns what the backward of this forward is to know. @param examples  that it is given
   detail::ForwardPtr before_forward(int64_t examples);
-  void after_forward();
+  /// @param outputs  tensors that it returned
+  void after_forward(const detail::ForwardPtr& forward, const std::vector<Tensor>& outputs);
   /// What this rank's forward draws from: rank r has stream r, so that dropout differs between ranks seeded alike.
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
@@ -116,10 +117,9 @@ class DistributedDataParallelBase : public detail::WrapperModule {
       return std::forward<T>(argument);
     }
   }
-  /// The end of a backward through an output waits for the reduction, even if no parameter of the module is reached.
-  void watch(const Tensor& output, const detail::ForwardPtr& forward);
 
  private:
+  void watch(const Tensor& output, const detail::ForwardPtr& forward) const;
   friend class Join;
   friend class StepInBackward;
   /// Without those to ignore.
@@ -160,7 +160,12 @@ class DistributedDataParallelBase : public detail::WrapperModule {
 ///     DistributedDataParallel ddp(net);
 ///     loss(ddp(x), target).backward();  // gradients are the ranks' average when it returns
 ///
-/// Construction, forward and backward are collective: every rank must do them, in the same order.
+/// Construction, forward and backward are collective: every rank must do them, in the same order. A backward averages
+/// gradients if it passes through an output of this wrapper's forward, or through a gradient of one that was taken with
+/// create_graph. A backward of the module itself, `net(x).sum().backward()`, is each rank's own affair: its gradients
+/// are added to this rank's, as under no_sync(). Outputs are the tensors in what forward returns. If none of these has
+/// a history (forward returns a struct without tensor_parts(), or keeps its loss in a member), or one is a leaf, then
+/// every backward that reaches the module's parameters averages, until the next forward.
 /// @throws Error when the ranks' modules differ, naming the first parameter that does, or when the module's tensors are
 /// on several devices, or a parameter is in another DistributedDataParallel that still lives; forward() throws when the
 /// module's parameters were exchanged, moved, or unfrozen since: then wrap it anew. To freeze parameters, and to
@@ -170,11 +175,13 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
   explicit DistributedDataParallel(M module, const DistributedDataParallelOptions& options = {})
       : DistributedDataParallelBase(pointer(module), options), module_(std::move(module)) {}
 
-  /// The module's forward, on inputs moved to its device: tensors, and vectors, tuples, pairs, optionals and maps of
-  /// them, and structs with tensor_parts() (tensor_parts.h).
+  /// Calls the module, hooks included, on inputs moved to its device: tensors, and vectors, tuples, pairs, optionals
+  /// and maps of them, and structs with tensor_parts() (tensor_parts.h).
   template <class... Args> auto forward(Args&&... args) { return forward_of_moved(moved(std::forward<Args>(args))...); }
-  /// forward(args...).
-  template <class... Args> auto operator()(Args&&... args) { return forward(std::forward<Args>(args)...); }
+  /// Calls forward(args...), with the hooks of this wrapper around it.
+  template <class... Args> auto operator()(Args&&... args) {
+    return tandem::detail::call_module(*this, std::forward<Args>(args)...);
+  }
   /// The module, as it was given.
   M& module() { return module_; }
 
@@ -187,9 +194,8 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
     (detail::TensorParts<std::decay_t<Args>>::visit(args, count), ...);
     const detail::ForwardPtr forward = before_forward(examples.value_or(1));
     const GeneratorGuard guard(generator());
-    auto output = module_->forward(std::forward<Args>(args)...);
-    detail::TensorParts<decltype(output)>::visit(output, [&](const Tensor& t) { watch(t, forward); });
-    after_forward();
+    auto output = tandem::detail::call_module(*module_, std::forward<Args>(args)...);
+    after_forward(forward, detail::tensors_of(output));
     return output;
   }
   static std::shared_ptr<Module> pointer(const M& module) {

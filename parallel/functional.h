@@ -18,7 +18,7 @@ std::vector<ModuleHolder<M>> replicate(const ModuleHolder<M>& module, const std:
   return {replicas.begin(), replicas.end()};
 }
 
-/// modules[r]->forward(inputs[r]) for all r at the same time.
+/// Calls modules[r] with inputs[r], for all r at the same time. Hooks run.
 /// @param devices  of the modules, to which inputs are moved; where the inputs are unless given
 template <class ModuleType>
 std::vector<Tensor> parallel_apply(const std::vector<ModuleType>& modules, const std::vector<Tensor>& inputs,
@@ -32,7 +32,8 @@ std::vector<Tensor> parallel_apply(const std::vector<ModuleType>& modules, const
                " devices; accepted: one input and one device for each module");
   std::vector<Tensor> local = inputs, outputs(modules.size());
   for (size_t r = 0; r < local.size(); ++r) local[r] = local[r].to((*devices)[r]);
-  detail::DeviceThreads(*devices).run(modules.size(), [&](size_t r) { outputs[r] = modules[r]->forward(local[r]); });
+  detail::DeviceThreads(*devices).run(
+      modules.size(), [&](size_t r) { outputs[r] = tandem::detail::call_module(*modules[r], local[r]); });
   return outputs;
 }
 

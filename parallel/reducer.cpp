@@ -147,7 +147,7 @@ ForwardPtr Reducer::begin(bool synchronize, double weight) {
   const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
   synchronize_ = synchronize;
-  if (std::exchange(running_, false)) weight_ = 0;
+  if (is_running()) forget_backward();
   std::vector<bool> learning(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor &p = parameters_[i], &slot = buckets_.slot(i);
@@ -161,11 +161,23 @@ ForwardPtr Reducer::begin(bool synchronize, double weight) {
   if (order_due_ && synchronize && std::count(learning.begin(), learning.end(), true) > 0) rebuild_buckets();
   const auto& last = forward_->learning;
   forward_ = std::make_shared<Forward>(
-      Forward{*last == learning ? last : std::make_shared<const std::vector<bool>>(std::move(learning)), weight});
+      Forward{*last == learning ? last : std::make_shared<const std::vector<bool>>(std::move(learning)), weight,
+              RankContext::current().next_sequence});
   return forward_;
 }
+void Reducer::forget_backward() {
+  running_ = false;
+  weight_ = 0;
+}
+/// Whether a backward that synchronizes is under way. If the last one threw, this forgets its state.
+bool Reducer::is_running() {
+  if (running_ && under_way_.expired()) forget_backward();
+  return running_;
+}
 void Reducer::start_backward(const ForwardPtr& forward) {
+  const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
+  is_running();
   expect_locked(*forward);
 }
 /// Expects what this backward adds to of what learned in that forward, whose weight counts from now on.
@@ -181,7 +193,9 @@ void Reducer::expect_locked(Forward& forward) {
 void Reducer::expect_one(size_t i) {
   if (!running_) {
     start();
-    autograd::queue_callback([this] { finish(); });
+    const auto token = std::make_shared<const bool>(true);
+    under_way_ = token;
+    autograd::queue_callback([this, token] { finish(); });
   }
   const size_t b = buckets_.of(i);
   TANDEM_CHECK(
@@ -199,6 +213,9 @@ void Reducer::expect_one(size_t i) {
 void Reducer::start() {
   running_ = true;
   next_ = 0;
+  if (order_wanted_) order_.clear();  // of a backward that threw
+  for (size_t i = 0; i < used_.size(); ++i)
+    if (!parameters_[i].grad().defined()) used_[i] = false;  // it was dropped since
   times_ = {};
   backward_start_ = std::chrono::steady_clock::now();
   done_.clear();
@@ -224,8 +241,8 @@ void Reducer::on_gradient(size_t i) {
     to_slot(i);  // somebody may have given the parameter another gradient
   else if (parameters_[i].grad().requires_grad())
     parameters_[i].set_grad(parameters_[i].grad().detach());
-  if (!synchronize_) {
-    if (!forward_->watched) weight_ += std::exchange(forward_->weight, 0.);
+  if (!synchronize_ || !(is_running() || forward_->unwatched)) {
+    if (forward_->unwatched) weight_ += std::exchange(forward_->weight, 0.);
     return;
   }
   if (!running_) expect_locked(*forward_);

@@ -35,7 +35,10 @@ struct ReducerOptions {
 struct Forward {
   std::shared_ptr<const std::vector<bool>> learning;  // by parameter: whether it requires a gradient there
   double weight = 0;                                  // until a backward through it has counted that
-  bool watched = false;                               // its outputs will say when a backward goes through them
+  uint64_t first_node = 0;                            // sequence number that its first node got
+  // Some output cannot say when a backward goes through it: none is a tensor with a history, or one is a leaf. Then
+  // each backward of the module's parameters until the next forward is taken for one of this forward.
+  bool unwatched = false;
 };
 using ForwardPtr = std::shared_ptr<Forward>;
 
@@ -55,6 +58,9 @@ struct ReduceTimes {
 /// the same sequence. Hooks never wait; the end of backward does. After the first backward buckets are laid out anew,
 /// as gradients came on rank 0.
 ///
+/// Only backwards through a forward count (start_backward). A backward of the module itself, called past its wrapper,
+/// adds to the gradients of this rank, as one under no_sync() does.
+///
 /// A backward is expected to bring a gradient to the parameters that required one in its forward, and that it adds
 /// gradients to: autograd::grad() does so for none, a backward to `inputs` for those. Gradients have no history, under
 /// create_graph neither.
@@ -67,10 +73,10 @@ class Reducer {
   Reducer(const Reducer&) = delete;  // the hooks know its address
   ~Reducer();                        // takes them away
 
-  /// For a forward: whether the backwards to come synchronize, and that none is under way: what one that failed left is
-  /// forgotten. @throws Error naming a parameter that went to another device or dtype
+  /// For a forward: whether the backwards to come synchronize, and that none is under way. @throws Error naming a
+  /// parameter that went to another device or dtype
   ForwardPtr begin(bool synchronize, double weight);
-  /// In a backward through that forward: from now on its end waits for all buckets. The first gradient does it too.
+  /// Makes the end of the running backward, one through `forward`, wait for all buckets. Earlier gradients count too.
   void start_backward(const ForwardPtr& forward);
   /// Takes part in a backward of the other ranks that this one has none for: it adds zeros, or what has come together
   /// here without synchronization if that has a weight, and its gradients become the average.
@@ -114,6 +120,8 @@ class Reducer {
   /// Whether gradients live in the buckets.
   bool are_views() const { return options_.gradient_as_bucket_view && !is_alone_; }
   void on_gradient(size_t parameter);
+  bool is_running();
+  void forget_backward();
   void expect_locked(Forward& forward);
   void expect_one(size_t parameter);
   void start();
@@ -155,18 +163,19 @@ class Reducer {
 
   std::mutex mutex_;  // a graph over several devices has several threads
   bool synchronize_ = true, running_ = false, launched_ = false;
-  ForwardPtr forward_;                  // the last
-  std::vector<Progress> progress_;      // by bucket
-  std::vector<bool> expected_;          // of the backward under way
-  std::vector<int> arrivals_;           // of gradients, in the backward under way
-  std::vector<int> known_arrivals_;     // of a static graph, once there was a backward
-  std::vector<bool> used_anywhere_;     // of a static graph: on any rank, once there was a backward
-  std::vector<bool> used_;              // since the ranks had the same gradients, so under no_sync() too
-  std::vector<bool> averaged_;          // by the backward that ends
-  std::map<size_t, Tensor> untouched_;  // gradients as they were, in case that no rank adds to them
-  double weight_ = 0;                   // of the forwards since the ranks had the same gradients
-  double unit_ = 1;                     // of weights, near their mean: scaled gradients stay in a half type's range
-  bool unit_known_;                     // there is one, or no weights
+  std::weak_ptr<const bool> under_way_;  // lives as long as the backward under way
+  ForwardPtr forward_;                   // the last
+  std::vector<Progress> progress_;       // by bucket
+  std::vector<bool> expected_;           // of the backward under way
+  std::vector<int> arrivals_;            // of gradients, in the backward under way
+  std::vector<int> known_arrivals_;      // of a static graph, once there was a backward
+  std::vector<bool> used_anywhere_;      // of a static graph: on any rank, once there was a backward
+  std::vector<bool> used_;               // since the ranks had the same gradients, so under no_sync() too
+  std::vector<bool> averaged_;           // by the backward that ends
+  std::map<size_t, Tensor> untouched_;   // gradients as they were, in case that no rank adds to them
+  double weight_ = 0;                    // of the forwards since the ranks had the same gradients
+  double unit_ = 1;                      // of weights, near their mean: scaled gradients stay in a half type's range
+  bool unit_known_;                      // there is one, or no weights
   int divisor_;
   size_t next_ = 0;                        // bucket to launch
   bool order_wanted_, order_due_ = false;  // until the first backward; from then to the next forward

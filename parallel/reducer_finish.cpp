@@ -55,7 +55,6 @@ void Reducer::shadow_backward() {
   complete(/*all_arrived=*/false);
 }
 void Reducer::complete(bool all_arrived) {
-  running_ = false;
   for (size_t i = 0; i < averaged_.size(); ++i)
     averaged_[i] = expected_[i] && (used_anywhere_.empty() ? used_ : used_anywhere_)[i];
   const bool in_order =
@@ -71,7 +70,7 @@ void Reducer::complete(bool all_arrived) {
   times_.backward = std::chrono::duration<double>(std::chrono::steady_clock::now() - backward_start_).count();
   ++iterations_;
   used_.assign(used_.size(), false);
-  weight_ = 0;
+  forget_backward();
   order_due_ = std::exchange(order_wanted_, false) && progress_.size() > 1;
 }
 /// What is averaged of a parameter that gets no gradient: the one that it has.
@@ -131,9 +130,15 @@ void Reducer::wait_for(size_t b) {
 }
 void Reducer::take_result(size_t b, const Tensor& result) {
   Tensor gradients = buckets_.gradients(b);
-  TANDEM_CHECK(result.defined() && result.numel() == gradients.numel(), "DistributedDataParallel: the hook of bucket ",
-               b, " gave ", result.defined() ? result.numel() : 0, " elements; accepted: ", gradients.numel(),
-               ", as many as the bucket has");
+  const std::string wanted = "; accepted: " + std::to_string(gradients.numel()) +
+                             " elements of a floating-point dtype on " + gradients.device().str() +
+                             ", as many as the bucket has";
+  TANDEM_CHECK(result.defined(), "DistributedDataParallel: the hook of bucket ", b, " gave an undefined tensor",
+               wanted);
+  TANDEM_CHECK(
+      result.numel() == gradients.numel() && result.is_floating_point() && result.device() == gradients.device(),
+      "DistributedDataParallel: the hook of bucket ", b, " gave ", result.dtype(), result.sizes(), " on ",
+      result.device(), wanted);
   if (result.raw_data() != gradients.raw_data()) gradients.copy_(result.reshape({-1}));
 }
 /// From the mean over all ranks to that over what counts.

@@ -136,8 +136,10 @@ Replicas::Replicas(const Module& module, std::vector<std::shared_ptr<Module>> re
 detail::Lent Replicas::refresh(size_t count, bool persistent) {
   const PhaseSpan phase("replicate");
   for (size_t r = 0; r < count; ++r)
-    for (const auto& [original, copy] : modules_[r])
+    for (const auto& [original, copy] : modules_[r]) {
       if (copy->is_training() != original->is_training()) copy->train(original->is_training());
+      tandem::detail::ModuleAccess::follow_hooks(*copy, *original);
+    }
   buffers_.refresh(count, persistent);
   return parameters_.refresh(count, persistent);
 }

@@ -70,8 +70,8 @@ class Replicas {
   /// @param replicas  modules with the same tensors by name, one per device; the first may be the module itself
   /// @throws Error    naming what is missing in a replica, or is not on the first device
   Replicas(const Module& module, std::vector<std::shared_ptr<Module>> replicas, std::vector<Device> devices);
-  /// Brings the first `count` replicas to the module's present values, requires_grad and training flags, and makes
-  /// their parameters outputs of one broadcast. Those of the module itself are so as long as the result lives.
+  /// Brings the first `count` replicas to the module's present values, requires_grad, training flags and hooks, and
+  /// makes their parameters outputs of one broadcast. Those of the module itself are so as long as the result lives.
   [[nodiscard]] Lent refresh(size_t count, bool persistent = false);
 
  private:

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/factory.h"
 #include "tandem/parallel/collectives/call_queue.h"
@@ -33,6 +34,14 @@ std::vector<Tensor> room(const std::vector<Tensor>& list) {
 void hand_over(const Tensor& dense, const Tensor& y) {
   if (dense.is_same(y)) return y.bump_version();
   Tensor(y.detach()).copy_(dense);
+}
+/// Whether two outputs share an element. Of two with gaps, whether they begin at the same one.
+bool share_memory(const Tensor& a, const Tensor& b) {
+  if (a.numel() == 0 || b.numel() == 0 || a.storage() != b.storage()) return false;
+  if (!a.is_contiguous() || !b.is_contiguous()) return a.raw_data() == b.raw_data();
+  const auto* const first = static_cast<const char*>(a.raw_data());
+  const auto* const second = static_cast<const char*>(b.raw_data());
+  return first < second + b.nbytes() && second < first + a.nbytes();
 }
 std::vector<Tensor> joined(std::vector<Tensor> list, const Tensor& one) {
   list.push_back(one);
@@ -311,8 +320,24 @@ class QueuedGroup final : public ProcessGroup {
                      ": an output lies in the memory of an input; accepted: memory of its own");
   }
 
+  /// Every element of the outputs must have memory of its own: they get different values.
+  static void check_distinct(const Call& call, const std::vector<Tensor>& outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor& y = outputs[i];
+      if (!y.defined() || y.numel() == 0) continue;
+      TANDEM_CHECK(!may_overlap(y.sizes(), y.strides()), call.name, ": the tensor that gets the result is ", y.sizes(),
+                   " with strides ", y.strides(),
+                   ", so that some of its elements share memory; accepted: a tensor whose ",
+                   "elements do not, such as its contiguous()");
+      for (size_t k = 0; k < i; ++k)
+        TANDEM_CHECK(!outputs[k].defined() || !share_memory(outputs[k], y), call.name, ": outputs ", k, " and ", i,
+                     " share memory; accepted: memory of its own for each");
+    }
+  }
+
   /// f(call, y) for x, or for a dense copy, whose values it then gets.
   template <class F> WorkPtr start_in_place(Call call, const Tensor& x, const F& f) {
+    check_distinct(call, {x});
     return queue_->collective({std::move(call), {x}, [this, x, f](const Call& c, QueuedWork&) { in_place(c, x, f); }});
   }
   template <class F> void in_place(const Call& call, const Tensor& x, const F& f) {
@@ -333,6 +358,7 @@ class QueuedGroup final : public ProcessGroup {
     Call call = collective(name, input, about);
     check_count(call, "outputs", outputs);
     for (const Tensor& y : outputs) check_like(call, "outputs", y, input);
+    check_distinct(call, outputs);
     const auto alike = [&](const Tensor& y) { return y.sizes() == input.sizes(); };
     if (!std::all_of(outputs.begin(), outputs.end(), alike)) return gather_uneven(std::move(call), outputs, input);
     const auto run = [this, outputs, input](const Call& c, QueuedWork&) {
@@ -355,6 +381,7 @@ class QueuedGroup final : public ProcessGroup {
     Call call = collective(name, output, about);
     set_op(call, op);
     check_list(call, "inputs", inputs, output);
+    check_distinct(call, {output});
     const auto run = [this, output, inputs](const Call& c, QueuedWork&) {
       in_place(c, output, [&](const Call&, Tensor& y) { communicator_->reduce_scatter(c, y, dense(inputs)); });
     };
@@ -371,6 +398,7 @@ class QueuedGroup final : public ProcessGroup {
     TANDEM_CHECK(call.sends_to(rank()) == call.receives_from(rank()), call.name, ": this rank sends itself ",
                  call.sends_to(rank()), " elements, but receives ", call.receives_from(rank()),
                  " from itself; accepted: as many");
+    check_distinct(call, outputs);
     std::vector<Tensor> tensors;
     for (const auto* list : {&outputs, &inputs})
       std::copy_if(list->begin(), list->end(), std::back_inserter(tensors),
@@ -381,6 +409,7 @@ class QueuedGroup final : public ProcessGroup {
     return queue_->collective({std::move(call), std::move(tensors), run});
   }
   WorkPtr receive(Call call, const Tensor& x, int tag) {
+    check_distinct(call, {x});
     const auto run = [this, x, tag](const Call& c, QueuedWork& work) {
       Tensor dense = x.is_contiguous() ? x : x.detach().contiguous();
       work.set_source(communicator_->recv(c, dense, tag));

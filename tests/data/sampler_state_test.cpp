@@ -1,5 +1,6 @@
 // LibTorch's samplers for streams and for several ranks, and what samplers keep in archives.
 #include <algorithm>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -99,6 +100,15 @@ TEST_CASE("DistributedRandomSampler's blocks are of one permutation for each epo
       REQUIRE(*std::max_element(all.begin(), all.end()) == size - 1);
       if (size > 7) REQUIRE(all != next_epoch);
       REQUIRE(std::is_permutation(all.begin(), all.end(), next_epoch.begin(), next_epoch.end()));
+      List whole;  // one shuffle of all, the first ones again at the end
+      for (size_t i = 0; i < all.size(); ++i) whole.push_back(i % size);
+      for (const auto& [epoch, joined] : {std::pair(0U, all), std::pair(1U, next_epoch)}) {
+        List shuffled = whole;
+        std::mt19937 generator(epoch);
+        std::shuffle(shuffled.begin(), shuffled.end(), generator);
+        REQUIRE(joined == shuffled);
+      }
+      if (size % world == 0) REQUIRE(all == share<DistributedRandomSampler>(size, 1, 0, true));
       REQUIRE(floor.size() == size / world * world);
       REQUIRE(std::set<size_t>(floor.begin(), floor.end()).size() == floor.size());
     }

@@ -97,6 +97,8 @@ TEST_CASE("ShardSampler shuffles by seed and epoch, alike on all ranks", "[data]
     REQUIRE(epoch1 != epoch0);
     ShardSampler other(size, world, rank, {.shuffle = true, .seed = 4, .drop_last = false, .pad = false});
     REQUIRE(other.indices() == epoch1);  // seed + epoch decides
+    const Indices whole = ShardSampler(size, 1, 0, {.shuffle = true, .seed = 4}).indices();
+    for (size_t i = 0; i < epoch1.size(); ++i) REQUIRE(epoch1[i] == whole[rank + i * world]);  // one shuffle, dealt out
     all.insert(all.end(), epoch1.begin(), epoch1.end());
   }
   REQUIRE(sorted(all) == range(size));

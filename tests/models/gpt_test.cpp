@@ -1,6 +1,7 @@
 // GptModel against Hugging Face's transformers (fixtures/gpt.json), and what it refuses.
 #include "tandem/models/gpt.h"
 
+#include "tandem/models/bert.h"
 #include "tandem/tests/nn/fusion_guard.h"
 #include "tandem/tests/nn/module_rows.h"
 #include "tandem/tests/temporary.h"
@@ -19,6 +20,24 @@ static GptConfig tiny_gpt() {
       .resid_pdrop(0)
       .embd_pdrop(0)
       .attn_pdrop(0);
+}
+
+TEST_CASE("GPT and BERT call their blocks and the head so that hooks run", "[models][gpt][bert]") {
+  int calls = 0;
+  const auto count = [&](nn::Module& module) {
+    calls = 0;
+    for (const auto& each : module.children())
+      each->register_forward_hook([&](nn::Module&, const Tensors&, const Tensors&) { ++calls; });
+  };
+  GptModel gpt(tiny_gpt().tie_word_embeddings(false));
+  count(*gpt->h);
+  gpt->lm_head->register_forward_hook([&](nn::Module&, const Tensors&, const Tensors&) { calls += 10; });
+  gpt(zeros({1, 3}, kInt64));
+  CHECK(calls == 12);
+  models::BertEncoder bert(models::BertConfig().hidden_size(8).num_hidden_layers(3).num_attention_heads(2));
+  count(*bert->layer);
+  bert(randn({1, 3, 8}), Tensor());
+  CHECK(calls == 3);
 }
 
 TEST_CASE("GptModel gives Hugging Face's logits, loss and gradients", "[models][gpt]") {

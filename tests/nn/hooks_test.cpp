@@ -1,5 +1,8 @@
 // Hooks of modules, and weights made of other parameters, against PyTorch's numbers
 // (tests/fixtures/module_cases/parametrizations.py).
+#include <map>
+#include <set>
+
 #include "tandem/tests/nn/module_rows.h"
 
 using namespace tandem;
@@ -182,4 +185,31 @@ TEST_CASE("gradients of one parameter are clipped by value and by norm", "[nn][c
   CHECK(p.grad().allclose(tensor({0.6f, -0.7f})));
   p.set_grad(full({2}, INFINITY));
   CHECK_THROWS_WITH(nn::utils::clip_grad_norm_(p, 1.0, 2, /*error_if_nonfinite=*/true), Contains("inf"));
+}
+
+TEST_CASE("the library's modules call those below them so that hooks run", "[nn][hooks]") {
+  std::map<std::string, int> calls;
+  const auto watch = [&](nn::Module& root) {
+    calls.clear();
+    root.apply([&](const std::string& name, nn::Module& m) {
+      m.register_forward_hook([&calls, name](nn::Module&, const Tensors&, const Tensors&) { ++calls[name]; });
+    });
+  };
+  const auto once = [&](const nn::Module& root, const std::set<std::string>& only_held) {
+    for (const auto& item : root.named_modules()) {
+      CAPTURE(item.key());
+      CHECK(calls[item.key()] == (only_held.count(item.key()) ? 0 : 1));
+    }
+  };
+  nn::Transformer transformer(nn::TransformerOptions(4, 2, 2, 1).dim_feedforward(8));
+  watch(*transformer);
+  transformer(randn({3, 2, 4}), randn({2, 2, 4}));
+  std::set<std::string> not_called = {"encoder.layers", "decoder.layers"};
+  for (const auto& item : transformer->named_modules())
+    if (item.key().ends_with(".out_proj")) not_called.insert(item.key());  // as in PyTorch, a function takes its weight
+  once(*transformer, not_called);
+  nn::AdaptiveLogSoftmaxWithLoss adaptive(nn::AdaptiveLogSoftmaxWithLossOptions(4, 6, {2, 4}).div_value(2));
+  watch(*adaptive);
+  adaptive(randn({6, 4}), arange(6));
+  once(*adaptive, {"tail"});
 }

@@ -204,7 +204,33 @@ TEST_CASE("DDP refuses a second hook, and what is no bucket", "[parallel][ddp][h
       ddp(batch_of(0)).sum().backward();
     }
   });
-  CHECK_THAT(failure, Contains("the hook of bucket 0 gave 2 elements; accepted: 244"));
+  CHECK_THAT(failure, Contains("the hook of bucket 0 gave float32(2,) on cpu") && Contains("accepted: 244 elements"));
+}
+
+TEST_CASE("a hook that gives what no gradient can be is named, on every rank", "[parallel][ddp][hooks]") {
+  const auto row = GENERATE(table<std::string, std::function<Tensor(const Tensor&)>>({
+      {"gave int64(244,) on cpu", [](const Tensor& t) { return t.to(kInt64); }},
+      {"gave bool(244,) on cpu", [](const Tensor& t) { return t > 0; }},
+      {"gave float32(243,) on cpu", [](const Tensor& t) { return t.narrow(0, 0, 243); }},
+      {"gave float32(244, 2) on cpu", [](const Tensor& t) { return t.unsqueeze(1).expand({244, 2}); }},
+      {"gave an undefined tensor", [](const Tensor&) { return Tensor(); }},
+  }));
+  std::vector<std::string> errors(2);
+  test::run_over("local", 2, [&](const ProcessGroupPtr& group) {
+    nn::Sequential net = make_net();
+    DistributedDataParallel ddp(net);
+    ddp.register_comm_hook([&](const ProcessGroupPtr& of, const GradBucket& bucket) {
+      return nn::parallel::allreduce_hook(of, bucket).then(std::get<1>(row));
+    });
+    try {
+      ddp(batch_of(0)).sum().backward();
+    } catch (const Error& error) {
+      errors[static_cast<size_t>(group->rank())] = error.what();
+    }
+  });
+  for (const std::string& error : errors)
+    CHECK_THAT(error, Contains("the hook of bucket 0 " + std::get<0>(row)) &&
+                          Contains("accepted: 244 elements of a floating-point dtype on cpu"));
 }
 
 TEST_CASE("a hook that comes later is called in a group of one rank too", "[parallel][ddp][hooks]") {

@@ -244,3 +244,146 @@ TEST_CASE("the module is what it was after a forward that throws", "[parallel][r
   dp(ones({4, 2})).sum().backward();
   CHECK(net->fc->bias.grad().equal(full({2}, 4.0f)));
 }
+
+namespace {
+/// Members on several levels: a layer with one, a dropout, a container.
+struct LevelsImpl : nn::Cloneable<LevelsImpl> {
+  LevelsImpl() { reset(); }
+  void reset() override {
+    inner = register_module("inner", WithMembers());
+    dropout = register_module("dropout", nn::Dropout(0.5));
+    list = register_module("list", nn::Sequential(WithMembers(), nn::Dropout(0.5)));
+  }
+  Tensor forward(const Tensor& x) { return list(dropout(inner(x))); }
+  WithMembers inner{nullptr};
+  nn::Dropout dropout{nullptr};
+  nn::Sequential list{nullptr};
+};
+TANDEM_MODULE(Levels);
+}  // namespace
+
+TEST_CASE("data_parallel and refresh() take along members that nested modules were given", "[parallel][replicas]") {
+  const test::Devices devices(2);
+  Levels net;
+  DataParallel dp(net, devices.list);
+  DataParallel always(net, devices.list, {}, DataParallelOptions().clone_each_call(true));
+  net->inner->scale = 3;
+  net->list->at<WithMembersImpl>(0).scale = -2;
+  net->dropout->options.p(0);
+  net->list->at<nn::DropoutImpl>(1).options.p(0);
+  const Tensor x = randn({4, 2}), expected = net(x);
+  const auto is_right = [&](const Tensor& y) { return y.allclose(expected, 1e-6, 1e-6); };  // products of two rows
+  CHECK(is_right(nn::parallel::data_parallel(net, x, devices.list)));
+  CHECK(is_right(always(x)));
+  dp.refresh();
+  CHECK(is_right(dp(x)));
+  const auto copies = nn::parallel::replicate(net, devices.list);
+  CHECK(is_right(cat({copies[0](x.narrow(0, 0, 2)), copies[1](x.narrow(0, 2, 2).to(devices.list[1])).to(x.device())})));
+}
+
+TEST_CASE("a replica that its own forward changed gives the module nothing, and is new after refresh()",
+          "[parallel][replicas]") {
+  const test::Devices devices(2);
+  struct Counts : nn::Cloneable<Counts> {
+    Counts() { reset(); }
+    void reset() override {
+      fc = register_module("fc", nn::Linear(2, 1));
+      seen = register_buffer("seen", zeros({}));
+    }
+    Tensor forward(const Tensor& x) {
+      if (writes) {
+        const NoGradGuard guard;
+        fc->weight.fill_(7);  // a parameter, a buffer and a member of the replica
+        seen.fill_(7);
+        factor = 7;
+      }
+      return fc(x) * factor + seen;
+    }
+    bool writes = false;
+    double factor = 1;
+    nn::Linear fc{nullptr};
+    Tensor seen;
+  };
+  const auto net = std::make_shared<Counts>();
+  const bool persistent = GENERATE(true, false);
+  DataParallel dp(net, devices.list, {}, DataParallelOptions().persistent_replicas(persistent));
+  const Tensor x = randn({4, 2});
+  const auto same_rows = [&] {  // on both devices, of the module as it is
+    const NoGradGuard guard;
+    const Tensor y = dp(x);
+    CHECK(y.allclose(net->forward(x), 1e-6, 1e-6));
+  };
+  same_rows();
+  net->writes = true;
+  dp.refresh();
+  {
+    const NoGradGuard guard;
+    dp(x);
+  }
+  net->writes = false, net->factor = 2;
+  {
+    const NoGradGuard guard;
+    net->fc->weight.fill_(0.5);
+    net->seen.fill_(0.25);
+  }
+  dp.refresh();
+  same_rows();  // nothing of what the replica wrote is left
+}
+
+TEST_CASE("what a replica's forward wrote to its tensors is overwritten by the next call", "[parallel][replicas]") {
+  const test::Devices devices(2);
+  struct Writes : nn::Cloneable<Writes> {
+    Writes() { reset(); }
+    void reset() override {
+      fc = register_module("fc", nn::Linear(2, 1));
+      seen = register_buffer("seen", zeros({}));
+    }
+    Tensor forward(const Tensor& x) {
+      const Tensor y = fc(x) + seen;
+      const NoGradGuard guard;
+      if (x.device().index() == 1) fc->weight.fill_(7), seen.fill_(7);
+      return y;
+    }
+    nn::Linear fc{nullptr};
+    Tensor seen;
+  };
+  const auto net = std::make_shared<Writes>();
+  const bool persistent = GENERATE(true, false);
+  DataParallel dp(net, devices.list, {}, DataParallelOptions().persistent_replicas(persistent));
+  const Tensor x = randn({4, 2}), expected = net->forward(x).detach();
+  for (int call = 0; call < 3; ++call) {
+    const NoGradGuard guard;
+    CHECK(dp(x).allclose(expected, 1e-6, 1e-6));  // rows in groups of two
+  }
+  CHECK(net->seen.item<float>() == 0);
+}
+
+TEST_CASE("DataParallel runs the module's hooks on each shard, those too that come and go later",
+          "[parallel][replicas][hooks]") {
+  const test::Devices devices(2);
+  nn::Sequential net(nn::Linear(2, 2), nn::Tanh());
+  DataParallel dp(net, devices.list);
+  std::atomic<int> root{0}, inner{0}, wrapper{0};
+  const auto count = [](std::atomic<int>& calls) {
+    return [&calls](nn::Module&, const std::vector<Tensor>&, const std::vector<Tensor>& outputs) {
+      ++calls;
+      return outputs[0] * 2;
+    };
+  };
+  const Tensor x = randn({4, 2}), plain = net(x).detach();
+  nn::RemovableHandle of_root = net->register_forward_hook(count(root));
+  net->ptr(0)->register_forward_hook(count(inner));
+  nn::RemovableHandle of_wrapper = dp.register_forward_hook(count(wrapper));
+  const Tensor hooked = net(x);
+  root = 0, inner = 0;
+  CHECK(dp(x).allclose(hooked * 2, 1e-6, 1e-6));  // rows in groups of two
+  CHECK((root == 2 && inner == 2 && wrapper == 1));
+  CHECK(dp.forward(x).allclose(hooked, 1e-6, 1e-6));
+  of_root.remove(), of_wrapper.remove();
+  CHECK(dp(x).allclose(hooked / 2, 1e-6, 1e-6));
+  CHECK((root == 4 && inner == 6 && wrapper == 1));
+  dp.loss(nn::MSELoss(), x, zeros({4, 2})).backward();
+  CHECK(inner == 8);
+  const std::vector<Tensor> inputs = {x, x};
+  CHECK(nn::parallel::parallel_apply(std::vector<nn::Sequential>{net, net}, inputs)[1].equal(net(x)));
+}

@@ -57,15 +57,18 @@ enum class Average { examples, all_ranks, active_ranks };
 
 /// What one device makes of the same batches: in each step the ranks' mean gradients, weighed as `average` says. Of
 /// batch norm, each rank's batch by itself, and the running statistics of the first rank that has one.
-State on_one_device(const Rows& rows, Average average, bool with_norm = false) {
+/// @param new_optimizer_at  step before which the optimizer is made anew
+State on_one_device(const Rows& rows, Average average, bool with_norm = false,
+                    std::optional<size_t> new_optimizer_at = {}) {
   nn::Sequential net = make_norm_net(with_norm);
-  optim::SGD optimizer = make_optimizer(net);
+  std::optional<optim::SGD> optimizer(make_optimizer(net));
   for (size_t step = 0; step < rows.size(); ++step) {
     double total = 0;
     for (const int64_t n : rows[step])
       total += average == Average::examples ? static_cast<double>(std::max<int64_t>(n, 0))
                                             : (n != kNoBatch || average == Average::all_ranks);
-    optimizer.zero_grad();
+    if (step == new_optimizer_at) optimizer.emplace(make_optimizer(net));
+    optimizer->zero_grad();
     State before = state_of(*net), after;
     for (size_t rank = 0; rank < rows[step].size(); ++rank) {
       const int64_t n = rows[step][rank];
@@ -81,7 +84,7 @@ State on_one_device(const Rows& rows, Average average, bool with_norm = false) {
     }
     const NoGradGuard guard;
     for (size_t i = 0; i < after.size(); ++i) net->state_dict()[i].value().copy_(after[i]);
-    optimizer.step();
+    optimizer->step();
   }
   return state_of(*net);
 }
@@ -318,6 +321,40 @@ TEST_CASE("Join: ranks that run out of batches follow the others, and end with t
         if (rank != 1) join.finish();  // on rank 1 at the end of the scope
       });
   check_all_equal(states, on_one_device(rows, average, with_norm));
+}
+
+TEST_CASE("Join: a second one, after a step outside of both, begins anew", "[parallel][ddp][uneven]") {
+  const Average average = GENERATE(Average::examples, Average::all_ranks, Average::active_ranks);
+  // The first ends with rank 1, the second with rank 0.
+  const Rows first = {{4, 3}, {kNoBatch, 5}}, between = {{3, 3}}, second = {{2, 2}, {4, kNoBatch}};
+  Rows all = first;
+  all.insert(all.end(), between.begin(), between.end());
+  all.insert(all.end(), second.begin(), second.end());
+  INFO("average " << static_cast<int>(average));
+  const auto states = on_ranks("local", 2, /*with_norm=*/true, [&](const ProcessGroupPtr& group, nn::Sequential& net) {
+    DistributedDataParallel ddp(net, Options().weighted_average(average == Average::examples));
+    std::optional<optim::SGD> optimizer(make_optimizer(net));
+    const auto rank = static_cast<size_t>(group->rank());
+    const auto steps = [&](const Rows& rows, size_t number) {
+      for (size_t step = 0; step < rows.size() && rows[step][rank] != kNoBatch; ++step) {
+        optimizer->zero_grad();
+        const auto [x, y] = batch(number + step, rank, rows[step][rank]);
+        mse_loss(ddp(x), y).backward();
+        optimizer->step();
+      }
+    };
+    const auto joined = [&](const Rows& rows, size_t number) {
+      Join join({&ddp}, JoinOptions().divide_by_initial_world_size(average == Average::all_ranks));
+      steps(rows, number);
+      join.finish();
+    };
+    joined(first, 0);
+    optimizer.emplace(make_optimizer(net));  // states of optimizers do not follow a Join
+    steps(between, 2);
+    joined(second, 3);
+  });
+  // On one device: a new optimizer after the first two steps, as above.
+  check_all_equal(states, on_one_device(all, average, /*with_norm=*/true, /*new_optimizer_at=*/2));
 }
 
 TEST_CASE("Join: under no_sync and in evaluation the others follow too, of several modules in order",

@@ -204,6 +204,12 @@ TEST_CASE("a mode that parts from its reference is told with the first operation
   CHECK(first_difference({{0, "copy", 9}, {0, "gather", 9}, {0, "relu", 2}, {0, "matmul", 1}}, reference) == "");
   CHECK(first_difference({{0, "matmul", 1}, {0, "relu", 2}, {1, "matmul", 3}, {1, "relu", 5}}, reference) ==
         "relu, step 2");
+  // A sum over the ranks has no counterpart. What follows it and reads other gradients was given wrong ones.
+  const std::vector<Fingerprint> steps = {{0, "matmul", 1, 10}, {0, "add", 5, 11}};
+  CHECK(first_difference({{0, "matmul", 1, 10}, {0, "combine", 8, 0}, {0, "add", 6, 12}}, steps) ==
+        "all_reduce, step 1");
+  CHECK(first_difference({{0, "matmul", 1, 10}, {0, "combine", 8, 0}, {0, "add", 6, 11}}, steps) == "add, step 1");
+  CHECK(first_difference({{0, "combine", 8, 0}, {0, "matmul", 2, 9}, {0, "combine", 8, 0}}, steps) == "matmul, step 1");
   // Real steps: the same in every mode; from other initial values the first product is another.
   Job job = small_job(2);
   job.trace = false, job.plain = true, job.fingerprints = true, job.warmup = 0, job.steps = 2;

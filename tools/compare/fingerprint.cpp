@@ -13,6 +13,7 @@ namespace tandem::tools::compare {
 namespace {
 
 constexpr uint64_t kStart = 14695981039346656037U;  // of FNV-1a
+constexpr const char* kSumOfRanks = "combine";      // a rank's part of an all-reduce
 
 uint64_t add_to_hash(uint64_t hash, const Tensor& t) {
   constexpr uint64_t kPrime = 1099511628211U;
@@ -39,9 +40,11 @@ bool is_passed_over(const std::string& op) {
 uint64_t hash_of(const Tensor& t) { return add_to_hash(kStart, t); }
 
 void Fingerprints::on_call(const KernelCall& call) {
+  if (!(call.device == device_) || !call.device.is_cpu()) return pass(call);
+  Fingerprint made{step_, call.op, kStart, kStart};
+  for (const Tensor* t : call.reads)
+    if (t->is_cpu() && t->is_contiguous()) made.inputs = add_to_hash(made.inputs, *t);
   pass(call);
-  if (!(call.device == device_) || !call.device.is_cpu()) return;
-  Fingerprint made{step_, call.op, kStart};
   int64_t numbers = 0;
   for (const Tensor* t : call.writes) {
     numbers += t->numel();
@@ -57,15 +60,22 @@ std::vector<Fingerprint> Fingerprints::take() {
 }
 
 std::string first_difference(const std::vector<Fingerprint>& mode, const std::vector<Fingerprint>& reference) {
-  std::set<std::tuple<int, std::string, uint64_t>> results;
+  std::set<std::tuple<int, std::string, uint64_t>> results, inputs;
   std::set<std::pair<int, std::string>> ops;
   for (const Fingerprint& f : reference) {
     results.insert({f.step, f.op, f.hash});
+    inputs.insert({f.step, f.op, f.inputs});
     ops.insert({f.step, f.op});
   }
-  for (const Fingerprint& f : mode)
-    if (!is_passed_over(f.op) && ops.count({f.step, f.op}) != 0 && results.count({f.step, f.op, f.hash}) == 0)
-      return f.op + ", step " + std::to_string(f.step + 1);
+  for (size_t i = 0; i < mode.size(); ++i) {
+    const Fingerprint& f = mode[i];
+    if (is_passed_over(f.op) || ops.count({f.step, f.op}) == 0 || results.count({f.step, f.op, f.hash}) != 0) continue;
+    const auto sums_ranks = [&](const Fingerprint& each) { return each.step == f.step && each.op == kSumOfRanks; };
+    const auto at = mode.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool after_sums = std::any_of(mode.begin(), at, sums_ranks) && std::none_of(at, mode.end(), sums_ranks);
+    const bool reads_others = inputs.count({f.step, f.op, f.inputs}) == 0;
+    return (after_sums && reads_others ? "all_reduce" : f.op) + ", step " + std::to_string(f.step + 1);
+  }
   return "";
 }
 

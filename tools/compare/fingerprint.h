@@ -13,11 +13,11 @@ namespace tandem::tools::compare {
 /// A hash of the bytes of a contiguous CPU tensor (FNV-1a, of 8 bytes at a time).
 uint64_t hash_of(const Tensor& t);
 
-/// What a call computed, as a hash of the bytes that it wrote.
+/// Hashes of the bytes that a call wrote and read.
 struct Fingerprint {
   int step = 0;
   std::string op;
-  uint64_t hash = 0;
+  uint64_t hash = 0, inputs = 0;
 };
 
 /// Keeps a fingerprint of each call on one CPU device. (What a GPU computes is not looked at.)
@@ -35,9 +35,11 @@ class Fingerprints final : public detail::Observer {
   std::vector<Fingerprint> all_;
 };
 
-/// "conv2d, step 3": the first of the mode's calls whose result no call of that name has in the reference's same step.
-/// Calls that only move or choose data are passed over, as are losses, and calls that the reference does not make at
-/// all. Empty if there is none.
+/// Returns the first call of the mode, as "conv2d, step 3", whose result no call of the same name has in the same step
+/// of the reference. Data movement, losses and calls absent from the reference are skipped. Returns "all_reduce, step
+/// 3" if this call follows the step's last sum over ranks and reads other numbers too: the averaged gradients differ.
+/// Returns
+/// "" if nothing differs.
 std::string first_difference(const std::vector<Fingerprint>& mode, const std::vector<Fingerprint>& reference);
 
 }  // namespace tandem::tools::compare

@@ -73,7 +73,7 @@ Worker make_worker(const Mode& mode, const Net& net, const std::vector<Device>& 
         };
         worker.forward_and_loss = [dp, part](const Tensor& x, const Tensor& y) { return dp->loss(part, x, y); };
       } else {
-        worker.forward = [dp](const Tensor& x) { return dp->forward(x); };
+        worker.forward = [dp](const Tensor& x) { return (*dp)(x); };
       }
       break;
     }
@@ -81,7 +81,7 @@ Worker make_worker(const Mode& mode, const Net& net, const std::vector<Device>& 
       const auto ddp = std::make_shared<nn::parallel::DistributedDataParallel<Net>>(
           net, nn::parallel::DistributedDataParallelOptions().bucket_cap_mb(mode.bucket_mib));
       worker.rank = distributed::get_rank(), worker.ranks = distributed::get_world_size();
-      worker.forward = [ddp](const Tensor& x) { return ddp->forward(x); };
+      worker.forward = [ddp](const Tensor& x) { return (*ddp)(x); };
       break;
     }
   }

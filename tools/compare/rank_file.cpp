@@ -38,7 +38,7 @@ TraceEvent event_of(const json& j) {
   e.cpu_start = j[10], e.cpu_end = j[11];
   return e;
 }
-json fingerprint_json(const Fingerprint& f) { return {f.step, f.op, f.hash}; }
+json fingerprint_json(const Fingerprint& f) { return {f.step, f.op, f.hash, f.inputs}; }
 
 }  // namespace
 
@@ -104,7 +104,7 @@ RankSample read_rank(const std::string& folder, int rank) {
   sample.losses = j["losses"].get<std::vector<double>>();
   for (const json& e : j["events"]) sample.events.push_back(event_of(e));
   sample.memory = j["memory"].get<std::vector<Memory>>();
-  for (const json& f : j["fingerprints"]) sample.fingerprints.push_back({f[0], f[1], f[2]});
+  for (const json& f : j["fingerprints"]) sample.fingerprints.push_back({f[0], f[1], f[2], f[3]});
   sample.bytes_moved = j["bytes_moved"], sample.planted_seconds = j["planted_seconds"];
   sample.parameter_bytes = j["parameter_bytes"].get<std::vector<int64_t>>();
   sample.buffer_bytes = j["buffer_bytes"].get<std::vector<int64_t>>();

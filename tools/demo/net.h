@@ -24,7 +24,7 @@ class NetImpl : public nn::Cloneable<NetImpl> {
   void choose_format(Device device);
   template <class M> void use(M network) {
     network_ = register_module("network", network.ptr());
-    forward_ = [network](const Tensor& x) { return network->forward(x); };
+    forward_ = [network](const Tensor& x) { return network(x); };
   }
   std::string kind_;
   std::shared_ptr<nn::Module> network_;

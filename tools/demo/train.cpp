@@ -204,18 +204,18 @@ Way make_way(const std::string& mode, const Net& net, const DemoSettings& s) {
       loss.backward();
       return loss;
     };
-    way.predict = [dp](const Tensor& x) { return dp->forward(x); };
+    way.predict = [dp](const Tensor& x) { return (*dp)(x); };
     way.set_training = [dp](bool on) { dp->train(on); };
   } else {
     const auto ddp = std::make_shared<nn::parallel::DistributedDataParallel<Net>>(net);
     way.rank = distributed::get_rank();
     way.ranks = distributed::get_world_size();
     way.backward = [ddp, net](const Tensor& x, const Tensor& y) {
-      const Tensor loss = net->loss(ddp->forward(x), y.to(ddp->device()));
+      const Tensor loss = net->loss((*ddp)(x), y.to(ddp->device()));
       loss.backward();
       return loss;
     };
-    way.predict = [ddp](const Tensor& x) { return ddp->forward(x); };
+    way.predict = [ddp](const Tensor& x) { return (*ddp)(x); };
     way.set_training = [ddp](bool on) { ddp->train(on); };
   }
   return way;
