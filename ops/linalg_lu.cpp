@@ -183,25 +183,43 @@ Tensor parity_of(const Tensor& pivots, DType dtype) {
 Tensor product_of(const Tensor& x) {
   return x.size(-1) == 0 ? ones(leading_sizes(x, 1), x.options()) : x.cumprod(-1).select(-1, -1);
 }
-/// The cofactors of singular matrices too: their elements are polynomials, so that a U whose zeros are replaced by
-/// machine precision gives them up to rounding.
-Tensor cofactors(const Tensor& a) {
-  const auto [lu, pivots, info] = linalg_lu_factor_ex(a);
-  const Tensor d = lu.diagonal(0, -2, -1);
-  const double tiny =
-      a.dtype() == kFloat32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
-  const Tensor missing = (d == 0).to(d.dtype()) * tiny;
-  const Tensor value = product_of(d + missing) * parity_of(pivots, a.dtype());
-  return linalg_lu_solve(lu + missing.diag_embed(), pivots, times_identity(value, a.size(-1)), true, /*adjoint=*/true);
+double precision_of(const Tensor& a) {
+  return a.dtype() == kFloat32 ? double(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
 }
-/// The same, differentiable, where singular values are apart: a's zeros of the determinant do not matter.
-Tensor cofactors_by_values(const Tensor& a) {
+/// The derivative of a's cofactors in direction h, for any a. With a = U S V^T and B = U^T h V, the derivative is
+/// det(U) det(V) U M V^T, where M_ij = -B_ji p_ij beside the diagonal, M_ii = sum over j != i of B_jj p_ij, and p_ij is
+/// the product of the singular values other than the i-th and the j-th.
+Tensor cofactors_along(const Tensor& a, const Tensor& h) {
   const auto [U, S, Vh] = linalg_svd(a);
-  const Tensor one = eye(a.size(-1), a.options());
-  // In row i all values but the i-th, whose product is what the i-th one's cofactor is.
-  const Tensor others = product_of(where(one != 0, one, S.unsqueeze(-2)));
+  const Tensor one = eye(a.size(-1), a.options()),
+               left_out = (one.unsqueeze(-2) + one.unsqueeze(-3)) != 0;  // (i, j, k)
+  const Tensor p = product_of(where(left_out, Scalar(1), S.unsqueeze(-2).unsqueeze(-2))) * (1 - one);
   const Tensor sign = linalg_det(U.detach()).round() * linalg_det(Vh.detach()).round();
-  return sign.unsqueeze(-1).unsqueeze(-1) * (U * others.unsqueeze(-2)).matmul(Vh);
+  const Tensor B = U.mT().matmul(h).matmul(Vh.mT());
+  const Tensor M = (p * B.diagonal(0, -2, -1).unsqueeze(-2)).sum(-1).diag_embed() - B.mT() * p;
+  return sign.unsqueeze(-1).unsqueeze(-1) * U.matmul(M).matmul(Vh);
+}
+/// The cofactors, of singular matrices too: they are polynomials of a's elements, so that a U whose zeros are replaced
+/// by machine precision gives them up to rounding.
+Tensor cofactors(const Tensor& a) {
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    const auto [lu, pivots, info] = linalg_lu_factor_ex(a);
+    const Tensor d = lu.diagonal(0, -2, -1), missing = (d == 0).to(d.dtype()) * precision_of(a);
+    const Tensor value = product_of(d + missing) * parity_of(pivots, a.dtype());
+    const Tensor sides = times_identity(value, a.size(-1));
+    y = linalg_lu_solve(lu + missing.diag_embed(), pivots, sides, true, /*adjoint=*/true);
+  }
+  // A determinant's second derivative is symmetric: the gradient is the derivative in the gradient's direction.
+  return record("cofactors", y, {a}, {a},
+                [](const Context& ctx, const Tensor& dy) -> Grads { return {cofactors_along(ctx.saved(0), dy)}; });
+}
+/// Whether rounding decides an element of some U's diagonal: then solving by the factors gives no derivatives.
+bool any_nearly_singular(const Tensor& a) {
+  const NoGradGuard guard;
+  const Tensor d = std::get<0>(linalg_lu_factor_ex(a.detach())).diagonal(0, -2, -1).abs();
+  return d.numel() > 0 && (d.amin({-1}) <= d.amax({-1}) * (100 * precision_of(a))).any().item<bool>();
 }
 }  // namespace
 
@@ -216,9 +234,7 @@ Tensor linalg_det(const Tensor& a) {
   }
   return record(kName, y, {a}, {a, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0);
-    if (!is_grad_enabled()) return {dy.unsqueeze(-1).unsqueeze(-1) * cofactors(a)};
-    if ((linalg_det(a.detach()) == 0).any().item<bool>())
-      return {dy.unsqueeze(-1).unsqueeze(-1) * cofactors_by_values(a)};
+    if (!is_grad_enabled() || any_nearly_singular(a)) return {dy.unsqueeze(-1).unsqueeze(-1) * cofactors(a)};
     return {linalg_solve(a.mT(), times_identity(dy * linalg_det(a), a.size(-1)))};
   });
 }

@@ -130,9 +130,9 @@ std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO) {
     Tensor inner;
     if (dy[0].defined()) inner = dy[0].diag_embed();
     if (dy[1].defined()) {
-      // Eigenvectors stay of length 1: the diagonal of V^T dV does not count.
-      const Tensor turn = v.mT().matmul(dy[1]) * (1 - eye(w.size(-1), w.options())) / differences(w);
-      inner = inner.defined() ? inner + turn : turn;
+      // Eigenvectors stay orthonormal: only the skew-symmetric part of V^T dV counts.
+      const Tensor turn = v.mT().matmul(dy[1]), skew = (turn - turn.mT()) * 0.5 / differences(w);
+      inner = inner.defined() ? inner + skew : skew;
     }
     return {v.matmul(inner).matmul(v.mT())};
   });

@@ -42,10 +42,10 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
     y = sorted.index_select(-1, low).lerp(sorted.index_select(-1, high), way);
     y = where(last.isnan(), last, y);
   }
-  // (..., q) -> (q, ...), with what was ordered along as a dimension of 1 where it is kept
+  // (..., q) -> (q, ..., 1), and dimension d back to its place: before it is dropped, as the last one stands there
   if (given && x.dim() > 0) {
-    y = y.unsqueeze(-2).movedim(-1, 0);
-    y = keepdim ? y.transpose(d + 1, -1) : y.squeeze(-1);
+    y = y.unsqueeze(-2).movedim(-1, 0).transpose(d + 1, -1);
+    if (!keepdim) y = y.squeeze(d + 1);
   } else {
     if (keepdim)
       for (int64_t i = 0; i < x.dim(); ++i) y = y.unsqueeze(-1);

@@ -53,10 +53,14 @@ std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, Flag keepdim) const {
   {
     const NoGradGuard guard;
     const auto [sorted, order] = detach().transpose(d, -1).sort(-1);
-    const Tensor rows = sorted.contiguous(), place = places_along(rows, rows.dim() - 1);
-    Tensor count = place - searchsorted(rows, rows);  // how many equal ones come before each: the last of a run has
-    count = tandem::where(rows.eq(rows), count, place - size(d));  // the most. NaNs come last, and lose
-    const Tensor last = count.argmax(-1, true);
+    // How many equal ones come before each: the last of a run has the most. NaNs come last, each a run of its own.
+    const Tensor place = places_along(sorted, sorted.dim() - 1);
+    Tensor starts = place.clone();
+    if (size(d) > 1) {
+      const Tensor later = starts.narrow(-1, 1, size(d) - 1);
+      later.masked_fill_(sorted.narrow(-1, 1, size(d) - 1).eq(sorted.narrow(-1, 0, size(d) - 1)), 0);
+    }
+    const Tensor count = place - std::get<0>(starts.cummax(-1)), last = count.argmax(-1, true);
     at = order.gather(-1, last).transpose(d, -1).contiguous();
   }
   const Tensor values = gather(d, at);

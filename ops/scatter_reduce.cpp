@@ -56,7 +56,8 @@ Tensor mean_of(const Tensor& x, int64_t d, const Tensor& index, const Tensor& so
   return x.is_floating_point() ? sum / all : sum.floor_divide(all).to(x.dtype());
 }
 
-/// The gradient is shared by all that are equal to the extreme, x's element among them where it counts.
+/// All that are equal to the extreme share the gradient evenly. As in PyTorch x's element takes a share even if
+/// include_self is false, and that share is lost; beside a NaN, which equals nothing, gradients are NaN.
 Tensor extreme_of(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source, bool largest,
                   bool include_self, const Tensor& hit) {
   Tensor y;
@@ -70,12 +71,12 @@ Tensor extreme_of(const char* op, const Tensor& x, int64_t d, const Tensor& inde
                 [d, include_self](const Context& ctx, const Tensor& dy) -> Grads {
                   const Tensor x = ctx.saved(0), index = ctx.saved(1), source = ctx.saved(2), y = ctx.saved(3);
                   const Tensor hit = ctx.saved(4);
-                  Tensor own = (x == y) | hit.logical_not();
-                  if (!include_self) own = own & hit.logical_not();
-                  const Tensor at = source == y.gather(d, index);
-                  const Tensor count = own.to(dy.dtype()).scatter_add(d, index, at.to(dy.dtype()));
-                  const Tensor share = dy / count.clamp_min(1);
-                  return {share * own.to(dy.dtype()), share.gather(d, index) * at.to(dy.dtype())};
+                  const Tensor own = ((x == y) | hit.logical_not()).to(dy.dtype());
+                  const Tensor at = (source == y.gather(d, index)).to(dy.dtype());
+                  const Tensor share = dy / own.scatter_add(d, index, at);
+                  Tensor dx = share * own;
+                  if (!include_self) dx = dx.masked_fill(hit, Scalar(0));
+                  return {dx, share.gather(d, index) * at};
                 });
 }
 
