@@ -9,13 +9,11 @@
 #if TANDEM_HAS_OPENBLAS
 #include <cblas.h>
 #endif
-#if TANDEM_HAS_ONEDNN
-#include "tandem/kernels/cpu/onednn.h"
-#endif
 
 namespace tandem::kernels::cpu {
 
 TANDEM_DECLARE_LOOP(gemm_rows)
+TANDEM_DECLARE_LOOP(gemm_few_rows)
 
 namespace {
 /// c = a b by our own loop; `turned`: c is written as its transpose.
@@ -69,18 +67,29 @@ bool through_rows(const Gemm& g, const float* a, const float* b, float* c) {
   return true;
 }
 
-/// oneDNN's product where it was measured to be the faster, with AVX2 and AVX-512 alike: beyond sizes that OpenBLAS has
-/// small kernels for, unless c is narrow. @return whether it was done
-bool through_onednn([[maybe_unused]] const Gemm& g, [[maybe_unused]] const float* a, [[maybe_unused]] const float* b,
-                    [[maybe_unused]] float* c) {
-#if TANDEM_HAS_ONEDNN
-  if (g.m * g.n * g.k < 500'000 || (g.n < 96 && g.m < 512)) return false;
-  const OneOpenMpThread one;
-  return dnnl_sgemm(g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N', g.m, g.n, g.k, 1, a, g.lda, b, g.ldb,
-                    g.accumulate ? 1.F : 0.F, c, g.ldc) == dnnl_success;
-#else
-  return false;
-#endif
+/// Fewer rows of a than a tile has, times rows of b: both are read where they lie. @return whether it was done
+bool through_few_rows(const Gemm& g, const float* a, const float* b, float* c) {
+  if (!g.transpose_b || g.transpose_a || g.m >= 16 || g.m * g.n * g.k < 500'000) return false;
+  const auto bytes = [](const float* p) { return reinterpret_cast<char*>(const_cast<float*>(p)); };
+  const Buffer buffers[] = {{bytes(c)}, {bytes(a)}, {bytes(b)}};
+  Loop loop{};
+  loop.dtype = kFloat32;
+  for (int i = 0; i < 3; ++i) loop.operands[i].buffer = &buffers[i];
+  const int64_t numbers[] = {g.m, g.k, g.lda, g.ldb, g.ldc, g.accumulate};
+  for (int i = 0; i < 6; ++i) loop.scalars[i].integer = numbers[i];
+  pick(loops::gemm_few_rows, kFloat32, "gemm")(loop, 0, g.n);
+  return true;
+}
+
+// oneDNN's sgemm is not among the choices: its kernels keep the address of heap memory in the stack pointer, and a
+// signal that arrives meanwhile writes its frame there.
+/// Our own product beyond the sizes that OpenBLAS has small kernels for, unless c is narrow: OpenBLAS takes 1.1 to 1.4
+/// times as long there, with AVX2 and AVX-512 alike. @return whether it was done
+bool through_own(const Gemm& g, const float* a, const float* b, float* c) {
+  if (through_rows(g, a, b, c) || through_few_rows(g, a, b, c)) return true;
+  if (g.m * g.n * g.k < 500'000 || g.n < 4 || (g.n < 96 && g.m < 512)) return false;
+  native_gemm(g, a, b, c);
+  return true;
 }
 }  // namespace
 
@@ -101,7 +110,7 @@ bool native_is_faster(const Gemm& g) {
 template <class T, class Call> void through_blas(const Gemm& g, const T* a, const T* b, T* c, Call call) {
   if (g.m == 0 || g.n == 0) return;
   if constexpr (std::is_same_v<T, float>) {
-    if (through_rows(g, a, b, c) || through_onednn(g, a, b, c)) return;
+    if (through_own(g, a, b, c)) return;
     if (native_is_faster(g)) return native_gemm(g, a, b, c);
   }
   const auto order = [](bool transposed) { return transposed ? CblasTrans : CblasNoTrans; };
@@ -118,7 +127,7 @@ void gemm(const Gemm& g, const double* a, const double* b, double* c) { through_
 #else
 
 void gemm(const Gemm& g, const float* a, const float* b, float* c) {
-  if (!through_rows(g, a, b, c) && !through_onednn(g, a, b, c)) native_gemm(g, a, b, c);
+  if (!through_own(g, a, b, c)) native_gemm(g, a, b, c);
 }
 void gemm(const Gemm& g, const double* a, const double* b, double* c) { native_gemm(g, a, b, c); }
 

@@ -1,5 +1,6 @@
-// One matrix product in the calling thread: through oneDNN or OpenBLAS, whichever is the faster for its sizes of those
-// that are built in, else our own blocked loop, as half types do where the processor has no instructions for them.
+// One matrix product in the calling thread. Products of floats go through Tandem's own blocked loop where it is the
+// faster, small ones and those of doubles through OpenBLAS. Products of bfloat16 go through oneDNN where the processor
+// has instructions for them, other half types through the blocked loop.
 #pragma once
 #include <compare>
 #include <cstdint>

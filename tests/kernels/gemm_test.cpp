@@ -91,6 +91,9 @@ TEST_CASE("a matrix product is the sum that defines it, at every edge of a tile 
   // Few rows beside many, of which the transpose is made, at the edges of its blocks.
   for (const auto& s : {std::array<int64_t, 3>{16, 40, 400}, {17, 600, 30}, {481, 970, 2}})
     check<float>(s[0], s[1], s[2]);
+  // Fewer rows than a tile has, by rows of b: one to four at a time.
+  for (const auto& s : {std::array<int64_t, 3>{1, 701, 1003}, {2, 130, 2049}, {3, 97, 2000}, {15, 130, 777}})
+    check<float>(s[0], s[1], s[2]);
   for (const auto& s : {std::array<int64_t, 3>{71, 130, 77}, {33, 601, 65}, {5, 30, 2049}})
     check<BFloat16>(s[0], s[1], s[2]);  // which oneDNN does, where the processor multiplies bfloat16
 }

@@ -3,6 +3,7 @@
 // lie, unless neighbours in a row are apart. It runs where there is no library, for products that it does faster, and
 // for half types: those are packed as floats, and a block of c is summed up in float before it is rounded.
 #include "tandem/kernels/cpu/loops/elements.h"
+#include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/transpose.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -30,18 +31,41 @@ template <class T> constexpr int64_t kWidth = kColumns* kLane<T>;  // columns of
 // Blocks: a panel of b is packed and stays in the first cache while the rows of a go by, a block of a in the second.
 // The sum along k runs in order, in blocks of kDepth: no element of c depends on how rows and columns are cut.
 constexpr int64_t kDepth = 256, kBlockRows = 512;
+// Up to this many rows of a, tiles read rows of b where they lie: packing a panel would take longer than it saves.
+constexpr int64_t kFewRows = kVectorBytes == 64 ? 128 : 64;
 // What is summed up of c before it is rounded to a half type, or written as its transpose.
 constexpr int64_t kHalfRows = 128, kColumnsHeld = 480;
 
+/// Rows of b that tiles multiply, packed or where they lie in b, and the rows that the next tiles will read: each tile
+/// fetches a line or two of each, so that memory is never asked for many at once.
+template <class T> struct Panel {
+  const T* rows;
+  int64_t row;  // elements from one to the next
+  const char* next;
+  int64_t next_row;  // bytes
+};
+constexpr int kLinesAhead = kVectorBytes == 64 ? 2 : 1;
+
 /// A tile of c (Rows rows, Columns vectors) = or += rows of a, which are `row` apart, times a panel of b.
 template <class T, int Rows, int Columns>
-TANDEM_ONE_COPY void tile(const T* a, int64_t row, const T* b, int64_t depth, T* c, int64_t ldc, bool add) {
+TANDEM_ONE_COPY void tile(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc, bool add) {
   using V = Vector<T>;
   V sum[Rows][Columns] = {};
+  const T* const rows = b.rows;
+  const char* const next = b.next;
+  const int64_t b_row = b.row, next_row = b.next_row;
+  if (add)
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+      for (int j = 0; j < Columns; ++j) __builtin_prefetch(c + r * ldc + j * kLane<T>);
+    }
   for (int64_t p = 0; p < depth; ++p) {
+#pragma GCC unroll 2
+    for (int line = 0; line < kLinesAhead; ++line) __builtin_prefetch(next + p * next_row + line * 64);
     V right[Columns];
 #pragma GCC unroll 4
-    for (int j = 0; j < Columns; ++j) right[j] = reinterpret_cast<const V*>(b + p * Columns * kLane<T>)[j];
+    for (int j = 0; j < Columns; ++j) right[j] = reinterpret_cast<const V*>(rows + p * b_row)[j];
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 4
@@ -55,16 +79,24 @@ TANDEM_ONE_COPY void tile(const T* a, int64_t row, const T* b, int64_t depth, T*
     for (int j = 0; j < Columns; ++j) to[j] = add ? to[j] + sum[r][j] : sum[r][j];
   }
 }
-/// Few rows or columns are left at the edges: a tile with fewer does for them.
+/// Rows of the tile that does for `rows` rows: few are left at the edges.
+inline int rows_of_tile(int64_t rows) {
+  return rows > kRows / 2 ? kRows : rows > kRows / 4 ? kRows / 2 : rows > 1 ? kRows / 4 : 1;
+}
 template <class T, int Columns>
-void tile_of_rows(int64_t rows, const T* a, int64_t row, const T* b, int64_t depth, T* c, int64_t ldc, bool add) {
-  if (rows > kRows / 2)
-    tile<T, kRows, Columns>(a, row, b, depth, c, ldc, add);
-  else
-    tile<T, kRows / 2, Columns>(a, row, b, depth, c, ldc, add);
+void tile_of_rows(int64_t rows, const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc,
+                  bool add) {
+  switch (rows_of_tile(rows)) {
+    case kRows: return tile<T, kRows, Columns>(a, row, b, depth, c, ldc, add);
+    case kRows / 2: return tile<T, kRows / 2, Columns>(a, row, b, depth, c, ldc, add);
+#if defined(__AVX512F__)
+    case kRows / 4: return tile<T, kRows / 4, Columns>(a, row, b, depth, c, ldc, add);
+#endif
+    default: return tile<T, 1, Columns>(a, row, b, depth, c, ldc, add);
+  }
 }
 template <class T>
-void any_tile(int64_t rows, int64_t width, const T* a, int64_t row, const T* b, int64_t depth, T* c, int64_t ldc,
+void any_tile(int64_t rows, int64_t width, const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc,
               bool add) {
   if (width == kWidth<T>)
     tile_of_rows<T, kColumns>(rows, a, row, b, depth, c, ldc, add);
@@ -158,6 +190,7 @@ TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
     const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
     // Rows from here on are packed: of the last tile at least, which may have fewer than it reads.
     const int64_t packed = a.elements.is_half() || a.column != 1 ? 0 : mc / kRows * kRows;
+    const bool few = !b.elements.is_half() && b.column == 1 && mc <= kFewRows;
     for (int64_t pc = 0; pc < k; pc += kDepth) {
       const int64_t depth = k - pc < kDepth ? k - pc : kDepth;
       const bool add = accumulate || pc > 0;
@@ -168,33 +201,108 @@ TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
       }
       for (int64_t j = 0; j < nc; j += width) {
         const int64_t across = nc - j < width ? nc - j : width, held = (across + kLane<C> - 1) / kLane<C> * kLane<C>;
-        pack(b.elements, place_b(pc, j), b.column, b.row, across, depth, held, packed_b);
-        for (int64_t p = 0; p < depth; ++p)
+        const bool in_place = few && across == held;
+        if (!in_place) pack(b.elements, place_b(pc, j), b.column, b.row, across, depth, held, packed_b);
+        for (int64_t p = 0; across < held && p < depth; ++p)
           for (int64_t q = across; q < held; ++q) {
             TANDEM_ONE_BY_ONE
             packed_b[p * held + q] = C(0);
           }
+        const C* const panel = in_place ? b.elements.place(place_b(pc, j), nullptr) : packed_b;
         const bool last = j + width >= nc;
         const int64_t np = last ? pc + depth : pc, nj = last ? 0 : j + width;
         const int64_t nd = b.elements.is_half() || np >= k ? 0 : k - np < kDepth ? k - np : kDepth;
-        Ahead next(b.elements.place(place_b(np, nj), packed_b), b.row, b.column, nd, nc - nj < width ? nc - nj : width,
-                   (mc + kRows - 1) / kRows);
+        const C* const next = b.elements.place(place_b(np, nj), packed_b);
+        Ahead ahead(next, b.row, b.column, nd, nc - nj < width ? nc - nj : width, (mc + kRows - 1) / kRows);
         for (int64_t i = 0; i < mc; i += kRows) {
-          next.fetch();
+          if (!in_place) ahead.fetch();
+          const bool spread = in_place && nd > 0;
+          const Panel<C> right{panel, in_place ? b.row : held,
+                               reinterpret_cast<const char*>(spread ? next : panel) + i / kRows % 2 * kLinesAhead * 64,
+                               spread ? b.row * int64_t(sizeof(C)) : 0};
           const int64_t down = mc - i < kRows ? mc - i : int64_t(kRows), row = i < packed ? a.row : depth;
           const C* const left =
               i < packed ? a.elements.place(place_a(ic + i, pc), nullptr) : packed_a + (i - packed) * depth;
           C* const to = c + (ic - begin + i) * ldc + j;
-          if (down == kRows && across == held) {
-            any_tile(down, held, left, row, packed_b, depth, to, ldc, add);
+          if (down == rows_of_tile(down) && across == held) {
+            any_tile(down, held, left, row, right, depth, to, ldc, add);
             continue;
           }
-          any_tile(down, held, left, row, packed_b, depth, rest, held, false);
+          any_tile(down, held, left, row, right, depth, rest, held, false);
           put_rest(rest, held, down, across, to, ldc, add);
         }
       }
     }
   }
+}
+
+struct Plus {
+  template <class V> TANDEM_HD static V join(V a, V b) { return a + b; }
+};
+/// The first n elements of a vector, and zeros.
+template <class T> Vector<T> first_elements(const T* from, int64_t n) {
+  T padded[kLane<T>] = {};
+  for (int64_t q = 0; q < n; ++q) {
+    TANDEM_ONE_BY_ONE
+    padded[q] = from[q];
+  }
+  return *reinterpret_cast<const Vector<T>*>(padded);
+}
+/// Sums of products of M rows of a with N rows of b, along k: each c[m][n] = or +=, in the same order for any M and N.
+template <class T, int M, int N>
+TANDEM_ONE_COPY void sums_of_rows(const T* a, int64_t lda, const T* b, int64_t ldb, int64_t k, T* c, int64_t ldc,
+                                  bool add) {
+  using V = Vector<T>;
+  V sum[M][N] = {};
+  const auto add_products = [&](const auto& load) __attribute__((always_inline)) {
+    V right[N];
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) right[j] = load(b + j * ldb);
+#pragma GCC unroll 4
+    for (int i = 0; i < M; ++i) {
+      const V left = load(a + i * lda);
+#pragma GCC unroll 4
+      for (int j = 0; j < N; ++j) sum[i][j] += left * right[j];
+    }
+  };
+  int64_t p = 0;
+  for (; p + kLane<T> <= k; p += kLane<T>)
+    add_products([p](const T* row) { return *reinterpret_cast<const V*>(row + p); });
+  if (p < k) add_products([p, n = k - p](const T* row) { return first_elements(row + p, n); });
+#pragma GCC unroll 4
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      T& to = c[i * ldc + j];
+      const T total = fold_vector<Plus, T, kVectorBytes>(LaneVector<T, kVectorBytes>(sum[i][j]));
+      to = add ? to + total : total;
+    }
+}
+template <class T, int N>
+void column_of_sums(int64_t m, const T* a, int64_t lda, const T* b, int64_t ldb, int64_t k, T* c, int64_t ldc,
+                    bool add) {
+  constexpr int kMost = kVectorBytes == 64 ? 4 : 2;  // as many sums as registers hold
+  for (int64_t i = 0; i < m;) {
+    const int64_t left = m - i < kMost ? m - i : kMost;
+    const auto sums = left == 1   ? sums_of_rows<T, 1, N>
+                      : left == 2 ? sums_of_rows<T, 2, N>
+                      : left == 3 ? sums_of_rows<T, 3, N>
+                                  : sums_of_rows<T, 4, N>;
+    sums(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, add);
+    i += left;
+  }
+}
+/// c (m, n) = or += a b^T of few rows of a: rows of both are read where they lie, b's once. Operands: c, a, b. Scalars:
+/// m, k, the distances of rows of a, b and c, and whether to add to c. The range is b's rows, which are c's columns.
+template <class T> void gemm_few_rows_body(const Loop& loop, int64_t begin, int64_t end) {
+  const auto number = [&](int i) { return loop.scalars[i].integer; };
+  const int64_t m = number(0), k = number(1), lda = number(2), ldb = number(3), ldc = number(4);
+  const bool add = number(5);
+  const T *const a = data<T>(loop, 1), *const b = data<T>(loop, 2);
+  T* const c = data<T>(loop, 0);
+  int64_t j = begin;
+  for (; j + 4 <= end; j += 4) column_of_sums<T, 4>(m, a, lda, b + j * ldb, ldb, k, c + j, ldc, add);
+  for (; j < end; ++j) column_of_sums<T, 1>(m, a, lda, b + j * ldb, ldb, k, c + j, ldc, add);
 }
 
 /// Of c's transpose, rows of which are ldc apart, = or += a block of c: `rows` at most kBlockRows, and columns.
@@ -255,3 +363,4 @@ template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) 
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 TANDEM_EACH_FLOATING(gemm_rows, gemm_body)
+TANDEM_ROW(gemm_few_rows, gemm_few_rows_body<float>)
