@@ -176,8 +176,8 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
 }
 
 bool is_launched(const Variables& variable) {
-  const Launcher& launcher = launcher_of(variable);
-  if (is(launcher, "Slurm") && variable("SLURM_STEP_ID").empty()) return false;  // a batch script, which runs once
+  const Launcher& launcher = launcher_of(/*size_given=*/false, variable);
+  if (is(launcher, "Slurm")) return is_slurm_task(variable);  // not a batch script, which runs once
   return !variable(launcher.rank).empty();
 }
 bool is_launched() { return is_launched(process_variable); }
