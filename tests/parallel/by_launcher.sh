@@ -45,6 +45,7 @@ case $launcher in
     for port in '' $((30000 + $$ % 2000)); do
       export MASTER_PORT=$port
       rm -f "$folder/end"
+      : >"$folder/first"
       $mpiexec "$program" "go on" "$folder/end" >"$folder/first" 2>&1 </dev/null &
       until [ "$(grep -c 'goes on' "$folder/first")" = 2 ]; do
         kill -0 $! || { cat "$folder/first"; exit 1; }

@@ -58,6 +58,7 @@ says 3 "the sum is 6"
 # Two steps at once in one allocation, one on the second node alone.
 cat > two_steps <<END
 #!/bin/bash
+: > first
 srun --mpi=pmi2 --exact -N1 -n2 -w tn1 "$program" "go on" "$PWD/end" > first &
 until grep -q "goes on" first; do sleep 0.05; done
 srun --mpi=pmi2 --exact -N1 -n2 -w tn2 "$program" sum || exit
@@ -96,6 +97,7 @@ starts 0 sbatch --wait -N2 -n4 -o "$PWD/batch" --wrap "srun '$program' sum"
 # Two jobs on one port: the second is refused, the first goes on.
 export MASTER_ADDR=tn1 MASTER_PORT=29500
 rm -f end
+: > first
 timeout -k 5 60 srun -N2 -n2 "$program" "go on" "$PWD/end" > first 2>&1 < /dev/null &
 until [[ $(grep -c "goes on" first) = 2 ]]; do kill -0 $! 2> /dev/null || { cat first; exit 1; }; sleep 0.05; done
 starts + srun -N2 -n2 "$program" sum
@@ -108,6 +110,7 @@ unset MASTER_ADDR MASTER_PORT
 # A rank that fails, one that is killed with its job, and launchers of ours as tasks.
 starts + srun --kill-on-bad-exit=1 -N2 -n3 "$program" throw
 says 1 "error: no data here"
+: > first
 timeout -k 5 60 srun -J doomed -N2 -n3 "$program" "go on" "$PWD/never" > first 2>&1 < /dev/null &
 until [[ $(grep -c "goes on" first) = 3 ]]; do kill -0 $! 2> /dev/null || { cat first; exit 1; }; sleep 0.05; done
 starts 0 scancel -n doomed

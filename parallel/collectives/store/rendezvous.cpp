@@ -40,7 +40,7 @@ std::string about_me(int size) {
 std::string whose_store(const JobEnvironment& env) {
   using std::chrono::milliseconds;
   try {
-    StoreClient store(env.address, env.port, env.token, milliseconds(500));
+    StoreClient store(env.address, env.port, env.token, milliseconds(2000));
     const auto group = store.find(kHostedKey, milliseconds(0));
     const auto place = group ? store.find(place_key(*group, 0), milliseconds(0)) : std::nullopt;
     if (!place) return {};
