@@ -134,9 +134,8 @@ class Shape {
   }
   void insert(size_t at, int64_t value) {
     TANDEM_CHECK(rank_ < kMaxDims, "a tensor has at most ", kMaxDims, " dimensions");
-    std::copy_backward(data_ + at, data_ + rank_, data_ + rank_ + 1);
+    for (auto d = static_cast<size_t>(rank_++); d > at; --d) data_[d] = data_[d - 1];
     data_[at] = value;
-    ++rank_;
   }
   void erase(size_t at) {
     std::copy(data_ + at + 1, data_ + rank_, data_ + at);
