@@ -18,7 +18,7 @@ namespace tandem::tools::compare {
 namespace {
 
 /// Stands before the verdict: what such a report is for.
-const std::string kSharedGpu =
+const char* const kSharedGpu =
     "The ranks shared one GPU, as virtual devices: what is shown is that they train the same model, and how many "
     "bytes, "
     "calls and how much memory they take; no time of it says anything about several GPUs. ";
@@ -367,7 +367,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
     for (Row& row : of_model)
       if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));
   if (stop()) report.complete = false, report.incomplete_because = "interrupted";
-  report.verdict = (shared ? kSharedGpu : "") + verdict_from_runs(report);
+  report.verdict = std::string(shared ? kSharedGpu : "") + verdict_from_runs(report);
   report.turning_points = find_turning_points(report);
   diagnose(report);
   return report;
