@@ -46,6 +46,14 @@ if(TANDEM_HAS_GLOO AND TANDEM_BUILD_TOOLS)
   tandem_example_test("example fashion_mnist_ddp learns with two processes"
                       COMMAND tandem_command launch -n 2 -- $<TARGET_FILE:example_fashion_mnist_ddp> ${TANDEM_TEST_DIGITS} 2 cpu
                       EXPECT "epoch 2: loss 0.*, (100|9[5-9]).* of [0-9]+ test images over 2 ranks")
+  # What mpirun and srun set for the only rank of a job.
+  set(by_mpirun OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_LOCAL_SIZE=1 PMIX_NAMESPACE=7)
+  set(by_srun SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1)
+  foreach(launcher mpirun srun)
+    tandem_example_test("example simple_model_ddp is a rank of its job where ${launcher} starts it"
+                        COMMAND ${CMAKE_COMMAND} -E env ${by_${launcher}} $<TARGET_FILE:example_simple_model_ddp> 2
+                        EXPECT "epoch 2: rank 0 of 1 saw 1024 examples")
+  endforeach()
 endif()
 if(TANDEM_HAS_UTF8PROC AND NOT TANDEM_SANITIZE)
   tandem_test(sentence_embeddings_test examples/sentence_embeddings_test.cpp)

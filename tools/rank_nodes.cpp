@@ -61,7 +61,7 @@ void NodeWatch::watch(int node, const std::string& name, const std::string& host
     for (milliseconds time(0); !lost; time = std::min(kBeat, silence / 4))
       lost = store_->report_as(name, kGroup, node, time, silence);
   } catch (const distributed::StoreClosed&) {
-    return;  // this launcher has left, or that of node 0 at the job's end
+    return;  // this launcher has left, or node 0 closes its store at the job's end
   } catch (const distributed::StoreSilent&) {
     lost = host + " is lost: it has not answered for " + std::to_string(silence.count()) + " ms";
   } catch (const DistributedError&) {
@@ -144,7 +144,7 @@ Nodes::~Nodes() {
   const bool misses_one = lost().has_value();
   watch_.reset();
   store_.reset();
-  // They may not have read the end yet. One that is lost may never leave.
+  // The other launchers may not have read the end yet. A lost launcher may never leave.
   if (server_) server_->wait_for_clients_to_leave(milliseconds(misses_one ? 500 : 5000));
 }
 std::unique_ptr<StoreClient> Nodes::connect() const {
@@ -230,7 +230,7 @@ void Attempt::excuse(int rank) {
   if (ranks_) try {
       ranks_->end(rank, nodes_->options_.silence);
     } catch (const DistributedError&) {
-      // Its host is lost, and the thread hears of that.
+      // Node 0 is lost; the NodeWatch reports that.
     }
 }
 void Attempt::done() {

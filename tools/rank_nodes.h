@@ -24,7 +24,7 @@ class NodeWatch {
             std::chrono::milliseconds silence);
   ~NodeWatch();
   NodeWatch(const NodeWatch&) = delete;
-  /// What has become of the lost launcher; nothing while there is none.
+  /// Returns an error that names the lost launcher; nothing while no launcher is lost.
   std::optional<std::string> lost() const;
   /// Readable once a launcher is lost.
   int fd() const { return word_.read.get(); }
@@ -53,7 +53,7 @@ class Nodes {
     std::chrono::milliseconds timeout = std::chrono::minutes(5);   // until all have come
     std::chrono::milliseconds silence = std::chrono::seconds(10);  // after which a launcher is lost
   };
-  /// Returns when all have come. `check` is called ten times a second meanwhile, and may throw; `say` gets a line for
+  /// Returns when all have come. `check` is called ten times a second meanwhile, and may throw; `say` prints a line for
   /// the user. @throws Error naming who did not come or is lost, or what does not agree
   Nodes(Options options, std::function<void()> check, std::function<void(const std::string&)> say);
   ~Nodes();

@@ -43,9 +43,10 @@ void init_process_group(const std::string& backend = "", InitOptions options = {
 /// that speaks PMI, or srun (docs/launch.md). A process that none of them started may be the only one: it can have
 /// threads for ranks (run_ranks).
 bool is_launched();
-/// Which of its machine's ranks this one is, where the launcher says so; a rank that run_ranks started: its rank.
-/// @param fallback_rank  returned where nothing says so
-/// @throws Error where nothing says so and there is no fallback
+/// Returns this rank's number among the ranks of its machine, as the launcher set it; for a rank that run_ranks
+/// started, its rank.
+/// @param fallback_rank  returned if the launcher set no number
+/// @throws Error if the launcher set no number and there is no fallback
 int get_node_local_rank(std::optional<int> fallback_rank = std::nullopt);
 /// Whether this rank is part of a default group.
 bool is_initialized();

@@ -142,6 +142,17 @@ TEST_CASE("nccl: a rank that does not come is named", "[parallel][nccl]") {
   CHECK(errors[1].empty());
 }
 
+TEST_CASE("nccl: a call that needs a rank that has left does not wait for the timeout", "[parallel][nccl]") {
+  if (!test::fake_nccl()) return;
+  const auto start = Clock::now();
+  const std::vector<std::string> errors = errors_of(2, seconds(60), [](ProcessGroup& g, Device d) {
+    g.all_reduce(ones({3}, d))->synchronize();
+    if (g.rank() == 0) g.all_reduce(ones({3}, d), ReduceOp::SUM, "the loss")->synchronize();
+  });
+  CHECK(Clock::now() - start < seconds(30));
+  CHECK_THAT(errors[0], Contains("all_reduce #3 (the loss)") && Contains("rank 1 has left the group"));
+}
+
 TEST_CASE("nccl: an asynchronous error names rank and collective, on every rank, and the group stays failed",
           "[parallel][nccl]") {
   if (test::without_fake_nccl()) return;

@@ -58,7 +58,7 @@ int kill_and_restart(int64_t kills, uint64_t seed, int max_restarts, int64_t onl
 }  // namespace
 
 int main(int argc, char** argv) try {
-  std::map<std::string, int64_t> options = {{"--kills", 200},      {"--others", 28},  {"--seed", 1},
+  std::map<std::string, int64_t> options = {{"--kills", 200},      {"--others", 36},  {"--seed", 1},
                                             {"--timeout", 2000},   {"--bound", 1000}, {"--garbage", 1000},
                                             {"--max-restarts", 0}, {"--only", -1}};
   for (int i = 1; i < argc; i += 2) {
@@ -66,7 +66,7 @@ int main(int argc, char** argv) try {
       const bool is_help = std::string(argv[i]) == "--help";
       std::fprintf(
           is_help ? stdout : stderr,
-          "usage: faults [--kills N (200)] [--others N (28)] [--seed S (1)] [--timeout MS (2000)] [--bound MS (1000)] "
+          "usage: faults [--kills N (200)] [--others N (36)] [--seed S (1)] [--timeout MS (2000)] [--bound MS (1000)] "
           "[--garbage N (1000)] [--only NUMBER (all)] [--max-restarts M (0)]\n");
       return is_help ? 0 : 2;
     }

@@ -79,6 +79,28 @@ FaultResult leave_while_needed(const OtherTrial& t) {
   return watch.result;
 }
 
+/// What a job ends with in which that rank runs bare backwards; "" when it fails.
+std::string end_beside_bare_backwards(const OtherTrial& t, int who, Watch& watch) {
+  FaultJob job(t.ranks, t.launcher, milliseconds(5000), /*steps=*/20, "bare=" + std::to_string(who));
+  job.start_all();
+  watch.struck = Clock::now();
+  for (int r = 0; r < t.ranks; ++r) {
+    if (!job.wait_for_word(r, "done", after(milliseconds(15000))))
+      watch.wrong(name_of(r) + " does not come to its end: " + job.said(r, "error"));
+    if (r == 0 && t.launcher) watch.wait_for_end(job, job.launcher(), "tandem launch", kStartTime);
+    if (!t.launcher) watch.wait_for_end(job, job.pid(r), name_of(r), kStartTime);
+  }
+  return contents(job.folder() + "/end.pt");
+}
+FaultResult bare_backwards(const OtherTrial& t) {
+  Watch watch;
+  const std::string expected = end_beside_bare_backwards(t, -1, watch);
+  if (end_beside_bare_backwards(t, t.victim, watch) != expected || expected.empty())
+    watch.wrong("the parameters are not those of a job without bare backwards");
+  watch.result.latencies.clear();  // there is no fault
+  return watch.result;
+}
+
 /// Two launchers of a job, each with a rank; node 1 goes through a relay if there is one.
 class TwoLaunchers {
  public:
@@ -197,13 +219,10 @@ OtherTrial OtherTrial::from_seed(uint64_t seed, int64_t number, milliseconds tim
     bool launcher;
   };
   // A launcher is lost only where there is one.
-  static constexpr Case kCases[] = {{Kind::leave_in_order, false},
-                                    {Kind::leave_in_order, true},
-                                    {Kind::leave_while_needed, false},
-                                    {Kind::leave_while_needed, true},
-                                    {Kind::launcher_lost, true},
-                                    {Kind::link_cut, false},
-                                    {Kind::link_cut, true}};
+  static constexpr Case kCases[] = {
+      {Kind::leave_in_order, false},    {Kind::leave_in_order, true},  {Kind::leave_while_needed, false},
+      {Kind::leave_while_needed, true}, {Kind::bare_backwards, false}, {Kind::bare_backwards, true},
+      {Kind::launcher_lost, true},      {Kind::link_cut, false},       {Kind::link_cut, true}};
   const Case chosen = kCases[static_cast<size_t>(number) % std::size(kCases)];
   TrialDraws draws(seed + 77, number);
   OtherTrial t;
@@ -221,7 +240,7 @@ OtherTrial OtherTrial::from_seed(uint64_t seed, int64_t number, milliseconds tim
   return t;
 }
 std::string OtherTrial::name() const {
-  const char* const kinds[] = {"leave in order", "leave while needed", "launcher lost", "link cut"};
+  const char* const kinds[] = {"leave in order", "leave while needed", "bare backwards", "launcher lost", "link cut"};
   const std::string how = kind != Kind::launcher_lost ? "" : stops ? " (stopped)" : " (killed)";
   return kinds[static_cast<int>(kind)] + how + ", " + (launcher ? "tandem launch" : "no launcher");
 }
@@ -237,6 +256,7 @@ FaultResult run_other(const OtherTrial& t) {
   switch (t.kind) {
     case OtherTrial::Kind::leave_in_order: result = leave_in_order(t); break;
     case OtherTrial::Kind::leave_while_needed: result = leave_while_needed(t); break;
+    case OtherTrial::Kind::bare_backwards: result = bare_backwards(t); break;
     case OtherTrial::Kind::launcher_lost: result = launcher_lost(t); break;
     case OtherTrial::Kind::link_cut:
       if (!kRelayPreload) return {};

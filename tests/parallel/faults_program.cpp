@@ -8,6 +8,10 @@
 // returns from main, both while the rank holds its group; "destroy" and "destroy+exit" call destroy_process_group()
 // first; "train" goes on training.
 //
+// usage: faults_program FOLDER TIMEOUT_MS STEPS bare=RANK
+// The named rank (-1: none) runs backwards through the bare module between steps, as for a saliency map. Rank 0 writes
+// the parameters, which are the same on all ranks, to FOLDER/end.pt.
+//
 // usage: faults_program FOLDER TIMEOUT_MS STEPS resumes
 // It goes on from the last checkpoint in FOLDER, and writes FOLDER/end.pt.
 #include <unistd.h>
@@ -60,6 +64,30 @@ int train_and_end(const std::string& ends, int64_t steps) {
   if (how.find("exit") != std::string::npos) std::exit(0);
   return 0;
 }
+void train_beside_bare_backwards(const std::string& folder, int who, int64_t steps) {
+  const int rank = distributed::get_rank();
+  manual_seed(7);
+  nn::Sequential net(nn::Linear(16, 32), nn::ReLU(), nn::Linear(32, 4));
+  nn::parallel::DistributedDataParallel ddp(net);
+  optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.01));
+  const Tensor x = full({8, 16}, 0.1 * (rank + 1)), y = zeros({8, 4});
+  const auto bare = [&](int64_t step) {
+    if (rank == who && step % 3 == 0) net->forward(full({2, 16}, 5.0)).sum().backward();
+  };
+  for (int64_t step = 0; step < steps; ++step) {
+    bare(step);  // before the first step too
+    optimizer.zero_grad();
+    mse_loss(ddp(x), y).backward();
+    optimizer.step();
+  }
+  bare(0);  // the others have no step to come
+  for (const Tensor& p : net->parameters()) {
+    const Tensor zeros_of = p.detach().clone();
+    distributed::broadcast(zeros_of, 0);
+    TANDEM_CHECK(p.equal(zeros_of), "the parameters of rank ", rank, " are not those of rank 0");
+  }
+  if (rank == 0) save(net->parameters(), folder + "/end.pt");
+}
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -73,7 +101,9 @@ int main(int argc, char** argv) try {
   distributed::init_process_group("gloo", options);
   say("joined");
   if (std::string(argv[4]).find("ends=") == 0) return train_and_end(argv[4], steps);
-  if (argv[4] == std::string("resumes")) {
+  if (std::string(argv[4]).find("bare=") == 0) {
+    train_beside_bare_backwards(folder, std::atoi(argv[4] + 5), steps);
+  } else if (argv[4] == std::string("resumes")) {
     train_from_checkpoint(folder, steps);
   } else {
     nn::Sequential net(nn::Linear(16, 32), nn::ReLU(), nn::Linear(32, 4));

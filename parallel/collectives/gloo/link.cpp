@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr auto kGoodbye = milliseconds(5000);    // for the others to be done as well
-constexpr auto kLastWords = milliseconds(2000);  // for what a rank had sent before it left
+constexpr auto kLastWords = milliseconds(2000);  // for data on its way from a rank that has left
 constexpr char kLeaving[] = "destroy_process_group";
 const Call kJoining{.name = "init_process_group", .about = {}};
 

@@ -59,8 +59,8 @@ class GlooLink {
   std::string fail_here(const std::string& cause);
   /// Whom the oldest wait under way is for, among all of the store's ranks; -1: nobody.
   int waits_for() const;
-  /// From any thread: these of the store's ranks have left the group. A wait for one of them ends some time later, in
-  /// which what it had sent before may still come.
+  /// From any thread: takes note of the store's ranks that have left the group. A wait for such a rank ends kLastWords
+  /// later, so that data on its way may still arrive.
   void note_left(const LeftRanks& left);
 
   enum class Direction { send, recv };
@@ -117,8 +117,9 @@ class GlooLink {
   static std::string without_place(const std::string& message);
   /// For the end of an error: where one of the store's ranks runs.
   std::string where_is(int global) const;
-  /// How one of the store's ranks has left the group, as the store says; "" if it has not.
+  /// Asks the store how one of its ranks has left the group; "" if the rank has not left.
   std::string how_left(int global) const;
+  /// True if no other rank is in the group any more.
   bool all_others_left() const;
   /// The error of a peer that did not do its part.
   [[noreturn]] void lost(const Call& call, int peer, const std::string& why);

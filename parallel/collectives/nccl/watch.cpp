@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kTick(100);        // between two looks
 constexpr milliseconds kPatience(1000);   // for what a failure ends
-constexpr milliseconds kLastWords(2000);  // for what ranks had called before one of them left
+constexpr milliseconds kLastWords(2000);  // for calls under way when a rank leaves
 /// FNV-1a over what the ranks must agree on.
 uint64_t mixed(uint64_t hash, const Call& call) {
   const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };

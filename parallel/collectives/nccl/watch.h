@@ -33,8 +33,8 @@ class NcclWatch {
   /// for the device, which then has no results worth reading, hears of it.
   /// @param patience  for the other ranks to say where they are
   void fail(const std::string& what, std::chrono::milliseconds patience = std::chrono::seconds(1));
-  /// From any thread: these of the store's ranks have left the group. What is still under way some time later waits for
-  /// them, and fails.
+  /// From any thread: takes note of the store's ranks that have left the group. A call that needs such a rank and is
+  /// still under way two seconds later fails.
   void note_left(const LeftRanks& left);
   /// Returns when nothing is under way any more, or when a failure does not end it.
   void finish();
@@ -54,7 +54,7 @@ class NcclWatch {
   void run();
   std::string look();
   std::string compare_with_rank_0();
-  /// Why a call will never be done, for one that should be by now; "" if none of the ranks that it needs has left.
+  /// Returns an error that names a rank in `left` that the call needs; "" if the call needs none of them.
   std::string missing_in(const Call& call, const LeftRanks& left) const;
   std::string where_the_ranks_are(std::chrono::milliseconds patience);
 

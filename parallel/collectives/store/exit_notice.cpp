@@ -12,12 +12,12 @@ namespace tandem::distributed {
 using std::chrono::milliseconds;
 
 struct ExitNotice::Entry {
-  pid_t process;  // a process that was forked since has the list too, and is no rank
-  int rank;       // of all the store's
+  pid_t process;  // a child that this process has forked since has the list too, and is no rank
+  int rank;       // among all ranks of the store
   bool has_launcher;
   std::string outermost;            // the group that all of this rank's groups were made from
-  std::optional<std::string> came;  // what the store has of this rank there
-  std::shared_ptr<void> job;        // the same for these groups
+  std::optional<std::string> came;  // value of came_key() of this rank in that group
+  std::shared_ptr<void> job;        // one object for all of these groups
   std::shared_ptr<StoreClient> store;
   std::shared_ptr<StoreServer> server;  // null where another process hosts the store
   std::function<void(bool, const std::string&)> ended;

@@ -1,4 +1,4 @@
-// What the ranks of this process tell their job when the process ends by exit() or by a return from main. Internal.
+// Tells the job when this process, a rank, ends by exit() or by a return from main. Internal.
 #pragma once
 #include <functional>
 #include <list>

@@ -21,7 +21,7 @@ struct Rendezvous {
   /// A connection of its own for the watchdog.
   std::unique_ptr<StoreClient> watch = nullptr;
   bool is_process = false;    // the rank, which its watchdog may end
-  bool has_launcher = false;  // `tandem launch` started it, and says with which status it has ended
+  bool has_launcher = false;  // `tandem launch` started the rank, and reports its exit status
   MembersPtr members = nullptr;
   /// As Communicator::told(); whoever hears of the failure of one group has heard of those that it was made from.
   std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);

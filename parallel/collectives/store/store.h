@@ -116,8 +116,9 @@ class StoreClient {
   /// @param left  set to the ranks that have left the group, when there is no failure
   std::optional<std::string> report(const std::string& group, int rank, int waits_for, std::chrono::milliseconds time,
                                     LeftRanks* left = nullptr);
-  /// The same for another member than a rank, which is also lost when it does not report within `silence`. The store,
-  /// in turn, has so long to answer. @param name  of the member, for the failure: "the launcher of node 1"
+  /// Reports a member that is no rank, such as a launcher. The member is lost if its next report does not come within
+  /// `silence`; the store is lost (StoreSilent) if it does not answer within `silence`.
+  /// @param name  names the member in the failure: "the launcher of node 1"
   std::optional<std::string> report_as(const std::string& name, const std::string& group, int member,
                                        std::chrono::milliseconds time, std::chrono::milliseconds silence);
   /// On another connection than that of the reports: the rank leaves, and is not missed.
@@ -144,7 +145,7 @@ class StoreClient {
  private:
   void say_hello(const std::string& address, int port, const std::string& token, Deadline deadline,
                  Clock::time_point start);
-  /// The answer's value; nothing where the store has none, and then `nothing` gets what it says instead.
+  /// Returns the answer's value, or nothing if the store has no value; then `nothing` gets the text of that answer.
   std::optional<std::string> request(char op, const std::string& key, const std::string& value,
                                      std::chrono::milliseconds wait, std::chrono::milliseconds answer = kUsual,
                                      std::string* nothing = nullptr);

@@ -65,7 +65,7 @@ struct Lost {
   std::string group;
   int rank;
   Deadline published;     // then, if nobody has said more by then
-  std::string text = {};  // "": what is said of ranks
+  std::string text = {};  // "": the text for ranks
 };
 
 }  // namespace
@@ -262,6 +262,8 @@ class StoreServer::Loop {
       std::string name;
       text >> waits_for >> silence >> std::ws;
       std::getline(text, name);
+      constexpr int64_t kDay = milliseconds(std::chrono::hours(24)).count();
+      silence = std::clamp<int64_t>(silence, 0, kDay);
       const milliseconds interval(r.wait_ms);  // 0 of the first, which the next follows at once
       c.member = Member{r.key, rank, waits_for, Clock::now(), interval, milliseconds(silence), name};
       c.reports = true;
