@@ -9,6 +9,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/cuda/streams.h"
+#include "tandem/core/start_thread.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/core/tracer.h"
 
@@ -53,6 +54,14 @@ class Workers : public RankPart {
     }
   }
 
+  /// Other threads may be in a backward to the very end, and destructors of static objects may begin one: the workers
+  /// go on, and nobody waits for them.
+  void end_of_process() override {
+    const std::lock_guard lock(mutex_);
+    process_ends_ = true;
+    for (const auto& [device, worker] : workers_) worker->thread.detach();
+  }
+
  private:
   struct Worker {
     std::mutex mutex;
@@ -67,7 +76,8 @@ class Workers : public RankPart {
     const auto worker = std::make_shared<Worker>();
     const auto at = workers_.emplace(device, worker).first;
     try {
-      worker->thread = std::thread([worker] { serve(*worker); });
+      worker->thread = start_thread("a device's part of backward", [worker] { serve(*worker); });
+      if (process_ends_) worker->thread.detach();
     } catch (...) {
       workers_.erase(at);
       throw;
@@ -116,6 +126,7 @@ class Workers : public RankPart {
   }
   std::mutex mutex_;
   std::map<Device, std::shared_ptr<Worker>> workers_;
+  bool process_ends_ = false;
 };
 
 void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {

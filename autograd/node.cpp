@@ -162,7 +162,7 @@ Tensor detail::apply_hooks(Tensor grad, const std::string& where, const std::fun
   return grad;
 }
 Tensor Node::run_hooks(uint32_t slot, Tensor grad) const {
-  static const TensorHook none;
+  static const auto& none = *new TensorHook;  // never destroyed: a backward may run while statics are
   if (!hooks_.empty())
     grad = apply_hooks(std::move(grad), "the output of " + name_, [&](size_t i) -> const TensorHook* {
       return i >= hooks_.size() ? nullptr : hooks_[i].first == slot ? &hooks_[i].second : &none;

@@ -17,7 +17,7 @@ Meta& meta(const Tensor& t) {
 
 // The node of a view whose base was changed in place since: the base's new history, seen through the view's geometry.
 const NodePtr& grad_fn(const Tensor& t) {
-  static const NodePtr none;
+  static const auto& none = *new NodePtr;  // never destroyed: tensors may be static
   Meta* m = find_meta(t);
   if (!m) return none;
   if (m->base.defined() && m->node_version != t._version()) {
@@ -240,7 +240,7 @@ const autograd::NodePtr& Tensor::grad_fn() const { return autograd::grad_fn(*thi
 std::string Tensor::grad_fn_name() const { return is_leaf() ? "" : autograd::grad_fn(*this)->name(); }
 
 const Tensor& Tensor::grad() const {
-  static const Tensor none;
+  static const auto& none = *new Tensor;  // never destroyed: tensors may be static
   const autograd::Meta* m = find_meta(*this);
   return !m ? none : m->retained ? *m->retained : m->grad;
 }

@@ -1,6 +1,10 @@
 #include "tandem/core/error.h"
 
+#include "tandem/core/version.h"
+
 namespace tandem::detail {
+
+const char TANDEM_STANDARD_LIBRARY = 0;  // as this library was compiled
 
 std::string error_message(const char* file, int line, std::initializer_list<MessagePart> parts) {
   std::ostringstream message;

@@ -1,10 +1,13 @@
 #include "tandem/core/rank_context.h"
 
+#include <cstdlib>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "tandem/core/generator.h"
 #include "tandem/core/internal.h"
+#include "tandem/core/thread_kept.h"
 #include "tandem/core/tracer.h"
 
 namespace tandem {
@@ -30,6 +33,15 @@ RankPart& RankState::part(std::type_index type, RankPart* (*make)()) {
   return *mine;
 }
 
+void RankState::end_of_process() {
+  std::vector<RankPart*> parts;
+  {
+    const std::lock_guard lock(members_->mutex);
+    for (const auto& [type, part] : members_->parts) parts.push_back(part.get());
+  }
+  for (RankPart* const part : parts) part->end_of_process();
+}
+
 RankContext::RankContext() = default;
 RankContext::RankContext(const RankContext&) = default;
 RankContext::RankContext(RankContext&&) noexcept = default;
@@ -40,19 +52,29 @@ RankContextGuard::RankContextGuard(RankContext context)
     : mine_(std::move(context)), saved_(std::exchange(rank_context, &mine_)) {}
 RankContextGuard::~RankContextGuard() { rank_context = saved_; }
 
+namespace {
+/// Never destroyed: objects with static storage may be destroyed later, and other threads run to the very end.
+const std::shared_ptr<RankState>& first_rank() {
+  static const auto* const first = [] {
+    const auto* const made = new std::shared_ptr<RankState>(std::make_shared<RankState>());
+    std::atexit([] { first_rank()->end_of_process(); });
+    return made;
+  }();
+  return *first;
+}
+}  // namespace
 RankContext& detail::first_rank_context() {
   struct Owner {
     RankContext context;
     ~Owner() { rank_context = nullptr; }
   };
-  thread_local Owner owner;
+  Owner& owner = ThreadKept<Owner>::get();
   rank_context = &owner.context;
   trace_if_asked(owner.context);
   return owner.context;
 }
 RankState& RankContext::state() {
-  static const std::shared_ptr<RankState> first = std::make_shared<RankState>();
-  if (!rank) rank = first;
+  if (!rank) rank = first_rank();
   return *rank;
 }
 

@@ -33,6 +33,8 @@ class Tracer;
 /// What a higher layer keeps for each rank derives from this.
 struct RankPart {
   virtual ~RankPart() = default;
+  /// Called for the first rank, which is never destroyed, when the process ends: ends the groups that it has joined.
+  virtual void end_of_process() {}
 };
 
 /// Shared by all threads of one rank.
@@ -40,6 +42,7 @@ struct RankState {
   RankState();
   ~RankState();
   Generator& generator(Device device, uint64_t stream);
+  void end_of_process();
   void seed_all(uint64_t seed);
   /// This rank's T, made at the first call; T derives from RankPart. It lives as long as the rank.
   template <class T> T& part() {

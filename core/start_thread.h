@@ -1,5 +1,8 @@
-// A thread, or an error that says what it was for. Internal.
+// Starts the threads of the library. Internal.
 #pragma once
+#include <pthread.h>
+#include <signal.h>
+
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -8,8 +11,28 @@
 
 namespace tandem::detail {
 
+/// While one lives, this thread blocks the signals that a program handles, and so do threads that it starts for as long
+/// as they live: a handler then runs on a thread of the program. Signals of faults are left as they are, which only the
+/// thread at fault can get, and SIGPROF, by which a profiler sees every thread.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t blocked;
+    ::sigfillset(&blocked);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF})
+      ::sigdelset(&blocked, signal);
+    ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 /// @throws Error naming `what` and the limits that may be reached when the system has no thread to give
 template <class F> std::thread start_thread(const char* what, F&& f) try {
+  const SignalsBlocked blocked;
   return std::thread(std::forward<F>(f));
 } catch (const std::system_error& error) {
   TANDEM_FAIL("cannot start a thread for ", what, ": ", error.what(),

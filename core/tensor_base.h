@@ -163,7 +163,10 @@ class TensorBase {
   /// As data_ptr, without its check: for kernels.
   template <class T> T* data() const { return static_cast<T*>(raw_data()); }
   /// data_ptr() of a tensor that is known to be defined.
-  void* raw_data() const { return impl_->storage->data + impl_->offset * detail::element_size(impl_->dtype); }
+  void* raw_data() const {
+    char* const begin = impl_->storage->data;
+    return begin ? begin + impl_->offset * detail::element_size(impl_->dtype) : nullptr;  // null: no elements
+  }
   /// The elements by a[i][j], unchecked. On a CPU device only. @throws Error unless dim() is N and T the dtype's type
   template <class T, size_t N> TensorAccessor<T, N> accessor() const {
     TANDEM_CHECK(is_cpu(), "accessor: the tensor is on ", device(), "; accepted: a CPU device");

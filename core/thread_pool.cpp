@@ -11,7 +11,6 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/core/spinner.h"
+#include "tandem/core/start_thread.h"
 
 // Note [How a job finds its helpers]
 // A caller claims a slot, writes the job into it, opens its seats and raises the pool's epoch; then it takes chunks
@@ -180,11 +180,12 @@ class Pool {
     const int wanted = size_ - 1;
     try {
       while (static_cast<int>(workers_.size()) < wanted)
-        workers_.emplace_back([this, first = workers_.size()] { serve(first); });
-    } catch (const std::system_error& error) {
+        workers_.push_back(start_thread("the pool", [this, first = workers_.size()] { serve(first); }));
+    } catch (const Error& error) {
       const size_t started = workers_.size();
       stop();
-      TANDEM_FAIL("thread pool: thread ", started + 1, " of ", wanted, " did not start: ", error.what(),
+      TANDEM_FAIL("thread pool: thread ", started + 1, " of ", wanted,
+                  " did not start: ", error.what_without_backtrace(),
                   "; set_num_threads or TANDEM_NUM_THREADS asks for fewer");
     }
     running_.store(true, std::memory_order_release);

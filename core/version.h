@@ -5,6 +5,8 @@
 #error "Tandem needs C++20: compile with -std=c++20. A CMake target that links Tandem::tandem is compiled with it."
 #endif
 
+#include "tandem/core/standard_library.h"
+
 #define TANDEM_VERSION_MAJOR 0
 #define TANDEM_VERSION_MINOR 1
 #define TANDEM_VERSION_PATCH 0

@@ -50,7 +50,7 @@ void leave(Capture& capture) {
 }  // namespace
 
 void fail_capture(const std::string& call, const char* error, const std::string& why) {
-  static const std::map<std::string_view, const char*> words = {
+  static const auto& words = *new std::map<std::string_view, const char*>{
       {"cudaErrorIllegalState", "the operation cannot be performed in the present state"},
       {"cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"},
       {"cudaErrorStreamCaptureInvalidated", "operation failed due to a previous error during capture"},

@@ -98,7 +98,8 @@ const DeviceProperties& properties(int device) {
   enter("properties");
   const std::lock_guard lock(state().mutex);
   check_exists("properties", device);
-  static const DeviceProperties all{"emulated device", 0, 0, 4, int64_t(1) << 30, 1 << 20, SharedMemory::kLimit};
+  static const auto& all =
+      *new DeviceProperties{"emulated device", 0, 0, 4, int64_t(1) << 30, 1 << 20, SharedMemory::kLimit};
   return all;
 }
 MemoryInfo memory_info(int device) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "tandem/core/start_thread.h"
 #include "tandem/emulation/capture.h"
 #include "tandem/emulation/protection.h"
 
@@ -224,7 +225,7 @@ void Streams::hand_over(gpu::StreamTag& stream) {
   to_host_.notify_one();
   if (host_thread_) return;
   host_thread_ = true;
-  std::thread([this] { run_host_functions(); }).detach();
+  detail::start_thread("host functions", [this] { run_host_functions(); }).detach();
 }
 void Streams::run_host_functions() {
   host_function_thread = true;

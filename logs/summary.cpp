@@ -21,7 +21,7 @@ ProtoMessage plugin(const char* name) {
 std::string one_value(const ProtoMessage& value) { return ProtoMessage().message(/*value*/ 1, value).str(); }
 
 const std::vector<double>& bin_limits() {
-  static const std::vector<double> limits = [] {
+  static const auto& limits = *new std::vector<double>([] {
     std::vector<double> positive;
     for (double v = 1e-12; v < 1e20; v *= 1.1) positive.push_back(v);
     std::vector<double> all;
@@ -29,7 +29,7 @@ const std::vector<double>& bin_limits() {
     all.push_back(0);
     all.insert(all.end(), positive.begin(), positive.end());
     return all;
-  }();
+  }());
   return limits;
 }
 

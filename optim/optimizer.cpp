@@ -64,12 +64,12 @@ void inherit(OptimizerOptions& options, OptimizerOptions& defaults) {
   if (!untouched) return;
   const Values given = values_of(options), base = values_of(*untouched), wanted = values_of(defaults);
   // A pair of numbers is one setting.
-  static const std::map<std::string, std::string> partners{{"beta1", "beta2"},
-                                                           {"beta2", "beta1"},
-                                                           {"etaminus", "etaplus"},
-                                                           {"etaplus", "etaminus"},
-                                                           {"step_size_min", "step_size_max"},
-                                                           {"step_size_max", "step_size_min"}};
+  static const auto& partners = *new std::map<std::string, std::string>{{"beta1", "beta2"},
+                                                                        {"beta2", "beta1"},
+                                                                        {"etaminus", "etaplus"},
+                                                                        {"etaplus", "etaminus"},
+                                                                        {"step_size_min", "step_size_max"},
+                                                                        {"step_size_max", "step_size_min"}};
   options.visit([&](const std::string& name, auto setting) {
     const auto partner = partners.find(name);
     if (given.at(name) != base.at(name)) return;

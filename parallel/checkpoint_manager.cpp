@@ -19,7 +19,7 @@ using serialize::InputArchive;
 using serialize::OutputArchive;
 
 constexpr int64_t kVersion = 1;
-const std::string kBegin = "step_", kEnd = ".pt", kBeside = ".pt.tmp.";
+constexpr char kBegin[] = "step_", kEnd[] = ".pt", kBeside[] = ".pt.tmp.";
 
 /// The names of the random streams that a rank's operations draw from: the devices' own, and those of the shards that
 /// DataParallel and DDP give them.
@@ -67,7 +67,8 @@ void restore_random(const IValue& value, int rank) {
 
 std::optional<int64_t> step_of(const std::string& name) {
   if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return {};
-  const std::string digits = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+  const std::string digits =
+      name.substr(std::size(kBegin) - 1, name.size() - (std::size(kBegin) - 1) - (std::size(kEnd) - 1));
   if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos) return {};
   return std::stoll(digits);
 }

@@ -21,7 +21,7 @@ struct Taken {
   std::set<const autograd::AccumulateGrad*> accumulators;
 };
 Taken& taken() {
-  static Taken all;
+  static auto& all = *new Taken;  // never destroyed: modules may be static
   return all;
 }
 }  // namespace

@@ -53,7 +53,9 @@ std::shared_ptr<char> FileSource::map() const {
   return {static_cast<char*>(at), [size](char* mapped) { ::munmap(mapped, size); }};
 }
 
-void MemorySource::read_some(uint64_t at, char* to, uint64_t bytes) const { std::memcpy(to, data_ + at, bytes); }
+void MemorySource::read_some(uint64_t at, char* to, uint64_t bytes) const {
+  if (bytes > 0) std::memcpy(to, data_ + at, bytes);  // without bytes either may be null
+}
 
 FileSink::FileSink(const char* op, const std::string& path) : op_(op), path_(path) {
   struct stat status;  // a device or a pipe would be replaced, not written to

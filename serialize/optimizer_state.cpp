@@ -20,8 +20,8 @@ struct TupleSetting {
 };
 constexpr TupleSetting kTupleSettings[] = {
     {"betas", "beta1", "beta2"}, {"etas", "etaminus", "etaplus"}, {"step_sizes", "step_size_min", "step_size_max"}};
-const std::string kLineSearch = "strong_wolfe";  // a flag here; in Python the value of line_search_fn, or None
-const std::string kSetting = "options.";         // before the names of settings in the metadata of safetensors
+constexpr char kLineSearch[] = "strong_wolfe";  // a flag here; in Python the value of line_search_fn, or None
+constexpr char kSetting[] = "options.";         // before the names of settings in the metadata of safetensors
 
 /// Counts, which Python takes as ints only.
 bool is_count(const std::string& name) { return name == "max_iter" || name == "max_eval" || name == "history_size"; }
@@ -65,7 +65,7 @@ IValue options_value(OptimizerParamGroup group, size_t first) {  // a copy, as a
       in_pair |= name == pair.first || name == pair.second;
     }
     if (name == kLineSearch)
-      out.insert("line_search_fn", settings.at(name).toBool() ? IValue(kLineSearch) : IValue());
+      out.insert("line_search_fn", settings.at(name).toBool() ? IValue(std::string(kLineSearch)) : IValue());
     else if (!in_pair)
       out.insert(name, settings.at(name));
   }
@@ -202,7 +202,7 @@ OptimizerState optimizer_state(const std::vector<std::pair<std::string, Tensor>>
                                const SafetensorsMetadata& metadata) {
   OptimizerState out{tensors, {}};
   for (const auto& [name, text] : metadata)
-    if (name.rfind(kSetting, 0) == 0) out.settings[name.substr(kSetting.size())] = text;
+    if (name.rfind(kSetting, 0) == 0) out.settings[name.substr(std::size(kSetting) - 1)] = text;
   return out;
 }
 bool is_optimizer_value(const IValue& value) {

@@ -11,7 +11,7 @@
 namespace tandem::detail {
 namespace {
 
-const std::string kPickle = "/data.pkl";
+constexpr char kPickle[] = "/data.pkl";
 
 /// The storages of a file, read when the first tensor asks.
 class StorageReader : public TensorSource {
@@ -103,10 +103,9 @@ IValue read_pytorch_file(const ByteSource& source, Device device) {
     std::string folder;
     bool found = false;
     for (const auto& [name, entry] : zip.entries()) {
-      if (name.size() < kPickle.size() || name.compare(name.size() - kPickle.size(), kPickle.size(), kPickle) != 0)
-        continue;
+      if (!name.ends_with(kPickle)) continue;
       TANDEM_CHECK(!found, "this zip file has two pickles, '", folder, kPickle, "' and '", name, "'");
-      folder = name.substr(0, name.size() - kPickle.size());
+      folder = name.substr(0, name.size() - std::size(kPickle) + 1);
       found = true;
     }
     TANDEM_CHECK(found, "this zip file of ", zip.entries().size(),

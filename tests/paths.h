@@ -8,6 +8,7 @@ extern const char* const kFixtures;       // tests/fixtures
 extern const char* const kCommand;        // the program `tandem`
 extern const char* const kExamples;       // the folder of the examples
 extern const char* const kBenchmarkData;  // benchmarks/data
+extern const char* const kExitProgram;    // calls the library when it ends
 extern const char* const kLaunchProgram;  // what the launcher's tests start
 extern const char* const kFaultsProgram;  // what `faults` starts and strikes
 extern const char* const kFlightProgram;  // whose ranks fail as they are told

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "tandem/core/start_thread.h"
 #include "tandem/tools/usage.h"
 
 namespace tandem::tools {
@@ -186,7 +187,7 @@ Attempt::Attempt(Nodes* nodes, int number) : nodes_(nodes), number_(number), tok
     ranks_ = std::make_unique<StoreClient>(address_, port_, token_, kPatience, "the launcher of " + nodes->name_of(0));
   word_ = make_pipe();
   watch_ = nodes->connect();
-  thread_ = std::thread([this] { watch(); });
+  thread_ = detail::start_thread("the watch over other nodes", [this] { watch(); });
 }
 Attempt::~Attempt() {
   if (!nodes_) return;

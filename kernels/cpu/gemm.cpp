@@ -1,8 +1,9 @@
 #include "tandem/kernels/cpu/gemm.h"
 
 #include <algorithm>
-#include <memory>
 
+#include "tandem/core/internal.h"
+#include "tandem/core/thread_kept.h"
 #include "tandem/kernels/cpu/isa.h"
 #include "tandem/kernels/types.h"
 
@@ -19,11 +20,12 @@ namespace {
 /// c = a b by our own loop; `turned`: c is written as its transpose.
 template <class T> void run_native(const Gemm& g, const T* a, const T* b, T* c, bool turned) {
   // A block of a, a panel of b and a block of c, as the loop cuts them, for as long as the thread lives.
-  constexpr size_t kRoom = ((512 + 48) * 256 + 512 * 480) * sizeof(Upcast<T>) + 64;
-  thread_local const std::unique_ptr<char[]> room(new char[kRoom]);
-  char* const aligned = room.get() + -reinterpret_cast<uintptr_t>(room.get()) % 64;
+  constexpr size_t kRoom = ((512 + 48) * 256 + 512 * 480) * sizeof(Upcast<T>);
+  struct Room {
+    alignas(64) char bytes[kRoom];
+  };
   const auto bytes = [](const T* p) { return reinterpret_cast<char*>(const_cast<T*>(p)); };
-  const Buffer buffers[] = {{bytes(c)}, {bytes(a)}, {bytes(b)}, {aligned}};
+  const Buffer buffers[] = {{bytes(c)}, {bytes(a)}, {bytes(b)}, {ThreadKept<Room>::get().bytes}};
   Loop loop{};
   loop.dtype = dtype_of<T>();
   for (int i = 0; i < 4; ++i) loop.operands[i].buffer = &buffers[i];

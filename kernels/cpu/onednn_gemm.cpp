@@ -1,6 +1,8 @@
 // Products of bfloat16 matrices through oneDNN, versions 2 and 3, where the processor has instructions for them.
 #include "tandem/core/cpu_info.h"
 #include "tandem/core/error.h"
+#include "tandem/core/internal.h"
+#include "tandem/core/thread_kept.h"
 #include "tandem/kernels/cpu/gemm.h"
 #if TANDEM_HAS_ONEDNN
 #include "tandem/kernels/cpu/onednn.h"
@@ -47,11 +49,14 @@ class OnednnProduct {
     product_ = dnnl::matmul(desc);
   }
   void run(const BFloat16* a, const BFloat16* b, void* c) const {
-    thread_local std::unique_ptr<char[]> room;
-    thread_local size_t size = 0;
+    struct Room {
+      std::unique_ptr<char[]> bytes;
+      size_t size = 0;
+    };
+    Room& room = ThreadKept<Room>::get();
     const size_t wanted = scratchpad_.get_size() + 64;
-    if (wanted > size) room.reset(new char[wanted]), size = wanted;
-    char* const aligned = room.get() + -reinterpret_cast<uintptr_t>(room.get()) % 64;
+    if (wanted > room.size) room.bytes.reset(new char[wanted]), room.size = wanted;
+    char* const aligned = room.bytes.get() + -reinterpret_cast<uintptr_t>(room.bytes.get()) % 64;
     const auto at = [](const memory::desc& desc, const void* p) {
       return memory(desc, onednn_engine(), const_cast<void*>(p));
     };

@@ -28,7 +28,7 @@ Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, Tens
     const TensorImpl* const x = t.impl();
     const int64_t size = x ? element_size(x->dtype) : 0;
     to->buffer = x ? x->storage.get() : nullptr;
-    to->offset = x ? x->offset * size : 0;
+    to->offset = x && x->numel > 0 ? x->offset * size : 0;  // without elements there may be no memory
     to->bytes = x ? x->numel * size : 0;
     to->strides[0] = size;
     as_one = as_one && x && (x->numel == 1 || (x->contiguous && x->numel == first->numel));

@@ -9,16 +9,17 @@
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/device.h"
+#include "tandem/core/internal.h"
+#include "tandem/core/thread_kept.h"
 
 namespace tandem::kernels::cuda {
 
-/// Contexts (made from a device) that threads take on first use and give back when they end, for the next thread. None
-/// is ever destroyed: at the end of the process the driver may be gone before them.
+/// Contexts (made from a device) that threads take on first use and give back when they end, for the next thread; the
+/// main thread keeps its own. None is ever destroyed: at the end of the process the driver may be gone before them.
 template <class Context> class HandlePool {
  public:
   static Context& of_this_thread(Device device) {
-    thread_local Taken taken;
-    std::unique_ptr<Context>& mine = taken.contexts[device.index()];
+    std::unique_ptr<Context>& mine = ThreadKept<Taken>::get().contexts[device.index()];
     if (!mine) mine = take(device);
     return *mine;
   }

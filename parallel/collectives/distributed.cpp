@@ -9,6 +9,7 @@
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/rank_context.h"
+#include "tandem/core/start_thread.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/core/tracer.h"
 #include "tandem/parallel/collectives/flight_recorder.h"
@@ -190,11 +191,9 @@ void destroy_process_group(const ProcessGroupPtr& group) {
                  "destroy_process_group: this rank has no such group, or has left it; accepted: what new_group gave");
     return;
   }
-  while (!groups.subgroups.empty()) groups.subgroups.pop_back();  // the last first, on all ranks alike
   RankContext::current().state().world_size = 1;
   RankContext::current().state().gpu = -1;
-  groups.group.reset();
-  groups.flight.reset();
+  groups.leave_all();
 }
 ProcessGroupPtr default_group() {
   const ProcessGroupPtr& group = rank_groups().group;
@@ -242,7 +241,8 @@ void run_ranks(int size, const std::function<void(int rank)>& f) {
   };
   std::vector<std::thread> threads;
   threads.reserve(static_cast<size_t>(size));
-  for (int rank = 0; rank < size; ++rank) threads.emplace_back(serve, rank);
+  for (int rank = 0; rank < size; ++rank)
+    threads.push_back(detail::start_thread("a rank", [&serve, rank] { serve(rank); }));
   for (std::thread& thread : threads) thread.join();
   if (first) detail::rethrow_named(first, "rank " + std::to_string(first_rank));
 }

@@ -13,6 +13,13 @@ struct RankGroups : detail::RankPart {
   ProcessGroupPtr group;  // the default one
   std::vector<ProcessGroupPtr> subgroups;
   std::shared_ptr<FlightLog> flight;  // of all these
+
+  void leave_all() {
+    while (!subgroups.empty()) subgroups.pop_back();  // the last first, on all ranks alike
+    group.reset();
+    flight.reset();
+  }
+  void end_of_process() override { leave_all(); }
 };
 inline RankGroups& rank_groups() { return detail::RankContext::current().state().part<RankGroups>(); }
 

@@ -17,7 +17,10 @@ using std::chrono::milliseconds;
 constexpr auto kGoodbye = milliseconds(5000);    // for the others to be done as well
 constexpr auto kLastWords = milliseconds(2000);  // for data on its way from a rank that has left
 constexpr char kLeaving[] = "destroy_process_group";
-const Call kJoining{.name = "init_process_group", .about = {}};
+const Call& joining() {
+  static const auto& call = *new Call{.name = "init_process_group", .about = {}};  // never destroyed: see RankState
+  return call;
+}
 
 }  // namespace
 
@@ -155,9 +158,9 @@ void GlooLink::connect() {
     throw;
   } catch (const DistributedError& error) {
     fail_here(error.what());
-    check(kJoining);
+    check(joining());
   } catch (const std::exception& error) {
-    fail(kJoining,
+    fail(joining(),
          "init_process_group: " + rank_text(rank_, members_) +
              " cannot connect to the others: " + without_place(error.what()),
          milliseconds(0));
@@ -184,8 +187,8 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
     } catch (const std::exception& error) {
       why = error.what();
     }
-    check(kJoining);
-    if (!why.empty()) lost(kJoining, r, Clock::now() >= deadline ? SharedMemory::kLate : why);
+    check(joining());
+    if (!why.empty()) lost(joining(), r, Clock::now() >= deadline ? SharedMemory::kLate : why);
   }
   mailbox_ = std::move(mailbox);
   const std::lock_guard lock(mutex_);
@@ -194,7 +197,7 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
 
 void GlooLink::share(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts) {
   for (std::string& contact : contacts) contact.erase(0, contact.size() - SharedMemory::kContactBytes);
-  Call call = kJoining;
+  Call call = joining();
   call.sequence = shared->open(contacts) ? 0 : -1;  // neither of which an error shows
   for (const Header& header : meet({call, after(timeout_)}))
     if (header.sequence != 0) return;

@@ -115,7 +115,7 @@ class SharedMemory::Segment {
     std::map<Token, std::weak_ptr<Segment>> segments;
   };
   static Known& known() {
-    static Known all;
+    static auto& all = *new Known;  // never destroyed: groups may be static
     return all;
   }
   void* memory_;

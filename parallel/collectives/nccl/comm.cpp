@@ -1,7 +1,8 @@
 #include "tandem/parallel/collectives/nccl/comm.h"
 
 #include <future>
-#include <thread>
+
+#include "tandem/core/start_thread.h"
 
 namespace tandem::distributed::nccl {
 namespace {
@@ -101,7 +102,7 @@ void end_all(const NcclComms& comms, void (NcclComm::*end)() noexcept) {
   for (const auto& comm : comms) {
     std::packaged_task<void()> task([comm, end] { ((*comm).*end)(); });
     ended.push_back(task.get_future());
-    std::thread(std::move(task)).detach();
+    tandem::detail::start_thread("the end of a communicator", std::move(task)).detach();
   }
   for (const auto& each : ended) each.wait_until(deadline);
 }

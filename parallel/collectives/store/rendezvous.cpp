@@ -17,7 +17,7 @@ namespace {
 /// The rank's how-manieth group in this process, which all ranks make in one order.
 std::string next_name(int rank) {
   static std::mutex mutex;
-  static std::map<int, int> made;
+  static auto& made = *new std::map<int, int>;  // never destroyed: a static object's destructor may join a group
   const std::lock_guard lock(mutex);
   return "group " + std::to_string(made[rank]++);
 }

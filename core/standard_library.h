@@ -1,0 +1,22 @@
+// A program and the library must agree on how the standard library's types lie in memory: where they do not, the
+// program does not link, and the name that the linker misses says why.
+#pragma once
+#include <version>
+
+#if defined(_LIBCPP_VERSION)
+#define TANDEM_STANDARD_LIBRARY this_program_uses_libcxx_and_Tandem_was_built_with_another_standard_library
+#elif defined(_GLIBCXX_DEBUG)
+#define TANDEM_STANDARD_LIBRARY \
+  this_program_is_compiled_with_D_GLIBCXX_DEBUG_and_Tandem_was_not_so_compile_both_with_it_or_both_without
+#elif defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
+#define TANDEM_STANDARD_LIBRARY \
+  this_program_is_compiled_with_D_GLIBCXX_USE_CXX11_ABI_0_and_Tandem_was_not_so_compile_both_with_it_or_both_without
+#else
+#define TANDEM_STANDARD_LIBRARY \
+  this_program_and_Tandem_were_compiled_for_different_standard_libraries_or_one_of_them_with_D_GLIBCXX_DEBUG
+#endif
+
+namespace tandem::detail {
+extern const char TANDEM_STANDARD_LIBRARY;
+[[gnu::used]] static const char* const standard_library = &TANDEM_STANDARD_LIBRARY;
+}  // namespace tandem::detail

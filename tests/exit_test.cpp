@@ -1,0 +1,48 @@
+// What the library may be called for when the process ends: each call of exit_program's table, after main and beside
+// it.
+#include <cstdlib>
+#include <sstream>
+
+#include "tandem/tests/catch.h"
+#include "tandem/tests/paths.h"
+#include "tandem/tests/process.h"
+
+using namespace tandem::test;
+
+namespace {
+
+const std::string kProgram = kExitProgram;
+
+std::vector<std::string> calls() {
+  const Result result = run_program(kProgram, {"list"});
+  REQUIRE(result.status == 0);
+  std::vector<std::string> all;
+  std::istringstream lines(result.output);
+  for (std::string line; std::getline(lines, line);) all.push_back(line);
+  REQUIRE(all.size() > 20);
+  return all;
+}
+/// A process that hangs is ended by a signal, and so fails.
+void check(const std::vector<std::string>& arguments) {
+  const Result result = run_program(kProgram, arguments, [] {
+    ::setenv("TANDEM_NUM_THREADS", "2", 1);
+    ::setenv("TANDEM_CPU_DEVICES", "2", 1);
+  });
+  CAPTURE(arguments, result.output);
+  CHECK(result.status == 0);
+}
+
+}  // namespace
+
+TEST_CASE("the destructor of a static object may be the first to use the library", "[exit]") {
+  for (const std::string& call : calls()) check({"unused", call});
+  check({"unused"});
+}
+TEST_CASE("destructors of static objects use the library, whenever these were made", "[exit]") {
+  check({"first"});
+  check({"last"});
+}
+TEST_CASE("destructors of a thread's objects use the library", "[exit]") { check({"thread_local"}); }
+TEST_CASE("exit() while other threads compute ends with its status", "[exit]") {
+  for (const std::string& call : calls()) check({"computing", call});
+}
