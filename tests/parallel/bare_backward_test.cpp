@@ -284,6 +284,9 @@ TEST_CASE("a first backward that names unused parameters leaves the order of buc
             net->zero_grad();
             ddp(rows_of(rank).to(kFloat32), "ab").square().sum().backward();
             TANDEM_CHECK(agree(group, (*net)['a']) && agree(group, (*net)['b']), "step ", step);
+            int64_t bytes = 0;
+            for (const int64_t of_bucket : ddp.reducer().bucket_sizes()) bytes += of_bucket;
+            TANDEM_CHECK(bytes == 2 * (6 + 2) * 4, "step ", step, ": buckets of ", bytes, " bytes");  // each once
           }
         }) == "");
 }

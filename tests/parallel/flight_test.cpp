@@ -238,3 +238,113 @@ TEST_CASE("flight: files that are cut short, foreign, or of another job are erro
     if (const std::string error = error_of(); !error.empty()) CHECK_THAT(error, Contains(folder.path()));
   }
 }
+
+namespace {
+using tools::flight::Records;
+
+/// Records of ranks 0 to size - 1 in the default group, all of which have done all_reduce #1.
+Records records_of(int size) {
+  Records records;
+  for (int rank = 0; rank < size; ++rank) {
+    tools::flight::Record record;
+    record.rank = rank, record.world_size = size, record.written = 100;
+    tools::flight::Group group;
+    group.id = "0", group.backend = "gloo", group.rank = rank;
+    for (int r = 0; r < size; ++r) group.ranks.push_back(r);
+    record.groups.push_back(group);
+    records[rank] = record;
+  }
+  return records;
+}
+/// Adds a call to what a rank recorded of its last group.
+void add_call(Records& records, int rank, const std::string& op, int64_t sequence, const std::string& state,
+              int64_t peer = -1) {
+  tools::flight::Call call;
+  call.op = op, call.dtype = "float32", call.state = state, call.sequence = sequence, call.peer = peer;
+  call.numel = 4, call.shape = {4}, call.queued = 10.0 * static_cast<double>(sequence), call.from = "train.cpp:1";
+  records.at(rank).groups.back().calls.push_back(call);
+}
+void add_group(Records& records, const std::string& id, const std::vector<int>& ranks) {
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    tools::flight::Group group;
+    group.id = id, group.name = id, group.ranks = ranks, group.rank = static_cast<int>(i);
+    records.at(ranks[i]).groups.push_back(group);
+  }
+}
+}  // namespace
+
+TEST_CASE("flight: of two faults at once the one that explains the failure is blamed, or both", "[flight]") {
+  using List = std::vector<int>;
+  const auto started = [](int size) {
+    Records records = records_of(size);
+    for (int rank = 0; rank < size; ++rank) add_call(records, rank, "all_reduce", 1, "done");
+    return records;
+  };
+  {
+    INFO("rank 1 was killed, and rank 3 calls something else");
+    Records records = started(4);
+    for (const int rank : {0, 2}) add_call(records, rank, "all_reduce", 2, "started");
+    add_call(records, 3, "broadcast", 2, "started", 0);
+    records.erase(1);
+    const auto found = find_trouble(records);
+    CHECK(found.culprits == List{3});
+    CHECK(found.missing == List{1});
+    CHECK_THAT(found.why.at(0), Contains("rank 3 was missing in all_reduce #2") && Contains("broadcast #2"));
+  }
+  {
+    INFO("rank 1 was killed, and rank 2 is late");
+    Records records = started(4);
+    for (const int rank : {0, 3}) add_call(records, rank, "all_reduce", 2, "started");
+    records.erase(1);
+    CHECK(find_trouble(records).culprits == List{1});
+  }
+  {
+    INFO("two are killed; two are late");
+    Records records = started(4);
+    for (const int rank : {0, 1}) add_call(records, rank, "all_reduce", 2, "started");
+    CHECK(find_trouble(records).culprits == List{2, 3});
+    records.erase(2), records.erase(3);
+    CHECK(find_trouble(records).culprits == List{2, 3});
+    CHECK(find_trouble(records).why.size() == 2);
+  }
+  {
+    INFO("a call that differs counts before a later one that a rank is missing in");
+    Records records = started(3);
+    for (const int rank : {0, 1}) add_call(records, rank, "all_reduce", 2, "done");
+    add_call(records, 2, "broadcast", 2, "done", 0);
+    for (const int rank : {0, 2}) add_call(records, rank, "all_reduce", 3, "started");
+    const auto found = find_trouble(records);
+    CHECK(found.culprits == List{2});
+    CHECK_THAT(found.why.at(0), Contains("all_reduce #2"));
+  }
+  {
+    INFO("in each of two groups a rank is missing");
+    Records records = started(4);
+    add_group(records, "left", {0, 1});
+    add_call(records, 0, "all_reduce", 1, "started");
+    add_group(records, "right", {2, 3});
+    add_call(records, 2, "all_reduce", 1, "started");
+    const auto found = find_trouble(records);
+    CHECK(found.culprits == List{1, 3});
+    CHECK_THAT(found.why.at(0), Contains("rank 1") && Contains("group left"));
+    CHECK_THAT(found.why.at(1), Contains("rank 3") && Contains("group right"));
+  }
+  {
+    INFO("who waits in one group is not blamed in another, and the fault behind it is");
+    Records records = started(4);
+    for (const int rank : {0, 1}) add_call(records, rank, "barrier", 2, "started");
+    add_group(records, "right", {2, 3});
+    add_call(records, 2, "all_reduce", 1, "started");
+    const auto found = find_trouble(records);
+    CHECK(found.culprits == List{3});
+  }
+  {
+    INFO("a receive that nobody answers, and a rank that was killed");
+    Records records = started(4);
+    add_call(records, 0, "recv", 0, "started", 2);
+    add_call(records, 3, "all_reduce", 2, "started");
+    records.erase(1);
+    const auto found = find_trouble(records);
+    CHECK(found.culprits == List{1, 2});
+  }
+}
