@@ -279,3 +279,18 @@ TEST_CASE("sums of long rows and tall columns keep their digits", "[moments]") {
   CHECK((normed.to(kFloat64) - want).abs().max().item<double>() < 5e-5);  // x itself has 4e-6 of its deviation 0.29
   CHECK(std::abs(mean.item<double>() / wide.mean().item<double>() - 1) < 1e-7);
 }
+
+TEST_CASE("batch norm of planes and of rows is right where single channels leave float's range", "[moments]") {
+  if (test_device().is_cuda()) {
+    WARN("SKIPPED: normalisations on GPUs sum squares in float32, as PyTorch's do");
+    return;
+  }
+  Tensor scale = ones({1, 40, 1, 1});
+  scale[0][3].fill_(1e-22), scale[0][4].fill_(1e22);
+  const Tensor x = around_ten(4 * 40 * 30 * 30, 1).view({4, 40, 30, 30}) * scale;
+  const auto normed = [](const Tensor& input) { return batch_norm(input, {}, {}, {}, {}, true, 0.1, 1e-60); };
+  const Tensor want = normed(x.to(kFloat64));
+  for (const Tensor& input : {x, x.to(kChannelsLast)})
+    // 2e-5: an element of 10 has rounding errors of 1e-6 and is divided by a deviation of 1.15
+    CHECK((normed(input).to(kFloat64) - want).abs().max().item<double>() < 2e-5);
+}
