@@ -81,22 +81,27 @@ Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
 Tensor detail::corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
   return spread("std", x, dims, correction.value_or(1).to<double>(), /*root=*/true, keepdim);
 }
-Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y) {
-  if (p == 1) return (x.sign() * dy).to(x.dtype());
+Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Tensor& wide_y) {
+  if (p == 2 && is_half(x.dtype())) {  // the small tensors alone are float32
+    const Tensor flat = wide_y == 0, slope = wide_dy / tandem::where(flat, Scalar(1), wide_y);
+    return x * slope.masked_fill(flat, 0).to(x.dtype());
+  }
+  const Tensor dy = wide_dy.to(x.dtype()), y = wide_y.to(x.dtype());
+  if (p == 1) return x.sign() * dy;
   if (p == 2) {
     const Tensor flat = y == 0;
-    return (dy * (x / tandem::where(flat, Scalar(1), y)).masked_fill(flat, 0)).to(x.dtype());
+    return dy * (x / tandem::where(flat, Scalar(1), y)).masked_fill(flat, 0);
   }
   if (std::isinf(p)) {  // the largest or smallest share it evenly, NaNs among themselves
     const Tensor size = x.abs(), hit = ((size == y) | (size.isnan() & y.isnan())).to(dy.dtype());
-    return (x.sign() * hit * (dy / sum_to_size(hit, y.sizes()))).to(x.dtype());
+    return x.sign() * hit * (dy / sum_to_size(hit, y.sizes()));
   }
   // Powers of parts of the whole, as those of x and y may overflow.
   const Tensor usual = y.isfinite() & (y != 0), part = x / tandem::where(usual, y, Scalar(1));
   Tensor slope = x.sign() * part.abs().pow(p - 1);
   if (p < 1) slope = tandem::where(x == 0, Scalar(0), slope);
   const Tensor whole = tandem::where(usual, Scalar(1), y);
-  return (slope * tandem::where(y == 0, Scalar(0), dy / whole.pow(p - 1))).to(x.dtype());
+  return slope * tandem::where(y == 0, Scalar(0), dy / whole.pow(p - 1));
 }
 namespace {
 /// (sum |x|^p)^(1/p) without history: the powers are those of |x| over the largest one, or for p < 0 the smallest.
