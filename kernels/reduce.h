@@ -18,7 +18,7 @@ namespace tandem::kernels::cuda {
 void mean(const Tensor& x, double divisor, Tensor& y);
 /// x (N, C, L) of a floating dtype, not empty -> y (C), float32 of half types: sum / divisor over N and L
 void channel_mean(const Tensor& x, double divisor, Tensor& y);
-/// Sums of squared deviations from the channel's mean, over divisor, or the root of that
+/// y = (sum of squared deviations from the channel's mean) / divisor, or the root of this quotient
 void channel_var(const Tensor& x, double divisor, bool root, Tensor& y);
 }  // namespace tandem::kernels::cuda
 TANDEM_KERNEL(void prod(const Tensor& x, Tensor& y))

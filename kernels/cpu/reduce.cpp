@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kBlock = 32768;  // elements of one partial result
 
-/// What a row takes beside x and the way it is cut: a center or a scale for each result, and a power.
+/// Further arguments of a row: a center or a scale for each result, and a power.
 struct Extra {
   Tensor of_results;
   double power = 0;

@@ -48,7 +48,7 @@ void channel_sums(const Loop& loop, int64_t c, double* totals, Read read, F... f
   }
 }
 
-/// The squares of what the next block's elements differ from `center`, in the order that floats are summed in.
+/// Sums (x - center)^2 over the next block in double, with the same lanes as the float sum.
 template <class C>
 TANDEM_ONE_COPY double squares_in_double(ChannelBlocks block, const Elements<C>& elements, C center, C* room) {
   Lanes<double> lanes = {};
