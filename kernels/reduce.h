@@ -3,12 +3,14 @@
 #pragma once
 #include "tandem/kernels/declare.h"
 
-/// x (outer, n, inner) contiguous -> y (outer, inner). Half types accumulate in float (y may be float32), integers and
-/// bool in int64 (then y is int64)
+/// x (outer, n, inner) contiguous -> y (outer, inner). Half types accumulate in float (y may be float32), float32 in
+/// double if y is float64, integers and bool in int64 (then y is int64)
 TANDEM_KERNEL(void sum(const Tensor& x, Tensor& y))
-/// y = sum |x - center|^p of a half type, in float32: what float16 does not hold. center (outer, inner) float32, or
-/// undefined for 0
-TANDEM_KERNEL(void sum_of_powers(const Tensor& x, const Tensor& center, double p, Tensor& y))
+/// y = sum (x - center)^2 of a floating dtype, in float64, which holds the square of any float. center (outer, inner)
+/// is float64, or undefined for 0
+TANDEM_KERNEL(void sum_of_squares_about(const Tensor& x, const Tensor& center, Tensor& y))
+/// y = sum (|x| / scale)^p of a floating dtype, in float64. scale (outer, inner) has the dtype that x is computed in
+TANDEM_KERNEL(void sum_of_powers(const Tensor& x, const Tensor& scale, double p, Tensor& y))
 /// The sum of (x - target)^2 over divisor, of n elements of float32 or float64 each: one number
 TANDEM_KERNEL(void squared_error(const Tensor& x, const Tensor& target, double divisor, Tensor& y))
 namespace tandem::kernels::cuda {
@@ -16,8 +18,8 @@ namespace tandem::kernels::cuda {
 void mean(const Tensor& x, double divisor, Tensor& y);
 /// x (N, C, L) of a floating dtype, not empty -> y (C), float32 of half types: sum / divisor over N and L
 void channel_mean(const Tensor& x, double divisor, Tensor& y);
-/// The same of the squares of what elements differ from their channel's mean
-void channel_var(const Tensor& x, double divisor, Tensor& y);
+/// y = (sum of squared deviations from the channel's mean) / divisor, or the root of this quotient
+void channel_var(const Tensor& x, double divisor, bool root, Tensor& y);
 }  // namespace tandem::kernels::cuda
 TANDEM_KERNEL(void prod(const Tensor& x, Tensor& y))
 TANDEM_KERNEL(void amax(const Tensor& x, Tensor& y))
@@ -28,8 +30,14 @@ TANDEM_KERNEL(void all(const Tensor& x, Tensor& y))
 /// Also the position of the extremum in int64: the first, a NaN before all others
 TANDEM_KERNEL(void max_with_index(const Tensor& x, Tensor& y, Tensor& index))
 TANDEM_KERNEL(void min_with_index(const Tensor& x, Tensor& y, Tensor& index))
-/// Running sums along the middle dimension; y has x's shape
+/// Running sums along the middle dimension; y has x's shape and dtype. On the CPU floating dtypes accumulate in double;
+/// on CUDA half types and float32 do in float, in tiles
 TANDEM_KERNEL(void cumsum(const Tensor& x, bool reverse, Tensor& y))
+namespace tandem::kernels::cpu {
+/// Running products and ln(sum e^x), in double; the latter of floating dtypes
+void cumprod(const Tensor& x, Tensor& y);
+void logcumsumexp(const Tensor& x, Tensor& y);
+}  // namespace tandem::kernels::cpu
 /// Sorted along the last dimension of (rows, n), stable; NaN counts as the largest
 TANDEM_KERNEL(void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index))
 /// The first y.size(1) of each row as sort has them; the rest of the row is not sorted

@@ -47,7 +47,7 @@ Tensor linalg_inv(const Tensor& a);
 /// (inverse, info): as linalg_inv, but a singular matrix is an error only with check_errors.
 std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& a, bool check_errors = false);
 Tensor inverse(const Tensor& a);
-/// The determinant of a.
+/// The determinant of a. It has first and second derivatives at any rank.
 Tensor linalg_det(const Tensor& a);
 Tensor det(const Tensor& a);
 /// (sign, ln |det|): 0 and -inf for a singular matrix.
@@ -98,7 +98,7 @@ Tensor linalg_svdvals(const Tensor& a, std::optional<std::string_view> driver = 
 /// (U, S, V), not transposed; with compute_uv = false, U and V are zeros.
 detail::ThreeTensors svd(const Tensor& a, bool some = true, bool compute_uv = true);
 /// (values, vectors) of symmetric matrices, by the triangle "L" or "U"; values ascend. Vectors are as those of
-/// linalg_svd.
+/// linalg_svd. The gradient is symmetric.
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO = "L");
 /// The values alone.
 Tensor linalg_eigvalsh(const Tensor& a, std::string_view UPLO = "L");
@@ -150,7 +150,7 @@ Tensor linalg_diagonal(const Tensor& a, int64_t offset = 0, int64_t dim1 = -2, i
 Tensor linalg_matmul(const Tensor& a, const Tensor& b);
 
 // ---- norms, of x in `dtype` if that is given
-/// (sum |x|^ord)^(1/ord) over dims, or all; ord may be 0 (how many are not 0) and infinite.
+/// (sum |x|^ord)^(1/ord) over dims, or all; ord may be 0 (how many are not 0) and infinite. Precision: see norm.
 Tensor linalg_vector_norm(const Tensor& x, const Scalar& ord = 2, detail::OptionalDims dim = {},
                           detail::Flag keepdim = false, std::optional<DType> dtype = {});
 /// Of the matrices in two dimensions: "fro" (root of the sum of squares), "nuc" (sum of singular values), 2 and -2

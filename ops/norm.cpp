@@ -10,6 +10,7 @@
 #include "tandem/ops/index.h"
 #include "tandem/ops/pool.h"
 #include "tandem/ops/reduce.h"
+#include "tandem/ops/reduced_dims.h"
 #include "tandem/ops/view.h"
 
 namespace tandem {
@@ -17,12 +18,9 @@ using detail::accumulate_type, detail::check_part, detail::check_real, detail::c
     detail::prepare_part;
 
 namespace {
-/// 1 / sqrt(var + eps) with the dimensions of x, of 1; m is the mean. Of a half type the squares, which may overflow,
-/// are summed in float by var.
+/// 1 / sqrt(var + eps) with the dimensions of x, of 1; m is the mean.
 Tensor rstd_of(const Tensor& x, const Tensor& m, IntArrayRef dims, double eps) {
-  const Tensor var =
-      is_half(x.dtype()) ? x.var(dims, /*unbiased=*/false, /*keepdim=*/true) : (x - m).square().mean(dims, true);
-  return (var + eps).rsqrt();
+  return root_mean_square(x - m, dims, eps).reciprocal().to(x.dtype());
 }
 /// As batch norm's kernels take x: (N, C, L), or channels-last as (pixels, C, 1).
 Tensor rows_or_planes(const Tensor& x, bool channels_last) {

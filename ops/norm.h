@@ -8,7 +8,9 @@ namespace tandem {
 
 /// Normalises each channel of x (N, C, ...). In training the batch's statistics are used, and running ones updated:
 /// running = (1 - momentum) running + momentum batch, with the unbiased variance. Otherwise the running ones are used.
-/// Channels-last x gives a channels-last result.
+/// Channels-last x gives a channels-last result. On the CPU statistics of float32 are right wherever they fit float32:
+/// squares that do not are summed in double. On CUDA squares are summed in float32, as in PyTorch, and overflow above
+/// about 1e18. The same holds for layer_norm, group_norm and instance_norm.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, detail::Flag training, double momentum = 0.1, double eps = 1e-5);
 namespace detail {
@@ -38,7 +40,7 @@ bool can_norm_relu_pool(const Tensor& x, Pair kernel_size, Pair stride, Pair pad
 Tensor norm_relu_pool(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                       const Tensor& running_var, Flag training, double momentum, double eps, Pair kernel_size);
 }  // namespace detail
-/// Normalises over the last dimensions, whose sizes are normalized_shape
+/// Normalises over the last dimensions, whose sizes are normalized_shape. Precision: see batch_norm.
 Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);
 
@@ -53,7 +55,7 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
                      const Tensor& running_var, detail::Flag use_input_stats, double momentum, double eps);
 /// x / sqrt(mean x^2 + eps) weight over the last dimensions, whose sizes are normalized_shape (Zhang and Sennrich 2019,
 /// arXiv:1910.07467). eps: unless given, the distance from 1 to the next number of x's dtype. Half types are computed
-/// in float32.
+/// in float32, and squares are summed in double on every device.
 Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight = {},
                 std::optional<double> eps = {});
 /// (sum |v|^p)^(1/p) over all dimensions but dim, which stay with size 1; dim -1: over all, of no dimension.

@@ -4,6 +4,7 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/norm.h"
+#include "tandem/ops/reduced_dims.h"
 
 namespace tandem {
 namespace {
@@ -74,8 +75,9 @@ namespace {
 /// (mean, 1 / deviation) over dims, in the dtype that sums are kept in.
 std::tuple<Tensor, Tensor> statistics(const Tensor& x, IntArrayRef dims, double eps, bool keepdim) {
   const NoGradGuard guard;
-  const Tensor wide = x.to(detail::accumulate_type(x.dtype()));
-  return {wide.mean(dims, keepdim), (wide.var(dims, false, keepdim) + eps).rsqrt()};
+  const DType dtype = detail::accumulate_type(x.dtype());
+  const Tensor wide = x.to(kFloat64);
+  return {wide.mean(dims, keepdim).to(dtype), (wide.var(dims, false, keepdim) + eps).rsqrt().to(dtype)};
 }
 }  // namespace
 std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -115,7 +117,7 @@ Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& wei
   Shape dims;
   for (size_t d = 0; d < tail; ++d) dims.push_back(-1 - static_cast<int64_t>(d));
   const Tensor wide = x.to(detail::accumulate_type(x.dtype()));
-  const Tensor y = wide * (wide.square().mean(dims, true) + eps.value_or(epsilon_of(x.dtype()))).rsqrt();
+  const Tensor y = wide / root_mean_square(wide, dims, eps.value_or(epsilon_of(x.dtype())));
   return (weight.defined() ? y * weight : y).to(x.dtype());
 }
 

@@ -55,7 +55,7 @@ Tensor chain_matmul(TensorList matrices);
 Tensor linalg_multi_dot(TensorList tensors);
 
 // ---- distances
-/// The p-norm of a - b.
+/// The p-norm of a - b. Precision of this and the other distances: see norm.
 inline Tensor dist(const Tensor& a, const Tensor& b, double p = 2) { return a.dist(b, p); }
 /// (..., n, m): the p-norms of the differences of each row of a (..., n, k) and each of b (..., m, k).
 Tensor cdist(const Tensor& a, const Tensor& b, double p = 2);

@@ -50,6 +50,8 @@ struct ChannelDims {
 inline Tensor with_dims(const Tensor& dy, const Shape& kept) { return dy.reshape(kept); }
 /// The sum as `dtype`: float32 of a half type is for what would not fit it before it is divided.
 Tensor sum_as(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype);
+/// sqrt(mean x^2 + eps) over dims, which stay with size 1; float32 of half types. The squares are summed in double.
+Tensor root_mean_square(const Tensor& x, IntArrayRef dims, double eps);
 /// Refused in the name of the op that was called, rather than of those it is made of.
 void check_average(const char* op, const Tensor& x, IntArrayRef dims);
 

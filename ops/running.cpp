@@ -53,7 +53,7 @@ std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, Flag keepdim) const {
   {
     const NoGradGuard guard;
     const auto [sorted, order] = detach().transpose(d, -1).sort(-1);
-    // How many equal ones come before each: the last of a run has the most. NaNs come last, each a run of its own.
+    // Counts the equal elements before each: the last of a run has the most. NaNs come last, each a run of its own.
     const Tensor place = places_along(sorted, sorted.dim() - 1);
     Tensor starts = place.clone();
     if (size(d) > 1) {

@@ -27,10 +27,17 @@ Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {
 Tensor Tensor::cumsum(int64_t dim) const { return cumulate(*this, wrap_dim("cumsum", dim, this->dim()), false); }
 
 namespace {
-/// Each element joined with all before it, in log2(size) steps: after k of them with the 2^k - 1 before it. Contiguous,
-/// and without history.
-template <class Join> Tensor scan(const Tensor& x, int64_t d, Join join) {
+/// Each element joined with all before it, contiguous and without history: by a kernel of the CPU, elsewhere in
+/// log2(size) steps, after k of which an element is joined with the 2^k - 1 before it.
+template <class Kernel, class Join> Tensor scan(const Tensor& x, int64_t d, Kernel kernel, Join join) {
   const NoGradGuard guard;
+  if (x.is_cpu() && x.dim() > 0) {
+    const Tensor from = detail::around(x, d);
+    Tensor flat = core::empty(from.sizes(), x.dtype(), x.device());
+    kernel(from, flat);
+    return core::try_view(flat, x.sizes());
+  }
+  if (is_half(x.dtype())) return scan(x.to(kFloat32), d, kernel, join).to(x.dtype());
   Tensor y = x.contiguous();
   for (int64_t reach = 1; x.dim() > 0 && reach < x.size(d); reach *= 2) {
     const int64_t rest = x.size(d) - reach;
@@ -78,7 +85,8 @@ Tensor logcumsumexp_backward(const Tensor& dy, const Tensor& x, const Tensor& y,
 Tensor Tensor::cumprod(int64_t dim) const {
   const int64_t d = wrap_dim("cumprod", dim, this->dim());
   const Tensor x = is_floating_point() ? *this : to(kInt64);
-  const Tensor y = scan(x, d, [](const Tensor& a, const Tensor& b) { return a * b; });
+  const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH_CPU(from.device(), cumprod, from, to); };
+  const Tensor y = scan(x, d, kernel, [](const Tensor& a, const Tensor& b) { return a * b; });
   return record("cumprod", y, {x}, {x, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1);
     if (x.numel() <= 1 || x.size(d) == 1) return {dy};
@@ -90,7 +98,10 @@ Tensor Tensor::cumprod(int64_t dim) const {
 Tensor Tensor::logcumsumexp(int64_t dim) const {
   check_accepted("logcumsumexp", Accepts::real, dtype());
   const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
-  const Tensor y = scan(*this, d, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
+  const auto kernel = [](const Tensor& from, Tensor& to) {
+    TANDEM_DISPATCH_CPU(from.device(), logcumsumexp, from, to);
+  };
+  const Tensor y = scan(*this, d, kernel, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
   if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);  // a -0 becomes 0, as sums make it
   return record("logcumsumexp", y, {*this}, {*this, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
     if (dy.dim() == 0 || dy.numel() == 0) return {dy};

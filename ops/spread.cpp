@@ -13,106 +13,131 @@
 
 namespace tandem {
 namespace {
-/// What a half type's elements differ from their mean. The mean is taken away in two parts, itself and what rounding it
-/// left: beside elements of nearly one size the second is not small.
+/// x minus its mean. A half type's mean is taken away in two parts, itself and what rounding it left: beside elements
+/// of nearly one size the second is not small.
 Tensor deviations(const Tensor& x, IntArrayRef dims, int64_t count) {
+  if (!is_half(x.dtype())) return x - x.mean(dims, true);
   const Tensor mean = sum_as(x, dims, true, kFloat32) / static_cast<double>(count), rounded = mean.to(x.dtype());
   return x - rounded - (mean - rounded).to(x.dtype());
 }
-/// The sum of a half type's squares, or of the squares of what its elements differ from their mean: in float32, as
-/// squares soon do not fit float16.
-Tensor sum_of_squares(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool about_mean) {
-  const ReducedDims r(op, x, dims);
-  Tensor center, flat = r.flat_output(kFloat32);
+/// The sum of squares, or of squared deviations from the mean, in float64 and without history.
+Tensor sum_of_squares(const ReducedDims& r, bool about_mean) {
+  Tensor center, flat = r.flat_output(kFloat64);
   if (about_mean) {
-    center = r.flat_output(kFloat32);
-    TANDEM_DISPATCH(x.device(), sum, r.x, center);
-    center.div_(static_cast<double>(r.count));
+    Tensor total = r.flat_output(is_half(r.x.dtype()) ? kFloat32 : kFloat64);
+    TANDEM_DISPATCH(r.x.device(), sum, r.x, total);
+    center = total.to(kFloat64).div_(static_cast<double>(r.count));
   }
-  TANDEM_DISPATCH(x.device(), sum_of_powers, r.x, center, 2.0, flat);
-  return record(
-      op, r.restore(flat, keepdim), {x}, {x},
-      [dims = Shape(dims), kept = r.kept, count = r.count, about_mean](const Context& ctx, const Tensor& dy) -> Grads {
-        const Tensor x = ctx.saved(0), off = about_mean ? deviations(x, dims, count) : x;
-        return {off * (with_dims(dy, kept) * 2).to(x.dtype())};
-      });
+  TANDEM_DISPATCH(r.x.device(), sum_of_squares_about, r.x, center, flat);
+  return flat;
 }
 /// On CUDA, in one read of x. Undefined where the dims do not lie as the kernel needs it.
-Tensor variance_at_once(const char* op, const Tensor& x, IntArrayRef dims, int64_t count, double divisor,
-                        bool keepdim) {
+Tensor spread_at_once(const char* op, const Tensor& x, IntArrayRef dims, double divisor, bool root, bool keepdim) {
   const ChannelDims c(op, x, dims);
   if (!c.x.defined()) return {};
-  Tensor flat = core::empty({c.x.size(1)}, is_half(x.dtype()) ? kFloat32 : x.dtype(), x.device());
-  TANDEM_DISPATCH_CUDA(x.device(), channel_var, c.x, divisor, flat);
-  return record(op, c.restore(flat, keepdim), {x}, {x},
-                [dims = Shape(dims), kept = c.kept, count, divisor](const Context& ctx, const Tensor& dy) -> Grads {
-                  const Tensor x = ctx.saved(0);
-                  const Tensor off = is_half(x.dtype()) ? deviations(x, dims, count) : x - x.mean(dims, true);
-                  return {off * (with_dims(dy, kept) * (2 / divisor)).to(x.dtype())};
-                });
+  Tensor flat = core::empty({c.x.size(1)}, detail::accumulate_type(x.dtype()), x.device());
+  TANDEM_DISPATCH_CUDA(x.device(), channel_var, c.x, divisor, root, flat);
+  return c.restore(flat, keepdim);
 }
-/// Of a half type as float32, which the caller rounds.
-Tensor variance(const char* op, const Tensor& x, IntArrayRef dims, double correction, bool keepdim) {
+/// The variance, or its root, which is taken before the variance is rounded.
+Tensor spread(const char* op, const Tensor& x, IntArrayRef dims, double correction, bool root, bool keepdim) {
   check_average(op, x, dims);
-  const int64_t reduced = reduced_count(x.sizes(), dim_mask(op, dims, x.dim()));
-  const double count = static_cast<double>(reduced);
-  if (x.is_cuda()) {
-    const Tensor y = variance_at_once(op, x, dims, reduced, std::max(count - correction, 0.0), keepdim);
-    if (y.defined()) return y;
+  const unsigned mask = dim_mask(op, dims, x.dim());
+  const int64_t count = reduced_count(x.sizes(), mask);
+  const double divisor = std::max(static_cast<double>(count) - correction, 0.0);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    if (x.is_cuda()) y = spread_at_once(op, x, dims, divisor, root, keepdim);
+    if (!y.defined()) {
+      const ReducedDims r(op, x, dims);
+      const Tensor variance = sum_of_squares(r, /*about_mean=*/true).div_(divisor);
+      y = r.restore((root ? variance.sqrt() : variance).to(detail::accumulate_type(x.dtype())), keepdim);
+    }
   }
-  const Tensor squares = is_half(x.dtype()) ? sum_of_squares(op, x, dims, keepdim, true)
-                                            : (x - x.mean(dims, true)).square().sum(dims, keepdim);
-  return squares / std::max(count - correction, 0.0);
+  const auto backward = [dims = Shape(dims), kept = kept_sizes(x.sizes(), mask), count, divisor, root](
+                            const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    Tensor slope = dy * (2 / divisor);
+    if (root) {  // at 0 the slope is infinite; PyTorch takes the subgradient 0 there
+      const Tensor y = ctx.saved(1), flat = y == 0;
+      slope = tandem::where(flat, Scalar(0), slope) / tandem::where(flat, Scalar(1), y * 2);
+    }
+    return {deviations(x, dims, count) * with_dims(slope, kept).to(x.dtype())};
+  };
+  const Tensor saved = root ? y : Tensor();
+  return record(op, y, {x}, {x, saved}, backward).to(x.dtype());
 }
 }  // namespace
 Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  return variance("var", *this, dims, unbiased ? 1 : 0, keepdim).to(dtype());
+  return spread("var", *this, dims, unbiased ? 1 : 0, /*root=*/false, keepdim);
 }
 Tensor detail::corrected_var(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
-  return variance("var", x, dims, correction.value_or(1).to<double>(), keepdim).to(x.dtype());
+  return spread("var", x, dims, correction.value_or(1).to<double>(), /*root=*/false, keepdim);
 }
-namespace {
-/// The root of a sum of squares. Its slope at zero is infinite; PyTorch takes the subgradient 0 there.
-Tensor root(const char* op, const Tensor& total) {
-  const Tensor y = total.detach().sqrt();
-  return record(op, y, {total}, {y}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor y = ctx.saved(0), flat = y == 0;
-    return {tandem::where(flat, Scalar(0), dy) / tandem::where(flat, Scalar(1), y * 2)};
-  });
+Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
+  return spread("std", *this, dims, unbiased ? 1 : 0, /*root=*/true, keepdim);
 }
-}  // namespace
-Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y) {
+Tensor detail::corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
+  return spread("std", x, dims, correction.value_or(1).to<double>(), /*root=*/true, keepdim);
+}
+Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Tensor& wide_y) {
+  if (p == 2 && is_half(x.dtype())) {  // the small tensors alone are float32
+    const Tensor flat = wide_y == 0, slope = wide_dy / tandem::where(flat, Scalar(1), wide_y);
+    return x * slope.masked_fill(flat, 0).to(x.dtype());
+  }
+  const Tensor dy = wide_dy.to(x.dtype()), y = wide_y.to(x.dtype());
   if (p == 1) return x.sign() * dy;
-  if (p == 2) return dy * (x / y).masked_fill(y == 0, 0);
-  const Tensor size = x.abs();
+  if (p == 2) {
+    const Tensor flat = y == 0;
+    return dy * (x / tandem::where(flat, Scalar(1), y)).masked_fill(flat, 0);
+  }
   if (std::isinf(p)) {  // the largest or smallest share it evenly, NaNs among themselves
-    const Tensor hit = ((size == y) | (size.isnan() & y.isnan())).to(dy.dtype());
+    const Tensor size = x.abs(), hit = ((size == y) | (size.isnan() & y.isnan())).to(dy.dtype());
     return x.sign() * hit * (dy / sum_to_size(hit, y.sizes()));
   }
-  Tensor whole = y, part = size;
-  if (is_half(x.dtype())) {  // powers overflow, but not those of parts of the whole
-    const Tensor usual = y.isfinite() & (y != 0);
-    part = size / tandem::where(usual, y, Scalar(1));
-    whole = tandem::where(usual, Scalar(1), y);
-  }
-  Tensor slope = x.sign() * part.pow(p - 1);
+  // Powers of parts of the whole, as those of x and y may overflow.
+  const Tensor usual = y.isfinite() & (y != 0), part = x / tandem::where(usual, y, Scalar(1));
+  Tensor slope = x.sign() * part.abs().pow(p - 1);
   if (p < 1) slope = tandem::where(x == 0, Scalar(0), slope);
+  const Tensor whole = tandem::where(usual, Scalar(1), y);
   return slope * tandem::where(y == 0, Scalar(0), dy / whole.pow(p - 1));
 }
 namespace {
-/// sum |x|^p of a half type, in float32 and without history.
-Tensor sum_of_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
+/// (sum |x|^p)^(1/p) without history: the powers are those of |x| over the largest one, or for p < 0 the smallest.
+Tensor norm_by_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
   const ReducedDims r("norm", x, dims);
-  Tensor flat = r.flat_output(kFloat32);
-  TANDEM_DISPATCH(x.device(), sum_of_powers, r.x, Tensor(), p, flat);
-  return r.restore(flat, keepdim);
+  if (r.count == 0) return r.restore(r.flat_output(kFloat64).zero_(), keepdim);
+  const Tensor size = r.x.abs();
+  Tensor scale = p > 0 ? size.amax(1) : size.amin(1), flat = r.flat_output(kFloat64);
+  scale = tandem::where(scale.isfinite() & (scale != 0), scale, Scalar(1)).to(detail::accumulate_type(x.dtype()));
+  TANDEM_DISPATCH(x.device(), sum_of_powers, r.x, scale, p, flat);
+  return r.restore(flat.pow(1 / p) * scale, keepdim);
+}
+/// The norm without history, of a half type as float32.
+Tensor norm_of(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
+  const NoGradGuard guard;
+  if (p == 0) return (x != 0).to(x.dtype()).sum(dims, keepdim);  // how many are not zero
+  if (p == 1) return x.abs().sum(dims, keepdim);
+  if (std::isinf(p)) return p > 0 ? x.abs().amax(dims, keepdim) : x.abs().amin(dims, keepdim);
+  if (p != 2) return norm_by_powers(x, p, dims, keepdim);
+  const ReducedDims r("norm", x, dims);
+  return r.restore(sum_of_squares(r, /*about_mean=*/false).sqrt(), keepdim);
 }
 }  // namespace
-Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  return root("std", variance("std", *this, dims, unbiased ? 1 : 0, keepdim)).to(dtype());
-}
-Tensor detail::corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
-  return root("std", variance("std", x, dims, correction.value_or(1).to<double>(), keepdim)).to(x.dtype());
+Tensor root_mean_square(const Tensor& x, IntArrayRef dims, double eps) {
+  Tensor y;
+  const ReducedDims r("root_mean_square", x, dims);
+  const double count = static_cast<double>(r.count);
+  {
+    const NoGradGuard guard;
+    y = (sum_of_squares(r, /*about_mean=*/false) / count + eps).sqrt();
+    y = r.restore(y, /*keepdim=*/true).to(detail::accumulate_type(x.dtype()));
+  }
+  return record("root_mean_square", y, {x}, {x, y}, [count](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    return {(x / ctx.saved(1) * (dy / count)).to(x.dtype())};
+  });
 }
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
 Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
@@ -121,29 +146,13 @@ Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
   const Shape kept = kept_sizes(sizes(), mask);
   TANDEM_CHECK(reduced_count(sizes(), mask) > 0 || (p >= 0 && !std::isinf(p)), "norm: ", sizes(), " over ", dims,
                " has no elements, so that there is no norm with p = ", p, "; accepted: a finite p of 0 or more");
-  const bool half = is_half(dtype());
-  if (p == 2)
-    return root("norm", half ? sum_of_squares("norm", *this, dims, keepdim, false) : square().sum(dims, keepdim))
-        .to(dtype());
-  Tensor y;
-  {
-    const NoGradGuard guard;
-    const Tensor size = abs();
-    if (p == 0)  // how many are not zero: without a gradient, as in PyTorch
-      y = (*this != 0).to(size.dtype()).sum(dims, keepdim);
-    else if (p == 1)
-      y = size.sum(dims, keepdim);
-    else if (std::isinf(p))
-      y = p > 0 ? size.amax(dims, keepdim) : size.amin(dims, keepdim);
-    else if (half)
-      y = sum_of_powers(*this, p, dims, keepdim).pow(1 / p).to(dtype());
-    else
-      y = size.pow(p).sum(dims, keepdim).pow(1 / p);
-  }
-  return record("norm", y, {*this}, {*this, y}, [p, kept](const Context& ctx, const Tensor& dy) -> Grads {
-    if (p == 0) return {Tensor()};
-    return {norm_backward(p, with_dims(dy, kept), ctx.saved(0), with_dims(ctx.saved(1), kept))};
-  });
+  const Tensor y = norm_of(*this, p, dims, keepdim).to(detail::accumulate_type(dtype()));
+  return record("norm", y, {*this}, {*this, y},
+                [p, kept](const Context& ctx, const Tensor& dy) -> Grads {
+                  if (p == 0) return {Tensor()};
+                  return {norm_backward(p, with_dims(dy, kept), ctx.saved(0), with_dims(ctx.saved(1), kept))};
+                })
+      .to(dtype());
 }
 
 }  // namespace tandem

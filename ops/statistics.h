@@ -71,10 +71,11 @@ inline Tensor quantile(const Tensor& x, double q, std::optional<int64_t> dim = {
                        const std::string& interpolation = "linear") {
   return x.quantile(q, dim, keepdim, interpolation);
 }
-/// The product of the elements up to each one; of integers and bool int64.
+/// The product of the elements up to each one; of integers and bool int64. Computed in double on the CPU, in float32
+/// on CUDA (float64 of float64).
 inline Tensor cumprod(const Tensor& x, int64_t dim) { return x.cumprod(dim); }
 inline Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype) { return x.cumprod(dim, dtype); }
-/// ln of the sum of e^x up to each one, without overflow, of floating-point numbers.
+/// ln of the sum of e^x up to each one, without overflow, of floating-point numbers. Computed as cumprod is.
 inline Tensor logcumsumexp(const Tensor& x, int64_t dim) { return x.logcumsumexp(dim); }
 /// What each element differs from the one before, n times; of bool whether it does. `prepend` and `append`, if defined,
 /// stand before and after x.
@@ -97,7 +98,8 @@ inline Tensor msort(const Tensor& x) { return x.msort(); }
 /// wins.
 inline std::tuple<Tensor, Tensor> cummax(const Tensor& x, int64_t dim) { return x.cummax(dim); }
 inline std::tuple<Tensor, Tensor> cummin(const Tensor& x, int64_t dim) { return x.cummin(dim); }
-/// (the element that is there most often, of several the smallest, the last of its positions) along dim
+/// (the element that is there most often, of several the smallest, the last of its positions) along dim. A NaN is
+/// unequal to every other: it is chosen, the first of them, only where there is nothing else.
 inline std::tuple<Tensor, Tensor> mode(const Tensor& x, int64_t dim = -1, detail::Flag keepdim = false) {
   return x.mode(dim, keepdim);
 }

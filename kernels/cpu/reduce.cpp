@@ -13,15 +13,15 @@ namespace {
 
 constexpr int64_t kBlock = 32768;  // elements of one partial result
 
-/// What a row takes beside x and the way it is cut.
+/// Further arguments of a row: a center or a scale for each result, and a power.
 struct Extra {
-  Tensor center;
+  Tensor of_results;
   double power = 0;
 };
 Loop plan_reduce(const char* name, const LoopTables& rows, const Tensor& x, Tensor& y, int64_t blocks, int64_t length,
                  const Extra& extra = {}) {
   const int64_t outer = x.size(0), n = x.size(1), inner = x.size(2);
-  return plan_raw(name, pick(rows, x.dtype(), name), x.dtype(), {y}, {x, extra.center},
+  return plan_raw(name, pick(rows, x.dtype(), name), x.dtype(), {y}, {x, extra.of_results},
                   {integer(n), integer(inner), integer(blocks), integer(length), real(extra.power)}, outer * blocks,
                   std::max<int64_t>(kBlock / std::max<int64_t>(length * inner, 1), 1));
 }
@@ -42,6 +42,7 @@ void reduce(const char* name, const LoopTables& rows, const LoopTables& partial_
 }  // namespace
 
 TANDEM_DECLARE_LOOP(sum)
+TANDEM_DECLARE_LOOP(sum_wide)
 TANDEM_DECLARE_LOOP(sum_partial)
 TANDEM_DECLARE_LOOP(sum_finish_float16)
 TANDEM_DECLARE_LOOP(sum_finish_bfloat16)
@@ -51,12 +52,19 @@ void sum(const Tensor& x, Tensor& y) {
   else if (is_half(x.dtype()))
     reduce("sum", loops::sum, loops::sum_partial,
            x.dtype() == kFloat16 ? loops::sum_finish_float16 : loops::sum_finish_bfloat16, kFloat32, x, y);
+  else if (x.dtype() == kFloat32 && y.dtype() == kFloat64)
+    reduce("sum", loops::sum_wide, loops::sum_wide, loops::sum, kFloat64, x, y);
   else
     reduce("sum", loops::sum, loops::sum, loops::sum, y.dtype(), x, y);
 }
+TANDEM_DECLARE_LOOP(sum_of_squares_about)
+void sum_of_squares_about(const Tensor& x, const Tensor& center, Tensor& y) {
+  reduce("sum_of_squares", loops::sum_of_squares_about, loops::sum_of_squares_about, loops::sum, kFloat64, x, y,
+         {center});
+}
 TANDEM_DECLARE_LOOP(sum_of_powers)
-void sum_of_powers(const Tensor& x, const Tensor& center, double p, Tensor& y) {
-  reduce("sum_of_powers", loops::sum_of_powers, loops::sum_of_powers, loops::sum, kFloat32, x, y, {center, p});
+void sum_of_powers(const Tensor& x, const Tensor& scale, double p, Tensor& y) {
+  reduce("sum_of_powers", loops::sum_of_powers, loops::sum_of_powers, loops::sum, kFloat64, x, y, {scale, p});
 }
 TANDEM_DECLARE_LOOP(squared_error)
 void squared_error(const Tensor& x, const Tensor& target, double divisor, Tensor& y) {
@@ -96,10 +104,17 @@ TANDEM_EXTREMUM_PLANNER(max_with_index)
 TANDEM_EXTREMUM_PLANNER(min_with_index)
 
 TANDEM_DECLARE_LOOP(cumsum)
-void cumsum(const Tensor& x, bool reverse, Tensor& y) {
-  run(plan_raw("cumsum", pick(loops::cumsum, x.dtype(), "cumsum"), x.dtype(), {y}, {x},
+TANDEM_DECLARE_LOOP(cumprod)
+TANDEM_DECLARE_LOOP(logcumsumexp)
+namespace {
+void scan(const char* name, const LoopTables& rows, const Tensor& x, bool reverse, Tensor& y) {
+  run(plan_raw(name, pick(rows, x.dtype(), name), x.dtype(), {y}, {x},
                {integer(x.size(1)), integer(x.size(2)), integer(reverse)}, x.size(0) * x.size(2),
                kBlock / std::max<int64_t>(x.size(1), 1)));
 }
+}  // namespace
+void cumsum(const Tensor& x, bool reverse, Tensor& y) { scan("cumsum", loops::cumsum, x, reverse, y); }
+void cumprod(const Tensor& x, Tensor& y) { scan("cumprod", loops::cumprod, x, false, y); }
+void logcumsumexp(const Tensor& x, Tensor& y) { scan("logcumsumexp", loops::logcumsumexp, x, false, y); }
 
 }  // namespace tandem::kernels::cpu

@@ -47,19 +47,14 @@ template <class T, int V> struct Statistics : Moments {
   using Loaded = Pack<T, V>;
   using Local = ShiftedSums<C>;
   const T* x;
-  C *mean, *var, *rstd;  // mean: null where only var is wanted, the squares over divisor
+  C *mean, *var, *rstd;
   double eps;
   bool aligned;
   Running<C> running;
-  double divisor = 1;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
   __device__ void take(Local& local, const Loaded& pack, int64_t) const { local.take(widen(pack)); }
   __device__ static State state_of(const Local& local) { return local.state(); }
   __device__ void give(int64_t c, const State& s, int64_t count) const {
-    if (!mean) {
-      var[c] = C(s.squares / divisor);
-      return;
-    }
     const double variance = s.squares / double(count);
     mean[c] = C(count > 0 ? s.mean : variance);  // of nothing: NaN
     var[c] = C(variance);
@@ -67,6 +62,24 @@ template <class T, int V> struct Statistics : Moments {
     if (running.mean) running.mean[c] = running.mean[c] * running.old + mean[c] * running.added_mean;
     if (running.var) running.var[c] = running.var[c] * running.old + var[c] * running.added_var;
     if (running.batches && c == 0) ++*running.batches;
+  }
+};
+/// The variance alone, the squares over a divisor, or its root.
+template <class T, int V> struct Variance : Moments {
+  static constexpr int kMostThreads = 512;
+  using Loaded = Pack<T, V>;
+  using C = Upcast<T>;
+  using Local = ShiftedSums<C, double>;
+  const T* x;
+  C* spread;
+  double divisor;
+  bool aligned, root;
+  __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
+  __device__ void take(Local& local, const Loaded& pack, int64_t) const { local.take(widen(pack)); }
+  __device__ static State state_of(const Local& local) { return local.state(); }
+  __device__ void give(int64_t c, const State& s, int64_t) const {
+    const double variance = s.squares / divisor;
+    spread[c] = C(root ? math::sqrt(variance) : variance);
   }
 };
 /// The sum over a divisor.
@@ -343,10 +356,11 @@ void channel_mean(const Tensor& x, double divisor, Tensor& y) {
     launch_sums<T, V>(divisor == 1 ? "sum" : "mean", sums, shape, x.device());
   });
 }
-void channel_var(const Tensor& x, double divisor, Tensor& y) {
+void channel_var(const Tensor& x, double divisor, bool root, Tensor& y) {
   visit_planes("var", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
-    Statistics<T, V> sums{};
-    sums.x = x.data<T>(), sums.var = y.data<Upcast<T>>(), sums.divisor = divisor, sums.aligned = aligned;
+    Variance<T, V> sums;
+    sums.x = x.data<T>(), sums.spread = y.data<Upcast<T>>(), sums.divisor = divisor, sums.root = root;
+    sums.aligned = aligned;
     launch_sums<T, V>("var", sums, shape, x.device());
   });
 }

@@ -1,5 +1,6 @@
 // Mean and squared deviations in one read. A thread adds up what its elements differ from its first one: that is off by
-// at most their number of roundings, however large the mean. Threads and blocks are joined in double (Chan 1979).
+// at most their number of roundings, however large the mean. Threads and blocks are joined in double (Chan 1979). A
+// thread's own squares are summed in Squares: double where any float may come, T in normalisations, as in PyTorch.
 #pragma once
 #include "tandem/kernels/cuda/reduce.cuh"
 
@@ -22,8 +23,9 @@ struct Moments {
 };
 
 /// What one thread adds up.
-template <class T> struct ShiftedSums {
-  T shift = T(0), sum = T(0), squares = T(0);
+template <class T, class Squares = T> struct ShiftedSums {
+  T shift = T(0), sum = T(0);
+  Squares squares = Squares(0);
   int64_t count = 0;
   template <int N> __device__ void take(const Pack<T, N>& x) {
     if (count == 0) shift = x.at[0];
@@ -32,7 +34,7 @@ template <class T> struct ShiftedSums {
     for (int v = 0; v < N; ++v) {
       const T off = x.at[v] - shift;
       sum += off;
-      squares += off * off;
+      squares += Squares(off) * Squares(off);
     }
   }
   __device__ Moments::State state() const {

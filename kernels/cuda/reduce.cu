@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "tandem/kernels/cuda/reduce.cuh"
+#include "tandem/kernels/visit_floating.h"
 
 namespace tandem::kernels::cuda {
 namespace {
@@ -142,21 +143,40 @@ template <class T> struct SquaredError : Adding<T> {
   __device__ void give(int64_t i, const T& state) const { y.put(i, state / divisor); }
   const SquaredError& finishing() const { return *this; }
 };
-/// Powers of what elements of a half type differ from the center of their result; what is finished are sums of them.
-template <class T> struct Powers : Adding<Upcast<T>> {
-  using State = Upcast<T>;
-  Target<State> y;
-  const State* center;  // or null
-  State p;
-  Powers(const Tensor& y, const Tensor& center, double p)
-      : y(y), center(center.defined() ? center.data<State>() : nullptr), p(State(p)) {}
-  __device__ void take(State& state, const T& x, int64_t, int64_t result) const {
-    const State off = math::abs(State(x) - (center ? center[result] : State(0)));
-    state += p == State(2) ? off * off : math::pow(off, p);
+/// Squares of how far elements lie from their result's center, in double, which holds the square of any float. The
+/// second pass adds up partial sums.
+struct Squares : Adding<double> {
+  Target<double> y;
+  const double* center;  // or null
+  bool finishes = false;
+  Squares(const Tensor& y, const Tensor& center) : y(y), center(center.defined() ? center.data<double>() : nullptr) {}
+  template <class T> __device__ void take(double& state, const T& x, int64_t, int64_t result) const {
+    const double value = double(Upcast<T>(x)), off = center ? value - center[result] : value;
+    state += finishes ? value : off * off;
   }
-  __device__ void take(State& state, const State& sum, int64_t, int64_t) const { state += sum; }
-  __device__ void give(int64_t i, const State& state) const { y.put(i, state); }
-  const Powers& finishing() const { return *this; }
+  __device__ void give(int64_t i, const double& state) const { y.put(i, state); }
+  Squares finishing() const {
+    Squares op = *this;
+    op.finishes = true;
+    return op;
+  }
+};
+/// Powers of elements, divided by their result's scale first; added up in double.
+template <class C> struct Powers : Adding<double> {
+  Target<double> y;
+  const C* scale;
+  C p;
+  bool finishes = false;
+  Powers(const Tensor& y, const Tensor& scale, double p) : y(y), scale(scale.data<C>()), p(C(p)) {}
+  template <class T> __device__ void take(double& state, const T& x, int64_t, int64_t result) const {
+    state += finishes ? double(Upcast<T>(x)) : double(math::pow(math::abs(C(x)) / scale[result], p));
+  }
+  __device__ void give(int64_t i, const double& state) const { y.put(i, state); }
+  Powers finishing() const {
+    Powers op = *this;
+    op.finishes = true;
+    return op;
+  }
 };
 /// The largest element, a NaN if there is one; or the smallest, as the reverse of the largest of the reversed.
 template <class T> struct Extreme : Largest<Upcast<T>> {
@@ -395,7 +415,11 @@ void reduce_places(const char* name, const Tensor& x, bool smallest, const Tenso
 
 }  // namespace
 
-void sum(const Tensor& x, Tensor& y) { reduce_sums<Adding>("sum", x, y); }
+void sum(const Tensor& x, Tensor& y) {
+  if (x.dtype() == kFloat32 && y.dtype() == kFloat64)
+    return reduce<float>("sum", Fold<Adding<double>, double>(y, 1), x);
+  reduce_sums<Adding>("sum", x, y);
+}
 void mean(const Tensor& x, double divisor, Tensor& y) { reduce_sums<Adding>("mean", x, y, divisor); }
 void squared_error(const Tensor& x, const Tensor& target, double divisor, Tensor& y) {
   const auto launched = [&]<class T>() {
@@ -403,9 +427,12 @@ void squared_error(const Tensor& x, const Tensor& target, double divisor, Tensor
   };
   x.dtype() == kFloat64 ? launched.operator()<double>() : launched.operator()<float>();
 }
-void sum_of_powers(const Tensor& x, const Tensor& center, double p, Tensor& y) {
-  const auto launched = [&]<class T>() { reduce<T>("sum_of_powers", Powers<T>(y, center, p), x); };
-  x.dtype() == kFloat16 ? launched.operator()<Half>() : launched.operator()<BFloat16>();
+void sum_of_squares_about(const Tensor& x, const Tensor& center, Tensor& y) {
+  visit_floating("sum_of_squares", x.dtype(), [&]<class T>() { reduce<T>("sum_of_squares", Squares(y, center), x); });
+}
+void sum_of_powers(const Tensor& x, const Tensor& scale, double p, Tensor& y) {
+  visit_floating("sum_of_powers", x.dtype(),
+                 [&]<class T>() { reduce<T>("sum_of_powers", Powers<Upcast<T>>(y, scale, p), x); });
 }
 void prod(const Tensor& x, Tensor& y) { reduce_sums<Multiplying>("prod", x, y); }
 void amax(const Tensor& x, Tensor& y) { reduce_values("amax", x, false, y); }

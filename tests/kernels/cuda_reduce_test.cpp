@@ -123,7 +123,7 @@ TEST_CASE("running sums on CUDA give what the CPU's give, forwards and in revers
     }
 }
 
-TEST_CASE("half types are summed in float, and powers of them, on CUDA as on the CPU", "[cuda][reduce]") {
+TEST_CASE("half types are summed in float, and powers in double, on CUDA as on the CPU", "[cuda][reduce]") {
   TANDEM_NEEDS_GPU();
   for (const std::vector<int64_t>& sizes :
        {std::vector<int64_t>{3, 70, 1}, {1, 50000, 1}, {2, 300, 5}, {1, 9000, 3}, {2, 0, 3}, {200, 9, 1}})
@@ -139,14 +139,29 @@ TEST_CASE("half types are summed in float, and powers of them, on CUDA as on the
       // 1e-6 of the terms: float sums in blocks, whose terms are of both signs
       const double size = 1e-6 * 310.0 * static_cast<double>(sizes[1]);
       for (const Tensor& y : {got, there}) CHECK(differing(y, want.to(kFloat32), 0, size) == 0);
-      for (const double p : {2.0, 3.0})
-        for (const Tensor& about : {center, Tensor()}) {
-          const Tensor off = about.defined() ? wide - about.to(kFloat64).unsqueeze(1) : wide;
-          kernels::cpu::sum(off.abs().pow(p), want);
-          kernels::cpu::sum_of_powers(x, about, p, got);
-          kernels::cuda::sum_of_powers(x.to(kGpu), about.defined() ? about.to(kGpu) : about, p, there);
-          // 1e-5: powers of floats, and chains of thousands of additions where columns are added row by row
-          for (const Tensor& y : {got, there}) CHECK(differing(y, want.to(kFloat32), 1e-5) == 0);
-        }
+    }
+  for (const std::vector<int64_t>& sizes :
+       {std::vector<int64_t>{3, 70, 1}, {1, 50000, 1}, {2, 300, 5}, {1, 9000, 3}, {2, 0, 3}, {200, 9, 1}})
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
+      CAPTURE(sizes, dtype);
+      const double scale = dtype == kFloat16 ? 1 : 1e30;  // whose squares no float holds
+      const Tensor x = reals(sizes, dtype, 1, 300.0, 10.0) * scale, wide = x.to(kFloat64);
+      const Tensor center = reals({sizes[0], sizes[2]}, kFloat64, 2) * scale;
+      Tensor want = core::empty(center.sizes(), kFloat64, kCPU), got = core::empty(center.sizes(), kFloat64, kCPU);
+      Tensor there = core::empty(center.sizes(), kFloat64, kGpu);
+      for (const Tensor& about : {center, Tensor()}) {
+        const Tensor off = about.defined() ? wide - about.unsqueeze(1) : wide;
+        kernels::cpu::sum(off.square(), want);
+        kernels::cpu::sum_of_squares_about(x, about, got);
+        kernels::cuda::sum_of_squares_about(x.to(kGpu), about.defined() ? about.to(kGpu) : about, there);
+        // 1e-12: sums of up to 50,000 doubles in different orders
+        for (const Tensor& y : {got, there}) CHECK(differing(y, want, 1e-12) == 0);
+      }
+      const Tensor most = full_like(center, 310.0 * scale).to(is_half(dtype) ? kFloat32 : dtype);
+      kernels::cpu::sum((wide.abs() / most.to(kFloat64).unsqueeze(1)).pow(3), want);
+      kernels::cpu::sum_of_powers(x, most, 3, got);
+      kernels::cuda::sum_of_powers(x.to(kGpu), most.to(kGpu), 3, there);
+      // 1e-6: powers of floats
+      for (const Tensor& y : {got, there}) CHECK(differing(y, want, dtype == kFloat64 ? 1e-12 : 1e-6) == 0);
     }
 }

@@ -29,6 +29,16 @@ TANDEM_ONE_COPY void stats(const T* x, int64_t n, int64_t stride, int64_t width,
     const C off = C(x[i * stride + c]) - center[c];
     return off * off;
   });
+  bool again = false;
+  for (int64_t c = 0; c < width; ++c) again |= is_out_of_range<C>(squares[c]);
+  if (!again) return;
+  double wide[kColumns];
+  block_sums<double>(n, width, wide, [&](int64_t i, int64_t c) {
+    const C off = C(x[i * stride + c]) - center[c];
+    return double(off) * double(off);
+  });
+  for (int64_t c = 0; c < width; ++c)
+    if (is_out_of_range<C>(squares[c])) squares[c] = wide[c];
 }
 /// Of dy, and of dy (x - mean).
 template <class T, class C>

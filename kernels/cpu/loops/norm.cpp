@@ -48,6 +48,16 @@ void channel_sums(const Loop& loop, int64_t c, double* totals, Read read, F... f
   }
 }
 
+/// Sums (x - center)^2 over the next block in double, with the same lanes as the float sum.
+template <class C>
+TANDEM_ONE_COPY double squares_in_double(ChannelBlocks block, const Elements<C>& elements, C center, C* room) {
+  Lanes<double> lanes = {};
+  block.next([&](int64_t at, int64_t piece) {
+    const C* const x = elements.read(at, piece, room);
+    lanes.add(piece, [&](int64_t i) { return double(x[i] - center) * double(x[i] - center); });
+  });
+  return lanes.fold();
+}
 /// Operands: mean, var, rstd, x. Scalar 3: eps. A block is looked at twice while it is in the cache.
 template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end) {
   const double count = double(loop.scalars[0].integer * loop.scalars[2].integer);
@@ -69,9 +79,12 @@ template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end)
     while (const int64_t n = sum_of(blocks, [](C x) { return x; })) {
       const double total = double(lanes.fold());
       const C center = C(total / double(n));
+      const ChannelBlocks block = again;
       sum_of(again, [=](C x) { return (x - center) * (x - center); });
+      double squares = double(lanes.fold());
+      if (is_out_of_range<C>(squares)) squares = squares_in_double(block, elements, center, room);
       sum += total;
-      stats.add(double(n), total, double(lanes.fold()));
+      stats.add(double(n), total, squares);
     }
     const double var = stats.squares / count;
     data<C>(loop, 0)[c] = C(sum / count);
@@ -145,6 +158,11 @@ template <class C> struct LayerNormRows {
   const C* x;
   C *y, *mean, *rstd;
 };
+/// 1 / deviation, of squares that float does not hold.
+template <class C> TANDEM_ONE_COPY C rstd_in_double(const C* x, int64_t n, C mean, double eps) {
+  const double squares = long_sum<double>(n, [=](int64_t i) { return double(x[i] - mean) * double(x[i] - mean); });
+  return C(1.0 / ::sqrt(squares / double(n) + eps));
+}
 /// Plain: without weight and bias. Beside pointers that may be null, all of them would be computed one by one.
 template <bool kPlain, class C>
 TANDEM_ONE_COPY void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& at, int64_t rows) {
@@ -153,9 +171,10 @@ TANDEM_ONE_COPY void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& a
   for (int64_t r = 0; r < rows; ++r) {
     const C* const x = at.x + r * n;
     C* const y = at.y + r * n;
-    const C mean = lane_sum<C>(n, [&](int64_t i) { return x[i]; }) / C(n);
-    const C var = lane_sum<C>(n, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); }) / C(n);
-    const C rstd = C(1) / math::sqrt(var + C(loop.scalars[1].real));
+    const C mean = C(long_sum<C>(n, [&](int64_t i) { return x[i]; })) / C(n);
+    const double squares = long_sum<C>(n, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); });
+    const C rstd = is_out_of_range<C>(squares) ? rstd_in_double(x, n, mean, loop.scalars[1].real)
+                                               : C(1) / math::sqrt(C(squares) / C(n) + C(loop.scalars[1].real));
     at.mean[r] = mean;
     at.rstd[r] = rstd;
     TANDEM_IVDEP
@@ -173,15 +192,22 @@ Elements<float> part_of_row(const Loop& loop, int operand, int scalar) {
 }
 /// A row of a half type that is longer than a band, or beside weights of a half type.
 void layer_norm_long_row(const Loop& loop, Bands<float>& x, const Elements<float>& result, float& mean, float& rstd) {
-  const float n = float(x.size());
+  const double n = double(x.size());
   const Elements<float> weight = part_of_row(loop, 4, 2), bias = part_of_row(loop, 5, 3);
-  Lanes<float> sum = {}, squares = {};
+  LongSum<float> sum, squares;
   x.each([&](int64_t, int64_t count, const float* v) { sum.add(count, [=](int64_t i) { return v[i]; }); });
-  const float m = sum.fold() / n;
+  const float m = float(sum.total / n);
   x.each([&](int64_t, int64_t count, const float* v) {
     squares.add(count, [=](int64_t i) { return (v[i] - m) * (v[i] - m); });
   });
-  const float r = 1.0f / math::sqrt(squares.fold() / n + float(loop.scalars[1].real));
+  if (is_out_of_range<float>(squares.total)) {
+    LongSum<double> wide;
+    x.each([&](int64_t, int64_t count, const float* v) {
+      wide.add(count, [=](int64_t i) { return double(v[i] - m) * double(v[i] - m); });
+    });
+    squares.total = wide.total;
+  }
+  const float r = float(1.0 / ::sqrt(squares.total / n + loop.scalars[1].real));
   mean = m, rstd = r;
   float room[2][kTile];
   for (int64_t i = 0; i < kTile; ++i) room[0][i] = 1.0f, room[1][i] = 0.0f;
@@ -224,8 +250,8 @@ template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
 template <bool kWeighted, class C>
 void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, Bands<C>& weight, C mean, C rstd, const Elements<C>& result,
                              C* weights, C* biases) {
-  const C n = C(x.size());
-  Lanes<C> sum = {}, slope = {};
+  const double n = double(x.size());
+  LongSum<C> sum, slope;
   dy.each([&](int64_t first, int64_t count, const C* d) {
     const C* const v = x.read(first, count);
     const C* const w = kWeighted ? weight.read(first, count) : nullptr;
@@ -242,7 +268,7 @@ void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, Bands<C>& weight, C mean
     sum.add(count, [=](int64_t i) { return kWeighted ? d[i] * w[i] : d[i]; });
     slope.add(count, [=](int64_t i) { return (kWeighted ? d[i] * w[i] : d[i]) * (v[i] - mean); });
   });
-  const C a = sum.fold() / n, b = slope.fold() * rstd * rstd / n;
+  const C a = C(sum.total / n), b = C(slope.total * double(rstd) / n) * rstd;
   dy.each([&](int64_t first, int64_t count, C* d) {
     const C* const v = x.read(first, count);
     const C* const w = kWeighted ? weight.read(first, count) : nullptr;

@@ -109,10 +109,22 @@ void reduce_columns_of(const T* x, int64_t rows, int64_t stride, int64_t width, 
   }
 }
 
+/// Columns in pieces of kTall rows, which keeps the error of a float sum of many rows small.
+template <class Op, class A, class T>
+void reduce_tall(const T* x, int64_t rows, int64_t stride, int64_t width, A* made) {
+  constexpr int64_t kTall = 128;
+  reduce_columns_of<Op, A>(x, rows < kTall ? rows : kTall, stride, width, made);
+  for (int64_t r = kTall; r < rows; r += kTall) {
+    A part[kTile];
+    reduce_columns_of<Op, A>(x + r * stride, rows - r < kTall ? rows - r : kTall, stride, width, part);
+    for (int64_t i = 0; i < width; ++i) made[i] = Op::join(made[i], part[i]);
+  }
+}
+
 /// Ports: of y, and of x, which is read as T: where it lies, or, if kMoved allows that it is of another type, from a
-/// copy. prepare(x, n, result, step) changes the copy: element i goes into the result of that number + i * step.
-template <class Op, class A, class T, bool kMoved, class Prepare>
-void reduce_prepared(const Loop& loop, int64_t begin, int64_t end, const Port* ports, Prepare prepare) {
+/// copy.
+template <class Op, class A, class T, bool kMoved>
+void reduce_units(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
                 length = loop.scalars[3].integer;
   const Port out = ports[0], in = ports[1];  // copies, which no store can change
@@ -130,7 +142,7 @@ void reduce_prepared(const Loop& loop, int64_t begin, int64_t end, const Port* p
         const int64_t m = count - from < kRun ? count - from : kRun;
         char* const at = top + from * in.size;
         if constexpr (kMoved)
-          if (!direct) in.move(room, at, m), prepare(room, m, outer, 0);
+          if (!direct) in.move(room, at, m);
         total = Op::join(total, reduce_row<Op, A>(direct ? reinterpret_cast<const T*>(at) : room, m));
       }
       if (out.direct)
@@ -143,16 +155,13 @@ void reduce_prepared(const Loop& loop, int64_t begin, int64_t end, const Port* p
       const int64_t width = inner - c < kTile ? inner - c : kTile;
       char* const at = top + c * in.size;
       A made[kTile];
-      if (direct) reduce_columns_of<Op, A>(reinterpret_cast<const T*>(at), count, inner, width, made);
+      if (direct) reduce_tall<Op, A>(reinterpret_cast<const T*>(at), count, inner, width, made);
       if constexpr (kMoved) {
         const int64_t together = kRun / width;
         for (int64_t i = 0; !direct && i < width; ++i) made[i] = Op::template start<A>();
         for (int64_t r = 0; !direct && r < count; r += together) {
           const int64_t rows = count - r < together ? count - r : together;
-          for (int64_t j = 0; j < rows; ++j) {
-            in.move(room + j * width, at + (r + j) * inner * in.size, width);
-            prepare(room + j * width, width, outer * inner + c, 1);
-          }
+          for (int64_t j = 0; j < rows; ++j) in.move(room + j * width, at + (r + j) * inner * in.size, width);
           A part[kTile];
           reduce_columns_of<Op, A>(room, rows, width, width, part);
           for (int64_t i = 0; i < width; ++i) made[i] = Op::join(made[i], part[i]);
@@ -170,7 +179,7 @@ template <bool kFirst, class A, class B> using Choose = typename ChooseOf<kFirst
 template <class Op, class A, class T>
 TANDEM_ONE_COPY void reduce_as(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
   constexpr bool kMoved = !__is_same(Op, Sum) && (__is_same(A, float) || (__is_same(Op, Prod) && !math::kFloating<A>));
-  reduce_prepared<Op, A, T, kMoved>(loop, begin, end, ports, [](T*, int64_t, int64_t, int64_t) {});
+  reduce_units<Op, A, T, kMoved>(loop, begin, end, ports);
 }
 /// A sum is so little work that a copy of the elements would show.
 template <class Op, class T, class A, class Out> void reduce(const Loop& loop, int64_t begin, int64_t end) {
@@ -179,25 +188,6 @@ template <class Op, class T, class A, class Out> void reduce(const Loop& loop, i
   constexpr Port ports[] = {output<Out, A>(), input<Memory, Read>()};
   reduce_as<Op, A, Read>(loop, begin, end, ports);
 }
-/// Operands: y, x, center or none. Scalar 4: the power.
-TANDEM_ONE_COPY void powers_as_float(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
-  const Operand& given = loop.operands[2];
-  const float* const center = given.buffer ? as<float>(given.buffer->data + given.offset) : nullptr;
-  const float p = float(loop.scalars[4].real);
-  reduce_prepared<Sum, float, float, true>(loop, begin, end, ports,
-                                           [=](float* x, int64_t n, int64_t result, int64_t step) {
-                                             if (center && step)
-                                               for (int64_t i = 0; i < n; ++i) x[i] -= center[result + i];
-                                             else if (center)
-                                               for (int64_t i = 0; i < n; ++i) x[i] -= center[result];
-                                             for (int64_t i = 0; i < n; ++i)
-                                               x[i] = p == 2 ? x[i] * x[i] : math::pow(math::abs(x[i]), p);
-                                           });
-}
-template <class T> void powers_body(const Loop& loop, int64_t begin, int64_t end) {
-  powers_as_float(loop, begin, end, kPorts<float, float, T, float>);
-}
-
 struct Product {
   template <class C> static C of(C a, C b) { return a * b; }
 };
@@ -277,24 +267,6 @@ template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int
   }
 }
 
-template <class T> void cumsum_body(const Loop& loop, int64_t begin, int64_t end) {
-  using A = Accumulate<T>;
-  const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
-  const bool reverse = loop.scalars[2].integer;
-  using Out = T;
-  Out* const y = reinterpret_cast<Out*>(loop.operands[0].buffer->data + loop.operands[0].offset);
-  const T* const x = as<T>(loop.operands[1].buffer->data + loop.operands[1].offset);
-  for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t start = unit / inner * n * inner + unit % inner;
-    A total = A(0);
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t at = start + (reverse ? n - 1 - i : i) * inner;
-      total = math::add(total, A(x[at]));
-      y[at] = Out(total);
-    }
-  }
-}
-
 #define TANDEM_KEEP_BODY(Op, T) reduce<Op, T, KeptAs<T>, T>
 
 }  // namespace
@@ -308,12 +280,12 @@ template <class T> void cumsum_body(const Loop& loop, int64_t begin, int64_t end
              reduce<Op, int8_t, uint64_t, int64_t>, reduce<Op, uint8_t, uint64_t, int64_t>,                          \
              reduce<Op, bool, uint64_t, int64_t>)
 TANDEM_SUM_ROW(sum, Sum)
+TANDEM_ROW(sum_wide, reduce<Sum, float, double, double>)
 TANDEM_SUM_ROW(prod, Prod)
 // The first pass over half types keeps its partial sums in float.
 TANDEM_ROW(sum_partial, nullptr, nullptr, reduce<Sum, Half, float, float>, reduce<Sum, BFloat16, float, float>)
 TANDEM_ROW(sum_finish_float16, reduce<Sum, float, float, Half>)
 TANDEM_ROW(sum_finish_bfloat16, reduce<Sum, float, float, BFloat16>)
-TANDEM_ROW(sum_of_powers, nullptr, nullptr, powers_body<Half>, powers_body<BFloat16>)
 #define TANDEM_PAIRS_BODY(F, T) pairs_body<F, T>
 TANDEM_FLOATING_ROW(dot, TANDEM_PAIRS_BODY, Product)
 TANDEM_ROW(squared_error, pairs_body<SquaredDistance, float>, pairs_body<SquaredDistance, double>)
@@ -326,4 +298,3 @@ TANDEM_ROW(all, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, n
 #define TANDEM_EXTREMUM_BODY(kMax, T) extremum<kMax, T>
 TANDEM_ALL_ROW(max_with_index, TANDEM_EXTREMUM_BODY, true)
 TANDEM_ALL_ROW(min_with_index, TANDEM_EXTREMUM_BODY, false)
-TANDEM_ARITHMETIC_ROW(cumsum, TANDEM_BY_TYPE, cumsum_body)

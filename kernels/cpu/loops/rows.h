@@ -32,6 +32,26 @@ template <class T, class F> T lane_sum(int64_t n, F f) {
   return lanes.fold();
 }
 
+/// A sum of long rows: kSumRun elements at a time in C, these sums in double.
+constexpr int64_t kSumRun = 4096;
+template <class C> struct LongSum {
+  double total = 0;
+  template <class F> void add(int64_t n, F f) {
+    for (int64_t from = 0; from < n; from += kSumRun)
+      total += double(lane_sum<C>(n - from < kSumRun ? n - from : kSumRun, [&](int64_t i) { return f(from + i); }));
+  }
+};
+template <class C, class F> double long_sum(int64_t n, F f) {
+  LongSum<C> sum;
+  sum.add(n, f);
+  return sum.total;
+}
+/// Whether a sum of squares must be taken again in double: in float it may have overflowed, or squares may have lost
+/// digits below float's smallest normal number, 1.2e-38.
+template <class C> bool is_out_of_range(double squares) {
+  return sizeof(C) == sizeof(float) && !(squares > 1e-30 && squares < 3e38);
+}
+
 constexpr int64_t kColumns = 32;  // that are worked on side by side
 
 /// Calls f(c) for c < width; the usual width is a constant, so that such rows are a few vectors without a remainder.

@@ -1,0 +1,86 @@
+// Sums of squares and of other powers over the middle of (outer, n, inner), in double: a float's square may overflow or
+// vanish in float. Scalars: n, inner, blocks, block length, and of sum_of_powers p. A unit of the range is one (outer,
+// block). Operands: y (double), x, and one number for each result or none.
+#include "tandem/kernels/cpu/loops/rows.h"
+
+namespace tandem::kernels::cpu::TANDEM_ISA {
+namespace {
+
+constexpr int64_t kPiece = 4096;  // elements of a row that are summed at a time
+
+/// of_row(x, n, result) gives the sum of a piece of a row, add(x, n, result, made) adds n elements to as many results;
+/// the first result they belong to is number `result`.
+template <class C, class OfRow, class Add>
+void sums(const Loop& loop, int64_t begin, int64_t end, OfRow of_row, Add add) {
+  const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
+                length = loop.scalars[3].integer;
+  const Elements<C> elements(loop, 1);
+  double* const y = data<double>(loop, 0);
+  C room[kPiece];
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t outer = unit / blocks, first = unit % blocks * length;
+    const int64_t count = n - first < length ? n - first : length, start = (outer * n + first) * inner;
+    if (inner == 1) {
+      double total = 0;
+      for (int64_t from = 0; from < count; from += kPiece) {
+        const int64_t m = count - from < kPiece ? count - from : kPiece;
+        total += of_row(elements.read(start + from, m, room), m, outer);
+      }
+      y[unit] = total;
+      continue;
+    }
+    for (int64_t c = 0; c < inner; c += kTile) {  // columns side by side
+      const int64_t width = inner - c < kTile ? inner - c : kTile;
+      double made[kTile] = {};
+      for (int64_t r = 0; r < count; ++r)
+        add(elements.read(start + r * inner + c, width, room), width, outer * inner + c, made);
+      for (int64_t i = 0; i < width; ++i) y[unit * inner + c + i] = made[i];
+    }
+  }
+}
+
+/// (x - center)^2; operand 2 is the center, in double.
+template <class C> void squares_body(const Loop& loop, int64_t begin, int64_t end) {
+  const double* const centers = data<const double>(loop, 2);
+  sums<C>(
+      loop, begin, end,
+      [=](const C* x, int64_t n, int64_t result) {
+        const double center = centers ? centers[result] : 0.0;
+        return lane_sum<double>(n, [=](int64_t i) { return (double(x[i]) - center) * (double(x[i]) - center); });
+      },
+      [=](const C* x, int64_t n, int64_t result, double* made) {
+        if (centers)
+          for (int64_t i = 0; i < n; ++i)
+            made[i] += (double(x[i]) - centers[result + i]) * (double(x[i]) - centers[result + i]);
+        else
+          for (int64_t i = 0; i < n; ++i) made[i] += double(x[i]) * double(x[i]);
+      });
+}
+/// made = (|x| / scale)^p, of at most kTile elements. All are arrays, as vectors need them.
+template <class C> TANDEM_ONE_COPY void powers_of(const C* x, const C* scale, const C* p, C* made, int64_t n) {
+  TANDEM_IVDEP
+  for (int64_t i = 0; i < n; ++i) made[i] = math::pow(math::abs(x[i]) / scale[i], p[i]);
+}
+/// (|x| / scale)^p; operand 2 is the scale. Powers of elements below 1 in the type of x, their sum in double.
+template <class C> void powers_body(const Loop& loop, int64_t begin, int64_t end) {
+  const C* const scales = data<const C>(loop, 2);
+  C p[kTile], scale[kTile], powers[kPiece];
+  for (C& each : p) each = C(loop.scalars[4].real);
+  sums<C>(
+      loop, begin, end,
+      [&](const C* x, int64_t n, int64_t result) {
+        for (C& each : scale) each = scales[result];
+        for (int64_t i = 0; i < n; i += kTile) powers_of(x + i, scale, p, powers + i, n - i < kTile ? n - i : kTile);
+        return lane_sum<double>(n, [&](int64_t i) { return double(powers[i]); });
+      },
+      [&](const C* x, int64_t n, int64_t result, double* made) {
+        powers_of(x, scales + result, p, powers, n);
+        for (int64_t i = 0; i < n; ++i) made[i] += double(powers[i]);
+      });
+}
+
+}  // namespace
+}  // namespace tandem::kernels::cpu::TANDEM_ISA
+
+TANDEM_EACH_FLOATING(sum_of_squares_about, squares_body)
+TANDEM_EACH_FLOATING(sum_of_powers, powers_body)
