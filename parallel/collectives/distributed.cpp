@@ -11,6 +11,7 @@
 #include "tandem/core/rank_context.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/core/tracer.h"
+#include "tandem/data/example_streams.h"
 #include "tandem/parallel/collectives/flight_recorder.h"
 #include "tandem/parallel/collectives/gloo/gloo.h"
 #include "tandem/parallel/collectives/job_environment.h"
@@ -172,6 +173,7 @@ void init_process_group(const std::string& asked, InitOptions options) {
   state.world_size = group->size();
   state.gpu = group->device().is_cuda() ? group->device().index() : -1;
   state.collectives = 0;
+  data::detail::set_data_rank(group->rank());
   current = std::move(group);
 }
 bool is_initialized() { return rank_groups().group != nullptr; }
@@ -185,6 +187,7 @@ void destroy_process_group(const ProcessGroupPtr& group) {
   while (!groups.subgroups.empty()) groups.subgroups.pop_back();  // the last first, on all ranks alike
   RankContext::current().state().world_size = 1;
   RankContext::current().state().gpu = -1;
+  data::detail::set_data_rank(0);
   groups.group.reset();
   groups.flight.reset();
 }
