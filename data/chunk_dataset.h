@@ -142,7 +142,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
           ++chunks_;
         }
         if (!chunks || chunks->empty()) break;
-        const data::detail::BatchStreams guard(streams);  // of what is drawn to read and to shuffle them
+        const data::detail::BatchStreams guard(streams);  // random numbers to read and to shuffle them
         what = "chunk";
         for (const size_t i : *chunks) what.append(" ").append(std::to_string(i));
         UnwrappedBatchType examples = chunk_reader_.read_chunk(chunks->front());

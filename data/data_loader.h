@@ -95,7 +95,7 @@ class StatelessDataLoader
   }
   Sampler sampler_;
   std::optional<Sampler> start_;  // as it was when the epoch began
-  size_t start_position_ = 0;     // in the epoch, of what begin() began or went on with
+  size_t start_position_ = 0;     // examples of the epoch before the first that begin() asked for
 };
 template <class Dataset, class Sampler> using DataLoader = StatelessDataLoader<Dataset, Sampler>;
 

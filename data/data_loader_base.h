@@ -19,7 +19,7 @@ namespace detail {
 std::string describe(ArrayRef<size_t> indices);
 inline std::string describe(const std::vector<size_t>& indices) { return describe(ArrayRef<size_t>(indices)); }
 template <class Request> std::string describe(const Request&) { return ""; }
-/// How many examples are asked for; 1 if the request does not say.
+/// Number of examples in a request; 1 if the request does not say.
 template <class Request> size_t count_of(const Request& request) {
   if constexpr (requires { size_t{request.size()}; })
     return request.size();

@@ -1,4 +1,4 @@
-// Random numbers of examples: each example of an epoch has a stream of its own, whatever threads make the examples.
+// Random streams of examples: one for each example of an epoch, independent of the thread that makes the example.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,8 @@ class OutputArchive;
 
 // Note [Random numbers of examples]
 //
-// Whatever a dataset or a transform draws for an example follows from a seed, the epoch, and the position of the
-// example in the epoch: not from the number of workers, and not from what the model draws. The generators of the caller
+// The numbers that a dataset or a transform draws for an example follow from a seed, the epoch, and the position of the
+// example in the epoch. The number of workers and the draws of the model do not matter. The generators of the caller
 // are left alone. Where examples are made one by one (Dataset::get, Transform::apply), each draws from its own stream;
 // what works on a whole batch draws from the stream of the batch's first example.
 //
@@ -30,7 +30,7 @@ struct Positions {
   uint64_t first = 0, stride = 1;
   bool of_all_ranks = false;  // else each rank counts its own
 };
-/// The positions of what a sampler hands out next; `counted` examples have come before.
+/// Positions of the indices that a sampler hands out next; `counted` examples have come before.
 template <class Sampler> Positions positions_of(const Sampler& sampler, size_t counted) {
   if constexpr (requires { sampler.positions(); })
     return sampler.positions();
@@ -96,7 +96,7 @@ class EachExample {
   /// The first example's stream is the thread's again.
   ~EachExample();
   EachExample(const EachExample&) = delete;
-  /// From here on example i is made.
+  /// Makes example i's stream the thread's.
   void begin(size_t i);
 
  private:

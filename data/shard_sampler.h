@@ -47,7 +47,7 @@ class ShardSampler : public Sampler<> {
   size_t local_sample_count() const noexcept { return indices_.size(); }
   /// The same: what a progress bar asks for.
   size_t epoch_size() const noexcept { return indices_.size(); }
-  /// How many indices of this epoch were handed out.
+  /// Number of indices of this epoch that were handed out.
   size_t index() const noexcept { return index_; }
   /// Positions of the next indices in the epoch of all ranks.
   data::detail::Positions positions() const noexcept {

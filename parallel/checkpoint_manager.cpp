@@ -112,7 +112,7 @@ CheckpointManager::CheckpointManager(std::string folder, CheckpointOptions optio
   TANDEM_CHECK(fs::is_directory(folder_), "CheckpointManager: the folder ", folder_,
                " cannot be made: ", error.message());
   const auto lock = FolderLock::try_lock(folder_);
-  if (!lock) return;  // another job is saving: what lies beside the files is its own
+  if (!lock) return;  // another job is saving: the unfinished files are its own
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename();
     if (name.starts_with(kBegin) && name.find(kBeside) != std::string::npos) fs::remove(entry.path(), error);

@@ -33,7 +33,7 @@ std::shared_ptr<FolderLock> FolderLock::try_lock(const std::string& folder) {
   char host[256] = "an unknown host";
   ::gethostname(host, sizeof host - 1);
   const std::string text = "process " + std::to_string(::getpid()) + " on " + host + "\n";
-  if (::ftruncate(fd, 0) != 0 || ::write(fd, text.data(), text.size()) < 0) {}  // only what an error is to say
+  if (::ftruncate(fd, 0) != 0 || ::write(fd, text.data(), text.size()) < 0) {}  // the text is only for an error message
   const std::shared_ptr<FolderLock> made(new FolderLock(fd));
   known = made;
   return made;

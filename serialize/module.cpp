@@ -71,7 +71,7 @@ void detail::load_tensors(nn::Module& module, const std::vector<std::pair<std::s
   try {
     module.load_state_dict(state);
   } catch (const Error&) {
-    if (all.size() > state.size()) module.load_state_dict(all);  // its error lists what is unexpected too
+    if (all.size() > state.size()) module.load_state_dict(all);  // this error lists the unexpected names too
     throw;
   }
 }

@@ -62,8 +62,8 @@ IValue call_global(const Global& global, const Arguments& arguments, TensorSourc
 bool is_class(Global::What what);
 /// The storage that a persistent id says. @throws Error for an id of anything else
 Item find_storage(const Arguments& id);
-/// A dict's key as an int or a string: other keys of Python's as their text, such as "(1, 2)". True is 1, as in Python.
-/// @throws Error for what Python does not take as a key, and for tensors
+/// Converts a dict's key to an int or a string. Keys of other types become their text, such as "(1, 2)"; True is 1, as
+/// in Python. @throws Error for a list, a dict or a tensor
 IValue key_of(const IValue& value);
 /// An int of any size, little-endian in two's complement. One of more than 64 bits becomes a string of its digits.
 IValue int_of(const std::string& bytes);

@@ -69,7 +69,7 @@ class PickleReader {
     stack_.pop_back();
     return out;
   }
-  /// Counts what is copied of what was read before: a short text may name it often.
+  /// Limits copies of values that were read before: a short text may name one often.
   void count_copied(size_t elements) {
     copied_ += elements;
     TANDEM_CHECK(copied_ <= text_.size(), "its pickle copies what it holds many times", kPickleAccepts);
@@ -117,7 +117,7 @@ class PickleReader {
       push(IValue::tuple(values(std::move(items))));
       return;
     }
-    // The arguments of a call may hold those of another, but no deeper ones.
+    // Arguments may hold the arguments of another call, but no deeper ones.
     for (Item& item : items) {
       const auto* const inner = std::get_if<std::shared_ptr<const Arguments>>(&item.held);
       const auto is_nested = [](const Item& i) {
