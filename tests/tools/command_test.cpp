@@ -192,6 +192,7 @@ TEST_CASE("a disk that fills up leaves no half-written file", "[command]") {
   INFO(save.output);
   CHECK(save.status == 1);
   CHECK_THAT(save.output, Contains(out / "state") && Contains("File too large"));
+  CHECK_THAT(save.output, Contains("test accuracy"));  // what was measured is not lost for that
   const Result json = run(data.demo({"--json", out / "json"}), 100);
   INFO(json.output);
   CHECK(json.status == 1);
