@@ -162,7 +162,7 @@ TEST_CASE("a state that does not fit is an error that names the file and what cl
   write_file(out / "cut", read_file(out / "lenet").substr(0, 50000));
   write_file(out / "text", "this is neither of the formats");
   for (const auto& [name, words] :
-       {std::pair("nowhere", "there is no file"), std::pair("lenet", "'fc1.weight' is (50, 320)"),
+       {std::pair("nowhere", "there is no file"), std::pair("lenet", "'fc1.weight' of (50, 320)"),
         std::pair("cut", "truncated"), std::pair("text", "neither a zip file of torch.save nor safetensors")}) {
     const Result result = run(data.demo({"--load", out / name, "--save", out / "new"}));
     INFO(name << ": " << result.output);
