@@ -28,8 +28,8 @@ class StatelessDataLoader
     }
     std::vector<typename super::Workers::Work> work;
     for (size_t i = 0; i < this->options_.workers; ++i)
-      work.push_back([staging = this->staging_, dataset](BatchRequestType& request) mutable {
-        return super::make_batch(dataset, staging, request);
+      work.push_back([staging = this->staging_, dataset](typename super::Job& job) mutable {
+        return super::make_batch(dataset, staging, job);
       });
     this->start_workers(std::move(work));
   }
@@ -53,17 +53,25 @@ class StatelessDataLoader
                  "DataLoader: batches come in no order (enforce_ordering(false)), so that those handed out are no ",
                  "place in the epoch; accepted for saving: enforce_ordering, or no workers");
     samplers::detail::write_number(archive, "in_epoch", this->in_epoch_ ? 1 : 0);
-    if (this->options_.workers == 0 || !start_ || !this->in_epoch_) return sampler_.save(archive);
+    if (this->options_.workers == 0 || !start_ || !this->in_epoch_) {
+      sampler_.save(archive);
+      return this->streams_.save(archive, this->position_);
+    }
     static_assert(std::copy_constructible<Sampler>, "a loader is saved by a copy of its sampler");
     Sampler here = *start_;
-    for (size_t i = 0; i < this->handed_out_; ++i) here.next(this->options_.batch_size);
+    size_t position = start_position_;
+    for (size_t i = 0; i < this->handed_out_; ++i)
+      if (const auto request = here.next(this->options_.batch_size)) position += detail::count_of(*request);
     here.save(archive);
+    this->streams_.save(archive, position);
   }
   /// Reads what save() wrote. The next begin() goes on with an epoch that was under way: it is shorter by what was
   /// handed out before. @throws Error when it does not fit this loader's sampler
   void load(serialize::InputArchive& archive) {
     const bool in_epoch = samplers::detail::read_number(archive, "in_epoch", 0, 1) == 1;
     sampler_.load(archive);
+    this->position_ = 0;
+    this->streams_.load(archive, this->position_);
     this->resumes_ = in_epoch;
     this->in_epoch_ = in_epoch;
     start_.reset();
@@ -71,7 +79,10 @@ class StatelessDataLoader
 
  private:
   void reset() override { sampler_.reset({}); }
+  detail::Positions next_positions() const override { return detail::positions_of(sampler_, this->position_); }
+  size_t set_epoch() const override { return detail::set_epoch_of(sampler_); }
   void start_epoch() override {
+    start_position_ = this->position_;
     // With workers the sampler is ahead of what was handed out.
     if constexpr (std::copy_constructible<Sampler>)
       if (this->options_.workers > 0) start_.emplace(sampler_);
@@ -84,6 +95,7 @@ class StatelessDataLoader
   }
   Sampler sampler_;
   std::optional<Sampler> start_;  // as it was when the epoch began
+  size_t start_position_ = 0;     // examples of the epoch before the first that begin() asked for
 };
 template <class Dataset, class Sampler> using DataLoader = StatelessDataLoader<Dataset, Sampler>;
 
@@ -102,8 +114,8 @@ class StatefulDataLoader
     if (this->options_.workers == 0) return;
     std::vector<typename super::Workers::Work> work;
     for (size_t i = 0; i < this->options_.workers; ++i)
-      work.push_back([staging = this->staging_, shared = this->main_thread_dataset_.get()](BatchRequestType& request) {
-        return super::make_batch(*shared, staging, request);
+      work.push_back([staging = this->staging_, shared = this->main_thread_dataset_.get()](typename super::Job& job) {
+        return super::make_batch(*shared, staging, job);
       });
     this->start_workers(std::move(work));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tandem/data/data_loader_options.h"
+#include "tandem/data/example_streams.h"
 #include "tandem/data/iterator.h"
 #include "tandem/data/prefetcher.h"
 #include "tandem/data/staging.h"
@@ -18,6 +19,15 @@ namespace detail {
 std::string describe(ArrayRef<size_t> indices);
 inline std::string describe(const std::vector<size_t>& indices) { return describe(ArrayRef<size_t>(indices)); }
 template <class Request> std::string describe(const Request&) { return ""; }
+/// Number of examples in a request; 1 if the request does not say.
+template <class Request> size_t count_of(const Request& request) {
+  if constexpr (requires { size_t{request.size()}; })
+    return request.size();
+  else if constexpr (std::is_convertible_v<const Request&, size_t>)
+    return static_cast<size_t>(request);
+  else
+    return 1;
+}
 }  // namespace detail
 
 /// Iterate it once per epoch: `for (auto& batch : *loader)`. begin() starts a new epoch, whether or not the last one
@@ -47,7 +57,11 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
     check_not_joined();
     ++*epoch_;
     if (workers_) workers_->clear();
-    if (!std::exchange(resumes_, false)) reset();
+    if (!std::exchange(resumes_, false)) {
+      reset();
+      position_ = 0;
+      streams_.begin_epoch(set_epoch());
+    }
     in_epoch_ = true;
     handed_out_ = 0;
     start_epoch();
@@ -73,7 +87,12 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
 
  protected:
   using Staged = std::optional<detail::StagedBatch<Batch>>;  // nothing: a stateful dataset's epoch is over
-  using Workers = detail::Prefetcher<BatchRequest, Staged>;
+  /// A request, and where the random numbers of its examples come from: Note [Random numbers of examples].
+  struct Job {
+    BatchRequest request;
+    detail::StreamsOfBatch streams;
+  };
+  using Workers = detail::Prefetcher<Job, Staged>;
 
   /// What is asked for next; nothing when the epoch is over.
   virtual std::optional<BatchRequest> get_batch_request() = 0;
@@ -81,9 +100,15 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   virtual void reset() = 0;
   /// The first request of what is left of an epoch comes next.
   virtual void start_epoch() {}
+  /// The positions of the examples that are asked for next.
+  virtual detail::Positions next_positions() const { return {position_}; }
+  /// The epoch that the sampler was told to begin; 0 if it was told none.
+  virtual size_t set_epoch() const { return 0; }
 
   /// A batch, on its way to where the options want it.
-  static Staged make_batch(Dataset& dataset, const detail::Staging& staging, BatchRequest& request) {
+  static Staged make_batch(Dataset& dataset, const detail::Staging& staging, Job& job) {
+    const detail::BatchStreams streams(job.streams);
+    BatchRequest& request = job.request;
     const auto get = [&] {
       if constexpr (std::is_convertible_v<BatchRequest&, typename Dataset::BatchRequestType>)
         return dataset.get_batch(request);  // which is kept, for an error to name
@@ -109,19 +134,25 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   bool in_epoch_ = false;             // begun, and its end was not yet seen
   bool resumes_ = false;              // begin() goes on with the epoch that was loaded
   size_t handed_out_ = 0;             // batches of this epoch, or of what was left of it
+  size_t position_ = 0;               // examples of this epoch that were asked for
+  detail::EpochStreams streams_;
 
  private:
   void check_not_joined() const {
     TANDEM_CHECK(!joined_ || options_.workers == 0, "DataLoader: join() has ended its workers; make another loader");
   }
-  std::optional<BatchRequest> next_request() {
-    std::optional<BatchRequest> request;
-    if (!exhausted_) request = get_batch_request();
+  std::optional<Job> next_job() {
+    if (exhausted_) return {};
+    const detail::Positions positions = next_positions();
+    std::optional<BatchRequest> request = get_batch_request();
     exhausted_ = !request;
-    return request;
+    if (!request) return {};
+    const size_t count = detail::count_of(*request);
+    position_ += count;
+    return Job{std::move(*request), streams_.batch(positions, count)};
   }
   void submit() {
-    if (auto request = next_request()) workers_->submit(std::move(*request));
+    if (auto job = next_job()) workers_->submit(std::move(*job));
   }
   std::optional<Batch> next() {
     std::optional<Batch> batch = next_batch();
@@ -132,9 +163,9 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   std::optional<Batch> next_batch() {
     check_not_joined();
     if (!workers_) {
-      auto request = next_request();
-      if (!request) return {};
-      Staged staged = make_batch(*main_thread_dataset_, staging_, *request);
+      auto job = next_job();
+      if (!job) return {};
+      Staged staged = make_batch(*main_thread_dataset_, staging_, *job);
       exhausted_ = !staged;
       if (!staged) return {};
       return staging_.receive(std::move(*staged));
@@ -148,7 +179,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
         continue;
       }
       submit();
-      if (result->error) throw WorkerException(result->error, detail::describe(result->request));
+      if (result->error) throw WorkerException(result->error, detail::describe(result->request.request));
       return staging_.receive(std::move(**result->batch));
     }
     return {};

@@ -58,7 +58,11 @@ template <class Self, class SingleExample>
 std::vector<SingleExample> Dataset<Self, SingleExample>::get_batch(ArrayRef<size_t> indices) {
   std::vector<SingleExample> batch;
   batch.reserve(indices.size());
-  for (const size_t i : indices) batch.push_back(get(i));
+  data::detail::EachExample example;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    example.begin(i);
+    batch.push_back(get(indices[i]));
+  }
   return batch;
 }
 

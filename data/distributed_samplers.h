@@ -39,6 +39,8 @@ class BlockSampler : public DistributedSampler<> {
   std::optional<std::vector<size_t>> next(size_t batch_size) override;
   /// Where in the list of all ranks the next index is.
   size_t index() const noexcept { return sample_index_; }
+  /// Positions of the next indices in the epoch of all ranks.
+  data::detail::Positions positions() const noexcept { return {sample_index_, 1, num_replicas_ > 1}; }
 
  protected:
   /// 0, 1, 2, ..., as many as all ranks take, from the start again where there are no more.

@@ -80,11 +80,22 @@ class Source {
     stream_.next_out = to;
     stream_.avail_out = room;
     const int result = inflate(&stream_, Z_NO_FLUSH);
-    ended_ = result == Z_STREAM_END;
-    TANDEM_CHECK(ended_ || result == Z_OK || (result == Z_BUF_ERROR && more), "read_idx: ", path_, " is ",
+    if (result == Z_STREAM_END) {
+      ended_ = !begin_member();
+      return room - stream_.avail_out;
+    }
+    TANDEM_CHECK(result == Z_OK || (result == Z_BUF_ERROR && more), "read_idx: ", path_, " is ",
                  result == Z_BUF_ERROR ? "truncated: its gzip stream does not end" : "damaged: zlib says ",
                  result == Z_BUF_ERROR ? "" : (stream_.msg ? stream_.msg : zError(result)));
     return room - stream_.avail_out;
+  }
+
+  /// Goes on with the next gzip member, if there is one: files that were joined, or compressed in parts, have several.
+  bool begin_member() {
+    constexpr uint8_t kFirst = 0x1f;  // of a gzip member
+    if ((stream_.avail_in == 0 && !refill()) || *stream_.next_in != kFirst) return false;
+    TANDEM_CHECK(inflateReset(&stream_) == Z_OK, "read_idx: zlib cannot go on with ", path_);
+    return true;
   }
 
   std::string path_;
@@ -128,11 +139,15 @@ Tensor read_idx(const std::string& path, int rank) {
 }
 
 std::string find_idx(const std::string& root, const std::string& name) {
-  const std::string plain = (std::filesystem::path(root) / name).string();
+  std::string dotted = name;  // train-images.idx3-ubyte, as some archives name the file
+  if (const size_t at = name.find("-idx"); at != std::string::npos) dotted[at] = '.';
+  std::vector<std::string> paths;
+  for (const std::string& each : {name, dotted})
+    for (const char* const end : {"", ".gz"}) paths.push_back((std::filesystem::path(root) / (each + end)).string());
   std::error_code error;
-  for (const std::string& path : {plain, plain + ".gz"})
+  for (const std::string& path : paths)
     if (std::filesystem::exists(path, error)) return path;
-  TANDEM_FAIL("find_idx: there is neither ", plain, " nor ", plain, ".gz");
+  TANDEM_FAIL("find_idx: there is neither ", paths[0], " nor ", paths[1], ", ", paths[2], " or ", paths[3]);
 }
 
 }  // namespace tandem::data

@@ -45,7 +45,8 @@ template <class Self> class ImageDataset : public Dataset<Self> {
 }  // namespace detail
 
 /// Handwritten digits: data (1, 28, 28) float32 in [0, 1], target a scalar int64 in [0, 10).
-/// `root` holds train-images-idx3-ubyte, train-labels-idx1-ubyte (t10k-... for kTest), each plain or as .gz.
+/// `root` holds train-images-idx3-ubyte, train-labels-idx1-ubyte (t10k-... for kTest), each plain or as .gz;
+/// ".idx3-ubyte" may stand for "-idx3-ubyte".
 /// @throws Error naming file and values when one is missing, damaged, or does not match the other
 class MNIST final : public detail::ImageDataset<MNIST> {
  public:

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tandem/core/tensor.h"
+#include "tandem/data/example_streams.h"
 
 namespace tandem {
 namespace serialize {

@@ -47,6 +47,12 @@ class ShardSampler : public Sampler<> {
   size_t local_sample_count() const noexcept { return indices_.size(); }
   /// The same: what a progress bar asks for.
   size_t epoch_size() const noexcept { return indices_.size(); }
+  /// Number of indices of this epoch that were handed out.
+  size_t index() const noexcept { return index_; }
+  /// Positions of the next indices in the epoch of all ranks.
+  data::detail::Positions positions() const noexcept {
+    return {index_ * num_replicas_ + rank_, num_replicas_, num_replicas_ > 1};
+  }
   /// This rank's indices in this epoch.
   const std::vector<size_t>& indices() const noexcept { return indices_; }
 

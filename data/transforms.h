@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tandem/data/example.h"
+#include "tandem/data/example_streams.h"
 #include "tandem/data/rows.h"
 #include "tandem/ops/factory.h"
 
@@ -30,7 +31,11 @@ template <class Input, class Output> class Transform : public BatchTransform<std
   std::vector<Output> apply_batch(std::vector<Input> batch) override {
     std::vector<Output> out;
     out.reserve(batch.size());
-    for (Input& input : batch) out.push_back(apply(std::move(input)));
+    data::detail::EachExample example;
+    for (size_t i = 0; i < batch.size(); ++i) {
+      example.begin(i);
+      out.push_back(apply(std::move(batch[i])));
+    }
     return out;
   }
 };

@@ -113,19 +113,71 @@ std::vector<std::shared_ptr<Module>> Module::children() const { return children_
 NamedParameters Module::state_dict() const { return ModuleVisitor::state(*this); }
 std::vector<Tensor> Module::parameters(bool recurse) const { return named_parameters(recurse).values(); }
 std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(recurse).values(); }
+namespace {
+
+/// The first of some names, and how many there are in all.
+class NameList {
+ public:
+  explicit NameList(const char* title) : title_(title) {}
+  void add(const std::string& text) {
+    if (count_++ < kShown) text_ += (text_.empty() ? "" : ", ") + text;
+  }
+  bool empty() const { return count_ == 0; }
+  std::string str() const {
+    if (count_ == 0) return {};
+    const std::string more = count_ > kShown ? ", ... (" + std::to_string(count_) + ")" : "";
+    return std::string("; ") + title_ + ": " + text_ + more;
+  }
+
+ private:
+  static constexpr size_t kShown = 8;
+  const char* title_;
+  std::string text_;
+  size_t count_ = 0;
+};
+std::string quoted(const std::string& name, IntArrayRef sizes) {
+  std::ostringstream out;
+  out << "'" << name << "' of " << sizes;
+  return out.str();
+}
+/// A prefix such as "module." without which all names are the module's own; "" if there is none.
+std::string foreign_prefix(const NamedParameters& state, const NamedParameters& mine) {
+  if (state.is_empty()) return {};
+  const std::string& first = state.front().key();
+  for (size_t dot = first.find('.'); dot != std::string::npos; dot = first.find('.', dot + 1)) {
+    const std::string prefix = first.substr(0, dot + 1);
+    const auto is_mine = [&](const auto& item) {
+      return item.key().starts_with(prefix) && mine.contains(item.key().substr(prefix.size()));
+    };
+    if (std::all_of(state.begin(), state.end(), is_mine)) return prefix;
+  }
+  return {};
+}
+
+}  // namespace
+
 void Module::load_state_dict(const NamedParameters& state) {
   NamedParameters mine = state_dict();
   std::set<const TensorImpl*> given;
   for (const auto& item : mine)
     if (state.contains(item.key())) given.insert(item->impl());
+  NameList missing("missing"), unexpected("unexpected"), other_shape("of another shape");
   for (const auto& item : mine) {
-    TANDEM_CHECK(given.count(item->impl()), "load_state_dict: '", item.key(), "' of ", item->sizes(), " is missing");
+    if (!given.contains(item->impl())) missing.add(quoted(item.key(), item->sizes()));
     const Tensor* const from = state.find(item.key());
-    TANDEM_CHECK(!from || from->sizes() == item->sizes(), "load_state_dict: '", item.key(), "' is ",
-                 from ? from->sizes() : IntArrayRef(), "; the module's is ", item->sizes());
+    if (!from || from->sizes() == item->sizes()) continue;
+    std::ostringstream both;
+    both << quoted(item.key(), from->sizes()) << ", where the module's is " << item->sizes();
+    other_shape.add(both.str());
   }
   for (const auto& item : state)
-    TANDEM_CHECK(mine.contains(item.key()), "load_state_dict: '", item.key(), "' is not in this module");
+    if (!mine.contains(item.key())) unexpected.add("'" + item.key() + "'");
+  if (!missing.empty() || !unexpected.empty() || !other_shape.empty()) {
+    const std::string prefix = foreign_prefix(state, mine);
+    TANDEM_FAIL("load_state_dict: the state does not fit this module", missing.str(), unexpected.str(),
+                other_shape.str(),
+                prefix.empty() ? "" : "; without the prefix '" + prefix + "' all of its names would be the module's");
+  }
   const NoGradGuard guard;
   for (const auto& item : state) mine[item.key()].copy_(item.value());
 }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tandem/core/internal.h"
+#include "tandem/parallel/folder_lock.h"
 #include "tandem/serialize/file.h"
 
 namespace tandem {
@@ -111,6 +112,8 @@ CheckpointManager::CheckpointManager(std::string folder, CheckpointOptions optio
   fs::create_directories(folder_, error);
   TANDEM_CHECK(fs::is_directory(folder_), "CheckpointManager: the folder ", folder_,
                " cannot be made: ", error.message());
+  const auto lock = FolderLock::try_lock(folder_);
+  if (!lock) return;  // another job is saving: the unfinished files are its own
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename();
     if (name.starts_with(kBegin) && name.find(kBeside) != std::string::npos) fs::remove(entry.path(), error);
@@ -186,6 +189,11 @@ void CheckpointManager::write(int64_t step, const IValue& shared, const std::vec
   for (std::vector<int64_t> old = steps(); old.size() > static_cast<size_t>(options_.keep); old.erase(old.begin()))
     fs::remove(path_of(old.front()), gone);
 }
+void CheckpointManager::lock_folder() {
+  if (!lock_) lock_ = FolderLock::try_lock(folder_);
+  TANDEM_CHECK(lock_, "CheckpointManager: ", FolderLock::owner(folder_), " saves its checkpoints in ", folder_,
+               "; accepted: a folder for each job");
+}
 void CheckpointManager::save(int64_t step) {
   TANDEM_CHECK(step >= 0, "CheckpointManager: the step is ", step, "; accepted: 0 or more");
   const distributed::ProcessGroupPtr group = this->group();
@@ -195,6 +203,7 @@ void CheckpointManager::save(int64_t step) {
   std::vector<std::string> of_ranks{{bytes.begin(), bytes.end()}};
   if (group) of_ranks = distributed::all_gather_bytes(of_ranks[0], group);
   from_first(group, [&] {
+    lock_folder();
     write(step, value_of(/*of_rank=*/false), of_ranks);
     return std::string();
   });

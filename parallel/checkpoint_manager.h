@@ -11,6 +11,9 @@
 #include "tandem/serialize/archive.h"
 
 namespace tandem {
+namespace detail {
+class FolderLock;
+}  // namespace detail
 
 struct CheckpointOptions {
   /// How many checkpoints stay: the last ones.
@@ -36,8 +39,9 @@ struct CheckpointOptions {
 ///       }
 ///
 /// The file, FOLDER/step_100.pt, is written beside its place by rank 0, synced, and renamed: whatever ends the program
-/// leaves the last one whole. Python's torch.load(weights_only=True) reads it. Rank 0 alone reads it too, and sends it
-/// to the others, so that no two ranks go on from different steps, whatever files their machines have.
+/// leaves the last one whole. From its first save on the folder is this job's alone; others may read it. Python's
+/// torch.load(weights_only=True) reads it. Rank 0 alone reads it too, and sends it to the others, so that no two ranks
+/// go on from different steps, whatever files their machines have.
 ///
 /// Of the model, the optimizer and whatever else is the same on all ranks, rank 0's is saved. Samplers and loaders, and
 /// every rank's default generators (those of `manual_seed`, and of DataParallel's and DDP's dropout), are saved for
@@ -68,8 +72,8 @@ class CheckpointManager {
   void add(const std::string& name, Generator& generator);
 
   /// Saves everything as that of `step`, and removes the oldest files beyond the last `keep`. All ranks call it.
-  /// @throws Error on all ranks when the file cannot be written, or when there is one of a later step: of a training
-  /// that has gone further
+  /// @throws Error on all ranks when the file cannot be written, when there is one of a later step: of a training that
+  /// has gone further; or when another job saves into this folder, naming its process
   void save(int64_t step);
   /// Goes back to the last step that was saved, and returns it; nothing where none was. All ranks call it.
   /// @param or_before  where the last file is damaged, or of another program, the one before it is taken, if there is
@@ -95,6 +99,7 @@ class CheckpointManager {
   void add_part(Part part);
   distributed::ProcessGroupPtr group() const;
   IValue value_of(bool of_rank) const;
+  void lock_folder();
   void write(int64_t step, const IValue& shared, const std::vector<std::string>& of_ranks) const;
   void check(const serialize::InputArchive& archive, int64_t step) const;
   std::string checked_bytes(int64_t step) const;
@@ -102,6 +107,7 @@ class CheckpointManager {
   std::string folder_;
   CheckpointOptions options_;
   std::vector<Part> parts_;
+  std::shared_ptr<detail::FolderLock> lock_;  // of rank 0, from its first save on
 };
 
 }  // namespace tandem

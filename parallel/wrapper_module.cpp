@@ -1,7 +1,8 @@
 #include "tandem/parallel/wrapper_module.h"
 
 #include "tandem/core/internal.h"
-#include "tandem/serialize/archive.h"
+#include "tandem/serialize/file.h"
+#include "tandem/serialize/module.h"
 
 namespace tandem::nn::parallel::detail {
 namespace {
@@ -30,11 +31,15 @@ void WrapperModule::save(serialize::OutputArchive& archive) const { wrapped().sa
 
 void WrapperModule::load(serialize::InputArchive& archive) {
   const NamedParameters mine = state_dict();
-  NamedParameters prefixed;
-  for (auto& [name, tensor] : flat_tensors(archive.value(), /*skip_others=*/true))
-    if (is_prefixed(name, mine) && mine.contains(name.substr(kPrefix.size()))) prefixed.insert(name, std::move(tensor));
-  if (prefixed.is_empty()) return wrapped().load(archive);
-  load_state_dict(prefixed);
+  auto tensors = flat_tensors(archive.value(), /*skip_others=*/true);
+  bool is_wrappers = false;
+  for (auto& [name, tensor] : tensors) {
+    if (!is_prefixed(name, mine)) continue;
+    name.erase(0, kPrefix.size());
+    is_wrappers = is_wrappers || mine.contains(name);
+  }
+  if (!is_wrappers) return wrapped().load(archive);
+  naming("load: " + archive.name(), [&] { load_tensors(wrapped(), tensors); });
 }
 
 }  // namespace tandem::nn::parallel::detail

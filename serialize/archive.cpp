@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "tandem/autograd/value_container.h"
+#include "tandem/serialize/file_format.h"
 #include "tandem/serialize/pytorch_file.h"
 #include "tandem/serialize/safetensors_header.h"
 
@@ -51,23 +52,13 @@ void assign(Tensor& to, const Tensor& from, bool is_buffer) {
   to.impl()->version().store(version, std::memory_order_relaxed);
 }
 
-bool is_safetensors(const ByteSource& source) {
-  uint8_t start[9];
-  if (source.size() < sizeof start) return false;
-  source.read(0, start, sizeof start);
-  uint64_t length = 0;
-  for (int i = 0; i < 8; ++i) length |= uint64_t{start[i]} << (8 * i);
-  return length <= kMaxSafetensorsHeader && (start[8] == '{' || length <= source.size() - 8);
-}
-
 /// What any of the formats holds.
 IValue read_source(const ByteSource& source, Device device, SafetensorsMetadata& metadata) {
   metadata.clear();
-  char start[2] = {};
-  source.read(0, start, std::min<uint64_t>(source.size(), 2));
-  if (std::memcmp(start, "PK", 2) == 0 || start[0] == '\x80') return read_pytorch_file(source, device);
-  TANDEM_CHECK(is_safetensors(source), source.name(), ": these ", source.size(), " bytes are neither a zip file of ",
-               "torch.save nor safetensors, which are accepted");
+  const FileFormat format = format_of(source);
+  TANDEM_CHECK(format != FileFormat::unknown, source.name(), ": these ", source.size(),
+               " bytes are neither a zip file of torch.save nor safetensors, which are accepted");
+  if (format != FileFormat::safetensors) return read_pytorch_file(source, device);
   IValue out = IValue::dict();
   for (auto& [name, tensor] : read_safetensors(source, &metadata)) out.insert(name, tensor.to(device));
   return out;

@@ -17,9 +17,9 @@
 // take, a tensor itself, and a vector of tensors a list. LibTorch does not read these as archives; its
 // torch::pickle_load does.
 //
-// Tandem reads all of it: Python's files, LibTorch's archives (whose attributes become the keys) and safetensors. Only
-// what a file of tensors needs is known: a pickle that names any other function or class is refused, and none is
-// called.
+// Tandem reads all of it: Python's files, LibTorch's archives (whose attributes become the keys) and safetensors. Known
+// are the globals that Python's torch.load(weights_only=True) allows: a pickle that names any other function or class
+// is refused, and none is called.
 //
 // A path that ends with ".safetensors" is written as safetensors: a dict of tensors, a list of them, one tensor, or an
 // optimizer. Reading goes by the content, not by the name.

@@ -59,13 +59,21 @@ void nn::Module::save(serialize::OutputArchive& archive) const {
   for (const auto& item : state_dict()) archive.write(item.key(), item.value(), /*is_buffer=*/true);
 }
 void nn::Module::load(serialize::InputArchive& archive) {
-  naming("load: " + archive.name(), [&] {
-    const NamedParameters mine = state_dict();
-    NamedParameters state;
-    for (auto& [name, tensor] : flat_tensors(archive.value(), /*skip_others=*/true))
-      if (mine.contains(name)) state.insert(name, std::move(tensor));
-    load_state_dict(state);
-  });
+  naming("load: " + archive.name(), [&] { load_tensors(*this, flat_tensors(archive.value(), /*skip_others=*/true)); });
+}
+void detail::load_tensors(nn::Module& module, const std::vector<std::pair<std::string, Tensor>>& tensors) {
+  const nn::NamedParameters mine = module.state_dict();
+  nn::NamedParameters state, all;
+  for (const auto& [name, tensor] : tensors) {
+    if (mine.contains(name)) state.insert(name, tensor);
+    if (!all.contains(name)) all.insert(name, tensor);
+  }
+  try {
+    module.load_state_dict(state);
+  } catch (const Error&) {
+    if (all.size() > state.size()) module.load_state_dict(all);  // this error lists the unexpected names too
+    throw;
+  }
 }
 
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const std::shared_ptr<nn::Module>& module) {

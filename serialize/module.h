@@ -53,4 +53,10 @@ template <class Value, class... From> void load(Value& value, From&&... from) {
 void save_module(const nn::Module& module, const std::string& path);
 void load_module(nn::Module& module, const std::string& path);
 
+namespace detail {
+/// Loads the tensors whose names are the module's, and ignores the others.
+/// @throws Error as Module::load_state_dict of all of them, if some are missing or of another shape
+void load_tensors(nn::Module& module, const std::vector<std::pair<std::string, Tensor>>& tensors);
+}  // namespace detail
+
 }  // namespace tandem

@@ -1,46 +1,133 @@
 #include "tandem/serialize/pickle_globals.h"
 
+#include <charconv>
+#include <cmath>
+
 namespace tandem::detail {
 
 const char* const kPickleAccepts =
-    "; accepted: tensors and parameters of Tandem's dtypes, lists, tuples, dicts, OrderedDicts, numbers, strings, "
-    "None, torch.Size, torch.device and torch.dtype. Python's torch.save(module.state_dict(), path) writes such a file";
+    "; accepted: what Python's torch.load(weights_only=True) takes: tensors and parameters of Tandem's dtypes, lists, "
+    "tuples, sets, dicts, OrderedDicts, Counters, numbers, strings, bytes, None, torch.Size, torch.device and "
+    "torch.dtype. Python's torch.save(module.state_dict(), path) writes such a file";
 
-Item find_global(const std::string& module, const std::string& name) {
+namespace {
+
+struct Known {
+  const char *module, *name;
+  Global::What what;
+};
+constexpr Known kKnown[] = {{"collections", "OrderedDict", Global::ordered_dict},
+                            {"collections", "Counter", Global::counter},
+                            {"builtins", "set", Global::set},
+                            {"builtins", "bytearray", Global::byte_array},
+                            {"builtins", "complex", Global::complex},
+                            {"_codecs", "encode", Global::encode},
+                            {"torch.serialization", "_get_layout", Global::layout},
+                            {"torch._utils", "_rebuild_tensor", Global::tensor},
+                            {"torch._utils", "_rebuild_tensor_v2", Global::tensor_v2},
+                            {"torch._utils", "_rebuild_tensor_v3", Global::tensor_v3},
+                            {"torch._utils", "_rebuild_device_tensor_from_cpu_tensor", Global::cpu_tensor},
+                            {"torch._utils", "_rebuild_parameter", Global::parameter},
+                            {"torch._utils", "_rebuild_parameter_with_state", Global::parameter},
+                            {"torch.nn.parameter", "Parameter", Global::parameter_class},
+                            {"torch._tensor", "_rebuild_from_type_v2", Global::typed},
+                            {"torch._utils", "_rebuild_qtensor", Global::unfit},
+                            {"torch._utils", "_rebuild_sparse_tensor", Global::unfit},
+                            {"torch._utils", "_rebuild_meta_tensor_no_storage", Global::unfit},
+                            {"torch._utils", "_rebuild_wrapper_subclass", Global::unfit},
+                            {"torch._utils", "_rebuild_device_tensor_from_numpy", Global::unfit},
+                            {"torch", "Size", Global::size},
+                            {"torch", "device", Global::device},
+                            {"torch", "Tensor", Global::class_name},
+                            {"torch.storage", "TypedStorage", Global::class_name},
+                            {"torch.storage", "UntypedStorage", Global::storage},
+                            {"torch", "UntypedStorage", Global::storage},
+                            {"torch.jit._pickle", "build_tensorlist", Global::list},
+                            {"torch.jit._pickle", "build_intlist", Global::list},
+                            {"torch.jit._pickle", "build_doublelist", Global::list},
+                            {"torch.jit._pickle", "build_boollist", Global::list},
+                            {"torch.jit._pickle", "restore_type_tag", Global::tagged}};
+
+/// PyTorch's dtypes and quantization schemes that Tandem lacks. As values they are strings.
+constexpr const char* kOtherDTypes[] = {"bcomplex32",
+                                        "bits16",
+                                        "bits1x8",
+                                        "bits2x4",
+                                        "bits4x2",
+                                        "bits8",
+                                        "complex128",
+                                        "complex32",
+                                        "complex64",
+                                        "float4_e2m1fn_x2",
+                                        "float8_e4m3fn",
+                                        "float8_e4m3fnuz",
+                                        "float8_e5m2",
+                                        "float8_e5m2fnuz",
+                                        "float8_e8m0fnu",
+                                        "int1",
+                                        "int2",
+                                        "int3",
+                                        "int4",
+                                        "int5",
+                                        "int6",
+                                        "int7",
+                                        "per_channel_affine",
+                                        "per_channel_affine_float_qparams",
+                                        "per_channel_symmetric",
+                                        "per_tensor_affine",
+                                        "per_tensor_symmetric",
+                                        "qint32",
+                                        "qint8",
+                                        "quint2x4",
+                                        "quint4x2",
+                                        "quint8",
+                                        "uint1",
+                                        "uint16",
+                                        "uint2",
+                                        "uint3",
+                                        "uint32",
+                                        "uint4",
+                                        "uint5",
+                                        "uint6",
+                                        "uint64",
+                                        "uint7"};
+
+/// "torch.FloatTensor", "torch.cuda.sparse.HalfTensor", "torch.QInt8Storage": the classes of tensors and storages.
+bool is_tensor_class(const std::string& module, const std::string& name) {
+  static constexpr const char* kElements[] = {
+      "BFloat16", "Bool", "Byte",   "Char",  "ComplexDouble", "ComplexFloat", "Double", "Float", "Half",
+      "Int",      "Long", "QInt32", "QInt8", "QUInt2x4",      "QUInt4x2",     "QUInt8", "Short"};
+  const bool sparse = module == "torch.sparse" || module == "torch.cuda.sparse";
+  if (module != "torch" && module != "torch.cuda" && !sparse) return false;
+  for (const std::string element : kElements)
+    if (name == element + "Tensor" || (!sparse && name == element + "Storage")) return true;
+  return false;
+}
+
+}  // namespace
+
+Item find_global(const std::string& given_module, const std::string& name) {
+  const std::string module = given_module == "__builtin__" ? "builtins" : given_module;  // Python 2's name
   const auto global = [&](Global::What what, std::optional<DType> dtype = {}) {
     return Item{std::make_shared<const Global>(Global{module + "." + name, what, dtype})};
   };
-  struct Known {
-    const char *module, *name;
-    Global::What what;
-  };
-  static constexpr Known kKnown[] = {{"collections", "OrderedDict", Global::ordered_dict},
-                                     {"torch._utils", "_rebuild_tensor", Global::tensor},
-                                     {"torch._utils", "_rebuild_tensor_v2", Global::tensor_v2},
-                                     {"torch._utils", "_rebuild_tensor_v3", Global::tensor_v3},
-                                     {"torch._utils", "_rebuild_parameter", Global::parameter},
-                                     {"torch", "Size", Global::size},
-                                     {"torch", "device", Global::device},
-                                     {"torch.storage", "UntypedStorage", Global::storage},
-                                     {"torch", "UntypedStorage", Global::storage},
-                                     {"torch.jit._pickle", "build_tensorlist", Global::list},
-                                     {"torch.jit._pickle", "build_intlist", Global::list},
-                                     {"torch.jit._pickle", "build_doublelist", Global::list},
-                                     {"torch.jit._pickle", "build_boollist", Global::list},
-                                     {"torch.jit._pickle", "restore_type_tag", Global::tagged}};
   for (const Known& known : kKnown)
     if (module == known.module && name == known.name) return global(known.what);
-  if (module == "torch")
+  if (module == "torch") {
     for (const PickledDType& known : kPickledDTypes) {
       if (name == known.storage) return global(Global::storage, known.dtype);
       if (name == known.name) return {IValue(known.dtype)};
     }
-  if (module == "__torch__" || module.rfind("__torch__.", 0) == 0) return global(Global::object);
-  std::string dtypes;
-  for (const PickledDType& known : kPickledDTypes) dtypes += (dtypes.empty() ? "" : ", ") + std::string(known.name);
-  TANDEM_CHECK(module != "torch", "it refers to torch.", name,
-               ", which is refused: no dtype, storage or function that is known here; dtypes accepted: ", dtypes);
-  TANDEM_FAIL("it refers to the global '", module, ".", name, "', which is refused", kPickleAccepts);
+    for (const char* const known : kOtherDTypes)
+      if (name == known) return {IValue("torch." + name)};
+  }
+  if (is_tensor_class(module, name)) return global(Global::class_name);
+  if (module == "__torch__" || module.starts_with("__torch__.")) return global(Global::object);
+  TANDEM_FAIL("it refers to the global '", given_module, ".", name, "', which is refused", kPickleAccepts);
+}
+bool is_class(Global::What what) {
+  return what == Global::ordered_dict || what == Global::counter || what == Global::set || what == Global::byte_array ||
+         what == Global::complex || what == Global::size || what == Global::parameter_class;
 }
 
 namespace {
@@ -74,6 +161,12 @@ Tensor with_grad(Tensor tensor, bool wanted) {
   if (wanted) tensor.requires_grad_(true);
   return tensor;
 }
+std::string dtype_names() {
+  std::string out;
+  for (const PickledDType& known : kPickledDTypes)
+    out += (out.empty() ? "torch." : ", torch.") + std::string(known.name);
+  return out;
+}
 Tensor rebuild(const Arguments& given, const Global& of, TensorSource& tensors) {
   const auto* const held = given.empty() ? nullptr : std::get_if<std::shared_ptr<const PickledStorage>>(&given[0].held);
   TANDEM_CHECK(held, "it calls ", of.name, " without a storage");
@@ -81,6 +174,7 @@ Tensor rebuild(const Arguments& given, const Global& of, TensorSource& tensors) 
   DType dtype = storage.dtype.value_or(kUInt8);
   if (of.what == Global::tensor_v3) {
     const IValue& named = value_of(given, 6, of);
+    TANDEM_CHECK(!named.isString(), "it has a tensor of ", named.toStringRef(), "; accepted: ", dtype_names());
     TANDEM_CHECK(named.isDType() && !storage.dtype, "it calls ", of.name, " with ", named.tagKind(),
                  " for a dtype, or a storage that has one already");
     dtype = named.toDType();
@@ -106,21 +200,169 @@ Device make_device(const Arguments& given, const Global& of) {
   return Device(type + ":" + std::to_string(index));
 }
 
+/// A parameter of a tensor; without a second argument it requires a gradient.
+Tensor parameter_of(const Arguments& given, const Global& of) {
+  return with_grad(core::alias(value_of(given, 0, of).toTensor()), given.size() < 2 || flag_of(value_of(given, 1, of)));
+}
+/// The tensor that a function makes. Its attributes in Python, and that it is of a derived class, are left out.
+IValue typed(const Arguments& given, const Global& of, TensorSource& tensors) {
+  const auto* const function = given.size() < 3 ? nullptr : std::get_if<std::shared_ptr<const Global>>(&given[0].held);
+  TANDEM_CHECK(function && (*function)->what != Global::typed, "it calls ", of.name,
+               " without a function that makes a tensor");
+  if (const auto* const mixed = std::get_if<std::shared_ptr<const Arguments>>(&given[2].held))
+    return call_global(**function, **mixed, tensors);
+  Arguments plain;
+  for (const IValue& value : value_of(given, 2, of).elements()) plain.push_back({value});
+  return call_global(**function, plain, tensors);
+}
+/// An OrderedDict of a dict, or of pairs.
+IValue ordered(const IValue& from) {
+  IValue out = IValue::ordered_dict();
+  if (from.isGenericDict())
+    for (const IValue::Entry& entry : from.entries()) out.insert(entry.key(), entry.value());
+  else
+    for (const IValue& pair : from.elements()) {
+      TANDEM_CHECK((pair.isList() || pair.isTuple()) && pair.elements().size() == 2,
+                   "it calls collections.OrderedDict with ", pair.tagKind(), "; accepted: pairs");
+      out.insert(key_of(pair.elements()[0]), pair.elements()[1]);
+    }
+  return out;
+}
+/// The bytes that a string stands for: how pickles of protocol 2 write bytes.
+IValue encoded(const Arguments& given, const Global& of) {
+  const std::string& text = value_of(given, 0, of).toStringRef();
+  const std::string codec = given.size() < 2 ? "utf-8" : value_of(given, 1, of).toStringRef();
+  if (codec == "utf-8" || codec == "utf8") return IValue(text);
+  TANDEM_CHECK(codec == "latin1" || codec == "latin-1" || codec == "iso-8859-1", "it calls ", of.name,
+               " with the codec '", codec, "'; accepted: latin1 and utf-8");
+  std::string bytes;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto first = static_cast<uint8_t>(text[i]);
+    if (first < 0x80) {
+      bytes += text[i];
+      continue;
+    }
+    TANDEM_CHECK((first == 0xc2 || first == 0xc3) && i + 1 < text.size(), "it calls ", of.name,
+                 " with a character that is not in latin1");
+    bytes += static_cast<char>((first & 3) << 6 | (static_cast<uint8_t>(text[++i]) & 0x3f));
+  }
+  return IValue(std::move(bytes));
+}
+
+/// Appends what Python prints for a key.
+void append_key(const IValue& value, std::string& text, bool within) {
+  constexpr size_t kLongest = 1000;
+  TANDEM_CHECK(text.size() <= kLongest, "it has a dict with a key of more than ", kLongest, " characters, of tuples");
+  if (value.isNone()) {
+    text += "None";
+  } else if (value.isBool()) {
+    text += value.toBool() ? "True" : "False";
+  } else if (value.isInt()) {
+    text += std::to_string(value.toInt());
+  } else if (value.isDouble()) {
+    char digits[32];
+    text.append(digits, std::to_chars(digits, digits + sizeof digits, value.toDouble()).ptr);
+  } else if (value.isString()) {
+    text += within ? "'" + value.toStringRef() + "'" : value.toStringRef();
+  } else if (value.isDevice()) {
+    text += value.toDevice().str();
+  } else if (value.isDType()) {
+    for (const PickledDType& known : kPickledDTypes)
+      if (known.dtype == value.toDType()) text += std::string("torch.") + known.name;
+  } else {
+    TANDEM_CHECK(value.isTuple(), "it has a dict with ", value.tagKind(),
+                 " for a key; accepted: numbers, strings, None, tuples, devices and dtypes");
+    text += '(';
+    for (size_t i = 0; i < value.elements().size(); ++i) {
+      if (i > 0) text += ", ";
+      append_key(value.elements()[i], text, /*within=*/true);
+    }
+    text += value.elements().size() == 1 ? ",)" : ")";
+  }
+}
+
 }  // namespace
+
+IValue key_of(const IValue& value) {
+  if (value.isInt() || value.isString()) return value;
+  if (value.isBool()) return IValue(int64_t{value.toBool()});
+  if (value.isDouble() && std::abs(value.toDouble()) < 0x1p63 && value.toDouble() == std::trunc(value.toDouble()))
+    return IValue(static_cast<int64_t>(value.toDouble()));
+  std::string text;
+  append_key(value, text, /*within=*/false);
+  return IValue(std::move(text));
+}
+IValue int_of(const std::string& bytes) {
+  const bool negative = !bytes.empty() && static_cast<int8_t>(bytes.back()) < 0;
+  const auto digit = [&](size_t i) {
+    return i < bytes.size() ? static_cast<uint8_t>(bytes[i]) : negative ? 0xffu : 0u;
+  };
+  size_t size = bytes.size();
+  while (size > 8 && digit(size - 1) == (negative ? 0xff : 0) && (digit(size - 2) >> 7 == 1) == negative) --size;
+  if (size <= 8) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < 8; ++i) value |= uint64_t{digit(i)} << (8 * i);
+    return IValue(static_cast<int64_t>(value));
+  }
+  std::vector<unsigned> decimal{0};  // the lowest first
+  for (size_t i = size; i-- > 0;) {
+    unsigned carry = negative ? 0xff - digit(i) : digit(i);
+    for (unsigned& d : decimal) {
+      carry += d * 256;
+      d = carry % 10, carry /= 10;
+    }
+    for (; carry > 0; carry /= 10) decimal.push_back(carry % 10);
+  }
+  if (negative)  // -x is ~x + 1
+    for (size_t i = 0; ++decimal[i] == 10; ++i) {
+      decimal[i] = 0;
+      if (i + 1 == decimal.size()) decimal.push_back(0);
+    }
+  std::string text = negative ? "-" : "";
+  for (size_t i = decimal.size(); i-- > 0;) text += static_cast<char>('0' + decimal[i]);
+  return IValue(std::move(text));
+}
 
 IValue call_global(const Global& global, const Arguments& given, TensorSource& tensors) {
   switch (global.what) {
-    case Global::ordered_dict:
-      TANDEM_CHECK(given.empty(), "it calls collections.OrderedDict with arguments; accepted: none");
-      return IValue::ordered_dict();
+    case Global::ordered_dict: return given.empty() ? IValue::ordered_dict() : ordered(value_of(given, 0, global));
+    case Global::counter:  // a dict of counts
+      if (given.empty()) return IValue::dict();
+      TANDEM_CHECK(value_of(given, 0, global).isGenericDict(), "it calls ", global.name, " with ",
+                   value_of(given, 0, global).tagKind(), "; accepted: a dict");
+      return value_of(given, 0, global);
+    case Global::set:  // a list, in the file's order
+      if (given.empty()) return IValue::list({});
+      TANDEM_CHECK(value_of(given, 0, global).isList() || value_of(given, 0, global).isTuple(), "it calls ",
+                   global.name, " with ", value_of(given, 0, global).tagKind(), "; accepted: a list");
+      return value_of(given, 0, global);
+    case Global::byte_array:
+      if (given.empty()) return IValue("");
+      if (given.size() == 1) return IValue(value_of(given, 0, global).toStringRef());
+      return encoded(given, global);
+    case Global::encode: return encoded(given, global);
+    case Global::complex: {
+      const auto part = [&](size_t i) {
+        return i < given.size() ? IValue(value_of(given, i, global).toScalar().to<double>()) : IValue(0.0);
+      };
+      return IValue::tuple({part(0), part(1)});
+    }
+    case Global::layout: return IValue(value_of(given, 0, global).toStringRef());
     case Global::tensor:
     case Global::tensor_v2:
     case Global::tensor_v3: return rebuild(given, global, tensors);
-    case Global::parameter: {
+    case Global::cpu_tensor: {
       const Tensor data = value_of(given, 0, global).toTensor();
-      check_empty(value_of(given, 2, global), "backward hooks");
-      return with_grad(core::alias(data), flag_of(value_of(given, 1, global)));
+      const IValue& dtype = value_of(given, 1, global);
+      TANDEM_CHECK(dtype.isDType() && dtype.toDType() == data.dtype(), "it calls ", global.name, " with a tensor of ",
+                   data.dtype(), " for one of another dtype");
+      return with_grad(core::alias(data), flag_of(value_of(given, 3, global)));
     }
+    case Global::parameter:  // Python's attributes, a fourth argument, are left out
+      check_empty(value_of(given, 2, global), "backward hooks");
+      return parameter_of(given, global);
+    case Global::parameter_class: return parameter_of(given, global);
+    case Global::typed: return typed(given, global, tensors);
     case Global::size:
       TANDEM_CHECK(value_of(given, 0, global).isTuple(), "it has a torch.Size of ",
                    value_of(given, 0, global).tagKind());
@@ -128,7 +370,11 @@ IValue call_global(const Global& global, const Arguments& given, TensorSource& t
     case Global::device: return make_device(given, global);
     case Global::list:
     case Global::tagged: return value_of(given, 0, global);
+    case Global::unfit:
+      TANDEM_FAIL("it has a tensor that ", global.name, " makes, which is refused; accepted: tensors with strides, of ",
+                  dtype_names());
     case Global::storage:
+    case Global::class_name:
     case Global::object: break;
   }
   TANDEM_FAIL("it calls ", global.name, ", which is no function", kPickleAccepts);
@@ -139,6 +385,8 @@ Item find_storage(const Arguments& id) {
   const bool known =
       id.size() == 5 && id[0].value() && id[0].value()->isString() && id[0].value()->toStringRef() == "storage";
   const auto* const type = known ? std::get_if<std::shared_ptr<const Global>>(&id[1].held) : nullptr;
+  TANDEM_CHECK(!type || (*type)->what != Global::class_name, "it has a storage ", (*type)->name,
+               ", which is refused; accepted: storages of ", dtype_names());
   TANDEM_CHECK(type && (*type)->what == Global::storage,
                "it refers to something outside of its pickle that is no storage", kPickleAccepts);
   PickledStorage storage{value_of(id, 2, of).toStringRef(), (*type)->dtype, 0};

@@ -54,11 +54,7 @@ class PickleReader {
   }
   IValue big_int() {
     const uint64_t bytes = number(1);
-    TANDEM_CHECK(bytes <= 8, "it holds an int of ", bytes, " bytes; accepted: up to 8");
-    if (bytes == 0) return IValue(0);
-    const uint64_t value = number(static_cast<int>(bytes));
-    const int unused = 64 - 8 * static_cast<int>(bytes);
-    return IValue(static_cast<int64_t>(value << unused) >> unused);
+    return int_of({take(bytes), static_cast<size_t>(bytes)});
   }
 
   void push(Item item) { stack_.push_back(std::move(item)); }
@@ -73,11 +69,28 @@ class PickleReader {
     stack_.pop_back();
     return out;
   }
-  IValue pop_value() {
-    Item item = pop();
-    TANDEM_CHECK(item.value(), "it uses a class or a storage as a value", kPickleAccepts);
-    return std::move(std::get<IValue>(item.held));
+  /// Limits copies of values that were read before: a short text may name one often.
+  void count_copied(size_t elements) {
+    copied_ += elements;
+    TANDEM_CHECK(copied_ <= text_.size(), "its pickle copies what it holds many times", kPickleAccepts);
   }
+  /// A class or function becomes the string of its name, a storage a tensor of all its elements.
+  IValue to_value(Item item) {
+    if (item.value()) return std::move(std::get<IValue>(item.held));
+    if (const auto* const storage = std::get_if<std::shared_ptr<const PickledStorage>>(&item.held)) {
+      const PickledStorage& all = **storage;
+      return tensors_.tensor(all, all.dtype.value_or(kUInt8), 0, {all.numel}, {1});
+    }
+    if (const auto* const tuple = std::get_if<std::shared_ptr<const Arguments>>(&item.held)) {
+      count_copied((*tuple)->size());
+      return IValue::tuple(values(**tuple));
+    }
+    const auto* const global = std::get_if<std::shared_ptr<const Global>>(&item.held);
+    TANDEM_CHECK(global && (*global)->what != Global::object, "it uses a class of TorchScript as a value",
+                 kPickleAccepts);
+    return IValue((*global)->name);
+  }
+  IValue pop_value() { return to_value(pop()); }
   /// The first thing after the last mark, which goes.
   size_t pop_mark() {
     size_t i = stack_.size();
@@ -95,10 +108,7 @@ class PickleReader {
   std::vector<IValue> values(std::vector<Item> items) {
     std::vector<IValue> out;
     out.reserve(items.size());
-    for (Item& item : items) {
-      TANDEM_CHECK(item.value(), "it uses a class or a storage as a value", kPickleAccepts);
-      out.push_back(std::move(std::get<IValue>(item.held)));
-    }
+    for (Item& item : items) out.push_back(to_value(std::move(item)));
     return out;
   }
 
@@ -107,9 +117,14 @@ class PickleReader {
       push(IValue::tuple(values(std::move(items))));
       return;
     }
-    for (const Item& item : items)
-      TANDEM_CHECK(!std::holds_alternative<std::shared_ptr<const Arguments>>(item.held),
-                   "it uses a class or a storage as a value", kPickleAccepts);
+    // Arguments may hold the arguments of another call, but no deeper ones.
+    for (Item& item : items) {
+      const auto* const inner = std::get_if<std::shared_ptr<const Arguments>>(&item.held);
+      const auto is_nested = [](const Item& i) {
+        return std::holds_alternative<std::shared_ptr<const Arguments>>(i.held);
+      };
+      if (inner && std::any_of((*inner)->begin(), (*inner)->end(), is_nested)) item = Item{to_value(item)};
+    }
     push(Item{std::make_shared<const Arguments>(std::move(items))});
   }
   /// The container on top, of which `kinds` says whether it may be changed this way. One that lies in another already
@@ -135,7 +150,10 @@ class PickleReader {
     ValueContainer& to = open("a dict", [](Kind kind) { return kind == Kind::dict || kind == Kind::ordered_dict; });
     for (size_t i = 0; i < pairs.size(); i += 2) {
       TANDEM_CHECK(ValueContainer::of(pairs[i + 1]) != &to, "its pickle has a dict that contains itself");
-      to.insert(std::move(pairs[i]), std::move(pairs[i + 1]));
+      IValue key = key_of(pairs[i]);
+      TANDEM_CHECK(!key.isString() || pairs[i].isString() || !to.find(key),
+                   "its pickle has a dict with two keys that are ", "written as '", key.toStringRef(), "'");
+      to.insert(std::move(key), std::move(pairs[i + 1]));
     }
   }
 
@@ -160,20 +178,33 @@ class PickleReader {
     for (const IValue& element : value->elements()) out.push_back({element});
     return out;
   }
+  static const Global& global_of(const Item& item) {
+    const auto* const held = std::get_if<std::shared_ptr<const Global>>(&item.held);
+    TANDEM_CHECK(held, "its pickle calls what is no function", kPickleAccepts);
+    return **held;
+  }
+  void call(const Global& callee, const Arguments& given) {
+    const IValue* const first = given.empty() ? nullptr : given[0].value();
+    if (first && first->isString())
+      count_copied(first->toStringRef().size());
+    else if (first && callee.what == Global::ordered_dict)
+      count_copied(first->isGenericDict() ? first->entries().size() : first->elements().size());
+    push(call_global(callee, given, tensors_));
+  }
   void call() {
     const Arguments given = arguments();
     const Item callee = pop();
-    const auto* const held = std::get_if<std::shared_ptr<const Global>>(&callee.held);
-    TANDEM_CHECK(held, "its pickle calls what is no function", kPickleAccepts);
-    push(call_global(**held, given, tensors_));
+    call(global_of(callee), given);
   }
-  /// An object of LibTorch's archives, whose attributes a build gives.
+  /// An object of LibTorch's archives, whose attributes a build gives; or one of Python's.
   void new_object() {
-    TANDEM_CHECK(arguments().empty(), "it makes an object with arguments", kPickleAccepts);
+    const Arguments given = arguments();
     const Item type = pop();
     const auto* const held = std::get_if<std::shared_ptr<const Global>>(&type.held);
+    if (held && is_class((*held)->what)) return call(**held, given);
     TANDEM_CHECK(held && (*held)->what == Global::object, "it makes an object of ",
                  held ? (*held)->name : std::string("what is no class"), ", which is refused", kPickleAccepts);
+    TANDEM_CHECK(given.empty(), "it makes an object with arguments", kPickleAccepts);
     push(ValueContainer::make(Kind::object));
   }
   void build() {
@@ -184,8 +215,7 @@ class PickleReader {
                  state.tagKind(), "; accepted: a dict");
     ValueContainer::of(state)->inside = true;
     if (to.kind == Kind::ordered_dict) return;  // a state dict's _metadata: versions of Python's modules
-    copied_ += state.entries().size();          // one dict may build many objects
-    TANDEM_CHECK(copied_ <= text_.size(), "its pickle builds many objects from one dict", kPickleAccepts);
+    count_copied(state.entries().size());       // one dict may build many objects
     for (const IValue::Entry& entry : state.entries()) to.insert(entry.key(), entry.value());
   }
   void persistent() { push(find_storage(arguments())); }
@@ -274,13 +304,13 @@ void PickleReader::step(uint8_t op) {
     case 0x81: new_object(); return;
     case 'b': build(); return;
     case 'Q': persistent(); return;
-    case 'B':
-    case 'C':
+    case 'B': push(IValue(string(4))); return;  // bytes and byte arrays, as strings
+    case 'C': push(IValue(string(1))); return;
     case 0x8e:
-    case 0x96: TANDEM_FAIL("it holds bytes, which are refused", kPickleAccepts);
-    case 0x8f:
-    case 0x90:
-    case 0x91: TANDEM_FAIL("it holds a set, which is refused", kPickleAccepts);
+    case 0x96: push(IValue(string(8))); return;
+    case 0x8f: push(IValue::list({})); return;  // a set, as a list
+    case 0x90: append(values(pop_from(pop_mark()))); return;
+    case 0x91: TANDEM_FAIL("it holds the global 'builtins.frozenset', which is refused", kPickleAccepts);
     default: TANDEM_FAIL("its pickle has the opcode ", int{op}, " at ", at_ - 1, ", which is refused", kPickleAccepts);
   }
 }

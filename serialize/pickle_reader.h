@@ -22,9 +22,9 @@ class TensorSource {
                         IntArrayRef strides) = 0;
 };
 
-/// Reads a pickle of protocol 2 to 5, as torch.save and LibTorch's torch::save write them. Of the globals that one can
-/// name, those are known that tensors and containers need; the classes of LibTorch's archives (__torch__...) become
-/// dicts of their attributes.
+/// Reads a pickle of protocol 2 to 5, as torch.save and LibTorch's torch::save write them. The globals that are known
+/// are those that torch.load(weights_only=True) of PyTorch 2.15 allows; docs/libtorch.md lists what becomes of each.
+/// The classes of LibTorch's archives (__torch__...) become dicts of their attributes.
 /// @throws Error naming the source and what is wrong or refused. What is made takes memory in proportion to the text.
 IValue read_pickle(const std::string& text, const std::string& name, TensorSource& tensors);
 

@@ -16,6 +16,22 @@ const PickledDType& pickled(DType dtype) {
   TANDEM_FAIL("save: PyTorch has no name for ", dtype);
 }
 
+/// Whether Python's "utf-8" reads it with "surrogatepass".
+bool is_utf8(const std::string& text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto first = static_cast<uint8_t>(text[i++]);
+    const int more = first < 0x80 ? 0 : first < 0xc2 ? -1 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : first < 0xf5 ? 3 : -1;
+    if (more < 0 || text.size() - i < static_cast<size_t>(more)) return false;
+    for (int k = 0; k < more; ++k, ++i) {
+      const auto next = static_cast<uint8_t>(text[i]);
+      const uint8_t least = k > 0 ? 0x80 : first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+      const uint8_t most = k == 0 && first == 0xf4 ? 0x8f : 0xbf;
+      if (next < least || next > most) return false;
+    }
+  }
+  return true;
+}
+
 class PickleWriter {
  public:
   Pickle run(const IValue& value) && {
@@ -57,6 +73,19 @@ class PickleWriter {
     op('X');
     number(text.size(), 4);
     out_.text += text;
+  }
+  /// A string that is no UTF-8 holds bytes, and is written as Python's protocol 2 writes these.
+  void string_or_bytes(const std::string& text) {
+    if (is_utf8(text)) return string(text);
+    global("_codecs", "encode");
+    std::string characters;
+    for (const char byte : text) {
+      const auto b = static_cast<uint8_t>(byte);
+      if (b >= 0x80) characters += static_cast<char>(0xc0 | b >> 6);
+      characters += static_cast<char>(b >= 0x80 ? 0x80 | (b & 0x3f) : b);
+    }
+    string(characters), string("latin1");
+    out_.text += "\x86R";
   }
   void name(const std::string& text) {
     if (recall(names_, text)) return;
@@ -129,7 +158,7 @@ class PickleWriter {
     if (value.isNone()) return op('N');
     if (value.isBool()) return op(value.toBool() ? '\x88' : '\x89');
     if (value.isInt()) return integer(value.toInt());
-    if (value.isString()) return string(value.toStringRef());
+    if (value.isString()) return string_or_bytes(value.toStringRef());
     if (value.isTensor()) return tensor(value.toTensor());
     if (value.isDType()) return global("torch", pickled(value.toDType()).name);
     if (value.isDevice()) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "tandem/serialize/file_format.h"
 #include "tandem/serialize/pickle_reader.h"
 #include "tandem/serialize/pickle_writer.h"
 
@@ -79,45 +80,53 @@ class StorageReader : public TensorSource {
   std::unordered_map<std::string, Loaded> storages_;
 };
 
-/// What torch.save writes when it is told not to use the zip format, and wrote before PyTorch 1.6: a pickled number.
-constexpr char kLegacy[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
-
-void check_beginning(const ByteSource& source) {
-  char start[sizeof kLegacy - 1] = {};
-  source.read(0, start, std::min<uint64_t>(source.size(), sizeof start));
-  TANDEM_CHECK(
-      std::memcmp(start, kLegacy, sizeof start) != 0, source.name(),
-      ": this is the format that torch.save wrote before PyTorch 1.6 (or without "
-      "_use_new_zipfile_serialization); accepted: its zip format. In Python, torch.save(torch.load(path), path) "
-      "writes such a file");
-  TANDEM_CHECK(start[0] != '\x80', source.name(),
+void check_is_zip(const ByteSource& source) {
+  const FileFormat format = format_of(source);
+  TANDEM_CHECK(format != FileFormat::legacy, source.name(),
+               ": this is the format that torch.save wrote before PyTorch 1.6 (or without "
+               "_use_new_zipfile_serialization); accepted: its zip format. In Python, torch.save(torch.load(path), "
+               "path) writes such a file");
+  TANDEM_CHECK(format != FileFormat::pickle, source.name(),
                ": this is a bare pickle; accepted: the zip format, as Python's torch.save writes");
+}
+
+/// Calls f; an error that does not say what kind of file was read gets that behind it.
+template <class F> IValue naming_format(F&& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    if (what.find("zip") != std::string::npos || what.find("torch.save") != std::string::npos) throw;
+    throw Error(what + " (in a zip file of torch.save)");
+  }
+}
+
+IValue read_zip(const ByteSource& source, Device device) {
+  check_is_zip(source);
+  const ZipReader zip(source);
+  std::string folder;
+  bool found = false;
+  for (const auto& [name, entry] : zip.entries()) {
+    if (!name.ends_with(kPickle)) continue;
+    TANDEM_CHECK(!found, "this zip file has two pickles, '", folder, kPickle, "' and '", name, "'");
+    folder = name.substr(0, name.size() - std::size(kPickle) + 1);
+    found = true;
+  }
+  TANDEM_CHECK(found, "this zip file of ", zip.entries().size(),
+               " entries has no data.pkl; accepted: what torch.save writes");
+  const std::string name = folder + kPickle;
+  const ZipReader::Entry& pickle = zip.entries().at(name);
+  // Each byte of a pickle may make a value: one that is packed like nothing that was written is not unpacked.
+  TANDEM_CHECK(pickle.size / 32 <= pickle.packed, "'", name, "' is packed to ", pickle.packed, " of ", pickle.size,
+               " bytes; accepted: up to 32 times");
+  StorageReader tensors(zip, folder, device);
+  return read_pickle(zip.text(name, pickle), source.name(), tensors);
 }
 
 }  // namespace
 
 IValue read_pytorch_file(const ByteSource& source, Device device) {
-  return naming(source.name(), [&] {
-    check_beginning(source);
-    const ZipReader zip(source);
-    std::string folder;
-    bool found = false;
-    for (const auto& [name, entry] : zip.entries()) {
-      if (!name.ends_with(kPickle)) continue;
-      TANDEM_CHECK(!found, "this zip file has two pickles, '", folder, kPickle, "' and '", name, "'");
-      folder = name.substr(0, name.size() - std::size(kPickle) + 1);
-      found = true;
-    }
-    TANDEM_CHECK(found, "this zip file of ", zip.entries().size(),
-                 " entries has no data.pkl; accepted: what torch.save writes");
-    const std::string name = folder + kPickle;
-    const ZipReader::Entry& pickle = zip.entries().at(name);
-    // Each byte of a pickle may make a value: one that is packed like nothing that was written is not unpacked.
-    TANDEM_CHECK(pickle.size / 32 <= pickle.packed, "'", name, "' is packed to ", pickle.packed, " of ", pickle.size,
-                 " bytes; accepted: up to 32 times");
-    StorageReader tensors(zip, folder, device);
-    return read_pickle(zip.text(name, pickle), source.name(), tensors);
-  });
+  return naming_format([&] { return naming(source.name(), [&] { return read_zip(source, device); }); });
 }
 
 void write_pytorch_file(const IValue& value, const ZipWriter::Write& write, uint64_t zip64_from) {

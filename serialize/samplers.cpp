@@ -1,6 +1,7 @@
 // What samplers keep in archives. The keys are LibTorch's, where it has such a sampler.
 #include "tandem/core/internal.h"
 #include "tandem/data/distributed_samplers.h"
+#include "tandem/data/example_streams.h"
 #include "tandem/data/shard_sampler.h"
 #include "tandem/serialize/archive.h"
 
@@ -114,3 +115,29 @@ void ShardSampler::load(InputArchive& archive) {
 }
 
 }  // namespace tandem::data::samplers
+
+namespace tandem::data::detail {
+
+using samplers::detail::read_number;
+using samplers::detail::write_number;
+
+void EpochStreams::save(serialize::OutputArchive& archive, size_t position) const {
+  write_number(archive, "stream_seed", seed_);
+  write_number(archive, "stream_epoch", epoch_);
+  write_number(archive, "stream_set_epoch", set_);
+  write_number(archive, "stream_begun", begun_ ? 1 : 0);
+  write_number(archive, "position", position);
+}
+void EpochStreams::load(serialize::InputArchive& archive, size_t& position) {
+  Tensor there;
+  if (!archive.try_read("stream_seed", there, /*is_buffer=*/true)) return;
+  const size_t seed = read_number(archive, "stream_seed", 0, SIZE_MAX);
+  const size_t epoch = read_number(archive, "stream_epoch", 0, SIZE_MAX);
+  const size_t set = read_number(archive, "stream_set_epoch", 0, SIZE_MAX);
+  const bool begun = read_number(archive, "stream_begun", 0, 1) == 1;
+  position = read_number(archive, "position", 0, SIZE_MAX);
+  seed_ = seed, epoch_ = epoch, set_ = set, begun_ = begun;
+  seeding_ = current_seeding();
+}
+
+}  // namespace tandem::data::detail

@@ -58,7 +58,7 @@ JobEnd Job::run() {
     hear_signals();
     hear_other_nodes();
     for (Rank& rank : ranks_) rank.out.copy_some(), rank.error.copy_some();
-    launch_.sinks.write_some();
+    launch_.sinks.write_some(launch_.options.name);
     for (size_t r = 0; r < ranks_.size(); ++r) reap(r);
     if (timeout_ && left_until(*timeout_).count() == 0) {
       timeout_.reset();

@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "tandem/core/error.h"
 #include "tandem/tools/usage.h"
@@ -16,7 +17,7 @@
 namespace tandem::tools {
 
 Sink::Sink(const std::string& path)
-    : own_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)), fd_(own_.get()) {
+    : name_(path), own_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)), fd_(own_.get()) {
   TANDEM_CHECK(own_, "launch: cannot open ", path, ": ", std::strerror(errno));
 }
 void Sink::write_some() {
@@ -25,13 +26,23 @@ void Sink::write_some() {
   pollfd one{fd_, POLLOUT, 0};
   if (empty() || ::poll(&one, 1, 0) <= 0) return;
   const ssize_t n = ::write(fd_, pending_.data() + written_, std::min<size_t>(pending_.size() - written_, PIPE_BUF));
-  TANDEM_CHECK(n >= 0 || errno == EINTR || errno == EAGAIN,
-               "launch: cannot write the ranks' output: ", std::strerror(errno));
+  if (n < 0 && errno != EINTR && errno != EAGAIN) return drop(errno);
   if (n > 0) written_ += static_cast<size_t>(n);
   if (2 * written_ < pending_.size()) return;
   pending_.erase(0, written_);
   written_ = 0;
 }
+void Sink::drop(int error) {
+  TANDEM_CHECK(error != EPIPE, "launch: cannot write the ranks' output: ", std::strerror(error));
+  if (dropped_ == 0)
+    complaint_ = "cannot write " + name_ + ": " + std::strerror(error) +
+                 "; the ranks go on, and what it does not take is "
+                 "lost";
+  dropped_ += pending_.size() - written_;
+  pending_.clear();
+  written_ = 0;
+}
+std::string Sink::complaint() { return std::exchange(complaint_, {}); }
 
 bool Output::read_once() {
   constexpr size_t kLongest = 1 << 20;  // a longer line is cut
@@ -71,7 +82,8 @@ void Output::pass_on(size_t length) {
 
 Sinks::Sinks(const std::string& folder, int first_rank, int ranks)
     : to_files_(!folder.empty()), first_rank_(first_rank) {
-  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) sinks_.push_back(std::make_unique<Sink>(fd));
+  sinks_.push_back(std::make_unique<Sink>(STDOUT_FILENO, "the standard output"));
+  sinks_.push_back(std::make_unique<Sink>(STDERR_FILENO, "the standard error"));
   if (!to_files_) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -84,8 +96,17 @@ Output Sinks::output(distributed::Descriptor from, bool is_error, int local) {
   const size_t at = (to_files_ ? 2 + 2 * static_cast<size_t>(local) : 0) + (is_error ? 1 : 0);
   return {std::move(from), *sinks_[at], to_files_ ? "" : "[" + std::to_string(first_rank_ + local) + "] "};
 }
-void Sinks::write_some() {
-  for (const auto& sink : sinks_) sink->write_some();
+void Sinks::write_some(const std::string& who) {
+  for (const auto& sink : sinks_) {
+    sink->write_some();
+    if (const std::string text = sink->complaint(); !text.empty()) error().add(who + ": " + text + "\n");
+  }
+}
+void Sinks::add_losses(const std::string& who) {
+  for (const auto& sink : sinks_)
+    if (sink->dropped() > 0)
+      error().add(who + ": " + sink->name() + " lacks " + std::to_string(sink->dropped()) +
+                  " bytes that were written\n");
 }
 bool Sinks::empty() const {
   return std::all_of(sinks_.begin(), sinks_.end(), [](const auto& sink) { return sink->empty(); });

@@ -11,12 +11,17 @@ namespace tandem::tools {
 /// Where lines go: the launcher's own standard output or error, or a file. Nothing here waits for who reads it.
 class Sink {
  public:
-  explicit Sink(int fd) : fd_(fd) {}
+  Sink(int fd, std::string name) : name_(std::move(name)), fd_(fd) {}
   /// A new file. @throws Error when it cannot be made
   explicit Sink(const std::string& path);
   void add(const std::string& text) { pending_ += text; }
-  /// Writes a piece, if the reader takes one now. @throws Error when it never will
+  /// Writes a piece, if the reader takes one now. What a full or broken disk does not take is dropped and counted: the
+  /// ranks go on. @throws Error when the reader is gone
   void write_some();
+  /// Says what was dropped, the first time after something was; "" otherwise.
+  std::string complaint();
+  uint64_t dropped() const { return dropped_; }
+  const std::string& name() const { return name_; }
   int fd() const { return fd_; }
   bool empty() const { return written_ == pending_.size(); }
   /// Whether to read no more of what is to go here: the reader is slower than the ranks.
@@ -24,10 +29,13 @@ class Sink {
 
  private:
   static constexpr size_t kMost = 1 << 20;
+  void drop(int error);
+  std::string name_;
   distributed::Descriptor own_;
   int fd_;
-  std::string pending_;
-  size_t written_ = 0;  // of `pending_`
+  std::string pending_, complaint_;
+  size_t written_ = 0;    // of `pending_`
+  uint64_t dropped_ = 0;  // bytes
 };
 
 /// One of a rank's streams: its lines go to the sink, each with a prefix.
@@ -63,7 +71,10 @@ class Sinks {
   Output output(distributed::Descriptor from, bool is_error, int local);
   Sink& error() { return *sinks_[1]; }
   const std::vector<std::unique_ptr<Sink>>& all() const { return sinks_; }
-  void write_some();
+  /// Writes some of each. What a sink complains about goes to error(), after `who`.
+  void write_some(const std::string& who);
+  /// Says at the end how much was dropped.
+  void add_losses(const std::string& who);
   bool empty() const;
 
  private:

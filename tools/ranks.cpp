@@ -27,7 +27,7 @@ void write_rest(const Launch& launch, int status) {
     for (const auto& sink : launch.sinks.all())
       if (!sink->empty()) fds.push_back({sink->fd(), POLLOUT, 0});
     ::poll(fds.data(), fds.size(), static_cast<int>(left_until(last).count()));
-    launch.sinks.write_some();
+    launch.sinks.write_some(launch.options.name);
     while (const int signal = launch.signals.next())
       if (Signals::ends(signal)) return;
   }
@@ -85,6 +85,8 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
     if (!again) break;
   }
   if (nodes) nodes->leave();
+  write_rest(launch, end.status);
+  sinks.add_losses(options.name);
   write_rest(launch, end.status);
   return end;
 }

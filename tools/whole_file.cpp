@@ -26,6 +26,20 @@ void write_whole_file(const std::string& command, const std::string& path, const
   }
 }
 
+void ResultFiles::add(const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const Error& error) {
+    add_error(error.what());
+  }
+}
+void ResultFiles::add_error(const std::string& message) {
+  if (!message.empty()) errors_ += (errors_.empty() ? "" : "; ") + message;
+}
+void ResultFiles::finish() const {
+  if (!errors_.empty()) throw Error(errors_);
+}
+
 void check_can_write(const std::string& option, const std::string& path) {
   if (path.empty()) return;
   check_usage(!std::filesystem::is_directory(path), option, " ", path, " cannot be written: it is a folder");

@@ -12,6 +12,7 @@
 #include "tandem/core/start_thread.h"
 #include "tandem/core/thread_pool.h"
 #include "tandem/core/tracer.h"
+#include "tandem/data/example_streams.h"
 #include "tandem/parallel/collectives/flight_recorder.h"
 #include "tandem/parallel/collectives/gloo/gloo.h"
 #include "tandem/parallel/collectives/job_environment.h"
@@ -173,6 +174,7 @@ void init_process_group(const std::string& asked, InitOptions options) {
   state.world_size = group->size();
   state.gpu = group->device().is_cuda() ? group->device().index() : -1;
   state.collectives = 0;
+  data::detail::set_data_rank(group->rank());
   current = std::move(group);
 }
 int get_node_local_rank(std::optional<int> fallback_rank) {
@@ -193,6 +195,7 @@ void destroy_process_group(const ProcessGroupPtr& group) {
   }
   RankContext::current().state().world_size = 1;
   RankContext::current().state().gpu = -1;
+  data::detail::set_data_rank(0);
   groups.leave_all();
 }
 ProcessGroupPtr default_group() {

@@ -1,5 +1,6 @@
 #include "tandem/data/idx.h"
 
+#include <filesystem>
 #include <random>
 
 #include "tandem/data/mnist.h"
@@ -63,6 +64,45 @@ TEST_CASE("an IDX file reads the same plain and gzipped", "[data][idx]") {
   }
   write_file(folder / "empty", gzip(idx_bytes({0, 28, 28}, "")));
   REQUIRE(read_idx(folder / "empty", 3).sizes() == IntArrayRef{0, 28, 28});
+}
+
+TEST_CASE("a gzipped IDX file may have several members, cut anywhere", "[data][idx]") {
+  const TemporaryFolder folder;
+  const std::string pixels = some_bytes(300 * 300), bytes = idx_bytes({300, 300}, pixels);
+  for (const size_t cut : {size_t{0}, size_t{1}, size_t{7}, bytes.size() / 2, bytes.size() - 1, bytes.size()}) {
+    write_file(folder / "two", gzip(bytes.substr(0, cut)) + gzip(bytes.substr(cut)));
+    INFO(cut);
+    CHECK(content(read_idx(folder / "two", 2)) == pixels);
+  }
+  std::string many;  // each of few bytes, so that members begin all over the blocks that are read
+  for (size_t i = 0; i < bytes.size(); i += 17) many += gzip(bytes.substr(i, 17));
+  REQUIRE(many.size() > (1 << 16));
+  write_file(folder / "many", many);
+  CHECK(content(read_idx(folder / "many", 2)) == pixels);
+  const auto refuses = [&](const std::string& written, const std::string& words) {
+    write_file(folder / "bad", written);
+    CHECK_THROWS_WITH(read_idx(folder / "bad", 2), Contains(folder / "bad") && Contains(words));
+  };
+  const std::string two = gzip(bytes.substr(0, 50)) + gzip(bytes.substr(50));
+  refuses(two.substr(0, two.size() - 1), "truncated");
+  refuses(gzip(bytes.substr(0, bytes.size() - 9)), "truncated");
+  refuses(two + "x", "bytes after the end");
+  refuses(two + gzip("x"), "goes on after");
+  refuses(two + "\x1f\x8b", "truncated");
+}
+
+TEST_CASE("data sets are found under names with a dot, plain and gzipped", "[data][idx]") {
+  const TemporaryFolder folder;
+  const std::string image =
+      data::find_idx((write_digits(folder.path(), 3, 2), folder.path()), "train-images-idx3-ubyte");
+  std::filesystem::rename(image, folder / "train-images.idx3-ubyte");
+  const std::string labels = read_file(folder / "train-labels-idx1-ubyte");
+  std::filesystem::remove(folder / "train-labels-idx1-ubyte");
+  CHECK_THROWS_WITH(MNIST(folder.path()),
+                    Contains("train-labels-idx1-ubyte.gz") && Contains("train-labels.idx1-ubyte"));
+  write_file(folder / "train-labels.idx1-ubyte.gz", gzip(labels));
+  CHECK(MNIST(folder.path()).size() == 3);
+  CHECK(FashionMNIST(folder.path(), FashionMNIST::Mode::kTest).size() == 2);
 }
 
 TEST_CASE("every defect of an IDX file is an error that names the file and the values", "[data][idx]") {

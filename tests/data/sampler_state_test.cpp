@@ -136,6 +136,34 @@ TEST_CASE("RandomSampler keeps its permutation in the dtype that is asked for", 
   REQUIRE_THROWS_WITH(RandomSampler(-1), Contains("size is -1"));
 }
 
+TEST_CASE("a sampler goes on from every place, its first and its end too", "[data][samplers]") {
+  const auto goes_on = [](auto make, size_t length) {
+    for (size_t place = 0; place <= length; ++place)
+      for (const size_t batch : {1, 3, 50}) {
+        INFO("from " << place << " of " << length << " by " << batch);
+        auto sampler = make(), other = make();
+        for (size_t i = 0; i < place; ++i) REQUIRE(sampler.next(1));
+        const std::string file = saved(sampler);
+        restore(other, file);
+        CHECK(saved(other) == file);
+        const List rest = rest_of(other, batch);
+        CHECK(rest.size() == length - place);
+        CHECK(rest == rest_of(sampler, batch));
+        CHECK(!other.next(batch));
+        other.reset();
+        CHECK(rest_of(other, batch).size() == length);
+      }
+  };
+  goes_on([] { return SequentialSampler(7); }, 7);
+  goes_on([] { return manual_seed(1), RandomSampler(7); }, 7);
+  goes_on([] { return DistributedRandomSampler(20, 3, 2); }, 7);
+  goes_on([] { return DistributedSequentialSampler(20, 3, 2); }, 7);
+  goes_on([] { return DistributedSequentialSampler(20, 3, 0, false); }, 6);
+  goes_on([] { return ShardSampler(20, 3, 1); }, 7);
+  goes_on([] { return ShardSampler(20, 3, 2, {.pad = false}); }, 6);
+  goes_on([] { return SequentialSampler(0); }, 0);
+}
+
 TEST_CASE("a sampler goes on where another was saved", "[data][samplers]") {
   SequentialSampler sequential(10), other_sequential(10);
   sequential.next(4);

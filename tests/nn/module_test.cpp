@@ -254,9 +254,17 @@ TEST_CASE("a state must have the module's names and shapes, or nothing is change
     CHECK(layer->weight.equal(before));
   };
   refuses([](auto& s, auto name, auto t) { name == "bias" ? void() : void(s.insert(name, t)); },
-          "'bias' of (3,) is missing");
-  refuses([](auto& s, auto name, auto t) { s.insert(name, t), s.insert(name + "s", t); }, "'weights' is not in");
-  refuses([](auto& s, auto name, auto t) { s.insert(name, t.unsqueeze(0)); }, "is (1, 3, 2); the module's is (3, 2)");
+          "; missing: 'bias' of (3,) [");
+  refuses([](auto& s, auto name, auto t) { s.insert(name, t), s.insert(name + "s", t); },
+          "; unexpected: 'weights', 'biass' [");
+  refuses([](auto& s, auto name, auto t) { s.insert(name, t.unsqueeze(0)); },
+          "; of another shape: 'weight' of (1, 3, 2), where the module's is (3, 2), 'bias' of (1, 3)");
+  refuses([](auto& s, auto name, auto t) { name == "bias" ? void(s.insert("b", t)) : void(s.insert(name, t[0])); },
+          "; missing: 'bias' of (3,); unexpected: 'b'; of another shape: 'weight' of (2,), where");
+  refuses(
+      [](auto& s, auto name, auto t) { s.insert("module." + name, t); },
+      "; missing: 'weight' of (3, 2), 'bias' of (3,); unexpected: 'module.weight', 'module.bias'; without the prefix "
+      "'module.' all");
   layer->load_state_dict(good);
   CHECK(layer->weight.equal(good["weight"]));
   CHECK(layer->weight.requires_grad());

@@ -48,6 +48,28 @@ TEST_CASE("five steps, a saved state and five more are ten steps, bit for bit", 
   }
 }
 
+TEST_CASE("a loaded state is a copy: neither optimizer's steps change the other's", "[optim]") {
+  for (const Variant& v : variants()) {
+    CAPTURE(v.kind);
+    const Parameters ours = parameters(kFloat32), theirs = parameters(kFloat32);
+    const auto from = make_optimizer(v.kind, v.settings, ours), to = make_optimizer(v.kind, v.settings, theirs);
+    for (uint32_t step = 1; step <= 3; ++step) train(*from, ours, step);
+    to->load_state(from->state(), from->settings());
+    const auto values_of = [](const optim::Optimizer& optimizer) {
+      std::vector<Tensor> out;
+      for (const auto& [name, tensor] : optimizer.state()) out.push_back(tensor.detach().clone());
+      return out;
+    };
+    const auto before = from->state(), loaded = to->state();
+    REQUIRE(before.size() == loaded.size());
+    for (size_t i = 0; i < before.size(); ++i) CHECK(before[i].second.storage() != loaded[i].second.storage());
+    const std::vector<Tensor> mine = values_of(*from);
+    for (uint32_t step = 4; step <= 5; ++step) train(*to, theirs, step);
+    const std::vector<Tensor> still = values_of(*from);
+    for (size_t i = 0; i < mine.size(); ++i) CHECK(mine[i].equal(still[i]));
+  }
+}
+
 TEST_CASE("a recorded step of every optimizer goes on as steps do, with the rate of the moment", "[optim]") {
   std::vector<Device> devices = {kCPU};
 #if TANDEM_TEST_EMULATED

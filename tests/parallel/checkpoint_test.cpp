@@ -1,5 +1,9 @@
 // CheckpointManager: a training that is cut short and goes on ends as one that was not, bit for bit; and files that are
 // not what they should be.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "tandem/tandem.h"
@@ -59,6 +63,29 @@ TEST_CASE("a training that goes on ends as one that was never cut short, bit for
   t.steps = 18;
   CHECK(same(train(t, samplers::RandomSampler(50)), expected));
   CHECK(CheckpointManager(parts.path()).steps() == numbers({8, 12, 16}));
+}
+
+TEST_CASE("runs and resumed runs are equal by any number of workers, with random transforms and dropout",
+          "[checkpoint][streams]") {
+  const test::TemporaryFolder whole;
+  const State expected = train(ResumableTraining{.folder = whole.path(), .workers = 0}, samplers::RandomSampler(50));
+  const test::TemporaryFolder plain;
+  CHECK(
+      !same(train(ResumableTraining{.folder = plain.path(), .jitter = false}, samplers::RandomSampler(50)), expected));
+  for (const size_t workers : {0, 1, 2, 3}) {
+    const test::TemporaryFolder again, parts;
+    INFO(workers << " workers");
+    ResumableTraining t{.folder = again.path(), .workers = workers};
+    CHECK(same(train(t, samplers::RandomSampler(50)), expected));
+    t.folder = parts.path();
+    for (const int64_t cut : {7, 13}) {
+      t.steps = cut;
+      train(t, samplers::RandomSampler(50));
+      t.workers = (t.workers + 1) % 4;
+    }
+    t.steps = 18;
+    CHECK(same(train(t, samplers::RandomSampler(50)), expected));
+  }
 }
 
 TEST_CASE("so do the ranks of a DistributedDataParallel", "[checkpoint][ddp]") {
@@ -166,10 +193,47 @@ TEST_CASE("the last checkpoints stay, what an interrupted save left goes, and no
   for (const int64_t step : {1, 2, 30, 4000}) checkpoints.save(step);
   CHECK(checkpoints.steps() == numbers({30, 4000}));
   checkpoints.save(4000);
-  CHECK(folder.count() == 3);
+  CHECK(folder.count() == 4);  // and the file that says whose the folder is
   CHECK_THROWS_WITH(checkpoints.save(31), Contains("step 31 comes after") && Contains("step_4000.pt"));
   CHECK_THROWS_WITH(CheckpointManager(folder.path(), {.keep = 0}), Contains("keep is 0"));
   CHECK_THROWS_WITH(CheckpointManager(folder / "notes.txt"), Contains("notes.txt cannot be made"));
+}
+
+TEST_CASE("a second job may read a folder of checkpoints, but not save there", "[checkpoint][errors]") {
+  const test::TemporaryFolder folder;
+  int64_t number = 1;
+  {
+    CheckpointManager first(folder.path()), second(folder.path());  // one job may have several
+    first.add("number", number), second.add("number", number);
+    first.save(1), second.save(2);
+  }
+  const int other = ::open((folder / ".owner").c_str(), O_RDWR);  // a lock is of an open file: as good as a process
+  REQUIRE(::flock(other, LOCK_EX | LOCK_NB) == 0);
+  test::write_file(folder / ".owner", "process 7 on elsewhere\n");
+  test::write_file(folder / "step_3.pt.tmp.7.0", "half");
+  std::atomic<int> told{0};
+  distributed::run_ranks(2, [&](int) {
+    distributed::init_process_group("local");
+    CheckpointManager checkpoints(folder.path());
+    int64_t read = 0;
+    checkpoints.add("number", read);
+    if (checkpoints.restore() == 2 && read == 1) ++told;
+    try {
+      checkpoints.save(3);
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      if (text.find("process 7 on elsewhere") != std::string::npos && text.find(folder.path()) != std::string::npos)
+        ++told;
+    }
+  });
+  CHECK(told == 4);
+  CHECK(fs::exists(folder / "step_3.pt.tmp.7.0"));
+  ::close(other);
+  CheckpointManager after(folder.path());
+  after.add("number", number);
+  CHECK(!fs::exists(folder / "step_3.pt.tmp.7.0"));
+  after.save(3);
+  CHECK(test::read_file(folder / ".owner").starts_with("process " + std::to_string(::getpid()) + " on "));
 }
 
 TEST_CASE("what rank 0 cannot do is an error on every rank", "[checkpoint][errors]") {

@@ -196,47 +196,53 @@ TEST_CASE("flight: a record that cannot be written is a warning, and the first e
   }
 }
 
-TEST_CASE("flight: files that are cut short, foreign, or of another job are errors that name them", "[flight]") {
+TEST_CASE("flight: files that are cut short or foreign are left out by name, those of another job are errors",
+          "[flight]") {
   const TemporaryFolder folder;
-  const auto error_of = [&] {
+  const auto report_of = [&] {
     try {
       const tools::flight::Records records = tools::flight::read_records(folder.path());
-      tools::flight::report_json(records, tools::flight::find_trouble(records));
+      const tools::flight::Findings found = tools::flight::find_trouble(records);
+      tools::flight::report_json(records, found);
+      return tools::flight::report(records, found);
     } catch (const Error& error) {
-      return std::string(error.what());
+      return std::string("error: ") + error.what();
     }
-    return std::string();
   };
-  CHECK_THAT(error_of(), Contains(folder.path()) && Contains("has no file flight_rank_R.json"));
+  CHECK_THAT(report_of(), Contains("error: ") && Contains(folder.path()) && Contains("has no file flight_rank_R.json"));
   distributed::run_ranks(2, [&](int) {
     distributed::init_process_group("local", {.flight_folder = folder.path()});
     distributed::all_reduce(ones({4}));
     distributed::write_flight_record();
     distributed::barrier();
   });
-  CHECK(error_of().empty());
+  CHECK_THAT(report_of(), !Contains("error: ") && !Contains("left out"));
   const std::string path = folder / "flight_rank_1.json", whole = read_file(path);
   for (size_t length = 0; length + 2 < whole.size(); length += whole.size() / 50 + 1) {
     write_file(path, whole.substr(0, length));
-    CHECK_THAT(error_of(), Contains(path) && Contains("cut short"));
+    CHECK_THAT(report_of(), Contains("2 ranks, 1 records") && Contains("the record of rank 1 is left out: ") &&
+                                Contains(path) && Contains("cut short") && !Contains("wrote none"));
   }
   for (const char* const foreign : {"{}", "[]", "null", "{\"format\": \"tandem flight 2\"}", "{\"format\": 3}",
                                     "{\"format\": \"tandem flight 1\"}"}) {
     write_file(path, foreign);
-    CHECK_THAT(error_of(), Contains(path));
+    CHECK_THAT(report_of(), Contains("the record of rank 1 is left out: ") && Contains(path));
   }
   write_file(path, read_file(folder / "flight_rank_0.json"));
-  CHECK_THAT(error_of(), Contains(path) && Contains("is the record of rank 0"));
+  CHECK_THAT(report_of(), Contains("the record of rank 1 is left out: ") && Contains("is the record of rank 0"));
   std::string larger = whole;
   const std::string two = "\"world_size\": 2";
   larger.replace(larger.find(two), two.size(), "\"world_size\": 3");
   write_file(path, larger);
-  CHECK_THAT(error_of(), Contains(path) && Contains("of a job of 3 ranks"));
+  CHECK_THAT(report_of(), Contains("error: ") && Contains(path) && Contains("of a job of 3 ranks"));
   std::mt19937_64 random(1);
   for (int i = 0; i < 200; ++i) {  // whatever a damaged file says, it is read, or refused by name
     write_file(path, mutate(whole, random));
-    if (const std::string error = error_of(); !error.empty()) CHECK_THAT(error, Contains(folder.path()));
+    if (const std::string text = report_of(); text.starts_with("error: ")) CHECK_THAT(text, Contains(folder.path()));
   }
+  write_file(path, whole.substr(0, 100));
+  write_file(folder / "flight_rank_0.json", "{");
+  CHECK_THAT(report_of(), Contains("error: ") && Contains("flight_rank_0.json") && Contains("cut short"));
 }
 
 namespace {

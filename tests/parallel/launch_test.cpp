@@ -1,11 +1,13 @@
 // `tandem launch`: what it passes on, how it ends, and that nothing is left behind.
 #include <csignal>
+#include <filesystem>
 #include <thread>
 
 #include "tandem/parallel/collectives/store/store.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/child.h"
 #include "tandem/tests/parallel/fake_torch_store.h"
+#include "tandem/tests/temporary.h"
 
 using namespace tandem::distributed;
 using namespace tandem::test;
@@ -17,6 +19,25 @@ TEST_CASE("launch: output comes by rank and line, each to its stream", "[launch]
   for (const char* line : {"[0] one\n", "[0] no end\n", "[1] one\n", "[1] no end\n"})
     CHECK(Child::count(r.out, line) == 1);
   for (const char* line : {"[0] two\n", "[1] two\n"}) CHECK(Child::count(r.error, line) == 1);
+  CHECK(nothing_left());
+}
+
+TEST_CASE("launch: a disk that is full takes none of the output, and the ranks go on", "[launch]") {
+  if (!std::filesystem::exists("/dev/full")) {
+    WARN("SKIPPED: there is no /dev/full");
+    return;
+  }
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("/dev/full", folder / "rank_0.out");
+  const ChildResult r = Child(launch({"-n", "2", "--output", folder.path(), "--", "sh", "-c",
+                                      "echo one; sleep 0.2; echo two; echo done > " + folder.path() + "/result_$RANK"}))
+                            .finish();
+  INFO(r.out << r.error);
+  CHECK(r.status == 0);
+  CHECK(read_file(folder / "rank_1.out") == "one\ntwo\n");
+  for (const char* rank : {"0", "1"}) CHECK(read_file(folder / ("result_" + std::string(rank))) == "done\n");
+  CHECK(Child::count(r.error, "cannot write " + (folder / "rank_0.out") + ": No space left on device") == 1);
+  CHECK(Child::count(r.error, (folder / "rank_0.out") + " lacks 8 bytes") == 1);
   CHECK(nothing_left());
 }
 

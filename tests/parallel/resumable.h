@@ -1,4 +1,5 @@
-// A training with all that a checkpoint must hold: dropout, moments, a schedule, and a loader whose threads are ahead.
+// A training with all that a checkpoint must hold: random transforms, dropout, moments, a schedule, and a loader whose
+// threads are ahead.
 #pragma once
 #include "tandem/tandem.h"
 
@@ -20,8 +21,8 @@ struct Points : data::datasets::Dataset<Points> {
 struct ResumableTraining {
   std::string folder;
   int64_t steps = 18, save_every = 4;
-  bool dropout = true;
-  size_t batch = 8, workers = 2;  // the batch over all ranks
+  bool dropout = true, jitter = true;  // jitter: a random transform of each example
+  size_t batch = 8, workers = 2;       // the batch over all ranks
   DType dtype = kFloat32;
   int64_t keep = 3;
   std::function<void(int64_t)> begin = [](int64_t) {};  // with the step that it goes on after
@@ -35,7 +36,10 @@ template <class Sampler> std::vector<Tensor> train(const ResumableTraining& t, S
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(0.02));
   optim::StepLR schedule(optimizer, 5, 0.7);
   const auto options = data::DataLoaderOptions(t.batch / static_cast<size_t>(ranks)).workers(t.workers).drop_last(true);
-  auto loader = data::make_data_loader(Points(t.dtype).map(data::transforms::Stack<>()), std::move(sampler), options);
+  const auto jitter = [on = t.jitter](const Tensor& x) { return on ? x.add(randn_like(x), 0.1) : x; };
+  auto loader = data::make_data_loader(
+      Points(t.dtype).map(data::transforms::TensorLambda<>(jitter)).map(data::transforms::Stack<>()),
+      std::move(sampler), options);
   CheckpointManager checkpoints(t.folder, {.keep = t.keep});
   int64_t epoch = 0;
   checkpoints.add("model", net);

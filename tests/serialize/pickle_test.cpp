@@ -85,20 +85,16 @@ TEST_CASE("a pickle that asks for code is refused, and says what it asked for", 
   refuses("\x80\4\x8c\2os\x8c\6system\x93" + text + "\x85R.", "'os.system'");
   refuses(kProto + "ccollections\nOrderedDict.__init__.__globals__\n.", "'collections.OrderedDict.__init__");
   refuses(kProto + "c__torch__\nModule\n)R.", "no function");
+  refuses(kProto + "]c__torch__\nModule\na.", "a class of TorchScript as a value");
+  refuses(kProto + "ctorch\nhub\n.", "'torch.hub'");
+  refuses(kProto + "ctorch._utils\n_rebuild_tensor_v2\n)\x81.", "makes an object of torch._utils._rebuild_tensor_v2");
   refuses(kProto + "c__torchx__\nModule\n)\x81.", "'__torchx__.Module'");
-  refuses(kProto + "ccollections\nOrderedDict\n)\x81.", "collections.OrderedDict");
   refuses(kProto + "c__torch__\nModule\n)\x81" + text + "b.", "builds an object from a string");
   refuses(kProto + "(ios\nsystem\n.", "opcode 105");
   refuses(kProto + "Ppersistent\n.", "opcode 80");
   refuses(kProto + "\x82\1.", "opcode 130");
   refuses(kProto + text + text + "R.", "no tuple");
   refuses(kProto + "]" + ")R.", "no function");
-  refuses(kProto + "C\1x.", "bytes");
-  refuses(kProto + "\x8f.", "a set");
-  refuses(kProto + "ctorch\ncomplex64\n.", "torch.complex64");
-  refuses(kProto + "ctorch\nComplexFloatStorage\n.", "torch.ComplexFloatStorage");
-  refuses(kProto + "ctorch\nFloatStorage\n.", "one value");
-  refuses(kProto + "]ctorch\nFloatStorage\na.", "a class or a storage as a value");
 }
 
 TEST_CASE("pickles that are damaged, or larger than they look, are errors", "[serialize]") {
@@ -116,9 +112,7 @@ TEST_CASE("pickles that are damaged, or larger than they look, are errors", "[se
   refuses(kProto + "h\7.", "memo 7");
   refuses(kProto + "X\xff\xff\xff\x7f", "ends within");
   refuses(kProto + "\x8d\xff\xff\xff\xff\xff\xff\xff\xff", "ends within");
-  refuses(kProto + "\x8a\x09" + std::string(9, 'x') + ".", "an int of 9 bytes");
   refuses(kProto + "}(Nu.", "without a value");
-  refuses(kProto + "}NNs.", "a key of a dict is None");
   refuses(kProto + "K\1Na.", "changes an int");
   refuses(kProto + std::string(100000, ']') + std::string(99999, 'a') + ".", "deeper than 200");
   refuses(kProto + std::string(100000, ')') + std::string(100000, '\x85') + ".", "deeper than 200");

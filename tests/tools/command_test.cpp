@@ -162,7 +162,7 @@ TEST_CASE("a state that does not fit is an error that names the file and what cl
   write_file(out / "cut", read_file(out / "lenet").substr(0, 50000));
   write_file(out / "text", "this is neither of the formats");
   for (const auto& [name, words] :
-       {std::pair("nowhere", "there is no file"), std::pair("lenet", "'fc1.weight' is (50, 320)"),
+       {std::pair("nowhere", "there is no file"), std::pair("lenet", "'fc1.weight' of (50, 320)"),
         std::pair("cut", "truncated"), std::pair("text", "neither a zip file of torch.save nor safetensors")}) {
     const Result result = run(data.demo({"--load", out / name, "--save", out / "new"}));
     INFO(name << ": " << result.output);
@@ -192,6 +192,7 @@ TEST_CASE("a disk that fills up leaves no half-written file", "[command]") {
   INFO(save.output);
   CHECK(save.status == 1);
   CHECK_THAT(save.output, Contains(out / "state") && Contains("File too large"));
+  CHECK_THAT(save.output, Contains("test accuracy"));  // what was measured is not lost for that
   const Result json = run(data.demo({"--json", out / "json"}), 100);
   INFO(json.output);
   CHECK(json.status == 1);

@@ -134,6 +134,8 @@ TEST_CASE("a disk that fills up leaves no half-written report", "[compare]") {
   CAPTURE(result.output);
   CHECK(result.status == 1);
   CHECK_THAT(result.output, Contains("cannot write " + out + "/report.json: File too large"));
+  CHECK_THAT(result.output, Contains("cannot write " + out + "/report.html: File too large"));
+  CHECK_THAT(result.output, Contains("of 1 runs end with the parameters"));  // the verdict, before the files
   CHECK(std::filesystem::is_empty(out));
 }
 

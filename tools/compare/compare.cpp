@@ -114,13 +114,15 @@ int compare(Settings settings) {
     report = measure(
         settings, [] { return interrupted.load(); }, &trace);
   }
-  write_report(settings.out + "/report.json", report);
-  write_whole_file("compare", settings.out + "/report.html", html(report));
-  write_trace(settings.out + "/trace.json", trace);
   std::printf("%s\n%s\n", table(report).c_str(), report.verdict.c_str());
   std::map<std::string, int> said;  // one row for each kind; the page has all
   for (const Diagnosis& d : report.diagnosis)
     if (said[d.kind]++ == 0) std::printf("- %s (%s): %s\n", d.kind.c_str(), d.row.c_str(), d.sentence.c_str());
+  ResultFiles files;
+  files.add([&] { write_report(settings.out + "/report.json", report); });
+  files.add([&] { write_whole_file("compare", settings.out + "/report.html", html(report)); });
+  files.add([&] { write_trace(settings.out + "/trace.json", trace); });
+  files.finish();
   std::printf("\nthe page: %s/report.html\n", settings.out.c_str());
   return report.complete ? 0 : 130;
 }

@@ -3,14 +3,20 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tandem/core/error.h"
+#include "tandem/data/idx.h"
 #include "tandem/tools/usage.h"
 
 namespace tandem::tools {
 namespace {
 
-bool is_there(const std::string& file) {
-  std::error_code none;
-  return std::filesystem::exists(file, none) || std::filesystem::exists(file + ".gz", none);
+bool is_there(const std::string& folder, const char* name) {
+  try {
+    data::find_idx(folder, name);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -22,14 +28,14 @@ std::string find_fashion_mnist(const std::string& asked) {
                 kDataRemedy);
     for (const char* name :
          {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"})
-      check_usage(is_there(asked + "/" + name), "--data ", asked, ": there is neither ", name, " nor ", name,
-                  ".gz in it; ", kDataRemedy);
+      check_usage(is_there(asked, name), "--data ", asked, ": there is neither ", name, " nor ", name, ".gz in it; ",
+                  kDataRemedy);
     return asked;
   }
   const char* root = std::getenv("TANDEM_DATA_ROOT");
   for (const std::string& folder : {std::string(root ? root : "") + "/usr/share/datasets/fashion-mnist",
                                     std::string("/usr/share/datasets/fashion-mnist")})
-    if (is_there(folder + "/train-images-idx3-ubyte")) return folder;
+    if (is_there(folder, "train-images-idx3-ubyte")) return folder;
   return "";
 }
 

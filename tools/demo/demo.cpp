@@ -144,10 +144,15 @@ void demo(DemoSettings s) {
     runs.push_back(processes ? train_in_processes(s, mode) : ranks ? train_in_threads(s, data) : train(s, data, mode));
   }
   print_table(runs);
-  if (!s.json.empty()) write_json(s.json, s, runs);
-  if (s.report.empty()) return;
-  write_report(s.report, s, data, runs);
-  std::printf("\nthe report is in %s; a browser shows it\n", s.report.c_str());
+  ResultFiles files;
+  for (const DemoRun& run : runs) files.add_error(run.not_saved);
+  if (!s.json.empty()) files.add([&] { write_json(s.json, s, runs); });
+  if (!s.report.empty())
+    files.add([&] {
+      write_report(s.report, s, data, runs);
+      std::printf("\nthe report is in %s; a browser shows it\n", s.report.c_str());
+    });
+  files.finish();
 }
 
 }  // namespace tandem::tools

@@ -137,6 +137,7 @@ void write_run(const std::string& path, const DemoRun& run) {
                      {"confusion", run.history.confusion},
                      {"mistakes", mistakes},
                      {"steps", run.history.steps}};
+  json["not_saved"] = run.not_saved;
   write_whole(path, json);
 }
 DemoRun read_run(const std::string& path) {
@@ -151,6 +152,7 @@ DemoRun read_run(const std::string& path) {
   run.final_loss = json.at("final_loss");
   run.peak_mib_per_device = json.at("peak_mib_per_device").get<std::vector<double>>();
   run.mib_moved_per_step = json.at("mib_moved_per_step");
+  run.not_saved = json.at("not_saved");
   const auto& history = json.at("history");
   run.history.losses = points(history.at("losses")), run.history.accuracies = points(history.at("accuracies"));
   run.history.confusion = history.at("confusion").get<std::vector<int64_t>>();

@@ -273,7 +273,11 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
   run.samples_per_second = static_cast<double>(samples * s.epochs) / std::max(run.seconds, 1e-9);
   if (way.rank == 0 && mode == s.modes[0]) {
     if (s.pictures) draw(way, data.test);
-    if (!s.save.empty()) save_module(net->network(), s.save);
+    if (!s.save.empty()) try {
+        save_module(net->network(), s.save);
+      } catch (const Error& error) {  // the other modes, and what was measured, are not lost for that
+        run.not_saved = error.what();
+      }
   }
   if (mode != "single") run.max_parameter_difference = largest_difference(s, mode, data.train, s.compare_steps);
   return run;

@@ -19,6 +19,7 @@ struct DemoRun {
   std::vector<double> peak_mib_per_device;
   double mib_moved_per_step = 0;                   // between devices or ranks, all together
   std::optional<double> max_parameter_difference;  // from the mode's reference (agreement.h)
+  std::string not_saved;                           // why --save could not be followed; "": it was, or was not given
   History history;                                 // empty unless settings.history
 };
 

@@ -30,6 +30,10 @@ std::string last_of(const Record& record) {
          (last->is_done() ? ", which it finished" : ", which it did not finish");
 }
 
+std::string no_record(const Records& records, int rank) {
+  return records.unreadable.contains(rank) ? "wrote a record that cannot be read" : "wrote no record";
+}
+
 /// A group, as all ranks recorded it.
 class Comparison {
  public:
@@ -133,7 +137,7 @@ class Comparison {
   }
   Place place(int rank, int64_t sequence, const std::vector<int>& most) const {
     const auto at = records_.find(rank);
-    if (at == records_.end()) return {rank, Kind::no_file, "wrote no record"};
+    if (at == records_.end()) return {rank, Kind::no_file, no_record(records_, rank)};
     const Record& record = at->second;
     const Group* const group = record.find(group_.id);
     if (!group) return {rank, Kind::left, "had left the group, or never had it"};
@@ -172,7 +176,7 @@ void find_transfers(const Records& records, const Record& record, const Group& g
       const Group* const there = other == records.end() ? nullptr : other->second.find(group.id);
       const char* const answer = call.op == "send" ? "recv" : "send";
       if (other == records.end())
-        trouble.places.push_back({peer, Kind::no_file, "wrote no record"});
+        trouble.places.push_back({peer, Kind::no_file, no_record(records, peer)});
       else if (!there)
         trouble.places.push_back({peer, Kind::left, "had left the group, or never had it"});
       else if (count(*there, answer, group.rank, call.tag) + count(*there, "recv_anysource", -1, call.tag) <
@@ -237,7 +241,7 @@ Findings find_trouble(const Records& records) {
   Findings found;
   found.world_size = records.begin()->second.world_size;
   for (int r = 0; r < found.world_size; ++r)
-    if (!records.contains(r)) found.missing.push_back(r);
+    if (!records.contains(r) && !records.unreadable.contains(r)) found.missing.push_back(r);
   std::map<std::string, const Group*> groups;  // by id: one rank's record of it
   for (const auto& each : records)
     for (const Group& group : each.second.groups) groups.emplace(group.id, &group);

@@ -44,10 +44,13 @@ struct Record {
   std::vector<Group> groups;
   const Group* find(const std::string& id) const;
 };
-using Records = std::map<int, Record>;  // by rank; of a rank that wrote none there is none
+/// The records by rank. A rank that wrote none, or one that cannot be read, has none.
+struct Records : std::map<int, Record> {
+  std::map<int, std::string> unreadable;  // by rank: what is wrong with its file
+};
 
-/// All files flight_rank_R.json of a folder.
-/// @throws Error naming the file that is none of a flight record, is cut short, or belongs to another job
+/// Reads all files flight_rank_R.json of a folder. One that is cut short, or no flight record, is left out.
+/// @throws Error naming a file that belongs to another job; or what is wrong with the first, if none can be read
 Records read_records(const std::string& folder);
 
 /// Where a rank of a group is at the call in question.

@@ -70,9 +70,15 @@ Records read_records(const std::string& folder) {
     const std::string number = name.substr(begin, digits);
     if (number.empty() || number.size() > 6 || number.find_first_not_of("0123456789") != std::string::npos) continue;
     const int rank = std::stoi(number);
-    records[rank] = read_record(entry.path().string(), rank);
+    try {
+      records[rank] = read_record(entry.path().string(), rank);
+    } catch (const Error& error) {
+      records.erase(rank);
+      records.unreadable[rank] = error.what();
+    }
   }
   TANDEM_CHECK(!problem, "flight: cannot read the folder ", folder, ": ", problem.message());
+  if (records.empty() && !records.unreadable.empty()) throw Error(records.unreadable.begin()->second);
   TANDEM_CHECK(
       !records.empty(), "flight: ", folder, " has no file ", kPrefix, "R", kSuffix,
       "; ranks write them when their job fails and TANDEM_FLIGHT_DIR or `tandem launch --flight` names a folder");

@@ -33,6 +33,8 @@ std::string report(const Records& records, const Findings& findings) {
   if (!findings.missing.empty())
     out << list(findings.missing) << " wrote none: who is killed or stopped writes none, nor who had ended before, and "
         << "what another machine wrote must be brought here\n";
+  for (const auto& [rank, error] : records.unreadable)
+    out << "the record of rank " << rank << " is left out: " << error << "\n";
   out << "\n";
   for (const std::string& why : findings.why) out << why << "\n";
   for (const Trouble& trouble : findings.troubles) {
@@ -69,13 +71,16 @@ std::string report_json(const Records& records, const Findings& findings) {
   }
   json reasons = json::object();
   for (const auto& [rank, record] : records) reasons[std::to_string(rank)] = record.reason;
+  json unreadable = json::object();
+  for (const auto& [rank, error] : records.unreadable) unreadable[std::to_string(rank)] = error;
   const json all = {{"world_size", findings.world_size},
                     {"missing", findings.missing},
+                    {"unreadable", unreadable},
                     {"culprits", findings.culprits},
                     {"why", findings.why},
                     {"groups", troubles},
                     {"reasons", reasons}};
-  return all.dump(2) + "\n";
+  return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";  // errors quote damaged files
 }
 
 void flight(const Settings& settings) {

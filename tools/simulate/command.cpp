@@ -37,8 +37,8 @@ void simulate(const SimulateSettings& settings) {
   check_can_write("--json", settings.json);
   const simulate::Job job = as_usage([&] { return simulate::read_job(settings.cluster); });
   const simulate::Predictions predictions = simulate::predict(job);
-  if (!settings.json.empty()) write_whole_file("simulate", settings.json, simulate::as_json(job, predictions));
   std::printf("%s", simulate::as_text(job, predictions).c_str());
+  if (!settings.json.empty()) write_whole_file("simulate", settings.json, simulate::as_json(job, predictions));
 }
 
 }  // namespace tandem::tools

@@ -160,12 +160,15 @@ int trace(const Settings& settings) {
   std::string text = "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": " + std::to_string(*taken.begin()) +
                      "}, \"traceEvents\": [\n";
   for (size_t i = 0; i < lines.size(); ++i) text += lines[i] + (i + 1 < lines.size() ? ",\n" : "\n");
-  write_whole_file("trace", settings.out, text + "]}\n");
-  if (!settings.json.empty()) write_whole_file("trace", settings.json, json_of(table).dump(1) + "\n");
   std::printf("%s", table.str().c_str());
   if (left_out > 0)
     std::printf("%lld later events are left out: the trace and this table end before the program does\n",
                 static_cast<long long>(left_out));
+  ResultFiles results;
+  results.add([&] { write_whole_file("trace", settings.out, text + "]}\n"); });
+  if (!settings.json.empty())
+    results.add([&] { write_whole_file("trace", settings.json, json_of(table).dump(1) + "\n"); });
+  results.finish();
   std::printf("the trace, for Perfetto or chrome://tracing: %s\n", settings.out.c_str());
   return status;
 }

@@ -1,0 +1,112 @@
+#include "tandem/data/example_streams.h"
+
+#include <atomic>
+#include <mutex>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tandem/core/generator.h"
+#include "tandem/core/internal.h"
+#include "tandem/core/rank_context.h"
+#include "tandem/kernels/philox.h"
+
+namespace tandem::data::detail {
+namespace {
+
+constexpr uint64_t kSeedStream = uint64_t{1} << 63;  // no model draws from it: their streams are numbers of ranks
+constexpr int kRankShift = 40;                       // bits of a stream's number that are the epoch's
+constexpr int kExampleShift = 32;                    // an example has 2^32 blocks of its stream
+constexpr uint64_t kSeedBits = (uint64_t{1} << 63) - 1;
+
+struct DataRank : RankPart {
+  std::atomic<int> rank{0};
+};
+std::atomic<int>& data_rank() { return RankContext::current().state().part<DataRank>().rank; }
+
+/// A seed, and the number of the manual_seed that it comes from. manual_seed puts every generator back to block 0, this
+/// one too: then its block gets a number that no other seeding of this process has.
+std::pair<uint64_t, uint64_t> next_seed() {
+  static std::mutex mutex;
+  static uint64_t seedings = 0;
+  const std::lock_guard lock(mutex);
+  Generator& generator = default_generator(kCPU, kSeedStream);
+  PhiloxState state = generator.get_state();
+  if (state.offset == 0) state.offset = ++seedings << kExampleShift;
+  const uint64_t seeding = state.offset >> kExampleShift;
+  const uint64_t number = state.offset++ - (seeding << kExampleShift);
+  generator.set_state(state);
+  return {philox64(state.seed, state.stream, 0, number) & kSeedBits, seeding};
+}
+
+}  // namespace
+
+void set_data_rank(int rank) { data_rank() = rank; }
+
+EpochStreams::EpochStreams() { take_seed(); }
+uint64_t EpochStreams::current_seeding() {
+  return default_generator(kCPU, kSeedStream).get_state().offset >> kExampleShift;
+}
+void EpochStreams::take_seed() { std::tie(seed_, seeding_) = next_seed(); }
+void EpochStreams::begin_epoch(size_t set) {
+  if (current_seeding() != seeding_) {
+    take_seed();
+    begun_ = false;
+  }
+  const bool is_set = set != (begun_ ? set_ : 0);
+  epoch_ = is_set ? set : begun_ ? epoch_ + 1 : 0;
+  set_ = set;
+  begun_ = true;
+}
+StreamsOfBatch EpochStreams::batch(const Positions& positions, size_t count) const {
+  const uint64_t rank = positions.of_all_ranks ? 0 : static_cast<uint64_t>(data_rank());
+  return {seed_, rank << kRankShift | epoch_, positions, count};
+}
+struct BatchStreamsState {
+  explicit BatchStreamsState(const StreamsOfBatch& b) : batch(b), generator(b.seed, b.stream), guard(generator) {
+    go_to(0);
+  }
+  uint64_t start_of(size_t i) const { return (batch.positions.first + i * batch.positions.stride) << kExampleShift; }
+  void go_to(size_t i) {
+    generator.set_state({batch.seed, batch.stream, start_of(i) + (i < drawn.size() ? drawn[i] : 0)});
+    at = i;
+  }
+  void select(size_t i) {
+    if (i >= batch.count) i = 0;  // more examples than were asked for: the batch's stream
+    if (i == at) return;
+    if (drawn.empty()) drawn.resize(batch.count);
+    drawn[at] = generator.get_state().offset - start_of(at);
+    go_to(i);
+  }
+
+  const StreamsOfBatch batch;
+  Generator generator;
+  GeneratorGuard guard;
+  std::vector<uint64_t> drawn;  // blocks of each example's stream
+  size_t at = 0;
+  bool in_loop = false;
+  BatchStreamsState* outer = nullptr;  // what this thread had before
+};
+
+namespace {
+thread_local BatchStreamsState* current = nullptr;
+}  // namespace
+
+BatchStreams::BatchStreams(const StreamsOfBatch& batch) : state_(std::make_unique<BatchStreamsState>(batch)) {
+  state_->outer = std::exchange(current, state_.get());
+}
+BatchStreams::~BatchStreams() { current = state_->outer; }
+
+EachExample::EachExample() : streams_(current && !current->in_loop ? current : nullptr) {
+  if (streams_) streams_->in_loop = true;
+}
+EachExample::~EachExample() {
+  if (!streams_) return;
+  streams_->select(0);
+  streams_->in_loop = false;
+}
+void EachExample::begin(size_t i) {
+  if (streams_) streams_->select(i);
+}
+
+}  // namespace tandem::data::detail

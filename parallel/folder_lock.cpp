@@ -1,0 +1,50 @@
+#include "tandem/parallel/folder_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+
+namespace tandem::detail {
+namespace {
+
+/// The file stays when the lock goes: who removes it could remove the next owner's.
+std::string file_of(const std::string& folder) { return folder + "/.owner"; }
+
+}  // namespace
+
+std::shared_ptr<FolderLock> FolderLock::try_lock(const std::string& folder) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<FolderLock>> locks;  // by folder
+  const std::lock_guard guard(mutex);
+  std::error_code error;
+  std::weak_ptr<FolderLock>& known = locks[std::filesystem::canonical(folder, error).string()];
+  if (auto mine = known.lock()) return mine;
+  const int fd = ::open(file_of(folder).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(fd);
+    return nullptr;
+  }
+  char host[256] = "an unknown host";
+  ::gethostname(host, sizeof host - 1);
+  const std::string text = "process " + std::to_string(::getpid()) + " on " + host + "\n";
+  if (::ftruncate(fd, 0) != 0 || ::write(fd, text.data(), text.size()) < 0) {}  // the text is only for an error message
+  const std::shared_ptr<FolderLock> made(new FolderLock(fd));
+  known = made;
+  return made;
+}
+std::string FolderLock::owner(const std::string& folder) {
+  std::ifstream file(file_of(folder));
+  std::string line;
+  return std::getline(file, line) && !line.empty() ? line : "another process";
+}
+FolderLock::~FolderLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+}  // namespace tandem::detail
