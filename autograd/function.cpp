@@ -92,10 +92,13 @@ variable_list CustomNode::finish(variable_list outputs) {
       continue;
     }
     // What it was keeps its own history.
-    if (holds(inputs, output) || output.impl()->autograd) output = core::alias(output);
-    if (differentiable)
+    const Meta* const m = find_meta(output);
+    const Tensor base = holds(inputs, output) ? output : m ? m->base : Tensor();
+    if (holds(inputs, output) || m) output = core::alias(output);
+    if (differentiable) {
       set_history(output, shared_from_this());
-    else
+      if (base.defined()) set_view_of(output, base), meta(output).made = Made::in_function;
+    } else
       add_output(output);
     kept[i] = output;
   }

@@ -73,10 +73,14 @@ std::tuple<Outputs...> record(const char* name, std::tuple<Outputs...> outputs, 
         outputs);
   return outputs;
 }
+/// Returns whether a view of x is noted as one. Without grad mode only views of a tensor that requires a gradient are.
+inline bool is_view_to_note(const Tensor& x) {
+  return is_floating_point(x.dtype()) && (is_grad_enabled() || wants_grad(x));
+}
 /// Records a view: as record, and in-place changes of the view reach the history of `x`, and the other way round.
 template <class Backward> Tensor record_view(const char* name, Tensor output, const Tensor& x, Backward&& backward) {
   output = record(name, std::move(output), {x}, {}, std::forward<Backward>(backward));
-  if (is_grad_enabled() && is_floating_point(x.dtype())) set_view_of(output, x);
+  if (is_view_to_note(x)) set_view_of(output, x);
   return output;
 }
 
@@ -91,7 +95,7 @@ std::vector<Tensor> record_parts(const char* op, std::vector<Tensor> parts, cons
     for (Tensor& part : parts) outputs.push_back(&part);
     link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(op, std::forward<Backward>(backward)), outputs, {x}, {});
   }
-  if (is_grad_enabled() && is_floating_point(x.dtype()))
+  if (is_view_to_note(x))
     for (const Tensor& part : parts) set_view_of(part, x), meta(part).part_of = op;
   return parts;
 }

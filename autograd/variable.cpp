@@ -15,12 +15,37 @@ Meta& meta(const Tensor& t) {
   return static_cast<Meta&>(*record);
 }
 
+static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
+  Meta& m = meta(t);
+  if (m.retained) {  // the new value's gradient is the one to keep
+    if (m.node) m.node->forget(m.retained);
+    node->retain(slot, m.retained);
+  }
+  m.node = node, m.slot = slot;
+}
+
+/// Throws if a view was made where autograd did not see it, and the view, or its base, was changed in place in grad
+/// mode.
+static void check_made(const char* op, const Tensor& view, const Meta& m, const char* changed) {
+  if (m.made == Made::in_grad_mode) return;
+  TANDEM_CHECK(m.made != Made::in_function, "Output of Function is a view and ", changed, " modified inplace: ", op,
+               ", for a view of ", view.sizes(),
+               " that forward() made of its input, whose custom backward this would override; clone() it in forward()");
+  const bool inference = m.made == Made::in_inference_mode;
+  TANDEM_CHECK(false, "A view was created in ", inference ? "inference" : "no_grad", " mode and ", changed,
+               " modified inplace ", inference ? "in normal mode" : "with grad mode enabled", ": ", op,
+               ", for a view of ", view.sizes(),
+               "; make the view and the change both within the guard, or both outside of it");
+}
+
 // The node of a view whose base was changed in place since: the base's new history, seen through the view's geometry.
 const NodePtr& grad_fn(const Tensor& t) {
   static const auto& none = *new NodePtr;  // never destroyed: tensors may be static
   Meta* m = find_meta(t);
   if (!m) return none;
   if (m->base.defined() && m->node_version != t._version()) {
+    if (!m->node && !m->base.requires_grad()) return m->node;
+    check_made("a use of it", t, *m, "its base or another view of its base has been");
     TANDEM_CHECK(
         !m->part_of || !m->node, m->part_of, ": a view of ", t.sizes(), " is used after it, or the tensor of ",
         m->base.sizes(),
@@ -31,22 +56,18 @@ const NodePtr& grad_fn(const Tensor& t) {
       };
       auto node = std::make_shared<LambdaNode<decltype(backward)>>("as_strided", backward);
       node->add_input(m->base);
-      set_history(t, node);
+      set_history(t, node, node->add_output(t));
     }
     m->node_version = t._version();
   }
   return m->node;
 }
 
-static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
-  Meta& m = meta(t);
-  if (m.retained) {  // the gradient to keep is that of what the tensor is now
-    if (m.node) m.node->forget(m.retained);
-    node->retain(slot, m.retained);
-  }
-  m.node = node, m.slot = slot;
+void detail::set_history(const Tensor& t, const NodePtr& node) {
+  // An operation's result that it computed as a view in no-grad mode: the node is the result's whole history.
+  if (Meta* m = find_meta(t); m && m->made != Made::in_grad_mode) m->base.reset(), m->made = Made::in_grad_mode;
+  autograd::set_history(t, node, node->add_output(t));
 }
-void detail::set_history(const Tensor& t, const NodePtr& node) { autograd::set_history(t, node, node->add_output(t)); }
 
 void set_view_of(const Tensor& view, const Tensor& x) {
   if (x.is_inference()) return;  // an in-place change of it is refused where histories are
@@ -54,6 +75,8 @@ void set_view_of(const Tensor& view, const Tensor& x) {
   Meta& m = meta(view);
   m.base = above && above->base.defined() ? above->base : x;
   m.part_of = above ? above->part_of : nullptr;
+  m.made = above ? above->made : Made::in_grad_mode;
+  if (!is_grad_enabled()) m.made = InferenceMode::is_enabled() ? Made::in_inference_mode : Made::in_no_grad_mode;
   m.node_version = view._version();
 }
 
@@ -70,7 +93,9 @@ std::shared_ptr<AccumulateGrad> detail::grad_accumulator(const Tensor& leaf) {
 
 Edge detail::gradient_edge(const Tensor& t) {
   if (const NodePtr& node = grad_fn(t)) return {node, find_meta(t)->slot};
-  return t.requires_grad() ? Edge{grad_accumulator(t), 0} : Edge{};
+  // A view without a history requires a gradient because its base does, but none flows through it.
+  const Meta* m = find_meta(t);
+  return m && m->requires_grad ? Edge{grad_accumulator(t), 0} : Edge{};
 }
 
 AccumulateGrad::AccumulateGrad(const Tensor& variable) : Node("AccumulateGrad"), variable_(variable) {
@@ -155,6 +180,7 @@ void check_writable(const char* op, const Tensor& x) {
 }
 void check_inplace(const char* op, const Tensor& x) {
   Meta* m = find_meta(x);
+  if (m) check_made(op, x, *m, "is being");
   TANDEM_CHECK(!m || !m->part_of, op, ": x of ", x.sizes(), " is one of the parts that ", m->part_of,
                "() made of a tensor, which must not be changed in place where gradients are recorded; change that "
                "tensor, a narrow() or select() of it, or a clone of the part");
@@ -219,15 +245,17 @@ using autograd::meta;
 
 bool Tensor::requires_grad() const {
   const autograd::Meta* m = find_meta(*this);
-  return m && (m->requires_grad || autograd::grad_fn(*this));
+  return m && (m->requires_grad || m->node || (m->base.defined() && m->base.requires_grad()));
 }
 const Tensor& Tensor::requires_grad_(bool wanted) const {
-  if (wanted == requires_grad()) return *this;
+  const bool leaf = is_leaf();
+  const autograd::Meta* const m = find_meta(*this);
+  if (wanted == (!leaf || (m && m->requires_grad))) return *this;
   TANDEM_CHECK(!wanted || is_floating_point(), "requires_grad_: dtype is ", dtype(), "; accepted: floating point");
   TANDEM_CHECK(
       !wanted || !is_inference() || InferenceMode::is_enabled(), "requires_grad_: x of ", sizes(),
       " is an inference tensor, which cannot require a gradient outside of InferenceMode; take a clone() of it");
-  TANDEM_CHECK(is_leaf(), "requires_grad_: only a leaf's flag can be changed; use detach() for a part of a graph");
+  TANDEM_CHECK(leaf, "requires_grad_: only a leaf's flag can be changed; use detach() for a part of a graph");
   meta(*this).requires_grad = wanted;
   return *this;
 }

@@ -137,9 +137,17 @@ bool dtype_goes_without_saying(const Tensor& x) {
 
 }  // namespace
 
+/// Returns the name of x's node, "Invalid" for a view that may no longer be used (as Python prints it), or nothing.
+static std::string node_name(const Tensor& x) {
+  try {
+    return x.grad_fn_name();
+  } catch (const Error&) {
+    return "Invalid";
+  }
+}
 std::string Tensor::str() const {
   if (!defined()) return "[ Tensor (undefined) ]";  // LibTorch's words; Python has none
-  std::string out = kPrefix + (numel() == 0 ? "[]" : Printer(is_cpu() ? *this : cpu()).text());
+  std::string out = kPrefix + (numel() == 0 ? "[]" : Printer(is_cpu() ? *this : detach().cpu()).text());
   std::vector<std::string> suffixes;
   if (device() != Device()) suffixes.push_back("device='" + device().str() + "'");
   if (numel() == 0 && dim() != 1) {
@@ -148,8 +156,8 @@ std::string Tensor::str() const {
     suffixes.push_back(sizes_text.str());
   }
   if (!dtype_goes_without_saying(*this)) suffixes.push_back(std::string("dtype=torch.") + tandem::name(dtype()));
-  if (!is_leaf())
-    suffixes.push_back("grad_fn=<" + grad_fn_name() + ">");
+  if (const std::string node = node_name(*this); !node.empty())
+    suffixes.push_back("grad_fn=<" + node + ">");
   else if (requires_grad())
     suffixes.push_back("requires_grad=True");
 

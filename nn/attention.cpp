@@ -146,6 +146,11 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
     // of four dimensions, which can go block by block
     const auto one = [](const Tensor& x) { return x.unsqueeze(0); };
     output = tandem::scaled_dot_product_attention(one(q), one(k), one(v), mask, dropout_p).squeeze(0);
+    if (mask.defined()) {  // a query that may look at no key is NaN, as by softmax, and not 0
+      const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+      const Tensor nowhere = mask.detach().eq(-inf).all(-1, /*keepdim=*/true);
+      output = output * ones(nowhere.sizes(), output.options()).masked_fill(nowhere, nan);
+    }
   }
   output = linear(output.transpose(0, 1).reshape({length, batch, features}), o.out_proj_weight(), o.out_proj_bias());
   return {output, weights};

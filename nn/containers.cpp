@@ -82,16 +82,14 @@ void ModuleDictImpl::put(const std::string& name, const std::shared_ptr<Module>&
 void ParameterListImpl::append(const Tensor& parameter) {
   register_parameter(std::to_string(size()), parameter, parameter.requires_grad());
 }
-ParameterDictImpl::ParameterDictImpl(const NamedParameters& parameters) { update(parameters); }
+ParameterDictImpl::ParameterDictImpl(const NamedParameters& parameters) {
+  for (const auto& item : parameters) insert(item.key(), item.value());
+}
 Tensor& ParameterDictImpl::insert(const std::string& name, const Tensor& parameter) {
   return register_parameter(name, parameter, parameter.requires_grad());
 }
 void ParameterDictImpl::update(const NamedParameters& parameters) {
-  for (const auto& item : parameters)
-    if (contains(item.key()))
-      parameters_[item.key()] = item.value();
-    else
-      insert(item.key(), item.value());
+  for (const auto& item : parameters) parameters_[item.key()] = item.value();
 }
 void ParameterDictImpl::update(const ParameterDictImpl& parameters) { update(parameters.parameters_); }
 void ParameterDictImpl::clear() { parameters_.clear(); }

@@ -184,7 +184,7 @@ class ParameterDictImpl : public Module {
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
   /// @throws Error when there is one of this name already
   Tensor& insert(const std::string& name, const Tensor& parameter);
-  /// Inserts all parameters; one whose name is taken replaces what was there.
+  /// Replaces parameters by name. @throws Error for a name that the dict does not hold, as LibTorch
   void update(const NamedParameters& parameters);
   void update(const ParameterDictImpl& parameters);
   /// Removes a parameter and gives it. @throws Error when there is none of this name

@@ -126,11 +126,10 @@ void detail::make_convolution(nn::Module& module, const ConvNdOptions<D>& o, Ten
   const std::string name = class_name(o);
   for (const int64_t size : o.kernel_size())
     TANDEM_CHECK(size > 0, name, ": kernel_size is ", IntArrayRef(*o.kernel_size()), "; it must be positive");
-  TANDEM_CHECK(o.groups() > 0 && o.in_channels() % o.groups() == 0 && o.out_channels() % o.groups() == 0, name, ": ",
-               o.in_channels(), " and ", o.out_channels(), " channels must be multiples of ", o.groups(), " groups");
+  const int64_t in = o.in_channels(), out = o.out_channels(), groups = o.groups();
+  TANDEM_CHECK(groups > 0 && in > 0 && out > 0 && in % groups == 0 && out % groups == 0, name, ": ", in, " and ", out,
+               " channels must be positive multiples of ", groups, " groups");
   padding_mode_name(o.padding_mode());
-  TANDEM_CHECK(!o.transposed() || o.padding_mode() == PaddingMode::zeros, name, ": padding_mode is ",
-               padding_mode_name(o.padding_mode()), "; accepted: zeros");
   if (!o.transposed()) resolve(o.padding(), o.kernel_size(), o.stride(), o.dilation());
   Shape sizes = o.transposed() ? Shape{o.in_channels(), o.out_channels() / o.groups()}
                                : Shape{o.out_channels(), o.in_channels() / o.groups()};
@@ -168,6 +167,8 @@ Tensor detail::convolution(const Tensor& x, const Tensor& weight, const Tensor& 
 template <size_t D>
 Tensor detail::transposed_convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                       const ConvNdOptions<D>& o, std::optional<IntArrayRef> output_size) {
+  TANDEM_CHECK(o.padding_mode() == PaddingMode::zeros, class_name(o), ": padding_mode is ",
+               padding_mode_name(o.padding_mode()), "; accepted: zeros");
   const ExpandingArray<D> padding = std::get<ExpandingArray<D>>(o.padding());
   ExpandingArray<D> added = o.output_padding();
   if (output_size) {

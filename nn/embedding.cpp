@@ -15,6 +15,12 @@ TANDEM_ARG_SETTER(EmbeddingBagOptions, EmbeddingBagMode, mode);
 TANDEM_ARG_SETTER(EmbeddingBagFromPretrainedOptions, EmbeddingBagMode, mode);
 namespace functional {
 namespace {
+/// Returns padding_idx counted from the front, or nullopt if there is none. @throws Error unless it is a row
+std::optional<int64_t> padding_row(const char* name, std::optional<int64_t> padding_idx, int64_t rows) {
+  TANDEM_CHECK(!padding_idx || (*padding_idx >= -rows && *padding_idx < rows), name, ": padding_idx is ",
+               padding_idx.value_or(0), "; accepted: ", -rows, " to ", rows - 1);
+  return padding_idx && *padding_idx < 0 ? *padding_idx + rows : padding_idx;
+}
 
 void renorm(Tensor weight, const Tensor& index, double max_norm, double norm_type) {
   embedding_renorm_(weight, index, max_norm, norm_type);
@@ -86,7 +92,7 @@ Tensor largest(const Tensor& rows, const Tensor& padded, const std::vector<int64
 
 Tensor embedding(const Tensor& index, const Tensor& weight, const EmbeddingFuncOptions& o) {
   if (o.max_norm()) renorm(weight, index, *o.max_norm(), o.norm_type());
-  const Tensor rows = tandem::embedding(weight, index, o.padding_idx());
+  const Tensor rows = tandem::embedding(weight, index, padding_row("embedding", o.padding_idx(), weight.size(0)));
   return o.scale_grad_by_freq() ? with_gradient_by_frequency(rows, index, weight.size(0)) : rows;
 }
 
@@ -111,7 +117,7 @@ Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingB
                               .padding_idx(o.padding_idx())
                               .scale_grad_by_freq(o.scale_grad_by_freq()));
   Tensor padded;  // (n, 1)
-  if (o.padding_idx()) padded = (flat == (*o.padding_idx() + (*o.padding_idx() < 0 ? weight.size(0) : 0))).unsqueeze(1);
+  if (const auto padding = padding_row(kOp, o.padding_idx(), weight.size(0))) padded = (flat == *padding).unsqueeze(1);
   if (is_max) return largest(rows, padded, bounds);
   if (factors.defined()) rows = rows * factors.reshape({-1, 1}).to(rows.dtype());
   if (padded.defined()) rows = rows.masked_fill(padded, 0);
@@ -136,11 +142,7 @@ namespace {
 template <class M> void make_table(const char* name, M& m) {
   auto& o = m.options;
   const int64_t rows = o.num_embeddings();
-  if (std::optional<int64_t>& padding = o.padding_idx()) {
-    TANDEM_CHECK(*padding >= -rows && *padding < rows, name, ": padding_idx is ", *padding, "; accepted: ", -rows,
-                 " to ", rows - 1);
-    if (*padding < 0) *padding += rows;
-  }
+  o.padding_idx() = functional::padding_row(name, o.padding_idx(), rows);
   const Shape sizes{rows, o.embedding_dim()};
   const Tensor& given = o._weight();
   TANDEM_CHECK(!given.defined() || given.sizes() == sizes, name, ": _weight is ",

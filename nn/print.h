@@ -40,8 +40,10 @@ template <size_t D> std::string printed(const ExpandingArray<D>& sizes) {
 
 }  // namespace tandem::nn
 
-/// What a module of nn/simple_module.h defines. `text`: the options as it prints them.
-#define TANDEM_MODULE_TEXT(Name, text)  \
-  template class Cloneable<Name##Impl>; \
-  void Name##Impl::reset() {}           \
+/// Defines a module of nn/simple_module.h. `text`: the options as it prints them. `check`: a statement that throws
+/// for options that the module does not accept; its constructor runs it.
+#define TANDEM_MODULE_TEXT(Name, text) TANDEM_CHECKED_MODULE_TEXT(Name, , text)
+#define TANDEM_CHECKED_MODULE_TEXT(Name, check, text) \
+  template class Cloneable<Name##Impl>;               \
+  void Name##Impl::reset() { check; }                 \
   void Name##Impl::pretty_print(std::ostream& out) const { out << #Name "(" << text << ")"; /* NOLINT: a list of << */ }

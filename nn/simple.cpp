@@ -14,6 +14,9 @@ Tensor drop_channels(Tensor x, int64_t batched, const functional::DropoutFuncOpt
   feature_dropout_(one, o.p(), o.training());  // a view: x is changed
   return x;
 }
+void check_probability(const char* name, double p) {
+  TANDEM_CHECK(p >= 0 && p <= 1, name, ": p is ", p, "; accepted: 0 to 1");
+}
 }  // namespace
 Tensor functional::dropout2d(Tensor x, const DropoutFuncOptions& o) { return drop_channels(std::move(x), 4, o); }
 Tensor functional::dropout3d(Tensor x, const DropoutFuncOptions& o) { return drop_channels(std::move(x), 5, o); }
@@ -36,8 +39,12 @@ TANDEM_MODULE_TEXT(LogSigmoid, "")
 TANDEM_MODULE_TEXT(CELU, "alpha=" << printed(options.alpha()) << (options.inplace() ? ", inplace=True" : ""))
 TANDEM_MODULE_TEXT(Hardshrink, printed(options.lambda()))
 TANDEM_MODULE_TEXT(Softshrink, printed(options.lambda()))
-TANDEM_MODULE_TEXT(Hardtanh, "min_val=" << printed(options.min_val()) << ", max_val=" << printed(options.max_val())
-                                        << (options.inplace() ? ", inplace=True" : ""))
+TANDEM_CHECKED_MODULE_TEXT(Hardtanh,
+                           TANDEM_CHECK(options.max_val() > options.min_val(), "Hardtanh: max_val is ",
+                                        options.max_val(), " and min_val ", options.min_val(),
+                                        "; max_val must be greater than min_val"),
+                           "min_val=" << printed(options.min_val()) << ", max_val=" << printed(options.max_val())
+                                      << (options.inplace() ? ", inplace=True" : ""))
 TANDEM_MODULE_TEXT(RReLU, "lower=" << printed(options.lower()) << ", upper=" << printed(options.upper())
                                    << (options.inplace() ? ", inplace=True" : ""))
 TANDEM_MODULE_TEXT(Softplus, "beta=" << printed(options.beta()) << ", threshold=" << printed(options.threshold()))
@@ -50,11 +57,16 @@ TANDEM_MODULE_TEXT(Unflatten, "dim=" << options.dim() << ", unflattened_size=" <
 TANDEM_MODULE_TEXT(Softmax, "dim=" << options.dim())
 TANDEM_MODULE_TEXT(LogSoftmax, "dim=" << options.dim())
 TANDEM_MODULE_TEXT(Flatten, "start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim())
-TANDEM_MODULE_TEXT(Dropout, "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_MODULE_TEXT(Dropout2d, "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_MODULE_TEXT(Dropout3d, "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_MODULE_TEXT(AlphaDropout, "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_MODULE_TEXT(FeatureAlphaDropout, "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
+TANDEM_CHECKED_MODULE_TEXT(Dropout, check_probability("Dropout", options.p()),
+                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
+TANDEM_CHECKED_MODULE_TEXT(Dropout2d, check_probability("Dropout2d", options.p()),
+                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
+TANDEM_CHECKED_MODULE_TEXT(Dropout3d, check_probability("Dropout3d", options.p()),
+                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
+TANDEM_CHECKED_MODULE_TEXT(AlphaDropout, check_probability("AlphaDropout", options.p()),
+                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
+TANDEM_CHECKED_MODULE_TEXT(FeatureAlphaDropout, check_probability("FeatureAlphaDropout", options.p()),
+                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
 
 Tensor Softmax2dImpl::forward(const Tensor& x) {
   TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "Softmax2d: x is ", x.sizes(), "; accepted: (C, H, W) or (N, C, H, W)");

@@ -224,6 +224,8 @@ TANDEM_COMPARE_OPS(X)
 }  // namespace line
 
 Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b) {
+  if (op.accepts == Accepts::powers && a.dtype() == kBool && b.is_boolean())
+    return b.to_double() != 0 ? a.clone() : ones_like(a);
   const Tensor y = number(op, op.name, a, b);
   if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_wants_grad({a})) {
     const Tensor ones = ones_like(a, TensorOptions(y.dtype()));  // whose derivative has none, as in PyTorch
@@ -232,6 +234,7 @@ Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b) {
   return binary(op, a, y);
 }
 Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b) {
+  if (op.accepts == Accepts::powers && a.dtype() == kBool && b.is_boolean()) return a.copy_(binary(op, a, b));
   if (!op.gives_bool) check_number_held(op.inplace_name, a, b);
   const Tensor y = number(op, op.inplace_name, a, b);
   return binary_inplace(op, a, op.gives_bool ? y : y.to(a.dtype()));

@@ -38,17 +38,16 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
               int64_t groups) {
   constexpr const char* kName = "conv3d";
   check_operands(kName, x, weight);
-  detail::check_real(kName, x);
   if (x.dim() == 4) {
     const Tensor y = conv3d(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups);
     return reshape_result(y, y.sizes().slice(1, 4));
   }
   TANDEM_CHECK(x.dim() == 5 && weight.dim() == 5, kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(),
                "; accepted: (N, C, D, H, W) and (O, C / groups, KD, KH, KW)");
-  TANDEM_CHECK(
-      groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0, kName, ": x is ", x.sizes(),
-      " and weight is ", weight.sizes(), " with ", groups,
-      " groups; x must have groups * weight.size(1) channels, and weight.size(0) must be a multiple of groups");
+  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0 && weight.size(0) > 0,
+               kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
+               " groups; x must have groups * weight.size(1) channels, and weight.size(0) must be a positive multiple "
+               "of groups");
   check_numbers(kName, stride, padding, dilation);
   check_bias(kName, x, bias, weight.size(0));
   Shape out{x.size(0), weight.size(0), 0, 0, 0};
@@ -85,9 +84,9 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
   }
   TANDEM_CHECK(x.dim() == 5 && weight.dim() == 5, kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(),
                "; accepted: (N, C, D, H, W) and (C, O / groups, KD, KH, KW)");
-  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(0) && x.size(1) % groups == 0, kName, ": x is ", x.sizes(),
-               " and weight is ", weight.sizes(), " with ", groups,
-               " groups; weight.size(0) must be the number of x's channels, and a multiple of groups");
+  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(0) && x.size(1) % groups == 0 && weight.numel() > 0, kName,
+               ": x is ", x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
+               " groups; weight.size(0) must be the number of x's channels, and a multiple of groups, and no size 0");
   check_numbers(kName, stride, padding, dilation);
   const int64_t channels = weight.size(1) * groups, layers = weight.size(2), depth = x.size(2), images = x.size(0);
   check_bias(kName, x, bias, channels);

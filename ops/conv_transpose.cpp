@@ -3,6 +3,7 @@
 #include "tandem/ops/backward.h"
 #include "tandem/ops/convolution.h"
 #include "tandem/ops/elementwise.h"
+#include "tandem/ops/pad.h"
 #include "tandem/ops/view.h"
 
 namespace tandem {
@@ -43,9 +44,9 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
   }
   TANDEM_CHECK(x.dim() == 4 && weight.dim() == 4, kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(),
                "; accepted: (N, C, H, W) and (C, O / groups, KH, KW)");
-  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(0) && x.size(1) % groups == 0, kName, ": x is ", x.sizes(),
-               " and weight is ", weight.sizes(), " with ", groups,
-               " groups; weight.size(0) must be the number of x's channels, and a multiple of groups");
+  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(0) && x.size(1) % groups == 0 && weight.numel() > 0, kName,
+               ": x is ", x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
+               " groups; weight.size(0) must be the number of x's channels, and a multiple of groups, and no size 0");
   Shape out{x.size(0), weight.size(1) * groups, 0, 0};
   for (size_t i = 0; i < 2; ++i) {
     TANDEM_CHECK(stride[i] > 0 && padding[i] >= 0 && dilation[i] > 0, kName, ": stride ", IntArrayRef(stride),
@@ -66,7 +67,10 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
     TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == out[1], kName, ": bias is ", bias.sizes(), "; accepted: (", out[1],
                  ",)");
   }
-  const Tensor y = conv2d_backward_input(x, weight, out, stride, padding, dilation, groups);
+  // conv2d gives no more pixels than x has only if output_padding is less than the stride: more are pixels of zeros.
+  const int64_t below = output_padding[0] / stride[0], right = output_padding[1] / stride[1];
+  const Tensor whole = below + right > 0 ? constant_pad_nd(x, {0, right, 0, below}) : x;
+  const Tensor y = conv2d_backward_input(whole, weight, out, stride, padding, dilation, groups);
   return bias.defined() ? y + bias.view({-1, 1, 1}) : y;
 }
 

@@ -6,6 +6,7 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise.h"
+#include "tandem/ops/pad.h"
 #include "tandem/ops/reduce.h"
 #include "tandem/ops/view.h"
 
@@ -36,22 +37,33 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const kernels::ConvShape& s
   return tandem::conv2d(x, weight, {}, Pair(s.stride[0], s.stride[1]), Pair(s.padding[0], s.padding[1]),
                         Pair(s.dilation[0], s.dilation[1]), s.groups);
 }
+/// conv2d of integers: products of patches and kernels, which wrap.
+Tensor of_integers(const Tensor& x, const Tensor& weight, IntArrayRef out, Pair stride, Pair padding, Pair dilation,
+                   int64_t groups) {
+  Tensor patches = constant_pad_nd(x, {padding[1], padding[1], padding[0], padding[0]});
+  for (int64_t d = 0; d < 2; ++d)  // (N, C, OH, OW, KH, KW)
+    patches =
+        patches.unfold(d + 2, dilation[d] * (weight.size(d + 2) - 1) + 1, stride[d]).slice(-1, 0, {}, dilation[d]);
+  const int64_t each = weight.numel() / weight.size(0);  // elements of a patch that a kernel meets
+  patches = patches.permute({0, 2, 3, 1, 4, 5}).reshape({-1, groups, each}).transpose(0, 1);
+  const Tensor y = patches.bmm(weight.reshape({groups, -1, each}).transpose(1, 2)).transpose(0, 1);
+  return y.reshape({out[0], out[2], out[3], out[1]}).permute({0, 3, 1, 2}).contiguous();
+}
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair stride, Pair padding, Pair dilation,
               int64_t groups) {
   check_operands("conv2d", x, weight);
-  detail::check_real("conv2d", x);
   if (x.dim() == 3) {
     const Tensor y = conv2d(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups);
     return reshape_result(y, y.sizes().slice(1, 3));
   }
   TANDEM_CHECK(x.dim() == 4 && weight.dim() == 4, "conv2d: x is ", x.sizes(), " and weight is ", weight.sizes(),
                "; accepted: (N, C, H, W) and (O, C / groups, KH, KW)");
-  TANDEM_CHECK(
-      groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0, "conv2d: x is ", x.sizes(),
-      " and weight is ", weight.sizes(), " with ", groups,
-      " groups; x must have groups * weight.size(1) channels, and weight.size(0) must be a multiple of groups");
+  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0 && weight.size(0) > 0,
+               "conv2d: x is ", x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
+               " groups; x must have groups * weight.size(1) channels, and weight.size(0) must be a positive multiple "
+               "of groups");
   if (bias.defined()) {
     check_operands("conv2d", x, bias);
     TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == weight.size(0), "conv2d: bias is ", bias.sizes(), "; accepted: (",
@@ -68,6 +80,10 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
     TANDEM_CHECK(reach <= held, "conv2d: the kernel covers ", reach, " pixels, but there are only ", held,
                  ", padding included, in a dimension of x, which is ", x.sizes());
     out[i + 2] = (held - reach) / stride[i] + 1;
+  }
+  if (!x.is_floating_point()) {
+    const Tensor y = of_integers(x, weight, out, stride, padding, dilation, groups);
+    return bias.defined() ? y + bias.view({-1, 1, 1}) : y;
   }
   const kernels::ConvShape shape = conv_shape(x, weight, stride, padding, dilation, groups);
   Tensor y = make("conv2d", out, x, shape);

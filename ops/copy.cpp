@@ -93,6 +93,9 @@ Tensor Tensor::to(Device device, bool non_blocking, bool copy, std::optional<Mem
 }
 Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
                   std::optional<MemoryFormat> format) const {
+  TANDEM_CHECK(
+      !options.requires_grad(),
+      "to: the options say requires_grad(true), which a copy cannot have; call requires_grad_() on the result");
   const Device device = options.device_or(this->device());
   const DType dtype = options.dtype_or(this->dtype());
   if (!format) format = options.memory_format_opt();

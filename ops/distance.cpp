@@ -39,7 +39,6 @@ Tensor pdist(const Tensor& x, double p) {
   return (x.index_select(0, pairs.select(0, 0)) - x.index_select(0, pairs.select(0, 1))).norm(p, -1);
 }
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, Flag keepdim) {
-  check_accepted("pairwise_distance", Accepts::real, result_type(a, b));
   return (a - b + eps).norm(p, -1, keepdim);
 }
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double eps) {

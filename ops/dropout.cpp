@@ -49,7 +49,8 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::option
 Tensor dropout2d(const Tensor& x, double p, Flag training) {
   TANDEM_CHECK(p >= 0 && p <= 1, "dropout2d: p is ", p, "; accepted: 0 to 1");
   if (!training || p == 0 || x.numel() == 0) return x;
-  if (p < 1) check_real("dropout2d", x);
+  if (p == 1) return x * zeros({}, x.options());
+  check_real("dropout2d", x);
   TANDEM_CHECK(x.dim() >= 2, "dropout2d: x is ", x.sizes(), "; accepted: (N, C, ...)");
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   sizes[0] = x.size(0), sizes[1] = x.size(1);
@@ -73,9 +74,10 @@ Tensor alpha_dropout(const Tensor& x, double p, Flag training) {
   return alpha_noise("alpha_dropout", x, p, training, x.sizes());
 }
 Tensor feature_alpha_dropout(const Tensor& x, double p, Flag training) {
-  TANDEM_CHECK(x.dim() >= 2, "feature_alpha_dropout: x is ", x.sizes(), "; accepted: (N, C, ...)");
+  TANDEM_CHECK(x.dim() >= 2 || !training || p == 0 || p == 1, "feature_alpha_dropout: x is ", x.sizes(),
+               "; accepted: (N, C, ...)");
   Shape sizes(static_cast<size_t>(x.dim()), 1);
-  sizes[0] = x.size(0), sizes[1] = x.size(1);
+  for (size_t d = 0; d < sizes.size() && d < 2; ++d) sizes[d] = x.sizes()[d];
   return alpha_noise("feature_alpha_dropout", x, p, training, sizes);
 }
 

@@ -198,6 +198,9 @@ NestedList::NestedList(std::initializer_list<NestedList> rows) : sizes_{static_c
   for (const NestedList& row : rows) {
     TANDEM_CHECK(row.sizes_ == rows.begin()->sizes_, "tensor: a row of ", row.sizes_, " among rows of ",
                  rows.begin()->sizes_);
+    const bool mixed = !values_.empty() && !row.values_.empty() && values_.front().kind() != row.values_.front().kind();
+    TANDEM_CHECK(!mixed, "tensor: the lists hold ", values_.front().dtype(), " and ", row.values_.front().dtype(),
+                 "; accepted: numbers of one type");
     values_.insert(values_.end(), row.values_.begin(), row.values_.end());
   }
   if (rows.size())

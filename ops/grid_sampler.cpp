@@ -1,4 +1,5 @@
 // Sampling of images and volumes at the places of a grid, and the grids of affine maps.
+#include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/elementwise.h"
@@ -78,13 +79,21 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
                "; both must have the same dtype and device");
   const int64_t spatial = x.dim() - 2;
   TANDEM_CHECK((spatial == 2 || spatial == 3) && grid.dim() == x.dim() && grid.size(0) == x.size(0) &&
-                   grid.size(-1) == spatial && x.numel() > 0,
+                   grid.size(-1) == spatial && numel_of(x.sizes().slice(2, static_cast<size_t>(spatial))) > 0,
                "grid_sampler: x is ", x.sizes(), " and grid is ", grid.sizes(),
-               "; accepted: (N, C, H, W) and (N, OH, OW, 2), or (N, C, D, H, W) and (N, OD, OH, OW, 3)");
+               "; accepted: (N, C, H, W) and (N, OH, OW, 2), or (N, C, D, H, W) and (N, OD, OH, OW, 3), with pixels");
   TANDEM_CHECK(interpolation_mode >= 0 && interpolation_mode <= (spatial == 2 ? 2 : 1), "grid_sampler: mode is ",
                interpolation_mode, "; accepted: 0 bilinear, 1 nearest, and of images 2 bicubic");
   TANDEM_CHECK(padding_mode >= 0 && padding_mode <= 2, "grid_sampler: padding_mode is ", padding_mode,
                "; accepted: 0 zeros, 1 border, 2 reflection");
+  if (x.numel() == 0) {
+    Shape out{x.size(0), x.size(1)};
+    for (int64_t d = 0; d < spatial; ++d) out.push_back(grid.size(d + 1));
+    return record("grid_sampler", zeros(out, x.options()), {x, grid}, {x, grid},
+                  [](const Context& ctx, const Tensor&) -> Grads {
+                    return {zeros_like(ctx.saved(0)), zeros_like(ctx.saved(1))};
+                  });
+  }
   constexpr PaddingMode kModes[] = {PaddingMode::zeros, PaddingMode::border, PaddingMode::reflection};
   const PaddingMode mode = kModes[padding_mode];
   const DType wide = detail::accumulate_type(x.dtype());

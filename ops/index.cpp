@@ -228,18 +228,13 @@ Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, 
 }
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx) {
   TANDEM_CHECK(weight.dim() == 2, "embedding: weight is ", weight.sizes(), "; accepted: (rows, dimension)");
-  const int64_t count = weight.size(0);
-  TANDEM_CHECK(!padding_idx || (*padding_idx >= -count && *padding_idx < count), "embedding: padding_idx is ",
-               padding_idx.value_or(0), "; accepted: ", -count, " to ", count - 1);
   checked_index("embedding", weight, index);
   Shape sizes = index.sizes();
   sizes.push_back(weight.size(1));
   const Tensor flat = index.reshape({-1});
   Tensor rows = select_rows("embedding", weight, 0, flat);
-  if (padding_idx) {  // the same values, cut off from the gradient at padding
-    const int64_t padding = *padding_idx < 0 ? *padding_idx + count : *padding_idx;
-    rows = where((flat == padding).unsqueeze(1), rows.detach(), rows);
-  }
+  if (padding_idx && *padding_idx >= 0)  // the same values, cut off from the gradient at padding
+    rows = where((flat == *padding_idx).unsqueeze(1), rows.detach(), rows);
   return reshape_result(rows, sizes);
 }
 

@@ -42,8 +42,8 @@ inline Tensor masked_select(const Tensor& x, const Tensor& mask) { return x.mask
 Tensor nonzero(const Tensor& x);
 /// (N, num_classes) int64 with a one at each target.
 Tensor one_hot(const Tensor& target, int64_t num_classes = -1);
-/// Rows of weight (V, D) at the indices of any shape: index.sizes() + (D,). The row padding_idx, counted from the end
-/// when negative, gets no gradient. @throws Error unless -V <= padding_idx < V
+/// Rows of weight (V, D) at the indices of any shape: index.sizes() + (D,). The row padding_idx gets no gradient. A
+/// negative padding_idx means no row; nn::functional::embedding takes it as counted from the end.
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx = {});
 
 /// weight with those of its rows that index names, and whose p-norm is above max_norm, made that short. It records

@@ -26,7 +26,6 @@ Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& targe
 }
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
                              Reduction reduction) {
-  check_real("cosine_embedding_loss", a);
   TANDEM_CHECK((target.dim() == 0 || target.dim() == 1) && a.dim() == target.dim() + 1 && b.dim() == a.dim(),
                "cosine_embedding_loss: a is ", a.sizes(), ", b is ", b.sizes(), " and target is ", target.sizes(),
                "; accepted: (N, D), (N, D) and (N,), or (D,), (D,) and ()");

@@ -159,7 +159,7 @@ Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, double beta, double alp
   return add_product("baddbmm", *this, a.bmm(b), beta, alpha);
 }
 Tensor Tensor::addbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
-  return add_product("addbmm", *this, a.bmm(b).sum(0), beta, alpha);
+  return add_product("addbmm", *this, a.bmm(b).sum(0).to(a.dtype()), beta, alpha);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {

@@ -72,12 +72,16 @@ Tensor norm_except_dim(const Tensor& v, int64_t p, int64_t dim) {
   return others.empty() ? v.abs() : v.norm(static_cast<double>(p), others, /*keepdim=*/true);
 }
 namespace {
-/// (mean, 1 / deviation) over dims, in the dtype that sums are kept in.
-std::tuple<Tensor, Tensor> statistics(const Tensor& x, IntArrayRef dims, double eps, bool keepdim) {
+/// (mean, 1 / deviation) over dims. As in PyTorch, a half type on the CPU has both in its own dtype, unless the weight
+/// has another.
+std::tuple<Tensor, Tensor> statistics(const Tensor& x, const Tensor& weight, IntArrayRef dims, double eps,
+                                      bool keepdim) {
   const NoGradGuard guard;
-  const DType dtype = detail::accumulate_type(x.dtype());
   const Tensor wide = x.to(kFloat64);
-  return {wide.mean(dims, keepdim).to(dtype), (wide.var(dims, false, keepdim) + eps).rsqrt().to(dtype)};
+  const DType type = x.is_cpu() && !(weight.defined() && weight.dtype() != x.dtype())
+                         ? x.dtype()
+                         : detail::accumulate_type(x.dtype());
+  return {wide.mean(dims, keepdim).to(type), (wide.var(dims, false, keepdim) + eps).rsqrt().to(type)};
 }
 }  // namespace
 std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -88,7 +92,7 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tens
   Shape dims;
   for (int64_t d = 0; d < x.dim(); ++d)
     if (d != 1) dims.push_back(d);
-  const auto [mean, inverse] = statistics(x, dims, eps, /*keepdim=*/false);
+  const auto [mean, inverse] = statistics(x, weight, dims, eps, /*keepdim=*/false);
   return {y, mean, inverse};
 }
 std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRef normalized_shape,
@@ -96,7 +100,7 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRe
   const Tensor y = layer_norm(x, normalized_shape, weight, bias, eps);
   Shape dims;
   for (size_t d = 0; d < normalized_shape.size(); ++d) dims.push_back(-1 - static_cast<int64_t>(d));
-  const auto [mean, inverse] = statistics(x, dims, eps, /*keepdim=*/true);
+  const auto [mean, inverse] = statistics(x, weight, dims, eps, /*keepdim=*/true);
   return {y, mean, inverse};
 }
 std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -104,7 +108,7 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& x, const Tens
   TANDEM_CHECK(x.numel() == N * C * HxW, "native_group_norm: x is ", x.sizes(), " and N C HxW ", N, " ", C, " ", HxW,
                "; their product must be the number of elements");
   const Tensor y = group_norm(x, group, weight, bias, eps);
-  const auto [mean, inverse] = statistics(x.reshape({N, group, -1}), {2}, eps, /*keepdim=*/false);
+  const auto [mean, inverse] = statistics(x.reshape({N, group, -1}), weight, {2}, eps, /*keepdim=*/false);
   return {y, mean, inverse};
 }
 Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight, std::optional<double> eps) {
@@ -117,7 +121,7 @@ Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& wei
   Shape dims;
   for (size_t d = 0; d < tail; ++d) dims.push_back(-1 - static_cast<int64_t>(d));
   const Tensor wide = x.to(detail::accumulate_type(x.dtype()));
-  const Tensor y = wide / root_mean_square(wide, dims, eps.value_or(epsilon_of(x.dtype())));
+  const Tensor y = wide / root_mean_square(wide, dims, eps.value_or(epsilon_of(wide.dtype())));
   return (weight.defined() ? y * weight : y).to(x.dtype());
 }
 

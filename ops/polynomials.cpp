@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/run_loop.h"
+#include "tandem/ops/elementwise.h"
 #include "tandem/ops/operands.h"
 
 namespace tandem {
@@ -117,15 +118,20 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Each element's value, computed in float64.
-Tensor on_host(const char* op, const Tensor& given, double (*function)(double)) {
+using Slope = Tensor (*)(const Tensor& x);
+/// Each element's value, computed in float64. slope: the derivative, of public operations; null if there is none.
+Tensor on_host(const char* op, const Tensor& given, double (*function)(double), Slope slope = nullptr) {
   const Tensor x = given.is_floating_point() ? given : given.to(get_default_dtype());
   check_precise(op, x.dtype());
   check_not_recorded(op, "the host computes it");
   const Tensor wide = x.detach().to(Device(kCPU), kFloat64, /*non_blocking=*/false, /*copy=*/true).contiguous();
   auto* const begin = wide.data<double>();
   std::transform(begin, begin + wide.numel(), begin, function);
-  return record(op, wide.to(x.device(), x.dtype()), {x}, {}, [op](const Context&, const Tensor&) -> Grads {
+  const Tensor y = wide.to(x.device(), x.dtype());
+  if (slope)
+    return record(op, y, {x}, {x},
+                  [slope](const Context& ctx, const Tensor& dy) -> Grads { return {dy * slope(ctx.saved(0))}; });
+  return record(op, y, {x}, {}, [op](const Context&, const Tensor&) -> Grads {
     detail::fail<NotImplementedError>(__FILE__, __LINE__, op, ": it has no derivative");
   });
 }
@@ -159,19 +165,40 @@ double airy(double x) {
 }  // namespace
 
 Tensor special_airy_ai(const Tensor& x) { return on_host("special_airy_ai", x, airy); }
-Tensor special_bessel_j0(const Tensor& x) { return on_host("special_bessel_j0", x, ::j0); }
-Tensor special_bessel_j1(const Tensor& x) { return on_host("special_bessel_j1", x, ::j1); }
+Tensor special_bessel_j0(const Tensor& x) {
+  return on_host("special_bessel_j0", x, ::j0, [](const Tensor& x) { return special_bessel_j1(x).neg(); });
+}
+Tensor special_bessel_j1(const Tensor& x) {
+  return on_host("special_bessel_j1", x, ::j1, [](const Tensor& x) {
+    const Tensor safe = x.masked_fill(x == 0, 1);  // J1(x) / x is 1/2 at 0
+    return special_bessel_j0(x) - where(x == 0, Scalar(0.5), special_bessel_j1(safe) / safe);
+  });
+}
 Tensor special_bessel_y0(const Tensor& x) {
-  return on_host("special_bessel_y0", x, [](double x) { return x > 0 ? ::y0(x) : x == 0 ? -kInfinity : kNan; });
+  return on_host(
+      "special_bessel_y0", x, [](double x) { return x > 0    ? ::y0(x)
+                                                    : x == 0 ? -kInfinity
+                                                             : kNan; },
+      [](const Tensor& x) { return special_bessel_y1(x).neg(); });
 }
 Tensor special_bessel_y1(const Tensor& x) {
-  return on_host("special_bessel_y1", x, [](double x) { return x > 0 ? ::y1(x) : x == 0 ? -kInfinity : kNan; });
+  return on_host(
+      "special_bessel_y1", x, [](double x) { return x > 0    ? ::y1(x)
+                                                    : x == 0 ? -kInfinity
+                                                             : kNan; },
+      [](const Tensor& x) {  // infinite at 0, where both parts are
+        return where(x == 0, Scalar(kInfinity), special_bessel_y0(x) - special_bessel_y1(x) / x);
+      });
 }
 Tensor special_modified_bessel_k0(const Tensor& x) {
-  return on_host("special_modified_bessel_k0", x, [](double x) { return k(0, x); });
+  return on_host(
+      "special_modified_bessel_k0", x, [](double x) { return k(0, x); },
+      [](const Tensor& x) { return special_modified_bessel_k1(x).neg(); });
 }
 Tensor special_modified_bessel_k1(const Tensor& x) {
-  return on_host("special_modified_bessel_k1", x, [](double x) { return k(1, x); });
+  return on_host(
+      "special_modified_bessel_k1", x, [](double x) { return k(1, x); },
+      [](const Tensor& x) { return (special_modified_bessel_k0(x) + special_modified_bessel_k1(x) / x).neg(); });
 }
 Tensor special_scaled_modified_bessel_k0(const Tensor& x) {
   return on_host("special_scaled_modified_bessel_k0", x, [](double x) { return scaled_k(0, x); });

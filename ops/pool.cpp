@@ -2,10 +2,12 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
+#include "tandem/core/run_loop.h"
 #include "tandem/kernels/pool.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/pad.h"
 #include "tandem/ops/pool_windows.h"
 
 namespace tandem {
@@ -87,6 +89,16 @@ Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::P
 }
 /// The indices are undefined unless they are asked for.
 std::tuple<Tensor, Tensor> max_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool indices) {
+  if (is_integer(input.dtype())) {  // by float64, which holds all but the largest int64
+    const Tensor wide = input.to(kFloat64);
+    if (input.dtype() == kInt64 && input.numel() > 0) {
+      check_not_recorded("max_pool2d", "the host looks whether float64 holds the elements of int64");
+      TANDEM_CHECK(wide.abs().max().item<double>() <= 0x1p53,
+                   "max_pool2d: x of int64 holds numbers beyond 2^53, which ", "it cannot tell from their neighbours");
+    }
+    const auto [y, index] = max_pool(wide, s, ceil, indices);
+    return {y.to(input.dtype()), index};
+  }
   const Planes p("max_pool2d", input, s, ceil, is_channels_last(input));
   Tensor y = p.make(p.x.dtype()), index = indices ? p.make(kInt64) : Tensor();
   TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
@@ -115,6 +127,27 @@ Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArray
                 [s, ceil, last](const Context&, const Tensor& ddx) -> Grads { return {avg_pool(ddx, s, ceil, last)}; });
 }
 Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last);
+/// avg_pool2d of int64, which rounds towards zero.
+Tensor avg_pool_of_integers(const Tensor& x, const kernels::PoolShape& s, bool ceil, std::optional<int64_t> divisor) {
+  TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "avg_pool2d: x is ", x.sizes(), "; accepted: (N, C, H, W) or (C, H, W)");
+  const auto count = [&](int64_t d) {
+    return pooled("avg_pool2d", x.size(d - 2), s.kernel[d], s.stride[d], s.padding[d], 1, ceil);
+  };
+  const auto around = [&](const Tensor& t, int64_t value) {
+    return constant_pad_nd(t, {s.padding[1], s.padding[1], s.padding[0], s.padding[0]}, value);
+  };
+  const auto sums = [&, oh = count(0), ow = count(1)](const Tensor& t) {  // over windows, which may end beyond t
+    const int64_t below = std::max<int64_t>((oh - 1) * s.stride[0] + s.kernel[0] - t.size(-2), 0),
+                  right = std::max<int64_t>((ow - 1) * s.stride[1] + s.kernel[1] - t.size(-1), 0);
+    const Tensor windows = constant_pad_nd(t, {0, right, 0, below})
+                               .unfold(t.dim() - 2, s.kernel[0], s.stride[0])
+                               .unfold(t.dim() - 1, s.kernel[1], s.stride[1]);
+    return windows.narrow(t.dim() - 2, 0, oh).narrow(t.dim() - 1, 0, ow).sum({-2, -1});
+  };
+  const Tensor total = sums(around(x, 0));
+  if (divisor) return total.div(*divisor, "trunc");
+  return total.div(sums(around(ones({x.size(-2), x.size(-1)}, x.options()), s.count_include_pad)), "trunc");
+}
 }  // namespace
 
 std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding,
@@ -129,6 +162,7 @@ Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding
                   Flag count_include_pad, std::optional<int64_t> divisor) {
   TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool2d: divisor_override is 0; accepted: any other number");
   const kernels::PoolShape s = pool_shape(kernel, stride, padding, 1, divisor || count_include_pad);
+  if (x.dtype() == kInt64) return avg_pool_of_integers(x, s, ceil_mode, divisor);
   const Tensor y = avg_pool(x, s, ceil_mode, is_channels_last(x));
   if (!divisor) return y;
   // Padding included, an average is a sum over the size of its window, of which ceil_mode's last ones have less.

@@ -105,10 +105,14 @@ Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
     }
     return record_sum("mean", y, *this, mask, each);
   }
-  const Tensor total = is_half(dtype()) ? sum_as(*this, dims, keepdim, kFloat32) : sum(dims, keepdim);
-  const double count = numel() == 0 ? static_cast<double>(reduced_count(sizes(), dim_mask("mean", dims, dim())))
-                                    : static_cast<double>(numel()) / static_cast<double>(total.numel());
-  return (total / count).to(dtype());
+  Tensor y;
+  const unsigned mask = dim_mask("mean", dims, dim());
+  const auto count = static_cast<double>(reduced_count(sizes(), mask));
+  {
+    const NoGradGuard guard;
+    y = ((is_half(dtype()) ? sum_as(*this, dims, keepdim, kFloat32) : sum(dims, keepdim)) / count).to(dtype());
+  }
+  return record_sum("mean", y, *this, mask, count);
 }
 namespace {
 /// The gradient of an extreme of x: those that equal it share it evenly. `nans`: so do NaNs where it is one.
@@ -207,11 +211,17 @@ Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepd
     TANDEM_DISPATCH(x.device(), any, r.x, flat);
   return r.restore(x.dtype() == kUInt8 ? flat.to(kUInt8) : flat, keepdim);  // the dtype that masks once had
 }
+/// all and any over an empty list of dimensions: each element by itself, as in PyTorch.
+Tensor as_bools(const Tensor& x) { return (x != 0).to(x.dtype() == kUInt8 ? kUInt8 : kBool); }
 }  // namespace
 Tensor Tensor::all() const { return reduce_bool("all", *this, {}, false, true); }
 Tensor Tensor::all(int64_t dim, Flag keepdim) const { return reduce_bool("all", *this, {dim}, keepdim, true); }
-Tensor Tensor::all(IntArrayRef dims, Flag keepdim) const { return reduce_bool("all", *this, dims, keepdim, true); }
-Tensor Tensor::any(IntArrayRef dims, Flag keepdim) const { return reduce_bool("any", *this, dims, keepdim, false); }
+Tensor Tensor::all(IntArrayRef dims, Flag keepdim) const {
+  return dims.empty() ? as_bools(*this) : reduce_bool("all", *this, dims, keepdim, true);
+}
+Tensor Tensor::any(IntArrayRef dims, Flag keepdim) const {
+  return dims.empty() ? as_bools(*this) : reduce_bool("any", *this, dims, keepdim, false);
+}
 Tensor Tensor::any() const { return reduce_bool("any", *this, {}, false, false); }
 Tensor Tensor::any(int64_t dim, Flag keepdim) const { return reduce_bool("any", *this, {dim}, keepdim, false); }
 

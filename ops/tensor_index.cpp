@@ -17,14 +17,17 @@
 namespace tandem {
 using detail::around, detail::checked_index, detail::select_rows;
 namespace {
+/// Whether a tensor among the indices is a mask. uint8 is the dtype that masks once had.
+bool is_mask(const Tensor& index) { return index.dtype() == kBool || index.dtype() == kUInt8; }
 /// Applies numbers (also those that are a tensor of no dimension), slices, None and Ellipsis; other tensors are left
 /// for later with the dimension they index. A view, or `whole` itself.
 Tensor basic_index(const char* op, const Tensor& whole, ArrayRef<indexing::TensorIndex> indices,
                    std::vector<std::pair<int64_t, Tensor>>& tensors) {
   using namespace indexing;
+  TANDEM_CHECK(!indices.empty(), op, ": the list of indices is empty; accepted: one index or more");
   int64_t used = 0;
   for (const TensorIndex& i : indices) {
-    if (std::holds_alternative<Tensor>(i.entry) && std::get<Tensor>(i.entry).dtype() == kBool)
+    if (std::holds_alternative<Tensor>(i.entry) && is_mask(std::get<Tensor>(i.entry)))
       used += std::get<Tensor>(i.entry).dim();
     else if (!std::holds_alternative<std::monostate>(i.entry) && !std::holds_alternative<EllipsisIndexType>(i.entry))
       ++used;
@@ -50,16 +53,16 @@ Tensor basic_index(const char* op, const Tensor& whole, ArrayRef<indexing::Tenso
     else if (std::holds_alternative<EllipsisIndexType>(i.entry))
       dim += rank - used;
     else {
-      const Tensor& t = std::get<Tensor>(i.entry);
+      const Tensor& given = std::get<Tensor>(i.entry);
+      const Tensor t = is_mask(given) ? given.to(kBool) : given;
       if (t.dim() > 0) {
         tensors.emplace_back(dim, t);
-        dim += t.dtype() == kBool ? t.dim() : 1;
-      } else if (t.dtype() == kBool) {  // a mask of a new dimension of size 1
+        dim += is_mask(t) ? t.dim() : 1;
+      } else if (is_mask(t)) {  // a mask of a new dimension of size 1
         x = x.unsqueeze(dim);
         tensors.emplace_back(dim++, t.reshape({1}).to(x.device()));
       } else {
-        TANDEM_CHECK(t.dtype() == kInt64 || t.dtype() == kInt32, op, ": index is ", t.dtype(),
-                     "; accepted: int64, int32 and bool");
+        TANDEM_CHECK(!t.is_floating_point(), op, ": index is ", t.dtype(), "; accepted: integers and bool");
         select(t.item<int64_t>());
       }
     }
@@ -148,7 +151,11 @@ Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
   for (size_t d = 0; d < p.at.sizes().size(); ++d) sizes.insert(static_cast<size_t>(p.dim) + d, p.at.sizes()[d]);
   return reshape_result(rows, sizes);
 }
-Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, Flag accumulate) const {
+Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& given, Flag accumulate) const {
+  size_t leading = 0;  // leading dimensions of size 1; the value may have too many
+  while (leading < given.sizes().size() && given.sizes()[leading] == 1) ++leading;
+  const Tensor value =
+      leading == 0 ? given : given.reshape(given.sizes().slice(leading, given.sizes().size() - leading));
   std::vector<std::pair<int64_t, Tensor>> tensors;
   Tensor x = basic_index("index_put_", self(), indices, tensors);
   if (tensors.empty()) {

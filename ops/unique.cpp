@@ -22,7 +22,7 @@ Unique runs(const char* op, const Tensor& rows, const Tensor& order, bool return
   Tensor starts = zeros({n}, places.dtype(kBool));
   if (n > 0) {
     Tensor differs = rows.narrow(0, 1, n - 1) != rows.narrow(0, 0, n - 1);
-    if (differs.dim() > 1) differs = differs.reshape({n - 1, -1}).to(kInt64).sum(1) != 0;
+    if (differs.dim() > 1) differs = differs.flatten(1).any(1);
     starts = cat({ones({1}, starts.options()), differs});
   }
   const Tensor first = nonzero(starts).reshape({-1});
@@ -40,7 +40,8 @@ Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool retu
   const NoGradGuard guard;
   const int64_t d = wrap_dim(op, dim, x.dim());
   Tensor rows = x.detach().transpose(0, d).contiguous(), order;
-  TANDEM_CHECK(x.numel() > 0 || x.size(d) == 0, op, ": ", x.sizes(), " has slices of no elements along dimension ", d);
+  const int64_t each = numel_of(rows.sizes().slice(1, rows.sizes().size() - 1));  // elements of a slice
+  TANDEM_CHECK(each > 0, op, ": ", x.sizes(), " has slices of no elements along dimension ", d);
   if (sort && x.numel() > 0) {  // by the last column first: sorting is stable
     const Tensor columns = rows.reshape({rows.size(0), -1});
     order = arange(rows.size(0), TensorOptions(kInt64).device(x.device()));

@@ -187,9 +187,6 @@ Tensor Tensor::squeeze(int64_t d) const {
 Tensor Tensor::as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset) const {
   const int64_t offset = storage_offset.value_or(this->storage_offset());
   const Tensor y = core::as_strided(*this, sizes, strides, offset);
-  TANDEM_CHECK(!autograd::any_wants_grad({*this}) || !may_overlap(this->sizes(), this->strides()),
-               "as_strided: the gradient needs a tensor that holds each element once, got sizes ", this->sizes(),
-               " with strides ", this->strides());
   return record_view("as_strided", y, *this,
                      [geometry = ViewGeometry(*this, y)](const Context&, const Tensor& dy) -> Grads {
                        return {as_strided_backward(dy, geometry)};
@@ -218,12 +215,18 @@ Tensor ViewGeometry::lay_out(const Tensor& like_base) const {
 
 Tensor as_strided_backward(const Tensor& dy, const ViewGeometry& g) {
   Tensor line = zeros({g.extent}, dy.options());
-  if (!may_overlap(g.sizes, g.strides)) {
+  const auto places = [&](const Shape& sizes, const Shape& strides, int64_t offset) {
+    const Tensor all = arange(g.extent, TensorOptions(kInt64).device(dy.device()));
+    return core::as_strided(all, sizes, strides, offset).contiguous().view({-1});
+  };
+  if (!may_overlap(g.sizes, g.strides))
     line.as_strided(g.sizes, g.strides, g.offset).copy_(dy);
-  } else {
-    const Tensor places = arange(g.extent, TensorOptions(kInt64).device(dy.device()));
-    const Tensor index = core::as_strided(places, g.sizes, g.strides, g.offset).contiguous().view({-1});
-    line = line.index_add(0, index, dy.reshape({-1}));
+  else
+    line = line.index_add(0, places(g.sizes, g.strides, g.offset), dy.reshape({-1}));
+  if (may_overlap(g.base_sizes, g.base_strides)) {  // elements of the base that are one in memory share its gradient
+    const Tensor held = places(g.base_sizes, g.base_strides, g.base_offset);
+    const Tensor count = zeros({g.extent}, dy.options()).index_add(0, held, ones(held.sizes(), dy.options()));
+    line = line.div(count.clamp_min(1));
   }
   return line.as_strided(g.base_sizes, g.base_strides, g.base_offset);
 }

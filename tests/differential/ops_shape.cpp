@@ -48,7 +48,7 @@ void add_view_ops(OpTable& table) {
   OP("nonzero", (Tensor x), tandem::nonzero(x))
   OP("one_hot", (Tensor x, int64_t classes), tandem::one_hot(x, classes))
   OP("embedding", (Tensor weight, Tensor index), tandem::embedding(weight, index))
-  OP("embedding/padding", (Tensor weight, Tensor index, int64_t padding_idx), tandem::embedding(weight, index, padding_idx))
+  OP("embedding/padding", (Tensor weight, Tensor index, int64_t padding_idx), nn::functional::embedding(index, weight, nn::functional::EmbeddingFuncOptions().padding_idx(padding_idx)))
   OP("sum_to_size", (Tensor x, Ints sizes), tandem::sum_to_size(x, sizes))
 }
 

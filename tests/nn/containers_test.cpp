@@ -120,7 +120,9 @@ TEST_CASE("ParameterDict keeps the order of its names, replaces and gives away",
   CHECK_THROWS_WITH(dict->insert("scale", scale), Contains("'scale' is registered already"));
   CHECK_THROWS_WITH(dict["none"], Contains("'none'"));
   const Tensor other = full({2}, 3.0);
+  dict->insert("last", scale);
   dict->update({{"shift", other}, {"last", scale}});
+  CHECK_THROWS_WITH(dict->update({{"none", other}}), Contains("'none'"));
   CHECK(dict->keys() == Names{"scale", "shift", "last"});
   CHECK(dict->get("shift").is_same(other));
   CHECK(dict->parameters().size() == 2);  // a shared one is listed once

@@ -53,7 +53,7 @@ TEST_CASE("paddings are numbers or words, of modules and of functions", "[nn][co
   CHECK_THROWS_WITH(nn::Conv2d(nn::Conv2dOptions(2, 3, 3).padding(kSame).stride(2)),
                     Contains("strides are (2, 2)") && Contains("strides of 1"));
   CHECK_THROWS_WITH(F::conv1d(x[0], w[0], F::Conv1dFuncOptions().padding(kSame).stride(2)), Contains("conv1d"));
-  CHECK_THROWS_WITH(nn::ConvTranspose1d(nn::ConvTranspose1dOptions(2, 3, 3).padding_mode(kReflect)),
+  CHECK_THROWS_WITH(nn::ConvTranspose1d(nn::ConvTranspose1dOptions(2, 3, 3).padding_mode(kReflect))(x[0]),
                     Contains("ConvTranspose1d: padding_mode is reflect"));
   CHECK_THROWS_WITH(nn::Conv3d(nn::Conv3dOptions(2, 3, {1, 2})), Contains("(depth, height, width)"));
 }

@@ -100,9 +100,9 @@ TEST_CASE("an embedding's padding row is zero and gets no gradient", "[nn][layer
   CHECK(table(zeros({0}, kInt64)).sizes() == IntArrayRef{0, 2});
 }
 
-TEST_CASE("embedding counts a negative padding_idx from the end, and refuses one that is no row", "[nn][layers]") {
+TEST_CASE("F::embedding counts a negative padding_idx from the end, and refuses one that is no row", "[nn][layers]") {
   const Tensor weight = ones({3, 2}).requires_grad_(), index = tensor({0, 1, 2, 2});
-  embedding(weight, index, -1).sum().backward();
+  functional::embedding(index, weight, functional::EmbeddingFuncOptions().padding_idx(-1)).sum().backward();
   CHECK(weight.grad().equal(tensor({{1.f, 1.f}, {1.f, 1.f}, {0.f, 0.f}})));
   weight.zero_grad();
   functional::embedding(index, weight, functional::EmbeddingFuncOptions().padding_idx(-3)).sum().backward();
@@ -110,8 +110,11 @@ TEST_CASE("embedding counts a negative padding_idx from the end, and refuses one
   weight.zero_grad();
   functional::embedding(index, weight).sum().backward();
   CHECK(weight.grad().equal(tensor({{1.f, 1.f}, {1.f, 1.f}, {2.f, 2.f}})));
-  CHECK_THROWS_WITH(embedding(weight, index, 3), Contains("embedding: padding_idx is 3") && Contains("-3 to 2"));
-  CHECK_THROWS_WITH(embedding(weight, index, -4), Contains("embedding: padding_idx is -4"));
+  const auto refused = [&](int64_t row) {
+    functional::embedding(index, weight, functional::EmbeddingFuncOptions().padding_idx(row));
+  };
+  CHECK_THROWS_WITH(refused(3), Contains("embedding: padding_idx is 3") && Contains("-3 to 2"));
+  CHECK_THROWS_WITH(refused(-4), Contains("embedding: padding_idx is -4"));
 }
 
 TEST_CASE("a window of max pooling that holds only padding gives -infinity and passes no gradient", "[nn][layers]") {

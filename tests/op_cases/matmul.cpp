@@ -79,7 +79,9 @@ static constexpr OpCase kMatmulCases[] = {
     {"conv_transpose2d/empty", [](In in) { return conv_transpose2d(in[0], in[1], in[2]); }},
     // ---- conv3d, conv_transpose3d: as those of two dimensions
     {"conv3d", [](In in) { return conv3d(in[0], in[1], in[2]); }},
-    {"conv3d/flat", [](In in) { return conv3d(in[0], in[1], {}, 1, 1); }},
+    {"conv3d/flat",
+     [](In in) { return conv3d(in[0], in[1], {}, 1, 1); },
+     {.no_empty = "kernels of no channels are an error, as in PyTorch"}},
     {"conv3d/all",
      [](In in) {
        return conv3d(in[0], in[1], in[2], {2, 1, 2}, {2, 1, 0}, {1, 2, 1}, 2);

@@ -45,7 +45,6 @@ class Machine:
         self.values = {}  # by name, in the order of the steps; None: undefined
         self.names, self.errors, self.hooks = [], [], {}
         self.recorded = True  # no step ran without recording
-        self.required = set()  # ids of those that were told to require a gradient
 
     def run(self, steps):
         for step in steps:
@@ -89,8 +88,6 @@ class Machine:
         elif isinstance(made, (bool, int, float)):
             made = torch.tensor(made)
         made = [made] if isinstance(made, torch.Tensor) else list(made)
-        if name == "requires_grad_":
-            self.required.add(id(made[0]))
         if self.perturb:
             for t in made:
                 self.perturb(name, t)
@@ -143,8 +140,6 @@ class Machine:
             storage = storages.get(t.untyped_storage()._cdata)
             known_as_view = t.is_floating_point() and self.recorded and not gradient and storage != same.get(id(t))
             flags = "r" * t.requires_grad + "l" * t.is_leaf + "v" * (t._is_view() and known_as_view)
-            if not self.recorded and t._is_view() and t.is_leaf and id(t) not in self.required:
-                flags = "l"  # a view of a leaf, made without recording, says that it requires a gradient, and gets none
             return [NAMES[t.dtype], list(t.shape), strides, flags, storage, same.get(id(t)), elements(t)]
 
         values = {name: seen(name, t, self.names[int(name.split(".")[0])] == "grad") for name, t in self.values.items()}

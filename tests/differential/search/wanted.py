@@ -115,7 +115,7 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "does not throw" and "view size is not compatible" in theirs["errors"][difference.step]
 
 
-@wanted("views of leaves", "A view that was made before its base required a gradient, or without recording, says in PyTorch that it "
+@wanted("views of leaves", "A view that was made without recording, before its base required a gradient, says in PyTorch that it "
         "requires one too, and gets none; so does what is made of it")
 def _(difference, steps, ours, theirs):
     if difference.kind == "does not throw":
