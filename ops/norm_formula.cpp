@@ -78,9 +78,8 @@ std::tuple<Tensor, Tensor> statistics(const Tensor& x, const Tensor& weight, Int
                                       bool keepdim) {
   const NoGradGuard guard;
   const Tensor wide = x.to(kFloat64);
-  const DType type = x.is_cpu() && !(weight.defined() && weight.dtype() != x.dtype())
-                         ? x.dtype()
-                         : detail::accumulate_type(x.dtype());
+  const DType type =
+      x.is_cpu() && !(weight.defined() && weight.dtype() != x.dtype()) ? x.dtype() : detail::accumulate_type(x.dtype());
   return {wide.mean(dims, keepdim).to(type), (wide.var(dims, false, keepdim) + eps).rsqrt().to(type)};
 }
 }  // namespace

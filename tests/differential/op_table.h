@@ -90,7 +90,8 @@ inline std::vector<Tensor> outputs(DType dtype) { return {empty({0}, dtype)}; }
 template <class R> constexpr Returns returns() {
   if (std::is_void_v<R>) return Returns::nothing;
   if (std::is_same_v<R, std::vector<Tensor>>) return Returns::list;
-  return std::is_same_v<R, Tensor> || !requires(R r) { std::get<0>(r); } ? Returns::one : Returns::tuple;
+  return std::is_same_v<R, Tensor> || !requires(R r) { std::get<0>(r); }
+  ? Returns::one : Returns::tuple;
 }
 
 template <class R, class... P>
