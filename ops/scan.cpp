@@ -27,8 +27,8 @@ Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {
 Tensor Tensor::cumsum(int64_t dim) const { return cumulate(*this, wrap_dim("cumsum", dim, this->dim()), false); }
 
 namespace {
-/// Each element joined with all before it, contiguous and without history: by a kernel of the CPU, elsewhere in
-/// log2(size) steps, after k of which an element is joined with the 2^k - 1 before it.
+/// Joins each element with all elements before it. The result is contiguous and without history. The CPU has a kernel;
+/// elsewhere it takes log2(size) steps: after k steps an element is joined with the 2^k - 1 elements before it.
 template <class Kernel, class Join> Tensor scan(const Tensor& x, int64_t d, Kernel kernel, Join join) {
   const NoGradGuard guard;
   if (x.is_cpu() && x.dim() > 0) {

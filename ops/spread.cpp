@@ -13,8 +13,8 @@
 
 namespace tandem {
 namespace {
-/// x minus its mean. A half type's mean is taken away in two parts, itself and what rounding it left: beside elements
-/// of nearly one size the second is not small.
+/// x minus its mean. A half type's mean is subtracted in two parts, the rounded mean and its rounding error: beside
+/// elements of nearly one size the second is not small.
 Tensor deviations(const Tensor& x, IntArrayRef dims, int64_t count) {
   if (!is_half(x.dtype())) return x - x.mean(dims, true);
   const Tensor mean = sum_as(x, dims, true, kFloat32) / static_cast<double>(count), rounded = mean.to(x.dtype());
@@ -96,7 +96,7 @@ Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Ten
     const Tensor size = x.abs(), hit = ((size == y) | (size.isnan() & y.isnan())).to(dy.dtype());
     return x.sign() * hit * (dy / sum_to_size(hit, y.sizes()));
   }
-  // Powers of parts of the whole, as those of x and y may overflow.
+  // Raises x / y to the power: powers of x and of y may overflow.
   const Tensor usual = y.isfinite() & (y != 0), part = x / tandem::where(usual, y, Scalar(1));
   Tensor slope = x.sign() * part.abs().pow(p - 1);
   if (p < 1) slope = tandem::where(x == 0, Scalar(0), slope);
@@ -104,7 +104,7 @@ Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Ten
   return slope * tandem::where(y == 0, Scalar(0), dy / whole.pow(p - 1));
 }
 namespace {
-/// (sum |x|^p)^(1/p) without history: the powers are those of |x| over the largest one, or for p < 0 the smallest.
+/// (sum |x|^p)^(1/p) without history. |x| is divided by its largest element first, for p < 0 by its smallest.
 Tensor norm_by_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
   const ReducedDims r("norm", x, dims);
   if (r.count == 0) return r.restore(r.flat_output(kFloat64).zero_(), keepdim);
