@@ -241,6 +241,7 @@ TEST_CASE("threads of the library leave a program's signals to its own threads",
   const int before = get_num_threads();
   set_num_threads(3);
   set_cpu_device_count(2);
+  const size_t others = blocked_by_threads().size();  // a library's own: OpenBLAS starts some when it is loaded
   std::vector<uint64_t> all;
   distributed::run_ranks(2, [&](int rank) {
     distributed::init_process_group("local");
@@ -261,7 +262,7 @@ TEST_CASE("threads of the library leave a program's signals to its own threads",
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF})
       CHECK(!blocks(set, signal));
   }
-  CHECK(all.size() - static_cast<size_t>(many) <= 1);
+  CHECK(all.size() - static_cast<size_t>(many) <= others + 1);
   CHECK(many >= 5);
   ::pthread_sigmask(SIG_BLOCK, nullptr, &after);
   CHECK(sigismember(&after, SIGALRM) == sigismember(&mine, SIGALRM));
