@@ -14,16 +14,6 @@
 using namespace tandem;
 using namespace tandem::test;
 
-namespace tandem::test {
-std::span<const Family> families() {
-  static const Family all[] = {kActivation, kArrange,     kBackward, kEdges,      kElementwise, kFactory,
-                               kFormula,    kIndex,       kLinalg,   kLoss,       kLossFormula, kMatmul,
-                               kNorm,       kNormFormula, kPad,      kPoolRanks,  kProducts,    kReduce,
-                               kScatter,    kSearch,      kSpecial,  kStatistics, kView,        kVision};
-  return all;
-}
-}  // namespace tandem::test
-
 namespace {
 
 std::string setting(const char* name) {
