@@ -51,7 +51,7 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
     const char* const token = std::getenv("TANDEM_JOB_TOKEN");
     const auto check = [&] {
       throw_if_interrupted(signals);
-      if (output) output->write_some();
+      if (output) output->write_some(options.name);
     };
     const auto say = [&](const std::string& text) {
       const std::string line = options.name + ": " + text + "\n";
