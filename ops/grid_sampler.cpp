@@ -131,9 +131,9 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
     }
   }
   y = y.to(x.dtype());
-  if (interpolation_mode != 1) return y;
+  if (interpolation_mode != 1 || !autograd::any_wants_grad({grid})) return y;
   // The nearest pixel does not change with the grid, whose gradient is zero.
-  return record("grid_sampler", y.view(y.sizes()), {y, grid}, {},
+  return record("grid_sampler", y.detach().clone(), {y, grid}, {},
                 [sizes = Shape(grid.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                   return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
                 });

@@ -1,5 +1,6 @@
 // Pixels and channels in another order.
 #include "tandem/core/internal.h"
+#include "tandem/ops/copy.h"
 #include "tandem/ops/vision.h"
 
 namespace tandem {
@@ -25,20 +26,20 @@ Tensor pixel_shuffle(const Tensor& x, int64_t r) {
                " and upscale_factor ", r, "; accepted: (..., C, H, W) with C a multiple of the factor's square");
   const int64_t c = x.size(-3) / (r * r), h = x.size(-2), w = x.size(-1);
   const Tensor parts = with_order(x.reshape(with_last(x, {c, r, r, h, w})), {0, 3, 1, 4, 2});
-  return parts.clone(MemoryFormat::Contiguous).view(with_last(x, {c, h * r, w * r}));  // never an alias of x
+  return reshape_result(parts.clone(MemoryFormat::Contiguous), with_last(x, {c, h * r, w * r}));  // no alias of x
 }
 Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
   TANDEM_CHECK(x.dim() >= 3 && r > 0 && x.size(-2) % r == 0 && x.size(-1) % r == 0, "pixel_unshuffle: x is ", x.sizes(),
                " and downscale_factor ", r, "; accepted: (..., C, H, W) with H and W multiples of the factor");
   const int64_t c = x.size(-3), h = x.size(-2) / r, w = x.size(-1) / r;
   const Tensor parts = with_order(x.reshape(with_last(x, {c, h, r, w, r})), {0, 2, 4, 1, 3});
-  return parts.clone(MemoryFormat::Contiguous).view(with_last(x, {c * r * r, h, w}));
+  return reshape_result(parts.clone(MemoryFormat::Contiguous), with_last(x, {c * r * r, h, w}));
 }
 Tensor channel_shuffle(const Tensor& x, int64_t groups) {
   TANDEM_CHECK(x.dim() >= 3 && groups > 0 && x.size(1) % groups == 0, "channel_shuffle: x is ", x.sizes(),
                " and groups ", groups, "; accepted: (N, C, ...) with C a multiple of the groups");
   const Tensor turned = x.unflatten(1, {groups, x.size(1) / groups}).transpose(1, 2);
-  return turned.clone(MemoryFormat::Contiguous).view(x.sizes());
+  return reshape_result(turned.clone(MemoryFormat::Contiguous), x.sizes());
 }
 
 }  // namespace tandem
