@@ -1,4 +1,5 @@
 // quantile: between which of the ordered elements a fraction of them lies, and how far.
+#include "tandem/core/run_loop.h"
 #include "tandem/ops/arrange.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/formula.h"
@@ -15,6 +16,8 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
                "; accepted: float32 and float64");
   TANDEM_CHECK(q.dim() <= 1 && q.dtype() == x.dtype() && q.device() == x.device(), op, ": q is ", q.dtype(), q.sizes(),
                " on ", q.device(), "; accepted: ", x.dtype(), " of at most one dimension on ", x.device());
+  TANDEM_CHECK(!q.is_cpu() || is_recorded() || ((q >= 0) & (q <= 1)).all().item<bool>(), op, ": q is ", q,
+               "; accepted: 0 to 1");
   TANDEM_CHECK(x.numel() > 0, op, ": ", x.sizes(), " has no elements to choose from");
   const bool known = interpolation == "linear" || interpolation == "lower" || interpolation == "higher" ||
                      interpolation == "midpoint" || interpolation == "nearest";

@@ -214,6 +214,10 @@ TEST_CASE("results that do not depend on a value still require a gradient, as in
   grid_sampler(image, grid, /*nearest*/ 1, 0, false).sum().backward();
   CHECK(grid.grad().equal(zeros_like(grid)));
 
+  const Tensor source = ones({0}).requires_grad_(), none = zeros({0}, kInt64);
+  CHECK(ones({3}).index_reduce(0, none, source, "amax").requires_grad());
+  CHECK(ones({3}).scatter_reduce(0, none, source, "sum").requires_grad());
+
   const Tensor a = tensor({{2., 1.}, {0., 3.}}).requires_grad_();
   linalg_matrix_power(a, 0).sum().backward();
   CHECK(a.grad().equal(zeros({2, 2})));

@@ -170,7 +170,7 @@ def _(difference, steps, ours, theirs):
 
 
 # Ops whose results Tandem lays out as their first operand, or the other way round.
-OTHER_STRIDES = {"grid_sampler", "im2col", "linalg_lstsq", "masked_scatter", "renorm", "rms_norm", "soft_margin_loss"}
+OTHER_STRIDES = {"grid_sampler", "im2col", "nanmedian", "linalg_lstsq", "masked_scatter", "renorm", "rms_norm", "soft_margin_loss"}
 
 
 @wanted("results of other strides", "Results of nonzero, of indexing and of matrix products, and the gradients of losses of classes, are "
@@ -413,8 +413,9 @@ def _(difference, steps, ours, theirs):
 
 @wanted("norms of nothing", "Of no samples, channels or pixels nothing is left to do; PyTorch refuses some of them, or fails")
 def _(difference, steps, ours, theirs):
-    return (difference.kind == "does not throw" and op_of(difference, steps) in ("group_norm", "instance_norm")
-            and any(text in theirs["errors"][difference.step] for text in ("to be greater than 0", "select(): index 0 out of range")))
+    return (difference.kind == "does not throw" and op_of(difference, steps) in ("group_norm", "instance_norm", "pad")
+            and any(text in theirs["errors"][difference.step] for text in ("to be greater than 0", "select(): index 0 out of range",
+                                                                           "possibly 0 batch size")))
 
 
 @wanted("zero weights of resampling", "A pixel that has no weight does not count; PyTorch multiplies it by 0, which gives NaN for infinities")
@@ -453,7 +454,7 @@ def _(difference, steps, ours, theirs):
 
 @wanted("inputs without a batch", "A recurrent cell takes (features) too, as LSTMCell does; PyTorch's lstm_cell does not")
 def _(difference, steps, ours, theirs):
-    return difference.kind == "does not throw" and "Expected 2D input" in theirs["errors"][difference.step]
+    return difference.kind == "does not throw" and bool(re.search("Expected 2D (input|hidden)", theirs["errors"][difference.step]))
 
 
 @wanted("positions in int32", "Tandem takes indices of any integer dtype where PyTorch takes int64 alone, and an index of no dimension where it has one")
@@ -475,6 +476,39 @@ def _(difference, steps, ours, theirs):
 @wanted("factors of Poisson's loss", "The approximation of ln(target!) does not count where target is 1 or less; PyTorch's gradient is NaN there")
 def _(difference, steps, ours, theirs):
     return calls(steps, "poisson_nll_loss") and "finite" in difference.kind and "nan" in difference.detail.partition(", PyTorch")[2]
+
+
+@wanted("ties of quantiles", "Which of several equal elements a quantile is, and so which gets the gradient, is not said; Tandem takes the first")
+def _(difference, steps, ours, theirs):
+    return difference.kind in ("values", "grad values", "hook values") and calls(steps, "quantile", "nanquantile") and (
+        difference.kind != "values" or op_of(difference, steps) == "grad")
+
+
+@wanted("cosines of parallel vectors", "Their gradient is what rounding leaves of zero")
+def _(difference, steps, ours, theirs):
+    return calls(steps, "cosine_similarity", "cosine_embedding_loss") and difference.kind.endswith("values") and (
+        difference.kind != "values" or op_of(difference, steps) == "grad") and all(
+            abs(float(number)) < 0.01 for number in re.findall(r"-?\d[\d.e+-]*", difference.detail.partition("Tandem ")[2].partition(" (element")[0]))
+
+
+@wanted("gradients that Tandem hands on", "An operation that changes nothing gives the gradient above it back as its own, as sums do in both")
+def _(difference, steps, ours, theirs):
+    return op_of(difference, steps) == "grad" and difference.kind in ("same", "storage", "flags")
+
+
+@wanted("shifts by negative numbers", "They are not defined; Tandem's are 0, or -1 to the right of negative numbers")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "values" and calls(steps, "bitwise_left_shift", "bitwise_right_shift")
+
+
+@wanted("nothing to differentiate", "linalg_cond of no matrices has no history in PyTorch")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "flags" and op_of(difference, steps) == "linalg_cond"
+
+
+@wanted("products that overflow", "Where two products overflow, their difference is NaN or infinite, by whether it is rounded once or twice")
+def _(difference, steps, ours, theirs):
+    return "finite" in difference.kind and calls(steps, "linalg_cross") and re.search("nan|inf", difference.detail)
 
 
 EPSILON = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
