@@ -29,7 +29,13 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",
                b.sizes(), "; accepted: (..., n, k) and (..., m, k)");
   TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");
-  return (a.unsqueeze(-2) - b.unsqueeze(-3)).norm(p, -1);
+  const Tensor y = (a.unsqueeze(-2) - b.unsqueeze(-3)).norm(p, -1);
+  if (p != 0) return y;
+  return record("cdist", y, {a, b}, {},
+                [one = Shape(a.sizes()), two = Shape(b.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.needs_grad(0) ? zeros(one, dy.options()) : Tensor(),
+                          ctx.needs_grad(1) ? zeros(two, dy.options()) : Tensor()};
+                });
 }
 Tensor pdist(const Tensor& x, double p) {
   check_accepted("pdist", Accepts::real, x.dtype());

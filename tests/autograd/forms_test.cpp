@@ -218,6 +218,10 @@ TEST_CASE("results that do not depend on a value still require a gradient, as in
   CHECK(ones({3}).index_reduce(0, none, source, "amax").requires_grad());
   CHECK(ones({3}).scatter_reduce(0, none, source, "sum").requires_grad());
 
+  const Tensor rows = ones({2, 3}).requires_grad_();
+  cdist(rows, ones({1, 3}), 0).sum().backward();
+  CHECK(rows.grad().equal(zeros({2, 3})));
+
   const Tensor a = tensor({{2., 1.}, {0., 3.}}).requires_grad_();
   linalg_matrix_power(a, 0).sum().backward();
   CHECK(a.grad().equal(zeros({2, 2})));
