@@ -109,6 +109,8 @@ int main(int argc, char** argv) try {
     distributed::init_process_group("gloo", options);
   }
   if (what.find("go on") == 0) go_on_until(argv[2]);
+  if (rank == 1 && what == "throw")
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // rank 0 waits by then
   if (rank == 1 && what == "throw") throw std::runtime_error("no data here");
   if (rank == 1 && what == "memory")
     for (std::vector<Tensor> kept;;) kept.push_back(empty({1 << 26}));

@@ -30,6 +30,10 @@ std::chrono::milliseconds report_interval(std::chrono::milliseconds timeout) {
 Watchdog::Watchdog(std::unique_ptr<StoreClient> store, Options options)
     : store_(std::move(store)), options_(std::move(options)) {
   thread_ = detail::start_thread("the watchdog of a process group", [this] { watch(); });
+  // The store knows this rank before its group is ready, so that one that is killed right then is missed. A store that
+  // does not answer is found by those who wait for it.
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, std::chrono::seconds(1), [this] { return has_reported_; });
 }
 
 Watchdog::~Watchdog() {
@@ -53,17 +57,26 @@ void Watchdog::watch() {
       LeftRanks left;
       cause =
           store_->report(options_.group, options_.rank, options_.waits_for ? options_.waits_for() : -1, time, &left);
+      if (time.count() == 0) note_report();
       if (!cause && options_.left) options_.left(left);
-      if (time.count() == 0) ::pthread_setname_np(::pthread_self(), kThreadName);  // from here on the store knows it
     }
   } catch (const StoreClosed&) {
+    note_report();
     return store_->interrupt();  // its host waits for that
   } catch (const std::exception& error) {
     cause = error.what();
+    note_report();
   }
   if (stopped()) return;
   const std::string error = options_.failed(*cause);
   if (options_.told) end_process_unless_told(error);
+}
+
+void Watchdog::note_report() {
+  ::pthread_setname_np(::pthread_self(), kThreadName);  // from here on the store knows this rank
+  const std::lock_guard lock(mutex_);
+  has_reported_ = true;
+  wake_.notify_all();
 }
 
 void Watchdog::end_process_unless_told(const std::string& error) {

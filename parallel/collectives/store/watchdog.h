@@ -36,12 +36,15 @@ class Watchdog {
 
  private:
   void watch();
+  /// Says to the constructor, which waits for it, that the first report has been answered or has failed.
+  void note_report();
   void end_process_unless_told(const std::string& error);
   std::unique_ptr<StoreClient> store_;
   Options options_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool stop_ = false;  // guarded by mutex_
+  bool stop_ = false;  // guarded by mutex_, as is the next
+  bool has_reported_ = false;
   std::thread thread_;
 };
 
