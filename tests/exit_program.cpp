@@ -4,10 +4,13 @@
 //   last          in the destructor of a static object that was made after the library's first use
 //   thread_local  in the destructor of a thread_local object, of a thread and of main
 //   computing     by two threads, while main calls exit()
+//   elsewhere     by two threads, while a third one calls exit()
+//   joined        by a thread that the destructor of a static object stops and waits for
 // Without CALL all calls of the table, one after the other. Ends with status 0. `exit_program list` prints the table.
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +36,11 @@ std::string own_file() {  // of each thread one
   std::ostringstream name;
   name << "tandem_exit_" << ::getpid() << "_" << std::this_thread::get_id();
   return (std::filesystem::temp_directory_path() / name.str()).string();
+}
+/// Another one each time, so that a library prepares itself anew.
+int64_t new_size(int64_t least) {
+  static std::atomic<int64_t> calls{0};
+  return least + calls++ % 40;
 }
 void step(const Tensor& loss, optim::Optimizer& optimizer) {
   optimizer.zero_grad();
@@ -64,7 +72,8 @@ constexpr std::array kCalls{
          }},
     Call{"mm of bfloat16",
          [] {
-           ones({200, 200}, kBFloat16).mm(ones({200, 200}, kBFloat16));
+           const int64_t n = new_size(200);
+           ones({n, 200}, kBFloat16).mm(ones({200, n}, kBFloat16));
          }},
     Call{"linear",
          [] {
@@ -72,7 +81,15 @@ constexpr std::array kCalls{
          }},
     Call{"conv2d",
          [] {
-           const Tensor x = ones({8, 16, 20, 20}).requires_grad_(), w = ones({16, 16, 3, 3}).requires_grad_();
+           const int64_t n = new_size(8);
+           const Tensor x = ones({8, 16, n, n}).requires_grad_(), w = ones({16, 16, 3, 3}).requires_grad_();
+           conv2d(x, w, {}, 1, 1).sum().backward();
+         }},
+    Call{"conv2d of bfloat16",
+         [] {
+           const int64_t n = new_size(8);
+           const auto of = [](IntArrayRef shape) { return ones(shape, kBFloat16).requires_grad_(); };
+           const Tensor x = of({8, 16, n, n}).contiguous(MemoryFormat::ChannelsLast), w = of({16, 16, 3, 3});
            conv2d(x, w, {}, 1, 1).sum().backward();
          }},
     Call{"linalg",
@@ -183,12 +200,24 @@ int main(int argc, char** argv) {
     }).join();
     of_thread.armed = true;
     run_calls();
-  } else if (when == "computing") {
+  } else if (when == "joined") {
+    static struct {
+      std::atomic<bool> stops{false};
+      std::thread thread;
+    } computing;
+    static struct Stop {
+      ~Stop() { computing.stops = true, computing.thread.join(); }
+    } stop;
+    computing.thread = std::thread([] {
+      while (!computing.stops) run_calls();
+    });
+  } else if (when == "computing" || when == "elsewhere") {
     for (int i = 0; i < 2; ++i)
       std::thread([] {
         for (;;) run_calls();
       }).detach();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20 + ::getpid() % 20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 + ::getpid() % (wanted.empty() ? 300 : 20)));
+    if (when == "elsewhere") std::thread([] { std::exit(0); }).join();
     std::exit(0);
   } else {
     std::fprintf(stderr, "exit_program: see its first lines\n");

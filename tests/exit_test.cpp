@@ -1,5 +1,6 @@
 // What the library may be called for when the process ends: each call of exit_program's table, after main and beside
 // it.
+#include <chrono>
 #include <cstdlib>
 #include <sstream>
 
@@ -45,4 +46,9 @@ TEST_CASE("destructors of static objects use the library, whenever these were ma
 TEST_CASE("destructors of a thread's objects use the library", "[exit]") { check({"thread_local"}); }
 TEST_CASE("exit() while other threads compute ends with its status", "[exit]") {
   for (const std::string& call : calls()) check({"computing", call});
+  // All of them, which ends at other places each time.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(4);
+  for (int i = 0; i < 10 && std::chrono::steady_clock::now() < deadline; ++i)
+    for (const char* const when : {"computing", "elsewhere"}) check({when});
 }
+TEST_CASE("the destructor of a static object waits for a thread that computes", "[exit]") { check({"joined"}); }

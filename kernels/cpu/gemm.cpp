@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tandem/core/internal.h"
+#include "tandem/core/library_calls.h"
 #include "tandem/core/thread_kept.h"
 #include "tandem/kernels/cpu/isa.h"
 #include "tandem/kernels/types.h"
@@ -118,6 +119,7 @@ template <class T, class Call> void through_blas(const Gemm& g, const T* a, cons
   const auto order = [](bool transposed) { return transposed ? CblasTrans : CblasNoTrans; };
   const auto i = [](int64_t v) { return static_cast<blasint>(v); };
   const auto lead = [](int64_t v) { return static_cast<blasint>(std::max<int64_t>(v, 1)); };
+  const LibraryCall inside(Ending::libraries_ended);
   call(CblasRowMajor, order(g.transpose_a), order(g.transpose_b), i(g.m), i(g.n), i(g.k), T(1), a, lead(g.lda), b,
        lead(g.ldb), T(g.accumulate), c, lead(g.ldc));
 }

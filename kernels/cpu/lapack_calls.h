@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tandem/core/library_calls.h"
+
 namespace tandem::kernels::cpu {
 
 #if TANDEM_HAS_LAPACK
@@ -35,8 +37,15 @@ TANDEM_LAPACK_ROUTINES(TANDEM_DECLARE, double, d)
 }
 #undef TANDEM_DECLARE
 
+template <class... P> struct LapackRoutine {
+  void (*routine)(P...);
+  void operator()(P... arguments) const {
+    const detail::LibraryCall inside(detail::Ending::libraries_ended);
+    routine(arguments...);
+  }
+};
 template <class T> struct Lapack;
-#define TANDEM_MEMBER(p, name, parameters) static constexpr auto* name = &p##name##_;
+#define TANDEM_MEMBER(p, name, parameters) static constexpr LapackRoutine name{&p##name##_};
 template <> struct Lapack<float> { TANDEM_LAPACK_ROUTINES(TANDEM_MEMBER, float, s) };
 template <> struct Lapack<double> { TANDEM_LAPACK_ROUTINES(TANDEM_MEMBER, double, d) };
 #undef TANDEM_MEMBER

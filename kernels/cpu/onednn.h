@@ -8,6 +8,8 @@
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "tandem/core/library_calls.h"
+
 namespace tandem::kernels::cpu {
 
 /// The runtime of OpenMP that oneDNN brings, whichever it is: its functions are looked up by name, and not linked.
@@ -59,12 +61,17 @@ inline void execute(const dnnl::primitive& primitive, const dnnl::stream& stream
 /// The latest primitives, by all that they depend on: making one takes about a millisecond.
 template <class Problem, class Primitive> class OnednnCache {
  public:
-  /// Made now if need be. Null where oneDNN has no implementation of this problem.
+  /// Made now if need be. Null where oneDNN has no implementation of this problem, or exit() has begun.
   std::shared_ptr<const Primitive> get(const Problem& problem) {
     const std::lock_guard lock(mutex_);
-    const auto [at, added] = entries_.try_emplace(problem);
+    if (const auto known = entries_.find(problem); known != entries_.end()) {
+      known->second.used = ++clock_;
+      return known->second.primitive;
+    }
+    const detail::LibraryCall inside(detail::Ending::exit_began);
+    if (!inside.allowed()) return nullptr;
+    const auto at = entries_.try_emplace(problem).first;
     at->second.used = ++clock_;
-    if (!added) return at->second.primitive;
     if (entries_.size() > kEntries)
       entries_.erase(std::min_element(entries_.begin(), entries_.end(),
                                       [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));

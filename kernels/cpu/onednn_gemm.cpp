@@ -1,4 +1,6 @@
 // Products of bfloat16 matrices through oneDNN, versions 2 and 3, where the processor has instructions for them.
+#include <vector>
+
 #include "tandem/core/cpu_info.h"
 #include "tandem/core/error.h"
 #include "tandem/core/internal.h"
@@ -73,23 +75,31 @@ class OnednnProduct {
   dnnl::matmul product_;
 };
 
-void run(const TypedGemm& g, const BFloat16* a, const BFloat16* b, void* c) {
+/// @return whether it was done; not where oneDNN has no such product, or exit() has begun
+bool run(const TypedGemm& g, const BFloat16* a, const BFloat16* b, void* c) {
   static auto* const cache = new OnednnCache<TypedGemm, OnednnProduct>;  // for ever
   const auto product = cache->get(g);
-  TANDEM_CHECK(product, "matmul: oneDNN has no product of bfloat16 matrices of ", g.gemm.m, " x ", g.gemm.k, " and ",
-               g.gemm.k, " x ", g.gemm.n, "; accepted with TANDEM_CPU_ISA=v3");
+  if (!product) return false;
   const OneOpenMpThread guard;
   product->run(a, b, c);
+  return true;
+}
+/// A matrix as it lies.
+std::vector<float> widened(const BFloat16* from, int64_t rows, int64_t columns, int64_t lead) {
+  return {from, from + (rows - 1) * lead + columns};
 }
 
 }  // namespace
 
 bool onednn_multiplies_bfloat16() { return cpu_multiplies_bfloat16(); }
 void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
-  run({g, memory::data_type::bf16}, a, b, c);
+  if (!run({g, memory::data_type::bf16}, a, b, c)) native_gemm(g, a, b, c);
 }
 void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c) {
-  run({g, memory::data_type::f32}, a, b, c);
+  if (run({g, memory::data_type::f32}, a, b, c)) return;
+  const auto wide_a = g.transpose_a ? widened(a, g.k, g.m, g.lda) : widened(a, g.m, g.k, g.lda);
+  const auto wide_b = g.transpose_b ? widened(b, g.n, g.k, g.ldb) : widened(b, g.k, g.n, g.ldb);
+  native_gemm(g, wide_a.data(), wide_b.data(), c);
 }
 
 #else

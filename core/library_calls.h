@@ -1,0 +1,30 @@
+// Calls into other libraries whose data exit() frees while other threads may be inside. Internal.
+#pragma once
+
+namespace tandem::detail {
+
+/// How far exit() has come.
+enum class Ending {
+  none,
+  exit_began,       // static objects are destroyed next, those of other libraries among them
+  libraries_ended,  // they are destroyed, and the destructors of libraries run next
+};
+
+/// While one lives, this thread is inside a library that must not be used from `end` on. There exit() waits for the
+/// threads inside, ten seconds at most.
+class LibraryCall {
+ public:
+  /// At libraries_ended a thread other than the one that exits waits here until the process is gone: no code of the
+  /// program that could wait for it runs any more.
+  explicit LibraryCall(Ending end);
+  ~LibraryCall();
+  LibraryCall(const LibraryCall&) = delete;
+  /// Whether the library may be used. Ask where `end` is exit_began.
+  bool allowed() const { return allowed_; }
+
+ private:
+  Ending end_;
+  bool allowed_;
+};
+
+}  // namespace tandem::detail
