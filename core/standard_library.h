@@ -1,7 +1,7 @@
 // A program and the library must agree on how the standard library's types lie in memory: where they do not, the
 // program does not link, and the name that the linker misses says why.
 #pragma once
-#include <version>
+#include <cstddef>  // any header of the library defines its macros
 
 #if defined(_LIBCPP_VERSION)
 #define TANDEM_STANDARD_LIBRARY this_program_uses_libcxx_and_Tandem_was_built_with_another_standard_library

@@ -11,9 +11,9 @@
 
 namespace tandem::detail {
 
-/// While one lives, this thread blocks the signals that a program handles, and so do threads that it starts for as long
-/// as they live: a handler then runs on a thread of the program. Signals of faults are left as they are, which only the
-/// thread at fault can get, and SIGPROF, by which a profiler sees every thread.
+/// Blocks the signals that a program may handle, in this thread while the object lives, and in every thread started
+/// meanwhile until that thread ends: a handler then runs on a thread of the program. Signals of faults, which only the
+/// faulting thread can get, and SIGPROF, which lets a profiler sample every thread, stay as they are.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

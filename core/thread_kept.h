@@ -1,12 +1,12 @@
-// What a thread keeps for itself and may use until its very end. Internal.
+// An object for each thread, usable until the thread has ended. Internal.
 #pragma once
 #include <pthread.h>
 
 namespace tandem::detail {
 
-/// One T for each thread that asks for it. It is destroyed after the thread's thread_local objects, whose destructors
-/// may still use it, and made anew if a later destructor asks for it. The main thread's is never destroyed: objects
-/// with static storage are destroyed there.
+/// Holds one T for each thread that calls get(). The T is destroyed after the thread's thread_local objects, whose
+/// destructors may still use it; if a later destructor calls get(), a new T is made. The main thread's T is never
+/// destroyed: destructors of static objects run on that thread.
 template <class T> class ThreadKept {
  public:
   static T& get() {
@@ -17,7 +17,7 @@ template <class T> class ThreadKept {
  private:
   static void make() {
     static const pthread_key_t key = [] {
-      pthread_key_t made = ~pthread_key_t(0);  // no key: there are none left, and the thread keeps its T for ever
+      pthread_key_t made = ~pthread_key_t(0);  // no key; stays if the process has no key left: no T is then destroyed
       ::pthread_key_create(&made, [](void* kept) {
         mine_ = nullptr;
         delete static_cast<T*>(kept);

@@ -163,10 +163,10 @@ class Module : public std::enable_shared_from_this<Module> {
   /// Lets go of a child. @throws Error when there is no child of this name
   void unregister_module(const std::string& name);
 
-  // Hooks, as Python's modules have them. They run where the module is called by its handle, `fc(x)`, by a Sequential
-  // or an AnyModule, or by DataParallel or DistributedDataParallel; `fc->forward(x)` is a call of forward alone. The
-  // lists are of the tensors among the arguments, and of those that forward returned. A hook may return nothing, the
-  // tensor or the tensors that are to take their place, or an optional list. A copy by clone() has the same hooks.
+  // Hooks, as Python's modules have them. They run if a handle (`fc(x)`), a Sequential, an AnyModule, DataParallel or
+  // DistributedDataParallel calls the module; `fc->forward(x)` runs no hooks. `inputs` lists the tensors among the
+  // arguments, `outputs` the tensors that forward returned. A hook may return nothing, a replacement (one tensor or a
+  // list), or an optional list. A copy made by clone() has the same hooks.
 
   /// Before forward: hook(Module&, const std::vector<Tensor>& inputs).
   template <class Hook> RemovableHandle register_forward_pre_hook(Hook hook) {

@@ -97,8 +97,8 @@ detail::ThreeTensors linalg_svd(const Tensor& a, bool full_matrices = true,
 Tensor linalg_svdvals(const Tensor& a, std::optional<std::string_view> driver = {});
 /// (U, S, V), not transposed; with compute_uv = false, U and V are zeros.
 detail::ThreeTensors svd(const Tensor& a, bool some = true, bool compute_uv = true);
-/// (values, vectors) of symmetric matrices, by the triangle "L" or "U"; values ascend. Vectors are as those of
-/// linalg_svd. The gradient is symmetric.
+/// (values, vectors) of symmetric matrices. Only the lower ("L") or upper ("U") triangle is read. Values ascend.
+/// Vectors are unique only as far as linalg_svd says. The gradient is symmetric.
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO = "L");
 /// The values alone.
 Tensor linalg_eigvalsh(const Tensor& a, std::string_view UPLO = "L");

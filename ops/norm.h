@@ -8,9 +8,9 @@ namespace tandem {
 
 /// Normalises each channel of x (N, C, ...). In training the batch's statistics are used, and running ones updated:
 /// running = (1 - momentum) running + momentum batch, with the unbiased variance. Otherwise the running ones are used.
-/// Channels-last x gives a channels-last result. On the CPU statistics of float32 are right wherever they fit float32:
-/// squares that do not are summed in double. On CUDA squares are summed in float32, as in PyTorch, and overflow above
-/// about 1e18. The same holds for layer_norm, group_norm and instance_norm.
+/// Channels-last x gives a channels-last result. On the CPU float32 statistics are accurate if they fit float32: sums
+/// of squares beyond float32 are computed in double. On CUDA squares are summed in float32, as in PyTorch, and overflow
+/// if elements exceed about 1e18. The same holds for layer_norm, group_norm and instance_norm.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, detail::Flag training, double momentum = 0.1, double eps = 1e-5);
 namespace detail {

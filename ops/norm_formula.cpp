@@ -3,6 +3,7 @@
 
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise.h"
+#include "tandem/ops/factory.h"
 #include "tandem/ops/norm.h"
 #include "tandem/ops/reduced_dims.h"
 
@@ -52,7 +53,7 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   const Tensor mean = each(running_mean), var = each(running_var);
   const bool single = use_input_stats && x.numel() > 0 && x.numel() == samples * channels;  // each value is its mean
   const Tensor rows = x.reshape(sizes),
-               y = single ? batch_norm(rows - rows, each(weight), each(bias), zeros({sizes[1]}, x.options()),
+               y = single ? batch_norm(rows.sub(rows), each(weight), each(bias), zeros({sizes[1]}, x.options()),
                                        ones({sizes[1]}, x.options()), false, momentum, eps)
                           : batch_norm(rows, each(weight), each(bias), mean, var, use_input_stats, momentum, eps);
   if (single && mean.defined()) mean.mul_(1 - momentum).add_(rows.detach().reshape({-1}).to(mean.dtype()), momentum);

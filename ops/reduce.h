@@ -25,7 +25,7 @@ inline Tensor mean(const Tensor& x, IntArrayRef dims, detail::Flag keepdim, std:
   return x.mean(dims, keepdim, dtype);
 }
 /// The variance over some dims: sum (x - mean)^2 / (n - correction), of floating dtypes. Mean and squares are kept in
-/// double and the result is rounded once: a deviation (std) is right wherever it fits x's dtype. On CUDA a thread's
+/// double and the result is rounded once, so std is accurate if its result fits x's dtype. On CUDA a thread's
 /// deviations from its first element are rounded to float32.
 /// @param correction  a number or none, which is 1
 template <detail::OptionalNumber Correction>
@@ -89,12 +89,12 @@ inline Tensor prod(const Tensor& x, int64_t dim, detail::Flag keepdim = false, s
   return x.prod(dim, keepdim, dtype);
 }
 /// The sums up to each element along dim, in x's sizes; of integers and bools int64, unless another dtype is given. On
-/// the CPU running sums are double and rounded at each element; on CUDA those of half types and float32 are float32.
+/// the CPU running sums are double and rounded at each element; on CUDA half types and float32 are summed in float32.
 inline Tensor cumsum(const Tensor& x, int64_t dim) { return x.cumsum(dim); }
 inline Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype) { return x.cumsum(dim, dtype); }
 /// (sum |x|^p)^(1/p) of real numbers, all or over some dims; p may be infinite, but for no elements only 0 or more. For
 /// p = 2 squares are summed in double; for other p elements are divided by the largest first. So a norm of float32 or
-/// a half type, and its gradient, is right wherever it fits the dtype; for p = 1 sums are float32.
+/// a half type, and its gradient, is accurate if the result fits the dtype; for p = 1 sums are float32.
 inline Tensor norm(const Tensor& x, double p = 2) { return x.norm(p); }
 inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag keepdim = false) {
   return x.norm(p, dims, keepdim);

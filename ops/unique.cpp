@@ -53,7 +53,7 @@ Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool retu
   return {values.transpose(0, d).contiguous(), inverse, counts};
 }
 
-/// The same with values that are known to depend on x, as in PyTorch, and whose backward throws.
+/// Returns `found` with its values recorded by autograd as a function of x. As in PyTorch, backward throws.
 Unique dependent_on(const char* op, const Tensor& x, const Unique& found) {
   const auto& [values, inverse, counts] = found;
   return {record(op, values, {x}, {},

@@ -22,8 +22,8 @@ struct CheckpointOptions {
   distributed::ProcessGroupPtr group = nullptr;
 };
 
-/// Saves model, optimizer, schedule, loader and random numbers as one file, and has a training that is started again go
-/// on from it: with as many ranks, bit for bit. Restored, everything is what it was between two steps:
+/// Saves model, optimizer, schedule, loader and random numbers as one file between two steps. A training that is
+/// started again restores all of it and goes on; with the same number of ranks its results are equal bit for bit:
 ///
 ///     CheckpointManager checkpoints("checkpoints");
 ///     int64_t epoch = 0;
@@ -38,16 +38,17 @@ struct CheckpointOptions {
 ///         if (++step % 100 == 0) checkpoints.save(step);
 ///       }
 ///
-/// The file, FOLDER/step_100.pt, is written beside its place by rank 0, synced, and renamed: whatever ends the program
-/// leaves the last one whole. From its first save on the folder is this job's alone; others may read it. Python's
-/// torch.load(weights_only=True) reads it. Rank 0 alone reads it too, and sends it to the others, so that no two ranks
-/// go on from different steps, whatever files their machines have.
+/// Rank 0 writes FOLDER/step_100.pt under a temporary name, syncs it and renames it: if the program is killed
+/// meanwhile, the last checkpoint is still complete. From the first save on, only this job may save into the folder;
+/// other jobs may read it. Python's torch.load(weights_only=True) reads the file. In a restore rank 0 reads the file
+/// and sends it to the other ranks, so all ranks go on from the same step, even if the folders on their machines
+/// differ.
 ///
-/// Of the model, the optimizer and whatever else is the same on all ranks, rank 0's is saved. Samplers and loaders, and
-/// every rank's default generators (those of `manual_seed`, and of DataParallel's and DDP's dropout), are saved for
-/// each rank. With another number of ranks than saved them, a training goes on where its loader's sampler is a
-/// ShardSampler, or where no epoch is under way: the same examples then make up each batch over all ranks, and results
-/// agree as sums in another order do. Random numbers of ranks that were not there go on in streams of their own.
+/// State that is equal on all ranks, such as the model and the optimizer, is saved from rank 0. Samplers, loaders and
+/// default generators (seeded by `manual_seed`; dropout under DataParallel and DDP uses them too) are saved for each
+/// rank. A training can go on with another number of ranks if its loader's sampler is a ShardSampler, or if no
+/// epoch is under way. Each batch over all ranks then has the same examples, and results differ only by the order of
+/// sums. Random numbers of additional ranks come from streams of their own.
 class CheckpointManager {
  public:
   /// Makes the folder if there is none. What an interrupted save has left beside the files is removed.
@@ -71,9 +72,10 @@ class CheckpointManager {
   /// A generator of the program's own, for each rank.
   void add(const std::string& name, Generator& generator);
 
-  /// Saves everything as that of `step`, and removes the oldest files beyond the last `keep`. All ranks call it.
-  /// @throws Error on all ranks when the file cannot be written, when there is one of a later step: of a training that
-  /// has gone further; or when another job saves into this folder, naming its process
+  /// Saves everything as the checkpoint of `step`, and removes the oldest files beyond the last `keep`. All ranks call
+  /// it.
+  /// @throws Error on all ranks if the file cannot be written, if the folder has a checkpoint of a later step (another
+  /// training has gone further), or if another job saves into this folder, naming the job's process
   void save(int64_t step);
   /// Goes back to the last step that was saved, and returns it; nothing where none was. All ranks call it.
   /// @param or_before  where the last file is damaged, or of another program, the one before it is taken, if there is

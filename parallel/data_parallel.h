@@ -111,8 +111,9 @@ struct DataParallelOptions {
   TANDEM_ARG(bool, clone_each_call) = false;
 };
 
-/// Applies a module to batches, the rows of which are shared out among devices. Its parameters are the module's own,
-/// under names such as "module.fc1.weight", and get the gradients' sum: train them as ever. As torch.nn.DataParallel.
+/// Applies a module to batches whose rows are shared out among devices, as torch.nn.DataParallel. Its parameters are
+/// the module's own, under names such as "module.fc1.weight", and get the sum of all devices' gradients: train them as
+/// usual.
 ///
 ///   DataParallel dp(net, {"cpu:0", "cpu:1"});
 ///   cross_entropy(dp(x), target).backward();                // x may be anywhere; the output is on cpu:0
@@ -166,10 +167,10 @@ template <class M> class DataParallel : public detail::WrapperModule {
 
   /// Calls module(inputs...), hooks included, shard by shard. Tensors among the inputs, also in vectors, pairs, tuples,
   /// optionals, maps and structs with tensor_parts() (tensor_parts.h), are cut, along one dimension each
-  /// (options.input_dims()); scalars go to each replica whole, and so does what is not a tensor, by const reference.
+  /// (options.input_dims()). Scalar tensors go to each replica whole, and so do other values, by const reference.
   /// @return       the replicas' tensors joined; scalars become a vector; of structs, the rest is the first replica's
-  /// @throws Error when no input has rows, or the numbers of rows differ; what a replica throws, with its device, here
-  ///               and in backward; when the replicas return maps of other keys
+  /// @throws Error when no input has rows, when the numbers of rows differ, or when the replicas return maps of other
+  ///               keys. An exception of a replica, here or in backward, is thrown again with its device
   template <class... Inputs> auto forward(const Inputs&... inputs) {
     const auto outputs = on_shards(
         [](ModuleType& net, const auto&... shard) { return tandem::detail::call_module(net, shard...); }, inputs...);

@@ -162,14 +162,14 @@ class DistributedDataParallelBase : public detail::WrapperModule {
 ///
 /// Construction, forward and backward are collective: every rank must do them, in the same order. A backward averages
 /// gradients if it passes through an output of this wrapper's forward, or through a gradient of one that was taken with
-/// create_graph. A backward of the module itself, `net(x).sum().backward()`, is each rank's own affair: its gradients
-/// are added to this rank's, as under no_sync(). Outputs are the tensors in what forward returns. If none of these has
-/// a history (forward returns a struct without tensor_parts(), or keeps its loss in a member), or one is a leaf, then
-/// every backward that reaches the module's parameters averages, until the next forward.
+/// create_graph. A backward of the module itself, `net(x).sum().backward()`, adds to this rank's gradients alone, as
+/// under no_sync(). Outputs are the tensors in the return value of forward. If no output has a history (forward returns
+/// a struct without tensor_parts(), or keeps its loss in a member), or if an output is a leaf, then every backward that
+/// reaches the module's parameters averages, until the next forward.
 /// @throws Error when the ranks' modules differ, naming the first parameter that does, or when the module's tensors are
 /// on several devices, or a parameter is in another DistributedDataParallel that still lives; forward() throws when the
-/// module's parameters were exchanged, moved, or unfrozen since: then wrap it anew. To freeze parameters, and to
-/// unfreeze them again, is fine: a backward reduces those that required a gradient in its forward.
+/// module's parameters were exchanged, moved, or unfrozen since: then wrap the module again. Freezing parameters and
+/// unfreezing them again is fine: a backward reduces the parameters that required a gradient in its forward.
 template <class M> class DistributedDataParallel : public DistributedDataParallelBase {
  public:
   explicit DistributedDataParallel(M module, const DistributedDataParallelOptions& options = {})

@@ -19,7 +19,7 @@ std::vector<ModuleHolder<M>> replicate(const ModuleHolder<M>& module, const std:
 }
 
 /// Calls modules[r] with inputs[r], for all r at the same time. Hooks run.
-/// @param devices  of the modules, to which inputs are moved; where the inputs are unless given
+/// @param devices  devices of the modules; inputs are moved there. Default: the devices of the inputs
 template <class ModuleType>
 std::vector<Tensor> parallel_apply(const std::vector<ModuleType>& modules, const std::vector<Tensor>& inputs,
                                    std::optional<std::vector<Device>> devices = {}) {

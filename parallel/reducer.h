@@ -54,16 +54,16 @@ struct ReduceTimes {
 };
 
 /// Gradients live in buckets, flat tensors whose parts are the parameters' grad(). A hook on each accumulator counts
-/// down its bucket; a full one is all-reduced beside the backward, bucket k never before k - 1, so that all ranks issue
-/// the same sequence. Hooks never wait; the end of backward does. After the first backward buckets are laid out anew,
-/// as gradients came on rank 0.
+/// down its bucket. A full bucket is all-reduced while backward goes on, bucket k never before k - 1, so that all ranks
+/// issue the same sequence. Hooks never wait; the end of backward does. After the first backward the buckets are
+/// rebuilt in the order of gradients on rank 0.
 ///
-/// Only backwards through a forward count (start_backward). A backward of the module itself, called past its wrapper,
-/// adds to the gradients of this rank, as one under no_sync() does.
+/// Only a backward through a forward of the wrapper is reduced (start_backward). A backward of the module itself,
+/// called without its wrapper, adds to the gradients of this rank, as a backward under no_sync() does.
 ///
-/// A backward is expected to bring a gradient to the parameters that required one in its forward, and that it adds
-/// gradients to: autograd::grad() does so for none, a backward to `inputs` for those. Gradients have no history, under
-/// create_graph neither.
+/// A backward is expected to add a gradient to every parameter that required one in its forward; a backward to `inputs`
+/// only to the parameters among the inputs; autograd::grad() to none. Gradients have no history, even under
+/// create_graph.
 class Reducer {
  public:
   /// @param name   of whom it works for, in errors and in what its collectives are about: "DDP 1"

@@ -11,15 +11,15 @@
 // Note [Files of archives]
 //
 // Python's torch.save and LibTorch's torch::save write the same zip file of a pickle and storages. They differ in the
-// pickle: Python's holds dicts, LibTorch's an object of TorchScript, with an attribute for each key. Tandem writes what
-// Python's torch.load(weights_only=True) reads: the archive is a dict, an archive within it a dict in that one. A
-// module writes the dict that Python's load_state_dict takes ("fc1.weight"), an optimizer what Python's optimizers
-// take, a tensor itself, and a vector of tensors a list. LibTorch does not read these as archives; its
-// torch::pickle_load does.
+// pickle: Python's holds dicts, LibTorch's an object of TorchScript, with an attribute for each key. Tandem's files
+// can be read by Python's torch.load(weights_only=True): an archive becomes a dict, an archive within it a dict in this
+// dict. A module writes the dict that Python's load_state_dict takes ("fc1.weight"), an optimizer the dict that
+// Python's optimizers take, a tensor itself, and a vector of tensors a list. LibTorch does not read these as archives;
+// its torch::pickle_load does.
 //
-// Tandem reads all of it: Python's files, LibTorch's archives (whose attributes become the keys) and safetensors. Known
-// are the globals that Python's torch.load(weights_only=True) allows: a pickle that names any other function or class
-// is refused, and none is called.
+// Tandem reads Python's files, LibTorch's archives (whose attributes become the keys) and safetensors. It knows the
+// globals that Python's torch.load(weights_only=True) allows. A pickle that names any other function or class is
+// refused, and none is called.
 //
 // A path that ends with ".safetensors" is written as safetensors: a dict of tensors, a list of them, one tensor, or an
 // optimizer. Reading goes by the content, not by the name.

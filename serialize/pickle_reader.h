@@ -22,10 +22,10 @@ class TensorSource {
                         IntArrayRef strides) = 0;
 };
 
-/// Reads a pickle of protocol 2 to 5, as torch.save and LibTorch's torch::save write them. The globals that are known
-/// are those that torch.load(weights_only=True) of PyTorch 2.15 allows; docs/libtorch.md lists what becomes of each.
-/// The classes of LibTorch's archives (__torch__...) become dicts of their attributes.
-/// @throws Error naming the source and what is wrong or refused. What is made takes memory in proportion to the text.
+/// Reads a pickle of protocol 2 to 5, as torch.save and LibTorch's torch::save write them. Accepts the globals that
+/// torch.load(weights_only=True) of PyTorch 2.15 allows; docs/libtorch.md lists the value that each becomes. Objects of
+/// LibTorch's archives (__torch__...) become dicts of their attributes. The result takes memory in proportion to the
+/// text. @throws Error naming the source and the defect, or the global that is refused
 IValue read_pickle(const std::string& text, const std::string& name, TensorSource& tensors);
 
 /// "torch.float32" and its storage class "FloatStorage", for each dtype.

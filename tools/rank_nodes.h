@@ -53,8 +53,8 @@ class Nodes {
     std::chrono::milliseconds timeout = std::chrono::minutes(5);   // until all have come
     std::chrono::milliseconds silence = std::chrono::seconds(10);  // after which a launcher is lost
   };
-  /// Returns when all have come. `check` is called ten times a second meanwhile, and may throw; `say` prints a line for
-  /// the user. @throws Error naming who did not come or is lost, or what does not agree
+  /// Returns when all launchers have come. Meanwhile `check` is called ten times a second, and may throw; `say` prints
+  /// a line for the user. @throws Error naming the node that did not come or is lost, or the options that do not agree
   Nodes(Options options, std::function<void()> check, std::function<void(const std::string&)> say);
   ~Nodes();
   Nodes(const Nodes&) = delete;

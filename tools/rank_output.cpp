@@ -35,9 +35,8 @@ void Sink::write_some() {
 void Sink::drop(int error) {
   TANDEM_CHECK(error != EPIPE, "launch: cannot write the ranks' output: ", std::strerror(error));
   if (dropped_ == 0)
-    complaint_ = "cannot write " + name_ + ": " + std::strerror(error) +
-                 "; the ranks go on, and what it does not take is "
-                 "lost";
+    complaint_ =
+        "cannot write " + name_ + ": " + std::strerror(error) + "; the ranks go on, and what it does not take is lost";
   dropped_ += pending_.size() - written_;
   pending_.clear();
   written_ = 0;

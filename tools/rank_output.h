@@ -15,16 +15,16 @@ class Sink {
   /// A new file. @throws Error when it cannot be made
   explicit Sink(const std::string& path);
   void add(const std::string& text) { pending_ += text; }
-  /// Writes a piece, if the reader takes one now. What a full or broken disk does not take is dropped and counted: the
-  /// ranks go on. @throws Error when the reader is gone
+  /// Writes a piece, if the reader takes one now. If a full or broken disk refuses it, all pending text is dropped and
+  /// counted, and the ranks go on. @throws Error if the reader is gone
   void write_some();
-  /// Says what was dropped, the first time after something was; "" otherwise.
+  /// Returns the message about the first dropped output, once; "" if there is none, or if it was returned already.
   std::string complaint();
   uint64_t dropped() const { return dropped_; }
   const std::string& name() const { return name_; }
   int fd() const { return fd_; }
   bool empty() const { return written_ == pending_.size(); }
-  /// Whether to read no more of what is to go here: the reader is slower than the ranks.
+  /// Whether ranks' output for this sink is not to be read now: the sink's reader is slower than the ranks.
   bool full() const { return pending_.size() - written_ > kMost; }
 
  private:

@@ -24,10 +24,10 @@ struct RankOptions {
 };
 
 /// Runs `count` processes of the command (looked for in PATH) as ranks of one job, with a store on loopback, and copies
-/// their output line by line, each with its rank in front: "[0] ...". When one fails, its cause is published in the
-/// store and printed, and the others are ended; then all are started again, as often as the options say. No process of
-/// theirs outlives the call or, whatever ends it, the caller. SIGINT, SIGTERM and SIGHUP are passed on meanwhile, and
-/// end the job; SIGUSR1 and SIGUSR2 are passed on; one call at a time.
+/// their output line by line, each with its rank in front: "[0] ...". When a rank fails, its cause is published in the
+/// store and printed, and the other ranks are ended; then all are started again, up to max_restarts times. None of the
+/// ranks' processes outlives the call, or the caller, even if the caller is killed. SIGINT, SIGTERM and SIGHUP are
+/// passed on to the ranks and end the job; SIGUSR1 and SIGUSR2 are passed on. One call at a time.
 /// @return the exit status of the first rank that failed, 128 + n for signal n, 124 after the timeout, or 0
 /// @throws Error when the command cannot be started, or the launchers of other nodes do not come or are lost meanwhile
 int run_processes(int count, const std::vector<std::string>& command, const RankOptions& options = {});

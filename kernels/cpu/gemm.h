@@ -1,6 +1,6 @@
-// One matrix product in the calling thread. Products of floats go through Tandem's own blocked loop where it is the
-// faster, small ones and those of doubles through OpenBLAS. Products of bfloat16 go through oneDNN where the processor
-// has instructions for them, other half types through the blocked loop.
+// Computes one matrix product in the calling thread. Large float products use Tandem's own loops, which are faster
+// there; small float products and all double products use OpenBLAS if it is built in. Large bfloat16 products use
+// oneDNN if the processor has bfloat16 instructions. All other products of half types use Tandem's loop.
 #pragma once
 #include <compare>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which node has rank 0, and which processes are ranks at all, by Slurm's variables.
+// Tells from Slurm's variables on which node rank 0 runs, and whether a process is a rank.
 #include "tandem/parallel/collectives/slurm_environment.h"
 
 #include <algorithm>

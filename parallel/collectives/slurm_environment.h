@@ -1,4 +1,4 @@
-// Reads Slurm's variables: those of srun, sbatch and salloc. Internal.
+// Reads the variables that Slurm sets: in srun, sbatch and salloc. Internal.
 #pragma once
 #include <functional>
 #include <string>

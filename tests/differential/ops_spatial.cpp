@@ -1,4 +1,4 @@
-// The table's layers of every rank: convolutions, pools, norms, resampling, recurrent cells, and the losses of the rest.
+// Layers of every rank: convolutions, pools, norms, resampling, recurrent cells; and the losses that remain.
 #include "tandem/tests/differential/op_table.h"
 
 namespace tandem::differential {

@@ -275,7 +275,7 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
     if (s.pictures) draw(way, data.test);
     if (!s.save.empty()) try {
         save_module(net->network(), s.save);
-      } catch (const Error& error) {  // the other modes, and what was measured, are not lost for that
+      } catch (const Error& error) {  // the other modes still run, and the measured values are kept
         run.not_saved = error.what();
       }
   }

@@ -46,11 +46,11 @@ struct Record {
 };
 /// The records by rank. A rank that wrote none, or one that cannot be read, has none.
 struct Records : std::map<int, Record> {
-  std::map<int, std::string> unreadable;  // by rank: what is wrong with its file
+  std::map<int, std::string> unreadable;  // error from reading the rank's file, by rank
 };
 
-/// Reads all files flight_rank_R.json of a folder. One that is cut short, or no flight record, is left out.
-/// @throws Error naming a file that belongs to another job; or what is wrong with the first, if none can be read
+/// Reads all files flight_rank_R.json of a folder. A file that is truncated or no flight record goes to `unreadable`.
+/// @throws Error naming a file that belongs to another job; if no file can be read, the error of the first one
 Records read_records(const std::string& folder);
 
 /// Where a rank of a group is at the call in question.

@@ -16,8 +16,8 @@ struct ExitNotice::Entry {
   int rank;       // among all ranks of the store
   bool has_launcher;
   std::string outermost;            // the group that all of this rank's groups were made from
-  std::optional<std::string> came;  // value of came_key() of this rank in that group
-  std::shared_ptr<void> job;        // one object for all of these groups
+  std::optional<std::string> came;  // value under came_key() of this rank in the outermost group
+  std::shared_ptr<void> job;        // one object for all groups of this rank
   std::shared_ptr<StoreClient> store;
   std::shared_ptr<StoreServer> server;  // null where another process hosts the store
   std::function<void(bool, const std::string&)> ended;
@@ -40,7 +40,7 @@ Registry& registry() {
 /// that the group had before stays the first.
 void tell_store(const ExitNotice::Entry& e, int status, const std::string& why) try {
   const std::string failure = failure_key(e.outermost);
-  if (status != 0 && e.has_launcher) return;  // which sees the status, and the last words
+  if (status != 0 && e.has_launcher) return;  // the launcher sees the status and the output
   if (status != 0 && e.server) return e.server->find(failure) ? void() : e.server->set(failure, why);
   const auto store = e.store->again(StoreClient::kHasty);
   const std::string key = came_key(e.outermost, e.rank);

@@ -8,14 +8,14 @@
 
 namespace tandem::distributed {
 
-/// While one lives, the end of the process is told to the job's store before static objects are destroyed: with status
-/// 0 the rank has left all its groups; with another status it is lost, and the others hear the status. A process that
-/// ends in another way (a signal, abort(), _exit()) says nothing: its connection ends, and so it is lost.
+/// While the object lives, an exit of the process is reported to the job's store before static objects are destroyed.
+/// Exit status 0: the rank has left all its groups. Another status: the rank is lost, and the other ranks get the
+/// status. A process that ends by a signal, abort() or _exit() reports nothing: its connection ends, so the rank is
+/// lost.
 class ExitNotice {
  public:
-  /// @param ended  called then, before the store that this process may host is closed: the group takes part in nothing
-  /// any
-  ///               more. `well`: with status 0. `why` is the error of calls from then on
+  /// @param ended  called at the exit, before this process closes the store, if it hosts it: ends the group's work in
+  ///               this process. `well`: the status is 0; `why`: the error that later calls of the group throw
   ExitNotice(const Rendezvous& job, std::function<void(bool well, const std::string& why)> ended);
   ~ExitNotice();
   ExitNotice(const ExitNotice&) = delete;

@@ -20,22 +20,22 @@ constexpr size_t kMaxStoreKey = 1 << 10, kMaxStoreValue = 1 << 20;
 constexpr char kFailureKey[] = "failure";
 /// The key of a group's first failure.
 std::string failure_key(const std::string& group);
-/// All keys under which that is which fails a group: of the job, and of the groups that it was made from, outermost
-/// first. "a/b" was made from "a".
+/// Returns all keys under which a failure of the group may stand: the job's key, the keys of the groups that it was
+/// made from, outermost first, and its own key. "a/b" was made from "a".
 std::vector<std::string> failure_keys(const std::string& group);
 
-/// Serves until it goes out of scope, from one thread. A connection must present the job's token first; loopback alone
-/// is listened on unless another address is given.
+/// Serves until it goes out of scope, from one thread. A connection must present the job's token first. The server
+/// listens on loopback alone unless another address is given.
 ///
-/// It watches over ranks: when the connection on which a rank reports (StoreClient::report) ends before the rank has
-/// left its group, the rank is lost, and that is published as the failure of the outermost group that its group was
-/// made from, unless there is one already. Ranks are those of that outermost group everywhere here.
+/// The server watches over ranks. A rank is lost if the connection on which it reports (StoreClient::report) ends
+/// before the rank has left its group. The server then publishes a failure of the outermost group that this group was
+/// made from, unless that group has failed already. Ranks are always numbered in the outermost group.
 ///
-/// A rank whose process has ended well has left all its groups, and is not missed (StoreClient::end, excuse).
+/// A rank whose process has ended well has left all its groups and is not lost (StoreClient::end, excuse).
 class StoreServer {
  public:
-  /// @param patience  so long whoever started the ranks has time to say why one is lost (by `set` of kFailureKey) or
-  ///                  that it ended well (by `excuse`), until the server publishes that it is
+  /// @param patience  time from the loss of a rank until the server publishes it. Meanwhile a launcher may publish the
+  ///                  reason (`set` of kFailureKey), or say that the rank ended well (`excuse`)
   /// @throws DistributedError naming the port when it is in use
   explicit StoreServer(std::string token, const std::string& address = "127.0.0.1", int port = 0,
                        std::chrono::milliseconds patience = {});
@@ -46,7 +46,7 @@ class StoreServer {
   /// As a client's.
   void set(const std::string& key, const std::string& value);
   std::optional<std::string> find(const std::string& key) const;
-  /// The rank has ended well: it has left all groups. As StoreClient::end().
+  /// Notes that the rank's process has ended well: the rank has left all groups. As StoreClient::end().
   void excuse(int rank);
   /// Ends it in order, now; find() and set() still work.
   void close();
@@ -110,10 +110,10 @@ class StoreClient {
   /// Waits for all keys.
   void wait(const std::vector<std::string>& keys, std::chrono::milliseconds timeout);
 
-  /// Says that the rank lives, and whom it waits for (-1: nobody). From then on the group misses it when this
-  /// connection ends. Waits for the failure of the job or of the group; nothing when none came within `time`, in which
-  /// the next report is expected. @throws StoreClosed too when the rank has left
-  /// @param left  set to the ranks that have left the group, when there is no failure
+  /// Reports that the rank lives, and which rank it waits for (-1: none). After the first report the rank is lost if
+  /// this connection ends. Waits up to `time` for a failure of the job or the group; returns it, or nullopt if there
+  /// was none. The next report is expected then. @throws StoreClosed also if the rank has left
+  /// @param left  set to the ranks that have left the group, if there is no failure
   std::optional<std::string> report(const std::string& group, int rank, int waits_for, std::chrono::milliseconds time,
                                     LeftRanks* left = nullptr);
   /// Reports a member that is no rank, such as a launcher. The member is lost if its next report does not come within
@@ -121,11 +121,11 @@ class StoreClient {
   /// @param name  names the member in the failure: "the launcher of node 1"
   std::optional<std::string> report_as(const std::string& name, const std::string& group, int member,
                                        std::chrono::milliseconds time, std::chrono::milliseconds silence);
-  /// On another connection than that of the reports: the rank leaves, and is not missed.
+  /// Makes the rank leave the group, so that it is not lost later. Call it on another connection than reports.
   void leave(const std::string& group, int rank, std::chrono::milliseconds answer = kHasty);
-  /// The rank's process ends well: it leaves all groups, and is not missed.
+  /// Reports that the rank's process ends well: the rank leaves all groups and is not lost.
   void end(int rank, std::chrono::milliseconds answer = kHasty);
-  /// Who has left the group.
+  /// Returns the ranks that have left the group.
   LeftRanks left(const std::string& group, std::chrono::milliseconds answer = kHasty);
   /// Who holds up the ranks that wait for `rank`, by what all of them reported: itself, or whom it waits for in turn.
   /// With "has not been heard of for 1234 ms" where its reports stay away.
@@ -145,7 +145,7 @@ class StoreClient {
  private:
   void say_hello(const std::string& address, int port, const std::string& token, Deadline deadline,
                  Clock::time_point start);
-  /// Returns the answer's value, or nothing if the store has no value; then `nothing` gets the text of that answer.
+  /// Returns the value in the reply; nullopt for a kNothing reply, whose text is then written to `nothing`.
   std::optional<std::string> request(char op, const std::string& key, const std::string& value,
                                      std::chrono::milliseconds wait, std::chrono::milliseconds answer = kUsual,
                                      std::string* nothing = nullptr);
