@@ -37,7 +37,7 @@ Threads& threads() {
   return *made;
 }
 
-/// Of a thread that called a library.
+/// What a thread that called a library says about itself.
 struct ThreadState {
   std::atomic<Ending> inside{Ending::none};  // the `end` of the call in progress
 

@@ -6,7 +6,7 @@ namespace tandem::detail {
 /// How far exit() has come.
 enum class Ending {
   none,
-  exit_began,       // static objects are destroyed next, those of other libraries among them
+  exit_began,       // static objects are destroyed next, also static objects of other libraries
   libraries_ended,  // they are destroyed, and the destructors of libraries run next
 };
 
@@ -14,8 +14,8 @@ enum class Ending {
 /// threads inside, ten seconds at most.
 class LibraryCall {
  public:
-  /// At libraries_ended a thread other than the one that exits waits here until the process is gone: no code of the
-  /// program that could wait for it runs any more.
+  /// Waits until the process is gone where `end` is libraries_ended and has come, unless this thread is the one that
+  /// exits. No code of the program that could wait for this thread runs any more.
   explicit LibraryCall(Ending end);
   ~LibraryCall();
   LibraryCall(const LibraryCall&) = delete;

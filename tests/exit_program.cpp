@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <functional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -88,9 +89,14 @@ constexpr std::array kCalls{
     Call{"conv2d of bfloat16",
          [] {
            const int64_t n = new_size(8);
-           const auto of = [](IntArrayRef shape) { return ones(shape, kBFloat16).requires_grad_(); };
-           const Tensor x = of({8, 16, n, n}).contiguous(MemoryFormat::ChannelsLast), w = of({16, 16, 3, 3});
-           conv2d(x, w, {}, 1, 1).sum().backward();
+           const auto gradient = [&](DType dtype) {
+             const Tensor x = ones({8, 16, n, n}, dtype).contiguous(kChannelsLast).requires_grad_();
+             const Tensor w = ones({16, 16, 3, 3}, dtype).requires_grad_();
+             conv2d(x, w, {}, 1, 1).sum().backward();
+             return w.grad().to(kBFloat16);
+           };
+           // Sums of ones, which float32 holds, rounded once.
+           if (!gradient(kBFloat16).equal(gradient(kFloat32))) throw std::runtime_error("another gradient");
          }},
     Call{"linalg",
          [] {

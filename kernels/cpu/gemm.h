@@ -24,7 +24,7 @@ void gemm(const Gemm& g, const Half* a, const Half* b, Half* c);
 void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
 /// Whether oneDNN is built in and the processor multiplies bfloat16 itself, which those of above then leave to it.
 bool onednn_multiplies_bfloat16();
-/// To be called where that is so. Our own kernel multiplies if oneDNN has no such product, or exit() has begun.
+/// Needs such a processor. Our own kernel multiplies if oneDNN has no such product, or exit() has begun.
 void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
 void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c);
 /// Our own, whatever is built in: an element of c does not depend on how a larger product is cut into rows and columns.

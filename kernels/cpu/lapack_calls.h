@@ -37,12 +37,16 @@ TANDEM_LAPACK_ROUTINES(TANDEM_DECLARE, double, d)
 }
 #undef TANDEM_DECLARE
 
-template <class... P> struct LapackRoutine {
-  void (*routine)(P...);
+template <class... P> class LapackRoutine {
+ public:
+  explicit constexpr LapackRoutine(void (*routine)(P...)) : routine_(routine) {}
   void operator()(P... arguments) const {
     const detail::LibraryCall inside(detail::Ending::libraries_ended);
-    routine(arguments...);
+    routine_(arguments...);
   }
+
+ private:
+  void (*routine_)(P...);
 };
 template <class T> struct Lapack;
 #define TANDEM_MEMBER(p, name, parameters) static constexpr LapackRoutine name{&p##name##_};
