@@ -6,6 +6,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
+#include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/reduce.h"
