@@ -1,4 +1,5 @@
 // unique: what differs from its neighbour, in x's order or in ascending order.
+#include "tandem/autograd/record.h"
 #include "tandem/core/run_loop.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
