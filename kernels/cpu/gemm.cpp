@@ -1,6 +1,7 @@
 #include "tandem/kernels/cpu/gemm.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tandem/core/internal.h"
 #include "tandem/core/library_calls.h"
@@ -16,6 +17,7 @@ namespace tandem::kernels::cpu {
 
 TANDEM_DECLARE_LOOP(gemm_rows)
 TANDEM_DECLARE_LOOP(gemm_few_rows)
+TANDEM_DECLARE_LOOP(gemm_in_order)
 
 namespace {
 /// c = a b by our own loop; `turned`: c is written as its transpose.
@@ -70,17 +72,47 @@ bool through_rows(const Gemm& g, const float* a, const float* b, float* c) {
   return true;
 }
 
-/// Fewer rows of a than a tile has, times rows of b: both are read where they lie. @return whether it was done
-bool through_few_rows(const Gemm& g, const float* a, const float* b, float* c) {
-  if (!g.transpose_b || g.transpose_a || g.m >= 16 || g.m * g.n * g.k < 500'000) return false;
+/// A loop over c, a and b with scalars, in one call.
+template <size_t N>
+void run_loop(const LoopTables& rows, const float* a, const float* b, float* c, const int64_t (&scalars)[N],
+              int64_t range) {
   const auto bytes = [](const float* p) { return reinterpret_cast<char*>(const_cast<float*>(p)); };
   const Buffer buffers[] = {{bytes(c)}, {bytes(a)}, {bytes(b)}};
   Loop loop{};
   loop.dtype = kFloat32;
   for (int i = 0; i < 3; ++i) loop.operands[i].buffer = &buffers[i];
-  const int64_t numbers[] = {g.m, g.k, g.lda, g.ldb, g.ldc, g.accumulate};
-  for (int i = 0; i < 6; ++i) loop.scalars[i].integer = numbers[i];
-  pick(loops::gemm_few_rows, kFloat32, "gemm")(loop, 0, g.n);
+  for (size_t i = 0; i < N; ++i) loop.scalars[i].integer = scalars[i];
+  pick(rows, kFloat32, "gemm")(loop, 0, range);
+}
+/// Fewer rows of a than two tiles have, by rows of b: both are read where they lie.
+void few_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
+  run_loop(loops::gemm_few_rows, a, b, c, {g.m, g.k, g.lda, g.ldb, g.ldc, g.accumulate}, g.n);
+}
+/// Transposed few rows of a by rows of b: a is copied, some columns at a time.
+void few_turned_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
+  constexpr int64_t kRoom = 16384;
+  float turned[kRoom];
+  for (int64_t p = 0; p < g.k; p += kRoom / g.m) {
+    const int64_t depth = std::min(g.k - p, kRoom / g.m);
+    for (int64_t q = 0; q < depth; ++q)
+      for (int64_t i = 0; i < g.m; ++i) turned[i * depth + q] = a[(p + q) * g.lda + i];
+    few_by_rows({false, true, g.accumulate || p > 0, g.m, g.n, depth, depth, g.ldb, g.ldc}, turned, b + p, c);
+  }
+}
+/// Fewer rows of a than two tiles have, and rows of a by one column: how fast the larger operand is read bounds them,
+/// so that it is read once, in order and where it lies, with AVX2 and AVX-512 alike. @return whether it was done
+bool through_few(const Gemm& g, const float* a, const float* b, float* c) {
+  if (g.m * g.n * g.k < 500'000) return false;
+  if (g.m >= 16) {
+    if (g.n != 1 || g.transpose_a || g.ldc != 1 || (!g.transpose_b && g.ldb != 1)) return false;
+    few_by_rows({false, true, g.accumulate, 1, g.m, g.k, g.k, g.lda, g.m}, b, a, c);
+  } else if (g.transpose_b) {
+    (g.transpose_a ? few_turned_by_rows : few_by_rows)(g, a, b, c);
+  } else {
+    if (g.n < 96) return false;  // the loop's tiles are no wider
+    const auto [row, column] = g.transpose_a ? std::pair(int64_t(1), g.lda) : std::pair(g.lda, int64_t(1));
+    run_loop(loops::gemm_in_order, a, b, c, {g.n, g.k, row, column, g.ldb, g.ldc, g.accumulate}, g.m);
+  }
   return true;
 }
 
@@ -89,7 +121,7 @@ bool through_few_rows(const Gemm& g, const float* a, const float* b, float* c) {
 /// Our own product beyond the sizes that OpenBLAS has small kernels for, unless c is narrow: OpenBLAS takes 1.1 to 1.4
 /// times as long there, with AVX2 and AVX-512 alike. @return whether it was done
 bool through_own(const Gemm& g, const float* a, const float* b, float* c) {
-  if (through_rows(g, a, b, c) || through_few_rows(g, a, b, c)) return true;
+  if (through_rows(g, a, b, c) || through_few(g, a, b, c)) return true;
   if (g.m * g.n * g.k < 500'000 || g.n < 4 || (g.n < 96 && g.m < 512)) return false;
   native_gemm(g, a, b, c);
   return true;

@@ -91,11 +91,35 @@ TEST_CASE("a matrix product is the sum that defines it, at every edge of a tile 
   // Few rows beside many, of which the transpose is made, at the edges of its blocks.
   for (const auto& s : {std::array<int64_t, 3>{16, 40, 400}, {17, 600, 30}, {481, 970, 2}})
     check<float>(s[0], s[1], s[2]);
-  // Fewer rows than a tile has, by rows of b: one to four at a time.
-  for (const auto& s : {std::array<int64_t, 3>{1, 701, 1003}, {2, 130, 2049}, {3, 97, 2000}, {15, 130, 777}})
+  // Fewer rows than two tiles have, of every height of a tile.
+  for (const auto& s : {std::array<int64_t, 3>{1, 701, 1003},
+                        {2, 130, 2049},
+                        {3, 97, 2000},
+                        {4, 113, 1200},
+                        {5, 200, 515},
+                        {6, 96, 1000},
+                        {7, 150, 513},
+                        {8, 111, 600},
+                        {12, 1000, 50},
+                        {15, 130, 777},
+                        {15, 4200, 9}})
     check<float>(s[0], s[1], s[2]);
   for (const auto& s : {std::array<int64_t, 3>{71, 130, 77}, {33, 601, 65}, {5, 30, 2049}})
     check<BFloat16>(s[0], s[1], s[2]);  // which oneDNN does, where the processor multiplies bfloat16
+}
+
+TEST_CASE("rows times a column are the sums that define them", "[gemm][one_thread]") {
+  for (const auto& [m, k] : {std::pair<int64_t, int64_t>{130, 4001}, {601, 1003}, {50'001, 11}})
+    for (const bool turn_b : {false, true})
+      for (const bool accumulate : {false, true}) {
+        CAPTURE(m, k, turn_b, accumulate);
+        Product<float> p(m, 1, k, false, turn_b, accumulate);
+        p.g.ldc = 1;
+        if (!turn_b) p.g.ldb = 1;
+        const std::vector<double> sums = p.sums();
+        kernels::cpu::gemm(p.g, p.a.data(), p.b.data(), p.c.data());
+        REQUIRE(p.wrong(sums) == 0);
+      }
 }
 
 TEMPLATE_TEST_CASE("our own product is bit-equal however its rows and columns are cut", "[gemm]", float, Half) {
