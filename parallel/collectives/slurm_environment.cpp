@@ -103,7 +103,7 @@ std::vector<std::string> hosts_of_node_list(const std::string& list, size_t most
       const std::string first = rest.substr(at, dash - at);
       const std::string last = dash < end ? rest.substr(dash + 1, end - dash - 1) : first;
       if (!is_number(first) || !is_number(last) || std::stol(first) > std::stol(last))
-        refuse("'" + rest.substr(at, end - at) + "' is no range of numbers");
+        refuse(std::string("'").append(rest, at, end - at).append("' is no range of numbers"));
       for (int64_t i = std::stol(first); i <= std::stol(last) && hosts.size() < most; ++i) {
         std::string number = std::to_string(i);
         if (number.size() < first.size()) number.insert(0, first.size() - number.size(), '0');

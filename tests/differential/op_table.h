@@ -87,12 +87,10 @@ inline std::vector<Tensor> outputs(const Scalar& s) { return {full({}, s, Tensor
 inline std::vector<Tensor> outputs(bool b) { return outputs(Scalar(b)); }
 inline std::vector<Tensor> outputs(DType dtype) { return {empty({0}, dtype)}; }
 
-template <class R> constexpr Returns returns() {
-  if (std::is_void_v<R>) return Returns::nothing;
-  if (std::is_same_v<R, std::vector<Tensor>>) return Returns::list;
-  return std::is_same_v<R, Tensor> || !requires(R r) { std::get<0>(r); }
-  ? Returns::one : Returns::tuple;
-}
+template <class R> constexpr Returns kReturns = Returns::one;
+template <> inline constexpr Returns kReturns<void> = Returns::nothing;
+template <> inline constexpr Returns kReturns<std::vector<Tensor>> = Returns::list;
+template <class... T> constexpr Returns kReturns<std::tuple<T...>> = Returns::tuple;
 
 template <class R, class... P>
 void define(OpTable& table, const char* name, R (*function)(P...), const char* parameters, const char* expression) {
@@ -106,7 +104,7 @@ void define(OpTable& table, const char* name, R (*function)(P...), const char* p
       return outputs(call(std::index_sequence_for<P...>()));
     }
   };
-  if (!table.emplace(name, Op{std::move(run), parameters, expression, returns<R>()}).second)
+  if (!table.emplace(name, Op{std::move(run), parameters, expression, kReturns<R>}).second)
     throw Missing(std::string(name) + " is in the table twice");
 }
 // OP("sum", (Tensor x), x.sum())
