@@ -80,6 +80,21 @@ if(pkg_config)
   run(${other} -std=c++20 ${FLAGS} ${CMAKE_CURRENT_LIST_DIR}/libtorch_app.cpp -o ${WORK}/by_pkg_config ${options}
       -Wl,-rpath,${prefix}/lib)
   run(${WORK}/by_pkg_config)
+
+  # Where types of the standard library lie otherwise in memory, a program does not link, and the message says why.
+  file(WRITE ${WORK}/layout.cpp "#include <tandem/core/version.h>\nint main() {}\n")
+  foreach(option _GLIBCXX_DEBUG _GLIBCXX_USE_CXX11_ABI=0 _GLIBCXX_ASSERTIONS)
+    execute_process(COMMAND ${COMPILER} -std=c++20 ${FLAGS} -D${option} ${WORK}/layout.cpp -o ${WORK}/layout ${options}
+                    RESULT_VARIABLE status ERROR_VARIABLE says)
+    string(REPLACE "=" "_" word ${option})
+    if(option STREQUAL "_GLIBCXX_ASSERTIONS")  # which changes no layout
+      if(NOT status EQUAL 0)
+        message(FATAL_ERROR "a program compiled with -D${option} does not link: ${says}")
+      endif()
+    elseif(status EQUAL 0 OR NOT says MATCHES "this_program_is_compiled_with_D${word}_and_Tandem_was_not_so")
+      message(FATAL_ERROR "a program compiled with -D${option} ends with ${status} and says: ${says}")
+    endif()
+  endforeach()
 else()
   message("SKIPPED pkg-config: it is not installed")
 endif()
@@ -92,21 +107,5 @@ foreach(header tandem/tandem.h tandem/models/models.h tandem/core/tensor.h torch
   string(REGEX MATCH "error:[^\n]*" says "${says}")
   if(NOT says MATCHES "Tandem needs C\\+\\+20")
     message(FATAL_ERROR "the first error that C++17 gets from ${header} is: ${says}")
-  endif()
-endforeach()
-
-# Where types of the standard library lie otherwise in memory, a program does not link, and the message says why.
-file(WRITE ${WORK}/layout.cpp "#include <tandem/core/version.h>\nint main() {}\n")
-foreach(option _GLIBCXX_DEBUG _GLIBCXX_USE_CXX11_ABI=0 _GLIBCXX_ASSERTIONS)
-  execute_process(COMMAND ${COMPILER} -std=c++20 ${FLAGS} -D${option} -I${prefix}/include ${WORK}/layout.cpp
-                          -o ${WORK}/layout -L${prefix}/lib -ltandem
-                  RESULT_VARIABLE status ERROR_VARIABLE says)
-  string(REPLACE "=" "_" word ${option})
-  if(option STREQUAL "_GLIBCXX_ASSERTIONS")  # which changes no layout
-    if(NOT status EQUAL 0)
-      message(FATAL_ERROR "a program compiled with -D${option} does not link: ${says}")
-    endif()
-  elseif(status EQUAL 0 OR NOT says MATCHES "this_program_is_compiled_with_D${word}_and_Tandem_was_not_so")
-    message(FATAL_ERROR "a program compiled with -D${option} ends with ${status} and says: ${says}")
   endif()
 endforeach()
