@@ -2,6 +2,7 @@
 #include "tandem/ops/arrange.h"
 #include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise.h"
+#include "tandem/ops/factory.h"
 #include "tandem/ops/operands.h"
 #include "tandem/ops/products.h"
 #include "tandem/ops/reduce.h"
