@@ -138,7 +138,7 @@ TEST_CASE("a backward through an output averages, whatever is between", "[parall
       [](const Net& ddp, const Net& net, int rank) { return (net(rows_of(rank, 3)) * ddp(rows_of(rank))).sum(); },
       [](const Net& ddp, const Net&, int rank) { return ddp(rows_of(rank)).relu_().sum(); },
       [](const Net& ddp, const Net&, int rank) {
-        return nn::utils::checkpoint([&](const Tensor& x) { return ddp(x).square(); }, rows_of(rank)).sum();
+        return nn::utils::checkpoint([ddp](const Tensor& x) { return ddp(x).square(); }, rows_of(rank)).sum();
       },
       [](const Net& ddp, const Net&, int rank) {  // a gradient penalty alone
         const Tensor x = rows_of(rank).requires_grad_();
