@@ -37,7 +37,7 @@ Threads& threads() {
   return *made;
 }
 
-/// What a thread that called a library says about itself.
+/// State of one thread that has called a library.
 struct ThreadState {
   std::atomic<Ending> inside{Ending::none};  // the `end` of the call in progress
 

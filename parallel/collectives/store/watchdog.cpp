@@ -30,8 +30,8 @@ std::chrono::milliseconds report_interval(std::chrono::milliseconds timeout) {
 Watchdog::Watchdog(std::unique_ptr<StoreClient> store, Options options)
     : store_(std::move(store)), options_(std::move(options)) {
   thread_ = detail::start_thread("the watchdog of a process group", [this] { watch(); });
-  // The store knows this rank before its group is ready, so that one that is killed right then is missed. A store that
-  // does not answer is found by those who wait for it.
+  // Waits until the store knows this rank, before its group is ready: a rank that is killed right then is missed. If
+  // the store does not answer, the ranks that wait for it find out.
   std::unique_lock lock(mutex_);
   wake_.wait_for(lock, std::chrono::seconds(1), [this] { return has_reported_; });
 }
