@@ -330,8 +330,8 @@ template <class T> void gemm_few_rows_body(const Loop& loop, int64_t begin, int6
   for (; j < end; ++j) column_of_sums<T, 1>(m, a, lda, b + j * ldb, ldb, k, c + j, ldc, add);
 }
 
-// Fewer rows of a than two tiles have, times rows of b, which are read once and in the order in which they lie: a few
-// of them at a time, over all of their columns. Tiles are as high as there are rows of a, and the lower the wider.
+// Multiplies a few rows of a, fewer than two tiles have, by a row-major b. Reads b once, in memory order: a few rows at
+// a time, over all columns. A tile has as many rows as a has; tiles of fewer rows are wider.
 #if defined(__AVX512F__)
 constexpr int kFewColumns[] = {6, 6, 6, 6, 5, 4, 3, 3};  // vectors of a tile of one row, of two, and so on
 #else

@@ -434,8 +434,9 @@ def _(difference, steps, ours, theirs):
 @wanted("products with a factor of 0", "With alpha 0 the product is not computed; PyTorch's addr and baddbmm multiply it by 0, which gives NaN for "
         "infinities")
 def _(difference, steps, ours, theirs):
-    return "finite" in difference.kind and calls(steps, "addr", "baddbmm", "addbmm", "addmv", "addmm") and (
-        "nan" in difference.detail.partition(", PyTorch")[2])
+    ops = ("addr", "baddbmm", "addbmm", "addmv", "addmm")
+    without_product = any(s and s[0].removeprefix(NO_GRAD) in ops and s[-1] == 0 for s in steps)
+    return "finite" in difference.kind and without_product and "nan" in difference.detail.partition(", PyTorch")[2]
 
 
 @wanted("operands of two dtypes", "The operands of a product, a solver and a layer must be of one dtype; PyTorch computes some mixed ones, by one "
@@ -493,7 +494,8 @@ def _(difference, steps, ours, theirs):
 
 @wanted("gradients that Tandem hands on", "An operation that changes nothing gives the gradient above it back as its own, as sums do in both")
 def _(difference, steps, ours, theirs):
-    return op_of(difference, steps) == "grad" and difference.kind in ("same", "storage", "flags")
+    is_leaf_too = difference.kind == "flags" and difference.detail.endswith("Tandem r, PyTorch rl")
+    return op_of(difference, steps) == "grad" and (difference.kind in ("same", "storage") or is_leaf_too)
 
 
 @wanted("shifts by negative numbers", "They are not defined; Tandem's are 0, or -1 to the right of negative numbers")
